@@ -1,0 +1,265 @@
+// Package apply makes the objects that an operator owns what they should be:
+// server-side apply with one field owner, no write where nothing differs, and
+// deletion of what is no longer wanted.
+package apply
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+)
+
+const (
+	// InventoryLabel is on every object that a Set owns; its value names the
+	// operator and the set. It is how a set finds what it no longer wants.
+	InventoryLabel = "hypershift.openshift.io/inventory"
+	// AppliedAnnotation holds the hash of what was last applied. It tells a
+	// new process, too, that a field was taken out of the desired object.
+	AppliedAnnotation = "hypershift.openshift.io/applied"
+)
+
+// A Set is a group of objects that are applied and pruned together.
+type Set struct {
+	// Name is unique per operator, short, and stays: it is part of a label.
+	Name string
+	// Namespace is where the namespaced objects of the set live.
+	Namespace string
+	// Kinds lists every kind that the set has or ever had.
+	Kinds []client.ObjectList
+	// Parent, if there is one, becomes the controlling owner of the objects.
+	// It lives in the same namespace.
+	Parent client.Object
+}
+
+// An Applier applies objects under one field owner.
+type Applier struct {
+	client client.Client
+	scheme *runtime.Scheme
+	owner  string
+}
+
+// New returns an Applier. Reads go through c, which should be cached.
+func New(c client.Client, scheme *runtime.Scheme, owner string) *Applier {
+	return &Applier{client: c, scheme: scheme, owner: owner}
+}
+
+// Apply makes objs exist as they are written, deletes what the set has had and
+// no longer has, and says whether it wrote anything. A field that objs do not
+// set is left to the API server and to other writers.
+func (a *Applier) Apply(ctx context.Context, set Set, objs ...client.Object) (changed bool, err error) {
+	wanted := map[objectID]bool{}
+	for _, obj := range objs {
+		want, err := a.desired(set, obj)
+		if err != nil {
+			return changed, err
+		}
+		wanted[idOf(want)] = true
+		wrote, err := a.applyOne(ctx, obj, want)
+		changed = changed || wrote
+		if err != nil {
+			return changed, fmt.Errorf("applying %s %s: %w", want.GetKind(), client.ObjectKeyFromObject(want), err)
+		}
+	}
+	pruned, err := a.prune(ctx, set, wanted)
+	return changed || len(pruned) > 0, err
+}
+
+// Delete deletes every object of the set and says whether all are gone.
+func (a *Applier) Delete(ctx context.Context, set Set) (gone bool, err error) {
+	left, err := a.prune(ctx, set, nil)
+	return err == nil && len(left) == 0, err
+}
+
+// desired is obj as we send it: labelled, owned, hashed, without status.
+func (a *Applier) desired(set Set, obj client.Object) (*unstructured.Unstructured, error) {
+	gvk, err := apiutil.GVKForObject(obj, a.scheme)
+	if err != nil {
+		return nil, err
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return nil, fmt.Errorf("converting %s %s: %w", gvk.Kind, obj.GetName(), err)
+	}
+	want := &unstructured.Unstructured{Object: content}
+	want.SetGroupVersionKind(gvk)
+	unstructured.RemoveNestedField(content, "status")
+	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
+	unstructured.RemoveNestedField(content, "spec", "template", "metadata", "creationTimestamp")
+	want.SetLabels(with(want.GetLabels(), InventoryLabel, a.inventory(set)))
+	if set.Parent != nil {
+		if err := controllerutil.SetControllerReference(set.Parent, want, a.scheme); err != nil {
+			return nil, err
+		}
+	}
+	hash, err := hashOf(want)
+	if err != nil {
+		return nil, err
+	}
+	want.SetAnnotations(with(want.GetAnnotations(), AppliedAnnotation, hash))
+	return want, nil
+}
+
+func (a *Applier) inventory(set Set) string { return a.owner + "." + set.Name }
+
+func (a *Applier) applyOne(ctx context.Context, obj client.Object, want *unstructured.Unstructured) (wrote bool, err error) {
+	live := reflect.New(reflect.TypeOf(obj).Elem()).Interface().(client.Object)
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		live.(*unstructured.Unstructured).SetGroupVersionKind(u.GroupVersionKind())
+	}
+	err = a.client.Get(ctx, client.ObjectKeyFromObject(want), live)
+	switch {
+	case apierrors.IsNotFound(err):
+	case err != nil:
+		return false, err
+	default:
+		if err := a.ours(live, want); err != nil {
+			return false, err
+		}
+		same, err := upToDate(want, live)
+		if err != nil || same {
+			return false, err
+		}
+	}
+	return true, a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(want), client.FieldOwner(a.owner), client.ForceOwnership)
+}
+
+// A ForeignError says that an object which we would write belongs to somebody else.
+type ForeignError struct{ Kind, Name, Owner string }
+
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("%s %q exists and belongs to %s; delete or rename it", e.Kind, e.Name, e.Owner)
+}
+
+// ours refuses an object that is there but that no set of this operator made:
+// adopting it would end in deleting it.
+func (a *Applier) ours(live client.Object, want *unstructured.Unstructured) error {
+	inventory := live.GetLabels()[InventoryLabel]
+	if inventory == want.GetLabels()[InventoryLabel] {
+		return nil
+	}
+	if inventory == "" {
+		inventory = "somebody else"
+	}
+	return &ForeignError{Kind: want.GetKind(), Name: live.GetName(), Owner: inventory}
+}
+
+// prune deletes what the set owns and does not want, and returns what of that
+// is still there.
+func (a *Applier) prune(ctx context.Context, set Set, wanted map[objectID]bool) (left []objectID, err error) {
+	for _, kind := range set.Kinds {
+		list := kind.DeepCopyObject().(client.ObjectList)
+		err := a.client.List(ctx, list, client.InNamespace(set.Namespace), client.MatchingLabels{InventoryLabel: a.inventory(set)})
+		if err != nil {
+			return left, fmt.Errorf("listing %T of set %s: %w", kind, set.Name, err)
+		}
+		items, err := meta.ExtractList(list)
+		if err != nil {
+			return left, err
+		}
+		for _, item := range items {
+			obj := item.(client.Object)
+			gvk, err := apiutil.GVKForObject(obj, a.scheme)
+			if err != nil {
+				return left, err
+			}
+			id := objectID{Kind: gvk.Kind, Group: gvk.Group, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+			if wanted[id] {
+				continue
+			}
+			left = append(left, id)
+			if !obj.GetDeletionTimestamp().IsZero() {
+				continue
+			}
+			uid := obj.GetUID()
+			if err := a.client.Delete(ctx, obj, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+				return left, fmt.Errorf("deleting %s %s: %w", gvk.Kind, client.ObjectKeyFromObject(obj), err)
+			}
+		}
+	}
+	return left, nil
+}
+
+type objectID struct{ Group, Kind, Namespace, Name string }
+
+func idOf(u *unstructured.Unstructured) objectID {
+	gvk := u.GroupVersionKind()
+	return objectID{Group: gvk.Group, Kind: gvk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
+}
+
+func hashOf(u *unstructured.Unstructured) (string, error) {
+	text, err := json.Marshal(u) // map keys are sorted: the same object has the same text
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8]), nil
+}
+
+// upToDate says whether applying want would change nothing: the same thing was
+// applied last, and all of it still stands in live.
+func upToDate(want *unstructured.Unstructured, live client.Object) (bool, error) {
+	if live.GetAnnotations()[AppliedAnnotation] != want.GetAnnotations()[AppliedAnnotation] {
+		return false, nil
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
+	if err != nil {
+		return false, err
+	}
+	// The cached copy of a typed object has no kind, and want has no more to
+	// say about its identity than the key it was found by.
+	have := &unstructured.Unstructured{Object: content}
+	have.SetGroupVersionKind(want.GroupVersionKind())
+	return contains(have.Object, want.Object), nil
+}
+
+// contains says whether have has everything that want has. Lists are compared
+// entry by entry: an entry that somebody else added is a difference.
+func contains(have, want any) bool {
+	switch w := want.(type) {
+	case map[string]any:
+		h, ok := have.(map[string]any)
+		if !ok {
+			return len(w) == 0 && have == nil
+		}
+		for k, v := range w {
+			if !contains(h[k], v) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		h, ok := have.([]any)
+		if !ok || len(h) != len(w) {
+			return len(w) == 0 && have == nil
+		}
+		for i := range w {
+			if !contains(h[i], w[i]) {
+				return false
+			}
+		}
+		return true
+	default:
+		return reflect.DeepEqual(have, want)
+	}
+}
+
+func with(m map[string]string, key, value string) map[string]string {
+	out := map[string]string{key: value}
+	for k, v := range m {
+		if k != key {
+			out[k] = v
+		}
+	}
+	return out
+}

@@ -1,0 +1,119 @@
+// Package patch writes what a reconcile has learned: the status once, at the
+// end, and finalizers one by one, each only when it makes a difference.
+package patch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+)
+
+// A Status writes one writer's half of an object's status by server-side
+// apply, so that two operators can share one status without losing a field.
+type Status[T client.Object] struct {
+	client client.Client
+	obj    T
+	owner  string
+	mine   func(T) any
+	before []byte
+}
+
+// New remembers the status of obj as it is now. mine returns the part of it
+// that owner writes, as a value that marshals to a JSON object; a field that
+// mine leaves out is given up.
+func New[T client.Object](c client.Client, obj T, owner string, mine func(T) any) *Status[T] {
+	s := &Status[T]{client: c, obj: obj, owner: owner, mine: mine}
+	// What does not marshal now does not marshal in Close, which says so.
+	s.before, _ = json.Marshal(mine(obj))
+	return s
+}
+
+// Close writes our part of the status if it changed since New. It sends the
+// resource version that the reconcile started from: a pass over an old copy
+// ends in a conflict and never takes a newer field away. An object that is
+// gone needs no status.
+func (s *Status[T]) Close(ctx context.Context) error {
+	after, err := json.Marshal(s.mine(s.obj))
+	if err != nil {
+		return fmt.Errorf("marshalling status: %w", err)
+	}
+	if bytes.Equal(s.before, after) {
+		return nil
+	}
+	u, err := identity(s.obj, s.client.Scheme())
+	if err != nil {
+		return err
+	}
+	var status map[string]any
+	if err := json.Unmarshal(after, &status); err != nil {
+		return fmt.Errorf("status is not a JSON object: %w", err)
+	}
+	u.Object["status"] = status
+	err = s.client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(s.owner), client.ForceOwnership)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("writing status of %s %s: %w", u.GetKind(), client.ObjectKeyFromObject(s.obj), err)
+	}
+	s.obj.SetResourceVersion(u.GetResourceVersion())
+	s.before = after
+	return nil
+}
+
+// identity names obj as it was read: kind, name, uid and version, nothing else.
+func identity(obj client.Object, scheme *runtime.Scheme) (*unstructured.Unstructured, error) {
+	gvk, err := apiutil.GVKForObject(obj, scheme)
+	if err != nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(gvk)
+	u.SetNamespace(obj.GetNamespace())
+	u.SetName(obj.GetName())
+	u.SetUID(obj.GetUID())
+	u.SetResourceVersion(obj.GetResourceVersion())
+	return u, nil
+}
+
+// AddFinalizer puts the finalizer on obj, in the cluster and in memory, so
+// that the pass goes on with the version that it wrote.
+func AddFinalizer(ctx context.Context, c client.Client, obj client.Object, finalizer string) error {
+	return finalizers(ctx, c, obj, controllerutil.AddFinalizer, "adding", finalizer)
+}
+
+// RemoveFinalizer takes the finalizer from obj. An object that is gone has none.
+func RemoveFinalizer(ctx context.Context, c client.Client, obj client.Object, finalizer string) error {
+	return client.IgnoreNotFound(finalizers(ctx, c, obj, controllerutil.RemoveFinalizer, "removing", finalizer))
+}
+
+func finalizers(ctx context.Context, c client.Client, obj client.Object, change func(client.Object, string) bool, doing, finalizer string) error {
+	changed := obj.DeepCopyObject().(client.Object)
+	if !change(changed, finalizer) {
+		return nil
+	}
+	// Only the list is sent. The rest of the answer is not taken over: the
+	// status of obj may already hold what this pass has learned.
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"finalizers":      changed.GetFinalizers(),
+		"resourceVersion": obj.GetResourceVersion(),
+	}})
+	if err != nil {
+		return err
+	}
+	if err := c.Patch(ctx, changed, client.RawPatch(types.MergePatchType, body)); err != nil {
+		return fmt.Errorf("%s finalizer %s: %w", doing, finalizer, err)
+	}
+	obj.SetFinalizers(changed.GetFinalizers())
+	obj.SetResourceVersion(changed.GetResourceVersion())
+	return nil
+}

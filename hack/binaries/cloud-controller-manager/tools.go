@@ -1,0 +1,5 @@
+//go:build tools
+
+package tools
+
+import _ "k8s.io/cloud-provider-aws/cmd/aws-cloud-controller-manager"

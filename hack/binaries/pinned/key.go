@@ -1,0 +1,57 @@
+package pinned
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"golang.org/x/mod/modfile"
+)
+
+// pin is a module as its go.mod and go.sum on disk define it.
+type pin struct {
+	*module
+	path    string // absolute
+	version string
+	key     string // names the directory of the results
+}
+
+// read finds out which version a module directory pins, and derives the key of its results. The Go release is left out on
+// purpose: a patch release of Go is no reason to spend minutes on building the same servers again.
+func read(root string, m *module) (pin, error) {
+	path := filepath.Join(root, "hack", "binaries", m.dir)
+	mod, err := os.ReadFile(filepath.Join(path, "go.mod"))
+	if err != nil {
+		return pin{}, fmt.Errorf("reading the pins of %s: %w", m.dir, err)
+	}
+	sum, err := os.ReadFile(filepath.Join(path, "go.sum"))
+	if err != nil {
+		return pin{}, fmt.Errorf("reading the pins of %s: %w", m.dir, err)
+	}
+	version, err := required(mod, m.require)
+	if err != nil {
+		return pin{}, fmt.Errorf("reading the pins of %s: %w", m.dir, err)
+	}
+	h := sha256.New()
+	for _, part := range []string{string(mod), string(sum), m.ldflags(version), runtime.GOOS, runtime.GOARCH} {
+		fmt.Fprintf(h, "%d\n%s", len(part), part)
+	}
+	key := fmt.Sprintf("%s-%s-%s", m.dir, version, hex.EncodeToString(h.Sum(nil))[:12])
+	return pin{module: m, path: path, version: version, key: key}, nil
+}
+
+func required(gomod []byte, path string) (string, error) {
+	f, err := modfile.Parse("go.mod", gomod, nil)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range f.Require {
+		if r.Mod.Path == path {
+			return r.Mod.Version, nil
+		}
+	}
+	return "", fmt.Errorf("go.mod does not require %s", path)
+}

@@ -1,0 +1,43 @@
+package pinned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// lock keeps two builders from spending the same minutes twice. The kernel drops it when its holder dies.
+func lock(ctx context.Context, progress io.Writer, dir string) (unlock func(), err error) {
+	f, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("locking the cache: %w", err)
+	}
+	again := time.NewTicker(500 * time.Millisecond)
+	defer again.Stop()
+	started := time.Now()
+	for said := time.Duration(-1); ; {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { f.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			f.Close()
+			return nil, fmt.Errorf("locking the cache: %w", err)
+		}
+		if waited := time.Since(started); said < 0 || waited-said >= heartbeat {
+			fmt.Fprintf(progress, "another process is building into %s, waiting (%.0f s)\n", dir, waited.Seconds())
+			said = waited
+		}
+		select {
+		case <-ctx.Done():
+			f.Close()
+			return nil, context.Cause(ctx)
+		case <-again.C:
+		}
+	}
+}

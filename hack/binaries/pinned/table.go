@@ -1,0 +1,77 @@
+package pinned
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// module is one directory of hack/binaries: a Go module that pins the version of the servers it builds.
+type module struct {
+	dir     string              // below hack/binaries
+	require string              // the requirement in its go.mod that gives the version
+	ldflags func(string) string // what the linker is told, given that version
+	gib     uint64              // free disk that building it from nothing needs, caches included
+}
+
+// binary is one server that a bed runs.
+type binary struct {
+	name    string
+	module  *module
+	pkg     string
+	minutes int // about how long it takes on two cores with nothing cached
+}
+
+var (
+	etcd = &module{
+		dir:     "etcd",
+		require: "go.etcd.io/etcd/server/v3",
+		ldflags: func(string) string { return "-s -w" },
+		gib:     1,
+	}
+	kubernetes = &module{
+		dir:     "kubernetes",
+		require: "k8s.io/kubernetes",
+		ldflags: kubernetesVersion,
+		gib:     5,
+	}
+	cloudControllerManager = &module{
+		dir:     "cloud-controller-manager",
+		require: "k8s.io/cloud-provider-aws",
+		ldflags: func(string) string { return "-s -w" },
+		gib:     3,
+	}
+
+	table = []binary{
+		{name: "etcd", module: etcd, pkg: "go.etcd.io/etcd/server/v3", minutes: 1},
+		{name: "kube-apiserver", module: kubernetes, pkg: "k8s.io/kubernetes/cmd/kube-apiserver", minutes: 5},
+		{name: "kube-controller-manager", module: kubernetes, pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", minutes: 2},
+		{name: "aws-cloud-controller-manager", module: cloudControllerManager, pkg: "k8s.io/cloud-provider-aws/cmd/aws-cloud-controller-manager", minutes: 5},
+	}
+)
+
+// kubernetesVersion gives the servers the version they were released under; without it they report 0.0.0, which clients that
+// check for a minimum refuse.
+func kubernetesVersion(version string) string {
+	const at = "k8s.io/component-base/version."
+	number := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+	return fmt.Sprintf("-s -w -X %[1]sgitVersion=%[2]s -X %[1]sgitMajor=%[3]s -X %[1]sgitMinor=%[4]s -X %[1]sgitTreeState=clean",
+		at, version, number[0], number[1])
+}
+
+// Names lists every binary that Ensure can build, in the order in which it is worth building them.
+func Names() []string {
+	var names []string
+	for _, b := range table {
+		names = append(names, b.name)
+	}
+	return names
+}
+
+func find(name string) (binary, error) {
+	i := slices.IndexFunc(table, func(b binary) bool { return b.name == name })
+	if i < 0 {
+		return binary{}, fmt.Errorf("no binary named %q; there are %s", name, strings.Join(Names(), ", "))
+	}
+	return table[i], nil
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -83,12 +84,17 @@ func fromOutcome(o flow.Outcome, judge Judge, previous *metav1.Condition) (c met
 }
 
 // transient is false for what a step decided itself: waits and blocks are
-// statements about the world.
+// statements about the world. What the API server could not do just now is
+// no statement, and neither is a race that we lost.
 func (j Judge) transient(err error) bool {
 	var wait *flow.Waiting
 	var block *flow.Blocked
-	if errors.As(err, &wait) || errors.As(err, &block) {
+	switch {
+	case errors.As(err, &wait), errors.As(err, &block):
 		return false
+	case apierrors.IsConflict(err), apierrors.IsServerTimeout(err), apierrors.IsTimeout(err),
+		apierrors.IsTooManyRequests(err), apierrors.IsInternalError(err), apierrors.IsServiceUnavailable(err):
+		return true
 	}
 	return j.Transient(err)
 }

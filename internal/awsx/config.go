@@ -1,0 +1,108 @@
+// Package awsx is the door to AWS: sessions, clients, errors and tags. SDK
+// clients are made here and nowhere else, and SDK types do not leave this
+// package and the resource packages below it.
+package awsx
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/route53"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/middleware"
+)
+
+// Options say who we are to AWS and where.
+type Options struct {
+	// Region of all regional calls; empty leaves it to the environment.
+	Region string
+	// CredentialsFile is a shared credentials file, instead of the default ones.
+	CredentialsFile string
+	// WebIdentity, if set, is the only identity: nothing else of the
+	// environment (static keys, instance profile) is tried.
+	WebIdentity *WebIdentity
+	// AssumeRoleARN is a role to take on from that identity, for resources
+	// in a shared VPC that belong to a third account.
+	AssumeRoleARN string
+	// Middleware is added to every client, the ones that fetch credentials too.
+	Middleware []func(*middleware.Stack) error
+}
+
+// WebIdentity is a role that trusts the tokens of a hosted cluster's issuer.
+type WebIdentity struct {
+	RoleARN string
+	// SessionName shows in CloudTrail as who made a call.
+	SessionName string
+	// Token returns a fresh token; it is asked about once an hour.
+	Token func(context.Context) ([]byte, error)
+}
+
+// maxAttempts and the SDK's own exponential backoff with jitter ride out a
+// short throttle; a longer one is the workqueue's business.
+const maxAttempts = 4
+
+// NewConfig returns a session for opts. It makes no call: a role that cannot
+// be assumed shows at the first call that is made with it.
+func NewConfig(ctx context.Context, opts Options) (aws.Config, error) {
+	load := []func(*config.LoadOptions) error{
+		config.WithAPIOptions(opts.Middleware),
+		config.WithRetryer(func() aws.Retryer {
+			return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts = maxAttempts })
+		}),
+	}
+	if opts.Region != "" {
+		load = append(load, config.WithRegion(opts.Region))
+	}
+	if opts.CredentialsFile != "" {
+		load = append(load, config.WithSharedCredentialsFiles([]string{opts.CredentialsFile}))
+	}
+	if opts.WebIdentity != nil {
+		load = append(load, config.WithCredentialsProvider(aws.AnonymousCredentials{}))
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, load...)
+	if err != nil {
+		return aws.Config{}, fmt.Errorf("loading AWS configuration: %w", err)
+	}
+	// The SDK would make the client that fetches credentials before it knows
+	// of a custom endpoint, so we make it, from the finished configuration.
+	if w := opts.WebIdentity; w != nil {
+		provider := stscreds.NewWebIdentityRoleProvider(sts.NewFromConfig(cfg), w.RoleARN, token(func() ([]byte, error) { return w.Token(ctx) }),
+			func(o *stscreds.WebIdentityRoleOptions) { o.RoleSessionName = w.SessionName })
+		cfg.Credentials = aws.NewCredentialsCache(provider)
+	}
+	if opts.AssumeRoleARN != "" {
+		provider := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), opts.AssumeRoleARN)
+		cfg.Credentials = aws.NewCredentialsCache(provider)
+	}
+	return cfg, nil
+}
+
+// token is a function as the SDK's token retriever.
+type token func() ([]byte, error)
+
+// GetIdentityToken implements stscreds.IdentityTokenRetriever.
+func (t token) GetIdentityToken() ([]byte, error) { return t() }
+
+// EC2 returns a client for EC2.
+func EC2(cfg aws.Config) *ec2.Client { return ec2.NewFromConfig(cfg) }
+
+// ELBv2 returns a client for network load balancers.
+func ELBv2(cfg aws.Config) *elasticloadbalancingv2.Client {
+	return elasticloadbalancingv2.NewFromConfig(cfg)
+}
+
+// Route53 returns a client for DNS records.
+func Route53(cfg aws.Config) *route53.Client { return route53.NewFromConfig(cfg) }
+
+// S3 returns a client for the bucket of the OIDC documents.
+func S3(cfg aws.Config) *s3.Client { return s3.NewFromConfig(cfg) }
+
+// STS returns a client that can tell who we are.
+func STS(cfg aws.Config) *sts.Client { return sts.NewFromConfig(cfg) }

@@ -1,0 +1,249 @@
+package awsx
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// An ErrorKind says what an error of AWS means to us: each kind has its own
+// pace and its own words.
+type ErrorKind string
+
+// The kinds. Their text is the reason of a condition.
+const (
+	// None is no error.
+	None ErrorKind = ""
+	// Throttled: too many calls in this account; the call says nothing about the world.
+	Throttled ErrorKind = "AWSThrottled"
+	// Transient: no answer, or one that says nothing about the world.
+	Transient ErrorKind = "AWSUnavailable"
+	// Canceled: we gave up waiting, usually because the operator stops.
+	Canceled ErrorKind = "Canceled"
+	// Identity: AWS does not take us for who we say we are. The role, its
+	// trust policy, the OIDC provider or the issuer's documents need a look.
+	Identity ErrorKind = "AWSIdentityInvalid"
+	// Denied: AWS knows us and the policy of the role does not allow the call.
+	Denied ErrorKind = "AWSAccessDenied"
+	// NotFound: what the call names does not exist.
+	NotFound ErrorKind = "AWSNotFound"
+	// Exists: what the call would make exists already.
+	Exists ErrorKind = "AWSAlreadyExists"
+	// InUse: something else still needs what the call would remove.
+	InUse ErrorKind = "AWSInUse"
+	// Limit: a quota of the account is used up.
+	Limit ErrorKind = "AWSLimitExceeded"
+	// Invalid: AWS refuses the parameters; only another specification helps.
+	Invalid ErrorKind = "AWSInvalid"
+	// Other: AWS said something that we do not know.
+	Other ErrorKind = "AWSError"
+	// NotAWS: the error is not from AWS.
+	NotAWS ErrorKind = "Error"
+)
+
+// kindOfCode lists the codes that the patterns in kindByPattern would get wrong.
+var kindOfCode = map[string]ErrorKind{
+	"AccessDenied":                   Denied,
+	"AccessDeniedException":          Denied,
+	"UnauthorizedOperation":          Denied,
+	"Forbidden":                      Denied,
+	"AuthFailure":                    Identity,
+	"ExpiredToken":                   Identity,
+	"ExpiredTokenException":          Identity,
+	"IDPRejectedClaim":               Identity,
+	"InvalidAccessKeyId":             Identity,
+	"InvalidClientTokenId":           Identity,
+	"InvalidIdentityToken":           Identity,
+	"MissingAuthenticationToken":     Identity,
+	"RequestExpired":                 Identity,
+	"SignatureDoesNotMatch":          Identity,
+	"UnrecognizedClientException":    Identity,
+	"IDPCommunicationError":          Transient,
+	"InternalError":                  Transient,
+	"InternalFailure":                Transient,
+	"InternalServerError":            Transient,
+	"RequestTimeout":                 Transient,
+	"RequestTimeoutException":        Transient,
+	"ServiceUnavailable":             Transient,
+	"Unavailable":                    Transient,
+	"DependencyViolation":            InUse,
+	"ExistingVpcEndpointConnections": InUse,
+	"OperationNotPermitted":          InUse,
+	"ResourceInUse":                  InUse,
+	"BucketAlreadyExists":            Exists,
+	"BucketAlreadyOwnedByYou":        Exists,
+	"IdempotentParameterMismatch":    Invalid,
+	"MissingParameter":               Invalid,
+	"ValidationError":                Invalid,
+}
+
+// Kind classifies err by the code of the innermost answer of AWS in it.
+func Kind(err error) ErrorKind {
+	if err == nil {
+		return None
+	}
+	if errors.Is(err, context.Canceled) {
+		return Canceled
+	}
+	op := innermost(err)
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		return kindOfAPIError(api, op, err)
+	}
+	if op == nil {
+		return NotAWS
+	}
+	// A call without an answer of AWS: the connection broke, the deadline
+	// passed, or a proxy answered something that is no AWS error.
+	return Transient
+}
+
+func kindOfAPIError(api smithy.APIError, op *smithy.OperationError, err error) ErrorKind {
+	code := api.ErrorCode()
+	if _, throttle := retry.DefaultThrottleErrorCodes[code]; throttle {
+		return Throttled
+	}
+	kind, known := kindOfCode[code]
+	if !known {
+		kind = kindByPattern(code)
+	}
+	// STS refuses a role before any service has seen the call.
+	if kind == Denied && op != nil && op.Service() == "STS" && strings.HasPrefix(op.Operation(), "AssumeRole") {
+		return Identity
+	}
+	if kind == Other {
+		return kindOfStatus(err)
+	}
+	return kind
+}
+
+func kindByPattern(code string) ErrorKind {
+	switch {
+	case strings.HasSuffix(code, "NotFound"), strings.HasPrefix(code, "NoSuch"):
+		return NotFound
+	case strings.HasSuffix(code, ".Duplicate"), strings.HasSuffix(code, "AlreadyExists"):
+		return Exists
+	case strings.HasSuffix(code, ".InUse"), strings.HasSuffix(code, "InUse"), strings.HasSuffix(code, "NotEmpty"):
+		return InUse
+	case strings.HasSuffix(code, "LimitExceeded"), strings.HasPrefix(code, "TooMany"):
+		return Limit
+	case strings.HasPrefix(code, "Invalid"), strings.HasPrefix(code, "Malformed"):
+		return Invalid
+	}
+	return Other
+}
+
+// kindOfStatus judges an answer whose code says nothing, such as the ones
+// without a body that S3 gives to HEAD.
+func kindOfStatus(err error) ErrorKind {
+	var response *smithyhttp.ResponseError
+	if !errors.As(err, &response) {
+		return Other
+	}
+	switch status := response.HTTPStatusCode(); {
+	case status == http.StatusForbidden:
+		return Denied
+	case status == http.StatusNotFound:
+		return NotFound
+	case status == http.StatusTooManyRequests:
+		return Throttled
+	case status >= http.StatusInternalServerError:
+		return Transient
+	}
+	return Other
+}
+
+// innermost returns the last operation in the chain: when credentials cannot
+// be had, the call to STS hides below the call that wanted them.
+func innermost(err error) *smithy.OperationError {
+	var found *smithy.OperationError
+	for {
+		var op *smithy.OperationError
+		if !errors.As(err, &op) {
+			return found
+		}
+		found, err = op, op.Unwrap()
+	}
+}
+
+// IsThrottled says that we make too many calls.
+func IsThrottled(err error) bool { return Kind(err) == Throttled }
+
+// IsDenied says that AWS knows us and does not let us.
+func IsDenied(err error) bool { return Kind(err) == Denied }
+
+// IsIdentity says that AWS does not take us for who we say we are.
+func IsIdentity(err error) bool { return Kind(err) == Identity }
+
+// IsNotFound says that what the call names does not exist.
+func IsNotFound(err error) bool { return Kind(err) == NotFound }
+
+// IsExists says that what the call would make exists already.
+func IsExists(err error) bool { return Kind(err) == Exists }
+
+// IsInUse says that something else still needs what the call would remove.
+func IsInUse(err error) bool { return Kind(err) == InUse }
+
+// IsInvalid says that AWS refuses the parameters.
+func IsInvalid(err error) bool { return Kind(err) == Invalid }
+
+// IsTransient says that err tells nothing about the world: try again.
+func IsTransient(err error) bool {
+	switch Kind(err) {
+	case Throttled, Transient, Canceled:
+		return true
+	}
+	return false
+}
+
+// Code returns the error code of AWS, or "".
+func Code(err error) string {
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		return ""
+	}
+	return api.ErrorCode()
+}
+
+// Reason returns a word for err that can be the reason of a condition.
+func Reason(err error) string { return string(Kind(err)) }
+
+// Message returns a sentence for a user: what we were doing, which call failed
+// and what AWS said. The same problem gives the same sentence: no request ids,
+// no ports, no encoded authorization message.
+func Message(err error) string {
+	outer := outermost(err)
+	if outer == nil {
+		if err == nil {
+			return ""
+		}
+		return err.Error()
+	}
+	doing, _, _ := strings.Cut(err.Error(), outer.Error())
+	inner := innermost(err)
+	return doing + inner.Service() + " " + inner.Operation() + ": " + said(err)
+}
+
+func outermost(err error) *smithy.OperationError {
+	var op *smithy.OperationError
+	errors.As(err, &op)
+	return op
+}
+
+func said(err error) string {
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		return "no answer from AWS"
+	}
+	text, _, _ := strings.Cut(api.ErrorMessage(), "Encoded authorization failure message")
+	text = strings.TrimRight(strings.TrimSpace(text), ".")
+	if text == "" || text == api.ErrorCode() {
+		return api.ErrorCode()
+	}
+	return api.ErrorCode() + ": " + text
+}

@@ -1,0 +1,47 @@
+package awsx
+
+import (
+	"maps"
+
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// Tags are AWS tags, key to value.
+type Tags map[string]string
+
+const (
+	// OwnerTag is on everything we make; its value is the UID of the
+	// HostedControlPlane that it serves. What does not carry our UID is not
+	// ours: it is neither adopted nor deleted.
+	OwnerTag = "hypershift.openshift.io/owner"
+	// RoleTag says what a resource is to its owner, e.g. "private-router-endpoint".
+	RoleTag = "hypershift.openshift.io/role"
+	// NameTag is what the consoles of AWS show.
+	NameTag = "Name"
+)
+
+// OwnedTags returns the user's tags and over them the ones that make the
+// resource findable: they are ours, and a user's tag of that key loses.
+func OwnedTags(user Tags, ownerUID, role, infraID, name string) Tags {
+	tags := Tags{NameTag: name}
+	maps.Copy(tags, user)
+	tags[OwnerTag] = ownerUID
+	tags[RoleTag] = role
+	tags[names.ClusterTag(infraID)] = "owned"
+	return tags
+}
+
+// Missing returns the tags of want that have another value in have or none. It
+// is nil when have has them all: tags that others add are left alone.
+func (want Tags) Missing(have Tags) Tags {
+	var missing Tags
+	for k, v := range want {
+		if got, ok := have[k]; !ok || got != v {
+			if missing == nil {
+				missing = Tags{}
+			}
+			missing[k] = v
+		}
+	}
+	return missing
+}

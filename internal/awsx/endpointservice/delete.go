@@ -1,0 +1,161 @@
+package endpointservice
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+)
+
+// Doomed says which service to delete.
+type Doomed struct {
+	Owner
+	// Recorded is the name under which the service was last seen, or "".
+	Recorded string
+	// RejectConnections cuts off the endpoints that are still connected.
+	// Without it they are left to whoever made them.
+	RejectConnections bool
+}
+
+// Remains is what Delete has left for the next time.
+type Remains struct {
+	// Deleting holds the ids of services that AWS is still deleting.
+	Deleting []string
+	// Endpoints holds the ids of the VPC endpoints that are still connected.
+	Endpoints []string
+}
+
+// Gone says that nothing is left.
+func (r Remains) Gone() bool { return len(r.Deleting) == 0 && len(r.Endpoints) == 0 }
+
+// Delete starts to delete every service of the owner and returns what is left.
+func (s *Services) Delete(ctx context.Context, d Doomed) (Remains, error) {
+	var left Remains
+	mine, err := s.findAll(ctx, d)
+	if err != nil {
+		return left, err
+	}
+	for _, svc := range mine {
+		if err := s.deleteOne(ctx, svc, d.RejectConnections, &left); err != nil {
+			return left, s.doubt(err)
+		}
+	}
+	if left.Gone() {
+		s.all.Drop(d.key())
+	}
+	return left, nil
+}
+
+// findAll trusts what it believes to be there; what it believes to be missing
+// it looks for again, because nobody will look later.
+func (s *Services) findAll(ctx context.Context, d Doomed) ([]Service, error) {
+	mine, found, err := s.all.Get(ctx, d.key())
+	if err != nil || found {
+		return mine, err
+	}
+	fresh, err := s.describe(ctx, &ec2.DescribeVpcEndpointServiceConfigurationsInput{Filters: []types.Filter{
+		{Name: aws.String("tag:" + awsx.OwnerTag), Values: []string{d.UID}},
+		{Name: aws.String("tag:" + awsx.RoleTag), Values: []string{d.Role}},
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("looking for endpoint services of %s: %w", d.UID, err)
+	}
+	fresh = slices.DeleteFunc(fresh, func(svc Service) bool { return ownerIn(svc.tags) != d.Owner })
+	if len(fresh) > 0 {
+		return fresh, nil
+	}
+	svc, found, err := s.recorded(ctx, d.Owner, d.Recorded)
+	if !found {
+		return nil, err
+	}
+	return []Service{svc}, nil
+}
+
+func (s *Services) deleteOne(ctx context.Context, svc Service, reject bool, left *Remains) error {
+	out, err := s.api.DeleteVpcEndpointServiceConfigurations(ctx, &ec2.DeleteVpcEndpointServiceConfigurationsInput{ServiceIds: []string{svc.ID}})
+	if err != nil {
+		return fmt.Errorf("deleting endpoint service %s: %w", svc.ID, err)
+	}
+	for _, u := range out.Unsuccessful {
+		err := asError(u)
+		switch {
+		case awsx.IsNotFound(err):
+			return nil
+		case awsx.Code(err) == "ExistingVpcEndpointConnections":
+			return s.disconnect(ctx, svc.ID, reject, left)
+		default:
+			return fmt.Errorf("deleting endpoint service %s: %w", svc.ID, err)
+		}
+	}
+	// The load balancer cannot go before the service is really gone.
+	_, found, err := s.get(ctx, svc.ID)
+	if err == nil && found {
+		left.Deleting = append(left.Deleting, svc.ID)
+	}
+	return err
+}
+
+// disconnect says which endpoints keep the service alive and cuts them off if it may.
+func (s *Services) disconnect(ctx context.Context, id string, reject bool, left *Remains) error {
+	var live []string
+	pages := ec2.NewDescribeVpcEndpointConnectionsPaginator(s.api, &ec2.DescribeVpcEndpointConnectionsInput{
+		Filters: []types.Filter{{Name: aws.String("service-id"), Values: []string{id}}},
+	})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return fmt.Errorf("reading connections of endpoint service %s: %w", id, err)
+		}
+		for _, c := range page.VpcEndpointConnections {
+			if aws.ToString(c.ServiceId) == id && connected(c.VpcEndpointState) {
+				live = append(live, aws.ToString(c.VpcEndpointId))
+			}
+		}
+	}
+	slices.Sort(live)
+	left.Endpoints = append(left.Endpoints, live...)
+	if len(live) == 0 {
+		// The list lags behind: AWS has just said that there are some.
+		left.Deleting = append(left.Deleting, id)
+		return nil
+	}
+	if !reject {
+		return nil
+	}
+	out, err := s.api.RejectVpcEndpointConnections(ctx, &ec2.RejectVpcEndpointConnectionsInput{ServiceId: aws.String(id), VpcEndpointIds: live})
+	if err != nil {
+		return fmt.Errorf("rejecting connections of endpoint service %s: %w", id, err)
+	}
+	for _, u := range out.Unsuccessful {
+		// Somebody was faster, or will be: the next attempt to delete tells.
+		if err := asError(u); !awsx.IsNotFound(err) && awsx.Code(err) != "InvalidState" {
+			return fmt.Errorf("rejecting connection of %s to endpoint service %s: %w", aws.ToString(u.ResourceId), id, err)
+		}
+	}
+	return nil
+}
+
+// connected says whether an endpoint in that state keeps its service from being
+// deleted. The API writes states in lower case and the SDK's constants do not.
+func connected(state types.State) bool {
+	switch strings.ToLower(string(state)) {
+	case "pendingacceptance", "pending", "available":
+		return true
+	}
+	return false
+}
+
+// asError gives a failure inside a successful answer the shape of all others.
+func asError(u types.UnsuccessfulItem) error {
+	if u.Error == nil {
+		return &smithy.GenericAPIError{Code: "Unknown", Message: "no reason given"}
+	}
+	return &smithy.GenericAPIError{Code: aws.ToString(u.Error.Code), Message: aws.ToString(u.Error.Message)}
+}

@@ -1,0 +1,211 @@
+package endpointservice
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+)
+
+// Spec is the endpoint service that we want.
+type Spec struct {
+	Owner
+	LoadBalancerARN string
+	// Principals may connect, nobody else.
+	Principals []string
+	// Tags are all tags, the owner's included; others that are on the service stay.
+	Tags awsx.Tags
+	// Recorded is the name under which the service was last seen, or "".
+	Recorded string
+	// Request tells one wish for a service from another: asking twice with the
+	// same text, as after a crash, makes one service.
+	Request string
+}
+
+// Ensure makes the service match spec and returns it as it is now.
+func (s *Services) Ensure(ctx context.Context, spec Spec) (Service, error) {
+	svc, found, err := s.find(ctx, spec)
+	if err != nil {
+		return Service{}, err
+	}
+	if !found {
+		svc, err = s.create(ctx, spec)
+		if err != nil {
+			return Service{}, s.doubt(err)
+		}
+	}
+	if svc.State == Deleting {
+		return svc, nil
+	}
+	if err := s.update(ctx, spec, &svc); err != nil {
+		return Service{}, s.doubt(err)
+	}
+	if err := s.ensurePrincipals(ctx, svc.ID, spec.Principals); err != nil {
+		return Service{}, s.doubt(err)
+	}
+	return svc, nil
+}
+
+// doubt forgets what we believed when AWS answered something that does not fit
+// it, or when nobody knows whether a write was applied.
+func (s *Services) doubt(err error) error {
+	if !awsx.IsThrottled(err) && !awsx.IsDenied(err) {
+		s.Forget()
+	}
+	return err
+}
+
+// Forget makes the next look-up ask AWS.
+func (s *Services) Forget() {
+	s.all.Forget()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.permissions)
+}
+
+func (s *Services) find(ctx context.Context, spec Spec) (svc Service, found bool, err error) {
+	mine, _, err := s.all.Get(ctx, spec.key())
+	if err != nil {
+		return Service{}, false, err
+	}
+	if len(mine) > 0 {
+		return mine[0], true, nil
+	}
+	svc, found, err = s.recorded(ctx, spec.Owner, spec.Recorded)
+	if found {
+		s.all.Put(spec.key(), []Service{svc})
+	}
+	return svc, found, err
+}
+
+// recorded looks for the service under the name that we once wrote down: it is
+// still ours when somebody took our tags off it, and no longer when somebody
+// put theirs on.
+func (s *Services) recorded(ctx context.Context, owner Owner, name string) (svc Service, found bool, err error) {
+	id := name[strings.LastIndex(name, ".")+1:]
+	if id == "" {
+		return Service{}, false, nil
+	}
+	svc, found, err = s.get(ctx, id)
+	if err != nil || !found {
+		return Service{}, false, err
+	}
+	if is := ownerIn(svc.tags); is.UID != "" && is.UID != owner.UID || is.Role != "" && is.Role != owner.Role {
+		return Service{}, false, nil
+	}
+	return svc, true, nil
+}
+
+func (s *Services) create(ctx context.Context, spec Spec) (Service, error) {
+	out, err := s.api.CreateVpcEndpointServiceConfiguration(ctx, &ec2.CreateVpcEndpointServiceConfigurationInput{
+		AcceptanceRequired:      aws.Bool(false),
+		NetworkLoadBalancerArns: []string{spec.LoadBalancerARN},
+		ClientToken:             aws.String(spec.token()),
+		TagSpecifications: []types.TagSpecification{{
+			ResourceType: types.ResourceTypeVpcEndpointService,
+			Tags:         list(spec.Tags),
+		}},
+	})
+	if err != nil {
+		return Service{}, fmt.Errorf("creating an endpoint service on %s: %w", spec.LoadBalancerARN, err)
+	}
+	svc, err := s.view(ctx, *out.ServiceConfiguration)
+	if err != nil {
+		return Service{}, err
+	}
+	s.all.Put(spec.key(), []Service{svc})
+	s.believe(svc.ID, nil) // a new service lets nobody in
+	return svc, nil
+}
+
+// token is the same for the same request and parameters: AWS refuses a token
+// that comes back with other parameters.
+func (spec Spec) token() string {
+	text, _ := json.Marshal([]any{spec.Owner, spec.Request, spec.LoadBalancerARN, spec.Tags})
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// update repairs the load balancer, the acceptance setting and the tags.
+func (s *Services) update(ctx context.Context, spec Spec, svc *Service) error {
+	if change := diff(spec, *svc); change != nil {
+		if err := s.modify(ctx, spec, change, svc); err != nil {
+			return err
+		}
+	}
+	missing := spec.Tags.Missing(svc.tags)
+	if missing == nil {
+		return nil
+	}
+	if _, err := s.api.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{svc.ID}, Tags: list(missing)}); err != nil {
+		return fmt.Errorf("tagging endpoint service %s: %w", svc.ID, err)
+	}
+	svc.tags = maps.Clone(svc.tags)
+	maps.Copy(svc.tags, missing)
+	s.all.Put(spec.key(), []Service{*svc})
+	return nil
+}
+
+// modify makes the change and reads the service again: the load balancer
+// decides in which zones it is.
+func (s *Services) modify(ctx context.Context, spec Spec, change *ec2.ModifyVpcEndpointServiceConfigurationInput, svc *Service) error {
+	if _, err := s.api.ModifyVpcEndpointServiceConfiguration(ctx, change); err != nil {
+		return fmt.Errorf("modifying endpoint service %s: %w", svc.ID, err)
+	}
+	now, found, err := s.get(ctx, svc.ID)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return fmt.Errorf("endpoint service %s disappeared while it was modified", svc.ID)
+	}
+	now.loadBalancers, now.acceptance = []string{spec.LoadBalancerARN}, false
+	*svc = now
+	s.all.Put(spec.key(), []Service{now})
+	return nil
+}
+
+// diff returns the change that turns svc into spec, or nil for none. Tags are
+// changed by another call.
+func diff(spec Spec, svc Service) *ec2.ModifyVpcEndpointServiceConfigurationInput {
+	in := &ec2.ModifyVpcEndpointServiceConfigurationInput{ServiceId: aws.String(svc.ID)}
+	want := []string{spec.LoadBalancerARN}
+	in.AddNetworkLoadBalancerArns = minus(want, svc.loadBalancers)
+	in.RemoveNetworkLoadBalancerArns = minus(svc.loadBalancers, want)
+	if svc.acceptance {
+		in.AcceptanceRequired = aws.Bool(false)
+	}
+	if in.AcceptanceRequired == nil && in.AddNetworkLoadBalancerArns == nil && in.RemoveNetworkLoadBalancerArns == nil {
+		return nil
+	}
+	return in
+}
+
+// minus returns what is in a and not in b, or nil.
+func minus(a, b []string) []string {
+	var out []string
+	for _, x := range a {
+		if !slices.Contains(b, x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func list(tags awsx.Tags) []types.Tag {
+	var out []types.Tag
+	for _, k := range slices.Sorted(maps.Keys(tags)) {
+		out = append(out, types.Tag{Key: aws.String(k), Value: aws.String(tags[k])})
+	}
+	return out
+}

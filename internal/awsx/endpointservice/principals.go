@@ -1,0 +1,59 @@
+package endpointservice
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+)
+
+// ensurePrincipals lets exactly those principals connect.
+func (s *Services) ensurePrincipals(ctx context.Context, id string, want []string) error {
+	have, err := s.principals(ctx, id)
+	if err != nil {
+		return err
+	}
+	in := &ec2.ModifyVpcEndpointServicePermissionsInput{
+		ServiceId:               aws.String(id),
+		AddAllowedPrincipals:    minus(want, have),
+		RemoveAllowedPrincipals: minus(have, want),
+	}
+	if in.AddAllowedPrincipals == nil && in.RemoveAllowedPrincipals == nil {
+		return nil
+	}
+	if _, err := s.api.ModifyVpcEndpointServicePermissions(ctx, in); err != nil {
+		return fmt.Errorf("changing who may connect to endpoint service %s: %w", id, err)
+	}
+	s.believe(id, want)
+	return nil
+}
+
+func (s *Services) principals(ctx context.Context, id string) ([]string, error) {
+	s.mu.Lock()
+	known, ok := s.permissions[id]
+	s.mu.Unlock()
+	if ok && s.clock.Now().Sub(known.read) <= s.permissionsAge(id) {
+		return known.principals, nil
+	}
+	var have []string
+	pages := ec2.NewDescribeVpcEndpointServicePermissionsPaginator(s.api, &ec2.DescribeVpcEndpointServicePermissionsInput{ServiceId: aws.String(id)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("reading who may connect to endpoint service %s: %w", id, err)
+		}
+		for _, p := range page.AllowedPrincipals {
+			have = append(have, aws.ToString(p.Principal))
+		}
+	}
+	s.believe(id, have)
+	return have, nil
+}
+
+func (s *Services) believe(id string, principals []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.permissions[id] = permissions{principals: slices.Clone(principals), read: s.clock.Now()}
+}

@@ -1,0 +1,208 @@
+package endpointservice
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"k8s.io/utils/clock"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/snapshot"
+)
+
+// API is the part of EC2 that this package uses.
+type API interface {
+	CreateVpcEndpointServiceConfiguration(context.Context, *ec2.CreateVpcEndpointServiceConfigurationInput, ...func(*ec2.Options)) (*ec2.CreateVpcEndpointServiceConfigurationOutput, error)
+	DescribeVpcEndpointServiceConfigurations(context.Context, *ec2.DescribeVpcEndpointServiceConfigurationsInput, ...func(*ec2.Options)) (*ec2.DescribeVpcEndpointServiceConfigurationsOutput, error)
+	ModifyVpcEndpointServiceConfiguration(context.Context, *ec2.ModifyVpcEndpointServiceConfigurationInput, ...func(*ec2.Options)) (*ec2.ModifyVpcEndpointServiceConfigurationOutput, error)
+	DeleteVpcEndpointServiceConfigurations(context.Context, *ec2.DeleteVpcEndpointServiceConfigurationsInput, ...func(*ec2.Options)) (*ec2.DeleteVpcEndpointServiceConfigurationsOutput, error)
+	DescribeVpcEndpointServicePermissions(context.Context, *ec2.DescribeVpcEndpointServicePermissionsInput, ...func(*ec2.Options)) (*ec2.DescribeVpcEndpointServicePermissionsOutput, error)
+	ModifyVpcEndpointServicePermissions(context.Context, *ec2.ModifyVpcEndpointServicePermissionsInput, ...func(*ec2.Options)) (*ec2.ModifyVpcEndpointServicePermissionsOutput, error)
+	DescribeVpcEndpointConnections(context.Context, *ec2.DescribeVpcEndpointConnectionsInput, ...func(*ec2.Options)) (*ec2.DescribeVpcEndpointConnectionsOutput, error)
+	RejectVpcEndpointConnections(context.Context, *ec2.RejectVpcEndpointConnectionsInput, ...func(*ec2.Options)) (*ec2.RejectVpcEndpointConnectionsOutput, error)
+	DescribeAvailabilityZones(context.Context, *ec2.DescribeAvailabilityZonesInput, ...func(*ec2.Options)) (*ec2.DescribeAvailabilityZonesOutput, error)
+	CreateTags(context.Context, *ec2.CreateTagsInput, ...func(*ec2.Options)) (*ec2.CreateTagsOutput, error)
+}
+
+// State is the state of an endpoint service, in AWS's words.
+type State string
+
+// The states that make a difference.
+const (
+	Pending   State = State(types.ServiceStatePending)
+	Available State = State(types.ServiceStateAvailable)
+	Deleting  State = State(types.ServiceStateDeleting)
+	Deleted   State = State(types.ServiceStateDeleted)
+	Failed    State = State(types.ServiceStateFailed)
+)
+
+// A Service is what AWS says about one endpoint service.
+type Service struct {
+	ID, Name string
+	State    State
+	// ZoneIDs are the zones in which endpoints can be made, sorted. Zone
+	// *names* mean different zones in different accounts; ids do not.
+	ZoneIDs []string
+
+	loadBalancers []string
+	zoneNames     []string
+	acceptance    bool
+	tags          awsx.Tags
+}
+
+// Options are the ages at which knowledge is looked up again.
+type Options struct {
+	MaxAge         time.Duration // of the listing of all services
+	PermissionsAge time.Duration // of the principals of one service
+}
+
+// Services are the endpoint services of an account in a region.
+type Services struct {
+	api   API
+	clock clock.PassiveClock
+	opts  Options
+	all   *snapshot.Snapshot[[]Service] // by owner and role; more than one after an accident only
+
+	mu          sync.Mutex
+	permissions map[string]permissions // by service id
+	zoneIDs     map[string]string      // by zone name, in this account
+}
+
+type permissions struct {
+	principals []string
+	read       time.Time
+}
+
+// New returns the endpoint services behind api.
+func New(api API, clk clock.PassiveClock, opts Options) *Services {
+	s := &Services{api: api, clock: clk, opts: opts, permissions: map[string]permissions{}}
+	s.all = snapshot.New(clk, opts.MaxAge, s.list)
+	return s
+}
+
+// An Owner names one service of one hosted control plane.
+type Owner struct {
+	UID  string // of the HostedControlPlane: the value of awsx.OwnerTag
+	Role string // of the service for it: the value of awsx.RoleTag
+}
+
+func (o Owner) key() string { return o.UID + "/" + o.Role }
+
+func ownerIn(tags awsx.Tags) Owner {
+	return Owner{UID: tags[awsx.OwnerTag], Role: tags[awsx.RoleTag]}
+}
+
+// list reads all services that carry an owner tag. AWS filters by the key and
+// we look again: an answer that holds strangers must not make them ours.
+func (s *Services) list(ctx context.Context) (map[string][]Service, error) {
+	found, err := s.describe(ctx, &ec2.DescribeVpcEndpointServiceConfigurationsInput{
+		Filters: []types.Filter{{Name: aws.String("tag-key"), Values: []string{awsx.OwnerTag}}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing endpoint services: %w", err)
+	}
+	all := map[string][]Service{}
+	for _, svc := range found {
+		if owner := ownerIn(svc.tags); owner.UID != "" {
+			all[owner.key()] = append(all[owner.key()], svc)
+		}
+	}
+	return all, nil
+}
+
+func (s *Services) describe(ctx context.Context, in *ec2.DescribeVpcEndpointServiceConfigurationsInput) ([]Service, error) {
+	var found []Service
+	pages := ec2.NewDescribeVpcEndpointServiceConfigurationsPaginator(s.api, in)
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range page.ServiceConfigurations {
+			svc, err := s.view(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			if svc.State != Deleted {
+				found = append(found, svc)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b Service) int { return cmp.Compare(a.ID, b.ID) })
+	return found, nil
+}
+
+// get returns the service with that id as it is now.
+func (s *Services) get(ctx context.Context, id string) (svc Service, found bool, err error) {
+	got, err := s.describe(ctx, &ec2.DescribeVpcEndpointServiceConfigurationsInput{ServiceIds: []string{id}})
+	if awsx.IsNotFound(err) {
+		return Service{}, false, nil
+	}
+	if err != nil {
+		return Service{}, false, fmt.Errorf("looking up endpoint service %s: %w", id, err)
+	}
+	for _, svc := range got {
+		if svc.ID == id {
+			return svc, true, nil
+		}
+	}
+	return Service{}, false, nil
+}
+
+func (s *Services) view(ctx context.Context, c types.ServiceConfiguration) (Service, error) {
+	svc := Service{
+		ID:            aws.ToString(c.ServiceId),
+		Name:          aws.ToString(c.ServiceName),
+		State:         State(c.ServiceState),
+		ZoneIDs:       slices.Sorted(slices.Values(c.AvailabilityZoneIds)),
+		loadBalancers: c.NetworkLoadBalancerArns,
+		zoneNames:     c.AvailabilityZones,
+		acceptance:    aws.ToBool(c.AcceptanceRequired),
+		tags:          awsx.Tags{},
+	}
+	for _, t := range c.Tags {
+		svc.tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
+	}
+	if len(svc.ZoneIDs) > 0 || len(svc.zoneNames) == 0 {
+		return svc, nil
+	}
+	ids, err := s.zones(ctx)
+	if err != nil {
+		return Service{}, err
+	}
+	for _, name := range svc.zoneNames {
+		if id := ids[name]; id != "" {
+			svc.ZoneIDs = append(svc.ZoneIDs, id)
+		}
+	}
+	slices.Sort(svc.ZoneIDs)
+	return svc, nil
+}
+
+// zones translates the zone names of this account. They never change meaning,
+// so they are read once. Regions that answer with ids never need this.
+func (s *Services) zones(ctx context.Context) (map[string]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.zoneIDs != nil {
+		return s.zoneIDs, nil
+	}
+	out, err := s.api.DescribeAvailabilityZones(ctx, &ec2.DescribeAvailabilityZonesInput{})
+	if err != nil {
+		return nil, fmt.Errorf("translating zone names: %w", err)
+	}
+	ids := map[string]string{}
+	for _, z := range out.AvailabilityZones {
+		ids[aws.ToString(z.ZoneName)] = aws.ToString(z.ZoneId)
+	}
+	s.zoneIDs = ids
+	return maps.Clone(ids), nil
+}

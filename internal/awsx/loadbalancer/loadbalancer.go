@@ -1,0 +1,114 @@
+// Package loadbalancer finds Network Load Balancers by their names.
+package loadbalancer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"k8s.io/utils/clock"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/snapshot"
+)
+
+// API is the part of ELBv2 that this package uses.
+type API interface {
+	DescribeLoadBalancers(context.Context, *elb.DescribeLoadBalancersInput, ...func(*elb.Options)) (*elb.DescribeLoadBalancersOutput, error)
+}
+
+// State is the state of a load balancer, in AWS's words.
+type State string
+
+// The states that make a difference.
+const (
+	Active State = State(types.LoadBalancerStateEnumActive)
+	// Impaired is active, and short of resources to scale.
+	Impaired     State = State(types.LoadBalancerStateEnumActiveImpaired)
+	Provisioning State = State(types.LoadBalancerStateEnumProvisioning)
+	Failed       State = State(types.LoadBalancerStateEnumFailed)
+)
+
+// A LoadBalancer is what AWS says about one.
+type LoadBalancer struct {
+	Name, ARN string
+	State     State
+	// Network is false for a load balancer that PrivateLink cannot use.
+	Network bool
+}
+
+// Serves says whether the load balancer takes traffic.
+func (lb LoadBalancer) Serves() bool { return lb.State == Active || lb.State == Impaired }
+
+// LoadBalancers are the ones of an account in a region.
+type LoadBalancers struct {
+	api API
+	all *snapshot.Snapshot[LoadBalancer]
+}
+
+// New returns the load balancers behind api. What Find says about a load
+// balancer that serves may be up to maxAge old.
+func New(api API, clk clock.PassiveClock, maxAge time.Duration) *LoadBalancers {
+	l := &LoadBalancers{api: api}
+	l.all = snapshot.New(clk, maxAge, l.list)
+	return l
+}
+
+// Find returns the load balancer with that name. One that is not there yet or
+// does not serve yet is looked at again by name, which costs one call instead
+// of a page for every other load balancer.
+func (l *LoadBalancers) Find(ctx context.Context, name string) (lb LoadBalancer, found bool, err error) {
+	lb, found, err = l.all.Get(ctx, name)
+	if err != nil || found && lb.Serves() {
+		return lb, found, err
+	}
+	out, err := l.api.DescribeLoadBalancers(ctx, &elb.DescribeLoadBalancersInput{Names: []string{name}})
+	if awsx.IsNotFound(err) {
+		l.all.Drop(name)
+		return LoadBalancer{}, false, nil
+	}
+	if err != nil {
+		return LoadBalancer{}, false, fmt.Errorf("looking up load balancer %s: %w", name, err)
+	}
+	for _, got := range out.LoadBalancers {
+		if aws.ToString(got.LoadBalancerName) == name {
+			lb := view(got)
+			l.all.Put(name, lb)
+			return lb, true, nil
+		}
+	}
+	return LoadBalancer{}, false, nil
+}
+
+// Forget makes the next Find ask AWS: a call has refused what we believed.
+func (l *LoadBalancers) Forget() { l.all.Forget() }
+
+func (l *LoadBalancers) list(ctx context.Context) (map[string]LoadBalancer, error) {
+	all := map[string]LoadBalancer{}
+	pages := elb.NewDescribeLoadBalancersPaginator(l.api, &elb.DescribeLoadBalancersInput{})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("listing load balancers: %w", err)
+		}
+		for _, lb := range page.LoadBalancers {
+			all[aws.ToString(lb.LoadBalancerName)] = view(lb)
+		}
+	}
+	return all, nil
+}
+
+func view(lb types.LoadBalancer) LoadBalancer {
+	v := LoadBalancer{
+		Name:    aws.ToString(lb.LoadBalancerName),
+		ARN:     aws.ToString(lb.LoadBalancerArn),
+		Network: lb.Type == types.LoadBalancerTypeEnumNetwork,
+	}
+	if lb.State != nil {
+		v.State = State(lb.State.Code)
+	}
+	return v
+}

@@ -1,0 +1,160 @@
+// Package oidcdocs keeps the documents of hosted clusters' token issuers in an
+// S3 bucket, one prefix per cluster. AWS reads them to check the tokens with
+// which a cluster's operators and pods take on their roles: while they are
+// missing or wrong, nobody of that cluster has an identity.
+package oidcdocs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+)
+
+// API is the part of S3 that this package uses.
+type API interface {
+	GetObject(context.Context, *s3.GetObjectInput, ...func(*s3.Options)) (*s3.GetObjectOutput, error)
+	PutObject(context.Context, *s3.PutObjectInput, ...func(*s3.Options)) (*s3.PutObjectOutput, error)
+	DeleteObjects(context.Context, *s3.DeleteObjectsInput, ...func(*s3.Options)) (*s3.DeleteObjectsOutput, error)
+}
+
+// ownerKey is the metadata of an object that says whose it is.
+const ownerKey = "hypershift-owner"
+
+// maxSize is far more than a document of ours has; what is larger is not ours.
+const maxSize = 1 << 20
+
+// A Bucket holds the documents of all clusters of an operator.
+type Bucket struct {
+	api  API
+	name string
+}
+
+// New returns the bucket with that name.
+func New(api API, name string) *Bucket { return &Bucket{api: api, name: name} }
+
+// A Site is what one cluster publishes.
+type Site struct {
+	// Prefix is the cluster's infraID.
+	Prefix string
+	// Owner is the UID of the cluster.
+	Owner string
+	// Documents are the contents by path below the prefix. Removing needs the paths only.
+	Documents map[string][]byte
+}
+
+// A ForeignError says that a document under our prefix belongs to another cluster.
+type ForeignError struct{ Bucket, Key string }
+
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("s3://%s/%s belongs to another cluster: choose another infraID, or remove the object", e.Bucket, e.Key)
+}
+
+// Publish makes the documents of the site what they should be, and says
+// whether it had to write one. It reads them first: an object that is right is
+// not written again, and one that belongs to another cluster never is.
+func (b *Bucket) Publish(ctx context.Context, site Site) (changed bool, err error) {
+	for _, path := range slices.Sorted(maps.Keys(site.Documents)) {
+		key, want := site.Prefix+"/"+path, site.Documents[path]
+		got, err := b.get(ctx, key)
+		if err != nil {
+			return changed, err
+		}
+		same := got != nil && bytes.Equal(got.body, want)
+		if same && got.owner == site.Owner {
+			continue
+		}
+		// Our own content without an owner is what another tool published for us.
+		if got != nil && got.owner != site.Owner && !(same && got.owner == "") {
+			return changed, &ForeignError{Bucket: b.name, Key: key}
+		}
+		if err := b.put(ctx, key, site.Owner, want); err != nil {
+			return changed, err
+		}
+		changed = true
+	}
+	return changed, nil
+}
+
+// Remove deletes those documents of the site that are its own.
+func (b *Bucket) Remove(ctx context.Context, site Site) error {
+	var doomed []types.ObjectIdentifier
+	for _, path := range slices.Sorted(maps.Keys(site.Documents)) {
+		key := site.Prefix + "/" + path
+		got, err := b.get(ctx, key)
+		if IsNoBucket(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if got != nil && got.owner == site.Owner {
+			doomed = append(doomed, types.ObjectIdentifier{Key: aws.String(key)})
+		}
+	}
+	if len(doomed) == 0 {
+		return nil
+	}
+	out, err := b.api.DeleteObjects(ctx, &s3.DeleteObjectsInput{
+		Bucket: aws.String(b.name),
+		Delete: &types.Delete{Objects: doomed, Quiet: aws.Bool(true)},
+	})
+	if err != nil {
+		return fmt.Errorf("deleting OIDC documents s3://%s/%s: %w", b.name, site.Prefix, err)
+	}
+	var errs []error
+	for _, e := range out.Errors {
+		cause := &smithy.GenericAPIError{Code: aws.ToString(e.Code), Message: aws.ToString(e.Message)}
+		errs = append(errs, fmt.Errorf("deleting OIDC document s3://%s/%s: %w", b.name, aws.ToString(e.Key), cause))
+	}
+	return errors.Join(errs...)
+}
+
+type object struct {
+	owner string
+	body  []byte
+}
+
+// get returns the object, or nil if there is none.
+func (b *Bucket) get(ctx context.Context, key string) (*object, error) {
+	out, err := b.api.GetObject(ctx, &s3.GetObjectInput{Bucket: aws.String(b.name), Key: aws.String(key)})
+	if awsx.IsNotFound(err) && !IsNoBucket(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading OIDC document s3://%s/%s: %w", b.name, key, err)
+	}
+	defer out.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(out.Body, maxSize))
+	if err != nil {
+		return nil, fmt.Errorf("reading OIDC document s3://%s/%s: %w", b.name, key, err)
+	}
+	return &object{owner: out.Metadata[ownerKey], body: body}, nil
+}
+
+func (b *Bucket) put(ctx context.Context, key, owner string, body []byte) error {
+	_, err := b.api.PutObject(ctx, &s3.PutObjectInput{
+		Bucket:      aws.String(b.name),
+		Key:         aws.String(key),
+		Body:        bytes.NewReader(body),
+		ContentType: aws.String("application/json"),
+		Metadata:    map[string]string{ownerKey: owner},
+	})
+	if err != nil {
+		return fmt.Errorf("publishing OIDC document s3://%s/%s: %w", b.name, key, err)
+	}
+	return nil
+}
+
+// IsNoBucket says that the bucket itself is missing.
+func IsNoBucket(err error) bool { return awsx.Code(err) == "NoSuchBucket" }

@@ -1,0 +1,101 @@
+// Package snapshot lets everyone who asks about one of many AWS resources
+// share a single paged Describe. A thousand objects that look at their own
+// resource twice an hour cost as many calls as one object does.
+package snapshot
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// settling is how long a list of AWS may lag behind a write: for that long our
+// own write counts for more than a list that was read after it.
+const settling = time.Minute
+
+// A Snapshot is a copy of all resources of one kind, by key.
+type Snapshot[T any] struct {
+	clock  clock.PassiveClock
+	maxAge time.Duration
+	load   func(context.Context) (map[string]T, error)
+
+	mu    sync.Mutex // held while loading: who comes meanwhile gets the same copy
+	valid bool
+	taken time.Time
+	items map[string]T
+	notes map[string]note[T]
+}
+
+// note is what we know of a resource because we wrote it ourselves.
+type note[T any] struct {
+	item T
+	gone bool
+	at   time.Time
+}
+
+// New returns a Snapshot that loads when it is asked and its copy is older
+// than maxAge.
+func New[T any](clk clock.PassiveClock, maxAge time.Duration, load func(context.Context) (map[string]T, error)) *Snapshot[T] {
+	return &Snapshot[T]{clock: clk, maxAge: maxAge, load: load, notes: map[string]note[T]{}}
+}
+
+// Get returns the resource with that key.
+func (s *Snapshot[T]) Get(ctx context.Context, key string) (item T, found bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.clock.Now()
+	if !s.valid || now.Sub(s.taken) > s.maxAge {
+		if err := s.reload(ctx, now); err != nil {
+			return item, false, err
+		}
+	}
+	item, found = s.items[key]
+	return item, found, nil
+}
+
+func (s *Snapshot[T]) reload(ctx context.Context, now time.Time) error {
+	loaded, err := s.load(ctx)
+	if err != nil {
+		return err
+	}
+	maps.DeleteFunc(s.notes, func(_ string, n note[T]) bool { return now.Sub(n.at) > settling })
+	s.items, s.taken, s.valid = loaded, now, true
+	for key, n := range s.notes {
+		s.note(key, n)
+	}
+	return nil
+}
+
+// Put says what we have just written or read ourselves.
+func (s *Snapshot[T]) Put(key string, item T) { s.write(key, note[T]{item: item}) }
+
+// Drop says that we have seen the resource disappear.
+func (s *Snapshot[T]) Drop(key string) { s.write(key, note[T]{gone: true}) }
+
+func (s *Snapshot[T]) write(key string, n note[T]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n.at = s.clock.Now()
+	s.notes[key] = n
+	s.note(key, n)
+}
+
+func (s *Snapshot[T]) note(key string, n note[T]) {
+	switch {
+	case n.gone:
+		delete(s.items, key)
+	case s.items != nil:
+		s.items[key] = n.item
+	}
+}
+
+// Forget drops what is known: a call said that the world is not as we believed.
+func (s *Snapshot[T]) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.valid = false
+	clear(s.notes)
+}

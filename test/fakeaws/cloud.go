@@ -1,0 +1,193 @@
+package fakeaws
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// Cloud is all of AWS: every account, every region, one clock.
+type Cloud struct {
+	clock clock.PassiveClock
+
+	mu       sync.Mutex // guards everything below, and everything in accounts and regions
+	accounts map[string]*Account
+	keys     map[string]*identity // by access key id
+	services map[string]*service  // endpoint services of all accounts by name, so that consumers find them
+	attached map[string]map[string]*endpoint
+	leaving  []departure
+	delays   Delays
+	pageSize int
+	latency  time.Duration
+	sequence int
+	faults   []*armed
+	death    death
+	calls    []Call
+	writes   int
+	complain func(format string, args ...any)
+}
+
+// Delays says how long AWS takes to do what it does behind the caller's back.
+// They are read when the thing happens: a change does not move what is under way.
+type Delays struct {
+	EndpointPending  time.Duration // a new or modified endpoint, until it is available
+	EndpointDeleting time.Duration // a deleted endpoint, until it and its network interfaces are gone
+	ServicePending   time.Duration // a new endpoint service, until it is Available
+	ServiceDeleting  time.Duration // a deleted endpoint service, until it is gone
+	LoadBalancer     time.Duration // a new load balancer, until it is active
+
+	// Eventual consistency: how long a new thing is missing from lists, and how
+	// long its own id is answered with NotFound.
+	Listed, Known time.Duration
+}
+
+// UsualDelays are the ones of a calm day in a large region, without eventual consistency.
+var UsualDelays = Delays{EndpointPending: time.Minute, EndpointDeleting: time.Minute}
+
+// New returns an empty cloud. Misuse (an operation, filter or field the fake does
+// not know) panics until FailOn names a test to fail instead.
+func New(clock clock.PassiveClock) *Cloud {
+	return &Cloud{
+		clock:    clock,
+		accounts: map[string]*Account{},
+		keys:     map[string]*identity{},
+		services: map[string]*service{},
+		attached: map[string]map[string]*endpoint{},
+		delays:   UsualDelays,
+		pageSize: 1000,
+		complain: func(format string, args ...any) { panic("fakeaws: " + fmt.Sprintf(format, args...)) },
+	}
+}
+
+// FailOn reports misuse of the fake to a test.
+func (c *Cloud) FailOn(t interface {
+	Errorf(format string, args ...any)
+}) *Cloud {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.complain = func(format string, args ...any) { t.Errorf("fakeaws: "+format, args...) }
+	return c
+}
+
+// SetDelays replaces all delays.
+func (c *Cloud) SetDelays(d Delays) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.delays = d
+}
+
+// SetPageSize makes every list come in pages of n at most: AWS may return fewer
+// items than asked for at any time, so code that reads one page only must fail.
+func (c *Cloud) SetPageSize(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pageSize = n
+}
+
+// SetLatency makes every call take d of real time, for benchmarks.
+func (c *Cloud) SetLatency(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.latency = d
+}
+
+// Account returns the account with this id and opens it on first use.
+func (c *Cloud) Account(id string) *Account {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.account(id)
+}
+
+func (c *Cloud) account(id string) *Account {
+	a := c.accounts[id]
+	if a == nil {
+		a = &Account{cloud: c, id: id, regions: map[string]*region{}, tokens: map[string]remembered{}}
+		c.accounts[id] = a
+	}
+	return a
+}
+
+// Account is one AWS account. Its methods seed the cloud from outside, as an
+// administrator's console would; what they do is not recorded as a call.
+type Account struct {
+	cloud   *Cloud
+	id      string
+	regions map[string]*region
+	tokens  map[string]remembered
+}
+
+// ID returns the twelve digits.
+func (a *Account) ID() string { return a.id }
+
+// region is what one account has in one region.
+type region struct {
+	account   *Account
+	name      string
+	vpcs      *store[*vpc]
+	subnets   *store[*subnet]
+	groups    *store[*securityGroup]
+	rules     *store[*rule]
+	services  *store[*service]
+	endpoints *store[*endpoint]
+	enis      *store[*networkInterface]
+	balancers *balancers
+}
+
+func (a *Account) region(name string) *region {
+	r := a.regions[name]
+	if r == nil {
+		r = &region{
+			account:   a,
+			name:      name,
+			vpcs:      newStore[*vpc]("vpc", "InvalidVpcID.NotFound"),
+			subnets:   newStore[*subnet]("subnet", "InvalidSubnetID.NotFound"),
+			groups:    newStore[*securityGroup]("security-group", "InvalidGroup.NotFound"),
+			rules:     newStore[*rule]("security-group-rule", "InvalidSecurityGroupRuleId.NotFound"),
+			services:  newStore[*service]("vpc-endpoint-service", "InvalidVpcEndpointServiceId.NotFound"),
+			endpoints: newStore[*endpoint]("vpc-endpoint", "InvalidVpcEndpointId.NotFound"),
+			enis:      newStore[*networkInterface]("network-interface", "InvalidNetworkInterfaceID.NotFound"),
+			balancers: newBalancers(),
+		}
+		a.regions[name] = r
+	}
+	return r
+}
+
+// departure is something that ends at a time that was set before.
+type departure struct {
+	at   time.Time
+	gone func()
+}
+
+// settle lets happen what is due.
+func (c *Cloud) settle(now time.Time) {
+	if len(c.leaving) == 0 {
+		return
+	}
+	stay := c.leaving[:0]
+	for _, d := range c.leaving {
+		if now.Before(d.at) {
+			stay = append(stay, d)
+			continue
+		}
+		d.gone()
+	}
+	clear(c.leaving[len(stay):])
+	c.leaving = stay
+}
+
+func (c *Cloud) leave(after time.Duration, gone func()) {
+	if after <= 0 {
+		gone()
+		return
+	}
+	c.leaving = append(c.leaving, departure{at: c.clock.Now().Add(after), gone: gone})
+}
+
+// id returns an identifier in EC2's long form, e.g. vpce-0c0000000000000001.
+func (c *Cloud) id(prefix string) string {
+	c.sequence++
+	return fmt.Sprintf("%s-0%016x", prefix, 0xc000000000000000+uint64(c.sequence))
+}

@@ -1,0 +1,14 @@
+// Package fakeaws is an AWS in memory, under the real SDK clients.
+//
+//	client ─ validation ─ serialization ─ retryer ─ signer ─┐            (the SDK's own)
+//	                                                        ▼
+//	serve ─ who calls? ─ record ─ fault? ─ what is due happens ─ operation ─ answer
+//	        identity.go  recorder.go faults.go  cloud.go        operations.go
+//
+// There is no wire format: an operation is a function from the SDK's input type to
+// its output type, in the file of its resource. What an operation does not know
+// (an input field, a filter) is reported to the test and never ignored.
+//
+// Time is the clock's: things are pending, deleting and gone when the test steps
+// it, and lists may lag behind. Nothing here starts a goroutine.
+package fakeaws

@@ -1,0 +1,344 @@
+package fakeaws
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+)
+
+var endpointOperations = []*operation{
+	write("CreateVpcEndpoint", (*request).createEndpoint, "VpcId", "ServiceName", "VpcEndpointType", "SubnetIds", "SecurityGroupIds", "ClientToken", "TagSpecifications", "PrivateDnsEnabled", "IpAddressType"),
+	read("DescribeVpcEndpoints", (*request).describeEndpoints, "VpcEndpointIds", "Filters", "MaxResults", "NextToken"),
+	write("ModifyVpcEndpoint", (*request).modifyEndpoint, "VpcEndpointId", "AddSubnetIds", "RemoveSubnetIds", "AddSecurityGroupIds", "RemoveSecurityGroupIds", "PrivateDnsEnabled"),
+	write("DeleteVpcEndpoints", (*request).deleteEndpoints, "VpcEndpointIds"),
+}
+
+// The states as EC2 writes them: they begin in lower case, unlike the constants of the SDK.
+const (
+	pendingAcceptance types.State = "pendingAcceptance"
+	pending           types.State = "pending"
+	available         types.State = "available"
+	rejected          types.State = "rejected"
+	failed            types.State = "failed"
+	deleting          types.State = "deleting"
+	deleted           types.State = "deleted"
+)
+
+// acceptance is what the owner of the service has said.
+type acceptance int
+
+const (
+	accepted acceptance = iota
+	unanswered
+	refusedByOwner
+)
+
+// endpoint is an interface endpoint.
+type endpoint struct {
+	meta
+	region      *region
+	vpc         *vpc
+	service     string // name
+	subnets     []*subnet
+	groups      []*securityGroup
+	enis        []*networkInterface // one per subnet
+	answer      acceptance
+	availableAt time.Time
+	failure     string
+	gone        types.State // deleting, then deleted
+}
+
+var endpointAttributes = attributes[*endpoint]{
+	"vpc-id":             one(func(e *endpoint) string { return e.vpc.id }),
+	"service-name":       one(func(e *endpoint) string { return e.service }),
+	"service-region":     one(func(e *endpoint) string { return e.region.name }),
+	"vpc-endpoint-id":    one(func(e *endpoint) string { return e.id }),
+	"vpc-endpoint-type":  one(func(*endpoint) string { return string(types.VpcEndpointTypeInterface) }),
+	"vpc-endpoint-state": func(q *request, e *endpoint) []string { return []string{string(e.state(q))} },
+	"ip-address-type":    one(func(*endpoint) string { return "ipv4" }),
+}
+
+func (e *endpoint) state(q *request) types.State {
+	switch {
+	case e.gone != "":
+		return e.gone
+	case e.failure != "":
+		return failed
+	case e.answer == unanswered:
+		return pendingAcceptance
+	case e.answer == refusedByOwner:
+		return rejected
+	case q.now.Before(e.availableAt):
+		return pending
+	}
+	return available
+}
+
+func (e *endpoint) serviceID() string {
+	if s := e.region.account.cloud.services[e.service]; s != nil {
+		return s.id
+	}
+	return ""
+}
+
+// FailEndpoint moves an endpoint to the state failed.
+func (a *Account) FailEndpoint(region, id, reason string) {
+	a.cloud.mu.Lock()
+	defer a.cloud.mu.Unlock()
+	a.region(region).endpoints.items[id].failure = reason
+}
+
+func (q *request) createEndpoint(in *ec2.CreateVpcEndpointInput) (*ec2.CreateVpcEndpointOutput, error) {
+	id, err := q.idempotent(in.ClientToken, in)
+	if err != nil {
+		return nil, err
+	}
+	if id != "" {
+		e := q.region.endpoints.items[id]
+		if e == nil {
+			// What EC2 answered the first time, with the state of now.
+			return &ec2.CreateVpcEndpointOutput{ClientToken: in.ClientToken, VpcEndpoint: &types.VpcEndpoint{
+				VpcEndpointId: aws.String(id), State: deleted, VpcId: in.VpcId, ServiceName: in.ServiceName, VpcEndpointType: in.VpcEndpointType}}, nil
+		}
+		return &ec2.CreateVpcEndpointOutput{ClientToken: in.ClientToken, VpcEndpoint: e.describe(q)}, nil
+	}
+	tags, err := tagsOnCreate(in.TagSpecifications, q.region.endpoints.kind)
+	if err != nil {
+		return nil, err
+	}
+	v, err := q.region.vpcs.find(q, *in.VpcId)
+	if err != nil {
+		return nil, err
+	}
+	s := q.serviceNamed(aws.ToString(in.ServiceName))
+	if s == nil {
+		return nil, noService(aws.ToString(in.ServiceName))
+	}
+	switch {
+	case in.VpcEndpointType != types.VpcEndpointTypeInterface: // the default is Gateway
+		return nil, ec2Error("InvalidParameter", "The endpoint type of the request does not match the type of the service")
+	case aws.ToBool(in.PrivateDnsEnabled):
+		return nil, noPrivateDNS(s.name)
+	case in.IpAddressType != "" && in.IpAddressType != types.IpAddressTypeIpv4:
+		return nil, ec2Error("InvalidParameter", "The service does not support the IP address type")
+	}
+	e := &endpoint{region: q.region, vpc: v, service: s.name, availableAt: q.now.Add(q.cloud.delays.EndpointPending)}
+	if s.acceptance {
+		e.answer = unanswered
+	}
+	if e.subnets, err = q.endpointSubnets(e, nil, in.SubnetIds); err != nil {
+		return nil, err
+	}
+	if e.groups, err = q.endpointGroups(e, nil, in.SecurityGroupIds); err != nil {
+		return nil, err
+	}
+	if len(e.groups) == 0 {
+		e.groups = []*securityGroup{v.defaultGroup}
+	}
+	e.meta = q.made("vpce", tags)
+	q.region.endpoints.add(e)
+	if q.cloud.attached[s.name] == nil {
+		q.cloud.attached[s.name] = map[string]*endpoint{}
+	}
+	q.cloud.attached[s.name][e.id] = e
+	e.plug(q)
+	q.remember(in.ClientToken, in, e.id)
+	return &ec2.CreateVpcEndpointOutput{ClientToken: in.ClientToken, VpcEndpoint: e.describe(q)}, nil
+}
+
+func noPrivateDNS(name string) error {
+	return ec2Error("InvalidParameter", "Private DNS can't be enabled because the service "+name+" does not provide a private DNS name.")
+}
+
+// endpointSubnets adds subnets to those an endpoint has: of its VPC, in zones that
+// the service serves, one in each zone. Zones are compared by id.
+func (q *request) endpointSubnets(e *endpoint, has []*subnet, add []string) ([]*subnet, error) {
+	for _, id := range add {
+		n, err := q.region.subnets.find(q, id)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(has, n) {
+			continue
+		}
+		if n.vpc != e.vpc {
+			return nil, ec2Error("InvalidParameter", "The subnet "+id+" does not belong to the VPC "+e.vpc.id)
+		}
+		s := q.cloud.services[e.service]
+		if s == nil || !slices.ContainsFunc(s.zones, func(z zone) bool { return z.id == n.zone.id }) {
+			return nil, ec2Error("InvalidParameter", "The VPC endpoint service "+e.service+" does not support the availability zone of the subnet: "+id+".")
+		}
+		if slices.ContainsFunc(has, func(h *subnet) bool { return h.zone == n.zone }) {
+			return nil, ec2Error("DuplicateSubnetsInSameZone", "Found another VPC endpoint subnet in the availability zone of "+id+". VPC endpoint subnets should be in different availability zones supported by the VPC endpoint service.")
+		}
+		has = append(has, n)
+	}
+	return has, nil
+}
+
+// maxGroups is the quota of security groups per network interface.
+const maxGroups = 5
+
+func (q *request) endpointGroups(e *endpoint, has []*securityGroup, add []string) ([]*securityGroup, error) {
+	for _, id := range add {
+		g, err := q.region.groups.find(q, id)
+		if err != nil {
+			return nil, err
+		}
+		if g.vpc != e.vpc.id {
+			return nil, ec2Error("InvalidParameter", "The security group "+id+" does not belong to the VPC "+e.vpc.id)
+		}
+		if !slices.Contains(has, g) {
+			has = append(has, g)
+		}
+	}
+	if len(has) > maxGroups {
+		return nil, ec2Error("SecurityGroupsPerInterfaceLimitExceeded", fmt.Sprintf("The maximum number of security groups per interface is %d", maxGroups))
+	}
+	return has, nil
+}
+
+// plug makes the network interfaces follow the subnets and groups.
+func (e *endpoint) plug(q *request) {
+	e.enis = slices.DeleteFunc(e.enis, func(i *networkInterface) bool {
+		left := !slices.Contains(e.subnets, i.subnet)
+		if left {
+			e.region.enis.remove(i.id)
+		}
+		return left
+	})
+	for _, n := range e.subnets {
+		if !slices.ContainsFunc(e.enis, func(i *networkInterface) bool { return i.subnet == n }) {
+			e.enis = append(e.enis, q.addInterface(n, "VPC Endpoint Interface "+e.id))
+		}
+	}
+	for _, i := range e.enis {
+		i.groups = slices.Clone(e.groups)
+	}
+}
+
+// unplug ends an endpoint.
+func (e *endpoint) unplug(c *Cloud) {
+	e.gone = deleted
+	for _, i := range e.enis {
+		e.region.enis.remove(i.id)
+	}
+	e.region.endpoints.remove(e.id)
+	delete(c.attached[e.service], e.id)
+}
+
+// dns lists the regional name first, then one name per zone.
+func (e *endpoint) dns() []types.DnsEntry {
+	h := fnv.New32a()
+	h.Write([]byte(e.id))
+	base := fmt.Sprintf("%s-%08x", e.id, h.Sum32())
+	domain := e.service[len("com.amazonaws.vpce.")+len(e.region.name)+1:] + "." + e.region.name + ".vpce.amazonaws.com"
+	entry := func(name string) types.DnsEntry {
+		return types.DnsEntry{DnsName: aws.String(name + "." + domain), HostedZoneId: aws.String("Z7HUB22UULQXV")}
+	}
+	entries := []types.DnsEntry{entry(base)}
+	for _, n := range e.subnets {
+		entries = append(entries, entry(base+"-"+n.zone.name))
+	}
+	return entries
+}
+
+func (e *endpoint) describe(q *request) *types.VpcEndpoint {
+	d := &types.VpcEndpoint{
+		VpcEndpointId: aws.String(e.id), VpcEndpointType: types.VpcEndpointTypeInterface, VpcId: aws.String(e.vpc.id),
+		ServiceName: aws.String(e.service), ServiceRegion: aws.String(e.region.name), State: e.state(q), OwnerId: aws.String(e.region.account.id),
+		CreationTimestamp: aws.Time(e.born), DnsEntries: e.dns(), IpAddressType: types.IpAddressTypeIpv4,
+		DnsOptions:        &types.DnsOptions{DnsRecordIpType: types.DnsRecordIpTypeIpv4},
+		PrivateDnsEnabled: aws.Bool(false), RequesterManaged: aws.Bool(false), Tags: tagList(e.tags),
+	}
+	if e.failure != "" {
+		d.FailureReason = aws.String(e.failure)
+		d.LastError = &types.LastError{Message: aws.String(e.failure)}
+	}
+	for _, n := range e.subnets {
+		d.SubnetIds = append(d.SubnetIds, n.id)
+	}
+	for _, g := range e.groups {
+		d.Groups = append(d.Groups, types.SecurityGroupIdentifier{GroupId: aws.String(g.id), GroupName: aws.String(g.name)})
+	}
+	for _, i := range e.enis {
+		d.NetworkInterfaceIds = append(d.NetworkInterfaceIds, i.id)
+	}
+	return d
+}
+
+func (q *request) describeEndpoints(in *ec2.DescribeVpcEndpointsInput) (*ec2.DescribeVpcEndpointsOutput, error) {
+	found, next, err := list(q, q.region.endpoints, in.VpcEndpointIds, in.Filters, endpointAttributes, page{in.MaxResults, in.NextToken, 1})
+	if err != nil {
+		return nil, err
+	}
+	out := &ec2.DescribeVpcEndpointsOutput{NextToken: next}
+	for _, e := range found {
+		out.VpcEndpoints = append(out.VpcEndpoints, *e.describe(q))
+	}
+	return out, nil
+}
+
+// modifyEndpoint checks everything before it changes anything. A subnet may take
+// the place of another one in its zone in a single call.
+func (q *request) modifyEndpoint(in *ec2.ModifyVpcEndpointInput) (*ec2.ModifyVpcEndpointOutput, error) {
+	e, err := q.region.endpoints.find(q, *in.VpcEndpointId)
+	if err != nil {
+		return nil, err
+	}
+	switch state := e.state(q); {
+	case state != available && state != pending && state != pendingAcceptance:
+		return nil, ec2Error("InvalidState", "The VPC endpoint "+e.id+" is in state "+string(state)+" and cannot be modified")
+	case aws.ToBool(in.PrivateDnsEnabled):
+		return nil, noPrivateDNS(e.service)
+	}
+	for _, id := range in.RemoveSubnetIds {
+		if !slices.ContainsFunc(e.subnets, func(n *subnet) bool { return n.id == id }) {
+			return nil, ec2Error("InvalidParameter", "The subnet "+id+" is not associated with the VPC endpoint "+e.id)
+		}
+	}
+	for _, id := range in.RemoveSecurityGroupIds {
+		if !slices.ContainsFunc(e.groups, func(g *securityGroup) bool { return g.id == id }) {
+			return nil, ec2Error("InvalidParameter", "The security group "+id+" is not associated with the VPC endpoint "+e.id)
+		}
+	}
+	subnets := slices.DeleteFunc(slices.Clone(e.subnets), func(n *subnet) bool { return slices.Contains(in.RemoveSubnetIds, n.id) })
+	if subnets, err = q.endpointSubnets(e, subnets, in.AddSubnetIds); err != nil {
+		return nil, err
+	}
+	groups := slices.DeleteFunc(slices.Clone(e.groups), func(g *securityGroup) bool { return slices.Contains(in.RemoveSecurityGroupIds, g.id) })
+	if groups, err = q.endpointGroups(e, groups, in.AddSecurityGroupIds); err != nil {
+		return nil, err
+	}
+	if len(groups) == 0 {
+		return nil, ec2Error("InvalidParameter", "The VPC endpoint "+e.id+" must have at least one security group")
+	}
+	if len(in.AddSubnetIds) > 0 {
+		e.availableAt = q.now.Add(q.cloud.delays.EndpointPending)
+	}
+	e.subnets, e.groups = subnets, groups
+	e.plug(q)
+	return &ec2.ModifyVpcEndpointOutput{Return: aws.Bool(true)}, nil
+}
+
+// deleteEndpoints says per id what it could not delete. The interfaces stay while
+// the endpoint is deleting, so its security groups and subnets do too.
+func (q *request) deleteEndpoints(in *ec2.DeleteVpcEndpointsInput) (*ec2.DeleteVpcEndpointsOutput, error) {
+	out := &ec2.DeleteVpcEndpointsOutput{}
+	for _, id := range in.VpcEndpointIds {
+		e := q.region.endpoints.items[id]
+		switch {
+		case e == nil:
+			out.Unsuccessful = append(out.Unsuccessful, unsuccessful(id, "InvalidVpcEndpoint.NotFound", "The Vpc Endpoint Id '"+id+"' does not exist"))
+		case e.gone == "":
+			e.gone = deleting
+			q.cloud.leave(q.cloud.delays.EndpointDeleting, func() { e.unplug(q.cloud) })
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,108 @@
+package fakeaws
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/smithy-go/middleware"
+)
+
+// request is one call on its way through the fake.
+type request struct {
+	*identity
+	cloud     *Cloud
+	account   *Account
+	region    *region
+	operation string
+	now       time.Time
+}
+
+func (q *request) misuse(format string, args ...any) { q.cloud.complain(format, args...) }
+
+// input carries the typed input of the call past the serializer.
+type input struct{}
+
+// Install puts the cloud under a client, in the place of the network: behind the
+// retryer and the signer, so that retries, validation and credentials are the real ones.
+func (c *Cloud) Install(stack *middleware.Stack) error {
+	capture := middleware.InitializeMiddlewareFunc("fakeaws.Capture", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+		return next.HandleInitialize(middleware.WithStackValue(ctx, input{}, in.Parameters), in)
+	})
+	if err := stack.Initialize.Add(capture, middleware.Before); err != nil {
+		return fmt.Errorf("installing the fake: %w", err)
+	}
+	serve := middleware.FinalizeMiddlewareFunc("fakeaws.Serve", func(ctx context.Context, in middleware.FinalizeInput, _ middleware.FinalizeHandler) (out middleware.FinalizeOutput, md middleware.Metadata, err error) {
+		out.Result, err = c.serve(ctx, accessKey(in.Request))
+		return out, md, err
+	})
+	if err := stack.Finalize.Insert(serve, "Signing", middleware.After); err != nil {
+		return fmt.Errorf("installing the fake: %w", err)
+	}
+	return nil
+}
+
+// serve answers one attempt of a call.
+func (c *Cloud) serve(ctx context.Context, key string) (any, error) {
+	name := awsmiddleware.GetOperationName(ctx)
+	in := middleware.GetStackValue(ctx, input{})
+	op := operationOf(in)
+	if op == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.complain("%s %s is not supported", awsmiddleware.GetServiceID(ctx), name)
+		return nil, fmt.Errorf("fakeaws: %s is not supported", name)
+	}
+	if err := c.wait(ctx); err != nil {
+		return nil, err
+	}
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	who, denied := c.authenticate(op, key)
+	q := &request{cloud: c, identity: who, operation: name, now: c.clock.Now()}
+	if denied == nil {
+		q.account = c.account(who.account)
+		q.region = q.account.region(awsmiddleware.GetRegion(ctx))
+	}
+	rec := c.record(op, q, awsmiddleware.GetRegion(ctx))
+	fault := c.strike(op, q)
+	if c.death.dead {
+		return nil, rec.failed(ErrDied)
+	}
+	if fault != nil && fault.Kind != AnswerLost {
+		return nil, rec.failed(fault.Kind.refusal(ctx, op.service, q))
+	}
+	if denied != nil {
+		return nil, rec.failed(c.respond(denied))
+	}
+	c.settle(q.now)
+	out, err := op.run(q, in)
+	switch {
+	case op.write && c.death.strikes():
+		return nil, rec.failed(ErrDied)
+	case fault != nil:
+		return nil, rec.failed(connectionReset())
+	case err != nil:
+		return nil, rec.failed(c.respond(err))
+	}
+	return out, nil
+}
+
+func (c *Cloud) wait(ctx context.Context) error {
+	c.mu.Lock()
+	d := c.latency
+	c.mu.Unlock()
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

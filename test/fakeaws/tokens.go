@@ -1,0 +1,43 @@
+package fakeaws
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// tokenLife is how long EC2 remembers a ClientToken.
+const tokenLife = 24 * time.Hour
+
+type remembered struct {
+	at    time.Time
+	input any
+	id    string
+}
+
+// idempotent returns the id that the first call with this token made, or "" if
+// this is the first. The id is remembered even when the resource is gone since.
+func (q *request) idempotent(token *string, in any) (string, error) {
+	if aws.ToString(token) == "" {
+		return "", nil
+	}
+	old, ok := q.account.tokens[q.tokenKey(*token)]
+	if !ok || q.now.Sub(old.at) >= tokenLife {
+		return "", nil
+	}
+	if !reflect.DeepEqual(old.input, in) {
+		return "", ec2Error("IdempotentParameterMismatch", "The client token you have provided is associated with a resource that has different parameters")
+	}
+	return old.id, nil
+}
+
+func (q *request) remember(token *string, in any, id string) {
+	if aws.ToString(token) != "" {
+		q.account.tokens[q.tokenKey(*token)] = remembered{q.now, in, id}
+	}
+}
+
+func (q *request) tokenKey(token string) string {
+	return q.region.name + " " + q.operation + " " + token
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"strconv"
@@ -37,7 +36,7 @@ func (b *Bed) startControllerManager(ctx context.Context) error {
 	if err := os.WriteFile(ca, b.Config.CAData, 0o644); err != nil {
 		return fmt.Errorf("writing the CA: %w", err)
 	}
-	port, err := freePort()
+	port, err := process.FreePort()
 	if err != nil {
 		return err
 	}
@@ -75,14 +74,4 @@ func (b *Bed) run(ctx context.Context, spec process.Spec, health string) error {
 	}
 	b.say("%s", spec.Name)
 	return nil
-}
-
-// freePort asks the kernel for a port. Another process could take it before our child binds it; then the child ends and says so.
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("finding a free port: %w", err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }

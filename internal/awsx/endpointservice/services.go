@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -204,5 +203,5 @@ func (s *Services) zones(ctx context.Context) (map[string]string, error) {
 		ids[aws.ToString(z.ZoneName)] = aws.ToString(z.ZoneId)
 	}
 	s.zoneIDs = ids
-	return maps.Clone(ids), nil
+	return ids, nil
 }

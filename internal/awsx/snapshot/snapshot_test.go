@@ -1,0 +1,96 @@
+package snapshot_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx/snapshot"
+)
+
+const maxAge = 10 * time.Minute
+
+// world is a cloud that counts how often it is listed.
+type world struct {
+	*snapshot.Snapshot[string]
+	clock *clocktesting.FakeClock
+	items map[string]string
+	lists int
+	err   error
+}
+
+func start() *world {
+	w := &world{clock: clocktesting.NewFakeClock(time.Unix(0, 0)), items: map[string]string{"a": "one"}}
+	w.Snapshot = snapshot.New(w.clock, maxAge, func(context.Context) (map[string]string, error) {
+		w.lists++
+		return maps.Clone(w.items), w.err
+	})
+	return w
+}
+
+func (w *world) want(t *testing.T, key, item string, lists int) {
+	t.Helper()
+	got, found, err := w.Get(t.Context(), key)
+	if err != nil || got != item || found != (item != "") {
+		t.Errorf("%s is %q (found %v, error %v), want %q", key, got, found, err, item)
+	}
+	if w.lists != lists {
+		t.Errorf("listed %d times, want %d", w.lists, lists)
+	}
+}
+
+func TestOneListServesAllUntilItIsOld(t *testing.T) {
+	w := start()
+	w.want(t, "a", "one", 1)
+	w.want(t, "b", "", 1)
+	w.items["b"] = "two"
+	w.clock.Step(maxAge)
+	w.want(t, "b", "", 1)
+	w.clock.Step(time.Second)
+	w.want(t, "b", "two", 2)
+}
+
+func TestOurOwnWriteIsSeenAtOnce(t *testing.T) {
+	w := start()
+	w.want(t, "b", "", 1)
+	w.Put("b", "ours")
+	w.Drop("a")
+	w.want(t, "b", "ours", 1)
+	w.want(t, "a", "", 1)
+}
+
+func TestAListThatLagsBehindDoesNotTakeAWriteBack(t *testing.T) {
+	w := start()
+	w.want(t, "a", "one", 1)
+	w.clock.Step(maxAge)
+	w.Put("b", "ours")
+	w.Drop("a")
+	w.clock.Step(time.Second)
+	w.want(t, "b", "ours", 2)
+	w.want(t, "a", "", 2)
+	w.clock.Step(maxAge + time.Second)
+	w.want(t, "b", "", 3)
+	w.want(t, "a", "one", 3)
+}
+
+func TestForgetAsksTheCloudAgain(t *testing.T) {
+	w := start()
+	w.want(t, "a", "one", 1)
+	w.Put("a", "ours")
+	w.Forget()
+	w.want(t, "a", "one", 2)
+}
+
+func TestAListThatFailedIsNotBelieved(t *testing.T) {
+	w := start()
+	w.err = errors.New("throttled")
+	if _, _, err := w.Get(t.Context(), "a"); !errors.Is(err, w.err) {
+		t.Fatalf("error %v, want %v", err, w.err)
+	}
+	w.err = nil
+	w.want(t, "a", "one", 2)
+}

@@ -1,0 +1,72 @@
+package endpoint
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+)
+
+// diff returns the next change on the way from got to spec, or nil for none.
+//
+// AWS takes one subnet in each zone. The order never takes away a zone that
+// works before the zones that can be added are there, and moves one zone at a
+// time from its old subnet to its new one, so that the others keep serving:
+// add what is free, then free one zone for its new subnet, then drop the rest.
+func diff(spec Spec, got Endpoint) *ec2.ModifyVpcEndpointInput {
+	change := &ec2.ModifyVpcEndpointInput{
+		VpcEndpointId:          &got.ID,
+		AddSecurityGroupIds:    minus(spec.Groups, got.Groups),
+		RemoveSecurityGroupIds: minus(got.Groups, spec.Groups),
+	}
+	stale := minus(got.Subnets, spec.Subnets)
+	var blocked []string // stale subnets in the zone of a new one
+	for _, id := range minus(spec.Subnets, got.Subnets) {
+		old := slices.IndexFunc(got.Subnets, func(has string) bool { return spec.ZoneOf[has] == spec.ZoneOf[id] })
+		if old < 0 {
+			change.AddSubnetIds = append(change.AddSubnetIds, id)
+			continue
+		}
+		blocked = append(blocked, got.Subnets[old])
+	}
+	switch {
+	case len(change.AddSubnetIds) > 0:
+	case len(blocked) > 0:
+		change.RemoveSubnetIds = blocked[:1]
+	default:
+		change.RemoveSubnetIds = stale
+	}
+	if len(change.AddSubnetIds)+len(change.RemoveSubnetIds)+len(change.AddSecurityGroupIds)+len(change.RemoveSecurityGroupIds) == 0 {
+		return nil
+	}
+	return change
+}
+
+func minus(a, b []string) []string {
+	var out []string
+	for _, s := range a {
+		if !slices.Contains(b, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// token makes creating the endpoint twice harmless. The same attempt, repeated
+// after a crash or a lost answer, has the same token. Everything that may
+// differ is in it: EC2 refuses a token that comes back with other parameters,
+// and answers with the old endpoint, gone or not, if it comes back with the same.
+func token(spec Spec) string {
+	spec.ZoneOf = nil
+	text, err := json.Marshal(spec)
+	if err != nil {
+		panic(err) // strings, and lists and maps of them
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])[:tokenLength]
+}
+
+// tokenLength is within the 64 characters that EC2 takes.
+const tokenLength = 32

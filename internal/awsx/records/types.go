@@ -1,0 +1,81 @@
+package records
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/route53"
+	"github.com/aws/aws-sdk-go-v2/service/route53/types"
+)
+
+// API is the part of Route53 that this package calls.
+type API interface {
+	ListHostedZonesByVPC(context.Context, *route53.ListHostedZonesByVPCInput, ...func(*route53.Options)) (*route53.ListHostedZonesByVPCOutput, error)
+	GetHostedZone(context.Context, *route53.GetHostedZoneInput, ...func(*route53.Options)) (*route53.GetHostedZoneOutput, error)
+	ListResourceRecordSets(context.Context, *route53.ListResourceRecordSetsInput, ...func(*route53.Options)) (*route53.ListResourceRecordSetsOutput, error)
+	ChangeResourceRecordSets(context.Context, *route53.ChangeResourceRecordSetsInput, ...func(*route53.Options)) (*route53.ChangeResourceRecordSetsOutput, error)
+}
+
+// A Record is an alias of our making: one name that points to another.
+type Record struct{ Name, Target string }
+
+// ttl is how long a resolver may keep a record. Endpoints move rarely, and
+// when one does, its workers are cut off for so long.
+const ttl = 300
+
+// A Set is what stands at one name, of whatever type.
+type Set struct {
+	// Name is in lower case, without the last dot, and with a real asterisk.
+	Name string
+	// Targets are the values of a CNAME, and nil for any other type.
+	Targets []string
+	wire    types.ResourceRecordSet
+}
+
+func (r Record) wire() types.ResourceRecordSet {
+	return types.ResourceRecordSet{
+		Name: &r.Name, Type: types.RRTypeCname, TTL: aws.Int64(ttl),
+		ResourceRecords: []types.ResourceRecord{{Value: &r.Target}},
+	}
+}
+
+// is says whether s stands as we would write r.
+func (s Set) is(r Record) bool {
+	return s.plain() && aws.ToInt64(s.wire.TTL) == ttl && slices.Equal(s.Targets, []string{canonical(r.Target)})
+}
+
+// plain says that an upsert of a CNAME would replace the set, and not add a
+// second one beside it or clash with it.
+func (s Set) plain() bool { return s.wire.Type == types.RRTypeCname && s.wire.SetIdentifier == nil }
+
+// key is what Route53 tells sets apart by.
+func (s Set) key() string {
+	return s.Name + " " + string(s.wire.Type) + " " + aws.ToString(s.wire.SetIdentifier)
+}
+
+func read(wire types.ResourceRecordSet) Set {
+	s := Set{Name: canonical(aws.ToString(wire.Name)), wire: wire}
+	if wire.Type != types.RRTypeCname {
+		return s
+	}
+	for _, r := range wire.ResourceRecords {
+		s.Targets = append(s.Targets, canonical(aws.ToString(r.Value)))
+	}
+	return s
+}
+
+// canonical writes a name in one way: Route53 ends it with a dot and writes an
+// asterisk as an octal escape.
+func canonical(name string) string {
+	return strings.ToLower(strings.TrimSuffix(strings.ReplaceAll(name, `\052`, "*"), "."))
+}
+
+// A ClaimedError says that a name of ours serves somebody else.
+type ClaimedError struct{ Name, Target string }
+
+func (e *ClaimedError) Error() string {
+	return fmt.Sprintf("record %s points to %s, which belongs to another cluster; two clusters of one name cannot share a VPC", e.Name, e.Target)
+}

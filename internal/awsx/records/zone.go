@@ -1,0 +1,96 @@
+package records
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/route53"
+	"github.com/aws/aws-sdk-go-v2/service/route53/types"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+)
+
+// A ZoneProblem is why a hosted zone cannot be used.
+type ZoneProblem string
+
+// What can be wrong with a zone. The text is the reason of a condition.
+const (
+	ZoneMissing   ZoneProblem = "HostedZoneNotFound"
+	ZoneAmbiguous ZoneProblem = "HostedZoneAmbiguous"
+	ZoneUnusable  ZoneProblem = "HostedZoneUnusable"
+)
+
+// A ZoneError tells the owner of the VPC what to do about the zone.
+type ZoneError struct {
+	Problem ZoneProblem
+	Message string
+}
+
+func (e *ZoneError) Error() string { return e.Message }
+
+func zoneError(p ZoneProblem, format string, args ...any) error {
+	return &ZoneError{Problem: p, Message: fmt.Sprintf(format, args...)}
+}
+
+// Where is the place that has to resolve the records.
+type Where struct{ Zone, VPC, Region string }
+
+// Find returns the id of the private zone of that name that the VPC resolves.
+// The name alone would not do: an account can have many zones of one name.
+func Find(ctx context.Context, api API, w Where) (string, error) {
+	var found []string
+	in := &route53.ListHostedZonesByVPCInput{VPCId: &w.VPC, VPCRegion: types.VPCRegion(w.Region)}
+	for {
+		out, err := api.ListHostedZonesByVPC(ctx, in)
+		if err != nil {
+			return "", fmt.Errorf("listing hosted zones of %s: %w", w.VPC, err)
+		}
+		for _, z := range out.HostedZoneSummaries {
+			if canonical(aws.ToString(z.Name)) == canonical(w.Zone) {
+				found = append(found, id(z.HostedZoneId))
+			}
+		}
+		if aws.ToString(out.NextToken) == "" {
+			break
+		}
+		in.NextToken = out.NextToken
+	}
+	slices.Sort(found)
+	switch len(found) {
+	case 0:
+		return "", zoneError(ZoneMissing, "%s has no private hosted zone %s; create the zone, or associate it with the VPC", w.VPC, w.Zone)
+	case 1:
+		return found[0], nil
+	}
+	return "", zoneError(ZoneAmbiguous, "%s has several private hosted zones %s: %s; keep one", w.VPC, w.Zone, strings.Join(found, ", "))
+}
+
+// Given returns the id of a zone that the user named, after checking that the
+// records would be of use in it.
+func Given(ctx context.Context, api API, zoneID string, w Where) (string, error) {
+	out, err := api.GetHostedZone(ctx, &route53.GetHostedZoneInput{Id: &zoneID})
+	if awsx.IsNotFound(err) {
+		return "", zoneError(ZoneMissing, "hosted zone %s does not exist", zoneID)
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading hosted zone %s: %w", zoneID, err)
+	}
+	name := canonical(aws.ToString(out.HostedZone.Name))
+	private := out.HostedZone.Config != nil && out.HostedZone.Config.PrivateZone
+	resolves := slices.ContainsFunc(out.VPCs, func(v types.VPC) bool { return aws.ToString(v.VPCId) == w.VPC })
+	switch {
+	case name != canonical(w.Zone):
+		return "", zoneError(ZoneUnusable, "hosted zone %s is %s; it has to be %s", zoneID, name, w.Zone)
+	case !private:
+		return "", zoneError(ZoneUnusable, "hosted zone %s is public; the records belong into a private one", zoneID)
+	case !resolves:
+		return "", zoneError(ZoneUnusable, "hosted zone %s is not associated with %s", zoneID, w.VPC)
+	}
+	return zoneID, nil
+}
+
+// id is the id of a zone without the path that some calls put before it.
+func id(s *string) string { return strings.TrimPrefix(aws.ToString(s), "/hostedzone/") }

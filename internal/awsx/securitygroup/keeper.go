@@ -1,0 +1,159 @@
+package securitygroup
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2wire"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/owned"
+)
+
+// A Keeper keeps the security groups of one owner in one VPC.
+type Keeper struct {
+	api  API
+	seen *owned.List[Group]
+}
+
+// NewKeeper returns a Keeper that makes its calls with api.
+func NewKeeper(api API, clk clock.PassiveClock, owner, vpc string) *Keeper {
+	return &Keeper{api: api, seen: owned.New(clk, func(g Group) string { return g.ID }, func(ctx context.Context) ([]Group, error) {
+		return list(ctx, api, owner, vpc)
+	})}
+}
+
+// Look makes the next pass look at AWS, unless another one did within age.
+func (k *Keeper) Look(age time.Duration) { k.seen.Forget(age) }
+
+// List returns the owner's groups.
+func (k *Keeper) List(ctx context.Context) ([]Group, error) { return k.seen.Get(ctx) }
+
+func list(ctx context.Context, api API, owner, vpc string) ([]Group, error) {
+	var out []Group
+	pages := ec2.NewDescribeSecurityGroupsPaginator(api, &ec2.DescribeSecurityGroupsInput{Filters: ec2wire.Owned(owner, vpc)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("listing security groups of %s: %w", vpc, err)
+		}
+		for _, g := range page.SecurityGroups {
+			out = append(out, read(g))
+		}
+	}
+	return out, nil
+}
+
+// Ensure makes the group match spec and returns its id.
+func (k *Keeper) Ensure(ctx context.Context, spec Spec) (id string, err error) {
+	all, err := k.List(ctx)
+	if err != nil {
+		return "", err
+	}
+	got, err := k.findOrCreate(ctx, all, spec)
+	if err != nil {
+		return "", err
+	}
+	if err := k.repair(ctx, spec, got); err != nil {
+		k.Look(0)
+		return got.ID, err
+	}
+	return got.ID, nil
+}
+
+func (k *Keeper) findOrCreate(ctx context.Context, all []Group, spec Spec) (Group, error) {
+	for _, g := range all {
+		if g.Tags[awsx.RoleTag] == spec.Role {
+			return g, nil
+		}
+	}
+	ctrl.LoggerFrom(ctx).Info("Creating security group", "name", spec.Name, "vpc", spec.VPC)
+	out, err := k.api.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
+		GroupName: &spec.Name, Description: &spec.Description, VpcId: &spec.VPC,
+		TagSpecifications: ec2wire.TagsOnCreate(types.ResourceTypeSecurityGroup, spec.Tags),
+	})
+	if awsx.IsExists(err) {
+		k.Look(0)
+		return Group{}, &TakenError{Name: spec.Name, VPC: spec.VPC}
+	}
+	if err != nil {
+		k.Look(0)
+		return Group{}, fmt.Errorf("creating security group %s: %w", spec.Name, err)
+	}
+	got := Group{ID: aws.ToString(out.GroupId), Name: spec.Name, Tags: spec.Tags}
+	k.seen.Made(got)
+	return got, nil
+}
+
+// repair makes rules and tags of the group what they should be. What is
+// missing comes first: nobody who is let in for good is locked out meanwhile.
+func (k *Keeper) repair(ctx context.Context, spec Spec, got Group) error {
+	log := ctrl.LoggerFrom(ctx).WithValues("group", got.ID)
+	authorize, revoke := diff(spec.Rules, got.ingress)
+	if len(authorize) > 0 {
+		log.Info("Authorizing ingress", "rules", len(authorize))
+		_, err := k.api.AuthorizeSecurityGroupIngress(ctx, &ec2.AuthorizeSecurityGroupIngressInput{GroupId: &got.ID, IpPermissions: wire(authorize)})
+		if err != nil {
+			return fmt.Errorf("authorizing ingress of security group %s: %w", got.ID, err)
+		}
+	}
+	if len(revoke) > 0 {
+		log.Info("Revoking ingress", "rules", len(revoke))
+		_, err := k.api.RevokeSecurityGroupIngress(ctx, &ec2.RevokeSecurityGroupIngressInput{GroupId: &got.ID, IpPermissions: wire(revoke)})
+		if err != nil {
+			return fmt.Errorf("revoking ingress of security group %s: %w", got.ID, err)
+		}
+	}
+	tagged, err := ec2wire.EnsureTags(ctx, k.api, got.ID, spec.Tags, got.Tags)
+	if err != nil {
+		return err
+	}
+	if len(authorize)+len(revoke) > 0 || tagged {
+		k.seen.Made(as(spec, got))
+	}
+	return nil
+}
+
+// as is got after it was repaired.
+func as(spec Spec, got Group) Group {
+	got.ingress = nil
+	for _, r := range spec.Rules {
+		got.ingress = append(got.ingress, r.ingress())
+	}
+	tags := awsx.Tags{}
+	for _, from := range []awsx.Tags{got.Tags, spec.Tags} {
+		for key, value := range from {
+			tags[key] = value
+		}
+	}
+	got.Tags = tags
+	return got
+}
+
+// Delete deletes the groups with that role, or all if role is empty. The
+// error of one that is still in use is awsx.IsInUse.
+func (k *Keeper) Delete(ctx context.Context, role string) error {
+	all, err := k.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, g := range all {
+		if role != "" && g.Tags[awsx.RoleTag] != role {
+			continue
+		}
+		ctrl.LoggerFrom(ctx).Info("Deleting security group", "group", g.ID)
+		_, err := k.api.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{GroupId: &g.ID})
+		if err != nil && !awsx.IsNotFound(err) {
+			k.Look(0)
+			return fmt.Errorf("deleting security group %s: %w", g.ID, err)
+		}
+		k.seen.Gone(g.ID)
+	}
+	return nil
+}

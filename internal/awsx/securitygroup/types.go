@@ -1,0 +1,127 @@
+package securitygroup
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2wire"
+)
+
+// API is the part of EC2 that this package calls.
+type API interface {
+	ec2wire.API
+	DescribeSecurityGroups(context.Context, *ec2.DescribeSecurityGroupsInput, ...func(*ec2.Options)) (*ec2.DescribeSecurityGroupsOutput, error)
+	CreateSecurityGroup(context.Context, *ec2.CreateSecurityGroupInput, ...func(*ec2.Options)) (*ec2.CreateSecurityGroupOutput, error)
+	DeleteSecurityGroup(context.Context, *ec2.DeleteSecurityGroupInput, ...func(*ec2.Options)) (*ec2.DeleteSecurityGroupOutput, error)
+	AuthorizeSecurityGroupIngress(context.Context, *ec2.AuthorizeSecurityGroupIngressInput, ...func(*ec2.Options)) (*ec2.AuthorizeSecurityGroupIngressOutput, error)
+	RevokeSecurityGroupIngress(context.Context, *ec2.RevokeSecurityGroupIngressInput, ...func(*ec2.Options)) (*ec2.RevokeSecurityGroupIngressOutput, error)
+}
+
+// Spec is the group we want.
+type Spec struct {
+	Role        string
+	Name        string
+	Description string
+	VPC         string
+	Rules       []Rule
+	Tags        awsx.Tags
+}
+
+// A Rule lets a network reach a range of ports.
+type Rule struct {
+	Protocol    string
+	From, To    int32
+	Source      netip.Prefix // masked, of either family
+	Description string
+}
+
+// Group is a group as AWS last showed it.
+type Group struct {
+	ID, Name string
+	Tags     awsx.Tags
+	ingress  []ingress
+}
+
+// A TakenError says that the name of the group is another group's.
+type TakenError struct{ Name, VPC string }
+
+func (e *TakenError) Error() string {
+	return fmt.Sprintf("security group %q exists in %s and is not ours; delete or rename it", e.Name, e.VPC)
+}
+
+// ingress is one source of one permission: the smallest thing that can be
+// authorized or revoked.
+type ingress struct {
+	protocol string
+	from, to int32
+	source   string // network, prefix list or group
+	wire     types.IpPermission
+}
+
+// key leaves the wire form out: a description is not a difference.
+type key struct {
+	protocol string
+	from, to int32
+	source   string
+}
+
+func (i ingress) key() key { return key{i.protocol, i.from, i.to, i.source} }
+
+func (r Rule) ingress() ingress {
+	p := types.IpPermission{IpProtocol: &r.Protocol, FromPort: &r.From, ToPort: &r.To}
+	network := r.Source.String()
+	if r.Source.Addr().Is6() {
+		p.Ipv6Ranges = []types.Ipv6Range{{CidrIpv6: &network, Description: &r.Description}}
+	} else {
+		p.IpRanges = []types.IpRange{{CidrIp: &network, Description: &r.Description}}
+	}
+	return ingress{protocol: r.Protocol, from: r.From, to: r.To, source: network, wire: p}
+}
+
+func read(g types.SecurityGroup) Group {
+	out := Group{ID: aws.ToString(g.GroupId), Name: aws.ToString(g.GroupName), Tags: ec2wire.Tags(g.Tags)}
+	for _, p := range g.IpPermissions {
+		out.ingress = append(out.ingress, split(p)...)
+	}
+	return out
+}
+
+// split takes a permission of EC2 apart into its sources.
+func split(p types.IpPermission) []ingress {
+	var out []ingress
+	add := func(source string, only func(*types.IpPermission)) {
+		one := types.IpPermission{IpProtocol: p.IpProtocol, FromPort: p.FromPort, ToPort: p.ToPort}
+		only(&one)
+		out = append(out, ingress{
+			protocol: aws.ToString(p.IpProtocol), from: aws.ToInt32(p.FromPort), to: aws.ToInt32(p.ToPort), source: source, wire: one,
+		})
+	}
+	for _, r := range p.IpRanges {
+		add(canonical(aws.ToString(r.CidrIp)), func(one *types.IpPermission) { one.IpRanges = []types.IpRange{r} })
+	}
+	for _, r := range p.Ipv6Ranges {
+		add(canonical(aws.ToString(r.CidrIpv6)), func(one *types.IpPermission) { one.Ipv6Ranges = []types.Ipv6Range{r} })
+	}
+	for _, l := range p.PrefixListIds {
+		add(aws.ToString(l.PrefixListId), func(one *types.IpPermission) { one.PrefixListIds = []types.PrefixListId{l} })
+	}
+	for _, g := range p.UserIdGroupPairs {
+		add(aws.ToString(g.GroupId), func(one *types.IpPermission) { one.UserIdGroupPairs = []types.UserIdGroupPair{g} })
+	}
+	return out
+}
+
+// canonical writes a network in one way only: IPv6 has several.
+func canonical(cidr string) string {
+	p, err := netip.ParsePrefix(cidr)
+	if err != nil {
+		return cidr
+	}
+	return p.Masked().String()
+}

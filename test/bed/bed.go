@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -121,7 +122,17 @@ func DefaultCRDs() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []string{filepath.Join(root, "config", "crd")}, nil
+	var dirs []string
+	err = filepath.WalkDir(filepath.Join(root, "config", "crd"), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			dirs = append(dirs, path)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("finding our CRDs: %w", err)
+	}
+	return dirs, nil
 }
 
 func (b *Bed) installCRDs(paths []string) error {

@@ -1,0 +1,153 @@
+package apply_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/hosted-control-planes/hypershift/internal/apply"
+)
+
+// world is a fake API server that counts writes.
+type world struct {
+	client.Client
+	writes int
+}
+
+func newWorld(objs ...client.Object) *world {
+	w := &world{}
+	count := func(err error) error { w.writes++; return err }
+	w.Client = interceptor.NewClient(fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(objs...).Build(), interceptor.Funcs{
+		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			return count(c.Apply(ctx, obj, opts...))
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
+			return count(c.Delete(ctx, obj, opts...))
+		},
+	})
+	return w
+}
+
+var set = apply.Set{Name: "test", Namespace: "ns", Kinds: []client.ObjectList{&corev1.ServiceList{}, &corev1.ConfigMapList{}}}
+
+func service(name string, port int32) *corev1.Service {
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns"},
+		Spec: corev1.ServiceSpec{
+			Type:  corev1.ServiceTypeLoadBalancer,
+			Ports: []corev1.ServicePort{{Name: "https", Port: port, TargetPort: intstr.FromString("https")}},
+		},
+	}
+}
+
+func configMap(name string, data map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns"}, Data: data}
+}
+
+func mustApply(t *testing.T, w *world, objs ...client.Object) (writes int) {
+	t.Helper()
+	before := w.writes
+	if _, err := apply.New(w, clientgoscheme.Scheme, "tester").Apply(t.Context(), set, objs...); err != nil {
+		t.Fatal(err)
+	}
+	return w.writes - before
+}
+
+func get[T client.Object](t *testing.T, w *world, name string, into T) T {
+	t.Helper()
+	if err := w.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: name}, into); err != nil {
+		t.Fatal(err)
+	}
+	return into
+}
+
+func TestApplyWritesOnlyWhatDiffers(t *testing.T) {
+	w := newWorld()
+	if n := mustApply(t, w, service("a", 443), configMap("b", map[string]string{"k": "v"})); n != 2 {
+		t.Errorf("%d writes to create two objects", n)
+	}
+	if n := mustApply(t, w, service("a", 443), configMap("b", map[string]string{"k": "v"})); n != 0 {
+		t.Errorf("%d writes although nothing differs", n)
+	}
+	if n := mustApply(t, w, service("a", 6443), configMap("b", map[string]string{"k": "v"})); n != 1 {
+		t.Errorf("%d writes to change one port", n)
+	}
+}
+
+func TestApplyRepairsWhatSomebodyChanged(t *testing.T) {
+	w := newWorld()
+	mustApply(t, w, configMap("b", map[string]string{"k": "v"}))
+	live := get(t, w, "b", &corev1.ConfigMap{})
+	live.Data["k"] = "drifted"
+	live.Data["theirs"] = "kept"
+	if err := w.Update(t.Context(), live); err != nil {
+		t.Fatal(err)
+	}
+	mustApply(t, w, configMap("b", map[string]string{"k": "v"}))
+	if got := get(t, w, "b", &corev1.ConfigMap{}).Data; got["k"] != "v" || got["theirs"] != "kept" {
+		t.Errorf("got %v", got)
+	}
+	if n := mustApply(t, w, configMap("b", map[string]string{"k": "v"})); n != 0 {
+		t.Errorf("%d writes because of what others added", n)
+	}
+}
+
+func TestApplyRemovesWhatIsNoLongerSaid(t *testing.T) {
+	w := newWorld()
+	mustApply(t, w, configMap("b", map[string]string{"k": "v", "old": "x"}))
+	mustApply(t, w, configMap("b", map[string]string{"k": "v"}))
+	if got := get(t, w, "b", &corev1.ConfigMap{}).Data; len(got) != 1 {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestApplyPrunesItsOwnAndNothingElse(t *testing.T) {
+	theirs := configMap("theirs", nil)
+	w := newWorld(theirs)
+	mustApply(t, w, service("a", 443), configMap("b", nil))
+	mustApply(t, w, service("a", 443))
+	if err := w.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "b"}, &corev1.ConfigMap{}); client.IgnoreNotFound(err) != nil || err == nil {
+		t.Errorf("b is still there: %v", err)
+	}
+	get(t, w, "theirs", &corev1.ConfigMap{})
+}
+
+func TestApplyDoesNotAdopt(t *testing.T) {
+	w := newWorld(configMap("b", map[string]string{"mine": "yes"}))
+	_, err := apply.New(w, clientgoscheme.Scheme, "tester").Apply(t.Context(), set, configMap("b", nil))
+	var foreign *apply.ForeignError
+	if !errors.As(err, &foreign) {
+		t.Fatalf("got %v", err)
+	}
+	if got := get(t, w, "b", &corev1.ConfigMap{}).Data["mine"]; got != "yes" {
+		t.Error("somebody else's object was changed")
+	}
+}
+
+func TestDeleteSaysWhenAllIsGone(t *testing.T) {
+	w := newWorld()
+	held := configMap("b", nil)
+	held.Finalizers = []string{"example.com/hold"}
+	mustApply(t, w, service("a", 443), held)
+	a := apply.New(w, clientgoscheme.Scheme, "tester")
+	if gone, err := a.Delete(t.Context(), set); gone || err != nil {
+		t.Fatalf("gone %v, %v while an object is held", gone, err)
+	}
+	live := get(t, w, "b", &corev1.ConfigMap{})
+	live.Finalizers = nil
+	if err := w.Update(t.Context(), live); err != nil {
+		t.Fatal(err)
+	}
+	if gone, err := a.Delete(t.Context(), set); !gone || err != nil {
+		t.Errorf("gone %v, %v", gone, err)
+	}
+}

@@ -1,0 +1,253 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// A Story is a fresh world with one controller in it.
+type Story struct {
+	Cluster *Cluster
+	// Cloud is the state of AWS as text that two equal runs share; nil for a
+	// controller that does not call AWS.
+	Cloud func() string
+	// Start makes the controller anew, as a process that begins with empty
+	// hands, and returns one pass of it over every object that it watches.
+	Start func() (pass func(context.Context) error)
+	// Others does what everybody else does between two passes: other
+	// controllers, kubelets, AWS. May be nil.
+	Others func(context.Context) error
+	// Advance moves the clock of the world.
+	Advance func(time.Duration)
+	// Ready says what is still missing from the settled world, or "". A trial
+	// that settles anywhere would prove nothing.
+	Ready func(context.Context) string
+	// Delete is the user who deletes what the story is about.
+	Delete func(context.Context) error
+	// Mask replaces what differs between runs in a snapshot, such as random
+	// names. May be nil.
+	Mask func(string) string
+}
+
+// Beginning makes a story; every call makes a new world.
+type Beginning func(t testing.TB) *Story
+
+const (
+	// patience is how many passes a story may take to settle.
+	patience = 60
+	// tick is how far the clock moves between two passes.
+	tick = 20 * time.Second
+	// silence is how many passes in a row must write nothing once settled.
+	silence = 3
+)
+
+// Crash runs the story once in calm, then again for every write that it made,
+// dying after that write, and wants to find the same world every time.
+func Crash(t *testing.T, begin Beginning) {
+	t.Helper()
+	calm := begin(t)
+	settle(t, calm, calm.Start())
+	want, writes := calm.snapshot(t), calm.life().Log(0)
+	for n := range writes {
+		t.Run(fmt.Sprintf("dies after write %02d %s", n+1, slug(writes[n])), func(t *testing.T) {
+			crashAt(t, begin, n+1, want)
+		})
+	}
+}
+
+func crashAt(t testing.TB, begin Beginning, n int, want string) {
+	t.Helper()
+	s := begin(t)
+	s.dieDuring(t, n)
+	settle(t, s, s.Start())
+	if diff := cmp.Diff(want, s.snapshot(t)); diff != "" {
+		t.Errorf("another world than without the crash (-calm +crashed):\n%s", diff)
+	}
+}
+
+// Fault runs the story while inject spoils it, and wants to find the same
+// world as in calm. A fault must end by itself.
+func Fault(t *testing.T, begin Beginning, inject func(*Story)) {
+	t.Helper()
+	calm := begin(t)
+	settle(t, calm, calm.Start())
+	s := begin(t)
+	inject(s)
+	settle(t, s, s.Start())
+	if diff := cmp.Diff(calm.snapshot(t), s.snapshot(t)); diff != "" {
+		t.Errorf("another world than without the fault (-calm +faulty):\n%s", diff)
+	}
+}
+
+// Vanish deletes the story's object from the settled world and from every
+// stage on the way there, and after every write of the deletion kills the
+// controller once: each time nothing may be left that was not there before.
+func Vanish(t *testing.T, begin Beginning) {
+	t.Helper()
+	calm := begin(t)
+	empty := calm.untouched(t)
+	settle(t, calm, calm.Start())
+	created := len(calm.life().Log(0))
+	calm.vanish(t, empty, calm.Start())
+	writes := calm.life().Log(0)
+	for n := 1; n <= len(writes); n++ {
+		t.Run(fmt.Sprintf("dies after write %02d %s", n, slug(writes[n-1])), func(t *testing.T) {
+			vanishAt(t, begin, n, created, empty)
+		})
+	}
+}
+
+// vanishAt kills the controller after its n-th write, of which the first ones,
+// up to created, come before the deletion.
+func vanishAt(t testing.TB, begin Beginning, n, created int, empty string) {
+	t.Helper()
+	s := begin(t)
+	if n <= created {
+		s.dieDuring(t, n)
+	} else {
+		settle(t, s, s.Start())
+		s.delete(t)
+		s.dieDuring(t, n-created)
+	}
+	s.vanish(t, empty, s.Start())
+}
+
+// VanishUnder deletes the story's object while inject spoils the deletion.
+func VanishUnder(t *testing.T, begin Beginning, inject func(*Story)) {
+	t.Helper()
+	s := begin(t)
+	empty := s.untouched(t)
+	pass := s.Start()
+	settle(t, s, pass)
+	inject(s)
+	s.vanish(t, empty, pass)
+}
+
+func (s *Story) life() *Life { return s.Cluster.Life }
+
+// untouched is the world without what the user is about to delete.
+func (s *Story) untouched(t testing.TB) string {
+	t.Helper()
+	if s.Cloud == nil {
+		return ""
+	}
+	return s.Cloud()
+}
+
+// vanish deletes and wants an empty cluster and the cloud that was before.
+func (s *Story) vanish(t testing.TB, empty string, pass func(context.Context) error) {
+	t.Helper()
+	s.delete(t)
+	s.quiet(t, pass, nil)
+	if s.Cloud != nil {
+		if diff := cmp.Diff(empty, s.Cloud()); diff != "" {
+			t.Errorf("left behind in AWS (-before +after):\n%s", diff)
+		}
+	}
+	if left := s.cluster(t); left != "" {
+		t.Errorf("left behind in the cluster:\n%s", left)
+	}
+}
+
+// delete is the user's kubectl delete, which may come twice.
+func (s *Story) delete(t testing.TB) {
+	t.Helper()
+	if err := s.Delete(t.Context()); client.IgnoreNotFound(err) != nil {
+		t.Fatalf("deleting: %v", err)
+	}
+}
+
+// settle runs passes until the world is ready and stays silent.
+func settle(t testing.TB, s *Story, pass func(context.Context) error) {
+	t.Helper()
+	s.quiet(t, pass, s.Ready)
+}
+
+// quiet runs passes until ready has nothing to say and several passes in a row
+// write nothing and fail in nothing.
+func (s *Story) quiet(t testing.TB, pass func(context.Context) error, ready func(context.Context) string) {
+	t.Helper()
+	still, missing := 0, ""
+	var err error
+	for range patience {
+		before := s.life().Writes()
+		err = pass(t.Context())
+		s.others(t)
+		missing = ""
+		if ready != nil {
+			missing = ready(t.Context())
+		}
+		if err == nil && missing == "" && s.life().Writes() == before {
+			still++
+		} else {
+			still = 0
+		}
+		if still == silence {
+			return
+		}
+	}
+	t.Fatalf("not settled after %d passes: missing %q, last error %v, last writes:\n%s",
+		patience, missing, err, strings.Join(last(s.life().Log(0), 12), "\n"))
+}
+
+func (s *Story) others(t testing.TB) {
+	t.Helper()
+	if s.Others != nil {
+		if err := s.Others(t.Context()); err != nil {
+			t.Fatalf("others: %v", err)
+		}
+	}
+	if err := s.Cluster.Tidy(t.Context()); err != nil {
+		t.Fatalf("tidying the cluster: %v", err)
+	}
+	s.Advance(tick)
+}
+
+// dieDuring runs passes until the n-th write from now has killed the controller.
+func (s *Story) dieDuring(t testing.TB, n int) {
+	t.Helper()
+	s.life().dieAfter(n)
+	pass := s.Start()
+	for range patience {
+		_ = pass(t.Context())
+		if s.life().isDead() {
+			break
+		}
+		s.others(t)
+	}
+	if !s.life().isDead() {
+		t.Logf("write %d never came: another order of events", n)
+	}
+	s.life().reborn()
+}
+
+func (s *Story) snapshot(t testing.TB) string {
+	t.Helper()
+	text := s.cluster(t)
+	if s.Cloud != nil {
+		text += "=== AWS\n" + s.Cloud()
+	}
+	if s.Mask != nil {
+		text = s.Mask(text)
+	}
+	return text
+}
+
+func (s *Story) cluster(t testing.TB) string {
+	t.Helper()
+	text, err := s.Cluster.Snapshot(t.Context())
+	if err != nil {
+		t.Fatalf("reading the cluster: %v", err)
+	}
+	return text
+}
+
+func slug(write string) string { return strings.ReplaceAll(write, "/", ":") }
+
+func last(lines []string, n int) []string { return lines[max(0, len(lines)-n):] }

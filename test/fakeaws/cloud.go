@@ -14,9 +14,12 @@ type Cloud struct {
 
 	mu       sync.Mutex // guards everything below, and everything in accounts and regions
 	accounts map[string]*Account
-	keys     map[string]*identity // by access key id
-	services map[string]*service  // endpoint services of all accounts by name, so that consumers find them
-	attached map[string]map[string]*endpoint
+	keys     map[string]*identity            // by access key id
+	services map[string]*service             // endpoint services of all accounts by name, so that consumers find them
+	attached map[string]map[string]*endpoint // endpoints of all accounts by service name and id
+	buckets  map[string]*bucket              // names are global
+	zones    map[string]*hostedZone          // so are the ids of hosted zones
+	changes  map[string]time.Time            // of records, by change id
 	leaving  []departure
 	delays   Delays
 	pageSize int
@@ -37,6 +40,7 @@ type Delays struct {
 	ServicePending   time.Duration // a new endpoint service, until it is Available
 	ServiceDeleting  time.Duration // a deleted endpoint service, until it is gone
 	LoadBalancer     time.Duration // a new load balancer, until it is active
+	Records          time.Duration // a change of records, until it is INSYNC
 
 	// Eventual consistency: how long a new thing is missing from lists, and how
 	// long its own id is answered with NotFound.
@@ -55,6 +59,9 @@ func New(clock clock.PassiveClock) *Cloud {
 		keys:     map[string]*identity{},
 		services: map[string]*service{},
 		attached: map[string]map[string]*endpoint{},
+		buckets:  map[string]*bucket{},
+		zones:    map[string]*hostedZone{},
+		changes:  map[string]time.Time{},
 		delays:   UsualDelays,
 		pageSize: 1000,
 		complain: func(format string, args ...any) { panic("fakeaws: " + fmt.Sprintf(format, args...)) },
@@ -103,7 +110,7 @@ func (c *Cloud) Account(id string) *Account {
 func (c *Cloud) account(id string) *Account {
 	a := c.accounts[id]
 	if a == nil {
-		a = &Account{cloud: c, id: id, regions: map[string]*region{}, tokens: map[string]remembered{}}
+		a = &Account{cloud: c, id: id, regions: map[string]*region{}, tokens: map[string]remembered{}, roles: map[string]*Role{}, providers: map[string]*IdentityProvider{}}
 		c.accounts[id] = a
 	}
 	return a
@@ -116,6 +123,9 @@ type Account struct {
 	id      string
 	regions map[string]*region
 	tokens  map[string]remembered
+	roles   map[string]*Role // by name, without path
+
+	providers map[string]*IdentityProvider // by issuer
 }
 
 // ID returns the twelve digits.

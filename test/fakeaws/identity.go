@@ -41,7 +41,7 @@ func (a *Account) Config(region, role string) aws.Config {
 		Region:      region,
 		Credentials: aws.NewCredentialsCache(credentials.NewStaticCredentialsProvider(key, "secret", "")),
 		Retryer:     func() aws.Retryer { return withoutDelay() },
-		APIOptions:  []func(*middleware.Stack) error{a.cloud.Install},
+		APIOptions:  []func(*middleware.Stack) error{a.cloud.as(key)},
 	}
 }
 

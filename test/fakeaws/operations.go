@@ -35,7 +35,10 @@ func init() {
 	for service, rows := range map[string][]*operation{
 		EC2: slices.Concat(vpcOperations, subnetOperations, zoneNameOperations, tagOperations, groupOperations, ruleOperations, serviceOperations,
 			permissionOperations, connectionOperations, endpointOperations, interfaceOperations),
-		ELB: loadBalancerOperations,
+		ELB:     loadBalancerOperations,
+		Route53: slices.Concat(zoneOperations, recordOperations),
+		S3:      objectOperations,
+		STS:     stsOperations,
 	} {
 		for _, op := range rows {
 			op.service = service

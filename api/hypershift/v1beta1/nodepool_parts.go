@@ -1,0 +1,98 @@
+package v1beta1
+
+// NodePoolConfigMapReference names a ConfigMap in the namespace of the NodePool.
+type NodePoolConfigMapReference struct {
+	// name is the name of the ConfigMap.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}
+
+// NodeLabelValue is the value of a label. It is a type of its own so that its length is bounded, which keeps
+// the rules over all labels cheap for the API server.
+//
+// +kubebuilder:validation:MaxLength=63
+type NodeLabelValue string
+
+// Taint keeps pods that do not tolerate it away from the nodes of a pool.
+type Taint struct {
+	// key is the name of the taint, like that of a label.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="!format.qualifiedName().validate(self).hasValue()",message="the key of a taint must be an optional DNS prefix and a slash, then at most 63 letters, digits, '-', '_' or '.'"
+	Key string `json:"key"`
+
+	// value is an optional value.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="!format.labelValue().validate(self).hasValue()",message="the value of a taint must be empty or at most 63 letters, digits, '-', '_' or '.', with a letter or digit at both ends"
+	Value string `json:"value,omitempty"`
+
+	// effect is what happens to pods that do not tolerate the taint.
+	// +required
+	Effect TaintEffect `json:"effect"`
+}
+
+// TaintEffect is what a taint does to pods that do not tolerate it.
+//
+// +kubebuilder:validation:Enum=NoSchedule;PreferNoSchedule;NoExecute
+type TaintEffect string
+
+// What a taint does to pods that do not tolerate it.
+const (
+	TaintEffectNoSchedule       TaintEffect = "NoSchedule"
+	TaintEffectPreferNoSchedule TaintEffect = "PreferNoSchedule"
+	TaintEffectNoExecute        TaintEffect = "NoExecute"
+)
+
+// Architecture is a processor architecture in the words of container images.
+type Architecture string
+
+// Processor architectures.
+const (
+	ArchitectureAMD64   Architecture = "amd64"
+	ArchitectureARM64   Architecture = "arm64"
+	ArchitecturePPC64LE Architecture = "ppc64le"
+	ArchitectureS390X   Architecture = "s390x"
+)
+
+// OSImageStream chooses an operating system.
+//
+// +kubebuilder:validation:XValidation:rule="!(oldSelf.name == 'rhel-10' && self.name == 'rhel-9')",message="osImageStream cannot go back from rhel-10 to rhel-9: create a new NodePool"
+type OSImageStream struct {
+	// name is the operating system.
+	// +required
+	// +kubebuilder:validation:Enum=rhel-9;rhel-10
+	Name string `json:"name"`
+}
+
+// NodesInfo counts nodes.
+type NodesInfo struct {
+	// nodeVersions has one entry for each version that some node runs.
+	// +optional
+	// +listType=map
+	// +listMapKey=ocpVersion
+	// +listMapKey=kubeletVersion
+	NodeVersions []NodeVersion `json:"nodeVersions,omitempty"`
+}
+
+// NodeVersion counts the nodes of one version.
+type NodeVersion struct {
+	// ocpVersion is the version of the release.
+	// +required
+	OCPVersion string `json:"ocpVersion"`
+
+	// kubeletVersion is the version of the kubelet.
+	// +required
+	KubeletVersion string `json:"kubeletVersion"`
+
+	// readyNodeCount is how many of them are ready.
+	// +optional
+	ReadyNodeCount int32 `json:"readyNodeCount"`
+
+	// unreadyNodeCount is how many of them are not.
+	// +optional
+	UnreadyNodeCount int32 `json:"unreadyNodeCount"`
+}

@@ -1,0 +1,218 @@
+package v1beta1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// NodePool is a set of workers that look the same: one instance type, one subnet, one release, one configuration.
+// It belongs to the HostedCluster of the same namespace that spec.clusterName names.
+//
+// +genclient
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=nodepools,shortName=np;nps,scope=Namespaced
+// +kubebuilder:storageversion
+// +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
+// +kubebuilder:printcolumn:name="Cluster",type="string",JSONPath=".spec.clusterName",description="HostedCluster that the pool belongs to"
+// +kubebuilder:printcolumn:name="Desired Nodes",type="integer",JSONPath=".spec.replicas",description="Nodes asked for; empty while the pool scales itself"
+// +kubebuilder:printcolumn:name="Current Nodes",type="integer",JSONPath=".status.replicas",description="Nodes that are available"
+// +kubebuilder:printcolumn:name="Autoscaling",type="string",JSONPath=".status.conditions[?(@.type==\"AutoscalingEnabled\")].status",description="Whether the pool scales itself"
+// +kubebuilder:printcolumn:name="Autorepair",type="string",JSONPath=".status.conditions[?(@.type==\"AutorepairEnabled\")].status",description="Whether broken nodes are replaced"
+// +kubebuilder:printcolumn:name="Version",type="string",JSONPath=".status.version",description="Version that all nodes run"
+// +kubebuilder:printcolumn:name="UpdatingVersion",type="string",JSONPath=".status.conditions[?(@.type==\"UpdatingVersion\")].status",description="Whether nodes are moving to another version"
+// +kubebuilder:printcolumn:name="UpdatingConfig",type="string",JSONPath=".status.conditions[?(@.type==\"UpdatingConfig\")].status",description="Whether nodes are moving to another configuration"
+// +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message",description="What the pool is waiting for"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="the name of a NodePool becomes part of machine and host names: use at most 63 characters"
+type NodePool struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is what the user wants.
+	// +required
+	Spec NodePoolSpec `json:"spec"`
+
+	// status is what there is.
+	// +optional
+	Status NodePoolStatus `json:"status,omitempty"`
+
+	unreadable `json:"-"`
+}
+
+// UnmarshalJSON decodes what can be decoded; see Unreadable.
+func (in *NodePool) UnmarshalJSON(text []byte) (err error) {
+	type plain NodePool
+	in.problem, err = decode(text, (*plain)(in), map[string]any{
+		"apiVersion": &in.APIVersion, "kind": &in.Kind, "metadata": &in.ObjectMeta, "spec": &in.Spec, "status": &in.Status,
+	})
+	return err
+}
+
+// NodePoolList is a list of NodePools.
+//
+// +kubebuilder:object:root=true
+type NodePoolList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []NodePool `json:"items"`
+}
+
+// NodePoolSpec says how many nodes there should be and what each of them is.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.replicas) && has(self.autoScaling))",message="replicas and autoScaling exclude each other: remove one of them"
+// +kubebuilder:validation:XValidation:rule="has(self.autoScaling) || has(self.replicas) || !has(oldSelf.autoScaling)",message="removing autoScaling without a number of nodes would scale the pool to zero: set replicas in the same change"
+// +kubebuilder:validation:XValidation:rule="!has(self.autoScaling) || self.autoScaling.min > 0 || self.platform.type == 'AWS'",message="only AWS can scale from zero: set autoScaling.min to 1 or more"
+// +kubebuilder:validation:XValidation:rule="self.platform.type != 'AWS' || self.arch in ['amd64', 'arm64']",message="AWS has amd64 and arm64 machines: set arch to one of these"
+// +kubebuilder:validation:XValidation:rule="!has(self.platform.aws) || !has(self.platform.aws.imageType) || self.platform.aws.imageType != 'Windows' || self.arch == 'amd64'",message="Windows images exist for amd64 only: set arch to amd64 or platform.aws.imageType to Linux"
+// +kubebuilder:validation:XValidation:rule="has(self.osImageStream) || !has(oldSelf.osImageStream)",message="osImageStream was set once and cannot be removed: keep it, or create a new NodePool"
+type NodePoolSpec struct {
+	// clusterName is the HostedCluster, in the same namespace, that the nodes join. It cannot be changed.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="clusterName must be the name of a HostedCluster: lower-case letters, digits and dashes, with a letter or digit at both ends"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="clusterName cannot be changed: create a new NodePool for the other cluster"
+	ClusterName string `json:"clusterName"`
+
+	// release is the release that the nodes run. A change replaces or updates the nodes as management says.
+	// +required
+	Release Release `json:"release"`
+
+	// platform is where the machines are.
+	// +required
+	Platform NodePoolPlatform `json:"platform"`
+
+	// replicas is the number of nodes. It excludes autoScaling; with neither there are none.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// management says how nodes are replaced and repaired.
+	// +required
+	Management NodePoolManagement `json:"management"`
+
+	// autoScaling lets the cluster autoscaler choose the number of nodes. It excludes replicas.
+	// +optional
+	AutoScaling *NodePoolAutoScaling `json:"autoScaling,omitempty"`
+
+	// config names ConfigMaps in the namespace of the NodePool whose key "config" holds node configuration
+	// (KubeletConfig, ContainerRuntimeConfig, MachineConfig, image mirrors). A change rolls the nodes.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=10
+	Config []NodePoolConfigMapReference `json:"config,omitempty"`
+
+	// tuningConfig names ConfigMaps in the namespace of the NodePool whose key "tuning" holds a Tuned or a
+	// PerformanceProfile (at most one of the latter).
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=10
+	TuningConfig []NodePoolConfigMapReference `json:"tuningConfig,omitempty"`
+
+	// nodeDrainTimeout is how long a node may take to be drained before its machine goes anyway, such as "10m".
+	// Unset or 0 waits for ever. A change does not roll the nodes.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(0|([0-9]+([.][0-9]+)?(ns|us|ms|s|m|h))+)$')",message="nodeDrainTimeout must be a duration such as 30s, 10m or 1h30m"
+	NodeDrainTimeout *metav1.Duration `json:"nodeDrainTimeout,omitempty"`
+
+	// nodeVolumeDetachTimeout is how long volumes may take to leave a node before its machine goes anyway.
+	// Unset or 0 waits for ever. A change does not roll the nodes.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(0|([0-9]+([.][0-9]+)?(ns|us|ms|s|m|h))+)$')",message="nodeVolumeDetachTimeout must be a duration such as 30s, 10m or 1h30m"
+	NodeVolumeDetachTimeout *metav1.Duration `json:"nodeVolumeDetachTimeout,omitempty"`
+
+	// nodeLabels are put on the nodes of this pool. A change is applied in place.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=100
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue())",message="each key of nodeLabels must be a label key: an optional DNS prefix and a slash, then at most 63 letters, digits, '-', '_' or '.'"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.labelValue().validate(self[k]).hasValue())",message="each value of nodeLabels must be empty or at most 63 letters, digits, '-', '_' or '.', with a letter or digit at both ends"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !(k in ['kubernetes.io/hostname', 'kubernetes.io/os', 'kubernetes.io/arch', 'node.kubernetes.io/instance-type', 'topology.kubernetes.io/zone', 'topology.kubernetes.io/region', 'node-role.kubernetes.io/master', 'node-role.kubernetes.io/control-plane']))",message="nodeLabels holds a label that the node sets itself or that only a control plane has (hostname, os, arch, instance-type, zone, region, master, control-plane): remove it"
+	NodeLabels map[string]NodeLabelValue `json:"nodeLabels,omitempty"`
+
+	// taints are put on the nodes of this pool. A change is applied in place.
+	// +optional
+	// +listType=map
+	// +listMapKey=key
+	// +listMapKey=effect
+	// +kubebuilder:validation:MaxItems=50
+	Taints []Taint `json:"taints,omitempty"`
+
+	// pausedUntil stops changes to this pool (not its deletion): "true", or until a time in RFC 3339 such as
+	// 2030-01-31T12:00:00Z.
+	// +optional
+	PausedUntil *PausedUntil `json:"pausedUntil,omitempty"`
+
+	// arch is the processor architecture of the nodes. It cannot be changed.
+	// +optional
+	// +default="amd64"
+	// +kubebuilder:default=amd64
+	// +kubebuilder:validation:Enum=arm64;amd64;ppc64le;s390x
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="arch cannot be changed: create a new NodePool"
+	Arch Architecture `json:"arch,omitempty"`
+
+	// osImageStream chooses the operating system where a release offers more than one. Once set it cannot be removed.
+	// +optional
+	OSImageStream *OSImageStream `json:"osImageStream,omitempty"`
+}
+
+// NodePoolPlatform is where the machines of a pool are.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.aws) == (self.type == 'AWS')",message="the block aws belongs to type AWS: give it if, and only if, platform.type is AWS"
+// +kubebuilder:validation:XValidation:rule="self.type == oldSelf.type",message="platform.type cannot be changed: create a new NodePool"
+type NodePoolPlatform struct {
+	// type is the platform. It cannot be changed.
+	// +unionDiscriminator
+	// +required
+	Type PlatformType `json:"type"`
+
+	// aws describes the EC2 instances.
+	// +optional
+	AWS *AWSNodePoolPlatform `json:"aws,omitempty"`
+}
+
+// NodePoolAutoScaling bounds the number of nodes that the cluster autoscaler may choose.
+//
+// +kubebuilder:validation:XValidation:rule="self.max >= self.min",message="autoScaling.max must not be less than autoScaling.min"
+type NodePoolAutoScaling struct {
+	// min is the least number of nodes.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Min *int32 `json:"min"`
+
+	// max is the greatest number of nodes.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Max int32 `json:"max"`
+}
+
+// NodePoolStatus is what is known about the nodes.
+type NodePoolStatus struct {
+	// replicas is the number of nodes that are available.
+	// +optional
+	Replicas int32 `json:"replicas"`
+
+	// selector is the label selector of the pool's machines, in the form that the scale subresource wants.
+	// +optional
+	Selector string `json:"selector,omitempty"`
+
+	// version is the version that was last rolled out to all nodes.
+	// +optional
+	Version string `json:"version,omitempty"`
+
+	// nodesInfo counts nodes by version.
+	// +optional
+	NodesInfo NodesInfo `json:"nodesInfo,omitzero"`
+
+	// osImageStream is the operating system of most nodes.
+	// +optional
+	OSImageStream *OSImageStream `json:"osImageStream,omitempty"`
+
+	// conditions say what works and what is being waited for.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []NodePoolCondition `json:"conditions,omitempty"`
+}

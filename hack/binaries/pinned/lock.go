@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
 )
 
 // lock keeps two builders from spending the same minutes twice. The kernel drops it when its holder dies.
@@ -29,7 +31,7 @@ func lock(ctx context.Context, progress io.Writer, dir string) (unlock func(), e
 			f.Close()
 			return nil, fmt.Errorf("locking the cache: %w", err)
 		}
-		if waited := time.Since(started); said < 0 || waited-said >= heartbeat {
+		if waited := time.Since(started); said < 0 || waited-said >= gobuild.Heartbeat {
 			fmt.Fprintf(progress, "another process is building into %s, waiting (%.0f s)\n", dir, waited.Seconds())
 			said = waited
 		}

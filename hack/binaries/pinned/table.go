@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// module is one directory of hack/binaries: a Go module that pins the version of the servers it builds.
+// module is one directory of hack/binaries: a Go module that pins the version of the programs it builds.
 type module struct {
 	dir     string              // below hack/binaries
 	require string              // the requirement in its go.mod that gives the version
@@ -14,7 +14,7 @@ type module struct {
 	gib     uint64              // free disk that building it from nothing needs, caches included
 }
 
-// binary is one server that a bed runs.
+// binary is one program: a server that a bed runs, or a linter.
 type binary struct {
 	name    string
 	module  *module
@@ -41,12 +41,19 @@ var (
 		ldflags: func(string) string { return "-s -w" },
 		gib:     3,
 	}
+	golangciLint = &module{
+		dir:     "golangci-lint",
+		require: "github.com/golangci/golangci-lint/v2",
+		ldflags: func(v string) string { return "-s -w -X main.version=" + v },
+		gib:     2,
+	}
 
 	table = []binary{
 		{name: "etcd", module: etcd, pkg: "go.etcd.io/etcd/server/v3", minutes: 1},
 		{name: "kube-apiserver", module: kubernetes, pkg: "k8s.io/kubernetes/cmd/kube-apiserver", minutes: 5},
 		{name: "kube-controller-manager", module: kubernetes, pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", minutes: 2},
 		{name: "aws-cloud-controller-manager", module: cloudControllerManager, pkg: "k8s.io/cloud-provider-aws/cmd/aws-cloud-controller-manager", minutes: 5},
+		{name: "golangci-lint", module: golangciLint, pkg: "github.com/golangci/golangci-lint/v2/cmd/golangci-lint", minutes: 4},
 	}
 )
 

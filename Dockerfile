@@ -1,0 +1,16 @@
+# Both operators in one image of static binaries: no shell, no package manager,
+# not root. Built for the platform that is asked for on the platform at hand.
+FROM --platform=$BUILDPLATFORM golang:1.26 AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG TARGETOS TARGETARCH
+RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
+    go build -trimpath -ldflags '-s -w' -o /out/ ./hypershift-operator ./control-plane-operator
+
+FROM scratch
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+COPY --from=build /out/ /usr/bin/
+USER 65532:65532
+ENTRYPOINT ["/usr/bin/hypershift-operator"]

@@ -1,0 +1,61 @@
+# What you can do here. `make` alone lists it.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+# KEEP=1 leaves what the demo has built up; ACCESS is Public, PublicAndPrivate or Private.
+KEEP ?=
+ACCESS ?= Private
+# IMAGE is what `make image` builds, PLATFORMS the architectures.
+IMAGE ?= hypershift:dev
+PLATFORMS ?= linux/amd64,linux/arm64
+
+.PHONY: help
+help: ## this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## a private cluster from apply to gone, without an AWS account (KEEP=1 to look around, ACCESS=Public|PublicAndPrivate|Private)
+	go run ./test/demo $(if $(KEEP),-keep) -access $(ACCESS)
+
+.PHONY: test
+test: ## every test: unit, trials, API validation, contract of the AWS beds, integration
+	go run ./hack/binaries etcd kube-apiserver kube-controller-manager aws-cloud-controller-manager >/dev/null
+	go test ./...
+
+.PHONY: unit
+unit: ## the tests that need nothing but Go (seconds)
+	go test ./api/... ./internal/... ./hypershift-operator/... ./control-plane-operator/... ./test/fakeaws/... ./test/trial/...
+
+.PHONY: integration
+integration: ## stories across controllers, on a real API server and the AWS emulator
+	go test -count=1 -v ./test/integration/...
+
+.PHONY: bench
+bench: ## the budgets of the design beside what is measured here
+	go run ./test/bench
+
+.PHONY: build
+build: ## the programs, static, into bin/
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/ ./hypershift-operator ./control-plane-operator
+
+.PHONY: image
+image: ## a container image of the operators (IMAGE, PLATFORMS)
+	docker buildx build --platform $(PLATFORMS) -t $(IMAGE) .
+
+.PHONY: generate
+generate: ## deep copies, CRDs, apply configurations, client
+	hack/generate.sh
+
+.PHONY: lint
+lint: ## golangci-lint with the import table
+	$$(go run ./hack/binaries golangci-lint) run ./...
+
+.PHONY: verify
+verify: lint ## lint, generated files up to date, tidy modules, a clean tree
+	hack/verify.sh
+
+.PHONY: clean
+clean: ## what was built here (the cache of third-party binaries stays)
+	rm -rf bin

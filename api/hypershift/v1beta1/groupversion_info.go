@@ -1,0 +1,41 @@
+// Package v1beta1 is the API of hosted control planes on AWS: what a user
+// applies (HostedCluster, NodePool) and what the operators tell each other
+// (HostedControlPlane, AWSEndpointService, ControlPlaneComponent).
+//
+// +kubebuilder:object:generate=true
+// +groupName=hypershift.openshift.io
+package v1beta1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+var (
+	// GroupVersion is the group and version of this package.
+	GroupVersion = schema.GroupVersion{Group: "hypershift.openshift.io", Version: "v1beta1"}
+	// SchemeGroupVersion is the name under which generated code looks for it.
+	SchemeGroupVersion = GroupVersion
+	// SchemeBuilder collects the functions that AddToScheme runs.
+	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
+	// AddToScheme adds the types of this package to a scheme.
+	AddToScheme = SchemeBuilder.AddToScheme
+)
+
+// Resource returns the group resource of this package with that name.
+func Resource(resource string) schema.GroupResource {
+	return GroupVersion.WithResource(resource).GroupResource()
+}
+
+func addKnownTypes(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(GroupVersion,
+		&HostedCluster{}, &HostedClusterList{},
+		&NodePool{}, &NodePoolList{},
+		&HostedControlPlane{}, &HostedControlPlaneList{},
+		&AWSEndpointService{}, &AWSEndpointServiceList{},
+		&ControlPlaneComponent{}, &ControlPlaneComponentList{},
+	)
+	metav1.AddToGroupVersion(scheme, GroupVersion)
+	return nil
+}

@@ -1,0 +1,119 @@
+// Package gobuild builds a Go command and shows that it is not stuck.
+package gobuild
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Heartbeat is how long a build may be silent before a person wonders whether it hangs.
+const Heartbeat = 10 * time.Second
+
+// Spec says what to build.
+type Spec struct {
+	// Label begins every line of progress, e.g. "[1/3] etcd".
+	Label   string
+	Dir     string // in which module
+	Package string
+	LDFlags string
+	Output  string
+}
+
+// Run builds a static binary.
+func Run(ctx context.Context, progress io.Writer, spec Spec) error {
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		return fmt.Errorf("building %s needs the Go toolchain in PATH (https://go.dev/dl/): %w", spec.Package, err)
+	}
+	out := &output{}
+	cmd := exec.CommandContext(ctx, goTool, "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags="+spec.LDFlags, "-o", spec.Output, spec.Package)
+	cmd.Dir = spec.Dir
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=")
+	cmd.Stdout, cmd.Stderr = out, out
+	// go build cleans up after itself when it is interrupted, not when it is killed.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
+	cmd.WaitDelay = Heartbeat
+
+	stop := beat(progress, spec.Label, out)
+	err = cmd.Run()
+	stop()
+	if ctx.Err() != nil {
+		return fmt.Errorf("building %s: %w", spec.Package, context.Cause(ctx))
+	}
+	if err != nil {
+		return fmt.Errorf("building %s: %w\n%s", spec.Package, err, out.tail())
+	}
+	info, err := os.Stat(spec.Output)
+	if err != nil {
+		return fmt.Errorf("building %s: %w", spec.Package, err)
+	}
+	if info.Mode()&0o111 == 0 {
+		return fmt.Errorf("building %s: it is not a command", spec.Package)
+	}
+	return nil
+}
+
+// beat prints where the build is every few seconds, until it is stopped.
+func beat(progress io.Writer, label string, out *output) (stop func()) {
+	started := time.Now()
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		t := time.NewTicker(Heartbeat)
+		defer t.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-t.C:
+				steps, last := out.at()
+				fmt.Fprintf(progress, "%s: %.0f s, %d steps, now %s\n", label, time.Since(started).Seconds(), steps, last)
+			}
+		}
+	})
+	return func() { close(done); wg.Wait() }
+}
+
+// output collects what go build says: with -v a line per package, which is progress, or the reason of a failure.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+func (o *output) lines() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var lines []string
+	for s := bufio.NewScanner(bytes.NewReader(o.buf.Bytes())); s.Scan(); {
+		lines = append(lines, s.Text())
+	}
+	return lines
+}
+
+func (o *output) at() (count int, last string) {
+	lines := o.lines()
+	if len(lines) == 0 {
+		return 0, "loading packages"
+	}
+	return len(lines), lines[len(lines)-1]
+}
+
+func (o *output) tail() string {
+	lines := o.lines()
+	return strings.Join(lines[max(0, len(lines)-30):], "\n")
+}

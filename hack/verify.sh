@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Fails when what is generated is not what the sources say, or when a module
+# file is not tidy. It works on a copy, so it changes nothing here.
+set -euo pipefail
+top=$(git rev-parse --show-toplevel)
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+
+cd "$top"
+git ls-files -z --cached --others --exclude-standard | xargs -0 tar -cf - --ignore-failed-read 2>/dev/null | tar -xf - -C "$copy"
+cd "$copy"
+git init -q
+git add -A
+git -c user.name=verify -c user.email=verify@localhost commit -qm before
+
+echo "generate: deep copies, CRDs, apply configurations, client"
+hack/generate.sh
+echo "tidy: go.mod and go.sum"
+go mod tidy
+if ! git diff --quiet || [ -n "$(git status --porcelain)" ]; then
+	git status --short
+	git --no-pager diff | head -100
+	echo "verify: run 'make generate' and 'go mod tidy', and commit what they change" >&2
+	exit 1
+fi
+echo "verify: generated files are up to date"

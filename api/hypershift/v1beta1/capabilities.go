@@ -1,0 +1,45 @@
+package v1beta1
+
+// OptionalCapability names a part of a release that a cluster can do without.
+//
+// +kubebuilder:validation:Enum=ImageRegistry;openshift-samples;Insights;baremetal;Console;NodeTuning;Ingress
+type OptionalCapability string
+
+const (
+	// ImageRegistryCapability is the registry inside the cluster.
+	ImageRegistryCapability OptionalCapability = "ImageRegistry"
+	// OpenShiftSamplesCapability is the collection of sample images and templates.
+	OpenShiftSamplesCapability OptionalCapability = "openshift-samples"
+	// InsightsCapability reports about the cluster to its vendor.
+	InsightsCapability OptionalCapability = "Insights"
+	// BaremetalCapability manages physical machines.
+	BaremetalCapability OptionalCapability = "baremetal"
+	// ConsoleCapability is the web console.
+	ConsoleCapability OptionalCapability = "Console"
+	// NodeTuningCapability tunes the nodes' kernels.
+	NodeTuningCapability OptionalCapability = "NodeTuning"
+	// IngressCapability is the router of the applications.
+	IngressCapability OptionalCapability = "Ingress"
+)
+
+// Capabilities turns optional parts of the release on and off.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !has(self.disabled) || self.enabled.all(c, !(c in self.disabled))",message="a capability cannot be both enabled and disabled"
+// +kubebuilder:validation:XValidation:rule="!has(self.disabled) || !('Ingress' in self.disabled) || 'Console' in self.disabled",message="Ingress can be disabled only together with Console, which is reached through it"
+type Capabilities struct {
+	// enabled lists parts to turn on beyond the default set.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=25
+	Enabled []OptionalCapability `json:"enabled,omitempty"`
+
+	// disabled lists parts of the default set to leave out.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=25
+	Disabled []OptionalCapability `json:"disabled,omitempty"`
+}

@@ -1,0 +1,34 @@
+package v1beta1
+
+// DNSSpec says under which names the hosted cluster is found.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.baseDomainPrefix) || self.baseDomainPrefix == '' || !format.dns1123Subdomain().validate(self.baseDomainPrefix).hasValue()",message="baseDomainPrefix must be made of dot-separated labels of lower-case letters, digits and dashes"
+type DNSSpec struct {
+	// baseDomain is the domain of the cluster's applications and routes. May be empty for a cluster without its own domain.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self == '' || !format.dns1123Subdomain().validate(self).hasValue()",message="must be empty or a domain name"
+	BaseDomain string `json:"baseDomain"`
+
+	// baseDomainPrefix stands between the name of the cluster's applications and the base domain. Without it the cluster's name
+	// is used; an empty one leaves it out. Once set it stays.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	BaseDomainPrefix *string `json:"baseDomainPrefix,omitempty"`
+
+	// publicZoneID is the id of the hosted zone for names that the internet resolves. Once set it stays.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=258
+	PublicZoneID string `json:"publicZoneID,omitempty"`
+
+	// privateZoneID is the id of the hosted zone for names that only the cluster's own network resolves. Once set it stays.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=265
+	PrivateZoneID string `json:"privateZoneID,omitempty"`
+}

@@ -1,0 +1,269 @@
+package v1beta1
+
+import corev1 "k8s.io/api/core/v1"
+
+// AvailabilityPolicy says whether something runs more than once.
+//
+// +kubebuilder:validation:Enum=HighlyAvailable;SingleReplica
+type AvailabilityPolicy string
+
+const (
+	// HighlyAvailable runs replicas in several zones.
+	HighlyAvailable AvailabilityPolicy = "HighlyAvailable"
+	// SingleReplica runs one replica.
+	SingleReplica AvailabilityPolicy = "SingleReplica"
+)
+
+// OLMCatalogPlacement says where operator catalogs run.
+//
+// +kubebuilder:validation:Enum=management;guest
+type OLMCatalogPlacement string
+
+const (
+	// ManagementOLMCatalogPlacement runs them beside the control plane.
+	ManagementOLMCatalogPlacement OLMCatalogPlacement = "management"
+	// GuestOLMCatalogPlacement runs them on the workers.
+	GuestOLMCatalogPlacement OLMCatalogPlacement = "guest"
+)
+
+// HostedClusterSpec is what the user wants of a HostedCluster.
+//
+// The rules here speak of fields that, once set, can be neither changed nor removed. They stand at the root because a rule
+// beside such a field does not run when the field is absent before or after, so that removing and adding would get around it.
+//
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.infraID) || (has(self.infraID) && self.infraID == oldSelf.infraID)",message="infraID, once set, can be neither changed nor removed"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.clusterID) || (has(self.clusterID) && self.clusterID == oldSelf.clusterID)",message="clusterID, once set, can be neither changed nor removed"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.platform.aws) || has(self.platform.aws)",message="platform.aws, once set, cannot be removed"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.dns) || !has(oldSelf.dns.publicZoneID) || (has(self.dns) && has(self.dns.publicZoneID) && self.dns.publicZoneID == oldSelf.dns.publicZoneID)",message="dns.publicZoneID, once set, can be neither changed nor removed"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.dns) || !has(oldSelf.dns.privateZoneID) || (has(self.dns) && has(self.dns.privateZoneID) && self.dns.privateZoneID == oldSelf.dns.privateZoneID)",message="dns.privateZoneID, once set, can be neither changed nor removed"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.dns) || !has(oldSelf.dns.baseDomainPrefix) || (has(self.dns) && has(self.dns.baseDomainPrefix) && self.dns.baseDomainPrefix == oldSelf.dns.baseDomainPrefix)",message="dns.baseDomainPrefix, once set, can be neither changed nor removed"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.networking.networkType) || (has(self.networking.networkType) && self.networking.networkType == oldSelf.networking.networkType)",message="networking.networkType cannot be changed"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.networking.machineNetwork) || (has(self.networking.machineNetwork) && self.networking.machineNetwork == oldSelf.networking.machineNetwork)",message="networking.machineNetwork, once set, can be neither changed nor removed"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.networking.apiServer) || !has(oldSelf.networking.apiServer.advertiseAddress) || (has(self.networking.apiServer) && has(self.networking.apiServer.advertiseAddress) && self.networking.apiServer.advertiseAddress == oldSelf.networking.apiServer.advertiseAddress)",message="networking.apiServer.advertiseAddress, once set, can be neither changed nor removed"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.networking.apiServer) || !has(oldSelf.networking.apiServer.port) || (has(self.networking.apiServer) && has(self.networking.apiServer.port) && self.networking.apiServer.port == oldSelf.networking.apiServer.port)",message="networking.apiServer.port, once set, can be neither changed nor removed"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.secretEncryption) || has(self.secretEncryption)",message="secretEncryption, once set, cannot be removed: the Secrets in etcd could not be read without it"
+// +kubebuilder:validation:XValidation:rule="self.fips == oldSelf.fips",message="fips cannot be changed"
+// +kubebuilder:validation:XValidation:rule="self.capabilities == oldSelf.capabilities",message="capabilities cannot be changed"
+// +kubebuilder:validation:XValidation:rule="!has(self.serviceAccountSigningKey) || self.issuerURL != 'https://kubernetes.default.svc'",message="serviceAccountSigningKey needs issuerURL: whoever brings the key publishes its documents there"
+// +kubebuilder:validation:XValidation:rule="!has(self.operatorConfiguration) || !has(self.operatorConfiguration.clusterNetworkOperator) || !has(self.operatorConfiguration.clusterNetworkOperator.disableMultiNetwork) || !self.operatorConfiguration.clusterNetworkOperator.disableMultiNetwork || self.networking.networkType == 'Other'",message="disableMultiNetwork is possible only when networking.networkType is Other"
+// +kubebuilder:validation:XValidation:rule="!has(self.operatorConfiguration) || !has(self.operatorConfiguration.clusterNetworkOperator) || !has(self.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig) || self.networking.networkType == 'OVNKubernetes'",message="ovnKubernetesConfig is possible only when networking.networkType is OVNKubernetes"
+// +kubebuilder:validation:XValidation:rule="!has(self.configuration) || !has(self.configuration.apiServer) || !has(self.configuration.apiServer.servingCerts) || !has(self.configuration.apiServer.servingCerts.namedCertificates) || !self.services.exists(s, s.service == 'APIServer' && has(s.servicePublishingStrategy.loadBalancer) && has(s.servicePublishingStrategy.loadBalancer.hostname) && self.configuration.apiServer.servingCerts.namedCertificates.exists(c, has(c.names) && s.servicePublishingStrategy.loadBalancer.hostname in c.names))",message="the load balancer host name of the APIServer service must not be among the names of configuration.apiServer.servingCerts.namedCertificates: the workers must see our own certificate there"
+type HostedClusterSpec struct {
+	// release is the release payload of the cluster.
+	//
+	// +required
+	Release Release `json:"release,omitzero"`
+
+	// controlPlaneRelease is the release payload of the management side of the control plane, where it is to differ from
+	// release. Without it release is used for both.
+	//
+	// +optional
+	ControlPlaneRelease *Release `json:"controlPlaneRelease,omitempty"`
+
+	// clusterID is a UUID that names the cluster in metrics and reports. Made at creation unless given, and kept.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=36
+	// +kubebuilder:validation:MaxLength=36
+	// +kubebuilder:validation:XValidation:rule="!format.uuid().validate(self).hasValue()",message="must be a UUID"
+	ClusterID string `json:"clusterID,omitempty"`
+
+	// infraID names the cluster in the cloud: it is part of names and tags there, and belongs to one cluster only. Made at
+	// creation unless given, and kept.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="must be made of dot-separated labels of lower-case letters, digits and dashes"
+	InfraID string `json:"infraID,omitempty"`
+
+	// updateService is the URL of the service that recommends updates. Without it the vendor's is used.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="isURL(self)",message="must be a URL"
+	UpdateService string `json:"updateService,omitempty"`
+
+	// channel is the stream of updates to follow, such as stable-4.21.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=100
+	Channel string `json:"channel,omitempty"`
+
+	// kubeAPIServerDNSName is one more name for the API server. A second kubeconfig with this name is made; the record is the
+	// user's to make.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self == '' || !format.dns1123Subdomain().validate(self).hasValue()",message="must be empty or a host name"
+	KubeAPIServerDNSName string `json:"kubeAPIServerDNSName,omitempty"`
+
+	// platform is where the workers live.
+	//
+	// +required
+	Platform PlatformSpec `json:"platform,omitzero"`
+
+	// controllerAvailabilityPolicy says whether the parts of the control plane run more than once. It cannot be changed.
+	//
+	// +optional
+	// +kubebuilder:default=HighlyAvailable
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="controllerAvailabilityPolicy cannot be changed"
+	ControllerAvailabilityPolicy AvailabilityPolicy `json:"controllerAvailabilityPolicy,omitempty"`
+
+	// infrastructureAvailabilityPolicy says whether what runs on the workers for the cluster's own sake runs more than once.
+	//
+	// +optional
+	// +kubebuilder:default=SingleReplica
+	InfrastructureAvailabilityPolicy AvailabilityPolicy `json:"infrastructureAvailabilityPolicy,omitempty"`
+
+	// dns says under which names the cluster is found.
+	//
+	// +optional
+	DNS DNSSpec `json:"dns,omitzero"`
+
+	// networking describes the cluster's networks.
+	//
+	// +optional
+	// +kubebuilder:default={}
+	Networking ClusterNetworking `json:"networking,omitzero"`
+
+	// autoscaling configures the cluster autoscaler for all node pools.
+	//
+	// +optional
+	Autoscaling ClusterAutoscaling `json:"autoscaling,omitzero"`
+
+	// autoNode makes nodes by need, beside the node pools.
+	//
+	// +optional
+	AutoNode *AutoNode `json:"autoNode,omitempty"`
+
+	// etcd says where the cluster keeps its state.
+	//
+	// +optional
+	// +kubebuilder:default={managementType: "Managed", managed: {storage: {type: "PersistentVolume", persistentVolume: {size: "8Gi"}}}}
+	Etcd EtcdSpec `json:"etcd,omitzero"`
+
+	// services says how the endpoints of the control plane are published. The list cannot be changed.
+	//
+	// +required
+	// +listType=map
+	// +listMapKey=service
+	// +kubebuilder:validation:MinItems=4
+	// +kubebuilder:validation:MaxItems=6
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="services cannot be changed"
+	// +kubebuilder:validation:XValidation:rule="self.filter(s, has(s.servicePublishingStrategy.route) && has(s.servicePublishingStrategy.route.hostname)).all(a, self.exists_one(b, (has(b.servicePublishingStrategy.route) && has(b.servicePublishingStrategy.route.hostname) && b.servicePublishingStrategy.route.hostname == a.servicePublishingStrategy.route.hostname) || (has(b.servicePublishingStrategy.loadBalancer) && has(b.servicePublishingStrategy.loadBalancer.hostname) && b.servicePublishingStrategy.loadBalancer.hostname == a.servicePublishingStrategy.route.hostname))) && self.filter(s, has(s.servicePublishingStrategy.loadBalancer) && has(s.servicePublishingStrategy.loadBalancer.hostname)).all(a, self.exists_one(b, has(b.servicePublishingStrategy.loadBalancer) && has(b.servicePublishingStrategy.loadBalancer.hostname) && b.servicePublishingStrategy.loadBalancer.hostname == a.servicePublishingStrategy.loadBalancer.hostname))",message="each service needs a host name of its own"
+	Services []ServicePublishingStrategyMapping `json:"services,omitempty"`
+
+	// pullSecret names a Secret beside this object with the key .dockerconfigjson: the credentials for images.
+	//
+	// +required
+	PullSecret corev1.LocalObjectReference `json:"pullSecret,omitzero"`
+
+	// sshKey names a Secret beside this object with the key id_rsa.pub: a public key that may log in to the workers.
+	//
+	// +optional
+	SSHKey corev1.LocalObjectReference `json:"sshKey,omitzero"`
+
+	// issuerURL is the issuer of the service accounts' tokens. On AWS the documents by which IAM trusts these tokens are
+	// found at this URL. It cannot be changed.
+	//
+	// +optional
+	// +kubebuilder:default="https://kubernetes.default.svc"
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:XValidation:rule="isURL(self)",message="must be a URL"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="issuerURL cannot be changed"
+	IssuerURL string `json:"issuerURL,omitempty"`
+
+	// serviceAccountSigningKey names a Secret beside this object with the key "key", a private RSA key in PEM that signs the
+	// service accounts' tokens, and optionally old-key.pub, a public key that is still trusted during a rotation.
+	// Without it a key is made. With it the documents at issuerURL are the user's to publish.
+	//
+	// +optional
+	ServiceAccountSigningKey *corev1.LocalObjectReference `json:"serviceAccountSigningKey,omitempty"`
+
+	// configuration is the global configuration of the cluster.
+	//
+	// +optional
+	Configuration *ClusterConfiguration `json:"configuration,omitempty"`
+
+	// operatorConfiguration configures operators of the cluster.
+	//
+	// +optional
+	OperatorConfiguration *OperatorConfiguration `json:"operatorConfiguration,omitempty"`
+
+	// auditWebhook names a Secret beside this object with the key webhook-kubeconfig: where audit events are sent.
+	//
+	// +optional
+	AuditWebhook *corev1.LocalObjectReference `json:"auditWebhook,omitempty"`
+
+	// imageContentSources says where else images can be pulled.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=255
+	ImageContentSources []ImageContentSource `json:"imageContentSources,omitempty"`
+
+	// additionalTrustBundle names a ConfigMap beside this object with the key ca-bundle.crt: certificate authorities that the
+	// control plane and the workers trust.
+	//
+	// +optional
+	AdditionalTrustBundle *corev1.LocalObjectReference `json:"additionalTrustBundle,omitempty"`
+
+	// secretEncryption says how Secrets are encrypted in etcd. It cannot be removed.
+	//
+	// +optional
+	SecretEncryption *SecretEncryptionSpec `json:"secretEncryption,omitempty"`
+
+	// fips says whether nodes and control plane use cryptography that was validated under FIPS 140. It cannot be changed.
+	//
+	// +optional
+	// +kubebuilder:default=false
+	FIPS bool `json:"fips,omitempty"`
+
+	// pausedUntil stops all changes to the cluster, but not its deletion.
+	//
+	// +optional
+	PausedUntil *PausedUntil `json:"pausedUntil,omitempty"`
+
+	// olmCatalogPlacement says where operator catalogs run. It cannot be changed.
+	//
+	// +optional
+	// +kubebuilder:default=management
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="olmCatalogPlacement cannot be changed"
+	OLMCatalogPlacement OLMCatalogPlacement `json:"olmCatalogPlacement,omitempty"`
+
+	// nodeSelector chooses the nodes that the control plane runs on.
+	//
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=20
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue() && !format.labelValue().validate(self[k]).hasValue())",message="nodeSelector must be made of valid labels"
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+
+	// tolerations lets the control plane run on nodes with these taints.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=25
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+
+	// labels are put on every pod of the control plane.
+	//
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=20
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue() && !format.labelValue().validate(self[k]).hasValue())",message="labels must be valid labels"
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// capabilities turns optional parts of the release on and off. It cannot be changed.
+	//
+	// +optional
+	// +kubebuilder:default={}
+	Capabilities *Capabilities `json:"capabilities,omitempty"`
+
+	// monitoring says what the users of the cluster see of its control plane.
+	//
+	// +optional
+	Monitoring *MonitoringSpec `json:"monitoring,omitempty"`
+}

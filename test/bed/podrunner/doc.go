@@ -2,7 +2,7 @@
 //
 //	Deployment (every container's image is in Options.Images)
 //	   ─► pod: a private directory, a kubeconfig with the token of the pod's service account
-//	        ─► per container: the local binary of its image, with the arguments, environment and files of the template
+//	        ─► per container: the image's program, built for this machine, with the arguments, environment and files of the template
 //	   ─► Deployment status from probes
 //
 // What a process sees is as close to a pod as it gets without a container:

@@ -180,12 +180,7 @@ func (r *Runner) newContainer(ctx context.Context, d *appsv1.Deployment, p *pod,
 	}
 	slices.Sort(env)
 
-	// The image's binary stands for the first word of the command.
-	var args []string
-	if len(c.Command) > 1 {
-		args = append(args, c.Command[1:]...)
-	}
-	args = append(args, c.Args...)
+	program, args := r.Images[c.Image].program(c)
 	for i := range args {
 		args[i] = p.relocation.value(expand(args[i], values))
 	}
@@ -197,7 +192,7 @@ func (r *Runner) newContainer(ctx context.Context, d *appsv1.Deployment, p *pod,
 	made := &container{
 		Spec: process.Spec{
 			Name: fmt.Sprintf("%s/%s/%s", d.Namespace, p.name, c.Name),
-			Path: r.Images[c.Image],
+			Path: program,
 			Args: args,
 			Env:  append(env, r.Env...), // of two values the last one counts
 			Dir:  p.dir,
@@ -213,6 +208,14 @@ func (r *Runner) newContainer(ctx context.Context, d *appsv1.Deployment, p *pod,
 		return nil, fmt.Errorf("liveness probe of container %s: %w", c.Name, err)
 	}
 	return made, nil
+}
+
+// program finds the local binary that the container runs, and its arguments.
+func (i Image) program(c corev1.Container) (path string, args []string) {
+	if len(c.Command) == 0 {
+		return filepath.Join(i.Bin, i.Entrypoint), slices.Clone(c.Args)
+	}
+	return filepath.Join(i.Bin, filepath.Base(c.Command[0])), slices.Concat(c.Command[1:], c.Args)
 }
 
 var reference = regexp.MustCompile(`\$\$|\$\(([-A-Za-z0-9_.]+)\)`)

@@ -39,12 +39,18 @@ type Options struct {
 	Config *rest.Config
 	// Dir takes the private directories of the pods and, in Dir/logs, one log per container.
 	Dir string
-	// Images maps an image of ours to the local binary that runs in its place.
-	Images map[string]string
+	// Images are the images that can be run, by the reference that templates name.
+	Images map[string]Image
 	// Env is added to every container and wins over the template, e.g. AWS_ENDPOINT_URL.
 	Env []string
 	// Progress gets a line for each start and end of a process; nil for silence.
 	Progress io.Writer
+}
+
+// Image is what an image of ours has in it.
+type Image struct {
+	Bin        string // local directory with its programs
+	Entrypoint string // name of the program that runs when a container gives no command
 }
 
 // Runner runs Deployments.
@@ -170,10 +176,10 @@ func (r *Runner) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 	return result, client.IgnoreNotFound(err)
 }
 
-// ours says whether every container's image is one that we have a binary for.
+// ours says whether every container's image is one of ours.
 func (r *Runner) ours(d *appsv1.Deployment) bool {
 	for _, c := range d.Spec.Template.Spec.Containers {
-		if r.Images[c.Image] == "" {
+		if _, ok := r.Images[c.Image]; !ok {
 			return false
 		}
 	}

@@ -88,7 +88,7 @@ func TestTheLifeOfADeployment(t *testing.T) {
 	runner, err := podrunner.Start(t.Context(), podrunner.Options{
 		Config:   b.Config,
 		Dir:      t.TempDir(),
-		Images:   map[string]string{image: self},
+		Images:   map[string]podrunner.Image{image: {Bin: filepath.Dir(self), Entrypoint: filepath.Base(self)}},
 		Env:      []string{"AWS_ENDPOINT_URL=http://127.0.0.1:4566"},
 		Progress: t.Output(),
 	})
@@ -165,11 +165,10 @@ func deployment() *appsv1.Deployment {
 						}}}},
 					},
 					Containers: []corev1.Container{{
-						Name:    "operator",
-						Image:   image,
-						Command: []string{"/usr/bin/operator", "operator"},
-						Args:    []string{"--credentials=/etc/aws/credentials", "--health=:8081"},
-						Ports:   []corev1.ContainerPort{{Name: "health", ContainerPort: 8081}},
+						Name:  "operator",
+						Image: image,
+						Args:  []string{"operator", "--credentials=/etc/aws/credentials", "--health=:8081"},
+						Ports: []corev1.ContainerPort{{Name: "health", ContainerPort: 8081}},
 						Env: []corev1.EnvVar{
 							{Name: "POD_NAMESPACE", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.namespace"}}},
 							{Name: "DATABASE_USER", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{

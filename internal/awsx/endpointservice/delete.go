@@ -9,9 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	"github.com/aws/smithy-go"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2wire"
 )
 
 // Doomed says which service to delete.
@@ -83,16 +83,14 @@ func (s *Services) deleteOne(ctx context.Context, svc Service, reject bool, left
 	if err != nil {
 		return fmt.Errorf("deleting endpoint service %s: %w", svc.ID, err)
 	}
-	for _, u := range out.Unsuccessful {
-		err := asError(u)
-		switch {
-		case awsx.IsNotFound(err):
-			return nil
-		case awsx.Code(err) == "ExistingVpcEndpointConnections":
-			return s.disconnect(ctx, svc.ID, reject, left)
-		default:
-			return fmt.Errorf("deleting endpoint service %s: %w", svc.ID, err)
-		}
+	refused := ec2wire.Refusal(out.Unsuccessful)
+	switch {
+	case awsx.IsNotFound(refused):
+		return nil
+	case awsx.Code(refused) == "ExistingVpcEndpointConnections":
+		return s.disconnect(ctx, svc.ID, reject, left)
+	case refused != nil:
+		return fmt.Errorf("deleting endpoint service %s: %w", svc.ID, refused)
 	}
 	// The load balancer cannot go before the service is really gone.
 	_, found, err := s.get(ctx, svc.ID)
@@ -135,7 +133,7 @@ func (s *Services) disconnect(ctx context.Context, id string, reject bool, left 
 	}
 	for _, u := range out.Unsuccessful {
 		// Somebody was faster, or will be: the next attempt to delete tells.
-		if err := asError(u); !awsx.IsNotFound(err) && awsx.Code(err) != "InvalidState" {
+		if err := ec2wire.Refusal([]types.UnsuccessfulItem{u}); !awsx.IsNotFound(err) && awsx.Code(err) != "InvalidState" {
 			return fmt.Errorf("rejecting connection of %s to endpoint service %s: %w", aws.ToString(u.ResourceId), id, err)
 		}
 	}
@@ -150,12 +148,4 @@ func connected(state types.State) bool {
 		return true
 	}
 	return false
-}
-
-// asError gives a failure inside a successful answer the shape of all others.
-func asError(u types.UnsuccessfulItem) error {
-	if u.Error == nil {
-		return &smithy.GenericAPIError{Code: "Unknown", Message: "no reason given"}
-	}
-	return &smithy.GenericAPIError{Code: aws.ToString(u.Error.Code), Message: aws.ToString(u.Error.Message)}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2wire"
 )
 
 // Spec is the endpoint service that we want.
@@ -111,10 +112,7 @@ func (s *Services) create(ctx context.Context, spec Spec) (Service, error) {
 		AcceptanceRequired:      aws.Bool(false),
 		NetworkLoadBalancerArns: []string{spec.LoadBalancerARN},
 		ClientToken:             aws.String(spec.token()),
-		TagSpecifications: []types.TagSpecification{{
-			ResourceType: types.ResourceTypeVpcEndpointService,
-			Tags:         list(spec.Tags),
-		}},
+		TagSpecifications:       ec2wire.TagsOnCreate(types.ResourceTypeVpcEndpointService, spec.Tags),
 	})
 	if err != nil {
 		return Service{}, fmt.Errorf("creating an endpoint service on %s: %w", spec.LoadBalancerARN, err)
@@ -143,15 +141,12 @@ func (s *Services) update(ctx context.Context, spec Spec, svc *Service) error {
 			return err
 		}
 	}
-	missing := spec.Tags.Missing(svc.tags)
-	if missing == nil {
-		return nil
-	}
-	if _, err := s.api.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{svc.ID}, Tags: list(missing)}); err != nil {
-		return fmt.Errorf("tagging endpoint service %s: %w", svc.ID, err)
+	changed, err := ec2wire.EnsureTags(ctx, s.api, svc.ID, spec.Tags, svc.tags)
+	if !changed {
+		return err
 	}
 	svc.tags = maps.Clone(svc.tags)
-	maps.Copy(svc.tags, missing)
+	maps.Copy(svc.tags, spec.Tags)
 	s.all.Put(spec.key(), []Service{*svc})
 	return nil
 }
@@ -198,14 +193,6 @@ func minus(a, b []string) []string {
 		if !slices.Contains(b, x) {
 			out = append(out, x)
 		}
-	}
-	return out
-}
-
-func list(tags awsx.Tags) []types.Tag {
-	var out []types.Tag
-	for _, k := range slices.Sorted(maps.Keys(tags)) {
-		out = append(out, types.Tag{Key: aws.String(k), Value: aws.String(tags[k])})
 	}
 	return out
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2wire"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/snapshot"
 )
 
@@ -28,7 +29,7 @@ type API interface {
 	DescribeVpcEndpointConnections(context.Context, *ec2.DescribeVpcEndpointConnectionsInput, ...func(*ec2.Options)) (*ec2.DescribeVpcEndpointConnectionsOutput, error)
 	RejectVpcEndpointConnections(context.Context, *ec2.RejectVpcEndpointConnectionsInput, ...func(*ec2.Options)) (*ec2.RejectVpcEndpointConnectionsOutput, error)
 	DescribeAvailabilityZones(context.Context, *ec2.DescribeAvailabilityZonesInput, ...func(*ec2.Options)) (*ec2.DescribeAvailabilityZonesOutput, error)
-	CreateTags(context.Context, *ec2.CreateTagsInput, ...func(*ec2.Options)) (*ec2.CreateTagsOutput, error)
+	ec2wire.API
 }
 
 // State is the state of an endpoint service, in AWS's words.
@@ -165,10 +166,7 @@ func (s *Services) view(ctx context.Context, c types.ServiceConfiguration) (Serv
 		loadBalancers: c.NetworkLoadBalancerArns,
 		zoneNames:     c.AvailabilityZones,
 		acceptance:    aws.ToBool(c.AcceptanceRequired),
-		tags:          awsx.Tags{},
-	}
-	for _, t := range c.Tags {
-		svc.tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
+		tags:          ec2wire.Tags(c.Tags),
 	}
 	if len(svc.ZoneIDs) > 0 || len(svc.zoneNames) == 0 {
 		return svc, nil

@@ -1,0 +1,61 @@
+package aws
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+)
+
+// settling is how long a list of AWS may miss what was just made.
+const settling = 30 * time.Second
+
+// deleteService deletes the endpoint service once the customer's half is gone.
+// Until then it must stay: AWS refuses to delete a service in use, and cutting
+// the endpoint off would race the control-plane-operator, which deletes it.
+func (r *Reconciler) deleteService(ctx context.Context, s *scope) error {
+	if slices.Contains(s.es.Finalizers, hyperv1.ControlPlaneOperatorFinalizer) {
+		return flow.Wait(0, DeletingReason, "waiting for the VPC endpoint %sto be deleted first", spaced(s.es.Status.EndpointID))
+	}
+	uid := s.ownerUID()
+	if uid == "" {
+		return nil // nothing is made before the owner is recorded
+	}
+	left, err := r.services.Delete(ctx, endpointservice.Doomed{
+		Owner:             endpointservice.Owner{UID: uid, Role: serviceRole(s.es)},
+		Recorded:          s.es.Status.EndpointServiceName,
+		RejectConnections: true, // whoever should have deleted its endpoint has done so or never will
+	})
+	switch {
+	case err != nil:
+		return err
+	case len(left.Endpoints) > 0:
+		return flow.Wait(quickest, DeletingReason, "endpoints %s were still connected and have been rejected", strings.Join(left.Endpoints, ", "))
+	case len(left.Deleting) > 0:
+		return flow.Wait(quickest, DeletingReason, "AWS is deleting endpoint service %s", strings.Join(left.Deleting, ", "))
+	}
+	return r.lookTwice(s)
+}
+
+// lookTwice guards against a service that was made a moment ago by a process
+// that died before it could say so: no list of AWS may show it yet.
+func (r *Reconciler) lookTwice(s *scope) error {
+	if s.es.Status.EndpointServiceName != "" {
+		return nil
+	}
+	if left := s.es.DeletionTimestamp.Add(settling).Sub(r.clock.Now()); left > 0 {
+		return flow.Wait(left, DeletingReason, "making sure that no endpoint service was just made")
+	}
+	return nil
+}
+
+func spaced(id string) string {
+	if id == "" {
+		return ""
+	}
+	return id + " "
+}

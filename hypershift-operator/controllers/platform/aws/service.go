@@ -1,0 +1,160 @@
+package aws
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+)
+
+// ensureService offers the load balancer to the customer's account.
+func (r *Reconciler) ensureService(ctx context.Context, s *scope) error {
+	if err := r.checkOwner(s); err != nil {
+		return err
+	}
+	if err := r.checkAlone(ctx, s); err != nil {
+		return err
+	}
+	lb, err := r.activeLoadBalancer(ctx, s)
+	if err != nil {
+		return err
+	}
+	svc, err := r.services.Ensure(ctx, desiredService(s, lb))
+	if err != nil {
+		if awsx.IsInvalid(err) || awsx.IsNotFound(err) {
+			r.lbs.Forget() // the load balancer may be another one by now
+		}
+		return err
+	}
+	s.es.Status.EndpointServiceName = svc.Name
+	s.es.Status.NetworkLoadBalancerARN = lb.ARN
+	s.es.Status.AvailabilityZoneIDs = svc.ZoneIDs
+	switch svc.State {
+	case endpointservice.Available:
+		return nil
+	case endpointservice.Failed:
+		return flow.Wait(r.pace(s), EndpointServiceFailedReason, "AWS reports that endpoint service %s has failed; delete it in AWS and it is made again", svc.ID)
+	}
+	return flow.Wait(r.pace(s), EndpointServicePendingReason, "endpoint service %s is %s", svc.ID, strings.ToLower(string(svc.State)))
+}
+
+func (r *Reconciler) checkOwner(s *scope) error {
+	if problem := s.es.Unreadable(); problem != "" {
+		return flow.Block(UnreadableReason, "the object cannot be read: %s", problem)
+	}
+	if len(s.crowd) > 0 {
+		return flow.Block(AmbiguousOwnerReason, "namespace %s has several HostedControlPlanes: %s", s.es.Namespace, strings.Join(s.crowd, ", "))
+	}
+	if s.hcp == nil || s.hc == nil || s.hc.Spec.Platform.AWS == nil {
+		return flow.Wait(0, WaitingForHostedClusterReason, "namespace %s has no control plane of an AWS HostedCluster", s.es.Namespace)
+	}
+	return nil
+}
+
+// checkAlone lets the oldest object have a load balancer that several name:
+// AWS puts one service on it.
+func (r *Reconciler) checkAlone(ctx context.Context, s *scope) error {
+	var all hyperv1.AWSEndpointServiceList
+	if err := r.client.List(ctx, &all, client.MatchingFields{LoadBalancerIndex: s.es.Spec.NetworkLoadBalancerName}); err != nil {
+		return fmt.Errorf("listing who names load balancer %s: %w", s.es.Spec.NetworkLoadBalancerName, err)
+	}
+	for i := range all.Items {
+		if other := &all.Items[i]; other.UID != s.es.UID && older(other, s.es) {
+			return flow.Block(LoadBalancerTakenReason, "load balancer %s is already offered by AWSEndpointService %s/%s; name another one, or delete that object",
+				s.es.Spec.NetworkLoadBalancerName, other.Namespace, other.Name)
+		}
+	}
+	return nil
+}
+
+func older(a, b *hyperv1.AWSEndpointService) bool {
+	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.UID < b.UID
+	}
+	return a.CreationTimestamp.Before(&b.CreationTimestamp)
+}
+
+func (r *Reconciler) activeLoadBalancer(ctx context.Context, s *scope) (loadbalancer.LoadBalancer, error) {
+	name := s.es.Spec.NetworkLoadBalancerName
+	lb, found, err := r.lbs.Find(ctx, name)
+	switch {
+	case err != nil:
+		return lb, err
+	case !found:
+		return lb, flow.Wait(r.pace(s), LoadBalancerNotFoundReason, "load balancer %s is not in this account and region (yet)", name)
+	case !lb.Network:
+		return lb, flow.Wait(r.pace(s), LoadBalancerUnusableReason, "load balancer %s is not a network load balancer; annotate its Service so that the cloud provider makes one", name)
+	case !lb.Serves():
+		return lb, flow.Wait(r.pace(s), LoadBalancerNotActiveReason, "load balancer %s is %s", name, lb.State)
+	}
+	return lb, nil
+}
+
+func desiredService(s *scope, lb loadbalancer.LoadBalancer) endpointservice.Spec {
+	owner := endpointservice.Owner{UID: s.ownerUID(), Role: serviceRole(s.es)}
+	tags := awsx.Tags{}
+	for _, t := range s.es.Spec.ResourceTags {
+		tags[t.Key] = t.Value
+	}
+	infraID := s.hcp.Spec.InfraID
+	return endpointservice.Spec{
+		Owner:           owner,
+		LoadBalancerARN: lb.ARN,
+		Principals:      desiredPrincipals(s.hc.Spec.Platform.AWS),
+		Tags:            awsx.OwnedTags(tags, owner.UID, owner.Role, infraID, infraID+"-"+s.es.Name),
+		Recorded:        s.es.Status.EndpointServiceName,
+		// A new object, or one whose service has disappeared, is a new wish.
+		Request: string(s.es.UID) + "/" + s.es.Status.EndpointServiceName,
+	}
+}
+
+// serviceRole is what the service is to the control plane: value of awsx.RoleTag.
+func serviceRole(es *hyperv1.AWSEndpointService) string { return es.Name + "-endpoint-service" }
+
+// desiredPrincipals are the roles that make endpoints for the cluster, and whom
+// else the user lets in.
+func desiredPrincipals(p *hyperv1.AWSPlatformSpec) []string {
+	principals := append([]string{withoutPath(string(p.RolesRef.ControlPlaneOperatorARN))}, p.AdditionalAllowedPrincipals...)
+	if p.SharedVPC != nil {
+		// The endpoint of a shared VPC belongs to the account of the VPC.
+		principals = append(principals, withoutPath(string(p.SharedVPC.RolesRef.ControlPlaneARN)))
+	}
+	slices.Sort(principals)
+	return slices.Compact(principals)
+}
+
+// withoutPath takes the path out of a role's ARN: who assumed the role calls
+// without it, and a principal with a path lets nobody in.
+func withoutPath(arn string) string {
+	account, path, ok := strings.Cut(arn, ":role/")
+	if !ok {
+		return arn
+	}
+	return account + ":role/" + path[strings.LastIndex(path, "/")+1:]
+}
+
+// Indexes that the controller lists by.
+const (
+	// ClusterNameIndex is spec.clusterName of a NodePool.
+	ClusterNameIndex = "spec.clusterName"
+	// LoadBalancerIndex is spec.networkLoadBalancerName of an AWSEndpointService.
+	LoadBalancerIndex = "spec.networkLoadBalancerName"
+)
+
+// ByClusterName and ByLoadBalancer fill the indexes.
+func ByClusterName(obj client.Object) []string {
+	return []string{obj.(*hyperv1.NodePool).Spec.ClusterName}
+}
+
+// ByLoadBalancer fills LoadBalancerIndex.
+func ByLoadBalancer(obj client.Object) []string {
+	return []string{obj.(*hyperv1.AWSEndpointService).Spec.NetworkLoadBalancerName}
+}

@@ -5,7 +5,7 @@ import configv1 "github.com/openshift/api/config/v1"
 // ClusterConfiguration is the global configuration of the hosted cluster. Each section is the spec of the kind of the same name
 // in the group config.openshift.io; inside the cluster these kinds follow what is said here.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.authentication) || !has(self.authentication.oauthMetadata) || !has(self.authentication.oauthMetadata.name) || self.authentication.oauthMetadata.name == '' || !has(self.oauth)",message="oauth cannot be configured together with external oauthMetadata"
+// +kubebuilder:validation:XValidation:rule="!has(self.authentication) || !has(self.authentication.oauthMetadata) || !has(self.authentication.oauthMetadata.name) || size(self.authentication.oauthMetadata.name) == 0 || !has(self.oauth)",message="oauth cannot be configured together with external oauthMetadata"
 type ClusterConfiguration struct {
 	// apiServer configures the API server: serving certificates, audit, TLS profile, cross-origin requests.
 	//

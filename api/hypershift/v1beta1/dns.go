@@ -2,13 +2,13 @@ package v1beta1
 
 // DNSSpec says under which names the hosted cluster is found.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.baseDomainPrefix) || self.baseDomainPrefix == '' || !format.dns1123Subdomain().validate(self.baseDomainPrefix).hasValue()",message="baseDomainPrefix must be made of dot-separated labels of lower-case letters, digits and dashes"
+// +kubebuilder:validation:XValidation:rule="!has(self.baseDomainPrefix) || size(self.baseDomainPrefix) == 0 || !format.dns1123Subdomain().validate(self.baseDomainPrefix).hasValue()",message="baseDomainPrefix must be made of dot-separated labels of lower-case letters, digits and dashes"
 type DNSSpec struct {
 	// baseDomain is the domain of the cluster's applications and routes. May be empty for a cluster without its own domain.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self == '' || !format.dns1123Subdomain().validate(self).hasValue()",message="must be empty or a domain name"
+	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || !format.dns1123Subdomain().validate(self).hasValue()",message="must be empty or a domain name"
 	BaseDomain string `json:"baseDomain"`
 
 	// baseDomainPrefix stands between the name of the cluster's applications and the base domain. Without it the cluster's name

@@ -100,7 +100,7 @@ type PersistentVolumeEtcdStorageSpec struct {
 	//
 	// +optional
 	// +kubebuilder:default="8Gi"
-	// +kubebuilder:validation:XValidation:rule="type(self) == type(oldSelf) && self == oldSelf",message="size cannot be changed"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="size cannot be changed"
 	Size *resource.Quantity `json:"size,omitempty"`
 }
 

@@ -89,18 +89,17 @@ type HostedControlPlaneSpec struct {
 	// NodeSelector, Tolerations and Labels go to every pod of the control plane.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=20
-	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+	NodeSelector map[string]LabelValue `json:"nodeSelector,omitempty"`
 	// +optional
 	// +kubebuilder:validation:MaxItems=25
 	// +listType=atomic
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 	// +optional
 	// +kubebuilder:validation:MaxProperties=20
-	Labels map[string]string `json:"labels,omitempty"`
+	Labels map[string]LabelValue `json:"labels,omitempty"`
 	// PausedUntil stops every change, as on the HostedCluster.
 	// +optional
-	// +kubebuilder:validation:MaxLength=35
-	PausedUntil *string `json:"pausedUntil,omitempty"`
+	PausedUntil *PausedUntil `json:"pausedUntil,omitempty"`
 	// +optional
 	AutoNode *AutoNode `json:"autoNode,omitempty"`
 	// +optional

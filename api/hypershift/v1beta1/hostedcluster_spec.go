@@ -96,7 +96,7 @@ type HostedClusterSpec struct {
 	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self == '' || !format.dns1123Subdomain().validate(self).hasValue()",message="must be empty or a host name"
+	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || !format.dns1123Subdomain().validate(self).hasValue()",message="must be empty or a host name"
 	KubeAPIServerDNSName string `json:"kubeAPIServerDNSName,omitempty"`
 
 	// platform is where the workers live.
@@ -125,7 +125,7 @@ type HostedClusterSpec struct {
 	// networking describes the cluster's networks.
 	//
 	// +optional
-	// +kubebuilder:default={}
+	// +kubebuilder:default={networkType: "OVNKubernetes", clusterNetwork: {{cidr: "10.132.0.0/14"}}, serviceNetwork: {{cidr: "172.31.0.0/16"}}}
 	Networking ClusterNetworking `json:"networking,omitzero"`
 
 	// autoscaling configures the cluster autoscaler for all node pools.
@@ -238,8 +238,8 @@ type HostedClusterSpec struct {
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=20
-	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue() && !format.labelValue().validate(self[k]).hasValue())",message="nodeSelector must be made of valid labels"
-	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue())",message="each key of nodeSelector must be the key of a label, such as example.com/name"
+	NodeSelector map[string]LabelValue `json:"nodeSelector,omitempty"`
 
 	// tolerations lets the control plane run on nodes with these taints.
 	//
@@ -253,8 +253,8 @@ type HostedClusterSpec struct {
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=20
-	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue() && !format.labelValue().validate(self[k]).hasValue())",message="labels must be valid labels"
-	Labels map[string]string `json:"labels,omitempty"`
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue())",message="each key of labels must be the key of a label, such as example.com/name"
+	Labels map[string]LabelValue `json:"labels,omitempty"`
 
 	// capabilities turns optional parts of the release on and off. It cannot be changed.
 	//
@@ -267,3 +267,9 @@ type HostedClusterSpec struct {
 	// +optional
 	Monitoring *MonitoringSpec `json:"monitoring,omitempty"`
 }
+
+// LabelValue is the value of a label.
+//
+// +kubebuilder:validation:MaxLength=63
+// +kubebuilder:validation:XValidation:rule="!format.labelValue().validate(self).hasValue()",message="must be empty or at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends"
+type LabelValue string

@@ -1,0 +1,17 @@
+// Package awsemulator is AWS on this machine: for processes that are not ours, such as
+// the cloud-controller-manager, and for our own binaries when they run as users run them.
+//
+//	emulator/          Python: moto (from PyPI, pinned with hashes) and the rules that moto
+//	                   leaves out, one module per idea
+//	install.go         a virtual environment in the cache directory, made once
+//	emulator.go        Start, Stop
+//	client.go          what a test sees and steers: calls, faults, delays, leftovers
+//	seed.go            a customer's and a management account, ready for a hosted cluster
+//	cmd/awsemulator    the same, started by hand
+//
+// An account needs no set-up: the access key id is the account id. Tests that run in
+// parallel take an account each (NewAccount) and share one server.
+//
+// For unit tests and for scale there is test/fakeaws, which is several hundred times
+// faster. test/awscontract runs the same cases against both.
+package awsemulator

@@ -1,0 +1,101 @@
+package awsemulator
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+)
+
+// Options say how an emulator is started; the zero value is right for a test.
+type Options struct {
+	// Region is where Env, Config and the seeds work. Default: us-east-1.
+	Region string
+	// Port to listen on, on the loopback address. Default: a free one.
+	Port int
+	// Progress gets a line per step of the installation, which takes a while the first
+	// time. Default: standard error.
+	Progress io.Writer
+	// Log gets what the server writes to standard error: stack traces of its own
+	// mistakes. Default: standard error.
+	Log io.Writer
+}
+
+// Emulator is a running AWS emulator.
+type Emulator struct {
+	// URL is where it listens: the endpoint of every AWS service.
+	URL string
+
+	region string
+	server *exec.Cmd
+	stdin  io.Closer // the server leaves when this is closed, or when we die
+	exited chan struct{}
+
+	mu    sync.Mutex
+	given map[string]bool // what the seeds made: no leftovers
+	next  int             // for NewAccount
+}
+
+// Start installs the emulator if need be, and runs one until Stop is called, ctx ends,
+// or this process dies.
+func Start(ctx context.Context, o Options) (*Emulator, error) {
+	if o.Progress == nil {
+		o.Progress = os.Stderr
+	}
+	if o.Log == nil {
+		o.Log = os.Stderr
+	}
+	installed, err := install(ctx, o.Progress)
+	if err != nil {
+		return nil, err
+	}
+
+	server := exec.CommandContext(ctx, installed.python, "-m", "emulator", "--port", strconv.Itoa(o.Port))
+	server.Dir = installed.source
+	server.Env = append(os.Environ(), "PYTHONPATH=", "PYTHONDONTWRITEBYTECODE=")
+	server.Stderr = o.Log
+	stdin, err := server.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("starting the AWS emulator: %w", err)
+	}
+	stdout, err := server.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("starting the AWS emulator: %w", err)
+	}
+	if err := server.Start(); err != nil {
+		return nil, fmt.Errorf("starting the AWS emulator: %w", err)
+	}
+	e := &Emulator{
+		region: cmp.Or(o.Region, "us-east-1"),
+		server: server,
+		stdin:  stdin,
+		exited: make(chan struct{}),
+		given:  map[string]bool{},
+	}
+	// The server says one line, when it listens.
+	var ready struct{ URL string }
+	line, readErr := bufio.NewReader(stdout).ReadBytes('\n')
+	go func() {
+		defer close(e.exited)
+		_ = server.Wait()
+	}()
+	if err := errors.Join(readErr, json.Unmarshal(line, &ready)); err != nil {
+		e.Stop()
+		return nil, fmt.Errorf("the AWS emulator ended before it was ready: %w", err)
+	}
+	e.URL = ready.URL
+	return e, nil
+}
+
+// Stop ends the server and waits until it is gone.
+func (e *Emulator) Stop() {
+	_ = e.stdin.Close()
+	<-e.exited
+}

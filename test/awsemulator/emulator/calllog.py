@@ -1,0 +1,49 @@
+"""What was called, by whom, and with which result: one record per request."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import threading
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Call:
+    """One request; role is the ARN of the role whose session made it."""
+
+    time: str
+    account: str
+    role: str
+    caller: str
+    service: str
+    action: str
+    region: str
+    status: int
+    outcome: str  # "ok", an error code, or what broke the connection
+    fault: str  # the kind of the fault that was injected
+    milliseconds: float
+    params: dict[str, str] = field(default_factory=dict)
+
+
+_calls: list[Call] = []
+_lock = threading.Lock()
+
+
+def record(call: Call) -> None:
+    """Append a call."""
+    with _lock:
+        _calls.append(call)
+
+
+def reset() -> None:
+    """Forget all calls."""
+    with _lock:
+        _calls.clear()
+
+
+def lines(since: int = 0) -> str:
+    """Give the calls from number since on, as JSON lines."""
+    with _lock:
+        calls = _calls[since:]
+    return "".join(json.dumps(dataclasses.asdict(call)) + "\n" for call in calls)

@@ -1,0 +1,107 @@
+"""/emulator/...: how a test steers the emulator and looks into it.
+
+    GET  calls?since=N         the calls from number N on, as JSON lines
+    GET  accounts              everything that each account owns
+    GET  accounts?account=ID   the same of one account
+    GET  delays                the delays, in seconds
+    POST delays                change some
+    POST faults                add one fault, or a list
+    POST states                {"id": ..., "state": ...}: hold an endpoint, NAT gateway or load
+                               balancer in a state such as failed; "" lets it go on
+    POST zones                 {account: {zone name: zone id}}
+    POST issuers               {host: bucket[/prefix]} of issuers that are not S3 URLs themselves
+    POST reset                 forget everything
+    POST reset?only=faults     forget faults, calls or delays only
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs
+
+from moto.core.base_backend import BackendDict
+from moto.ec2.models import ec2_backends
+from moto.elbv2.models import elbv2_backends
+from moto.iam.models import iam_backends
+
+from . import calllog, faults, idempotency, leftovers, route53, states, webidentity, zones
+
+PREFIX = "/emulator/"
+
+_RESETS: dict[str, Callable[[], None]] = {
+    "faults": faults.reset,
+    "calls": calllog.reset,
+    "delays": states.reset,
+}
+
+
+class Mistake(Exception):
+    """The control request makes no sense; its text says why."""
+
+
+def handle(environ: dict[str, Any]) -> tuple[int, str]:
+    """Answer one control request with status and text."""
+    what = environ["PATH_INFO"].removeprefix(PREFIX)
+    query = {k: v[0] for k, v in parse_qs(environ.get("QUERY_STRING", "")).items()}
+    length = int(environ.get("CONTENT_LENGTH") or 0)
+    body = environ["wsgi.input"].read(length) if length else b""
+    try:
+        return 200, _answer(environ["REQUEST_METHOD"], what, query, json.loads(body or b"{}"))
+    except (Mistake, ValueError, TypeError, AttributeError) as error:
+        return 400, str(error)
+
+
+def _answer(method: str, what: str, query: dict[str, str], body: Any) -> str:
+    match method, what:
+        case "GET", "calls":
+            return calllog.lines(int(query.get("since", "0")))
+        case "GET", "accounts":
+            ids = [query["account"]] if "account" in query else sorted({*ec2_backends.keys(), *iam_backends.keys()})
+            return json.dumps({account: leftovers.of(account) for account in ids})
+        case "GET", "delays":
+            return json.dumps(states.delays)
+        case "POST", "delays":
+            states.set_delays(body)
+        case "POST", "faults":
+            for fault in body if isinstance(body, list) else [body]:
+                faults.add(fault)
+        case "POST", "states":
+            _hold(body["id"], body["state"])
+        case "POST", "zones":
+            for account, ids in body.items():
+                zones.choose(account, ids)
+        case "POST", "issuers":
+            webidentity.map_issuers(body)
+        case "POST", "reset":
+            _reset(query.get("only", ""))
+        case _:
+            raise Mistake(f"there is no {method} {PREFIX}{what}")
+    return "{}"
+
+
+def _reset(only: str) -> None:
+    if only:
+        if only not in _RESETS:
+            raise Mistake(f"cannot reset only {only!r}")
+        _RESETS[only]()
+        return
+    BackendDict.reset()
+    for forget in (*_RESETS.values(), idempotency.reset, route53.reset, zones.reset, webidentity.reset):
+        forget()
+
+
+def _hold(resource_id: str, state: str) -> None:
+    for regions in list(ec2_backends.values()):
+        for backend in list(regions.values()):
+            for resources in (backend.vpc_end_points, backend.nat_gateways):
+                if resource_id in resources:
+                    states.life(resources[resource_id]).force(state)
+                    return
+    for regions in list(elbv2_backends.values()):
+        for backend in list(regions.values()):
+            if resource_id in backend.load_balancers:
+                states.life(backend.load_balancers[resource_id]).force(state)
+                return
+    raise Mistake(f"nothing with a state has the id {resource_id}")

@@ -1,0 +1,67 @@
+"""The HTTP server, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+from werkzeug.serving import BaseWSGIServer, make_server
+from werkzeug.test import EnvironBuilder
+
+# Importing a module applies its patches.
+from . import (  # noqa: F401
+    control,
+    dependencies,
+    endpoints,
+    instances,
+    loadbalancers,
+    network,
+    privatelink,
+    route53,
+    webidentity,
+)
+from .frontdoor import FrontDoor
+from .patching import wrap
+
+
+@wrap(DomainDispatcherApplication, "get_service_from_unsigned_path")
+def _unsigned_path(_: Any, path: str) -> tuple[None, None]:
+    # moto takes every unsigned request for a discovery document for one to
+    # Cognito; here it is an issuer's object in S3.
+    return None, None
+
+
+DomainDispatcherApplication.get_service_from_unsigned_path = staticmethod(  # type: ignore[method-assign]
+    DomainDispatcherApplication.get_service_from_unsigned_path
+)
+
+
+class _QuietHandler(MotoRequestHandler):
+    """The call log says it better than a line per request on stderr."""
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        pass
+
+
+def make(host: str, port: int) -> BaseWSGIServer:
+    """Make the server; it listens when this returns."""
+    door = FrontDoor(DomainDispatcherApplication(create_backend_app))
+
+    def fetch(url: str) -> tuple[int, bytes]:
+        address, path = webidentity.locate(url)
+        if not address.endswith(".amazonaws.com") or "s3" not in address.split("."):
+            return 404, b""  # the emulator knows no other web server
+        return door.fetch(EnvironBuilder(path=path, base_url=f"http://{address}").get_environ())
+
+    webidentity.fetch_with(fetch)
+
+    def application(environ: dict[str, Any], start: Any) -> Iterable[bytes]:
+        if environ.get("PATH_INFO", "").startswith(control.PREFIX):
+            status, text = control.handle(environ)
+            body = text.encode()
+            start(f"{status} ", [("Content-Type", "application/json"), ("Content-Length", str(len(body)))])
+            return [body]
+        return door(environ, start)
+
+    return make_server(host, port, application, threaded=True, request_handler=_QuietHandler)

@@ -1,0 +1,168 @@
+"""States that take time.
+
+moto makes everything ready at once and gone at once. Code that has only seen
+that has never waited. Here each resource looks at the clock when it is asked:
+`pending` until its creation delay is over, `deleting` until its deletion delay
+is over. The delays are one table that a test may change at any time.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from moto.ec2.models import ec2_backends
+from moto.ec2.models.instances import Instance, InstanceState
+from moto.ec2.models.nat_gateways import NatGateway
+from moto.ec2.models.vpcs import VPCEndPoint
+from moto.elbv2.models import FakeLoadBalancer
+
+from .patching import wrap
+
+_DEFAULT_DELAY = 0.3
+
+_INITIAL = {
+    "endpoint.create": _DEFAULT_DELAY,
+    "endpoint.delete": _DEFAULT_DELAY,
+    "loadBalancer.create": _DEFAULT_DELAY,
+    "instance.create": _DEFAULT_DELAY,
+    "instance.delete": _DEFAULT_DELAY,
+    "natGateway.create": _DEFAULT_DELAY,
+    "natGateway.delete": _DEFAULT_DELAY,
+    "route53.change": _DEFAULT_DELAY,
+    # How long a new EC2 resource stays invisible to Describe calls. AWS calls it
+    # eventual consistency; it is off unless a test asks for it.
+    "visibility": 0.0,
+}
+
+delays: dict[str, float] = dict(_INITIAL)
+
+now = time.monotonic
+
+
+def set_delays(changes: dict[str, float]) -> None:
+    """Change single delays, in seconds; they hold for resources that exist already, too."""
+    unknown = sorted(set(changes) - set(_INITIAL))
+    if unknown:
+        raise ValueError(f"no such delay: {', '.join(unknown)}; there are {', '.join(sorted(_INITIAL))}")
+    delays.update(changes)
+
+
+def reset() -> None:
+    """Return to the delays of the start."""
+    delays.clear()
+    delays.update(_INITIAL)
+
+
+class Life:
+    """The times of one resource, and the state that follows from them."""
+
+    def __init__(self, kind: str, first: str, final: str) -> None:
+        self.kind, self.first, self.final = kind, first, final
+        self.born = now()
+        self.died: float | None = None
+        self.forced = ""
+
+    @property
+    def state(self) -> str:
+        if self.died is not None:
+            return "deleting" if now() - self.died < delays[f"{self.kind}.delete"] else "deleted"
+        if self.forced:
+            return self.forced
+        return self.first if now() - self.born < delays[f"{self.kind}.create"] else self.final
+
+    def force(self, state: str) -> None:
+        """Hold a state that no clock ends, such as pendingAcceptance or failed; "" starts over."""
+        self.forced = state
+        self.born = now()
+
+    def end(self) -> None:
+        """Start the deletion; a second call does not start it again."""
+        self.died = self.died or now()
+
+
+def life(resource: Any) -> Life:
+    """Give the times of a resource of one of the classes below."""
+    return resource.__dict__["_life"]
+
+
+def visible(resource: Any) -> bool:
+    """Tell whether a Describe call sees the resource yet."""
+    born: float = resource.__dict__.setdefault("_seen_from", now())
+    return now() - born >= delays["visibility"]
+
+
+def _time_driven(cls: Any, kind: str, first: str, final: str) -> None:
+    """Let cls.state follow the clock; moto's own writes to it start or end the life."""
+
+    def get(self: Any) -> str:
+        return life(self).state
+
+    def put(self: Any, value: str) -> None:
+        self.__dict__.setdefault("_life", Life(kind, first, final))
+        if value == "deleted":
+            life(self).end()
+
+    cls.state = property(get, put)
+
+
+_time_driven(VPCEndPoint, "endpoint", "pending", "available")
+_time_driven(NatGateway, "natGateway", "pending", "available")
+_time_driven(FakeLoadBalancer, "loadBalancer", "provisioning", "active")
+
+
+@wrap(FakeLoadBalancer, "activate")
+def _activate(_: Any, self: FakeLoadBalancer) -> None:
+    # moto activates a load balancer by looking at it; here the clock does.
+    pass
+
+
+class _InstanceState(InstanceState):
+    """An instance's state; moto writes name and code in place, so both are properties."""
+
+    _codes = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 48, "stopping": 64, "stopped": 80}
+
+    def __init__(self) -> None:
+        self._target, self._since, self._booting = "running", now(), True
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        age = now() - self._since
+        if self._target == "running" and self._booting and age < delays["instance.create"]:
+            return "pending"
+        if self._target == "terminated" and age < delays["instance.delete"]:
+            return "shutting-down"
+        return self._target
+
+    @name.setter
+    def name(self, value: str) -> None:
+        self._target, self._since, self._booting = value, now(), False
+
+    @property
+    def code(self) -> int:  # type: ignore[override]
+        return self._codes[self.name]
+
+    @code.setter
+    def code(self, value: int) -> None:
+        pass  # moto always writes the name, too
+
+    def __copy__(self) -> InstanceState:
+        # "previous state" must not move on with the clock.
+        return InstanceState(self.name, self.code)
+
+
+@wrap(Instance, "__init__")
+def _init_instance(original: Any, self: Instance, *args: Any, **kwargs: Any) -> None:
+    original(self, *args, **kwargs)
+    self._state = _InstanceState()
+
+
+def sweep() -> None:
+    """Remove what has finished deleting, so that it is not found any more, by id or by tag."""
+    for regions in list(ec2_backends.values()):
+        for backend in list(regions.values()):
+            for endpoint in [e for e in backend.vpc_end_points.values() if e.state == "deleted"]:
+                for eni in endpoint.network_interface_ids:
+                    backend.enis.pop(eni, None)
+                del backend.vpc_end_points[endpoint.id]
+                backend.tags.pop(endpoint.id, None)

@@ -1,0 +1,197 @@
+"""AssumeRole and AssumeRoleWithWebIdentity, really checked.
+
+moto takes any string for a token and any ARN for a role. Here a token must be
+signed by a key that its issuer publishes, and the documents of the issuer are
+fetched the way AWS fetches them: anonymously, from the issuer's URL. For the
+URL of an S3 bucket that is a public object in this emulator, so a bucket, a
+policy, a key id or a discovery document that is wrong shows here.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+from moto.core.responses import ActionResult
+from moto.iam.models import iam_backends
+from moto.sts.exceptions import STSClientError
+from moto.sts.responses import TokenResponse
+
+from . import accounts, policy
+from .patching import wrap
+
+Fetch = Callable[[str], tuple[int, bytes]]
+
+_HASHES: dict[str, hashes.HashAlgorithm] = {"256": hashes.SHA256(), "384": hashes.SHA384(), "512": hashes.SHA512()}
+_CURVES: dict[str, ec.EllipticCurve] = {"P-256": ec.SECP256R1(), "P-384": ec.SECP384R1(), "P-521": ec.SECP521R1()}
+
+_fetch: Fetch = lambda url: (404, b"")  # noqa: E731 - server.py sets the real one
+
+
+def fetch_with(fetch: Fetch) -> None:
+    """Say how to get a URL anonymously."""
+    global _fetch
+    _fetch = fetch
+
+
+@wrap(TokenResponse, "assume_role")
+def _assume_role(original: Any, self: TokenResponse) -> ActionResult:
+    role_arn = self._get_param("RoleArn")
+    caller = accounts.find(self.access_key)
+    context = {"sts:ExternalId": [self._get_param("ExternalId")] if self._get_param("ExternalId") else []}
+    principals = {caller.arn, caller.role, caller.account, f"arn:aws:iam::{caller.account}:root"} if caller else set()
+    document = _trust_policy(role_arn)
+    if document is None or not policy.trusts(document, "sts:AssumeRole", "AWS", principals, context):
+        who = caller.arn if caller else "anonymous"
+        raise STSClientError(
+            "AccessDenied", f"User: {who} is not authorized to perform: sts:AssumeRole on resource: {role_arn}"
+        )
+    return original(self)
+
+
+@wrap(TokenResponse, "assume_role_with_web_identity")
+def _assume_role_with_web_identity(original: Any, self: TokenResponse) -> ActionResult:
+    role_arn = self._get_param("RoleArn")
+    header, claims, signed, signature = _split(self._get_param("WebIdentityToken", ""))
+    issuer = str(claims.get("iss", ""))
+    provider = issuer.removeprefix("https://")
+    audiences = claims.get("aud", [])
+    audiences = [audiences] if isinstance(audiences, str) else list(audiences)
+
+    account = role_arn.split(":")[4] if role_arn.count(":") >= 5 else ""
+    known = next((p for p in iam_backends[account]["aws"].open_id_providers.values() if p.url == provider), None)
+    if known is None:
+        raise _invalid(f"No OpenIDConnect provider found in your account for {issuer}")
+    if not set(audiences) & set(known.client_id_list):
+        raise _invalid("Incorrect token audience")
+    _verify(header, signed, signature, _published_key(issuer, header.get("kid", "")))
+    _check_times(claims)
+
+    context = {f"{provider}:sub": [str(claims.get("sub", ""))], f"{provider}:aud": audiences}
+    document = _trust_policy(role_arn)
+    action = "sts:AssumeRoleWithWebIdentity"
+    if document is None or not policy.trusts(document, action, "Federated", {known.arn}, context):
+        raise STSClientError("AccessDenied", f"Not authorized to perform {action}")
+    answer = original(self)
+    answer.result |= {
+        "SubjectFromWebIdentityToken": claims.get("sub"),
+        "Audience": audiences[0],
+        "Provider": known.arn,
+    }
+    return answer
+
+
+def _trust_policy(role_arn: str) -> Any:
+    account = role_arn.split(":")[4] if role_arn.count(":") >= 5 else ""
+    for role in iam_backends[account]["aws"].roles.values():
+        if role.arn == role_arn:
+            return role.assume_role_policy_document
+    return None
+
+
+def _split(token: str) -> tuple[dict[str, Any], dict[str, Any], bytes, bytes]:
+    try:
+        header, claims, signature = token.split(".")
+        return json.loads(_decode(header)), json.loads(_decode(claims)), f"{header}.{claims}".encode(), _decode(signature)
+    except ValueError:
+        raise _invalid("The ID Token provided is not a valid JWT. (You may see this error if you sent an Access Token)") from None
+
+
+def _published_key(issuer: str, key_id: str) -> dict[str, Any]:
+    """Read the issuer's discovery document and its key set, and pick the key."""
+    unreachable = "Couldn't retrieve verification key from your identity provider"
+    status, body = _fetch(issuer.rstrip("/") + "/.well-known/openid-configuration")
+    if status != 200:
+        raise _invalid(f"{unreachable}: the discovery document of {issuer} answered {status}")
+    try:
+        discovery = json.loads(body)
+        keys_url = discovery["jwks_uri"]
+    except (ValueError, KeyError, TypeError):
+        raise _invalid(f"{unreachable}: the discovery document of {issuer} is not valid") from None
+    if discovery.get("issuer") != issuer:
+        raise _invalid(f"{unreachable}: the discovery document of {issuer} names the issuer {discovery.get('issuer')}")
+    status, body = _fetch(keys_url)
+    if status != 200:
+        raise _invalid(f"{unreachable}: {keys_url} answered {status}")
+    try:
+        keys = [key for key in json.loads(body)["keys"] if not key_id or key.get("kid") == key_id]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise _invalid(f"{unreachable}: {keys_url} is not a key set") from None
+    if not keys:
+        raise _invalid(f"{unreachable}: no key {key_id} at {keys_url}")
+    key: dict[str, Any] = keys[0]
+    return key
+
+
+def _verify(header: dict[str, Any], signed: bytes, signature: bytes, key: dict[str, Any]) -> None:
+    algorithm = str(header.get("alg", ""))
+    digest = _HASHES.get(algorithm[2:])
+    try:
+        if digest is not None and algorithm.startswith("RS") and key.get("kty") == "RSA":
+            numbers = rsa.RSAPublicNumbers(_number(key["e"]), _number(key["n"]))
+            numbers.public_key().verify(signature, signed, padding.PKCS1v15(), digest)
+            return
+        if digest is not None and algorithm.startswith("ES") and key.get("kty") == "EC":
+            half = len(signature) // 2
+            der = encode_dss_signature(int.from_bytes(signature[:half]), int.from_bytes(signature[half:]))
+            point = ec.EllipticCurvePublicNumbers(_number(key["x"]), _number(key["y"]), _CURVES[key["crv"]])
+            point.public_key().verify(der, signed, ec.ECDSA(digest))
+            return
+    except (InvalidSignature, KeyError, ValueError):
+        raise _invalid("The signature of the token is not valid") from None
+    raise _invalid(f"The token is signed with {algorithm}, which is not accepted for this key")
+
+
+def _check_times(claims: dict[str, Any]) -> None:
+    now = time.time()
+    expires, issued = claims.get("exp"), claims.get("iat")
+    if not isinstance(expires, int | float) or not isinstance(issued, int | float):
+        raise _invalid("Missing a required claim: exp, iat")
+    if expires <= now:
+        raise STSClientError("ExpiredTokenException", "Token expired: current date/time must be before the expiration date/time")
+    if max(issued, claims.get("nbf", 0)) > now + 300:  # AWS forgives five minutes of clock skew
+        raise _invalid("The token is not valid yet")
+
+
+def _invalid(message: str) -> STSClientError:
+    return STSClientError("InvalidIdentityToken", message)
+
+
+def _decode(part: str) -> bytes:
+    return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
+
+
+def _number(part: str) -> int:
+    return int.from_bytes(_decode(part))
+
+
+# --- Where an issuer's documents are
+
+_mapped: dict[str, str] = {}  # host -> bucket[/prefix]
+
+
+def map_issuers(hosts: dict[str, str]) -> None:
+    """Serve the documents of issuers with a host of their own from buckets."""
+    _mapped.update(hosts)
+
+
+def reset() -> None:
+    """Forget the mapped issuers."""
+    _mapped.clear()
+
+
+def locate(url: str) -> tuple[str, str]:
+    """Turn a public URL into host and path of an S3 request."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if host in _mapped:
+        return "s3.amazonaws.com", f"/{_mapped[host]}{parts.path}"
+    return host, parts.path

@@ -1,0 +1,89 @@
+"""Zone names that mean different zones in different accounts.
+
+AWS shuffles the names: us-east-1a of one account is another building than
+us-east-1a of the next; only the zone id (use1-az4) is the same for all. Code
+that compares names across accounts works with plain moto and fails in AWS, so
+each account gets its own order, the same in each run, derived from its id.
+"""
+
+from __future__ import annotations
+
+import inspect
+import random
+from typing import Any
+
+from moto.ec2.models import EC2Backend
+from moto.ec2.models.availability_zones_and_regions import RegionsAndZonesBackend, Zone
+from moto.ec2.models.subnets import Subnet
+from moto.utilities.utils import filter_resources
+
+from .patching import wrap
+
+_chosen: dict[str, dict[str, str]] = {}
+
+_FILTERS = (
+    ("zone-id", "zone_id"),
+    ("zone-type", "zone_type"),
+    ("zone-name", "name"),
+    ("region-name", "region_name"),
+    ("state", "state"),
+)
+
+
+def choose(account: str, ids_by_name: dict[str, str]) -> None:
+    """Fix the zone ids of an account; names that are left out keep their shuffled id."""
+    _chosen[account] = dict(ids_by_name)
+
+
+def reset() -> None:
+    """Forget the chosen ids."""
+    _chosen.clear()
+
+
+def zone_id(account: str, name: str) -> str:
+    """Give the id of the zone that the account calls name."""
+    if name in _chosen.get(account, {}):
+        return _chosen[account][name]
+    region = next((r for r, zones in RegionsAndZonesBackend.zones.items() if any(z.name == name for z in zones)), "")
+    names = [z.name for z in RegionsAndZonesBackend.zones.get(region, [])]
+    ids = [z.zone_id for z in RegionsAndZonesBackend.zones.get(region, [])]
+    random.Random(f"{account}/{region}").shuffle(ids)
+    return dict(zip(names, ids, strict=True)).get(name, "")
+
+
+@wrap(EC2Backend, "describe_availability_zones")
+def _describe_availability_zones(
+    _: Any,
+    self: EC2Backend,
+    filters: Any = None,
+    zone_names: list[str] | None = None,
+    zone_ids: list[str] | None = None,
+) -> list[Zone]:
+    zones = [
+        Zone(z.name, z.region_name, zone_id(self.account_id, z.name), z.zone_type)
+        for z in RegionsAndZonesBackend.zones.get(self.region_name, [])
+    ]
+    if filters:
+        zones = filter_resources(zones, filters, _FILTERS)
+    return [
+        z
+        for z in zones
+        if (not zone_names or z.name in zone_names) and (not zone_ids or z.zone_id in zone_ids)
+    ]
+
+
+@wrap(EC2Backend, "create_subnet")
+def _create_subnet(original: Any, self: EC2Backend, *args: Any, **kwargs: Any) -> Subnet:
+    # moto looks a zone id up in one list for all accounts; turn it into this account's name first.
+    call = inspect.signature(original).bind(self, *args, **kwargs).arguments
+    wanted = call.get("availability_zone_id")
+    if wanted and not call.get("availability_zone"):
+        own = self.describe_availability_zones()
+        call["availability_zone"] = next((z.name for z in own if z.zone_id == wanted), wanted)
+        call["availability_zone_id"] = None
+    return original(**call)
+
+
+Subnet.availability_zone_id = property(  # type: ignore[method-assign]
+    lambda self: zone_id(self.ec2_backend.account_id, self.availability_zone)
+)

@@ -1,0 +1,177 @@
+package awsemulator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/route53"
+	route53types "github.com/aws/aws-sdk-go-v2/service/route53/types"
+
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// The accounts of the two sides, where a test does not need accounts of its own.
+const (
+	ManagementAccount = "111111111111"
+	CustomerAccount   = "222222222222"
+)
+
+// Subnet is a subnet of a seeded VPC. Zone is the account's own name for the zone ZoneID.
+type Subnet struct {
+	ID, CIDR, Zone, ZoneID string
+}
+
+// Instance is an EC2 instance that stands for a node.
+type Instance struct {
+	ID, ProviderID, PrivateIP, PrivateDNSName, Zone string
+}
+
+// Management is the account of the management cluster.
+type Management struct {
+	Account, ClusterID, VPC string
+	Private, Public         []Subnet
+	SecurityGroup           string
+	Instances               []Instance
+	Bucket                  string // for OIDC documents; anybody may read its objects
+}
+
+// ManagementOptions say what a management account looks like; the zero value is a
+// cluster "management" in three zones.
+type ManagementOptions struct {
+	Account   string   // default: ManagementAccount
+	ClusterID string   // default: management
+	Bucket    string   // default: <ClusterID>-oidc
+	ZoneIDs   []string // default: the first three of the region
+}
+
+// SeedManagement makes a VPC with a private and a public subnet per zone, tagged as the
+// cloud-controller-manager looks for them, an instance per zone, and a bucket.
+func (e *Emulator) SeedManagement(ctx context.Context, o ManagementOptions) (*Management, error) {
+	m := &Management{
+		Account:   cmp.Or(o.Account, ManagementAccount),
+		ClusterID: cmp.Or(o.ClusterID, "management"),
+	}
+	m.Bucket = cmp.Or(o.Bucket, m.ClusterID+"-oidc")
+	s := e.seeder(m.Account, m.ClusterID)
+	err := e.Given(ctx, m.Account, func() error {
+		zones, err := s.zones(ctx, o.ZoneIDs, 3)
+		if err != nil {
+			return err
+		}
+		if m.VPC, err = s.vpc(ctx, "10.0.0.0/16"); err != nil {
+			return err
+		}
+		cidr := netip.MustParsePrefix("10.0.0.0/20")
+		for _, zone := range zones {
+			var public, private Subnet
+			public, cidr, err = s.subnet(ctx, m.VPC, zone, cidr, "kubernetes.io/role/elb")
+			if err != nil {
+				return err
+			}
+			private, cidr, err = s.subnet(ctx, m.VPC, zone, cidr, "kubernetes.io/role/internal-elb")
+			if err != nil {
+				return err
+			}
+			m.Public, m.Private = append(m.Public, public), append(m.Private, private)
+		}
+		if m.SecurityGroup, err = s.securityGroup(ctx, m.VPC); err != nil {
+			return err
+		}
+		for _, subnet := range m.Private {
+			instance, err := s.instance(ctx, subnet, m.SecurityGroup)
+			if err != nil {
+				return err
+			}
+			m.Instances = append(m.Instances, instance)
+		}
+		return s.publicBucket(ctx, m.Bucket)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("seeding management account %s: %w", m.Account, err)
+	}
+	return m, nil
+}
+
+// Customer is the account in which the nodes of a hosted cluster live.
+type Customer struct {
+	Account, InfraID, VPC, CIDR string
+	Subnets                     []Subnet
+	LocalZone, LocalZoneID      string
+	OIDCProvider                string // ARN
+	Role                        string // ARN of the control-plane-operator's role
+}
+
+// CustomerOptions say what a customer's account looks like. Name, InfraID and Issuer
+// have no defaults.
+type CustomerOptions struct {
+	Account string // default: CustomerAccount
+	Name    string // of the hosted control plane: the private zone is <Name>.hypershift.local
+	InfraID string
+	Issuer  string   // URL, as in spec.issuerURL
+	CIDR    string   // default: 10.1.0.0/16
+	ZoneIDs []string // a subnet in each; default: the first three of the region
+}
+
+// SeedCustomer makes a VPC with a subnet per zone, the cluster's private hosted zone,
+// the OIDC provider and the role that the control-plane-operator assumes.
+func (e *Emulator) SeedCustomer(ctx context.Context, o CustomerOptions) (*Customer, error) {
+	c := &Customer{
+		Account:   cmp.Or(o.Account, CustomerAccount),
+		InfraID:   o.InfraID,
+		CIDR:      cmp.Or(o.CIDR, "10.1.0.0/16"),
+		LocalZone: names.LocalZone(o.Name),
+	}
+	s := e.seeder(c.Account, c.InfraID)
+	err := e.Given(ctx, c.Account, func() error {
+		zones, err := s.zones(ctx, o.ZoneIDs, 3)
+		if err != nil {
+			return err
+		}
+		if c.VPC, err = s.vpc(ctx, c.CIDR); err != nil {
+			return err
+		}
+		network, err := netip.ParsePrefix(c.CIDR)
+		if err != nil {
+			return fmt.Errorf("parsing the network of the VPC: %w", err)
+		}
+		cidr := netip.PrefixFrom(network.Addr(), network.Bits()+4)
+		for _, zone := range zones {
+			var subnet Subnet
+			if subnet, cidr, err = s.subnet(ctx, c.VPC, zone, cidr, ""); err != nil {
+				return err
+			}
+			c.Subnets = append(c.Subnets, subnet)
+		}
+		if c.LocalZoneID, err = e.PrivateZone(ctx, c.Account, c.LocalZone, c.VPC); err != nil {
+			return err
+		}
+		if c.OIDCProvider, err = s.oidcProvider(ctx, o.Issuer); err != nil {
+			return err
+		}
+		trust := TrustWebIdentity(c.OIDCProvider, names.ControlPlaneOperatorSubject)
+		c.Role, err = e.Role(ctx, c.Account, c.InfraID+"-"+names.ControlPlaneOperator, trust)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("seeding customer account %s: %w", c.Account, err)
+	}
+	return c, nil
+}
+
+// PrivateZone makes a private hosted zone on a VPC of the account and gives its id.
+func (e *Emulator) PrivateZone(ctx context.Context, account, name, vpc string) (string, error) {
+	zone, err := route53.NewFromConfig(e.Config(account)).CreateHostedZone(ctx, &route53.CreateHostedZoneInput{
+		Name:             aws.String(name),
+		CallerReference:  aws.String(name + "/" + vpc),
+		HostedZoneConfig: &route53types.HostedZoneConfig{PrivateZone: true},
+		VPC:              &route53types.VPC{VPCId: aws.String(vpc), VPCRegion: route53types.VPCRegion(e.region)},
+	})
+	if err != nil {
+		return "", fmt.Errorf("making private zone %s: %w", name, err)
+	}
+	return strings.TrimPrefix(aws.ToString(zone.HostedZone.Id), "/hostedzone/"), nil
+}

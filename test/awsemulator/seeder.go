@@ -1,0 +1,203 @@
+package awsemulator
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// seeder makes the resources of one cluster in one account.
+type seeder struct {
+	ec2       *ec2.Client
+	iam       *iam.Client
+	s3        *s3.Client
+	region    string
+	clusterID string
+}
+
+func (e *Emulator) seeder(account, clusterID string) *seeder {
+	config := e.Config(account)
+	return &seeder{
+		ec2:       ec2.NewFromConfig(config),
+		iam:       iam.NewFromConfig(config),
+		s3:        s3.NewFromConfig(config),
+		region:    e.region,
+		clusterID: clusterID,
+	}
+}
+
+type zone struct{ name, id string }
+
+// zones finds the account's names for zone ids. The default ids are the first by id, not
+// by name, so that two accounts with the same number of zones are in the same places.
+func (s *seeder) zones(ctx context.Context, ids []string, count int) ([]zone, error) {
+	described, err := s.ec2.DescribeAvailabilityZones(ctx, &ec2.DescribeAvailabilityZonesInput{})
+	if err != nil {
+		return nil, fmt.Errorf("describing zones: %w", err)
+	}
+	var all []zone
+	for _, z := range described.AvailabilityZones {
+		all = append(all, zone{name: aws.ToString(z.ZoneName), id: aws.ToString(z.ZoneId)})
+	}
+	slices.SortFunc(all, func(a, b zone) int { return strings.Compare(a.id, b.id) })
+	if len(ids) == 0 {
+		return all[:min(count, len(all))], nil
+	}
+	var chosen []zone
+	for _, id := range ids {
+		i := slices.IndexFunc(all, func(z zone) bool { return z.id == id })
+		if i < 0 {
+			return nil, fmt.Errorf("region %s has no zone with the id %s", s.region, id)
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
+
+// vpc makes a VPC with what the controllers read of it: DNS names, and DHCP options.
+func (s *seeder) vpc(ctx context.Context, cidr string) (string, error) {
+	made, err := s.ec2.CreateVpc(ctx, &ec2.CreateVpcInput{
+		CidrBlock:         aws.String(cidr),
+		TagSpecifications: s.tags(ec2types.ResourceTypeVpc, s.clusterID+"-vpc"),
+	})
+	if err != nil {
+		return "", fmt.Errorf("making a VPC: %w", err)
+	}
+	id := made.Vpc.VpcId
+	on := &ec2types.AttributeBooleanValue{Value: aws.Bool(true)}
+	_, err = s.ec2.ModifyVpcAttribute(ctx, &ec2.ModifyVpcAttributeInput{VpcId: id, EnableDnsHostnames: on})
+	if err != nil {
+		return "", fmt.Errorf("switching DNS host names on in %s: %w", *id, err)
+	}
+	options, err := s.ec2.CreateDhcpOptions(ctx, &ec2.CreateDhcpOptionsInput{
+		DhcpConfigurations: []ec2types.NewDhcpConfiguration{
+			{Key: aws.String("domain-name"), Values: []string{"ec2.internal"}},
+			{Key: aws.String("domain-name-servers"), Values: []string{"AmazonProvidedDNS"}},
+		},
+		TagSpecifications: s.tags(ec2types.ResourceTypeDhcpOptions, s.clusterID+"-dhcp"),
+	})
+	if err != nil {
+		return "", fmt.Errorf("making DHCP options: %w", err)
+	}
+	_, err = s.ec2.AssociateDhcpOptions(ctx, &ec2.AssociateDhcpOptionsInput{DhcpOptionsId: options.DhcpOptions.DhcpOptionsId, VpcId: id})
+	if err != nil {
+		return "", fmt.Errorf("giving DHCP options to %s: %w", *id, err)
+	}
+	return aws.ToString(id), nil
+}
+
+// subnet makes a subnet and gives the range for the next one.
+func (s *seeder) subnet(ctx context.Context, vpc string, z zone, cidr netip.Prefix, role string) (Subnet, netip.Prefix, error) {
+	tags := s.tags(ec2types.ResourceTypeSubnet, s.clusterID+"-"+cmp.Or(strings.TrimPrefix(role, "kubernetes.io/role/"), "private")+"-"+z.name)
+	if role != "" {
+		tags[0].Tags = append(tags[0].Tags, ec2types.Tag{Key: aws.String(role), Value: aws.String("1")})
+	}
+	made, err := s.ec2.CreateSubnet(ctx, &ec2.CreateSubnetInput{
+		VpcId:             aws.String(vpc),
+		CidrBlock:         aws.String(cidr.String()),
+		AvailabilityZone:  aws.String(z.name),
+		TagSpecifications: tags,
+	})
+	if err != nil {
+		return Subnet{}, cidr, fmt.Errorf("making a subnet in %s: %w", z.name, err)
+	}
+	return Subnet{ID: aws.ToString(made.Subnet.SubnetId), CIDR: cidr.String(), Zone: z.name, ZoneID: z.id}, following(cidr), nil
+}
+
+// following gives the network of the same size behind an IPv4 network.
+func following(cidr netip.Prefix) netip.Prefix {
+	octets := cidr.Addr().As4()
+	start := uint32(octets[0])<<24 | uint32(octets[1])<<16 | uint32(octets[2])<<8 | uint32(octets[3])
+	start += 1 << (32 - cidr.Bits())
+	address := netip.AddrFrom4([4]byte{byte(start >> 24), byte(start >> 16), byte(start >> 8), byte(start)})
+	return netip.PrefixFrom(address, cidr.Bits())
+}
+
+func (s *seeder) securityGroup(ctx context.Context, vpc string) (string, error) {
+	made, err := s.ec2.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
+		GroupName:         aws.String(s.clusterID + "-node"),
+		Description:       aws.String("nodes of " + s.clusterID),
+		VpcId:             aws.String(vpc),
+		TagSpecifications: s.tags(ec2types.ResourceTypeSecurityGroup, s.clusterID+"-node"),
+	})
+	if err != nil {
+		return "", fmt.Errorf("making a security group: %w", err)
+	}
+	return aws.ToString(made.GroupId), nil
+}
+
+func (s *seeder) instance(ctx context.Context, subnet Subnet, group string) (Instance, error) {
+	made, err := s.ec2.RunInstances(ctx, &ec2.RunInstancesInput{
+		ImageId:           aws.String("ami-12c6146b"), // one of those that the emulator starts with
+		InstanceType:      ec2types.InstanceTypeM5Large,
+		MinCount:          aws.Int32(1),
+		MaxCount:          aws.Int32(1),
+		SubnetId:          aws.String(subnet.ID),
+		SecurityGroupIds:  []string{group},
+		TagSpecifications: s.tags(ec2types.ResourceTypeInstance, s.clusterID+"-node-"+subnet.Zone),
+	})
+	if err != nil {
+		return Instance{}, fmt.Errorf("running an instance in %s: %w", subnet.ID, err)
+	}
+	i := made.Instances[0]
+	return Instance{
+		ID:             aws.ToString(i.InstanceId),
+		ProviderID:     "aws:///" + subnet.Zone + "/" + aws.ToString(i.InstanceId),
+		PrivateIP:      aws.ToString(i.PrivateIpAddress),
+		PrivateDNSName: aws.ToString(i.PrivateDnsName),
+		Zone:           subnet.Zone,
+	}, nil
+}
+
+func (s *seeder) publicBucket(ctx context.Context, bucket string) error {
+	policy, err := json.Marshal(map[string]any{
+		"Version": "2012-10-17",
+		"Statement": []any{map[string]any{
+			"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::" + bucket + "/*",
+		}},
+	})
+	if err != nil {
+		return err
+	}
+	_, createErr := s.s3.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: aws.String(bucket)})
+	_, policyErr := s.s3.PutBucketPolicy(ctx, &s3.PutBucketPolicyInput{Bucket: aws.String(bucket), Policy: aws.String(string(policy))})
+	if err := errors.Join(createErr, policyErr); err != nil {
+		return fmt.Errorf("making public bucket %s: %w", bucket, err)
+	}
+	return nil
+}
+
+func (s *seeder) oidcProvider(ctx context.Context, issuer string) (string, error) {
+	made, err := s.iam.CreateOpenIDConnectProvider(ctx, &iam.CreateOpenIDConnectProviderInput{
+		Url:            aws.String(issuer),
+		ClientIDList:   []string{names.WebIdentityAudience},
+		ThumbprintList: []string{strings.Repeat("a", 40)}, // AWS checks S3 by its own trust store
+	})
+	if err != nil {
+		return "", fmt.Errorf("making an OIDC provider for %s: %w", issuer, err)
+	}
+	return aws.ToString(made.OpenIDConnectProviderArn), nil
+}
+
+func (s *seeder) tags(kind ec2types.ResourceType, name string) []ec2types.TagSpecification {
+	return []ec2types.TagSpecification{{
+		ResourceType: kind,
+		Tags: []ec2types.Tag{
+			{Key: aws.String("Name"), Value: aws.String(name)},
+			{Key: aws.String(names.ClusterTag(s.clusterID)), Value: aws.String("owned")},
+		},
+	}}
+}

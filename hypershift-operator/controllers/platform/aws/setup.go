@@ -1,0 +1,121 @@
+package aws
+
+import (
+	"context"
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// Indexes that the controller lists by.
+const (
+	// ClusterNameIndex is spec.clusterName of a NodePool.
+	ClusterNameIndex = "spec.clusterName"
+	// LoadBalancerIndex is spec.networkLoadBalancerName of an AWSEndpointService.
+	LoadBalancerIndex = "spec.networkLoadBalancerName"
+)
+
+// ByClusterName fills ClusterNameIndex.
+func ByClusterName(obj client.Object) []string {
+	return []string{obj.(*hyperv1.NodePool).Spec.ClusterName}
+}
+
+// ByLoadBalancer fills LoadBalancerIndex.
+func ByLoadBalancer(obj client.Object) []string {
+	return []string{obj.(*hyperv1.AWSEndpointService).Spec.NetworkLoadBalancerName}
+}
+
+// workers is how many objects are worked on at once. A new service waits for
+// two calls of AWS, and a restart finds all of them new.
+const workers = 20
+
+// SetupWithManager watches everything that an endpoint service depends on.
+// ClusterNameIndex must be registered by the caller: others list by it too.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, limiter controller.Options) error {
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &hyperv1.AWSEndpointService{}, LoadBalancerIndex, ByLoadBalancer); err != nil {
+		return err
+	}
+	limiter.MaxConcurrentReconciles = workers
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("awsendpointservice").
+		For(&hyperv1.AWSEndpointService{}, builder.WithPredicates(endpointServiceChanged())).
+		Watches(&hyperv1.AWSEndpointService{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&hyperv1.NodePool{}, handler.EnqueueRequestsFromMapFunc(r.ofNodePool), builder.WithPredicates(nodePoolMoved())).
+		Watches(&hyperv1.HostedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofHostedCluster), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&hyperv1.HostedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofHostedControlPlane), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WithOptions(limiter).
+		Complete(r)
+}
+
+// endpointServiceChanged lets spec, deletion and finalizers through. The status
+// is written by both operators and tells us nothing new.
+func endpointServiceChanged() predicate.Predicate {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return !slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
+		},
+	})
+}
+
+// nodePoolMoved lets through what changes in which subnets a cluster lives.
+func nodePoolMoved() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		was, is := e.ObjectOld.(*hyperv1.NodePool), e.ObjectNew.(*hyperv1.NodePool)
+		return was.Spec.ClusterName != is.Spec.ClusterName || !reflect.DeepEqual(subnetOf(was), subnetOf(is))
+	}}
+}
+
+func subnetOf(np *hyperv1.NodePool) *hyperv1.AWSResourceReference {
+	if np.Spec.Platform.AWS == nil {
+		return nil
+	}
+	return &np.Spec.Platform.AWS.Subnet
+}
+
+// rivals are the others that name the same load balancer: one of them may have
+// waited for this one to go.
+func (r *Reconciler) rivals(ctx context.Context, obj client.Object) []reconcile.Request {
+	es := obj.(*hyperv1.AWSEndpointService)
+	all := r.requests(ctx, client.MatchingFields{LoadBalancerIndex: es.Spec.NetworkLoadBalancerName})
+	self := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(es)}
+	return slices.DeleteFunc(all, func(req reconcile.Request) bool { return req == self })
+}
+
+func (r *Reconciler) ofNodePool(ctx context.Context, obj client.Object) []reconcile.Request {
+	return r.requests(ctx, client.InNamespace(names.ControlPlaneNamespace(obj.GetNamespace(), obj.(*hyperv1.NodePool).Spec.ClusterName)))
+}
+
+func (r *Reconciler) ofHostedCluster(ctx context.Context, obj client.Object) []reconcile.Request {
+	return r.requests(ctx, client.InNamespace(names.ControlPlaneNamespace(obj.GetNamespace(), obj.GetName())))
+}
+
+func (r *Reconciler) ofHostedControlPlane(ctx context.Context, obj client.Object) []reconcile.Request {
+	return r.requests(ctx, client.InNamespace(obj.GetNamespace()))
+}
+
+// requests are for the AWSEndpointServices that the options select. A cache
+// that cannot be listed is about to stop with the whole process.
+func (r *Reconciler) requests(ctx context.Context, opts ...client.ListOption) []reconcile.Request {
+	var list hyperv1.AWSEndpointServiceList
+	if err := r.client.List(ctx, &list, opts...); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing AWSEndpointServices to wake up")
+		return nil
+	}
+	var requests []reconcile.Request
+	for _, es := range list.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: es.Namespace, Name: es.Name}})
+	}
+	return requests
+}

@@ -6,6 +6,7 @@ import (
 	"crypto/md5"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ import (
 )
 
 var objectOperations = []*operation{
-	write("PutObject", (*request).putObject, "Bucket", "Key", "Body", "ContentType", "CacheControl", "ContentLength", "ContentMD5", "ChecksumAlgorithm", "ChecksumCRC32", "ChecksumSHA256", "IfMatch", "IfNoneMatch"),
+	write("PutObject", (*request).putObject, "Bucket", "Key", "Body", "ContentType", "CacheControl", "ContentLength", "ContentMD5", "ChecksumAlgorithm", "ChecksumCRC32", "ChecksumSHA256", "Metadata", "IfMatch", "IfNoneMatch"),
 	read("GetObject", (*request).getObject, "Bucket", "Key", "ChecksumMode"),
 	read("HeadObject", (*request).headObject, "Bucket", "Key", "ChecksumMode"),
 	read("HeadBucket", (*request).headBucket, "Bucket"),
@@ -36,6 +37,7 @@ type bucket struct {
 type object struct {
 	body                 []byte
 	contentType, caching string
+	metadata             map[string]string
 	at                   time.Time
 }
 
@@ -98,7 +100,7 @@ func (q *request) putObject(in *s3.PutObjectInput) (*s3.PutObjectOutput, error) 
 	case in.IfMatch != nil && old == nil:
 		return nil, modelled(http.StatusNotFound, &types.NoSuchKey{Message: aws.String("The specified key does not exist.")})
 	}
-	o := &object{contentType: cmp.Or(aws.ToString(in.ContentType), "application/octet-stream"), caching: aws.ToString(in.CacheControl), at: q.now}
+	o := &object{contentType: cmp.Or(aws.ToString(in.ContentType), "application/octet-stream"), caching: aws.ToString(in.CacheControl), metadata: maps.Clone(in.Metadata), at: q.now}
 	if in.Body != nil {
 		if o.body, err = io.ReadAll(in.Body); err != nil {
 			return nil, fmt.Errorf("reading the body of %s: %w", *in.Key, err)
@@ -119,7 +121,7 @@ func (q *request) getObject(in *s3.GetObjectInput) (*s3.GetObjectOutput, error) 
 	}
 	return &s3.GetObjectOutput{
 		Body: io.NopCloser(bytes.NewReader(slices.Clone(o.body))), ContentLength: aws.Int64(int64(len(o.body))),
-		ContentType: aws.String(o.contentType), CacheControl: optional(o.caching), ETag: aws.String(o.etag()), LastModified: aws.Time(o.at),
+		ContentType: aws.String(o.contentType), CacheControl: optional(o.caching), ETag: aws.String(o.etag()), LastModified: aws.Time(o.at), Metadata: maps.Clone(o.metadata),
 	}, nil
 }
 
@@ -142,7 +144,7 @@ func (q *request) headObject(in *s3.HeadObjectInput) (*s3.HeadObjectOutput, erro
 	}
 	return &s3.HeadObjectOutput{
 		ContentLength: aws.Int64(int64(len(o.body))), ContentType: aws.String(o.contentType), CacheControl: optional(o.caching),
-		ETag: aws.String(o.etag()), LastModified: aws.Time(o.at),
+		ETag: aws.String(o.etag()), LastModified: aws.Time(o.at), Metadata: maps.Clone(o.metadata),
 	}, nil
 }
 

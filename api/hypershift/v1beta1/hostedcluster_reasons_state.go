@@ -1,0 +1,78 @@
+package v1beta1
+
+// Reasons of Progressing and ReconciliationActive.
+const (
+	// BlockedReason: a condition stands in the way of the roll-out; the message names it.
+	BlockedReason = "Blocked"
+	// ProgressingReason: the wanted release is being rolled out. Nothing to do.
+	ProgressingReason = "Progressing"
+	// ReconciliationPausedReason: spec.pausedUntil stops changes. Remove it to go on.
+	ReconciliationPausedReason = "ReconciliationPaused"
+	// ReconciliationInvalidPausedUntilReason: spec.pausedUntil cannot be read. Changes are stopped, because somebody wanted
+	// them to be; write it again.
+	ReconciliationInvalidPausedUntilReason = "InvalidPausedUntilValue"
+)
+
+// Reasons of conditions about AWS, beside the kinds of errors that AWS gives.
+const (
+	// PlatformCredentialsNotFoundReason: a role is missing in spec.platform.aws.rolesRef, or its Secret could not be written.
+	PlatformCredentialsNotFoundReason = "PlatformCredentialsNotFound"
+	// OIDCConfigurationInvalidReason: the documents cannot be published where the issuer URL points. The message says why.
+	OIDCConfigurationInvalidReason = "OIDCConfigurationInvalid"
+	// OIDCStorageMissingReason: the installation has no bucket for the documents. Install with --oidc-storage-provider-s3-*,
+	// or bring a key with serviceAccountSigningKey.
+	OIDCStorageMissingReason = "OIDCStorageMissing"
+	// OIDCDocumentsDifferReason: the documents at the issuer URL are not those of the cluster's key. If the key is the
+	// user's, publish them again; otherwise they are put right.
+	OIDCDocumentsDifferReason = "OIDCDocumentsDiffer"
+	// InvalidIdentityProviderReason: AWS does not know the issuer, or does not trust it. Create the IAM OIDC provider.
+	InvalidIdentityProviderReason = "InvalidIdentityProvider"
+	// InvalidIAMRoleReason: a role cannot be taken on. Correct its ARN or its trust policy.
+	InvalidIAMRoleReason = "InvalidIAMRole"
+	// AWSErrorReason: AWS answered with an error; the message holds it.
+	AWSErrorReason = "AWSError"
+	// NoEndpointServicesReason: there is no AWSEndpointService, because the cluster is public or is still being made.
+	NoEndpointServicesReason = "NoEndpointServices"
+)
+
+// Reasons of conditions about the parts of the control plane.
+const (
+	// WaitingOnInfrastructureReason: load balancers or routes have no host name yet. The message names the one.
+	WaitingOnInfrastructureReason = "WaitingOnInfrastructureReady"
+	// InfraStatusFailureReason: the state of a load balancer or route could not be learned; the message says why.
+	InfraStatusFailureReason = "InfraStatusFailure"
+	// WaitingForAvailableReason: the part is starting. Nothing to do unless it stays.
+	WaitingForAvailableReason = "WaitingForAvailable"
+	// EtcdQuorumAvailableReason: a majority of etcd's members serves.
+	EtcdQuorumAvailableReason = "QuorumAvailable"
+	// EtcdWaitingForQuorumReason: too few members of etcd serve. Look at their pods and volumes if it stays.
+	EtcdWaitingForQuorumReason = "EtcdWaitingForQuorum"
+	// EtcdStatefulSetNotFoundReason: etcd has not been made yet. Nothing to do unless it stays.
+	EtcdStatefulSetNotFoundReason = "StatefulSetNotFound"
+	// KubeconfigWaitingForCreateReason: the administrator's kubeconfig has not been made yet. Nothing to do unless it stays.
+	KubeconfigWaitingForCreateReason = "KubeconfigWaitingForCreate"
+	// ExternalDNSHostNotReachableReason: a host name of spec.services does not resolve. Make the record, or wait.
+	ExternalDNSHostNotReachableReason = "ExternalDNSHostNotReachable"
+	// KASLoadBalancerNotReachableReason: the load balancer of the API server does not answer. Check its targets and who may
+	// reach it.
+	KASLoadBalancerNotReachableReason = "KASLoadBalancerNotReachable"
+	// MissingReleaseImagesReason: the payload lacks images; the message names them. Choose a complete payload.
+	MissingReleaseImagesReason = "MissingReleaseImages"
+	// NoWorkerNodesAvailableReason: there are no nodes to judge by. Add a NodePool.
+	NoWorkerNodesAvailableReason = "NoWorkerNodesAvailable"
+	// FromClusterVersionReason: the condition repeats what the ClusterVersion object says.
+	FromClusterVersionReason = "FromClusterVersion"
+	// ClusterVersionStatusUnknownReason: the ClusterVersion object does not speak of this yet. Nothing to do.
+	ClusterVersionStatusUnknownReason = "ClusterVersionStatusUnknown"
+)
+
+// Reasons of conditions that appear while a cluster is being deleted.
+const (
+	// CloudResourcesRemainingReason: the message names what is still there. Nothing to do while it shrinks.
+	CloudResourcesRemainingReason = "CloudResourcesRemaining"
+	// CloudResourcesCleanupSkippedReason: the hosted API server did not answer for long, so that what it made in the cloud
+	// could not be removed through it. Look in the account for what carries the cluster's tag.
+	CloudResourcesCleanupSkippedReason = "CloudResourcesCleanupSkipped"
+	// WaitingForGracePeriodReason: everything is gone; the object stays for the grace period that was asked for.
+	WaitingForGracePeriodReason = "WaitingForGracePeriod"
+)

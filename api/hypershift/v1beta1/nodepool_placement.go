@@ -7,7 +7,7 @@ package v1beta1
 // +kubebuilder:validation:XValidation:rule="!has(self.marketType) || self.marketType != 'Spot' || !has(self.tenancy) || self.tenancy == 'default'",message="a spot instance runs on shared hardware: set tenancy to default or change marketType"
 // +kubebuilder:validation:XValidation:rule="!has(self.marketType) || self.marketType != 'CapacityBlocks' || (has(self.capacityReservation) && has(self.capacityReservation.id))",message="marketType CapacityBlocks needs the block that was bought: set capacityReservation.id"
 // +kubebuilder:validation:XValidation:rule="!has(self.spot) || (has(self.marketType) && self.marketType == 'Spot')",message="the block spot belongs to marketType Spot: remove it, or set marketType to Spot"
-// +kubebuilder:validation:XValidation:rule="!has(self.marketType) || self.marketType == ” || !has(self.capacityReservation) || !has(self.capacityReservation.marketType) || self.capacityReservation.marketType == self.marketType",message="placement.marketType and the deprecated capacityReservation.marketType contradict each other: remove the latter"
+// +kubebuilder:validation:XValidation:rule="!has(self.marketType) || size(self.marketType) == 0 || !has(self.capacityReservation) || !has(self.capacityReservation.marketType) || self.capacityReservation.marketType == self.marketType",message="placement.marketType and the deprecated capacityReservation.marketType contradict each other: remove the latter"
 type PlacementOptions struct {
 	// tenancy is default (shared hardware), dedicated (hardware of this account alone) or host (a dedicated host).
 	// +optional

@@ -113,6 +113,7 @@ type NodePoolSpec struct {
 	// nodeDrainTimeout is how long a node may take to be drained before its machine goes anyway, such as "10m".
 	// Unset or 0 waits for ever. A change does not roll the nodes.
 	// +optional
+	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(0|([0-9]+([.][0-9]+)?(ns|us|ms|s|m|h))+)$')",message="nodeDrainTimeout must be a duration such as 30s, 10m or 1h30m"
 	NodeDrainTimeout *metav1.Duration `json:"nodeDrainTimeout,omitempty"`
@@ -120,6 +121,7 @@ type NodePoolSpec struct {
 	// nodeVolumeDetachTimeout is how long volumes may take to leave a node before its machine goes anyway.
 	// Unset or 0 waits for ever. A change does not roll the nodes.
 	// +optional
+	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(0|([0-9]+([.][0-9]+)?(ns|us|ms|s|m|h))+)$')",message="nodeVolumeDetachTimeout must be a duration such as 30s, 10m or 1h30m"
 	NodeVolumeDetachTimeout *metav1.Duration `json:"nodeVolumeDetachTimeout,omitempty"`

@@ -19,27 +19,37 @@ func Ensure(ctx context.Context, progress io.Writer, names ...string) (map[strin
 	if err != nil {
 		return nil, err
 	}
-	bin := filepath.Join(cache, "bin")
-	if err := os.MkdirAll(bin, 0o755); err != nil {
+	s := shelf{pins: filepath.Join(root, "hack", "binaries"), bin: filepath.Join(cache, "bin"), table: table, progress: progress}
+	return s.ensure(ctx, names)
+}
+
+// shelf is where binaries are looked for and put.
+type shelf struct {
+	pins     string // directory of the module directories
+	bin      string // directory of the results
+	table    []binary
+	progress io.Writer
+}
+
+func (s shelf) ensure(ctx context.Context, names []string) (map[string]string, error) {
+	if err := os.MkdirAll(s.bin, 0o755); err != nil {
 		return nil, fmt.Errorf("making the cache: %w", err)
 	}
-
-	paths := map[string]string{}
-	missing, err := plan(root, bin, names, paths)
+	paths, missing, err := s.plan(names)
 	if err != nil || len(missing) == 0 {
 		return paths, err
 	}
-	unlock, err := lock(ctx, progress, bin)
+	unlock, err := lock(ctx, s.progress, s.bin)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	// While we waited for the lock its holder may have built what we miss.
-	if missing, err = plan(root, bin, names, paths); err != nil {
+	if paths, missing, err = s.plan(names); err != nil {
 		return nil, err
 	}
 	for i, j := range missing {
-		j.progress, j.place = progress, fmt.Sprintf("[%d/%d]", i+1, len(missing))
+		j.progress, j.place = s.progress, fmt.Sprintf("[%d/%d]", i+1, len(missing))
 		if err := j.build(ctx); err != nil {
 			return nil, err
 		}
@@ -47,23 +57,23 @@ func Ensure(ctx context.Context, progress io.Writer, names ...string) (map[strin
 	return paths, nil
 }
 
-// plan fills paths and returns the jobs whose result is not there.
-func plan(root, bin string, names []string, paths map[string]string) ([]job, error) {
-	var missing []job
+// plan says where each binary belongs, and what has to be built because it is not there.
+func (s shelf) plan(names []string) (paths map[string]string, missing []job, err error) {
+	paths = map[string]string{}
 	for _, name := range names {
-		b, err := find(name)
+		b, err := find(s.table, name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		p, err := read(root, b.module)
+		p, err := read(s.pins, b.module)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		path := filepath.Join(bin, p.key, name)
+		path := filepath.Join(s.bin, p.key, name)
 		paths[name] = path
 		if _, err := os.Stat(path); err != nil {
 			missing = append(missing, job{binary: b, pin: p, path: path})
 		}
 	}
-	return missing, nil
+	return paths, missing, nil
 }

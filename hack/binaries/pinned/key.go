@@ -21,8 +21,8 @@ type pin struct {
 
 // read finds out which version a module directory pins, and derives the key of its results. The Go release is left out on
 // purpose: a patch release of Go is no reason to spend minutes on building the same servers again.
-func read(root string, m *module) (pin, error) {
-	path := filepath.Join(root, "hack", "binaries", m.dir)
+func read(pins string, m *module) (pin, error) {
+	path := filepath.Join(pins, m.dir)
 	mod, err := os.ReadFile(filepath.Join(path, "go.mod"))
 	if err != nil {
 		return pin{}, fmt.Errorf("reading the pins of %s: %w", m.dir, err)

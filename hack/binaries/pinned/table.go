@@ -67,18 +67,20 @@ func kubernetesVersion(version string) string {
 }
 
 // Names lists every binary that Ensure can build, in the order in which it is worth building them.
-func Names() []string {
-	var names []string
+func Names() []string { return names(table) }
+
+func names(table []binary) []string {
+	var all []string
 	for _, b := range table {
-		names = append(names, b.name)
+		all = append(all, b.name)
 	}
-	return names
+	return all
 }
 
-func find(name string) (binary, error) {
+func find(table []binary, name string) (binary, error) {
 	i := slices.IndexFunc(table, func(b binary) bool { return b.name == name })
 	if i < 0 {
-		return binary{}, fmt.Errorf("no binary named %q; there are %s", name, strings.Join(Names(), ", "))
+		return binary{}, fmt.Errorf("no binary named %q; there are %s", name, strings.Join(names(table), ", "))
 	}
 	return table[i], nil
 }

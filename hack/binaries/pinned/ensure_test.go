@@ -1,0 +1,130 @@
+package pinned
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// newShelf has one pinned binary, "tool", from a module that fits on a page.
+func newShelf(t *testing.T, program string) (shelf, *bytes.Buffer) {
+	t.Helper()
+	pins := t.TempDir()
+	writeFiles(t, filepath.Join(pins, "tools"), map[string]string{
+		"go.mod":  "module tools\n\ngo 1.26.0\n\nrequire example.test/tool v1.2.3\n\nreplace example.test/tool => ./tool\n",
+		"go.sum":  "",
+		"pins.go": "//go:build tools\n\npackage tools\n\nimport _ \"example.test/tool\"\n",
+	})
+	writeFiles(t, filepath.Join(pins, "tools", "tool"), map[string]string{
+		"go.mod":  "module example.test/tool\n\ngo 1.26.0\n",
+		"main.go": program,
+	})
+	var progress bytes.Buffer
+	tools := &module{dir: "tools", require: "example.test/tool", ldflags: func(v string) string { return "-X main.version=" + v }}
+	return shelf{
+		pins:     pins,
+		bin:      t.TempDir(),
+		table:    []binary{{name: "tool", module: tools, pkg: "example.test/tool"}},
+		progress: &progress,
+	}, &progress
+}
+
+const hello = "package main\n\nvar version string\n\nfunc main() { print(version) }\n"
+
+func TestABinaryIsBuiltOnce(t *testing.T) {
+	s, progress := newShelf(t, hello)
+	paths, err := s.ensure(t.Context(), []string{"tool"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), paths["tool"]).CombinedOutput(); err != nil || string(out) != "v1.2.3" {
+		t.Errorf("the tool said %q, %v; want the version that its module pins", out, err)
+	}
+	again, err := s.ensure(t.Context(), []string{"tool"})
+	if err != nil || again["tool"] != paths["tool"] {
+		t.Errorf("a second time gave %v, %v", again, err)
+	}
+	if built := strings.Count(progress.String(), "built tool"); built != 1 {
+		t.Errorf("it was built %d times:\n%s", built, progress)
+	}
+}
+
+func TestAChangedPinIsBuiltAnew(t *testing.T) {
+	s, _ := newShelf(t, hello)
+	before, err := s.ensure(t.Context(), []string{"tool"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod := filepath.Join(s.pins, "tools", "go.mod")
+	content, err := os.ReadFile(mod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(mod, bytes.ReplaceAll(content, []byte("v1.2.3"), []byte("v1.2.4")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	after, err := s.ensure(t.Context(), []string{"tool"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before["tool"] == after["tool"] {
+		t.Errorf("both pins are built into %s", after["tool"])
+	}
+	if _, err := os.Stat(before["tool"]); err != nil {
+		t.Errorf("another checkout lost its binary: %v", err)
+	}
+}
+
+func TestTwoBuildersDoTheWorkOnce(t *testing.T) {
+	s, _ := newShelf(t, hello)
+	said := make([]bytes.Buffer, 2)
+	var wg sync.WaitGroup
+	for i := range said {
+		one := s
+		one.progress = &said[i]
+		wg.Go(func() {
+			if _, err := one.ensure(t.Context(), []string{"tool"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if all := said[0].String() + said[1].String(); strings.Count(all, "built tool") != 1 {
+		t.Errorf("want one build:\n%s", all)
+	}
+}
+
+func TestABuildThatFailsSaysWhyAndLeavesNothing(t *testing.T) {
+	for name, c := range map[string]struct{ program, want string }{
+		"it does not compile": {"package main\n\nfunc main() { undefinedThing() }\n", "undefined: undefinedThing"},
+		"it is no command":    {"package tool\n", "not a command"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := newShelf(t, c.program)
+			_, err := s.ensure(t.Context(), []string{"tool"})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want an error with %q", err, c.want)
+			}
+			left, err := filepath.Glob(filepath.Join(s.bin, "*", "*"))
+			if err != nil || len(left) > 0 {
+				t.Errorf("left behind: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+func writeFiles(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

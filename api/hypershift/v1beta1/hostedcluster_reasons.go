@@ -12,42 +12,12 @@ const (
 	NotFoundReason = "NotFound"
 	// ReconcileErrorReason: an attempt failed; the message holds the errors. It is tried again by itself.
 	ReconcileErrorReason = "ReconcileError"
-	// DeletingReason: the object is being deleted. Nothing to do.
-	DeletingReason = "Deleting"
-)
-
-// Reasons of conditions that end with a kind of error from AWS. The message says what we were doing, which call failed, and
-// what AWS answered.
-const (
-	// AWSThrottledReason: AWS asked us to slow down. Nothing to do; if it stays, other software uses up the account's limits.
-	AWSThrottledReason = "Throttled"
-	// AWSDeniedReason: a role lacks a permission. Add the call that the message names to the policy of the role.
-	AWSDeniedReason = "Denied"
-	// AWSIdentityReason: AWS does not accept our token. Compare the IAM OIDC provider and the role's trust policy with
-	// spec.issuerURL.
-	AWSIdentityReason = "Identity"
-	// AWSInUseReason: something else still uses what is to be deleted or changed. Remove the other user.
-	AWSInUseReason = "InUse"
-	// AWSInvalidReason: AWS found what we asked for wrong. Correct the field of spec that the message points to.
-	AWSInvalidReason = "Invalid"
-	// AWSExistsReason: there is something of that name which is not ours. Remove or rename it.
-	AWSExistsReason = "Exists"
-	// AWSLimitReason: a quota of the account is used up. Have it raised, or delete what is not needed.
-	AWSLimitReason = "Limit"
-	// AWSTransientReason: AWS failed or did not answer. Nothing to do.
-	AWSTransientReason = "Transient"
-	// AWSCanceledReason: the operator was stopped while it asked. Nothing to do.
-	AWSCanceledReason = "Canceled"
-	// AWSOtherReason: AWS gave an answer that we do not know. The message holds it.
-	AWSOtherReason = "Other"
 )
 
 // Reasons of a HostedCluster's conditions about what the user wrote and brought.
 const (
 	// InvalidConfigurationReason: spec contradicts itself or the platform. Change what the message names.
 	InvalidConfigurationReason = "InvalidConfiguration"
-	// UnreadableReason: the object holds a value that cannot be read, written past validation. Write the field again.
-	UnreadableReason = "Unreadable"
 	// PlatformConfigMissingReason: the section of spec.platform for the platform's type is missing. Add it.
 	PlatformConfigMissingReason = "PlatformConfigMissing"
 	// NetworksOverlapReason: two networks share addresses. Give one of them another range.

@@ -1,0 +1,162 @@
+package awsprivatelink
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/identity"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/subnet"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// account is what a cluster has in the customer's account, as we last saw it.
+// All its AWSEndpointServices share it, so that one look serves them all.
+type account struct {
+	cleanup   v1.AWSEndpointCleanup
+	session   *session.Session
+	clock     clock.PassiveClock
+	endpoints *endpoint.Keeper
+	groups    *securitygroup.Keeper
+	subnets   *subnet.Cache
+
+	mu      sync.Mutex
+	zoneID  string
+	given   string // the id that the user named when zoneID was checked
+	until   time.Time
+	records map[string]*records.Keeper // by zone
+}
+
+type accounts struct {
+	sessions *session.Sessions
+	clock    clock.PassiveClock
+
+	mu    sync.Mutex
+	known map[v1.AWSEndpointCleanup]*account
+}
+
+func newAccounts(sessions *session.Sessions, clk clock.PassiveClock) *accounts {
+	return &accounts{sessions: sessions, clock: clk, known: map[v1.AWSEndpointCleanup]*account{}}
+}
+
+func (a *accounts) open(ctx context.Context, c v1.AWSEndpointCleanup) (*account, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if known := a.known[c]; known != nil {
+		return known, nil
+	}
+	s, err := a.sessions.For(ctx, session.Target{
+		Region: c.Region, IssuerURL: c.IssuerURL, RoleARN: c.RoleARN, EndpointRoleARN: c.EndpointRoleARN, DNSRoleARN: c.DNSRoleARN,
+	})
+	if err != nil {
+		return nil, err
+	}
+	made := &account{
+		cleanup: c, session: s, clock: a.clock,
+		endpoints: endpoint.NewKeeper(s.EC2, a.clock, c.OwnerUID, c.VPC),
+		groups:    securitygroup.NewKeeper(s.EC2, a.clock, c.OwnerUID, c.VPC),
+		subnets:   subnet.NewCache(s.EC2, a.clock),
+		records:   map[string]*records.Keeper{},
+	}
+	a.known[c] = made
+	return made, nil
+}
+
+// look makes the pass look at AWS where the last look is older than age.
+func (a *account) look(age time.Duration) {
+	a.endpoints.Look(age)
+	a.groups.Look(age)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, k := range a.records {
+		k.Look(age)
+	}
+}
+
+// zone returns the id of the hosted zone of the cluster's records: the given
+// one, if it can serve, or the one that the VPC resolves.
+func (a *account) zone(ctx context.Context, given string) (string, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.zoneID != "" && a.given == given && a.clock.Now().Before(a.until) {
+		return a.zoneID, nil
+	}
+	where := records.Where{Zone: names.LocalZone(a.cleanup.HostedControlPlane), VPC: a.cleanup.VPC, Region: a.cleanup.Region}
+	find := records.Find
+	if given != "" {
+		find = func(ctx context.Context, api records.API, w records.Where) (string, error) {
+			return records.Given(ctx, api, given, w)
+		}
+	}
+	id, err := find(ctx, a.session.Route53, where)
+	if err != nil {
+		return "", err
+	}
+	a.zoneID, a.given, a.until = id, given, a.clock.Now().Add(zoneTTL)
+	return id, nil
+}
+
+// forgetZone makes the next pass find the zone anew.
+func (a *account) forgetZone() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.zoneID = ""
+}
+
+// recordsIn returns the keeper of our records in a zone.
+func (a *account) recordsIn(zoneID string) *records.Keeper {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.records[zoneID] == nil {
+		a.records[zoneID] = records.NewKeeper(a.session.Route53, a.clock, zoneID)
+	}
+	return a.records[zoneID]
+}
+
+// openAccount takes on the roles of the cluster.
+func (r *Reconciler) openAccount(ctx context.Context, s *scope) (err error) {
+	if err := r.keyReady(ctx); err != nil {
+		return err
+	}
+	s.account, err = r.accounts.open(ctx, *s.cleanup)
+	if err != nil {
+		return err
+	}
+	s.account.look(r.ResyncPeriod / 2)
+	return nil
+}
+
+// openAccountOfRecord takes on the roles that were recorded when the first
+// thing was made. Without a record nothing was.
+func (r *Reconciler) openAccountOfRecord(ctx context.Context, s *scope) (err error) {
+	s.cleanup = s.es.Status.Cleanup
+	if s.cleanup == nil {
+		return nil
+	}
+	if err := r.keyReady(ctx); err != nil {
+		return err
+	}
+	s.account, err = r.accounts.open(ctx, *s.cleanup)
+	if err != nil {
+		return err
+	}
+	s.account.look(time.Minute)
+	return nil
+}
+
+func (r *Reconciler) keyReady(ctx context.Context) error {
+	err := r.KeyReady(ctx)
+	if errors.Is(err, identity.ErrNoKey) {
+		return flow.Wait(10*time.Second, v1.WaitingForSigningKeyReason, "%s", err)
+	}
+	return err
+}

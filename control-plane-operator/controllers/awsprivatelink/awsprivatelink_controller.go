@@ -1,0 +1,113 @@
+package awsprivatelink
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/patch"
+)
+
+// Options are what both controllers of this package need.
+type Options struct {
+	Client   client.Client
+	Scheme   *runtime.Scheme
+	Clock    clock.PassiveClock
+	Sessions *session.Sessions
+	// KeyReady says whether there is a key to sign our identity with; it
+	// returns identity.ErrNoKey as long as there is none.
+	KeyReady func(context.Context) error
+	// ResyncPeriod is how often AWS is compared with what we want although
+	// nothing has changed on our side.
+	ResyncPeriod time.Duration
+}
+
+// Reconciler drives an AWSEndpointService on the customer's side.
+type Reconciler struct {
+	Options
+	apply       *apply.Applier
+	accounts    *accounts
+	pace        *pace
+	live, dying []flow.Step[*scope]
+}
+
+// New returns a Reconciler that knows nothing yet.
+func New(opts Options) *Reconciler {
+	r := &Reconciler{
+		Options:  opts,
+		apply:    apply.New(opts.Client, opts.Scheme, names.ControlPlaneOperator),
+		accounts: newAccounts(opts.Sessions, opts.Clock),
+		pace:     newPace(),
+	}
+	r.live = []flow.Step[*scope]{
+		{Name: "control plane", Run: r.resolveControlPlane},
+		{Name: "record", Run: r.record},
+		{Name: "roles", Run: r.openAccount},
+		flow.All(
+			flow.Step[*scope]{Name: "security group", Run: r.ensureSecurityGroup},
+			flow.Step[*scope]{Name: "subnets", Run: r.resolveSubnets},
+		),
+		{Name: "endpoint", Run: r.ensureEndpoint},
+		{Name: "records", Run: r.ensureRecords},
+		{Name: "private names", Run: r.ensurePrivateNames},
+		{Name: "verdict", Run: r.checkSubnets},
+	}
+	r.dying = []flow.Step[*scope]{
+		{Name: "roles", Run: r.openAccountOfRecord},
+		{Name: "private names", Run: r.deletePrivateNames},
+		{Name: "records", Run: r.deleteRecords},
+		{Name: "endpoint", Run: r.deleteEndpoint},
+		{Name: "security group", Run: r.deleteSecurityGroup},
+		{Name: "sweep", Run: r.sweep},
+		{Name: "finalizer", Run: r.release},
+	}
+	return r
+}
+
+// Reconcile brings one AWSEndpointService closer to what it should be.
+func (r *Reconciler) Reconcile(ctx context.Context, es *v1.AWSEndpointService) (ctrl.Result, error) {
+	steps := r.live
+	if !es.DeletionTimestamp.IsZero() {
+		if !controllerutil.ContainsFinalizer(es, v1.ControlPlaneOperatorFinalizer) {
+			return ctrl.Result{}, nil // our half is gone; the other operator is not done
+		}
+		steps = r.dying
+	} else if paused, remaining, err := r.paused(ctx, es); paused || err != nil {
+		return ctrl.Result{RequeueAfter: remaining}, err
+	}
+
+	status := patch.New(r.Client, es, names.ControlPlaneOperator, ourHalf)
+	s := &scope{es: es, save: status.Close}
+	report := flow.Run(ctx, s, steps...)
+	r.summarize(s, report)
+	result, err := report.Result(status.Close(ctx))
+	if err == nil && result.RequeueAfter == 0 && es.DeletionTimestamp.IsZero() {
+		result.RequeueAfter = jitter(r.ResyncPeriod)
+	}
+	return result, err
+}
+
+// scope is what one pass has learned, and by which step.
+type scope struct {
+	es   *v1.AWSEndpointService
+	save func(context.Context) error // writes the status now
+
+	hcp     *v1.HostedControlPlane // resolveControlPlane
+	cleanup *v1.AWSEndpointCleanup // record, or as recorded
+	account *account               // openAccount
+	subnets choice                 // resolveSubnets
+	target  string                 // ensureEndpoint: the DNS name of the endpoint
+}
+
+// role is the value of the role tag of everything that this object has in AWS.
+func (s *scope) role() string { return s.es.Name + "-endpoint" }

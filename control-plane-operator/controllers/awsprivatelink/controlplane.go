@@ -1,0 +1,77 @@
+package awsprivatelink
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+)
+
+// resolveControlPlane finds the control plane that this namespace is for.
+func (r *Reconciler) resolveControlPlane(ctx context.Context, s *scope) error {
+	if problem := s.es.Unreadable(); problem != "" {
+		return flow.Block(v1.InvalidPlatformReason, "this object cannot be read: %s", problem)
+	}
+	hcp, err := controlPlane(ctx, r.Client, s.es.Namespace)
+	if err != nil {
+		return err
+	}
+	if hcp == nil {
+		return flow.Wait(0, v1.WaitingForControlPlaneReason, "there is no HostedControlPlane in this namespace")
+	}
+	if problem := hcp.Unreadable(); problem != "" {
+		return flow.Block(v1.InvalidPlatformReason, "HostedControlPlane %s cannot be read: %s", hcp.Name, problem)
+	}
+	aws := hcp.Spec.Platform.AWS
+	if aws == nil || aws.CloudProviderConfig == nil || aws.CloudProviderConfig.VPC == "" {
+		return flow.Block(v1.InvalidPlatformReason, "the HostedCluster names no VPC: set platform.aws.cloudProviderConfig.vpc")
+	}
+	s.hcp = hcp
+	return nil
+}
+
+// controlPlane returns the HostedControlPlane of the namespace, or nil.
+func controlPlane(ctx context.Context, c client.Reader, namespace string) (*v1.HostedControlPlane, error) {
+	list := &v1.HostedControlPlaneList{}
+	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("listing HostedControlPlanes: %w", err)
+	}
+	switch len(list.Items) {
+	case 0:
+		return nil, nil
+	case 1:
+		return &list.Items[0], nil
+	}
+	return nil, fmt.Errorf("namespace %s has %d HostedControlPlanes; a namespace is for one", namespace, len(list.Items))
+}
+
+// paused says whether the user has stopped changes, and for how long.
+func (r *Reconciler) paused(ctx context.Context, es *v1.AWSEndpointService) (bool, time.Duration, error) {
+	hcp, err := controlPlane(ctx, r.Client, es.Namespace)
+	if hcp == nil || err != nil {
+		return false, 0, err
+	}
+	paused, remaining := (*v1.PausedUntil)(hcp.Spec.PausedUntil).Paused(r.Clock.Now())
+	return paused, remaining, nil
+}
+
+// private says whether workers reach the control plane by PrivateLink.
+func private(hcp *v1.HostedControlPlane) bool {
+	aws := hcp.Spec.Platform.AWS
+	return aws != nil && (aws.EndpointAccess == v1.Private || aws.EndpointAccess == v1.PublicAndPrivate)
+}
+
+// apiRoute returns how the router serves the API server, or nil if the API
+// server has a load balancer of its own.
+func apiRoute(hcp *v1.HostedControlPlane) *v1.ServicePublishingStrategy {
+	for _, m := range hcp.Spec.Services {
+		if m.Service == v1.APIServer && m.ServicePublishingStrategy.Type == v1.Route {
+			return &m.ServicePublishingStrategy
+		}
+	}
+	return nil
+}

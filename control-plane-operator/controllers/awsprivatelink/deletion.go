@@ -1,0 +1,115 @@
+package awsprivatelink
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/patch"
+)
+
+// How soon to look again at what is being deleted.
+const (
+	deletingFirst = 300 * time.Millisecond
+	deletingLimit = 3 * time.Second
+)
+
+// deleteRecords comes first: a name that leads nowhere is worse than no name.
+func (r *Reconciler) deleteRecords(ctx context.Context, s *scope) error {
+	// The zone is recorded before the first record is made in it.
+	if s.account == nil || s.es.Status.DNSZoneID == "" {
+		return nil
+	}
+	// All names that this object can ever have had: the last pass may have
+	// died before it wrote down which.
+	hcp := s.cleanup.HostedControlPlane
+	return s.account.recordsIn(s.es.Status.DNSZoneID).Delete(ctx, []string{names.LocalAPI(hcp), names.LocalApps(hcp)}, s.ofAnother)
+}
+
+// deleteEndpoint waits until the endpoint is gone, because its network
+// interfaces keep security group and subnets until then.
+func (r *Reconciler) deleteEndpoint(ctx context.Context, s *scope) error {
+	if s.account == nil {
+		return nil
+	}
+	return r.endpointsGone(ctx, s, s.role())
+}
+
+func (r *Reconciler) endpointsGone(ctx context.Context, s *scope, role string) error {
+	r.lookAgain(s)
+	left, err := s.account.endpoints.Delete(ctx, role)
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		after := r.pace.next(s.es.UID, deletingFirst, deletingLimit)
+		return flow.Wait(after, v1.EndpointDeletingReason, "waiting until AWS has deleted %s", ids(left))
+	}
+	s.es.Status.EndpointID = ""
+	return nil
+}
+
+func ids(list []endpoint.Endpoint) string {
+	var out []string
+	for _, e := range list {
+		out = append(out, "VPC endpoint "+e.ID)
+	}
+	return strings.Join(out, ", ")
+}
+
+func (r *Reconciler) deleteSecurityGroup(ctx context.Context, s *scope) error {
+	if s.account == nil {
+		return nil
+	}
+	return r.groupsGone(ctx, s, s.role())
+}
+
+func (r *Reconciler) groupsGone(ctx context.Context, s *scope, role string) error {
+	err := s.account.groups.Delete(ctx, role)
+	if awsx.IsInUse(err) {
+		after := r.pace.next(s.es.UID, deletingFirst, pendingLimit)
+		return flow.Wait(after, v1.SecurityGroupInUseReason, "security group %s is still in use: %s", s.es.Status.SecurityGroupID, awsx.Message(err))
+	}
+	if err == nil {
+		s.es.Status.SecurityGroupID = ""
+	}
+	return err
+}
+
+// sweep deletes, with the last AWSEndpointService of the cluster, whatever
+// else carries the cluster's tag: what a lost object left behind.
+func (r *Reconciler) sweep(ctx context.Context, s *scope) error {
+	if s.account == nil {
+		return nil
+	}
+	list := &v1.AWSEndpointServiceList{}
+	if err := r.Client.List(ctx, list, client.InNamespace(s.es.Namespace)); err != nil {
+		return fmt.Errorf("listing AWSEndpointServices: %w", err)
+	}
+	for _, other := range list.Items {
+		if other.UID != s.es.UID {
+			return nil
+		}
+	}
+	if err := r.endpointsGone(ctx, s, ""); err != nil {
+		return err
+	}
+	return r.groupsGone(ctx, s, "")
+}
+
+// release lets the object go.
+func (r *Reconciler) release(ctx context.Context, s *scope) error {
+	r.pace.rest(s.es.UID)
+	s.es.Status.DNSNames = nil
+	ctrl.LoggerFrom(ctx).Info("Nothing is left in the customer's account")
+	return patch.RemoveFinalizer(ctx, r.Client, s.es, v1.ControlPlaneOperatorFinalizer)
+}

@@ -1,0 +1,59 @@
+package awsprivatelink
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// ensurePrivateNames lets external-dns register the host names that the user
+// chose, of a cluster that is not public, with the name of the endpoint.
+func (r *Reconciler) ensurePrivateNames(ctx context.Context, s *scope) error {
+	_, err := r.apply.Apply(ctx, privateNames(s.es), desiredPrivateNames(s.es, s.hcp, s.target)...)
+	return err
+}
+
+func (r *Reconciler) deletePrivateNames(ctx context.Context, s *scope) error {
+	_, err := r.apply.Delete(ctx, privateNames(s.es))
+	return err
+}
+
+// privateNames is no child of the AWSEndpointService: that stays until AWS is
+// clean, and external-dns should hear of it before.
+func privateNames(es *v1.AWSEndpointService) apply.Set {
+	return apply.Set{Name: "names-" + es.Name, Namespace: es.Namespace, Kinds: []client.ObjectList{&corev1.ServiceList{}}}
+}
+
+// externalPrivateLabel marks these Services.
+const externalPrivateLabel = "hypershift.openshift.io/external-private-service"
+
+func desiredPrivateNames(es *v1.AWSEndpointService, hcp *v1.HostedControlPlane, target string) []client.Object {
+	if es.Name != names.PrivateRouter || hcp.Spec.Platform.AWS.EndpointAccess != v1.Private {
+		return nil
+	}
+	var out []client.Object
+	for _, m := range hcp.Spec.Services {
+		name, ok := map[v1.ServiceType]string{
+			v1.APIServer: names.KubeAPIServerPrivate + "-external", v1.OAuthServer: "oauth-private-external",
+		}[m.Service]
+		route := m.ServicePublishingStrategy.Route
+		if !ok || m.ServicePublishingStrategy.Type != v1.Route || route == nil || route.Hostname == "" {
+			continue
+		}
+		out = append(out, &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: name, Namespace: es.Namespace,
+				Labels:      map[string]string{externalPrivateLabel: "true"},
+				Annotations: map[string]string{v1.ExternalDNSHostnameAnnotation: route.Hostname},
+			},
+			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: target},
+		})
+	}
+	return out
+}

@@ -1,0 +1,41 @@
+package awsprivatelink
+
+import (
+	"context"
+	"reflect"
+
+	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/patch"
+)
+
+// record writes down, before anything is made, what deleting it will need.
+// By then the HostedControlPlane may be gone.
+func (r *Reconciler) record(ctx context.Context, s *scope) error {
+	if err := patch.AddFinalizer(ctx, r.Client, s.es, v1.ControlPlaneOperatorFinalizer); err != nil {
+		return err
+	}
+	s.cleanup = cleanupOf(s.hcp)
+	if reflect.DeepEqual(s.cleanup, s.es.Status.Cleanup) {
+		return nil
+	}
+	s.es.Status.Cleanup = s.cleanup
+	return s.save(ctx)
+}
+
+func cleanupOf(hcp *v1.HostedControlPlane) *v1.AWSEndpointCleanup {
+	aws := hcp.Spec.Platform.AWS
+	c := &v1.AWSEndpointCleanup{
+		HostedControlPlane: hcp.Name,
+		OwnerUID:           string(hcp.UID),
+		InfraID:            hcp.Spec.InfraID,
+		Region:             aws.Region,
+		VPC:                aws.CloudProviderConfig.VPC,
+		IssuerURL:          hcp.Spec.IssuerURL,
+		RoleARN:            string(aws.RolesRef.ControlPlaneOperatorARN),
+	}
+	if shared := aws.SharedVPC; shared != nil {
+		c.EndpointRoleARN = string(shared.RolesRef.ControlPlaneARN)
+		c.DNSRoleARN = string(shared.RolesRef.IngressARN)
+	}
+	return c
+}

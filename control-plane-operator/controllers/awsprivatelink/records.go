@@ -1,0 +1,101 @@
+package awsprivatelink
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"time"
+
+	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// ensureRecords lets the names of the control plane point to the endpoint.
+func (r *Reconciler) ensureRecords(ctx context.Context, s *scope) error {
+	given := ""
+	if shared := s.hcp.Spec.Platform.AWS.SharedVPC; shared != nil {
+		given = shared.LocalZoneID
+	}
+	id, err := s.account.zone(ctx, given)
+	if err != nil {
+		return recordProblem(err)
+	}
+	if s.es.Status.DNSZoneID != id {
+		s.es.Status.DNSZoneID = id
+		if err := s.save(ctx); err != nil { // deletion looks nowhere else
+			return err
+		}
+	}
+	keeper, recorded := s.account.recordsIn(id), recordNames(s.es.Name, s.hcp)
+	var want []records.Record
+	for _, name := range recorded {
+		want = append(want, records.Record{Name: name, Target: s.target})
+	}
+	err = keeper.Ensure(ctx, want, s.ofAnother)
+	if err == nil {
+		stale := slices.DeleteFunc(slices.Clone(s.es.Status.DNSNames), func(n string) bool { return slices.Contains(recorded, n) })
+		err = keeper.Delete(ctx, stale, s.ofAnother)
+	}
+	if awsx.IsNotFound(err) {
+		s.account.forgetZone()
+		return flow.Wait(time.Second, string(records.ZoneMissing), "hosted zone %s is gone", id)
+	}
+	if err != nil {
+		return recordProblem(err)
+	}
+	s.es.Status.DNSNames = recorded
+	return nil
+}
+
+// recordNames are the names that lead to the load balancer of the service.
+func recordNames(service string, hcp *v1.HostedControlPlane) []string {
+	api, apps := names.LocalAPI(hcp.Name), names.LocalApps(hcp.Name)
+	switch {
+	case service == names.KubeAPIServerPrivate:
+		return []string{api}
+	case apiRoute(hcp) != nil:
+		return []string{apps, api}
+	}
+	return []string{apps}
+}
+
+// recordProblem puts into words what the owner of the zone has to change. AWS
+// does not tell us when that has happened.
+func recordProblem(err error) error {
+	var zone *records.ZoneError
+	if errors.As(err, &zone) {
+		return flow.Wait(time.Minute, string(zone.Problem), "%s", zone)
+	}
+	var claimed *records.ClaimedError
+	if errors.As(err, &claimed) {
+		return flow.Wait(time.Minute, v1.RecordClaimedReason, "%s", claimed)
+	}
+	return err
+}
+
+// endpointOf finds the id in the DNS name of an endpoint.
+var endpointOf = regexp.MustCompile(`^(vpce-[0-9a-f]+)-`)
+
+// ofAnother says whether a record serves somebody else: it points to an
+// endpoint that lives and is not of this object. What points to an endpoint
+// that is gone, or to no endpoint, nobody can need.
+func (s *scope) ofAnother(ctx context.Context, target string) (bool, error) {
+	m := endpointOf.FindStringSubmatch(target)
+	if m == nil {
+		return false, nil
+	}
+	all, err := s.account.endpoints.List(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, e := range all {
+		if e.ID == m[1] {
+			return e.Tags[awsx.RoleTag] != s.role() && serves(e), nil
+		}
+	}
+	return s.account.endpoints.OfAnother(ctx, m[1])
+}

@@ -1,0 +1,72 @@
+package awsprivatelink
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"time"
+
+	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// ensureSecurityGroup lets the machines of the cluster reach the endpoint.
+func (r *Reconciler) ensureSecurityGroup(ctx context.Context, s *scope) error {
+	rules, err := rules(s.es.Name, s.hcp.Spec.Networking.MachineNetwork)
+	if err != nil {
+		return err
+	}
+	name := s.cleanup.InfraID + "-vpce-" + s.es.Name
+	id, err := s.account.groups.Ensure(ctx, securitygroup.Spec{
+		Role:        s.role(),
+		Name:        name,
+		Description: "VPC endpoint " + s.es.Name + " of " + s.cleanup.InfraID,
+		VPC:         s.cleanup.VPC,
+		Rules:       rules,
+		Tags:        s.tags(name),
+	})
+	if id != "" {
+		s.es.Status.SecurityGroupID = id
+	}
+	var taken *securitygroup.TakenError
+	if errors.As(err, &taken) {
+		return flow.Wait(time.Minute, v1.SecurityGroupNameTakenReason, "%s", taken)
+	}
+	return err
+}
+
+// tags of everything that this object has in AWS.
+func (s *scope) tags(name string) awsx.Tags {
+	user := awsx.Tags{}
+	for _, t := range s.hcp.Spec.Platform.AWS.ResourceTags {
+		user[t.Key] = t.Value
+	}
+	return awsx.OwnedTags(user, s.cleanup.OwnerUID, s.role(), s.cleanup.InfraID, name)
+}
+
+// rules let every machine network reach the port of the load balancer.
+func rules(service string, machines []v1.MachineNetworkEntry) ([]securitygroup.Rule, error) {
+	port := int32(443)
+	if service == names.KubeAPIServerPrivate {
+		port = 6443
+	}
+	var out []securitygroup.Rule
+	for _, m := range machines {
+		network, err := netip.ParsePrefix(m.CIDR)
+		if err != nil {
+			return nil, flow.Block(v1.InvalidPlatformReason, "networking.machineNetwork %q is not a network such as 10.0.0.0/16", m.CIDR)
+		}
+		out = append(out, securitygroup.Rule{
+			Protocol: "tcp", From: port, To: port, Source: network.Masked(), Description: "Control plane service",
+		})
+	}
+	if len(out) == 0 {
+		return nil, flow.Block(v1.InvalidPlatformReason, "networking.machineNetwork is empty: nobody could reach the endpoint")
+	}
+	slices.SortFunc(out, func(a, b securitygroup.Rule) int { return a.Source.Compare(b.Source) })
+	return out, nil
+}

@@ -1,0 +1,164 @@
+// Package session keeps the sessions that a hosted cluster has with AWS: one
+// for each set of roles, made once, with credentials that renew themselves.
+// What AWS says to the calls of a session tells whether it knows us at all.
+package session
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/aws/smithy-go/middleware"
+	"k8s.io/utils/clock"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/subnet"
+)
+
+// A Target says as whom to call which region.
+type Target struct {
+	Region string
+	// IssuerURL is the issuer of the tokens by which AWS knows us, RoleARN the
+	// role that trusts them.
+	IssuerURL, RoleARN string
+	// EndpointRoleARN and DNSRoleARN are roles of a third account that we take
+	// on from there, when VPC and zone are shared. Empty for the role itself.
+	EndpointRoleARN, DNSRoleARN string
+}
+
+// EC2 is what our resource packages need of EC2.
+type EC2 interface {
+	subnet.API
+	securitygroup.API
+	endpoint.API
+}
+
+// A Session is a Target's clients.
+type Session struct {
+	EC2     EC2
+	Route53 records.API
+	whoAmI  func(context.Context) error
+}
+
+// Options say how to make sessions.
+type Options struct {
+	// Name shows in CloudTrail as who made a call.
+	Name string
+	// Token returns a fresh token of that issuer.
+	Token func(ctx context.Context, issuerURL string) ([]byte, error)
+	// Middleware is added to every client; tests put a fake AWS there.
+	Middleware []func(*middleware.Stack) error
+	Clock      clock.PassiveClock
+}
+
+// Sessions makes sessions and remembers what AWS said last.
+type Sessions struct {
+	opts Options
+
+	mu     sync.Mutex
+	byRole map[Target]*Session
+	last   map[identity]Outcome
+}
+
+// identity is the part of a Target that AWS has to believe.
+type identity struct{ IssuerURL, RoleARN string }
+
+// An Outcome is what AWS said, and when.
+type Outcome struct {
+	At  time.Time
+	Err error
+}
+
+// New returns Sessions without any session.
+func New(opts Options) *Sessions {
+	return &Sessions{opts: opts, byRole: map[Target]*Session{}, last: map[identity]Outcome{}}
+}
+
+// For returns the session of the target. It makes no call: a role that cannot
+// be assumed shows at the first call.
+func (s *Sessions) For(ctx context.Context, target Target) (*Session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.byRole[target]; known != nil {
+		return known, nil
+	}
+	made, err := s.open(context.WithoutCancel(ctx), target) // it renews its credentials long after ctx
+	if err != nil {
+		return nil, err
+	}
+	s.byRole[target] = made
+	return made, nil
+}
+
+func (s *Sessions) open(ctx context.Context, target Target) (*Session, error) {
+	opts := awsx.Options{
+		Region: target.Region,
+		WebIdentity: &awsx.WebIdentity{RoleARN: target.RoleARN, SessionName: s.opts.Name, Token: func(ctx context.Context) ([]byte, error) {
+			return s.opts.Token(ctx, target.IssuerURL)
+		}},
+		Middleware: append([]func(*middleware.Stack) error{s.listen(target)}, s.opts.Middleware...),
+	}
+	self, err := awsx.NewConfig(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	opts.AssumeRoleARN = target.EndpointRoleARN
+	forEndpoints, err := awsx.NewConfig(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	opts.AssumeRoleARN = target.DNSRoleARN
+	forRecords, err := awsx.NewConfig(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	sts := awsx.STS(self)
+	return &Session{EC2: awsx.EC2(forEndpoints), Route53: awsx.Route53(forRecords), whoAmI: func(ctx context.Context) error {
+		_, err := sts.GetCallerIdentity(ctx, nil)
+		return err
+	}}, nil
+}
+
+// Check asks AWS who we are. It needs no permission.
+func (s *Session) Check(ctx context.Context) error { return s.whoAmI(ctx) }
+
+// Last returns what AWS said last to a call of the target's role.
+func (s *Sessions) Last(target Target) (Outcome, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o, ok := s.last[identity{target.IssuerURL, target.RoleARN}]
+	return o, ok
+}
+
+// listen remembers what calls tell about our identity, whoever makes them.
+func (s *Sessions) listen(target Target) func(*middleware.Stack) error {
+	return func(stack *middleware.Stack) error {
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("identityOutcome",
+			func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+				out, md, err := next.HandleInitialize(ctx, in)
+				if tells(middleware.GetOperationName(ctx), err) {
+					s.mu.Lock()
+					s.last[identity{target.IssuerURL, target.RoleARN}] = Outcome{At: s.opts.Clock.Now(), Err: err}
+					s.mu.Unlock()
+				}
+				return out, md, err
+			}), middleware.Before)
+	}
+}
+
+// tells says whether the outcome of a call tells if AWS believes our tokens:
+// the exchange of a token always does, unless we gave up waiting; any other
+// call does when it was answered by somebody who knew us. A role of a third
+// account that does not trust ours is no fault of our identity.
+func tells(operation string, err error) bool {
+	switch awsx.Kind(err) {
+	case awsx.Canceled:
+		return false
+	case awsx.Identity, awsx.Throttled, awsx.Transient, awsx.NotAWS:
+		return operation == "AssumeRoleWithWebIdentity"
+	}
+	return true
+}

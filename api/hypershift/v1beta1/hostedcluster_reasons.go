@@ -12,6 +12,10 @@ const (
 	NotFoundReason = "NotFound"
 	// ReconcileErrorReason: an attempt failed; the message holds the errors. It is tried again by itself.
 	ReconcileErrorReason = "ReconcileError"
+	// DeletingReason: the object is being deleted. Nothing to do.
+	DeletingReason = "Deleting"
+	// UnreadableReason: the object holds a value that cannot be read, written past validation. Write the field again.
+	UnreadableReason = "Unreadable"
 )
 
 // Reasons of a HostedCluster's conditions about what the user wrote and brought.

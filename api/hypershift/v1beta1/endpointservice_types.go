@@ -21,9 +21,10 @@ const (
 type AWSEndpointServiceSpec struct {
 	// NetworkLoadBalancerName is the load balancer to offer. The
 	// control-plane-operator writes it.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
-	NetworkLoadBalancerName string `json:"networkLoadBalancerName"`
+	NetworkLoadBalancerName string `json:"networkLoadBalancerName,omitempty"`
 
 	// SubnetIDs are the subnets of all node pools, sorted. The
 	// hypershift-operator writes them. How many of them the endpoint takes is

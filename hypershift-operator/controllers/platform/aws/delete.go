@@ -19,7 +19,7 @@ const settling = 30 * time.Second
 // the endpoint off would race the control-plane-operator, which deletes it.
 func (r *Reconciler) deleteService(ctx context.Context, s *scope) error {
 	if slices.Contains(s.es.Finalizers, hyperv1.ControlPlaneOperatorFinalizer) {
-		return flow.Wait(0, hyperv1.Deleting, "waiting for the VPC endpoint %sto be deleted first", spaced(s.es.Status.EndpointID))
+		return flow.Wait(0, hyperv1.DeletingReason, "waiting for the VPC endpoint %sto be deleted first", spaced(s.es.Status.EndpointID))
 	}
 	uid := s.ownerUID()
 	if uid == "" {
@@ -34,9 +34,9 @@ func (r *Reconciler) deleteService(ctx context.Context, s *scope) error {
 	case err != nil:
 		return err
 	case len(left.Endpoints) > 0:
-		return flow.Wait(quickest, hyperv1.Deleting, "endpoints %s were still connected and have been rejected", strings.Join(left.Endpoints, ", "))
+		return flow.Wait(quickest, hyperv1.DeletingReason, "endpoints %s were still connected and have been rejected", strings.Join(left.Endpoints, ", "))
 	case len(left.Deleting) > 0:
-		return flow.Wait(quickest, hyperv1.Deleting, "AWS is deleting endpoint service %s", strings.Join(left.Deleting, ", "))
+		return flow.Wait(quickest, hyperv1.DeletingReason, "AWS is deleting endpoint service %s", strings.Join(left.Deleting, ", "))
 	}
 	return r.lookTwice(s)
 }
@@ -48,7 +48,7 @@ func (r *Reconciler) lookTwice(s *scope) error {
 		return nil
 	}
 	if left := s.es.DeletionTimestamp.Add(settling).Sub(r.clock.Now()); left > 0 {
-		return flow.Wait(left, hyperv1.Deleting, "making sure that no endpoint service was just made")
+		return flow.Wait(left, hyperv1.DeletingReason, "making sure that no endpoint service was just made")
 	}
 	return nil
 }

@@ -8,7 +8,8 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1")
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
 
 // owner is the cluster that the objects of a namespace serve.
 type owner struct {

@@ -41,20 +41,20 @@ func (r *Reconciler) ensureService(ctx context.Context, s *scope) error {
 	case endpointservice.Available:
 		return nil
 	case endpointservice.Failed:
-		return flow.Wait(r.pace(s), hyperv1.EndpointServiceFailed, "AWS reports that endpoint service %s has failed; delete it in AWS and it is made again", svc.ID)
+		return flow.Wait(r.pace(s), hyperv1.EndpointServiceFailedReason, "AWS reports that endpoint service %s has failed; delete it in AWS and it is made again", svc.ID)
 	}
-	return flow.Wait(r.pace(s), hyperv1.EndpointServicePending, "endpoint service %s is %s", svc.ID, strings.ToLower(string(svc.State)))
+	return flow.Wait(r.pace(s), hyperv1.EndpointServicePendingReason, "endpoint service %s is %s", svc.ID, strings.ToLower(string(svc.State)))
 }
 
 func (r *Reconciler) checkOwner(s *scope) error {
 	if problem := s.es.Unreadable(); problem != "" {
-		return flow.Block(hyperv1.Unreadable, "the object cannot be read: %s", problem)
+		return flow.Block(hyperv1.UnreadableReason, "the object cannot be read: %s", problem)
 	}
 	if len(s.crowd) > 0 {
-		return flow.Block(hyperv1.AmbiguousOwner, "namespace %s has several HostedControlPlanes: %s", s.es.Namespace, strings.Join(s.crowd, ", "))
+		return flow.Block(hyperv1.AmbiguousOwnerReason, "namespace %s has several HostedControlPlanes: %s", s.es.Namespace, strings.Join(s.crowd, ", "))
 	}
 	if s.hcp == nil || s.hc == nil || s.hc.Spec.Platform.AWS == nil {
-		return flow.Wait(0, hyperv1.WaitingForHostedCluster, "namespace %s has no control plane of an AWS HostedCluster", s.es.Namespace)
+		return flow.Wait(0, hyperv1.WaitingForHostedClusterReason, "namespace %s has no control plane of an AWS HostedCluster", s.es.Namespace)
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func (r *Reconciler) checkAlone(ctx context.Context, s *scope) error {
 	}
 	for i := range all.Items {
 		if other := &all.Items[i]; other.UID != s.es.UID && older(other, s.es) {
-			return flow.Block(hyperv1.LoadBalancerTaken, "load balancer %s is already offered by AWSEndpointService %s/%s; name another one, or delete that object",
+			return flow.Block(hyperv1.LoadBalancerTakenReason, "load balancer %s is already offered by AWSEndpointService %s/%s; name another one, or delete that object",
 				s.es.Spec.NetworkLoadBalancerName, other.Namespace, other.Name)
 		}
 	}
@@ -89,11 +89,11 @@ func (r *Reconciler) activeLoadBalancer(ctx context.Context, s *scope) (loadbala
 	case err != nil:
 		return lb, err
 	case !found:
-		return lb, flow.Wait(r.pace(s), hyperv1.LoadBalancerNotFound, "load balancer %s is not in this account and region (yet)", name)
+		return lb, flow.Wait(r.pace(s), hyperv1.LoadBalancerNotFoundReason, "load balancer %s is not in this account and region (yet)", name)
 	case !lb.Network:
-		return lb, flow.Wait(r.pace(s), hyperv1.LoadBalancerUnusable, "load balancer %s is not a network load balancer; annotate its Service so that the cloud provider makes one", name)
+		return lb, flow.Wait(r.pace(s), hyperv1.LoadBalancerUnusableReason, "load balancer %s is not a network load balancer; annotate its Service so that the cloud provider makes one", name)
 	case !lb.Serves():
-		return lb, flow.Wait(r.pace(s), hyperv1.LoadBalancerNotActive, "load balancer %s is %s", name, lb.State)
+		return lb, flow.Wait(r.pace(s), hyperv1.LoadBalancerNotActiveReason, "load balancer %s is %s", name, lb.State)
 	}
 	return lb, nil
 }

@@ -1,0 +1,58 @@
+package aws
+
+import (
+	"context"
+	"testing"
+
+	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+	"github.com/hosted-control-planes/hypershift/test/trial"
+)
+
+// privateCluster is the life of one AWSEndpointService.
+func privateCluster(t testing.TB) *trial.Story { return newWorld(t).story() }
+
+func (w *world) story() *trial.Story {
+	return &trial.Story{
+		Cluster: w.Cluster,
+		Cloud:   w.cloud.Snapshot,
+		Start:   w.start,
+		Others:  w.customersHalf,
+		Advance: w.clock.Step,
+		Ready:   w.ready,
+		Delete:  func(ctx context.Context) error { return w.Admin().Delete(ctx, endpointService("private-router")) },
+		Mask:    masked,
+	}
+}
+
+func TestTrial(t *testing.T) {
+	t.Run("crash", func(t *testing.T) { trial.Crash(t, privateCluster) })
+	t.Run("vanish", func(t *testing.T) { trial.Vanish(t, privateCluster) })
+}
+
+func TestTrialUnderFaults(t *testing.T) {
+	for name, f := range map[string]fakeaws.Fault{
+		"EC2 throttles for long":                      {Service: fakeaws.EC2, Kind: fakeaws.Throttled, Times: 20},
+		"ELB throttles for long":                      {Service: fakeaws.ELB, Kind: fakeaws.Throttled, Times: 20},
+		"EC2 fails inside":                            {Service: fakeaws.EC2, Kind: fakeaws.ServerError, Times: 10},
+		"a proxy answers in the place of EC2":         {Service: fakeaws.EC2, Kind: fakeaws.Garbled, Times: 10},
+		"connections break":                           {Kind: fakeaws.Reset, Times: 10},
+		"the answer to creating is lost":              {Operation: "CreateVpcEndpointServiceConfiguration", Kind: fakeaws.AnswerLost, Times: 9},
+		"the answer to letting principals in is lost": {Operation: "ModifyVpcEndpointServicePermissions", Kind: fakeaws.AnswerLost, Times: 9},
+		"the answer to deleting is lost":              {Operation: "DeleteVpcEndpointServiceConfigurations", Kind: fakeaws.AnswerLost, Times: 9},
+		"a policy is missing for a while":             {Service: fakeaws.EC2, Kind: fakeaws.Denied, Times: 5},
+		"the credentials have expired":                {Kind: fakeaws.Expired, Times: 10},
+	} {
+		f.Account = provider
+		t.Run(name, func(t *testing.T) {
+			worlds := map[*trial.Cluster]*world{}
+			begin := func(t testing.TB) *trial.Story {
+				w := newWorld(t)
+				worlds[w.Cluster] = w
+				return w.story()
+			}
+			inject := func(s *trial.Story) { worlds[s.Cluster].cloud.Fault(f) }
+			trial.Fault(t, begin, inject)
+			trial.VanishUnder(t, begin, inject)
+		})
+	}
+}

@@ -1,0 +1,216 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/smithy-go/middleware"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+	"github.com/hosted-control-planes/hypershift/test/trial"
+)
+
+const (
+	region   = "us-east-1"
+	provider = "111111111111"
+	customer = "222222222222"
+	cpoRole  = "arn:aws:iam::" + customer + ":role/path/demo-cpo"
+	lbName   = "a0123456789abcdef"
+	resync   = 30 * time.Minute
+)
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(hyperv1.AddToScheme(s))
+	return s
+}()
+
+// world is a private cluster as far as this controller can see it: the objects
+// that others made, a load balancer, and the customer's account.
+type world struct {
+	*trial.Cluster
+	cloud    *fakeaws.Cloud
+	clock    *clocktesting.FakeClock
+	mine     *fakeaws.Account
+	cpo      *ec2.Client // the control-plane-operator in the customer's account
+	vpc      string
+	events   *events.FakeRecorder
+	cpoHeeds bool // the control-plane-operator makes and deletes its endpoint
+}
+
+func newWorld(t testing.TB) *world {
+	w := &world{
+		clock:    clocktesting.NewFakeClock(time.Now()), // the fake API server stamps deletions with the real time
+		events:   events.NewFakeRecorder(1000),
+		cpoHeeds: true,
+	}
+	w.Cluster = trial.NewCluster(trial.Options{
+		Scheme:     scheme,
+		Kinds:      []client.ObjectList{&hyperv1.AWSEndpointServiceList{}},
+		WithStatus: []client.Object{&hyperv1.AWSEndpointService{}},
+		Index: func(b *fake.ClientBuilder) {
+			b.WithIndex(&hyperv1.NodePool{}, ClusterNameIndex, ByClusterName)
+			b.WithIndex(&hyperv1.AWSEndpointService{}, LoadBalancerIndex, ByLoadBalancer)
+		},
+	})
+	w.cloud = fakeaws.New(w.clock).FailOn(t)
+	w.cloud.SetDelays(fakeaws.Delays{EndpointDeleting: time.Minute, ServicePending: 10 * time.Second, ServiceDeleting: 10 * time.Second, Listed: 15 * time.Second})
+	w.mine = w.cloud.Account(provider)
+	theirs := w.cloud.Account(customer)
+	w.cpo = awsx.EC2(theirs.Config(region, "demo-cpo"))
+	w.vpc = theirs.AddVPC(region, fakeaws.VPC{})
+	w.mine.AddLoadBalancer(region, fakeaws.LoadBalancer{Name: lbName, Zones: []string{"us-east-1a", "us-east-1b"}})
+
+	hc := &hyperv1.HostedCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "demo"},
+		Spec: hyperv1.HostedClusterSpec{Platform: hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{
+			Region: region, EndpointAccess: hyperv1.Private, RolesRef: hyperv1.AWSRolesRef{ControlPlaneOperatorARN: cpoRole},
+		}}},
+	}
+	hcp := &hyperv1.HostedControlPlane{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-demo", Name: "demo", Annotations: map[string]string{hyperv1.HostedClusterAnnotation: "clusters/demo"}},
+		Spec:       hyperv1.HostedControlPlaneSpec{InfraID: "demo-x", Platform: hc.Spec.Platform},
+	}
+	w.Create(t, hc, hcp, pool("a", "subnet-a"), pool("b", "subnet-b"), endpointService("private-router"))
+	return w
+}
+
+func pool(name, subnet string) *hyperv1.NodePool {
+	return &hyperv1.NodePool{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: name},
+		Spec: hyperv1.NodePoolSpec{ClusterName: "demo", Platform: hyperv1.NodePoolPlatform{Type: hyperv1.AWSPlatform,
+			AWS: &hyperv1.AWSNodePoolPlatform{Subnet: hyperv1.AWSResourceReference{ID: ptr.To(subnet)}}}},
+	}
+}
+
+func endpointService(name string) *hyperv1.AWSEndpointService {
+	return &hyperv1.AWSEndpointService{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-demo", Name: name},
+		Spec: hyperv1.AWSEndpointServiceSpec{
+			NetworkLoadBalancerName: lbName,
+			ResourceTags:            []hyperv1.AWSResourceTag{{Key: "team", Value: "blue"}},
+		},
+	}
+}
+
+// start makes the controller anew and returns one pass of it over all objects.
+func (w *world) start() func(context.Context) error {
+	cfg := w.mine.Config(region, "hypershift-operator")
+	cfg.APIOptions = append(slices.Clone(cfg.APIOptions), func(s *middleware.Stack) error { return w.Life.Middleware(s) })
+	r := New(Options{
+		Client:        w.Client(),
+		Recorder:      w.events,
+		Clock:         w.clock,
+		LoadBalancers: loadbalancer.New(awsx.ELBv2(cfg), w.clock, resync/2),
+		Services:      endpointservice.New(awsx.EC2(cfg), w.clock, endpointservice.Options{MaxAge: resync / 2, PermissionsAge: endpointservice.DefaultPermissionsAge}),
+		Resync:        resync,
+	})
+	return func(ctx context.Context) error {
+		var list hyperv1.AWSEndpointServiceList
+		if err := w.Admin().List(ctx, &list); err != nil {
+			return err
+		}
+		var errs []error
+		for i := range list.Items {
+			_, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+			errs = append(errs, err)
+		}
+		return errors.Join(errs...)
+	}
+}
+
+// customersHalf is what the control-plane-operator does: an endpoint to the
+// service while the object lives, and none when it dies.
+func (w *world) customersHalf(ctx context.Context) error {
+	if !w.cpoHeeds {
+		return nil
+	}
+	c := w.Admin()
+	var list hyperv1.AWSEndpointServiceList
+	if err := c.List(ctx, &list); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		es := &list.Items[i]
+		endpoints, err := w.endpoints(ctx)
+		if err != nil {
+			return err
+		}
+		const finalizer = hyperv1.ControlPlaneOperatorFinalizer
+		switch name := es.Status.EndpointServiceName; {
+		case !es.DeletionTimestamp.IsZero() && len(endpoints) > 0:
+			_, err = w.cpo.DeleteVpcEndpoints(ctx, &ec2.DeleteVpcEndpointsInput{VpcEndpointIds: endpoints})
+		case !es.DeletionTimestamp.IsZero() && slices.Contains(es.Finalizers, finalizer):
+			es.Finalizers = slices.DeleteFunc(es.Finalizers, func(f string) bool { return f == finalizer })
+			err = c.Update(ctx, es)
+		case es.DeletionTimestamp.IsZero() && name != "" && !slices.Contains(es.Finalizers, finalizer):
+			es.Finalizers = append(es.Finalizers, finalizer)
+			err = c.Update(ctx, es)
+		case es.DeletionTimestamp.IsZero() && name != "" && len(endpoints) == 0 && conditions.IsTrue(es.Status.Conditions, hyperv1.AWSEndpointServiceAvailable):
+			_, err = w.cpo.CreateVpcEndpoint(ctx, &ec2.CreateVpcEndpointInput{VpcId: &w.vpc, ServiceName: &name, VpcEndpointType: types.VpcEndpointTypeInterface})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *world) endpoints(ctx context.Context) ([]string, error) {
+	out, err := w.cpo.DescribeVpcEndpoints(ctx, &ec2.DescribeVpcEndpointsInput{})
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, e := range out.VpcEndpoints {
+		ids = append(ids, *e.VpcEndpointId)
+	}
+	return ids, nil
+}
+
+func (w *world) get(ctx context.Context, name string) (*hyperv1.AWSEndpointService, error) {
+	es := &hyperv1.AWSEndpointService{}
+	err := w.Admin().Get(ctx, client.ObjectKey{Namespace: "clusters-demo", Name: name}, es)
+	return es, err
+}
+
+// ready says what is missing until the service is offered and somebody took the offer.
+func (w *world) ready(ctx context.Context) string {
+	es, err := w.get(ctx, "private-router")
+	if err != nil {
+		return err.Error()
+	}
+	if c := conditions.Get(es.Status.Conditions, hyperv1.AWSEndpointServiceAvailable); c == nil || c.Status != metav1.ConditionTrue {
+		return fmt.Sprintf("the service: %+v", c)
+	}
+	if ids, err := w.endpoints(ctx); err != nil || len(ids) != 1 {
+		return fmt.Sprintf("an endpoint: %v %v", ids, err)
+	}
+	return ""
+}
+
+// generated is what AWS makes up: two runs do not share it.
+var generated = regexp.MustCompile(`vpce-svc-0[0-9a-f]{16}|loadbalancer/net/` + lbName + `/[0-9a-f]+`)
+
+func masked(text string) string { return generated.ReplaceAllString(text, "generated") }

@@ -48,9 +48,10 @@ func byName(a, b recordKey) int {
 	return cmp.Or(slices.Compare(la, lb), cmp.Compare(a.kind, b.kind))
 }
 
+// put keeps a copy: the record is its caller's.
 func (z *hostedZone) put(r types.ResourceRecordSet) {
 	key := recordKey{canonicalName(*r.Name), r.Type}
-	r.Name = aws.String(key.name)
+	r = record(key.name, key.kind, *r.TTL, valuesOf(r)...)
 	if _, ok := z.records[key]; !ok {
 		i, _ := slices.BinarySearchFunc(z.order, key, byName)
 		z.order = slices.Insert(z.order, i, key)
@@ -86,8 +87,7 @@ func (q *request) listRecords(in *route53.ListResourceRecordSetsInput) (*route53
 			break
 		}
 		r := z.records[key]
-		r.ResourceRecords = slices.Clone(r.ResourceRecords)
-		out.ResourceRecordSets = append(out.ResourceRecordSets, r)
+		out.ResourceRecordSets = append(out.ResourceRecordSets, record(key.name, key.kind, *r.TTL, valuesOf(r)...))
 	}
 	return out, nil
 }

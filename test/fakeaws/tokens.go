@@ -1,7 +1,8 @@
 package fakeaws
 
 import (
-	"reflect"
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -12,7 +13,7 @@ const tokenLife = 24 * time.Hour
 
 type remembered struct {
 	at    time.Time
-	input any
+	input string
 	id    string
 }
 
@@ -26,7 +27,7 @@ func (q *request) idempotent(token *string, in any) (string, error) {
 	if !ok || q.now.Sub(old.at) >= tokenLife {
 		return "", nil
 	}
-	if !reflect.DeepEqual(old.input, in) {
+	if old.input != fingerprint(in) {
 		return "", ec2Error("IdempotentParameterMismatch", "The client token you have provided is associated with a resource that has different parameters")
 	}
 	return old.id, nil
@@ -34,10 +35,19 @@ func (q *request) idempotent(token *string, in any) (string, error) {
 
 func (q *request) remember(token *string, in any, id string) {
 	if aws.ToString(token) != "" {
-		q.account.tokens[q.tokenKey(*token)] = remembered{q.now, in, id}
+		q.account.tokens[q.tokenKey(*token)] = remembered{q.now, fingerprint(in), id}
 	}
 }
 
 func (q *request) tokenKey(token string) string {
 	return q.region.name + " " + q.operation + " " + token
+}
+
+// fingerprint is the input as text, because the caller may change it after the call.
+func fingerprint(in any) string {
+	text, err := json.Marshal(in)
+	if err != nil {
+		panic(fmt.Sprintf("fakeaws: %T is not data: %v", in, err))
+	}
+	return string(text)
 }

@@ -1,0 +1,303 @@
+package awscontract
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+)
+
+func (r *run) endpointTo(service string, subnets ...string) *ec2.CreateVpcEndpointInput {
+	return &ec2.CreateVpcEndpointInput{
+		VpcId: &r.vpc, ServiceName: &service, VpcEndpointType: types.VpcEndpointTypeInterface, SubnetIds: subnets,
+		TagSpecifications: spec(types.ResourceTypeVpcEndpoint, "contract", "endpoint"),
+	}
+}
+
+// endpoint makes an endpoint and takes it away after the case.
+func (r *run) endpoint(in *ec2.CreateVpcEndpointInput) types.VpcEndpoint {
+	out, err := r.consumer.ec2.CreateVpcEndpoint(r.ctx, in)
+	r.ok("CreateVpcEndpoint", err)
+	r.later(func() {
+		r.deleteEndpoint(*out.VpcEndpoint.VpcEndpointId)
+		r.wait(r.ctx, func() bool { return r.state(*out.VpcEndpoint.VpcEndpointId) == "" })
+	})
+	return *out.VpcEndpoint
+}
+
+func (r *run) deleteEndpoint(id string) []types.UnsuccessfulItem {
+	out, err := r.consumer.ec2.DeleteVpcEndpoints(r.ctx, &ec2.DeleteVpcEndpointsInput{VpcEndpointIds: []string{id}})
+	if err != nil {
+		return []types.UnsuccessfulItem{{Error: &types.UnsuccessfulItemError{Code: aws.String(err.Error())}}}
+	}
+	return out.Unsuccessful
+}
+
+// find returns the endpoint, or nil if it is not there.
+func (r *run) find(id string) *types.VpcEndpoint {
+	out, err := r.consumer.ec2.DescribeVpcEndpoints(r.ctx, &ec2.DescribeVpcEndpointsInput{VpcEndpointIds: []string{id}})
+	if err != nil || len(out.VpcEndpoints) == 0 {
+		return nil
+	}
+	return &out.VpcEndpoints[0]
+}
+
+func (r *run) state(id string) string {
+	if e := r.find(id); e != nil {
+		return string(e.State)
+	}
+	return ""
+}
+
+func (r *run) becomesAvailable(id string) {
+	r.becomes("the endpoint is available", func() bool { return r.state(id) == "available" })
+}
+
+func groupIDs(e *types.VpcEndpoint) []string {
+	var out []string
+	for _, g := range e.Groups {
+		out = append(out, *g.GroupId)
+	}
+	slices.Sort(out)
+	return out
+}
+
+var endpointCases = []contract{
+	{"an endpoint is pending, then available", func(r *run) {
+		_, name := r.service(false)
+		e := r.endpoint(r.endpointTo(name, r.a))
+		r.equal("state", string(e.State), "pending")
+		r.equal("owner", aws.ToString(e.OwnerId), r.consumer.account)
+		r.becomesAvailable(*e.VpcEndpointId)
+	}},
+	{"an endpoint has the default security group if none is given", func(r *run) {
+		_, name := r.service(false)
+		e := r.endpoint(r.endpointTo(name, r.a))
+		r.equal("groups", len(e.Groups), 1)
+	}},
+	{"an endpoint has a regional name first, then one per zone, with their hosted zone", func(r *run) {
+		_, name := r.service(false)
+		e := r.endpoint(r.endpointTo(name, r.a, r.b))
+		r.becomesAvailable(*e.VpcEndpointId)
+		got := r.find(*e.VpcEndpointId)
+		r.equal("names", len(got.DnsEntries), 3)
+		service := name[strings.LastIndex(name, ".")+1:]
+		for _, d := range got.DnsEntries {
+			r.equal("domain", strings.HasSuffix(*d.DnsName, "."+service+"."+region+".vpce.amazonaws.com"), true)
+			r.equal("hosted zone", aws.ToString(d.HostedZoneId), "Z7HUB22UULQXV")
+		}
+		first, _, _ := strings.Cut(*got.DnsEntries[0].DnsName, ".")
+		second, _, _ := strings.Cut(*got.DnsEntries[1].DnsName, ".")
+		r.equal("the second name is the first and a zone", strings.HasPrefix(second, first+"-"+region), true)
+	}},
+	{"an endpoint has a network interface in each subnet", func(r *run) {
+		_, name := r.service(false)
+		e := r.endpoint(r.endpointTo(name, r.a, r.b))
+		r.becomesAvailable(*e.VpcEndpointId)
+		got := r.find(*e.VpcEndpointId)
+		r.equal("interfaces", len(got.NetworkInterfaceIds), 2)
+		out, err := r.consumer.ec2.DescribeNetworkInterfaces(r.ctx, &ec2.DescribeNetworkInterfacesInput{NetworkInterfaceIds: got.NetworkInterfaceIds})
+		r.ok("DescribeNetworkInterfaces", err)
+		for _, i := range out.NetworkInterfaces {
+			r.equal("in a subnet of the endpoint", slices.Contains(got.SubnetIds, *i.SubnetId), true)
+			r.equal("type", string(i.InterfaceType), "vpc_endpoint")
+		}
+	}},
+	{"a service that does not exist and one that lets nobody in look the same", func(r *run) {
+		_, err := r.consumer.ec2.CreateVpcEndpoint(r.ctx, r.endpointTo("com.amazonaws.vpce."+region+".vpce-svc-0123456789abcdef0", r.a))
+		r.refused("no service", err, "InvalidServiceName")
+		out, err := r.provider.ec2.CreateVpcEndpointServiceConfiguration(r.ctx, r.serviceOn(false, r.balancer))
+		r.ok("CreateVpcEndpointServiceConfiguration", err)
+		r.later(func() { r.dropService(*out.ServiceConfiguration.ServiceId) })
+		_, err = r.consumer.ec2.CreateVpcEndpoint(r.ctx, r.endpointTo(*out.ServiceConfiguration.ServiceName, r.a))
+		r.refused("not allowed", err, "InvalidServiceName")
+	}},
+	{"two subnets of one zone are refused", func(r *run) {
+		_, name := r.service(false)
+		_, err := r.consumer.ec2.CreateVpcEndpoint(r.ctx, r.endpointTo(name, r.a, r.a2))
+		r.refused("CreateVpcEndpoint", err, "DuplicateSubnetsInSameZone")
+	}},
+	{"a subnet in a zone that the service does not serve is refused", func(r *run) {
+		// https://github.com/aws/aws-sdk-go-v2/issues/1024
+		_, name := r.service(false)
+		_, err := r.consumer.ec2.CreateVpcEndpoint(r.ctx, r.endpointTo(name, r.a, r.unserved))
+		r.refused("CreateVpcEndpoint", err, "InvalidParameter")
+	}},
+	{"a subnet of another VPC is refused", func(r *run) {
+		_, name := r.service(false)
+		_, err := r.consumer.ec2.CreateVpcEndpoint(r.ctx, r.endpointTo(name, r.foreign))
+		r.refused("CreateVpcEndpoint", err, "InvalidParameter")
+	}},
+	{"unknown subnets, groups and VPCs are not found", func(r *run) {
+		_, name := r.service(false)
+		_, err := r.consumer.ec2.CreateVpcEndpoint(r.ctx, r.endpointTo(name, "subnet-0123456789abcdef0"))
+		r.refused("subnet", err, "InvalidSubnetID.NotFound", "InvalidSubnetId.NotFound")
+		in := r.endpointTo(name, r.a)
+		in.SecurityGroupIds = []string{"sg-0123456789abcdef0"}
+		_, err = r.consumer.ec2.CreateVpcEndpoint(r.ctx, in)
+		r.refused("group", err, "InvalidGroup.NotFound", "InvalidSecurityGroupId.NotFound")
+		in = r.endpointTo(name, r.a)
+		in.VpcId = aws.String("vpc-0123456789abcdef0")
+		_, err = r.consumer.ec2.CreateVpcEndpoint(r.ctx, in)
+		r.refused("VPC", err, "InvalidVpcID.NotFound", "InvalidVpcId.NotFound")
+	}},
+	{"a client token makes creating twice one endpoint", func(r *run) {
+		_, name := r.service(false)
+		in := r.endpointTo(name, r.a)
+		in.ClientToken = aws.String(r.unique("token"))
+		first := r.endpoint(in)
+		second, err := r.consumer.ec2.CreateVpcEndpoint(r.ctx, in)
+		r.ok("CreateVpcEndpoint again", err)
+		r.equal("same endpoint", *second.VpcEndpoint.VpcEndpointId, *first.VpcEndpointId)
+		in.SubnetIds = []string{r.b}
+		_, err = r.consumer.ec2.CreateVpcEndpoint(r.ctx, in)
+		r.refused("the token with other parameters", err, "IdempotentParameterMismatch")
+	}},
+	{"endpoints are found by tag and VPC", func(r *run) {
+		_, name := r.service(false)
+		e := r.endpoint(r.endpointTo(name, r.a))
+		for _, c := range []struct {
+			vpc, tag string
+			want     int
+		}{{r.vpc, "endpoint", 1}, {r.vpc, "another", 0}, {r.other, "endpoint", 0}} {
+			out, err := r.consumer.ec2.DescribeVpcEndpoints(r.ctx, &ec2.DescribeVpcEndpointsInput{Filters: append(filter("tag:contract", c.tag), filter("vpc-id", c.vpc)...)})
+			r.ok("DescribeVpcEndpoints", err)
+			r.equal("endpoints", len(out.VpcEndpoints), c.want)
+		}
+		_ = e
+	}},
+	{"a modified endpoint moves its interfaces and names with its subnets and groups", func(r *run) {
+		_, name := r.service(false)
+		g := r.group()
+		e := r.endpoint(r.endpointTo(name, r.a))
+		r.becomesAvailable(*e.VpcEndpointId)
+		_, err := r.consumer.ec2.ModifyVpcEndpoint(r.ctx, &ec2.ModifyVpcEndpointInput{
+			VpcEndpointId: e.VpcEndpointId, AddSubnetIds: []string{r.b}, AddSecurityGroupIds: []string{g}, RemoveSecurityGroupIds: groupIDs(&e)})
+		r.ok("ModifyVpcEndpoint", err)
+		r.becomesAvailable(*e.VpcEndpointId)
+		got := r.find(*e.VpcEndpointId)
+		r.equal("subnets", slices.Sorted(slices.Values(got.SubnetIds)), slices.Sorted(slices.Values([]string{r.a, r.b})))
+		r.equal("groups", groupIDs(got), []string{g})
+		r.equal("interfaces and names", []int{len(got.NetworkInterfaceIds), len(got.DnsEntries)}, []int{2, 3})
+		_, err = r.consumer.ec2.ModifyVpcEndpoint(r.ctx, &ec2.ModifyVpcEndpointInput{VpcEndpointId: e.VpcEndpointId, RemoveSubnetIds: []string{r.a}})
+		r.ok("ModifyVpcEndpoint", err)
+		r.becomesAvailable(*e.VpcEndpointId)
+		got = r.find(*e.VpcEndpointId)
+		r.equal("subnets", got.SubnetIds, []string{r.b})
+		r.equal("interfaces and names", []int{len(got.NetworkInterfaceIds), len(got.DnsEntries)}, []int{1, 2})
+	}},
+	{"a modification with a second subnet of a zone or an unknown one is refused", func(r *run) {
+		_, name := r.service(false)
+		e := r.endpoint(r.endpointTo(name, r.a))
+		r.becomesAvailable(*e.VpcEndpointId)
+		modify := func(add string) error {
+			_, err := r.consumer.ec2.ModifyVpcEndpoint(r.ctx, &ec2.ModifyVpcEndpointInput{VpcEndpointId: e.VpcEndpointId, AddSubnetIds: []string{add}})
+			return err
+		}
+		r.refused("one zone", modify(r.a2), "DuplicateSubnetsInSameZone")
+		r.refused("unknown", modify("subnet-0123456789abcdef0"), "InvalidSubnetID.NotFound", "InvalidSubnetId.NotFound")
+	}},
+	{"a subnet takes the place of another one of its zone in one call", func(r *run) {
+		_, name := r.service(false)
+		e := r.endpoint(r.endpointTo(name, r.a))
+		r.becomesAvailable(*e.VpcEndpointId)
+		_, err := r.consumer.ec2.ModifyVpcEndpoint(r.ctx, &ec2.ModifyVpcEndpointInput{VpcEndpointId: e.VpcEndpointId, AddSubnetIds: []string{r.a2}, RemoveSubnetIds: []string{r.a}})
+		r.ok("ModifyVpcEndpoint", err)
+		r.equal("subnets", r.find(*e.VpcEndpointId).SubnetIds, []string{r.a2})
+	}},
+	{"a deleted endpoint is deleting, then not found, and not listed", func(r *run) {
+		_, name := r.service(false)
+		e := r.endpoint(r.endpointTo(name, r.a))
+		r.becomesAvailable(*e.VpcEndpointId)
+		r.equal("unsuccessful", codes(r.deleteEndpoint(*e.VpcEndpointId)), []string(nil))
+		r.equal("state", r.state(*e.VpcEndpointId), "deleting")
+		r.becomes("the endpoint is gone", func() bool { return r.state(*e.VpcEndpointId) == "" })
+		_, err := r.consumer.ec2.DescribeVpcEndpoints(r.ctx, &ec2.DescribeVpcEndpointsInput{VpcEndpointIds: []string{*e.VpcEndpointId}})
+		r.refused("DescribeVpcEndpoints", err, "InvalidVpcEndpointId.NotFound")
+		out, err := r.consumer.ec2.DescribeVpcEndpoints(r.ctx, &ec2.DescribeVpcEndpointsInput{Filters: filter("tag:contract", "endpoint")})
+		r.ok("DescribeVpcEndpoints", err)
+		r.equal("listed", len(out.VpcEndpoints), 0)
+	}},
+	{"deleting an unknown endpoint is unsuccessful, not an error", func(r *run) {
+		r.equal("unsuccessful", codes(r.deleteEndpoint("vpce-0123456789abcdef0")), []string{"InvalidVpcEndpoint.NotFound"})
+	}},
+	{"the security group of an endpoint cannot be deleted until the endpoint is gone", func(r *run) {
+		_, name := r.service(false)
+		g := r.group()
+		in := r.endpointTo(name, r.a)
+		in.SecurityGroupIds = []string{g}
+		e := r.endpoint(in)
+		drop := func() error {
+			_, err := r.consumer.ec2.DeleteSecurityGroup(r.ctx, &ec2.DeleteSecurityGroupInput{GroupId: &g})
+			return err
+		}
+		r.refused("while it is used", drop(), "DependencyViolation")
+		r.deleteEndpoint(*e.VpcEndpointId)
+		r.refused("while the endpoint is deleting", drop(), "DependencyViolation")
+		r.becomes("the endpoint is gone", func() bool { return r.state(*e.VpcEndpointId) == "" })
+		r.ok("afterwards", drop())
+	}},
+	{"the subnet of an endpoint cannot be deleted", func(r *run) {
+		_, name := r.service(false)
+		r.endpoint(r.endpointTo(name, r.a))
+		_, err := r.consumer.ec2.DeleteSubnet(r.ctx, &ec2.DeleteSubnetInput{SubnetId: &r.a})
+		r.refused("DeleteSubnet", err, "DependencyViolation")
+	}},
+}
+
+func (r *run) connections(service string) map[string]string {
+	out, err := r.provider.ec2.DescribeVpcEndpointConnections(r.ctx, &ec2.DescribeVpcEndpointConnectionsInput{Filters: filter("service-id", service)})
+	r.ok("DescribeVpcEndpointConnections", err)
+	states := map[string]string{}
+	for _, c := range out.VpcEndpointConnections {
+		r.equal("owner", aws.ToString(c.VpcEndpointOwner), r.consumer.account)
+		states[*c.VpcEndpointId] = string(c.VpcEndpointState)
+	}
+	return states
+}
+
+var connectionCases = []contract{
+	{"an endpoint waits for acceptance, and is available when accepted", func(r *run) {
+		id, name := r.service(true)
+		e := r.endpoint(r.endpointTo(name, r.a))
+		r.equal("state", string(e.State), "pendingAcceptance")
+		r.becomes("the provider sees it", func() bool { return r.connections(id)[*e.VpcEndpointId] == "pendingAcceptance" })
+		out, err := r.provider.ec2.AcceptVpcEndpointConnections(r.ctx, &ec2.AcceptVpcEndpointConnectionsInput{ServiceId: &id, VpcEndpointIds: []string{*e.VpcEndpointId}})
+		r.ok("AcceptVpcEndpointConnections", err)
+		r.equal("unsuccessful", codes(out.Unsuccessful), []string(nil))
+		r.becomesAvailable(*e.VpcEndpointId)
+	}},
+	{"a service with a connection cannot be deleted until it is rejected", func(r *run) {
+		id, name := r.service(false)
+		e := r.endpoint(r.endpointTo(name, r.a))
+		r.becomesAvailable(*e.VpcEndpointId)
+		del := func() []string {
+			out, err := r.provider.ec2.DeleteVpcEndpointServiceConfigurations(r.ctx, &ec2.DeleteVpcEndpointServiceConfigurationsInput{ServiceIds: []string{id}})
+			r.ok("DeleteVpcEndpointServiceConfigurations", err)
+			return codes(out.Unsuccessful)
+		}
+		r.equal("unsuccessful", del(), []string{"ExistingVpcEndpointConnections"})
+		_, err := r.provider.ec2.RejectVpcEndpointConnections(r.ctx, &ec2.RejectVpcEndpointConnectionsInput{ServiceId: &id, VpcEndpointIds: []string{*e.VpcEndpointId}})
+		r.ok("RejectVpcEndpointConnections", err)
+		r.becomes("the endpoint is rejected", func() bool { return r.state(*e.VpcEndpointId) == "rejected" })
+		r.equal("unsuccessful", del(), []string(nil))
+	}},
+	{"answering an endpoint that is not connected is unsuccessful", func(r *run) {
+		id, _ := r.service(true)
+		out, err := r.provider.ec2.RejectVpcEndpointConnections(r.ctx, &ec2.RejectVpcEndpointConnectionsInput{ServiceId: &id, VpcEndpointIds: []string{"vpce-0123456789abcdef0"}})
+		r.ok("RejectVpcEndpointConnections", err)
+		r.equal("unsuccessful", len(out.Unsuccessful), 1)
+	}},
+	{"a deleted endpoint leaves the connections", func(r *run) {
+		id, name := r.service(false)
+		e := r.endpoint(r.endpointTo(name, r.a))
+		r.becomesAvailable(*e.VpcEndpointId)
+		r.deleteEndpoint(*e.VpcEndpointId)
+		r.becomes("the connection is gone", func() bool {
+			state := r.connections(id)[*e.VpcEndpointId]
+			return state == "" || state == "deleted"
+		})
+	}},
+}

@@ -1,0 +1,141 @@
+package awscontract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/smithy-go"
+)
+
+// contract is one thing that AWS does.
+type contract struct {
+	name  string
+	steps func(*run)
+}
+
+func TestContract(t *testing.T) {
+	for _, b := range beds(t) {
+		t.Run(b.name(), func(t *testing.T) {
+			unused := differences(b.name())
+			for _, c := range slices.Concat(networkCases, groupCases, balancerCases, serviceCases, endpointCases, connectionCases, recordCases, objectCases, identityCases) {
+				t.Run(c.name, func(t *testing.T) {
+					known, listed := unused[c.name]
+					delete(unused, c.name)
+					differs := do(t, b, c)
+					switch {
+					case len(differs) > 0 && !listed:
+						t.Errorf("differs from AWS:\n%s", strings.Join(differs, "\n"))
+					case len(differs) == 0 && listed:
+						t.Errorf("no longer differs; take it off the list: %s", known)
+					case listed:
+						t.Logf("differs as we know (%s):\n%s", known, strings.Join(differs, "\n"))
+					}
+				})
+			}
+			for name := range unused {
+				t.Errorf("the list has a difference for a case that does not exist: %q", name)
+			}
+		})
+	}
+}
+
+func beds(t *testing.T) []bed {
+	all := []bed{fakeBed{}}
+	if e := emulatorBed(t); e != nil {
+		all = append(all, e)
+	}
+	if os.Getenv("HYPERSHIFT_CONTRACT_AWS") == "1" {
+		all = append(all, awsBed{})
+	}
+	return all
+}
+
+// run is a case on a bed. What a case wants to be so it says with the methods
+// below; what is not so is a difference, and the case goes on.
+type run struct {
+	*world
+	t       testing.TB
+	ctx     context.Context
+	differs []string
+	undo    []func()
+	named   int
+}
+
+// stop ends a case whose next step has lost its sense.
+type stop struct{}
+
+func do(t *testing.T, b bed, c contract) []string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 15*time.Minute)
+	defer cancel()
+	r := &run{world: b.world(t), t: t, ctx: ctx}
+	defer func() {
+		for _, undo := range slices.Backward(r.undo) {
+			undo()
+		}
+	}()
+	func() {
+		defer func() {
+			if p := recover(); p != nil && p != (stop{}) {
+				panic(p)
+			}
+		}()
+		c.steps(r)
+	}()
+	return r.differs
+}
+
+func (r *run) differ(format string, args ...any) {
+	r.differs = append(r.differs, "  "+fmt.Sprintf(format, args...))
+}
+
+// later undoes something after the case, the last thing first.
+func (r *run) later(undo func()) { r.undo = append(r.undo, undo) }
+
+// ok wants success.
+func (r *run) ok(what string, err error) {
+	if err != nil {
+		r.differ("%s: %v", what, err)
+		panic(stop{})
+	}
+}
+
+// refused wants an error with one of the codes.
+func (r *run) refused(what string, err error, codes ...string) {
+	var api smithy.APIError
+	switch {
+	case err == nil:
+		r.differ("%s: accepted; AWS answers %s", what, strings.Join(codes, " or "))
+	case !errors.As(err, &api):
+		r.differ("%s: %v; AWS answers %s", what, err, strings.Join(codes, " or "))
+	case !slices.Contains(codes, api.ErrorCode()):
+		r.differ("%s: %s: %s; AWS answers %s", what, api.ErrorCode(), api.ErrorMessage(), strings.Join(codes, " or "))
+	}
+}
+
+// equal wants a value.
+func (r *run) equal(what string, got, want any) {
+	if !reflect.DeepEqual(got, want) {
+		r.differ("%s: got %v; AWS has %v", what, got, want)
+	}
+}
+
+// becomes waits for something to be so.
+func (r *run) becomes(what string, so func() bool) {
+	if !r.wait(r.ctx, so) {
+		r.differ("%s: that never comes", what)
+		panic(stop{})
+	}
+}
+
+// unique makes names that no other case has, in accounts that cases share.
+func (r *run) unique(prefix string) string {
+	r.named++
+	return fmt.Sprintf("%s-%x-%d", prefix, r.clock.Now().UnixNano()&0xffffffffff, r.named)
+}

@@ -1,0 +1,70 @@
+package awscontract
+
+import (
+	"context"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/route53"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"k8s.io/utils/clock"
+)
+
+const region = "us-east-1"
+
+// bed is something that behaves like AWS.
+type bed interface {
+	name() string
+	// world returns two accounts in which the case can do what it wants.
+	world(t testing.TB) *world
+}
+
+// side is one account.
+type side struct {
+	account string
+	ec2     *ec2.Client
+	elb     *elb.Client
+	route53 *route53.Client
+	s3      *s3.Client
+	sts     *sts.Client
+}
+
+func newSide(account string, cfg aws.Config) side {
+	return side{account, ec2.NewFromConfig(cfg), elb.NewFromConfig(cfg), route53.NewFromConfig(cfg), s3.NewFromConfig(cfg), sts.NewFromConfig(cfg)}
+}
+
+// world is what every case finds.
+//
+//	provider                      consumer
+//	  balancer, balancer2           vpc: a, a2 (one zone), b (a second), unserved (a third)
+//	  in the zones of a and b       other: foreign, in the zone of a
+//	  bucket                        zone, private, on vpc; role, trusting issuer
+type world struct {
+	provider, consumer side
+
+	balancer, balancer2 loadBalancer
+	bucket              string
+
+	vpc, other              string
+	a, a2, b, unserved      string
+	foreign                 string
+	hostedZone, domain      string
+	issuer, role, principal string // principal lets the consumer in
+
+	clock clock.PassiveClock
+	// wait lets time pass until something is so, and says whether it came true.
+	wait func(ctx context.Context, so func() bool) bool
+	// anonymous is a client without credentials, for web identity.
+	anonymous *sts.Client
+}
+
+type loadBalancer struct{ name, arn string }
+
+// The role trusts tokens with these claims.
+const (
+	subject  = "system:serviceaccount:kube-system:contract"
+	audience = "openshift"
+)

@@ -3,6 +3,7 @@ package bed
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -23,6 +24,9 @@ var cloudRBAC string
 // StartCloud gives the cluster a Node for each instance of the management account and a real cloud-controller-manager, so that
 // Services of type LoadBalancer become load balancers with a host name.
 func (b *Bed) StartCloud(ctx context.Context, aws *awsemulator.Emulator, account *awsemulator.Management) error {
+	if b.plane == nil {
+		return errors.New("an existing cluster has a cloud-controller-manager of its own, or none; a second one for the emulator would fight it")
+	}
 	paths, err := pinned.Ensure(ctx, b.progress, "aws-cloud-controller-manager")
 	if err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -126,7 +125,7 @@ func (r *Runner) Stop() error {
 		wg.Go(d.stop)
 	}
 	wg.Wait()
-	r.deployments = nil
+	clear(r.deployments)
 	return err
 }
 
@@ -148,14 +147,11 @@ func (r *Runner) Kill(namespace, name string) error {
 func (r *Runner) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	d := &appsv1.Deployment{}
 	err := r.client.Get(ctx, req.NamespacedName, d)
-	if apierrors.IsNotFound(err) || err == nil && !d.DeletionTimestamp.IsZero() {
-		r.replicas(req.NamespacedName).stop()
-		return ctrl.Result{}, nil
-	}
-	if err != nil {
+	if client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, err
 	}
-	if !r.ours(d) {
+	if err != nil || !d.DeletionTimestamp.IsZero() || !r.ours(d) {
+		r.replicas(req.NamespacedName).stop()
 		return ctrl.Result{}, nil
 	}
 	running := r.replicas(req.NamespacedName)

@@ -57,6 +57,7 @@ type ManagedEtcdSpec struct {
 
 // ManagedEtcdStorageSpec is where etcd keeps its data.
 //
+// +kubebuilder:validation:XValidation:rule="has(self.persistentVolume) == has(oldSelf.persistentVolume)",message="persistentVolume can neither be added nor removed: the volumes exist, and their size and class cannot be changed"
 // +kubebuilder:validation:XValidation:rule="has(self.restoreSnapshotURL) == has(oldSelf.restoreSnapshotURL) && (!has(self.restoreSnapshotURL) || self.restoreSnapshotURL == oldSelf.restoreSnapshotURL)",message="restoreSnapshotURL can neither be added, nor changed, nor removed: a snapshot is restored at creation only"
 type ManagedEtcdStorageSpec struct {
 	// type is the kind of storage.

@@ -9,12 +9,6 @@ type NodePoolConfigMapReference struct {
 	Name string `json:"name"`
 }
 
-// NodeLabelValue is the value of a label. It is a type of its own so that its length is bounded, which keeps
-// the rules over all labels cheap for the API server.
-//
-// +kubebuilder:validation:MaxLength=63
-type NodeLabelValue string
-
 // Taint keeps pods that do not tolerate it away from the nodes of a pool.
 type Taint struct {
 	// key is the name of the taint, like that of a label.
@@ -26,9 +20,7 @@ type Taint struct {
 
 	// value is an optional value.
 	// +optional
-	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:XValidation:rule="!format.labelValue().validate(self).hasValue()",message="the value of a taint must be empty or at most 63 letters, digits, '-', '_' or '.', with a letter or digit at both ends"
-	Value string `json:"value,omitempty"`
+	Value LabelValue `json:"value,omitempty"`
 
 	// effect is what happens to pods that do not tolerate the taint.
 	// +required
@@ -59,8 +51,6 @@ const (
 )
 
 // OSImageStream chooses an operating system.
-//
-// +kubebuilder:validation:XValidation:rule="!(oldSelf.name == 'rhel-10' && self.name == 'rhel-9')",message="osImageStream cannot go back from rhel-10 to rhel-9: create a new NodePool"
 type OSImageStream struct {
 	// name is the operating system.
 	// +required

@@ -130,9 +130,8 @@ type NodePoolSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=100
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue())",message="each key of nodeLabels must be a label key: an optional DNS prefix and a slash, then at most 63 letters, digits, '-', '_' or '.'"
-	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.labelValue().validate(self[k]).hasValue())",message="each value of nodeLabels must be empty or at most 63 letters, digits, '-', '_' or '.', with a letter or digit at both ends"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !(k in ['kubernetes.io/hostname', 'kubernetes.io/os', 'kubernetes.io/arch', 'node.kubernetes.io/instance-type', 'topology.kubernetes.io/zone', 'topology.kubernetes.io/region', 'node-role.kubernetes.io/master', 'node-role.kubernetes.io/control-plane']))",message="nodeLabels holds a label that the node sets itself or that only a control plane has (hostname, os, arch, instance-type, zone, region, master, control-plane): remove it"
-	NodeLabels map[string]NodeLabelValue `json:"nodeLabels,omitempty"`
+	NodeLabels map[string]LabelValue `json:"nodeLabels,omitempty"`
 
 	// taints are put on the nodes of this pool. A change is applied in place.
 	// +optional
@@ -157,6 +156,7 @@ type NodePoolSpec struct {
 
 	// osImageStream chooses the operating system where a release offers more than one. Once set it cannot be removed.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!(oldSelf.name == 'rhel-10' && self.name == 'rhel-9')",message="osImageStream cannot go back from rhel-10 to rhel-9: create a new NodePool"
 	OSImageStream *OSImageStream `json:"osImageStream,omitempty"`
 }
 

@@ -1984,7 +1984,7 @@ func (in *NodePoolSpec) DeepCopyInto(out *NodePoolSpec) {
 	}
 	if in.NodeLabels != nil {
 		in, out := &in.NodeLabels, &out.NodeLabels
-		*out = make(map[string]NodeLabelValue, len(*in))
+		*out = make(map[string]LabelValue, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val
 		}

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/utils/clock"
 
-	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
@@ -22,7 +22,7 @@ import (
 // account is what a cluster has in the customer's account, as we last saw it.
 // All its AWSEndpointServices share it, so that one look serves them all.
 type account struct {
-	cleanup   v1.AWSEndpointCleanup
+	cleanup   hyperv1.AWSEndpointCleanup
 	session   *session.Session
 	clock     clock.PassiveClock
 	endpoints *endpoint.Keeper
@@ -41,14 +41,14 @@ type accounts struct {
 	clock    clock.PassiveClock
 
 	mu    sync.Mutex
-	known map[v1.AWSEndpointCleanup]*account
+	known map[hyperv1.AWSEndpointCleanup]*account
 }
 
 func newAccounts(sessions *session.Sessions, clk clock.PassiveClock) *accounts {
-	return &accounts{sessions: sessions, clock: clk, known: map[v1.AWSEndpointCleanup]*account{}}
+	return &accounts{sessions: sessions, clock: clk, known: map[hyperv1.AWSEndpointCleanup]*account{}}
 }
 
-func (a *accounts) open(ctx context.Context, c v1.AWSEndpointCleanup) (*account, error) {
+func (a *accounts) open(ctx context.Context, c hyperv1.AWSEndpointCleanup) (*account, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if known := a.known[c]; known != nil {
@@ -156,7 +156,7 @@ func (r *Reconciler) openAccountOfRecord(ctx context.Context, s *scope) (err err
 func (r *Reconciler) keyReady(ctx context.Context) error {
 	err := r.KeyReady(ctx)
 	if errors.Is(err, identity.ErrNoKey) {
-		return flow.Wait(10*time.Second, v1.WaitingForSigningKeyReason, "%s", err)
+		return flow.Wait(10*time.Second, hyperv1.WaitingForSigningKeyReason, "%s", err)
 	}
 	return err
 }

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
@@ -31,6 +32,9 @@ type Options struct {
 	// nothing has changed on our side.
 	ResyncPeriod time.Duration
 }
+
+// resyncJitter keeps apart the clusters that were started together.
+const resyncJitter = 0.2
 
 // Reconciler drives an AWSEndpointService on the customer's side.
 type Reconciler struct {
@@ -68,6 +72,7 @@ func New(opts Options) *Reconciler {
 		{Name: "records", Run: r.deleteRecords},
 		{Name: "endpoint", Run: r.deleteEndpoint},
 		{Name: "security group", Run: r.deleteSecurityGroup},
+		{Name: "settling", Run: r.settle},
 		{Name: "sweep", Run: r.sweep},
 		{Name: "finalizer", Run: r.release},
 	}
@@ -75,10 +80,10 @@ func New(opts Options) *Reconciler {
 }
 
 // Reconcile brings one AWSEndpointService closer to what it should be.
-func (r *Reconciler) Reconcile(ctx context.Context, es *v1.AWSEndpointService) (ctrl.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, es *hyperv1.AWSEndpointService) (ctrl.Result, error) {
 	steps := r.live
 	if !es.DeletionTimestamp.IsZero() {
-		if !controllerutil.ContainsFinalizer(es, v1.ControlPlaneOperatorFinalizer) {
+		if !controllerutil.ContainsFinalizer(es, hyperv1.ControlPlaneOperatorFinalizer) {
 			return ctrl.Result{}, nil // our half is gone; the other operator is not done
 		}
 		steps = r.dying
@@ -92,21 +97,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, es *v1.AWSEndpointService) (
 	r.summarize(s, report)
 	result, err := report.Result(status.Close(ctx))
 	if err == nil && result.RequeueAfter == 0 && es.DeletionTimestamp.IsZero() {
-		result.RequeueAfter = jitter(r.ResyncPeriod)
+		result.RequeueAfter = wait.Jitter(r.ResyncPeriod, resyncJitter)
 	}
 	return result, err
 }
 
 // scope is what one pass has learned, and by which step.
 type scope struct {
-	es   *v1.AWSEndpointService
+	es   *hyperv1.AWSEndpointService
 	save func(context.Context) error // writes the status now
 
-	hcp     *v1.HostedControlPlane // resolveControlPlane
-	cleanup *v1.AWSEndpointCleanup // record, or as recorded
-	account *account               // openAccount
-	subnets choice                 // resolveSubnets
-	target  string                 // ensureEndpoint: the DNS name of the endpoint
+	hcp     *hyperv1.HostedControlPlane // resolveControlPlane
+	cleanup *hyperv1.AWSEndpointCleanup // record, or as recorded
+	account *account                    // openAccount
+	subnets choice                      // resolveSubnets
+	target  string                      // ensureEndpoint: the DNS name of the endpoint
 }
 
 // role is the value of the role tag of everything that this object has in AWS.

@@ -7,36 +7,36 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 )
 
 // resolveControlPlane finds the control plane that this namespace is for.
 func (r *Reconciler) resolveControlPlane(ctx context.Context, s *scope) error {
 	if problem := s.es.Unreadable(); problem != "" {
-		return flow.Block(v1.InvalidPlatformReason, "this object cannot be read: %s", problem)
+		return flow.Block(hyperv1.UnreadableReason, "this object cannot be read: %s", problem)
 	}
 	hcp, err := controlPlane(ctx, r.Client, s.es.Namespace)
 	if err != nil {
 		return err
 	}
 	if hcp == nil {
-		return flow.Wait(0, v1.WaitingForControlPlaneReason, "there is no HostedControlPlane in this namespace")
+		return flow.Wait(0, hyperv1.WaitingForControlPlaneReason, "there is no HostedControlPlane in this namespace")
 	}
 	if problem := hcp.Unreadable(); problem != "" {
-		return flow.Block(v1.InvalidPlatformReason, "HostedControlPlane %s cannot be read: %s", hcp.Name, problem)
+		return flow.Block(hyperv1.UnreadableReason, "HostedControlPlane %s cannot be read: %s", hcp.Name, problem)
 	}
 	aws := hcp.Spec.Platform.AWS
 	if aws == nil || aws.CloudProviderConfig == nil || aws.CloudProviderConfig.VPC == "" {
-		return flow.Block(v1.InvalidPlatformReason, "the HostedCluster names no VPC: set platform.aws.cloudProviderConfig.vpc")
+		return flow.Block(hyperv1.InvalidPlatformReason, "the HostedCluster names no VPC: set platform.aws.cloudProviderConfig.vpc")
 	}
 	s.hcp = hcp
 	return nil
 }
 
 // controlPlane returns the HostedControlPlane of the namespace, or nil.
-func controlPlane(ctx context.Context, c client.Reader, namespace string) (*v1.HostedControlPlane, error) {
-	list := &v1.HostedControlPlaneList{}
+func controlPlane(ctx context.Context, c client.Reader, namespace string) (*hyperv1.HostedControlPlane, error) {
+	list := &hyperv1.HostedControlPlaneList{}
 	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
 		return nil, fmt.Errorf("listing HostedControlPlanes: %w", err)
 	}
@@ -50,26 +50,26 @@ func controlPlane(ctx context.Context, c client.Reader, namespace string) (*v1.H
 }
 
 // paused says whether the user has stopped changes, and for how long.
-func (r *Reconciler) paused(ctx context.Context, es *v1.AWSEndpointService) (bool, time.Duration, error) {
+func (r *Reconciler) paused(ctx context.Context, es *hyperv1.AWSEndpointService) (bool, time.Duration, error) {
 	hcp, err := controlPlane(ctx, r.Client, es.Namespace)
 	if hcp == nil || err != nil {
 		return false, 0, err
 	}
-	paused, remaining := (*v1.PausedUntil)(hcp.Spec.PausedUntil).Paused(r.Clock.Now())
+	paused, remaining := (*hyperv1.PausedUntil)(hcp.Spec.PausedUntil).Paused(r.Clock.Now())
 	return paused, remaining, nil
 }
 
 // private says whether workers reach the control plane by PrivateLink.
-func private(hcp *v1.HostedControlPlane) bool {
+func private(hcp *hyperv1.HostedControlPlane) bool {
 	aws := hcp.Spec.Platform.AWS
-	return aws != nil && (aws.EndpointAccess == v1.Private || aws.EndpointAccess == v1.PublicAndPrivate)
+	return aws != nil && (aws.EndpointAccess == hyperv1.Private || aws.EndpointAccess == hyperv1.PublicAndPrivate)
 }
 
 // apiRoute returns how the router serves the API server, or nil if the API
 // server has a load balancer of its own.
-func apiRoute(hcp *v1.HostedControlPlane) *v1.ServicePublishingStrategy {
+func apiRoute(hcp *hyperv1.HostedControlPlane) *hyperv1.ServicePublishingStrategy {
 	for _, m := range hcp.Spec.Services {
-		if m.Service == v1.APIServer && m.ServicePublishingStrategy.Type == v1.Route {
+		if m.Service == hyperv1.APIServer && m.ServicePublishingStrategy.Type == hyperv1.Route {
 			return &m.ServicePublishingStrategy
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
@@ -21,6 +21,8 @@ import (
 const (
 	deletingFirst = 300 * time.Millisecond
 	deletingLimit = 3 * time.Second
+	// settling is how long AWS may not list what has just been made.
+	settling = time.Minute
 )
 
 // deleteRecords comes first: a name that leads nowhere is worse than no name.
@@ -46,15 +48,14 @@ func (r *Reconciler) deleteEndpoint(ctx context.Context, s *scope) error {
 
 func (r *Reconciler) endpointsGone(ctx context.Context, s *scope, role string) error {
 	r.lookAgain(s)
-	left, err := s.account.endpoints.Delete(ctx, role)
+	left, err := s.account.endpoints.Delete(ctx, role, s.es.Status.EndpointID)
 	if err != nil {
 		return err
 	}
 	if len(left) > 0 {
 		after := r.pace.next(s.es.UID, deletingFirst, deletingLimit)
-		return flow.Wait(after, v1.EndpointDeletingReason, "waiting until AWS has deleted %s", ids(left))
+		return flow.Wait(after, hyperv1.EndpointDeletingReason, "waiting until AWS has deleted %s", ids(left))
 	}
-	s.es.Status.EndpointID = ""
 	return nil
 }
 
@@ -74,15 +75,27 @@ func (r *Reconciler) deleteSecurityGroup(ctx context.Context, s *scope) error {
 }
 
 func (r *Reconciler) groupsGone(ctx context.Context, s *scope, role string) error {
-	err := s.account.groups.Delete(ctx, role)
+	err := s.account.groups.Delete(ctx, role, s.es.Status.SecurityGroupID)
 	if awsx.IsInUse(err) {
 		after := r.pace.next(s.es.UID, deletingFirst, pendingLimit)
-		return flow.Wait(after, v1.SecurityGroupInUseReason, "security group %s is still in use: %s", s.es.Status.SecurityGroupID, awsx.Message(err))
-	}
-	if err == nil {
-		s.es.Status.SecurityGroupID = ""
+		return flow.Wait(after, hyperv1.SecurityGroupInUseReason, "security group %s is still in use: %s", s.es.Status.SecurityGroupID, awsx.Message(err))
 	}
 	return err
+}
+
+// settle does not take an empty list for an answer at once when a creation may
+// have been cut off before its id was written down: AWS lists what is new only
+// after a while.
+func (r *Reconciler) settle(_ context.Context, s *scope) error {
+	if s.account == nil || s.es.Status.EndpointID != "" && s.es.Status.SecurityGroupID != "" {
+		return nil
+	}
+	left := settling - r.Clock.Since(r.pace.since(s.es.UID, r.Clock.Now()))
+	if left <= 0 {
+		return nil
+	}
+	s.account.look(0)
+	return flow.Wait(left, hyperv1.EndpointDeletingReason, "waiting until AWS would list what may just have been made")
 }
 
 // sweep deletes, with the last AWSEndpointService of the cluster, whatever
@@ -91,7 +104,7 @@ func (r *Reconciler) sweep(ctx context.Context, s *scope) error {
 	if s.account == nil {
 		return nil
 	}
-	list := &v1.AWSEndpointServiceList{}
+	list := &hyperv1.AWSEndpointServiceList{}
 	if err := r.Client.List(ctx, list, client.InNamespace(s.es.Namespace)); err != nil {
 		return fmt.Errorf("listing AWSEndpointServices: %w", err)
 	}
@@ -109,7 +122,7 @@ func (r *Reconciler) sweep(ctx context.Context, s *scope) error {
 // release lets the object go.
 func (r *Reconciler) release(ctx context.Context, s *scope) error {
 	r.pace.rest(s.es.UID)
-	s.es.Status.DNSNames = nil
+	s.es.Status.EndpointID, s.es.Status.SecurityGroupID, s.es.Status.DNSNames = "", "", nil
 	ctrl.LoggerFrom(ctx).Info("Nothing is left in the customer's account")
-	return patch.RemoveFinalizer(ctx, r.Client, s.es, v1.ControlPlaneOperatorFinalizer)
+	return patch.RemoveFinalizer(ctx, r.Client, s.es, hyperv1.ControlPlaneOperatorFinalizer)
 }

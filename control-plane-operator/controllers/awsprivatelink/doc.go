@@ -6,14 +6,14 @@
 // has a network load balancer. Reconciler drives one AWSEndpointService:
 //
 //	living                                  deleted
-//	  control plane   who and where           roles         as they were recorded
-//	  record          finalizer, what         private names ExternalName Services
-//	                  deletion will need      records       what stands, if it is ours
-//	  roles           session with AWS        endpoint      and wait until it is gone
+//	  control plane   who and where           roles          as they were recorded
+//	  record          finalizer, what         private names  ExternalName Services
+//	                  deletion will need      records        what stands, if it is ours
+//	  roles           session with AWS        endpoint       and wait until it is gone
 //	  security group ┐                        security group
-//	  subnets        ┘ one per served zone    sweep         by owner tag, with the last one
-//	  endpoint        until it is available   finalizer
-//	  records         api and *.apps
+//	  subnets        ┘ one per served zone    settling       if an id was never written down
+//	  endpoint        until it is available   sweep          by owner tag, with the last one
+//	  records         api and *.apps          finalizer
 //	  private names   ExternalName Services
 //	  verdict         subnets of no use
 //

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 )
@@ -55,17 +55,17 @@ func (r *Reconciler) lookAgain(s *scope) {
 func state(e endpoint.Endpoint, service string) (reason, why string) {
 	switch {
 	case e.ServiceName != service:
-		return v1.EndpointReplacedReason, "is connected to another service and is being replaced"
+		return hyperv1.EndpointReplacedReason, "is connected to another service and is being replaced"
 	case e.State == endpoint.Available && e.DNSName != "":
 		return "", ""
 	case e.State == endpoint.Available:
-		return v1.EndpointPendingReason, "has no DNS name yet"
+		return hyperv1.EndpointPendingReason, "has no DNS name yet"
 	case e.State == endpoint.PendingAcceptance:
-		return v1.EndpointPendingAcceptanceReason, "waits for the endpoint service to accept it"
+		return hyperv1.EndpointPendingAcceptanceReason, "waits for the endpoint service to accept it"
 	case e.State.Dead() && e.Why != "":
-		return v1.EndpointReplacedReason, "is " + string(e.State) + " and is being replaced: " + e.Why
+		return hyperv1.EndpointReplacedReason, "is " + string(e.State) + " and is being replaced: " + e.Why
 	case e.State.Dead() || e.State.Leaving():
-		return v1.EndpointReplacedReason, "is " + string(e.State) + " and is being replaced"
+		return hyperv1.EndpointReplacedReason, "is " + string(e.State) + " and is being replaced"
 	}
-	return v1.EndpointPendingReason, "is " + string(e.State)
+	return hyperv1.EndpointPendingReason, "is " + string(e.State)
 }

@@ -10,7 +10,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/nlb"
@@ -33,9 +33,9 @@ func NewObserver(opts Options) *Observer {
 }
 
 // Reconcile compares the AWSEndpointServices of a control plane with its Services.
-func (o *Observer) Reconcile(ctx context.Context, hcp *v1.HostedControlPlane) (ctrl.Result, error) {
+func (o *Observer) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPlane) (ctrl.Result, error) {
 	deleting := !hcp.DeletionTimestamp.IsZero()
-	paused, remaining := (*v1.PausedUntil)(hcp.Spec.PausedUntil).Paused(o.Clock.Now())
+	paused, remaining := (*hyperv1.PausedUntil)(hcp.Spec.PausedUntil).Paused(o.Clock.Now())
 	if hcp.Unreadable() != "" || paused && !deleting {
 		return ctrl.Result{RequeueAfter: remaining}, nil
 	}
@@ -58,15 +58,15 @@ func (o *Observer) Reconcile(ctx context.Context, hcp *v1.HostedControlPlane) (c
 	return ctrl.Result{}, err
 }
 
-func endpointServices(hcp *v1.HostedControlPlane) apply.Set {
-	return apply.Set{Name: "endpoint-services", Namespace: hcp.Namespace, Kinds: []client.ObjectList{&v1.AWSEndpointServiceList{}}, Parent: hcp}
+func endpointServices(hcp *hyperv1.HostedControlPlane) apply.Set {
+	return apply.Set{Name: "endpoint-services", Namespace: hcp.Namespace, Kinds: []client.ObjectList{&hyperv1.AWSEndpointServiceList{}}, Parent: hcp}
 }
 
 // desired returns the AWSEndpointService of the named Service, or nil if there
 // is nothing to offer. One that is there keeps its load balancer while the
 // Service does not tell of one that can be used: a moment without a status is
 // no reason to cut the workers off.
-func (o *Observer) desired(ctx context.Context, hcp *v1.HostedControlPlane, name string) (*v1.AWSEndpointService, error) {
+func (o *Observer) desired(ctx context.Context, hcp *hyperv1.HostedControlPlane, name string) (*hyperv1.AWSEndpointService, error) {
 	svc := &corev1.Service{}
 	key := client.ObjectKey{Namespace: hcp.Namespace, Name: name}
 	err := o.Client.Get(ctx, key, svc)
@@ -78,18 +78,18 @@ func (o *Observer) desired(ctx context.Context, hcp *v1.HostedControlPlane, name
 	}
 	balancer := balancerOf(svc)
 	if balancer == "" {
-		have := &v1.AWSEndpointService{}
+		have := &hyperv1.AWSEndpointService{}
 		if err := o.Client.Get(ctx, key, have); err != nil {
 			return nil, client.IgnoreNotFound(err)
 		}
 		balancer = have.Spec.NetworkLoadBalancerName
 	}
-	es := &v1.AWSEndpointService{
+	es := &hyperv1.AWSEndpointService{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: hcp.Namespace},
-		Spec:       v1.AWSEndpointServiceSpec{NetworkLoadBalancerName: balancer, ResourceTags: hcp.Spec.Platform.AWS.ResourceTags},
+		Spec:       hyperv1.AWSEndpointServiceSpec{NetworkLoadBalancerName: balancer, ResourceTags: hcp.Spec.Platform.AWS.ResourceTags},
 	}
-	if cluster := hcp.Annotations[v1.HostedClusterAnnotation]; cluster != "" {
-		es.Annotations = map[string]string{v1.HostedClusterAnnotation: cluster}
+	if cluster := hcp.Annotations[hyperv1.HostedClusterAnnotation]; cluster != "" {
+		es.Annotations = map[string]string{hyperv1.HostedClusterAnnotation: cluster}
 	}
 	return es, nil
 }

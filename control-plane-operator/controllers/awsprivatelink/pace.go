@@ -1,7 +1,6 @@
 package awsprivatelink
 
 import (
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -12,11 +11,24 @@ import (
 // first, for what takes a moment, then twice as long each time up to a cap, so
 // that what takes minutes costs few calls.
 type pace struct {
-	mu   sync.Mutex
-	last map[types.UID]time.Duration
+	mu    sync.Mutex
+	last  map[types.UID]time.Duration
+	began map[types.UID]time.Time
 }
 
-func newPace() *pace { return &pace{last: map[types.UID]time.Duration{}} }
+func newPace() *pace {
+	return &pace{last: map[types.UID]time.Duration{}, began: map[types.UID]time.Time{}}
+}
+
+// since returns when this was first asked about uid.
+func (p *pace) since(uid types.UID, now time.Time) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, known := p.began[uid]; !known {
+		p.began[uid] = now
+	}
+	return p.began[uid]
+}
 
 // next returns how long to wait this time.
 func (p *pace) next(uid types.UID, first, limit time.Duration) time.Duration {
@@ -38,9 +50,5 @@ func (p *pace) rest(uid types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.last, uid)
-}
-
-// jitter spreads d, so that what was started together does not stay together.
-func jitter(d time.Duration) time.Duration {
-	return d + time.Duration(rand.Float64()*0.2*float64(d)) //nolint:gosec // no secret depends on it
+	delete(p.began, uid)
 }

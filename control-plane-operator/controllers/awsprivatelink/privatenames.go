@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -26,31 +26,31 @@ func (r *Reconciler) deletePrivateNames(ctx context.Context, s *scope) error {
 
 // privateNames is no child of the AWSEndpointService: that stays until AWS is
 // clean, and external-dns should hear of it before.
-func privateNames(es *v1.AWSEndpointService) apply.Set {
+func privateNames(es *hyperv1.AWSEndpointService) apply.Set {
 	return apply.Set{Name: "names-" + es.Name, Namespace: es.Namespace, Kinds: []client.ObjectList{&corev1.ServiceList{}}}
 }
 
 // externalPrivateLabel marks these Services.
 const externalPrivateLabel = "hypershift.openshift.io/external-private-service"
 
-func desiredPrivateNames(es *v1.AWSEndpointService, hcp *v1.HostedControlPlane, target string) []client.Object {
-	if es.Name != names.PrivateRouter || hcp.Spec.Platform.AWS.EndpointAccess != v1.Private {
+func desiredPrivateNames(es *hyperv1.AWSEndpointService, hcp *hyperv1.HostedControlPlane, target string) []client.Object {
+	if es.Name != names.PrivateRouter || hcp.Spec.Platform.AWS.EndpointAccess != hyperv1.Private {
 		return nil
 	}
 	var out []client.Object
 	for _, m := range hcp.Spec.Services {
-		name, ok := map[v1.ServiceType]string{
-			v1.APIServer: names.KubeAPIServerPrivate + "-external", v1.OAuthServer: "oauth-private-external",
+		name, ok := map[hyperv1.ServiceType]string{
+			hyperv1.APIServer: names.KubeAPIServerPrivate + "-external", hyperv1.OAuthServer: "oauth-private-external",
 		}[m.Service]
 		route := m.ServicePublishingStrategy.Route
-		if !ok || m.ServicePublishingStrategy.Type != v1.Route || route == nil || route.Hostname == "" {
+		if !ok || m.ServicePublishingStrategy.Type != hyperv1.Route || route == nil || route.Hostname == "" {
 			continue
 		}
 		out = append(out, &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{
 				Name: name, Namespace: es.Namespace,
 				Labels:      map[string]string{externalPrivateLabel: "true"},
-				Annotations: map[string]string{v1.ExternalDNSHostnameAnnotation: route.Hostname},
+				Annotations: map[string]string{hyperv1.ExternalDNSHostnameAnnotation: route.Hostname},
 			},
 			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: target},
 		})

@@ -4,14 +4,14 @@ import (
 	"context"
 	"reflect"
 
-	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/patch"
 )
 
 // record writes down, before anything is made, what deleting it will need.
 // By then the HostedControlPlane may be gone.
 func (r *Reconciler) record(ctx context.Context, s *scope) error {
-	if err := patch.AddFinalizer(ctx, r.Client, s.es, v1.ControlPlaneOperatorFinalizer); err != nil {
+	if err := patch.AddFinalizer(ctx, r.Client, s.es, hyperv1.ControlPlaneOperatorFinalizer); err != nil {
 		return err
 	}
 	s.cleanup = cleanupOf(s.hcp)
@@ -22,9 +22,9 @@ func (r *Reconciler) record(ctx context.Context, s *scope) error {
 	return s.save(ctx)
 }
 
-func cleanupOf(hcp *v1.HostedControlPlane) *v1.AWSEndpointCleanup {
+func cleanupOf(hcp *hyperv1.HostedControlPlane) *hyperv1.AWSEndpointCleanup {
 	aws := hcp.Spec.Platform.AWS
-	c := &v1.AWSEndpointCleanup{
+	c := &hyperv1.AWSEndpointCleanup{
 		HostedControlPlane: hcp.Name,
 		OwnerUID:           string(hcp.UID),
 		InfraID:            hcp.Spec.InfraID,

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
@@ -52,7 +52,7 @@ func (r *Reconciler) ensureRecords(ctx context.Context, s *scope) error {
 }
 
 // recordNames are the names that lead to the load balancer of the service.
-func recordNames(service string, hcp *v1.HostedControlPlane) []string {
+func recordNames(service string, hcp *hyperv1.HostedControlPlane) []string {
 	api, apps := names.LocalAPI(hcp.Name), names.LocalApps(hcp.Name)
 	switch {
 	case service == names.KubeAPIServerPrivate:
@@ -72,7 +72,7 @@ func recordProblem(err error) error {
 	}
 	var claimed *records.ClaimedError
 	if errors.As(err, &claimed) {
-		return flow.Wait(time.Minute, v1.RecordClaimedReason, "%s", claimed)
+		return flow.Wait(time.Minute, hyperv1.RecordClaimedReason, "%s", claimed)
 	}
 	return err
 }

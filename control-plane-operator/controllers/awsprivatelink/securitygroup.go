@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
@@ -34,7 +34,7 @@ func (r *Reconciler) ensureSecurityGroup(ctx context.Context, s *scope) error {
 	}
 	var taken *securitygroup.TakenError
 	if errors.As(err, &taken) {
-		return flow.Wait(time.Minute, v1.SecurityGroupNameTakenReason, "%s", taken)
+		return flow.Wait(time.Minute, hyperv1.SecurityGroupNameTakenReason, "%s", taken)
 	}
 	return err
 }
@@ -49,7 +49,7 @@ func (s *scope) tags(name string) awsx.Tags {
 }
 
 // rules let every machine network reach the port of the load balancer.
-func rules(service string, machines []v1.MachineNetworkEntry) ([]securitygroup.Rule, error) {
+func rules(service string, machines []hyperv1.MachineNetworkEntry) ([]securitygroup.Rule, error) {
 	port := int32(443)
 	if service == names.KubeAPIServerPrivate {
 		port = 6443
@@ -58,14 +58,14 @@ func rules(service string, machines []v1.MachineNetworkEntry) ([]securitygroup.R
 	for _, m := range machines {
 		network, err := netip.ParsePrefix(m.CIDR)
 		if err != nil {
-			return nil, flow.Block(v1.InvalidPlatformReason, "networking.machineNetwork %q is not a network such as 10.0.0.0/16", m.CIDR)
+			return nil, flow.Block(hyperv1.InvalidPlatformReason, "networking.machineNetwork %q is not a network such as 10.0.0.0/16", m.CIDR)
 		}
 		out = append(out, securitygroup.Rule{
 			Protocol: "tcp", From: port, To: port, Source: network.Masked(), Description: "Control plane service",
 		})
 	}
 	if len(out) == 0 {
-		return nil, flow.Block(v1.InvalidPlatformReason, "networking.machineNetwork is empty: nobody could reach the endpoint")
+		return nil, flow.Block(hyperv1.InvalidPlatformReason, "networking.machineNetwork is empty: nobody could reach the endpoint")
 	}
 	slices.SortFunc(out, func(a, b securitygroup.Rule) int { return a.Source.Compare(b.Source) })
 	return out, nil

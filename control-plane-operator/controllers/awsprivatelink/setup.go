@@ -16,24 +16,24 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
 // Setup starts both controllers with the manager. They run whatever the access
 // mode is, so that a change of it finds them.
 func Setup(mgr ctrl.Manager, opts Options) error {
 	err := ctrl.NewControllerManagedBy(mgr).Named("awsendpointservice").
-		For(&v1.AWSEndpointService{}, builder.WithPredicates(othersChanges())).
-		Watches(&v1.HostedControlPlane{}, handler.EnqueueRequestsFromMapFunc(toEndpointServices(opts.Client)), builder.WithPredicates(specOrDeletion())).
+		For(&hyperv1.AWSEndpointService{}, builder.WithPredicates(othersChanges())).
+		Watches(&hyperv1.HostedControlPlane{}, handler.EnqueueRequestsFromMapFunc(toEndpointServices(opts.Client)), builder.WithPredicates(specOrDeletion())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: len(offered), RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, 5*time.Minute)}).
 		Complete(reconcile.AsReconciler(opts.Client, New(opts)))
 	if err != nil {
 		return err
 	}
 	return ctrl.NewControllerManagedBy(mgr).Named("endpointobserver").
-		For(&v1.HostedControlPlane{}, builder.WithPredicates(specOrDeletion())).
+		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(specOrDeletion())).
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(toControlPlane(opts.Client)), builder.WithPredicates(isOffered())).
-		Owns(&v1.AWSEndpointService{}, builder.WithPredicates(specOrDeletion())).
+		Owns(&hyperv1.AWSEndpointService{}, builder.WithPredicates(specOrDeletion())).
 		Complete(reconcile.AsReconciler(opts.Client, NewObserver(opts)))
 }
 
@@ -46,7 +46,7 @@ func othersChanges() predicate.Predicate {
 		if specChanged(e) {
 			return true
 		}
-		before, after := e.ObjectOld.(*v1.AWSEndpointService).Status, e.ObjectNew.(*v1.AWSEndpointService).Status
+		before, after := e.ObjectOld.(*hyperv1.AWSEndpointService).Status, e.ObjectNew.(*hyperv1.AWSEndpointService).Status
 		return before.EndpointServiceName != after.EndpointServiceName || !slices.Equal(before.AvailabilityZoneIDs, after.AvailabilityZoneIDs)
 	}
 	return p
@@ -65,7 +65,7 @@ func isOffered() predicate.Predicate {
 
 func toEndpointServices(c client.Reader) handler.MapFunc {
 	return func(ctx context.Context, hcp client.Object) []reconcile.Request {
-		list := &v1.AWSEndpointServiceList{}
+		list := &hyperv1.AWSEndpointServiceList{}
 		if err := c.List(ctx, list, client.InNamespace(hcp.GetNamespace())); err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "Listing AWSEndpointServices")
 			return nil

@@ -3,31 +3,22 @@ package awsprivatelink
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 )
 
-// half is the part of the status that this operator writes.
-type half struct {
-	EndpointID      string                 `json:"endpointID,omitempty"`
-	DNSNames        []string               `json:"dnsNames,omitempty"`
-	DNSZoneID       string                 `json:"dnsZoneID,omitempty"`
-	SecurityGroupID string                 `json:"securityGroupID,omitempty"`
-	Cleanup         *v1.AWSEndpointCleanup `json:"cleanup,omitempty"`
-	Conditions      []metav1.Condition     `json:"conditions,omitempty"`
-}
-
-func ourHalf(es *v1.AWSEndpointService) any {
-	h := half{
+// ourHalf is the part of the status that this operator writes.
+func ourHalf(es *hyperv1.AWSEndpointService) any {
+	half := hyperv1.AWSEndpointServiceStatus{
 		EndpointID: es.Status.EndpointID, DNSNames: es.Status.DNSNames, DNSZoneID: es.Status.DNSZoneID,
 		SecurityGroupID: es.Status.SecurityGroupID, Cleanup: es.Status.Cleanup,
 	}
-	if c := conditions.Get(es.Status.Conditions, v1.AWSEndpointAvailable); c != nil {
-		h.Conditions = []metav1.Condition{*c}
+	if c := conditions.Get(es.Status.Conditions, hyperv1.AWSEndpointAvailable); c != nil {
+		half.Conditions = []metav1.Condition{*c}
 	}
-	return h
+	return half
 }
 
 var judge = conditions.Judge{Transient: awsx.IsTransient, Reason: awsx.Reason, Message: awsx.Message}
@@ -36,7 +27,7 @@ var judge = conditions.Judge{Transient: awsx.IsTransient, Reason: awsx.Reason, M
 // stands in the way first.
 func (r *Reconciler) summarize(s *scope, report flow.Report) {
 	now := r.Clock.Now()
-	first := flow.Outcome{Condition: v1.AWSEndpointAvailable}
+	first := flow.Outcome{Condition: hyperv1.AWSEndpointAvailable}
 	for _, o := range report {
 		if o.Err != nil {
 			first.Err = o.Err
@@ -47,14 +38,14 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 	status.Conditions = conditions.FromReport(flow.Report{first}, judge, status.Conditions, s.es.Generation, now)
 	say := func(value metav1.ConditionStatus, reason, message string) {
 		conditions.Set(&status.Conditions, metav1.Condition{
-			Type: v1.AWSEndpointAvailable, Status: value, Reason: reason, Message: message, ObservedGeneration: s.es.Generation,
+			Type: hyperv1.AWSEndpointAvailable, Status: value, Reason: reason, Message: message, ObservedGeneration: s.es.Generation,
 		}, now)
 	}
 	switch {
 	case first.Err != nil:
 	case !s.es.DeletionTimestamp.IsZero():
-		say(metav1.ConditionFalse, v1.EndpointDeletedReason, "the VPC endpoint and all that belonged to it are gone")
+		say(metav1.ConditionFalse, hyperv1.EndpointDeletedReason, "the VPC endpoint and all that belonged to it are gone")
 	case len(s.subnets.unserved) > 0:
-		say(metav1.ConditionTrue, v1.ZonesNotServedReason, "Available; some subnets reach it through another zone, being "+s.subnets.gaps()[0])
+		say(metav1.ConditionTrue, hyperv1.ZonesNotServedReason, "Available; some subnets reach it through another zone, being "+s.subnets.gaps()[0])
 	}
 }

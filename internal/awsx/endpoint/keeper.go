@@ -157,11 +157,15 @@ func (k *Keeper) modify(ctx context.Context, spec Spec, got Endpoint) (Endpoint,
 }
 
 // Delete starts to delete the endpoints with that role, or all if role is
-// empty, and returns those that are not gone yet.
-func (k *Keeper) Delete(ctx context.Context, role string) (left []Endpoint, err error) {
+// empty, and returns those that are not gone yet. recorded is an id of which we
+// know that it was made: AWS may not list it yet.
+func (k *Keeper) Delete(ctx context.Context, role, recorded string) (left []Endpoint, err error) {
 	all, err := k.List(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if k.seen.Missing(recorded) {
+		all = append(all, Endpoint{ID: recorded, Tags: awsx.Tags{awsx.RoleTag: role}})
 	}
 	for _, e := range all {
 		if role != "" && e.Tags[awsx.RoleTag] != role {
@@ -194,6 +198,7 @@ func (k *Keeper) delete(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("deleting VPC endpoint %s: %w", id, err)
 	}
+	k.seen.Ended(id)
 	return nil
 }
 

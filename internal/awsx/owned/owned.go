@@ -27,6 +27,7 @@ type List[T any] struct {
 	at    time.Time
 	items []T
 	made  map[string]made[T]
+	ended map[string]bool
 }
 
 type made[T any] struct {
@@ -36,7 +37,7 @@ type made[T any] struct {
 
 // New returns a List that nobody has looked at yet.
 func New[T any](clk clock.PassiveClock, id func(T) string, look func(context.Context) ([]T, error)) *List[T] {
-	return &List[T]{clock: clk, id: id, look: look, made: map[string]made[T]{}}
+	return &List[T]{clock: clk, id: id, look: look, made: map[string]made[T]{}, ended: map[string]bool{}}
 }
 
 // Get returns what is there, and looks first if nobody has since the last Forget.
@@ -85,11 +86,35 @@ func (l *List[T]) Made(item T) {
 	l.items = append(l.items, item)
 }
 
+// Ended says that we have deleted id, even if AWS lists it for a while.
+func (l *List[T]) Ended(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.made, id)
+	l.ended[id] = true
+}
+
+// Missing says whether AWS does not list id although we have not seen its end.
+func (l *List[T]) Missing(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if id == "" || l.ended[id] {
+		return false
+	}
+	for _, item := range l.items {
+		if l.id(item) == id {
+			return false
+		}
+	}
+	return true
+}
+
 // Gone takes away what AWS says does not exist.
 func (l *List[T]) Gone(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.made, id)
+	l.ended[id] = true
 	kept := l.items[:0]
 	for _, item := range l.items {
 		if l.id(item) != id {

@@ -87,3 +87,15 @@ func TestWhatIsGoneIsGone(t *testing.T) {
 	w.list.Gone("a")
 	w.want(t, 1, "b")
 }
+
+func TestWhatIsRecordedAndNotListedIsMissingUntilItsEnd(t *testing.T) {
+	w := start("a")
+	w.want(t, 1, "a")
+	if w.list.Missing("a") || !w.list.Missing("b") || w.list.Missing("") {
+		t.Error("a is listed, b is missing, and nothing recorded is nothing missing")
+	}
+	w.list.Ended("b")
+	if w.list.Missing("b") {
+		t.Error("b was deleted by us: that AWS does not list it is no wonder")
+	}
+}

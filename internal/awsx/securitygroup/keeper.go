@@ -136,12 +136,16 @@ func as(spec Spec, got Group) Group {
 	return got
 }
 
-// Delete deletes the groups with that role, or all if role is empty. The
-// error of one that is still in use is awsx.IsInUse.
-func (k *Keeper) Delete(ctx context.Context, role string) error {
+// Delete deletes the groups with that role, or all if role is empty. recorded
+// is an id of which we know that it was made: AWS may not list it yet. The
+// error of a group that is still in use is awsx.IsInUse.
+func (k *Keeper) Delete(ctx context.Context, role, recorded string) error {
 	all, err := k.List(ctx)
 	if err != nil {
 		return err
+	}
+	if k.seen.Missing(recorded) {
+		all = append(all, Group{ID: recorded, Tags: awsx.Tags{awsx.RoleTag: role}})
 	}
 	for _, g := range all {
 		if role != "" && g.Tags[awsx.RoleTag] != role {

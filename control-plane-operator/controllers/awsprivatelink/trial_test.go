@@ -1,0 +1,102 @@
+package awsprivatelink
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+	"github.com/hosted-control-planes/hypershift/test/trial"
+)
+
+func (w *world) story() *trial.Story {
+	return &trial.Story{
+		Cluster: w.Cluster,
+		Cloud:   w.cloud.Snapshot,
+		Start:   w.start,
+		Others:  w.providersHalf,
+		Advance: w.clock.Step,
+		Ready:   w.ready,
+		Delete:  w.delete,
+		Mask:    masked,
+	}
+}
+
+// delete takes the control plane away at once, and its Services: what follows
+// must work without them.
+func (w *world) delete(ctx context.Context) error {
+	for _, obj := range []client.Object{
+		w.hcp(),
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.PrivateRouter}},
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KubeAPIServerPrivate}},
+	} {
+		if err := w.Admin().Delete(ctx, obj); client.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// privateCluster has the standard path only.
+func privateCluster(t testing.TB) *trial.Story { return newWorld(t).story() }
+
+// twoServices has a load balancer for the API server beside it, while AWS is
+// slow to list what is new.
+func twoServices(t testing.TB) *trial.Story {
+	w := newWorld(t)
+	w.addService(names.KubeAPIServerPrivate)
+	hcp := w.hcp()
+	w.change(hcp, func() { hcp.Spec.Services = nil })
+	d := fakeaws.UsualDelays
+	d.Listed = 15 * time.Second
+	w.cloud.SetDelays(d)
+	return w.story()
+}
+
+func TestTrial(t *testing.T) {
+	t.Run("one service: crash", func(t *testing.T) { trial.Crash(t, privateCluster) })
+	t.Run("one service: vanish", func(t *testing.T) { trial.Vanish(t, privateCluster) })
+	t.Run("two services: crash", func(t *testing.T) { trial.Crash(t, twoServices) })
+	t.Run("two services: vanish", func(t *testing.T) { trial.Vanish(t, twoServices) })
+}
+
+func TestTrialUnderFaults(t *testing.T) {
+	for name, f := range map[string]fakeaws.Fault{
+		"EC2 throttles for long":                      {Service: fakeaws.EC2, Kind: fakeaws.Throttled, Times: 20},
+		"Route53 throttles for long":                  {Service: fakeaws.Route53, Kind: fakeaws.Throttled, Times: 20},
+		"STS throttles for long":                      {Service: fakeaws.STS, Kind: fakeaws.Throttled, Times: 20},
+		"EC2 fails inside":                            {Service: fakeaws.EC2, Kind: fakeaws.ServerError, Times: 10},
+		"a proxy answers in the place of EC2":         {Service: fakeaws.EC2, Kind: fakeaws.Garbled, Times: 10},
+		"connections break":                           {Kind: fakeaws.Reset, Times: 10},
+		"the answer to creating the endpoint is lost": {Operation: "CreateVpcEndpoint", Kind: fakeaws.AnswerLost, Times: 9},
+		"the answer to creating the group is lost":    {Operation: "CreateSecurityGroup", Kind: fakeaws.AnswerLost, Times: 1},
+		"the answer to authorizing is lost":           {Operation: "AuthorizeSecurityGroupIngress", Kind: fakeaws.AnswerLost, Times: 1},
+		"the answer to making the records is lost":    {Operation: "ChangeResourceRecordSets", Kind: fakeaws.AnswerLost, Times: 2},
+		"the answer to deleting the endpoint is lost": {Operation: "DeleteVpcEndpoints", Kind: fakeaws.AnswerLost, Times: 9},
+		"the answer to deleting the group is lost":    {Operation: "DeleteSecurityGroup", Kind: fakeaws.AnswerLost, Times: 2},
+		"a policy is missing for a while":             {Service: fakeaws.EC2, Kind: fakeaws.Denied, Times: 5},
+		"the role cannot be assumed for a while":      {Operation: "AssumeRoleWithWebIdentity", Kind: fakeaws.Denied, Times: 5},
+		"the credentials have expired":                {Service: fakeaws.EC2, Kind: fakeaws.Expired, Times: 10},
+	} {
+		f.Role = "demo-cpo"
+		if f.Service == fakeaws.STS || f.Operation == "AssumeRoleWithWebIdentity" {
+			f.Role = "" // who asks to become the role is nobody yet
+		}
+		t.Run(name, func(t *testing.T) {
+			worlds := map[*trial.Cluster]*world{}
+			begin := func(t testing.TB) *trial.Story {
+				w := newWorld(t)
+				worlds[w.Cluster] = w
+				return w.story()
+			}
+			inject := func(s *trial.Story) { worlds[s.Cluster].cloud.Fault(f) }
+			trial.Fault(t, begin, inject)
+			trial.VanishUnder(t, begin, inject)
+		})
+	}
+}

@@ -1,0 +1,318 @@
+package awsprivatelink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/smithy-go/middleware"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/identity"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+	"github.com/hosted-control-planes/hypershift/test/trial"
+)
+
+const (
+	region    = "us-east-1"
+	provider  = "111111111111"
+	customer  = "222222222222"
+	namespace = "clusters-demo"
+	issuer    = "https://issuer.example.com/demo"
+	resync    = 30 * time.Minute
+)
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(hyperv1.AddToScheme(s))
+	return s
+}()
+
+// signingKey is made once: a key takes longer than a whole story.
+var signingKey, publicKey = func() ([]byte, []byte) {
+	private, public, err := webidentity.GenerateKey()
+	utilruntime.Must(err)
+	return private, public
+}()
+
+// world is a private cluster as far as these controllers can see it: the
+// control plane, its private Service with a load balancer, the endpoint
+// service on that, and the customer's account.
+type world struct {
+	*trial.Cluster
+	t        testing.TB
+	cloud    *fakeaws.Cloud
+	clock    *clocktesting.FakeClock
+	mine     *fakeaws.Account // the management account
+	theirs   *fakeaws.Account // the customer's
+	vpc      string
+	subnets  []string // in three zones, of which the service serves the first two
+	zone     string
+	role     string
+	services map[string]string // endpoint service by name of the Service
+	zones    []string          // ids of the zones that they serve
+
+	reconciler *Reconciler
+	observer   *Observer
+}
+
+func newWorld(t testing.TB) *world {
+	w := &world{
+		t:        t,
+		clock:    clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)),
+		services: map[string]string{},
+	}
+	w.Cluster = trial.NewCluster(trial.Options{
+		Scheme:     scheme,
+		Kinds:      []client.ObjectList{&hyperv1.AWSEndpointServiceList{}, &corev1.ServiceList{}, &hyperv1.HostedControlPlaneList{}},
+		WithStatus: []client.Object{&hyperv1.AWSEndpointService{}, &hyperv1.HostedControlPlane{}, &corev1.Service{}},
+	})
+	w.cloud = fakeaws.New(w.clock).FailOn(t)
+	w.cloud.SetDelays(fakeaws.Delays{EndpointPending: time.Minute, EndpointDeleting: time.Minute})
+	w.mine, w.theirs = w.cloud.Account(provider), w.cloud.Account(customer)
+	w.theirs.AddIdentityProvider(fakeaws.IdentityProvider{Issuer: issuer, Audiences: []string{names.WebIdentityAudience}, JWKS: w.jwks()})
+	w.role = w.theirs.AddRole(fakeaws.Role{Name: "demo-cpo", Path: "demo", Trusts: []fakeaws.Trust{{
+		Issuer: issuer, Subjects: []string{names.ControlPlaneOperatorSubject}, Audiences: []string{names.WebIdentityAudience},
+	}}})
+	w.vpc = w.theirs.AddVPC(region, fakeaws.VPC{})
+	for _, name := range []string{"us-east-1a", "us-east-1b", "us-east-1c"} {
+		// The same place has another name in the customer's account.
+		w.subnets = append(w.subnets, w.addSubnet(w.vpc, w.mine.ZoneID(name)))
+	}
+	w.zone = w.theirs.AddHostedZone(fakeaws.HostedZone{Name: names.LocalZone("demo"), VPCs: []fakeaws.ZoneVPC{{Region: region, ID: w.vpc}}})
+
+	w.create(&corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.ServiceAccountSigningKey},
+		Data:       map[string][]byte{names.ServiceAccountPrivateKeyFile: signingKey},
+	}, controlPlaneOf(w))
+	w.addService(names.PrivateRouter)
+	return w
+}
+
+func (w *world) jwks() []byte {
+	text, err := webidentity.JWKS(publicKey)
+	utilruntime.Must(err)
+	return text
+}
+
+func (w *world) addSubnet(vpc, zoneID string) string {
+	return w.theirs.AddSubnet(region, fakeaws.Subnet{VPC: vpc, Zone: w.theirs.ZoneName(region, zoneID)})
+}
+
+func controlPlaneOf(w *world) *hyperv1.HostedControlPlane {
+	return &hyperv1.HostedControlPlane{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo", Annotations: map[string]string{hyperv1.HostedClusterAnnotation: "clusters/demo"}},
+		Spec: hyperv1.HostedControlPlaneSpec{
+			InfraID: "demo-x", IssuerURL: issuer,
+			Platform: hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{
+				Region: region, EndpointAccess: hyperv1.Private,
+				CloudProviderConfig: &hyperv1.AWSCloudProviderConfig{VPC: w.vpc},
+				RolesRef:            hyperv1.AWSRolesRef{ControlPlaneOperatorARN: hyperv1.RoleARN(w.role)},
+				ResourceTags:        []hyperv1.AWSResourceTag{{Key: "team", Value: "blue"}},
+			}},
+			Networking: hyperv1.ClusterNetworking{MachineNetwork: []hyperv1.MachineNetworkEntry{{CIDR: "10.0.0.0/16"}}},
+			Services: []hyperv1.ServicePublishingStrategyMapping{{
+				Service: hyperv1.APIServer,
+				ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{
+					Type: hyperv1.Route, Route: &hyperv1.RoutePublishingStrategy{Hostname: "api.demo.example.com"},
+				},
+			}},
+		},
+	}
+}
+
+// addService makes a Service as the cloud controller leaves it, and the endpoint
+// service of the management account on its load balancer.
+func (w *world) addService(name string) {
+	arn, host := w.mine.AddLoadBalancer(region, fakeaws.LoadBalancer{Name: "a-" + name, Zones: []string{"us-east-1a", "us-east-1b"}, State: "active"})
+	svc := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer},
+	}
+	w.create(svc)
+	w.change(svc, func() { svc.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: host}} })
+	w.services[name] = w.offer(arn)
+	w.zones = []string{w.mine.ZoneID("us-east-1a"), w.mine.ZoneID("us-east-1b")}
+}
+
+// offer makes an endpoint service that the customer's role may use.
+func (w *world) offer(arn string) string {
+	ho := w.ho()
+	made, err := ho.CreateVpcEndpointServiceConfiguration(w.t.Context(), &ec2.CreateVpcEndpointServiceConfigurationInput{
+		NetworkLoadBalancerArns: []string{arn}, AcceptanceRequired: aws.Bool(false)})
+	w.must(err)
+	_, err = ho.ModifyVpcEndpointServicePermissions(w.t.Context(), &ec2.ModifyVpcEndpointServicePermissionsInput{
+		ServiceId: made.ServiceConfiguration.ServiceId, AddAllowedPrincipals: []string{"arn:aws:iam::" + customer + ":role/demo-cpo"}})
+	w.must(err)
+	return *made.ServiceConfiguration.ServiceName
+}
+
+// ho and customerEC2 are somebody else's clients: their calls are not the controller's.
+func (w *world) ho() *ec2.Client          { return awsx.EC2(w.mine.Config(region, "hypershift-operator")) }
+func (w *world) customerEC2() *ec2.Client { return awsx.EC2(w.theirs.Config(region, "admin")) }
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) create(objs ...client.Object) {
+	w.t.Helper()
+	w.Create(w.t, objs...)
+}
+
+// change reads obj, changes it as the user or another controller would, and writes it.
+func (w *world) change(obj client.Object, how func()) {
+	w.t.Helper()
+	c := w.Admin()
+	w.must(c.Get(w.t.Context(), client.ObjectKeyFromObject(obj), obj))
+	how()
+	want := obj.DeepCopyObject().(client.Object)
+	w.must(c.Update(w.t.Context(), obj))
+	want.SetResourceVersion(obj.GetResourceVersion())
+	w.must(c.Status().Update(w.t.Context(), want))
+}
+
+func (w *world) hcp() *hyperv1.HostedControlPlane {
+	return &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"}}
+}
+
+// start makes both controllers anew and returns one pass over all objects.
+func (w *world) start() func(context.Context) error {
+	signer := &identity.Signer{Client: w.Client(), Namespace: namespace, Clock: w.clock}
+	opts := Options{
+		Client: w.Client(), Scheme: scheme, Clock: w.clock, KeyReady: signer.Ready, ResyncPeriod: resync,
+		Sessions: session.New(session.Options{
+			Name: "control-plane-operator", Token: signer.Token, Clock: w.clock,
+			Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff, w.Life.Middleware},
+		}),
+	}
+	w.reconciler, w.observer = New(opts), NewObserver(opts)
+	return w.pass
+}
+
+func (w *world) pass(ctx context.Context) error {
+	var errs []error
+	hcps := &hyperv1.HostedControlPlaneList{}
+	w.must(w.Admin().List(ctx, hcps))
+	for i := range hcps.Items {
+		_, err := w.observer.Reconcile(ctx, &hcps.Items[i])
+		errs = append(errs, err)
+	}
+	for _, es := range w.list(ctx) {
+		_, err := w.reconciler.Reconcile(ctx, es)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (w *world) list(ctx context.Context) []*hyperv1.AWSEndpointService {
+	list := &hyperv1.AWSEndpointServiceList{}
+	w.must(w.Admin().List(ctx, list))
+	var out []*hyperv1.AWSEndpointService
+	for i := range list.Items {
+		out = append(out, &list.Items[i])
+	}
+	return out
+}
+
+// providersHalf is what the hypershift-operator does: it names the subnets and
+// the endpoint service.
+func (w *world) providersHalf(ctx context.Context) error {
+	for _, es := range w.list(ctx) {
+		if es.Spec.SubnetIDs == nil {
+			es.Spec.SubnetIDs = w.subnets[:2]
+			if err := w.Admin().Update(ctx, es); err != nil {
+				return err
+			}
+		}
+		p := patch.New(w.Admin(), es, names.HypershiftOperator, func(es *hyperv1.AWSEndpointService) any {
+			return hyperv1.AWSEndpointServiceStatus{EndpointServiceName: es.Status.EndpointServiceName, AvailabilityZoneIDs: es.Status.AvailabilityZoneIDs}
+		})
+		es.Status.EndpointServiceName, es.Status.AvailabilityZoneIDs = w.services[es.Name], w.zones
+		if err := p.Close(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle lets everybody work until n passes have gone by.
+func (w *world) settle(passes int) {
+	w.t.Helper()
+	for range passes {
+		_ = w.pass(w.t.Context())
+		w.must(w.providersHalf(w.t.Context()))
+		w.must(w.Tidy(w.t.Context()))
+		w.clock.Step(20 * time.Second)
+	}
+}
+
+// enough is how many passes any change of a story takes.
+const enough = 12
+
+func (w *world) condition(name string) metav1.Condition {
+	w.t.Helper()
+	es := &hyperv1.AWSEndpointService{}
+	w.must(w.Admin().Get(w.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, es))
+	c := conditions.Get(es.Status.Conditions, hyperv1.AWSEndpointAvailable)
+	if c == nil {
+		w.t.Fatalf("%s has no condition: %+v", name, es.Status)
+	}
+	return *c
+}
+
+func (w *world) ready(ctx context.Context) string {
+	all := w.list(ctx)
+	if len(all) != len(w.services) {
+		return fmt.Sprintf("%d AWSEndpointServices", len(all))
+	}
+	for _, es := range all {
+		if !conditions.IsTrue(es.Status.Conditions, hyperv1.AWSEndpointAvailable) {
+			return fmt.Sprintf("%s: %+v", es.Name, conditions.Get(es.Status.Conditions, hyperv1.AWSEndpointAvailable))
+		}
+	}
+	return ""
+}
+
+// generated is what AWS makes up: two runs do not share it.
+var generated = regexp.MustCompile(`(vpce-svc|vpce|sg|sgr|eni)-0[0-9a-f]{16}(-[0-9a-f]{8})?|(hypershift.openshift.io/applied): [0-9a-f]+`)
+
+func masked(text string) string { return generated.ReplaceAllString(text, "$1$3-generated") }
+
+// inAWS returns the lines of the cloud's picture that have all these words.
+func (w *world) inAWS(words ...string) []string {
+	var out []string
+lines:
+	for _, line := range strings.Split(w.cloud.Snapshot(), "\n") {
+		for _, word := range words {
+			if !strings.Contains(line, word) {
+				continue lines
+			}
+		}
+		out = append(out, line)
+	}
+	return out
+}

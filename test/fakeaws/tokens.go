@@ -18,10 +18,15 @@ type remembered struct {
 }
 
 // idempotent returns the id that the first call with this token made, or "" if
-// this is the first. The id is remembered even when the resource is gone since.
+// this is the first. The id is remembered even when the resource is gone since: a
+// retry does nothing, so a token that depends on the owner alone makes no second one.
+// https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html
 func (q *request) idempotent(token *string, in any) (string, error) {
 	if aws.ToString(token) == "" {
 		return "", nil
+	}
+	if len(*token) > 64 {
+		return "", ec2Error("InvalidParameterValue", "Value ("+*token+") for parameter clientToken is invalid. The maximum length is 64 characters.")
 	}
 	old, ok := q.account.tokens[q.tokenKey(*token)]
 	if !ok || q.now.Sub(old.at) >= tokenLife {

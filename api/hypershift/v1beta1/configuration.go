@@ -4,8 +4,6 @@ import configv1 "github.com/openshift/api/config/v1"
 
 // ClusterConfiguration is the global configuration of the hosted cluster. Each section is the spec of the kind of the same name
 // in the group config.openshift.io; inside the cluster these kinds follow what is said here.
-//
-// +kubebuilder:validation:XValidation:rule="!has(self.authentication) || !has(self.authentication.oauthMetadata) || !has(self.authentication.oauthMetadata.name) || size(self.authentication.oauthMetadata.name) == 0 || !has(self.oauth)",message="oauth cannot be configured together with external oauthMetadata"
 type ClusterConfiguration struct {
 	// apiServer configures the API server: serving certificates, audit, TLS profile, cross-origin requests.
 	//
@@ -32,10 +30,9 @@ type ClusterConfiguration struct {
 	// +optional
 	Ingress *configv1.IngressSpec `json:"ingress,omitempty"`
 
-	// network configures external addresses and the range of node ports. The address ranges are in spec.networking.
+	// network configures external addresses and the range of node ports. The address ranges are in spec.networking, and are ignored here.
 	//
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="!has(self.clusterNetwork) && !has(self.serviceNetwork)",message="the address ranges belong in spec.networking"
 	Network *configv1.NetworkSpec `json:"network,omitempty"`
 
 	// oauth configures the integrated OAuth server.

@@ -6,7 +6,7 @@ package v1beta1
 type DNSSpec struct {
 	// baseDomain is the domain of the cluster's applications and routes. May be empty for a cluster without its own domain.
 	//
-	// +optional
+	// +required
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || !format.dns1123Subdomain().validate(self).hasValue()",message="must be empty or a domain name"
 	BaseDomain string `json:"baseDomain"`

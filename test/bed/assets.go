@@ -24,6 +24,16 @@ func Assets(t testing.TB) string {
 	return dir
 }
 
+// Prepare builds every server that a bed with a cloud runs, so that progress can say how many there are.
+func Prepare(ctx context.Context, progress io.Writer) error {
+	servers := []string{"etcd", "kube-apiserver", "kube-controller-manager", "aws-cloud-controller-manager"}
+	if os.Getenv("KUBEBUILDER_ASSETS") != "" {
+		servers = servers[2:]
+	}
+	_, err := pinned.Ensure(ctx, progress, servers...)
+	return err
+}
+
 func assets(ctx context.Context, progress io.Writer) (string, error) {
 	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
 		for _, name := range []string{"etcd", "kube-apiserver"} {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -25,8 +24,6 @@ type Options struct {
 	Progress io.Writer
 	// CRDs are files and directories with the CustomResourceDefinitions to install; DefaultCRDs gives ours.
 	CRDs []string
-	// KeepState leaves certificates, data and logs in place when the bed stops.
-	KeepState bool
 }
 
 // Bed is a running management cluster.
@@ -38,7 +35,6 @@ type Bed struct {
 	Kubeconfig string
 
 	progress io.Writer
-	started  time.Time
 	plane    *envtest.ControlPlane // nil on an existing cluster
 	keep     bool
 	stops    []stop
@@ -52,7 +48,7 @@ type stop struct {
 
 // Start starts a bed. On failure everything that had started is stopped again.
 func Start(ctx context.Context, opts Options) (_ *Bed, err error) {
-	b := &Bed{progress: opts.Progress, keep: opts.KeepState, started: time.Now()}
+	b := &Bed{progress: opts.Progress}
 	if b.progress == nil {
 		b.progress = io.Discard
 	}
@@ -86,6 +82,9 @@ func Start(ctx context.Context, opts Options) (_ *Bed, err error) {
 	}
 	return b, err
 }
+
+// Keep leaves certificates, data and logs in place when the bed stops.
+func (b *Bed) Keep() { b.keep = true }
 
 // Stop stops everything, the last started first, and removes the state.
 func (b *Bed) Stop() error {
@@ -172,7 +171,5 @@ func (b *Bed) tails(names ...string) string {
 	return s.String()
 }
 
-// say prints a line with the time since the bed began to start.
-func (b *Bed) say(format string, args ...any) {
-	fmt.Fprintf(b.progress, "%6.1fs  %s\n", time.Since(b.started).Seconds(), fmt.Sprintf(format, args...))
-}
+// say prints a line; whoever gives Progress adds the time, if there is to be one.
+func (b *Bed) say(format string, args ...any) { fmt.Fprintf(b.progress, format+"\n", args...) }

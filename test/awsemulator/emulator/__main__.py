@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import threading
+import warnings
 
 
 def main() -> None:
@@ -22,6 +23,9 @@ def main() -> None:
     arguments = parser.parse_args()
 
     from . import server  # after --help: importing moto takes a second
+
+    # moto warns of error codes that are missing in botocore's models; AWS sends them all the same.
+    warnings.filterwarnings("ignore", module=r"moto\.core\.serialize")
 
     serving = server.make(arguments.host, arguments.port)
     print(json.dumps({"url": f"http://{arguments.host}:{serving.port}"}), flush=True)

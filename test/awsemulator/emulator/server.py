@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import struct
 from collections.abc import Iterable
 from typing import Any
 
@@ -37,11 +40,18 @@ DomainDispatcherApplication.get_service_from_unsigned_path = staticmethod(  # ty
 )
 
 
-class _QuietHandler(MotoRequestHandler):
-    """The call log says it better than a line per request on stderr."""
+class _Handler(MotoRequestHandler):
+    """One connection: no line per request, for the call log says it better; and faults may break it."""
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         pass
+
+    def connection_dropped(self, error: BaseException, environ: Any = None) -> None:
+        # No FIN, no answer: as when a load balancer on the way dies. Without
+        # close_connection the handler would wait for the next request.
+        self.close_connection = True
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        os.close(self.connection.detach())
 
 
 def make(host: str, port: int) -> BaseWSGIServer:
@@ -64,4 +74,4 @@ def make(host: str, port: int) -> BaseWSGIServer:
             return [body]
         return door(environ, start)
 
-    return make_server(host, port, application, threaded=True, request_handler=_QuietHandler)
+    return make_server(host, port, application, threaded=True, request_handler=_Handler)

@@ -54,31 +54,42 @@ def reset() -> None:
     delays.update(_INITIAL)
 
 
+class Timer:
+    """Runs from now on for one of the delays; what was seen to be over stays over."""
+
+    def __init__(self, delay: str) -> None:
+        self._delay, self._start, self._over = delay, now(), False
+
+    def over(self) -> bool:
+        self._over = self._over or now() - self._start >= delays[self._delay]
+        return self._over
+
+
 class Life:
     """The times of one resource, and the state that follows from them."""
 
     def __init__(self, kind: str, first: str, final: str) -> None:
         self.kind, self.first, self.final = kind, first, final
-        self.born = now()
-        self.died: float | None = None
+        self.creation = Timer(f"{kind}.create")
+        self.deletion: Timer | None = None
         self.forced = ""
 
     @property
     def state(self) -> str:
-        if self.died is not None:
-            return "deleting" if now() - self.died < delays[f"{self.kind}.delete"] else "deleted"
+        if self.deletion is not None:
+            return "deleted" if self.deletion.over() else "deleting"
         if self.forced:
             return self.forced
-        return self.first if now() - self.born < delays[f"{self.kind}.create"] else self.final
+        return self.final if self.creation.over() else self.first
 
     def force(self, state: str) -> None:
         """Hold a state that no clock ends, such as pendingAcceptance or failed; "" starts over."""
         self.forced = state
-        self.born = now()
+        self.creation = Timer(f"{self.kind}.create")
 
     def end(self) -> None:
         """Start the deletion; a second call does not start it again."""
-        self.died = self.died or now()
+        self.deletion = self.deletion or Timer(f"{self.kind}.delete")
 
 
 def life(resource: Any) -> Life:
@@ -120,23 +131,19 @@ def _activate(_: Any, self: FakeLoadBalancer) -> None:
 class _InstanceState(InstanceState):
     """An instance's state; moto writes name and code in place, so both are properties."""
 
+    _between = {"terminated": "shutting-down"}  # stop and start are instant: nobody here waits for them
     _codes = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 48, "stopping": 64, "stopped": 80}
 
     def __init__(self) -> None:
-        self._target, self._since, self._booting = "running", now(), True
+        self._now, self._next, self._timer = "pending", "running", Timer("instance.create")
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        age = now() - self._since
-        if self._target == "running" and self._booting and age < delays["instance.create"]:
-            return "pending"
-        if self._target == "terminated" and age < delays["instance.delete"]:
-            return "shutting-down"
-        return self._target
+        return self._next if self._timer.over() else self._now
 
     @name.setter
     def name(self, value: str) -> None:
-        self._target, self._since, self._booting = value, now(), False
+        self._now, self._next, self._timer = self._between.get(value, value), value, Timer("instance.delete")
 
     @property
     def code(self) -> int:  # type: ignore[override]

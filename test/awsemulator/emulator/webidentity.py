@@ -81,11 +81,9 @@ def _assume_role_with_web_identity(original: Any, self: TokenResponse) -> Action
     if document is None or not policy.trusts(document, action, "Federated", {known.arn}, context):
         raise STSClientError("AccessDenied", f"Not authorized to perform {action}")
     answer = original(self)
-    answer.result |= {
-        "SubjectFromWebIdentityToken": claims.get("sub"),
-        "Audience": audiences[0],
-        "Provider": known.arn,
-    }
+    answer.result.update(
+        SubjectFromWebIdentityToken=claims.get("sub"), Audience=audiences[0], Provider=known.arn
+    )
     return answer
 
 

@@ -1,0 +1,237 @@
+package awsemulator_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+	"github.com/hosted-control-planes/hypershift/test/awsemulator"
+)
+
+// identity is a hosted cluster's: its key, its documents in the provider's bucket, and
+// a customer's account that trusts it.
+type identity struct {
+	provider *account
+	customer *awsemulator.Customer
+	bucket   string
+	infraID  string
+	issuer   string
+	private  []byte
+	public   []byte
+}
+
+func newIdentity(t *testing.T) *identity {
+	t.Helper()
+	provider := newAccount(t)
+	id := &identity{provider: provider, bucket: "oidc-" + provider.id, infraID: "demo-abcde"}
+	id.issuer = "https://" + id.bucket + ".s3.us-east-1.amazonaws.com/" + id.infraID
+	_, err := emulator.SeedManagement(t.Context(), awsemulator.ManagementOptions{Account: provider.id, Bucket: id.bucket})
+	must(t, err)
+	id.customer, err = emulator.SeedCustomer(t.Context(), awsemulator.CustomerOptions{
+		Account: emulator.NewAccount(), Name: "demo", InfraID: id.infraID, Issuer: id.issuer,
+	})
+	must(t, err)
+	id.private, id.public, err = webidentity.GenerateKey()
+	must(t, err)
+	id.publish(t, id.issuer, id.public)
+	return id
+}
+
+// publish writes the issuer's documents as the hypershift-operator does.
+func (id *identity) publish(t *testing.T, issuer string, public []byte) {
+	t.Helper()
+	discovery, err := webidentity.Discovery(issuer)
+	must(t, err)
+	keys, err := webidentity.JWKS(public)
+	must(t, err)
+	id.put(t, webidentity.DiscoveryPath, string(discovery))
+	id.put(t, webidentity.JWKSPath, string(keys))
+}
+
+func (id *identity) put(t *testing.T, path, text string) {
+	t.Helper()
+	_, err := id.provider.s3.PutObject(t.Context(), &s3.PutObjectInput{
+		Bucket: aws.String(id.bucket), Key: aws.String(id.infraID + "/" + path), Body: strings.NewReader(text),
+	})
+	must(t, err)
+}
+
+func (id *identity) token(t *testing.T, key []byte, issuer, subject, audience string, clk clock.PassiveClock) string {
+	t.Helper()
+	signer, err := webidentity.NewSigner(key, issuer, clk)
+	must(t, err)
+	token, err := signer.Token(subject, audience, 10*time.Minute)
+	must(t, err)
+	return token
+}
+
+func (id *identity) good(t *testing.T) string {
+	t.Helper()
+	return id.token(t, id.private, id.issuer, names.ControlPlaneOperatorSubject, names.WebIdentityAudience, clock.RealClock{})
+}
+
+func (id *identity) assume(t *testing.T, role, token string) (*sts.AssumeRoleWithWebIdentityOutput, error) {
+	t.Helper()
+	anonymous := accountWith(t, "", aws.Config{Region: "us-east-1", BaseEndpoint: aws.String(emulator.URL), Credentials: aws.AnonymousCredentials{}})
+	return anonymous.sts.AssumeRoleWithWebIdentity(t.Context(), &sts.AssumeRoleWithWebIdentityInput{
+		RoleArn: aws.String(role), RoleSessionName: aws.String("control-plane-operator"), WebIdentityToken: aws.String(token),
+	})
+}
+
+func TestAWebIdentityTokenOpensItsRole(t *testing.T) {
+	id := newIdentity(t)
+	answer, err := id.assume(t, id.customer.Role, id.good(t))
+	must(t, err)
+	equal(t, "subject", *answer.SubjectFromWebIdentityToken, names.ControlPlaneOperatorSubject)
+
+	c := answer.Credentials
+	config := emulator.Config("")
+	config.Credentials = credentials.NewStaticCredentialsProvider(*c.AccessKeyId, *c.SecretAccessKey, *c.SessionToken)
+	who, err := sts.NewFromConfig(config).GetCallerIdentity(t.Context(), &sts.GetCallerIdentityInput{})
+	must(t, err)
+	equal(t, "account", *who.Account, id.customer.Account)
+	equal(t, "session", *who.Arn, "arn:aws:sts::"+id.customer.Account+":assumed-role/demo-abcde-control-plane-operator/control-plane-operator")
+}
+
+func TestAWebIdentityTokenIsChecked(t *testing.T) {
+	id := newIdentity(t)
+	stranger, _, err := webidentity.GenerateKey()
+	must(t, err)
+	now := clock.RealClock{}
+	yesterday := clocktesting.NewFakePassiveClock(time.Now().Add(-24 * time.Hour))
+	subject, audience := names.ControlPlaneOperatorSubject, names.WebIdentityAudience
+	otherRole, err := emulator.Role(t.Context(), id.customer.Account, "other", awsemulator.TrustRole("arn:aws:iam::"+id.customer.Account+":root"))
+	must(t, err)
+
+	for sentence, c := range map[string]struct {
+		role, token, want string
+	}{
+		"as it should be":                       {id.customer.Role, id.good(t), ""},
+		"not a token":                           {id.customer.Role, "garbage", "InvalidIdentityToken"},
+		"another cluster's key":                 {id.customer.Role, id.token(t, stranger, id.issuer, subject, audience, now), "InvalidIdentityToken"},
+		"claims changed after signing":          {id.customer.Role, forge(t, id.token(t, id.private, id.issuer, "system:serviceaccount:default:evil", audience, now), subject), "InvalidIdentityToken"},
+		"another issuer":                        {id.customer.Role, id.token(t, id.private, id.issuer+"0", subject, audience, now), "InvalidIdentityToken"},
+		"another audience":                      {id.customer.Role, id.token(t, id.private, id.issuer, subject, "sts.amazonaws.com", now), "InvalidIdentityToken"},
+		"another service account":               {id.customer.Role, id.token(t, id.private, id.issuer, "system:serviceaccount:default:x", audience, now), "AccessDenied"},
+		"expired":                               {id.customer.Role, id.token(t, id.private, id.issuer, subject, audience, yesterday), "ExpiredTokenException"},
+		"no such role":                          {id.customer.Role + "0", id.good(t), "AccessDenied"},
+		"a role that does not trust the issuer": {otherRole, id.good(t), "AccessDenied"},
+		"an account without the provider":       {"arn:aws:iam::999999999999:role/x", id.good(t), "InvalidIdentityToken"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			_, err := id.assume(t, c.role, c.token)
+			refused(t, err, c.want)
+		})
+	}
+}
+
+// forge changes the subject of a token and keeps its signature.
+func forge(t *testing.T, token, subject string) string {
+	t.Helper()
+	parts := strings.Split(token, ".")
+	text, err := base64.RawURLEncoding.DecodeString(parts[1])
+	must(t, err)
+	var claims map[string]any
+	must(t, json.Unmarshal(text, &claims))
+	claims["sub"] = subject
+	text, err = json.Marshal(claims)
+	must(t, err)
+	return parts[0] + "." + base64.RawURLEncoding.EncodeToString(text) + "." + parts[2]
+}
+
+func TestTheIssuersDocumentsDecide(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		spoil func(t *testing.T, id *identity)
+		want  string
+	}{
+		"untouched": {func(*testing.T, *identity) {}, ""},
+		"the key set is another cluster's": {func(t *testing.T, id *identity) {
+			_, public, err := webidentity.GenerateKey()
+			must(t, err)
+			id.publish(t, id.issuer, public)
+		}, "InvalidIdentityToken"},
+		"the discovery document names another issuer": {func(t *testing.T, id *identity) {
+			id.publish(t, id.issuer+"0", id.public)
+		}, "InvalidIdentityToken"},
+		"the discovery document is not JSON": {func(t *testing.T, id *identity) {
+			id.put(t, webidentity.DiscoveryPath, "<html>")
+		}, "InvalidIdentityToken"},
+		"the discovery document is gone": {func(t *testing.T, id *identity) {
+			_, err := id.provider.s3.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: aws.String(id.bucket), Key: aws.String(id.infraID + "/" + webidentity.DiscoveryPath)})
+			must(t, err)
+		}, "InvalidIdentityToken"},
+		"the bucket is not public": {func(t *testing.T, id *identity) {
+			_, err := id.provider.s3.DeleteBucketPolicy(t.Context(), &s3.DeleteBucketPolicyInput{Bucket: aws.String(id.bucket)})
+			must(t, err)
+		}, "InvalidIdentityToken"},
+		"the provider is gone": {func(t *testing.T, id *identity) {
+			_, err := iam.NewFromConfig(emulator.Config(id.customer.Account)).DeleteOpenIDConnectProvider(t.Context(), &iam.DeleteOpenIDConnectProviderInput{OpenIDConnectProviderArn: aws.String(id.customer.OIDCProvider)})
+			must(t, err)
+		}, "InvalidIdentityToken"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			id := newIdentity(t)
+			c.spoil(t, id)
+			_, err := id.assume(t, id.customer.Role, id.good(t))
+			refused(t, err, c.want)
+		})
+	}
+}
+
+func TestAnIssuerMayHaveItsOwnHost(t *testing.T) {
+	id := newIdentity(t)
+	const issuer = "https://oidc.example.test/demo-abcde"
+	other, err := emulator.SeedCustomer(t.Context(), awsemulator.CustomerOptions{Account: emulator.NewAccount(), Name: "demo", InfraID: id.infraID, Issuer: issuer})
+	must(t, err)
+	token := id.token(t, id.private, issuer, names.ControlPlaneOperatorSubject, names.WebIdentityAudience, clock.RealClock{})
+	id.publish(t, issuer, id.public)
+	_, err = id.assume(t, other.Role, token)
+	refused(t, err, "InvalidIdentityToken")
+	must(t, emulator.MapIssuer(t.Context(), "oidc.example.test", id.bucket))
+	_, err = id.assume(t, other.Role, token)
+	refused(t, err, "")
+}
+
+func TestARoleIsAssumedByWhomItTrusts(t *testing.T) {
+	owner, customer := newAccount(t), newAccount(t)
+	cpo, err := emulator.Role(t.Context(), customer.id, "cpo", awsemulator.TrustRole("arn:aws:iam::"+customer.id+":root"))
+	must(t, err)
+	shared, err := emulator.Role(t.Context(), owner.id, "shared-vpc-endpoint", awsemulator.TrustRole(cpo))
+	must(t, err)
+	try := func(a *account, role string) error {
+		_, err := a.sts.AssumeRole(t.Context(), &sts.AssumeRoleInput{RoleArn: aws.String(role), RoleSessionName: aws.String("x")})
+		return err
+	}
+
+	session := accountWith(t, customer.id, assume(t, customer, cpo))
+	refused(t, try(session, shared), "")
+	refused(t, try(customer, shared), "AccessDenied")
+	refused(t, try(customer, shared+"0"), "AccessDenied")
+
+	who, err := accountWith(t, owner.id, assume(t, session, shared)).sts.GetCallerIdentity(t.Context(), &sts.GetCallerIdentityInput{})
+	must(t, err)
+	equal(t, "the account of the chained session", *who.Account, owner.id)
+}
+
+// assume gives the configuration of a role session that a makes.
+func assume(t *testing.T, a *account, role string) aws.Config {
+	t.Helper()
+	answer, err := a.sts.AssumeRole(t.Context(), &sts.AssumeRoleInput{RoleArn: aws.String(role), RoleSessionName: aws.String("test")})
+	must(t, err)
+	config := emulator.Config("")
+	c := answer.Credentials
+	config.Credentials = credentials.NewStaticCredentialsProvider(*c.AccessKeyId, *c.SecretAccessKey, *c.SessionToken)
+	return config
+}

@@ -28,7 +28,7 @@ type ClusterVersionStatus struct {
 	// availableUpdates lists the releases that the update service recommends. null means that it was not asked, or did not
 	// answer.
 	//
-	// +required
+	// +optional
 	// +nullable
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100

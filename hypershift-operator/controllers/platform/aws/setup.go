@@ -19,18 +19,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// Indexes that the controller lists by.
-const (
-	// ClusterNameIndex is spec.clusterName of a NodePool.
-	ClusterNameIndex = "spec.clusterName"
-	// LoadBalancerIndex is spec.networkLoadBalancerName of an AWSEndpointService.
-	LoadBalancerIndex = "spec.networkLoadBalancerName"
-)
-
-// ByClusterName fills ClusterNameIndex.
-func ByClusterName(obj client.Object) []string {
-	return []string{obj.(*hyperv1.NodePool).Spec.ClusterName}
-}
+// LoadBalancerIndex is spec.networkLoadBalancerName of an AWSEndpointService.
+const LoadBalancerIndex = "spec.networkLoadBalancerName"
 
 // ByLoadBalancer fills LoadBalancerIndex.
 func ByLoadBalancer(obj client.Object) []string {
@@ -42,7 +32,7 @@ func ByLoadBalancer(obj client.Object) []string {
 const workers = 20
 
 // SetupWithManager watches everything that an endpoint service depends on.
-// ClusterNameIndex must be registered by the caller: others list by it too.
+// Package index must have registered its indexes.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, limiter controller.Options) error {
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &hyperv1.AWSEndpointService{}, LoadBalancerIndex, ByLoadBalancer); err != nil {
 		return err

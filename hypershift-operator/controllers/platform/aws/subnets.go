@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -34,7 +35,7 @@ func (r *Reconciler) publishSubnets(ctx context.Context, s *scope) error {
 		return nil // ensureService says so
 	}
 	var pools hyperv1.NodePoolList
-	err := r.client.List(ctx, &pools, client.InNamespace(s.hc.Namespace), client.MatchingFields{ClusterNameIndex: s.hc.Name})
+	err := r.client.List(ctx, &pools, client.InNamespace(s.hc.Namespace), client.MatchingFields{index.NodePoolCluster: s.hc.Name})
 	if err != nil {
 		return fmt.Errorf("listing the node pools of %s: %w", s.hc.Name, err)
 	}

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
@@ -70,7 +71,7 @@ func newWorld(t testing.TB) *world {
 		Kinds:      []client.ObjectList{&hyperv1.AWSEndpointServiceList{}},
 		WithStatus: []client.Object{&hyperv1.AWSEndpointService{}},
 		Index: func(b *fake.ClientBuilder) {
-			b.WithIndex(&hyperv1.NodePool{}, ClusterNameIndex, ByClusterName)
+			b.WithIndex(&hyperv1.NodePool{}, index.NodePoolCluster, index.ByCluster)
 			b.WithIndex(&hyperv1.AWSEndpointService{}, LoadBalancerIndex, ByLoadBalancer)
 		},
 	})

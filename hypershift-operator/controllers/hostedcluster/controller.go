@@ -1,0 +1,135 @@
+package hostedcluster
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/patch"
+)
+
+// Options are what a Reconciler needs.
+type Options struct {
+	// Client reads through the cache, which holds our own objects only.
+	Client client.Client
+	// Reader reads the user's Secrets, and what may not be in the cache yet.
+	Reader   client.Reader
+	Scheme   *runtime.Scheme
+	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
+
+	// Documents is the bucket for OIDC documents; nil if the installation has none.
+	Documents *oidcdocs.Bucket
+	// PrivateRegion is the region in which this installation can make private
+	// clusters; empty if it cannot.
+	PrivateRegion string
+	// ControlPlaneOperatorImage is the image of the control-plane-operators.
+	ControlPlaneOperatorImage string
+
+	// Resync is how long a cluster at rest is left alone; jitter is added.
+	Resync time.Duration
+	// DocumentsAge is how long published OIDC documents are believed to be there.
+	DocumentsAge time.Duration
+}
+
+// Reconciler drives HostedClusters.
+type Reconciler struct {
+	Options
+	apply     *apply.Applier
+	published *published
+
+	live, paused, dying []flow.Step[*scope]
+}
+
+// New returns a Reconciler.
+func New(o Options) *Reconciler {
+	r := &Reconciler{Options: o, apply: apply.New(o.Client, o.Scheme, names.HypershiftOperator), published: newPublished()}
+	r.live = []flow.Step[*scope]{
+		{Name: "the configuration", Condition: hyperv1.ValidHostedClusterConfiguration, Run: r.checkConfiguration},
+		{Name: "support by this installation", Condition: hyperv1.SupportedHostedCluster, Run: r.checkSupport},
+		{Name: "the finalizer", Run: r.addFinalizer},
+		{Name: "the identifiers", Run: r.ensureIdentifiers},
+		{Name: "the namespace", Run: r.ensureNamespace},
+		flow.All(
+			flow.Step[*scope]{Name: "the token issuer", Condition: hyperv1.ValidOIDCConfiguration, Run: r.ensureIssuer},
+			flow.Step[*scope]{Name: "the pull secret", Run: r.ensurePullSecret},
+			flow.Step[*scope]{Name: "the credentials", Condition: hyperv1.PlatformCredentialsFound, Run: r.ensureCredentials},
+			flow.Step[*scope]{Name: "the HostedControlPlane", Run: r.ensureControlPlane},
+			flow.Step[*scope]{Name: "the control-plane-operator", Run: r.ensureOperator},
+		),
+	}
+	r.paused = []flow.Step[*scope]{
+		{Name: "the pause of the control plane", Run: r.pauseControlPlane},
+	}
+	r.dying = []flow.Step[*scope]{
+		{Name: "the node pools", Run: r.deleteNodePools},
+		{Name: "the endpoints", Run: r.deleteEndpoints},
+		{Name: "the HostedControlPlane", Run: r.deleteControlPlane},
+		{Name: "the OIDC documents", Run: r.removeDocuments},
+		{Name: "the namespace", Run: r.deleteNamespace},
+		{Name: "the grace period", Run: r.waitGracePeriod},
+		{Name: "the finalizer", Run: r.removeFinalizer},
+	}
+	return r
+}
+
+// Reconcile drives one HostedCluster.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	hc := &hyperv1.HostedCluster{}
+	if err := r.Client.Get(ctx, req.NamespacedName, hc); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	s, err := r.gather(ctx, hc)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	p := patch.New(r.Client, hc, names.HypershiftOperator, func(hc *hyperv1.HostedCluster) any { return hc.Status })
+	report := flow.Run(ctx, s, r.stepsFor(s)...)
+	r.summarize(s, report)
+	res, err := report.Result(p.Close(ctx))
+	if err != nil {
+		return res, err
+	}
+	return r.comeBack(s, res), nil
+}
+
+func (r *Reconciler) stepsFor(s *scope) []flow.Step[*scope] {
+	switch {
+	case s.dying():
+		return r.dying
+	case s.paused:
+		return r.paused
+	}
+	return r.live
+}
+
+// comeBack adds the looks at what no watch tells of: the user's Secrets, the
+// OIDC documents, the end of a pause.
+func (r *Reconciler) comeBack(s *scope, res ctrl.Result) ctrl.Result {
+	if res.RequeueAfter == 0 {
+		res.RequeueAfter = wait.Jitter(r.Resync, 0.2)
+	}
+	if s.paused && s.pauseLeft > 0 {
+		res.RequeueAfter = min(res.RequeueAfter, s.pauseLeft)
+	}
+	return res
+}
+
+func (r *Reconciler) addFinalizer(ctx context.Context, s *scope) error {
+	return patch.AddFinalizer(ctx, r.Client, s.hc, hyperv1.HostedClusterFinalizer)
+}
+
+func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {
+	return patch.RemoveFinalizer(ctx, r.Client, s.hc, hyperv1.HostedClusterFinalizer)
+}

@@ -1,0 +1,90 @@
+package hostedcluster
+
+import (
+	"context"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+func (s *scope) controlPlaneSet() apply.Set {
+	return apply.Set{Name: "control-plane", Namespace: s.controlPlane, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}}}
+}
+
+// ensureControlPlane tells the control-plane-operator what the user wants.
+func (r *Reconciler) ensureControlPlane(ctx context.Context, s *scope) error {
+	_, err := r.apply.Apply(ctx, s.controlPlaneSet(), desiredControlPlane(s))
+	return err
+}
+
+// handedOn are the annotations of a HostedCluster that the control plane acts on.
+var handedOn = []string{hyperv1.TargetNodeLabelsAnnotation}
+
+// desiredControlPlane is the HostedCluster without what is this operator's business.
+func desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
+	spec := s.hc.Spec.DeepCopy()
+	hcp := &hyperv1.HostedControlPlane{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.controlPlane, Name: s.hc.Name, Annotations: s.ownerAnnotations()},
+		Spec: hyperv1.HostedControlPlaneSpec{
+			ReleaseImage:                     spec.Release.Image,
+			Channel:                          spec.Channel,
+			UpdateService:                    spec.UpdateService,
+			SSHKey:                           spec.SSHKey,
+			IssuerURL:                        spec.IssuerURL,
+			ServiceAccountSigningKey:         spec.ServiceAccountSigningKey,
+			InfraID:                          spec.InfraID,
+			ClusterID:                        spec.ClusterID,
+			Platform:                         spec.Platform,
+			DNS:                              spec.DNS,
+			Networking:                       spec.Networking,
+			Services:                         spec.Services,
+			ControllerAvailabilityPolicy:     spec.ControllerAvailabilityPolicy,
+			InfrastructureAvailabilityPolicy: spec.InfrastructureAvailabilityPolicy,
+			Etcd:                             spec.Etcd,
+			SecretEncryption:                 spec.SecretEncryption,
+			Configuration:                    spec.Configuration,
+			OperatorConfiguration:            spec.OperatorConfiguration,
+			AuditWebhook:                     spec.AuditWebhook,
+			AdditionalTrustBundle:            spec.AdditionalTrustBundle,
+			Autoscaling:                      spec.Autoscaling,
+			ImageContentSources:              spec.ImageContentSources,
+			Capabilities:                     spec.Capabilities,
+			OLMCatalogPlacement:              spec.OLMCatalogPlacement,
+			FIPS:                             spec.FIPS,
+			KubeAPIServerDNSName:             spec.KubeAPIServerDNSName,
+			NodeSelector:                     spec.NodeSelector,
+			Tolerations:                      spec.Tolerations,
+			Labels:                           spec.Labels,
+			PausedUntil:                      ptr.To(notPaused),
+			AutoNode:                         spec.AutoNode,
+			Monitoring:                       spec.Monitoring,
+		},
+	}
+	hcp.Spec.PullSecret.Name = names.PullSecret
+	if spec.ControlPlaneRelease != nil {
+		hcp.Spec.ControlPlaneReleaseImage = &spec.ControlPlaneRelease.Image
+	}
+	for _, key := range handedOn {
+		if value, ok := s.hc.Annotations[key]; ok {
+			hcp.Annotations[key] = value
+		}
+	}
+	if aws := hcp.Spec.Platform.AWS; aws != nil {
+		aws.ResourceTags = withClusterTag(aws.ResourceTags, spec.InfraID)
+	}
+	return hcp
+}
+
+// withClusterTag adds the tag by which everything of the cluster is found. The
+// user's spec stays as it is.
+func withClusterTag(tags []hyperv1.AWSResourceTag, infraID string) []hyperv1.AWSResourceTag {
+	key := names.ClusterTag(infraID)
+	tags = slices.DeleteFunc(tags, func(t hyperv1.AWSResourceTag) bool { return t.Key == key })
+	return append(tags, hyperv1.AWSResourceTag{Key: key, Value: "owned"})
+}

@@ -1,0 +1,53 @@
+package hostedcluster
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+)
+
+// credentials lists the Secrets of the control plane that say which role to
+// take on. The roles of the ingress operator and the image registry are used
+// inside the hosted cluster only.
+var credentials = []struct {
+	secret, field string
+	role          func(hyperv1.AWSRolesRef) hyperv1.RoleARN
+}{
+	{"cloud-controller-creds", "kubeCloudControllerARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.KubeCloudControllerARN }},
+	{"node-management-creds", "nodePoolManagementARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.NodePoolManagementARN }},
+	{"control-plane-operator-creds", "controlPlaneOperatorARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.ControlPlaneOperatorARN }},
+	{"cloud-network-config-controller-creds", "networkARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.NetworkARN }},
+	{"ebs-cloud-credentials", "storageARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.StorageARN }},
+}
+
+const (
+	credentialsKey = "credentials"
+	// tokenFile is where the components find the token by which AWS knows them.
+	tokenFile = "/var/run/secrets/openshift/serviceaccount/token"
+)
+
+// ensureCredentials writes one AWS configuration file for each role.
+func (r *Reconciler) ensureCredentials(ctx context.Context, s *scope) error {
+	var secrets []client.Object
+	if aws := s.aws(); aws != nil {
+		for _, c := range credentials {
+			role := c.role(aws.RolesRef)
+			if role == "" {
+				return flow.Block(hyperv1.PlatformCredentialsNotFoundReason, "spec.platform.aws.rolesRef.%s is empty: name the role", c.field)
+			}
+			secrets = append(secrets, s.desiredSecret(c.secret, corev1.SecretTypeOpaque, map[string][]byte{credentialsKey: awsConfig(aws.Region, string(role))}))
+		}
+	}
+	_, err := r.apply.Apply(ctx, s.secretsSet("credentials"), secrets...)
+	return err
+}
+
+// awsConfig is a configuration file of the AWS SDKs.
+func awsConfig(region, role string) []byte {
+	return fmt.Appendf(nil, "[default]\nrole_arn = %s\nweb_identity_token_file = %s\nsts_regional_endpoints = regional\nregion = %s\n", role, tokenFile, region)
+}

@@ -1,0 +1,180 @@
+package hostedcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+)
+
+// deletionPause is how soon to look again at what is being deleted. The objects
+// are watched; this is for those whose end a watch cannot tell.
+const deletionPause = 30 * time.Second
+
+// deleteNodePools takes the workers away first: they need the endpoint, and
+// their machines need the credentials.
+func (r *Reconciler) deleteNodePools(ctx context.Context, s *scope) error {
+	var pools hyperv1.NodePoolList
+	if err := r.Client.List(ctx, &pools, client.InNamespace(s.hc.Namespace), client.MatchingFields{index.NodePoolCluster: s.hc.Name}); err != nil {
+		return fmt.Errorf("listing node pools: %w", err)
+	}
+	var left []string
+	for i := range pools.Items {
+		left = append(left, pools.Items[i].Name)
+		if err := r.delete(ctx, &pools.Items[i]); err != nil {
+			return err
+		}
+	}
+	if len(left) > 0 {
+		return flow.Wait(deletionPause, hyperv1.DeletingReason, "waiting for the machines of node pools %s to go", strings.Join(left, ", "))
+	}
+	return nil
+}
+
+// deleteEndpoints waits for both operators to take away their half. The
+// HostedControlPlane is asked to go at the same time, so that nobody makes new
+// endpoints; it stays until its operator is done.
+func (r *Reconciler) deleteEndpoints(ctx context.Context, s *scope) error {
+	if s.hcp != nil {
+		if err := r.delete(ctx, s.hcp); err != nil {
+			return err
+		}
+	}
+	var left []string
+	for i := range s.endpoints {
+		es := &s.endpoints[i]
+		if err := r.delete(ctx, es); err != nil {
+			return err
+		}
+		if err := r.giveUp(ctx, s, es); err != nil {
+			return err
+		}
+		left = append(left, es.Name+" ("+progress(es)+")")
+	}
+	if len(left) > 0 {
+		return flow.Wait(deletionPause, hyperv1.CloudResourcesRemainingReason, "waiting for AWSEndpointServices to go: %s", strings.Join(left, ", "))
+	}
+	return nil
+}
+
+// progress is what an AWSEndpointService that is being deleted says about itself.
+func progress(es *hyperv1.AWSEndpointService) string {
+	condition := hyperv1.AWSEndpointServiceAvailable
+	if slices.Contains(es.Finalizers, hyperv1.ControlPlaneOperatorFinalizer) {
+		condition = hyperv1.AWSEndpointAvailable
+	}
+	if c := conditions.Get(es.Status.Conditions, condition); c != nil && c.Message != "" {
+		return c.Message
+	}
+	return "asked to go"
+}
+
+func (r *Reconciler) deleteControlPlane(ctx context.Context, s *scope) error {
+	if s.hcp == nil {
+		return nil
+	}
+	if err := r.delete(ctx, s.hcp); err != nil {
+		return err
+	}
+	return flow.Wait(deletionPause, hyperv1.DeletingReason, "waiting for HostedControlPlane %s to go", s.hcp.Name)
+}
+
+// deleteNamespace takes everything else with it. What is not ours stays.
+func (r *Reconciler) deleteNamespace(ctx context.Context, s *scope) error {
+	if s.namespace == nil {
+		// The last pass may have made it a moment ago.
+		ns := &corev1.Namespace{}
+		err := r.Reader.Get(ctx, client.ObjectKey{Name: s.controlPlane}, ns)
+		if apierrors.IsNotFound(err) || err == nil && !owns(s.hc, ns) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("getting namespace %s: %w", s.controlPlane, err)
+		}
+		s.namespace = ns
+	}
+	if err := r.delete(ctx, s.namespace); err != nil {
+		return err
+	}
+	return flow.Wait(deletionPause, hyperv1.DeletingReason, "waiting for namespace %s to go", s.controlPlane)
+}
+
+// delete asks an object to go, once.
+func (r *Reconciler) delete(ctx context.Context, obj client.Object) error {
+	if !obj.GetDeletionTimestamp().IsZero() {
+		return nil
+	}
+	uid := obj.GetUID()
+	if err := r.Client.Delete(ctx, obj, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting %T %s: %w", obj, obj.GetName(), err)
+	}
+	return nil
+}
+
+// waitGracePeriod keeps the object for those who want to read its end state.
+func (r *Reconciler) waitGracePeriod(_ context.Context, s *scope) error {
+	period := duration(s.hc, hyperv1.DestroyGracePeriodAnnotation, 0)
+	if period == 0 {
+		return nil
+	}
+	left := period
+	if done := conditions.Get(s.hc.Status.Conditions, hyperv1.HostedClusterDestroyed); done != nil && done.Status == metav1.ConditionTrue {
+		left = done.LastTransitionTime.Add(period).Sub(r.Clock.Now())
+	}
+	if left <= 0 {
+		return nil
+	}
+	return flow.Wait(left, hyperv1.WaitingForGracePeriodReason, "everything is gone; the object stays for %s", period)
+}
+
+// duration reads an annotation; what cannot be read counts as not set.
+func duration(obj client.Object, annotation string, otherwise time.Duration) time.Duration {
+	d, err := time.ParseDuration(obj.GetAnnotations()[annotation])
+	if err != nil || d < 0 {
+		return otherwise
+	}
+	return d
+}
+
+// stageOf is what deletion waits for, in words.
+func stageOf(report flow.Report) string {
+	for _, o := range report {
+		if o.Err != nil {
+			return words.Message(o.Err)
+		}
+	}
+	return ""
+}
+
+// destruction says how far deletion is.
+func (b *board) destruction(s *scope, report flow.Report) {
+	if !s.dying() {
+		return
+	}
+	if len(s.gaveUp) > 0 {
+		b.set(hyperv1.CloudResourcesDestroyed, metav1.ConditionFalse, hyperv1.CloudResourcesCleanupSkippedReason, "left behind: "+strings.Join(s.gaveUp, "; "))
+	}
+	status := metav1.ConditionFalse
+	for _, o := range report {
+		var wait *flow.Waiting
+		if errors.As(o.Err, &wait) && wait.Reason == hyperv1.WaitingForGracePeriodReason {
+			status = metav1.ConditionTrue
+		}
+		if o.Err != nil {
+			b.set(hyperv1.HostedClusterDestroyed, status, reasonOf(o.Err), words.Message(o.Err))
+			return
+		}
+	}
+}

@@ -1,0 +1,24 @@
+// Package hostedcluster turns a HostedCluster into a control plane namespace
+// with everything in it that a control plane starts from, tells the user how
+// things are, and takes it all away again.
+//
+//	live    configuration ► support ► finalizer ► identifiers ► namespace ►
+//	          token issuer               signing key; OIDC documents in S3         issuer.go
+//	          pull secret                                                          pullsecret.go
+//	          credentials                one Secret for each role                  credentials.go
+//	          HostedControlPlane         what the control-plane-operator reads     controlplane.go
+//	          control-plane-operator     Deployment and its permissions            operator.go
+//
+//	paused  the HostedControlPlane is told; nothing else changes                   pause.go
+//
+//	dying   node pools ► endpoints ► HostedControlPlane ► OIDC documents ►
+//	        namespace ► grace period ► finalizer                                   delete.go
+//
+// Everything starts at once: nothing here waits for a load balancer. Deletion
+// is in the order in which things need each other, and what is asked to go is
+// awaited: workers need the endpoint, the endpoint's deletion needs the
+// control-plane-operator, its AWS identity needs the documents.
+//
+// The user's objects are read and never written, but for clusterID and infraID,
+// which are set once, and the finalizer.
+package hostedcluster

@@ -1,0 +1,215 @@
+package hostedcluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+)
+
+// ensureIssuer makes the key that signs the cluster's tokens, and publishes by
+// what AWS can check them. Neither needs a running control plane: AWS knows the
+// cluster before its API server exists and after it is gone.
+func (r *Reconciler) ensureIssuer(ctx context.Context, s *scope) error {
+	publicKeys, err := r.ensureSigningKey(ctx, s)
+	if err != nil || s.aws() == nil {
+		return err
+	}
+	if s.hc.Spec.ServiceAccountSigningKey != nil {
+		s.unchecked[hyperv1.ValidOIDCConfiguration] = metav1.Condition{
+			Reason:  hyperv1.StatusUnknownReason,
+			Message: "the documents at " + s.hc.Spec.IssuerURL + " are the user's to publish, because the signing key is; ValidAWSIdentityProvider says whether AWS accepts them",
+		}
+		return nil
+	}
+	site, err := r.site(s, publicKeys)
+	if err != nil {
+		return err
+	}
+	return r.publish(ctx, s, site)
+}
+
+// ensureSigningKey returns the public keys that are trusted, PEM.
+func (r *Reconciler) ensureSigningKey(ctx context.Context, s *scope) ([]byte, error) {
+	data, err := r.signingKey(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	_, err = r.apply.Apply(ctx, s.secretsSet("signing-key"), s.desiredSecret(names.ServiceAccountSigningKey, corev1.SecretTypeOpaque, data))
+	return data[names.ServiceAccountPublicKeyFile], err
+}
+
+// signingKey is the user's key, or the one that was made before, or a new one.
+func (r *Reconciler) signingKey(ctx context.Context, s *scope) (map[string][]byte, error) {
+	if ref := s.hc.Spec.ServiceAccountSigningKey; ref != nil {
+		return r.userKey(ctx, s, ref.Name)
+	}
+	secret, key := &corev1.Secret{}, client.ObjectKey{Namespace: s.controlPlane, Name: names.ServiceAccountSigningKey}
+	err := r.Client.Get(ctx, key, secret)
+	if apierrors.IsNotFound(err) {
+		// To make a second key because the first one is not in the cache yet
+		// would take away every token that the first one signed.
+		err = r.Reader.Get(ctx, key, secret)
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("getting Secret %s: %w", names.ServiceAccountSigningKey, err)
+	}
+	if apierrors.IsNotFound(err) {
+		private, public, err := webidentity.GenerateKey()
+		return keyPair(private, public), err
+	}
+	return keyPair(secret.Data[names.ServiceAccountPrivateKeyFile], secret.Data[names.ServiceAccountPublicKeyFile]), nil
+}
+
+// Keys of a user's Secret for spec.serviceAccountSigningKey.
+const (
+	userPrivateKey   = "key"
+	userOldPublicKey = "old-key.pub"
+)
+
+// userKey reads the user's key. While it rotates, the old one is trusted too.
+func (r *Reconciler) userKey(ctx context.Context, s *scope, name string) (map[string][]byte, error) {
+	data, err := r.userSecret(ctx, s, name, "spec.serviceAccountSigningKey", userPrivateKey)
+	if err != nil {
+		return nil, err
+	}
+	public, err := webidentity.PublicFromPrivate(data[userPrivateKey])
+	if err == nil {
+		public = bytes.Join([][]byte{public, data[userOldPublicKey]}, nil)
+		_, err = webidentity.JWKS(public)
+	}
+	if err != nil {
+		return nil, flow.Wait(secretPause, hyperv1.InvalidSecretReason, "Secret %s, which spec.serviceAccountSigningKey names, cannot be used: %v", name, err)
+	}
+	return keyPair(data[userPrivateKey], public), nil
+}
+
+func keyPair(private, public []byte) map[string][]byte {
+	return map[string][]byte{names.ServiceAccountPrivateKeyFile: private, names.ServiceAccountPublicKeyFile: public}
+}
+
+// site is what has to be published.
+func (r *Reconciler) site(s *scope, publicKeys []byte) (oidcdocs.Site, error) {
+	var none oidcdocs.Site
+	if r.Documents == nil {
+		return none, flow.Block(hyperv1.OIDCStorageMissingReason,
+			"this installation has no bucket for OIDC documents: start the hypershift-operator with --oidc-storage-provider-s3-bucket-name, or set spec.serviceAccountSigningKey and publish the documents yourself")
+	}
+	issuer, infraID := s.hc.Spec.IssuerURL, s.hc.Spec.InfraID
+	if !strings.HasSuffix(issuer, "/"+infraID) {
+		return none, flow.Block(hyperv1.OIDCConfigurationInvalidReason,
+			"spec.issuerURL %s does not end in /%s, which is where the OIDC documents are published: create the cluster with spec.infraID %s and spec.issuerURL https://<bucket>.s3.<region>.amazonaws.com/%s",
+			issuer, infraID, infraID, infraID)
+	}
+	jwks, err := webidentity.JWKS(publicKeys)
+	if err != nil {
+		return none, flow.Block(hyperv1.InvalidSecretReason, "Secret %s/%s does not hold the cluster's key any more: %v", s.controlPlane, names.ServiceAccountSigningKey, err)
+	}
+	discovery, err := webidentity.Discovery(issuer)
+	if err != nil {
+		return none, err
+	}
+	site := r.emptySite(s)
+	site.Documents[webidentity.DiscoveryPath] = discovery
+	site.Documents[webidentity.JWKSPath] = jwks
+	return site, nil
+}
+
+// emptySite names the documents of a cluster without their contents.
+func (r *Reconciler) emptySite(s *scope) oidcdocs.Site {
+	return oidcdocs.Site{
+		Prefix:    s.hc.Spec.InfraID,
+		Owner:     string(s.hc.UID),
+		Documents: map[string][]byte{webidentity.DiscoveryPath: nil, webidentity.JWKSPath: nil},
+	}
+}
+
+// publish writes the documents, and looks at them again every now and then.
+func (r *Reconciler) publish(ctx context.Context, s *scope, site oidcdocs.Site) error {
+	now := r.Clock.Now()
+	if r.published.believed(s.hc.UID, site, now) {
+		return nil
+	}
+	changed, err := r.Documents.Publish(ctx, site)
+	var foreign *oidcdocs.ForeignError
+	switch {
+	case oidcdocs.IsNoBucket(err):
+		return flow.Wait(time.Minute, hyperv1.OIDCStorageMissingReason,
+			"the bucket for OIDC documents does not exist: create it, or start the hypershift-operator with the name of another: %s", awsx.Message(err))
+	case errors.As(err, &foreign):
+		return flow.Wait(time.Minute, hyperv1.OIDCConfigurationInvalidReason, "%v", foreign)
+	case err != nil:
+		return err
+	}
+	r.published.remember(s.hc.UID, site, now.Add(wait.Jitter(r.DocumentsAge, 0.5)))
+	if changed {
+		r.Recorder.Eventf(s.hc, nil, corev1.EventTypeNormal, "OIDCDocumentsPublished", "Publish", "Published the OIDC documents of %s", s.hc.Spec.IssuerURL)
+	}
+	return nil
+}
+
+// removeDocuments comes after everything that needs an AWS identity.
+func (r *Reconciler) removeDocuments(ctx context.Context, s *scope) error {
+	r.published.forget(s.hc.UID)
+	if r.Documents == nil || s.aws() == nil || s.hc.Spec.InfraID == "" {
+		return nil
+	}
+	return r.Documents.Remove(ctx, r.emptySite(s))
+}
+
+// published remembers which documents have been seen in the bucket.
+type published struct {
+	mu   sync.Mutex
+	seen map[types.UID]sighting
+}
+
+type sighting struct {
+	documents map[string][]byte
+	until     time.Time
+}
+
+func newPublished() *published { return &published{seen: map[types.UID]sighting{}} }
+
+func (p *published) believed(uid types.UID, site oidcdocs.Site, now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was, ok := p.seen[uid]
+	if !ok || !now.Before(was.until) {
+		return false
+	}
+	for path, text := range site.Documents {
+		if !bytes.Equal(was.documents[path], text) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *published) remember(uid types.UID, site oidcdocs.Site, until time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seen[uid] = sighting{documents: site.Documents, until: until}
+}
+
+func (p *published) forget(uid types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.seen, uid)
+}

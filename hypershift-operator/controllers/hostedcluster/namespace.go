@@ -1,0 +1,61 @@
+package hostedcluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+)
+
+// namespaceSet has no kinds to prune by: all clusters share its name.
+var namespaceSet = apply.Set{Name: "namespace"}
+
+// ensureNamespace makes the control plane's namespace, and refuses one that is
+// there and belongs to somebody else.
+func (r *Reconciler) ensureNamespace(ctx context.Context, s *scope) error {
+	if s.namespace == nil {
+		// The cache shows the namespaces of control planes only.
+		ns := &corev1.Namespace{}
+		err := r.Reader.Get(ctx, client.ObjectKey{Name: s.controlPlane}, ns)
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return fmt.Errorf("getting namespace %s: %w", s.controlPlane, err)
+		case !owns(s.hc, ns) && !ns.DeletionTimestamp.IsZero():
+			return flow.Wait(10*time.Second, hyperv1.NamespaceInUseReason, "namespace %s of an earlier cluster is being deleted", s.controlPlane)
+		case !owns(s.hc, ns):
+			return flow.Wait(time.Minute, hyperv1.NamespaceInUseReason,
+				"namespace %s exists and does not belong to this cluster: delete it, or give the HostedCluster another name", s.controlPlane)
+		}
+	}
+	if s.namespace != nil && !s.namespace.DeletionTimestamp.IsZero() {
+		return flow.Wait(10*time.Second, hyperv1.NamespaceInUseReason, "namespace %s is being deleted by somebody else; it is made again afterwards", s.controlPlane)
+	}
+	_, err := r.apply.Apply(ctx, namespaceSet, desiredNamespace(s))
+	return err
+}
+
+// podSecurity is what the pods of a control plane may do: nothing special.
+const podSecurity = "restricted"
+
+func desiredNamespace(s *scope) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name:        s.controlPlane,
+		Annotations: map[string]string{hyperv1.HostedClusterAnnotation: clusterKey(s.hc)},
+		Labels: map[string]string{
+			hyperv1.ControlPlaneNamespaceLabel:   "true",
+			hyperv1.HostedClusterUIDLabel:        string(s.hc.UID),
+			"pod-security.kubernetes.io/enforce": podSecurity,
+			"pod-security.kubernetes.io/audit":   podSecurity,
+			"pod-security.kubernetes.io/warn":    podSecurity,
+		},
+	}}
+}

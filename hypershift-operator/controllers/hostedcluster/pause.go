@@ -1,0 +1,33 @@
+package hostedcluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+// notPaused is written where "no pause" must win over an earlier pause: a field
+// that is left out of an apply stays what it was.
+const notPaused hyperv1.PausedUntil = "false"
+
+// pauseControlPlane hands the pause on, and nothing else of the spec.
+func (r *Reconciler) pauseControlPlane(ctx context.Context, s *scope) error {
+	want := ptr.Deref(s.hc.Spec.PausedUntil, notPaused)
+	if s.hcp == nil || ptr.Deref(s.hcp.Spec.PausedUntil, notPaused) == want {
+		return nil
+	}
+	body, err := json.Marshal(map[string]any{"spec": map[string]any{"pausedUntil": want}})
+	if err != nil {
+		return err
+	}
+	if err := r.Client.Patch(ctx, s.hcp, client.RawPatch(types.MergePatchType, body)); err != nil {
+		return fmt.Errorf("pausing HostedControlPlane %s: %w", s.hcp.Name, err)
+	}
+	return nil
+}

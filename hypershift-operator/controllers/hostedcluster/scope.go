@@ -1,0 +1,93 @@
+package hostedcluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// scope is what one pass knows. All of it but unchecked is filled by gather.
+type scope struct {
+	hc *hyperv1.HostedCluster
+	// controlPlane is the name of the control plane's namespace.
+	controlPlane string
+	// namespace is nil if there is none, or if it belongs to somebody else.
+	namespace *corev1.Namespace
+	// hcp is nil if there is none of ours.
+	hcp *hyperv1.HostedControlPlane
+	// endpoints are the AWSEndpointServices of the control plane.
+	endpoints []hyperv1.AWSEndpointService
+	// paused says that the user wants no change, for pauseLeft if that is not 0.
+	paused    bool
+	pauseLeft time.Duration
+
+	// unchecked says in words why a condition that a step answers for is
+	// neither true nor false. Filled by the steps.
+	unchecked map[string]metav1.Condition
+	// gaveUp is what deletion had to leave behind. Filled by deleteEndpoints.
+	gaveUp []string
+}
+
+func (s *scope) dying() bool { return !s.hc.DeletionTimestamp.IsZero() }
+
+// aws is the AWS part of the spec, nil for other platforms.
+func (s *scope) aws() *hyperv1.AWSPlatformSpec { return awsOf(s.hc) }
+
+func awsOf(hc *hyperv1.HostedCluster) *hyperv1.AWSPlatformSpec {
+	if hc.Spec.Platform.Type != hyperv1.AWSPlatform {
+		return nil
+	}
+	return hc.Spec.Platform.AWS
+}
+
+// private says whether workers reach the control plane through PrivateLink.
+func private(hc *hyperv1.HostedCluster) bool {
+	aws := awsOf(hc)
+	return aws != nil && (aws.EndpointAccess == hyperv1.Private || aws.EndpointAccess == hyperv1.PublicAndPrivate)
+}
+
+// clusterKey is how objects in other namespaces name their HostedCluster.
+func clusterKey(hc *hyperv1.HostedCluster) string { return hc.Namespace + "/" + hc.Name }
+
+// gather reads what there is of the cluster.
+func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*scope, error) {
+	s := &scope{hc: hc, controlPlane: names.ControlPlaneNamespace(hc.Namespace, hc.Name), unchecked: map[string]metav1.Condition{}}
+	s.paused, s.pauseLeft = hc.Spec.PausedUntil.Paused(r.Clock.Now())
+	ns := &corev1.Namespace{}
+	err := r.Client.Get(ctx, client.ObjectKey{Name: s.controlPlane}, ns)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("getting namespace %s: %w", s.controlPlane, err)
+	}
+	if apierrors.IsNotFound(err) || !owns(hc, ns) {
+		return s, nil
+	}
+	s.namespace = ns
+	hcp := &hyperv1.HostedControlPlane{}
+	err = r.Client.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: hc.Name}, hcp)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("getting HostedControlPlane %s: %w", hc.Name, err)
+	}
+	if err == nil {
+		s.hcp = hcp
+	}
+	var list hyperv1.AWSEndpointServiceList
+	if err := r.Client.List(ctx, &list, client.InNamespace(s.controlPlane)); err != nil {
+		return nil, fmt.Errorf("listing AWSEndpointServices of namespace %s: %w", s.controlPlane, err)
+	}
+	s.endpoints = list.Items
+	return s, nil
+}
+
+// owns says whether a namespace was made for this very HostedCluster: another
+// one of the same name had another UID.
+func owns(hc *hyperv1.HostedCluster, ns *corev1.Namespace) bool {
+	return ns.Labels[hyperv1.HostedClusterUIDLabel] == string(hc.UID)
+}

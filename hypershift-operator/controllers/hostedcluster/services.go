@@ -1,0 +1,83 @@
+package hostedcluster
+
+import (
+	"slices"
+	"strings"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+// checkServices judges how the control plane is published.
+func checkServices(hc *hyperv1.HostedCluster) []problem {
+	problems := checkOnce(hc)
+	if hc.Spec.Platform.Type == hyperv1.AWSPlatform {
+		problems = append(problems, checkAWSPublishing(hc)...)
+	}
+	return problems
+}
+
+// checkOnce wants each service and each host name once.
+func checkOnce(hc *hyperv1.HostedCluster) []problem {
+	var problems []problem
+	count, hosts := map[hyperv1.ServiceType]int{}, map[string][]string{}
+	for _, svc := range hc.Spec.Services {
+		count[svc.Service]++
+		if count[svc.Service] == 2 {
+			problems = append(problems, problemf(hyperv1.UnsupportedPublishingReason, "spec.services lists %s more than once: leave one of them", svc.Service))
+		}
+		if host := hostname(svc.ServicePublishingStrategy); host != "" {
+			hosts[host] = append(hosts[host], string(svc.Service))
+		}
+	}
+	for _, host := range sortedKeys(hosts) {
+		if users := hosts[host]; len(users) > 1 {
+			problems = append(problems, problemf(hyperv1.UnsupportedPublishingReason, "spec.services gives host name %s to %s: give each its own", host, strings.Join(users, " and ")))
+		}
+	}
+	return problems
+}
+
+func hostname(p hyperv1.ServicePublishingStrategy) string {
+	switch {
+	case p.LoadBalancer != nil:
+		return p.LoadBalancer.Hostname
+	case p.Route != nil:
+		return p.Route.Hostname
+	}
+	return ""
+}
+
+// behindRouter are the services that the router of an AWS cluster serves.
+var behindRouter = []hyperv1.ServiceType{hyperv1.Konnectivity, hyperv1.Ignition, hyperv1.OAuthServer}
+
+// checkAWSPublishing knows what works on AWS: nodes reach everything but the
+// API server through the router, and the router tells the API server from the
+// rest by a host name, which therefore must be known.
+func checkAWSPublishing(hc *hyperv1.HostedCluster) []problem {
+	var problems []problem
+	api := false
+	for _, svc := range hc.Spec.Services {
+		switch p := svc.ServicePublishingStrategy; {
+		case svc.Service == hyperv1.APIServer:
+			api = true
+			if p.Type == hyperv1.LoadBalancer || p.Type == hyperv1.Route && hostname(p) != "" {
+				continue
+			}
+			problems = append(problems, problemf(hyperv1.UnsupportedPublishingReason,
+				"spec.services publishes APIServer as %s: on AWS use LoadBalancer, or Route with a hostname", describe(p)))
+		case slices.Contains(behindRouter, svc.Service) && p.Type != hyperv1.Route:
+			problems = append(problems, problemf(hyperv1.UnsupportedPublishingReason, "spec.services publishes %s as %s: on AWS use Route", svc.Service, p.Type))
+		}
+	}
+	if !api {
+		problems = append(problems, problemf(hyperv1.UnsupportedPublishingReason, "spec.services does not say how APIServer is published: add it"))
+	}
+	return problems
+}
+
+func describe(p hyperv1.ServicePublishingStrategy) string {
+	if p.Type == hyperv1.Route {
+		return "Route without a hostname"
+	}
+	return string(p.Type)
+}

@@ -1,0 +1,104 @@
+package hostedcluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+func byInfraID(obj client.Object) []string {
+	return []string{obj.(*hyperv1.HostedCluster).Spec.InfraID}
+}
+
+func byControlPlane(obj client.Object) []string {
+	return []string{names.ControlPlaneNamespace(obj.GetNamespace(), obj.GetName())}
+}
+
+const workers = 10
+
+// SetupWithManager watches HostedClusters and everything that is made for them.
+// Package index must have registered its indexes.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options) error {
+	for name, index := range map[string]client.IndexerFunc{infraIDIndex: byInfraID, controlPlaneIndex: byControlPlane} {
+		if err := mgr.GetFieldIndexer().IndexField(context.Background(), &hyperv1.HostedCluster{}, name, index); err != nil {
+			return fmt.Errorf("indexing HostedClusters by %s: %w", name, err)
+		}
+	}
+	opts.MaxConcurrentReconciles = workers
+	b := ctrl.NewControllerManagedBy(mgr).
+		Named("hostedcluster").
+		For(&hyperv1.HostedCluster{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		Watches(&hyperv1.HostedCluster{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&hyperv1.NodePool{}, handler.EnqueueRequestsFromMapFunc(ofNodePool), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&hyperv1.AWSEndpointService{}, handler.EnqueueRequestsFromMapFunc(r.ofNamespace)).
+		WithOptions(opts)
+	for _, obj := range []client.Object{
+		&corev1.Namespace{}, &hyperv1.HostedControlPlane{}, &corev1.Secret{}, &corev1.ServiceAccount{}, &rbacv1.Role{}, &rbacv1.RoleBinding{},
+	} {
+		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(ofAnnotation))
+	}
+	// The status of a Deployment is nothing that we act on.
+	b = b.Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(ofAnnotation), builder.WithPredicates(predicate.GenerationChangedPredicate{}))
+	return b.Complete(r)
+}
+
+func request(namespace, name string) []reconcile.Request {
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}}
+}
+
+// ofAnnotation leads from an object that was made for a cluster to the cluster.
+func ofAnnotation(_ context.Context, obj client.Object) []reconcile.Request {
+	namespace, name, ok := strings.Cut(obj.GetAnnotations()[hyperv1.HostedClusterAnnotation], "/")
+	if !ok {
+		return nil
+	}
+	return request(namespace, name)
+}
+
+func ofNodePool(_ context.Context, obj client.Object) []reconcile.Request {
+	return request(obj.GetNamespace(), obj.(*hyperv1.NodePool).Spec.ClusterName)
+}
+
+// ofNamespace leads from an AWSEndpointService, which another operator makes, to
+// the cluster whose control plane is in its namespace.
+func (r *Reconciler) ofNamespace(ctx context.Context, obj client.Object) []reconcile.Request {
+	return r.clusters(ctx, controlPlaneIndex, obj.GetNamespace())
+}
+
+// rivals are the clusters that have waited for this one to go away.
+func (r *Reconciler) rivals(ctx context.Context, obj client.Object) []reconcile.Request {
+	hc := obj.(*hyperv1.HostedCluster)
+	requests := r.clusters(ctx, controlPlaneIndex, names.ControlPlaneNamespace(hc.Namespace, hc.Name))
+	if hc.Spec.InfraID != "" {
+		requests = append(requests, r.clusters(ctx, infraIDIndex, hc.Spec.InfraID)...)
+	}
+	return requests
+}
+
+func (r *Reconciler) clusters(ctx context.Context, index, value string) []reconcile.Request {
+	var list hyperv1.HostedClusterList
+	if err := r.Client.List(ctx, &list, client.MatchingFields{index: value}); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing HostedClusters to wake up")
+		return nil
+	}
+	var requests []reconcile.Request
+	for _, hc := range list.Items {
+		requests = append(requests, request(hc.Namespace, hc.Name)...)
+	}
+	return requests
+}

@@ -1,0 +1,303 @@
+package hostedcluster
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+)
+
+// mirrored are the conditions that the HostedControlPlane has and its
+// HostedCluster repeats. One that nobody has set is not repeated, unless the
+// user should see that it is missing.
+var mirrored = []struct {
+	condition string
+	expected  func(*hyperv1.HostedCluster) bool
+}{
+	{hyperv1.InfrastructureReady, always},
+	{hyperv1.ValidAWSIdentityProvider, onAWS},
+	{hyperv1.EtcdAvailable, never},
+	{hyperv1.KubeAPIServerAvailable, never},
+	{hyperv1.IgnitionEndpointAvailable, never},
+	{hyperv1.ExternalDNSReachable, never},
+	{hyperv1.ValidHostedControlPlaneConfiguration, never},
+	{hyperv1.ValidReleaseInfo, never},
+	{hyperv1.ValidIDPConfiguration, never},
+	{hyperv1.ValidAWSKMSConfig, never},
+	{hyperv1.AWSDefaultSecurityGroupCreated, never},
+	{hyperv1.AWSDefaultSecurityGroupDeleted, never},
+	{hyperv1.ConfigOperatorReconciliationSucceeded, never},
+	{hyperv1.DataPlaneConnectionAvailable, never},
+	{hyperv1.ControlPlaneConnectionAvailable, never},
+	{hyperv1.EtcdDataEncryptionUpToDate, never},
+	{hyperv1.HostedClusterDegraded, never},
+	{hyperv1.CloudResourcesDestroyed, never},
+}
+
+func always(*hyperv1.HostedCluster) bool       { return true }
+func never(*hyperv1.HostedCluster) bool        { return false }
+func onAWS(hc *hyperv1.HostedCluster) bool     { return awsOf(hc) != nil }
+func isPrivate(hc *hyperv1.HostedCluster) bool { return private(hc) }
+
+// needed are the conditions that make a cluster Available, in the order in
+// which a user should look at them.
+var needed = []struct {
+	condition string
+	of        func(*hyperv1.HostedCluster) bool
+}{
+	{hyperv1.ValidHostedClusterConfiguration, always},
+	{hyperv1.SupportedHostedCluster, always},
+	{hyperv1.ReconciliationSucceeded, always},
+	{hyperv1.PlatformCredentialsFound, onAWS},
+	{hyperv1.ValidOIDCConfiguration, publishesDocuments},
+	{hyperv1.ValidAWSIdentityProvider, onAWS},
+	{hyperv1.ValidHostedControlPlaneConfiguration, never},
+	{hyperv1.InfrastructureReady, always},
+	{hyperv1.AWSEndpointServiceAvailable, isPrivate},
+	{hyperv1.AWSEndpointAvailable, isPrivate},
+	{hyperv1.EtcdAvailable, never},
+	{hyperv1.KubeAPIServerAvailable, never},
+}
+
+// publishesDocuments is false for who brings the signing key: what we cannot
+// check must not hold the cluster up.
+func publishesDocuments(hc *hyperv1.HostedCluster) bool {
+	return onAWS(hc) && hc.Spec.ServiceAccountSigningKey == nil
+}
+
+var words = conditions.Judge{
+	// An answer of the API server, such as a conflict, says nothing about the cluster.
+	Transient: func(err error) bool {
+		return awsx.IsTransient(err) || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown
+	},
+	Reason:  awsx.Reason,
+	Message: awsx.Message,
+}
+
+// summarize puts what the steps said, and what others say of the cluster, into
+// the status.
+func (r *Reconciler) summarize(s *scope, report flow.Report) {
+	b := &board{hc: s.hc, now: metav1.NewTime(r.Clock.Now())}
+	s.hc.Status.Conditions = conditions.FromReport(report, words, s.hc.Status.Conditions, s.hc.Generation, b.now.Time)
+	for _, condition := range sortedKeys(s.unchecked) {
+		c := s.unchecked[condition]
+		b.set(condition, metav1.ConditionUnknown, c.Reason, c.Message)
+	}
+	b.mirror(s)
+	b.aggregate(s)
+	b.pause(s)
+	b.reconciliation(s, report)
+	b.unsupported()
+	b.destruction(s, report)
+	b.available(s, report)
+	if s.hcp != nil {
+		s.hc.Status.ControlPlaneEndpoint = s.hcp.Status.ControlPlaneEndpoint
+		s.hc.Status.Platform = s.hcp.Status.Platform
+	}
+	if b.turned != "" {
+		r.Recorder.Eventf(s.hc, nil, corev1.EventTypeNormal, b.turned, "Reconcile", "%s", conditions.Get(s.hc.Status.Conditions, hyperv1.HostedClusterAvailable).Message)
+	}
+}
+
+// board is the conditions of a cluster while they are being written.
+type board struct {
+	hc     *hyperv1.HostedCluster
+	now    metav1.Time
+	turned string // the reason of an event, if Available has turned
+}
+
+func (b *board) get(condition string) *metav1.Condition {
+	return conditions.Get(b.hc.Status.Conditions, condition)
+}
+
+func (b *board) remove(condition string) {
+	conditions.Remove(&b.hc.Status.Conditions, condition)
+}
+
+func (b *board) set(condition string, status metav1.ConditionStatus, reason, message string) {
+	conditions.Set(&b.hc.Status.Conditions, metav1.Condition{
+		Type: condition, Status: status, Reason: reason, Message: message, ObservedGeneration: b.hc.Generation,
+	}, b.now.Time)
+}
+
+const calm = "All is well"
+
+// mirror repeats what the HostedControlPlane says. While the cluster is being
+// deleted, the last word of a control plane that is gone stands: whether AWS
+// still took our tokens decides what happens to what is left.
+func (b *board) mirror(s *scope) {
+	if s.hcp == nil && s.dying() {
+		return
+	}
+	for _, m := range mirrored {
+		var said *metav1.Condition
+		if s.hcp != nil {
+			said = conditions.Get(s.hcp.Status.Conditions, m.condition)
+		}
+		switch {
+		case said != nil:
+			b.set(m.condition, said.Status, said.Reason, said.Message)
+		case m.expected(b.hc):
+			b.set(m.condition, metav1.ConditionUnknown, hyperv1.StatusUnknownReason, "the control-plane-operator has not said yet")
+		default:
+			b.remove(m.condition)
+		}
+	}
+}
+
+// aggregate sums up the AWSEndpointServices.
+func (b *board) aggregate(s *scope) {
+	for _, condition := range []string{hyperv1.AWSEndpointServiceAvailable, hyperv1.AWSEndpointAvailable} {
+		switch {
+		case len(s.endpoints) > 0:
+			status, reason, message := worst(s.endpoints, condition)
+			b.set(condition, status, reason, message)
+		case private(b.hc) && !s.dying():
+			b.set(condition, metav1.ConditionUnknown, hyperv1.NoEndpointServicesReason, "no private load balancer has a name yet")
+		default:
+			b.remove(condition)
+		}
+	}
+}
+
+// worst is the condition of all objects together: False if it is False for one,
+// else Unknown if it is Unknown for one. Every object that is not True is named.
+func worst(list []hyperv1.AWSEndpointService, condition string) (status metav1.ConditionStatus, reason, message string) {
+	status, reason = metav1.ConditionTrue, hyperv1.AsExpectedReason
+	var bad, notes []string
+	for _, es := range list {
+		c := conditions.Get(es.Status.Conditions, condition)
+		if c == nil {
+			c = &metav1.Condition{Status: metav1.ConditionUnknown, Reason: hyperv1.StatusUnknownReason, Message: "nobody has looked yet"}
+		}
+		text := es.Name + ": " + c.Message
+		if c.Status == metav1.ConditionTrue {
+			if c.Reason != hyperv1.AsExpectedReason || c.Message != calm {
+				notes = append(notes, text)
+			}
+			continue
+		}
+		bad = append(bad, text)
+		if status == metav1.ConditionTrue || status == metav1.ConditionUnknown && c.Status == metav1.ConditionFalse {
+			status, reason = c.Status, c.Reason
+		}
+	}
+	texts := append(bad, notes...)
+	slices.Sort(texts)
+	if len(texts) == 0 {
+		return status, reason, calm
+	}
+	return status, reason, strings.Join(texts, "; ")
+}
+
+func (b *board) pause(s *scope) {
+	switch until := b.hc.Spec.PausedUntil; {
+	case !s.paused:
+		b.set(hyperv1.ReconciliationActive, metav1.ConditionTrue, hyperv1.AsExpectedReason, "changes are being acted on")
+	case s.dying():
+		b.set(hyperv1.ReconciliationActive, metav1.ConditionTrue, hyperv1.DeletingReason, "a pause does not stop the deletion")
+	default:
+		b.set(hyperv1.ReconciliationActive, metav1.ConditionFalse, hyperv1.ReconciliationPausedReason, fmt.Sprintf("spec.pausedUntil is %q: remove it to go on", *until))
+	}
+}
+
+// reconciliation says whether everything that this pass set out to do is done.
+func (b *board) reconciliation(s *scope, report flow.Report) {
+	if s.paused && !s.dying() {
+		return
+	}
+	reason, messages := "", []string{}
+	for _, o := range report {
+		if o.Err == nil || apierrors.IsConflict(o.Err) {
+			continue
+		}
+		if reason == "" {
+			reason = reasonOf(o.Err)
+		}
+		messages = append(messages, o.Step+": "+awsx.Message(o.Err))
+	}
+	switch {
+	case reason != "":
+		b.set(hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, reason, strings.Join(messages, "; "))
+	case report.Done():
+		b.set(hyperv1.ReconciliationSucceeded, metav1.ConditionTrue, hyperv1.AsExpectedReason, calm)
+	}
+}
+
+// reasonOf is the reason that a step gave itself.
+func reasonOf(err error) string {
+	var wait *flow.Waiting
+	var block *flow.Blocked
+	switch {
+	case errors.As(err, &wait):
+		return wait.Reason
+	case errors.As(err, &block):
+		return block.Reason
+	}
+	return hyperv1.ReconcileErrorReason
+}
+
+// unsupported names the fields that are accepted and do nothing yet.
+func (b *board) unsupported() {
+	fields := b.hc.NotActedOn()
+	if len(fields) == 0 {
+		b.remove(hyperv1.UnsupportedFields)
+		return
+	}
+	b.set(hyperv1.UnsupportedFields, metav1.ConditionTrue, hyperv1.NotActedOnReason, "accepted, and without effect in this version: "+strings.Join(fields, ", "))
+}
+
+// available answers the one question that everybody has.
+func (b *board) available(s *scope, report flow.Report) {
+	was := b.get(hyperv1.HostedClusterAvailable)
+	wasTrue := was != nil && was.Status == metav1.ConditionTrue
+	switch missing := b.firstMissing(); {
+	case s.dying():
+		message := "the cluster is being deleted"
+		if stage := stageOf(report); stage != "" {
+			message += ": " + stage
+		}
+		b.set(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.DeletingReason, message)
+		b.set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.DeletingReason, message)
+	case missing == nil:
+		b.set(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, calm)
+		b.set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.AsExpectedReason, calm)
+		if !wasTrue {
+			b.turned = "Available"
+		}
+	default:
+		message := missing.Type + ": " + missing.Message
+		b.set(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, missing.Reason, message)
+		if missing.Type == hyperv1.ValidHostedClusterConfiguration || missing.Type == hyperv1.SupportedHostedCluster {
+			b.set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, message)
+		} else {
+			b.set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, message)
+		}
+		if wasTrue {
+			b.turned = "NotAvailable"
+		}
+	}
+}
+
+// firstMissing is the first needed condition that is not True.
+func (b *board) firstMissing() *metav1.Condition {
+	for _, n := range needed {
+		c := b.get(n.condition)
+		switch {
+		case c == nil && n.of(b.hc):
+			return &metav1.Condition{Type: n.condition, Reason: hyperv1.StatusUnknownReason, Message: "nobody has looked yet"}
+		case c != nil && c.Status != metav1.ConditionTrue && (n.of(b.hc) || c.Status == metav1.ConditionFalse):
+			return c
+		}
+	}
+	return nil
+}

@@ -1,0 +1,27 @@
+// Package index has the indexes of the cache by which several controllers list.
+package index
+
+import (
+	"context"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+// NodePoolCluster is spec.clusterName of a NodePool.
+const NodePoolCluster = "spec.clusterName"
+
+// ByCluster fills NodePoolCluster.
+func ByCluster(obj client.Object) []string {
+	return []string{obj.(*hyperv1.NodePool).Spec.ClusterName}
+}
+
+// Register makes the cache keep the indexes. It comes before the controllers.
+func Register(ctx context.Context, indexer client.FieldIndexer) error {
+	if err := indexer.IndexField(ctx, &hyperv1.NodePool{}, NodePoolCluster, ByCluster); err != nil {
+		return fmt.Errorf("indexing NodePools by %s: %w", NodePoolCluster, err)
+	}
+	return nil
+}

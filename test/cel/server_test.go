@@ -1,0 +1,49 @@
+package cel
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/hosted-control-planes/hypershift/test/bed"
+)
+
+// crdDirectory holds the CRDs that a user installs.
+const crdDirectory = "../../config/crd"
+
+// startServer starts an API server with an empty etcd, and the CRDs of the given directories.
+func startServer(t *testing.T, crds ...string) *rest.Config {
+	t.Helper()
+	env := &envtest.Environment{
+		BinaryAssetsDirectory: bed.Assets(t),
+		CRDDirectoryPaths:     crds,
+		ErrorIfCRDPathMissing: true,
+	}
+	// Nothing here must survive the machine: do not wait for its disk.
+	env.ControlPlane.Etcd = &envtest.Etcd{}
+	env.ControlPlane.Etcd.Configure().Set("unsafe-no-fsync", "true")
+	t.Cleanup(func() {
+		if err := env.Stop(); err != nil {
+			t.Errorf("stopping the API server: %v", err)
+		}
+	})
+	cfg, err := env.Start()
+	if err != nil {
+		t.Fatalf("starting the API server: %v", err)
+	}
+	cfg.QPS = -1
+	return cfg
+}
+
+// strictClient returns a client whose misspelt fields are refused: a case with a misspelt field would test nothing.
+func strictClient(t *testing.T, cfg *rest.Config) client.Client {
+	t.Helper()
+	c, err := client.New(cfg, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.WithFieldValidation(c, metav1.FieldValidationStrict)
+}

@@ -1,0 +1,137 @@
+package cel
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/yaml"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+// spoiled has a way to spoil an object of each kind: a value that the Go type of its field cannot hold. The CRD refuses such values today; an older CRD may have let them in.
+var spoiled = map[string]struct {
+	list  client.ObjectList
+	patch map[string]any
+	says  string // what cannot be read
+}{
+	"hostedcluster": {
+		list: &hyperv1.HostedClusterList{}, says: "spec.networking",
+		patch: map[string]any{"spec": map[string]any{"networking": "all of it"}},
+	},
+	"nodepool": {
+		list: &hyperv1.NodePoolList{}, says: "spec.nodeDrainTimeout",
+		patch: map[string]any{"spec": map[string]any{"nodeDrainTimeout": "soon", "autoScaling": []any{}}},
+	},
+	"hostedcontrolplane": {
+		list: &hyperv1.HostedControlPlaneList{}, says: "spec.configuration",
+		patch: map[string]any{"spec": map[string]any{"configuration": []any{"a", "b"}}},
+	},
+	"awsendpointservice": {
+		list: &hyperv1.AWSEndpointServiceList{}, says: "spec.subnetIDs",
+		patch: map[string]any{"spec": map[string]any{"subnetIDs": "subnet-0123456789abcdef0"}},
+	},
+}
+
+// TestOneUnreadableObjectDoesNotHideTheOthers stores, under a CRD that lets everything in, a good object and one that no Go
+// type can hold, and then installs today's CRD. A typed informer must know both: the good one whole, and the other with a
+// word on what could not be read.
+func TestOneUnreadableObjectDoesNotHideTheOthers(t *testing.T) {
+	t.Parallel()
+	cfg := startServer(t, laxCRDs(t))
+	lax, err := client.New(cfg, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, s := range spoiled {
+		base := loadBase(t, kind)
+		for name, patch := range map[string]map[string]any{"good": nil, "spoiled": s.patch} {
+			obj := patched(base, patch)
+			obj.SetName(name)
+			if err := lax.Create(t.Context(), obj); err != nil {
+				t.Fatalf("storing a %s %s: %v", name, kind, err)
+			}
+		}
+	}
+	if _, err := envtest.InstallCRDs(cfg, envtest.CRDInstallOptions{Paths: []string{crdDirectory}, ErrorIfPathMissing: true}); err != nil {
+		t.Fatalf("installing today's CRDs: %v", err)
+	}
+
+	scheme := runtime.NewScheme()
+	if err := hyperv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	informers, err := cache.New(cfg, cache.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = informers.Start(t.Context()) }()
+	if !informers.WaitForCacheSync(t.Context()) { // with no informer yet, this waits for the start alone
+		t.Fatal("the cache does not start")
+	}
+
+	for kind, s := range spoiled {
+		t.Run(kind, func(t *testing.T) {
+			// The first List waits until the informer has synced: for ever, if one object stops it.
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			if err := informers.List(ctx, s.list, client.InNamespace("default")); err != nil {
+				t.Fatalf("the informer has not synced: %v", err)
+			}
+			says := map[string]string{}
+			err := meta.EachListItem(s.list, func(item runtime.Object) error {
+				says[item.(client.Object).GetName()] = item.(interface{ Unreadable() string }).Unreadable()
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(says) != 2 {
+				t.Fatalf("want the good object and the spoiled one, got %v", says)
+			}
+			if says["good"] != "" {
+				t.Errorf("the good object cannot be read: %s", says["good"])
+			}
+			if !strings.Contains(says["spoiled"], s.says) {
+				t.Errorf("the spoiled object should say that %s cannot be read, but says %q", s.says, says["spoiled"])
+			}
+		})
+	}
+}
+
+// laxCRDs returns a directory with our CRDs, but without their schemas.
+func laxCRDs(t *testing.T) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(crdDirectory, "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no CRDs in %s: %v", crdDirectory, err)
+	}
+	lax, anything := t.TempDir(), true
+	for _, file := range files {
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		loadYAML(t, file, crd)
+		for i := range crd.Spec.Versions {
+			crd.Spec.Versions[i].Schema.OpenAPIV3Schema = &apiextensionsv1.JSONSchemaProps{
+				Type: "object", XPreserveUnknownFields: &anything,
+			}
+		}
+		text, err := yaml.Marshal(crd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(lax, filepath.Base(file)), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return lax
+}

@@ -1,0 +1,66 @@
+package hostedcontrolplane
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	routev1 "github.com/openshift/api/route/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// admitRoutes says in the status of the Routes that our router serves where
+// that is. external-dns and users read it, as they would with any router.
+func (r *Reconciler) admitRoutes(ctx context.Context, s *scope) error {
+	for _, obj := range s.objects {
+		route, ok := obj.(*routev1.Route)
+		if !ok || route.Labels[hyperv1.HCPRouteLabel] == "" {
+			continue
+		}
+		router := names.Router
+		if route.Labels[hyperv1.InternalRouteLabel] != "" && s.access.private {
+			router = names.PrivateRouter
+		}
+		host, err := r.balancerHost(ctx, s.hcp.Namespace, router)
+		if err != nil {
+			return err
+		}
+		if host == "" {
+			continue // what was said before stays until we know better
+		}
+		if err := r.admit(ctx, route, host); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Reconciler) admit(ctx context.Context, want *routev1.Route, host string) error {
+	live := &routev1.Route{}
+	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(want), live); err != nil {
+		return client.IgnoreNotFound(err) // the cache has not seen it yet; its arrival starts a pass
+	}
+	ours := func(i routev1.RouteIngress) bool { return i.RouterName == names.Router }
+	at := slices.IndexFunc(live.Status.Ingress, ours)
+	if at >= 0 && live.Status.Ingress[at].Host == want.Spec.Host && live.Status.Ingress[at].RouterCanonicalHostname == host {
+		return nil
+	}
+	changed := live.DeepCopy()
+	changed.Status.Ingress = append(slices.DeleteFunc(changed.Status.Ingress, ours), routev1.RouteIngress{
+		Host: want.Spec.Host, RouterName: names.Router, RouterCanonicalHostname: host, WildcardPolicy: routev1.WildcardPolicyNone,
+		Conditions: []routev1.RouteIngressCondition{{
+			Type: routev1.RouteAdmitted, Status: corev1.ConditionTrue, LastTransitionTime: ptr.To(metav1.NewTime(r.Clock.Now())),
+		}},
+	})
+	patch := client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Status().Patch(ctx, changed, patch); err != nil {
+		return fmt.Errorf("admitting Route %s: %w", want.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package hostedcontrolplane
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/patch"
+)
+
+// Options are what a Reconciler needs.
+type Options struct {
+	Client client.Client
+	// Events reads Events past the cache: they are many, and wanted rarely.
+	Events client.Reader
+	Scheme *runtime.Scheme
+	Clock  clock.PassiveClock
+}
+
+// Reconciler drives a HostedControlPlane.
+type Reconciler struct {
+	Options
+	apply       *apply.Applier
+	live, dying []flow.Step[*scope]
+}
+
+// New returns a Reconciler.
+func New(opts Options) *Reconciler {
+	r := &Reconciler{Options: opts, apply: apply.New(opts.Client, opts.Scheme, names.ControlPlaneOperator)}
+	r.live = []flow.Step[*scope]{
+		{Name: "finalizer", Run: r.addFinalizer},
+		{Name: "configuration", Condition: hyperv1.ValidHostedControlPlaneConfiguration, Run: r.checkConfiguration},
+		{Name: "exposure", Run: r.ensureExposure},
+		flow.All(
+			flow.Step[*scope]{Name: "hosts", Condition: hyperv1.InfrastructureReady, Run: r.resolveHosts},
+			flow.Step[*scope]{Name: "admission", Run: r.admitRoutes},
+		),
+	}
+	r.dying = []flow.Step[*scope]{
+		{Name: "private links", Run: r.awaitPrivateLinks},
+		{Name: "exposure", Condition: hyperv1.InfrastructureReady, Run: r.deleteExposure},
+		{Name: "finalizer", Run: r.removeFinalizer},
+	}
+	return r
+}
+
+// Reconcile brings one HostedControlPlane closer to what it should be.
+func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPlane) (ctrl.Result, error) {
+	steps := r.dying
+	if hcp.DeletionTimestamp.IsZero() {
+		if paused, remaining := (*hyperv1.PausedUntil)(hcp.Spec.PausedUntil).Paused(r.Clock.Now()); paused {
+			return ctrl.Result{RequeueAfter: remaining}, nil
+		}
+		steps = r.live
+	}
+	status := patch.New(r.Client, hcp, names.ControlPlaneOperator, ourStatus)
+	s := &scope{hcp: hcp}
+	report := flow.Run(ctx, s, steps...)
+	r.summarize(s, report)
+	return report.Result(status.Close(ctx))
+}
+
+// scope is what one pass has learned, and by which step.
+type scope struct {
+	hcp     *hyperv1.HostedControlPlane
+	access  access          // checkConfiguration
+	objects []client.Object // ensureExposure: Services and Routes as they should be
+}
+
+func (r *Reconciler) addFinalizer(ctx context.Context, s *scope) error {
+	return patch.AddFinalizer(ctx, r.Client, s.hcp, hyperv1.HostedClusterFinalizer)
+}
+
+func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {
+	return patch.RemoveFinalizer(ctx, r.Client, s.hcp, hyperv1.HostedClusterFinalizer)
+}

@@ -1,0 +1,66 @@
+package hostedcontrolplane
+
+import (
+	"context"
+	"time"
+
+	routev1 "github.com/openshift/api/route/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+)
+
+// ensureExposure makes the Services and Routes of the access mode, and prunes
+// those of another mode.
+func (r *Reconciler) ensureExposure(ctx context.Context, s *scope) error {
+	s.objects = append(desiredServices(s.hcp, s.access), desiredRoutes(s.hcp, s.access)...)
+	_, err := r.apply.Apply(ctx, exposure(s.hcp), s.objects...)
+	return err
+}
+
+// deleteExposure waits: a Service is gone when the cloud controller has
+// removed its load balancer.
+func (r *Reconciler) deleteExposure(ctx context.Context, s *scope) error {
+	gone, err := r.apply.Delete(ctx, exposure(s.hcp))
+	if err != nil {
+		return err
+	}
+	if !gone {
+		return flow.Wait(5*time.Second, hyperv1.DeletingReason, "waiting until Services, their load balancers and Routes are gone")
+	}
+	return nil
+}
+
+// awaitPrivateLinks waits for the AWSEndpointServices, which the observer of
+// the private Services deletes: AWS does not remove a load balancer that is
+// still offered to somebody.
+func (r *Reconciler) awaitPrivateLinks(ctx context.Context, s *scope) error {
+	list := &hyperv1.AWSEndpointServiceList{}
+	if err := r.Client.List(ctx, list, client.InNamespace(s.hcp.Namespace)); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		return flow.Wait(5*time.Second, hyperv1.DeletingReason, "waiting until AWSEndpointService %s is gone; its conditions say what it waits for", list.Items[i].Name)
+	}
+	return nil
+}
+
+func exposure(hcp *hyperv1.HostedControlPlane) apply.Set {
+	return apply.Set{
+		Name: "exposure", Namespace: hcp.Namespace, Parent: hcp,
+		Kinds: []client.ObjectList{&corev1.ServiceList{}, &routev1.RouteList{}},
+	}
+}
+
+// meta is the metadata of everything that belongs to the control plane.
+func meta(hcp *hyperv1.HostedControlPlane, name string) metav1.ObjectMeta {
+	m := metav1.ObjectMeta{Namespace: hcp.Namespace, Name: name, Labels: map[string]string{}, Annotations: map[string]string{}}
+	if cluster := hcp.Annotations[hyperv1.HostedClusterAnnotation]; cluster != "" {
+		m.Annotations[hyperv1.HostedClusterAnnotation] = cluster
+	}
+	return m
+}

@@ -1,0 +1,126 @@
+package hostedcontrolplane
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	routev1 "github.com/openshift/api/route/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/nlb"
+)
+
+// resolveHosts learns under which hosts the control plane is reached, and
+// publishes the one of its API. It names everything that has none yet.
+func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
+	var missing []string
+	for _, obj := range s.objects {
+		problem, err := r.unreachable(ctx, s.access, obj)
+		if err != nil {
+			return err
+		}
+		if problem != "" {
+			missing = append(missing, problem)
+		}
+	}
+	api, err := r.apiEndpoint(ctx, s)
+	if err != nil {
+		return err
+	}
+	if api.Host != "" {
+		s.hcp.Status.ControlPlaneEndpoint = api
+	}
+	if len(missing) > 0 {
+		// Services tell us by a watch; what their events say does not.
+		return flow.Wait(30*time.Second, hyperv1.WaitingOnInfrastructureReason, "%s", strings.Join(missing, "; "))
+	}
+	return nil
+}
+
+// apiEndpoint is where clients reach the API. Nobody outside the VPC reaches a
+// private cluster without a host name, so it has the name of the local zone.
+func (r *Reconciler) apiEndpoint(ctx context.Context, s *scope) (hyperv1.APIEndpoint, error) {
+	switch {
+	case s.access.apiRoute:
+		return hyperv1.APIEndpoint{Host: s.access.apiHostname, Port: routerPort}, nil
+	case !s.access.public:
+		return hyperv1.APIEndpoint{Host: names.LocalAPI(s.hcp.Name), Port: apiPort}, nil
+	case s.access.apiHostname != "":
+		return hyperv1.APIEndpoint{Host: s.access.apiHostname, Port: apiPort}, nil
+	}
+	host, err := r.balancerHost(ctx, s.hcp.Namespace, names.KubeAPIServer)
+	return hyperv1.APIEndpoint{Host: host, Port: apiPort}, err
+}
+
+// unreachable says why clients cannot reach a Service or Route by name yet, or "".
+func (r *Reconciler) unreachable(ctx context.Context, a access, obj client.Object) (string, error) {
+	switch want := obj.(type) {
+	case *corev1.Service:
+		if want.Spec.Type == corev1.ServiceTypeLoadBalancer {
+			return r.balancerProblem(ctx, a, want)
+		}
+	case *routev1.Route:
+		return r.routeProblem(ctx, want)
+	}
+	return "", nil
+}
+
+func (r *Reconciler) balancerProblem(ctx context.Context, a access, want *corev1.Service) (string, error) {
+	svc := &corev1.Service{}
+	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(want), svc); err != nil {
+		return "", client.IgnoreNotFound(err)
+	}
+	host := hostOf(svc)
+	if host == "" {
+		said, err := r.eventsOf(ctx, svc)
+		if err != nil {
+			return "", err
+		}
+		return "load balancer of Service " + svc.Name + " is not provisioned yet" + said, nil
+	}
+	if a.private && want.Annotations[balancerInternal] != "" {
+		if _, err := nlb.Name(host); err != nil {
+			return fmt.Sprintf("load balancer of Service %s cannot be offered by PrivateLink: %v", svc.Name, err), nil
+		}
+	}
+	return "", nil
+}
+
+func (r *Reconciler) routeProblem(ctx context.Context, want *routev1.Route) (string, error) {
+	if want.Spec.Host != "" {
+		return "", nil
+	}
+	live := &routev1.Route{}
+	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(want), live); err != nil {
+		return "", client.IgnoreNotFound(err)
+	}
+	if live.Spec.Host != "" || len(live.Status.Ingress) > 0 {
+		return "", nil
+	}
+	return "Route " + want.Name + " has no host; set a hostname for it in spec.services", nil
+}
+
+// balancerHost returns the host of a Service's load balancer, or "".
+func (r *Reconciler) balancerHost(ctx context.Context, namespace, name string) (string, error) {
+	svc := &corev1.Service{}
+	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, svc); err != nil {
+		return "", client.IgnoreNotFound(err)
+	}
+	return hostOf(svc), nil
+}
+
+func hostOf(svc *corev1.Service) string {
+	for _, ingress := range svc.Status.LoadBalancer.Ingress {
+		if ingress.Hostname != "" {
+			return ingress.Hostname
+		}
+		return ingress.IP
+	}
+	return ""
+}

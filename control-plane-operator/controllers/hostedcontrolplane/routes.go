@@ -1,0 +1,78 @@
+package hostedcontrolplane
+
+import (
+	routev1 "github.com/openshift/api/route/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// balanceAnnotation spreads the tunnels of the nodes over all servers.
+const balanceAnnotation = "haproxy.router.openshift.io/balance"
+
+// desiredRoutes are the host names under which a router serves the control
+// plane. Workers of a private cluster use the internal ones in every mode, and
+// konnectivity, which only workers use, then has no other.
+func desiredRoutes(hcp *hyperv1.HostedControlPlane, a access) []client.Object {
+	var out []client.Object
+	if a.apiRoute {
+		out = append(out, outside(hcp, a, names.KubeAPIServer, names.KubeAPIServer, a.apiHostname))
+		out = append(out, inside(hcp, names.KubeAPIServer+"-internal", names.KubeAPIServer, names.LocalAPI(hcp.Name)))
+	}
+	if how, named := a.services[hyperv1.OAuthServer]; named {
+		if a.public || hostname(how) != "" {
+			out = append(out, outside(hcp, a, "oauth", names.OAuthServer, hostname(how)))
+		}
+		if a.private {
+			out = append(out, inside(hcp, "oauth-internal", names.OAuthServer, localApp(hcp, "oauth")))
+		}
+	}
+	if how, named := a.services[hyperv1.Konnectivity]; named {
+		route := outside(hcp, a, names.KonnectivityServer, names.KonnectivityServer, hostname(how))
+		if a.private {
+			route = inside(hcp, names.KonnectivityServer, names.KonnectivityServer, localApp(hcp, names.KonnectivityServer))
+		}
+		route.Annotations[balanceAnnotation] = "roundrobin"
+		out = append(out, route)
+	}
+	return out
+}
+
+// outside is a Route for everybody or, in a cluster that is not public, for
+// those who have their own way into its VPC; that one has a name of its own.
+func outside(hcp *hyperv1.HostedControlPlane, a access, name, service, host string) *routev1.Route {
+	if !a.public {
+		r := inside(hcp, name+"-private", service, host)
+		r.Labels[hyperv1.RouteVisibilityLabel] = "private"
+		return r
+	}
+	r := route(hcp, name, service, host)
+	if a.ownRouter {
+		r.Labels[hyperv1.HCPRouteLabel] = hcp.Namespace
+	}
+	return r
+}
+
+// inside is a Route that the private router serves.
+func inside(hcp *hyperv1.HostedControlPlane, name, service, host string) *routev1.Route {
+	r := route(hcp, name, service, host)
+	r.Labels[hyperv1.HCPRouteLabel] = hcp.Namespace
+	r.Labels[hyperv1.InternalRouteLabel] = "true"
+	return r
+}
+
+// route passes TLS through: certificates stay with the servers.
+func route(hcp *hyperv1.HostedControlPlane, name, service, host string) *routev1.Route {
+	return &routev1.Route{ObjectMeta: meta(hcp, name), Spec: routev1.RouteSpec{
+		Host: host,
+		To:   routev1.RouteTargetReference{Kind: "Service", Name: service},
+		Port: &routev1.RoutePort{TargetPort: intstr.FromString("https")},
+		TLS:  &routev1.TLSConfig{Termination: routev1.TLSTerminationPassthrough, InsecureEdgeTerminationPolicy: routev1.InsecureEdgeTerminationPolicyNone},
+	}}
+}
+
+func localApp(hcp *hyperv1.HostedControlPlane, app string) string {
+	return app + ".apps." + names.LocalZone(hcp.Name)
+}

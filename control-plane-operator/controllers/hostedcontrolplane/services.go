@@ -1,0 +1,129 @@
+package hostedcontrolplane
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// Annotations by which a cloud controller makes the load balancer that we
+// mean. There are two such controllers, and for some things two spellings.
+const (
+	balancerType       = "service.beta.kubernetes.io/aws-load-balancer-type"
+	balancerInternal   = "service.beta.kubernetes.io/aws-load-balancer-internal"
+	balancerScheme     = "service.beta.kubernetes.io/aws-load-balancer-scheme"
+	balancerCrossZone  = "service.beta.kubernetes.io/aws-load-balancer-cross-zone-load-balancing-enabled"
+	balancerAttributes = "service.beta.kubernetes.io/aws-load-balancer-attributes"
+	balancerTargets    = "service.beta.kubernetes.io/aws-load-balancer-target-node-labels"
+)
+
+// Ports of the control plane.
+const (
+	apiPort          = 6443
+	routerPort       = 443
+	konnectivityPort = 8091
+	oauthPort        = 6443
+)
+
+// desiredServices are the Services by which the control plane is reached.
+func desiredServices(hcp *hyperv1.HostedControlPlane, a access) []client.Object {
+	out := []client.Object{
+		apiServer(hcp, a),
+		clusterIP(hcp, names.KonnectivityServer, names.KubeAPIServer, konnectivityPort, intstr.FromInt32(konnectivityPort)),
+	}
+	if _, named := a.services[hyperv1.OAuthServer]; named {
+		oauth := clusterIP(hcp, names.OAuthServer, names.OAuthServer, oauthPort, intstr.FromInt32(oauthPort))
+		oauth.Spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicyPreferDualStack)
+		out = append(out, oauth)
+	}
+	if a.private && !a.apiRoute {
+		out = append(out, internal(a, service(hcp, names.KubeAPIServerPrivate, names.KubeAPIServer, apiPort, intstr.FromString("client"))))
+	}
+	if a.private {
+		out = append(out, targets(hcp, internal(a, routerService(hcp, names.PrivateRouter))))
+	}
+	if a.public && a.ownRouter {
+		router := targets(hcp, balanced(a, routerService(hcp, names.Router)))
+		router.Annotations[balancerScheme] = "internet-facing" // one controller makes internal ones unless told
+		router.Spec.LoadBalancerSourceRanges = allowed(hcp)
+		out = append(out, router)
+	}
+	return out
+}
+
+// apiServer is the Service of the API server: with a load balancer of its own
+// if it is public and not behind the router.
+func apiServer(hcp *hyperv1.HostedControlPlane, a access) *corev1.Service {
+	svc := clusterIP(hcp, names.KubeAPIServer, names.KubeAPIServer, apiPort, intstr.FromString("client"))
+	svc.Spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicyPreferDualStack)
+	if !a.public || a.apiRoute {
+		return svc
+	}
+	balanced(a, svc)
+	svc.Spec.LoadBalancerSourceRanges = allowed(hcp)
+	if a.apiHostname != "" {
+		svc.Annotations[hyperv1.ExternalDNSHostnameAnnotation] = a.apiHostname
+	}
+	return svc
+}
+
+func routerService(hcp *hyperv1.HostedControlPlane, name string) *corev1.Service {
+	return service(hcp, name, names.PrivateRouter, routerPort, intstr.FromString("https"))
+}
+
+func service(hcp *hyperv1.HostedControlPlane, name, app string, port int32, target intstr.IntOrString) *corev1.Service {
+	return &corev1.Service{ObjectMeta: meta(hcp, name), Spec: corev1.ServiceSpec{
+		Selector: map[string]string{"app": app},
+		Ports:    []corev1.ServicePort{{Name: "https", Port: port, Protocol: corev1.ProtocolTCP, TargetPort: target}},
+	}}
+}
+
+func clusterIP(hcp *hyperv1.HostedControlPlane, name, app string, port int32, target intstr.IntOrString) *corev1.Service {
+	svc := service(hcp, name, app, port, target)
+	svc.Spec.Type = corev1.ServiceTypeClusterIP
+	return svc
+}
+
+// balanced gives the Service a network load balancer. PrivateLink reaches it
+// in the zone of the endpoint, where it may have no target: then it has to
+// send the traffic to another zone.
+func balanced(a access, svc *corev1.Service) *corev1.Service {
+	svc.Spec.Type = corev1.ServiceTypeLoadBalancer
+	svc.Annotations[balancerType] = "nlb"
+	if a.private {
+		svc.Annotations[balancerCrossZone] = "true"
+		svc.Annotations[balancerAttributes] = "load_balancing.cross_zone.enabled=true"
+	}
+	return svc
+}
+
+func internal(a access, svc *corev1.Service) *corev1.Service {
+	balanced(a, svc).Annotations[balancerInternal] = "true"
+	return svc
+}
+
+// targets restricts the nodes that a load balancer sends traffic to.
+func targets(hcp *hyperv1.HostedControlPlane, svc *corev1.Service) *corev1.Service {
+	if labels := hcp.Annotations[hyperv1.TargetNodeLabelsAnnotation]; labels != "" {
+		svc.Annotations[balancerTargets] = labels
+	}
+	return svc
+}
+
+// allowed are the networks from which the public API is reached; none means all.
+func allowed(hcp *hyperv1.HostedControlPlane) []string {
+	if hcp.Spec.Networking.APIServer == nil {
+		return nil
+	}
+	var out []string
+	for _, block := range hcp.Spec.Networking.APIServer.AllowedCIDRBlocks {
+		out = append(out, string(block))
+	}
+	return slices.Compact(slices.Sorted(slices.Values(out)))
+}

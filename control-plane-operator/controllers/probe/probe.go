@@ -1,0 +1,174 @@
+// Package probe says whether AWS takes the cluster's tokens, in the condition
+// ValidAWSIdentityProvider.
+//
+//	what AWS said to the last call of any controller ── younger than the interval ──► judge it
+//	             └── older, or none ──► ask AWS who we are ──► judge that
+//
+//	True     AWS knew us, even if it denied the call
+//	False    AWS does not take us for who we say we are
+//	Unknown  there was no answer; a True condition stays
+//
+// It goes on while the cluster is being deleted: what may be cleaned up, and
+// what has to be given up, hangs on it.
+package probe
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/identity"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/patch"
+)
+
+// Owner is the field owner of the probe's part of the status.
+const Owner = "control-plane-operator-probe"
+
+// Options are what a Reconciler needs.
+type Options struct {
+	Client   client.Client
+	Clock    clock.PassiveClock
+	Sessions *session.Sessions
+	// KeyReady returns identity.ErrNoKey as long as there is no key to sign with.
+	KeyReady func(context.Context) error
+	// Interval is how old an answer of AWS may be and still count.
+	Interval time.Duration
+}
+
+// Pace of the probe. The condition follows an answer within minutes, and
+// looking whether there was one costs nothing.
+const (
+	lookEvery  = 2 * time.Minute
+	retryAfter = 15 * time.Second
+	jitter     = 0.2
+)
+
+// Reconciler judges the identity of a control plane.
+type Reconciler struct {
+	Options
+	steps []flow.Step[*hyperv1.HostedControlPlane]
+}
+
+// New returns a Reconciler.
+func New(opts Options) *Reconciler {
+	r := &Reconciler{Options: opts}
+	r.steps = []flow.Step[*hyperv1.HostedControlPlane]{
+		{Name: "identity", Condition: hyperv1.ValidAWSIdentityProvider, Run: r.checkIdentity},
+	}
+	return r
+}
+
+// Setup starts the controller with the manager.
+func Setup(mgr ctrl.Manager, opts Options) error {
+	return ctrl.NewControllerManagedBy(mgr).Named("identityprobe").
+		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)}).
+		Complete(reconcile.AsReconciler(opts.Client, New(opts)))
+}
+
+// Reconcile judges the identity of one control plane.
+func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPlane) (ctrl.Result, error) {
+	if hcp.Unreadable() != "" || hcp.Spec.Platform.AWS == nil {
+		return ctrl.Result{}, nil
+	}
+	status := patch.New(r.Client, hcp, Owner, ourStatus)
+	report := flow.Run(ctx, hcp, r.steps...)
+	r.summarize(hcp, report)
+	if err := status.Close(ctx); err != nil {
+		return flow.Report{}.Result(err)
+	}
+	if !report.Done() {
+		// An answer that we do not like is no failure of the probe.
+		return ctrl.Result{RequeueAfter: wait.Jitter(retryAfter, jitter)}, nil
+	}
+	return ctrl.Result{RequeueAfter: wait.Jitter(min(lookEvery, r.Interval), jitter)}, nil
+}
+
+func (r *Reconciler) checkIdentity(ctx context.Context, hcp *hyperv1.HostedControlPlane) error {
+	if err := r.KeyReady(ctx); errors.Is(err, identity.ErrNoKey) {
+		return errUnasked{err}
+	} else if err != nil {
+		return err
+	}
+	target := session.Target{
+		Region: hcp.Spec.Platform.AWS.Region, IssuerURL: hcp.Spec.IssuerURL, RoleARN: string(hcp.Spec.Platform.AWS.RolesRef.ControlPlaneOperatorARN),
+	}
+	if said, ok := r.Sessions.Last(target); ok && r.fresh(said) {
+		return identityOnly(said.Err)
+	}
+	s, err := r.Sessions.For(ctx, target)
+	if err != nil {
+		return err
+	}
+	return identityOnly(s.Check(ctx))
+}
+
+// fresh says whether an answer still counts. One that we did not like is
+// asked again soon: somebody may be mending what was wrong.
+func (r *Reconciler) fresh(said session.Outcome) bool {
+	age := r.Clock.Since(said.At)
+	if identityOnly(said.Err) != nil {
+		return age < retryAfter
+	}
+	return age < r.Interval
+}
+
+// identityOnly drops what is no matter of identity: who is denied was known.
+func identityOnly(err error) error {
+	if awsx.IsIdentity(err) || awsx.IsTransient(err) || awsx.Kind(err) == awsx.NotAWS {
+		return err
+	}
+	return nil
+}
+
+// errUnasked says that AWS could not even be asked.
+type errUnasked struct{ error }
+
+func (e errUnasked) Unwrap() error { return e.error }
+
+var judge = conditions.Judge{
+	Transient: func(err error) bool {
+		// Only an answer of AWS about us makes the condition False.
+		return !awsx.IsIdentity(err)
+	},
+	Reason: func(err error) string {
+		switch {
+		case errors.As(err, new(errUnasked)):
+			return hyperv1.WaitingForSigningKeyReason
+		case awsx.Code(err) == "InvalidIdentityToken":
+			return hyperv1.InvalidIdentityProviderReason
+		case awsx.IsIdentity(err):
+			return hyperv1.InvalidIAMRoleReason
+		}
+		return awsx.Reason(err)
+	},
+	Message: awsx.Message,
+}
+
+func (r *Reconciler) summarize(hcp *hyperv1.HostedControlPlane, report flow.Report) {
+	hcp.Status.Conditions = conditions.FromReport(report, judge, hcp.Status.Conditions, hcp.Generation, r.Clock.Now())
+}
+
+func ourStatus(hcp *hyperv1.HostedControlPlane) any {
+	part := map[string]any{}
+	if c := conditions.Get(hcp.Status.Conditions, hyperv1.ValidAWSIdentityProvider); c != nil {
+		part["conditions"] = []metav1.Condition{*c}
+	}
+	return part
+}

@@ -155,9 +155,24 @@ var endpointCases = []contract{
 		_, err = r.consumer.ec2.CreateVpcEndpoint(r.ctx, in)
 		r.refused("the token with other parameters", err, "IdempotentParameterMismatch")
 	}},
+	{"a client token whose endpoint is deleted makes no second one", func(r *run) {
+		// A retry "completes successfully without performing any further actions":
+		// https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html
+		_, name := r.service(false)
+		in := r.endpointTo(name, r.a)
+		in.ClientToken = aws.String(r.unique("token"))
+		e := r.endpoint(in)
+		r.deleteEndpoint(*e.VpcEndpointId)
+		r.becomes("the endpoint is gone", func() bool { return r.state(*e.VpcEndpointId) == "" })
+		again, err := r.consumer.ec2.CreateVpcEndpoint(r.ctx, in)
+		r.ok("CreateVpcEndpoint", err)
+		r.later(func() { r.deleteEndpoint(*again.VpcEndpoint.VpcEndpointId) })
+		r.equal("same endpoint", *again.VpcEndpoint.VpcEndpointId, *e.VpcEndpointId)
+		r.equal("state after that", r.state(*e.VpcEndpointId), "")
+	}},
 	{"endpoints are found by tag and VPC", func(r *run) {
 		_, name := r.service(false)
-		e := r.endpoint(r.endpointTo(name, r.a))
+		r.endpoint(r.endpointTo(name, r.a))
 		for _, c := range []struct {
 			vpc, tag string
 			want     int
@@ -166,7 +181,6 @@ var endpointCases = []contract{
 			r.ok("DescribeVpcEndpoints", err)
 			r.equal("endpoints", len(out.VpcEndpoints), c.want)
 		}
-		_ = e
 	}},
 	{"a modified endpoint moves its interfaces and names with its subnets and groups", func(r *run) {
 		_, name := r.service(false)

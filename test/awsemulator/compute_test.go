@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
 func TestANetworkLoadBalancerLooksLikeOne(t *testing.T) {
@@ -68,7 +70,7 @@ func TestAnInstanceTakesItsTime(t *testing.T) {
 	group := a.securityGroup(t, "node")
 	slowly(t)
 	made, err := a.ec2.RunInstances(t.Context(), &ec2.RunInstancesInput{
-		ImageId: aws.String("ami-12c6146b"), MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
+		ImageId: aws.String(awsemulator.ImageAMD64), MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
 		NetworkInterfaces: []types.InstanceNetworkInterfaceSpecification{{DeviceIndex: aws.Int32(0), SubnetId: aws.String(subnet), Groups: []string{group}}},
 	})
 	must(t, err)
@@ -96,6 +98,18 @@ func TestAnInstanceTakesItsTime(t *testing.T) {
 
 	_, err = a.ec2.DescribeInstanceTopology(t.Context(), &ec2.DescribeInstanceTopologyInput{InstanceIds: []string{id}})
 	refused(t, err, "")
+}
+
+func TestEveryAccountFindsTheImages(t *testing.T) {
+	a := newAccount(t)
+	for id, architecture := range map[string]types.ArchitectureValues{
+		awsemulator.ImageAMD64: types.ArchitectureValuesX8664,
+		awsemulator.ImageARM64: types.ArchitectureValuesArm64,
+	} {
+		found, err := a.ec2.DescribeImages(t.Context(), &ec2.DescribeImagesInput{ImageIds: []string{id}})
+		must(t, err)
+		equal(t, "architecture of "+id, found.Images[0].Architecture, architecture)
+	}
 }
 
 func TestZoneNamesMeanDifferentZonesInDifferentAccounts(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+
+	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
 // What is used cannot be deleted; when its user is gone, it can.
@@ -26,7 +28,7 @@ func TestWhatIsInUseStays(t *testing.T) {
 		"a security group on an instance": {"DependencyViolation", func(t *testing.T, p *pair) (func() error, func()) {
 			group := p.customer.securityGroup(t, "node")
 			made, err := p.customer.ec2.RunInstances(t.Context(), &ec2.RunInstancesInput{
-				ImageId: aws.String("ami-12c6146b"), MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
+				ImageId: aws.String(awsemulator.ImageAMD64), MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
 				SubnetId: aws.String(p.subnets[0]), SecurityGroupIds: []string{group},
 			})
 			must(t, err)

@@ -117,7 +117,7 @@ func installPackages(ctx context.Context, root string, progress io.Writer) (stri
 	dir := filepath.Join(root, "venv-"+shortHash(sum[:]))
 	python := filepath.Join(dir, "bin", "python")
 	return python, complete(dir, func() error {
-		host, err := findPython(ctx)
+		host, err := findPython(ctx, pythons)
 		if err != nil {
 			return err
 		}
@@ -150,12 +150,15 @@ func complete(dir string, fill func() error) error {
 	return os.WriteFile(marker, nil, 0o644)
 }
 
-// findPython looks for an interpreter that can make virtual environments. The first
-// one on the PATH may be a shim of a version manager without a usable version.
-func findPython(ctx context.Context) (string, error) {
+// pythons are tried in this order. The first one on the PATH may be a shim of a version
+// manager without a usable version.
+var pythons = []string{"python3", "/usr/bin/python3", "python3.14", "python3.13", "python3.12", "python3.11"}
+
+// findPython looks for an interpreter that can make virtual environments.
+func findPython(ctx context.Context, candidates []string) (string, error) {
 	const check = "import sys, venv, ensurepip; sys.exit(0 if sys.version_info >= (3, 11) else 'Python 3.11 is needed, this is ' + sys.version)"
 	var failures []error
-	for _, name := range []string{"python3", "/usr/bin/python3", "python3.14", "python3.13", "python3.12", "python3.11"} {
+	for _, name := range candidates {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			continue

@@ -20,6 +20,12 @@ const (
 	CustomerAccount   = "222222222222"
 )
 
+// The images that every account finds.
+const (
+	ImageAMD64 = "ami-0000000000000a064"
+	ImageARM64 = "ami-0000000000000a4a6"
+)
+
 // Subnet is a subnet of a seeded VPC. Zone is the account's own name for the zone ZoneID.
 type Subnet struct {
 	ID, CIDR, Zone, ZoneID string

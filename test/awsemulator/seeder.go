@@ -141,7 +141,7 @@ func (s *seeder) securityGroup(ctx context.Context, vpc string) (string, error) 
 
 func (s *seeder) instance(ctx context.Context, subnet Subnet, group string) (Instance, error) {
 	made, err := s.ec2.RunInstances(ctx, &ec2.RunInstancesInput{
-		ImageId:           aws.String("ami-12c6146b"), // one of those that the emulator starts with
+		ImageId:           aws.String(ImageAMD64),
 		InstanceType:      ec2types.InstanceTypeM5Large,
 		MinCount:          aws.Int32(1),
 		MaxCount:          aws.Int32(1),

@@ -5,6 +5,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+
+	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
 // The three calls that our controllers make again after a crash.
@@ -78,7 +80,7 @@ func createService(t *testing.T, a *account, token, nlb string) (string, error) 
 
 func runInstance(t *testing.T, a *account, token, subnet string) (string, error) {
 	made, err := a.ec2.RunInstances(t.Context(), &ec2.RunInstancesInput{
-		ClientToken: aws.String(token), ImageId: aws.String("ami-12c6146b"), InstanceType: "m5.large",
+		ClientToken: aws.String(token), ImageId: aws.String(awsemulator.ImageAMD64), InstanceType: "m5.large",
 		MinCount: aws.Int32(1), MaxCount: aws.Int32(1), SubnetId: aws.String(subnet),
 	})
 	if err != nil {

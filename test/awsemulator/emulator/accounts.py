@@ -39,10 +39,10 @@ def find(access_key: str) -> Caller | None:
         for backend in list(partitions.values()):
             if role := backend.get_assumed_role_from_access_key(access_key):
                 return Caller(account, role.arn, role.role_arn)
-    for account, partitions in list(iam.iam_backends.items()):
-        for backend in list(partitions.values()):
-            if access_key in backend.access_keys:
-                user = backend.get_user_from_access_key_id(access_key)
+    for account, identities in list(iam.iam_backends.items()):
+        for identity in list(identities.values()):
+            if access_key in identity.access_keys:
+                user = identity.get_user_from_access_key_id(access_key)
                 return Caller(account, user.arn if user else f"arn:aws:iam::{account}:root")
     return None
 

@@ -1,17 +1,17 @@
 """/emulator/...: how a test steers the emulator and looks into it.
 
-    GET  calls?since=N         the calls from number N on, as JSON lines
-    GET  accounts              everything that each account owns
-    GET  accounts?account=ID   the same of one account
-    GET  delays                the delays, in seconds
-    POST delays                change some
-    POST faults                add one fault, or a list
-    POST states                {"id": ..., "state": ...}: hold an endpoint, NAT gateway or load
-                               balancer in a state such as failed; "" lets it go on
-    POST zones                 {account: {zone name: zone id}}
-    POST issuers               {host: bucket[/prefix]} of issuers that are not S3 URLs themselves
-    POST reset                 forget everything
-    POST reset?only=faults     forget faults, calls or delays only
+GET  calls?since=N         the calls from number N on, as JSON lines
+GET  accounts              everything that each account owns
+GET  accounts?account=ID   the same of one account
+GET  delays                the delays, in seconds
+POST delays                change some
+POST faults                add one fault, or a list
+POST states                {"id": ..., "state": ...}: hold an endpoint, NAT gateway or load
+                           balancer in a state such as failed; "" lets it go on
+POST zones                 {account: {zone name: zone id}}
+POST issuers               {host: bucket[/prefix]} of issuers that are not S3 URLs themselves
+POST reset                 forget everything
+POST reset?only=faults     forget faults, calls or delays only
 """
 
 from __future__ import annotations
@@ -99,9 +99,9 @@ def _hold(resource_id: str, state: str) -> None:
                 if resource_id in resources:
                     states.life(resources[resource_id]).force(state)
                     return
-    for regions in list(elbv2_backends.values()):
-        for backend in list(regions.values()):
-            if resource_id in backend.load_balancers:
-                states.life(backend.load_balancers[resource_id]).force(state)
+    for balancing in list(elbv2_backends.values()):
+        for balancers in list(balancing.values()):
+            if resource_id in balancers.load_balancers:
+                states.life(balancers.load_balancers[resource_id]).force(state)
                 return
     raise Mistake(f"nothing with a state has the id {resource_id}")

@@ -44,7 +44,9 @@ def _group_user(backend: EC2Backend, group_id: str) -> str:
 
 
 @wrap(EC2Backend, "delete_security_group")
-def _delete_security_group(original: Any, self: EC2Backend, name: str | None = None, group_id: str | None = None) -> Any:
+def _delete_security_group(
+    original: Any, self: EC2Backend, name: str | None = None, group_id: str | None = None
+) -> Any:
     if group_id and _group_user(self, group_id):
         raise DependencyViolationError(f"resource {group_id} has a dependent object")
     answer = original(self, name, group_id)

@@ -79,8 +79,9 @@ def _modify(original: Any, self: EC2Response) -> ActionResult:
     if endpoint.state == "deleting":
         raise refuse("InvalidVpcEndpointState", f"The endpoint {endpoint.id} is being deleted.")
     if endpoint.vpc_endpoint_type == "Interface":
-        added = [s for s in self._get_param("AddSubnetIds", []) if s not in endpoint.subnet_ids]
-        kept = [s for s in endpoint.subnet_ids if s not in self._get_param("RemoveSubnetIds", [])]
+        present = endpoint.subnet_ids or []
+        added = [s for s in self._get_param("AddSubnetIds", []) if s not in present]
+        kept = [s for s in present if s not in self._get_param("RemoveSubnetIds", [])]
         service = find_service(self.region, endpoint.service_name)
         _check_subnets(backend, endpoint.vpc_id, service, kept + added)
         _check_groups(backend, endpoint.vpc_id, self._get_param("AddSecurityGroupIds", []))
@@ -171,4 +172,4 @@ def _follow_subnets(backend: EC2Backend, endpoint: VPCEndPoint) -> None:
     domain = f"{service}.{backend.region_name}.vpce.amazonaws.com"
     zones = [backend.get_subnet(s).availability_zone for s in endpoint.subnet_ids or []]
     names = [f"{prefix}.{domain}"] + [f"{prefix}-{zone}.{domain}" for zone in zones]
-    endpoint.dns_entries = [{"DnsName": name, "HostedZoneId": _HOSTED_ZONE} for name in names]  # type: ignore[assignment]
+    endpoint.dns_entries = [{"DnsName": name, "HostedZoneId": _HOSTED_ZONE} for name in names]

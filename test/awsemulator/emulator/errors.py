@@ -37,7 +37,9 @@ def _call_action(original: Any, self: BaseResponse) -> Any:
     except FilterNotImplementedError as raised:
         refusal = refuse("InvalidParameterValue", str(raised))
     except NotImplementedError as raised:
-        refusal = refuse("InvalidAction", f"The action {self._get_action()} is not valid for this web service. {raised}")
+        refusal = refuse(
+            "InvalidAction", f"The action {self._get_action()} is not valid for this web service. {raised}"
+        )
     status, headers, body = self.serialized(ActionResult(refusal))
     headers["status"] = str(status)
     return status, headers, body
@@ -53,4 +55,4 @@ class _EachOnce(list[Any]):
 
 # moto registers a service once per account that uses it, so that whoever walks
 # the registry (tagging.GetResources) meets each resource several times.
-BackendDict._instances = _EachOnce(BackendDict._instances)
+BackendDict._instances = _EachOnce(BackendDict._instances)  # type: ignore[misc]

@@ -5,11 +5,36 @@ from __future__ import annotations
 from typing import Any
 
 from moto.core.responses import ActionResult
+from moto.core.utils import utcnow
 from moto.ec2.models import EC2Backend
+from moto.ec2.models.amis import Ami
 from moto.ec2.responses import EC2Response
 
 from . import idempotency
 from .patching import add, wrap
+
+_IMAGES = {"x86_64": "ami-0000000000000a064", "arm64": "ami-0000000000000a4a6"}
+
+
+@wrap(EC2Backend, "_load_amis")
+def _load_images(_: Any, self: EC2Backend) -> None:
+    # moto gives each new account 1,300 images and a snapshot for each of them:
+    # a fifth of a second per account, for images that nobody here looks up.
+    for architecture, image in _IMAGES.items():
+        self.amis[image] = Ami(
+            self,
+            ami_id=image,
+            name=f"al2023-ami-{architecture}",
+            architecture=architecture,
+            virtualization_type="hvm",
+            root_device_name="/dev/xvda",
+            root_device_type="ebs",
+            owner_id="137112412989",
+            owner_alias="amazon",
+            public=True,
+            state="available",
+            creation_date=utcnow(),
+        )
 
 
 @wrap(EC2Backend, "get_reservations_by_instance_ids")

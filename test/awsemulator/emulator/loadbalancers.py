@@ -6,7 +6,12 @@ from typing import Any
 
 from moto.core.responses import ActionResult
 from moto.ec2.models import EC2Backend, ec2_backends
-from moto.elbv2.exceptions import DuplicateLoadBalancerName, ELBClientError, LoadBalancerNotFoundError, ResourceInUseError
+from moto.elbv2.exceptions import (
+    DuplicateLoadBalancerName,
+    ELBClientError,
+    LoadBalancerNotFoundError,
+    ResourceInUseError,
+)
 from moto.elbv2.models import ELBv2Backend, FakeLoadBalancer
 from moto.elbv2.responses import ELBV2Response
 from moto.moto_api._internal import mock_random
@@ -52,9 +57,7 @@ def _make_network(backend: ELBv2Backend, balancer: FakeLoadBalancer) -> None:
 
 
 @wrap(ELBv2Backend, "describe_load_balancers")
-def _describe(
-    _: Any, self: ELBv2Backend, arns: list[str] | None, names: list[str] | None
-) -> list[FakeLoadBalancer]:
+def _describe(_: Any, self: ELBv2Backend, arns: list[str] | None, names: list[str] | None) -> list[FakeLoadBalancer]:
     # moto's own forgets to refuse an unknown name that comes after a known one.
     balancers = list(self.load_balancers.values())
     if not arns and not names:

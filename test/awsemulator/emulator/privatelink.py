@@ -118,7 +118,9 @@ def _delete_services(_: Any, self: EC2Response) -> ActionResult:
     for service_id in self._get_param("ServiceIds", []):
         service = self.ec2_backend.configurations.get(service_id)
         if service is None:
-            failed.append(_unsuccessful(service_id, "InvalidVpcEndpointService.NotFound", "The service does not exist."))
+            failed.append(
+                _unsuccessful(service_id, "InvalidVpcEndpointService.NotFound", "The service does not exist.")
+            )
         elif any(e.state in _CONNECTED for e in connections(self.region, service)):
             failed.append(
                 _unsuccessful(

@@ -138,7 +138,7 @@ class _InstanceState(InstanceState):
         self._now, self._next, self._timer = "pending", "running", Timer("instance.create")
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:
         return self._next if self._timer.over() else self._now
 
     @name.setter
@@ -146,7 +146,7 @@ class _InstanceState(InstanceState):
         self._now, self._next, self._timer = self._between.get(value, value), value, Timer("instance.delete")
 
     @property
-    def code(self) -> int:  # type: ignore[override]
+    def code(self) -> int:
         return self._codes[self.name]
 
     @code.setter

@@ -81,9 +81,7 @@ def _assume_role_with_web_identity(original: Any, self: TokenResponse) -> Action
     if document is None or not policy.trusts(document, action, "Federated", {known.arn}, context):
         raise STSClientError("AccessDenied", f"Not authorized to perform {action}")
     answer = original(self)
-    answer.result.update(
-        SubjectFromWebIdentityToken=claims.get("sub"), Audience=audiences[0], Provider=known.arn
-    )
+    answer.result.update(SubjectFromWebIdentityToken=claims.get("sub"), Audience=audiences[0], Provider=known.arn)
     return answer
 
 
@@ -98,9 +96,16 @@ def _trust_policy(role_arn: str) -> Any:
 def _split(token: str) -> tuple[dict[str, Any], dict[str, Any], bytes, bytes]:
     try:
         header, claims, signature = token.split(".")
-        return json.loads(_decode(header)), json.loads(_decode(claims)), f"{header}.{claims}".encode(), _decode(signature)
+        return (
+            json.loads(_decode(header)),
+            json.loads(_decode(claims)),
+            f"{header}.{claims}".encode(),
+            _decode(signature),
+        )
     except ValueError:
-        raise _invalid("The ID Token provided is not a valid JWT. (You may see this error if you sent an Access Token)") from None
+        raise _invalid(
+            "The ID Token provided is not a valid JWT. (You may see this error if you sent an Access Token)"
+        ) from None
 
 
 def _published_key(issuer: str, key_id: str) -> dict[str, Any]:
@@ -154,7 +159,9 @@ def _check_times(claims: dict[str, Any]) -> None:
     if not isinstance(expires, int | float) or not isinstance(issued, int | float):
         raise _invalid("Missing a required claim: exp, iat")
     if expires <= now:
-        raise STSClientError("ExpiredTokenException", "Token expired: current date/time must be before the expiration date/time")
+        raise STSClientError(
+            "ExpiredTokenException", "Token expired: current date/time must be before the expiration date/time"
+        )
     if max(issued, claims.get("nbf", 0)) > now + 300:  # AWS forgives five minutes of clock skew
         raise _invalid("The token is not valid yet")
 

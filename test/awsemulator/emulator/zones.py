@@ -8,6 +8,7 @@ each account gets its own order, the same in each run, derived from its id.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import random
 from typing import Any
@@ -44,11 +45,15 @@ def zone_id(account: str, name: str) -> str:
     """Give the id of the zone that the account calls name."""
     if name in _chosen.get(account, {}):
         return _chosen[account][name]
-    region = next((r for r, zones in RegionsAndZonesBackend.zones.items() if any(z.name == name for z in zones)), "")
-    names = [z.name for z in RegionsAndZonesBackend.zones.get(region, [])]
-    ids = [z.zone_id for z in RegionsAndZonesBackend.zones.get(region, [])]
+    return _shuffled(account, name[:-1]).get(name, "")
+
+
+@functools.cache
+def _shuffled(account: str, region: str) -> dict[str, str]:
+    zones = RegionsAndZonesBackend.zones.get(region, [])
+    ids = [zone.zone_id for zone in zones]
     random.Random(f"{account}/{region}").shuffle(ids)
-    return dict(zip(names, ids, strict=True)).get(name, "")
+    return dict(zip([zone.name for zone in zones], ids, strict=True))
 
 
 @wrap(EC2Backend, "describe_availability_zones")
@@ -65,11 +70,7 @@ def _describe_availability_zones(
     ]
     if filters:
         zones = filter_resources(zones, filters, _FILTERS)
-    return [
-        z
-        for z in zones
-        if (not zone_names or z.name in zone_names) and (not zone_ids or z.zone_id in zone_ids)
-    ]
+    return [z for z in zones if (not zone_names or z.name in zone_names) and (not zone_ids or z.zone_id in zone_ids)]
 
 
 @wrap(EC2Backend, "create_subnet")
@@ -84,6 +85,6 @@ def _create_subnet(original: Any, self: EC2Backend, *args: Any, **kwargs: Any) -
     return original(**call)
 
 
-Subnet.availability_zone_id = property(  # type: ignore[method-assign]
+Subnet.availability_zone_id = property(  # type: ignore[method-assign,assignment]
     lambda self: zone_id(self.ec2_backend.account_id, self.availability_zone)
 )

@@ -33,14 +33,17 @@ type Cloud struct {
 }
 
 // Delays says how long AWS takes to do what it does behind the caller's back.
-// They are read when the thing happens: a change does not move what is under way.
 type Delays struct {
+	// These are set when the thing is made, modified or deleted: another delay
+	// does not move what is under way.
 	EndpointPending  time.Duration // a new or modified endpoint, until it is available
 	EndpointDeleting time.Duration // a deleted endpoint, until it and its network interfaces are gone
 	ServicePending   time.Duration // a new endpoint service, until it is Available
 	ServiceDeleting  time.Duration // a deleted endpoint service, until it is gone
-	LoadBalancer     time.Duration // a new load balancer, until it is active
-	Records          time.Duration // a change of records, until it is INSYNC
+
+	// These are looked at when somebody asks.
+	LoadBalancer time.Duration // a new load balancer, until it is active
+	Records      time.Duration // a change of records, until it is INSYNC
 
 	// Eventual consistency: how long a new thing is missing from lists, and how
 	// long its own id is answered with NotFound.

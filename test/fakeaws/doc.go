@@ -9,6 +9,16 @@
 // its output type, in the file of its resource. What an operation does not know
 // (an input field, a filter) is reported to the test and never ignored.
 //
+// A test makes a Cloud, seeds its accounts (AddVPC, AddSubnet, AddLoadBalancer,
+// AddHostedZone, AddBucket, AddRole, AddIdentityProvider), and gets clients from
+// Account.Config, or installs the cloud under production's own clients:
+//
+//	awsx.NewConfig(ctx, awsx.Options{..., Middleware: []func(*middleware.Stack) error{cloud.Install, fakeaws.NoBackoff}})
+//
+// Then it breaks things (Fault, FailEndpoint, ExpireCredentials, Remove...), and
+// asks what happened (Snapshot, Calls). That this is what AWS does is said by the
+// suite in test/awscontract; a new operation begins with a case there.
+//
 // Time is the clock's: things are pending, deleting and gone when the test steps
 // it, and lists may lag behind. Nothing here starts a goroutine.
 package fakeaws

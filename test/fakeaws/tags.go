@@ -25,7 +25,8 @@ type taggable interface {
 
 func (s *store[T]) code() string { return s.notFound }
 
-// prefixes of ids, longest first where one begins another.
+// taggables are a region's stores by the prefix of their ids, the longer one first
+// where one begins another.
 func (r *region) taggables() []struct {
 	prefix string
 	taggable

@@ -1,0 +1,40 @@
+// Package meter counts the calls of AWS: how many, which, and how they ended.
+// AWS throttles by account, so what one operator spends another one lacks.
+package meter
+
+import (
+	"context"
+
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/smithy-go/middleware"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+)
+
+// A Meter counts attempts: a call that was throttled twice counts three times.
+type Meter struct{ calls *prometheus.CounterVec }
+
+// New returns a Meter whose count is registered.
+func New(registerer prometheus.Registerer) (*Meter, error) {
+	m := &Meter{calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "hypershift_aws_calls_total",
+		Help: "Calls of AWS by service, operation and outcome: success, or the kind of error.",
+	}, []string{"service", "operation", "outcome"})}
+	return m, registerer.Register(m.calls)
+}
+
+// Middleware goes into awsx.Options.
+func (m *Meter) Middleware(stack *middleware.Stack) error {
+	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("hypershiftMeter", m.count), "Retry", middleware.After)
+}
+
+func (m *Meter) count(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+	out, metadata, err := next.HandleFinalize(ctx, in)
+	outcome := "success"
+	if err != nil {
+		outcome = awsx.Reason(err)
+	}
+	m.calls.WithLabelValues(awsmiddleware.GetServiceID(ctx), awsmiddleware.GetOperationName(ctx), outcome).Inc()
+	return out, metadata, err
+}

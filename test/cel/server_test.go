@@ -2,9 +2,11 @@ package cel
 
 import (
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -18,13 +20,18 @@ const crdDirectory = "../../config/crd"
 func startServer(t *testing.T, crds ...string) *rest.Config {
 	t.Helper()
 	env := &envtest.Environment{
-		BinaryAssetsDirectory: bed.Assets(t),
-		CRDDirectoryPaths:     crds,
-		ErrorIfCRDPathMissing: true,
+		BinaryAssetsDirectory:    bed.Assets(t),
+		CRDDirectoryPaths:        crds,
+		ErrorIfCRDPathMissing:    true,
+		ControlPlaneStartTimeout: time.Minute,
+		// Never a cluster that somebody uses: some of these CRDs let everything in.
+		UseExistingCluster: ptr.To(false),
 	}
 	// Nothing here must survive the machine: do not wait for its disk.
 	env.ControlPlane.Etcd = &envtest.Etcd{}
 	env.ControlPlane.Etcd.Configure().Set("unsafe-no-fsync", "true")
+	// A machine without any network but loopback has no address to advertise, and nothing here would use it.
+	env.ControlPlane.GetAPIServer().Configure().Set("advertise-address", "192.0.2.1").Set("endpoint-reconciler-type", "none")
 	t.Cleanup(func() {
 		if err := env.Stop(); err != nil {
 			t.Errorf("stopping the API server: %v", err)

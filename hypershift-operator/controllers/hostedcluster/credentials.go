@@ -43,7 +43,7 @@ func (r *Reconciler) ensureCredentials(ctx context.Context, s *scope) error {
 			secrets = append(secrets, s.desiredSecret(c.secret, corev1.SecretTypeOpaque, map[string][]byte{credentialsKey: awsConfig(aws.Region, string(role))}))
 		}
 	}
-	_, err := r.apply.Apply(ctx, s.secretsSet("credentials"), secrets...)
+	_, err := r.apply.Apply(ctx, s.secretsSet(setCredentials), secrets...)
 	return err
 }
 

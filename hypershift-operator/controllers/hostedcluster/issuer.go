@@ -52,7 +52,7 @@ func (r *Reconciler) ensureSigningKey(ctx context.Context, s *scope) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	_, err = r.apply.Apply(ctx, s.secretsSet("signing-key"), s.desiredSecret(names.ServiceAccountSigningKey, corev1.SecretTypeOpaque, data))
+	_, err = r.apply.Apply(ctx, s.secretsSet(setSigningKey), s.desiredSecret(names.ServiceAccountSigningKey, corev1.SecretTypeOpaque, data))
 	return data[names.ServiceAccountPublicKeyFile], err
 }
 

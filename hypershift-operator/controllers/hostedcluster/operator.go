@@ -31,7 +31,7 @@ func (r *Reconciler) ensureOperator(ctx context.Context, s *scope) error {
 }
 
 func (s *scope) operatorSet() apply.Set {
-	return apply.Set{Name: "control-plane-operator", Namespace: s.controlPlane, Kinds: []client.ObjectList{
+	return apply.Set{Name: setOperator, Namespace: s.controlPlane, Kinds: []client.ObjectList{
 		&corev1.ServiceAccountList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{}, &appsv1.DeploymentList{},
 	}}
 }

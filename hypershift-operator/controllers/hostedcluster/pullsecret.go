@@ -27,7 +27,7 @@ func (r *Reconciler) ensurePullSecret(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.apply.Apply(ctx, s.secretsSet("pull-secret"), s.desiredSecret(names.PullSecret, corev1.SecretTypeDockerConfigJson,
+	_, err = r.apply.Apply(ctx, s.secretsSet(setPullSecret), s.desiredSecret(names.PullSecret, corev1.SecretTypeDockerConfigJson,
 		map[string][]byte{corev1.DockerConfigJsonKey: data[corev1.DockerConfigJsonKey]}))
 	return err
 }

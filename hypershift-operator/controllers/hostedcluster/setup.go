@@ -8,7 +8,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -30,6 +34,26 @@ func byControlPlane(obj client.Object) []string {
 }
 
 const workers = 10
+
+// sets are the groups of objects that are made in the namespace of a control
+// plane, of the kinds that others make there too.
+const (
+	setPullSecret  = "pull-secret"
+	setSigningKey  = "signing-key"
+	setCredentials = "credentials"
+	setOperator    = "control-plane-operator"
+)
+
+// Made selects the objects of those groups, all that a cache needs to keep.
+func Made() labels.Selector {
+	var values []string
+	for _, set := range []string{setPullSecret, setSigningKey, setCredentials, setOperator} {
+		values = append(values, names.HypershiftOperator+"."+set)
+	}
+	ours, err := labels.NewRequirement(apply.InventoryLabel, selection.In, values)
+	utilruntime.Must(err)
+	return labels.NewSelector().Add(*ours)
+}
 
 // SetupWithManager watches HostedClusters and everything that is made for them.
 // Package index must have registered its indexes.

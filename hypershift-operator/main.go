@@ -1,0 +1,41 @@
+// The hypershift-operator makes control planes for HostedClusters.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+func main() {
+	opts, err := parse(os.Args[0], os.Args[1:], os.Getenv)
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err == nil {
+		ctrl.SetLogger(zap.New(zap.UseDevMode(opts.Development)))
+		err = run(ctrl.SetupSignalHandler(), opts)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "hypershift-operator:", err)
+		os.Exit(1)
+	}
+}
+
+// run returns when ctx ends or something cannot go on.
+func run(ctx context.Context, opts options) error {
+	cfg, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("finding the management cluster: %w", err)
+	}
+	mgr, err := newManager(ctx, cfg, opts)
+	if err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"time"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
+)
+
+// options are what can be chosen when the operator starts.
+type options struct {
+	Namespace   string
+	MetricsAddr string
+	HealthAddr  string
+	LeaderElect bool
+	Development bool
+
+	ControlPlaneOperatorImage string
+
+	// PrivatePlatform is AWS if clusters may be private, else None.
+	PrivatePlatform string
+	// Region is where endpoint services are made: that of the load balancers of
+	// the management cluster. From the environment, as for every AWS program.
+	Region string
+
+	OIDC oidcOptions
+
+	ResyncPeriod      time.Duration
+	PermissionsPeriod time.Duration
+	DocumentsPeriod   time.Duration
+}
+
+// oidcOptions name the bucket for OIDC documents; all empty for none.
+type oidcOptions struct{ Bucket, Region, Credentials string }
+
+// Values of --private-platform.
+const (
+	privateNone = "None"
+	privateAWS  = "AWS"
+)
+
+func parse(name string, args []string, env func(string) string) (options, error) {
+	o := options{Region: env("AWS_REGION")}
+	fs := flag.NewFlagSet(name, flag.ContinueOnError)
+	fs.StringVar(&o.Namespace, "namespace", "hypershift", "namespace of this operator")
+	fs.StringVar(&o.MetricsAddr, "metrics-addr", ":8080", "address of the metrics")
+	fs.StringVar(&o.HealthAddr, "health-addr", ":8081", "address of /healthz and /readyz")
+	fs.BoolVar(&o.LeaderElect, "leader-elect", true, "work only while holding the lease hypershift-operator")
+	fs.BoolVar(&o.Development, "development", false, "log for people instead of machines")
+	fs.StringVar(&o.ControlPlaneOperatorImage, "control-plane-operator-image", env("IMAGE_CONTROL_PLANE_OPERATOR"), "image of the control-plane-operators")
+	fs.StringVar(&o.PrivatePlatform, "private-platform", privateNone, "AWS to make endpoint services for private clusters, in the region of AWS_REGION; else None")
+	fs.StringVar(&o.OIDC.Bucket, "oidc-storage-provider-s3-bucket-name", "", "bucket for the OIDC documents of the clusters")
+	fs.StringVar(&o.OIDC.Region, "oidc-storage-provider-s3-region", "", "region of that bucket")
+	fs.StringVar(&o.OIDC.Credentials, "oidc-storage-provider-s3-credentials", "", "credentials file for that bucket; default as for all of AWS")
+	fs.DurationVar(&o.ResyncPeriod, "resync-period", 30*time.Minute, "how often to look at what no watch tells of, AWS included")
+	fs.DurationVar(&o.PermissionsPeriod, "aws-permissions-check-period", endpointservice.DefaultPermissionsAge, "how often to check who may connect to an endpoint service")
+	fs.DurationVar(&o.DocumentsPeriod, "oidc-check-period", 6*time.Hour, "how often to check published OIDC documents")
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	if fs.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	return o, o.check()
+}
+
+func (o options) check() error {
+	switch o.PrivatePlatform {
+	case privateNone:
+	case privateAWS:
+		if o.Region == "" {
+			return errors.New("--private-platform=AWS needs the environment variable AWS_REGION: the region of the management cluster")
+		}
+	default:
+		return fmt.Errorf("--private-platform is %q: use AWS or None", o.PrivatePlatform)
+	}
+	if (o.OIDC.Bucket == "") != (o.OIDC.Region == "") {
+		return errors.New("--oidc-storage-provider-s3-bucket-name and --oidc-storage-provider-s3-region are needed together")
+	}
+	for flag, d := range map[string]time.Duration{"resync-period": o.ResyncPeriod, "aws-permissions-check-period": o.PermissionsPeriod, "oidc-check-period": o.DocumentsPeriod} {
+		if d <= 0 {
+			return fmt.Errorf("--%s must be more than 0", flag)
+		}
+	}
+	return nil
+}

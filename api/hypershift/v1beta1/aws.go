@@ -204,6 +204,7 @@ type AWSSharedVPC struct {
 	// LocalZoneID is the private hosted zone <name>.hypershift.local.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(/hostedzone/)?Z[A-Z0-9]+$')",message="must be the id of a Route53 hosted zone, such as Z0123456789ABCDEFGHIJ"
 	LocalZoneID string `json:"localZoneID"`
 }
 

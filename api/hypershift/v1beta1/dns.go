@@ -23,6 +23,7 @@ type DNSSpec struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=258
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(/hostedzone/)?Z[A-Z0-9]+$')",message="must be the id of a Route53 hosted zone, such as Z0123456789ABCDEFGHIJ"
 	PublicZoneID string `json:"publicZoneID,omitempty"`
 
 	// privateZoneID is the id of the hosted zone for names that only the cluster's own network resolves. Once set it stays.
@@ -30,5 +31,6 @@ type DNSSpec struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=265
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(/hostedzone/)?Z[A-Z0-9]+$')",message="must be the id of a Route53 hosted zone, such as Z0123456789ABCDEFGHIJ"
 	PrivateZoneID string `json:"privateZoneID,omitempty"`
 }

@@ -26,9 +26,7 @@ type Cloud struct {
 	latency  time.Duration
 	sequence int
 	faults   []*armed
-	death    death
 	calls    []Call
-	writes   int
 	complain func(format string, args ...any)
 }
 

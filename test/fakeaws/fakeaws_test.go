@@ -114,29 +114,6 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func TestDeath(t *testing.T) {
-	w := start(t)
-	before := w.Writes()
-	w.FailWrite(2)
-	_, err := w.cpo.CreateVpcEndpoint(t.Context(), w.endpoint("a"))
-	must(t, err)
-	if _, err := w.cpo.CreateVpcEndpoint(t.Context(), w.endpoint("b")); !errors.Is(err, fakeaws.ErrDied) {
-		t.Errorf("the second write returned %v, want death", err)
-	}
-	if _, err := w.cpo.DescribeVpcEndpoints(t.Context(), byOwner("b")); !errors.Is(err, fakeaws.ErrDied) {
-		t.Errorf("a dead process could read: %v", err)
-	}
-	w.FailWrite(0)
-	found, err := w.cpo.DescribeVpcEndpoints(t.Context(), byOwner("b"))
-	must(t, err)
-	if len(found.VpcEndpoints) != 1 {
-		t.Errorf("the last write of the process did not take effect")
-	}
-	if got := w.Writes() - before; got != 2 {
-		t.Errorf("%d writes, want 2", got)
-	}
-}
-
 func TestEventualConsistency(t *testing.T) {
 	w := start(t)
 	w.SetDelays(fakeaws.Delays{Known: time.Second, Listed: 3 * time.Second})

@@ -136,29 +136,3 @@ func expired(service string) error {
 	}
 	return refused(http.StatusForbidden, "ExpiredToken", "The security token included in the request is expired")
 }
-
-// ErrDied is what every call gets after the write that FailWrite chose.
-var ErrDied = errors.New("fakeaws: the process has died")
-
-type death struct {
-	after int // writes from now until the process dies; 0 for never
-	dead  bool
-}
-
-// strikes counts a write and says whether it was the last one.
-func (d *death) strikes() bool {
-	if d.after == 0 {
-		return false
-	}
-	d.after--
-	d.dead = d.after == 0
-	return d.dead
-}
-
-// FailWrite lets the n-th write from now take effect and kills the caller: that
-// call and every later one, reads too, fail with ErrDied. FailWrite(0) brings it back.
-func (c *Cloud) FailWrite(n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.death = death{after: n}
-}

@@ -33,9 +33,6 @@ func (c *Cloud) record(op *operation, q *request, region string) recorded {
 		Account: q.identity.account, Role: q.role, Region: region,
 		Service: op.service, Operation: op.name, Write: op.write, At: q.now,
 	})
-	if op.write {
-		c.writes++
-	}
 	return recorded{c, len(c.calls) - 1}
 }
 
@@ -58,18 +55,11 @@ func (c *Cloud) Calls() []Call {
 	return slices.Clone(c.calls)
 }
 
-// ForgetCalls empties the record. It does not change Writes.
+// ForgetCalls empties the record.
 func (c *Cloud) ForgetCalls() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls = nil
-}
-
-// Writes counts the calls that can change something, since New; refused ones too.
-func (c *Cloud) Writes() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.writes
 }
 
 // Count returns how often each action was called.

@@ -82,9 +82,6 @@ func (c *Cloud) serve(ctx context.Context, key string) (any, error) {
 	}
 	rec := c.record(op, q, awsmiddleware.GetRegion(ctx))
 	fault := c.strike(op, q)
-	if c.death.dead {
-		return nil, rec.failed(ErrDied)
-	}
 	if fault != nil && fault.Kind != AnswerLost {
 		return nil, rec.failed(fault.Kind.refusal(ctx, op.service, q))
 	}
@@ -94,8 +91,6 @@ func (c *Cloud) serve(ctx context.Context, key string) (any, error) {
 	c.settle(q.now)
 	out, err := op.run(q, in)
 	switch {
-	case op.write && c.death.strikes():
-		return nil, rec.failed(ErrDied)
 	case fault != nil:
 		return nil, rec.failed(connectionReset())
 	case err != nil:

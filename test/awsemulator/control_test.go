@@ -1,6 +1,7 @@
 package awsemulator_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -112,10 +113,16 @@ func TestANewResourceMayNotBeVisibleYet(t *testing.T) {
 		t.Helper()
 		must(t, emulator.SetDelays(t.Context(), awsemulator.Delays{"visibility": d}))
 	}
-	t.Cleanup(func() { _ = emulator.SetDelays(t.Context(), awsemulator.Delays{"visibility": 0}) })
+	t.Cleanup(func() {
+		_ = emulator.SetDelays(context.WithoutCancel(t.Context()), awsemulator.Delays{"visibility": 0})
+	})
 	visible(time.Hour)
-	p.customer.endpoint(t, *p.service.ServiceName, p.subnets...)
+	endpoint := p.customer.endpoint(t, *p.service.ServiceName, p.subnets...)
 	group := p.customer.securityGroup(t, "new")
+	_, err := p.customer.ec2.DescribeVpcEndpoints(t.Context(), &ec2.DescribeVpcEndpointsInput{VpcEndpointIds: []string{*endpoint.VpcEndpointId}})
+	refused(t, err, "InvalidVpcEndpointId.NotFound")
+	_, err = p.customer.ec2.DescribeSecurityGroups(t.Context(), &ec2.DescribeSecurityGroupsInput{GroupIds: []string{group}})
+	refused(t, err, "InvalidGroup.NotFound")
 	count := func() (endpoints, groups int) {
 		e, err := p.customer.ec2.DescribeVpcEndpoints(t.Context(), &ec2.DescribeVpcEndpointsInput{})
 		must(t, err)

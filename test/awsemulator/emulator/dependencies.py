@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from moto.core.responses import ActionResult
-from moto.ec2.exceptions import DependencyViolationError
+from moto.ec2.exceptions import DependencyViolationError, InvalidSecurityGroupNotFoundError
 from moto.ec2.models import EC2Backend
 from moto.ec2.responses import EC2Response
 
@@ -57,7 +57,9 @@ def _delete_security_group(
 @wrap(EC2Response, "describe_security_groups")
 def _describe_security_groups(original: Any, self: EC2Response) -> ActionResult:
     answer = original(self)
-    answer.result["SecurityGroups"] = [g for g in answer.result["SecurityGroups"] if states.visible(g)]
+    answer.result["SecurityGroups"] = states.visible(
+        answer.result["SecurityGroups"], self._get_param("GroupIds", []), InvalidSecurityGroupNotFoundError
+    )
     return answer
 
 

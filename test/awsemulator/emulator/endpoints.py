@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from moto.core.responses import ActionResult
+from moto.ec2.exceptions import InvalidVpcEndPointIdError
 from moto.ec2.models import EC2Backend
 from moto.ec2.models.vpcs import VPCEndPoint
 from moto.ec2.responses import EC2Response
@@ -93,11 +94,9 @@ def _modify(original: Any, self: EC2Response) -> ActionResult:
 
 @wrap(EC2Response, "describe_vpc_endpoints")
 def _describe(_: Any, self: EC2Response) -> ActionResult:
-    found = self.ec2_backend.describe_vpc_endpoints(
-        vpc_end_point_ids=self._get_param("VpcEndpointIds", []),
-        filters=self._filters_from_querystring(),
-    )
-    return page(self, "VpcEndpoints", [e for e in found if states.visible(e)])
+    ids = self._get_param("VpcEndpointIds", [])
+    found = self.ec2_backend.describe_vpc_endpoints(vpc_end_point_ids=ids, filters=self._filters_from_querystring())
+    return page(self, "VpcEndpoints", states.visible(found, ids, InvalidVpcEndPointIdError))
 
 
 @wrap(EC2Response, "delete_vpc_endpoints")

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from moto.core.responses import ActionResult
+from moto.ec2.exceptions import UnknownVpcEndpointService
 from moto.ec2.models import EC2Backend, ec2_backends
 from moto.ec2.models.vpc_service_configuration import VPCServiceConfiguration
 from moto.ec2.models.vpcs import VPCEndPoint
@@ -90,7 +91,7 @@ idempotency.remember("create_vpc_endpoint_service_configuration")
 def _describe_services(_: Any, self: EC2Response) -> ActionResult:
     ids = self._get_param("ServiceIds", [])
     found = self.ec2_backend.describe_vpc_endpoint_service_configurations(ids)
-    found = [s for s in found if states.visible(s)]
+    found = states.visible(found, ids, UnknownVpcEndpointService)
     for name, values in self._filters_from_querystring().items():
         found = [s for s in found if _service_value(s, name, values)]
     return page(self, "ServiceConfigurations", found)

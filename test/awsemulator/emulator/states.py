@@ -9,15 +9,20 @@ is over. The delays are one table that a test may change at any time.
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from moto.ec2.models import ec2_backends
 from moto.ec2.models.instances import Instance, InstanceState
 from moto.ec2.models.nat_gateways import NatGateway
+from moto.ec2.models.security_groups import SecurityGroup
+from moto.ec2.models.vpc_service_configuration import VPCServiceConfiguration
 from moto.ec2.models.vpcs import VPCEndPoint
 from moto.elbv2.models import FakeLoadBalancer
 
 from .patching import wrap
+
+_R = TypeVar("_R")
 
 _DEFAULT_DELAY = 0.3
 
@@ -97,10 +102,26 @@ def life(resource: Any) -> Life:
     return resource.__dict__["_life"]
 
 
-def visible(resource: Any) -> bool:
-    """Tell whether a Describe call sees the resource yet."""
-    born: float = resource.__dict__.setdefault("_seen_from", now())
-    return now() - born >= delays["visibility"]
+def visible(resources: Iterable[_R], ids: list[str], missing: Callable[[str], Exception]) -> list[_R]:
+    """Give the resources that a Describe call sees yet; one that was asked for by its id is then missing."""
+    seen = []
+    for resource in resources:
+        if resource.__dict__["_visible"].over():
+            seen.append(resource)
+        elif ids:
+            raise missing(resource.id)  # type: ignore[attr-defined]
+    return seen
+
+
+def _stamp(cls: type) -> None:
+    @wrap(cls, "__init__")
+    def _init(original: Any, self: Any, *args: Any, **kwargs: Any) -> None:
+        self.__dict__["_visible"] = Timer("visibility")
+        original(self, *args, **kwargs)
+
+
+for _cls in (VPCEndPoint, VPCServiceConfiguration, SecurityGroup):
+    _stamp(_cls)
 
 
 def _time_driven(cls: Any, kind: str, first: str, final: str) -> None:

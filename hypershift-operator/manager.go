@@ -37,6 +37,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/meter"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 )
 
 // newManager returns a manager with all controllers.
@@ -116,6 +117,7 @@ func setupHostedClusters(ctx context.Context, mgr ctrl.Manager, opts options, ca
 		Scheme:                    mgr.GetScheme(),
 		Recorder:                  mgr.GetEventRecorder(names.HypershiftOperator),
 		Clock:                     clock.RealClock{},
+		GenerateKey:               webidentity.GenerateKey,
 		ControlPlaneOperatorImage: opts.ControlPlaneOperatorImage,
 		Resync:                    opts.ResyncPeriod,
 		DocumentsAge:              opts.DocumentsPeriod,

@@ -29,6 +29,9 @@ type Options struct {
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 
+	// GenerateKey makes a pair of keys, PEM; webidentity.GenerateKey but in tests,
+	// which do not have the time.
+	GenerateKey func() (private, public []byte, err error)
 	// Documents is the bucket for OIDC documents; nil if the installation has none.
 	Documents *oidcdocs.Bucket
 	// PrivateRegion is the region in which this installation can make private

@@ -72,7 +72,7 @@ func (r *Reconciler) signingKey(ctx context.Context, s *scope) (map[string][]byt
 		return nil, fmt.Errorf("getting Secret %s: %w", names.ServiceAccountSigningKey, err)
 	}
 	if apierrors.IsNotFound(err) {
-		private, public, err := webidentity.GenerateKey()
+		private, public, err := r.GenerateKey()
 		return keyPair(private, public), err
 	}
 	return keyPair(secret.Data[names.ServiceAccountPrivateKeyFile], secret.Data[names.ServiceAccountPublicKeyFile]), nil

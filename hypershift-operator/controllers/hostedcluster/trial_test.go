@@ -1,0 +1,63 @@
+package hostedcluster
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+	"github.com/hosted-control-planes/hypershift/test/trial"
+)
+
+// life of a private cluster.
+func life(t testing.TB) *trial.Story { return newWorld(t).story() }
+
+func (w *world) story() *trial.Story {
+	return &trial.Story{
+		Cluster: w.Cluster,
+		Cloud:   w.cloud.Snapshot,
+		Start:   w.start,
+		Others:  w.others,
+		Advance: w.clock.Step,
+		Ready:   w.ready,
+		Delete: func(ctx context.Context) error {
+			// With the cluster go the node pools that it would not delete if it
+			// had never begun, and the user's Secret.
+			return errors.Join(w.Admin().Delete(ctx, privateCluster()),
+				client.IgnoreNotFound(w.Admin().Delete(ctx, pool())), client.IgnoreNotFound(w.Admin().Delete(ctx, pullSecret())))
+		},
+	}
+}
+
+func TestTrial(t *testing.T) {
+	t.Run("crash", func(t *testing.T) { trial.Crash(t, life) })
+	t.Run("vanish", func(t *testing.T) { trial.Vanish(t, life) })
+}
+
+func TestTrialUnderFaults(t *testing.T) {
+	for name, f := range map[string]fakeaws.Fault{
+		"S3 throttles for long":                  {Kind: fakeaws.Throttled, Times: 20},
+		"S3 fails inside":                        {Kind: fakeaws.ServerError, Times: 10},
+		"a proxy answers in the place of S3":     {Kind: fakeaws.Garbled, Times: 10},
+		"connections break":                      {Kind: fakeaws.Reset, Times: 10},
+		"the answer to publishing is lost":       {Operation: "PutObject", Kind: fakeaws.AnswerLost, Times: 9},
+		"the answer to removing is lost":         {Operation: "DeleteObjects", Kind: fakeaws.AnswerLost, Times: 9},
+		"the bucket's policy is wrong for a bit": {Kind: fakeaws.Denied, Times: 5},
+		"the credentials have expired":           {Kind: fakeaws.Expired, Times: 5},
+	} {
+		f.Service = fakeaws.S3
+		t.Run(name, func(t *testing.T) {
+			worlds := map[*trial.Cluster]*world{}
+			begin := func(t testing.TB) *trial.Story {
+				w := newWorld(t)
+				worlds[w.Cluster] = w
+				return w.story()
+			}
+			inject := func(s *trial.Story) { worlds[s.Cluster].cloud.Fault(f) }
+			trial.Fault(t, begin, inject)
+			trial.VanishUnder(t, begin, inject)
+		})
+	}
+}

@@ -1,0 +1,335 @@
+package hostedcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/smithy-go/middleware"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+	"github.com/hosted-control-planes/hypershift/test/trial"
+)
+
+const (
+	region   = "us-east-1"
+	provider = "111111111111"
+	bucket   = "documents"
+	image    = "example.test/control-plane-operator:1"
+	plane    = "clusters-demo"
+)
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(hyperv1.AddToScheme(s))
+	return s
+}()
+
+// oneKey is made once for all worlds.
+var oneKey = func() func() ([]byte, []byte, error) {
+	type pair struct{ private, public []byte }
+	once := sync.OnceValues(func() (pair, error) {
+		private, public, err := webidentity.GenerateKey()
+		return pair{private, public}, err
+	})
+	return func() ([]byte, []byte, error) {
+		p, err := once()
+		return p.private, p.public, err
+	}
+}()
+
+// world is a management cluster with a bucket, in which somebody wants a
+// private cluster.
+type world struct {
+	*trial.Cluster
+	cloud  *fakeaws.Cloud
+	clock  *clocktesting.FakeClock
+	events *events.FakeRecorder
+	// region that the operator makes endpoint services in, and the bucket it has.
+	region, bucket string
+	// refused makes the control-plane-operator unable to delete anything: AWS
+	// does not take it for who it is.
+	refused bool
+}
+
+func emptyWorld(t testing.TB) *world {
+	w := &world{
+		clock:  clocktesting.NewFakeClock(time.Now()), // the fake API server stamps deletions with the real time
+		events: events.NewFakeRecorder(1000),
+		region: region,
+		bucket: bucket,
+	}
+	w.Cluster = trial.NewCluster(trial.Options{
+		Scheme: scheme,
+		Kinds: []client.ObjectList{
+			&hyperv1.HostedClusterList{}, &hyperv1.HostedControlPlaneList{}, &hyperv1.NodePoolList{}, &hyperv1.AWSEndpointServiceList{},
+			&corev1.NamespaceList{}, &corev1.SecretList{}, &corev1.ServiceAccountList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{}, &appsv1.DeploymentList{},
+		},
+		WithStatus: []client.Object{&hyperv1.HostedCluster{}, &hyperv1.HostedControlPlane{}, &hyperv1.AWSEndpointService{}},
+		Index: func(b *fake.ClientBuilder) {
+			b.WithIndex(&hyperv1.NodePool{}, index.NodePoolCluster, index.ByCluster)
+			b.WithIndex(&hyperv1.HostedCluster{}, infraIDIndex, byInfraID)
+			b.WithIndex(&hyperv1.HostedCluster{}, controlPlaneIndex, byControlPlane)
+		},
+	})
+	w.cloud = fakeaws.New(w.clock).FailOn(t)
+	w.cloud.Account(provider).AddBucket(region, bucket)
+	return w
+}
+
+func newWorld(t testing.TB) *world {
+	w := emptyWorld(t)
+	w.Create(t, pullSecret(), privateCluster(), pool())
+	return w
+}
+
+func pullSecret() *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "my-pull-secret"},
+		Data:       map[string][]byte{corev1.DockerConfigJsonKey: []byte(`{"auths":{}}`)},
+	}
+}
+
+func pool() *hyperv1.NodePool {
+	return &hyperv1.NodePool{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "workers", Finalizers: []string{hyperv1.HostedClusterFinalizer}},
+		Spec:       hyperv1.NodePoolSpec{ClusterName: "demo"},
+	}
+}
+
+func privateCluster() *hyperv1.HostedCluster {
+	role := func(name string) hyperv1.RoleARN {
+		return hyperv1.RoleARN("arn:aws:iam::222222222222:role/demo-" + name)
+	}
+	route := hyperv1.ServicePublishingStrategy{Type: hyperv1.Route}
+	return &hyperv1.HostedCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "demo"},
+		Spec: hyperv1.HostedClusterSpec{
+			Release:    hyperv1.Release{Image: "example.test/release:1"},
+			PullSecret: corev1.LocalObjectReference{Name: "my-pull-secret"},
+			InfraID:    "demo-x",
+			IssuerURL:  "https://documents.s3.us-east-1.amazonaws.com/demo-x",
+			Platform: hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{
+				Region:              region,
+				EndpointAccess:      hyperv1.Private,
+				CloudProviderConfig: &hyperv1.AWSCloudProviderConfig{VPC: "vpc-1"},
+				RolesRef: hyperv1.AWSRolesRef{
+					IngressARN: role("ingress"), ImageRegistryARN: role("registry"), StorageARN: role("storage"), NetworkARN: role("network"),
+					KubeCloudControllerARN: role("cloud"), NodePoolManagementARN: role("nodes"), ControlPlaneOperatorARN: role("cpo"),
+				},
+			}},
+			Networking: hyperv1.ClusterNetworking{
+				MachineNetwork: []hyperv1.MachineNetworkEntry{{CIDR: "10.0.0.0/16"}},
+				ClusterNetwork: []hyperv1.ClusterNetworkEntry{{CIDR: "10.132.0.0/14"}},
+				ServiceNetwork: []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/16"}},
+			},
+			Services: []hyperv1.ServicePublishingStrategyMapping{
+				{Service: hyperv1.APIServer, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer}},
+				{Service: hyperv1.OAuthServer, ServicePublishingStrategy: route},
+				{Service: hyperv1.Konnectivity, ServicePublishingStrategy: route},
+				{Service: hyperv1.Ignition, ServicePublishingStrategy: route},
+			},
+		},
+	}
+}
+
+// start makes the controller anew and returns one pass of it over all clusters.
+func (w *world) start() func(context.Context) error {
+	cfg := w.cloud.Account(provider).Config(region, "hypershift-operator")
+	cfg.APIOptions = append(slices.Clone(cfg.APIOptions), func(s *middleware.Stack) error { return w.Life.Middleware(s) })
+	o := Options{
+		Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock,
+		GenerateKey: oneKey, PrivateRegion: w.region, ControlPlaneOperatorImage: image, Resync: 30 * time.Minute, DocumentsAge: time.Hour,
+	}
+	if w.bucket != "" {
+		o.Documents = oidcdocs.New(awsx.S3(cfg), w.bucket)
+	}
+	r := New(o)
+	return func(ctx context.Context) error {
+		var list hyperv1.HostedClusterList
+		if err := w.Admin().List(ctx, &list); err != nil {
+			return err
+		}
+		var errs []error
+		for i := range list.Items {
+			_, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+			errs = append(errs, err)
+		}
+		return errors.Join(errs...)
+	}
+}
+
+// others are the control-plane-operator, the other half of AWSEndpointServices,
+// and the machines of the node pool. What they do takes one pass each.
+func (w *world) others(ctx context.Context) error {
+	return errors.Join(w.machines(ctx), w.controlPlaneOperator(ctx), w.otherHalf(ctx))
+}
+
+func (w *world) machines(ctx context.Context) error {
+	var pools hyperv1.NodePoolList
+	if err := w.Admin().List(ctx, &pools); err != nil {
+		return err
+	}
+	for i := range pools.Items {
+		if err := w.release(ctx, &pools.Items[i], hyperv1.HostedClusterFinalizer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// release takes a finalizer from an object that is being deleted.
+func (w *world) release(ctx context.Context, obj client.Object, finalizer string) error {
+	if obj.GetDeletionTimestamp().IsZero() || !slices.Contains(obj.GetFinalizers(), finalizer) {
+		return nil
+	}
+	obj.SetFinalizers(slices.DeleteFunc(obj.GetFinalizers(), func(f string) bool { return f == finalizer }))
+	return client.IgnoreNotFound(w.Admin().Update(ctx, obj))
+}
+
+func (w *world) controlPlaneOperator(ctx context.Context) error {
+	c := w.Admin()
+	var hcps hyperv1.HostedControlPlaneList
+	if err := c.List(ctx, &hcps); err != nil {
+		return err
+	}
+	deployment := &appsv1.Deployment{}
+	if err := c.Get(ctx, client.ObjectKey{Namespace: plane, Name: "control-plane-operator"}, deployment); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	for i := range hcps.Items {
+		hcp := &hcps.Items[i]
+		var endpoints hyperv1.AWSEndpointServiceList
+		if err := c.List(ctx, &endpoints, client.InNamespace(hcp.Namespace)); err != nil {
+			return err
+		}
+		var err error
+		switch {
+		case !hcp.DeletionTimestamp.IsZero() && len(endpoints.Items) == 0:
+			err = w.release(ctx, hcp, hyperv1.HostedClusterFinalizer)
+		case !hcp.DeletionTimestamp.IsZero():
+			if !w.refused {
+				err = w.release(ctx, &endpoints.Items[0], hyperv1.ControlPlaneOperatorFinalizer)
+			}
+		case !slices.Contains(hcp.Finalizers, hyperv1.HostedClusterFinalizer):
+			hcp.Finalizers = append(hcp.Finalizers, hyperv1.HostedClusterFinalizer)
+			err = c.Update(ctx, hcp)
+		case len(endpoints.Items) == 0:
+			err = c.Create(ctx, &hyperv1.AWSEndpointService{
+				ObjectMeta: metav1.ObjectMeta{Namespace: hcp.Namespace, Name: "private-router",
+					Finalizers: []string{hyperv1.ControlPlaneOperatorFinalizer, hyperv1.HypershiftOperatorFinalizer}},
+				Spec: hyperv1.AWSEndpointServiceSpec{NetworkLoadBalancerName: "a1"},
+			})
+		default:
+			err = w.speak(ctx, hcp, &endpoints.Items[0])
+		}
+		if client.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// speak sets the conditions of a control plane that is well.
+func (w *world) speak(ctx context.Context, hcp *hyperv1.HostedControlPlane, es *hyperv1.AWSEndpointService) error {
+	if conditions.IsTrue(es.Status.Conditions, hyperv1.AWSEndpointAvailable) {
+		return nil
+	}
+	for _, condition := range []string{hyperv1.AWSEndpointServiceAvailable, hyperv1.AWSEndpointAvailable} {
+		conditions.Set(&es.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Message: calm}, w.clock.Now())
+	}
+	es.Status.EndpointID, es.Status.SecurityGroupID = "vpce-1", "sg-1"
+	es.Status.DNSNames, es.Status.DNSZoneID = []string{"api.demo.hypershift.local"}, "Z1"
+	for _, condition := range []string{hyperv1.InfrastructureReady, hyperv1.ValidAWSIdentityProvider} {
+		conditions.Set(&hcp.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Message: calm}, w.clock.Now())
+	}
+	return errors.Join(w.Admin().Status().Update(ctx, es), w.Admin().Status().Update(ctx, hcp))
+}
+
+// otherHalf lets an AWSEndpointService go once the customer's half is gone.
+func (w *world) otherHalf(ctx context.Context) error {
+	var endpoints hyperv1.AWSEndpointServiceList
+	if err := w.Admin().List(ctx, &endpoints); err != nil {
+		return err
+	}
+	for i := range endpoints.Items {
+		es := &endpoints.Items[i]
+		if slices.Contains(es.Finalizers, hyperv1.ControlPlaneOperatorFinalizer) {
+			continue
+		}
+		if err := w.release(ctx, es, hyperv1.HypershiftOperatorFinalizer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *world) get(ctx context.Context) (*hyperv1.HostedCluster, error) {
+	hc := &hyperv1.HostedCluster{}
+	return hc, w.Admin().Get(ctx, client.ObjectKey{Namespace: "clusters", Name: "demo"}, hc)
+}
+
+// run lets everybody do their work for a number of passes.
+func (w *world) run(t testing.TB, pass func(context.Context) error, passes int) {
+	t.Helper()
+	for range passes {
+		if err := pass(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.others(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Tidy(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.clock.Step(20 * time.Second)
+	}
+}
+
+// condition is what the cluster says of itself.
+func (w *world) condition(t testing.TB, name string) metav1.Condition {
+	t.Helper()
+	hc, err := w.get(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := conditions.Get(hc.Status.Conditions, name)
+	if c == nil {
+		t.Fatalf("no condition %s in %+v", name, hc.Status.Conditions)
+	}
+	return *c
+}
+
+func (w *world) ready(ctx context.Context) string {
+	hc, err := w.get(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	if c := conditions.Get(hc.Status.Conditions, hyperv1.HostedClusterAvailable); c == nil || c.Status != metav1.ConditionTrue {
+		return fmt.Sprintf("available: %+v", c)
+	}
+	return ""
+}

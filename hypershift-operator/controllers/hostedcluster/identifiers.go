@@ -2,9 +2,10 @@ package hostedcluster
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"strconv"
 	"strings"
 
@@ -52,7 +53,7 @@ const maxInfraName = 21
 func infraID(hc *hyperv1.HostedCluster) string {
 	name := strings.ReplaceAll(hc.Name, ".", "-")
 	name = strings.TrimRight(name[:min(len(name), maxInfraName)], "-")
-	h := fnv.New64a()
-	h.Write([]byte(hc.UID))
-	return name + "-" + strconv.FormatUint(h.Sum64(), 36)[:5]
+	sum := sha256.Sum256([]byte(hc.UID))
+	suffix := strconv.FormatUint(binary.BigEndian.Uint64(sum[:])%(36*36*36*36*36), 36)
+	return fmt.Sprintf("%s-%05s", name, suffix)
 }

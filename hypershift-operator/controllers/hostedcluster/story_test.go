@@ -1,0 +1,415 @@
+package hostedcluster
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+)
+
+// change lets the user edit the cluster.
+func (w *world) change(t *testing.T, edit func(*hyperv1.HostedCluster)) {
+	t.Helper()
+	hc, err := w.get(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(hc)
+	if err := w.Admin().Update(t.Context(), hc); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// want looks at a condition: its status, its reason, and words of its message.
+func (w *world) want(t *testing.T, condition string, status metav1.ConditionStatus, reason, words string) {
+	t.Helper()
+	c := w.condition(t, condition)
+	if c.Status != status || c.Reason != reason || !strings.Contains(c.Message, words) {
+		t.Errorf("%s is %s/%s %q, want %s/%s %q", condition, c.Status, c.Reason, c.Message, status, reason, words)
+	}
+}
+
+func (w *world) exists(t *testing.T, obj client.Object, key client.ObjectKey) bool {
+	t.Helper()
+	err := w.Admin().Get(t.Context(), key, obj)
+	if client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+func (w *world) object(name string) client.ObjectKey {
+	return client.ObjectKey{Namespace: plane, Name: name}
+}
+
+func TestEverythingStartsInOnePass(t *testing.T) {
+	w := newWorld(t)
+	w.run(t, w.start(), 1)
+	for name, obj := range map[string]client.Object{
+		"demo":                         &hyperv1.HostedControlPlane{},
+		names.PullSecret:               &corev1.Secret{},
+		names.ServiceAccountSigningKey: &corev1.Secret{},
+		"control-plane-operator-creds": &corev1.Secret{},
+		names.ControlPlaneOperator:     &appsv1.Deployment{},
+	} {
+		if !w.exists(t, obj, w.object(name)) {
+			t.Errorf("%T %s is not there after one pass", obj, name)
+		}
+	}
+	if _, ok := w.cloud.Object(bucket, "demo-x/"+webidentity.JWKSPath); !ok {
+		t.Error("the documents are not published after one pass")
+	}
+	w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.StatusUnknownReason, "has not said yet")
+	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "")
+}
+
+func TestIdentifiersAreSetOnce(t *testing.T) {
+	w := emptyWorld(t)
+	hc := privateCluster()
+	hc.Spec.InfraID = ""
+	w.Create(t, pullSecret(), hc)
+	pass := w.start()
+	w.run(t, pass, 1)
+	first, err := w.get(t.Context())
+	if err != nil || !strings.HasPrefix(first.Spec.InfraID, "demo-") || first.Spec.ClusterID == "" {
+		t.Fatalf("infraID %q, clusterID %q, error %v", first.Spec.InfraID, first.Spec.ClusterID, err)
+	}
+	w.run(t, pass, 2)
+	if again, _ := w.get(t.Context()); again.Spec.InfraID != first.Spec.InfraID || again.Spec.ClusterID != first.Spec.ClusterID {
+		t.Errorf("identifiers changed: %q %q", again.Spec.InfraID, again.Spec.ClusterID)
+	}
+	w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, hyperv1.OIDCConfigurationInvalidReason, "does not end in /"+first.Spec.InfraID)
+}
+
+func TestNothingIsMadeForAConfigurationThatCannotWork(t *testing.T) {
+	w := emptyWorld(t)
+	hc := privateCluster()
+	hc.Spec.Platform.AWS = nil
+	w.Create(t, pullSecret(), hc)
+	w.run(t, w.start(), 2)
+	w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.PlatformConfigMissingReason, "add it")
+	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.PlatformConfigMissingReason, "ValidConfiguration: ")
+	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, "")
+	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.PlatformConfigMissingReason, "")
+	if w.exists(t, &corev1.Namespace{}, client.ObjectKey{Name: plane}) {
+		t.Error("a namespace was made")
+	}
+}
+
+func TestSupport(t *testing.T) {
+	for name, tc := range map[string]struct {
+		region string
+		access hyperv1.AWSEndpointAccessType
+		status metav1.ConditionStatus
+		words  string
+	}{
+		"private where endpoint services are made":        {region, hyperv1.Private, metav1.ConditionTrue, ""},
+		"private in another region":                       {"eu-west-1", hyperv1.PublicAndPrivate, metav1.ConditionFalse, "region eu-west-1"},
+		"private without --private-platform":              {"", hyperv1.Private, metav1.ConditionFalse, "--private-platform=AWS"},
+		"public without --private-platform is no trouble": {"", hyperv1.Public, metav1.ConditionTrue, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := emptyWorld(t)
+			w.region = tc.region
+			hc := privateCluster()
+			hc.Spec.Platform.AWS.EndpointAccess = tc.access
+			w.Create(t, pullSecret(), hc)
+			w.run(t, w.start(), 1)
+			reason := hyperv1.AsExpectedReason
+			if tc.status == metav1.ConditionFalse {
+				reason = hyperv1.UnsupportedClusterReason
+			}
+			w.want(t, hyperv1.SupportedHostedCluster, tc.status, reason, tc.words)
+		})
+	}
+}
+
+func TestTwoClustersWantTheSame(t *testing.T) {
+	for name, tc := range map[string]struct {
+		second func(*hyperv1.HostedCluster)
+		reason string
+		words  string
+	}{
+		"infraID": {
+			func(hc *hyperv1.HostedCluster) { hc.Name = "other" },
+			hyperv1.InfraIDInUseReason, "infraID demo-x belongs to HostedCluster clusters/demo",
+		},
+		"namespace": {
+			func(hc *hyperv1.HostedCluster) { hc.Namespace, hc.Name, hc.Spec.InfraID = "clusters-de", "mo", "other" },
+			hyperv1.NamespaceInUseReason, "",
+		},
+		"namespace, because of a dot": {
+			func(hc *hyperv1.HostedCluster) { hc.Namespace, hc.Name, hc.Spec.InfraID = "a", "b.c", "other" },
+			hyperv1.NamespaceInUseReason, "HostedCluster a/b-c",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := emptyWorld(t)
+			first, second := privateCluster(), privateCluster()
+			tc.second(second)
+			switch name {
+			case "namespace":
+				first.Namespace, first.Name = "clusters", "de-mo"
+			case "namespace, because of a dot":
+				first.Namespace, first.Name = "a", "b-c"
+			}
+			first.CreationTimestamp = metav1.NewTime(w.clock.Now().Add(-time.Hour))
+			second.CreationTimestamp = metav1.NewTime(w.clock.Now())
+			w.Create(t, first, second)
+			pass := w.start()
+			_ = pass(t.Context())
+			hc := &hyperv1.HostedCluster{}
+			if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(second), hc); err != nil {
+				t.Fatal(err)
+			}
+			c := conditions.Get(hc.Status.Conditions, hyperv1.ValidHostedClusterConfiguration)
+			if c == nil || c.Status != metav1.ConditionFalse || c.Reason != tc.reason || !strings.Contains(c.Message, tc.words) {
+				t.Errorf("the second cluster says %+v, want %s %q", c, tc.reason, tc.words)
+			}
+			if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(first), hc); err != nil {
+				t.Fatal(err)
+			}
+			if !conditions.IsTrue(hc.Status.Conditions, hyperv1.ValidHostedClusterConfiguration) {
+				t.Errorf("the first cluster suffers: %+v", hc.Status.Conditions)
+			}
+		})
+	}
+}
+
+func TestANamespaceOfSomebodyElseIsNeitherUsedNorDeleted(t *testing.T) {
+	w := emptyWorld(t)
+	w.Create(t, pullSecret(), privateCluster(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: plane, Labels: map[string]string{"mine": "true"}}})
+	pass := w.start()
+	w.run(t, pass, 2)
+	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.NamespaceInUseReason, "delete it, or give the HostedCluster another name")
+	if err := w.Admin().Delete(t.Context(), privateCluster()); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t, pass, 3)
+	ns := &corev1.Namespace{}
+	if !w.exists(t, ns, client.ObjectKey{Name: plane}) || !ns.DeletionTimestamp.IsZero() || ns.Labels["mine"] != "true" || len(ns.Labels) != 1 {
+		t.Errorf("the namespace was touched: %+v", ns.ObjectMeta)
+	}
+	if _, err := w.get(t.Context()); !apierrors.IsNotFound(err) {
+		t.Errorf("the cluster is still there: %v", err)
+	}
+}
+
+func TestAMissingPullSecretHoldsUpNothingElse(t *testing.T) {
+	w := emptyWorld(t)
+	w.Create(t, privateCluster())
+	pass := w.start()
+	w.run(t, pass, 3)
+	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.SecretNotFoundReason, "Secret my-pull-secret, which spec.pullSecret names, does not exist in namespace clusters: create it")
+	if !w.exists(t, &hyperv1.HostedControlPlane{}, w.object("demo")) {
+		t.Error("there is no control plane")
+	}
+	w.Create(t, pullSecret())
+	w.run(t, pass, 3)
+	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+}
+
+func TestTokenIssuer(t *testing.T) {
+	t.Run("without a bucket", func(t *testing.T) {
+		w := newWorld(t)
+		w.bucket = ""
+		w.run(t, w.start(), 2)
+		w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, hyperv1.OIDCStorageMissingReason, "--oidc-storage-provider-s3-bucket-name")
+	})
+	t.Run("with a bucket that does not exist", func(t *testing.T) {
+		w := newWorld(t)
+		w.bucket = "nowhere"
+		w.run(t, w.start(), 2)
+		w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, hyperv1.OIDCStorageMissingReason, "NoSuchBucket")
+	})
+	t.Run("with a bucket that we may not write", func(t *testing.T) {
+		w := newWorld(t)
+		w.cloud.Fault(fakeaws.Fault{Service: fakeaws.S3, Kind: fakeaws.Denied, Times: fakeaws.Forever})
+		_ = w.start()(t.Context())
+		w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, "AWSAccessDenied", "s3://documents/demo-x")
+	})
+	t.Run("documents that somebody spoils are put right", func(t *testing.T) {
+		w := newWorld(t)
+		pass := w.start()
+		w.run(t, pass, 3)
+		before, _ := w.cloud.Object(bucket, "demo-x/"+webidentity.JWKSPath)
+		w.cloud.Account(provider).RemoveBucket(bucket)
+		w.cloud.Account(provider).AddBucket(region, bucket)
+		w.clock.Step(2 * time.Hour)
+		w.run(t, pass, 1)
+		if after, _ := w.cloud.Object(bucket, "demo-x/"+webidentity.JWKSPath); string(after) != string(before) {
+			t.Errorf("got %q, want %q", after, before)
+		}
+	})
+	t.Run("the user's key is used, and its documents are the user's", func(t *testing.T) {
+		w := emptyWorld(t)
+		private, public, err := webidentity.GenerateKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		hc := privateCluster()
+		hc.Spec.ServiceAccountSigningKey = &corev1.LocalObjectReference{Name: "my-key"}
+		w.Create(t, pullSecret(), hc, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "my-key"}, Data: map[string][]byte{"key": private}})
+		w.run(t, w.start(), 4)
+		secret := &corev1.Secret{}
+		if !w.exists(t, secret, w.object(names.ServiceAccountSigningKey)) || string(secret.Data[names.ServiceAccountPublicKeyFile]) != string(public) {
+			t.Error("the user's key is not used")
+		}
+		w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionUnknown, hyperv1.StatusUnknownReason, "the user's to publish")
+		w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+		if _, ok := w.cloud.Object(bucket, "demo-x/"+webidentity.JWKSPath); ok {
+			t.Error("documents were published in the user's place")
+		}
+	})
+	t.Run("a key that is none", func(t *testing.T) {
+		w := emptyWorld(t)
+		hc := privateCluster()
+		hc.Spec.ServiceAccountSigningKey = &corev1.LocalObjectReference{Name: "my-key"}
+		w.Create(t, pullSecret(), hc, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "my-key"}, Data: map[string][]byte{"key": []byte("rubbish")}})
+		w.run(t, w.start(), 1)
+		w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, hyperv1.InvalidSecretReason, "Secret my-key, which spec.serviceAccountSigningKey names, cannot be used")
+	})
+}
+
+func TestPause(t *testing.T) {
+	w := newWorld(t)
+	pass := w.start()
+	w.run(t, pass, 4)
+	w.change(t, func(hc *hyperv1.HostedCluster) {
+		hc.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true"))
+		hc.Spec.Release.Image = "example.test/release:2"
+	})
+	w.run(t, pass, 2)
+	w.want(t, hyperv1.ReconciliationActive, metav1.ConditionFalse, hyperv1.ReconciliationPausedReason, "remove it to go on")
+	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	w.wantControlPlane(t, "true", "example.test/release:1")
+
+	w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.PausedUntil = nil })
+	w.run(t, pass, 1)
+	w.want(t, hyperv1.ReconciliationActive, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	w.wantControlPlane(t, "false", "example.test/release:2")
+}
+
+func (w *world) wantControlPlane(t *testing.T, paused hyperv1.PausedUntil, release string) {
+	t.Helper()
+	hcp := &hyperv1.HostedControlPlane{}
+	if !w.exists(t, hcp, w.object("demo")) {
+		t.Fatal("there is no control plane")
+	}
+	if got := ptr.Deref(hcp.Spec.PausedUntil, ""); got != paused || hcp.Spec.ReleaseImage != release {
+		t.Errorf("the control plane has pausedUntil %q and release %q, want %q and %q", got, hcp.Spec.ReleaseImage, paused, release)
+	}
+}
+
+func TestAPauseDoesNotStopTheDeletion(t *testing.T) {
+	w := newWorld(t)
+	pass := w.start()
+	w.run(t, pass, 4)
+	w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true")) })
+	if err := w.Admin().Delete(t.Context(), privateCluster()); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t, pass, 10)
+	if _, err := w.get(t.Context()); !apierrors.IsNotFound(err) {
+		t.Errorf("the cluster is still there: %v", err)
+	}
+}
+
+func TestDeletionSaysWhatItWaitsFor(t *testing.T) {
+	w := newWorld(t)
+	pass := w.start()
+	w.run(t, pass, 4)
+	w.refused = true
+	if err := w.Admin().Delete(t.Context(), privateCluster()); err != nil {
+		t.Fatal(err)
+	}
+	if err := pass(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.DeletingReason, "waiting for the machines of node pools workers to go")
+	w.run(t, pass, 2)
+	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.DeletingReason, "waiting for AWSEndpointServices to go: private-router")
+	w.want(t, hyperv1.HostedClusterDestroyed, metav1.ConditionFalse, hyperv1.CloudResourcesRemainingReason, "private-router")
+	if !w.exists(t, &corev1.Namespace{}, client.ObjectKey{Name: plane}) {
+		t.Error("the namespace went before the endpoints")
+	}
+	if _, ok := w.cloud.Object(bucket, "demo-x/"+webidentity.JWKSPath); !ok {
+		t.Error("the documents went before the endpoints: nobody can delete them any more")
+	}
+}
+
+func TestGivingUp(t *testing.T) {
+	for name, tc := range map[string]struct {
+		identity metav1.ConditionStatus
+		waited   time.Duration
+		gone     bool
+	}{
+		"AWS has refused us for long":              {metav1.ConditionFalse, 11 * time.Minute, true},
+		"AWS has refused us for a moment":          {metav1.ConditionFalse, 5 * time.Minute, false},
+		"nobody knows, and that never gives up":    {metav1.ConditionUnknown, 24 * time.Hour, false},
+		"AWS takes us, and the operator is behind": {metav1.ConditionTrue, 24 * time.Hour, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			pass := w.start()
+			w.run(t, pass, 4)
+			w.refused = true
+			w.identity(t, tc.identity)
+			if err := w.Admin().Delete(t.Context(), privateCluster()); err != nil {
+				t.Fatal(err)
+			}
+			w.run(t, pass, 2)
+			w.clock.Step(tc.waited)
+			w.run(t, pass, 8)
+			_, err := w.get(t.Context())
+			if gone := apierrors.IsNotFound(err); gone != tc.gone {
+				t.Fatalf("gone is %v, want %v (%v)", gone, tc.gone, err)
+			}
+			if !tc.gone {
+				return
+			}
+			w.wantEvent(t, "CloudResourcesLeftBehind", "VPC endpoint vpce-1, security group sg-1, records api.demo.hypershift.local, of hosted zone Z1")
+		})
+	}
+}
+
+// identity is what the control-plane-operator says of its AWS identity from now on.
+func (w *world) identity(t *testing.T, status metav1.ConditionStatus) {
+	t.Helper()
+	hcp := &hyperv1.HostedControlPlane{}
+	if !w.exists(t, hcp, w.object("demo")) {
+		t.Fatal("there is no control plane")
+	}
+	conditions.Set(&hcp.Status.Conditions, metav1.Condition{Type: hyperv1.ValidAWSIdentityProvider, Status: status, Reason: "Said", Message: "no OIDC provider"}, w.clock.Now())
+	if err := w.Admin().Status().Update(context.Background(), hcp); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) wantEvent(t *testing.T, reason, words string) {
+	t.Helper()
+	for {
+		select {
+		case e := <-w.events.Events:
+			if strings.Contains(e, reason) && strings.Contains(e, words) {
+				return
+			}
+		default:
+			t.Fatalf("no event %s %q", reason, words)
+		}
+	}
+}

@@ -54,6 +54,7 @@ func infraID(hc *hyperv1.HostedCluster) string {
 	name := strings.ReplaceAll(hc.Name, ".", "-")
 	name = strings.TrimRight(name[:min(len(name), maxInfraName)], "-")
 	sum := sha256.Sum256([]byte(hc.UID))
-	suffix := strconv.FormatUint(binary.BigEndian.Uint64(sum[:])%(36*36*36*36*36), 36)
-	return fmt.Sprintf("%s-%05s", name, suffix)
+	// Six digits with a 1 in front: the five behind it may begin with zeros.
+	const first = 36 * 36 * 36 * 36 * 36
+	return name + "-" + strconv.FormatUint(first+binary.BigEndian.Uint64(sum[:])%first, 36)[1:]
 }

@@ -79,10 +79,14 @@ func (s *Services) find(ctx context.Context, spec Spec) (svc Service, found bool
 	if err != nil {
 		return Service{}, false, err
 	}
-	if len(mine) > 0 {
+	switch {
+	case len(mine) > 0 && mine[0].State == Available:
 		return mine[0], true, nil
+	case len(mine) > 0: // on its way to somewhere: a shared listing is too old to say how far
+		svc, found, err = s.get(ctx, mine[0].ID)
+	default:
+		svc, found, err = s.recorded(ctx, spec.Owner, spec.Recorded)
 	}
-	svc, found, err = s.recorded(ctx, spec.Owner, spec.Recorded)
 	if found {
 		s.all.Put(spec.key(), []Service{svc})
 	}

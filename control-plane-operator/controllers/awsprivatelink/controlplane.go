@@ -55,7 +55,7 @@ func (r *Reconciler) paused(ctx context.Context, es *hyperv1.AWSEndpointService)
 	if hcp == nil || err != nil {
 		return false, 0, err
 	}
-	paused, remaining := (*hyperv1.PausedUntil)(hcp.Spec.PausedUntil).Paused(r.Clock.Now())
+	paused, remaining := hcp.Spec.PausedUntil.Paused(r.Clock.Now())
 	return paused, remaining, nil
 }
 

@@ -20,7 +20,7 @@ import (
 // How soon to look again at what is being deleted.
 const (
 	deletingFirst = 300 * time.Millisecond
-	deletingLimit = 3 * time.Second
+	deletingLimit = 3300 * time.Millisecond
 	// settling is how long AWS may not list what has just been made.
 	settling = time.Minute
 )

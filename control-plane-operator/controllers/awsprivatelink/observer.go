@@ -35,7 +35,7 @@ func NewObserver(opts Options) *Observer {
 // Reconcile compares the AWSEndpointServices of a control plane with its Services.
 func (o *Observer) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPlane) (ctrl.Result, error) {
 	deleting := !hcp.DeletionTimestamp.IsZero()
-	paused, remaining := (*hyperv1.PausedUntil)(hcp.Spec.PausedUntil).Paused(o.Clock.Now())
+	paused, remaining := hcp.Spec.PausedUntil.Paused(o.Clock.Now())
 	if hcp.Unreadable() != "" || paused && !deleting {
 		return ctrl.Result{RequeueAfter: remaining}, nil
 	}

@@ -12,12 +12,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/smithy-go/middleware"
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -40,6 +43,8 @@ const (
 	issuer    = "https://issuer.example.com/demo"
 	resync    = 30 * time.Minute
 )
+
+func init() { ctrl.SetLogger(logr.Discard()) }
 
 var scheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
@@ -70,6 +75,7 @@ type world struct {
 	zone     string
 	role     string
 	services map[string]string // endpoint service by name of the Service
+	balancer string            // prefix of the load balancers' names
 	zones    []string          // ids of the zones that they serve
 
 	reconciler *Reconciler
@@ -81,32 +87,81 @@ func newWorld(t testing.TB) *world {
 		t:        t,
 		clock:    clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)),
 		services: map[string]string{},
+		balancer: "a-",
+		Cluster:  newCluster(),
 	}
-	w.Cluster = trial.NewCluster(trial.Options{
-		Scheme:     scheme,
-		Kinds:      []client.ObjectList{&hyperv1.AWSEndpointServiceList{}, &corev1.ServiceList{}, &hyperv1.HostedControlPlaneList{}},
-		WithStatus: []client.Object{&hyperv1.AWSEndpointService{}, &hyperv1.HostedControlPlane{}, &corev1.Service{}},
-	})
 	w.cloud = fakeaws.New(w.clock).FailOn(t)
 	w.cloud.SetDelays(fakeaws.Delays{EndpointPending: time.Minute, EndpointDeleting: time.Minute})
 	w.mine, w.theirs = w.cloud.Account(provider), w.cloud.Account(customer)
-	w.theirs.AddIdentityProvider(fakeaws.IdentityProvider{Issuer: issuer, Audiences: []string{names.WebIdentityAudience}, JWKS: w.jwks()})
-	w.role = w.theirs.AddRole(fakeaws.Role{Name: "demo-cpo", Path: "demo", Trusts: []fakeaws.Trust{{
-		Issuer: issuer, Subjects: []string{names.ControlPlaneOperatorSubject}, Audiences: []string{names.WebIdentityAudience},
-	}}})
+	w.addProvider()
+	w.addRole()
 	w.vpc = w.theirs.AddVPC(region, fakeaws.VPC{})
 	for _, name := range []string{"us-east-1a", "us-east-1b", "us-east-1c"} {
 		// The same place has another name in the customer's account.
 		w.subnets = append(w.subnets, w.addSubnet(w.vpc, w.mine.ZoneID(name)))
 	}
-	w.zone = w.theirs.AddHostedZone(fakeaws.HostedZone{Name: names.LocalZone("demo"), VPCs: []fakeaws.ZoneVPC{{Region: region, ID: w.vpc}}})
-
-	w.create(&corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.ServiceAccountSigningKey},
-		Data:       map[string][]byte{names.ServiceAccountPrivateKeyFile: signingKey},
-	}, controlPlaneOf(w))
+	w.zone = w.addZone(w.vpc)
+	w.create(w.secret(), controlPlaneOf(w))
 	w.addService(names.PrivateRouter)
 	return w
+}
+
+func newCluster() *trial.Cluster {
+	return trial.NewCluster(trial.Options{
+		Scheme:     scheme,
+		Kinds:      []client.ObjectList{&hyperv1.AWSEndpointServiceList{}, &corev1.ServiceList{}, &hyperv1.HostedControlPlaneList{}},
+		WithStatus: []client.Object{&hyperv1.AWSEndpointService{}, &hyperv1.HostedControlPlane{}, &corev1.Service{}},
+	})
+}
+
+// newControlPlane is another cluster of the same name in the same VPC, on a
+// management cluster of its own.
+func newControlPlane(first *world, uid types.UID) *world {
+	w := *first
+	w.Cluster, w.services = newCluster(), map[string]string{}
+	hcp := controlPlaneOf(&w)
+	hcp.UID, hcp.Spec.InfraID = uid, "demo-y"
+	w.create(w.secret(), hcp)
+	w.balancer = "b-"
+	w.addService(names.PrivateRouter)
+	w.start()
+	return &w
+}
+
+func (w *world) addProvider() {
+	w.theirs.AddIdentityProvider(fakeaws.IdentityProvider{Issuer: issuer, Audiences: []string{names.WebIdentityAudience}, JWKS: w.jwks()})
+}
+
+func (w *world) addRole() {
+	w.role = w.theirs.AddRole(fakeaws.Role{Name: "demo-cpo", Path: "demo", Trusts: []fakeaws.Trust{{
+		Issuer: issuer, Subjects: []string{names.ControlPlaneOperatorSubject}, Audiences: []string{names.WebIdentityAudience},
+	}}})
+}
+
+func (w *world) addZone(vpc string) string {
+	return w.theirs.AddHostedZone(fakeaws.HostedZone{Name: names.LocalZone("demo"), VPCs: []fakeaws.ZoneVPC{{Region: region, ID: vpc}}})
+}
+
+func (w *world) secret() *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.ServiceAccountSigningKey},
+		Data:       map[string][]byte{names.ServiceAccountPrivateKeyFile: signingKey},
+	}
+}
+
+// wantSubnets is what the hypershift-operator makes of the NodePools.
+func (w *world) wantSubnets(ids ...string) {
+	w.t.Helper()
+	for _, es := range w.list(w.t.Context()) {
+		w.change(es, func() { es.Spec.SubnetIDs = append([]string{}, ids...) })
+	}
+	w.subnets = append([]string{}, ids...)
+}
+
+func (w *world) changeControlPlane(how func(*hyperv1.HostedControlPlane)) {
+	w.t.Helper()
+	hcp := w.hcp()
+	w.change(hcp, func() { how(hcp) })
 }
 
 func (w *world) jwks() []byte {
@@ -144,7 +199,7 @@ func controlPlaneOf(w *world) *hyperv1.HostedControlPlane {
 // addService makes a Service as the cloud controller leaves it, and the endpoint
 // service of the management account on its load balancer.
 func (w *world) addService(name string) {
-	arn, host := w.mine.AddLoadBalancer(region, fakeaws.LoadBalancer{Name: "a-" + name, Zones: []string{"us-east-1a", "us-east-1b"}, State: "active"})
+	arn, host := w.mine.AddLoadBalancer(region, fakeaws.LoadBalancer{Name: w.balancer + name, Zones: []string{"us-east-1a", "us-east-1b"}, State: "active"})
 	svc := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer},
@@ -157,14 +212,22 @@ func (w *world) addService(name string) {
 
 // offer makes an endpoint service that the customer's role may use.
 func (w *world) offer(arn string) string {
-	ho := w.ho()
-	made, err := ho.CreateVpcEndpointServiceConfiguration(w.t.Context(), &ec2.CreateVpcEndpointServiceConfigurationInput{
+	made, err := w.ho().CreateVpcEndpointServiceConfiguration(w.t.Context(), &ec2.CreateVpcEndpointServiceConfigurationInput{
 		NetworkLoadBalancerArns: []string{arn}, AcceptanceRequired: aws.Bool(false)})
 	w.must(err)
-	_, err = ho.ModifyVpcEndpointServicePermissions(w.t.Context(), &ec2.ModifyVpcEndpointServicePermissionsInput{
-		ServiceId: made.ServiceConfiguration.ServiceId, AddAllowedPrincipals: []string{"arn:aws:iam::" + customer + ":role/demo-cpo"}})
-	w.must(err)
+	w.allow("arn:aws:iam::" + customer + ":role/demo-cpo")
 	return *made.ServiceConfiguration.ServiceName
+}
+
+// allow lets a role use all endpoint services.
+func (w *world) allow(principal string) {
+	services, err := w.ho().DescribeVpcEndpointServiceConfigurations(w.t.Context(), &ec2.DescribeVpcEndpointServiceConfigurationsInput{})
+	w.must(err)
+	for _, s := range services.ServiceConfigurations {
+		_, err := w.ho().ModifyVpcEndpointServicePermissions(w.t.Context(), &ec2.ModifyVpcEndpointServicePermissionsInput{
+			ServiceId: s.ServiceId, AddAllowedPrincipals: []string{principal}})
+		w.must(err)
+	}
 }
 
 // ho and customerEC2 are somebody else's clients: their calls are not the controller's.
@@ -242,8 +305,8 @@ func (w *world) list(ctx context.Context) []*hyperv1.AWSEndpointService {
 // the endpoint service.
 func (w *world) providersHalf(ctx context.Context) error {
 	for _, es := range w.list(ctx) {
-		if es.Spec.SubnetIDs == nil {
-			es.Spec.SubnetIDs = w.subnets[:2]
+		if es.Spec.SubnetIDs == nil && len(w.subnets) > 0 {
+			es.Spec.SubnetIDs = w.subnets[:min(2, len(w.subnets))]
 			if err := w.Admin().Update(ctx, es); err != nil {
 				return err
 			}

@@ -55,7 +55,7 @@ func New(opts Options) *Reconciler {
 func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPlane) (ctrl.Result, error) {
 	steps := r.dying
 	if hcp.DeletionTimestamp.IsZero() {
-		if paused, remaining := (*hyperv1.PausedUntil)(hcp.Spec.PausedUntil).Paused(r.Clock.Now()); paused {
+		if paused, remaining := hcp.Spec.PausedUntil.Paused(r.Clock.Now()); paused {
 			return ctrl.Result{RequeueAfter: remaining}, nil
 		}
 		steps = r.live

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go/middleware"
 	"k8s.io/utils/clock"
 
@@ -105,13 +106,11 @@ func (s *Sessions) open(ctx context.Context, target Target) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts.AssumeRoleARN = target.EndpointRoleARN
-	forEndpoints, err := awsx.NewConfig(ctx, opts)
+	forEndpoints, err := as(ctx, self, opts, target.EndpointRoleARN)
 	if err != nil {
 		return nil, err
 	}
-	opts.AssumeRoleARN = target.DNSRoleARN
-	forRecords, err := awsx.NewConfig(ctx, opts)
+	forRecords, err := as(ctx, self, opts, target.DNSRoleARN)
 	if err != nil {
 		return nil, err
 	}
@@ -120,6 +119,16 @@ func (s *Sessions) open(ctx context.Context, target Target) (*Session, error) {
 		_, err := sts.GetCallerIdentity(ctx, nil)
 		return err
 	}}, nil
+}
+
+// as is the session of one more role, or self if there is none: who shares a
+// session shares its credentials, and so the calls that renew them.
+func as(ctx context.Context, self aws.Config, opts awsx.Options, role string) (aws.Config, error) {
+	if role == "" {
+		return self, nil
+	}
+	opts.AssumeRoleARN = role
+	return awsx.NewConfig(ctx, opts)
 }
 
 // Check asks AWS who we are. It needs no permission.

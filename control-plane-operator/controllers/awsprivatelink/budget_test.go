@@ -1,0 +1,174 @@
+package awsprivatelink
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+)
+
+// run plays the manager for a time: an object is reconciled when somebody
+// else has changed it and when the last pass asked for it, and not otherwise.
+func (w *world) run(d time.Duration) {
+	w.t.Helper()
+	end := w.clock.Now().Add(d)
+	due, seen := map[string]time.Time{}, map[string]*hyperv1.AWSEndpointService{}
+	predicate := othersChanges()
+	for !w.clock.Now().After(end) {
+		quiet := true
+		hcps := &hyperv1.HostedControlPlaneList{}
+		w.must(w.Admin().List(w.t.Context(), hcps))
+		for i := range hcps.Items {
+			if _, err := w.observer.Reconcile(w.t.Context(), &hcps.Items[i]); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		w.must(w.providersHalf(w.t.Context()))
+		for _, es := range w.list(w.t.Context()) {
+			before := seen[es.Name]
+			if before == nil || predicate.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: es}) {
+				due[es.Name] = w.clock.Now()
+			}
+			seen[es.Name] = es.DeepCopy()
+			if at, waiting := due[es.Name]; !waiting || at.After(w.clock.Now()) {
+				continue
+			}
+			quiet = false
+			result, err := w.reconciler.Reconcile(w.t.Context(), es)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			delete(due, es.Name)
+			if result.RequeueAfter > 0 {
+				due[es.Name] = w.clock.Now().Add(result.RequeueAfter)
+			}
+		}
+		w.must(w.Tidy(w.t.Context()))
+		w.clock.Step(50 * time.Millisecond)
+		if quiet {
+			w.clock.Step(w.untilDue(due, end))
+		}
+	}
+}
+
+// untilDue is how long nothing happens.
+func (w *world) untilDue(due map[string]time.Time, end time.Time) time.Duration {
+	next := end
+	for _, at := range due {
+		if at.Before(next) {
+			next = at
+		}
+	}
+	return max(next.Sub(w.clock.Now()), 0)
+}
+
+// calls counts what the control-plane-operator asked of AWS since the last time.
+func (w *world) calls() (total int, what string) {
+	counted := map[string]int{}
+	for _, c := range w.cloud.Calls() {
+		if c.Account != provider && c.Role != "admin" {
+			counted[c.Action()]++
+			total++
+		}
+	}
+	w.cloud.ForgetCalls()
+	return total, fmt.Sprint(counted)
+}
+
+func (w *world) within(what string, limit int) {
+	w.t.Helper()
+	total, said := w.calls()
+	w.t.Logf("%s: %d calls, budget %d: %s", what, total, limit, said)
+	if total > limit {
+		w.t.Errorf("%s took %d calls, more than %d: %s", what, total, limit, said)
+	}
+}
+
+// The budget is that of both operators; the other one needs four calls for a
+// new service and next to none at rest.
+func TestCallBudget(t *testing.T) {
+	const provider, rest = 4, 1
+	w := newWorld(t)
+	w.cloud.SetDelays(fakeaws.Delays{EndpointPending: 700 * time.Millisecond, EndpointDeleting: 500 * time.Millisecond})
+	w.start()
+	w.calls()
+
+	w.run(10 * time.Second)
+	w.isReady()
+	w.within("a fresh process connects its first service", 15-provider)
+
+	w.addService(names.KubeAPIServerPrivate)
+	hcp := w.hcp()
+	w.change(hcp, func() { hcp.Spec.Services = nil })
+	w.run(10 * time.Second)
+	w.isReady()
+	w.within("and, warm, its second", 12-provider)
+
+	w.run(2 * time.Hour) // until everything has its rhythm
+	w.calls()
+	w.run(time.Hour)
+	for _, c := range w.cloud.Calls() {
+		if c.IsWrite() {
+			t.Errorf("a write at rest: %s", c.Action())
+		}
+	}
+	w.within("an hour at rest", 12-rest)
+
+	w.subnets = append(w.subnets[:2:2], w.addSubnet(w.vpc, w.mine.ZoneID("us-east-1c")))
+	w.zones = append(w.zones, w.mine.ZoneID("us-east-1c"))
+	w.run(time.Second)
+	w.calls()
+	for _, es := range w.list(t.Context()) {
+		w.change(es, func() { es.Spec.SubnetIDs = w.subnets[:1] })
+	}
+	w.run(10 * time.Second)
+	w.isReady()
+	w.within("another set of subnets for two services", 6)
+}
+
+func TestDeletionBudget(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.SetDelays(fakeaws.Delays{EndpointDeleting: 500 * time.Millisecond})
+	w.start()
+	w.run(5 * time.Second)
+	w.isReady()
+	w.calls()
+
+	w.must(w.delete(t.Context()))
+	w.run(time.Second)
+	if left := w.list(t.Context()); len(left) > 0 {
+		t.Errorf("not gone after a second: %+v", left[0].Status.Conditions)
+	}
+	w.within("deleting one", 9)
+}
+
+func TestDeletionBudgetOfTwoSlowOnes(t *testing.T) {
+	w := newWorld(t)
+	w.addService(names.KubeAPIServerPrivate)
+	hcp := w.hcp()
+	w.change(hcp, func() { hcp.Spec.Services = nil })
+	w.cloud.SetDelays(fakeaws.Delays{EndpointDeleting: time.Minute})
+	w.start()
+	w.run(5 * time.Second)
+	w.isReady()
+	w.calls()
+
+	w.must(w.delete(t.Context()))
+	w.run(63 * time.Second)
+	if left := w.list(t.Context()); len(left) > 0 {
+		t.Errorf("not gone after 63 seconds: %+v", left[0].Status.Conditions)
+	}
+	w.within("deleting two that take AWS a minute", 30)
+}
+
+func (w *world) isReady() {
+	w.t.Helper()
+	if missing := w.ready(w.t.Context()); missing != "" {
+		w.t.Fatal(missing)
+	}
+}

@@ -1,0 +1,139 @@
+package awsprivatelink
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/aws-sdk-go-v2/service/route53"
+	route53types "github.com/aws/aws-sdk-go-v2/service/route53/types"
+	"github.com/google/go-cmp/cmp"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+)
+
+// Whatever somebody changes in AWS behind our back, the next look puts right.
+func TestDrift(t *testing.T) {
+	for name, spoil := range map[string]func(*world, *hyperv1.AWSEndpointService){
+		"the endpoint is deleted": func(w *world, es *hyperv1.AWSEndpointService) {
+			w.try(w.customerEC2().DeleteVpcEndpoints(w.t.Context(), &ec2.DeleteVpcEndpointsInput{VpcEndpointIds: []string{es.Status.EndpointID}}))
+		},
+		"the endpoint fails": func(w *world, es *hyperv1.AWSEndpointService) {
+			w.theirs.FailEndpoint(region, es.Status.EndpointID, "no more addresses")
+		},
+		"the connection is rejected": func(w *world, es *hyperv1.AWSEndpointService) {
+			services, err := w.ho().DescribeVpcEndpointServiceConfigurations(w.t.Context(), &ec2.DescribeVpcEndpointServiceConfigurationsInput{})
+			w.must(err)
+			w.try(w.ho().RejectVpcEndpointConnections(w.t.Context(), &ec2.RejectVpcEndpointConnectionsInput{
+				ServiceId: services.ServiceConfigurations[0].ServiceId, VpcEndpointIds: []string{es.Status.EndpointID}}))
+		},
+		"the endpoint loses a subnet": func(w *world, es *hyperv1.AWSEndpointService) {
+			w.try(w.customerEC2().ModifyVpcEndpoint(w.t.Context(), &ec2.ModifyVpcEndpointInput{VpcEndpointId: &es.Status.EndpointID, RemoveSubnetIds: w.subnets[:1]}))
+		},
+		"the endpoint gains a security group": func(w *world, es *hyperv1.AWSEndpointService) {
+			groups, err := w.customerEC2().DescribeSecurityGroups(w.t.Context(), &ec2.DescribeSecurityGroupsInput{
+				Filters: []ec2types.Filter{{Name: aws.String("group-name"), Values: []string{"default"}}}})
+			w.must(err)
+			w.try(w.customerEC2().ModifyVpcEndpoint(w.t.Context(), &ec2.ModifyVpcEndpointInput{
+				VpcEndpointId: &es.Status.EndpointID, AddSecurityGroupIds: []string{*groups.SecurityGroups[0].GroupId}}))
+		},
+		"the endpoint loses a tag": func(w *world, es *hyperv1.AWSEndpointService) { w.untag(es.Status.EndpointID, "team") },
+		"the group loses a tag":    func(w *world, es *hyperv1.AWSEndpointService) { w.untag(es.Status.SecurityGroupID, awsx.NameTag) },
+		"the group loses its rule": func(w *world, es *hyperv1.AWSEndpointService) {
+			w.try(w.customerEC2().RevokeSecurityGroupIngress(w.t.Context(), &ec2.RevokeSecurityGroupIngressInput{
+				GroupId: &es.Status.SecurityGroupID, IpPermissions: []ec2types.IpPermission{tcp(443, "10.0.0.0/16")}}))
+		},
+		"the group lets everybody in": func(w *world, es *hyperv1.AWSEndpointService) {
+			w.try(w.customerEC2().AuthorizeSecurityGroupIngress(w.t.Context(), &ec2.AuthorizeSecurityGroupIngressInput{
+				GroupId: &es.Status.SecurityGroupID, IpPermissions: []ec2types.IpPermission{tcp(22, "0.0.0.0/0")}}))
+		},
+		"a record is deleted": func(w *world, _ *hyperv1.AWSEndpointService) {
+			w.record(route53types.ChangeActionDelete, w.standing(names.LocalAPI("demo")))
+		},
+		"a record points elsewhere": func(w *world, _ *hyperv1.AWSEndpointService) {
+			set := w.standing(names.LocalAPI("demo"))
+			set.ResourceRecords = []route53types.ResourceRecord{{Value: aws.String("elsewhere.example.com")}}
+			w.record(route53types.ChangeActionUpsert, set)
+		},
+		"a record lives too short": func(w *world, _ *hyperv1.AWSEndpointService) {
+			set := w.standing(names.LocalApps("demo"))
+			set.TTL = aws.Int64(1)
+			w.record(route53types.ChangeActionUpsert, set)
+		},
+		"an address stands where our name belongs": func(w *world, _ *hyperv1.AWSEndpointService) {
+			set := w.standing(names.LocalAPI("demo"))
+			w.record(route53types.ChangeActionDelete, set)
+			w.record(route53types.ChangeActionUpsert, route53types.ResourceRecordSet{
+				Name: set.Name, Type: route53types.RRTypeA, TTL: aws.Int64(60), ResourceRecords: []route53types.ResourceRecord{{Value: aws.String("10.0.0.9")}}})
+		},
+		"the zone is made anew": func(w *world, _ *hyperv1.AWSEndpointService) {
+			w.theirs.RemoveHostedZone(w.zone)
+			w.zone = w.theirs.AddHostedZone(fakeaws.HostedZone{ID: w.zone + "X", Name: names.LocalZone("demo"), VPCs: []fakeaws.ZoneVPC{{Region: region, ID: w.vpc}}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.start()
+			w.settle(enough)
+			w.isReady()
+			before, was := masked(w.cloud.Snapshot()), w.list(t.Context())[0]
+
+			spoil(w, was)
+			w.clock.Step(resync)
+			w.settle(enough)
+			w.isReady()
+			after := masked(w.cloud.Snapshot())
+			if name == "the zone is made anew" {
+				before = masked(strings.ReplaceAll(before, w.zone[:len(w.zone)-1], w.zone))
+			}
+			if d := cmp.Diff(before, after); d != "" {
+				t.Errorf("not put right (-before +after):\n%s", d)
+			}
+			w.must(w.delete(t.Context()))
+			w.settle(enough)
+			if left := append(w.inAWS("vpce-", customer), w.inAWS(" sg/", "vpce")...); len(w.list(t.Context())) > 0 {
+				t.Errorf("not deleted after that: %v", left)
+			}
+		})
+	}
+}
+
+// try takes what an SDK call returns and fails the test if it is an error.
+func (w *world) try(_ any, err error) {
+	w.t.Helper()
+	w.must(err)
+}
+
+func tcp(port int32, cidr string) ec2types.IpPermission {
+	return ec2types.IpPermission{IpProtocol: aws.String("tcp"), FromPort: &port, ToPort: &port, IpRanges: []ec2types.IpRange{{CidrIp: &cidr}}}
+}
+
+func (w *world) untag(id, key string) {
+	w.try(w.customerEC2().DeleteTags(w.t.Context(), &ec2.DeleteTagsInput{Resources: []string{id}, Tags: []ec2types.Tag{{Key: &key}}}))
+}
+
+func (w *world) route53() *route53.Client { return awsx.Route53(w.theirs.Config(region, "admin")) }
+
+func (w *world) standing(name string) route53types.ResourceRecordSet {
+	w.t.Helper()
+	out, err := w.route53().ListResourceRecordSets(w.t.Context(), &route53.ListResourceRecordSetsInput{HostedZoneId: &w.zone})
+	w.must(err)
+	for _, set := range out.ResourceRecordSets {
+		if strings.ReplaceAll(*set.Name, `\052`, "*") == name+"." {
+			return set
+		}
+	}
+	w.t.Fatalf("no record %s", name)
+	return route53types.ResourceRecordSet{}
+}
+
+func (w *world) record(action route53types.ChangeAction, set route53types.ResourceRecordSet) {
+	w.t.Helper()
+	w.try(w.route53().ChangeResourceRecordSets(w.t.Context(), &route53.ChangeResourceRecordSetsInput{
+		HostedZoneId: &w.zone, ChangeBatch: &route53types.ChangeBatch{Changes: []route53types.Change{{Action: action, ResourceRecordSet: &set}}}}))
+}

@@ -1,0 +1,340 @@
+package awsprivatelink
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+)
+
+// wants fails unless the condition of the private router says all this.
+func (w *world) wants(status metav1.ConditionStatus, reason string, words ...string) {
+	w.t.Helper()
+	c := w.condition(names.PrivateRouter)
+	if c.Status != status || c.Reason != reason {
+		w.t.Errorf("AWSEndpointAvailable is %s %s %q, want %s %s", c.Status, c.Reason, c.Message, status, reason)
+	}
+	for _, word := range words {
+		if !strings.Contains(c.Message, word) {
+			w.t.Errorf("the message does not say %q: %q", word, c.Message)
+		}
+	}
+}
+
+// The condition tells at each stage what is waited for, and turns True only
+// when an available endpoint has its records.
+func TestAConditionThatIsTrue(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	// A pass ends where the fake API server, unlike a real one, does not return
+	// the version that a write of the status has made; the next goes on.
+	passes := func() {
+		for range 3 {
+			w.must(w.pass(t.Context()))
+		}
+	}
+	passes()
+	w.wants(metav1.ConditionFalse, hyperv1.WaitingForEndpointServiceReason, "management account")
+
+	w.must(w.providersHalf(t.Context()))
+	passes()
+	w.wants(metav1.ConditionFalse, hyperv1.EndpointPendingReason, "is pending")
+	if records := w.inAWS("CNAME"); len(records) > 0 {
+		t.Errorf("records of a pending endpoint: %v", records)
+	}
+
+	w.clock.Step(time.Minute)
+	passes()
+	w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
+	if records := w.inAWS("CNAME"); len(records) != 2 {
+		t.Errorf("%d records, want api and *.apps: %v", len(records), records)
+	}
+}
+
+// What a user can get wrong, what he is told, and that it goes on once he has
+// put it right.
+func TestBadInput(t *testing.T) {
+	type said struct {
+		status metav1.ConditionStatus
+		reason string
+		words  []string
+	}
+	for name, c := range map[string]struct {
+		spoil func(*world)
+		said  said
+		mend  func(*world)
+	}{
+		"a subnet of another VPC is named, and the others are used": {
+			spoil: func(w *world) {
+				w.subnets = []string{w.subnets[0], w.addSubnet(w.theirs.AddVPC(region, fakeaws.VPC{ID: "vpc-9", CIDR: "10.9.0.0/16"}), w.zones[1])}
+			},
+			said: said{metav1.ConditionFalse, hyperv1.SubnetsUnusableReason, []string{"in another VPC", "vpc-9"}},
+			mend: func(w *world) { w.wantSubnets(w.subnets[0]) },
+		},
+		"a subnet that does not exist": {
+			spoil: func(w *world) { w.subnets = []string{"subnet-0", w.subnets[0]} },
+			said:  said{metav1.ConditionFalse, hyperv1.SubnetsUnusableReason, []string{"not found: subnet-0"}},
+			mend:  func(w *world) { w.wantSubnets(w.subnets[1]) },
+		},
+		"only subnets that are of no use": {
+			spoil: func(w *world) { w.subnets = []string{w.subnets[2], "subnet-0"} },
+			said:  said{metav1.ConditionFalse, hyperv1.SubnetsUnusableReason, []string{"none of the subnets", "use1-az", "subnet-0"}},
+			mend:  func(w *world) { w.wantSubnets(w.addSubnet(w.vpc, w.zones[0])) },
+		},
+		"a subnet in a zone that the service does not serve is no fault": {
+			spoil: func(w *world) { w.subnets = []string{w.subnets[0], w.subnets[2]} },
+			said:  said{metav1.ConditionTrue, hyperv1.ZonesNotServedReason, []string{"does not serve", "use1-az"}},
+		},
+		"no subnet at all": {
+			spoil: func(w *world) { w.subnets = []string{} },
+			said:  said{metav1.ConditionFalse, hyperv1.WaitingForSubnetsReason, []string{"NodePool"}},
+			mend:  func(w *world) { w.wantSubnets(w.addSubnet(w.vpc, w.zones[0])) },
+		},
+		"a role that does not exist": {
+			spoil: func(w *world) { w.theirs.RemoveRole("demo-cpo") },
+			said:  said{metav1.ConditionFalse, "AWSIdentityInvalid", []string{"AssumeRoleWithWebIdentity", "AccessDenied"}},
+			mend:  func(w *world) { w.addRole() },
+		},
+		"an issuer that IAM does not know": {
+			spoil: func(w *world) { w.theirs.RemoveIdentityProvider(issuer) },
+			said:  said{metav1.ConditionFalse, "AWSIdentityInvalid", []string{issuer}},
+			mend:  func(w *world) { w.addProvider() },
+		},
+		"no signing key yet": {
+			spoil: func(w *world) { w.must(w.Admin().Delete(t.Context(), w.secret())) },
+			said:  said{metav1.ConditionFalse, hyperv1.WaitingForSigningKeyReason, []string{names.ServiceAccountSigningKey}},
+			mend:  func(w *world) { w.create(w.secret()) },
+		},
+		"no hosted zone": {
+			spoil: func(w *world) { w.theirs.RemoveHostedZone(w.zone) },
+			said:  said{metav1.ConditionFalse, "HostedZoneNotFound", []string{"demo.hypershift.local", "vpc-"}},
+			mend:  func(w *world) { w.addZone(w.vpc) },
+		},
+		"a hosted zone of another VPC": {
+			spoil: func(w *world) {
+				w.theirs.RemoveHostedZone(w.zone)
+				w.addZone(w.theirs.AddVPC(region, fakeaws.VPC{CIDR: "10.9.0.0/16"}))
+			},
+			said: said{metav1.ConditionFalse, "HostedZoneNotFound", []string{"associate"}},
+			mend: func(w *world) { w.addZone(w.vpc) },
+		},
+		"two hosted zones": {
+			spoil: func(w *world) { w.addZone(w.vpc) },
+			said:  said{metav1.ConditionFalse, "HostedZoneAmbiguous", []string{"keep one"}},
+			mend:  func(w *world) { w.theirs.RemoveHostedZone(w.zone) },
+		},
+		"a machine network that is none": {
+			spoil: func(w *world) {
+				w.changeControlPlane(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Networking.MachineNetwork[0].CIDR = "10.0.0.0" })
+			},
+			said: said{metav1.ConditionFalse, hyperv1.InvalidPlatformReason, []string{"10.0.0.0", "machineNetwork"}},
+			mend: func(w *world) {
+				w.changeControlPlane(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Networking.MachineNetwork[0].CIDR = "10.0.0.0/16" })
+			},
+		},
+		"no VPC": {
+			spoil: func(w *world) {
+				w.changeControlPlane(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.CloudProviderConfig = nil })
+			},
+			said: said{metav1.ConditionFalse, hyperv1.InvalidPlatformReason, []string{"cloudProviderConfig.vpc"}},
+			mend: func(w *world) {
+				w.changeControlPlane(func(hcp *hyperv1.HostedControlPlane) {
+					hcp.Spec.Platform.AWS.CloudProviderConfig = &hyperv1.AWSCloudProviderConfig{VPC: w.vpc}
+				})
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			c.spoil(w)
+			w.start()
+			w.settle(enough)
+			w.wants(c.said.status, c.said.reason, c.said.words...)
+			if c.mend != nil {
+				c.mend(w)
+				w.settle(enough)
+				w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
+			}
+		})
+	}
+}
+
+func TestManySubnetsAndTwoInAZone(t *testing.T) {
+	w := newWorld(t)
+	for range 12 {
+		w.subnets = append(w.subnets, w.addSubnet(w.vpc, w.zones[0]))
+	}
+	w.start()
+	w.settle(1)
+	w.wantSubnets(w.subnets...)
+	w.settle(enough)
+	w.wants(metav1.ConditionTrue, hyperv1.ZonesNotServedReason)
+}
+
+// Every mode follows every other on the living cluster, without a new start.
+func TestAccessModes(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	empty := w.cloud.Snapshot()
+	for _, mode := range []hyperv1.AWSEndpointAccessType{hyperv1.Private, hyperv1.Public, hyperv1.PublicAndPrivate, hyperv1.Private, hyperv1.PublicAndPrivate, hyperv1.Public} {
+		w.changeControlPlane(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = mode })
+		w.settle(enough)
+		private := mode != hyperv1.Public
+		if got := len(w.list(t.Context())); got != map[bool]int{true: 1}[private] {
+			t.Fatalf("%s: %d AWSEndpointServices", mode, got)
+		}
+		if private {
+			w.isReady()
+		} else if now := w.cloud.Snapshot(); now != empty {
+			t.Errorf("%s: left in AWS:\n%s", mode, now)
+		}
+		// Only who cannot come from outside needs names that lead inside.
+		names := &corev1.ServiceList{}
+		w.must(w.Admin().List(t.Context(), names, client.HasLabels{externalPrivateLabel}))
+		if got := len(names.Items); got != map[bool]int{true: 1}[mode == hyperv1.Private] {
+			t.Errorf("%s: %d private names", mode, got)
+		}
+	}
+}
+
+// The last NodePool is gone before its nodes are: the endpoint stays as it is.
+func TestAnEndpointKeepsItsSubnetsWithoutNodePools(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	w.settle(enough)
+	before := w.cloud.Snapshot()
+	w.wantSubnets()
+	w.settle(enough)
+	w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
+	if after := w.cloud.Snapshot(); before != after {
+		t.Errorf("the workers were cut off:\n%s", after)
+	}
+}
+
+func TestAPausedClusterIsLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	w.settle(enough)
+	w.changeControlPlane(func(hcp *hyperv1.HostedControlPlane) {
+		hcp.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true"))
+		hcp.Spec.Networking.MachineNetwork[0].CIDR = "10.8.0.0/16"
+		hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Public
+	})
+	before := w.Life.Writes()
+	w.settle(enough)
+	if after := w.Life.Writes(); after != before {
+		t.Errorf("written while paused: %v", w.Life.Log(before))
+	}
+	w.must(w.delete(t.Context()))
+	w.settle(enough)
+	if left := w.list(t.Context()); len(left) > 0 {
+		t.Errorf("a pause has stopped the deletion: %+v", left[0].Status.Conditions)
+	}
+}
+
+// Two clusters of one name in one VPC would take each other's names away.
+func TestARecordOfAnotherClusterIsLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	w.settle(enough)
+	first := w.inAWS("CNAME")
+
+	other := newControlPlane(w, "the other one")
+	other.settle(enough)
+	other.wants(metav1.ConditionFalse, hyperv1.RecordClaimedReason, "another cluster")
+	if got := w.inAWS("CNAME"); strings.Join(got, "\n") != strings.Join(first, "\n") {
+		t.Errorf("the first cluster has lost its records: %v", got)
+	}
+	w.must(other.delete(t.Context()))
+	other.settle(enough)
+	if got := w.inAWS("CNAME"); strings.Join(got, "\n") != strings.Join(first, "\n") {
+		t.Errorf("the deletion of the other cluster took the records of the first: %v", got)
+	}
+	w.isReady()
+}
+
+// The VPC and the zone belong to a third account, with a role for each.
+func TestSharedVPC(t *testing.T) {
+	w := newWorld(t)
+	const owner = "333333333333"
+	third := w.cloud.Account(owner)
+	trust := []fakeaws.Trust{{Principals: []string{"arn:aws:iam::" + customer + ":role/demo-cpo", w.role}}}
+	endpoints := third.AddRole(fakeaws.Role{Name: "endpoints", Trusts: trust})
+	dns := third.AddRole(fakeaws.Role{Name: "dns", Trusts: trust})
+	w.theirs = third
+	w.vpc = third.AddVPC(region, fakeaws.VPC{})
+	w.subnets = []string{w.addSubnet(w.vpc, w.zones[0]), w.addSubnet(w.vpc, w.zones[1])}
+	zone := third.AddHostedZone(fakeaws.HostedZone{Name: names.LocalZone("demo"), VPCs: []fakeaws.ZoneVPC{{Region: region, ID: w.vpc}}})
+	w.allow("arn:aws:iam::" + owner + ":role/endpoints")
+	w.changeControlPlane(func(hcp *hyperv1.HostedControlPlane) {
+		hcp.Spec.Platform.AWS.CloudProviderConfig.VPC = w.vpc
+		hcp.Spec.Platform.AWS.SharedVPC = &hyperv1.AWSSharedVPC{LocalZoneID: zone, RolesRef: hyperv1.AWSSharedVPCRolesRef{
+			ControlPlaneARN: hyperv1.RoleARN(endpoints), IngressARN: hyperv1.RoleARN(dns)}}
+	})
+	empty := w.cloud.Snapshot()
+	w.start()
+	w.settle(enough)
+	w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
+	for _, c := range w.cloud.Calls() {
+		role := map[string]string{"ec2": "endpoints", "route53": "dns"}[c.Service]
+		if c.Account == owner && c.Role != role && c.Role != "admin" {
+			t.Errorf("%s as %s, want %s", c.Action(), c.Role, role)
+		}
+	}
+	w.must(w.delete(t.Context()))
+	w.start() // a new process knows only what was recorded
+	w.settle(enough)
+	if now := w.cloud.Snapshot(); now != empty || len(w.list(t.Context())) > 0 {
+		t.Errorf("left behind:\n%s", now)
+	}
+}
+
+func TestALoadBalancerThatCannotBeOfferedIsNot(t *testing.T) {
+	for _, host := range []string{"", "203.0.113.7", "classic-1234.us-east-1.elb.amazonaws.com"} {
+		t.Run(fmt.Sprintf("host name %q", host), func(t *testing.T) {
+			w := newWorld(t)
+			svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.PrivateRouter}}
+			w.change(svc, func() { svc.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: host}} })
+			w.start()
+			w.settle(2)
+			if got := w.list(t.Context()); len(got) > 0 {
+				t.Errorf("offered: %+v", got[0].Spec)
+			}
+		})
+	}
+}
+
+// A Service that loses its status for a moment does not cut the workers off.
+func TestAnOfferOutlivesAMomentWithoutStatus(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	w.settle(enough)
+	svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.PrivateRouter}}
+	w.change(svc, func() { svc.Status.LoadBalancer.Ingress = nil })
+	w.settle(enough)
+	w.isReady()
+}
+
+// An object that cannot be read is told so and otherwise left alone.
+func TestAnUnreadableControlPlane(t *testing.T) {
+	w := newWorld(t)
+	hcp := &hyperv1.HostedControlPlane{}
+	w.must(hcp.UnmarshalJSON([]byte(`{"metadata":{"namespace":"` + namespace + `","name":"demo"},"spec":{"platform":{"aws":"nonsense"}}}`)))
+	if hcp.Unreadable() == "" {
+		t.Fatal("this was meant to be unreadable")
+	}
+	w.start()
+	before := w.Life.Writes()
+	if _, err := w.observer.Reconcile(t.Context(), hcp); err != nil || w.Life.Writes() != before {
+		t.Errorf("%v, %d writes", err, w.Life.Writes()-before)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/config/rbac"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -36,42 +37,20 @@ func (s *scope) operatorSet() apply.Set {
 	}}
 }
 
-// desiredOperator is in the order in which the parts need each other.
+// desiredOperator is in the order in which the parts need each other. Of the
+// permissions we must hold every one ourselves, or the API server does not let
+// us hand it on.
 func desiredOperator(s *scope, image string) []client.Object {
 	meta := metav1.ObjectMeta{Namespace: s.controlPlane, Name: names.ControlPlaneOperator, Annotations: s.ownerAnnotations()}
 	return []client.Object{
 		&corev1.ServiceAccount{ObjectMeta: meta},
-		&rbacv1.Role{ObjectMeta: meta, Rules: operatorRules()},
+		&rbacv1.Role{ObjectMeta: meta, Rules: rbac.ControlPlaneOperatorRole().Rules},
 		&rbacv1.RoleBinding{
 			ObjectMeta: meta,
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
 			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: meta.Name, Namespace: meta.Namespace}},
 		},
 		&appsv1.Deployment{ObjectMeta: meta, Spec: operatorDeployment(s, image)},
-	}
-}
-
-// operatorRules is all that the control-plane-operator may do, in its own
-// namespace. The hypershift-operator must hold every one of these permissions,
-// or the API server does not let it hand them on.
-func operatorRules() []rbacv1.PolicyRule {
-	const group = "hypershift.openshift.io"
-	rule := func(group string, resources []string, verbs ...string) rbacv1.PolicyRule {
-		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: verbs}
-	}
-	return []rbacv1.PolicyRule{
-		rule(group, []string{"hostedcontrolplanes"}, "get", "list", "watch", "patch"),
-		rule(group, []string{"awsendpointservices"}, "get", "list", "watch", "create", "patch", "delete"),
-		rule(group, []string{"hostedcontrolplanes/status", "awsendpointservices/status"}, "patch"),
-		rule(group, []string{"hostedcontrolplanes/finalizers", "awsendpointservices/finalizers"}, "update"),
-		rule("", []string{"services"}, "get", "list", "watch", "create", "patch", "delete"),
-		rule("", []string{"secrets"}, "get", "list", "watch"),
-		rule("route.openshift.io", []string{"routes"}, "get", "list", "watch", "create", "patch", "delete"),
-		rule("route.openshift.io", []string{"routes/status"}, "patch"),
-		rule("route.openshift.io", []string{"routes/custom-host"}, "create", "update"),
-		rule("", []string{"events"}, "get", "list", "watch", "create", "patch"),
-		rule("events.k8s.io", []string{"events"}, "create", "patch"),
-		rule("coordination.k8s.io", []string{"leases"}, "get", "create", "update"),
 	}
 }
 

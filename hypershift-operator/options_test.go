@@ -1,0 +1,37 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParse(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args   []string
+		region string
+		says   string // empty if the operator starts
+	}{
+		"nothing asked for":               {},
+		"private clusters":                {args: []string{"--private-platform=AWS"}, region: "us-east-1"},
+		"private clusters without region": {args: []string{"--private-platform=AWS"}, says: "AWS_REGION"},
+		"another cloud":                   {args: []string{"--private-platform=Azure"}, says: "use AWS or None"},
+		"a bucket": {
+			args: []string{"--oidc-storage-provider-s3-bucket-name=b", "--oidc-storage-provider-s3-region=us-east-1"},
+		},
+		"a bucket without its region": {args: []string{"--oidc-storage-provider-s3-bucket-name=b"}, says: "needed together"},
+		"a period of nothing":         {args: []string{"--resync-period=0s"}, says: "--resync-period must be more than 0"},
+		"a word too many":             {args: []string{"run"}, says: `unexpected argument "run"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := parse("hypershift-operator", tc.args, func(key string) string {
+				if key == "AWS_REGION" {
+					return tc.region
+				}
+				return ""
+			})
+			if tc.says == "" && err != nil || tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)) {
+				t.Errorf("error %v, want %q", err, tc.says)
+			}
+		})
+	}
+}

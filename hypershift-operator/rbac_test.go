@@ -1,0 +1,46 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/hosted-control-planes/hypershift/config/rbac"
+)
+
+func TestPermissions(t *testing.T) {
+	text, err := os.ReadFile("../config/rbac/hypershift-operator/cluster_role.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var role rbacv1.ClusterRole
+	if err := yaml.UnmarshalStrict(text, &role); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range role.Rules {
+		if slices.Contains(slices.Concat(r.APIGroups, r.Resources, r.Verbs), "*") {
+			t.Errorf("a wildcard in %+v", r)
+		}
+	}
+	// What we do not hold we may not hand on to a control-plane-operator.
+	for _, r := range rbac.ControlPlaneOperatorRole().Rules {
+		for _, group := range r.APIGroups {
+			for _, resource := range r.Resources {
+				for _, verb := range r.Verbs {
+					if !allows(role.Rules, group, resource, verb) {
+						t.Errorf("%s of %s.%s cannot be handed on", verb, resource, group)
+					}
+				}
+			}
+		}
+	}
+}
+
+func allows(rules []rbacv1.PolicyRule, group, resource, verb string) bool {
+	return slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool {
+		return slices.Contains(r.APIGroups, group) && slices.Contains(r.Resources, resource) && slices.Contains(r.Verbs, verb)
+	})
+}

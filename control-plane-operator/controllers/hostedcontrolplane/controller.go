@@ -44,7 +44,6 @@ func New(opts Options) *Reconciler {
 		),
 	}
 	r.dying = []flow.Step[*scope]{
-		{Name: "private links", Run: r.awaitPrivateLinks},
 		{Name: "exposure", Condition: hyperv1.InfrastructureReady, Run: r.deleteExposure},
 		{Name: "finalizer", Run: r.removeFinalizer},
 	}

@@ -2,10 +2,10 @@
 // and what its user is told about it.
 //
 //	living                                     deleted
-//	  finalizer                                  private links  AWSEndpointServices go first,
-//	  configuration  can it be published so?                    AWS keeps their load balancers
-//	  exposure       Services and Routes of      exposure       and wait for the load balancers
-//	                 the access mode             finalizer
+//	  finalizer                                  exposure   AWSEndpointServices first, whose load balancers
+//	  configuration  can it be published so?                AWS keeps, then Services and their load balancers
+//	  exposure       Services and Routes of      finalizer
+//	                 the access mode
 //	  hosts     ┐    host and port of each
 //	  admission ┘    what the router serves
 //

@@ -2,6 +2,7 @@ package hostedcontrolplane
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	routev1 "github.com/openshift/api/route/v1"
@@ -23,8 +24,11 @@ func (r *Reconciler) ensureExposure(ctx context.Context, s *scope) error {
 }
 
 // deleteExposure waits: a Service is gone when the cloud controller has
-// removed its load balancer.
+// removed its load balancer, and that AWS allows when it is not offered any more.
 func (r *Reconciler) deleteExposure(ctx context.Context, s *scope) error {
+	if err := r.awaitPrivateLinks(ctx, s); err != nil {
+		return err
+	}
 	gone, err := r.apply.Delete(ctx, exposure(s.hcp))
 	if err != nil {
 		return err
@@ -36,15 +40,14 @@ func (r *Reconciler) deleteExposure(ctx context.Context, s *scope) error {
 }
 
 // awaitPrivateLinks waits for the AWSEndpointServices, which the observer of
-// the private Services deletes: AWS does not remove a load balancer that is
-// still offered to somebody.
+// the private Services deletes.
 func (r *Reconciler) awaitPrivateLinks(ctx context.Context, s *scope) error {
 	list := &hyperv1.AWSEndpointServiceList{}
 	if err := r.Client.List(ctx, list, client.InNamespace(s.hcp.Namespace)); err != nil {
-		return err
+		return fmt.Errorf("listing AWSEndpointServices: %w", err)
 	}
-	for i := range list.Items {
-		return flow.Wait(5*time.Second, hyperv1.DeletingReason, "waiting until AWSEndpointService %s is gone; its conditions say what it waits for", list.Items[i].Name)
+	if len(list.Items) > 0 {
+		return flow.Wait(5*time.Second, hyperv1.DeletingReason, "waiting until AWSEndpointService %s is gone; its conditions say what it waits for", list.Items[0].Name)
 	}
 	return nil
 }

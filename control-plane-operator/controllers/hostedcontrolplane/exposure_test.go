@@ -1,0 +1,191 @@
+package hostedcontrolplane
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	routev1 "github.com/openshift/api/route/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+// modes is the table of access.go with all that follows from it.
+var modes = map[hyperv1.AWSEndpointAccessType]map[hyperv1.PublishingStrategyType][]string{
+	hyperv1.Public: {
+		hyperv1.LoadBalancer: {
+			"Service konnectivity-server", "Service kube-apiserver: balanced", "Service oauth-openshift",
+			"Route konnectivity-server konnectivity.demo.example.com", "Route oauth oauth.demo.example.com",
+		},
+		hyperv1.Route: {
+			"Service konnectivity-server", "Service kube-apiserver", "Service oauth-openshift", "Service router: balanced internet-facing",
+			"Route konnectivity-server konnectivity.demo.example.com: served", "Route kube-apiserver api.demo.example.com: served",
+			"Route kube-apiserver-internal api.demo.hypershift.local: served internal", "Route oauth oauth.demo.example.com: served",
+		},
+	},
+	hyperv1.PublicAndPrivate: {
+		hyperv1.LoadBalancer: {
+			"Service konnectivity-server", "Service kube-apiserver: balanced cross-zone", "Service kube-apiserver-private: balanced internal cross-zone",
+			"Service oauth-openshift", "Service private-router: balanced internal cross-zone",
+			"Route konnectivity-server konnectivity-server.apps.demo.hypershift.local: served internal", "Route oauth oauth.demo.example.com",
+			"Route oauth-internal oauth.apps.demo.hypershift.local: served internal",
+		},
+		hyperv1.Route: {
+			"Service konnectivity-server", "Service kube-apiserver", "Service oauth-openshift",
+			"Service private-router: balanced internal cross-zone", "Service router: balanced internet-facing cross-zone",
+			"Route konnectivity-server konnectivity-server.apps.demo.hypershift.local: served internal", "Route kube-apiserver api.demo.example.com: served",
+			"Route kube-apiserver-internal api.demo.hypershift.local: served internal", "Route oauth oauth.demo.example.com: served",
+			"Route oauth-internal oauth.apps.demo.hypershift.local: served internal",
+		},
+	},
+	hyperv1.Private: {
+		hyperv1.LoadBalancer: {
+			"Service konnectivity-server", "Service kube-apiserver", "Service kube-apiserver-private: balanced internal cross-zone", "Service oauth-openshift",
+			"Service private-router: balanced internal cross-zone",
+			"Route konnectivity-server konnectivity-server.apps.demo.hypershift.local: served internal",
+			"Route oauth-internal oauth.apps.demo.hypershift.local: served internal", "Route oauth-private oauth.demo.example.com: served internal private",
+		},
+		hyperv1.Route: {
+			"Service konnectivity-server", "Service kube-apiserver", "Service oauth-openshift", "Service private-router: balanced internal cross-zone",
+			"Route konnectivity-server konnectivity-server.apps.demo.hypershift.local: served internal",
+			"Route kube-apiserver-internal api.demo.hypershift.local: served internal", "Route kube-apiserver-private api.demo.example.com: served internal private",
+			"Route oauth-internal oauth.apps.demo.hypershift.local: served internal", "Route oauth-private oauth.demo.example.com: served internal private",
+		},
+	},
+}
+
+// describe is an object in a line, as the table above has it.
+func describe(obj client.Object) string {
+	var words []string
+	add := func(word string, yes bool) {
+		if yes {
+			words = append(words, word)
+		}
+	}
+	line := ""
+	switch o := obj.(type) {
+	case *corev1.Service:
+		line = "Service " + o.Name
+		add("balanced", o.Spec.Type == corev1.ServiceTypeLoadBalancer && o.Annotations[balancerType] == "nlb")
+		add("internal", o.Annotations[balancerInternal] == "true")
+		add("internet-facing", o.Annotations[balancerScheme] == "internet-facing")
+		add("cross-zone", o.Annotations[balancerCrossZone] == "true" && o.Annotations[balancerAttributes] != "")
+	case *routev1.Route:
+		line = "Route " + o.Name + " " + o.Spec.Host
+		add("served", o.Labels[hyperv1.HCPRouteLabel] == namespace)
+		add("internal", o.Labels[hyperv1.InternalRouteLabel] == "true")
+		add("private", o.Labels[hyperv1.RouteVisibilityLabel] == "private")
+	}
+	if len(words) > 0 {
+		line += ": " + strings.Join(words, " ")
+	}
+	return line
+}
+
+// exposed is what the cluster has, sorted.
+func (w *world) exposed() []string {
+	services, routes := &corev1.ServiceList{}, &routev1.RouteList{}
+	w.must(w.Admin().List(w.t.Context(), services))
+	w.must(w.Admin().List(w.t.Context(), routes))
+	var out []string
+	for i := range services.Items {
+		out = append(out, describe(&services.Items[i]))
+	}
+	for i := range routes.Items {
+		out = append(out, describe(&routes.Items[i]))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Every mode can be created and can follow every other one on a living
+// cluster, without a new start; what it no longer has goes.
+func TestAccessModes(t *testing.T) {
+	for _, api := range []hyperv1.PublishingStrategyType{hyperv1.LoadBalancer, hyperv1.Route} {
+		for from := range modes {
+			for to := range modes {
+				t.Run(fmt.Sprintf("%s becomes %s, API by %s", from, to, api), func(t *testing.T) {
+					w := newWorld(t, controlPlane(from, api))
+					w.settle()
+					if d := cmp.Diff(slices.Sorted(slices.Values(modes[from][api])), w.exposed()); d != "" {
+						t.Errorf("%s (-want +got):\n%s", from, d)
+					}
+					w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = to })
+					w.settle()
+					if d := cmp.Diff(slices.Sorted(slices.Values(modes[to][api])), w.exposed()); d != "" {
+						t.Errorf("%s after %s (-want +got):\n%s", to, from, d)
+					}
+					if missing := w.ready(t.Context()); missing != "" {
+						t.Error(missing)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestWhereTheAPIIs(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode hyperv1.AWSEndpointAccessType
+		api  hyperv1.PublishingStrategyType
+		host string // of the load balancer
+		want hyperv1.APIEndpoint
+	}{
+		"at its load balancer":                 {hyperv1.Public, hyperv1.LoadBalancer, "", hyperv1.APIEndpoint{Host: "a-kube-apiserver-0123456789abcdef.elb.us-east-1.amazonaws.com", Port: 6443}},
+		"at the name of its load balancer":     {hyperv1.PublicAndPrivate, hyperv1.LoadBalancer, "api.example.com", hyperv1.APIEndpoint{Host: "api.example.com", Port: 6443}},
+		"at the name of its Route":             {hyperv1.Public, hyperv1.Route, "", hyperv1.APIEndpoint{Host: "api.demo.example.com", Port: 443}},
+		"at the name of its Route, in private": {hyperv1.Private, hyperv1.Route, "", hyperv1.APIEndpoint{Host: "api.demo.example.com", Port: 443}},
+		"in the local zone":                    {hyperv1.Private, hyperv1.LoadBalancer, "", hyperv1.APIEndpoint{Host: "api.demo.hypershift.local", Port: 6443}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hcp := controlPlane(c.mode, c.api)
+			if c.host != "" {
+				for i := range hcp.Spec.Services {
+					if s := &hcp.Spec.Services[i]; s.Service == hyperv1.APIServer {
+						s.ServicePublishingStrategy.LoadBalancer = &hyperv1.LoadBalancerPublishingStrategy{Hostname: c.host}
+					}
+				}
+			}
+			w := newWorld(t, hcp)
+			w.settle()
+			if got := w.hcp(t.Context()).Status.ControlPlaneEndpoint; got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAnnotationsOfLoadBalancers(t *testing.T) {
+	hcp := controlPlane(hyperv1.PublicAndPrivate, hyperv1.Route)
+	hcp.Annotations[hyperv1.TargetNodeLabelsAnnotation] = "role=ingress"
+	hcp.Spec.Networking.APIServer = &hyperv1.APIServerNetworking{AllowedCIDRBlocks: []hyperv1.CIDRBlock{"203.0.113.0/24", "198.51.100.0/24", "203.0.113.0/24"}}
+	w := newWorld(t, hcp)
+	w.settle()
+	for name, ranges := range map[string][]string{"router": {"198.51.100.0/24", "203.0.113.0/24"}, "private-router": nil} {
+		svc := &corev1.Service{}
+		w.must(w.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, svc))
+		if got := svc.Annotations[balancerTargets]; got != "role=ingress" {
+			t.Errorf("%s: targets %q", name, got)
+		}
+		if got := svc.Spec.LoadBalancerSourceRanges; !slices.Equal(got, ranges) {
+			t.Errorf("%s: open to %v, want %v", name, got, ranges)
+		}
+	}
+}
+
+// Our router's Routes say where it is; those of the management cluster's router do not.
+func TestAdmission(t *testing.T) {
+	w := newWorld(t, controlPlane(hyperv1.PublicAndPrivate, hyperv1.Route))
+	w.settle()
+	for name, host := range map[string]string{"kube-apiserver": "a-router-", "kube-apiserver-internal": "a-private-router-"} {
+		route := &routev1.Route{}
+		w.must(w.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, route))
+		if len(route.Status.Ingress) != 1 || !strings.HasPrefix(route.Status.Ingress[0].RouterCanonicalHostname, host) {
+			t.Errorf("%s is admitted at %+v, want %s...", name, route.Status.Ingress, host)
+		}
+	}
+}

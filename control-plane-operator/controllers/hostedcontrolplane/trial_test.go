@@ -1,0 +1,30 @@
+package hostedcontrolplane
+
+import (
+	"context"
+	"testing"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/test/trial"
+)
+
+func story(mode hyperv1.AWSEndpointAccessType) trial.Beginning {
+	return func(t testing.TB) *trial.Story {
+		w := newWorld(t, controlPlane(mode, hyperv1.Route))
+		return &trial.Story{
+			Cluster: w.Cluster,
+			Start:   w.start,
+			Others:  w.cloudController,
+			Advance: w.clock.Step,
+			Ready:   w.ready,
+			Delete:  func(ctx context.Context) error { return w.Admin().Delete(ctx, controlPlane(mode, hyperv1.Route)) },
+		}
+	}
+}
+
+func TestTrial(t *testing.T) {
+	for _, mode := range []hyperv1.AWSEndpointAccessType{hyperv1.Public, hyperv1.PublicAndPrivate, hyperv1.Private} {
+		t.Run(string(mode)+": crash", func(t *testing.T) { trial.Crash(t, story(mode)) })
+		t.Run(string(mode)+": vanish", func(t *testing.T) { trial.Vanish(t, story(mode)) })
+	}
+}

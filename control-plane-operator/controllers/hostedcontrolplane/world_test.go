@@ -1,0 +1,189 @@
+package hostedcontrolplane
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	routev1 "github.com/openshift/api/route/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/test/trial"
+)
+
+const namespace = "clusters-demo"
+
+func init() { ctrl.SetLogger(logr.Discard()) }
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(hyperv1.AddToScheme(s))
+	utilruntime.Must(routev1.Install(s))
+	return s
+}()
+
+// world is a management cluster with a cloud controller in it.
+type world struct {
+	*trial.Cluster
+	t     testing.TB
+	clock *clocktesting.FakeClock
+	// slow Services get no load balancer, with this complaint.
+	slow       map[string]string
+	reconciler *Reconciler
+}
+
+func newWorld(t testing.TB, hcp *hyperv1.HostedControlPlane) *world {
+	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), slow: map[string]string{}}
+	w.Cluster = trial.NewCluster(trial.Options{
+		Scheme:     scheme,
+		Kinds:      []client.ObjectList{&hyperv1.HostedControlPlaneList{}, &corev1.ServiceList{}, &routev1.RouteList{}, &hyperv1.AWSEndpointServiceList{}},
+		WithStatus: []client.Object{&hyperv1.HostedControlPlane{}, &corev1.Service{}, &routev1.Route{}, &hyperv1.AWSEndpointService{}},
+		Index: func(b *fake.ClientBuilder) {
+			b.WithIndex(&corev1.Event{}, "involvedObject.uid", func(obj client.Object) []string {
+				return []string{string(obj.(*corev1.Event).InvolvedObject.UID)}
+			})
+		},
+	})
+	w.Create(t, hcp)
+	return w
+}
+
+// controlPlane is published as its mode says, its API by a load balancer or a Route.
+func controlPlane(mode hyperv1.AWSEndpointAccessType, api hyperv1.PublishingStrategyType) *hyperv1.HostedControlPlane {
+	hcp := &hyperv1.HostedControlPlane{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo", Annotations: map[string]string{hyperv1.HostedClusterAnnotation: "clusters/demo"}},
+		Spec: hyperv1.HostedControlPlaneSpec{Platform: hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{
+			Region: "us-east-1", EndpointAccess: mode,
+		}}},
+	}
+	for service, host := range map[hyperv1.ServiceType]string{
+		hyperv1.OAuthServer: "oauth.demo.example.com", hyperv1.Konnectivity: "konnectivity.demo.example.com", hyperv1.Ignition: "ignition.demo.example.com",
+	} {
+		hcp.Spec.Services = append(hcp.Spec.Services, hyperv1.ServicePublishingStrategyMapping{Service: service, ServicePublishingStrategy: byRoute(host)})
+	}
+	strategy := hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer}
+	if api == hyperv1.Route {
+		strategy = byRoute("api.demo.example.com")
+	}
+	hcp.Spec.Services = append(hcp.Spec.Services, hyperv1.ServicePublishingStrategyMapping{Service: hyperv1.APIServer, ServicePublishingStrategy: strategy})
+	slices.SortFunc(hcp.Spec.Services, func(a, b hyperv1.ServicePublishingStrategyMapping) int {
+		return slices.Compare([]byte(a.Service), []byte(b.Service))
+	})
+	return hcp
+}
+
+func byRoute(host string) hyperv1.ServicePublishingStrategy {
+	return hyperv1.ServicePublishingStrategy{Type: hyperv1.Route, Route: &hyperv1.RoutePublishingStrategy{Hostname: host}}
+}
+
+// start makes the controller anew and returns one pass over all control planes.
+func (w *world) start() func(context.Context) error {
+	w.reconciler = New(Options{Client: w.Client(), Events: w.Admin(), Scheme: scheme, Clock: w.clock})
+	return func(ctx context.Context) error {
+		list := &hyperv1.HostedControlPlaneList{}
+		w.must(w.Admin().List(ctx, list))
+		for i := range list.Items {
+			if _, err := w.reconciler.Reconcile(ctx, &list.Items[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// cloudController gives every LoadBalancer Service a load balancer, and holds
+// a Service until its load balancer is gone, which takes it one round.
+func (w *world) cloudController(ctx context.Context) error {
+	const finalizer = "service.kubernetes.io/load-balancer-cleanup"
+	list := &corev1.ServiceList{}
+	if err := w.Admin().List(ctx, list); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		svc := &list.Items[i]
+		balanced := svc.Spec.Type == corev1.ServiceTypeLoadBalancer && svc.DeletionTimestamp.IsZero()
+		if balanced != slices.Contains(svc.Finalizers, finalizer) {
+			svc.Finalizers = slices.DeleteFunc(svc.Finalizers, func(f string) bool { return f == finalizer })
+			if balanced {
+				svc.Finalizers = append(svc.Finalizers, finalizer)
+			}
+			if err := w.Admin().Update(ctx, svc); err != nil {
+				return err
+			}
+		}
+		var want []corev1.LoadBalancerIngress
+		if balanced && w.slow[svc.Name] == "" {
+			want = []corev1.LoadBalancerIngress{{Hostname: "a-" + svc.Name + "-0123456789abcdef.elb.us-east-1.amazonaws.com"}}
+		}
+		if svc.DeletionTimestamp.IsZero() && !slices.EqualFunc(want, svc.Status.LoadBalancer.Ingress, func(a, b corev1.LoadBalancerIngress) bool { return a.Hostname == b.Hostname }) {
+			svc.Status.LoadBalancer.Ingress = want
+			if err := w.Admin().Status().Update(ctx, svc); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *world) settle() {
+	w.t.Helper()
+	if w.reconciler == nil {
+		w.start()
+	}
+	pass := w.start()
+	for range 6 {
+		w.must(pass(w.t.Context()))
+		w.must(w.cloudController(w.t.Context()))
+		w.must(w.Tidy(w.t.Context()))
+	}
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
+	w.t.Helper()
+	hcp := &hyperv1.HostedControlPlane{}
+	w.must(w.Admin().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp))
+	return hcp
+}
+
+func (w *world) change(how func(*hyperv1.HostedControlPlane)) {
+	w.t.Helper()
+	hcp := w.hcp(w.t.Context())
+	how(hcp)
+	w.must(w.Admin().Update(w.t.Context(), hcp))
+}
+
+func (w *world) condition(ctx context.Context, name string) metav1.Condition {
+	w.t.Helper()
+	if c := conditions.Get(w.hcp(ctx).Status.Conditions, name); c != nil {
+		return *c
+	}
+	return metav1.Condition{Type: name, Message: "is missing"}
+}
+
+func (w *world) ready(ctx context.Context) string {
+	if c := w.condition(ctx, hyperv1.InfrastructureReady); c.Status != metav1.ConditionTrue {
+		return fmt.Sprintf("%+v", c)
+	}
+	return ""
+}

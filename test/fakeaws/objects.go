@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/md5"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -158,7 +159,10 @@ func (q *request) headBucket(in *s3.HeadBucketInput) (*s3.HeadBucketOutput, erro
 
 // headless is an error of which only the status arrives.
 func headless(err error) error {
-	r := err.(*refusal)
+	var r *refusal
+	if !errors.As(err, &r) {
+		return err
+	}
 	switch r.status {
 	case http.StatusNotFound:
 		return modelled(r.status, &types.NotFound{})

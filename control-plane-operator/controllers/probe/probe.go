@@ -101,16 +101,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 }
 
 func (r *Reconciler) checkIdentity(ctx context.Context, hcp *hyperv1.HostedControlPlane) error {
-	if err := r.KeyReady(ctx); errors.Is(err, identity.ErrNoKey) {
-		return errUnasked{err}
-	} else if err != nil {
-		return err
-	}
 	target := session.Target{
 		Region: hcp.Spec.Platform.AWS.Region, IssuerURL: hcp.Spec.IssuerURL, RoleARN: string(hcp.Spec.Platform.AWS.RolesRef.ControlPlaneOperatorARN),
 	}
 	if said, ok := r.Sessions.Last(target); ok && r.fresh(said) {
 		return identityOnly(said.Err)
+	}
+	if err := r.KeyReady(ctx); errors.Is(err, identity.ErrNoKey) {
+		return errUnasked{err}
+	} else if err != nil {
+		return err
 	}
 	s, err := r.Sessions.For(ctx, target)
 	if err != nil {

@@ -168,7 +168,7 @@ func (r *Reconciler) publish(ctx context.Context, s *scope, site oidcdocs.Site) 
 // removeDocuments comes after everything that needs an AWS identity.
 func (r *Reconciler) removeDocuments(ctx context.Context, s *scope) error {
 	r.published.forget(s.hc.UID)
-	if r.Documents == nil || s.aws() == nil || s.hc.Spec.InfraID == "" {
+	if r.Documents == nil || s.hc.Spec.InfraID == "" {
 		return nil
 	}
 	return r.Documents.Remove(ctx, r.emptySite(s))

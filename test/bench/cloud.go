@@ -1,0 +1,79 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/smithy-go/middleware"
+	"k8s.io/utils/clock"
+
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+)
+
+const (
+	region   = "us-east-1"
+	provider = "111111111111"
+	customer = "222222222222"
+	bucket   = "bench-oidc"
+)
+
+// observer is the role of calls that are ours and not an operator's.
+const observer = "bench"
+
+// cloud is AWS with the provider's account and a customer's.
+type cloud struct {
+	*fakeaws.Cloud
+	mine, theirs *fakeaws.Account
+}
+
+func newCloud() *cloud {
+	c := &cloud{Cloud: fakeaws.New(clock.RealClock{})}
+	c.SetDelays(fakeaws.Delays{})
+	c.mine, c.theirs = c.Account(provider), c.Account(customer)
+	c.mine.AddBucket(region, bucket)
+	return c
+}
+
+// operator is the configuration of the hypershift-operator. Requests are signed
+// as in production; only the network is missing.
+func (c *cloud) operator() aws.Config {
+	cfg := c.mine.Config(region, names.HypershiftOperator)
+	cfg.APIOptions = []func(*middleware.Stack) error{c.Install}
+	return cfg
+}
+
+// calls are those of the operators since the last ForgetCalls.
+func (c *cloud) calls() []fakeaws.Call {
+	return slices.DeleteFunc(c.Calls(), func(call fakeaws.Call) bool { return call.Role == observer })
+}
+
+// zones are those that load balancers and subnets are in.
+var zones = []string{"us-east-1a", "us-east-1b", "us-east-1c"}
+
+// addBalancer makes a load balancer as the cloud controller does and returns its host name.
+func (c *cloud) addBalancer(name string) string {
+	_, host := c.mine.AddLoadBalancer(region, fakeaws.LoadBalancer{Name: name, Zones: zones, State: "active"})
+	return host
+}
+
+// addCustomer prepares the customer's account for a cluster of that name.
+func (c *cloud) addCustomer(name string, publicKey []byte) (*cluster, error) {
+	jwks, err := webidentity.JWKS(publicKey)
+	if err != nil {
+		return nil, err
+	}
+	cl := newCluster(name)
+	c.theirs.AddIdentityProvider(fakeaws.IdentityProvider{Issuer: cl.issuer(), Audiences: []string{names.WebIdentityAudience}, JWKS: jwks})
+	c.theirs.AddRole(fakeaws.Role{Name: name + "-cpo", Trusts: []fakeaws.Trust{{
+		Issuer: cl.issuer(), Subjects: []string{names.ControlPlaneOperatorSubject}, Audiences: []string{names.WebIdentityAudience},
+	}}})
+	cl.vpc = c.theirs.AddVPC(region, fakeaws.VPC{})
+	cl.subnets = nil
+	for _, zone := range zones {
+		cl.subnets = append(cl.subnets, c.theirs.AddSubnet(region, fakeaws.Subnet{VPC: cl.vpc, Zone: c.theirs.ZoneName(region, c.mine.ZoneID(zone))}))
+	}
+	c.theirs.AddHostedZone(fakeaws.HostedZone{Name: names.LocalZone(name), VPCs: []fakeaws.ZoneVPC{{Region: region, ID: cl.vpc}}})
+	return cl, nil
+}

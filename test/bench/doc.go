@@ -1,0 +1,26 @@
+// Command bench prints what our operators cost beside what they may cost.
+//
+//	go run ./test/bench [-markdown] [-only text]
+//
+// It is no test: machines are noisy, so nothing here fails for being slow, and
+// the exit code only says whether there was something to print.
+//
+//	section            what is real                                          where
+//	one cluster        API server, both operators' controllers; AWS in       onecluster.go
+//	                   memory, its calls recorded
+//	an hour at rest    controllers and SDK, credentials included; the        rest.go, virtual.go
+//	                   clock and the API server are not, so hours take
+//	                   seconds and every call has its exact time
+//	1,000 services     API server, the operator in a process of its own;     thousand.go
+//	                   AWS in memory takes 60 ms per call
+//	200 HostedClusters the same, with the HostedCluster controller           hostedclusters.go
+//
+// AWS is test/fakeaws, under the real SDK: validation, retries, credentials and
+// signatures are paid for, TLS and XML are not. It lives in the process that is
+// measured; what it takes of CPU and memory is measured without the operator
+// (fakeshare.go) and said beside the figure.
+//
+// Every figure is measured in a process of its own (task.go), so that figures do
+// not disturb each other. A figure that was measured several times is printed as
+// the median, with the smallest beside it.
+package main

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+// section measures some rows of the table.
+type section struct {
+	name    string
+	measure func(context.Context, *beds) ([]Row, error)
+}
+
+var sections = []section{
+	{"one cluster", oneCluster},
+	{"at rest", atRest},
+}
+
+func tasks() map[string]task {
+	return map[string]task{
+		"one-cluster":      oneClusterTask,
+		"cluster-at-rest":  clusterAtRestTask,
+		"operator-at-rest": operatorAtRestTask,
+	}
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// The logs of operators cost what they cost in production; they end in the log of the task.
+	ctrl.SetLogger(zap.New(zap.WriteTo(os.Stderr)))
+	if was, err := asTask(ctx); was {
+		exit(err)
+	}
+	markdown := flag.Bool("markdown", false, "print the table as Markdown")
+	only := flag.String("only", "", "measure the sections with this in their name only")
+	flag.Parse()
+	exit(run(ctx, *only, *markdown))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// run measures one section after the other: they share the machine.
+func run(ctx context.Context, only string, markdown bool) error {
+	b := &beds{}
+	if err := b.prepare(ctx); err != nil {
+		return err
+	}
+	var rows []Row
+	var failed []string
+	for _, s := range sections {
+		if !strings.Contains(s.name, only) {
+			continue
+		}
+		began := time.Now()
+		got, err := s.measure(ctx, b)
+		if err != nil {
+			failed = append(failed, fmt.Sprintf("%s: %v", s.name, err))
+			got = []Row{{What: s.name, Figures: []Figure{{}}, Note: "failed, see below"}}
+		}
+		rows = append(rows, got...)
+		fmt.Fprintf(os.Stderr, "%s: measured in %.0f s\n", s.name, time.Since(began).Seconds())
+	}
+	print := printText
+	if markdown {
+		print = printMarkdown
+	}
+	print(os.Stdout, rows)
+	if failed != nil {
+		return fmt.Errorf("could not be measured:\n%s", strings.Join(failed, "\n"))
+	}
+	return nil
+}

@@ -1,0 +1,372 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+)
+
+// How often the life of a cluster is measured, and how long AWS takes in it.
+const (
+	lives    = 3
+	soon     = 500 * time.Millisecond
+	late     = time.Minute
+	patience = 2 * time.Minute
+)
+
+// chapter is what one step in the life of a cluster took.
+type chapter struct {
+	Seconds float64
+	Calls   map[string]int
+	Refused int
+}
+
+func (c chapter) calls() float64 {
+	n := 0
+	for _, k := range c.Calls {
+		n += k
+	}
+	return float64(n)
+}
+
+// life is one private cluster from its first endpoint to its last.
+type life struct {
+	Fresh, Warm, AddSubnet, DeleteOne, DeleteTwo chapter
+	// LeftBehind are the resources that AWS has afterwards and had not before.
+	LeftBehind []string
+	Checked    int
+	Lies       []string
+}
+
+// oneCluster measures the calls of both operators.
+func oneCluster(ctx context.Context, b *beds) ([]Row, error) {
+	cluster, err := b.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer cluster.Stop()
+	var all []life
+	if err := do(ctx, "one-cluster", cluster.Kubeconfig, &all); err != nil {
+		return nil, err
+	}
+	pick := func(value func(life) float64) []float64 {
+		var out []float64
+		for _, l := range all {
+			out = append(out, value(l))
+		}
+		return out
+	}
+	last := all[len(all)-1]
+	refused := pick(func(l life) float64 { return float64(l.Fresh.Refused + l.Warm.Refused) })
+	return []Row{
+		{What: "one AWSEndpointService created → both conditions True, endpoint available after 0.5 s", Figures: []Figure{
+			within("AWS calls, warm process", 12, "", pick(func(l life) float64 { return l.Warm.calls() })...).saying("%s", listed(last.Warm.Calls)),
+			within("AWS calls, fresh process", 15, "", pick(func(l life) float64 { return l.Fresh.calls() })...).saying("%s", listed(last.Fresh.Calls)),
+			within("refused", 0, "", refused...),
+			info("time, warm process", "s", pick(func(l life) float64 { return l.Warm.Seconds })...),
+			info("time, fresh process", "s", pick(func(l life) float64 { return l.Fresh.Seconds })...),
+		}},
+		{What: "the same, with the truth", Figures: []Figure{
+			within("True while AWS says otherwise", 0, "", pick(func(l life) float64 { return float64(len(l.Lies)) })...).saying("of %d writes of True%s", last.Checked, strings.Join(append([]string{""}, last.Lies...), "; ")),
+		}},
+		{What: "add a subnet, 2 services", Figures: []Figure{
+			within("AWS calls", 6, "", pick(func(l life) float64 { return l.AddSubnet.calls() })...).saying("%s", listed(last.AddSubnet.Calls)),
+			info("time", "s", pick(func(l life) float64 { return l.AddSubnet.Seconds })...),
+		}},
+		{What: "delete one, endpoint gone after 0.5 s", Figures: []Figure{
+			within("time", 1, "s", pick(func(l life) float64 { return l.DeleteOne.Seconds })...),
+			within("AWS calls", 9, "", pick(func(l life) float64 { return l.DeleteOne.calls() })...).saying("%s", listed(last.DeleteOne.Calls)),
+		}},
+		{What: "delete two, endpoints gone after 60 s", Figures: []Figure{
+			within("time", 63, "s", last.DeleteTwo.Seconds),
+			within("AWS calls", 30, "", last.DeleteTwo.calls()).saying("%s", listed(last.DeleteTwo.Calls)),
+		}},
+		{What: "left behind in AWS after that", Figures: []Figure{
+			within("resources", 0, "", pick(func(l life) float64 { return float64(len(l.LeftBehind)) })...).saying("%s", strings.Join(last.LeftBehind, "; ")),
+		}},
+	}, nil
+}
+
+func listed(calls map[string]int) string {
+	var out []string
+	for _, action := range slices.Sorted(maps.Keys(calls)) {
+		_, operation, _ := strings.Cut(action, ":")
+		if calls[action] > 1 {
+			operation = fmt.Sprintf("%d %s", calls[action], operation)
+		}
+		out = append(out, operation)
+	}
+	return strings.Join(out, ", ")
+}
+
+// oneClusterTask lives several lives. Only the last one waits for AWS as long
+// as AWS may take to delete.
+func oneClusterTask(ctx context.Context, t *taskRun) error {
+	var kubeconfig string
+	if err := t.read(&kubeconfig); err != nil {
+		return err
+	}
+	cfg, err := restConfig(kubeconfig)
+	if err != nil {
+		return err
+	}
+	var all []life
+	for i := range lives {
+		s, err := newStory(ctx, cfg, fmt.Sprintf("life%d", i))
+		if err != nil {
+			return err
+		}
+		if err := s.live(ctx, i == lives-1); err != nil {
+			return fmt.Errorf("life %d: %w", i, err)
+		}
+		all = append(all, s.life)
+	}
+	return t.leave(all)
+}
+
+// story is a cluster, both operators and AWS.
+type story struct {
+	life
+	cfg     *rest.Config
+	admin   client.Client
+	cloud   *cloud
+	cluster *cluster
+	truth   *truth
+}
+
+func newStory(ctx context.Context, cfg *rest.Config, name string) (*story, error) {
+	s := &story{cfg: cfg, cloud: newCloud()}
+	s.truth = &truth{cloud: s.cloud}
+	var err error
+	if s.admin, err = client.New(cfg, client.Options{Scheme: scheme}); err != nil {
+		return nil, err
+	}
+	private, public, err := webidentity.GenerateKey()
+	if err != nil {
+		return nil, err
+	}
+	if s.cluster, err = s.cloud.addCustomer(name, public); err != nil {
+		return nil, err
+	}
+	objects, err := s.cluster.all(private)
+	if err != nil {
+		return nil, err
+	}
+	return s, create(ctx, s.admin, objects...)
+}
+
+func (s *story) live(ctx context.Context, toTheEnd bool) error {
+	before := s.cloud.Snapshot()
+	s.cloud.SetDelays(fakeaws.Delays{EndpointPending: soon, EndpointDeleting: soon})
+	if err := s.addService(ctx, offered[0]); err != nil {
+		return err
+	}
+	stop := func() error { return nil }
+	chapters := []func() error{
+		func() error {
+			return s.measure(ctx, &s.Fresh, func() (err error) { stop, err = s.startOperators(ctx); return err }, s.allAvailable(1))
+		},
+		func() error {
+			return s.measure(ctx, &s.Warm, func() error { return s.addService(ctx, offered[1]) }, s.allAvailable(2))
+		},
+		func() error {
+			return s.measure(ctx, &s.AddSubnet, func() error { return s.addSubnet(ctx) }, s.followed)
+		},
+		func() error {
+			return s.measure(ctx, &s.DeleteOne, func() error { return s.deleteServices(ctx, offered[1]) }, s.left(1))
+		},
+	}
+	if toTheEnd {
+		chapters = append(chapters,
+			func() error {
+				return s.measure(ctx, &chapter{}, func() error { return s.addService(ctx, offered[1]) }, s.allAvailable(2))
+			},
+			func() error {
+				s.cloud.SetDelays(fakeaws.Delays{EndpointDeleting: late})
+				return s.measure(ctx, &s.DeleteTwo, func() error { return s.deleteServices(ctx, offered...) }, s.left(0))
+			})
+	} else {
+		chapters = append(chapters, func() error {
+			return s.measure(ctx, &chapter{}, func() error { return s.deleteServices(ctx, offered[0]) }, s.left(0))
+		})
+	}
+	for _, c := range chapters {
+		if err := c(); err != nil {
+			return errors.Join(err, stop())
+		}
+	}
+	s.LeftBehind = added(before, s.cloud.Snapshot())
+	s.Checked, s.Lies = s.truth.checked, s.truth.lies
+	return stop()
+}
+
+// startOperators starts both operators as new processes would be, with empty hands.
+func (s *story) startOperators(ctx context.Context) (stop func() error, err error) {
+	ho, err := newManager(s.cfg, cache.Options{}, &writes{})
+	if err != nil {
+		return nil, err
+	}
+	namespace := cache.Options{DefaultNamespaces: map[string]cache.Config{s.cluster.namespace(): {}}}
+	cpo, err := newManager(s.cfg, namespace, &writes{status: s.truth.check})
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(setupHO(ctx, ho, s.cloud, resyncHO, permissionsPeriod), setupCPO(cpo, s.cluster, s.cloud)); err != nil {
+		return nil, err
+	}
+	return start(ctx, ho, cpo), nil
+}
+
+// start starts managers and returns what stops them.
+func start(ctx context.Context, managers ...ctrl.Manager) (stop func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, len(managers))
+	for _, m := range managers {
+		go func() { ended <- m.Start(ctx) }()
+	}
+	return func() error {
+		cancel()
+		var errs []error
+		for range managers {
+			errs = append(errs, <-ended)
+		}
+		return errors.Join(errs...)
+	}
+}
+
+// measure does something, waits until it has come about, and counts the calls
+// until nobody calls any more.
+func (s *story) measure(ctx context.Context, c *chapter, act func() error, done func(context.Context) (bool, error)) error {
+	s.cloud.ForgetCalls()
+	began := time.Now()
+	if err := act(); err != nil {
+		return err
+	}
+	if err := until(ctx, patience, done); err != nil {
+		return err
+	}
+	c.Seconds = time.Since(began).Seconds()
+	if err := s.silence(ctx); err != nil {
+		return err
+	}
+	calls := s.cloud.calls()
+	c.Calls = fakeaws.Count(calls)
+	for _, call := range calls {
+		if call.Failed != "" {
+			c.Refused++
+		}
+	}
+	return nil
+}
+
+// silence waits until there was no call for a while.
+func (s *story) silence(ctx context.Context) error {
+	const while = 2 * time.Second
+	seen, since := -1, time.Now()
+	return until(ctx, patience, func(context.Context) (bool, error) {
+		if n := len(s.cloud.calls()); n != seen {
+			seen, since = n, time.Now()
+		}
+		return time.Since(since) > while, nil
+	})
+}
+
+// addService makes a Service as the cloud controller leaves it.
+func (s *story) addService(ctx context.Context, name string) error {
+	host := s.cloud.addBalancer(s.cluster.balancer(name))
+	svc := s.cluster.service(name)
+	if err := s.admin.Create(ctx, svc); err != nil {
+		return err
+	}
+	svc.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: host}}
+	return s.admin.Status().Update(ctx, svc)
+}
+
+// deleteServices is what ends an AWSEndpointService: its Service goes.
+func (s *story) deleteServices(ctx context.Context, names ...string) error {
+	for _, name := range names {
+		if err := s.admin.Delete(ctx, s.cluster.service(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addSubnet is a NodePool in a third subnet.
+func (s *story) addSubnet(ctx context.Context) error {
+	pool, err := s.cluster.pool("c", s.cluster.subnets[2])
+	if err != nil {
+		return err
+	}
+	return s.admin.Create(ctx, pool)
+}
+
+func (s *story) services(ctx context.Context) ([]v1.AWSEndpointService, error) {
+	list := &v1.AWSEndpointServiceList{}
+	err := s.admin.List(ctx, list, client.InNamespace(s.cluster.namespace()))
+	return list.Items, err
+}
+
+func (s *story) allAvailable(n int) func(context.Context) (bool, error) {
+	return func(ctx context.Context) (bool, error) {
+		all, err := s.services(ctx)
+		return len(all) == n && !slices.ContainsFunc(all, func(es v1.AWSEndpointService) bool { return !available(&es) }), err
+	}
+}
+
+// followed says whether both endpoints are in all subnets, and available.
+func (s *story) followed(ctx context.Context) (bool, error) {
+	ready, err := s.allAvailable(2)(ctx)
+	if err != nil || !ready {
+		return false, err
+	}
+	out, err := awsx.EC2(s.cloud.theirs.Config(region, observer)).DescribeVpcEndpoints(ctx, &ec2.DescribeVpcEndpointsInput{})
+	if err != nil {
+		return false, err
+	}
+	return !slices.ContainsFunc(out.VpcEndpoints, func(e types.VpcEndpoint) bool {
+		return len(e.SubnetIds) != len(s.cluster.subnets) || !strings.EqualFold(string(e.State), "available")
+	}), nil
+}
+
+func (s *story) left(n int) func(context.Context) (bool, error) {
+	return func(ctx context.Context) (bool, error) {
+		all, err := s.services(ctx)
+		return len(all) == n, err
+	}
+}
+
+// added are the lines of b that are not in a.
+func added(a, b string) []string {
+	had := strings.Split(a, "\n")
+	return slices.DeleteFunc(strings.Split(b, "\n"), func(line string) bool {
+		return slices.Contains(had, line) || strings.Contains(line, "load balancer") // the cloud controller's
+	})
+}
+
+func create(ctx context.Context, c client.Client, objects ...client.Object) error {
+	for _, o := range objects {
+		if err := c.Create(ctx, o); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("creating %s %s: %w", o.GetObjectKind().GroupVersionKind().Kind, client.ObjectKeyFromObject(o), err)
+		}
+	}
+	return nil
+}

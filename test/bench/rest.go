@@ -1,0 +1,299 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsprivatelink"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/probe"
+	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	platformaws "github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/platform/aws"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
+	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+	"github.com/hosted-control-planes/hypershift/test/trial"
+)
+
+const (
+	// settling is how long a cluster has before it counts as being at rest.
+	settling = time.Hour
+	// day is how long a private cluster is watched at rest.
+	day = 24 * time.Hour
+	// cycle is how long the operator with many services is: each service's
+	// permissions are looked at once in it.
+	cycle = 15 * time.Hour
+	// servicesAtRest is how many services the operator has.
+	servicesAtRest = 1000
+)
+
+// quiet is what happened at rest.
+type quiet struct {
+	Calls     map[string]int
+	Writes    int // in AWS and in Kubernetes
+	WorstHour int
+	// WorstSecond and WorstMinute are the most calls in one.
+	WorstSecond, WorstMinute int
+	// Seconds are how many seconds had a call at all.
+	Seconds int
+}
+
+func (q quiet) total() int {
+	n := 0
+	for _, k := range q.Calls {
+		n += k
+	}
+	return n
+}
+
+func atRest(ctx context.Context, _ *beds) ([]Row, error) {
+	var one, many quiet
+	if err := errors.Join(do(ctx, "cluster-at-rest", nil, &one), do(ctx, "operator-at-rest", nil, &many)); err != nil {
+		return nil, err
+	}
+	hours, cycleHours := day.Hours(), cycle.Hours()
+	return []Row{
+		{What: "AWS calls per hour at rest, private cluster with 2 services", Figures: []Figure{
+			within("calls per hour", 12, "", float64(one.total())/hours).saying("%s", perHour(one.Calls, hours)),
+			info("in the worst hour", "", float64(one.WorstHour)),
+			within("writes", 0, "", float64(one.Writes)),
+			info("in the worst second", "", float64(one.WorstSecond)).saying("the calls of a day are in %d different seconds", one.Seconds),
+		}, Note: fmt.Sprintf("%.0f virtual hours, both operators, the hypershift-operator with this cluster alone; the credentials of the CPO included", hours)},
+		{What: "hypershift-operator alone at 1,000 services", Figures: []Figure{
+			within("AWS calls per service and hour", 0.1, "", float64(many.total())/cycleHours/servicesAtRest).saying("%s", perHour(many.Calls, cycleHours)),
+			within("peak, calls in the worst second", 5, "", float64(many.WorstSecond)),
+			info("calls in the worst minute", "", float64(many.WorstMinute)),
+			within("writes", 0, "", float64(many.Writes)),
+		}, Note: fmt.Sprintf("%.0f virtual hours, in which each service's permissions are looked at once", cycleHours)},
+	}, nil
+}
+
+func perHour(calls map[string]int, hours float64) string {
+	text := ""
+	for _, action := range slices.Sorted(maps.Keys(calls)) {
+		text += fmt.Sprintf(", %s %s", number(math.Round(100*float64(calls[action])/hours)/100), action)
+	}
+	return "per hour: " + text[min(2, len(text)):]
+}
+
+// observe runs the queue until the world is at rest, and then watches it.
+func (q *queue) observe(ctx context.Context, cluster *trial.Cluster, aws *cloud, span time.Duration) (quiet, error) {
+	var seen quiet
+	if err := q.run(ctx, settling); err != nil {
+		return seen, err
+	}
+	aws.ForgetCalls()
+	before := cluster.Life.Writes()
+	began := time.Now()
+	if err := q.run(ctx, span); err != nil {
+		return seen, err
+	}
+	calls := aws.calls()
+	seen.Calls, seen.Writes = fakeaws.Count(calls), cluster.Life.Writes()-before
+	for _, c := range calls {
+		if c.IsWrite() {
+			seen.Writes++
+		}
+	}
+	seconds := per(calls, began, time.Second)
+	seen.Seconds, seen.WorstSecond = len(seconds), most(seconds)
+	seen.WorstMinute, seen.WorstHour = most(per(calls, began, time.Minute)), most(per(calls, began, time.Hour))
+	return seen, nil
+}
+
+// per counts calls by the unit of time that they were made in.
+func per(calls []fakeaws.Call, began time.Time, unit time.Duration) map[int]int {
+	n := map[int]int{}
+	for _, c := range calls {
+		n[int(c.At.Sub(began)/unit)]++
+	}
+	return n
+}
+
+func most(n map[int]int) int {
+	most := 0
+	for _, k := range n {
+		most = max(most, k)
+	}
+	return most
+}
+
+// newFakeCluster is an API server without time and network.
+func newFakeCluster() (*trial.Cluster, error) {
+	root, err := pinned.Root()
+	if err != nil {
+		return nil, err
+	}
+	return trial.NewCluster(trial.Options{
+		Scheme:     scheme,
+		Converters: []managedfields.TypeConverter{trial.Converter(filepath.Join(root, "config", "crd"))},
+		Kinds:      []client.ObjectList{&v1.AWSEndpointServiceList{}},
+		WithStatus: []client.Object{&v1.AWSEndpointService{}, &v1.HostedControlPlane{}, &corev1.Service{}},
+		Index: func(b *fake.ClientBuilder) {
+			b.WithIndex(&v1.NodePool{}, index.NodePoolCluster, index.ByCluster)
+			b.WithIndex(&v1.AWSEndpointService{}, platformaws.LoadBalancerIndex, platformaws.ByLoadBalancer)
+		},
+	}), nil
+}
+
+// clusterAtRestTask watches one private cluster with both its services.
+func clusterAtRestTask(_ context.Context, t *taskRun) error {
+	virtual(func(ctx context.Context) error {
+		seen, err := clusterAtRest(ctx)
+		if err != nil {
+			return err
+		}
+		return t.leave(seen)
+	})
+	return nil
+}
+
+func clusterAtRest(ctx context.Context) (quiet, error) {
+	private, public, err := webidentity.GenerateKey()
+	if err != nil {
+		return quiet{}, err
+	}
+	api, err := newFakeCluster()
+	if err != nil {
+		return quiet{}, err
+	}
+	aws := newCloud()
+	aws.SetDelays(fakeaws.UsualDelays)
+	cl, err := aws.addCustomer("demo", public)
+	if err != nil {
+		return quiet{}, err
+	}
+	objects, err := cl.all(private)
+	if err != nil {
+		return quiet{}, err
+	}
+	for _, name := range offered {
+		svc := cl.service(name)
+		svc.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: aws.addBalancer(cl.balancer(name))}}
+		objects = append(objects, svc)
+	}
+	admin := api.Admin()
+	if err := create(ctx, admin, objects...); err != nil {
+		return quiet{}, err
+	}
+
+	q := queue{written: api.Life.Writes}
+	ho := endpointServices(api.Client(), discard{}, aws, resyncHO, permissionsPeriod)
+	link, identity := controlPlaneOperator(api.Client(), api.Client(), cl, aws)
+	customers, observer, prober := awsprivatelink.New(link), awsprivatelink.NewObserver(link), probe.New(identity)
+	ofControlPlane := func(reconcile func(context.Context, *v1.HostedControlPlane) (ctrl.Result, error)) pass {
+		return func(ctx context.Context) (ctrl.Result, error) {
+			hcp := &v1.HostedControlPlane{}
+			if err := admin.Get(ctx, client.ObjectKey{Namespace: cl.namespace(), Name: cl.name}, hcp); err != nil {
+				return ctrl.Result{}, err
+			}
+			return reconcile(ctx, hcp)
+		}
+	}
+	q.add(ofControlPlane(observer.Reconcile))
+	q.add(ofControlPlane(prober.Reconcile))
+	for _, name := range offered {
+		key := client.ObjectKey{Namespace: cl.namespace(), Name: name}
+		q.add(func(ctx context.Context) (ctrl.Result, error) {
+			return ho.Reconcile(ctx, ctrl.Request{NamespacedName: key})
+		})
+		q.add(func(ctx context.Context) (ctrl.Result, error) {
+			es := &v1.AWSEndpointService{}
+			if err := admin.Get(ctx, key, es); err != nil {
+				return ctrl.Result{}, client.IgnoreNotFound(err)
+			}
+			return customers.Reconcile(ctx, es)
+		})
+	}
+	seen, err := q.observe(ctx, api, aws, day)
+	if err != nil {
+		return seen, err
+	}
+	for _, name := range offered {
+		es := &v1.AWSEndpointService{}
+		if err := admin.Get(ctx, client.ObjectKey{Namespace: cl.namespace(), Name: name}, es); err != nil || !available(es) {
+			return seen, fmt.Errorf("%s is not available: %v %+v", name, err, es.Status.Conditions)
+		}
+	}
+	return seen, nil
+}
+
+// operatorAtRestTask watches the hypershift-operator with many services.
+func operatorAtRestTask(_ context.Context, t *taskRun) error {
+	virtual(func(ctx context.Context) error {
+		seen, err := operatorAtRest(ctx)
+		if err != nil {
+			return err
+		}
+		return t.leave(seen)
+	})
+	return nil
+}
+
+func operatorAtRest(ctx context.Context) (quiet, error) {
+	api, err := newFakeCluster()
+	if err != nil {
+		return quiet{}, err
+	}
+	aws, admin := newCloud(), api.Admin()
+	byBalancer := map[string]client.ObjectKey{}
+	var q queue
+	ho := endpointServices(indexed(api.Client(), byBalancer), discard{}, aws, resyncHO, permissionsPeriod)
+	for i := range servicesAtRest / len(offered) {
+		cl := newCluster(fmt.Sprintf("c%03d", i))
+		objects, err := cl.all(nil)
+		if err != nil {
+			return quiet{}, err
+		}
+		for _, name := range offered {
+			es := cl.endpointService(name)
+			key := client.ObjectKeyFromObject(es)
+			aws.addBalancer(es.Spec.NetworkLoadBalancerName)
+			byBalancer[es.Spec.NetworkLoadBalancerName] = key
+			objects = append(objects, es)
+			q.add(func(ctx context.Context) (ctrl.Result, error) {
+				return ho.Reconcile(ctx, ctrl.Request{NamespacedName: key})
+			})
+		}
+		if err := create(ctx, admin, objects...); err != nil {
+			return quiet{}, err
+		}
+	}
+	return q.observe(ctx, api, aws, cycle)
+}
+
+// indexed answers the list by load balancer as a cache with an index does; the
+// fake reads a thousand objects for it.
+func indexed(c client.Client, byBalancer map[string]client.ObjectKey) client.Client {
+	return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			services, ok := list.(*v1.AWSEndpointServiceList)
+			o := (&client.ListOptions{}).ApplyOptions(opts)
+			if !ok || o.FieldSelector == nil {
+				return c.List(ctx, list, opts...)
+			}
+			balancer, _ := o.FieldSelector.RequiresExactMatch(platformaws.LoadBalancerIndex)
+			services.Items = make([]v1.AWSEndpointService, 1)
+			return c.Get(ctx, byBalancer[balancer], &services.Items[0])
+		},
+	})
+}
+
+// discard is a recorder of events that nobody reads.
+type discard struct{}
+
+func (discard) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}

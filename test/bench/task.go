@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+// A task runs in a process of its own, which is this program started again. It
+// gets its argument and leaves its result as JSON.
+type task func(ctx context.Context, t *taskRun) error
+
+type taskRun struct {
+	arg    []byte
+	result io.Writer
+}
+
+func (t *taskRun) read(arg any) error { return json.Unmarshal(t.arg, arg) }
+
+func (t *taskRun) leave(result any) error { return json.NewEncoder(t.result).Encode(result) }
+
+// taskVariable tells the process that it is a task, and which.
+const taskVariable = "HYPERSHIFT_BENCH_TASK"
+
+// resultFile is the descriptor that the result is written to: stdout and stderr
+// are for whoever prints something on the way.
+const resultFile = 3
+
+// asTask runs the task that this process was started for, if it was.
+func asTask(ctx context.Context) (was bool, err error) {
+	name := os.Getenv(taskVariable)
+	if name == "" {
+		return false, nil
+	}
+	arg, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		return true, err
+	}
+	run, known := tasks()[name]
+	if !known {
+		return true, fmt.Errorf("there is no task %q", name)
+	}
+	return true, run(ctx, &taskRun{arg: arg, result: os.NewFile(resultFile, "result")})
+}
+
+// do runs a task and reads its result. It is killed when this process ends.
+func do(ctx context.Context, name string, arg, result any) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("finding this program: %w", err)
+	}
+	text, err := json.Marshal(arg)
+	if err != nil {
+		return err
+	}
+	log, err := os.CreateTemp("", "hypershift-bench-"+name+"-*.log")
+	if err != nil {
+		return fmt.Errorf("opening the log of task %s: %w", name, err)
+	}
+	defer log.Close()
+	from, to, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("running task %s: %w", name, err)
+	}
+	defer from.Close()
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Env = append(os.Environ(), taskVariable+"="+name)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text), log, log
+	cmd.ExtraFiles = []*os.File{to}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return errors.Join(fmt.Errorf("running task %s: %w", name, err), to.Close())
+	}
+	to.Close()
+	got, err := io.ReadAll(from)
+	if err := errors.Join(err, cmd.Wait()); err != nil {
+		return fmt.Errorf("task %s: %w; its log is %s", name, err, log.Name())
+	}
+	if err := json.Unmarshal(got, result); err != nil {
+		return fmt.Errorf("reading the result of task %s: %w; its log is %s", name, err, log.Name())
+	}
+	return os.Remove(filepath.Clean(log.Name()))
+}

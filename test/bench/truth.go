@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/route53"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+)
+
+// truth holds every status that says True against what AWS has at that moment.
+type truth struct {
+	cloud *cloud
+
+	mu      sync.Mutex
+	checked int
+	lies    []string
+}
+
+// check is told of a status just before it is written.
+func (t *truth) check(obj runtime.ApplyConfiguration) {
+	es := &v1.AWSEndpointService{}
+	text, err := json.Marshal(obj)
+	if err == nil {
+		err = json.Unmarshal(text, es)
+	}
+	if err != nil || es.Kind != "AWSEndpointService" || !conditions.IsTrue(es.Status.Conditions, v1.AWSEndpointAvailable) {
+		return
+	}
+	lie := t.lie(context.Background(), es)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.checked++
+	if lie != "" {
+		t.lies = append(t.lies, es.Name+": "+lie)
+	}
+}
+
+// lie says in what AWS differs, or "".
+func (t *truth) lie(ctx context.Context, es *v1.AWSEndpointService) string {
+	cfg := t.cloud.theirs.Config(region, observer)
+	out, err := awsx.EC2(cfg).DescribeVpcEndpoints(ctx, &ec2.DescribeVpcEndpointsInput{VpcEndpointIds: []string{es.Status.EndpointID}})
+	if err != nil {
+		return err.Error()
+	}
+	endpoint := out.VpcEndpoints[0]
+	if !strings.EqualFold(string(endpoint.State), "available") {
+		return "the endpoint is " + string(endpoint.State)
+	}
+	if len(es.Status.DNSNames) == 0 {
+		return "no record is named"
+	}
+	records, err := awsx.Route53(cfg).ListResourceRecordSets(ctx, &route53.ListResourceRecordSetsInput{HostedZoneId: &es.Status.DNSZoneID})
+	if err != nil {
+		return err.Error()
+	}
+	var there []string
+	for _, set := range records.ResourceRecordSets {
+		for _, r := range set.ResourceRecords {
+			if strings.HasPrefix(aws.ToString(r.Value), es.Status.EndpointID) {
+				there = append(there, strings.ReplaceAll(strings.TrimSuffix(aws.ToString(set.Name), "."), `\052`, "*"))
+			}
+		}
+	}
+	for _, name := range es.Status.DNSNames {
+		if !slices.Contains(there, name) {
+			return fmt.Sprintf("%s does not lead to the endpoint", name)
+		}
+	}
+	return ""
+}
+
+// available says whether both operators say so.
+func available(es *v1.AWSEndpointService) bool {
+	for _, condition := range []string{v1.AWSEndpointServiceAvailable, v1.AWSEndpointAvailable} {
+		if c := conditions.Get(es.Status.Conditions, condition); c == nil || c.Status != metav1.ConditionTrue {
+			return false
+		}
+	}
+	return true
+}

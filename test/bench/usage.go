@@ -1,0 +1,49 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// cpu is how much processor time this process has used.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0 // there is no such failure for RUSAGE_SELF
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// memory is what this process has of it, in MB.
+type memory struct {
+	// RSS and Anonymous are what it has now; the difference is mostly the program itself.
+	RSS, Anonymous float64
+	// Peak is the most that RSS ever was.
+	Peak float64
+}
+
+func readMemory() (memory, error) {
+	var m memory
+	f, err := os.Open("/proc/self/status")
+	if err != nil {
+		return m, fmt.Errorf("reading memory: %w", err)
+	}
+	defer f.Close()
+	fields := map[string]*float64{"VmRSS": &m.RSS, "RssAnon": &m.Anonymous, "VmHWM": &m.Peak}
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), ":")
+		if field := fields[name]; field != nil {
+			var kB float64
+			if _, err := fmt.Sscanf(value, "%f kB", &kB); err != nil {
+				return m, fmt.Errorf("reading %s: %w", name, err)
+			}
+			*field = kB / 1024
+		}
+	}
+	return m, lines.Err()
+}

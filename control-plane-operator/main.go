@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -42,6 +43,8 @@ type options struct {
 	resyncPeriod     time.Duration
 	identityInterval time.Duration
 	log              zap.Options
+	// aws is empty but for what a test puts under the clients.
+	aws session.Options
 }
 
 func main() {
@@ -69,6 +72,11 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return fmt.Errorf("finding the management cluster: %w", err)
 	}
+	return operate(ctx, config, o)
+}
+
+// operate runs the controllers until ctx ends.
+func operate(ctx context.Context, config *rest.Config, o options) error {
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        newScheme(),
 		Cache:                         cache.Options{DefaultNamespaces: map[string]cache.Config{o.namespace: {}}, DefaultTransform: cache.TransformStripManagedFields()},
@@ -93,7 +101,8 @@ func setup(mgr ctrl.Manager, o options) error {
 	// The signing key is read past the cache: a cache would have to be allowed
 	// to read every Secret of the namespace.
 	signer := &identity.Signer{Client: mgr.GetAPIReader(), Namespace: o.namespace, Clock: clk}
-	sessions := session.New(session.Options{Name: names.ControlPlaneOperator, Token: signer.Token, Clock: clk})
+	o.aws.Name, o.aws.Token, o.aws.Clock = names.ControlPlaneOperator, signer.Token, clk
+	sessions := session.New(o.aws)
 	return errors.Join(
 		hostedcontrolplane.Setup(mgr, hostedcontrolplane.Options{Client: mgr.GetClient(), Events: mgr.GetAPIReader(), Scheme: mgr.GetScheme(), Clock: clk}),
 		awsprivatelink.Setup(mgr, awsprivatelink.Options{

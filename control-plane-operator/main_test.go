@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/smithy-go/middleware"
+	"github.com/go-logr/logr"
+	routev1 "github.com/openshift/api/route/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/config/rbac"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+	"github.com/hosted-control-planes/hypershift/test/bed"
+	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+)
+
+const (
+	region    = "us-east-1"
+	provider  = "111111111111"
+	customer  = "222222222222"
+	namespace = "clusters-demo"
+	issuer    = "https://issuer.example.com/demo"
+)
+
+// world is a real API server, and AWS in memory.
+type world struct {
+	t       *testing.T
+	admin   client.Client
+	config  *rest.Config // as the operator
+	cloud   *fakeaws.Cloud
+	zones   []string
+	vpc     string
+	role    string
+	subnets []string
+	service string // the endpoint service
+}
+
+// The operator connects a cluster and takes everything away again, on a real
+// API server, as a service account that may do what its Role says and no more.
+func TestTheRoleIsEnough(t *testing.T) {
+	w := newWorld(t)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- operate(ctx, w.config, options{
+			namespace: namespace, metricsAddr: "0", healthAddr: "0", leaderElect: true, resyncPeriod: time.Minute, identityInterval: time.Minute,
+			aws: session.Options{Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff}},
+		})
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("the operator ended with: %v", err)
+		}
+	})
+
+	hcp := w.controlPlane()
+	w.eventually("the cluster is connected", func() error {
+		w.others()
+		es := &hyperv1.AWSEndpointService{}
+		if err := w.admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: names.PrivateRouter}, es); err != nil {
+			return err
+		}
+		if !conditions.IsTrue(es.Status.Conditions, hyperv1.AWSEndpointAvailable) {
+			return fmt.Errorf("%+v", es.Status)
+		}
+		return nil
+	})
+	w.eventually("the control plane says so", func() error {
+		if err := w.admin.Get(t.Context(), client.ObjectKeyFromObject(hcp), hcp); err != nil {
+			return err
+		}
+		for _, c := range []string{hyperv1.ValidHostedControlPlaneConfiguration, hyperv1.InfrastructureReady, hyperv1.ValidAWSIdentityProvider} {
+			if !conditions.IsTrue(hcp.Status.Conditions, c) {
+				return fmt.Errorf("%s: %+v", c, conditions.Get(hcp.Status.Conditions, c))
+			}
+		}
+		return nil
+	})
+	w.eventually("Routes are admitted", func() error {
+		route := &routev1.Route{}
+		if err := w.admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "kube-apiserver-internal"}, route); err != nil {
+			return err
+		}
+		if len(route.Status.Ingress) != 1 {
+			return fmt.Errorf("%+v", route.Status)
+		}
+		return nil
+	})
+
+	w.must(w.admin.Delete(t.Context(), hcp))
+	w.eventually("everything is gone", func() error {
+		left := &corev1.ServiceList{}
+		if err := w.admin.List(t.Context(), left, client.InNamespace(namespace)); err != nil || len(left.Items) > 0 {
+			return fmt.Errorf("%d Services, %v", len(left.Items), err)
+		}
+		if err := w.admin.Get(t.Context(), client.ObjectKeyFromObject(hcp), hcp); client.IgnoreNotFound(err) != nil || err == nil {
+			return fmt.Errorf("the control plane: %v %+v", err, hcp.Status.Conditions)
+		}
+		endpoints, err := awsx.EC2(w.cloud.Account(customer).Config(region, "admin")).DescribeVpcEndpoints(t.Context(), &ec2.DescribeVpcEndpointsInput{})
+		if err != nil || len(endpoints.VpcEndpoints) > 0 {
+			return fmt.Errorf("%d endpoints, %v", len(endpoints.VpcEndpoints), err)
+		}
+		return nil
+	})
+}
+
+func newWorld(t *testing.T) *world {
+	ctrl.SetLogger(logr.Discard())
+	bed.Assets(t)
+	crds, err := bed.DefaultCRDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := bed.Start(t.Context(), bed.Options{CRDs: crds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &world{t: t, cloud: fakeaws.New(clock.RealClock{}).FailOn(t)}
+	w.admin, err = client.New(b.Config, client.Options{Scheme: newScheme()})
+	w.must(err)
+	w.config = rest.CopyConfig(b.Config)
+	w.config.Impersonate.UserName = "system:serviceaccount:" + namespace + ":" + names.ControlPlaneOperator
+	w.cloud.SetDelays(fakeaws.Delays{EndpointPending: time.Second, EndpointDeleting: time.Second})
+	w.seed()
+	return w
+}
+
+// seed makes what others make before the operator starts.
+func (w *world) seed() {
+	mine, theirs := w.cloud.Account(provider), w.cloud.Account(customer)
+	private, public, err := webidentity.GenerateKey()
+	w.must(err)
+	keys, err := webidentity.JWKS(public)
+	w.must(err)
+	theirs.AddIdentityProvider(fakeaws.IdentityProvider{Issuer: issuer, Audiences: []string{names.WebIdentityAudience}, JWKS: keys})
+	w.role = theirs.AddRole(fakeaws.Role{Name: "demo-cpo", Trusts: []fakeaws.Trust{{Issuer: issuer}}})
+	w.vpc = theirs.AddVPC(region, fakeaws.VPC{})
+	w.zones = []string{mine.ZoneID("us-east-1a")}
+	w.subnets = []string{theirs.AddSubnet(region, fakeaws.Subnet{VPC: w.vpc, Zone: theirs.ZoneName(region, w.zones[0])})}
+	theirs.AddHostedZone(fakeaws.HostedZone{Name: names.LocalZone("demo"), VPCs: []fakeaws.ZoneVPC{{Region: region, ID: w.vpc}}})
+
+	role := rbac.ControlPlaneOperatorRole()
+	role.Namespace = namespace
+	for _, obj := range []client.Object{
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
+		&corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.ServiceAccountSigningKey},
+			Data:       map[string][]byte{names.ServiceAccountPrivateKeyFile: private},
+		},
+		role,
+		&rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Name},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: names.ControlPlaneOperator}},
+		},
+	} {
+		w.must(w.admin.Create(w.t.Context(), obj))
+	}
+}
+
+func (w *world) controlPlane() *hyperv1.HostedControlPlane {
+	hcp := &hyperv1.HostedControlPlane{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"},
+		Spec: hyperv1.HostedControlPlaneSpec{
+			ReleaseImage: "registry.example.com/release:1", InfraID: "demo-x", IssuerURL: issuer,
+			PullSecret: corev1.LocalObjectReference{Name: "pull-secret"},
+			Etcd:       hyperv1.EtcdSpec{ManagementType: hyperv1.Managed, Managed: &hyperv1.ManagedEtcdSpec{Storage: hyperv1.ManagedEtcdStorageSpec{Type: hyperv1.PersistentVolumeEtcdStorage}}},
+			Platform: hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{
+				Region: region, EndpointAccess: hyperv1.Private, CloudProviderConfig: &hyperv1.AWSCloudProviderConfig{VPC: w.vpc},
+				ResourceTags: []hyperv1.AWSResourceTag{{Key: "team", Value: "blue"}}, RolesRef: w.roles(),
+			}},
+			Networking: hyperv1.ClusterNetworking{
+				NetworkType: hyperv1.Other, MachineNetwork: []hyperv1.MachineNetworkEntry{{CIDR: "10.0.0.0/16"}},
+				ClusterNetwork: []hyperv1.ClusterNetworkEntry{{CIDR: "10.132.0.0/14"}}, ServiceNetwork: []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/16"}},
+			},
+			Services: []hyperv1.ServicePublishingStrategyMapping{{Service: hyperv1.APIServer, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{
+				Type: hyperv1.Route, Route: &hyperv1.RoutePublishingStrategy{Hostname: "api.demo.example.com"}}}},
+		},
+	}
+	w.must(w.admin.Create(w.t.Context(), hcp))
+	return hcp
+}
+
+func (w *world) roles() hyperv1.AWSRolesRef {
+	r := hyperv1.RoleARN(w.role)
+	return hyperv1.AWSRolesRef{IngressARN: r, ImageRegistryARN: r, StorageARN: r, NetworkARN: r, KubeCloudControllerARN: r, NodePoolManagementARN: r, ControlPlaneOperatorARN: r}
+}
+
+// others does what the cloud controller and the hypershift-operator do.
+func (w *world) others() {
+	svc := &corev1.Service{}
+	key := client.ObjectKey{Namespace: namespace, Name: names.PrivateRouter}
+	if err := w.admin.Get(w.t.Context(), key, svc); err == nil && len(svc.Status.LoadBalancer.Ingress) == 0 {
+		arn, host := w.cloud.Account(provider).AddLoadBalancer(region, fakeaws.LoadBalancer{Name: "private-router", Zones: []string{"us-east-1a"}, State: "active"})
+		ho := awsx.EC2(w.cloud.Account(provider).Config(region, "hypershift-operator"))
+		made, err := ho.CreateVpcEndpointServiceConfiguration(w.t.Context(), &ec2.CreateVpcEndpointServiceConfigurationInput{
+			NetworkLoadBalancerArns: []string{arn}, AcceptanceRequired: ptr.To(false)})
+		w.must(err)
+		_, err = ho.ModifyVpcEndpointServicePermissions(w.t.Context(), &ec2.ModifyVpcEndpointServicePermissionsInput{
+			ServiceId: made.ServiceConfiguration.ServiceId, AddAllowedPrincipals: []string{w.role}})
+		w.must(err)
+		w.service = aws.ToString(made.ServiceConfiguration.ServiceName)
+		svc.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: host}}
+		w.must(w.admin.Status().Update(w.t.Context(), svc))
+	}
+	es := &hyperv1.AWSEndpointService{}
+	if err := w.admin.Get(w.t.Context(), key, es); err != nil || es.Status.EndpointServiceName != "" {
+		return
+	}
+	p := patch.New(w.admin, es, names.HypershiftOperator, func(es *hyperv1.AWSEndpointService) any {
+		return hyperv1.AWSEndpointServiceStatus{EndpointServiceName: es.Status.EndpointServiceName, AvailabilityZoneIDs: es.Status.AvailabilityZoneIDs}
+	})
+	es.Spec.SubnetIDs = w.subnets
+	if w.admin.Update(w.t.Context(), es) != nil {
+		return // somebody was faster; the next round does it
+	}
+	es.Status.EndpointServiceName, es.Status.AvailabilityZoneIDs = w.service, w.zones
+	_ = p.Close(w.t.Context())
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// eventually polls: the operator is a process of its own, on a real clock.
+func (w *world) eventually(what string, ok func() error) {
+	w.t.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(w.t.Context(), 100*time.Millisecond, 40*time.Second, true, func(context.Context) (bool, error) {
+		last = ok()
+		return last == nil, nil
+	})
+	if err != nil {
+		w.t.Fatalf("%s: not so: %v", what, last)
+	}
+}

@@ -13,7 +13,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
-func TestAServiceBecomesALoadBalancerAndGoesAway(t *testing.T) {
+func TestServicesBecomeLoadBalancersAndGoAway(t *testing.T) {
 	aws, err := awsemulator.Start(t.Context(), awsemulator.Options{Log: t.Output()})
 	if err != nil {
 		t.Fatal(err)
@@ -37,25 +37,29 @@ func TestAServiceBecomesALoadBalancerAndGoesAway(t *testing.T) {
 	}
 
 	services := kubernetes.NewForConfigOrDie(b.Config).CoreV1().Services("default")
-	_, err = services.Create(t.Context(), &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: "private-router", Annotations: map[string]string{
-			"service.beta.kubernetes.io/aws-load-balancer-type":     "nlb",
-			"service.beta.kubernetes.io/aws-load-balancer-internal": "true",
-		}},
-		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 443}}, Selector: map[string]string{"app": "router"}},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
+	for name, internal := range map[string]string{"private-router": "true", "router": "false"} {
+		_, err = services.Create(t.Context(), &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{
+				"service.beta.kubernetes.io/aws-load-balancer-type":     "nlb",
+				"service.beta.kubernetes.io/aws-load-balancer-internal": internal,
+			}},
+			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 443}}, Selector: map[string]string{"app": "router"}},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, name+" gets the host name of a network load balancer", func(ctx context.Context) bool {
+			s, err := services.Get(ctx, name, metav1.GetOptions{})
+			return err == nil && len(s.Status.LoadBalancer.Ingress) == 1 && strings.Contains(s.Status.LoadBalancer.Ingress[0].Hostname, ".elb.us-east-1.")
+		})
 	}
-	eventually(t, "the Service gets the host name of a network load balancer", func(ctx context.Context) bool {
-		s, err := services.Get(ctx, "private-router", metav1.GetOptions{})
-		return err == nil && len(s.Status.LoadBalancer.Ingress) == 1 && strings.Contains(s.Status.LoadBalancer.Ingress[0].Hostname, ".elb.us-east-1.")
-	})
 
-	if err := services.Delete(t.Context(), "private-router", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"private-router", "router"} {
+		if err := services.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	eventually(t, "nothing is left of it in the account", func(ctx context.Context) bool {
+	eventually(t, "nothing is left of them in the account", func(ctx context.Context) bool {
 		left, err := aws.Leftovers(ctx, account.Account)
 		if err != nil {
 			t.Fatal(err)

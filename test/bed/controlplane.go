@@ -63,8 +63,9 @@ func (b *Bed) startControlPlane(ctx context.Context) error {
 
 // user makes a user with a client certificate and writes a kubeconfig for it.
 func (b *Bed) user(name string, groups ...string) (*rest.Config, string, error) {
-	// The rate limits of client-go protect a shared API server; this one is ours.
-	u, err := b.plane.AddUser(envtest.User{Name: name, Groups: groups}, &rest.Config{QPS: -1})
+	// The rate limits of client-go protect a shared API server; this one is ours. What it warns of is for whoever writes a
+	// manifest, not for whoever runs a test.
+	u, err := b.plane.AddUser(envtest.User{Name: name, Groups: groups}, &rest.Config{QPS: -1, WarningHandler: rest.NoWarnings{}})
 	if err != nil {
 		return nil, "", fmt.Errorf("making user %s: %w", name, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,20 +25,21 @@ type Spec struct {
 	Label   string
 	Dir     string // in which module
 	Package string
-	LDFlags string
+	Flags   []string
+	Env     []string // added to ours
 	Output  string
 }
 
-// Run builds a static binary.
+// Run builds one command.
 func Run(ctx context.Context, progress io.Writer, spec Spec) error {
 	goTool, err := exec.LookPath("go")
 	if err != nil {
 		return fmt.Errorf("building %s needs the Go toolchain in PATH (https://go.dev/dl/): %w", spec.Package, err)
 	}
 	out := &output{}
-	cmd := exec.CommandContext(ctx, goTool, "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags="+spec.LDFlags, "-o", spec.Output, spec.Package)
+	cmd := exec.CommandContext(ctx, goTool, slices.Concat([]string{"build", "-v", "-buildvcs=false", "-o", spec.Output}, spec.Flags, []string{spec.Package})...)
 	cmd.Dir = spec.Dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=")
+	cmd.Env = append(os.Environ(), spec.Env...)
 	cmd.Stdout, cmd.Stderr = out, out
 	// go build cleans up after itself when it is interrupted, not when it is killed.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }

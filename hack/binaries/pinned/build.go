@@ -38,7 +38,8 @@ func (j job) build(ctx context.Context) error {
 		Label:   j.place + " " + j.binary.name,
 		Dir:     j.pin.path,
 		Package: j.binary.pkg,
-		LDFlags: j.pin.ldflags(j.pin.version),
+		Flags:   []string{"-trimpath", "-ldflags=" + j.pin.ldflags(j.pin.version)},
+		Env:     []string{"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS="},
 		Output:  unfinished,
 	})
 	if err != nil {

@@ -212,10 +212,11 @@ func (r *Runner) newContainer(ctx context.Context, d *appsv1.Deployment, p *pod,
 
 // program finds the local binary that the container runs, and its arguments.
 func (i Image) program(c corev1.Container) (path string, args []string) {
-	if len(c.Command) == 0 {
-		return filepath.Join(i.Bin, i.Entrypoint), slices.Clone(c.Args)
+	name := i.Entrypoint
+	if len(c.Command) > 0 {
+		name, args = filepath.Base(c.Command[0]), c.Command[1:]
 	}
-	return filepath.Join(i.Bin, filepath.Base(c.Command[0])), slices.Concat(c.Command[1:], c.Args)
+	return filepath.Join(i.Bin, name), slices.Concat(args, c.Args, i.Args[name])
 }
 
 var reference = regexp.MustCompile(`\$\$|\$\(([-A-Za-z0-9_.]+)\)`)

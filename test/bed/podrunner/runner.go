@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
@@ -50,6 +49,8 @@ type Options struct {
 type Image struct {
 	Bin        string // local directory with its programs
 	Entrypoint string // name of the program that runs when a container gives no command
+	// Args are added to those of the template, by program: periods of seconds instead of half an hour, for instance.
+	Args map[string][]string
 }
 
 // Runner runs Deployments.
@@ -84,7 +85,6 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	}
 	mgr, err := ctrl.NewManager(opts.Config, ctrl.Options{
 		Scheme:     clientgoscheme.Scheme,
-		Logger:     logr.Discard(),
 		Metrics:    server.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)}, // a test binary may start several
 	})

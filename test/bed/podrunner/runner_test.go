@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -22,6 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/hosted-control-planes/hypershift/test/bed"
 	"github.com/hosted-control-planes/hypershift/test/bed/podrunner"
@@ -37,6 +39,7 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
+	ctrl.SetLogger(logr.Discard())
 	os.Exit(m.Run())
 }
 

@@ -1,0 +1,10 @@
+// Command demo is `make demo`: the life of a private cluster on this machine, told as it happens.
+//
+//	stage.go      a management cluster (test/bed), two AWS accounts (test/awsemulator), both operators as Deployments
+//	story.go      the acts: apply the samples, add a pool in a third zone, open to the public, delete; each says what must be true at its end
+//	picture.go    what there is at one moment, in Kubernetes and in both accounts
+//	narrate.go    two pictures become sentences
+//	tree.go       one picture becomes a tree
+//
+// The exit code is 1, with the reason, if anything is missing at the end of an act or left at the end of the story.
+package main

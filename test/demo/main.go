@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/dynamic"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/hosted-control-planes/hypershift/test/bed/stage"
+)
+
+func main() {
+	access := flag.String("access", "Private", "access mode of the cluster: Public, PublicAndPrivate or Private")
+	keep := flag.Bool("keep", false, "leave everything up and say how to look around, until Ctrl-C")
+	speed := flag.Float64("speed", 30, "how many times faster than AWS the load balancers and endpoints are made")
+	patience := flag.Duration("patience", 3*time.Minute, "how long one act may take")
+	flag.Parse()
+
+	// The pod runner is built like a controller; what it logs of itself is not part of the story.
+	ctrl.SetLogger(logr.Discard())
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Stdout, *access, *keep, *speed, *patience); err != nil {
+		fmt.Fprintln(os.Stderr, "\nThe demo failed:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out io.Writer, access string, keep bool, speed float64, patience time.Duration) (err error) {
+	n := &narrator{out: out, color: isTerminal(out), started: time.Now()}
+	n.act("The stage is set: a management cluster, two AWS accounts, the operator.")
+	st, err := stage.Start(ctx, stage.Options{Progress: n, Delays: stage.AWSLike(speed)})
+	if err != nil {
+		return err
+	}
+	s := &story{stage: st, narrator: n, access: access, patience: patience}
+	defer func() {
+		if err != nil && ctx.Err() == nil { // on Ctrl-C nobody asks why
+			st.Keep()
+			err = fmt.Errorf("%w\n\n%s\nall logs: %s", err, st.Tails(), strings.Join(st.Logs(), " "))
+		}
+		err = errors.Join(err, st.Stop())
+	}()
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	acts := []func(context.Context) error{s.create, s.grow, s.open}
+	for _, act := range acts {
+		if err := act(ctx); err != nil {
+			return err
+		}
+	}
+	n.act("What there is now:")
+	tree(s.last).draw(out)
+	if keep {
+		s.lookAround(out)
+		<-ctx.Done()
+		return nil
+	}
+	if err := s.end(ctx); err != nil {
+		return err
+	}
+	n.act("Nothing is left, in Kubernetes or in either account.")
+	return nil
+}
+
+// prepare makes the customer's account ready and remembers what was there before the story.
+func (s *story) prepare(ctx context.Context) error {
+	var err error
+	if s.customer, err = s.stage.NewCustomer(ctx, "", cluster, infraID); err != nil {
+		return err
+	}
+	objects, err := dynamic.NewForConfig(s.stage.Config)
+	if err != nil {
+		return fmt.Errorf("connecting to the management cluster: %w", err)
+	}
+	s.camera = &camera{
+		objects:  objects,
+		aws:      s.stage.AWS,
+		accounts: map[string]string{inManagement: s.stage.Management.Account, inCustomer: s.customer.Account},
+		own:      map[string]bool{},
+	}
+	if s.last, err = s.camera.take(ctx); err != nil {
+		return err
+	}
+	for key := range s.last {
+		s.camera.own[key] = true
+	}
+	return nil
+}
+
+// lookAround says how to see for oneself.
+func (s *story) lookAround(out io.Writer) {
+	fmt.Fprintf(out, `
+Everything stays up until Ctrl-C. In another terminal:
+
+  export KUBECONFIG=%[1]s
+  kubectl get hostedcluster,nodepool,hostedcontrolplane,awsendpointservice -A
+  kubectl describe hostedcluster -n %[2]s %[3]s
+  kubectl delete hostedcluster -n %[2]s %[3]s
+
+  export AWS_ENDPOINT_URL=%[4]s AWS_REGION=us-east-1 AWS_SECRET_ACCESS_KEY=any
+  AWS_ACCESS_KEY_ID=%[5]s aws ec2 describe-vpc-endpoint-service-configurations    # the management account
+  AWS_ACCESS_KEY_ID=%[6]s aws ec2 describe-vpc-endpoints                          # the customer's
+
+  logs are in %[7]s
+`, s.stage.Kubeconfig, namespace, cluster, s.stage.AWS.URL, s.stage.Management.Account, s.customer.Account, strings.Join(s.stage.Logs(), " and "))
+}
+
+// isTerminal decides about colours. https://no-color.org
+func isTerminal(out io.Writer) bool {
+	f, ok := out.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hosted-control-planes/hypershift/test/bed/stage"
+)
+
+const (
+	namespace = "clusters"
+	cluster   = "example"
+	infraID   = "example-x7k2p"
+)
+
+// story is the show: the stage, who tells it, and how things are meant to be.
+type story struct {
+	stage    *stage.Stage
+	customer *stage.Customer
+	camera   *camera
+	narrator *narrator
+	access   string
+	patience time.Duration // for one act
+	last     picture
+}
+
+// sample is the file of the access mode.
+func (s *story) sample() string { return "hostedcluster-" + strings.ToLower(s.access) + ".yaml" }
+
+func (s *story) apply(ctx context.Context, files ...string) error {
+	for _, file := range files {
+		s.narrator.say(sentence{appeared, "you", "kubectl apply -f config/samples/" + file})
+		if err := s.stage.ApplyFiles(ctx, s.customer.Variables, s.stage.Path("config", "samples", file)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// create is the first act: the samples are applied, and everything that belongs to the access mode appears.
+func (s *story) create(ctx context.Context) error {
+	s.narrator.act("A %s cluster is created.", s.access)
+	if err := s.apply(ctx, s.sample(), "nodepools.yaml"); err != nil {
+		return err
+	}
+	return s.watch(ctx, func(p picture) []string { return s.incomplete(ctx, p, 2) })
+}
+
+// grow is the second act, where there is an endpoint: a pool in a third zone, and the endpoint follows.
+func (s *story) grow(ctx context.Context) error {
+	if s.access == "Public" {
+		return nil
+	}
+	s.narrator.act("A pool of workers in a third zone is added; the endpoint follows.")
+	if err := s.apply(ctx, "nodepool-third-zone.yaml"); err != nil {
+		return err
+	}
+	return s.watch(ctx, func(p picture) []string { return s.incomplete(ctx, p, 3) })
+}
+
+// open is the third act, for a private cluster: it gets a public address as well, and loses nothing.
+func (s *story) open(ctx context.Context) error {
+	if s.access != "Private" {
+		return nil
+	}
+	s.access = "PublicAndPrivate"
+	s.narrator.act("The living cluster gets a public address as well.")
+	if err := s.apply(ctx, s.sample()); err != nil {
+		return err
+	}
+	return s.watch(ctx, func(p picture) []string { return s.incomplete(ctx, p, 3) })
+}
+
+// end is the last act: nothing may be left.
+func (s *story) end(ctx context.Context) error {
+	s.narrator.act("The cluster is deleted.")
+	s.narrator.say(sentence{gone, "you", "kubectl delete hostedcluster " + cluster})
+	err := s.camera.objects.Resource(hypershift("hostedclusters")).Namespace(namespace).Delete(ctx, cluster, metav1.DeleteOptions{})
+	if err != nil {
+		return fmt.Errorf("deleting the HostedCluster: %w", err)
+	}
+	return s.watch(ctx, func(p picture) []string { return s.left(ctx, p) })
+}
+
+// loadBalancers are the Services of type LoadBalancer that an access mode has.
+var loadBalancers = map[string][]string{
+	"Public":           {"router"},
+	"PublicAndPrivate": {"private-router", "router"},
+	"Private":          {"private-router"},
+}
+
+// incomplete lists what is missing of a cluster whose pools are in so many subnets, or is there against its access mode.
+func (s *story) incomplete(ctx context.Context, p picture, subnets int) []string {
+	clusters := p.of(inKubernetes, "HostedCluster")
+	if len(clusters) == 0 {
+		return []string{"there is no HostedCluster"}
+	}
+	missing := notTrue(clusters[0], "ValidConfiguration", "InfrastructureReady", "Available")
+	if len(p.of(inKubernetes, "HostedControlPlane")) == 0 {
+		missing = append(missing, "there is no HostedControlPlane")
+	}
+	missing = append(missing, s.unpublished(p)...)
+	services := p.of(inKubernetes, "AWSEndpointService")
+	if s.access == "Public" {
+		if len(services) > 0 {
+			missing = append(missing, "a public cluster has an AWSEndpointService")
+		}
+		return missing
+	}
+	if len(services) == 0 {
+		missing = append(missing, "there is no AWSEndpointService")
+	}
+	for _, es := range services {
+		missing = append(missing, notTrue(es, "AWSEndpointServiceAvailable", "AWSEndpointAvailable")...)
+	}
+	missing = append(missing, notTrue(clusters[0], "AWSEndpointServiceAvailable", "AWSEndpointAvailable")...)
+	if len(p.of(inManagement, "endpoint service")) != len(services) {
+		missing = append(missing, "the management account has not an endpoint service for each AWSEndpointService")
+	}
+	if len(p.of(inCustomer, "DNS record")) < 2 {
+		missing = append(missing, "the customer's private zone lacks records")
+	}
+	if len(missing) > 0 {
+		return missing
+	}
+	return s.endpointsNotIn(ctx, subnets)
+}
+
+// unpublished lists load balancers that are not there, have no address, or are not of this access mode.
+func (s *story) unpublished(p picture) []string {
+	var missing, found []string
+	for _, service := range p.of(inKubernetes, "Service") {
+		found = append(found, service.object.GetName())
+		if service.state == noAddress {
+			missing = append(missing, "Service "+service.name+" has no address")
+		}
+	}
+	slices.Sort(found)
+	if want := loadBalancers[s.access]; !slices.Equal(found, want) {
+		missing = append(missing, fmt.Sprintf("the load balancers of a %s cluster are %v, not %v", s.access, want, found))
+	}
+	return missing
+}
+
+// endpointsNotIn asks AWS itself in how many subnets the endpoints are.
+func (s *story) endpointsNotIn(ctx context.Context, subnets int) []string {
+	out, err := ec2.NewFromConfig(s.stage.AWS.Config(s.customer.Account)).DescribeVpcEndpoints(ctx, &ec2.DescribeVpcEndpointsInput{})
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if len(out.VpcEndpoints) == 0 {
+		return []string{"the customer's account has no VPC endpoint"}
+	}
+	var missing []string
+	for _, e := range out.VpcEndpoints {
+		if len(e.SubnetIds) != subnets || e.State != "available" {
+			missing = append(missing, fmt.Sprintf("VPC endpoint %s is %s in %d subnets, not available in %d", aws.ToString(e.VpcEndpointId), e.State, len(e.SubnetIds), subnets))
+		}
+	}
+	return missing
+}
+
+// left lists what should be gone.
+func (s *story) left(ctx context.Context, p picture) []string {
+	var left []string
+	for key, t := range p {
+		if t.place == inKubernetes && !s.camera.own[key] {
+			left = append(left, t.kind+" "+t.name)
+		}
+	}
+	for _, account := range s.camera.accounts {
+		found, err := s.stage.AWS.Leftovers(ctx, account)
+		if err != nil {
+			return []string{err.Error()}
+		}
+		left = append(left, found...)
+	}
+	return left
+}
+
+func notTrue(t thing, kinds ...string) []string {
+	var missing []string
+	for _, kind := range kinds {
+		if c := t.conditions[kind]; c.status != "True" {
+			missing = append(missing, fmt.Sprintf("%s %s is not %s (%s)", t.kind, t.name, kind, c.message))
+		}
+	}
+	return missing
+}
+
+// frame is how often a picture is taken.
+const frame = 200 * time.Millisecond
+
+// watch tells what happens until nothing is missing.
+func (s *story) watch(ctx context.Context, missing func(picture) []string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.patience, errPatience)
+	defer cancel()
+	began := time.Now()
+	next := time.NewTicker(frame)
+	defer next.Stop()
+	for {
+		p, err := s.camera.take(ctx)
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		var lacks []string
+		if err == nil {
+			for _, said := range differences(s.last, p) {
+				s.narrator.say(said)
+			}
+			s.last = p
+			if lacks = missing(p); len(lacks) == 0 {
+				s.narrator.act("Done in %.1f s.", time.Since(began).Seconds())
+				return nil
+			}
+		}
+		select {
+		case <-next.C:
+		case <-ctx.Done():
+			if err := context.Cause(ctx); !errors.Is(err, errPatience) {
+				return err
+			}
+			return fmt.Errorf("after %s:\n  - %s", s.patience, strings.Join(missing(s.last), "\n  - "))
+		}
+	}
+}
+
+var errPatience = errors.New("it took too long")

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// node is a line of the tree.
+type node struct {
+	text     string
+	children []node
+}
+
+// draw prints a node and what is below it.
+func (n node) draw(out io.Writer) { n.drawBelow(out, "", "") }
+
+func (n node) drawBelow(out io.Writer, first, rest string) {
+	fmt.Fprintln(out, first+n.text)
+	for i, child := range n.children {
+		if i == len(n.children)-1 {
+			child.drawBelow(out, rest+"└─ ", rest+"   ")
+		} else {
+			child.drawBelow(out, rest+"├─ ", rest+"│  ")
+		}
+	}
+}
+
+// tree shows how everything hangs together: from the HostedCluster to the AWS resources of both sides.
+func tree(p picture) node {
+	root := node{text: "nothing"}
+	for _, hc := range p.of(inKubernetes, "HostedCluster") {
+		root = node{text: "HostedCluster " + hc.name + verdict(hc)}
+		for _, np := range p.of(inKubernetes, "NodePool") {
+			root.children = append(root.children, node{text: "NodePool " + np.name + verdict(np)})
+		}
+		for _, hcp := range p.of(inKubernetes, "HostedControlPlane") {
+			root.children = append(root.children, controlPlane(p, hcp))
+		}
+	}
+	return root
+}
+
+func controlPlane(p picture, hcp thing) node {
+	n := node{text: "HostedControlPlane " + hcp.name + verdict(hcp)}
+	ns := hcp.object.GetNamespace() + "/"
+	for _, service := range p.of(inKubernetes, "Service") {
+		if strings.HasPrefix(service.name, ns) {
+			n.children = append(n.children, loadBalancer(p, service))
+		}
+	}
+	for _, route := range p.of(inKubernetes, "Route") {
+		if strings.HasPrefix(route.name, ns) {
+			n.children = append(n.children, node{text: "Route " + strings.TrimPrefix(route.name, ns) + " → " + route.state})
+		}
+	}
+	for _, d := range p.of(inKubernetes, "Deployment") {
+		if strings.HasPrefix(d.name, ns) {
+			n.children = append(n.children, node{text: "Deployment " + strings.TrimPrefix(d.name, ns) + ", " + d.state})
+		}
+	}
+	return n
+}
+
+// loadBalancer is a Service and, for a private one, the PrivateLink connection through it.
+func loadBalancer(p picture, service thing) node {
+	n := node{text: "Service " + service.object.GetName() + " → " + service.state}
+	for _, es := range p.of(inKubernetes, "AWSEndpointService") {
+		if es.name == service.name {
+			n.children = append(n.children, endpointService(es))
+		}
+	}
+	return n
+}
+
+func endpointService(es thing) node {
+	n := node{text: "AWSEndpointService " + es.object.GetName() + ", " + es.state + verdict(es)}
+	add := func(place, what string, value string) {
+		if value != "" {
+			n.children = append(n.children, node{text: fmt.Sprintf("%s %s (%s)", what, value, place)})
+		}
+	}
+	field := func(name string) string {
+		value, _, _ := unstructured.NestedString(es.object.Object, "status", name)
+		return value
+	}
+	add(inManagement, "endpoint service", field("endpointServiceName"))
+	add(inCustomer, "VPC endpoint", field("endpointID"))
+	add(inCustomer, "security group", field("securityGroupID"))
+	names, _, _ := unstructured.NestedStringSlice(es.object.Object, "status", "dnsNames")
+	add(inCustomer, "DNS records", strings.Join(names, ", "))
+	return n
+}
+
+// verdict says of each condition that the story tells of whether it is True.
+func verdict(t thing) string {
+	var all []string
+	for _, told := range words[t.kind] {
+		sign := "✗"
+		if t.conditions[told.condition].status == "True" {
+			sign = string(good)
+		}
+		all = append(all, sign+" "+told.condition)
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "  " + strings.Join(all, " ")
+}

@@ -52,10 +52,9 @@ func (c *cloud) calls() []fakeaws.Call {
 // zones are those that load balancers and subnets are in.
 var zones = []string{"us-east-1a", "us-east-1b", "us-east-1c"}
 
-// addBalancer makes a load balancer as the cloud controller does and returns its host name.
-func (c *cloud) addBalancer(name string) string {
-	_, host := c.mine.AddLoadBalancer(region, fakeaws.LoadBalancer{Name: name, Zones: zones, State: "active"})
-	return host
+// addBalancer makes a load balancer as the cloud controller does.
+func (c *cloud) addBalancer(name string) (arn, host string) {
+	return c.mine.AddLoadBalancer(region, fakeaws.LoadBalancer{Name: name, Zones: zones, State: "active"})
 }
 
 // addCustomer prepares the customer's account for a cluster of that name.

@@ -23,6 +23,7 @@ type section struct {
 var sections = []section{
 	{"one cluster", oneCluster},
 	{"at rest", atRest},
+	{"1,000 services", thousand},
 }
 
 func tasks() map[string]task {
@@ -30,6 +31,9 @@ func tasks() map[string]task {
 		"one-cluster":      oneClusterTask,
 		"cluster-at-rest":  clusterAtRestTask,
 		"operator-at-rest": operatorAtRestTask,
+		"thousand":         thousandTask,
+		"thousand-fake":    thousandFakeTask,
+		"thousand-at-rest": thousandAtRestTask,
 	}
 }
 

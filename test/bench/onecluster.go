@@ -291,7 +291,7 @@ func (s *story) silence(ctx context.Context) error {
 
 // addService makes a Service as the cloud controller leaves it.
 func (s *story) addService(ctx context.Context, name string) error {
-	host := s.cloud.addBalancer(s.cluster.balancer(name))
+	_, host := s.cloud.addBalancer(s.cluster.balancer(name))
 	svc := s.cluster.service(name)
 	if err := s.admin.Create(ctx, svc); err != nil {
 		return err

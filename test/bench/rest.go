@@ -182,8 +182,9 @@ func clusterAtRest(ctx context.Context) (quiet, error) {
 		return quiet{}, err
 	}
 	for _, name := range offered {
+		_, host := aws.addBalancer(cl.balancer(name))
 		svc := cl.service(name)
-		svc.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: aws.addBalancer(cl.balancer(name))}}
+		svc.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: host}}
 		objects = append(objects, svc)
 	}
 	admin := api.Admin()

@@ -30,12 +30,8 @@ type truth struct {
 
 // check is told of a status just before it is written.
 func (t *truth) check(obj runtime.ApplyConfiguration) {
-	es := &v1.AWSEndpointService{}
-	text, err := json.Marshal(obj)
-	if err == nil {
-		err = json.Unmarshal(text, es)
-	}
-	if err != nil || es.Kind != "AWSEndpointService" || !conditions.IsTrue(es.Status.Conditions, v1.AWSEndpointAvailable) {
+	es, ok := endpointServiceIn(obj)
+	if !ok || !conditions.IsTrue(es.Status.Conditions, v1.AWSEndpointAvailable) {
 		return
 	}
 	lie := t.lie(context.Background(), es)
@@ -45,6 +41,12 @@ func (t *truth) check(obj runtime.ApplyConfiguration) {
 	if lie != "" {
 		t.lies = append(t.lies, es.Name+": "+lie)
 	}
+}
+
+func endpointServiceIn(obj runtime.ApplyConfiguration) (*v1.AWSEndpointService, bool) {
+	es := &v1.AWSEndpointService{}
+	text, err := json.Marshal(obj)
+	return es, err == nil && json.Unmarshal(text, es) == nil && es.Kind == "AWSEndpointService"
 }
 
 // lie says in what AWS differs, or "".

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -15,8 +16,20 @@ type writes struct {
 	// status is told of every status that is about to be applied; may be nil.
 	status func(obj runtime.ApplyConfiguration)
 
-	mu sync.Mutex
-	n  int
+	mu   sync.Mutex
+	n    int
+	last time.Time
+}
+
+// silence waits until nothing has been written for a while and returns.
+func (w *writes) silence(ctx context.Context) error {
+	const while = 4 * time.Second
+	began := time.Now()
+	return until(ctx, patience, func(context.Context) (bool, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return time.Since(began) > while && time.Since(w.last) > while, nil
+	})
 }
 
 func (w *writes) count() int {
@@ -29,6 +42,7 @@ func (w *writes) one() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.n++
+	w.last = time.Now()
 }
 
 // newClient makes the manager's client.

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+)
+
+// latency is what a call of AWS takes at scale.
+const latency = 60 * time.Millisecond
+
+// cost is what a process took for something.
+type cost struct {
+	Seconds, CPU float64
+	Memory       memory
+	Heap         float64 // MB, after a collection
+	Calls        map[string]int
+	Refused      int
+	Writes       int
+}
+
+func pick(costs []cost, value func(cost) float64) []float64 {
+	var out []float64
+	for _, c := range costs {
+		out = append(out, value(c))
+	}
+	return out
+}
+
+// spent completes c with what the process has now.
+func (c *cost) spent(began time.Time, cpuBefore time.Duration) (err error) {
+	c.Seconds, c.CPU = time.Since(began).Seconds(), (cpu() - cpuBefore).Seconds()
+	if c.Memory, err = readMemory(); err != nil {
+		return err
+	}
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	c.Heap = float64(m.HeapAlloc) / (1 << 20)
+	return nil
+}
+
+// quietMemory is what a process has when everything has been given back that can be.
+func quietMemory() (memory, error) {
+	debug.FreeOSMemory()
+	return readMemory()
+}
+
+// reconciles counts the passes of all controllers of this process.
+func reconciles() (float64, error) {
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		return 0, fmt.Errorf("counting passes: %w", err)
+	}
+	sum := 0.0
+	for _, f := range families {
+		if f.GetName() == "controller_runtime_reconcile_total" {
+			for _, m := range f.GetMetric() {
+				sum += m.GetCounter().GetValue()
+			}
+		}
+	}
+	return sum, nil
+}
+
+// each does something with many objects, several at a time.
+func each[T any](ctx context.Context, items []T, do func(context.Context, T) error) error {
+	const workers = 16
+	work, failed := make(chan T), make(chan error, workers)
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			var errs []error
+			for item := range work {
+				errs = append(errs, do(ctx, item))
+			}
+			failed <- errors.Join(errs...)
+		})
+	}
+	for _, item := range items {
+		work <- item
+	}
+	close(work)
+	wg.Wait()
+	close(failed)
+	var errs []error
+	for err := range failed {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func adminOf(kubeconfig string) (client.Client, error) {
+	cfg, err := restConfig(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	return client.New(cfg, client.Options{Scheme: scheme})
+}

@@ -1,0 +1,318 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+)
+
+// starts is how often the start of the operator is measured.
+const starts = 3
+
+// thousand measures the hypershift-operator with the services of many clusters.
+func thousand(ctx context.Context, b *beds) ([]Row, error) {
+	bed, err := b.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer bed.Stop()
+	admin, err := adminOf(bed.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	if err := makeClusters(ctx, admin); err != nil {
+		return nil, err
+	}
+	var costs []cost
+	for range starts {
+		if err := remakeServices(ctx, admin); err != nil {
+			return nil, err
+		}
+		var c cost
+		if err := do(ctx, "thousand", bed.Kubeconfig, &c); err != nil {
+			return nil, err
+		}
+		costs = append(costs, c)
+	}
+	var fake cost
+	if err := do(ctx, "thousand-fake", nil, &fake); err != nil {
+		return nil, err
+	}
+	var share restShare
+	if err := do(ctx, "thousand-at-rest", bed.Kubeconfig, &share); err != nil {
+		return nil, err
+	}
+	last := costs[len(costs)-1]
+	return []Row{
+		{What: "1,000 services, operator start → all True (60 ms per call)", Figures: []Figure{
+			within("time", 15, "s", pick(costs, func(c cost) float64 { return c.Seconds })...),
+			within("CPU", 6, "s", pick(costs, func(c cost) float64 { return c.CPU })...).saying("of it %s s the fake's", number(fake.CPU)),
+			within("RSS, peak", 120, "MB", pick(costs, func(c cost) float64 { return c.Memory.Peak })...).saying("of it %s MB the fake's", number(fake.Memory.Anonymous)),
+			within("anonymous", 60, "MB", pick(costs, func(c cost) float64 { return c.Memory.Anonymous })...).saying("of it %s MB the fake's", number(fake.Memory.Anonymous)),
+			info("heap in use", "MB", pick(costs, func(c cost) float64 { return c.Heap })...).saying("of it %s MB the fake's", number(fake.Heap)),
+			within("AWS calls per service", 4, "", pick(costs, func(c cost) float64 { return float64(total(c.Calls)) / servicesAtRest })...).saying("%s", listed(last.Calls)),
+			within("refused creates", 0, "", pick(costs, func(c cost) float64 { return float64(c.Refused) })...),
+			info("writes per service", "", pick(costs, func(c cost) float64 { return float64(c.Writes) / servicesAtRest })...),
+		}, Note: "500 clusters with two services each; CPU with signatures, without TLS to AWS and its XML"},
+		{What: "hypershift-operator alone at 1,000 services, CPU", Figures: []Figure{
+			within("share of a core", 0.3, "%", 100*share.total()).saying("%s %% without a pass, %s ms per pass", number(100*share.Idle), number(1000*share.PerPass)),
+		}, Note: "measured with a resync that is 180 times as fast, and scaled"},
+	}, nil
+}
+
+func total(calls map[string]int) int {
+	n := 0
+	for _, k := range calls {
+		n += k
+	}
+	return n
+}
+
+func manyClusters() []*cluster {
+	var all []*cluster
+	for i := range servicesAtRest / len(offered) {
+		all = append(all, newCluster(fmt.Sprintf("c%03d", i)))
+	}
+	return all
+}
+
+// makeClusters makes what the provider's half of PrivateLink reads.
+func makeClusters(ctx context.Context, admin client.Client) error {
+	return each(ctx, manyClusters(), func(ctx context.Context, cl *cluster) error {
+		objects, err := cl.all(nil)
+		if err != nil {
+			return err
+		}
+		return create(ctx, admin, slices.DeleteFunc(objects, isSecret)...)
+	})
+}
+
+func isSecret(o client.Object) bool {
+	_, typed := o.(*corev1.Secret)
+	return typed || o.GetObjectKind().GroupVersionKind().Kind == "Secret"
+}
+
+// remakeServices leaves new AWSEndpointServices that no operator has seen.
+func remakeServices(ctx context.Context, admin client.Client) error {
+	return each(ctx, manyClusters(), func(ctx context.Context, cl *cluster) error {
+		for _, name := range offered {
+			es := cl.endpointService(name)
+			err := admin.Patch(ctx, es.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
+			if err == nil {
+				err = admin.Delete(ctx, es.DeepCopy())
+			}
+			if client.IgnoreNotFound(err) != nil {
+				return err
+			}
+			if err := create(ctx, admin, es); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func manyBalancers(aws *cloud) (arns []string) {
+	for _, cl := range manyClusters() {
+		for _, name := range offered {
+			arn, _ := aws.addBalancer(cl.balancer(name))
+			arns = append(arns, arn)
+		}
+	}
+	return arns
+}
+
+// thousandTask starts the operator on a thousand new services.
+func thousandTask(ctx context.Context, t *taskRun) error {
+	var kubeconfig string
+	if err := t.read(&kubeconfig); err != nil {
+		return err
+	}
+	cfg, err := restConfig(kubeconfig)
+	if err != nil {
+		return err
+	}
+	aws := newCloud()
+	manyBalancers(aws)
+	aws.SetLatency(latency)
+
+	began, before := time.Now(), cpu()
+	seen := &allTrue{want: servicesAtRest, names: map[string]bool{}, done: make(chan struct{})}
+	w := &writes{status: seen.note}
+	mgr, err := newManager(cfg, cacheHO(), w)
+	if err != nil {
+		return err
+	}
+	if err := setupHO(ctx, mgr, aws, resyncHO, permissionsPeriod); err != nil {
+		return err
+	}
+	stop := start(ctx, mgr)
+	select {
+	case <-seen.done:
+	case <-time.After(patience):
+		return fmt.Errorf("only %d services are available after %s", len(seen.names), patience)
+	}
+	var c cost
+	if err := c.spent(began, before); err != nil {
+		return err
+	}
+	c.Writes = w.count()
+	c.Calls = fakeaws.Count(aws.calls())
+	for _, call := range aws.calls() {
+		if call.Failed != "" {
+			c.Refused++
+		}
+	}
+	if err := stop(); err != nil {
+		return err
+	}
+	return t.leave(c)
+}
+
+// allTrue hears of the statuses that are written, so that nobody has to poll.
+type allTrue struct {
+	want int
+	done chan struct{}
+
+	mu    sync.Mutex
+	names map[string]bool
+}
+
+func (a *allTrue) note(obj runtime.ApplyConfiguration) {
+	es, ok := endpointServiceIn(obj)
+	if !ok || !conditions.IsTrue(es.Status.Conditions, v1.AWSEndpointServiceAvailable) {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	key := es.Namespace + "/" + es.Name
+	if a.names[key] {
+		return
+	}
+	a.names[key] = true
+	if len(a.names) == a.want {
+		close(a.done)
+	}
+}
+
+// thousandFakeTask makes the operator's calls without the operator: what the
+// fake and the SDK take of a process that has both.
+func thousandFakeTask(ctx context.Context, t *taskRun) error {
+	empty, err := quietMemory()
+	if err != nil {
+		return err
+	}
+	began, before := time.Now(), cpu()
+	cl := newCloud()
+	arns := manyBalancers(cl)
+	api := awsx.EC2(cl.mine.Config(region, observer)) // without what signing costs: that is the operator's
+	for i, lb := range arns {
+		made, err := api.CreateVpcEndpointServiceConfiguration(ctx, &ec2.CreateVpcEndpointServiceConfigurationInput{
+			AcceptanceRequired: aws.Bool(false), NetworkLoadBalancerArns: []string{lb}, ClientToken: aws.String(fmt.Sprint(i)),
+		})
+		if err != nil {
+			return err
+		}
+		_, err = api.ModifyVpcEndpointServicePermissions(ctx, &ec2.ModifyVpcEndpointServicePermissionsInput{
+			ServiceId: made.ServiceConfiguration.ServiceId, AddAllowedPrincipals: []string{"arn:aws:iam::" + customer + ":role/cpo"},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	var c cost
+	if err := c.spent(began, before); err != nil {
+		return err
+	}
+	full, err := quietMemory()
+	if err != nil {
+		return err
+	}
+	c.Memory = memory{RSS: full.RSS - empty.RSS, Anonymous: full.Anonymous - empty.Anonymous}
+	return t.leave(c)
+}
+
+// restShare is how much of a core the operator takes at rest.
+type restShare struct {
+	Idle    float64 // CPU seconds per second without any pass
+	PerPass float64 // CPU seconds
+}
+
+func (r restShare) total() float64 {
+	const jitter = 1.1 // the mean of the resync's
+	return r.Idle + r.PerPass*servicesAtRest/(jitter*resyncHO.Seconds())
+}
+
+// thousandAtRestTask measures the operator while it has nothing to do, and while
+// it does in seconds what it does in half an hour.
+func thousandAtRestTask(ctx context.Context, t *taskRun) error {
+	const faster, span = 180, 20 * time.Second
+	var kubeconfig string
+	if err := t.read(&kubeconfig); err != nil {
+		return err
+	}
+	aws := newCloud()
+	manyBalancers(aws)
+	var share restShare
+	idle, _, err := restCPU(ctx, kubeconfig, aws, 1, span)
+	if err != nil {
+		return err
+	}
+	share.Idle = idle.Seconds() / span.Seconds()
+	busy, passes, err := restCPU(ctx, kubeconfig, aws, faster, span)
+	if err != nil {
+		return err
+	}
+	share.PerPass = (busy - idle).Seconds() / passes
+	return t.leave(share)
+}
+
+// restCPU runs the operator until it is at rest and measures it for a span.
+func restCPU(ctx context.Context, kubeconfig string, aws *cloud, faster time.Duration, span time.Duration) (used time.Duration, passes float64, err error) {
+	cfg, err := restConfig(kubeconfig)
+	if err != nil {
+		return 0, 0, err
+	}
+	w := &writes{}
+	mgr, err := newManager(cfg, cacheHO(), w)
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := setupHO(ctx, mgr, aws, resyncHO/faster, permissionsPeriod/faster); err != nil {
+		return 0, 0, err
+	}
+	stop := start(ctx, mgr)
+	if err := w.silence(ctx); err != nil {
+		return 0, 0, err
+	}
+	first, err := reconciles()
+	if err != nil {
+		return 0, 0, err
+	}
+	before := cpu()
+	select {
+	case <-time.After(span):
+	case <-ctx.Done():
+		return 0, 0, ctx.Err()
+	}
+	used = cpu() - before
+	last, err := reconciles()
+	if err != nil {
+		return 0, 0, err
+	}
+	return used, last - first, stop()
+}

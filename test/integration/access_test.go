@@ -1,0 +1,68 @@
+package integration
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// modes says which load balancers an access mode has, and whether PrivateLink is among them.
+var modes = map[hypershiftv1beta1.AWSEndpointAccessType]struct {
+	loadBalancers []string
+	private       int // PrivateLink connections
+}{
+	hypershiftv1beta1.Public:           {loadBalancers: []string{names.Router}},
+	hypershiftv1beta1.PublicAndPrivate: {loadBalancers: []string{names.PrivateRouter, names.Router}, private: 1},
+	hypershiftv1beta1.Private:          {loadBalancers: []string{names.PrivateRouter}, private: 1},
+}
+
+// Every mode can be created, and every mode can become every other one while the cluster lives.
+func TestAccessModes(t *testing.T) {
+	for from := range modes {
+		for to := range modes {
+			t.Run(fmt.Sprintf("%s becomes %s", from, to), func(t *testing.T) {
+				c := newCluster(t, from)
+				c.start()
+				c.pool("a", 0)
+				eventually(t.Context(), t, "the cluster is as its mode says", func() error { return c.as(from) })
+				if from == to {
+					return
+				}
+				c.update(func(hc *hypershiftv1beta1.HostedCluster) { hc.Spec.Platform.AWS.EndpointAccess = to })
+				eventually(t.Context(), t, "the cluster is as its new mode says", func() error { return c.as(to) })
+			})
+		}
+	}
+}
+
+// as complains as long as the cluster has not exactly what its access mode says.
+func (c *cluster) as(access hypershiftv1beta1.AWSEndpointAccessType) error {
+	want := modes[access]
+	return errors.Join(c.published(want.loadBalancers...), c.connected(want.private), c.endpoints(want.private))
+}
+
+func TestTheEndpointFollowsThePools(t *testing.T) {
+	c := newCluster(t, hypershiftv1beta1.Private)
+	c.start()
+	c.pool("a", 0)
+	eventually(t.Context(), t, "the cluster is connected in the zone of its pool", func() error {
+		return errors.Join(c.connected(1), c.endpointIn(c.customer.Subnets[0].ID))
+	})
+
+	b := c.pool("b", 1)
+	eventually(t.Context(), t, "with a pool in another zone the endpoint is in both", func() error {
+		return errors.Join(c.connected(1), c.endpointIn(c.customer.Subnets[0].ID, c.customer.Subnets[1].ID))
+	})
+
+	if err := kube.Delete(t.Context(), b); client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	eventually(t.Context(), t, "without that pool it leaves the zone", func() error {
+		return errors.Join(c.connected(1), c.endpointIn(c.customer.Subnets[0].ID))
+	})
+}

@@ -1,0 +1,89 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/aws-sdk-go-v2/service/route53"
+	route53types "github.com/aws/aws-sdk-go-v2/service/route53/types"
+)
+
+// What AWS itself says of a cluster: the tests do not believe our status alone.
+
+func (c *cluster) ec2() *ec2.Client { return ec2.NewFromConfig(on.AWS.Config(c.customer.Account)) }
+
+func (c *cluster) route53() *route53.Client {
+	return route53.NewFromConfig(on.AWS.Config(c.customer.Account))
+}
+
+// vpcEndpoints are those of the customer's account that are not going away.
+func (c *cluster) vpcEndpoints() ([]ec2types.VpcEndpoint, error) {
+	out, err := c.ec2().DescribeVpcEndpoints(c.t.Context(), &ec2.DescribeVpcEndpointsInput{})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(out.VpcEndpoints, func(e ec2types.VpcEndpoint) bool { return e.State == "deleting" || e.State == "deleted" }), nil
+}
+
+// endpoint is the only one, once there is one.
+func (c *cluster) endpoint() (ec2types.VpcEndpoint, error) {
+	all, err := c.vpcEndpoints()
+	if err == nil && len(all) != 1 {
+		err = fmt.Errorf("there are %d VPC endpoints, not 1", len(all))
+	}
+	if err != nil {
+		return ec2types.VpcEndpoint{}, err
+	}
+	return all[0], nil
+}
+
+// endpoints complains as long as there are not so many endpoints, all available.
+func (c *cluster) endpoints(count int) error {
+	all, err := c.vpcEndpoints()
+	if err != nil {
+		return err
+	}
+	if len(all) != count {
+		return fmt.Errorf("there are %d VPC endpoints, not %d", len(all), count)
+	}
+	for _, e := range all {
+		// The API answers in lower case, the constants of the SDK do not.
+		if !strings.EqualFold(string(e.State), string(ec2types.StateAvailable)) {
+			return fmt.Errorf("VPC endpoint %s is %s", aws.ToString(e.VpcEndpointId), e.State)
+		}
+	}
+	return nil
+}
+
+// endpointIn complains as long as the endpoint is not in exactly these subnets.
+func (c *cluster) endpointIn(subnets ...string) error {
+	e, err := c.endpoint()
+	if err != nil {
+		return err
+	}
+	got := slices.Sorted(slices.Values(e.SubnetIds))
+	if want := slices.Sorted(slices.Values(subnets)); !slices.Equal(got, want) {
+		return fmt.Errorf("the endpoint is in %v, not in %v", got, want)
+	}
+	return nil
+}
+
+// records are those of the cluster's private zone that we answer for: name and type -> values.
+func (c *cluster) records(ctx context.Context) (map[string]route53types.ResourceRecordSet, error) {
+	out, err := c.route53().ListResourceRecordSets(ctx, &route53.ListResourceRecordSetsInput{HostedZoneId: &c.customer.LocalZoneID})
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]route53types.ResourceRecordSet{}
+	for _, r := range out.ResourceRecordSets {
+		if r.Type != route53types.RRTypeNs && r.Type != route53types.RRTypeSoa {
+			found[strings.TrimSuffix(aws.ToString(r.Name), ".")] = r
+		}
+	}
+	return found, nil
+}

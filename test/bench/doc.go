@@ -1,6 +1,6 @@
 // Command bench prints what our operators cost beside what they may cost.
 //
-//	go run ./test/bench [-markdown] [-only text]
+//	go run ./test/bench [-markdown] [-only text] [-profile directory]
 //
 // It is no test: machines are noisy, so nothing here fails for being slow, and
 // the exit code only says whether there was something to print.
@@ -13,12 +13,12 @@
 //	                   seconds and every call has its exact time
 //	1,000 services     API server, the operator in a process of its own;     thousand.go
 //	                   AWS in memory takes 60 ms per call
-//	200 HostedClusters the same, with the HostedCluster controller           hostedclusters.go
+//	200 HostedClusters the same, with the HostedCluster controller too       hostedclusters.go
 //
 // AWS is test/fakeaws, under the real SDK: validation, retries, credentials and
 // signatures are paid for, TLS and XML are not. It lives in the process that is
-// measured; what it takes of CPU and memory is measured without the operator
-// (fakeshare.go) and said beside the figure.
+// measured; what it takes of CPU and memory at a thousand services is measured
+// without the operator and said beside the figures.
 //
 // Every figure is measured in a process of its own (task.go), so that figures do
 // not disturb each other. A figure that was measured several times is printed as

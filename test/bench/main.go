@@ -24,6 +24,7 @@ var sections = []section{
 	{"one cluster", oneCluster},
 	{"at rest", atRest},
 	{"1,000 services", thousand},
+	{"200 HostedClusters", hostedClusters},
 }
 
 func tasks() map[string]task {
@@ -34,6 +35,8 @@ func tasks() map[string]task {
 		"thousand":         thousandTask,
 		"thousand-fake":    thousandFakeTask,
 		"thousand-at-rest": thousandAtRestTask,
+		"hosted-clusters":  hostedClustersTask,
+		"touch":            touchTask,
 	}
 }
 
@@ -47,7 +50,11 @@ func main() {
 	}
 	markdown := flag.Bool("markdown", false, "print the table as Markdown")
 	only := flag.String("only", "", "measure the sections with this in their name only")
+	profile := flag.String("profile", "", "leave a CPU profile of each measured process in this directory")
 	flag.Parse()
+	if err := os.Setenv(profileVariable, *profile); err != nil {
+		exit(err)
+	}
 	exit(run(ctx, *only, *markdown))
 }
 

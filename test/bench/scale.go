@@ -23,7 +23,14 @@ type cost struct {
 	Heap         float64 // MB, after a collection
 	Calls        map[string]int
 	Refused      int
-	Writes       int
+	Written      written
+}
+
+func (c cost) writesFor(objects float64) float64 { return float64(c.Written.N) / objects }
+
+// waits says what an object waited for when it was written.
+func (c cost) waits(objects float64) string {
+	return fmt.Sprintf("of them %s refused; waiting for the API server %s ms", number(float64(c.Written.Refused)/objects), number(1000*c.Written.Waited.Seconds()/objects))
 }
 
 func pick(costs []cost, value func(cost) float64) []float64 {

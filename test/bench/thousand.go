@@ -66,8 +66,8 @@ func thousand(ctx context.Context, b *beds) ([]Row, error) {
 			info("heap in use", "MB", pick(costs, func(c cost) float64 { return c.Heap })...).saying("of it %s MB the fake's", number(fake.Heap)),
 			within("AWS calls per service", 4, "", pick(costs, func(c cost) float64 { return float64(total(c.Calls)) / servicesAtRest })...).saying("%s", listed(last.Calls)),
 			within("refused creates", 0, "", pick(costs, func(c cost) float64 { return float64(c.Refused) })...),
-			info("writes per service", "", pick(costs, func(c cost) float64 { return float64(c.Writes) / servicesAtRest })...),
-		}, Note: "500 clusters with two services each; CPU with signatures, without TLS to AWS and its XML"},
+			info("writes per service", "", pick(costs, func(c cost) float64 { return c.writesFor(servicesAtRest) })...).saying("%s", last.waits(servicesAtRest)),
+		}, Note: "500 clusters with two services each; CPU with signatures, without TLS to AWS and its XML; load of the machine " + load()},
 		{What: "hypershift-operator alone at 1,000 services, CPU", Figures: []Figure{
 			within("share of a core", 0.3, "%", 100*share.total()).saying("%s %% without a pass, %s ms per pass", number(100*share.Idle), number(1000*share.PerPass)),
 		}, Note: "measured with a resync that is 180 times as fast, and scaled"},
@@ -170,7 +170,7 @@ func thousandTask(ctx context.Context, t *taskRun) error {
 	if err := c.spent(began, before); err != nil {
 		return err
 	}
-	c.Writes = w.count()
+	c.Written = w.soFar()
 	c.Calls = fakeaws.Count(aws.calls())
 	for _, call := range aws.calls() {
 		if call.Failed != "" {

@@ -47,3 +47,13 @@ func readMemory() (memory, error) {
 	}
 	return m, lines.Err()
 }
+
+// load is the load average of the last minute: others make figures of time worse.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	minute, _, _ := strings.Cut(string(text), " ")
+	return minute
+}

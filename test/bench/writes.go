@@ -16,33 +16,45 @@ type writes struct {
 	// status is told of every status that is about to be applied; may be nil.
 	status func(obj runtime.ApplyConfiguration)
 
-	mu   sync.Mutex
-	n    int
-	last time.Time
+	mu sync.Mutex
+	written
 }
 
-// silence waits until nothing has been written for a while and returns.
+// written is what was written so far.
+type written struct {
+	N, Refused int
+	Last       time.Time
+	Waited     time.Duration // for all answers together
+}
+
+func (w *writes) soFar() written {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.written
+}
+
+// silence waits until nothing has been written for a while.
 func (w *writes) silence(ctx context.Context) error {
 	const while = 4 * time.Second
 	began := time.Now()
 	return until(ctx, patience, func(context.Context) (bool, error) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return time.Since(began) > while && time.Since(w.last) > while, nil
+		return time.Since(began) > while && time.Since(w.soFar().Last) > while, nil
 	})
 }
 
-func (w *writes) count() int {
+// write makes a write and counts it.
+func (w *writes) write(do func() error) error {
+	began := time.Now()
+	err := do()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.n
-}
-
-func (w *writes) one() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.n++
-	w.last = time.Now()
+	w.N++
+	w.Last = time.Now()
+	w.Waited += w.Last.Sub(began)
+	if err != nil {
+		w.Refused++
+	}
+	return err
 }
 
 // newClient makes the manager's client.
@@ -53,31 +65,25 @@ func (w *writes) newClient(cfg *rest.Config, opts client.Options) (client.Client
 	}
 	return interceptor.NewClient(c, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
-			w.one()
-			return c.Create(ctx, obj, opts...)
+			return w.write(func() error { return c.Create(ctx, obj, opts...) })
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
-			w.one()
-			return c.Delete(ctx, obj, opts...)
+			return w.write(func() error { return c.Delete(ctx, obj, opts...) })
 		},
 		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
-			w.one()
-			return c.Update(ctx, obj, opts...)
+			return w.write(func() error { return c.Update(ctx, obj, opts...) })
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
-			w.one()
-			return c.Patch(ctx, obj, patch, opts...)
+			return w.write(func() error { return c.Patch(ctx, obj, patch, opts...) })
 		},
 		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-			w.one()
-			return c.Apply(ctx, obj, opts...)
+			return w.write(func() error { return c.Apply(ctx, obj, opts...) })
 		},
 		SubResourceApply: func(ctx context.Context, c client.Client, sub string, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
-			w.one()
 			if w.status != nil {
 				w.status(obj)
 			}
-			return c.SubResource(sub).Apply(ctx, obj, opts...)
+			return w.write(func() error { return c.SubResource(sub).Apply(ctx, obj, opts...) })
 		},
 	}), nil
 }

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+)
+
+const clusters = 200
+
+// made is what the operator took for many HostedClusters.
+type made struct {
+	Make  cost
+	Touch cost
+	// Key is the CPU of one signing key, in seconds.
+	Key float64
+}
+
+// hostedClusters measures the hypershift-operator with all its controllers.
+func hostedClusters(ctx context.Context, b *beds) ([]Row, error) {
+	bed, err := b.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer bed.Stop()
+	admin, err := adminOf(bed.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	err = each(ctx, manyHostedClusters(), func(ctx context.Context, cl *cluster) error {
+		objects, err := cl.users()
+		if err != nil {
+			return err
+		}
+		return create(ctx, admin, objects...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var m made
+	if err := do(ctx, "hosted-clusters", bed.Kubeconfig, &m); err != nil {
+		return nil, err
+	}
+	return []Row{
+		{What: "200 HostedClusters, operator start → everything made (60 ms per call)", Figures: []Figure{
+			within("time", 15, "s", m.Make.Seconds),
+			within("CPU", 10, "s", m.Make.CPU).saying("of it %s s to make 200 signing keys", number(clusters*m.Key)),
+			within("writes each", 35, "", m.Make.writesFor(clusters)).saying("%s", m.Make.waits(clusters)),
+			within("RSS, peak", 130, "MB", m.Make.Memory.Peak),
+			within("anonymous", 60, "MB", m.Make.Memory.Anonymous),
+			info("heap in use", "MB", m.Make.Heap),
+			info("AWS calls each", "", float64(total(m.Make.Calls))/clusters).saying("%s", listed(m.Make.Calls)),
+		}},
+		{What: "a HostedCluster touched without a change", Figures: []Figure{
+			within("CPU", 3, "ms", 1000*m.Touch.CPU/clusters),
+			within("writes", 0, "", m.Touch.writesFor(clusters)),
+			info("AWS calls", "", float64(total(m.Touch.Calls))/clusters),
+		}, Note: "the mean of 200 that get an annotation"},
+	}, nil
+}
+
+func manyHostedClusters() []*cluster {
+	var all []*cluster
+	for i := range clusters {
+		all = append(all, newCluster(fmt.Sprintf("h%03d", i)))
+	}
+	return all
+}
+
+// hostedClustersTask starts the operator on new HostedClusters, and touches
+// them when everything is made.
+func hostedClustersTask(ctx context.Context, t *taskRun) error {
+	var kubeconfig string
+	if err := t.read(&kubeconfig); err != nil {
+		return err
+	}
+	var m made
+	var err error
+	if m.Key, err = keyCPU(); err != nil {
+		return err
+	}
+	cfg, err := restConfig(kubeconfig)
+	if err != nil {
+		return err
+	}
+	aws := newCloud()
+	aws.SetLatency(latency)
+
+	began, before := time.Now(), cpu()
+	w := &writes{}
+	mgr, err := newManager(cfg, cacheHO(), w)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(setupHO(ctx, mgr, aws, resyncHO, permissionsPeriod), setupHostedClusters(mgr, aws)); err != nil {
+		return err
+	}
+	stop := start(ctx, mgr)
+	if err := w.silence(ctx); err != nil {
+		return err
+	}
+	if err := allMade(ctx, mgr.GetClient()); err != nil {
+		return err
+	}
+	if err := m.Make.spent(began, before); err != nil {
+		return err
+	}
+	m.Make.Written = w.soFar()
+	m.Make.Seconds, m.Make.Calls = m.Make.Written.Last.Sub(began).Seconds(), fakeaws.Count(aws.calls())
+
+	aws.ForgetCalls()
+	before = cpu()
+	if err := do(ctx, "touch", kubeconfig, &struct{}{}); err != nil {
+		return err
+	}
+	if err := w.silence(ctx); err != nil {
+		return err
+	}
+	m.Touch = cost{CPU: (cpu() - before).Seconds(), Written: written{N: w.soFar().N - m.Make.Written.N}, Calls: fakeaws.Count(aws.calls())}
+	return errors.Join(stop(), t.leave(m))
+}
+
+// keyCPU is what a signing key costs: most of what a HostedCluster costs.
+func keyCPU() (float64, error) {
+	const keys = 10
+	before := cpu()
+	for range keys {
+		if _, _, err := webidentity.GenerateKey(); err != nil {
+			return 0, err
+		}
+	}
+	return (cpu() - before).Seconds() / keys, nil
+}
+
+// allMade says what is missing although nobody writes any more.
+func allMade(ctx context.Context, c client.Client) error {
+	for _, cl := range manyHostedClusters() {
+		for _, o := range []client.Object{
+			&v1.HostedControlPlane{}, &appsv1.Deployment{},
+		} {
+			key := client.ObjectKey{Namespace: cl.namespace(), Name: cl.name}
+			if _, ok := o.(*appsv1.Deployment); ok {
+				key.Name = names.ControlPlaneOperator
+			}
+			if err := c.Get(ctx, key, o); err != nil {
+				hc := &v1.HostedCluster{}
+				return errors.Join(err, c.Get(ctx, client.ObjectKey{Namespace: cl.userNamespace(), Name: cl.name}, hc), fmt.Errorf("%+v", hc.Status.Conditions))
+			}
+		}
+	}
+	return nil
+}
+
+// touchTask changes what means nothing, from a process of its own: what that
+// costs is not the operator's.
+func touchTask(ctx context.Context, t *taskRun) error {
+	var kubeconfig string
+	if err := t.read(&kubeconfig); err != nil {
+		return err
+	}
+	admin, err := adminOf(kubeconfig)
+	if err != nil {
+		return err
+	}
+	var list v1.HostedClusterList
+	if err := admin.List(ctx, &list); err != nil {
+		return err
+	}
+	touch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"bench.example.test/touched":"true"}}}`))
+	err = each(ctx, list.Items, func(ctx context.Context, hc v1.HostedCluster) error { return admin.Patch(ctx, &hc, touch) })
+	if err != nil {
+		return err
+	}
+	return t.leave(struct{}{})
+}

@@ -39,7 +39,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 )
 
 // The periods are the operators' defaults.
@@ -103,10 +102,10 @@ func cacheHO() cache.Options {
 }
 
 // setupHostedClusters adds the HostedCluster controller. It comes after setupHO.
-func setupHostedClusters(mgr ctrl.Manager, aws *cloud) error {
+func setupHostedClusters(mgr ctrl.Manager, aws *cloud, generateKey func() (private, public []byte, err error)) error {
 	return hostedcluster.New(hostedcluster.Options{
 		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Scheme: mgr.GetScheme(), Recorder: mgr.GetEventRecorder(names.HypershiftOperator),
-		Clock: clock.RealClock{}, GenerateKey: webidentity.GenerateKey, Documents: oidcdocs.New(awsx.S3(aws.operator()), bucket), PrivateRegion: region,
+		Clock: clock.RealClock{}, GenerateKey: generateKey, Documents: oidcdocs.New(awsx.S3(aws.operator()), bucket), PrivateRegion: region,
 		ControlPlaneOperatorImage: "registry.example.test/hypershift:bench", Resync: resyncHO, DocumentsAge: documentsPeriod,
 	}).SetupWithManager(mgr, controllerOptions())
 }

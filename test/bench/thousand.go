@@ -61,7 +61,7 @@ func thousand(ctx context.Context, b *beds) ([]Row, error) {
 		{What: "1,000 services, operator start → all True (60 ms per call)", Figures: []Figure{
 			within("time", 15, "s", pick(costs, func(c cost) float64 { return c.Seconds })...),
 			within("CPU", 6, "s", pick(costs, func(c cost) float64 { return c.CPU })...).saying("of it %s s the fake's", number(fake.CPU)),
-			within("RSS, peak", 120, "MB", pick(costs, func(c cost) float64 { return c.Memory.Peak })...).saying("of it %s MB the fake's", number(fake.Memory.Anonymous)),
+			within("RSS, peak", 120, "MB", pick(costs, func(c cost) float64 { return c.Memory.Peak })...).saying("%s", last.Memory.file()),
 			within("anonymous", 60, "MB", pick(costs, func(c cost) float64 { return c.Memory.Anonymous })...).saying("of it %s MB the fake's", number(fake.Memory.Anonymous)),
 			info("heap in use", "MB", pick(costs, func(c cost) float64 { return c.Heap })...).saying("of it %s MB the fake's", number(fake.Heap)),
 			within("AWS calls per service", 4, "", pick(costs, func(c cost) float64 { return float64(total(c.Calls)) / servicesAtRest })...).saying("%s", listed(last.Calls)),

@@ -26,6 +26,8 @@ type Doomed struct {
 
 // Remains is what Delete has left for the next time.
 type Remains struct {
+	// Found is the name of a service that was there to delete, or "".
+	Found string
 	// Deleting holds the ids of services that AWS is still deleting.
 	Deleting []string
 	// Endpoints holds the ids of the VPC endpoints that are still connected.
@@ -43,6 +45,7 @@ func (s *Services) Delete(ctx context.Context, d Doomed) (Remains, error) {
 		return left, err
 	}
 	for _, svc := range mine {
+		left.Found = svc.Name
 		if err := s.deleteOne(ctx, svc, d.RejectConnections, &left); err != nil {
 			return left, s.doubt(err)
 		}

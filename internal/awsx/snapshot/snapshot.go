@@ -12,9 +12,10 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// settling is how long a list of AWS may lag behind a write: for that long our
-// own write counts for more than a list that was read after it.
-const settling = time.Minute
+// Settling is how long a list of AWS may lag behind a write: for that long what
+// we made is there although a list lacks it, and what we saw go is gone. What a
+// list does show, it shows as it is: others write too.
+const Settling = 20 * time.Second
 
 // A Snapshot is a copy of all resources of one kind, by key.
 type Snapshot[T any] struct {
@@ -61,9 +62,12 @@ func (s *Snapshot[T]) reload(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	maps.DeleteFunc(s.notes, func(_ string, n note[T]) bool { return now.Sub(n.at) > settling })
+	maps.DeleteFunc(s.notes, func(_ string, n note[T]) bool { return now.Sub(n.at) > Settling })
 	s.items, s.taken, s.valid = loaded, now, true
 	for key, n := range s.notes {
+		if _, listed := loaded[key]; listed && !n.gone {
+			continue
+		}
 		s.note(key, n)
 	}
 	return nil

@@ -77,6 +77,16 @@ func TestAListThatLagsBehindDoesNotTakeAWriteBack(t *testing.T) {
 	w.want(t, "a", "one", 3)
 }
 
+func TestWhatOthersWriteIsSeen(t *testing.T) {
+	w := start()
+	w.want(t, "a", "one", 1)
+	w.clock.Step(maxAge)
+	w.Put("a", "ours")
+	w.items["a"] = "theirs"
+	w.clock.Step(time.Second)
+	w.want(t, "a", "theirs", 2)
+}
+
 func TestForgetAsksTheCloudAgain(t *testing.T) {
 	w := start()
 	w.want(t, "a", "one", 1)

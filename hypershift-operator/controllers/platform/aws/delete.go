@@ -1,18 +1,16 @@
 package aws
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/snapshot"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 )
-
-// settling is how long a list of AWS may miss what was just made.
-const settling = 30 * time.Second
 
 // deleteService deletes the endpoint service once the customer's half is gone.
 // Until then it must stay: AWS refuses to delete a service in use, and cutting
@@ -30,6 +28,8 @@ func (r *Reconciler) deleteService(ctx context.Context, s *scope) error {
 		Recorded:          s.es.Status.EndpointServiceName,
 		RejectConnections: true, // whoever should have deleted its endpoint has done so or never will
 	})
+	// A name that the last pass could not write down any more.
+	s.es.Status.EndpointServiceName = cmp.Or(s.es.Status.EndpointServiceName, left.Found)
 	switch {
 	case err != nil:
 		return err
@@ -47,7 +47,7 @@ func (r *Reconciler) lookTwice(s *scope) error {
 	if s.es.Status.EndpointServiceName != "" {
 		return nil
 	}
-	if left := s.es.DeletionTimestamp.Add(settling).Sub(r.clock.Now()); left > 0 {
+	if left := s.es.DeletionTimestamp.Add(snapshot.Settling).Sub(r.clock.Now()); left > 0 {
 		return flow.Wait(left, hyperv1.DeletingReason, "making sure that no endpoint service was just made")
 	}
 	return nil

@@ -55,7 +55,7 @@ func TestDriftIsPutRight(t *testing.T) {
 			if err := d.spoil(t.Context(), before); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t.Context(), t, "it is put right", func() error {
+			within(t.Context(), t, repair, "it is put right", func() error {
 				now, err := c.look(t.Context())
 				if err != nil {
 					return err

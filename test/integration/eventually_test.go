@@ -12,9 +12,13 @@ import (
 // patience is for one step of a story. The emulator's own delays are fractions of a second; the rest is the machine.
 const patience = 60 * time.Second
 
-// vanishing takes longer: an operator that died holds its lease for a while, and what may just have been made in AWS is waited for
-// before it is said that nothing is left.
-const vanishing = 3 * time.Minute
+const (
+	// vanishing takes longer: an operator that died holds its lease for a while, and what may just have been made in AWS is waited
+	// for before it is said that nothing is left.
+	vanishing = 3 * time.Minute
+	// repair takes longer: for a minute an operator believes what it has just written more than what AWS lists.
+	repair = 2 * time.Minute
+)
 
 // eventually waits until check has nothing to complain about. When it still has at the end, the last complaint is the failure.
 // The context is that of the test, or in a clean-up, where that has ended, one that goes on.

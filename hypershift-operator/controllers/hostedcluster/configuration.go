@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -91,22 +92,15 @@ func (r *Reconciler) conflicts(ctx context.Context, s *scope) ([]problem, error)
 }
 
 // olderWith returns a cluster that was there before hc and has the same value.
-func (r *Reconciler) olderWith(ctx context.Context, hc *hyperv1.HostedCluster, index, value string) (*hyperv1.HostedCluster, error) {
+func (r *Reconciler) olderWith(ctx context.Context, hc *hyperv1.HostedCluster, by, value string) (*hyperv1.HostedCluster, error) {
 	var list hyperv1.HostedClusterList
-	if err := r.Client.List(ctx, &list, client.MatchingFields{index: value}); err != nil {
-		return nil, fmt.Errorf("listing HostedClusters by %s: %w", index, err)
+	if err := r.Client.List(ctx, &list, client.MatchingFields{by: value}); err != nil {
+		return nil, fmt.Errorf("listing HostedClusters by %s: %w", by, err)
 	}
 	for i := range list.Items {
-		if other := &list.Items[i]; other.UID != hc.UID && older(other, hc) {
+		if other := &list.Items[i]; other.UID != hc.UID && index.Older(other, hc) {
 			return other, nil
 		}
 	}
 	return nil, nil
-}
-
-func older(a, b *hyperv1.HostedCluster) bool {
-	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
-		return a.UID < b.UID
-	}
-	return a.CreationTimestamp.Before(&b.CreationTimestamp)
 }

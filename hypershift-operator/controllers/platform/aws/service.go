@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
@@ -67,19 +68,12 @@ func (r *Reconciler) checkAlone(ctx context.Context, s *scope) error {
 		return fmt.Errorf("listing who names load balancer %s: %w", s.es.Spec.NetworkLoadBalancerName, err)
 	}
 	for i := range all.Items {
-		if other := &all.Items[i]; other.UID != s.es.UID && older(other, s.es) {
+		if other := &all.Items[i]; other.UID != s.es.UID && index.Older(other, s.es) {
 			return flow.Block(hyperv1.LoadBalancerTakenReason, "load balancer %s is already offered by AWSEndpointService %s/%s; name another one, or delete that object",
 				s.es.Spec.NetworkLoadBalancerName, other.Namespace, other.Name)
 		}
 	}
 	return nil
-}
-
-func older(a, b *hyperv1.AWSEndpointService) bool {
-	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
-		return a.UID < b.UID
-	}
-	return a.CreationTimestamp.Before(&b.CreationTimestamp)
 }
 
 func (r *Reconciler) activeLoadBalancer(ctx context.Context, s *scope) (loadbalancer.LoadBalancer, error) {

@@ -111,14 +111,14 @@ func TestTheRoleIsEnough(t *testing.T) {
 	w.eventually("everything is gone", func() error {
 		left := &corev1.ServiceList{}
 		if err := w.admin.List(t.Context(), left, client.InNamespace(namespace)); err != nil || len(left.Items) > 0 {
-			return fmt.Errorf("%d Services, %v", len(left.Items), err)
+			return fmt.Errorf("%d Services, %w", len(left.Items), err)
 		}
 		if err := w.admin.Get(t.Context(), client.ObjectKeyFromObject(hcp), hcp); client.IgnoreNotFound(err) != nil || err == nil {
-			return fmt.Errorf("the control plane: %v %+v", err, hcp.Status.Conditions)
+			return fmt.Errorf("the control plane: %w %+v", err, hcp.Status.Conditions)
 		}
 		endpoints, err := awsx.EC2(w.cloud.Account(customer).Config(region, "admin")).DescribeVpcEndpoints(t.Context(), &ec2.DescribeVpcEndpointsInput{})
 		if err != nil || len(endpoints.VpcEndpoints) > 0 {
-			return fmt.Errorf("%d endpoints, %v", len(endpoints.VpcEndpoints), err)
+			return fmt.Errorf("%d endpoints, %w", len(endpoints.VpcEndpoints), err)
 		}
 		return nil
 	})

@@ -96,7 +96,7 @@ func TestDrift(t *testing.T) {
 			}
 			w.must(w.delete(t.Context()))
 			w.settle(enough)
-			if left := append(w.inAWS("vpce-", customer), w.inAWS(" sg/", "vpce")...); len(w.list(t.Context())) > 0 {
+			if left := append(w.inAWS(" endpoint("), w.inAWS(" group(demo-x")...); len(left) > 0 || len(w.list(t.Context())) > 0 {
 				t.Errorf("not deleted after that: %v", left)
 			}
 		})

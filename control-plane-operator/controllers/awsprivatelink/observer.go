@@ -3,6 +3,7 @@ package awsprivatelink
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -53,7 +54,7 @@ func (o *Observer) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPlan
 	}
 	_, err := o.apply.Apply(ctx, endpointServices(hcp), want...)
 	if apierrors.IsConflict(err) {
-		return ctrl.Result{Requeue: true}, nil //nolint:staticcheck // the newer object is on its way
+		return ctrl.Result{RequeueAfter: time.Second}, nil // the newer object is on its way
 	}
 	return ctrl.Result{}, err
 }

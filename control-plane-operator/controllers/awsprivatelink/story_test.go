@@ -338,3 +338,21 @@ func TestAnUnreadableControlPlane(t *testing.T) {
 		t.Errorf("%v, %d writes", err, w.Life.Writes()-before)
 	}
 }
+
+// The answer to creating an endpoint is lost again and again, and AWS does not
+// list what it has made: still there is never a second one.
+func TestALostAnswerMakesOneEndpoint(t *testing.T) {
+	w := newWorld(t)
+	d := fakeaws.UsualDelays
+	d.Listed = 50 * time.Second
+	w.cloud.SetDelays(d)
+	w.cloud.Fault(fakeaws.Fault{Operation: "CreateVpcEndpoint", Kind: fakeaws.AnswerLost, Times: 9})
+	for range enough {
+		w.start() // a new process each time: nothing is remembered
+		w.settle(1)
+		if got := w.inAWS(" endpoint("); len(got) > 1 {
+			t.Fatalf("%d endpoints:\n%s", len(got), strings.Join(got, "\n"))
+		}
+	}
+	w.isReady()
+}

@@ -1,6 +1,7 @@
 package hostedcontrolplane
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -116,11 +117,9 @@ func (r *Reconciler) balancerHost(ctx context.Context, namespace, name string) (
 }
 
 func hostOf(svc *corev1.Service) string {
-	for _, ingress := range svc.Status.LoadBalancer.Ingress {
-		if ingress.Hostname != "" {
-			return ingress.Hostname
-		}
-		return ingress.IP
+	if len(svc.Status.LoadBalancer.Ingress) == 0 {
+		return ""
 	}
-	return ""
+	first := svc.Status.LoadBalancer.Ingress[0]
+	return cmp.Or(first.Hostname, first.IP)
 }

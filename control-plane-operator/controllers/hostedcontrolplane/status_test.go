@@ -149,3 +149,16 @@ func TestDeletionWaitsForPrivateLinks(t *testing.T) {
 		t.Errorf("the control plane is still there: %v", err)
 	}
 }
+
+// A control plane that went before its load balancers would leave nobody to
+// tell what they wait for.
+func TestDeletionWaitsForLoadBalancers(t *testing.T) {
+	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route))
+	w.settle()
+	w.must(w.Admin().Delete(t.Context(), w.hcp(t.Context())))
+	pass := w.start()
+	for range 3 {
+		w.must(pass(t.Context())) // the cloud controller is not there
+	}
+	w.wants(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.DeletingReason, "load balancers")
+}

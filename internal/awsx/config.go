@@ -101,8 +101,13 @@ func ELBv2(cfg aws.Config) *elasticloadbalancingv2.Client {
 // Route53 returns a client for DNS records.
 func Route53(cfg aws.Config) *route53.Client { return route53.NewFromConfig(cfg) }
 
-// S3 returns a client for the bucket of the OIDC documents.
-func S3(cfg aws.Config) *s3.Client { return s3.NewFromConfig(cfg) }
+// S3 returns a client for the bucket of the OIDC documents. Their content is
+// compared anyway, so an object without a checksum is not worth a log line.
+func S3(cfg aws.Config) *s3.Client {
+	return s3.NewFromConfig(cfg, func(o *s3.Options) {
+		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
+	})
+}
 
 // STS returns a client that can tell who we are.
 func STS(cfg aws.Config) *sts.Client { return sts.NewFromConfig(cfg) }

@@ -14,6 +14,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
+
+	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 )
 
 //go:embed requirements.txt emulator/*.py
@@ -30,10 +32,11 @@ type installation struct {
 // and nothing is ever half old and half new. A file lock keeps test packages that run
 // side by side from installing at the same time.
 func install(ctx context.Context, progress io.Writer) (installation, error) {
-	root, err := cacheDir()
+	cache, err := pinned.CacheDir()
 	if err != nil {
 		return installation{}, err
 	}
+	root := filepath.Join(cache, "awsemulator")
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return installation{}, fmt.Errorf("making the emulator's cache: %w", err)
 	}
@@ -49,21 +52,6 @@ func install(ctx context.Context, progress io.Writer) (installation, error) {
 	}
 	python, err := installPackages(ctx, root, progress)
 	return installation{python: python, source: source}, err
-}
-
-// cacheDir follows the rule of all test beds: $HYPERSHIFT_CACHE, or "hypershift" in the user's cache.
-func cacheDir() (string, error) {
-	if dir := os.Getenv("HYPERSHIFT_CACHE"); dir != "" {
-		return filepath.Join(dir, "awsemulator"), nil
-	}
-	if dir := os.Getenv("XDG_CACHE_HOME"); dir != "" {
-		return filepath.Join(dir, "hypershift", "awsemulator"), nil
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "", fmt.Errorf("finding a cache directory: %w", err)
-	}
-	return filepath.Join(home, ".cache", "hypershift", "awsemulator"), nil
 }
 
 func lock(path string) (unlock func(), err error) {

@@ -84,6 +84,9 @@ func (e *Emulator) SeedManagement(ctx context.Context, o ManagementOptions) (*Ma
 			}
 			m.Public, m.Private = append(m.Public, public), append(m.Private, private)
 		}
+		if err := s.internet(ctx, m.VPC, m.Public); err != nil {
+			return err
+		}
 		if m.SecurityGroup, err = s.securityGroup(ctx, m.VPC); err != nil {
 			return err
 		}

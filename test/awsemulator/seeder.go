@@ -201,3 +201,31 @@ func (s *seeder) tags(kind ec2types.ResourceType, name string) []ec2types.TagSpe
 		},
 	}}
 }
+
+// internet makes subnets public in the eyes of the cloud-controller-manager: it believes routes, not tags.
+func (s *seeder) internet(ctx context.Context, vpc string, subnets []Subnet) error {
+	gateway, err := s.ec2.CreateInternetGateway(ctx, &ec2.CreateInternetGatewayInput{})
+	if err != nil {
+		return fmt.Errorf("making an internet gateway: %w", err)
+	}
+	id := gateway.InternetGateway.InternetGatewayId
+	if _, err := s.ec2.AttachInternetGateway(ctx, &ec2.AttachInternetGatewayInput{InternetGatewayId: id, VpcId: &vpc}); err != nil {
+		return fmt.Errorf("attaching internet gateway %s: %w", *id, err)
+	}
+	table, err := s.ec2.CreateRouteTable(ctx, &ec2.CreateRouteTableInput{VpcId: &vpc})
+	if err != nil {
+		return fmt.Errorf("making a route table: %w", err)
+	}
+	_, err = s.ec2.CreateRoute(ctx, &ec2.CreateRouteInput{
+		RouteTableId: table.RouteTable.RouteTableId, DestinationCidrBlock: aws.String("0.0.0.0/0"), GatewayId: id,
+	})
+	if err != nil {
+		return fmt.Errorf("making a route to internet gateway %s: %w", *id, err)
+	}
+	for _, subnet := range subnets {
+		if _, err := s.ec2.AssociateRouteTable(ctx, &ec2.AssociateRouteTableInput{RouteTableId: table.RouteTable.RouteTableId, SubnetId: &subnet.ID}); err != nil {
+			return fmt.Errorf("opening subnet %s to the internet: %w", subnet.ID, err)
+		}
+	}
+	return nil
+}

@@ -31,9 +31,6 @@ func (b *Bed) StartCloud(ctx context.Context, aws *awsemulator.Emulator, account
 	if err != nil {
 		return err
 	}
-	if err := openToInternet(ctx, aws, account); err != nil {
-		return err
-	}
 	kube, err := kubernetes.NewForConfig(b.Config)
 	if err != nil {
 		return fmt.Errorf("starting the cloud-controller-manager: %w", err)

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -116,6 +117,7 @@ func (r *Reconciler) delete(ctx context.Context, obj client.Object) error {
 	if !obj.GetDeletionTimestamp().IsZero() {
 		return nil
 	}
+	ctrl.LoggerFrom(ctx).Info("Deleting", "object", fmt.Sprintf("%T", obj), "namespace", obj.GetNamespace(), "name", obj.GetName())
 	uid := obj.GetUID()
 	if err := r.Client.Delete(ctx, obj, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("deleting %T %s: %w", obj, obj.GetName(), err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
@@ -28,6 +29,7 @@ func (r *Reconciler) giveUp(ctx context.Context, s *scope, es *hyperv1.AWSEndpoi
 	}
 	left := leftovers(es)
 	s.gaveUp = append(s.gaveUp, left)
+	ctrl.LoggerFrom(ctx).Info("Giving up on what only the cluster's own identity could delete", "awsEndpointService", es.Name, "left", left)
 	r.Recorder.Eventf(s.hc, es, corev1.EventTypeWarning, "CloudResourcesLeftBehind", "GiveUp",
 		"AWS does not accept the cluster's identity (%s); left behind in the account of the cluster: %s", conditions.Get(s.hc.Status.Conditions, hyperv1.ValidAWSIdentityProvider).Message, left)
 	if err := patch.RemoveFinalizer(ctx, r.Client, es, hyperv1.ControlPlaneOperatorFinalizer); err != nil {

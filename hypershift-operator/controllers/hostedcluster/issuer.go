@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -72,6 +73,7 @@ func (r *Reconciler) signingKey(ctx context.Context, s *scope) (map[string][]byt
 		return nil, fmt.Errorf("getting Secret %s: %w", names.ServiceAccountSigningKey, err)
 	}
 	if apierrors.IsNotFound(err) {
+		ctrl.LoggerFrom(ctx).Info("Generating a service account signing key", "namespace", s.controlPlane)
 		private, public, err := r.GenerateKey()
 		return keyPair(private, public), err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2wire"
@@ -82,6 +83,7 @@ func (s *Services) findAll(ctx context.Context, d Doomed) ([]Service, error) {
 }
 
 func (s *Services) deleteOne(ctx context.Context, svc Service, reject bool, left *Remains) error {
+	ctrl.LoggerFrom(ctx).Info("Deleting endpoint service", "service", svc.ID)
 	out, err := s.api.DeleteVpcEndpointServiceConfigurations(ctx, &ec2.DeleteVpcEndpointServiceConfigurationsInput{ServiceIds: []string{svc.ID}})
 	if err != nil {
 		return fmt.Errorf("deleting endpoint service %s: %w", svc.ID, err)
@@ -130,6 +132,7 @@ func (s *Services) disconnect(ctx context.Context, id string, reject bool, left 
 	if !reject {
 		return nil
 	}
+	ctrl.LoggerFrom(ctx).Info("Rejecting connections of endpoint service", "service", id, "endpoints", live)
 	out, err := s.api.RejectVpcEndpointConnections(ctx, &ec2.RejectVpcEndpointConnectionsInput{ServiceId: aws.String(id), VpcEndpointIds: live})
 	if err != nil {
 		return fmt.Errorf("rejecting connections of endpoint service %s: %w", id, err)

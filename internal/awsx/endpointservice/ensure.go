@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2wire"
@@ -112,6 +113,7 @@ func (s *Services) recorded(ctx context.Context, owner Owner, name string) (svc 
 }
 
 func (s *Services) create(ctx context.Context, spec Spec) (Service, error) {
+	ctrl.LoggerFrom(ctx).Info("Creating endpoint service", "loadBalancer", spec.LoadBalancerARN)
 	out, err := s.api.CreateVpcEndpointServiceConfiguration(ctx, &ec2.CreateVpcEndpointServiceConfigurationInput{
 		AcceptanceRequired:      aws.Bool(false),
 		NetworkLoadBalancerArns: []string{spec.LoadBalancerARN},
@@ -158,6 +160,7 @@ func (s *Services) update(ctx context.Context, spec Spec, svc *Service) error {
 // modify makes the change and reads the service again: the load balancer
 // decides in which zones it is.
 func (s *Services) modify(ctx context.Context, spec Spec, change *ec2.ModifyVpcEndpointServiceConfigurationInput, svc *Service) error {
+	ctrl.LoggerFrom(ctx).Info("Modifying endpoint service", "service", svc.ID, "loadBalancer", spec.LoadBalancerARN)
 	if _, err := s.api.ModifyVpcEndpointServiceConfiguration(ctx, change); err != nil {
 		return fmt.Errorf("modifying endpoint service %s: %w", svc.ID, err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ctrl "sigs.k8s.io/controller-runtime"
 )
 
 // ensurePrincipals lets exactly those principals connect.
@@ -23,6 +24,7 @@ func (s *Services) ensurePrincipals(ctx context.Context, id string, want []strin
 	if in.AddAllowedPrincipals == nil && in.RemoveAllowedPrincipals == nil {
 		return nil
 	}
+	ctrl.LoggerFrom(ctx).Info("Changing who may connect to endpoint service", "service", id, "add", in.AddAllowedPrincipals, "remove", in.RemoveAllowedPrincipals)
 	if _, err := s.api.ModifyVpcEndpointServicePermissions(ctx, in); err != nil {
 		return fmt.Errorf("changing who may connect to endpoint service %s: %w", id, err)
 	}

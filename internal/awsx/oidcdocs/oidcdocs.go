@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
@@ -105,6 +106,7 @@ func (b *Bucket) Remove(ctx context.Context, site Site) error {
 	if len(doomed) == 0 {
 		return nil
 	}
+	ctrl.LoggerFrom(ctx).Info("Deleting OIDC documents", "bucket", b.name, "prefix", site.Prefix)
 	out, err := b.api.DeleteObjects(ctx, &s3.DeleteObjectsInput{
 		Bucket: aws.String(b.name),
 		Delete: &types.Delete{Objects: doomed, Quiet: aws.Bool(true)},
@@ -143,6 +145,7 @@ func (b *Bucket) get(ctx context.Context, key string) (*object, error) {
 }
 
 func (b *Bucket) put(ctx context.Context, key, owner string, body []byte) error {
+	ctrl.LoggerFrom(ctx).Info("Publishing OIDC document", "bucket", b.name, "key", key)
 	_, err := b.api.PutObject(ctx, &s3.PutObjectInput{
 		Bucket:      aws.String(b.name),
 		Key:         aws.String(key),

@@ -209,6 +209,34 @@ func TestANamespaceOfSomebodyElseIsNeitherUsedNorDeleted(t *testing.T) {
 	}
 }
 
+func TestANamespaceThatIsNotInTheCacheYet(t *testing.T) {
+	w := newWorld(t)
+	w.lagging = true
+	pass := w.start()
+	for range 2 { // the second pass finds what the first one made, though not in the cache
+		if err := pass(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	for _, obj := range []client.Object{privateCluster(), pool()} {
+		if err := w.Admin().Delete(t.Context(), obj); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.machines(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := pass(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if ns := (&corev1.Namespace{}); w.exists(t, ns, client.ObjectKey{Name: plane}) && ns.DeletionTimestamp.IsZero() {
+		t.Error("the namespace was forgotten")
+	}
+}
+
 func TestAMissingPullSecretHoldsUpNothingElse(t *testing.T) {
 	w := emptyWorld(t)
 	w.Create(t, privateCluster())

@@ -13,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -73,6 +74,21 @@ type world struct {
 	// refused makes the control-plane-operator unable to delete anything: AWS
 	// does not take it for who it is.
 	refused bool
+	// lagging hides namespaces from the controller's cache.
+	lagging bool
+}
+
+// cache is what the controller reads through.
+type cache struct {
+	client.Client
+	w *world
+}
+
+func (c cache) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	if _, ok := obj.(*corev1.Namespace); ok && c.w.lagging {
+		return apierrors.NewNotFound(corev1.Resource("namespaces"), key.Name)
+	}
+	return c.Client.Get(ctx, key, obj, opts...)
 }
 
 func emptyWorld(t testing.TB) *world {
@@ -161,7 +177,7 @@ func (w *world) start() func(context.Context) error {
 	cfg := w.cloud.Account(provider).Config(region, "hypershift-operator")
 	cfg.APIOptions = append(slices.Clone(cfg.APIOptions), func(s *middleware.Stack) error { return w.Life.Middleware(s) })
 	o := Options{
-		Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock,
+		Client: cache{w.Client(), w}, Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock,
 		GenerateKey: oneKey, PrivateRegion: w.region, ControlPlaneOperatorImage: image, Resync: 30 * time.Minute, DocumentsAge: time.Hour,
 	}
 	if w.bucket != "" {

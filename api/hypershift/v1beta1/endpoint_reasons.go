@@ -35,6 +35,15 @@ const (
 	// EndpointReplacedReason: the endpoint was rejected, failed, expired, or belonged
 	// to another service. It is being deleted, and a new one will be made.
 	EndpointReplacedReason = "EndpointReplaced"
+	// HostedZoneNotFoundReason: the VPC resolves no private hosted zone of the
+	// name that the message has. Create the zone, or associate it with the VPC.
+	HostedZoneNotFoundReason = "HostedZoneNotFound"
+	// HostedZoneAmbiguousReason: the VPC resolves several zones of that name.
+	// Keep one.
+	HostedZoneAmbiguousReason = "HostedZoneAmbiguous"
+	// HostedZoneUnusableReason: the zone that the HostedCluster names is public,
+	// has another name, or is not associated with the VPC. Name another one.
+	HostedZoneUnusableReason = "HostedZoneUnusable"
 	// RecordClaimedReason: a DNS record that we need points to another cluster. Two
 	// clusters of one name cannot share a VPC; rename or move one.
 	RecordClaimedReason = "RecordClaimed"

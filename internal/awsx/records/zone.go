@@ -10,17 +10,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/route53"
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
 
 // A ZoneProblem is why a hosted zone cannot be used.
 type ZoneProblem string
 
-// What can be wrong with a zone. The text is the reason of a condition.
+// What can be wrong with a zone, as the reason of a condition.
 const (
-	ZoneMissing   ZoneProblem = "HostedZoneNotFound"
-	ZoneAmbiguous ZoneProblem = "HostedZoneAmbiguous"
-	ZoneUnusable  ZoneProblem = "HostedZoneUnusable"
+	ZoneMissing   ZoneProblem = hyperv1.HostedZoneNotFoundReason
+	ZoneAmbiguous ZoneProblem = hyperv1.HostedZoneAmbiguousReason
+	ZoneUnusable  ZoneProblem = hyperv1.HostedZoneUnusableReason
 )
 
 // A ZoneError tells the owner of the VPC what to do about the zone.

@@ -73,7 +73,7 @@ func (k *Keeper) findOrCreate(ctx context.Context, all []Group, spec Spec) (Grou
 			return g, nil
 		}
 	}
-	ctrl.LoggerFrom(ctx).Info("Creating security group", "name", spec.Name, "vpc", spec.VPC)
+	ctrl.LoggerFrom(ctx).Info("Creating security group", "groupName", spec.Name, "vpc", spec.VPC)
 	out, err := k.api.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
 		GroupName: &spec.Name, Description: &spec.Description, VpcId: &spec.VPC,
 		TagSpecifications: ec2wire.TagsOnCreate(types.ResourceTypeSecurityGroup, spec.Tags),

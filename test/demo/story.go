@@ -103,7 +103,7 @@ func (s *story) incomplete(ctx context.Context, p picture, subnets int) []string
 	if len(clusters) == 0 {
 		return []string{"there is no HostedCluster"}
 	}
-	missing := notTrue(clusters[0], "ValidConfiguration", "InfrastructureReady", "Available")
+	missing := notTrue(clusters[0], "ValidConfiguration", "ValidOIDCConfiguration", "ValidAWSIdentityProvider", "InfrastructureReady")
 	if len(p.of(inKubernetes, "HostedControlPlane")) == 0 {
 		missing = append(missing, "there is no HostedControlPlane")
 	}

@@ -16,9 +16,9 @@ const (
 	// ReconciliationSucceeded says that the last attempt to bring the cluster into the wanted state met no error. If False,
 	// the message holds the errors; it is tried again by itself.
 	ReconciliationSucceeded = "ReconciliationSucceeded"
-	// UnsupportedFields says that spec holds fields that this version accepts and does not act on. The condition is absent if
-	// there are none. The message names them; remove them, or do not rely on them.
-	UnsupportedFields = "UnsupportedFields"
+	// SupportedFields says that this version acts on every field of spec. If False, the message names those that it accepts
+	// and does nothing about yet; remove them, or do not rely on them.
+	SupportedFields = "SupportedFields"
 )
 
 // Condition types of a HostedCluster about what the user wrote and brought. While one of them is False nothing further is

@@ -41,6 +41,8 @@ const (
 	WaitingOnInfrastructureReason = "WaitingOnInfrastructureReady"
 	// InfraStatusFailureReason: the state of a load balancer or route could not be learned; the message says why.
 	InfraStatusFailureReason = "InfraStatusFailure"
+	// NotDeployedReason: this version of the operators does not run that part of the control plane. A later one does.
+	NotDeployedReason = "NotDeployed"
 	// WaitingForAvailableReason: the part is starting. Nothing to do unless it stays.
 	WaitingForAvailableReason = "WaitingForAvailable"
 	// EtcdQuorumAvailableReason: a majority of etcd's members serves.

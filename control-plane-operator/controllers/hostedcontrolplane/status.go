@@ -10,12 +10,12 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 )
 
-// unknown are the conditions that nobody judges yet, with what the user is
-// told instead. A condition that is merely absent would look like a fault.
-var unknown = []metav1.Condition{
-	{Type: hyperv1.EtcdAvailable, Message: "this version publishes the control plane and does not run its etcd yet"},
-	{Type: hyperv1.KubeAPIServerAvailable, Message: "this version publishes the control plane and does not run its API server yet"},
-	{Type: hyperv1.ExternalDNSReachable, Message: "this version does not look up the host names of spec.services yet"},
+// plain are the conditions that need no judge: what this version does not do
+// is said, because a condition that is merely absent would look like a fault.
+var plain = []metav1.Condition{
+	{Type: hyperv1.KubeAPIServerAvailable, Status: metav1.ConditionFalse, Reason: hyperv1.NotDeployedReason, Message: "this version publishes the control plane and does not run its API server yet"},
+	{Type: hyperv1.EtcdAvailable, Status: metav1.ConditionFalse, Reason: hyperv1.NotDeployedReason, Message: "this version publishes the control plane and does not run its etcd yet"},
+	{Type: hyperv1.ExternalDNSReachable, Status: metav1.ConditionUnknown, Reason: hyperv1.StatusUnknownReason, Message: "this version does not look up the host names of spec.services yet"},
 }
 
 // ours are the conditions that this controller writes; the probe has its own.
@@ -55,8 +55,8 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 	status := &s.hcp.Status
 	status.ExternalManagedControlPlane = ptr.To(true)
 	status.Conditions = conditions.FromReport(report, judge, status.Conditions, s.hcp.Generation, now)
-	for _, c := range unknown {
-		c.Status, c.Reason, c.ObservedGeneration = metav1.ConditionUnknown, hyperv1.StatusUnknownReason, s.hcp.Generation
+	for _, c := range plain {
+		c.ObservedGeneration = s.hcp.Generation
 		conditions.Set(&status.Conditions, c, now)
 	}
 	conditions.Set(&status.Conditions, available(status.Conditions, s.hcp.Generation), now)
@@ -65,9 +65,9 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 // available names the first thing that is missing.
 func available(conds []metav1.Condition, generation int64) metav1.Condition {
 	a := metav1.Condition{Type: hyperv1.HostedClusterAvailable, Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, ObservedGeneration: generation}
-	for _, t := range []string{hyperv1.ValidHostedControlPlaneConfiguration, hyperv1.InfrastructureReady, hyperv1.EtcdAvailable, hyperv1.KubeAPIServerAvailable} {
+	for _, t := range []string{hyperv1.ValidHostedControlPlaneConfiguration, hyperv1.InfrastructureReady, hyperv1.KubeAPIServerAvailable, hyperv1.EtcdAvailable} {
 		if c := conditions.Get(conds, t); c != nil && c.Status != metav1.ConditionTrue {
-			a.Status, a.Reason, a.Message = metav1.ConditionFalse, hyperv1.WaitingForAvailableReason, t+": "+c.Message
+			a.Status, a.Reason, a.Message = metav1.ConditionFalse, c.Reason, t+": "+c.Message
 			break
 		}
 	}

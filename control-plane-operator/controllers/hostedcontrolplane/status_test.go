@@ -53,12 +53,12 @@ func TestALoadBalancerThatDoesNotCome(t *testing.T) {
 	w.wants(hyperv1.InfrastructureReady, metav1.ConditionTrue, hyperv1.AsExpectedReason)
 }
 
-// What nobody judges is Unknown, says why, and keeps Available from being True.
+// What does not run is said to, and keeps Available from being True.
 func TestNothingIsPromised(t *testing.T) {
 	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route))
 	w.settle()
-	w.wants(hyperv1.KubeAPIServerAvailable, metav1.ConditionUnknown, hyperv1.StatusUnknownReason, "does not run its API server yet")
-	w.wants(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.WaitingForAvailableReason, hyperv1.EtcdAvailable)
+	w.wants(hyperv1.KubeAPIServerAvailable, metav1.ConditionFalse, hyperv1.NotDeployedReason, "does not run its API server yet")
+	w.wants(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.NotDeployedReason, hyperv1.KubeAPIServerAvailable)
 	if status := w.hcp(t.Context()).Status; status.Ready || status.Initialized || !*status.ExternalManagedControlPlane {
 		t.Errorf("%+v", status)
 	}

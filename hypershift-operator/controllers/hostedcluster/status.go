@@ -64,8 +64,8 @@ var needed = []struct {
 	{hyperv1.InfrastructureReady, always},
 	{hyperv1.AWSEndpointServiceAvailable, isPrivate},
 	{hyperv1.AWSEndpointAvailable, isPrivate},
-	{hyperv1.EtcdAvailable, never},
-	{hyperv1.KubeAPIServerAvailable, never},
+	{hyperv1.KubeAPIServerAvailable, always},
+	{hyperv1.EtcdAvailable, always},
 }
 
 // publishesDocuments is false for who brings the signing key: what we cannot
@@ -250,10 +250,10 @@ func reasonOf(err error) string {
 func (b *board) unsupported() {
 	fields := b.hc.NotActedOn()
 	if len(fields) == 0 {
-		b.remove(hyperv1.UnsupportedFields)
+		b.set(hyperv1.SupportedFields, metav1.ConditionTrue, hyperv1.AsExpectedReason, calm)
 		return
 	}
-	b.set(hyperv1.UnsupportedFields, metav1.ConditionTrue, hyperv1.NotActedOnReason, "accepted, and without effect in this version: "+strings.Join(fields, ", "))
+	b.set(hyperv1.SupportedFields, metav1.ConditionFalse, hyperv1.NotActedOnReason, "accepted, and without effect in this version: "+strings.Join(fields, ", "))
 }
 
 // available answers the one question that everybody has.
@@ -277,9 +277,12 @@ func (b *board) available(s *scope, report flow.Report) {
 	default:
 		message := missing.Type + ": " + missing.Message
 		b.set(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, missing.Reason, message)
-		if missing.Type == hyperv1.ValidHostedClusterConfiguration || missing.Type == hyperv1.SupportedHostedCluster {
+		switch {
+		case missing.Type == hyperv1.ValidHostedClusterConfiguration, missing.Type == hyperv1.SupportedHostedCluster:
 			b.set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, message)
-		} else {
+		case missing.Reason == hyperv1.NotDeployedReason: // all that this version makes is there
+			b.set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.AsExpectedReason, calm)
+		default:
 			b.set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, message)
 		}
 		if wasTrue {

@@ -279,7 +279,7 @@ func (w *world) speak(ctx context.Context, hcp *hyperv1.HostedControlPlane, es *
 	}
 	es.Status.EndpointID, es.Status.SecurityGroupID = "vpce-1", "sg-1"
 	es.Status.DNSNames, es.Status.DNSZoneID = []string{"api.demo.hypershift.local"}, "Z1"
-	for _, condition := range []string{hyperv1.InfrastructureReady, hyperv1.ValidAWSIdentityProvider} {
+	for _, condition := range []string{hyperv1.InfrastructureReady, hyperv1.ValidAWSIdentityProvider, hyperv1.KubeAPIServerAvailable, hyperv1.EtcdAvailable} {
 		conditions.Set(&hcp.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Message: calm}, w.clock.Now())
 	}
 	return errors.Join(w.Admin().Status().Update(ctx, es), w.Admin().Status().Update(ctx, hcp))

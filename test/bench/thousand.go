@@ -38,10 +38,16 @@ func thousand(ctx context.Context, b *beds) ([]Row, error) {
 		return nil, err
 	}
 	var costs []cost
+	var plain []float64
 	for range starts {
 		if err := remakeServices(ctx, admin); err != nil {
 			return nil, err
 		}
+		seconds, err := plainWrites(ctx, admin)
+		if err != nil {
+			return nil, err
+		}
+		plain = append(plain, seconds)
 		var c cost
 		if err := do(ctx, "thousand", bed.Kubeconfig, &c); err != nil {
 			return nil, err
@@ -60,6 +66,7 @@ func thousand(ctx context.Context, b *beds) ([]Row, error) {
 	return []Row{
 		{What: "1,000 services, operator start → all True (60 ms per call)", Figures: []Figure{
 			within("time", 15, "s", pick(costs, func(c cost) float64 { return c.Seconds })...),
+			info("three writes per service and nothing else", "s", plain...).saying("the yardstick for this machine: as many writes as finalizer, spec and status need"),
 			within("CPU", 6, "s", pick(costs, func(c cost) float64 { return c.CPU })...).saying("of it %s s the fake's", number(fake.CPU)),
 			within("RSS, peak", 120, "MB", pick(costs, func(c cost) float64 { return c.Memory.Peak })...).saying("%s", last.Memory.file()),
 			within("anonymous", 60, "MB", pick(costs, func(c cost) float64 { return c.Memory.Anonymous })...).saying("of it %s MB the fake's", number(fake.Memory.Anonymous)),
@@ -124,6 +131,24 @@ func remakeServices(ctx context.Context, admin client.Client) error {
 		}
 		return nil
 	})
+}
+
+// plainWrites writes to each service as often as the operator must: finalizer,
+// spec and status. It is the yardstick for the time of the operator.
+func plainWrites(ctx context.Context, admin client.Client) (seconds float64, err error) {
+	began := time.Now()
+	err = each(ctx, manyClusters(), func(ctx context.Context, cl *cluster) error {
+		for _, name := range offered {
+			for i := range 3 {
+				touch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"bench.example.test/touched":"%d"}}}`, i))
+				if err := admin.Patch(ctx, cl.endpointService(name), touch); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return time.Since(began).Seconds(), err
 }
 
 func manyBalancers(aws *cloud) (arns []string) {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/bed"
 )
@@ -87,7 +87,7 @@ func (c *cluster) controlPlane(privateKey []byte) ([]client.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	hc := &v1.HostedCluster{}
+	hc := &hyperv1.HostedCluster{}
 	for _, o := range decoded {
 		if o.GetObjectKind().GroupVersionKind().Kind == "HostedCluster" {
 			content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
@@ -105,9 +105,9 @@ func (c *cluster) controlPlane(privateKey []byte) ([]client.Object, error) {
 			ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace(), Name: names.ServiceAccountSigningKey},
 			Data:       map[string][]byte{names.ServiceAccountPrivateKeyFile: privateKey},
 		},
-		&v1.HostedControlPlane{
-			ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace(), Name: c.name, Annotations: map[string]string{v1.HostedClusterAnnotation: c.userNamespace() + "/" + c.name}},
-			Spec: v1.HostedControlPlaneSpec{
+		&hyperv1.HostedControlPlane{
+			ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace(), Name: c.name, Annotations: map[string]string{hyperv1.HostedClusterAnnotation: c.userNamespace() + "/" + c.name}},
+			Spec: hyperv1.HostedControlPlaneSpec{
 				ReleaseImage: hc.Spec.Release.Image, PullSecret: hc.Spec.PullSecret, IssuerURL: hc.Spec.IssuerURL, InfraID: hc.Spec.InfraID,
 				Platform: hc.Spec.Platform, DNS: hc.Spec.DNS, Networking: hc.Spec.Networking, Services: hc.Spec.Services, Etcd: hc.Spec.Etcd,
 				ControllerAvailabilityPolicy: hc.Spec.ControllerAvailabilityPolicy,
@@ -139,9 +139,9 @@ func (c *cluster) service(name string) *corev1.Service {
 // balancer is the name of the load balancer of a Service.
 func (c *cluster) balancer(service string) string { return c.name + "-" + service[:4] }
 
-func (c *cluster) endpointService(name string) *v1.AWSEndpointService {
-	return &v1.AWSEndpointService{
+func (c *cluster) endpointService(name string) *hyperv1.AWSEndpointService {
+	return &hyperv1.AWSEndpointService{
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace(), Name: name},
-		Spec:       v1.AWSEndpointServiceSpec{NetworkLoadBalancerName: c.balancer(name), ResourceTags: []v1.AWSResourceTag{{Key: "team", Value: "example"}}},
+		Spec:       hyperv1.AWSEndpointServiceSpec{NetworkLoadBalancerName: c.balancer(name), ResourceTags: []hyperv1.AWSResourceTag{{Key: "team", Value: "example"}}},
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
@@ -32,13 +32,8 @@ type made struct {
 }
 
 // hostedClusters measures the hypershift-operator with all its controllers.
-func hostedClusters(ctx context.Context, b *beds) ([]Row, error) {
-	bed, err := b.start(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer bed.Stop()
-	admin, err := adminOf(bed.Kubeconfig)
+func hostedClusters(ctx context.Context, kubeconfig string) ([]Row, error) {
+	admin, err := adminOf(kubeconfig)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +48,7 @@ func hostedClusters(ctx context.Context, b *beds) ([]Row, error) {
 		return nil, err
 	}
 	var m made
-	if err := do(ctx, "hosted-clusters", bed.Kubeconfig, &m); err != nil {
+	if err := do(ctx, "hosted-clusters", kubeconfig, &m); err != nil {
 		return nil, err
 	}
 	return []Row{
@@ -163,14 +158,14 @@ func (k *keys) generate() (private, public []byte, err error) {
 func allMade(ctx context.Context, c client.Client) error {
 	for _, cl := range manyHostedClusters() {
 		for _, o := range []client.Object{
-			&v1.HostedControlPlane{}, &appsv1.Deployment{},
+			&hyperv1.HostedControlPlane{}, &appsv1.Deployment{},
 		} {
 			key := client.ObjectKey{Namespace: cl.namespace(), Name: cl.name}
 			if _, ok := o.(*appsv1.Deployment); ok {
 				key.Name = names.ControlPlaneOperator
 			}
 			if err := c.Get(ctx, key, o); err != nil {
-				hc := &v1.HostedCluster{}
+				hc := &hyperv1.HostedCluster{}
 				return errors.Join(err, c.Get(ctx, client.ObjectKey{Namespace: cl.userNamespace(), Name: cl.name}, hc), fmt.Errorf("%+v", hc.Status.Conditions))
 			}
 		}
@@ -189,12 +184,12 @@ func touchTask(ctx context.Context, t *taskRun) error {
 	if err != nil {
 		return err
 	}
-	var list v1.HostedClusterList
+	var list hyperv1.HostedClusterList
 	if err := admin.List(ctx, &list); err != nil {
 		return err
 	}
 	touch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"bench.example.test/touched":"true"}}}`))
-	err = each(ctx, list.Items, func(ctx context.Context, hc v1.HostedCluster) error { return admin.Patch(ctx, &hc, touch) })
+	err = each(ctx, list.Items, func(ctx context.Context, hc hyperv1.HostedCluster) error { return admin.Patch(ctx, &hc, touch) })
 	if err != nil {
 		return err
 	}

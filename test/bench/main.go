@@ -12,19 +12,23 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/hosted-control-planes/hypershift/test/bed"
 )
 
 // section measures some rows of the table.
 type section struct {
-	name    string
-	measure func(context.Context, *beds) ([]Row, error)
+	name string
+	// bed says whether it needs a management cluster; measure gets its kubeconfig.
+	bed     bool
+	measure func(ctx context.Context, kubeconfig string) ([]Row, error)
 }
 
 var sections = []section{
-	{"one cluster", oneCluster},
-	{"at rest", atRest},
-	{"1,000 services", thousand},
-	{"200 HostedClusters", hostedClusters},
+	{"one cluster", true, oneCluster},
+	{"at rest", false, atRest},
+	{"1,000 services", true, thousand},
+	{"200 HostedClusters", true, hostedClusters},
 }
 
 func tasks() map[string]task {
@@ -68,8 +72,7 @@ func exit(err error) {
 
 // run measures one section after the other: they share the machine.
 func run(ctx context.Context, only string, markdown bool) error {
-	b := &beds{}
-	if err := b.prepare(ctx); err != nil {
+	if err := bed.Prepare(ctx, os.Stderr); err != nil {
 		return err
 	}
 	var rows []Row
@@ -79,7 +82,7 @@ func run(ctx context.Context, only string, markdown bool) error {
 			continue
 		}
 		began := time.Now()
-		got, err := s.measure(ctx, b)
+		got, err := s.run(ctx)
 		if err != nil {
 			failed = append(failed, fmt.Sprintf("%s: %v", s.name, err))
 			got = []Row{{What: s.name, Figures: []Figure{{}}, Note: "failed, see below"}}

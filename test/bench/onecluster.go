@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
@@ -57,14 +57,9 @@ type life struct {
 }
 
 // oneCluster measures the calls of both operators.
-func oneCluster(ctx context.Context, b *beds) ([]Row, error) {
-	cluster, err := b.start(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer cluster.Stop()
+func oneCluster(ctx context.Context, kubeconfig string) ([]Row, error) {
 	var all []life
-	if err := do(ctx, "one-cluster", cluster.Kubeconfig, &all); err != nil {
+	if err := do(ctx, "one-cluster", kubeconfig, &all); err != nil {
 		return nil, err
 	}
 	pick := func(value func(life) float64) []float64 {
@@ -319,8 +314,8 @@ func (s *story) addSubnet(ctx context.Context) error {
 	return s.admin.Create(ctx, pool)
 }
 
-func (s *story) services(ctx context.Context) ([]v1.AWSEndpointService, error) {
-	list := &v1.AWSEndpointServiceList{}
+func (s *story) services(ctx context.Context) ([]hyperv1.AWSEndpointService, error) {
+	list := &hyperv1.AWSEndpointServiceList{}
 	err := s.admin.List(ctx, list, client.InNamespace(s.cluster.namespace()))
 	return list.Items, err
 }
@@ -328,7 +323,7 @@ func (s *story) services(ctx context.Context) ([]v1.AWSEndpointService, error) {
 func (s *story) allAvailable(n int) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		all, err := s.services(ctx)
-		return len(all) == n && !slices.ContainsFunc(all, func(es v1.AWSEndpointService) bool { return !available(&es) }), err
+		return len(all) == n && !slices.ContainsFunc(all, func(es hyperv1.AWSEndpointService) bool { return !available(&es) }), err
 	}
 }
 

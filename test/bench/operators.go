@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsprivatelink"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/probe"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/identity"
@@ -53,7 +53,7 @@ const (
 var scheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(s))
-	utilruntime.Must(v1.AddToScheme(s))
+	utilruntime.Must(hyperv1.AddToScheme(s))
 	return s
 }()
 
@@ -93,7 +93,7 @@ func setupHO(ctx context.Context, mgr ctrl.Manager, aws *cloud, resync, permissi
 // cacheHO is what the hypershift-operator keeps in memory.
 func cacheHO() cache.Options {
 	ours := cache.ByObject{Label: hostedcluster.Made()}
-	controlPlanes, err := labels.Parse(v1.ControlPlaneNamespaceLabel)
+	controlPlanes, err := labels.Parse(hyperv1.ControlPlaneNamespaceLabel)
 	utilruntime.Must(err)
 	return cache.Options{ByObject: map[client.Object]cache.ByObject{
 		&corev1.Namespace{}: {Label: controlPlanes}, &corev1.Secret{}: ours, &corev1.ServiceAccount{}: ours,

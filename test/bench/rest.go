@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsprivatelink"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/probe"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
@@ -60,7 +60,7 @@ func (q quiet) total() int {
 	return n
 }
 
-func atRest(ctx context.Context, _ *beds) ([]Row, error) {
+func atRest(ctx context.Context, _ string) ([]Row, error) {
 	var one, many quiet
 	if err := errors.Join(do(ctx, "cluster-at-rest", nil, &one), do(ctx, "operator-at-rest", nil, &many)); err != nil {
 		return nil, err
@@ -141,11 +141,11 @@ func newFakeCluster() (*trial.Cluster, error) {
 	return trial.NewCluster(trial.Options{
 		Scheme:     scheme,
 		Converters: []managedfields.TypeConverter{trial.Converter(filepath.Join(root, "config", "crd"))},
-		Kinds:      []client.ObjectList{&v1.AWSEndpointServiceList{}},
-		WithStatus: []client.Object{&v1.AWSEndpointService{}, &v1.HostedControlPlane{}, &corev1.Service{}},
+		Kinds:      []client.ObjectList{&hyperv1.AWSEndpointServiceList{}},
+		WithStatus: []client.Object{&hyperv1.AWSEndpointService{}, &hyperv1.HostedControlPlane{}, &corev1.Service{}},
 		Index: func(b *fake.ClientBuilder) {
-			b.WithIndex(&v1.NodePool{}, index.NodePoolCluster, index.ByCluster)
-			b.WithIndex(&v1.AWSEndpointService{}, platformaws.LoadBalancerIndex, platformaws.ByLoadBalancer)
+			b.WithIndex(&hyperv1.NodePool{}, index.NodePoolCluster, index.ByCluster)
+			b.WithIndex(&hyperv1.AWSEndpointService{}, platformaws.LoadBalancerIndex, platformaws.ByLoadBalancer)
 		},
 	}), nil
 }
@@ -196,9 +196,9 @@ func clusterAtRest(ctx context.Context) (quiet, error) {
 	ho := endpointServices(api.Client(), discard{}, aws, resyncHO, permissionsPeriod)
 	link, identity := controlPlaneOperator(api.Client(), api.Client(), cl, aws)
 	customers, observer, prober := awsprivatelink.New(link), awsprivatelink.NewObserver(link), probe.New(identity)
-	ofControlPlane := func(reconcile func(context.Context, *v1.HostedControlPlane) (ctrl.Result, error)) pass {
+	ofControlPlane := func(reconcile func(context.Context, *hyperv1.HostedControlPlane) (ctrl.Result, error)) pass {
 		return func(ctx context.Context) (ctrl.Result, error) {
-			hcp := &v1.HostedControlPlane{}
+			hcp := &hyperv1.HostedControlPlane{}
 			if err := admin.Get(ctx, client.ObjectKey{Namespace: cl.namespace(), Name: cl.name}, hcp); err != nil {
 				return ctrl.Result{}, err
 			}
@@ -213,7 +213,7 @@ func clusterAtRest(ctx context.Context) (quiet, error) {
 			return ho.Reconcile(ctx, ctrl.Request{NamespacedName: key})
 		})
 		q.add(func(ctx context.Context) (ctrl.Result, error) {
-			es := &v1.AWSEndpointService{}
+			es := &hyperv1.AWSEndpointService{}
 			if err := admin.Get(ctx, key, es); err != nil {
 				return ctrl.Result{}, client.IgnoreNotFound(err)
 			}
@@ -225,9 +225,12 @@ func clusterAtRest(ctx context.Context) (quiet, error) {
 		return seen, err
 	}
 	for _, name := range offered {
-		es := &v1.AWSEndpointService{}
-		if err := admin.Get(ctx, client.ObjectKey{Namespace: cl.namespace(), Name: name}, es); err != nil || !available(es) {
-			return seen, fmt.Errorf("%s is not available: %v %+v", name, err, es.Status.Conditions)
+		es := &hyperv1.AWSEndpointService{}
+		if err := admin.Get(ctx, client.ObjectKey{Namespace: cl.namespace(), Name: name}, es); err != nil {
+			return seen, err
+		}
+		if !available(es) {
+			return seen, fmt.Errorf("%s is not available: %+v", name, es.Status.Conditions)
 		}
 	}
 	return seen, nil
@@ -282,13 +285,13 @@ func operatorAtRest(ctx context.Context) (quiet, error) {
 func indexed(c client.Client, byBalancer map[string]client.ObjectKey) client.Client {
 	return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-			services, ok := list.(*v1.AWSEndpointServiceList)
+			services, ok := list.(*hyperv1.AWSEndpointServiceList)
 			o := (&client.ListOptions{}).ApplyOptions(opts)
 			if !ok || o.FieldSelector == nil {
 				return c.List(ctx, list, opts...)
 			}
 			balancer, _ := o.FieldSelector.RequiresExactMatch(platformaws.LoadBalancerIndex)
-			services.Items = make([]v1.AWSEndpointService, 1)
+			services.Items = make([]hyperv1.AWSEndpointService, 1)
 			return c.Get(ctx, byBalancer[balancer], &services.Items[0])
 		},
 	})

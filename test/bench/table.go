@@ -133,7 +133,7 @@ func printText(w io.Writer, rows []Row) {
 			free("  (" + r.Note + ")")
 		}
 	}
-	t.Flush()
+	_ = t.Flush() // into memory
 	for i, text := range append(strings.Split(strings.TrimRight(aligned.String(), "\n"), "\n"), "") {
 		for _, b := range between[i] {
 			fmt.Fprintln(w, b)

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
@@ -24,13 +24,8 @@ import (
 const starts = 3
 
 // thousand measures the hypershift-operator with the services of many clusters.
-func thousand(ctx context.Context, b *beds) ([]Row, error) {
-	bed, err := b.start(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer bed.Stop()
-	admin, err := adminOf(bed.Kubeconfig)
+func thousand(ctx context.Context, kubeconfig string) ([]Row, error) {
+	admin, err := adminOf(kubeconfig)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +44,7 @@ func thousand(ctx context.Context, b *beds) ([]Row, error) {
 		}
 		plain = append(plain, seconds)
 		var c cost
-		if err := do(ctx, "thousand", bed.Kubeconfig, &c); err != nil {
+		if err := do(ctx, "thousand", kubeconfig, &c); err != nil {
 			return nil, err
 		}
 		costs = append(costs, c)
@@ -59,7 +54,7 @@ func thousand(ctx context.Context, b *beds) ([]Row, error) {
 		return nil, err
 	}
 	var share restShare
-	if err := do(ctx, "thousand-at-rest", bed.Kubeconfig, &share); err != nil {
+	if err := do(ctx, "thousand-at-rest", kubeconfig, &share); err != nil {
 		return nil, err
 	}
 	last := costs[len(costs)-1]
@@ -219,7 +214,7 @@ type allTrue struct {
 
 func (a *allTrue) note(obj runtime.ApplyConfiguration) {
 	es, ok := endpointServiceIn(obj)
-	if !ok || !conditions.IsTrue(es.Status.Conditions, v1.AWSEndpointServiceAvailable) {
+	if !ok || !conditions.IsTrue(es.Status.Conditions, hyperv1.AWSEndpointServiceAvailable) {
 		return
 	}
 	a.mu.Lock()

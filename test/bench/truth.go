@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 )
@@ -31,7 +31,7 @@ type truth struct {
 // check is told of a status just before it is written.
 func (t *truth) check(obj runtime.ApplyConfiguration) {
 	es, ok := endpointServiceIn(obj)
-	if !ok || !conditions.IsTrue(es.Status.Conditions, v1.AWSEndpointAvailable) {
+	if !ok || !conditions.IsTrue(es.Status.Conditions, hyperv1.AWSEndpointAvailable) {
 		return
 	}
 	lie := t.lie(context.Background(), es)
@@ -43,14 +43,14 @@ func (t *truth) check(obj runtime.ApplyConfiguration) {
 	}
 }
 
-func endpointServiceIn(obj runtime.ApplyConfiguration) (*v1.AWSEndpointService, bool) {
-	es := &v1.AWSEndpointService{}
+func endpointServiceIn(obj runtime.ApplyConfiguration) (*hyperv1.AWSEndpointService, bool) {
+	es := &hyperv1.AWSEndpointService{}
 	text, err := json.Marshal(obj)
 	return es, err == nil && json.Unmarshal(text, es) == nil && es.Kind == "AWSEndpointService"
 }
 
 // lie says in what AWS differs, or "".
-func (t *truth) lie(ctx context.Context, es *v1.AWSEndpointService) string {
+func (t *truth) lie(ctx context.Context, es *hyperv1.AWSEndpointService) string {
 	cfg := t.cloud.theirs.Config(region, observer)
 	out, err := awsx.EC2(cfg).DescribeVpcEndpoints(ctx, &ec2.DescribeVpcEndpointsInput{VpcEndpointIds: []string{es.Status.EndpointID}})
 	if err != nil {
@@ -84,8 +84,8 @@ func (t *truth) lie(ctx context.Context, es *v1.AWSEndpointService) string {
 }
 
 // available says whether both operators say so.
-func available(es *v1.AWSEndpointService) bool {
-	for _, condition := range []string{v1.AWSEndpointServiceAvailable, v1.AWSEndpointAvailable} {
+func available(es *hyperv1.AWSEndpointService) bool {
+	for _, condition := range []string{hyperv1.AWSEndpointServiceAvailable, hyperv1.AWSEndpointAvailable} {
 		if c := conditions.Get(es.Status.Conditions, condition); c == nil || c.Status != metav1.ConditionTrue {
 			return false
 		}

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -12,20 +12,22 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/bed"
 )
 
-// beds starts management clusters, a new one for each section: an operator
-// watches everything that is there.
-type beds struct{ crds []string }
-
-func (b *beds) prepare(ctx context.Context) (err error) {
-	if err := bed.Prepare(ctx, os.Stderr); err != nil {
-		return err
+// run measures the section, on a new management cluster if it needs one: an
+// operator watches everything that is there.
+func (s section) run(ctx context.Context) (_ []Row, err error) {
+	if !s.bed {
+		return s.measure(ctx, "")
 	}
-	b.crds, err = bed.DefaultCRDs()
-	return err
-}
-
-func (b *beds) start(ctx context.Context) (*bed.Bed, error) {
-	return bed.Start(ctx, bed.Options{CRDs: b.crds})
+	crds, err := bed.DefaultCRDs()
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := bed.Start(ctx, bed.Options{CRDs: crds})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, cluster.Stop()) }()
+	return s.measure(ctx, cluster.Kubeconfig)
 }
 
 func restConfig(kubeconfig string) (*rest.Config, error) {

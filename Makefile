@@ -22,7 +22,7 @@ demo: ## a private cluster from apply to gone, without an AWS account (KEEP=1 to
 .PHONY: test
 test: ## every test: unit, trials, API validation, contract of the AWS beds, integration
 	go run ./hack/binaries etcd kube-apiserver kube-controller-manager aws-cloud-controller-manager >/dev/null
-	go test ./...
+	go test -timeout 30m -parallel 6 ./...
 
 .PHONY: unit
 unit: ## the tests that need nothing but Go (seconds)
@@ -30,7 +30,7 @@ unit: ## the tests that need nothing but Go (seconds)
 
 .PHONY: integration
 integration: ## stories across controllers, on a real API server and the AWS emulator
-	go test -count=1 -v ./test/integration/...
+	go test -count=1 -timeout 30m -parallel 6 -v ./test/integration/...
 
 .PHONY: bench
 bench: ## the budgets of the design beside what is measured here

@@ -7,18 +7,18 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	hypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // modes says which load balancers an access mode has, and whether PrivateLink is among them.
-var modes = map[hypershiftv1beta1.AWSEndpointAccessType]struct {
+var modes = map[hyperv1.AWSEndpointAccessType]struct {
 	loadBalancers []string
 	private       int // PrivateLink connections
 }{
-	hypershiftv1beta1.Public:           {loadBalancers: []string{names.Router}},
-	hypershiftv1beta1.PublicAndPrivate: {loadBalancers: []string{names.PrivateRouter, names.Router}, private: 1},
-	hypershiftv1beta1.Private:          {loadBalancers: []string{names.PrivateRouter}, private: 1},
+	hyperv1.Public:           {loadBalancers: []string{names.Router}},
+	hyperv1.PublicAndPrivate: {loadBalancers: []string{names.PrivateRouter, names.Router}, private: 1},
+	hyperv1.Private:          {loadBalancers: []string{names.PrivateRouter}, private: 1},
 }
 
 // Every mode can be created, and every mode can become every other one while the cluster lives.
@@ -33,7 +33,7 @@ func TestAccessModes(t *testing.T) {
 				if from == to {
 					return
 				}
-				c.update(func(hc *hypershiftv1beta1.HostedCluster) { hc.Spec.Platform.AWS.EndpointAccess = to })
+				c.update(func(hc *hyperv1.HostedCluster) { hc.Spec.Platform.AWS.EndpointAccess = to })
 				eventually(t.Context(), t, "the cluster is as its new mode says", func() error { return c.as(to) })
 			})
 		}
@@ -41,13 +41,13 @@ func TestAccessModes(t *testing.T) {
 }
 
 // as complains as long as the cluster has not exactly what its access mode says.
-func (c *cluster) as(access hypershiftv1beta1.AWSEndpointAccessType) error {
+func (c *cluster) as(access hyperv1.AWSEndpointAccessType) error {
 	want := modes[access]
 	return errors.Join(c.published(want.loadBalancers...), c.connected(want.private), c.endpoints(want.private))
 }
 
 func TestTheEndpointFollowsThePools(t *testing.T) {
-	c := newCluster(t, hypershiftv1beta1.Private)
+	c := newCluster(t, hyperv1.Private)
 	c.start()
 	c.pool("a", 0)
 	eventually(t.Context(), t, "the cluster is connected in the zone of its pool", func() error {

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	hypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/bed"
 	"github.com/hosted-control-planes/hypershift/test/bed/stage"
@@ -29,12 +29,12 @@ type cluster struct {
 	t        *testing.T
 	customer *stage.Customer
 	// hc is as it was created; get reads it again.
-	hc *hypershiftv1beta1.HostedCluster
+	hc *hyperv1.HostedCluster
 }
 
 // newCluster prepares everything around a hosted cluster and returns it uncreated, so that a story can still change it. At the
 // end of the test it is deleted, and it is an error if anything is left.
-func newCluster(t *testing.T, access hypershiftv1beta1.AWSEndpointAccessType) *cluster {
+func newCluster(t *testing.T, access hyperv1.AWSEndpointAccessType) *cluster {
 	t.Helper()
 	t.Parallel()
 	namespace := "it-" + rand.String(5)
@@ -43,7 +43,7 @@ func newCluster(t *testing.T, access hypershiftv1beta1.AWSEndpointAccessType) *c
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cluster{t: t, customer: customer, hc: &hypershiftv1beta1.HostedCluster{}}
+	c := &cluster{t: t, customer: customer, hc: &hyperv1.HostedCluster{}}
 	c.sample("hostedcluster-"+strings.ToLower(string(access))+".yaml", "HostedCluster", c.hc)
 	c.hc.Namespace = namespace
 
@@ -84,20 +84,20 @@ func (c *cluster) start() {
 }
 
 // pool creates a NodePool in one of the customer's subnets.
-func (c *cluster) pool(name string, subnet int) *hypershiftv1beta1.NodePool {
+func (c *cluster) pool(name string, subnet int) *hyperv1.NodePool {
 	c.t.Helper()
-	np := &hypershiftv1beta1.NodePool{}
+	np := &hyperv1.NodePool{}
 	c.sample("nodepool-third-zone.yaml", "NodePool", np)
 	np.Namespace, np.Name = c.hc.Namespace, name
-	np.Spec.Platform.AWS.Subnet = hypershiftv1beta1.AWSResourceReference{ID: &c.customer.Subnets[subnet].ID}
+	np.Spec.Platform.AWS.Subnet = hyperv1.AWSResourceReference{ID: &c.customer.Subnets[subnet].ID}
 	c.create(np)
 	return np
 }
 
 // endpointServices are those of this cluster's control plane.
-func (c *cluster) endpointServices() []hypershiftv1beta1.AWSEndpointService {
+func (c *cluster) endpointServices() []hyperv1.AWSEndpointService {
 	c.t.Helper()
-	list := &hypershiftv1beta1.AWSEndpointServiceList{}
+	list := &hyperv1.AWSEndpointServiceList{}
 	c.must(kube.List(c.t.Context(), list, client.InNamespace(c.controlPlane())))
 	return list.Items
 }
@@ -109,7 +109,7 @@ func (c *cluster) connected(services int) error {
 		return fmt.Errorf("there are %d AWSEndpointServices, not %d", len(found), services)
 	}
 	for _, es := range found {
-		for _, kind := range []string{hypershiftv1beta1.AWSEndpointServiceAvailable, hypershiftv1beta1.AWSEndpointAvailable} {
+		for _, kind := range []string{hyperv1.AWSEndpointServiceAvailable, hyperv1.AWSEndpointAvailable} {
 			if c := meta.FindStatusCondition(es.Status.Conditions, kind); c == nil || c.Status != metav1.ConditionTrue {
 				return fmt.Errorf("%s of %s is not True: %+v", kind, es.Name, c)
 			}
@@ -127,7 +127,7 @@ func (c *cluster) vanish() {
 		return
 	}
 	within(ctx, t, vanishing, "nothing is left of the cluster", func() error {
-		hc := &hypershiftv1beta1.HostedCluster{}
+		hc := &hyperv1.HostedCluster{}
 		if err := kube.Get(ctx, client.ObjectKeyFromObject(c.hc), hc); !apierrors.IsNotFound(err) {
 			return cmp.Or(err, fmt.Errorf("the HostedCluster is still there: %+v", hc.Status.Conditions))
 		}
@@ -179,9 +179,9 @@ func (c *cluster) published(want ...string) error {
 }
 
 // update changes the HostedCluster as a user does.
-func (c *cluster) update(change func(*hypershiftv1beta1.HostedCluster)) {
+func (c *cluster) update(change func(*hyperv1.HostedCluster)) {
 	c.t.Helper()
-	hc := &hypershiftv1beta1.HostedCluster{}
+	hc := &hyperv1.HostedCluster{}
 	c.must(kube.Get(c.t.Context(), client.ObjectKeyFromObject(c.hc), hc))
 	before := hc.DeepCopy()
 	change(hc)

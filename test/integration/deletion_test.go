@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	hypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 	"github.com/hosted-control-planes/hypershift/test/bed/stage"
@@ -39,7 +39,7 @@ func TestDeletionAtEveryStage(t *testing.T) {
 		"when it is connected": func(c *cluster) error { return c.connected(1) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newCluster(t, hypershiftv1beta1.Private)
+			c := newCluster(t, hyperv1.Private)
 			c.start()
 			c.pool("a", 0)
 			eventually(t.Context(), t, "the stage comes", func() error { return comes(c) })
@@ -48,7 +48,7 @@ func TestDeletionAtEveryStage(t *testing.T) {
 }
 
 func TestDeletionWithoutPools(t *testing.T) {
-	c := newCluster(t, hypershiftv1beta1.Private)
+	c := newCluster(t, hyperv1.Private)
 	c.start()
 	eventually(t.Context(), t, "the endpoint service waits for subnets", func() error {
 		if len(c.endpointServices()) == 0 {
@@ -59,7 +59,7 @@ func TestDeletionWithoutPools(t *testing.T) {
 }
 
 func TestDeletionWhileTheOperatorsCrash(t *testing.T) {
-	c := newCluster(t, hypershiftv1beta1.Private)
+	c := newCluster(t, hyperv1.Private)
 	c.start()
 	c.pool("a", 0)
 	eventually(t.Context(), t, "the cluster is connected", func() error { return c.connected(1) })
@@ -98,7 +98,7 @@ func killOften(t *testing.T, operator types.NamespacedName, gone <-chan struct{}
 }
 
 func TestDeletionWhileAWSThrottles(t *testing.T) {
-	c := newCluster(t, hypershiftv1beta1.Private)
+	c := newCluster(t, hyperv1.Private)
 	c.start()
 	c.pool("a", 0)
 	eventually(t.Context(), t, "the cluster is connected", func() error { return c.connected(1) })

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/route53"
 	route53types "github.com/aws/aws-sdk-go-v2/service/route53/types"
 
-	hypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
 // drift is something that somebody changes in AWS behind our back.
@@ -35,12 +35,12 @@ type connection struct {
 
 // TestDriftIsPutRight spoils one thing after the other on one cluster.
 func TestDriftIsPutRight(t *testing.T) {
-	c := newCluster(t, hypershiftv1beta1.Private)
+	c := newCluster(t, hyperv1.Private)
 	c.start()
 	c.pool("a", 0)
 	c.pool("b", 1)
 	subnets := []string{c.customer.Subnets[0].ID, c.customer.Subnets[1].ID}
-	whole := func() error { return errors.Join(c.as(hypershiftv1beta1.Private), c.endpointIn(subnets...)) }
+	whole := func() error { return errors.Join(c.as(hyperv1.Private), c.endpointIn(subnets...)) }
 	eventually(t.Context(), t, "the cluster is connected in both zones", whole)
 
 	for _, d := range drifts {

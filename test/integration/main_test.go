@@ -15,7 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	hypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/test/bed/stage"
 )
 
@@ -49,7 +49,7 @@ func play(m *testing.M) (code int, err error) {
 		}
 		err = errors.Join(err, on.Stop())
 	}()
-	if err := hypershiftv1beta1.AddToScheme(clientgoscheme.Scheme); err != nil {
+	if err := hyperv1.AddToScheme(clientgoscheme.Scheme); err != nil {
 		return 1, err
 	}
 	if kube, err = client.New(on.Config, client.Options{Scheme: clientgoscheme.Scheme}); err != nil {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	v1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/test/trial"
 )
 
@@ -18,7 +18,7 @@ import (
 // last must not take away what the other one wrote.
 func TestTwoWritersOfOneStatus(t *testing.T) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1.AddToScheme, corev1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{hyperv1.AddToScheme, corev1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -26,22 +26,22 @@ func TestTwoWritersOfOneStatus(t *testing.T) {
 	c := trial.NewCluster(trial.Options{
 		Scheme:     scheme,
 		Converters: []managedfields.TypeConverter{trial.Converter("../../config/crd")},
-		Kinds:      []client.ObjectList{&v1.AWSEndpointServiceList{}},
-		WithStatus: []client.Object{&v1.AWSEndpointService{}},
+		Kinds:      []client.ObjectList{&hyperv1.AWSEndpointServiceList{}},
+		WithStatus: []client.Object{&hyperv1.AWSEndpointService{}},
 	})
-	c.Create(t, &v1.AWSEndpointService{
+	c.Create(t, &hyperv1.AWSEndpointService{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-a", Name: "private-router"},
-		Spec:       v1.AWSEndpointServiceSpec{NetworkLoadBalancerName: "nlb"},
+		Spec:       hyperv1.AWSEndpointServiceSpec{NetworkLoadBalancerName: "nlb"},
 	})
 
 	apply := func(owner, condition string) {
 		t.Helper()
-		es := &v1.AWSEndpointService{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-a", Name: "private-router"}}
+		es := &hyperv1.AWSEndpointService{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-a", Name: "private-router"}}
 		text, err := json.Marshal(map[string]any{
-			"apiVersion": v1.GroupVersion.String(), "kind": "AWSEndpointService",
+			"apiVersion": hyperv1.GroupVersion.String(), "kind": "AWSEndpointService",
 			"metadata": map[string]any{"name": es.Name, "namespace": es.Namespace},
-			"status": v1.AWSEndpointServiceStatus{Conditions: []metav1.Condition{{
-				Type: condition, Status: metav1.ConditionTrue, Reason: v1.AsExpectedReason, LastTransitionTime: metav1.Unix(0, 0),
+			"status": hyperv1.AWSEndpointServiceStatus{Conditions: []metav1.Condition{{
+				Type: condition, Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, LastTransitionTime: metav1.Unix(0, 0),
 			}}},
 		})
 		if err != nil {
@@ -51,10 +51,10 @@ func TestTwoWritersOfOneStatus(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	apply("hypershift-operator", v1.AWSEndpointServiceAvailable)
-	apply("control-plane-operator", v1.AWSEndpointAvailable)
+	apply("hypershift-operator", hyperv1.AWSEndpointServiceAvailable)
+	apply("control-plane-operator", hyperv1.AWSEndpointAvailable)
 
-	es := &v1.AWSEndpointService{}
+	es := &hyperv1.AWSEndpointService{}
 	if err := c.Admin().Get(t.Context(), client.ObjectKey{Namespace: "clusters-a", Name: "private-router"}, es); err != nil {
 		t.Fatal(err)
 	}

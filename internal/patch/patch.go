@@ -40,7 +40,7 @@ func New[T client.Object](c client.Client, obj T, owner string, mine func(T) any
 // Close writes our part of the status if it changed since New. It sends the
 // resource version that the reconcile started from: a pass over an old copy
 // ends in a conflict and never takes a newer field away. An object that is
-// gone needs no status.
+// gone is a conflict too, or nothing at all: it is not brought back.
 func (s *Status[T]) Close(ctx context.Context) error {
 	after, err := json.Marshal(s.mine(s.obj))
 	if err != nil {

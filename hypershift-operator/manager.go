@@ -29,6 +29,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/hostedcluster"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/nodepool"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/platform/aws"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
@@ -67,6 +68,10 @@ func newManager(ctx context.Context, cfg *rest.Config, opts options) (ctrl.Manag
 	}
 	if err := setupHostedClusters(ctx, mgr, opts, calls); err != nil {
 		return nil, err
+	}
+	nodePools := nodepool.New(nodepool.Options{Client: mgr.GetClient(), Clock: clock.RealClock{}})
+	if err := nodePools.SetupWithManager(mgr, controllerOptions()); err != nil {
+		return nil, fmt.Errorf("setting up NodePools: %w", err)
 	}
 	if opts.PrivatePlatform == privateAWS {
 		if err := setupEndpointServices(ctx, mgr, opts, calls); err != nil {

@@ -49,8 +49,7 @@ type Reconciler struct {
 func New(o Options) *Reconciler {
 	r := &Reconciler{client: o.Client, recorder: o.Recorder, clock: o.Clock, lbs: o.LoadBalancers, services: o.Services, resync: o.Resync}
 	r.live = []flow.Step[*scope]{
-		{Name: "the finalizer", Run: r.addFinalizer},
-		{Name: "the subnets of the node pools", Run: r.publishSubnets},
+		{Name: "the claim", Run: r.ensureClaim},
 		{Name: "the endpoint service", Condition: hyperv1.AWSEndpointServiceAvailable, Run: r.ensureService},
 	}
 	r.dying = []flow.Step[*scope]{
@@ -64,7 +63,7 @@ func New(o Options) *Reconciler {
 type scope struct {
 	es *hyperv1.AWSEndpointService
 	owner
-	// note is what the user should know although nothing fails. Set by publishSubnets.
+	// note is what the user should know although nothing fails. Set by ensureClaim.
 	note string
 }
 
@@ -94,10 +93,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		res.RequeueAfter = wait.Jitter(r.resync, 0.2)
 	}
 	return res, err
-}
-
-func (r *Reconciler) addFinalizer(ctx context.Context, s *scope) error {
-	return patch.AddFinalizer(ctx, r.client, s.es, hyperv1.HypershiftOperatorFinalizer)
 }
 
 func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {

@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -119,6 +122,45 @@ func TestWhatWakesUp(t *testing.T) {
 			is := was.DeepCopy()
 			tc.change(is)
 			if got := nodePoolMoved().Update(event.UpdateEvent{ObjectOld: was, ObjectNew: is}); got != tc.want {
+				t.Errorf("wakes up: %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestOwnWritesDoNotWakeUp(t *testing.T) {
+	w := newWorld(t)
+	r := w.reconciler()
+	was := w.es(t, "private-router")
+	for range 2 { // the second pass would wait for the zones
+		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(was)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settled := w.es(t, "private-router")
+	for name, tc := range map[string]struct {
+		was    *hyperv1.AWSEndpointService
+		change func(*hyperv1.AWSEndpointService)
+		want   bool
+	}{
+		"all that a first pass writes": {was: was},
+		"the other operator's finalizer": {settled, func(es *hyperv1.AWSEndpointService) {
+			es.Finalizers = append(es.Finalizers, hyperv1.ControlPlaneOperatorFinalizer)
+		}, false},
+		"the other operator's status": {settled, func(es *hyperv1.AWSEndpointService) { es.Status.EndpointID = "vpce-1" }, false},
+		"another load balancer":       {settled, func(es *hyperv1.AWSEndpointService) { es.Spec.NetworkLoadBalancerName = "other" }, true},
+		"other tags":                  {settled, func(es *hyperv1.AWSEndpointService) { es.Spec.ResourceTags = nil }, true},
+		"subnets that no pool has":    {settled, func(es *hyperv1.AWSEndpointService) { es.Spec.SubnetIDs = []string{"subnet-z"} }, true},
+		"our finalizer taken away":    {settled, func(es *hyperv1.AWSEndpointService) { es.Finalizers = nil }, true},
+		"another owner":               {settled, func(es *hyperv1.AWSEndpointService) { delete(es.Annotations, ownerAnnotation) }, true},
+		"deletion":                    {settled, func(es *hyperv1.AWSEndpointService) { es.DeletionTimestamp = ptr.To(metav1.Now()) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := settled.DeepCopy()
+			if tc.change != nil {
+				tc.change(is)
+			}
+			if got := r.endpointServiceChanged().Update(event.UpdateEvent{ObjectOld: tc.was, ObjectNew: is}); got != tc.want {
 				t.Errorf("wakes up: %v, want %v", got, tc.want)
 			}
 		})

@@ -3,8 +3,8 @@
 //
 //	Reconcile   which cluster is this for? paused? then, in order:
 //
-//	  live      finalizer          before anything exists in AWS
-//	            subnets            spec.subnetIDs: the subnets of all pools of the cluster      subnets.go
+//	  live      claim              finalizer and owner, before anything exists in AWS;          claim.go
+//	                               spec.subnetIDs: the subnets of all pools of the cluster      subnets.go
 //	            endpoint service   load balancer active ► service made, adopted, put right ►
 //	                               principals ► name, zones and condition in status             service.go
 //
@@ -12,9 +12,10 @@
 //	                               is still connected then; wait until AWS is done              delete.go
 //	            finalizer
 //
-// The object has two writers. Ours are spec.subnetIDs and, in status, the name of
+// The object has two writers. Ours are the claim, in one write, and, in status, the name of
 // the service, its load balancer, its zones and the condition
-// AWSEndpointServiceAvailable; the rest is the control-plane-operator's.
+// AWSEndpointServiceAvailable; the rest is the control-plane-operator's. What we
+// write ourselves does not wake us up (setup.go).
 //
 // What AWS says is shared by all objects (packages loadbalancer, endpointservice):
 // a pass that has nothing new to ask makes no call.

@@ -40,7 +40,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, limiter controller.Optio
 	limiter.MaxConcurrentReconciles = workers
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("awsendpointservice").
-		For(&hyperv1.AWSEndpointService{}, builder.WithPredicates(endpointServiceChanged())).
+		For(&hyperv1.AWSEndpointService{}, builder.WithPredicates(r.endpointServiceChanged())).
 		Watches(&hyperv1.AWSEndpointService{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&hyperv1.NodePool{}, handler.EnqueueRequestsFromMapFunc(r.ofNodePool), builder.WithPredicates(nodePoolMoved())).
 		Watches(&hyperv1.HostedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofHostedCluster), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -49,14 +49,44 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, limiter controller.Optio
 		Complete(r)
 }
 
-// endpointServiceChanged lets spec, deletion and finalizers through. The status
-// is written by both operators and tells us nothing new.
-func endpointServiceChanged() predicate.Predicate {
-	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			return !slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
-		},
-	})
+// endpointServiceChanged lets through what others change: the spec, deletion, a
+// finalizer that goes, our claim if it does not stand any more. The status is
+// written by both operators and tells us nothing new; and who is woken up by
+// its own writes starts from a copy that lacks the last of them.
+func (r *Reconciler) endpointServiceChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		was, is := e.ObjectOld.(*hyperv1.AWSEndpointService), e.ObjectNew.(*hyperv1.AWSEndpointService)
+		switch {
+		case !reflect.DeepEqual(othersPart(was), othersPart(is)), lost(was.Finalizers, is.Finalizers):
+			return true
+		case claimOn(is).equal(claimOn(was)):
+			return false
+		}
+		return !r.stands(is)
+	}}
+}
+
+// othersPart is what we act on and do not write.
+func othersPart(es *hyperv1.AWSEndpointService) any {
+	spec := es.Spec
+	spec.SubnetIDs = nil
+	return []any{spec, es.DeletionTimestamp.IsZero(), es.Unreadable()}
+}
+
+// lost says whether something is gone.
+func lost(was, is []string) bool {
+	return slices.ContainsFunc(was, func(s string) bool { return !slices.Contains(is, s) })
+}
+
+// stands says whether a pass would leave the claim as it is.
+func (r *Reconciler) stands(es *hyperv1.AWSEndpointService) bool {
+	ctx := context.Background() // answered by the cache
+	owner, err := r.resolveOwner(ctx, es.Namespace)
+	if err != nil || owner.hc == nil {
+		return false
+	}
+	want, _, err := r.desiredClaim(ctx, es, owner)
+	return err == nil && want.equal(claimOn(es))
 }
 
 // nodePoolMoved lets through what changes in which subnets a cluster lives.

@@ -64,6 +64,34 @@ func (w *world) update(t *testing.T, obj client.Object, key client.ObjectKey, ed
 
 var cluster = client.ObjectKey{Namespace: "clusters", Name: "demo"}
 
+// A thousand services that appear at once wait for the API server more than for AWS.
+func TestTwoWritesMakeAService(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.SetDelays(fakeaws.Delays{})
+	if err := w.start()(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.want(t, "private-router", metav1.ConditionTrue, conditions.AsExpected, "")
+	log := slices.DeleteFunc(w.Life.Log(0), func(what string) bool { return strings.Contains(what, "VpcEndpointService") })
+	if len(log) != 2 {
+		t.Errorf("writes %v, want the claim and the status", log)
+	}
+}
+
+func TestTheFinalizersOfOthersStay(t *testing.T) {
+	w := newWorld(t)
+	es := w.es(t, "private-router")
+	es.Finalizers = []string{hyperv1.ControlPlaneOperatorFinalizer}
+	if err := w.Admin().Update(t.Context(), es); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t, w.start(), 2)
+	want := []string{hyperv1.ControlPlaneOperatorFinalizer, hyperv1.HypershiftOperatorFinalizer}
+	if got := slices.Sorted(slices.Values(w.es(t, "private-router").Finalizers)); !slices.Equal(got, want) {
+		t.Errorf("finalizers %v, want %v", got, want)
+	}
+}
+
 func TestFourCallsAndSilence(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.SetDelays(fakeaws.Delays{})

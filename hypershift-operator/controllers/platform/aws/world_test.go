@@ -14,6 +14,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -68,6 +69,7 @@ func newWorld(t testing.TB) *world {
 	}
 	w.Cluster = trial.NewCluster(trial.Options{
 		Scheme:     scheme,
+		Converters: []managedfields.TypeConverter{trial.Converter("../../../../config/crd")},
 		Kinds:      []client.ObjectList{&hyperv1.AWSEndpointServiceList{}},
 		WithStatus: []client.Object{&hyperv1.AWSEndpointService{}},
 		Index: func(b *fake.ClientBuilder) {
@@ -117,16 +119,7 @@ func endpointService(name string) *hyperv1.AWSEndpointService {
 
 // start makes the controller anew and returns one pass of it over all objects.
 func (w *world) start() func(context.Context) error {
-	cfg := w.mine.Config(region, "hypershift-operator")
-	cfg.APIOptions = append(slices.Clone(cfg.APIOptions), func(s *middleware.Stack) error { return w.Life.Middleware(s) })
-	r := New(Options{
-		Client:        w.Client(),
-		Recorder:      w.events,
-		Clock:         w.clock,
-		LoadBalancers: loadbalancer.New(awsx.ELBv2(cfg), w.clock, resync/2),
-		Services:      endpointservice.New(awsx.EC2(cfg), w.clock, endpointservice.Options{MaxAge: resync / 2, PermissionsAge: endpointservice.DefaultPermissionsAge}),
-		Resync:        resync,
-	})
+	r := w.reconciler()
 	return func(ctx context.Context) error {
 		var list hyperv1.AWSEndpointServiceList
 		if err := w.Admin().List(ctx, &list); err != nil {
@@ -139,6 +132,19 @@ func (w *world) start() func(context.Context) error {
 		}
 		return errors.Join(errs...)
 	}
+}
+
+func (w *world) reconciler() *Reconciler {
+	cfg := w.mine.Config(region, "hypershift-operator")
+	cfg.APIOptions = append(slices.Clone(cfg.APIOptions), func(s *middleware.Stack) error { return w.Life.Middleware(s) })
+	return New(Options{
+		Client:        w.Client(),
+		Recorder:      w.events,
+		Clock:         w.clock,
+		LoadBalancers: loadbalancer.New(awsx.ELBv2(cfg), w.clock, resync/2),
+		Services:      endpointservice.New(awsx.EC2(cfg), w.clock, endpointservice.Options{MaxAge: resync / 2, PermissionsAge: endpointservice.DefaultPermissionsAge}),
+		Resync:        resync,
+	})
 }
 
 // customersHalf is what the control-plane-operator does: an endpoint to the

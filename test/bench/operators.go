@@ -46,7 +46,7 @@ const (
 	resyncHO          = 30 * time.Minute
 	permissionsPeriod = endpointservice.DefaultPermissionsAge
 	documentsPeriod   = 6 * time.Hour
-	resyncCPO         = 25 * time.Minute
+	resyncCPO         = 30 * time.Minute
 	identityInterval  = 30 * time.Minute
 )
 

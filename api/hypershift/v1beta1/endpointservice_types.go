@@ -100,6 +100,23 @@ type AWSEndpointServiceStatus struct {
 	// +optional
 	Cleanup *AWSEndpointCleanup `json:"cleanup,omitempty"`
 
+	// Creating names what creation has been reached of and whose id is not
+	// written down yet. An operator that dies in between may have left one that
+	// AWS does not list for a while. By the control-plane-operator.
+	// +optional
+	// +kubebuilder:validation:MaxItems=2
+	// +listType=set
+	Creating []AWSEndpointResource `json:"creating,omitempty"`
+
+	// TagKeys are the keys of the user's tags that what we made may carry: one
+	// that the user takes back is removed from there. By the
+	// control-plane-operator.
+	// +optional
+	// +kubebuilder:validation:MaxItems=200
+	// +kubebuilder:validation:items:MaxLength=128
+	// +listType=set
+	TagKeys []string `json:"tagKeys,omitempty"`
+
 	// Conditions of both halves.
 	// +optional
 	// +kubebuilder:validation:MaxItems=10
@@ -107,6 +124,17 @@ type AWSEndpointServiceStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
+
+// AWSEndpointResource is a kind of resource in the customer's account.
+// +kubebuilder:validation:Enum=SecurityGroup;VPCEndpoint
+type AWSEndpointResource string
+
+const (
+	// SecurityGroupResource is the security group of the endpoint.
+	SecurityGroupResource AWSEndpointResource = "SecurityGroup"
+	// VPCEndpointResource is the endpoint.
+	VPCEndpointResource AWSEndpointResource = "VPCEndpoint"
+)
 
 // AWSEndpointCleanup is what deleting the customer's half needs.
 type AWSEndpointCleanup struct {

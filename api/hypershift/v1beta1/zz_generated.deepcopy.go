@@ -217,6 +217,16 @@ func (in *AWSEndpointServiceStatus) DeepCopyInto(out *AWSEndpointServiceStatus) 
 		*out = new(AWSEndpointCleanup)
 		**out = **in
 	}
+	if in.Creating != nil {
+		in, out := &in.Creating, &out.Creating
+		*out = make([]AWSEndpointResource, len(*in))
+		copy(*out, *in)
+	}
+	if in.TagKeys != nil {
+		in, out := &in.TagKeys, &out.TagKeys
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Conditions != nil {
 		in, out := &in.Conditions, &out.Conditions
 		*out = make([]metav1.Condition, len(*in))

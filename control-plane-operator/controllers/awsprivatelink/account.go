@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -30,6 +31,7 @@ type account struct {
 	subnets   *subnet.Cache
 
 	mu      sync.Mutex
+	due     time.Time // for a look at everything
 	zoneID  string
 	given   string // the id that the user named when zoneID was checked
 	until   time.Time
@@ -73,13 +75,35 @@ func (a *accounts) open(ctx context.Context, c hyperv1.AWSEndpointCleanup) (*acc
 
 // look makes the pass look at AWS where the last look is older than age.
 func (a *account) look(age time.Duration) {
-	a.endpoints.Look(age)
-	a.groups.Look(age)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.lookAt(age)
+}
+
+func (a *account) lookAt(age time.Duration) {
+	a.endpoints.Look(age)
+	a.groups.Look(age)
 	for _, k := range a.records {
 		k.Look(age)
 	}
+}
+
+// resync makes the first pass after each period look at AWS. The others of the
+// cluster come at the same time and share what it sees.
+func (a *account) resync(period time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if now := a.clock.Now(); !now.Before(a.due) {
+		a.lookAt(0)
+		a.due = now.Add(wait.Jitter(period, resyncJitter))
+	}
+}
+
+// untilResync is how long nobody needs to come.
+func (a *account) untilResync() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return max(a.due.Sub(a.clock.Now()), time.Second)
 }
 
 // zone returns the id of the hosted zone of the cluster's records: the given
@@ -131,7 +155,7 @@ func (r *Reconciler) openAccount(ctx context.Context, s *scope) (err error) {
 	if err != nil {
 		return err
 	}
-	s.account.look(r.ResyncPeriod / 2)
+	s.account.resync(r.ResyncPeriod)
 	return nil
 }
 
@@ -149,7 +173,7 @@ func (r *Reconciler) openAccountOfRecord(ctx context.Context, s *scope) (err err
 	if err != nil {
 		return err
 	}
-	s.account.look(time.Minute)
+	s.account.look(deletionTrust)
 	return nil
 }
 

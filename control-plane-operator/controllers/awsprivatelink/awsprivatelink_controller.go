@@ -33,7 +33,8 @@ type Options struct {
 	ResyncPeriod time.Duration
 }
 
-// resyncJitter keeps apart the clusters that were started together.
+// resyncJitter keeps apart the clusters that were started together. It only
+// adds: the budget of calls holds in the worst case too.
 const resyncJitter = 0.2
 
 // Reconciler drives an AWSEndpointService on the customer's side.
@@ -97,9 +98,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, es *hyperv1.AWSEndpointServi
 	r.summarize(s, report)
 	result, err := report.Result(status.Close(ctx))
 	if err == nil && result.RequeueAfter == 0 && es.DeletionTimestamp.IsZero() {
-		result.RequeueAfter = wait.Jitter(r.ResyncPeriod, resyncJitter)
+		result.RequeueAfter = r.untilResync(s)
 	}
 	return result, err
+}
+
+func (r *Reconciler) untilResync(s *scope) time.Duration {
+	if s.account == nil {
+		return wait.Jitter(r.ResyncPeriod, resyncJitter)
+	}
+	return s.account.untilResync()
 }
 
 // scope is what one pass has learned, and by which step.

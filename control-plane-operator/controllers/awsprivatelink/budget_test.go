@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -90,9 +91,9 @@ func (w *world) within(what string, limit int) {
 }
 
 // The budget is that of both operators; the other one needs four calls for a
-// new service and next to none at rest.
+// new service, and four in an hour at rest if it has no other cluster.
 func TestCallBudget(t *testing.T) {
-	const provider, rest = 4, 1
+	const provider, restOfProvider = 4, 4
 	w := newWorld(t)
 	w.cloud.SetDelays(fakeaws.Delays{EndpointPending: 700 * time.Millisecond, EndpointDeleting: 500 * time.Millisecond})
 	w.start()
@@ -111,13 +112,14 @@ func TestCallBudget(t *testing.T) {
 
 	w.run(2 * time.Hour) // until everything has its rhythm
 	w.calls()
-	w.run(time.Hour)
+	const day = 24
+	w.run(day * time.Hour)
 	for _, c := range w.cloud.Calls() {
 		if c.IsWrite() {
 			t.Errorf("a write at rest: %s", c.Action())
 		}
 	}
-	w.within("an hour at rest", 12-rest)
+	w.within("a day at rest", day*(12-restOfProvider))
 
 	w.subnets = append(w.subnets[:2:2], w.addSubnet(w.vpc, w.mine.ZoneID("us-east-1c")))
 	w.zones = append(w.zones, w.mine.ZoneID("us-east-1c"))
@@ -163,12 +165,95 @@ func TestDeletionBudgetOfTwoSlowOnes(t *testing.T) {
 	if left := w.list(t.Context()); len(left) > 0 {
 		t.Errorf("not gone after 63 seconds: %+v", left[0].Status.Conditions)
 	}
-	w.within("deleting two that take AWS a minute", 30)
+	const provider = 4
+	w.within("deleting two that take AWS a minute", 30-provider)
 }
 
 func (w *world) isReady() {
 	w.t.Helper()
 	if missing := w.ready(w.t.Context()); missing != "" {
 		w.t.Fatal(missing)
+	}
+}
+
+// The objects of a cluster that wait for AWS share their looks at it, even if
+// one has begun to wait later.
+func TestThoseWhoWaitLookTogether(t *testing.T) {
+	w := newWorld(t)
+	w.addService(names.KubeAPIServerPrivate)
+	hcp := w.hcp()
+	w.change(hcp, func() { hcp.Spec.Services = nil })
+	w.cloud.SetDelays(fakeaws.Delays{EndpointDeleting: 2 * time.Minute})
+	w.start()
+	w.run(5 * time.Second)
+	w.isReady()
+	all := w.list(t.Context())
+	w.must(w.Admin().Delete(t.Context(), &corev1.Service{ObjectMeta: all[0].ObjectMeta}))
+	w.run(11 * time.Second)
+	w.must(w.Admin().Delete(t.Context(), &corev1.Service{ObjectMeta: all[1].ObjectMeta}))
+	w.run(20 * time.Second)
+	w.calls()
+	w.run(80 * time.Second)
+	w.within("80 seconds of two that wait", 21)
+}
+
+// What was never made, and what was found, is not waited for: neither when the
+// last thing that happened was to wait, nor when AWS had made something.
+func TestDeletionWaitsForNothingThatWasNotMade(t *testing.T) {
+	for name, before := range map[string]func(*world){
+		"at once": func(w *world) { w.run(0) },
+		"no key to sign with": func(w *world) {
+			w.must(w.Admin().Delete(w.t.Context(), w.secret()))
+			w.run(10 * time.Second)
+			w.create(w.secret())
+		},
+		"no NodePool":          func(w *world) { w.subnets = nil; w.run(10 * time.Second) },
+		"the endpoint pending": func(w *world) { w.run(10 * time.Second) },
+		"connected":            func(w *world) { w.run(2 * time.Minute) },
+		"the operator died before it could write down what it has made": func(w *world) {
+			w.run(10 * time.Second)
+			for _, es := range w.list(w.t.Context()) {
+				w.change(es, func() {
+					es.Status.EndpointID, es.Status.SecurityGroupID = "", ""
+					es.Status.Creating = []hyperv1.AWSEndpointResource{hyperv1.SecurityGroupResource, hyperv1.VPCEndpointResource}
+				})
+			}
+			w.start()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.cloud.SetDelays(fakeaws.Delays{EndpointPending: time.Minute, EndpointDeleting: 500 * time.Millisecond})
+			empty := w.cloud.Snapshot()
+			w.start()
+			before(w)
+			w.must(w.delete(t.Context()))
+			w.run(2 * time.Second)
+			if left := w.list(t.Context()); len(left) > 0 {
+				t.Errorf("not gone: %+v", left[0].Status)
+			}
+			if now := w.cloud.Snapshot(); now != empty {
+				t.Errorf("left behind:\n%s", now)
+			}
+		})
+	}
+}
+
+// A creation was reached and nobody knows what came of it: AWS gets the time
+// to list what it may have made, and no more.
+func TestDeletionWaitsForWhatMayHaveBeenMade(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.Fault(fakeaws.Fault{Operation: "CreateVpcEndpoint", Kind: fakeaws.Denied, Times: fakeaws.Forever})
+	w.start()
+	w.settle(enough)
+	w.must(w.delete(t.Context()))
+	w.start()
+	w.run(settling - 5*time.Second)
+	if len(w.list(t.Context())) == 0 {
+		t.Error("gone before AWS would have listed the endpoint")
+	}
+	w.run(10 * time.Second)
+	if left := w.list(t.Context()); len(left) > 0 {
+		t.Errorf("not gone: %+v", left[0].Status)
 	}
 }

@@ -17,13 +17,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/patch"
 )
 
-// How soon to look again at what is being deleted.
-const (
-	deletingFirst = 300 * time.Millisecond
-	deletingLimit = 3300 * time.Millisecond
-	// settling is how long AWS may not list what has just been made.
-	settling = time.Minute
-)
+// settling is how long AWS may not list what has just been made.
+const settling = 30 * time.Second
 
 // deleteRecords comes first: a name that leads nowhere is worse than no name.
 func (r *Reconciler) deleteRecords(ctx context.Context, s *scope) error {
@@ -48,13 +43,21 @@ func (r *Reconciler) deleteEndpoint(ctx context.Context, s *scope) error {
 
 func (r *Reconciler) endpointsGone(ctx context.Context, s *scope, role string) error {
 	r.lookAgain(s)
+	all, err := s.account.endpoints.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range all {
+		if e.Tags[awsx.RoleTag] == s.role() && !e.State.Leaving() && e.ID != s.es.Status.EndpointID {
+			s.made(hyperv1.VPCEndpointResource) // and never written down
+		}
+	}
 	left, err := s.account.endpoints.Delete(ctx, role, s.es.Status.EndpointID)
 	if err != nil {
 		return err
 	}
 	if len(left) > 0 {
-		after := r.pace.next(s.es.UID, deletingFirst, deletingLimit)
-		return flow.Wait(after, hyperv1.EndpointDeletingReason, "waiting until AWS has deleted %s", ids(left))
+		return flow.Wait(r.untilLook(s, leaving), hyperv1.EndpointDeletingReason, "waiting until AWS has deleted %s", ids(left))
 	}
 	return nil
 }
@@ -75,19 +78,27 @@ func (r *Reconciler) deleteSecurityGroup(ctx context.Context, s *scope) error {
 }
 
 func (r *Reconciler) groupsGone(ctx context.Context, s *scope, role string) error {
-	err := s.account.groups.Delete(ctx, role, s.es.Status.SecurityGroupID)
+	all, err := s.account.groups.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, g := range all {
+		if g.Tags[awsx.RoleTag] == s.role() {
+			s.made(hyperv1.SecurityGroupResource) // its name is free for one only
+		}
+	}
+	err = s.account.groups.Delete(ctx, role, s.es.Status.SecurityGroupID)
 	if awsx.IsInUse(err) {
-		after := r.pace.next(s.es.UID, deletingFirst, pendingLimit)
-		return flow.Wait(after, hyperv1.SecurityGroupInUseReason, "security group %s is still in use: %s", s.es.Status.SecurityGroupID, awsx.Message(err))
+		return flow.Wait(r.pace.next(s.es.UID, inUse), hyperv1.SecurityGroupInUseReason, "security group %s is still in use: %s", s.es.Status.SecurityGroupID, awsx.Message(err))
 	}
 	return err
 }
 
-// settle does not take an empty list for an answer at once when a creation may
-// have been cut off before its id was written down: AWS lists what is new only
-// after a while.
+// settle does not take an empty list for an answer at once when a creation was
+// reached whose outcome was never written down, nor found by now: AWS lists
+// what is new only after a while.
 func (r *Reconciler) settle(_ context.Context, s *scope) error {
-	if s.account == nil || s.es.Status.EndpointID != "" && s.es.Status.SecurityGroupID != "" {
+	if s.account == nil || len(s.es.Status.Creating) == 0 {
 		return nil
 	}
 	left := settling - r.Clock.Since(r.pace.since(s.es.UID, r.Clock.Now()))
@@ -123,6 +134,7 @@ func (r *Reconciler) sweep(ctx context.Context, s *scope) error {
 func (r *Reconciler) release(ctx context.Context, s *scope) error {
 	r.pace.rest(s.es.UID)
 	s.es.Status.EndpointID, s.es.Status.SecurityGroupID, s.es.Status.DNSNames = "", "", nil
+	s.es.Status.Creating = nil
 	ctrl.LoggerFrom(ctx).Info("Nothing is left in the customer's account")
 	return patch.RemoveFinalizer(ctx, r.Client, s.es, hyperv1.ControlPlaneOperatorFinalizer)
 }

@@ -9,12 +9,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 )
 
-// How soon to look again at an endpoint that is coming up.
-const (
-	pendingFirst = time.Second
-	pendingLimit = 30 * time.Second
-)
-
 // ensureEndpoint joins the customer's VPC to the endpoint service.
 func (r *Reconciler) ensureEndpoint(ctx context.Context, s *scope) error {
 	r.lookAgain(s)
@@ -28,15 +22,19 @@ func (r *Reconciler) ensureEndpoint(ctx context.Context, s *scope) error {
 		Tags:        s.tags(s.cleanup.InfraID + "-" + s.es.Name),
 		Previous:    s.es.Status.EndpointID,
 		ZoneOf:      s.subnets.zoneOf,
+		Witness:     s.witness(hyperv1.VPCEndpointResource),
 	})
 	if got.ID != "" {
+		if got.ID != s.es.Status.EndpointID || serves(got) {
+			s.made(hyperv1.VPCEndpointResource)
+		}
 		s.es.Status.EndpointID = got.ID
 	}
 	if err != nil {
 		return err
 	}
 	if reason, why := state(got, s.es.Status.EndpointServiceName); reason != "" {
-		return flow.Wait(r.pace.next(s.es.UID, pendingFirst, pendingLimit), reason, "VPC endpoint %s %s", got.ID, why)
+		return flow.Wait(r.untilLook(s, coming), reason, "VPC endpoint %s %s", got.ID, why)
 	}
 	r.pace.rest(s.es.UID)
 	s.target = got.DNSName
@@ -48,6 +46,13 @@ func (r *Reconciler) lookAgain(s *scope) {
 	if age := r.pace.age(s.es.UID); age > 0 {
 		s.account.endpoints.Look(age)
 	}
+}
+
+// untilLook is how long to wait until the endpoints are looked at again. It
+// counts from the last look, whoever made it: so those who wait for endpoints
+// of one cluster come together and share the next.
+func (r *Reconciler) untilLook(s *scope, in rhythm) time.Duration {
+	return max(r.pace.next(s.es.UID, in)-s.account.endpoints.Age(), in.first)
 }
 
 // state says why an endpoint cannot be used yet. Only an available endpoint

@@ -7,17 +7,32 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// pace is how soon to look again at something that AWS is busy with: soon at
-// first, for what takes a moment, then twice as long each time up to a cap, so
-// that what takes minutes costs few calls.
+// A rhythm is how soon to look again at something that AWS is busy with: soon
+// at first, for what takes a moment, then twice as long each time up to a
+// limit, so that what takes minutes costs few calls.
+type rhythm struct{ first, limit time.Duration }
+
+var (
+	coming  = rhythm{time.Second, 30 * time.Second}
+	leaving = rhythm{300 * time.Millisecond, 4 * time.Second}
+	// inUse is the rhythm of a security group that others hold.
+	inUse = rhythm{300 * time.Millisecond, 30 * time.Second}
+)
+
+// pace remembers how long each object has waited in its rhythm.
 type pace struct {
 	mu    sync.Mutex
-	last  map[types.UID]time.Duration
+	beats map[types.UID]beat
 	began map[types.UID]time.Time
 }
 
+type beat struct {
+	rhythm rhythm
+	last   time.Duration
+}
+
 func newPace() *pace {
-	return &pace{last: map[types.UID]time.Duration{}, began: map[types.UID]time.Time{}}
+	return &pace{beats: map[types.UID]beat{}, began: map[types.UID]time.Time{}}
 }
 
 // since returns when this was first asked about uid.
@@ -30,25 +45,30 @@ func (p *pace) since(uid types.UID, now time.Time) time.Time {
 	return p.began[uid]
 }
 
-// next returns how long to wait this time.
-func (p *pace) next(uid types.UID, first, limit time.Duration) time.Duration {
+// next returns how long to wait this time. Another rhythm begins anew.
+func (p *pace) next(uid types.UID, r rhythm) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.last[uid] = min(max(first, 2*p.last[uid]), limit)
-	return p.last[uid]
+	b := p.beats[uid]
+	if b.rhythm != r {
+		b = beat{rhythm: r}
+	}
+	b.last = min(max(r.first, 2*b.last), r.limit)
+	p.beats[uid] = b
+	return b.last
 }
 
 // age is how old a look may be and still serve: half of what was waited for.
 func (p *pace) age(uid types.UID) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.last[uid] / 2
+	return p.beats[uid].last / 2
 }
 
 // rest ends the waiting.
 func (p *pace) rest(uid types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.last, uid)
+	delete(p.beats, uid)
 	delete(p.began, uid)
 }

@@ -3,8 +3,10 @@ package awsprivatelink
 import (
 	"context"
 	"reflect"
+	"slices"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/owned"
 	"github.com/hosted-control-planes/hypershift/internal/patch"
 )
 
@@ -20,6 +22,23 @@ func (r *Reconciler) record(ctx context.Context, s *scope) error {
 	}
 	s.es.Status.Cleanup = s.cleanup
 	return s.save(ctx)
+}
+
+// witness writes down, before a resource is made, that there may be one. Its id
+// comes only with the answer, which we may not live to hear.
+func (s *scope) witness(of hyperv1.AWSEndpointResource) owned.Witness {
+	return owned.Witness{Creating: func(ctx context.Context) error {
+		if slices.Contains(s.es.Status.Creating, of) {
+			return nil
+		}
+		s.es.Status.Creating = append(s.es.Status.Creating, of)
+		return s.save(ctx)
+	}}
+}
+
+// made says that it is known what came of a creation.
+func (s *scope) made(of hyperv1.AWSEndpointResource) {
+	s.es.Status.Creating = slices.DeleteFunc(s.es.Status.Creating, func(c hyperv1.AWSEndpointResource) bool { return c == of })
 }
 
 func cleanupOf(hcp *hyperv1.HostedControlPlane) *hyperv1.AWSEndpointCleanup {

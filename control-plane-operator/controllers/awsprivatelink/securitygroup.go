@@ -28,8 +28,10 @@ func (r *Reconciler) ensureSecurityGroup(ctx context.Context, s *scope) error {
 		VPC:         s.cleanup.VPC,
 		Rules:       rules,
 		Tags:        s.tags(name),
+		Witness:     s.witness(hyperv1.SecurityGroupResource),
 	})
 	if id != "" {
+		s.made(hyperv1.SecurityGroupResource)
 		s.es.Status.SecurityGroupID = id
 	}
 	var taken *securitygroup.TakenError

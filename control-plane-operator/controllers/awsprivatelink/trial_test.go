@@ -53,7 +53,7 @@ func twoServices(t testing.TB) *trial.Story {
 	hcp := w.hcp()
 	w.change(hcp, func() { hcp.Spec.Services = nil })
 	d := fakeaws.UsualDelays
-	d.Listed = 50 * time.Second
+	d.Listed = 25 * time.Second
 	w.cloud.SetDelays(d)
 	return w.story()
 }

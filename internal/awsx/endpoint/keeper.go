@@ -37,6 +37,9 @@ func NewKeeper(api API, clk clock.PassiveClock, owner, vpc string) *Keeper {
 // Look makes the next pass look at AWS, unless another one did within age.
 func (k *Keeper) Look(age time.Duration) { k.seen.Forget(age) }
 
+// Age is how long ago the last look was.
+func (k *Keeper) Age() time.Duration { return k.seen.Age() }
+
 // List returns the owner's endpoints, the leaving ones too.
 func (k *Keeper) List(ctx context.Context) ([]Endpoint, error) { return k.seen.Get(ctx) }
 
@@ -111,6 +114,9 @@ func withRole(all []Endpoint, role string) []Endpoint {
 }
 
 func (k *Keeper) create(ctx context.Context, spec Spec) (Endpoint, error) {
+	if err := spec.Witness.BeforeCreate(ctx); err != nil {
+		return Endpoint{}, err
+	}
 	ctrl.LoggerFrom(ctx).Info("Creating VPC endpoint", "service", spec.ServiceName, "vpc", spec.VPC, "subnets", spec.Subnets)
 	out, err := k.api.CreateVpcEndpoint(ctx, &ec2.CreateVpcEndpointInput{
 		ClientToken:       aws.String(token(spec)),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2wire"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/owned"
 )
 
 // API is the part of EC2 that this package calls.
@@ -37,6 +38,8 @@ type Spec struct {
 	// ZoneOf says in which zone a subnet is, for the wanted ones and for those
 	// that the endpoint has.
 	ZoneOf map[string]string
+	// Witness is no part of what is wanted.
+	Witness owned.Witness `json:"-"`
 }
 
 // Endpoint is an endpoint as AWS last showed it.

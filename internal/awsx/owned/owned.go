@@ -71,6 +71,13 @@ func (l *List[T]) reload(ctx context.Context) error {
 	return nil
 }
 
+// Age is how long ago the last look was.
+func (l *List[T]) Age() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.clock.Since(l.at)
+}
+
 // Made adds what we have just made, or puts it in the place of what it was before.
 func (l *List[T]) Made(item T) {
 	l.mu.Lock()

@@ -73,6 +73,9 @@ func (k *Keeper) findOrCreate(ctx context.Context, all []Group, spec Spec) (Grou
 			return g, nil
 		}
 	}
+	if err := spec.Witness.BeforeCreate(ctx); err != nil {
+		return Group{}, err
+	}
 	ctrl.LoggerFrom(ctx).Info("Creating security group", "groupName", spec.Name, "vpc", spec.VPC)
 	out, err := k.api.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
 		GroupName: &spec.Name, Description: &spec.Description, VpcId: &spec.VPC,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2wire"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/owned"
 )
 
 // API is the part of EC2 that this package calls.
@@ -31,6 +32,7 @@ type Spec struct {
 	VPC         string
 	Rules       []Rule
 	Tags        awsx.Tags
+	Witness     owned.Witness
 }
 
 // A Rule lets a network reach a range of ports.

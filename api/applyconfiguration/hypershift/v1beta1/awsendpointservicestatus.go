@@ -3,6 +3,7 @@
 package v1beta1
 
 import (
+	hypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
@@ -38,6 +39,14 @@ type AWSEndpointServiceStatusApplyConfiguration struct {
 	// HostedControlPlane. It is recorded before anything is made. By the
 	// control-plane-operator.
 	Cleanup *AWSEndpointCleanupApplyConfiguration `json:"cleanup,omitempty"`
+	// Creating names what creation has been reached of and whose id is not
+	// written down yet. An operator that dies in between may have left one that
+	// AWS does not list for a while. By the control-plane-operator.
+	Creating []hypershiftv1beta1.AWSEndpointResource `json:"creating,omitempty"`
+	// TagKeys are the keys of the user's tags that what we made may carry: one
+	// that the user takes back is removed from there. By the
+	// control-plane-operator.
+	TagKeys []string `json:"tagKeys,omitempty"`
 	// Conditions of both halves.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
@@ -113,6 +122,26 @@ func (b *AWSEndpointServiceStatusApplyConfiguration) WithSecurityGroupID(value s
 // If called multiple times, the Cleanup field is set to the value of the last call.
 func (b *AWSEndpointServiceStatusApplyConfiguration) WithCleanup(value *AWSEndpointCleanupApplyConfiguration) *AWSEndpointServiceStatusApplyConfiguration {
 	b.Cleanup = value
+	return b
+}
+
+// WithCreating adds the given value to the Creating field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Creating field.
+func (b *AWSEndpointServiceStatusApplyConfiguration) WithCreating(values ...hypershiftv1beta1.AWSEndpointResource) *AWSEndpointServiceStatusApplyConfiguration {
+	for i := range values {
+		b.Creating = append(b.Creating, values[i])
+	}
+	return b
+}
+
+// WithTagKeys adds the given value to the TagKeys field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the TagKeys field.
+func (b *AWSEndpointServiceStatusApplyConfiguration) WithTagKeys(values ...string) *AWSEndpointServiceStatusApplyConfiguration {
+	for i := range values {
+		b.TagKeys = append(b.TagKeys, values[i])
+	}
 	return b
 }
 

@@ -1,0 +1,28 @@
+package owned
+
+import "context"
+
+// A Witness hears what is done to one resource. Its zero value hears nothing.
+type Witness struct {
+	// Creating is called before the resource is made, so that it can be written
+	// down that there may be one. If it fails, nothing is made.
+	Creating func(context.Context) error
+	// Changed is called after something about the resource was put right, with
+	// words for a person.
+	Changed func(id, what string)
+}
+
+// BeforeCreate says that the resource is about to be made.
+func (w Witness) BeforeCreate(ctx context.Context) error {
+	if w.Creating == nil {
+		return nil
+	}
+	return w.Creating(ctx)
+}
+
+// Tell says what was done to the resource.
+func (w Witness) Tell(id, what string) {
+	if w.Changed != nil {
+		w.Changed(id, what)
+	}
+}

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,9 +27,11 @@ const namespace = "clusters-demo"
 
 func init() { ctrl.SetLogger(logr.Discard()) }
 
+// scheme has what these stories are about and no more: the fake API server goes
+// through all of it for every write.
 var scheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(corev1.AddToScheme(s))
 	utilruntime.Must(hyperv1.AddToScheme(s))
 	utilruntime.Must(routev1.Install(s))
 	return s

@@ -2,6 +2,7 @@
 // ValidAWSIdentityProvider.
 //
 //	what AWS said to the last call of any controller ── younger than the interval ──► judge it
+//	             ├── none, but somebody is about to call ──► let him, for a minute
 //	             └── older, or none ──► ask AWS who we are ──► judge that
 //
 //	True     AWS knew us, even if it denied the call
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
@@ -57,17 +59,24 @@ const (
 	lookEvery  = 2 * time.Minute
 	retryAfter = 15 * time.Second
 	jitter     = 0.2
+	// courtesy is how long we leave the first call to those who have to call
+	// anyway, and lookMeanwhile how often we look whether they have.
+	courtesy      = time.Minute
+	lookMeanwhile = 2 * time.Second
 )
 
 // Reconciler judges the identity of a control plane.
 type Reconciler struct {
 	Options
 	steps []flow.Step[*hyperv1.HostedControlPlane]
+	// able is since when we could have called, by control plane. One pass runs
+	// at a time.
+	able map[types.UID]time.Time
 }
 
 // New returns a Reconciler.
 func New(opts Options) *Reconciler {
-	r := &Reconciler{Options: opts}
+	r := &Reconciler{Options: opts, able: map[types.UID]time.Time{}}
 	r.steps = []flow.Step[*hyperv1.HostedControlPlane]{
 		{Name: "identity", Condition: hyperv1.ValidAWSIdentityProvider, Run: r.checkIdentity},
 	}
@@ -93,7 +102,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 	if err := status.Close(ctx); err != nil {
 		return flow.Report{}.Result(err)
 	}
-	if !report.Done() {
+	switch err := report[0].Err; {
+	case errors.Is(err, errOthersFirst):
+		return ctrl.Result{RequeueAfter: lookMeanwhile}, nil
+	case err != nil:
 		// An answer that we do not like is no failure of the probe.
 		return ctrl.Result{RequeueAfter: wait.Jitter(retryAfter, jitter)}, nil
 	}
@@ -104,7 +116,8 @@ func (r *Reconciler) checkIdentity(ctx context.Context, hcp *hyperv1.HostedContr
 	target := session.Target{
 		Region: hcp.Spec.Platform.AWS.Region, IssuerURL: hcp.Spec.IssuerURL, RoleARN: string(hcp.Spec.Platform.AWS.RolesRef.ControlPlaneOperatorARN),
 	}
-	if said, ok := r.Sessions.Last(target); ok && r.fresh(said) {
+	said, heard := r.Sessions.Last(target)
+	if heard && r.fresh(said) {
 		return identityOnly(said.Err)
 	}
 	if err := r.KeyReady(ctx); errors.Is(err, identity.ErrNoKey) {
@@ -112,11 +125,29 @@ func (r *Reconciler) checkIdentity(ctx context.Context, hcp *hyperv1.HostedContr
 	} else if err != nil {
 		return err
 	}
+	if !heard && r.othersFirst(hcp) {
+		return errUnasked{errOthersFirst}
+	}
 	s, err := r.Sessions.For(ctx, target)
 	if err != nil {
 		return err
 	}
 	return identityOnly(s.Check(ctx))
+}
+
+// othersFirst says whether to leave the first call to somebody else. That is
+// who connects the VPC of a private cluster; for a public one nobody calls. The
+// deletion waits to hear whether AWS knows us, and is told at once.
+func (r *Reconciler) othersFirst(hcp *hyperv1.HostedControlPlane) bool {
+	access := hcp.Spec.Platform.AWS.EndpointAccess
+	if access != hyperv1.Private && access != hyperv1.PublicAndPrivate || !hcp.DeletionTimestamp.IsZero() {
+		return false
+	}
+	now := r.Clock.Now()
+	if _, known := r.able[hcp.UID]; !known {
+		r.able[hcp.UID] = now
+	}
+	return now.Sub(r.able[hcp.UID]) < courtesy
 }
 
 // fresh says whether an answer still counts. One that we did not like is
@@ -142,6 +173,9 @@ type errUnasked struct{ error }
 
 func (e errUnasked) Unwrap() error { return e.error }
 
+// errOthersFirst says that somebody else is about to ask.
+var errOthersFirst = errors.New("waiting for the first call to AWS")
+
 var judge = conditions.Judge{
 	Transient: func(err error) bool {
 		// Only an answer of AWS about us makes the condition False.
@@ -149,6 +183,8 @@ var judge = conditions.Judge{
 	},
 	Reason: func(err error) string {
 		switch {
+		case errors.Is(err, errOthersFirst):
+			return hyperv1.StatusUnknownReason
 		case errors.As(err, new(errUnasked)):
 			return hyperv1.WaitingForSigningKeyReason
 		case awsx.Code(err) == "InvalidIdentityToken":

@@ -120,8 +120,8 @@ func (w *world) start() func(context.Context) error {
 
 func (w *world) wants(status metav1.ConditionStatus, reason string, words ...string) {
 	w.t.Helper()
-	hcp := &hyperv1.HostedControlPlane{}
-	w.must(w.Admin().Get(w.t.Context(), client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp))
+	hcp := w.hcp()
+	w.must(w.Admin().Get(w.t.Context(), client.ObjectKeyFromObject(hcp), hcp))
 	c := conditions.Get(hcp.Status.Conditions, hyperv1.ValidAWSIdentityProvider)
 	if c == nil || c.Status != status || c.Reason != reason {
 		w.t.Errorf("got %+v, want %s %s", c, status, reason)
@@ -131,6 +131,33 @@ func (w *world) wants(status metav1.ConditionStatus, reason string, words ...str
 		if !strings.Contains(c.Message, word) {
 			w.t.Errorf("the message does not say %q: %q", word, c.Message)
 		}
+	}
+}
+
+func (w *world) hcp() *hyperv1.HostedControlPlane {
+	return &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"}}
+}
+
+func (w *world) change(how func(*hyperv1.HostedControlPlane)) {
+	w.t.Helper()
+	hcp := w.hcp()
+	w.must(w.Admin().Get(w.t.Context(), client.ObjectKeyFromObject(hcp), hcp))
+	how(hcp)
+	w.must(w.Admin().Update(w.t.Context(), hcp))
+}
+
+func (w *world) story() *trial.Story {
+	return &trial.Story{
+		Cluster: w.Cluster, Cloud: w.cloud.Snapshot, Start: w.start, Advance: w.clock.Step,
+		Ready: func(ctx context.Context) string {
+			hcp := w.hcp()
+			w.must(w.Admin().Get(ctx, client.ObjectKeyFromObject(hcp), hcp))
+			if !conditions.IsTrue(hcp.Status.Conditions, hyperv1.ValidAWSIdentityProvider) {
+				return fmt.Sprint(hcp.Status.Conditions)
+			}
+			return ""
+		},
+		Delete: func(ctx context.Context) error { return w.Admin().Delete(ctx, w.hcp()) },
 	}
 }
 
@@ -220,24 +247,75 @@ func TestTheCallsOfOthersCount(t *testing.T) {
 	}
 }
 
-func TestTrial(t *testing.T) {
-	begin := func(t testing.TB) *trial.Story {
+// A private cluster's endpoint needs calls anyway: the first of them answers
+// the probe, which asks for itself only when nobody else does.
+func TestTheFirstCallIsLeftToOthers(t *testing.T) {
+	begin := func(t *testing.T) (*world, func(context.Context) error) {
 		w := newWorld(t)
-		return &trial.Story{
-			Cluster: w.Cluster, Cloud: w.cloud.Snapshot, Start: w.start, Advance: w.clock.Step,
-			Ready: func(ctx context.Context) string {
-				hcp := &hyperv1.HostedControlPlane{}
-				w.must(w.Admin().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp))
-				if !conditions.IsTrue(hcp.Status.Conditions, hyperv1.ValidAWSIdentityProvider) {
-					return fmt.Sprint(hcp.Status.Conditions)
-				}
-				return ""
-			},
-			Delete: func(ctx context.Context) error {
-				return w.Admin().Delete(ctx, &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"}})
-			},
+		w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Private })
+		pass := w.start()
+		w.must(pass(t.Context()))
+		if calls := w.cloud.Calls(); len(calls) > 0 {
+			t.Errorf("the probe called first: %v", fakeaws.Count(calls))
 		}
+		w.wants(metav1.ConditionUnknown, hyperv1.StatusUnknownReason)
+		return w, pass
 	}
+	t.Run("and they make it", func(t *testing.T) {
+		w, pass := begin(t)
+		s, err := w.sessions.For(t.Context(), w.target())
+		w.must(err)
+		_, err = s.EC2.DescribeVpcEndpoints(t.Context(), &ec2.DescribeVpcEndpointsInput{})
+		w.must(err)
+		w.clock.Step(lookMeanwhile)
+		w.must(pass(t.Context()))
+		w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
+		if n := fakeaws.Count(w.cloud.Calls())["sts:GetCallerIdentity"]; n > 0 {
+			t.Errorf("the probe called %d times", n)
+		}
+	})
+	t.Run("and they do not make it", func(t *testing.T) {
+		w, pass := begin(t)
+		w.clock.Step(courtesy)
+		w.must(pass(t.Context()))
+		w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
+	})
+	t.Run("and the cluster is being deleted", func(t *testing.T) {
+		w, pass := begin(t)
+		w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Finalizers = []string{"example.com/somebody"} })
+		w.must(w.Admin().Delete(t.Context(), w.hcp()))
+		w.must(pass(t.Context()))
+		w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
+	})
+}
+
+// AWS may misbehave for a while: the world is the same in the end.
+func TestTrialUnderFaults(t *testing.T) {
+	for name, f := range map[string]fakeaws.Fault{
+		"STS throttles for long":                 {Service: fakeaws.STS, Kind: fakeaws.Throttled, Times: 20},
+		"STS fails inside":                       {Service: fakeaws.STS, Kind: fakeaws.ServerError, Times: 10},
+		"connections break":                      {Kind: fakeaws.Reset, Times: 10},
+		"a proxy answers in the place of STS":    {Service: fakeaws.STS, Kind: fakeaws.Garbled, Times: 10},
+		"the answer is lost":                     {Operation: "AssumeRoleWithWebIdentity", Kind: fakeaws.AnswerLost, Times: 3},
+		"the role cannot be assumed for a while": {Operation: "AssumeRoleWithWebIdentity", Kind: fakeaws.Denied, Times: 5},
+		"the credentials have expired":           {Operation: "GetCallerIdentity", Kind: fakeaws.Expired, Times: 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			worlds := map[*trial.Cluster]*world{}
+			begin := func(t testing.TB) *trial.Story {
+				w := newWorld(t)
+				worlds[w.Cluster] = w
+				return w.story()
+			}
+			inject := func(s *trial.Story) { worlds[s.Cluster].cloud.Fault(f) }
+			trial.Fault(t, begin, inject)
+			trial.VanishUnder(t, begin, inject)
+		})
+	}
+}
+
+func TestTrial(t *testing.T) {
+	begin := func(t testing.TB) *trial.Story { return newWorld(t).story() }
 	t.Run("crash", func(t *testing.T) { trial.Crash(t, begin) })
 	t.Run("vanish", func(t *testing.T) { trial.Vanish(t, begin) })
 }

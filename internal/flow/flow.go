@@ -79,7 +79,8 @@ func (r Report) Result(closeErr error) (ctrl.Result, error) {
 	var res ctrl.Result
 	var errs []error
 	soonest := func(after time.Duration) {
-		if res.RequeueAfter == 0 || after < res.RequeueAfter {
+		// Who waits for a watch, after 0, takes nobody's timer away.
+		if after > 0 && (res.RequeueAfter == 0 || after < res.RequeueAfter) {
 			res.RequeueAfter = after
 		}
 	}

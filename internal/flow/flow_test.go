@@ -69,6 +69,11 @@ func TestRun(t *testing.T) {
 			steps:   []flow.Step[*scope]{say("a", flow.Wait(0, "Young", ""))},
 			wantRan: []string{"a"},
 		},
+		"a wait for a watch does not take away the timer of another": {
+			steps:     []flow.Step[*scope]{flow.All(say("a", flow.Wait(time.Minute, "Young", "")), say("b", flow.Wait(0, "Young", "")))},
+			wantRan:   []string{"a", "b"},
+			wantAfter: time.Minute,
+		},
 		"a lost race is a quiet repeat": {
 			steps:     []flow.Step[*scope]{say("a", nil)},
 			closeErr:  errConflict,

@@ -20,7 +20,6 @@ const (
 	PrivateRouter      = "private-router"
 	KonnectivityServer = "konnectivity-server"
 	OAuthServer        = "oauth-openshift"
-	IgnitionServer     = "ignition-server"
 )
 
 // Secrets of a control plane.

@@ -50,6 +50,7 @@ const (
 
 // AWSPlatformSpec is the part of a cluster that lives in AWS.
 // +kubebuilder:validation:XValidation:rule="has(self.cloudProviderConfig) || !has(oldSelf.cloudProviderConfig)",message="cloudProviderConfig cannot be removed"
+// +kubebuilder:validation:XValidation:rule="has(self.sharedVPC) == has(oldSelf.sharedVPC) && (!has(self.sharedVPC) || self.sharedVPC == oldSelf.sharedVPC)",message="sharedVPC can be neither added, changed nor removed: what exists was made with these roles and in this zone; create another cluster"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.cloudProviderConfig) || !has(self.cloudProviderConfig) || self.cloudProviderConfig.vpc == oldSelf.cloudProviderConfig.vpc",message="cloudProviderConfig.vpc cannot be changed: the workers live there"
 type AWSPlatformSpec struct {
 	// Region of the workers. It cannot be changed.
@@ -104,6 +105,7 @@ type AWSPlatformSpec struct {
 	MultiArch bool `json:"multiArch,omitempty"`
 
 	// SharedVPC names the roles for a VPC and zone that belong to a third account.
+	// It cannot be changed.
 	// +optional
 	SharedVPC *AWSSharedVPC `json:"sharedVPC,omitempty"`
 

@@ -69,11 +69,12 @@ type HostedClusterSpec struct {
 	ClusterID string `json:"clusterID,omitempty"`
 
 	// infraID names the cluster in the cloud: it is part of names and tags there, and belongs to one cluster only. Made at
-	// creation unless given, and kept.
+	// creation unless given, and kept. It is bounded by the key of an AWS tag, kubernetes.io/cluster/<infraID>, which has at
+	// most 128 characters.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:MaxLength=106
 	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="must be made of dot-separated labels of lower-case letters, digits and dashes"
 	InfraID string `json:"infraID,omitempty"`
 

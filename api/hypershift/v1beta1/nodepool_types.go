@@ -69,7 +69,7 @@ type NodePoolSpec struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="clusterName must be the name of a HostedCluster: lower-case letters, digits and dashes, with a letter or digit at both ends"
+	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="clusterName must be the name of a HostedCluster: dot-separated labels of lower-case letters, digits and dashes"
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="clusterName cannot be changed: create a new NodePool for the other cluster"
 	ClusterName string `json:"clusterName"`
 

@@ -32,6 +32,7 @@ type AWSPlatformSpecApplyConfiguration struct {
 	// MultiArch is kept for old manifests and does nothing.
 	MultiArch *bool `json:"multiArch,omitempty"`
 	// SharedVPC names the roles for a VPC and zone that belong to a third account.
+	// It cannot be changed.
 	SharedVPC *AWSSharedVPCApplyConfiguration `json:"sharedVPC,omitempty"`
 	// TerminationHandlerQueueURL is the SQS queue that announces interruptions
 	// of spot instances.

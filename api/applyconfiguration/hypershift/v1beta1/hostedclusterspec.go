@@ -23,7 +23,8 @@ type HostedClusterSpecApplyConfiguration struct {
 	// clusterID is a UUID that names the cluster in metrics and reports. Made at creation unless given, and kept.
 	ClusterID *string `json:"clusterID,omitempty"`
 	// infraID names the cluster in the cloud: it is part of names and tags there, and belongs to one cluster only. Made at
-	// creation unless given, and kept.
+	// creation unless given, and kept. It is bounded by the key of an AWS tag, kubernetes.io/cluster/<infraID>, which has at
+	// most 128 characters.
 	InfraID *string `json:"infraID,omitempty"`
 	// updateService is the URL of the service that recommends updates. Without it the vendor's is used.
 	UpdateService *string `json:"updateService,omitempty"`

@@ -4,6 +4,7 @@ package rbac
 
 import (
 	_ "embed" // the files below
+	"sync"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
@@ -13,11 +14,11 @@ import (
 var controlPlaneOperator []byte
 
 // ControlPlaneOperatorRole returns all that a control-plane-operator may do in
-// the namespace of its control plane.
-func ControlPlaneOperatorRole() *rbacv1.Role {
+// the namespace of its control plane. It is parsed once; nobody changes it.
+var ControlPlaneOperatorRole = sync.OnceValue(func() *rbacv1.Role {
 	role := &rbacv1.Role{}
 	if err := yaml.UnmarshalStrict(controlPlaneOperator, role); err != nil {
 		panic("config/rbac/control-plane-operator/role.yaml: " + err.Error()) // a test reads it too
 	}
 	return role
-}
+})

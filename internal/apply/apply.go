@@ -11,10 +11,12 @@ import (
 	"fmt"
 	"reflect"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -44,14 +46,15 @@ type Set struct {
 
 // An Applier applies objects under one field owner.
 type Applier struct {
-	client client.Client
-	scheme *runtime.Scheme
-	owner  string
+	client   client.Client
+	scheme   *runtime.Scheme
+	owner    string
+	verdicts *lru.Cache // objectID to verdict
 }
 
 // New returns an Applier. Reads go through c, which should be cached.
 func New(c client.Client, scheme *runtime.Scheme, owner string) *Applier {
-	return &Applier{client: c, scheme: scheme, owner: owner}
+	return &Applier{client: c, scheme: scheme, owner: owner, verdicts: lru.New(maxVerdicts)}
 }
 
 // Apply makes objs exist as they are written, deletes what the set has had and
@@ -60,15 +63,15 @@ func New(c client.Client, scheme *runtime.Scheme, owner string) *Applier {
 func (a *Applier) Apply(ctx context.Context, set Set, objs ...client.Object) (changed bool, err error) {
 	wanted := map[objectID]bool{}
 	for _, obj := range objs {
-		want, err := a.desired(set, obj)
+		id, err := a.identify(obj)
 		if err != nil {
 			return changed, err
 		}
-		wanted[idOf(want)] = true
-		wrote, err := a.applyOne(ctx, obj, want)
+		wanted[id] = true
+		wrote, err := a.applyOne(ctx, set, id, obj)
 		changed = changed || wrote
 		if err != nil {
-			return changed, fmt.Errorf("applying %s %s: %w", want.GetKind(), client.ObjectKeyFromObject(want), err)
+			return changed, fmt.Errorf("applying %s %s: %w", id.Kind, client.ObjectKeyFromObject(obj), err)
 		}
 	}
 	pruned, err := a.prune(ctx, set, wanted)
@@ -82,17 +85,13 @@ func (a *Applier) Delete(ctx context.Context, set Set) (gone bool, err error) {
 }
 
 // desired is obj as we send it: labelled, owned, hashed, without status.
-func (a *Applier) desired(set Set, obj client.Object) (*unstructured.Unstructured, error) {
-	gvk, err := apiutil.GVKForObject(obj, a.scheme)
-	if err != nil {
-		return nil, err
-	}
+func (a *Applier) desired(set Set, id objectID, obj client.Object, hash string) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 	if err != nil {
-		return nil, fmt.Errorf("converting %s %s: %w", gvk.Kind, obj.GetName(), err)
+		return nil, fmt.Errorf("converting: %w", err)
 	}
 	want := &unstructured.Unstructured{Object: content}
-	want.SetGroupVersionKind(gvk)
+	want.SetGroupVersionKind(id.GroupVersionKind)
 	unstructured.RemoveNestedField(content, "status")
 	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
 	unstructured.RemoveNestedField(content, "spec", "template", "metadata", "creationTimestamp")
@@ -102,33 +101,45 @@ func (a *Applier) desired(set Set, obj client.Object) (*unstructured.Unstructure
 			return nil, err
 		}
 	}
-	hash, err := hashOf(want)
-	if err != nil {
-		return nil, err
-	}
 	want.SetAnnotations(with(want.GetAnnotations(), AppliedAnnotation, hash))
 	return want, nil
 }
 
 func (a *Applier) inventory(set Set) string { return a.owner + "." + set.Name }
 
-func (a *Applier) applyOne(ctx context.Context, obj client.Object, want *unstructured.Unstructured) (wrote bool, err error) {
-	live := reflect.New(reflect.TypeOf(obj).Elem()).Interface().(client.Object)
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		live.(*unstructured.Unstructured).SetGroupVersionKind(u.GroupVersionKind())
-	}
-	err = a.client.Get(ctx, client.ObjectKeyFromObject(want), live)
-	switch {
-	case apierrors.IsNotFound(err):
-	case err != nil:
+func (a *Applier) applyOne(ctx context.Context, set Set, id objectID, obj client.Object) (wrote bool, err error) {
+	hash, err := a.hash(set, id, obj)
+	if err != nil {
 		return false, err
-	default:
+	}
+	live := reflect.New(reflect.TypeOf(obj).Elem()).Interface().(client.Object)
+	if u, ok := live.(*unstructured.Unstructured); ok {
+		u.SetGroupVersionKind(id.GroupVersionKind)
+	}
+	err = a.client.Get(ctx, client.ObjectKeyFromObject(obj), live)
+	if client.IgnoreNotFound(err) != nil {
+		return false, err
+	}
+	found := err == nil
+	now := verdict{hash: hash, uid: live.GetUID(), version: live.GetResourceVersion()}
+	if was, known := a.verdicts.Get(id); found && known && was == now {
+		return false, nil
+	}
+	want, err := a.desired(set, id, obj, hash)
+	if err != nil {
+		return false, err
+	}
+	if found {
 		if err := a.ours(live, want); err != nil {
 			return false, err
 		}
 		same, err := upToDate(want, live)
-		if err != nil || same {
+		if err != nil {
 			return false, err
+		}
+		if same {
+			a.verdicts.Add(id, now)
+			return false, nil
 		}
 	}
 	return true, a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(want), client.FieldOwner(a.owner), client.ForceOwnership)
@@ -169,11 +180,10 @@ func (a *Applier) prune(ctx context.Context, set Set, wanted map[objectID]bool) 
 		}
 		for _, item := range items {
 			obj := item.(client.Object)
-			gvk, err := apiutil.GVKForObject(obj, a.scheme)
+			id, err := a.identify(obj)
 			if err != nil {
 				return left, err
 			}
-			id := objectID{Kind: gvk.Kind, Group: gvk.Group, Namespace: obj.GetNamespace(), Name: obj.GetName()}
 			if wanted[id] {
 				continue
 			}
@@ -183,28 +193,48 @@ func (a *Applier) prune(ctx context.Context, set Set, wanted map[objectID]bool) 
 			}
 			uid := obj.GetUID()
 			if err := a.client.Delete(ctx, obj, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
-				return left, fmt.Errorf("deleting %s %s: %w", gvk.Kind, client.ObjectKeyFromObject(obj), err)
+				return left, fmt.Errorf("deleting %s %s: %w", id.Kind, client.ObjectKeyFromObject(obj), err)
 			}
 		}
 	}
 	return left, nil
 }
 
-type objectID struct{ Group, Kind, Namespace, Name string }
-
-func idOf(u *unstructured.Unstructured) objectID {
-	gvk := u.GroupVersionKind()
-	return objectID{Group: gvk.Group, Kind: gvk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
+type objectID struct {
+	schema.GroupVersionKind
+	Namespace, Name string
 }
 
-func hashOf(u *unstructured.Unstructured) (string, error) {
-	text, err := json.Marshal(u) // map keys are sorted: the same object has the same text
+func (a *Applier) identify(obj client.Object) (objectID, error) {
+	gvk, err := apiutil.GVKForObject(obj, a.scheme)
+	return objectID{GroupVersionKind: gvk, Namespace: obj.GetNamespace(), Name: obj.GetName()}, err
+}
+
+// hash is of everything that desired depends on.
+func (a *Applier) hash(set Set, id objectID, obj client.Object) (string, error) {
+	var parent types.UID
+	if set.Parent != nil {
+		parent = set.Parent.GetUID()
+	}
+	text, err := json.Marshal([]any{a.inventory(set), parent, id, obj}) // map keys are sorted: the same object has the same text
 	if err != nil {
 		return "", err
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8]), nil
 }
+
+// A verdict says that live object and desired one, in these versions, were
+// compared and nothing differed. While both stay, nobody has to look again.
+type verdict struct {
+	hash    string
+	uid     types.UID
+	version string
+}
+
+// maxVerdicts is how many of them are remembered: a thousand hosted clusters have
+// a third as many objects.
+const maxVerdicts = 1 << 15
 
 // upToDate says whether applying want would change nothing: the same thing was
 // applied last, and all of it still stands in live.

@@ -151,3 +151,41 @@ func TestDeleteSaysWhenAllIsGone(t *testing.T) {
 		t.Errorf("gone %v, %v", gone, err)
 	}
 }
+
+// What was compared once is not compared again; what somebody changed since is.
+func TestAnApplierThatHasSeenAnObjectStillRepairsIt(t *testing.T) {
+	w := newWorld()
+	a := apply.New(w, clientgoscheme.Scheme, "tester")
+	pass := func(port int32) int {
+		t.Helper()
+		before := w.writes
+		if _, err := a.Apply(t.Context(), set, service("a", port)); err != nil {
+			t.Fatal(err)
+		}
+		return w.writes - before
+	}
+	for i, want := range []int{1, 0, 0} {
+		if n := pass(443); n != want {
+			t.Fatalf("%d writes in pass %d, want %d", n, i, want)
+		}
+	}
+	drifted := get(t, w, "a", &corev1.Service{})
+	drifted.Spec.Ports[0].Port = 80
+	if err := w.Update(t.Context(), drifted); err != nil {
+		t.Fatal(err)
+	}
+	if n := pass(443); n != 1 {
+		t.Errorf("%d writes to repair what somebody changed", n)
+	}
+	pass(443)
+	if n := pass(444); n != 1 {
+		t.Errorf("%d writes for another wish", n)
+	}
+	pass(444)
+	if err := w.Client.Delete(t.Context(), drifted); err != nil {
+		t.Fatal(err)
+	}
+	if n := pass(444); n != 1 {
+		t.Errorf("%d writes to make again what was deleted", n)
+	}
+}

@@ -10,21 +10,24 @@ import (
 
 func story(mode hyperv1.AWSEndpointAccessType) trial.Beginning {
 	return func(t testing.TB) *trial.Story {
-		w := newWorld(t, controlPlane(mode, hyperv1.Route))
-		return &trial.Story{
-			Cluster: w.Cluster,
-			Start:   w.start,
-			Others:  w.cloudController,
-			Advance: w.clock.Step,
-			Ready:   w.ready,
-			Delete:  func(ctx context.Context) error { return w.Admin().Delete(ctx, controlPlane(mode, hyperv1.Route)) },
-		}
+		return newWorld(t, controlPlane(mode, hyperv1.Route)).story()
+	}
+}
+
+func (w *world) story() *trial.Story {
+	return &trial.Story{
+		Cluster: w.Cluster,
+		Start:   w.start,
+		Others:  w.cloudController,
+		Advance: w.clock.Step,
+		Ready:   w.ready,
+		Delete:  func(ctx context.Context) error { return w.Admin().Delete(ctx, controlPlane("", hyperv1.Route)) },
 	}
 }
 
 func TestTrial(t *testing.T) {
 	for _, mode := range []hyperv1.AWSEndpointAccessType{hyperv1.Public, hyperv1.PublicAndPrivate, hyperv1.Private} {
-		t.Run(string(mode)+": crash", func(t *testing.T) { trial.Crash(t, story(mode)) })
-		t.Run(string(mode)+": vanish", func(t *testing.T) { trial.Vanish(t, story(mode)) })
+		t.Run(string(mode)+": crash", func(t *testing.T) { t.Parallel(); trial.Crash(t, story(mode)) })
+		t.Run(string(mode)+": vanish", func(t *testing.T) { t.Parallel(); trial.Vanish(t, story(mode)) })
 	}
 }

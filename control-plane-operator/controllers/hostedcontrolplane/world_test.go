@@ -44,11 +44,12 @@ type world struct {
 	clock *clocktesting.FakeClock
 	// slow Services get no load balancer, with this complaint.
 	slow       map[string]string
+	fault      *fault
 	reconciler *Reconciler
 }
 
 func newWorld(t testing.TB, hcp *hyperv1.HostedControlPlane) *world {
-	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), slow: map[string]string{}}
+	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), slow: map[string]string{}, fault: &fault{}}
 	w.Cluster = trial.NewCluster(trial.Options{
 		Scheme:     scheme,
 		Kinds:      []client.ObjectList{&hyperv1.HostedControlPlaneList{}, &corev1.ServiceList{}, &routev1.RouteList{}, &hyperv1.AWSEndpointServiceList{}},
@@ -93,7 +94,7 @@ func byRoute(host string) hyperv1.ServicePublishingStrategy {
 
 // start makes the controller anew and returns one pass over all control planes.
 func (w *world) start() func(context.Context) error {
-	w.reconciler = New(Options{Client: w.Client(), Events: w.Admin(), Scheme: scheme, Clock: w.clock})
+	w.reconciler = New(Options{Client: w.fault.client(w.Client()), Events: w.Admin(), Scheme: scheme, Clock: w.clock})
 	return func(ctx context.Context) error {
 		list := &hyperv1.HostedControlPlaneList{}
 		w.must(w.Admin().List(ctx, list))

@@ -106,7 +106,8 @@ func setup(mgr ctrl.Manager, o options) error {
 	return errors.Join(
 		hostedcontrolplane.Setup(mgr, hostedcontrolplane.Options{Client: mgr.GetClient(), Events: mgr.GetAPIReader(), Scheme: mgr.GetScheme(), Clock: clk}),
 		awsprivatelink.Setup(mgr, awsprivatelink.Options{
-			Client: mgr.GetClient(), Scheme: mgr.GetScheme(), Clock: clk, Sessions: sessions, KeyReady: signer.Ready, ResyncPeriod: o.resyncPeriod,
+			Client: mgr.GetClient(), Scheme: mgr.GetScheme(), Recorder: mgr.GetEventRecorder(names.ControlPlaneOperator), Clock: clk,
+			Sessions: sessions, KeyReady: signer.Ready, ResyncPeriod: o.resyncPeriod,
 		}),
 		probe.Setup(mgr, probe.Options{Client: mgr.GetClient(), Clock: clk, Sessions: sessions, KeyReady: signer.Ready, Interval: o.identityInterval}),
 	)

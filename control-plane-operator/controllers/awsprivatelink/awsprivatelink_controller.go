@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,6 +24,7 @@ import (
 type Options struct {
 	Client   client.Client
 	Scheme   *runtime.Scheme
+	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 	Sessions *session.Sessions
 	// KeyReady says whether there is a key to sign our identity with; it
@@ -92,11 +94,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, es *hyperv1.AWSEndpointServi
 		return ctrl.Result{RequeueAfter: remaining}, err
 	}
 
+	was := es.Status.DeepCopy()
 	status := patch.New(r.Client, es, names.ControlPlaneOperator, ourHalf)
 	s := &scope{es: es, save: status.Close}
 	report := flow.Run(ctx, s, steps...)
 	r.summarize(s, report)
-	result, err := report.Result(status.Close(ctx))
+	written := status.Close(ctx)
+	if written == nil {
+		r.tellTurn(es, *was)
+	}
+	result, err := report.Result(written)
 	if err == nil && result.RequeueAfter == 0 && es.DeletionTimestamp.IsZero() {
 		result.RequeueAfter = r.untilResync(s)
 	}

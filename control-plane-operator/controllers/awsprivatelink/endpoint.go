@@ -12,6 +12,7 @@ import (
 // ensureEndpoint joins the customer's VPC to the endpoint service.
 func (r *Reconciler) ensureEndpoint(ctx context.Context, s *scope) error {
 	r.lookAgain(s)
+	tags, known := s.tags(s.cleanup.InfraID+"-"+s.es.Name), s.es.Status.EndpointID
 	got, err := s.account.endpoints.Ensure(ctx, endpoint.Spec{
 		Owner:       s.cleanup.OwnerUID,
 		Role:        s.role(),
@@ -19,13 +20,14 @@ func (r *Reconciler) ensureEndpoint(ctx context.Context, s *scope) error {
 		VPC:         s.cleanup.VPC,
 		Subnets:     s.subnets.subnets,
 		Groups:      []string{s.es.Status.SecurityGroupID},
-		Tags:        s.tags(s.cleanup.InfraID + "-" + s.es.Name),
-		Previous:    s.es.Status.EndpointID,
+		Tags:        tags,
+		StaleTags:   s.staleTags(tags),
+		Previous:    known,
 		ZoneOf:      s.subnets.zoneOf,
-		Witness:     s.witness(hyperv1.VPCEndpointResource),
+		Witness:     r.witness(s, hyperv1.VPCEndpointResource),
 	})
 	if got.ID != "" {
-		if got.ID != s.es.Status.EndpointID || serves(got) {
+		if got.ID != known || serves(got) {
 			s.made(hyperv1.VPCEndpointResource)
 		}
 		s.es.Status.EndpointID = got.ID
@@ -33,6 +35,7 @@ func (r *Reconciler) ensureEndpoint(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
+	s.forgetStaleTags()
 	if reason, why := state(got, s.es.Status.EndpointServiceName); reason != "" {
 		return flow.Wait(r.untilLook(s, coming), reason, "VPC endpoint %s %s", got.ID, why)
 	}

@@ -2,7 +2,6 @@ package awsprivatelink
 
 import (
 	"context"
-	"reflect"
 	"slices"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -17,23 +16,26 @@ func (r *Reconciler) record(ctx context.Context, s *scope) error {
 		return err
 	}
 	s.cleanup = cleanupOf(s.hcp)
-	if reflect.DeepEqual(s.cleanup, s.es.Status.Cleanup) {
-		return nil
-	}
 	s.es.Status.Cleanup = s.cleanup
+	s.recordTags()
 	return s.save(ctx)
 }
 
-// witness writes down, before a resource is made, that there may be one. Its id
-// comes only with the answer, which we may not live to hear.
-func (s *scope) witness(of hyperv1.AWSEndpointResource) owned.Witness {
-	return owned.Witness{Creating: func(ctx context.Context) error {
-		if slices.Contains(s.es.Status.Creating, of) {
-			return nil
-		}
-		s.es.Status.Creating = append(s.es.Status.Creating, of)
-		return s.save(ctx)
-	}}
+// witness writes down, before a resource is made, that there may be one: its id
+// comes only with the answer, which we may not live to hear. What is done to a
+// resource later it tells the user.
+func (r *Reconciler) witness(s *scope, of hyperv1.AWSEndpointResource) owned.Witness {
+	return owned.Witness{
+		Creating: func(ctx context.Context) error {
+			if slices.Contains(s.es.Status.Creating, of) {
+				return nil
+			}
+			s.es.Status.Creating = append(s.es.Status.Creating, of)
+			return s.save(ctx)
+		},
+		Changed: func(id, what string) { r.tellChange(s.es, id, what) },
+		GivenUp: func(id, what string) { r.tellGivenUp(s.es, id, what) },
+	}
 }
 
 // made says that it is known what came of a creation.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -21,14 +20,16 @@ func (r *Reconciler) ensureSecurityGroup(ctx context.Context, s *scope) error {
 		return err
 	}
 	name := s.cleanup.InfraID + "-vpce-" + s.es.Name
+	tags := s.tags(name)
 	id, err := s.account.groups.Ensure(ctx, securitygroup.Spec{
 		Role:        s.role(),
 		Name:        name,
 		Description: "VPC endpoint " + s.es.Name + " of " + s.cleanup.InfraID,
 		VPC:         s.cleanup.VPC,
 		Rules:       rules,
-		Tags:        s.tags(name),
-		Witness:     s.witness(hyperv1.SecurityGroupResource),
+		Tags:        tags,
+		StaleTags:   s.staleTags(tags),
+		Witness:     r.witness(s, hyperv1.SecurityGroupResource),
 	})
 	if id != "" {
 		s.made(hyperv1.SecurityGroupResource)
@@ -39,15 +40,6 @@ func (r *Reconciler) ensureSecurityGroup(ctx context.Context, s *scope) error {
 		return flow.Wait(time.Minute, hyperv1.SecurityGroupNameTakenReason, "%s", taken)
 	}
 	return err
-}
-
-// tags of everything that this object has in AWS.
-func (s *scope) tags(name string) awsx.Tags {
-	user := awsx.Tags{}
-	for _, t := range s.hcp.Spec.Platform.AWS.ResourceTags {
-		user[t.Key] = t.Value
-	}
-	return awsx.OwnedTags(user, s.cleanup.OwnerUID, s.role(), s.cleanup.InfraID, name)
 }
 
 // rules let every machine network reach the port of the load balancer.

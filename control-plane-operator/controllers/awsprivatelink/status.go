@@ -14,6 +14,7 @@ func ourHalf(es *hyperv1.AWSEndpointService) any {
 	half := hyperv1.AWSEndpointServiceStatus{
 		EndpointID: es.Status.EndpointID, DNSNames: es.Status.DNSNames, DNSZoneID: es.Status.DNSZoneID,
 		SecurityGroupID: es.Status.SecurityGroupID, Cleanup: es.Status.Cleanup, Creating: es.Status.Creating,
+		TagKeys: es.Status.TagKeys,
 	}
 	if c := conditions.Get(es.Status.Conditions, hyperv1.AWSEndpointAvailable); c != nil {
 		half.Conditions = []metav1.Condition{*c}

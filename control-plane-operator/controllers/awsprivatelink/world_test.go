@@ -79,6 +79,7 @@ type world struct {
 	balancer string            // prefix of the load balancers' names
 	zones    []string          // ids of the zones that they serve
 
+	diary      *diary
 	reconciler *Reconciler
 	observer   *Observer
 }
@@ -89,6 +90,7 @@ func newWorld(t testing.TB) *world {
 		clock:    clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)),
 		services: map[string]string{},
 		balancer: "a-",
+		diary:    &diary{},
 		Cluster:  newCluster(),
 	}
 	w.cloud = fakeaws.New(w.clock).FailOn(t)
@@ -119,6 +121,7 @@ func newCluster() *trial.Cluster {
 // management cluster of its own.
 func newControlPlane(first *world, uid types.UID) *world {
 	w := *first
+	w.diary = &diary{}
 	w.Cluster, w.services = newCluster(), map[string]string{}
 	hcp := controlPlaneOf(&w)
 	hcp.UID, hcp.Spec.InfraID = uid, "demo-y"
@@ -267,7 +270,7 @@ func (w *world) hcp() *hyperv1.HostedControlPlane {
 func (w *world) start() func(context.Context) error {
 	signer := &identity.Signer{Client: w.Client(), Namespace: namespace, Clock: w.clock}
 	opts := Options{
-		Client: w.Client(), Scheme: scheme, Clock: w.clock, KeyReady: signer.Ready, ResyncPeriod: resync,
+		Client: w.Client(), Scheme: scheme, Recorder: w.diary, Clock: w.clock, KeyReady: signer.Ready, ResyncPeriod: resync,
 		Sessions: session.New(session.Options{
 			Name: "control-plane-operator", Token: signer.Token, Clock: w.clock,
 			Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff, w.Life.Middleware},
@@ -275,6 +278,23 @@ func (w *world) start() func(context.Context) error {
 	}
 	w.reconciler, w.observer = New(opts), NewObserver(opts)
 	return w.pass
+}
+
+// diary keeps the events.
+type diary struct{ lines []string }
+
+func (d *diary) Eventf(_, _ runtime.Object, kind, reason, _, note string, args ...any) {
+	d.lines = append(d.lines, kind+" "+reason+": "+fmt.Sprintf(note, args...))
+}
+
+// read returns the events since the last time, without what AWS makes up.
+func (d *diary) read() []string {
+	lines := d.lines
+	d.lines = nil
+	for i := range lines {
+		lines[i] = masked(lines[i])
+	}
+	return lines
 }
 
 func (w *world) pass(ctx context.Context) error {

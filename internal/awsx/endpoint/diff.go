@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 )
@@ -42,6 +43,23 @@ func diff(spec Spec, got Endpoint) *ec2.ModifyVpcEndpointInput {
 		return nil
 	}
 	return change
+}
+
+// words say to a person what a change does.
+func words(change *ec2.ModifyVpcEndpointInput) string {
+	var out []string
+	for _, part := range []struct {
+		what string
+		ids  []string
+	}{
+		{"added", change.AddSubnetIds}, {"removed", change.RemoveSubnetIds},
+		{"added", change.AddSecurityGroupIds}, {"removed", change.RemoveSecurityGroupIds},
+	} {
+		if len(part.ids) > 0 {
+			out = append(out, part.what+" "+strings.Join(part.ids, ", "))
+		}
+	}
+	return strings.Join(out, "; ")
 }
 
 func minus(a, b []string) []string {

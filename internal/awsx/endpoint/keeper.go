@@ -154,8 +154,9 @@ func (k *Keeper) modify(ctx context.Context, spec Spec, got Endpoint) (Endpoint,
 			return got, fmt.Errorf("modifying VPC endpoint %s: %w", got.ID, err)
 		}
 		got.State = Pending
+		spec.Witness.Tell(got.ID, words(change))
 	}
-	changed, err := ec2wire.EnsureTags(ctx, k.api, got.ID, spec.Tags, got.Tags)
+	changed, err := ec2wire.Retag(ctx, k.api, got.ID, spec.Tags, got.Tags, spec.StaleTags, spec.Witness)
 	if changed || err != nil {
 		k.Look(0)
 	}

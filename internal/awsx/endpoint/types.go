@@ -15,7 +15,7 @@ import (
 
 // API is the part of EC2 that this package calls.
 type API interface {
-	ec2wire.API
+	ec2wire.Retagger
 	DescribeVpcEndpoints(context.Context, *ec2.DescribeVpcEndpointsInput, ...func(*ec2.Options)) (*ec2.DescribeVpcEndpointsOutput, error)
 	CreateVpcEndpoint(context.Context, *ec2.CreateVpcEndpointInput, ...func(*ec2.Options)) (*ec2.CreateVpcEndpointOutput, error)
 	ModifyVpcEndpoint(context.Context, *ec2.ModifyVpcEndpointInput, ...func(*ec2.Options)) (*ec2.ModifyVpcEndpointOutput, error)
@@ -32,6 +32,8 @@ type Spec struct {
 	Groups      []string
 	Tags        awsx.Tags
 
+	// StaleTags are keys of tags that it may have and should not.
+	StaleTags []string `json:"-"`
 	// Previous is the id that was last recorded for this endpoint. It makes the
 	// token of a new attempt another one once the endpoint it names is gone.
 	Previous string

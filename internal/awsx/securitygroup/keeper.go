@@ -56,9 +56,12 @@ func (k *Keeper) Ensure(ctx context.Context, spec Spec) (id string, err error) {
 	if err != nil {
 		return "", err
 	}
-	got, err := k.findOrCreate(ctx, all, spec)
+	got, made, err := k.findOrCreate(ctx, all, spec)
 	if err != nil {
 		return "", err
+	}
+	if made {
+		spec.Witness = owned.Witness{} // the first rules are no repair
 	}
 	if err := k.repair(ctx, spec, got); err != nil {
 		k.Look(0)
@@ -67,14 +70,14 @@ func (k *Keeper) Ensure(ctx context.Context, spec Spec) (id string, err error) {
 	return got.ID, nil
 }
 
-func (k *Keeper) findOrCreate(ctx context.Context, all []Group, spec Spec) (Group, error) {
+func (k *Keeper) findOrCreate(ctx context.Context, all []Group, spec Spec) (got Group, made bool, err error) {
 	for _, g := range all {
 		if g.Tags[awsx.RoleTag] == spec.Role {
-			return g, nil
+			return g, false, nil
 		}
 	}
 	if err := spec.Witness.BeforeCreate(ctx); err != nil {
-		return Group{}, err
+		return Group{}, false, err
 	}
 	ctrl.LoggerFrom(ctx).Info("Creating security group", "groupName", spec.Name, "vpc", spec.VPC)
 	out, err := k.api.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
@@ -83,15 +86,15 @@ func (k *Keeper) findOrCreate(ctx context.Context, all []Group, spec Spec) (Grou
 	})
 	if awsx.IsExists(err) {
 		k.Look(0)
-		return Group{}, &TakenError{Name: spec.Name, VPC: spec.VPC}
+		return Group{}, false, &TakenError{Name: spec.Name, VPC: spec.VPC}
 	}
 	if err != nil {
 		k.Look(0)
-		return Group{}, fmt.Errorf("creating security group %s: %w", spec.Name, err)
+		return Group{}, false, fmt.Errorf("creating security group %s: %w", spec.Name, err)
 	}
-	got := Group{ID: aws.ToString(out.GroupId), Name: spec.Name, Tags: spec.Tags}
+	got = Group{ID: aws.ToString(out.GroupId), Name: spec.Name, Tags: spec.Tags}
 	k.seen.Made(got)
-	return got, nil
+	return got, true, nil
 }
 
 // repair makes rules and tags of the group what they should be. What is
@@ -105,6 +108,7 @@ func (k *Keeper) repair(ctx context.Context, spec Spec, got Group) error {
 		if err != nil {
 			return fmt.Errorf("authorizing ingress of security group %s: %w", got.ID, err)
 		}
+		spec.Witness.Tell(got.ID, fmt.Sprintf("%d missing rules authorized", len(authorize)))
 	}
 	if len(revoke) > 0 {
 		log.Info("Revoking ingress", "rules", len(revoke))
@@ -112,8 +116,9 @@ func (k *Keeper) repair(ctx context.Context, spec Spec, got Group) error {
 		if err != nil {
 			return fmt.Errorf("revoking ingress of security group %s: %w", got.ID, err)
 		}
+		spec.Witness.Tell(got.ID, fmt.Sprintf("%d rules revoked that nobody here wants", len(revoke)))
 	}
-	tagged, err := ec2wire.EnsureTags(ctx, k.api, got.ID, spec.Tags, got.Tags)
+	tagged, err := ec2wire.Retag(ctx, k.api, got.ID, spec.Tags, got.Tags, spec.StaleTags, spec.Witness)
 	if err != nil {
 		return err
 	}
@@ -134,6 +139,9 @@ func as(spec Spec, got Group) Group {
 		for key, value := range from {
 			tags[key] = value
 		}
+	}
+	for _, key := range spec.StaleTags {
+		delete(tags, key)
 	}
 	got.Tags = tags
 	return got

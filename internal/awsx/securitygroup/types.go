@@ -16,7 +16,7 @@ import (
 
 // API is the part of EC2 that this package calls.
 type API interface {
-	ec2wire.API
+	ec2wire.Retagger
 	DescribeSecurityGroups(context.Context, *ec2.DescribeSecurityGroupsInput, ...func(*ec2.Options)) (*ec2.DescribeSecurityGroupsOutput, error)
 	CreateSecurityGroup(context.Context, *ec2.CreateSecurityGroupInput, ...func(*ec2.Options)) (*ec2.CreateSecurityGroupOutput, error)
 	DeleteSecurityGroup(context.Context, *ec2.DeleteSecurityGroupInput, ...func(*ec2.Options)) (*ec2.DeleteSecurityGroupOutput, error)
@@ -32,7 +32,9 @@ type Spec struct {
 	VPC         string
 	Rules       []Rule
 	Tags        awsx.Tags
-	Witness     owned.Witness
+	// StaleTags are keys of tags that it may have and should not.
+	StaleTags []string
+	Witness   owned.Witness
 }
 
 // A Rule lets a network reach a range of ports.

@@ -1,0 +1,71 @@
+package awsprivatelink
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+)
+
+// Reasons of events that are no reasons of the condition.
+const (
+	endpointAvailable = "EndpointAvailable"
+	endpointRecreated = "EndpointRecreated"
+	resourceChanged   = "AWSResourceChanged"
+	changeGivenUp     = "AWSChangeGivenUp"
+)
+
+// tellTurn tells a person what this pass has made of the status.
+func (r *Reconciler) tellTurn(es *hyperv1.AWSEndpointService, was hyperv1.AWSEndpointServiceStatus) {
+	if is := es.Status.EndpointID; is != was.EndpointID && is != "" && was.EndpointID != "" {
+		r.Recorder.Eventf(es, nil, corev1.EventTypeNormal, endpointRecreated, "Connect", "VPC endpoint %s takes the place of %s", is, was.EndpointID)
+	}
+	after := conditions.Get(es.Status.Conditions, hyperv1.AWSEndpointAvailable)
+	kind, reason := turn(conditions.Get(was.Conditions, hyperv1.AWSEndpointAvailable), after)
+	switch {
+	case kind == "":
+	case reason == endpointAvailable:
+		r.Recorder.Eventf(es, nil, kind, reason, "Connect", "VPC endpoint %s is available", es.Status.EndpointID)
+	default:
+		r.Recorder.Eventf(es, nil, kind, reason, "Connect", "%s", after.Message)
+	}
+}
+
+// passing are the reasons that need nobody: it goes on by itself, or with what
+// comes first.
+var passing = []string{
+	hyperv1.WaitingForControlPlaneReason, hyperv1.WaitingForSigningKeyReason, hyperv1.WaitingForEndpointServiceReason,
+	hyperv1.WaitingForSubnetsReason, hyperv1.EndpointPendingReason, hyperv1.EndpointPendingAcceptanceReason,
+	hyperv1.EndpointDeletingReason, hyperv1.EndpointDeletedReason, hyperv1.SecurityGroupInUseReason,
+}
+
+// turn is the event that the turn of the condition is worth, if any.
+func turn(before, after *metav1.Condition) (kind, reason string) {
+	if before == nil {
+		before = &metav1.Condition{}
+	}
+	switch {
+	case after == nil || after.Status == metav1.ConditionUnknown:
+		return "", ""
+	case after.Status == metav1.ConditionTrue && before.Status == metav1.ConditionTrue:
+		return "", ""
+	case after.Status == metav1.ConditionTrue:
+		return corev1.EventTypeNormal, endpointAvailable
+	case after.Reason == before.Reason && after.Message == before.Message, slices.Contains(passing, after.Reason):
+		return "", ""
+	case after.Reason == hyperv1.EndpointReplacedReason:
+		return corev1.EventTypeNormal, after.Reason
+	}
+	return corev1.EventTypeWarning, after.Reason
+}
+
+func (r *Reconciler) tellChange(es *hyperv1.AWSEndpointService, id, what string) {
+	r.Recorder.Eventf(es, nil, corev1.EventTypeNormal, resourceChanged, "Repair", "%s: %s", id, what)
+}
+
+func (r *Reconciler) tellGivenUp(es *hyperv1.AWSEndpointService, id, what string) {
+	r.Recorder.Eventf(es, nil, corev1.EventTypeWarning, changeGivenUp, "GiveUp", "%s: %s", id, what)
+}

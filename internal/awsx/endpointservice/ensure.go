@@ -17,6 +17,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2wire"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/owned"
 )
 
 // Spec is the endpoint service that we want.
@@ -25,8 +26,10 @@ type Spec struct {
 	LoadBalancerARN string
 	// Principals may connect, nobody else.
 	Principals []string
-	// Tags are all tags, the owner's included; others that are on the service stay.
-	Tags awsx.Tags
+	// Tags are all tags, the owner's included. Of others that are on the service
+	// the ones with StaleTags, which are keys, go, and the rest stays.
+	Tags      awsx.Tags
+	StaleTags []string
 	// Recorded is the name under which the service was last seen, or "".
 	Recorded string
 	// Request tells one wish for a service from another: asking twice with the
@@ -147,14 +150,23 @@ func (s *Services) update(ctx context.Context, spec Spec, svc *Service) error {
 			return err
 		}
 	}
-	changed, err := ec2wire.EnsureTags(ctx, s.api, svc.ID, spec.Tags, svc.tags)
+	changed, err := ec2wire.Retag(ctx, s.api, svc.ID, spec.Tags, svc.tags, spec.StaleTags, witness(ctx))
 	if !changed {
 		return err
 	}
 	svc.tags = maps.Clone(svc.tags)
 	maps.Copy(svc.tags, spec.Tags)
+	for _, key := range spec.StaleTags {
+		delete(svc.tags, key)
+	}
 	s.all.Put(spec.key(), []Service{*svc})
 	return nil
+}
+
+// witness says in the log what happens to tags.
+func witness(ctx context.Context) owned.Witness {
+	tell := func(id, what string) { ctrl.LoggerFrom(ctx).Info("Endpoint service: "+what, "service", id) }
+	return owned.Witness{Changed: tell, GivenUp: tell}
 }
 
 // modify makes the change and reads the service again: the load balancer

@@ -3,6 +3,7 @@ package aws
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -19,6 +20,11 @@ import (
 // HostedControlPlane is gone.
 const ownerAnnotation = "hypershift.openshift.io/owner-uid"
 
+// tagsAnnotation lists the keys that spec.resourceTags has had, as JSON. They are
+// ours: one that the user removes goes from the endpoint service, and a tag that
+// somebody else put there stays.
+const tagsAnnotation = "hypershift.openshift.io/resource-tag-keys"
+
 // ownerUID is the owner that is recorded in the object, or "".
 func (s *scope) ownerUID() string { return s.es.Annotations[ownerAnnotation] }
 
@@ -26,6 +32,7 @@ func (s *scope) ownerUID() string { return s.es.Annotations[ownerAnnotation] }
 type claim struct {
 	held    bool // our finalizer is on it
 	owner   string
+	tags    string // value of tagsAnnotation, empty for none
 	subnets []string
 }
 
@@ -33,12 +40,13 @@ func claimOn(es *hyperv1.AWSEndpointService) claim {
 	return claim{
 		held:    slices.Contains(es.Finalizers, hyperv1.HypershiftOperatorFinalizer),
 		owner:   es.Annotations[ownerAnnotation],
+		tags:    es.Annotations[tagsAnnotation],
 		subnets: es.Spec.SubnetIDs,
 	}
 }
 
 func (c claim) equal(o claim) bool {
-	return c.held == o.held && c.owner == o.owner && slices.Equal(c.subnets, o.subnets)
+	return c.held == o.held && c.owner == o.owner && c.tags == o.tags && slices.Equal(c.subnets, o.subnets)
 }
 
 // ensureClaim makes sure that nothing is made in AWS before it is recorded for
@@ -60,9 +68,32 @@ func (r *Reconciler) ensureClaim(ctx context.Context, s *scope) error {
 
 // desiredClaim needs an owner that has a HostedCluster.
 func (r *Reconciler) desiredClaim(ctx context.Context, es *hyperv1.AWSEndpointService, o owner) (want claim, note string, err error) {
-	want = claim{held: true, owner: cmp.Or(es.Annotations[ownerAnnotation], string(o.hcp.UID))}
+	want = claim{held: true, owner: cmp.Or(es.Annotations[ownerAnnotation], string(o.hcp.UID)), tags: desiredTagKeys(es)}
 	want.subnets, note, err = r.poolSubnets(ctx, es, o.hc)
 	return want, note, err
+}
+
+// desiredTagKeys adds the keys of today to those of the past.
+func desiredTagKeys(es *hyperv1.AWSEndpointService) string {
+	keys := pastTagKeys(es)
+	for _, t := range es.Spec.ResourceTags {
+		keys = append(keys, t.Key)
+	}
+	if len(keys) == 0 {
+		return ""
+	}
+	slices.Sort(keys)
+	text, _ := json.Marshal(slices.Compact(keys)) // strings marshal
+	return string(text)
+}
+
+// pastTagKeys is empty if somebody spoilt the list: what nobody knows to be ours stays.
+func pastTagKeys(es *hyperv1.AWSEndpointService) []string {
+	var keys []string
+	if json.Unmarshal([]byte(es.Annotations[tagsAnnotation]), &keys) != nil {
+		return nil
+	}
+	return keys
 }
 
 // apply writes all of the claim at once, under our field owner.
@@ -83,10 +114,14 @@ func (r *Reconciler) apply(ctx context.Context, es *hyperv1.AWSEndpointService, 
 	u.SetUID(es.UID)
 	u.SetResourceVersion(es.ResourceVersion)
 	u.SetFinalizers([]string{hyperv1.HypershiftOperatorFinalizer}) // those of others stay: it is a set
-	u.SetAnnotations(map[string]string{ownerAnnotation: c.owner})
+	annotations := map[string]string{ownerAnnotation: c.owner}
+	if c.tags != "" {
+		annotations[tagsAnnotation] = c.tags
+	}
+	u.SetAnnotations(annotations)
 	err := r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(names.HypershiftOperator), client.ForceOwnership)
 	if err != nil {
-		return fmt.Errorf("writing finalizer, owner and subnets: %w", err)
+		return fmt.Errorf("writing finalizer, owner, tag keys and subnets: %w", err)
 	}
 	es.Spec.SubnetIDs = c.subnets
 	es.Finalizers, es.Annotations = u.GetFinalizers(), u.GetAnnotations()

@@ -99,15 +99,25 @@ func desiredService(s *scope, lb loadbalancer.LoadBalancer) endpointservice.Spec
 		tags[t.Key] = t.Value
 	}
 	infraID := s.hcp.Spec.InfraID
+	tags = awsx.OwnedTags(tags, owner.UID, owner.Role, infraID, infraID+"-"+s.es.Name)
 	return endpointservice.Spec{
 		Owner:           owner,
 		LoadBalancerARN: lb.ARN,
 		Principals:      desiredPrincipals(s.hc.Spec.Platform.AWS),
-		Tags:            awsx.OwnedTags(tags, owner.UID, owner.Role, infraID, infraID+"-"+s.es.Name),
+		Tags:            tags,
+		StaleTags:       staleTags(s.es, tags),
 		Recorded:        s.es.Status.EndpointServiceName,
 		// A new object, or one whose service has disappeared, is a new wish.
 		Request: string(s.es.UID) + "/" + s.es.Status.EndpointServiceName,
 	}
+}
+
+// staleTags are the keys of tags that the user has taken back.
+func staleTags(es *hyperv1.AWSEndpointService, want awsx.Tags) []string {
+	return slices.DeleteFunc(pastTagKeys(es), func(key string) bool {
+		_, wanted := want[key]
+		return wanted
+	})
 }
 
 // serviceRole is what the service is to the control plane: value of awsx.RoleTag.

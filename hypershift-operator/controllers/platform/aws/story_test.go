@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -197,6 +198,42 @@ func TestAPoolThatChoosesByFiltersIsNamed(t *testing.T) {
 	})
 	w.run(t, w.start(), 4)
 	w.want(t, "private-router", metav1.ConditionTrue, conditions.AsExpected, "node pools b choose their subnet by filters")
+}
+
+func TestATagThatTheUserRemovesGoes(t *testing.T) {
+	w := newWorld(t)
+	pass := w.start()
+	w.run(t, pass, 4)
+	somebody := awsx.EC2(w.mine.Config(region, "somebody"))
+	id := w.es(t, "private-router").Status.EndpointServiceName
+	id = id[strings.LastIndex(id, ".")+1:]
+	if _, err := somebody.CreateTags(t.Context(), &ec2.CreateTagsInput{Resources: []string{id}, Tags: []types.Tag{{Key: ptr.To("cost"), Value: ptr.To("42")}}}); err != nil {
+		t.Fatal(err)
+	}
+	es := &hyperv1.AWSEndpointService{}
+	w.update(t, es, client.ObjectKey{Namespace: "clusters-demo", Name: "private-router"}, func() {
+		es.Spec.ResourceTags = []hyperv1.AWSResourceTag{{Key: "stage", Value: "green"}}
+	})
+	w.run(t, pass, 2)
+	out, err := somebody.DescribeVpcEndpointServiceConfigurations(t.Context(), &ec2.DescribeVpcEndpointServiceConfigurationsInput{ServiceIds: []string{id}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for _, tag := range out.ServiceConfigurations[0].Tags {
+		keys = append(keys, *tag.Key)
+	}
+	slices.Sort(keys)
+	want := []string{awsx.NameTag, "cost", awsx.OwnerTag, awsx.RoleTag, "kubernetes.io/cluster/demo-x", "stage"}
+	slices.Sort(want)
+	if !slices.Equal(keys, want) {
+		t.Errorf("tags %v, want %v", keys, want)
+	}
+	w.cloud.ForgetCalls()
+	w.run(t, pass, 2)
+	if calls := fakeaws.By(w.cloud.Calls(), provider, "hypershift-operator"); len(calls) > 0 {
+		t.Errorf("calls although nothing changed: %v", fakeaws.Count(calls))
+	}
 }
 
 func TestPrincipalsFollowTheHostedCluster(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
 )
 
 func main() {
@@ -18,8 +20,8 @@ func main() {
 		return
 	}
 	if err == nil {
-		ctrl.SetLogger(zap.New(zap.UseDevMode(opts.Development)))
-		err = run(ctrl.SetupSignalHandler(), opts)
+		ctrl.SetLogger(zap.New(zap.UseDevMode(opts.development)))
+		err = run(ctrl.SetupSignalHandler(), opts.Options)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "hypershift-operator:", err)
@@ -28,14 +30,17 @@ func main() {
 }
 
 // run returns when ctx ends or something cannot go on.
-func run(ctx context.Context, opts options) error {
+func run(ctx context.Context, opts operator.Options) error {
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("finding the management cluster: %w", err)
 	}
-	mgr, err := newManager(ctx, cfg, opts)
+	o, err := operator.New(ctx, cfg, opts)
 	if err != nil {
 		return err
 	}
-	return mgr.Start(ctx)
+	if err := o.AddControllers(ctx); err != nil {
+		return err
+	}
+	return o.Start(ctx)
 }

@@ -6,34 +6,16 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 )
 
-// options are what can be chosen when the operator starts.
+// options are the flags.
 type options struct {
-	Namespace   string
-	MetricsAddr string
-	HealthAddr  string
-	LeaderElect bool
-	Development bool
-
-	ControlPlaneOperatorImage string
-
-	// PrivatePlatform is AWS if clusters may be private, else None.
-	PrivatePlatform string
-	// Region is where endpoint services are made: that of the load balancers of
-	// the management cluster. From the environment, as for every AWS program.
-	Region string
-
-	OIDC oidcOptions
-
-	ResyncPeriod      time.Duration
-	PermissionsPeriod time.Duration
-	DocumentsPeriod   time.Duration
+	operator.Options
+	privatePlatform string
+	development     bool
 }
-
-// oidcOptions name the bucket for OIDC documents; all empty for none.
-type oidcOptions struct{ Bucket, Region, Credentials string }
 
 // Values of --private-platform.
 const (
@@ -42,15 +24,15 @@ const (
 )
 
 func parse(name string, args []string, env func(string) string) (options, error) {
-	o := options{Region: env("AWS_REGION")}
+	o := options{Options: operator.Options{Region: env("AWS_REGION")}}
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	fs.StringVar(&o.Namespace, "namespace", "hypershift", "namespace of this operator")
 	fs.StringVar(&o.MetricsAddr, "metrics-addr", ":8080", "address of the metrics")
 	fs.StringVar(&o.HealthAddr, "health-addr", ":8081", "address of /healthz and /readyz")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", true, "work only while holding the lease hypershift-operator")
-	fs.BoolVar(&o.Development, "development", false, "log for people instead of machines")
+	fs.BoolVar(&o.development, "development", false, "log for people instead of machines")
 	fs.StringVar(&o.ControlPlaneOperatorImage, "control-plane-operator-image", env("IMAGE_CONTROL_PLANE_OPERATOR"), "image of the control-plane-operators")
-	fs.StringVar(&o.PrivatePlatform, "private-platform", privateNone, "AWS to make endpoint services for private clusters, in the region of AWS_REGION; else None")
+	fs.StringVar(&o.privatePlatform, "private-platform", privateNone, "AWS to make endpoint services for private clusters, in the region of AWS_REGION; else None")
 	fs.StringVar(&o.OIDC.Bucket, "oidc-storage-provider-s3-bucket-name", "", "bucket for the OIDC documents of the clusters")
 	fs.StringVar(&o.OIDC.Region, "oidc-storage-provider-s3-region", "", "region of that bucket")
 	fs.StringVar(&o.OIDC.Credentials, "oidc-storage-provider-s3-credentials", "", "credentials file for that bucket; default as for all of AWS")
@@ -63,18 +45,19 @@ func parse(name string, args []string, env func(string) string) (options, error)
 	if fs.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	}
+	o.PrivateAWS = o.privatePlatform == privateAWS
 	return o, o.check()
 }
 
 func (o options) check() error {
-	switch o.PrivatePlatform {
+	switch o.privatePlatform {
 	case privateNone:
 	case privateAWS:
 		if o.Region == "" {
 			return errors.New("--private-platform=AWS needs the environment variable AWS_REGION: the region of the management cluster")
 		}
 	default:
-		return fmt.Errorf("--private-platform is %q: use AWS or None", o.PrivatePlatform)
+		return fmt.Errorf("--private-platform is %q: use AWS or None", o.privatePlatform)
 	}
 	if (o.OIDC.Bucket == "") != (o.OIDC.Region == "") {
 		return errors.New("--oidc-storage-provider-s3-bucket-name and --oidc-storage-provider-s3-region are needed together")

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/smithy-go/middleware"
 	"k8s.io/utils/clock"
 
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -36,12 +38,15 @@ func newCloud() *cloud {
 	return c
 }
 
-// operator is the configuration of the hypershift-operator. Requests are signed
-// as in production; only the network is missing.
-func (c *cloud) operator() aws.Config {
-	cfg := c.mine.Config(region, names.HypershiftOperator)
-	cfg.APIOptions = []func(*middleware.Stack) error{c.Install}
-	return cfg
+// signIn makes this process the hypershift-operator in the provider's account,
+// by what every AWS program reads. Requests are signed as in production; only
+// the network is missing.
+func (c *cloud) signIn() error {
+	who, err := c.mine.Config(region, names.HypershiftOperator).Credentials.Retrieve(context.Background())
+	if err != nil {
+		return fmt.Errorf("making credentials for the operator: %w", err)
+	}
+	return errors.Join(os.Setenv("AWS_ACCESS_KEY_ID", who.AccessKeyID), os.Setenv("AWS_SECRET_ACCESS_KEY", who.SecretAccessKey))
 }
 
 // calls are those of the operators since the last ForgetCalls.

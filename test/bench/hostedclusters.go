@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
@@ -95,18 +96,18 @@ func hostedClustersTask(ctx context.Context, t *taskRun) error {
 
 	began, before := time.Now(), cpu()
 	w, k := &writes{}, &keys{}
-	mgr, err := newManager(cfg, cacheHO(), w)
+	ho, err := hypershiftOperator(ctx, cfg, aws, w, func(o *operator.Options) { o.Bed.GenerateKey = k.generate })
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(setupHO(ctx, mgr, aws, resyncHO, permissionsPeriod), setupHostedClusters(mgr, aws, k.generate)); err != nil {
+	if err := ho.AddControllers(ctx); err != nil {
 		return err
 	}
-	stop := start(ctx, mgr)
+	stop := start(ctx, ho)
 	if err := w.silence(ctx); err != nil {
 		return err
 	}
-	if err := allMade(ctx, mgr.GetClient()); err != nil {
+	if err := allMade(ctx, ho.GetClient()); err != nil {
 		return err
 	}
 	if err := m.Make.spent(began, before); err != nil {

@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -215,16 +214,15 @@ func (s *story) live(ctx context.Context, toTheEnd bool) error {
 
 // startOperators starts both operators as new processes would be, with empty hands.
 func (s *story) startOperators(ctx context.Context) (stop func() error, err error) {
-	ho, err := newManager(s.cfg, cache.Options{}, &writes{})
+	ho, err := hypershiftOperator(ctx, s.cfg, s.cloud, &writes{}, nil)
 	if err != nil {
 		return nil, err
 	}
-	namespace := cache.Options{DefaultNamespaces: map[string]cache.Config{s.cluster.namespace(): {}}}
-	cpo, err := newManager(s.cfg, namespace, &writes{status: s.truth.check})
+	cpo, err := newManager(s.cfg, s.cluster.namespace(), &writes{status: s.truth.check})
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(setupHO(ctx, ho, s.cloud, resyncHO, permissionsPeriod), setupCPO(cpo, s.cluster, s.cloud)); err != nil {
+	if err := errors.Join(ho.AddEndpointServices(ctx), setupCPO(cpo, s.cluster, s.cloud)); err != nil {
 		return nil, err
 	}
 	return start(ctx, ho, cpo), nil

@@ -193,8 +193,12 @@ func clusterAtRest(ctx context.Context) (quiet, error) {
 	}
 
 	q := queue{written: api.Life.Writes}
-	ho := endpointServices(api.Client(), discard{}, aws, resyncHO, permissionsPeriod)
+	ho, err := endpointServices(ctx, api.Client(), aws)
+	if err != nil {
+		return quiet{}, err
+	}
 	link, identity := controlPlaneOperator(api.Client(), api.Client(), cl, aws)
+	link.Recorder = discard{}
 	customers, observer, prober := awsprivatelink.New(link), awsprivatelink.NewObserver(link), probe.New(identity)
 	ofControlPlane := func(reconcile func(context.Context, *hyperv1.HostedControlPlane) (ctrl.Result, error)) pass {
 		return func(ctx context.Context) (ctrl.Result, error) {
@@ -256,7 +260,10 @@ func operatorAtRest(ctx context.Context) (quiet, error) {
 	aws, admin := newCloud(), api.Admin()
 	byBalancer := map[string]client.ObjectKey{}
 	var q queue
-	ho := endpointServices(indexed(api.Client(), byBalancer), discard{}, aws, resyncHO, permissionsPeriod)
+	ho, err := endpointServices(ctx, indexed(api.Client(), byBalancer), aws)
+	if err != nil {
+		return quiet{}, err
+	}
 	for i := range servicesAtRest / len(offered) {
 		cl := newCluster(fmt.Sprintf("c%03d", i))
 		objects, err := cl.all(nil)

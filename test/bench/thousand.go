@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
@@ -173,14 +174,14 @@ func thousandTask(ctx context.Context, t *taskRun) error {
 	began, before := time.Now(), cpu()
 	seen := &allTrue{want: servicesAtRest, names: map[string]bool{}, done: make(chan struct{})}
 	w := &writes{status: seen.note}
-	mgr, err := newManager(cfg, cacheHO(), w)
+	ho, err := hypershiftOperator(ctx, cfg, aws, w, nil)
 	if err != nil {
 		return err
 	}
-	if err := setupHO(ctx, mgr, aws, resyncHO, permissionsPeriod); err != nil {
+	if err := ho.AddEndpointServices(ctx); err != nil {
 		return err
 	}
-	stop := start(ctx, mgr)
+	stop := start(ctx, ho)
 	select {
 	case <-seen.done:
 	case <-time.After(patience):
@@ -308,14 +309,16 @@ func restCPU(ctx context.Context, kubeconfig string, aws *cloud, faster time.Dur
 		return 0, 0, err
 	}
 	w := &writes{}
-	mgr, err := newManager(cfg, cacheHO(), w)
+	ho, err := hypershiftOperator(ctx, cfg, aws, w, func(o *operator.Options) {
+		o.ResyncPeriod, o.PermissionsPeriod = resyncHO/faster, permissionsPeriod/faster
+	})
 	if err != nil {
 		return 0, 0, err
 	}
-	if err := setupHO(ctx, mgr, aws, resyncHO/faster, permissionsPeriod/faster); err != nil {
+	if err := ho.AddEndpointServices(ctx); err != nil {
 		return 0, 0, err
 	}
-	stop := start(ctx, mgr)
+	stop := start(ctx, ho)
 	if err := w.silence(ctx); err != nil {
 		return 0, 0, err
 	}

@@ -4,6 +4,7 @@ package meter
 
 import (
 	"context"
+	"errors"
 
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/smithy-go/middleware"
@@ -15,13 +16,18 @@ import (
 // A Meter counts attempts: a call that was throttled twice counts three times.
 type Meter struct{ calls *prometheus.CounterVec }
 
-// New returns a Meter whose count is registered.
+// New returns a Meter whose count is registered. All meters of a registry are one.
 func New(registerer prometheus.Registerer) (*Meter, error) {
 	m := &Meter{calls: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hypershift_aws_calls_total",
 		Help: "Calls of AWS by service, operation and outcome: success, or the kind of error.",
 	}, []string{"service", "operation", "outcome"})}
-	return m, registerer.Register(m.calls)
+	err := registerer.Register(m.calls)
+	var registered prometheus.AlreadyRegisteredError
+	if errors.As(err, &registered) {
+		return &Meter{calls: registered.ExistingCollector.(*prometheus.CounterVec)}, nil
+	}
+	return m, err
 }
 
 // Middleware goes into awsx.Options.

@@ -1,4 +1,6 @@
-package main
+// Package operator puts the hypershift-operator together: its manager, what it
+// keeps in memory, its sessions with AWS, its controllers.
+package operator
 
 import (
 	"context"
@@ -16,14 +18,15 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -35,26 +38,34 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/meter"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 )
 
-// newManager returns a manager with all controllers.
-func newManager(ctx context.Context, cfg *rest.Config, opts options) (ctrl.Manager, error) {
+// An Operator is a manager to which controllers are added.
+type Operator struct {
+	ctrl.Manager
+	options Options
+}
+
+// New returns an operator without controllers.
+func New(ctx context.Context, cfg *rest.Config, opts Options) (*Operator, error) {
 	// Priority and fairness of the API server know better than a fixed rate.
+	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
-	scheme := newScheme()
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		Scheme:                        scheme,
+		Scheme:                        newScheme(),
 		Cache:                         cacheOptions(),
+		NewClient:                     opts.Bed.NewClient,
 		Metrics:                       server.Options{BindAddress: opts.MetricsAddr},
 		HealthProbeBindAddress:        opts.HealthAddr,
 		LeaderElection:                opts.LeaderElect,
 		LeaderElectionID:              names.HypershiftOperator,
 		LeaderElectionNamespace:       opts.Namespace,
 		LeaderElectionReleaseOnCancel: true,
+		Controller:                    config.Controller{SkipNameValidation: &opts.Bed.Shared},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("making the manager: %w", err)
@@ -62,26 +73,21 @@ func newManager(ctx context.Context, cfg *rest.Config, opts options) (ctrl.Manag
 	if err := index.Register(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
 	}
-	calls, err := meter.New(metrics.Registry)
-	if err != nil {
-		return nil, fmt.Errorf("registering the count of AWS calls: %w", err)
-	}
-	if err := setupHostedClusters(ctx, mgr, opts, calls); err != nil {
-		return nil, err
-	}
-	nodePools := nodepool.New(nodepool.Options{Client: mgr.GetClient(), Clock: clock.RealClock{}})
-	if err := nodePools.SetupWithManager(mgr, controllerOptions()); err != nil {
-		return nil, fmt.Errorf("setting up NodePools: %w", err)
-	}
-	if opts.PrivatePlatform == privateAWS {
-		if err := setupEndpointServices(ctx, mgr, opts, calls); err != nil {
-			return nil, err
-		}
-	}
-	return mgr, errors.Join(
+	return &Operator{Manager: mgr, options: opts}, errors.Join(
 		mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("cache", synced(mgr.GetCache())),
 	)
+}
+
+// AddControllers adds those that the options ask for.
+func (o *Operator) AddControllers(ctx context.Context) error {
+	if err := errors.Join(o.AddHostedClusters(ctx), o.AddNodePools()); err != nil {
+		return err
+	}
+	if !o.options.PrivateAWS {
+		return nil
+	}
+	return o.AddEndpointServices(ctx)
 }
 
 func newScheme() *runtime.Scheme {
@@ -115,59 +121,79 @@ func controllerOptions() controller.Options {
 	return controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, 5*time.Minute)}
 }
 
-func setupHostedClusters(ctx context.Context, mgr ctrl.Manager, opts options, calls *meter.Meter) error {
-	o := hostedcluster.Options{
-		Client:                    mgr.GetClient(),
-		Reader:                    mgr.GetAPIReader(),
-		Scheme:                    mgr.GetScheme(),
-		Recorder:                  mgr.GetEventRecorder(names.HypershiftOperator),
+// AddHostedClusters adds the controller that makes control planes.
+func (o *Operator) AddHostedClusters(ctx context.Context) error {
+	opts := hostedcluster.Options{
+		Client:                    o.GetClient(),
+		Reader:                    o.GetAPIReader(),
+		Scheme:                    o.GetScheme(),
+		Recorder:                  o.GetEventRecorder(names.HypershiftOperator),
 		Clock:                     clock.RealClock{},
 		GenerateKey:               webidentity.GenerateKey,
-		ControlPlaneOperatorImage: opts.ControlPlaneOperatorImage,
-		Resync:                    opts.ResyncPeriod,
-		DocumentsAge:              opts.DocumentsPeriod,
+		ControlPlaneOperatorImage: o.options.ControlPlaneOperatorImage,
+		Resync:                    o.options.ResyncPeriod,
+		DocumentsAge:              o.options.DocumentsPeriod,
 	}
-	if opts.PrivatePlatform == privateAWS {
-		o.PrivateRegion = opts.Region
+	if o.options.Bed.GenerateKey != nil {
+		opts.GenerateKey = o.options.Bed.GenerateKey
 	}
-	if opts.OIDC.Bucket != "" {
-		session := awsx.Options{Region: opts.OIDC.Region, CredentialsFile: opts.OIDC.Credentials}
-		session.Middleware = append(session.Middleware, calls.Middleware)
-		cfg, err := awsx.NewConfig(ctx, session)
+	if o.options.PrivateAWS {
+		opts.PrivateRegion = o.options.Region
+	}
+	if oidc := o.options.OIDC; oidc.Bucket != "" {
+		cfg, err := o.options.session(ctx, awsx.Options{Region: oidc.Region, CredentialsFile: oidc.Credentials})
 		if err != nil {
 			return err
 		}
-		o.Documents = oidcdocs.New(awsx.S3(cfg), opts.OIDC.Bucket)
+		opts.Documents = oidcdocs.New(awsx.S3(cfg), oidc.Bucket)
 	}
-	if err := hostedcluster.New(o).SetupWithManager(mgr, controllerOptions()); err != nil {
+	if err := hostedcluster.New(opts).SetupWithManager(o, controllerOptions()); err != nil {
 		return fmt.Errorf("setting up HostedClusters: %w", err)
 	}
 	return nil
 }
 
-func setupEndpointServices(ctx context.Context, mgr ctrl.Manager, opts options, calls *meter.Meter) error {
-	session := awsx.Options{Region: opts.Region}
-	session.Middleware = append(session.Middleware, calls.Middleware)
-	cfg, err := awsx.NewConfig(ctx, session)
+// AddNodePools adds the controller that says what this version makes of a NodePool.
+func (o *Operator) AddNodePools() error {
+	r := nodepool.New(nodepool.Options{Client: o.GetClient(), Clock: clock.RealClock{}})
+	if err := r.SetupWithManager(o, controllerOptions()); err != nil {
+		return fmt.Errorf("setting up NodePools: %w", err)
+	}
+	return nil
+}
+
+// AddEndpointServices adds the provider's half of PrivateLink.
+func (o *Operator) AddEndpointServices(ctx context.Context) error {
+	r, err := EndpointServices(ctx, o.GetClient(), o.GetAPIReader(), o.GetEventRecorder(names.HypershiftOperator), o.options)
 	if err != nil {
 		return err
+	}
+	if err := r.SetupWithManager(o, controllerOptions()); err != nil {
+		return fmt.Errorf("setting up AWSEndpointServices: %w", err)
+	}
+	return nil
+}
+
+// EndpointServices is the provider's half of PrivateLink by itself.
+func EndpointServices(ctx context.Context, c client.Client, live client.Reader, recorder events.EventRecorder, opts Options) (*aws.Reconciler, error) {
+	cfg, err := opts.session(ctx, awsx.Options{Region: opts.Region})
+	if err != nil {
+		return nil, err
 	}
 	// A listing is shared by the objects that come by within most of a period,
 	// so that one period costs about one listing, and each pass of an object
 	// sees one that is newer than its last pass.
 	age := opts.ResyncPeriod * 3 / 4
-	r := aws.New(aws.Options{
-		Client:        mgr.GetClient(),
-		Recorder:      mgr.GetEventRecorder(names.HypershiftOperator),
+	return aws.New(aws.Options{
+		Client:        c,
+		Reader:        live,
+		Recorder:      recorder,
 		Clock:         clock.RealClock{},
 		LoadBalancers: loadbalancer.New(awsx.ELBv2(cfg), clock.RealClock{}, age),
 		Services:      endpointservice.New(awsx.EC2(cfg), clock.RealClock{}, endpointservice.Options{MaxAge: age, PermissionsAge: opts.PermissionsPeriod}),
+		Place:         place.New(awsx.STS(cfg), opts.Region),
 		Resync:        opts.ResyncPeriod,
-	})
-	if err := r.SetupWithManager(mgr, controllerOptions()); err != nil {
-		return fmt.Errorf("setting up AWSEndpointServices: %w", err)
-	}
-	return nil
+	}), nil
 }
 
 // synced says whether the operator knows the cluster yet.

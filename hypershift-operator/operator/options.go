@@ -1,0 +1,63 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/smithy-go/middleware"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/meter"
+)
+
+// Options are what can be chosen when the operator starts.
+type Options struct {
+	Namespace   string
+	MetricsAddr string
+	HealthAddr  string
+	LeaderElect bool
+
+	ControlPlaneOperatorImage string
+
+	// PrivateAWS says that clusters on AWS may be private.
+	PrivateAWS bool
+	// Region is where endpoint services are made: that of the load balancers of
+	// the management cluster. From the environment, as for every AWS program.
+	Region string
+
+	OIDC OIDC
+
+	ResyncPeriod      time.Duration
+	PermissionsPeriod time.Duration
+	DocumentsPeriod   time.Duration
+
+	// Bed is empty but in a test bed.
+	Bed Bed
+}
+
+// OIDC names the bucket for OIDC documents; all empty for none.
+type OIDC struct{ Bucket, Region, Credentials string }
+
+// A Bed is what a test puts in the place of the outside world.
+type Bed struct {
+	NewClient   client.NewClientFunc
+	GenerateKey func() (private, public []byte, err error)
+	// AWS goes under all clients of AWS.
+	AWS []func(*middleware.Stack) error
+	// Shared says that the process has more than one operator.
+	Shared bool
+}
+
+// session is one whose calls are counted.
+func (o Options) session(ctx context.Context, who awsx.Options) (awssdk.Config, error) {
+	calls, err := meter.New(metrics.Registry)
+	if err != nil {
+		return awssdk.Config{}, fmt.Errorf("registering the count of AWS calls: %w", err)
+	}
+	who.Middleware = append([]func(*middleware.Stack) error{calls.Middleware}, o.Bed.AWS...)
+	return awsx.NewConfig(ctx, who)
+}

@@ -54,7 +54,7 @@ func main() {
 	flag.StringVar(&o.healthAddr, "health-addr", ":8081", "The address of /healthz and /readyz; 0 for none.")
 	flag.BoolVar(&o.leaderElect, "leader-elect", true, "Let one of several copies work.")
 	flag.DurationVar(&o.resyncPeriod, "resync-period", 30*time.Minute, "How often AWS is looked at although nothing has changed here.")
-	flag.DurationVar(&o.identityInterval, "identity-interval", 30*time.Minute, "How old an answer of AWS may be and still tell whether it knows us.")
+	flag.DurationVar(&o.identityInterval, "identity-interval", 45*time.Minute, "How old an answer of AWS may be and still tell whether it knows us. Longer than the resync, which makes a question of its own unnecessary.")
 	o.log.BindFlags(flag.CommandLine)
 	flag.Parse()
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.log)))

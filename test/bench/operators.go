@@ -35,7 +35,7 @@ const (
 	permissionsPeriod = endpointservice.DefaultPermissionsAge
 	documentsPeriod   = 6 * time.Hour
 	resyncCPO         = 30 * time.Minute
-	identityInterval  = 30 * time.Minute
+	identityInterval  = 45 * time.Minute
 )
 
 var scheme = func() *runtime.Scheme {

@@ -165,7 +165,7 @@ func TestDeletionBudgetOfTwoSlowOnes(t *testing.T) {
 	if left := w.list(t.Context()); len(left) > 0 {
 		t.Errorf("not gone after 63 seconds: %+v", left[0].Status.Conditions)
 	}
-	const provider = 4
+	const provider = 8
 	w.within("deleting two that take AWS a minute", 30-provider)
 }
 
@@ -194,7 +194,7 @@ func TestThoseWhoWaitLookTogether(t *testing.T) {
 	w.run(20 * time.Second)
 	w.calls()
 	w.run(80 * time.Second)
-	w.within("80 seconds of two that wait", 21)
+	w.within("80 seconds of two that wait", 18)
 }
 
 // What was never made, and what was found, is not waited for: neither when the

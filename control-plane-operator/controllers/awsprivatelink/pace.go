@@ -13,8 +13,10 @@ import (
 type rhythm struct{ first, limit time.Duration }
 
 var (
-	coming  = rhythm{time.Second, 30 * time.Second}
-	leaving = rhythm{300 * time.Millisecond, 4 * time.Second}
+	coming = rhythm{time.Second, 30 * time.Second}
+	// leaving makes sixteen looks in the minute that AWS usually takes to delete
+	// an endpoint, the last of them just after it.
+	leaving = rhythm{300 * time.Millisecond, 4700 * time.Millisecond}
 	// inUse is the rhythm of a security group that others hold.
 	inUse = rhythm{300 * time.Millisecond, 30 * time.Second}
 )

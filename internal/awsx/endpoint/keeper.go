@@ -70,7 +70,7 @@ func (k *Keeper) Ensure(ctx context.Context, spec Spec) (Endpoint, error) {
 	}
 	got, spare := choose(all, spec)
 	for _, e := range spare {
-		if err := k.delete(ctx, e.ID); err != nil {
+		if err := k.delete(ctx, e); err != nil {
 			return Endpoint{}, err
 		}
 	}
@@ -78,7 +78,7 @@ func (k *Keeper) Ensure(ctx context.Context, spec Spec) (Endpoint, error) {
 	case got == nil:
 		return k.create(ctx, spec)
 	case got.State.Dead() || got.ServiceName != spec.ServiceName:
-		return *got, k.delete(ctx, got.ID)
+		return *got, k.delete(ctx, *got)
 	}
 	return k.modify(ctx, spec, *got)
 }
@@ -179,7 +179,7 @@ func (k *Keeper) Delete(ctx context.Context, role, recorded string) (left []Endp
 			continue
 		}
 		if !e.State.Leaving() {
-			if err := k.delete(ctx, e.ID); err != nil {
+			if err := k.delete(ctx, e); err != nil {
 				return nil, err
 			}
 			e.State = Deleting
@@ -191,21 +191,23 @@ func (k *Keeper) Delete(ctx context.Context, role, recorded string) (left []Endp
 
 // delete starts to delete one endpoint. EC2 answers such a call with success
 // even if it refuses; the refusal is in the answer.
-func (k *Keeper) delete(ctx context.Context, id string) error {
-	ctrl.LoggerFrom(ctx).Info("Deleting VPC endpoint", "endpoint", id)
-	k.Look(0)
-	out, err := k.api.DeleteVpcEndpoints(ctx, &ec2.DeleteVpcEndpointsInput{VpcEndpointIds: []string{id}})
+func (k *Keeper) delete(ctx context.Context, e Endpoint) error {
+	ctrl.LoggerFrom(ctx).Info("Deleting VPC endpoint", "endpoint", e.ID)
+	out, err := k.api.DeleteVpcEndpoints(ctx, &ec2.DeleteVpcEndpointsInput{VpcEndpointIds: []string{e.ID}})
 	if err == nil {
 		err = ec2wire.Refusal(out.Unsuccessful)
 	}
 	if awsx.IsNotFound(err) {
-		k.seen.Gone(id)
+		k.seen.Gone(e.ID)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("deleting VPC endpoint %s: %w", id, err)
+		k.Look(0)
+		return fmt.Errorf("deleting VPC endpoint %s: %w", e.ID, err)
 	}
-	k.seen.Ended(id)
+	k.seen.Ended(e.ID)
+	e.State = Deleting
+	k.seen.Update(e)
 	return nil
 }
 

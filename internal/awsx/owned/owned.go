@@ -93,6 +93,17 @@ func (l *List[T]) Made(item T) {
 	l.items = append(l.items, item)
 }
 
+// Update puts an item in the place of what it was at the last look.
+func (l *List[T]) Update(item T) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range l.items {
+		if l.id(l.items[i]) == l.id(item) {
+			l.items[i] = item
+		}
+	}
+}
+
 // Ended says that we have deleted id, even if AWS lists it for a while.
 func (l *List[T]) Ended(id string) {
 	l.mu.Lock()

@@ -88,6 +88,17 @@ func TestWhatIsGoneIsGone(t *testing.T) {
 	w.want(t, 1, "b")
 }
 
+func TestAnUpdateNeedsNoLookAndEndsWithIt(t *testing.T) {
+	w := start("a", "b")
+	w.want(t, 1, "a", "b")
+	w.list.Update("b")
+	w.list.Update("c")
+	w.want(t, 1, "a", "b")
+	w.aws = []string{"a"}
+	w.list.Forget(0)
+	w.want(t, 2, "a")
+}
+
 func TestWhatIsRecordedAndNotListedIsMissingUntilItsEnd(t *testing.T) {
 	w := start("a")
 	w.want(t, 1, "a")

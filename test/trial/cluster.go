@@ -272,3 +272,21 @@ func (u *uids) giveApplied(ctx context.Context, c client.Client, obj runtime.App
 	u.give(live)
 	return c.Patch(ctx, live, client.MergeFrom(before))
 }
+
+// answerApplied gives the result of an apply to a subresource back, as an API
+// server does and its fake does not: without the new version, whoever writes
+// twice in a pass would lose a race against himself.
+func answerApplied(ctx context.Context, c client.Client, obj runtime.ApplyConfiguration) error {
+	live, err := appliedObject(obj)
+	if err != nil {
+		return err
+	}
+	if err := c.Get(ctx, client.ObjectKeyFromObject(live), live); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	text, err := json.Marshal(live)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, obj)
+}

@@ -157,7 +157,12 @@ func (l *Life) client(c client.WithWatch, scheme *runtime.Scheme, uids *uids) cl
 			return l.write(name("patch "+sub, obj), func() error { return c.SubResource(sub).Patch(ctx, obj, patch, opts...) })
 		},
 		SubResourceApply: func(ctx context.Context, c client.Client, sub string, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
-			return l.write("apply "+sub+" "+describeApplied(obj), func() error { return c.SubResource(sub).Apply(ctx, obj, opts...) })
+			return l.write("apply "+sub+" "+describeApplied(obj), func() error {
+				if err := c.SubResource(sub).Apply(ctx, obj, opts...); err != nil {
+					return err
+				}
+				return answerApplied(ctx, c, obj)
+			})
 		},
 	})
 }

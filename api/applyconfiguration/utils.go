@@ -158,6 +158,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &hypershiftv1beta1.NodesInfoApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("NodeVersion"):
 		return &hypershiftv1beta1.NodeVersionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("OIDCDocumentsStatus"):
+		return &hypershiftv1beta1.OIDCDocumentsStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("OperatorConfiguration"):
 		return &hypershiftv1beta1.OperatorConfigurationApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("OSImageStream"):

@@ -31,6 +31,9 @@ const (
 	InvalidIAMRoleReason = "InvalidIAMRole"
 	// AWSErrorReason: AWS answered with an error; the message holds it.
 	AWSErrorReason = "AWSError"
+	// ControlPlaneOperatorNotRunningReason: the control-plane-operator, which alone knows, does not run. The message names its
+	// Deployment and repeats what that says; look at its pods.
+	ControlPlaneOperatorNotRunningReason = "ControlPlaneOperatorNotRunning"
 	// NoEndpointServicesReason: there is no AWSEndpointService, because the cluster is public or is still being made.
 	NoEndpointServicesReason = "NoEndpointServices"
 )

@@ -68,6 +68,12 @@ type HostedClusterStatus struct {
 	// +optional
 	Platform *PlatformStatus `json:"platform,omitempty"`
 
+	// oidcDocuments says where the operator publishes the OIDC documents of spec.issuerURL. It is written before they are, so
+	// that they are found again when the cluster is deleted.
+	//
+	// +optional
+	OIDCDocuments *OIDCDocumentsStatus `json:"oidcDocuments,omitempty"`
+
 	// autoNode counts the nodes that were made by need.
 	//
 	// +optional
@@ -97,3 +103,20 @@ const (
 	PPC64LE PayloadArchType = "PPC64LE"
 	S390X   PayloadArchType = "S390X"
 )
+
+// OIDCDocumentsStatus is a bucket with OIDC documents; those of a cluster begin with its infraID.
+type OIDCDocumentsStatus struct {
+	// bucket is the name of the S3 bucket.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Bucket string `json:"bucket"`
+
+	// region is the region of the bucket.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Region string `json:"region"`
+}

@@ -76,6 +76,7 @@ func New(o Options) *Reconciler {
 		{Name: "the pause of the control plane", Run: r.pauseControlPlane},
 	}
 	r.dying = []flow.Step[*scope]{
+		{Name: "what the control-plane-operator needs", Run: r.keepOperator},
 		{Name: "the node pools", Run: r.deleteNodePools},
 		{Name: "the endpoints", Run: r.deleteEndpoints},
 		{Name: "the HostedControlPlane", Run: r.deleteControlPlane},
@@ -98,6 +99,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	p := patch.New(r.Client, hc, names.HypershiftOperator, func(hc *hyperv1.HostedCluster) any { return hc.Status })
+	s.save = p.Close
 	report := flow.Run(ctx, s, r.stepsFor(s)...)
 	r.summarize(s, report)
 	res, err := report.Result(p.Close(ctx))
@@ -118,13 +120,16 @@ func (r *Reconciler) stepsFor(s *scope) []flow.Step[*scope] {
 }
 
 // comeBack adds the looks at what no watch tells of: the user's Secrets, the
-// OIDC documents, the end of a pause.
+// OIDC documents, the end of a pause, a control-plane-operator that does not start.
 func (r *Reconciler) comeBack(s *scope, res ctrl.Result) ctrl.Result {
 	if res.RequeueAfter == 0 {
 		res.RequeueAfter = wait.Jitter(r.Resync, 0.2)
 	}
 	if s.paused && s.pauseLeft > 0 {
 		res.RequeueAfter = min(res.RequeueAfter, s.pauseLeft)
+	}
+	if s.silenceIn > 0 {
+		res.RequeueAfter = min(res.RequeueAfter, s.silenceIn)
 	}
 	return res
 }

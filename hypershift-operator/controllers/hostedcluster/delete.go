@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -65,7 +64,7 @@ func (r *Reconciler) deleteEndpoints(ctx context.Context, s *scope) error {
 		left = append(left, es.Name+" ("+progress(es)+")")
 	}
 	if len(left) > 0 {
-		return flow.Wait(deletionPause, hyperv1.CloudResourcesRemainingReason, "waiting for AWSEndpointServices to go: %s", strings.Join(left, ", "))
+		return flow.Wait(deletionPause, hyperv1.CloudResourcesRemainingReason, "waiting for AWSEndpointServices to go: %s%s", strings.Join(left, ", "), s.plight())
 	}
 	return nil
 }
@@ -73,7 +72,7 @@ func (r *Reconciler) deleteEndpoints(ctx context.Context, s *scope) error {
 // progress is what an AWSEndpointService that is being deleted says about itself.
 func progress(es *hyperv1.AWSEndpointService) string {
 	condition := hyperv1.AWSEndpointServiceAvailable
-	if slices.Contains(es.Finalizers, hyperv1.ControlPlaneOperatorFinalizer) {
+	if heldByOperator(es) {
 		condition = hyperv1.AWSEndpointAvailable
 	}
 	if c := conditions.Get(es.Status.Conditions, condition); c != nil && c.Message != "" {
@@ -89,7 +88,10 @@ func (r *Reconciler) deleteControlPlane(ctx context.Context, s *scope) error {
 	if err := r.delete(ctx, s.hcp); err != nil {
 		return err
 	}
-	return flow.Wait(deletionPause, hyperv1.DeletingReason, "waiting for HostedControlPlane %s to go", s.hcp.Name)
+	if err := r.releaseControlPlane(ctx, s); err != nil {
+		return err
+	}
+	return flow.Wait(deletionPause, hyperv1.DeletingReason, "waiting for HostedControlPlane %s to go%s", s.hcp.Name, s.plight())
 }
 
 // deleteNamespace takes everything else with it. What is not ours stays.
@@ -164,9 +166,6 @@ func stageOf(report flow.Report) string {
 func (b *board) destruction(s *scope, report flow.Report) {
 	if !s.dying() {
 		return
-	}
-	if len(s.gaveUp) > 0 {
-		b.set(hyperv1.CloudResourcesDestroyed, metav1.ConditionFalse, hyperv1.CloudResourcesCleanupSkippedReason, "left behind: "+strings.Join(s.gaveUp, "; "))
 	}
 	status := metav1.ConditionFalse
 	for _, o := range report {

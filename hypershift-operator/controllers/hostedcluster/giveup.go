@@ -8,6 +8,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -15,44 +17,120 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/patch"
 )
 
-// defaultGiveUpAfter is time for somebody to repair an OIDC provider or a trust
-// policy that was deleted too early.
+// defaultGiveUpAfter is time for somebody to repair what was deleted or set
+// wrong: an OIDC provider, a trust policy, a flag of this operator.
 const defaultGiveUpAfter = 10 * time.Minute
 
+func giveUpAfter(s *scope) time.Duration {
+	return duration(s.hc, hyperv1.GiveUpAfterAnnotation, defaultGiveUpAfter)
+}
+
+// longAgo says whether what has been so since then has been so for the whole
+// period, and the deletion, if there is one, is that old too.
+func (r *Reconciler) longAgo(s *scope, since time.Time) bool {
+	if s.dying() && s.hc.DeletionTimestamp.After(since) {
+		since = s.hc.DeletionTimestamp.Time
+	}
+	return r.Clock.Now().Sub(since) >= giveUpAfter(s)
+}
+
 // giveUp takes the control-plane-operator's finalizer from an AWSEndpointService
-// when AWS has refused the cluster's identity, not just failed to answer, for so
-// long that nobody seems to repair it. What that leaves in the customer's
-// account is named, by id.
+// when nobody is left who could do what it waits for. What that leaves in the
+// customer's account is named, by id.
 func (r *Reconciler) giveUp(ctx context.Context, s *scope, es *hyperv1.AWSEndpointService) error {
-	if es.DeletionTimestamp.IsZero() || !slices.Contains(es.Finalizers, hyperv1.ControlPlaneOperatorFinalizer) || !r.identityLost(s) {
+	if es.DeletionTimestamp.IsZero() || !heldByOperator(es) {
 		return nil
 	}
-	left := leftovers(es)
-	s.gaveUp = append(s.gaveUp, left)
-	ctrl.LoggerFrom(ctx).Info("Giving up on what only the cluster's own identity could delete", "awsEndpointService", es.Name, "left", left)
-	r.Recorder.Eventf(s.hc, es, corev1.EventTypeWarning, "CloudResourcesLeftBehind", "GiveUp",
-		"AWS does not accept the cluster's identity (%s); left behind in the account of the cluster: %s", conditions.Get(s.hc.Status.Conditions, hyperv1.ValidAWSIdentityProvider).Message, left)
+	why := r.hopeless(s)
+	if why == "" {
+		return nil
+	}
+	if err := r.leave(ctx, s, es, why, leftovers(es)); err != nil {
+		return err
+	}
 	if err := patch.RemoveFinalizer(ctx, r.Client, es, hyperv1.ControlPlaneOperatorFinalizer); err != nil {
 		return fmt.Errorf("giving up on AWSEndpointService %s: %w", es.Name, err)
 	}
 	return nil
 }
 
-// identityLost is true when the answer of AWS has been "no" for the whole
-// period, and the deletion is that old too. Unknown is not "no".
-func (r *Reconciler) identityLost(s *scope) bool {
-	c := conditions.Get(s.hc.Status.Conditions, hyperv1.ValidAWSIdentityProvider)
-	if s.hcp != nil {
-		c = conditions.Get(s.hcp.Status.Conditions, hyperv1.ValidAWSIdentityProvider)
+// releaseControlPlane lets a HostedControlPlane go whose operator is gone for
+// good. What it held back went with the namespace: Services and Routes.
+func (r *Reconciler) releaseControlPlane(ctx context.Context, s *scope) error {
+	if s.hcp == nil || s.hcp.DeletionTimestamp.IsZero() || !r.namespaceLost(s) {
+		return nil
 	}
-	if c == nil || c.Status != "False" {
+	if err := patch.RemoveFinalizer(ctx, r.Client, s.hcp, hyperv1.HostedClusterFinalizer); err != nil {
+		return fmt.Errorf("giving up on HostedControlPlane %s: %w", s.hcp.Name, err)
+	}
+	return nil
+}
+
+func heldByOperator(es *hyperv1.AWSEndpointService) bool {
+	return slices.Contains(es.Finalizers, hyperv1.ControlPlaneOperatorFinalizer)
+}
+
+// hopeless says why nobody will ever delete what the control-plane-operator
+// made, or nothing as long as that is not known.
+func (r *Reconciler) hopeless(s *scope) string {
+	switch {
+	case r.namespaceLost(s):
+		return "namespace " + s.controlPlane + " was deleted, and the control-plane-operator with it"
+	case r.identityLost(s):
+		return "AWS does not accept the cluster's identity (" + conditions.Get(s.hcp.Status.Conditions, hyperv1.ValidAWSIdentityProvider).Message + ")"
+	}
+	return ""
+}
+
+// identityLost is true when the answer of AWS has been "no" for the whole
+// period, not just no answer, and when it still is: it is the
+// control-plane-operator that asks, so one must have been running for long
+// enough to have asked. Without a HostedControlPlane nobody asks.
+func (r *Reconciler) identityLost(s *scope) bool {
+	if s.hcp == nil || !r.operatorRunsSince(s, r.Clock.Now().Add(-askPeriod)) {
 		return false
 	}
-	since := c.LastTransitionTime.Time
-	if s.hc.DeletionTimestamp.After(since) {
-		since = s.hc.DeletionTimestamp.Time
+	c := conditions.Get(s.hcp.Status.Conditions, hyperv1.ValidAWSIdentityProvider)
+	return c != nil && c.Status == metav1.ConditionFalse && r.longAgo(s, c.LastTransitionTime.Time)
+}
+
+// askPeriod is how soon a control-plane-operator that runs has asked AWS again
+// after a "no", with room for an AWS that is slow to answer.
+const askPeriod = 2 * time.Minute
+
+// namespaceLost is true when somebody has deleted the namespace with the
+// control-plane-operator in it: nothing can be made in it again, ever.
+func (r *Reconciler) namespaceLost(s *scope) bool {
+	return s.namespaceEnds() && !s.operatorRuns() && r.longAgo(s, s.namespace.DeletionTimestamp.Time)
+}
+
+// leave says what is left behind: in a condition that stays until the cluster
+// is gone, and in an event. It comes before the deed, so that it is said even
+// by a process that dies in between.
+func (r *Reconciler) leave(ctx context.Context, s *scope, related runtime.Object, why, left string) error {
+	const intro = "left behind: "
+	message := intro + left
+	if was := conditions.Get(s.hc.Status.Conditions, hyperv1.CloudResourcesDestroyed); leftBehind(was) {
+		message = was.Message
+		if !slices.Contains(strings.Split(strings.TrimPrefix(message, intro), "; "), left) {
+			message += "; " + left
+		}
 	}
-	return r.Clock.Now().Sub(since) >= duration(s.hc, hyperv1.GiveUpAfterAnnotation, defaultGiveUpAfter)
+	conditions.Set(&s.hc.Status.Conditions, metav1.Condition{
+		Type: hyperv1.CloudResourcesDestroyed, Status: metav1.ConditionFalse, Reason: hyperv1.CloudResourcesCleanupSkippedReason,
+		Message: message, ObservedGeneration: s.hc.Generation,
+	}, r.Clock.Now())
+	if err := s.save(ctx); err != nil {
+		return err
+	}
+	ctrl.LoggerFrom(ctx).Info("Giving up", "why", why, "left", left)
+	r.Recorder.Eventf(s.hc, related, corev1.EventTypeWarning, "CloudResourcesLeftBehind", "GiveUp", "%s; left behind: %s", why, left)
+	return nil
+}
+
+// leftBehind recognizes what leave has said.
+func leftBehind(c *metav1.Condition) bool {
+	return c != nil && c.Reason == hyperv1.CloudResourcesCleanupSkippedReason
 }
 
 // leftovers names what the customer's half of an AWSEndpointService consists of.

@@ -3,22 +3,16 @@ package hostedcluster
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
-	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -141,77 +135,4 @@ func (r *Reconciler) emptySite(s *scope) oidcdocs.Site {
 		Owner:     string(s.hc.UID),
 		Documents: map[string][]byte{webidentity.DiscoveryPath: nil, webidentity.JWKSPath: nil},
 	}
-}
-
-// publish writes the documents, and looks at them again every now and then.
-func (r *Reconciler) publish(ctx context.Context, s *scope, site oidcdocs.Site) error {
-	now := r.Clock.Now()
-	if r.published.believed(s.hc.UID, site, now) {
-		return nil
-	}
-	changed, err := r.Documents.Publish(ctx, site)
-	var foreign *oidcdocs.ForeignError
-	switch {
-	case oidcdocs.IsNoBucket(err):
-		return flow.Wait(time.Minute, hyperv1.OIDCStorageMissingReason,
-			"the bucket for OIDC documents does not exist: create it, or start the hypershift-operator with the name of another: %s", awsx.Message(err))
-	case errors.As(err, &foreign):
-		return flow.Wait(time.Minute, hyperv1.OIDCConfigurationInvalidReason, "%v", foreign)
-	case err != nil:
-		return err
-	}
-	r.published.remember(s.hc.UID, site, now.Add(wait.Jitter(r.DocumentsAge, 0.5)))
-	if changed {
-		r.Recorder.Eventf(s.hc, nil, corev1.EventTypeNormal, "OIDCDocumentsPublished", "Publish", "Published the OIDC documents of %s", s.hc.Spec.IssuerURL)
-	}
-	return nil
-}
-
-// removeDocuments comes after everything that needs an AWS identity.
-func (r *Reconciler) removeDocuments(ctx context.Context, s *scope) error {
-	r.published.forget(s.hc.UID)
-	if r.Documents == nil || s.hc.Spec.InfraID == "" {
-		return nil
-	}
-	return r.Documents.Remove(ctx, r.emptySite(s))
-}
-
-// published remembers which documents have been seen in the bucket.
-type published struct {
-	mu   sync.Mutex
-	seen map[types.UID]sighting
-}
-
-type sighting struct {
-	documents map[string][]byte
-	until     time.Time
-}
-
-func newPublished() *published { return &published{seen: map[types.UID]sighting{}} }
-
-func (p *published) believed(uid types.UID, site oidcdocs.Site, now time.Time) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	was, ok := p.seen[uid]
-	if !ok || !now.Before(was.until) {
-		return false
-	}
-	for path, text := range site.Documents {
-		if !bytes.Equal(was.documents[path], text) {
-			return false
-		}
-	}
-	return true
-}
-
-func (p *published) remember(uid types.UID, site oidcdocs.Site, until time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.seen[uid] = sighting{documents: site.Documents, until: until}
-}
-
-func (p *published) forget(uid types.UID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.seen, uid)
 }

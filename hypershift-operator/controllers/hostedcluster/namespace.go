@@ -36,11 +36,30 @@ func (r *Reconciler) ensureNamespace(ctx context.Context, s *scope) error {
 				"namespace %s exists and does not belong to this cluster: delete it, or give the HostedCluster another name", s.controlPlane)
 		}
 	}
-	if s.namespace != nil && !s.namespace.DeletionTimestamp.IsZero() {
-		return flow.Wait(10*time.Second, hyperv1.NamespaceInUseReason, "namespace %s is being deleted by somebody else; it is made again afterwards", s.controlPlane)
+	if s.namespaceEnds() {
+		return r.awaitNamespace(ctx, s)
 	}
 	_, err := r.apply.Apply(ctx, namespaceSet, desiredNamespace(s))
 	return err
+}
+
+// awaitNamespace waits until a namespace that somebody has deleted is gone. The
+// control-plane-operator went with it and cannot be brought back, so that what
+// it holds back would stay for ever.
+func (r *Reconciler) awaitNamespace(ctx context.Context, s *scope) error {
+	held := false
+	for i := range s.endpoints {
+		held = held || heldByOperator(&s.endpoints[i])
+		if err := r.giveUp(ctx, s, &s.endpoints[i]); err != nil {
+			return err
+		}
+	}
+	if !held {
+		if err := r.releaseControlPlane(ctx, s); err != nil {
+			return err
+		}
+	}
+	return flow.Wait(10*time.Second, hyperv1.NamespaceInUseReason, "namespace %s is being deleted by somebody else; it is made again afterwards%s", s.controlPlane, s.plight())
 }
 
 // podSecurity is what the pods of a control plane may do: nothing special.

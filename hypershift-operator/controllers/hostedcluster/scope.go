@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,7 +15,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// scope is what one pass knows. All of it but unchecked is filled by gather.
+// scope is what one pass knows. Gather fills it, but for what says otherwise.
 type scope struct {
 	hc *hyperv1.HostedCluster
 	// controlPlane is the name of the control plane's namespace.
@@ -23,6 +24,8 @@ type scope struct {
 	namespace *corev1.Namespace
 	// hcp is nil if there is none of ours.
 	hcp *hyperv1.HostedControlPlane
+	// operator is the Deployment of the control-plane-operator, nil if there is none.
+	operator *appsv1.Deployment
 	// endpoints are the AWSEndpointServices of the control plane.
 	endpoints []hyperv1.AWSEndpointService
 	// paused says that the user wants no change, for pauseLeft if that is not 0.
@@ -32,11 +35,25 @@ type scope struct {
 	// unchecked says in words why a condition that a step answers for is
 	// neither true nor false. Filled by the steps.
 	unchecked map[string]metav1.Condition
-	// gaveUp is what deletion had to leave behind. Filled by deleteEndpoints.
-	gaveUp []string
+	// silence says that the control-plane-operator does not run, and why. It may
+	// have to be said after silenceIn. Filled by gather.
+	silence   string
+	silenceIn time.Duration
+	// unkept is what the control-plane-operator needs and cannot get. Filled by
+	// keepOperator.
+	unkept []string
+	// save writes the status now, for what must be known before something is
+	// done. Filled by Reconcile.
+	save func(context.Context) error
 }
 
 func (s *scope) dying() bool { return !s.hc.DeletionTimestamp.IsZero() }
+
+// namespaceEnds says that nothing can be created in the control plane's
+// namespace any more, and that everything in it has been asked to go.
+func (s *scope) namespaceEnds() bool {
+	return s.namespace != nil && !s.namespace.DeletionTimestamp.IsZero()
+}
 
 // aws is the AWS part of the spec, nil for other platforms.
 func (s *scope) aws() *hyperv1.AWSPlatformSpec { return awsOf(s.hc) }
@@ -78,11 +95,20 @@ func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*sc
 	if err == nil {
 		s.hcp = hcp
 	}
+	operator := &appsv1.Deployment{}
+	err = r.Client.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: names.ControlPlaneOperator}, operator)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("getting Deployment %s: %w", names.ControlPlaneOperator, err)
+	}
+	if err == nil {
+		s.operator = operator
+	}
 	var list hyperv1.AWSEndpointServiceList
 	if err := r.Client.List(ctx, &list, client.InNamespace(s.controlPlane)); err != nil {
 		return nil, fmt.Errorf("listing AWSEndpointServices of namespace %s: %w", s.controlPlane, err)
 	}
 	s.endpoints = list.Items
+	s.silence, s.silenceIn = r.silence(s)
 	return s, nil
 }
 

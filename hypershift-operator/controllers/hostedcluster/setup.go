@@ -3,6 +3,7 @@ package hostedcluster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -76,10 +78,18 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	} {
 		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(ofAnnotation))
 	}
-	// The status of a Deployment is nothing that we act on.
-	b = b.Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(ofAnnotation), builder.WithPredicates(predicate.GenerationChangedPredicate{}))
+	b = b.Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(ofAnnotation), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, statementChanged)))
 	return b.Complete(r)
 }
+
+// statementChanged is about what a Deployment says of itself, not about the
+// pods that it counts.
+var statementChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	was, is := e.ObjectOld.(*appsv1.Deployment).Status.Conditions, e.ObjectNew.(*appsv1.Deployment).Status.Conditions
+	return !slices.EqualFunc(was, is, func(a, b appsv1.DeploymentCondition) bool {
+		return a.Type == b.Type && a.Status == b.Status && a.Reason == b.Reason
+	})
+}}
 
 func request(namespace, name string) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}}

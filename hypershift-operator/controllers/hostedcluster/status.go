@@ -144,6 +144,10 @@ func (b *board) mirror(s *scope) {
 			said = conditions.Get(s.hcp.Status.Conditions, m.condition)
 		}
 		switch {
+		case m.condition == hyperv1.CloudResourcesDestroyed && leftBehind(b.get(m.condition)):
+			// It stands until the cluster is gone: nobody will take it away.
+		case s.silence != "" && (said != nil || m.expected(b.hc)):
+			b.set(m.condition, metav1.ConditionUnknown, hyperv1.ControlPlaneOperatorNotRunningReason, s.silence)
 		case said != nil:
 			b.set(m.condition, said.Status, said.Reason, said.Message)
 		case m.expected(b.hc):
@@ -158,6 +162,8 @@ func (b *board) mirror(s *scope) {
 func (b *board) aggregate(s *scope) {
 	for _, condition := range []string{hyperv1.AWSEndpointServiceAvailable, hyperv1.AWSEndpointAvailable} {
 		switch {
+		case len(s.endpoints) > 0 && condition == hyperv1.AWSEndpointAvailable && s.silence != "":
+			b.set(condition, metav1.ConditionUnknown, hyperv1.ControlPlaneOperatorNotRunningReason, s.silence)
 		case len(s.endpoints) > 0:
 			status, reason, message := worst(s.endpoints, condition)
 			b.set(condition, status, reason, message)

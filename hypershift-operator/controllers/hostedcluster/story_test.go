@@ -380,41 +380,6 @@ func TestDeletionSaysWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-func TestGivingUp(t *testing.T) {
-	for name, tc := range map[string]struct {
-		identity metav1.ConditionStatus
-		waited   time.Duration
-		gone     bool
-	}{
-		"AWS has refused us for long":              {metav1.ConditionFalse, 11 * time.Minute, true},
-		"AWS has refused us for a moment":          {metav1.ConditionFalse, 5 * time.Minute, false},
-		"nobody knows, and that never gives up":    {metav1.ConditionUnknown, 24 * time.Hour, false},
-		"AWS takes us, and the operator is behind": {metav1.ConditionTrue, 24 * time.Hour, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			pass := w.start()
-			w.run(t, pass, 4)
-			w.refused = true
-			w.identity(t, tc.identity)
-			if err := w.Admin().Delete(t.Context(), privateCluster()); err != nil {
-				t.Fatal(err)
-			}
-			w.run(t, pass, 2)
-			w.clock.Step(tc.waited)
-			w.run(t, pass, 8)
-			_, err := w.get(t.Context())
-			if gone := apierrors.IsNotFound(err); gone != tc.gone {
-				t.Fatalf("gone is %v, want %v (%v)", gone, tc.gone, err)
-			}
-			if !tc.gone {
-				return
-			}
-			w.wantEvent(t, "CloudResourcesLeftBehind", "VPC endpoint vpce-1, security group sg-1, records api.demo.hypershift.local, of hosted zone Z1")
-		})
-	}
-}
-
 // identity is what the control-plane-operator says of its AWS identity from now on.
 func (w *world) identity(t *testing.T, status metav1.ConditionStatus) {
 	t.Helper()

@@ -76,6 +76,8 @@ type world struct {
 	// refused makes the control-plane-operator unable to delete anything: AWS
 	// does not take it for who it is.
 	refused bool
+	// down makes the pods of Deployments fail, with this message.
+	down string
 	// lagging hides namespaces from the controller's cache.
 	lagging bool
 }
@@ -106,7 +108,7 @@ func emptyWorld(t testing.TB) *world {
 			&hyperv1.HostedClusterList{}, &hyperv1.HostedControlPlaneList{}, &hyperv1.NodePoolList{}, &hyperv1.AWSEndpointServiceList{},
 			&corev1.NamespaceList{}, &corev1.SecretList{}, &corev1.ServiceAccountList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{}, &appsv1.DeploymentList{},
 		},
-		WithStatus: []client.Object{&hyperv1.HostedCluster{}, &hyperv1.HostedControlPlane{}, &hyperv1.AWSEndpointService{}},
+		WithStatus: []client.Object{&hyperv1.HostedCluster{}, &hyperv1.HostedControlPlane{}, &hyperv1.AWSEndpointService{}, &appsv1.Deployment{}},
 		Index: func(b *fake.ClientBuilder) {
 			b.WithIndex(&hyperv1.NodePool{}, index.NodePoolCluster, index.ByCluster)
 			b.WithIndex(&hyperv1.HostedCluster{}, infraIDIndex, byInfraID)
@@ -203,7 +205,31 @@ func (w *world) start() func(context.Context) error {
 // others are the control-plane-operator, the other half of AWSEndpointServices,
 // and the machines of the node pool. What they do takes one pass each.
 func (w *world) others(ctx context.Context) error {
-	return errors.Join(w.machines(ctx), w.controlPlaneOperator(ctx), w.otherHalf(ctx))
+	return errors.Join(w.machines(ctx), w.deployments(ctx), w.controlPlaneOperator(ctx), w.otherHalf(ctx))
+}
+
+// deployments says whether the pods of Deployments run.
+func (w *world) deployments(ctx context.Context) error {
+	var list appsv1.DeploymentList
+	if err := w.Admin().List(ctx, &list); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		d, want := &list.Items[i], corev1.ConditionTrue
+		if w.down != "" {
+			want = corev1.ConditionFalse
+		}
+		if c := deploymentCondition(d, appsv1.DeploymentAvailable); c != nil && c.Status == want {
+			continue
+		}
+		d.Status.Conditions = []appsv1.DeploymentCondition{
+			{Type: appsv1.DeploymentAvailable, Status: want, LastTransitionTime: metav1.NewTime(w.clock.Now()), Reason: "Counted", Message: w.down},
+		}
+		if err := w.Admin().Status().Update(ctx, d); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (w *world) machines(ctx context.Context) error {
@@ -235,7 +261,7 @@ func (w *world) controlPlaneOperator(ctx context.Context) error {
 		return err
 	}
 	deployment := &appsv1.Deployment{}
-	if err := c.Get(ctx, client.ObjectKey{Namespace: plane, Name: "control-plane-operator"}, deployment); err != nil {
+	if err := c.Get(ctx, client.ObjectKey{Namespace: plane, Name: "control-plane-operator"}, deployment); err != nil || w.down != "" {
 		return client.IgnoreNotFound(err)
 	}
 	for i := range hcps.Items {

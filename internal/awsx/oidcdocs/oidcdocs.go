@@ -24,6 +24,7 @@ import (
 
 // API is the part of S3 that this package uses.
 type API interface {
+	Options() s3.Options
 	GetObject(context.Context, *s3.GetObjectInput, ...func(*s3.Options)) (*s3.GetObjectOutput, error)
 	PutObject(context.Context, *s3.PutObjectInput, ...func(*s3.Options)) (*s3.PutObjectOutput, error)
 	DeleteObjects(context.Context, *s3.DeleteObjectsInput, ...func(*s3.Options)) (*s3.DeleteObjectsOutput, error)
@@ -41,8 +42,14 @@ type Bucket struct {
 	name string
 }
 
-// New returns the bucket with that name.
+// New returns the bucket with that name, in the region that api calls.
 func New(api API, name string) *Bucket { return &Bucket{api: api, name: name} }
+
+// Name is the name of the bucket.
+func (b *Bucket) Name() string { return b.name }
+
+// Region is where the bucket is.
+func (b *Bucket) Region() string { return b.api.Options().Region }
 
 // A Site is what one cluster publishes.
 type Site struct {

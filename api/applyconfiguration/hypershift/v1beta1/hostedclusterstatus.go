@@ -36,6 +36,9 @@ type HostedClusterStatusApplyConfiguration struct {
 	PayloadArch *hypershiftv1beta1.PayloadArchType `json:"payloadArch,omitempty"`
 	// platform holds what the cloud told us.
 	Platform *PlatformStatusApplyConfiguration `json:"platform,omitempty"`
+	// oidcDocuments says where the operator publishes the OIDC documents of spec.issuerURL. It is written before they are, so
+	// that they are found again when the cluster is deleted.
+	OIDCDocuments *OIDCDocumentsStatusApplyConfiguration `json:"oidcDocuments,omitempty"`
 	// autoNode counts the nodes that were made by need.
 	AutoNode *AutoNodeStatusApplyConfiguration `json:"autoNode,omitempty"`
 	// configuration is what spec.configuration has led to.
@@ -140,6 +143,14 @@ func (b *HostedClusterStatusApplyConfiguration) WithPayloadArch(value hypershift
 // If called multiple times, the Platform field is set to the value of the last call.
 func (b *HostedClusterStatusApplyConfiguration) WithPlatform(value *PlatformStatusApplyConfiguration) *HostedClusterStatusApplyConfiguration {
 	b.Platform = value
+	return b
+}
+
+// WithOIDCDocuments sets the OIDCDocuments field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the OIDCDocuments field is set to the value of the last call.
+func (b *HostedClusterStatusApplyConfiguration) WithOIDCDocuments(value *OIDCDocumentsStatusApplyConfiguration) *HostedClusterStatusApplyConfiguration {
+	b.OIDCDocuments = value
 	return b
 }
 

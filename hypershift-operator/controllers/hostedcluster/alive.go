@@ -1,0 +1,80 @@
+package hostedcluster
+
+import (
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// startPeriod is how long a control-plane-operator may be away, to start, to be
+// replaced, to move to another node, before what it said last is doubted.
+const startPeriod = 2 * time.Minute
+
+// operatorRuns says whether the control-plane-operator works.
+func (s *scope) operatorRuns() bool {
+	c := deploymentCondition(s.operator, appsv1.DeploymentAvailable)
+	return c != nil && c.Status == corev1.ConditionTrue
+}
+
+// operatorRunsSince says whether it has worked from then until now.
+func (r *Reconciler) operatorRunsSince(s *scope, then time.Time) bool {
+	return s.operatorRuns() && !deploymentCondition(s.operator, appsv1.DeploymentAvailable).LastTransitionTime.After(then)
+}
+
+// silence says in words that the control-plane-operator does not run, and why;
+// it is empty while it does, or while it may still be starting. again is when
+// to look again, 0 if a watch tells.
+func (r *Reconciler) silence(s *scope) (words string, again time.Duration) {
+	var since time.Time
+	words = "the control-plane-operator does not run: "
+	switch {
+	case s.hcp == nil, s.operatorRuns():
+		return "", 0
+	case s.operator == nil:
+		since = s.hcp.CreationTimestamp.Time
+		words += fmt.Sprintf("there is no Deployment %s/%s", s.controlPlane, names.ControlPlaneOperator)
+	default:
+		since = s.operator.CreationTimestamp.Time
+		if c := deploymentCondition(s.operator, appsv1.DeploymentAvailable); c != nil {
+			since = c.LastTransitionTime.Time
+		}
+		words += fmt.Sprintf("Deployment %s/%s: %s", s.controlPlane, s.operator.Name, complaint(s.operator))
+	}
+	if left := since.Add(startPeriod).Sub(r.Clock.Now()); left > 0 {
+		return "", left
+	}
+	return words, 0
+}
+
+// complaint is the most telling thing that a Deployment says about itself.
+func complaint(d *appsv1.Deployment) string {
+	for _, bad := range []struct {
+		condition appsv1.DeploymentConditionType
+		status    corev1.ConditionStatus
+	}{
+		{appsv1.DeploymentReplicaFailure, corev1.ConditionTrue},
+		{appsv1.DeploymentProgressing, corev1.ConditionFalse},
+		{appsv1.DeploymentAvailable, corev1.ConditionFalse},
+	} {
+		if c := deploymentCondition(d, bad.condition); c != nil && c.Status == bad.status && c.Message != "" {
+			return c.Reason + ": " + c.Message
+		}
+	}
+	return "no pod of it is ready"
+}
+
+func deploymentCondition(d *appsv1.Deployment, kind appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
+	if d == nil {
+		return nil
+	}
+	for i := range d.Status.Conditions {
+		if d.Status.Conditions[i].Type == kind {
+			return &d.Status.Conditions[i]
+		}
+	}
+	return nil
+}

@@ -39,6 +39,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 )
@@ -163,7 +164,7 @@ func (o *Operator) AddNodePools() error {
 
 // AddEndpointServices adds the provider's half of PrivateLink.
 func (o *Operator) AddEndpointServices(ctx context.Context) error {
-	r, err := EndpointServices(ctx, o.GetClient(), o.GetEventRecorder(names.HypershiftOperator), o.options)
+	r, err := EndpointServices(ctx, o.GetClient(), o.GetAPIReader(), o.GetEventRecorder(names.HypershiftOperator), o.options)
 	if err != nil {
 		return err
 	}
@@ -174,7 +175,7 @@ func (o *Operator) AddEndpointServices(ctx context.Context) error {
 }
 
 // EndpointServices is the provider's half of PrivateLink by itself.
-func EndpointServices(ctx context.Context, c client.Client, recorder events.EventRecorder, opts Options) (*aws.Reconciler, error) {
+func EndpointServices(ctx context.Context, c client.Client, live client.Reader, recorder events.EventRecorder, opts Options) (*aws.Reconciler, error) {
 	cfg, err := opts.session(ctx, awsx.Options{Region: opts.Region})
 	if err != nil {
 		return nil, err
@@ -185,10 +186,12 @@ func EndpointServices(ctx context.Context, c client.Client, recorder events.Even
 	age := opts.ResyncPeriod * 3 / 4
 	return aws.New(aws.Options{
 		Client:        c,
+		Reader:        live,
 		Recorder:      recorder,
 		Clock:         clock.RealClock{},
 		LoadBalancers: loadbalancer.New(awsx.ELBv2(cfg), clock.RealClock{}, age),
 		Services:      endpointservice.New(awsx.EC2(cfg), clock.RealClock{}, endpointservice.Options{MaxAge: age, PermissionsAge: opts.PermissionsPeriod}),
+		Place:         place.New(awsx.STS(cfg), opts.Region),
 		Resync:        opts.ResyncPeriod,
 	}), nil
 }

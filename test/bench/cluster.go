@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	_ "embed"
 
 	corev1 "k8s.io/api/core/v1"
@@ -100,7 +101,10 @@ func (c *cluster) controlPlane(privateKey []byte) ([]client.Object, error) {
 		}
 	}
 	return []client.Object{
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.namespace()}},
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+			Name: c.namespace(), Labels: map[string]string{hyperv1.ControlPlaneNamespaceLabel: "true"},
+			Annotations: map[string]string{hyperv1.HostedClusterAnnotation: c.userNamespace() + "/" + c.name},
+		}},
 		&corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace(), Name: names.ServiceAccountSigningKey},
 			Data:       map[string][]byte{names.ServiceAccountPrivateKeyFile: privateKey},
@@ -134,6 +138,16 @@ func (c *cluster) service(name string) *corev1.Service {
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace(), Name: name},
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 443}}},
 	}
+}
+
+// serve makes a Service as the cloud controller leaves it.
+func (c *cluster) serve(ctx context.Context, admin client.Client, name, host string) error {
+	svc := c.service(name)
+	if err := admin.Create(ctx, svc); err != nil {
+		return err
+	}
+	svc.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: host}}
+	return admin.Status().Update(ctx, svc)
 }
 
 // balancer is the name of the load balancer of a Service.

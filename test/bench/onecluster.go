@@ -11,7 +11,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -282,15 +281,10 @@ func (s *story) silence(ctx context.Context) error {
 	})
 }
 
-// addService makes a Service as the cloud controller leaves it.
+// addService makes a Service with a load balancer.
 func (s *story) addService(ctx context.Context, name string) error {
 	_, host := s.cloud.addBalancer(s.cluster.balancer(name))
-	svc := s.cluster.service(name)
-	if err := s.admin.Create(ctx, svc); err != nil {
-		return err
-	}
-	svc.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: host}}
-	return s.admin.Status().Update(ctx, svc)
+	return s.cluster.serve(ctx, s.admin, name, host)
 }
 
 // deleteServices is what ends an AWSEndpointService: its Service goes.
@@ -356,9 +350,18 @@ func added(a, b string) []string {
 }
 
 func create(ctx context.Context, c client.Client, objects ...client.Object) error {
+	var cluster string // UID of the HostedCluster: the namespace of its control plane comes later, and names it
 	for _, o := range objects {
+		if labels := o.GetLabels(); labels[hyperv1.ControlPlaneNamespaceLabel] != "" {
+			labels[hyperv1.HostedClusterUIDLabel] = cluster
+			o.SetLabels(labels)
+		}
+		kind := o.GetObjectKind().GroupVersionKind().Kind
 		if err := c.Create(ctx, o); err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("creating %s %s: %w", o.GetObjectKind().GroupVersionKind().Kind, client.ObjectKeyFromObject(o), err)
+			return fmt.Errorf("creating %s %s: %w", kind, client.ObjectKeyFromObject(o), err)
+		}
+		if kind == "HostedCluster" {
+			cluster = string(o.GetUID())
 		}
 	}
 	return nil

@@ -78,7 +78,7 @@ func endpointServices(ctx context.Context, c client.Client, aws *cloud) (*platfo
 	if err != nil {
 		return nil, err
 	}
-	return operator.EndpointServices(ctx, c, discard{}, opts)
+	return operator.EndpointServices(ctx, c, c, discard{}, opts)
 }
 
 // newManager returns a manager as the control-plane-operator makes it, whose

@@ -16,13 +16,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsprivatelink"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/probe"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
-	platformaws "github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/platform/aws"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
@@ -145,7 +143,6 @@ func newFakeCluster() (*trial.Cluster, error) {
 		WithStatus: []client.Object{&hyperv1.AWSEndpointService{}, &hyperv1.HostedControlPlane{}, &corev1.Service{}},
 		Index: func(b *fake.ClientBuilder) {
 			b.WithIndex(&hyperv1.NodePool{}, index.NodePoolCluster, index.ByCluster)
-			b.WithIndex(&hyperv1.AWSEndpointService{}, platformaws.LoadBalancerIndex, platformaws.ByLoadBalancer)
 		},
 	}), nil
 }
@@ -181,13 +178,13 @@ func clusterAtRest(ctx context.Context) (quiet, error) {
 	if err != nil {
 		return quiet{}, err
 	}
+	admin := api.Admin()
 	for _, name := range offered {
 		_, host := aws.addBalancer(cl.balancer(name))
-		svc := cl.service(name)
-		svc.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: host}}
-		objects = append(objects, svc)
+		if err := cl.serve(ctx, admin, name, host); err != nil {
+			return quiet{}, err
+		}
 	}
-	admin := api.Admin()
 	if err := create(ctx, admin, objects...); err != nil {
 		return quiet{}, err
 	}
@@ -258,9 +255,8 @@ func operatorAtRest(ctx context.Context) (quiet, error) {
 		return quiet{}, err
 	}
 	aws, admin := newCloud(), api.Admin()
-	byBalancer := map[string]client.ObjectKey{}
 	var q queue
-	ho, err := endpointServices(ctx, indexed(api.Client(), byBalancer), aws)
+	ho, err := endpointServices(ctx, api.Client(), aws)
 	if err != nil {
 		return quiet{}, err
 	}
@@ -273,8 +269,10 @@ func operatorAtRest(ctx context.Context) (quiet, error) {
 		for _, name := range offered {
 			es := cl.endpointService(name)
 			key := client.ObjectKeyFromObject(es)
-			aws.addBalancer(es.Spec.NetworkLoadBalancerName)
-			byBalancer[es.Spec.NetworkLoadBalancerName] = key
+			_, host := aws.addBalancer(es.Spec.NetworkLoadBalancerName)
+			if err := cl.serve(ctx, admin, name, host); err != nil {
+				return quiet{}, err
+			}
 			objects = append(objects, es)
 			q.add(func(ctx context.Context) (ctrl.Result, error) {
 				return ho.Reconcile(ctx, ctrl.Request{NamespacedName: key})
@@ -285,23 +283,6 @@ func operatorAtRest(ctx context.Context) (quiet, error) {
 		}
 	}
 	return q.observe(ctx, api, aws, cycle)
-}
-
-// indexed answers the list by load balancer as a cache with an index does; the
-// fake reads a thousand objects for it.
-func indexed(c client.Client, byBalancer map[string]client.ObjectKey) client.Client {
-	return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
-		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-			services, ok := list.(*hyperv1.AWSEndpointServiceList)
-			o := (&client.ListOptions{}).ApplyOptions(opts)
-			if !ok || o.FieldSelector == nil {
-				return c.List(ctx, list, opts...)
-			}
-			balancer, _ := o.FieldSelector.RequiresExactMatch(platformaws.LoadBalancerIndex)
-			services.Items = make([]hyperv1.AWSEndpointService, 1)
-			return c.Get(ctx, byBalancer[balancer], &services.Items[0])
-		},
-	})
 }
 
 // discard is a recorder of events that nobody reads.

@@ -100,7 +100,16 @@ func makeClusters(ctx context.Context, admin client.Client) error {
 		if err != nil {
 			return err
 		}
-		return create(ctx, admin, slices.DeleteFunc(objects, isSecret)...)
+		if err := create(ctx, admin, slices.DeleteFunc(objects, isSecret)...); err != nil {
+			return err
+		}
+		for _, name := range offered {
+			// The load balancers themselves are made by each run, in a cloud of its own.
+			if err := cl.serve(ctx, admin, name, cl.balancer(name)+"-0123456789abcdef.elb."+region+".amazonaws.com"); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

@@ -12,8 +12,15 @@ const (
 	LoadBalancerNotActiveReason = "LoadBalancerNotActive"
 	// LoadBalancerUnusableReason: PrivateLink needs a network load balancer.
 	LoadBalancerUnusableReason = "LoadBalancerUnusable"
-	// LoadBalancerTakenReason: an older object names the same load balancer.
-	LoadBalancerTakenReason = "LoadBalancerTaken"
+	// LoadBalancerForeignReason: the load balancer that the object names is not,
+	// or not yet, the one of the Service that has the name of the object. The
+	// cloud provider writes it into the status of that Service; no other load
+	// balancer may be offered.
+	LoadBalancerForeignReason = "LoadBalancerForeign"
+	// EndpointServicesElsewhereReason: the cluster's endpoint services are in
+	// another account or region of AWS than the one in which the
+	// hypershift-operator works now. Give it back its region and credentials.
+	EndpointServicesElsewhereReason = "EndpointServicesElsewhere"
 	// EndpointServicePendingReason: AWS is making the endpoint service.
 	EndpointServicePendingReason = "EndpointServicePending"
 	// EndpointServiceFailedReason: AWS gave up on the endpoint service.

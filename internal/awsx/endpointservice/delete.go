@@ -18,8 +18,6 @@ import (
 // Doomed says which service to delete.
 type Doomed struct {
 	Owner
-	// Recorded is the name under which the service was last seen, or "".
-	Recorded string
 	// RejectConnections cuts off the endpoints that are still connected.
 	// Without it they are left to whoever made them.
 	RejectConnections bool
@@ -41,14 +39,14 @@ func (r Remains) Gone() bool { return len(r.Deleting) == 0 && len(r.Endpoints) =
 // Delete starts to delete every service of the owner and returns what is left.
 func (s *Services) Delete(ctx context.Context, d Doomed) (Remains, error) {
 	var left Remains
-	mine, err := s.findAll(ctx, d)
+	mine, err := s.findAll(ctx, d.Owner)
 	if err != nil {
 		return left, err
 	}
 	for _, svc := range mine {
 		left.Found = svc.Name
 		if err := s.deleteOne(ctx, svc, d.RejectConnections, &left); err != nil {
-			return left, s.doubt(err)
+			return left, s.doubt(d.Owner, svc.ID, err)
 		}
 	}
 	if left.Gone() {
@@ -58,28 +56,15 @@ func (s *Services) Delete(ctx context.Context, d Doomed) (Remains, error) {
 }
 
 // findAll trusts what it believes to be there; what it believes to be missing
-// it looks for again, because nobody will look later.
-func (s *Services) findAll(ctx context.Context, d Doomed) ([]Service, error) {
-	mine, found, err := s.all.Get(ctx, d.key())
-	if err != nil || found {
+// it looks for again, because nobody will look later. Nothing but our owner tag
+// makes a service ours to delete.
+func (s *Services) findAll(ctx context.Context, owner Owner) ([]Service, error) {
+	mine, err := s.believed(ctx, owner)
+	mine = slices.DeleteFunc(slices.Clone(mine), func(svc Service) bool { return ownerIn(svc.tags) != owner })
+	if err != nil || len(mine) > 0 {
 		return mine, err
 	}
-	fresh, err := s.describe(ctx, &ec2.DescribeVpcEndpointServiceConfigurationsInput{Filters: []types.Filter{
-		{Name: aws.String("tag:" + awsx.OwnerTag), Values: []string{d.UID}},
-		{Name: aws.String("tag:" + awsx.RoleTag), Values: []string{d.Role}},
-	}})
-	if err != nil {
-		return nil, fmt.Errorf("looking for endpoint services of %s: %w", d.UID, err)
-	}
-	fresh = slices.DeleteFunc(fresh, func(svc Service) bool { return ownerIn(svc.tags) != d.Owner })
-	if len(fresh) > 0 {
-		return fresh, nil
-	}
-	svc, found, err := s.recorded(ctx, d.Owner, d.Recorded)
-	if !found {
-		return nil, err
-	}
-	return []Service{svc}, nil
+	return s.lookUp(ctx, owner)
 }
 
 func (s *Services) deleteOne(ctx context.Context, svc Service, reject bool, left *Remains) error {

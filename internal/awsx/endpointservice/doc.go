@@ -7,6 +7,7 @@
 //	                                  └──► still connected: say by which endpoints, reject when told to
 //
 // All look-ups share one listing of the account (package snapshot). A service is
-// ours if it carries our owner tag, or if we recorded its name and nobody else's
-// owner tag is on it; another one on the same load balancer is never touched.
+// ours if it carries our owner tag. One without, whose name was recorded, is taken
+// back if it is on our load balancer and nobody else's by its tags; only what
+// carries our tag is ever deleted.
 package endpointservice

@@ -3,6 +3,7 @@ package endpointservice_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -265,11 +266,64 @@ func TestAStrangersServiceOnOurLoadBalancerIsLeftAlone(t *testing.T) {
 	if _, err := w.Ensure(t.Context(), w.spec); !awsx.IsInvalid(err) {
 		t.Errorf("error %v, want AWS to refuse", err)
 	}
-	if left, err := w.Delete(t.Context(), endpointservice.Doomed{Owner: w.spec.Owner, Recorded: w.spec.Recorded}); err != nil || !left.Gone() {
+	if left, err := w.Delete(t.Context(), endpointservice.Doomed{Owner: w.spec.Owner}); err != nil || !left.Gone() {
 		t.Errorf("left %v, error %v", left, err)
 	}
 	if got := w.truth(t); len(got) != 1 || !*got[0].AcceptanceRequired {
 		t.Errorf("the stranger's service was touched: %+v", got)
+	}
+}
+
+// Others may write the name that we recorded.
+func TestAServiceWithoutTagsIsTakenBackOnlyIfItCanBeOurs(t *testing.T) {
+	tag := func(key, value string) []types.Tag { return []types.Tag{{Key: &key, Value: &value}} }
+	for name, tc := range map[string]struct {
+		tags    []types.Tag
+		onOther bool
+		want    bool
+	}{
+		"on our load balancer, with nobody's tags":    {tag("team", "red"), false, true},
+		"on another load balancer":                    {tag("team", "red"), true, false},
+		"with the tag of another cluster":             {tag("kubernetes.io/cluster/other", "owned"), false, false},
+		"with the tag of our cluster":                 {tag("kubernetes.io/cluster/demo-x", "owned"), false, true},
+		"with the tag of another part of our cluster": {tag(awsx.RoleTag, "kube-apiserver"), false, false},
+		"with the owner tag of another control plane": {tag(awsx.OwnerTag, "uid-2"), false, false},
+		"with our owner tag, and no role":             {tag(awsx.OwnerTag, "uid-1"), false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := start(t)
+			lb := w.spec.LoadBalancerARN
+			if tc.onOther {
+				lb = w.loadBalancer("other")
+			}
+			made, err := w.ec2.CreateVpcEndpointServiceConfiguration(t.Context(), &ec2.CreateVpcEndpointServiceConfigurationInput{
+				NetworkLoadBalancerArns: []string{lb},
+				TagSpecifications:       []types.TagSpecification{{ResourceType: types.ResourceTypeVpcEndpointService, Tags: tc.tags}},
+			})
+			must(t, err)
+			w.spec.Recorded = *made.ServiceConfiguration.ServiceName
+			left, err := w.Delete(t.Context(), endpointservice.Doomed{Owner: w.spec.Owner})
+			if err != nil || left.Found != "" || len(w.truth(t)) != 1 {
+				t.Errorf("deleted before it was taken back: %+v, %v", left, err)
+			}
+			svc, err := w.Ensure(t.Context(), w.spec)
+			if got := err == nil && svc.ID == *made.ServiceConfiguration.ServiceId; got != tc.want {
+				t.Errorf("taken back: %v (%v), want %v", got, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestOneBadPrincipalKeepsNobodyElseOut(t *testing.T) {
+	w := start(t)
+	const bad = "arn:aws:iam::" + consumer + ":role/no role"
+	w.spec.Principals = []string{bad, role}
+	_, err := w.Ensure(t.Context(), w.spec)
+	if message := awsx.Message(err); !awsx.IsInvalid(err) || !strings.Contains(message, "letting principal "+bad) {
+		t.Errorf("error %q, want it to name %s", message, bad)
+	}
+	if got := w.principals(t, *w.truth(t)[0].ServiceId); !slices.Equal(got, []string{role}) {
+		t.Errorf("principals %v, want %s", got, role)
 	}
 }
 
@@ -287,7 +341,7 @@ func TestDeleteWaitsUntilAWSIsDone(t *testing.T) {
 	w := start(t)
 	w.Cloud.SetDelays(fakeaws.Delays{ServiceDeleting: time.Minute})
 	svc := w.ensure(t)
-	doomed := endpointservice.Doomed{Owner: w.spec.Owner, Recorded: svc.Name}
+	doomed := endpointservice.Doomed{Owner: w.spec.Owner}
 	left, err := w.Delete(t.Context(), doomed)
 	if err != nil || !slices.Equal(left.Deleting, []string{svc.ID}) {
 		t.Fatalf("left %v, error %v", left, err)
@@ -307,7 +361,7 @@ func TestDeleteOfAConnectedService(t *testing.T) {
 	made, err := cpo.CreateVpcEndpoint(t.Context(), &ec2.CreateVpcEndpointInput{VpcId: &vpc, ServiceName: &svc.Name, VpcEndpointType: types.VpcEndpointTypeInterface})
 	must(t, err)
 
-	doomed := endpointservice.Doomed{Owner: w.spec.Owner, Recorded: svc.Name}
+	doomed := endpointservice.Doomed{Owner: w.spec.Owner}
 	left, err := w.Delete(t.Context(), doomed)
 	if want := []string{*made.VpcEndpoint.VpcEndpointId}; err != nil || !slices.Equal(left.Endpoints, want) {
 		t.Fatalf("left %v, error %v, want endpoints %v", left, err, want)

@@ -18,6 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2wire"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/owned"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // Spec is the endpoint service that we want.
@@ -30,7 +31,8 @@ type Spec struct {
 	// the ones with StaleTags, which are keys, go, and the rest stays.
 	Tags      awsx.Tags
 	StaleTags []string
-	// Recorded is the name under which the service was last seen, or "".
+	// Recorded is the name under which the service was last seen, or "". It is a
+	// hint from where others write, too.
 	Recorded string
 	// Request tells one wish for a service from another: asking twice with the
 	// same text, as after a crash, makes one service.
@@ -46,40 +48,23 @@ func (s *Services) Ensure(ctx context.Context, spec Spec) (Service, error) {
 	if !found {
 		svc, err = s.create(ctx, spec)
 		if err != nil {
-			return Service{}, s.doubt(err)
+			return Service{}, s.doubt(spec.Owner, "", err)
 		}
 	}
 	if svc.State == Deleting {
 		return svc, nil
 	}
 	if err := s.update(ctx, spec, &svc); err != nil {
-		return Service{}, s.doubt(err)
+		return Service{}, s.doubt(spec.Owner, svc.ID, err)
 	}
 	if err := s.ensurePrincipals(ctx, svc.ID, spec.Principals); err != nil {
-		return Service{}, s.doubt(err)
+		return Service{}, s.doubt(spec.Owner, svc.ID, err)
 	}
 	return svc, nil
 }
 
-// doubt forgets what we believed when AWS answered something that does not fit
-// it, or when nobody knows whether a write was applied.
-func (s *Services) doubt(err error) error {
-	if !awsx.IsThrottled(err) && !awsx.IsDenied(err) {
-		s.Forget()
-	}
-	return err
-}
-
-// Forget makes the next look-up ask AWS.
-func (s *Services) Forget() {
-	s.all.Forget()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	clear(s.permissions)
-}
-
 func (s *Services) find(ctx context.Context, spec Spec) (svc Service, found bool, err error) {
-	mine, _, err := s.all.Get(ctx, spec.key())
+	mine, err := s.believed(ctx, spec.Owner)
 	if err != nil {
 		return Service{}, false, err
 	}
@@ -89,7 +74,7 @@ func (s *Services) find(ctx context.Context, spec Spec) (svc Service, found bool
 	case len(mine) > 0: // on its way to somewhere: a shared listing is too old to say how far
 		svc, found, err = s.get(ctx, mine[0].ID)
 	default:
-		svc, found, err = s.recorded(ctx, spec.Owner, spec.Recorded)
+		svc, found, err = s.recorded(ctx, spec)
 	}
 	if found {
 		s.all.Put(spec.key(), []Service{svc})
@@ -97,11 +82,11 @@ func (s *Services) find(ctx context.Context, spec Spec) (svc Service, found bool
 	return svc, found, err
 }
 
-// recorded looks for the service under the name that we once wrote down: it is
-// still ours when somebody took our tags off it, and no longer when somebody
-// put theirs on.
-func (s *Services) recorded(ctx context.Context, owner Owner, name string) (svc Service, found bool, err error) {
-	id := name[strings.LastIndex(name, ".")+1:]
+// recorded looks for the service under the name that was once written down: it
+// is still ours when somebody took our tags off it. Others may write that name,
+// too, so the service must be on our load balancer, and nobody else's by its tags.
+func (s *Services) recorded(ctx context.Context, spec Spec) (svc Service, found bool, err error) {
+	id := spec.Recorded[strings.LastIndex(spec.Recorded, ".")+1:]
 	if id == "" {
 		return Service{}, false, nil
 	}
@@ -109,10 +94,21 @@ func (s *Services) recorded(ctx context.Context, owner Owner, name string) (svc 
 	if err != nil || !found {
 		return Service{}, false, err
 	}
-	if is := ownerIn(svc.tags); is.UID != "" && is.UID != owner.UID || is.Role != "" && is.Role != owner.Role {
+	if !slices.Equal(svc.loadBalancers, []string{spec.LoadBalancerARN}) || foreign(svc.tags, spec.Tags) {
 		return Service{}, false, nil
 	}
 	return svc, true, nil
+}
+
+// foreign says whether tags name another owner, or another cluster, than ours do.
+func foreign(tags, ours awsx.Tags) bool {
+	for k, v := range tags {
+		owns := k == awsx.OwnerTag || k == awsx.RoleTag || strings.HasPrefix(k, names.ClusterTag(""))
+		if owns && ours[k] != v {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *Services) create(ctx context.Context, spec Spec) (Service, error) {

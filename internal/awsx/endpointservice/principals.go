@@ -2,12 +2,15 @@ package endpointservice
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
 
 // ensurePrincipals lets exactly those principals connect.
@@ -25,11 +28,35 @@ func (s *Services) ensurePrincipals(ctx context.Context, id string, want []strin
 		return nil
 	}
 	ctrl.LoggerFrom(ctx).Info("Changing who may connect to endpoint service", "service", id, "add", in.AddAllowedPrincipals, "remove", in.RemoveAllowedPrincipals)
-	if _, err := s.api.ModifyVpcEndpointServicePermissions(ctx, in); err != nil {
+	_, err = s.api.ModifyVpcEndpointServicePermissions(ctx, in)
+	if awsx.IsInvalid(err) && in.AddAllowedPrincipals != nil {
+		return s.changeOneByOne(ctx, in)
+	}
+	if err != nil {
 		return fmt.Errorf("changing who may connect to endpoint service %s: %w", id, err)
 	}
 	s.believe(id, want)
 	return nil
+}
+
+// changeOneByOne lets in whom AWS accepts, and says whom it does not. A call is
+// all or nothing: one role that does not exist would keep everybody out, and
+// AWS does not always say which.
+func (s *Services) changeOneByOne(ctx context.Context, in *ec2.ModifyVpcEndpointServicePermissionsInput) error {
+	var errs []error
+	change := func(one *ec2.ModifyVpcEndpointServicePermissionsInput, doing string) {
+		one.ServiceId = in.ServiceId
+		if _, err := s.api.ModifyVpcEndpointServicePermissions(ctx, one); err != nil {
+			errs = append(errs, fmt.Errorf("%s endpoint service %s: %w", doing, aws.ToString(in.ServiceId), err))
+		}
+	}
+	for _, p := range in.AddAllowedPrincipals {
+		change(&ec2.ModifyVpcEndpointServicePermissionsInput{AddAllowedPrincipals: []string{p}}, "letting principal "+p+" connect to")
+	}
+	if in.RemoveAllowedPrincipals != nil {
+		change(&ec2.ModifyVpcEndpointServicePermissionsInput{RemoveAllowedPrincipals: in.RemoveAllowedPrincipals}, "taking principals from")
+	}
+	return errors.Join(errs...)
 }
 
 func (s *Services) principals(ctx context.Context, id string) ([]string, error) {

@@ -72,6 +72,7 @@ type Services struct {
 	all   *snapshot.Snapshot[[]Service] // by owner and role; more than one after an accident only
 
 	mu          sync.Mutex
+	doubted     map[Owner]bool
 	permissions map[string]permissions // by service id
 	zoneIDs     map[string]string      // by zone name, in this account
 }
@@ -83,7 +84,7 @@ type permissions struct {
 
 // New returns the endpoint services behind api.
 func New(api API, clk clock.PassiveClock, opts Options) *Services {
-	s := &Services{api: api, clock: clk, opts: opts, permissions: map[string]permissions{}}
+	s := &Services{api: api, clock: clk, opts: opts, doubted: map[Owner]bool{}, permissions: map[string]permissions{}}
 	s.all = snapshot.New(clk, opts.MaxAge, s.list)
 	return s
 }

@@ -83,8 +83,9 @@ func (l *LoadBalancers) Find(ctx context.Context, name string) (lb LoadBalancer,
 	return LoadBalancer{}, false, nil
 }
 
-// Forget makes the next Find ask AWS: a call has refused what we believed.
-func (l *LoadBalancers) Forget() { l.all.Forget() }
+// Forget makes the next Find of that name ask AWS: a call has refused what we
+// believed.
+func (l *LoadBalancers) Forget(name string) { l.all.Forget(name) }
 
 func (l *LoadBalancers) list(ctx context.Context) (map[string]LoadBalancer, error) {
 	all := map[string]LoadBalancer{}

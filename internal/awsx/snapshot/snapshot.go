@@ -96,10 +96,12 @@ func (s *Snapshot[T]) note(key string, n note[T]) {
 	}
 }
 
-// Forget drops what is known: a call said that the world is not as we believed.
-func (s *Snapshot[T]) Forget() {
+// Forget drops what is known of one resource: a call said that it is not as we
+// believed. Until the next listing it is not found; who wants to know more
+// before asks for it alone, so that the doubts about one cost the others nothing.
+func (s *Snapshot[T]) Forget(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.valid = false
-	clear(s.notes)
+	delete(s.notes, key)
+	delete(s.items, key)
 }

@@ -87,11 +87,15 @@ func TestWhatOthersWriteIsSeen(t *testing.T) {
 	w.want(t, "a", "theirs", 2)
 }
 
-func TestForgetAsksTheCloudAgain(t *testing.T) {
+func TestWhatIsForgottenCostsTheOthersNothing(t *testing.T) {
 	w := start()
+	w.items["b"] = "two"
 	w.want(t, "a", "one", 1)
 	w.Put("a", "ours")
-	w.Forget()
+	w.Forget("a")
+	w.want(t, "a", "", 1)
+	w.want(t, "b", "two", 1)
+	w.clock.Step(maxAge + time.Second)
 	w.want(t, "a", "one", 2)
 }
 

@@ -1,7 +1,6 @@
 package aws
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,24 +13,14 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// ownerAnnotation holds the UID of the HostedControlPlane for which the endpoint
-// service is made: the value of its owner tag. It is written before the service
-// is made and stays, so that deletion finds the service when the
-// HostedControlPlane is gone.
-const ownerAnnotation = "hypershift.openshift.io/owner-uid"
-
 // tagsAnnotation lists the keys that spec.resourceTags has had, as JSON. They are
 // ours: one that the user removes goes from the endpoint service, and a tag that
 // somebody else put there stays.
 const tagsAnnotation = "hypershift.openshift.io/resource-tag-keys"
 
-// ownerUID is the owner that is recorded in the object, or "".
-func (s *scope) ownerUID() string { return s.es.Annotations[ownerAnnotation] }
-
 // A claim is our part of an AWSEndpointService outside of its status.
 type claim struct {
-	held    bool // our finalizer is on it
-	owner   string
+	held    bool   // our finalizer is on it
 	tags    string // value of tagsAnnotation, empty for none
 	subnets []string
 }
@@ -39,23 +28,22 @@ type claim struct {
 func claimOn(es *hyperv1.AWSEndpointService) claim {
 	return claim{
 		held:    slices.Contains(es.Finalizers, hyperv1.HypershiftOperatorFinalizer),
-		owner:   es.Annotations[ownerAnnotation],
 		tags:    es.Annotations[tagsAnnotation],
 		subnets: es.Spec.SubnetIDs,
 	}
 }
 
 func (c claim) equal(o claim) bool {
-	return c.held == o.held && c.owner == o.owner && c.tags == o.tags && slices.Equal(c.subnets, o.subnets)
+	return c.held == o.held && c.tags == o.tags && slices.Equal(c.subnets, o.subnets)
 }
 
-// ensureClaim makes sure that nothing is made in AWS before it is recorded for
-// whom, and that we are asked before the object goes.
+// ensureClaim makes sure that nothing is made in AWS before we are sure to be
+// asked when the object goes.
 func (r *Reconciler) ensureClaim(ctx context.Context, s *scope) error {
-	if s.hc == nil {
+	if !s.known() {
 		return nil // nothing is made then: ensureService says so
 	}
-	want, note, err := r.desiredClaim(ctx, s.es, s.owner)
+	want, note, err := r.desiredClaim(ctx, s.es, s.hc)
 	if err != nil {
 		return err
 	}
@@ -66,10 +54,9 @@ func (r *Reconciler) ensureClaim(ctx context.Context, s *scope) error {
 	return r.apply(ctx, s.es, want)
 }
 
-// desiredClaim needs an owner that has a HostedCluster.
-func (r *Reconciler) desiredClaim(ctx context.Context, es *hyperv1.AWSEndpointService, o owner) (want claim, note string, err error) {
-	want = claim{held: true, owner: cmp.Or(es.Annotations[ownerAnnotation], string(o.hcp.UID)), tags: desiredTagKeys(es)}
-	want.subnets, note, err = r.poolSubnets(ctx, es, o.hc)
+func (r *Reconciler) desiredClaim(ctx context.Context, es *hyperv1.AWSEndpointService, hc *hyperv1.HostedCluster) (want claim, note string, err error) {
+	want = claim{held: true, tags: desiredTagKeys(es)}
+	want.subnets, note, err = r.poolSubnets(ctx, es, hc)
 	return want, note, err
 }
 
@@ -114,14 +101,12 @@ func (r *Reconciler) apply(ctx context.Context, es *hyperv1.AWSEndpointService, 
 	u.SetUID(es.UID)
 	u.SetResourceVersion(es.ResourceVersion)
 	u.SetFinalizers([]string{hyperv1.HypershiftOperatorFinalizer}) // those of others stay: it is a set
-	annotations := map[string]string{ownerAnnotation: c.owner}
 	if c.tags != "" {
-		annotations[tagsAnnotation] = c.tags
+		u.SetAnnotations(map[string]string{tagsAnnotation: c.tags})
 	}
-	u.SetAnnotations(annotations)
 	err := r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(names.HypershiftOperator), client.ForceOwnership)
 	if err != nil {
-		return fmt.Errorf("writing finalizer, owner, tag keys and subnets: %w", err)
+		return fmt.Errorf("writing finalizer, tag keys and subnets: %w", err)
 	}
 	es.Spec.SubnetIDs = c.subnets
 	es.Finalizers, es.Annotations = u.GetFinalizers(), u.GetAnnotations()

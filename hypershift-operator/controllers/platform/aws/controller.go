@@ -16,6 +16,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -24,11 +25,15 @@ import (
 
 // Options are what a Reconciler needs.
 type Options struct {
-	Client        client.Client
+	Client client.Client
+	// Reader asks the API server, for what is not cached or must not be late.
+	Reader        client.Reader
 	Recorder      events.EventRecorder
 	Clock         clock.PassiveClock
 	LoadBalancers *loadbalancer.LoadBalancers
 	Services      *endpointservice.Services
+	// Place is where the two of them are.
+	Place *place.Ours
 	// Resync is how long an object at rest is left alone; jitter is added.
 	Resync time.Duration
 }
@@ -36,10 +41,12 @@ type Options struct {
 // Reconciler drives the provider's half of AWSEndpointServices.
 type Reconciler struct {
 	client   client.Client
+	reader   client.Reader
 	recorder events.EventRecorder
 	clock    clock.PassiveClock
 	lbs      *loadbalancer.LoadBalancers
 	services *endpointservice.Services
+	place    *place.Ours
 	resync   time.Duration
 
 	live, dying []flow.Step[*scope]
@@ -47,7 +54,7 @@ type Reconciler struct {
 
 // New returns a Reconciler.
 func New(o Options) *Reconciler {
-	r := &Reconciler{client: o.Client, recorder: o.Recorder, clock: o.Clock, lbs: o.LoadBalancers, services: o.Services, resync: o.Resync}
+	r := &Reconciler{client: o.Client, reader: o.Reader, recorder: o.Recorder, clock: o.Clock, lbs: o.LoadBalancers, services: o.Services, place: o.Place, resync: o.Resync}
 	r.live = []flow.Step[*scope]{
 		{Name: "the claim", Run: r.ensureClaim},
 		{Name: "the endpoint service", Condition: hyperv1.AWSEndpointServiceAvailable, Run: r.ensureService},

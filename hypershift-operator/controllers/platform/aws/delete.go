@@ -3,6 +3,7 @@ package aws
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -19,17 +20,14 @@ func (r *Reconciler) deleteService(ctx context.Context, s *scope) error {
 	if slices.Contains(s.es.Finalizers, hyperv1.ControlPlaneOperatorFinalizer) {
 		return flow.Wait(0, hyperv1.DeletingReason, "waiting for the VPC endpoint %sto be deleted first", spaced(s.es.Status.EndpointID))
 	}
-	uid := s.ownerUID()
-	if uid == "" {
-		return nil // nothing is made before the owner is recorded
+	rec, err := r.recorded(ctx, s)
+	if err != nil || len(rec.Owners) == 0 {
+		return err // nothing is made before its owner is recorded
 	}
-	left, err := r.services.Delete(ctx, endpointservice.Doomed{
-		Owner:             endpointservice.Owner{UID: uid, Role: serviceRole(s.es)},
-		Recorded:          s.es.Status.EndpointServiceName,
-		RejectConnections: true, // whoever should have deleted its endpoint has done so or never will
-	})
-	// A name that the last pass could not write down any more.
-	s.es.Status.EndpointServiceName = cmp.Or(s.es.Status.EndpointServiceName, left.Found)
+	if err := r.checkPlace(ctx, rec.Place); err != nil {
+		return err
+	}
+	left, err := r.deleteAll(ctx, s, rec.Owners)
 	switch {
 	case err != nil:
 		return err
@@ -37,16 +35,34 @@ func (r *Reconciler) deleteService(ctx context.Context, s *scope) error {
 		return flow.Wait(quickest, hyperv1.DeletingReason, "endpoints %s were still connected and have been rejected", strings.Join(left.Endpoints, ", "))
 	case len(left.Deleting) > 0:
 		return flow.Wait(quickest, hyperv1.DeletingReason, "AWS is deleting endpoint service %s", strings.Join(left.Deleting, ", "))
+	case left.Found == "":
+		return r.lookTwice(s)
 	}
-	return r.lookTwice(s)
+	return nil
+}
+
+// deleteAll deletes the service for every control plane that the namespace had:
+// one that was made anew has another UID, and may come before the objects of
+// the old one are gone.
+func (r *Reconciler) deleteAll(ctx context.Context, s *scope, owners []string) (endpointservice.Remains, error) {
+	var all endpointservice.Remains
+	var errs []error
+	for _, uid := range owners {
+		left, err := r.services.Delete(ctx, endpointservice.Doomed{
+			Owner:             endpointservice.Owner{UID: uid, Role: serviceRole(s.es)},
+			RejectConnections: true, // whoever should have deleted its endpoint has done so or never will
+		})
+		all.Found = cmp.Or(all.Found, left.Found)
+		all.Deleting = append(all.Deleting, left.Deleting...)
+		all.Endpoints = append(all.Endpoints, left.Endpoints...)
+		errs = append(errs, err)
+	}
+	return all, errors.Join(errs...)
 }
 
 // lookTwice guards against a service that was made a moment ago by a process
 // that died before it could say so: no list of AWS may show it yet.
 func (r *Reconciler) lookTwice(s *scope) error {
-	if s.es.Status.EndpointServiceName != "" {
-		return nil
-	}
 	if left := s.es.DeletionTimestamp.Add(snapshot.Settling).Sub(r.clock.Now()); left > 0 {
 		return flow.Wait(left, hyperv1.DeletingReason, "making sure that no endpoint service was just made")
 	}

@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,10 @@ func TestDesiredSubnets(t *testing.T) {
 	byFilter := *pool("filtering", "")
 	byFilter.Spec.Platform.AWS.Subnet = hyperv1.AWSResourceReference{Filters: []hyperv1.Filter{{Name: "tag:Name", Values: []string{"x"}}}}
 	elsewhere := hyperv1.NodePool{}
+	unreadable := hyperv1.NodePool{}
+	if err := json.Unmarshal([]byte(`{"metadata":{"name":"spoilt"},"spec":{"clusterName":"demo","platform":"AWS"}}`), &unreadable); err != nil {
+		t.Fatal(err)
+	}
 	var many []hyperv1.NodePool
 	for i := range maxSubnets + 1 {
 		many = append(many, *pool("p", "subnet-"+strconv.Itoa(1000+i)))
@@ -48,6 +53,10 @@ func TestDesiredSubnets(t *testing.T) {
 		"a pool that chooses by filters is named": {
 			pools: []hyperv1.NodePool{byFilter, *pool("1", "subnet-a")},
 			want:  []string{"subnet-a"}, note: "node pools filtering choose their subnet by filters",
+		},
+		"while a pool cannot be read no subnet is taken away": {
+			pools: []hyperv1.NodePool{unreadable, *pool("1", "subnet-a")}, have: []string{"subnet-b"},
+			want: []string{"subnet-a", "subnet-b"}, note: "node pools spoilt cannot be read",
 		},
 		"a pool on another platform has no subnet": {
 			pools: []hyperv1.NodePool{elsewhere},
@@ -152,7 +161,6 @@ func TestOwnWritesDoNotWakeUp(t *testing.T) {
 		"other tags":                  {settled, func(es *hyperv1.AWSEndpointService) { es.Spec.ResourceTags = nil }, true},
 		"subnets that no pool has":    {settled, func(es *hyperv1.AWSEndpointService) { es.Spec.SubnetIDs = []string{"subnet-z"} }, true},
 		"our finalizer taken away":    {settled, func(es *hyperv1.AWSEndpointService) { es.Finalizers = nil }, true},
-		"another owner":               {settled, func(es *hyperv1.AWSEndpointService) { delete(es.Annotations, ownerAnnotation) }, true},
 		"deletion":                    {settled, func(es *hyperv1.AWSEndpointService) { es.DeletionTimestamp = ptr.To(metav1.Now()) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,27 +6,42 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // owner is the cluster that the objects of a namespace serve.
 type owner struct {
-	// hcp is nil if there is none in the namespace, hc if it is gone or has no name.
+	// namespace is nil if it is not the namespace of a control plane.
+	namespace *corev1.Namespace
+	// hcp is nil if there is none in the namespace. Of what it says only its UID
+	// is believed: the tenant's operator may write the rest.
 	hcp *hyperv1.HostedControlPlane
-	hc  *hyperv1.HostedCluster
+	// hc is nil if it is gone, or if the namespace was made for another one.
+	hc *hyperv1.HostedCluster
 	// crowd names the control planes if there are several: then none is the owner.
 	crowd []string
 }
 
 // resolveOwner finds the control plane of a namespace, and its HostedCluster.
 func (r *Reconciler) resolveOwner(ctx context.Context, namespace string) (owner, error) {
+	ns := &corev1.Namespace{}
+	err := r.client.Get(ctx, client.ObjectKey{Name: namespace}, ns)
+	if apierrors.IsNotFound(err) {
+		return owner{}, nil // the cache holds the namespaces of control planes
+	}
+	if err != nil {
+		return owner{}, fmt.Errorf("getting namespace %s: %w", namespace, err)
+	}
+	o := owner{namespace: ns}
 	var hcps hyperv1.HostedControlPlaneList
 	if err := r.client.List(ctx, &hcps, client.InNamespace(namespace)); err != nil {
 		return owner{}, fmt.Errorf("listing control planes of namespace %s: %w", namespace, err)
 	}
-	var o owner
 	switch len(hcps.Items) {
 	case 0:
 		return o, nil
@@ -38,20 +53,31 @@ func (r *Reconciler) resolveOwner(ctx context.Context, namespace string) (owner,
 		}
 		return o, nil
 	}
-	hcNamespace, hcName, ok := strings.Cut(o.hcp.Annotations[hyperv1.HostedClusterAnnotation], "/")
-	if !ok {
-		return o, nil
+	o.hc, err = r.clusterOf(ctx, ns)
+	return o, err
+}
+
+// clusterOf returns the HostedCluster for which the namespace was made, or nil.
+// The HostedControlPlane names one, too, but the tenant's operator may write it;
+// it may not write its Namespace.
+func (r *Reconciler) clusterOf(ctx context.Context, ns *corev1.Namespace) (*hyperv1.HostedCluster, error) {
+	namespace, name, ok := strings.Cut(ns.Annotations[hyperv1.HostedClusterAnnotation], "/")
+	if !ok || names.ControlPlaneNamespace(namespace, name) != ns.Name {
+		return nil, nil
 	}
 	hc := &hyperv1.HostedCluster{}
-	err := r.client.Get(ctx, client.ObjectKey{Namespace: hcNamespace, Name: hcName}, hc)
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, hc)
 	if client.IgnoreNotFound(err) != nil {
-		return owner{}, fmt.Errorf("getting HostedCluster %s/%s: %w", hcNamespace, hcName, err)
+		return nil, fmt.Errorf("getting HostedCluster %s/%s: %w", namespace, name, err)
 	}
-	if err == nil {
-		o.hc = hc
+	if err != nil || ns.Labels[hyperv1.HostedClusterUIDLabel] != string(hc.UID) {
+		return nil, nil
 	}
-	return o, nil
+	return hc, nil
 }
+
+// known says that there is a cluster whose spec can be acted on.
+func (o owner) known() bool { return o.hcp != nil && o.hc != nil && o.hc.Unreadable() == "" }
 
 // pausedFor says whether and how long the user wants to be left alone: 0 means
 // until the field changes.

@@ -2,17 +2,14 @@ package aws
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 )
 
@@ -21,17 +18,24 @@ func (r *Reconciler) ensureService(ctx context.Context, s *scope) error {
 	if err := r.checkOwner(s); err != nil {
 		return err
 	}
-	if err := r.checkAlone(ctx, s); err != nil {
+	if err := r.checkBalancer(ctx, s); err != nil {
 		return err
 	}
 	lb, err := r.activeLoadBalancer(ctx, s)
 	if err != nil {
 		return err
 	}
+	here, err := place.Of(lb.ARN)
+	if err != nil {
+		return err
+	}
+	if err := r.ensureRecord(ctx, s, here); err != nil {
+		return err
+	}
 	svc, err := r.services.Ensure(ctx, desiredService(s, lb))
 	if err != nil {
 		if awsx.IsInvalid(err) || awsx.IsNotFound(err) {
-			r.lbs.Forget() // the load balancer may be another one by now
+			r.lbs.Forget(lb.Name) // it may be another one by now
 		}
 		return err
 	}
@@ -54,51 +58,22 @@ func (r *Reconciler) checkOwner(s *scope) error {
 	if len(s.crowd) > 0 {
 		return flow.Block(hyperv1.AmbiguousOwnerReason, "namespace %s has several HostedControlPlanes: %s", s.es.Namespace, strings.Join(s.crowd, ", "))
 	}
-	if s.hcp == nil || s.hc == nil || s.hc.Spec.Platform.AWS == nil {
+	if s.hc != nil && s.hc.Unreadable() != "" {
+		return flow.Block(hyperv1.UnreadableReason, "HostedCluster %s/%s cannot be read, so nothing is changed: %s", s.hc.Namespace, s.hc.Name, s.hc.Unreadable())
+	}
+	if !s.known() || s.hc.Spec.Platform.AWS == nil {
 		return flow.Wait(0, hyperv1.WaitingForHostedClusterReason, "namespace %s has no control plane of an AWS HostedCluster", s.es.Namespace)
 	}
 	return nil
 }
 
-// checkAlone lets the oldest object have a load balancer that several name:
-// AWS puts one service on it.
-func (r *Reconciler) checkAlone(ctx context.Context, s *scope) error {
-	var all hyperv1.AWSEndpointServiceList
-	if err := r.client.List(ctx, &all, client.MatchingFields{LoadBalancerIndex: s.es.Spec.NetworkLoadBalancerName}); err != nil {
-		return fmt.Errorf("listing who names load balancer %s: %w", s.es.Spec.NetworkLoadBalancerName, err)
-	}
-	for i := range all.Items {
-		if other := &all.Items[i]; other.UID != s.es.UID && index.Older(other, s.es) {
-			return flow.Block(hyperv1.LoadBalancerTakenReason, "load balancer %s is already offered by AWSEndpointService %s/%s; name another one, or delete that object",
-				s.es.Spec.NetworkLoadBalancerName, other.Namespace, other.Name)
-		}
-	}
-	return nil
-}
-
-func (r *Reconciler) activeLoadBalancer(ctx context.Context, s *scope) (loadbalancer.LoadBalancer, error) {
-	name := s.es.Spec.NetworkLoadBalancerName
-	lb, found, err := r.lbs.Find(ctx, name)
-	switch {
-	case err != nil:
-		return lb, err
-	case !found:
-		return lb, flow.Wait(r.pace(s), hyperv1.LoadBalancerNotFoundReason, "load balancer %s is not in this account and region (yet)", name)
-	case !lb.Network:
-		return lb, flow.Wait(r.pace(s), hyperv1.LoadBalancerUnusableReason, "load balancer %s is not a network load balancer; annotate its Service so that the cloud provider makes one", name)
-	case !lb.Serves():
-		return lb, flow.Wait(r.pace(s), hyperv1.LoadBalancerNotActiveReason, "load balancer %s is %s", name, lb.State)
-	}
-	return lb, nil
-}
-
 func desiredService(s *scope, lb loadbalancer.LoadBalancer) endpointservice.Spec {
-	owner := endpointservice.Owner{UID: s.ownerUID(), Role: serviceRole(s.es)}
+	owner := endpointservice.Owner{UID: string(s.hcp.UID), Role: serviceRole(s.es)}
 	tags := awsx.Tags{}
 	for _, t := range s.es.Spec.ResourceTags {
 		tags[t.Key] = t.Value
 	}
-	infraID := s.hcp.Spec.InfraID
+	infraID := s.hc.Spec.InfraID
 	tags = awsx.OwnedTags(tags, owner.UID, owner.Role, infraID, infraID+"-"+s.es.Name)
 	return endpointservice.Spec{
 		Owner:           owner,

@@ -19,14 +19,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// LoadBalancerIndex is spec.networkLoadBalancerName of an AWSEndpointService.
-const LoadBalancerIndex = "spec.networkLoadBalancerName"
-
-// ByLoadBalancer fills LoadBalancerIndex.
-func ByLoadBalancer(obj client.Object) []string {
-	return []string{obj.(*hyperv1.AWSEndpointService).Spec.NetworkLoadBalancerName}
-}
-
 // workers is how many objects are worked on at once. A new service waits for
 // two calls of AWS, and a restart finds all of them new.
 const workers = 20
@@ -34,14 +26,10 @@ const workers = 20
 // SetupWithManager watches everything that an endpoint service depends on.
 // Package index must have registered its indexes.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, limiter controller.Options) error {
-	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &hyperv1.AWSEndpointService{}, LoadBalancerIndex, ByLoadBalancer); err != nil {
-		return err
-	}
 	limiter.MaxConcurrentReconciles = workers
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("awsendpointservice").
 		For(&hyperv1.AWSEndpointService{}, builder.WithPredicates(r.endpointServiceChanged())).
-		Watches(&hyperv1.AWSEndpointService{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&hyperv1.NodePool{}, handler.EnqueueRequestsFromMapFunc(r.ofNodePool), builder.WithPredicates(nodePoolMoved())).
 		Watches(&hyperv1.HostedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofHostedCluster), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&hyperv1.HostedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofHostedControlPlane), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -82,10 +70,10 @@ func lost(was, is []string) bool {
 func (r *Reconciler) stands(es *hyperv1.AWSEndpointService) bool {
 	ctx := context.Background() // answered by the cache
 	owner, err := r.resolveOwner(ctx, es.Namespace)
-	if err != nil || owner.hc == nil {
+	if err != nil || !owner.known() {
 		return false
 	}
-	want, _, err := r.desiredClaim(ctx, es, owner)
+	want, _, err := r.desiredClaim(ctx, es, owner.hc)
 	return err == nil && want.equal(claimOn(es))
 }
 
@@ -93,7 +81,7 @@ func (r *Reconciler) stands(es *hyperv1.AWSEndpointService) bool {
 func nodePoolMoved() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		was, is := e.ObjectOld.(*hyperv1.NodePool), e.ObjectNew.(*hyperv1.NodePool)
-		return was.Spec.ClusterName != is.Spec.ClusterName || !reflect.DeepEqual(subnetOf(was), subnetOf(is))
+		return was.Spec.ClusterName != is.Spec.ClusterName || !reflect.DeepEqual(subnetOf(was), subnetOf(is)) || was.Unreadable() != is.Unreadable()
 	}}
 }
 
@@ -102,15 +90,6 @@ func subnetOf(np *hyperv1.NodePool) *hyperv1.AWSResourceReference {
 		return nil
 	}
 	return &np.Spec.Platform.AWS.Subnet
-}
-
-// rivals are the others that name the same load balancer: one of them may have
-// waited for this one to go.
-func (r *Reconciler) rivals(ctx context.Context, obj client.Object) []reconcile.Request {
-	es := obj.(*hyperv1.AWSEndpointService)
-	all := r.requests(ctx, client.MatchingFields{LoadBalancerIndex: es.Spec.NetworkLoadBalancerName})
-	self := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(es)}
-	return slices.DeleteFunc(all, func(req reconcile.Request) bool { return req == self })
 }
 
 func (r *Reconciler) ofNodePool(ctx context.Context, obj client.Object) []reconcile.Request {

@@ -74,8 +74,8 @@ func TestTwoWritesMakeAService(t *testing.T) {
 	}
 	w.want(t, "private-router", metav1.ConditionTrue, conditions.AsExpected, "")
 	log := slices.DeleteFunc(w.Life.Log(0), func(what string) bool { return strings.Contains(what, "VpcEndpointService") })
-	if len(log) != 2 {
-		t.Errorf("writes %v, want the claim and the status", log)
+	if len(log) != 3 {
+		t.Errorf("writes %v, want the claim and the status, and once for the cluster the record", log)
 	}
 }
 
@@ -171,23 +171,6 @@ func TestAServiceThatDisappearsIsMadeAnew(t *testing.T) {
 	if after := w.es(t, "private-router").Status.EndpointServiceName; after == before {
 		t.Errorf("still %s", after)
 	}
-}
-
-func TestTheOlderObjectGetsTheLoadBalancer(t *testing.T) {
-	w := newWorld(t)
-	w.cpoHeeds = false
-	second := endpointService("second")
-	second.CreationTimestamp = metav1.NewTime(w.clock.Now().Add(time.Hour))
-	w.Create(t, second)
-	pass := w.start()
-	w.run(t, pass, 4)
-	w.want(t, "private-router", metav1.ConditionTrue, conditions.AsExpected, "")
-	w.want(t, "second", metav1.ConditionFalse, hyperv1.LoadBalancerTakenReason, "AWSEndpointService clusters-demo/private-router")
-	if err := w.Admin().Delete(t.Context(), endpointService("private-router")); err != nil {
-		t.Fatal(err)
-	}
-	w.run(t, pass, 5)
-	w.want(t, "second", metav1.ConditionTrue, conditions.AsExpected, "")
 }
 
 func TestAPoolThatChoosesByFiltersIsNamed(t *testing.T) {

@@ -30,12 +30,17 @@ func (r *Reconciler) poolSubnets(ctx context.Context, es *hyperv1.AWSEndpointSer
 
 // desiredSubnets is the union of the pools' subnets, sorted, and what the user
 // should know about pools that it cannot follow. A pool counts until it is
-// gone: its machines live that long. Nothing is taken away from a cluster that
-// is being deleted, and the last subnet never: its workers would be cut off,
+// gone: its machines live that long. Nothing is taken away while a pool cannot be
+// read: any subnet may be its own. Nothing is taken away from a cluster that is
+// being deleted, and the last subnet never: its workers would be cut off,
 // and with them what must still be cleaned up from inside.
 func desiredSubnets(pools []hyperv1.NodePool, have []string, clusterDying bool) (want []string, note string) {
-	var filtering []string
+	var filtering, unreadable []string
 	for _, np := range pools {
+		if np.Unreadable() != "" {
+			unreadable = append(unreadable, np.Name)
+			continue
+		}
 		if np.Spec.Platform.AWS == nil {
 			continue
 		}
@@ -47,7 +52,7 @@ func desiredSubnets(pools []hyperv1.NodePool, have []string, clusterDying bool) 
 			filtering = append(filtering, np.Name)
 		}
 	}
-	if clusterDying || len(want) == 0 {
+	if clusterDying || len(want) == 0 || len(unreadable) > 0 {
 		want = append(want, have...)
 	}
 	slices.Sort(want)
@@ -56,6 +61,10 @@ func desiredSubnets(pools []hyperv1.NodePool, have []string, clusterDying bool) 
 	if len(filtering) > 0 {
 		slices.Sort(filtering)
 		notes = append(notes, fmt.Sprintf("node pools %s choose their subnet by filters, which the endpoint cannot follow: set spec.platform.aws.subnet.id, or make sure that another pool names a subnet of the same zone", strings.Join(filtering, ", ")))
+	}
+	if len(unreadable) > 0 {
+		slices.Sort(unreadable)
+		notes = append(notes, fmt.Sprintf("node pools %s cannot be read, so no subnet is taken away: write their spec again", strings.Join(unreadable, ", ")))
 	}
 	if len(want) > maxSubnets {
 		notes = append(notes, fmt.Sprintf("the node pools live in %d subnets; the endpoint follows the first %d", len(want), maxSubnets))

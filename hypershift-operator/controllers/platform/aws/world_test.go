@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -10,10 +11,12 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/smithy-go/middleware"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/events"
@@ -22,12 +25,14 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 	"github.com/hosted-control-planes/hypershift/test/trial"
@@ -45,6 +50,7 @@ const (
 var scheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(hyperv1.AddToScheme(s))
+	utilruntime.Must(corev1.AddToScheme(s))
 	return s
 }()
 
@@ -74,7 +80,6 @@ func newWorld(t testing.TB) *world {
 		WithStatus: []client.Object{&hyperv1.AWSEndpointService{}},
 		Index: func(b *fake.ClientBuilder) {
 			b.WithIndex(&hyperv1.NodePool{}, index.NodePoolCluster, index.ByCluster)
-			b.WithIndex(&hyperv1.AWSEndpointService{}, LoadBalancerIndex, ByLoadBalancer)
 		},
 	})
 	w.cloud = fakeaws.New(w.clock).FailOn(t)
@@ -84,19 +89,36 @@ func newWorld(t testing.TB) *world {
 	w.cpo = awsx.EC2(theirs.Config(region, "demo-cpo"))
 	w.vpc = theirs.AddVPC(region, fakeaws.VPC{})
 	w.mine.AddLoadBalancer(region, fakeaws.LoadBalancer{Name: lbName, Zones: []string{"us-east-1a", "us-east-1b"}})
+	w.cluster(t, "demo")
+	w.Create(t, pool("a", "subnet-a"), pool("b", "subnet-b"), service("clusters-demo", "private-router", lbName), endpointService("private-router"))
+	return w
+}
 
+// cluster makes the objects of a private cluster that are not about PrivateLink.
+func (w *world) cluster(t testing.TB, name string) {
 	hc := &hyperv1.HostedCluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "demo"},
-		Spec: hyperv1.HostedClusterSpec{Platform: hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: name, UID: types.UID(name + "-hc")},
+		Spec: hyperv1.HostedClusterSpec{InfraID: name + "-x", Platform: hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{
 			Region: region, EndpointAccess: hyperv1.Private, RolesRef: hyperv1.AWSRolesRef{ControlPlaneOperatorARN: cpoRole},
 		}}},
 	}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name:        "clusters-" + name,
+		Annotations: map[string]string{hyperv1.HostedClusterAnnotation: "clusters/" + name},
+		Labels:      map[string]string{hyperv1.ControlPlaneNamespaceLabel: "true", hyperv1.HostedClusterUIDLabel: string(hc.UID)},
+	}}
 	hcp := &hyperv1.HostedControlPlane{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-demo", Name: "demo", Annotations: map[string]string{hyperv1.HostedClusterAnnotation: "clusters/demo"}},
-		Spec:       hyperv1.HostedControlPlaneSpec{InfraID: "demo-x", Platform: hc.Spec.Platform},
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: name, UID: types.UID(name + "-hcp")},
+		Spec:       hyperv1.HostedControlPlaneSpec{InfraID: hc.Spec.InfraID, Platform: hc.Spec.Platform},
 	}
-	w.Create(t, hc, hcp, pool("a", "subnet-a"), pool("b", "subnet-b"), endpointService("private-router"))
-	return w
+	w.Create(t, ns, hc, hcp)
+}
+
+// service is a Service to which a cloud provider has given a load balancer.
+func service(namespace, name, balancer string) *corev1.Service {
+	svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
+	svc.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: balancer + "-0123456789abcdef.elb." + region + ".amazonaws.com"}}
+	return svc
 }
 
 func pool(name, subnet string) *hyperv1.NodePool {
@@ -118,8 +140,9 @@ func endpointService(name string) *hyperv1.AWSEndpointService {
 }
 
 // start makes the controller anew and returns one pass of it over all objects.
-func (w *world) start() func(context.Context) error {
-	r := w.reconciler()
+func (w *world) start() func(context.Context) error { return w.passOf(w.reconciler()) }
+
+func (w *world) passOf(r *Reconciler) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var list hyperv1.AWSEndpointServiceList
 		if err := w.Admin().List(ctx, &list); err != nil {
@@ -134,16 +157,35 @@ func (w *world) start() func(context.Context) error {
 	}
 }
 
-func (w *world) reconciler() *Reconciler {
-	cfg := w.mine.Config(region, "hypershift-operator")
+func (w *world) reconciler() *Reconciler { return w.reconcilerIn(w.mine, region) }
+
+// reconcilerIn is the controller with the credentials of an account, in a region.
+func (w *world) reconcilerIn(account *fakeaws.Account, region string) *Reconciler {
+	cfg := account.Config(region, "hypershift-operator")
 	cfg.APIOptions = append(slices.Clone(cfg.APIOptions), func(s *middleware.Stack) error { return w.Life.Middleware(s) })
 	return New(Options{
 		Client:        w.Client(),
+		Reader:        w.Client(),
 		Recorder:      w.events,
 		Clock:         w.clock,
 		LoadBalancers: loadbalancer.New(awsx.ELBv2(cfg), w.clock, resync/2),
 		Services:      endpointservice.New(awsx.EC2(cfg), w.clock, endpointservice.Options{MaxAge: resync / 2, PermissionsAge: endpointservice.DefaultPermissionsAge}),
+		Place:         place.New(awsx.STS(cfg), region),
 		Resync:        resync,
+	})
+}
+
+// unreadable is a client to which HostedClusters hold a value that their type
+// cannot: one written past validation.
+func (w *world) unreadable() client.Client {
+	return interceptor.NewClient(w.Client().(client.WithWatch), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			err := c.Get(ctx, key, obj, opts...)
+			if hc, ok := obj.(*hyperv1.HostedCluster); ok && err == nil {
+				return json.Unmarshal([]byte(`{"spec":{"pausedUntil":["never"]}}`), hc)
+			}
+			return err
+		},
 	})
 }
 
@@ -175,7 +217,7 @@ func (w *world) customersHalf(ctx context.Context) error {
 			es.Finalizers = append(es.Finalizers, finalizer)
 			err = c.Update(ctx, es)
 		case es.DeletionTimestamp.IsZero() && name != "" && len(endpoints) == 0 && conditions.IsTrue(es.Status.Conditions, hyperv1.AWSEndpointServiceAvailable):
-			_, err = w.cpo.CreateVpcEndpoint(ctx, &ec2.CreateVpcEndpointInput{VpcId: &w.vpc, ServiceName: &name, VpcEndpointType: types.VpcEndpointTypeInterface})
+			_, err = w.cpo.CreateVpcEndpoint(ctx, &ec2.CreateVpcEndpointInput{VpcId: &w.vpc, ServiceName: &name, VpcEndpointType: ec2types.VpcEndpointTypeInterface})
 		}
 		if err != nil {
 			return err

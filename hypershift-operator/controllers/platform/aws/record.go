@@ -1,0 +1,107 @@
+package aws
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// recordAnnotation is on the Namespace of a control plane that has, or had,
+// endpoint services. All that is in the namespace the tenant's operator may
+// write or ask to have written; the Namespace itself it may not.
+const recordAnnotation = "hypershift.openshift.io/endpoint-services"
+
+// A record is what deletion needs to know when the HostedControlPlane is gone.
+type record struct {
+	// Owners are the UIDs of the HostedControlPlanes that the namespace had.
+	Owners []string `json:"owners"`
+	place.Place
+}
+
+// recordOn returns the record on ns, with no owners if there is none.
+func recordOn(ns *corev1.Namespace) (record, error) {
+	var rec record
+	text, ok := ns.Annotations[recordAnnotation]
+	if !ok {
+		return rec, nil
+	}
+	if err := json.Unmarshal([]byte(text), &rec); err != nil {
+		return rec, flow.Block(hyperv1.UnreadableReason, "annotation %s of namespace %s cannot be read, and without it nobody knows whose endpoint services to look after: %v", recordAnnotation, ns.Name, err)
+	}
+	return rec, nil
+}
+
+// ensureRecord writes down for whom and where endpoint services are made,
+// before the first one is.
+func (r *Reconciler) ensureRecord(ctx context.Context, s *scope, here place.Place) error {
+	rec, err := recordOn(s.namespace)
+	if err != nil {
+		return err
+	}
+	owner := string(s.hcp.UID)
+	if len(rec.Owners) > 0 && rec.Place != here {
+		return elsewhere(rec.Place, here)
+	}
+	if slices.Contains(rec.Owners, owner) {
+		return nil
+	}
+	text, err := json.Marshal(record{Owners: append(rec.Owners, owner), Place: here})
+	if err != nil {
+		return err
+	}
+	// No lock by resource version: what several objects of the cluster write at
+	// the same time is the same. The UID keeps it off a later namespace.
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": s.namespace.UID, "annotations": map[string]string{recordAnnotation: string(text)},
+	}})
+	if err != nil {
+		return err
+	}
+	if err := r.client.Patch(ctx, s.namespace, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(names.HypershiftOperator)); err != nil {
+		return fmt.Errorf("recording the owner of endpoint services on namespace %s: %w", s.namespace.Name, err)
+	}
+	return nil
+}
+
+// recorded returns the record for an object that is being deleted. That there
+// is none must be true, and a cache may be late.
+func (r *Reconciler) recorded(ctx context.Context, s *scope) (record, error) {
+	if s.namespace != nil {
+		if rec, err := recordOn(s.namespace); err != nil || len(rec.Owners) > 0 {
+			return rec, err
+		}
+	}
+	ns := &corev1.Namespace{}
+	if err := r.reader.Get(ctx, client.ObjectKey{Name: s.es.Namespace}, ns); err != nil {
+		return record{}, fmt.Errorf("getting namespace %s: %w", s.es.Namespace, err)
+	}
+	return recordOn(ns)
+}
+
+// checkPlace makes sure that we look where the services were made: anywhere
+// else they are not found, and would be taken for gone.
+func (r *Reconciler) checkPlace(ctx context.Context, made place.Place) error {
+	here, err := r.place.Get(ctx)
+	if err != nil {
+		return err
+	}
+	if made != here {
+		return elsewhere(made, here)
+	}
+	return nil
+}
+
+func elsewhere(made, here place.Place) error {
+	return flow.Wait(0, hyperv1.EndpointServicesElsewhereReason,
+		"the endpoint services of this cluster are in %s, and the hypershift-operator works in %s: start it with the region and credentials of the former", made, here)
+}

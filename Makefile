@@ -17,11 +17,13 @@ help: ## this list
 
 .PHONY: demo
 demo: ## a private cluster from apply to gone, without an AWS account (KEEP=1 to look around, ACCESS=Public|PublicAndPrivate|Private)
-	go run ./test/demo $(if $(KEEP),-keep) -access $(ACCESS)
+	@go run ./hack/progress "compiling the demo" -o bin/demo ./test/demo
+	@bin/demo $(if $(KEEP),-keep) -access $(ACCESS)
 
 .PHONY: test
 test: ## every test: unit, trials, API validation, contract of the AWS beds, integration
-	go run ./hack/binaries etcd kube-apiserver kube-controller-manager aws-cloud-controller-manager >/dev/null
+	@go run ./hack/binaries etcd kube-apiserver kube-controller-manager aws-cloud-controller-manager >/dev/null
+	@go run ./hack/progress "compiling everything" ./...
 	go test -timeout 30m -parallel 6 ./...
 
 .PHONY: unit
@@ -34,7 +36,8 @@ integration: ## stories across controllers, on a real API server and the AWS emu
 
 .PHONY: bench
 bench: ## the budgets of the design beside what is measured here
-	go run ./test/bench
+	@go run ./hack/progress "compiling the bench" -o bin/bench ./test/bench
+	@bin/bench
 
 .PHONY: build
 build: ## the programs, static, into bin/

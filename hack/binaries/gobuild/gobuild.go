@@ -32,27 +32,9 @@ type Spec struct {
 
 // Run builds one command.
 func Run(ctx context.Context, progress io.Writer, spec Spec) error {
-	goTool, err := exec.LookPath("go")
-	if err != nil {
-		return fmt.Errorf("building %s needs the Go toolchain in PATH (https://go.dev/dl/): %w", spec.Package, err)
-	}
-	out := &output{}
-	cmd := exec.CommandContext(ctx, goTool, slices.Concat([]string{"build", "-v", "-buildvcs=false", "-o", spec.Output}, spec.Flags, []string{spec.Package})...)
-	cmd.Dir = spec.Dir
-	cmd.Env = append(os.Environ(), spec.Env...)
-	cmd.Stdout, cmd.Stderr = out, out
-	// go build cleans up after itself when it is interrupted, not when it is killed.
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
-	cmd.WaitDelay = Heartbeat
-
-	stop := beat(progress, spec.Label, out)
-	err = cmd.Run()
-	stop()
-	if ctx.Err() != nil {
-		return fmt.Errorf("building %s: %w", spec.Package, context.Cause(ctx))
-	}
-	if err != nil {
-		return fmt.Errorf("building %s: %w\n%s", spec.Package, err, out.tail())
+	args := slices.Concat([]string{"-buildvcs=false", "-o", spec.Output}, spec.Flags, []string{spec.Package})
+	if err := Build(ctx, progress, spec.Label, spec.Dir, spec.Env, args...); err != nil {
+		return fmt.Errorf("building %s: %w", spec.Package, err)
 	}
 	info, err := os.Stat(spec.Output)
 	if err != nil {
@@ -60,6 +42,33 @@ func Run(ctx context.Context, progress io.Writer, spec Spec) error {
 	}
 	if info.Mode()&0o111 == 0 {
 		return fmt.Errorf("building %s: it is not a command", spec.Package)
+	}
+	return nil
+}
+
+// Build runs `go build` with args in dir, with env added to ours.
+func Build(ctx context.Context, progress io.Writer, label, dir string, env []string, args ...string) error {
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		return fmt.Errorf("this needs the Go toolchain in PATH (https://go.dev/dl/): %w", err)
+	}
+	out := &output{}
+	cmd := exec.CommandContext(ctx, goTool, append([]string{"build", "-v"}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stdout, cmd.Stderr = out, out
+	// go build cleans up after itself when it is interrupted, not when it is killed.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
+	cmd.WaitDelay = Heartbeat
+
+	stop := beat(progress, label, out)
+	err = cmd.Run()
+	stop()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, out.tail())
 	}
 	return nil
 }

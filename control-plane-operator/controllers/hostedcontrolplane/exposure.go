@@ -3,6 +3,7 @@ package hostedcontrolplane
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	routev1 "github.com/openshift/api/route/v1"
@@ -19,8 +20,35 @@ import (
 // those of another mode.
 func (r *Reconciler) ensureExposure(ctx context.Context, s *scope) error {
 	s.objects = append(desiredServices(s.hcp, s.access), desiredRoutes(s.hcp, s.access)...)
-	_, err := r.apply.Apply(ctx, exposure(s.hcp), s.objects...)
+	offered, err := r.stillOffered(ctx, s)
+	if err != nil {
+		return err
+	}
+	_, err = r.apply.Apply(ctx, exposure(s.hcp), append(offered, s.objects...)...)
 	return err
+}
+
+// stillOffered are the Services that the access mode has no more and whose load
+// balancers are still offered by PrivateLink. AWS deletes no such load balancer,
+// and a cloud controller that is refused comes back late: the Service goes when
+// its AWSEndpointService is gone, which wakes us.
+func (r *Reconciler) stillOffered(ctx context.Context, s *scope) ([]client.Object, error) {
+	if s.access.private {
+		return nil, nil
+	}
+	list := &hyperv1.AWSEndpointServiceList{}
+	if err := r.Client.List(ctx, list, client.InNamespace(s.hcp.Namespace)); err != nil {
+		return nil, fmt.Errorf("listing AWSEndpointServices: %w", err)
+	}
+	before := s.access
+	before.private = true
+	var offered []client.Object
+	for _, svc := range desiredServices(s.hcp, before) {
+		if slices.ContainsFunc(list.Items, func(es hyperv1.AWSEndpointService) bool { return es.Name == svc.GetName() }) {
+			offered = append(offered, svc)
+		}
+	}
+	return offered, nil
 }
 
 // deleteExposure waits: a Service is gone when the cloud controller has

@@ -9,9 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	routev1 "github.com/openshift/api/route/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // modes is the table of access.go with all that follows from it.
@@ -125,6 +127,26 @@ func TestAccessModes(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// AWS deletes no load balancer that an endpoint service stands on.
+func TestALoadBalancerGoesWhenItIsNotOfferedAnyMore(t *testing.T) {
+	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route))
+	w.settle()
+	es := &hyperv1.AWSEndpointService{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.PrivateRouter}}
+	w.Create(t, es)
+	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Public })
+	w.settle()
+	if !slices.ContainsFunc(w.exposed(), func(s string) bool { return strings.Contains(s, names.PrivateRouter) }) {
+		t.Errorf("the private router went while it was offered: %v", w.exposed())
+	}
+	if err := w.Admin().Delete(t.Context(), es); err != nil {
+		t.Fatal(err)
+	}
+	w.settle()
+	if d := cmp.Diff(slices.Sorted(slices.Values(modes[hyperv1.Public][hyperv1.Route])), w.exposed()); d != "" {
+		t.Error(d)
 	}
 }
 

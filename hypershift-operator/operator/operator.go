@@ -124,15 +124,16 @@ func controllerOptions() controller.Options {
 // AddHostedClusters adds the controller that makes control planes.
 func (o *Operator) AddHostedClusters(ctx context.Context) error {
 	opts := hostedcluster.Options{
-		Client:                    o.GetClient(),
-		Reader:                    o.GetAPIReader(),
-		Scheme:                    o.GetScheme(),
-		Recorder:                  o.GetEventRecorder(names.HypershiftOperator),
-		Clock:                     clock.RealClock{},
-		GenerateKey:               webidentity.GenerateKey,
-		ControlPlaneOperatorImage: o.options.ControlPlaneOperatorImage,
-		Resync:                    o.options.ResyncPeriod,
-		DocumentsAge:              o.options.DocumentsPeriod,
+		Client:                     o.GetClient(),
+		Reader:                     o.GetAPIReader(),
+		Scheme:                     o.GetScheme(),
+		Recorder:                   o.GetEventRecorder(names.HypershiftOperator),
+		Clock:                      clock.RealClock{},
+		GenerateKey:                webidentity.GenerateKey,
+		ControlPlaneOperatorImage:  o.options.ControlPlaneOperatorImage,
+		AllowOperatorImageOverride: o.options.AllowOperatorImageOverride,
+		Resync:                     o.options.ResyncPeriod,
+		DocumentsAge:               o.options.DocumentsPeriod,
 	}
 	if o.options.Bed.GenerateKey != nil {
 		opts.GenerateKey = o.options.Bed.GenerateKey

@@ -22,6 +22,8 @@ type Options struct {
 	LeaderElect bool
 
 	ControlPlaneOperatorImage string
+	// AllowOperatorImageOverride lets an annotation of a HostedCluster replace it.
+	AllowOperatorImageOverride bool
 
 	// PrivateAWS says that clusters on AWS may be private.
 	PrivateAWS bool

@@ -32,14 +32,15 @@ const (
 	// RouteVisibilityLabel is "private" on a Route whose name public DNS must not carry.
 	RouteVisibilityLabel = "hypershift.openshift.io/route-visibility"
 	// ControlPlaneOperatorImageAnnotation, on a HostedCluster, replaces the
-	// image of its control-plane-operator.
+	// image of its control-plane-operator, if the hypershift-operator was started
+	// with --allow-control-plane-operator-image-override.
 	ControlPlaneOperatorImageAnnotation = "hypershift.openshift.io/control-plane-operator-image"
 	// DestroyGracePeriodAnnotation, on a HostedCluster, is a Go duration to
 	// stay deleted-but-present for, so that others can read the end state.
 	DestroyGracePeriodAnnotation = "hypershift.openshift.io/destroy-grace-period"
 	// GiveUpAfterAnnotation, on a HostedCluster, is a Go duration: how long its
-	// deletion waits for a role that AWS no longer lets us assume before it
-	// leaves what only that role could delete, and names it. Default 10m.
+	// deletion waits for what is needed to delete the rest, such as a role that
+	// AWS no longer lets us assume, before it leaves and names it. Default 10m.
 	GiveUpAfterAnnotation = "hypershift.openshift.io/give-up-after"
 	// TargetNodeLabelsAnnotation, on a HostedCluster, restricts the targets of
 	// its load balancers to nodes with these labels.

@@ -27,7 +27,7 @@ func (r *Reconciler) checkConfiguration(ctx context.Context, s *scope) error {
 	if text := s.hc.Unreadable(); text != "" {
 		return flow.Block(hyperv1.UnreadableReason, "the object has values that cannot be read; write these fields again: %s", text)
 	}
-	problems := judge(s.hc)
+	problems := append(judge(s.hc), r.checkInfraID(s.hc)...)
 	conflicts, err := r.conflicts(ctx, s)
 	if err != nil {
 		return err
@@ -65,12 +65,13 @@ func checkName(hc *hyperv1.HostedCluster) []problem {
 const (
 	infraIDIndex      = "spec.infraID"
 	controlPlaneIndex = "controlPlaneNamespace"
+	hostnameIndex     = "hostname"
 )
 
 // conflicts lists what older clusters have taken already.
 func (r *Reconciler) conflicts(ctx context.Context, s *scope) ([]problem, error) {
 	var problems []problem
-	if id := s.hc.Spec.InfraID; id != "" {
+	if id := r.infraIDFor(s.hc); id != "" {
 		other, err := r.olderWith(ctx, s.hc, infraIDIndex, id)
 		if err != nil {
 			return nil, err
@@ -87,6 +88,16 @@ func (r *Reconciler) conflicts(ctx context.Context, s *scope) ([]problem, error)
 	if other != nil {
 		problems = append(problems, problemf(hyperv1.NamespaceInUseReason,
 			"namespace %s is for the control plane of HostedCluster %s: choose another name or namespace for this cluster", s.controlPlane, clusterKey(other)))
+	}
+	for _, host := range byHostname(s.hc) {
+		other, err := r.olderWith(ctx, s.hc, hostnameIndex, host)
+		if err != nil {
+			return nil, err
+		}
+		if other != nil {
+			problems = append(problems, problemf(hyperv1.UnsupportedPublishingReason,
+				"spec.services uses host name %s, which belongs to HostedCluster %s: choose another", host, clusterKey(other)))
+		}
 	}
 	return problems, nil
 }

@@ -59,6 +59,10 @@ func TestJudge(t *testing.T) {
 			reason: hyperv1.InvalidConfigurationReason, says: []string{"set platform.aws.cloudProviderConfig.vpc"},
 		},
 
+		"a private cluster that says nothing of its VPC's addresses": {
+			change: func(hc *hyperv1.HostedCluster) { hc.Spec.Networking.MachineNetwork = nil },
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"set networking.machineNetwork"},
+		},
 		"four times the same service": {
 			change: func(hc *hyperv1.HostedCluster) {
 				for i := range hc.Spec.Services {

@@ -40,6 +40,11 @@ type Options struct {
 	// ControlPlaneOperatorImage is the image of the control-plane-operators.
 	ControlPlaneOperatorImage string
 
+	// AllowOperatorImageOverride lets a HostedCluster name the image of its own
+	// control-plane-operator, in an annotation. Who may write HostedClusters may
+	// then do all that the control-plane-operator of the cluster may.
+	AllowOperatorImageOverride bool
+
 	// Resync is how long a cluster at rest is left alone; jitter is added.
 	Resync time.Duration
 	// DocumentsAge is how long published OIDC documents are believed to be there.

@@ -19,7 +19,8 @@ func (s *scope) controlPlaneSet() apply.Set {
 
 // ensureControlPlane tells the control-plane-operator what the user wants.
 func (r *Reconciler) ensureControlPlane(ctx context.Context, s *scope) error {
-	_, err := r.apply.Apply(ctx, s.controlPlaneSet(), desiredControlPlane(s))
+	changed, err := r.apply.Apply(ctx, s.controlPlaneSet(), desiredControlPlane(s))
+	s.told = err == nil && !changed
 	return err
 }
 

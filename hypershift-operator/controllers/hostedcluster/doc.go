@@ -11,13 +11,21 @@
 //
 //	paused  the HostedControlPlane is told; nothing else changes                   pause.go
 //
-//	dying   node pools ► endpoints ► HostedControlPlane ► OIDC documents ►
+//	dying   what the control-plane-operator needs                                  keep.go
+//	        ► node pools ► endpoints ► HostedControlPlane ► OIDC documents ►
 //	        namespace ► grace period ► finalizer                                   delete.go
 //
 // Everything starts at once: nothing here waits for a load balancer. Deletion
 // is in the order in which things need each other, and what is asked to go is
 // awaited: workers need the endpoint, the endpoint's deletion needs the
 // control-plane-operator, its AWS identity needs the documents.
+//
+// The control-plane-operator's word counts while it runs (alive.go) and has seen
+// the last change; otherwise a condition is Unknown, or about an earlier
+// generation. Whatever nobody can delete any more is given up after a while and
+// named (giveup.go): an identity that AWS refuses, a namespace that somebody
+// deleted with the control-plane-operator in it, a bucket that this operator was
+// started without. Unknown is no reason to give up.
 //
 // The user's objects are read and never written, but for clusterID and infraID,
 // which are set once, and the finalizer.

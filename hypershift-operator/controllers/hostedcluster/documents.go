@@ -50,15 +50,17 @@ func (r *Reconciler) publish(ctx context.Context, s *scope, site oidcdocs.Site) 
 // record writes down where the documents will be, before they are there: who
 // deletes the cluster may have been started with another bucket, or with none.
 func (r *Reconciler) record(ctx context.Context, s *scope) error {
-	switch at := s.hc.Status.OIDCDocuments; {
-	case at == nil:
-		s.hc.Status.OIDCDocuments = r.documentsPlace()
-		return s.save(ctx)
-	case *at != *r.documentsPlace():
-		return flow.Wait(time.Minute, hyperv1.OIDCStorageMissingReason,
-			"the OIDC documents are %s, and the hypershift-operator was started with bucket %s in region %s: start it with the former", documentsOf(s), r.Documents.Name(), r.Documents.Region())
+	if s.hc.Status.OIDCDocuments != nil {
+		return nil
 	}
-	return nil
+	s.hc.Status.OIDCDocuments = r.documentsPlace()
+	return s.save(ctx)
+}
+
+// documentsElsewhere says that what was recorded is in no bucket of ours.
+func (r *Reconciler) documentsElsewhere(s *scope) bool {
+	at := s.hc.Status.OIDCDocuments
+	return at != nil && (r.Documents == nil || *at != *r.documentsPlace())
 }
 
 func (r *Reconciler) documentsPlace() *hyperv1.OIDCDocumentsStatus {
@@ -74,8 +76,7 @@ func documentsOf(s *scope) string {
 // removeDocuments comes after everything that needs an AWS identity.
 func (r *Reconciler) removeDocuments(ctx context.Context, s *scope) error {
 	r.published.forget(s.hc.UID)
-	at := s.hc.Status.OIDCDocuments
-	if at != nil && (r.Documents == nil || *at != *r.documentsPlace()) {
+	if r.documentsElsewhere(s) {
 		return r.leaveDocuments(ctx, s)
 	}
 	if r.Documents == nil || s.hc.Spec.InfraID == "" {

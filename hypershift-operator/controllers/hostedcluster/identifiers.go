@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -23,7 +24,7 @@ func (r *Reconciler) ensureIdentifiers(ctx context.Context, s *scope) error {
 		set["clusterID"] = string(s.hc.UID)
 	}
 	if s.hc.Spec.InfraID == "" {
-		set["infraID"] = infraID(s.hc)
+		set["infraID"] = r.infraIDFor(s.hc)
 	}
 	if len(set) == 0 {
 		return nil
@@ -42,6 +43,34 @@ func (r *Reconciler) ensureIdentifiers(ctx context.Context, s *scope) error {
 	s.hc.Spec.ClusterID, s.hc.Spec.InfraID = answer.Spec.ClusterID, answer.Spec.InfraID
 	s.hc.ResourceVersion, s.hc.Generation = answer.ResourceVersion, answer.Generation
 	return nil
+}
+
+// infraIDFor is the infraID that a cluster has or will get. It is empty if the
+// user has to choose: documents that we publish are at <issuer>/<infraID>, and
+// neither of the two can be changed afterwards.
+func (r *Reconciler) infraIDFor(hc *hyperv1.HostedCluster) string {
+	switch at := placeOf(hc.Spec.IssuerURL); {
+	case hc.Spec.InfraID != "":
+		return hc.Spec.InfraID
+	case awsOf(hc) == nil, hc.Spec.ServiceAccountSigningKey != nil:
+		return infraID(hc)
+	case r.Documents != nil && at.in(r.Documents.Name(), r.Documents.Region()) && len(validation.IsDNS1123Subdomain(at.prefix)) == 0:
+		return at.prefix
+	}
+	return ""
+}
+
+// checkInfraID refuses a cluster whose infraID nobody knows, before one is set.
+func (r *Reconciler) checkInfraID(hc *hyperv1.HostedCluster) []problem {
+	switch {
+	case awsOf(hc) == nil || r.infraIDFor(hc) != "":
+		return nil
+	case r.Documents == nil:
+		return []problem{problemf(hyperv1.InvalidConfigurationReason,
+			"spec.infraID is not set, and this installation has no bucket for OIDC documents whose URL could say it: set spec.infraID to what spec.issuerURL ends in")}
+	}
+	return []problem{problemf(hyperv1.InvalidConfigurationReason,
+		"spec.infraID is not set, and spec.issuerURL %q does not say it: create the cluster with spec.issuerURL %s", hc.Spec.IssuerURL, r.issuerFor("<infraID>"))}
 }
 
 // maxInfraName leaves room for the suffixes of names in AWS: the shortest limit

@@ -38,6 +38,13 @@ func (r *Reconciler) ensureIssuer(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
+	if placeOf(s.hc.Spec.IssuerURL).bucket == "" {
+		s.unchecked[hyperv1.ValidOIDCConfiguration] = metav1.Condition{
+			Reason: hyperv1.StatusUnknownReason,
+			Message: fmt.Sprintf("the documents are published in bucket %s, and spec.issuerURL %s is not a URL of S3; ValidAWSIdentityProvider says whether AWS finds them there",
+				r.Documents.Name(), s.hc.Spec.IssuerURL),
+		}
+	}
 	return r.publish(ctx, s, site)
 }
 
@@ -108,11 +115,17 @@ func (r *Reconciler) site(s *scope, publicKeys []byte) (oidcdocs.Site, error) {
 		return none, flow.Block(hyperv1.OIDCStorageMissingReason,
 			"this installation has no bucket for OIDC documents: start the hypershift-operator with --oidc-storage-provider-s3-bucket-name, or set spec.serviceAccountSigningKey and publish the documents yourself")
 	}
+	if r.documentsElsewhere(s) {
+		return none, flow.Block(hyperv1.OIDCStorageMissingReason, "the OIDC documents are %s, and the hypershift-operator was started with bucket %s in region %s: start it with the former",
+			documentsOf(s), r.Documents.Name(), r.Documents.Region())
+	}
 	issuer, infraID := s.hc.Spec.IssuerURL, s.hc.Spec.InfraID
-	if !strings.HasSuffix(issuer, "/"+infraID) {
+	at := placeOf(issuer)
+	ours := at.bucket == "" || at.in(r.Documents.Name(), r.Documents.Region())
+	if !ours || !strings.HasSuffix("/"+at.prefix, "/"+infraID) || at.bucket != "" && at.prefix != infraID {
 		return none, flow.Block(hyperv1.OIDCConfigurationInvalidReason,
-			"spec.issuerURL %s does not end in /%s, which is where the OIDC documents are published: create the cluster with spec.infraID %s and spec.issuerURL https://<bucket>.s3.<region>.amazonaws.com/%s",
-			issuer, infraID, infraID, infraID)
+			"spec.issuerURL %s is not where this installation publishes the OIDC documents of infraID %s: create the cluster with spec.issuerURL %s, or with spec.serviceAccountSigningKey and publish them yourself",
+			issuer, infraID, r.issuerFor(infraID))
 	}
 	jwks, err := webidentity.JWKS(publicKeys)
 	if err != nil {
@@ -126,6 +139,15 @@ func (r *Reconciler) site(s *scope, publicKeys []byte) (oidcdocs.Site, error) {
 	site.Documents[webidentity.DiscoveryPath] = discovery
 	site.Documents[webidentity.JWKSPath] = jwks
 	return site, nil
+}
+
+// issuerFor is the URL under which S3 serves what is published with the prefix.
+func (r *Reconciler) issuerFor(prefix string) string {
+	domain := "amazonaws.com"
+	if strings.HasPrefix(r.Documents.Region(), "cn-") {
+		domain = "amazonaws.com.cn"
+	}
+	return fmt.Sprintf("https://%s.s3.%s.%s/%s", r.Documents.Name(), r.Documents.Region(), domain, prefix)
 }
 
 // emptySite names the documents of a cluster without their contents.

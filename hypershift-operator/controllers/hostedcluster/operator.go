@@ -23,7 +23,10 @@ import (
 
 // ensureOperator runs the control-plane-operator beside the control plane.
 func (r *Reconciler) ensureOperator(ctx context.Context, s *scope) error {
-	image := cmp.Or(s.hc.Annotations[hyperv1.ControlPlaneOperatorImageAnnotation], r.ControlPlaneOperatorImage)
+	image := r.ControlPlaneOperatorImage
+	if r.AllowOperatorImageOverride {
+		image = cmp.Or(s.hc.Annotations[hyperv1.ControlPlaneOperatorImageAnnotation], image)
+	}
 	if image == "" {
 		return flow.Block(hyperv1.InvalidImageReason, "no image is known for the control-plane-operator: start the hypershift-operator with --control-plane-operator-image")
 	}

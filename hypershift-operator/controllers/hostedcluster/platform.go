@@ -39,6 +39,10 @@ func checkPlatform(hc *hyperv1.HostedCluster) []problem {
 		problems = append(problems, problemf(hyperv1.InvalidConfigurationReason,
 			"endpointAccess %s needs to know where to make the endpoint: set platform.aws.cloudProviderConfig.vpc", aws.EndpointAccess))
 	}
+	if private(hc) && len(hc.Spec.Networking.MachineNetwork) == 0 {
+		problems = append(problems, problemf(hyperv1.InvalidConfigurationReason,
+			"endpointAccess %s needs to know who may reach the endpoint: set networking.machineNetwork to the address ranges of the VPC", aws.EndpointAccess))
+	}
 	return problems
 }
 

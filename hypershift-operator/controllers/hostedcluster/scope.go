@@ -39,6 +39,9 @@ type scope struct {
 	// have to be said after silenceIn. Filled by gather.
 	silence   string
 	silenceIn time.Duration
+	// told says that the HostedControlPlane as gather found it says what the user
+	// wants. Filled by ensureControlPlane.
+	told bool
 	// unkept is what the control-plane-operator needs and cannot get. Filled by
 	// keepOperator.
 	unkept []string

@@ -1,6 +1,7 @@
 package hostedcluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -27,13 +28,34 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
+// byInfraID knows an infraID before it is set: who has none gets the one that
+// its issuer's URL ends in.
 func byInfraID(obj client.Object) []string {
-	return []string{obj.(*hyperv1.HostedCluster).Spec.InfraID}
+	hc := obj.(*hyperv1.HostedCluster)
+	id := cmp.Or(hc.Spec.InfraID, placeOf(hc.Spec.IssuerURL).prefix)
+	if id == "" {
+		return nil
+	}
+	return []string{id}
 }
 
 func byControlPlane(obj client.Object) []string {
 	return []string{names.ControlPlaneNamespace(obj.GetNamespace(), obj.GetName())}
 }
+
+// byHostname has every host name once, as DNS compares them.
+func byHostname(obj client.Object) []string {
+	var hosts []string
+	for _, svc := range obj.(*hyperv1.HostedCluster).Spec.Services {
+		if host := strings.ToLower(hostname(svc.ServicePublishingStrategy)); host != "" && !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
+}
+
+// indexes find the HostedClusters that want the same.
+var indexes = map[string]client.IndexerFunc{infraIDIndex: byInfraID, controlPlaneIndex: byControlPlane, hostnameIndex: byHostname}
 
 const workers = 10
 
@@ -60,7 +82,7 @@ func Made() labels.Selector {
 // SetupWithManager watches HostedClusters and everything that is made for them.
 // Package index must have registered its indexes.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options) error {
-	for name, index := range map[string]client.IndexerFunc{infraIDIndex: byInfraID, controlPlaneIndex: byControlPlane} {
+	for name, index := range indexes {
 		if err := mgr.GetFieldIndexer().IndexField(context.Background(), &hyperv1.HostedCluster{}, name, index); err != nil {
 			return fmt.Errorf("indexing HostedClusters by %s: %w", name, err)
 		}
@@ -116,10 +138,11 @@ func (r *Reconciler) ofNamespace(ctx context.Context, obj client.Object) []recon
 
 // rivals are the clusters that have waited for this one to go away.
 func (r *Reconciler) rivals(ctx context.Context, obj client.Object) []reconcile.Request {
-	hc := obj.(*hyperv1.HostedCluster)
-	requests := r.clusters(ctx, controlPlaneIndex, names.ControlPlaneNamespace(hc.Namespace, hc.Name))
-	if hc.Spec.InfraID != "" {
-		requests = append(requests, r.clusters(ctx, infraIDIndex, hc.Spec.InfraID)...)
+	var requests []reconcile.Request
+	for index, values := range indexes {
+		for _, value := range values(obj) {
+			requests = append(requests, r.clusters(ctx, index, value)...)
+		}
 	}
 	return requests
 }

@@ -68,10 +68,10 @@ var needed = []struct {
 	{hyperv1.EtcdAvailable, always},
 }
 
-// publishesDocuments is false for who brings the signing key: what we cannot
-// check must not hold the cluster up.
+// publishesDocuments is false for who brings the signing key, or a server in
+// front of our bucket: what we cannot check must not hold the cluster up.
 func publishesDocuments(hc *hyperv1.HostedCluster) bool {
-	return onAWS(hc) && hc.Spec.ServiceAccountSigningKey == nil
+	return onAWS(hc) && hc.Spec.ServiceAccountSigningKey == nil && placeOf(hc.Spec.IssuerURL).bucket != ""
 }
 
 var words = conditions.Judge{
@@ -86,7 +86,7 @@ var words = conditions.Judge{
 // summarize puts what the steps said, and what others say of the cluster, into
 // the status.
 func (r *Reconciler) summarize(s *scope, report flow.Report) {
-	b := &board{hc: s.hc, now: metav1.NewTime(r.Clock.Now())}
+	b := &board{hc: s.hc, now: metav1.NewTime(r.Clock.Now()), behind: map[string]bool{}}
 	s.hc.Status.Conditions = conditions.FromReport(report, words, s.hc.Status.Conditions, s.hc.Generation, b.now.Time)
 	for _, condition := range sortedKeys(s.unchecked) {
 		c := s.unchecked[condition]
@@ -96,7 +96,7 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 	b.aggregate(s)
 	b.pause(s)
 	b.reconciliation(s, report)
-	b.unsupported()
+	b.unsupported(r.AllowOperatorImageOverride)
 	b.destruction(s, report)
 	b.available(s, report)
 	if s.hcp != nil {
@@ -113,6 +113,8 @@ type board struct {
 	hc     *hyperv1.HostedCluster
 	now    metav1.Time
 	turned string // the reason of an event, if Available has turned
+	// behind are the mirrored conditions that are about an earlier generation.
+	behind map[string]bool
 }
 
 func (b *board) get(condition string) *metav1.Condition {
@@ -148,6 +150,9 @@ func (b *board) mirror(s *scope) {
 			// It stands until the cluster is gone: nobody will take it away.
 		case s.silence != "" && (said != nil || m.expected(b.hc)):
 			b.set(m.condition, metav1.ConditionUnknown, hyperv1.ControlPlaneOperatorNotRunningReason, s.silence)
+		case said != nil && !(s.told && said.ObservedGeneration >= s.hcp.Generation):
+			b.repeat(m.condition, said)
+			b.behind[m.condition] = !s.paused
 		case said != nil:
 			b.set(m.condition, said.Status, said.Reason, said.Message)
 		case m.expected(b.hc):
@@ -156,6 +161,16 @@ func (b *board) mirror(s *scope) {
 			b.remove(m.condition)
 		}
 	}
+}
+
+// repeat takes over what was said about an earlier generation, and does not
+// claim that it is about this one.
+func (b *board) repeat(condition string, said *metav1.Condition) {
+	c := metav1.Condition{Type: condition, Status: said.Status, Reason: said.Reason, Message: said.Message}
+	if was := b.get(condition); was != nil {
+		c.ObservedGeneration = was.ObservedGeneration
+	}
+	conditions.Set(&b.hc.Status.Conditions, c, b.now.Time)
 }
 
 // aggregate sums up the AWSEndpointServices.
@@ -253,8 +268,11 @@ func reasonOf(err error) string {
 }
 
 // unsupported names the fields that are accepted and do nothing yet.
-func (b *board) unsupported() {
+func (b *board) unsupported(allowImage bool) {
 	fields := b.hc.NotActedOn()
+	if b.hc.Annotations[hyperv1.ControlPlaneOperatorImageAnnotation] != "" && !allowImage {
+		fields = append(fields, "annotation "+hyperv1.ControlPlaneOperatorImageAnnotation+" (the hypershift-operator was started without --allow-control-plane-operator-image-override)")
+	}
 	if len(fields) == 0 {
 		b.set(hyperv1.SupportedFields, metav1.ConditionTrue, hyperv1.AsExpectedReason, calm)
 		return
@@ -265,7 +283,7 @@ func (b *board) unsupported() {
 // available answers the one question that everybody has.
 func (b *board) available(s *scope, report flow.Report) {
 	was := b.get(hyperv1.HostedClusterAvailable)
-	wasTrue := was != nil && was.Status == metav1.ConditionTrue
+	wasUp := was != nil && was.Status != metav1.ConditionFalse // Unknown comes after True only
 	switch missing := b.firstMissing(); {
 	case s.dying():
 		message := "the cluster is being deleted"
@@ -277,11 +295,18 @@ func (b *board) available(s *scope, report flow.Report) {
 	case missing == nil:
 		b.set(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, calm)
 		b.set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.AsExpectedReason, calm)
-		if !wasTrue {
+		if !wasUp {
 			b.turned = "Available"
 		}
+	case b.behind[missing.Type] && missing.Status == metav1.ConditionTrue && wasUp:
+		message := missing.Type + ": the last change has not been looked at yet"
+		b.set(hyperv1.HostedClusterAvailable, metav1.ConditionUnknown, hyperv1.ProgressingReason, message)
+		b.set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, message)
 	default:
 		message := missing.Type + ": " + missing.Message
+		if b.behind[missing.Type] {
+			message += " (the last change has not been looked at yet)"
+		}
 		b.set(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, missing.Reason, message)
 		switch {
 		case missing.Type == hyperv1.ValidHostedClusterConfiguration, missing.Type == hyperv1.SupportedHostedCluster:
@@ -291,19 +316,22 @@ func (b *board) available(s *scope, report flow.Report) {
 		default:
 			b.set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, message)
 		}
-		if wasTrue {
+		if wasUp {
 			b.turned = "NotAvailable"
 		}
 	}
 }
 
-// firstMissing is the first needed condition that is not True.
+// firstMissing is the first needed condition that is not True, or that was
+// True before the last change and may not be any more.
 func (b *board) firstMissing() *metav1.Condition {
 	for _, n := range needed {
 		c := b.get(n.condition)
 		switch {
 		case c == nil && n.of(b.hc):
 			return &metav1.Condition{Type: n.condition, Reason: hyperv1.StatusUnknownReason, Message: "nobody has looked yet"}
+		case c != nil && b.behind[n.condition] && n.of(b.hc):
+			return c
 		case c != nil && c.Status != metav1.ConditionTrue && (n.of(b.hc) || c.Status == metav1.ConditionFalse):
 			return c
 		}

@@ -78,21 +78,55 @@ func TestEverythingStartsInOnePass(t *testing.T) {
 }
 
 func TestIdentifiersAreSetOnce(t *testing.T) {
-	w := emptyWorld(t)
-	hc := privateCluster()
-	hc.Spec.InfraID = ""
-	w.Create(t, pullSecret(), hc)
-	pass := w.start()
-	w.run(t, pass, 1)
-	first, err := w.get(t.Context())
-	if err != nil || !strings.HasPrefix(first.Spec.InfraID, "demo-") || first.Spec.ClusterID == "" {
-		t.Fatalf("infraID %q, clusterID %q, error %v", first.Spec.InfraID, first.Spec.ClusterID, err)
+	for name, tc := range map[string]struct {
+		edit func(*hyperv1.HostedCluster)
+		want string
+	}{
+		"from where its documents are published": {func(*hyperv1.HostedCluster) {}, "demo-x"},
+		"freely, if the user publishes": {func(hc *hyperv1.HostedCluster) {
+			hc.Spec.ServiceAccountSigningKey = &corev1.LocalObjectReference{Name: "my-key"}
+		}, "demo-"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := emptyWorld(t)
+			hc := privateCluster()
+			hc.Spec.InfraID = ""
+			tc.edit(hc)
+			w.Create(t, pullSecret(), hc)
+			pass := w.start()
+			w.run(t, pass, 1)
+			first, err := w.get(t.Context())
+			if err != nil || !strings.HasPrefix(first.Spec.InfraID, tc.want) || first.Spec.ClusterID == "" {
+				t.Fatalf("infraID %q, clusterID %q, error %v", first.Spec.InfraID, first.Spec.ClusterID, err)
+			}
+			w.run(t, pass, 2)
+			if again, _ := w.get(t.Context()); again.Spec.InfraID != first.Spec.InfraID || again.Spec.ClusterID != first.Spec.ClusterID {
+				t.Errorf("identifiers changed: %q %q", again.Spec.InfraID, again.Spec.ClusterID)
+			}
+		})
 	}
-	w.run(t, pass, 2)
-	if again, _ := w.get(t.Context()); again.Spec.InfraID != first.Spec.InfraID || again.Spec.ClusterID != first.Spec.ClusterID {
-		t.Errorf("identifiers changed: %q %q", again.Spec.InfraID, again.Spec.ClusterID)
+}
+
+func TestAnInfraIDThatNobodyKnowsIsNotInvented(t *testing.T) {
+	for name, tc := range map[string]struct{ issuer, bucket, words string }{
+		"an issuer in another bucket": {"https://theirs.s3.us-east-1.amazonaws.com/demo-x", bucket, "create the cluster with spec.issuerURL https://documents.s3.us-east-1.amazonaws.com/<infraID>"},
+		"an issuer further down":      {"https://documents.s3.us-east-1.amazonaws.com/a/demo-x", bucket, "does not say it"},
+		"an issuer without a path":    {"https://documents.s3.us-east-1.amazonaws.com", bucket, "does not say it"},
+		"no bucket":                   {"https://documents.s3.us-east-1.amazonaws.com/demo-x", "", "set spec.infraID to what spec.issuerURL ends in"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := emptyWorld(t)
+			w.bucket = tc.bucket
+			hc := privateCluster()
+			hc.Spec.InfraID, hc.Spec.IssuerURL = "", tc.issuer
+			w.Create(t, pullSecret(), hc)
+			w.run(t, w.start(), 2)
+			w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidConfigurationReason, tc.words)
+			if hc, _ = w.get(t.Context()); hc.Spec.InfraID != "" {
+				t.Errorf("infraID %s was set", hc.Spec.InfraID)
+			}
+		})
 	}
-	w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, hyperv1.OIDCConfigurationInvalidReason, "does not end in /"+first.Spec.InfraID)
 }
 
 func TestNothingIsMadeForAConfigurationThatCannotWork(t *testing.T) {
@@ -152,6 +186,18 @@ func TestTwoClustersWantTheSame(t *testing.T) {
 			func(hc *hyperv1.HostedCluster) { hc.Namespace, hc.Name, hc.Spec.InfraID = "clusters-de", "mo", "other" },
 			hyperv1.NamespaceInUseReason, "",
 		},
+		"host name": {
+			func(hc *hyperv1.HostedCluster) {
+				hc.Name, hc.Spec.InfraID = "other", "demo-y"
+				hc.Spec.IssuerURL = "https://documents.s3.us-east-1.amazonaws.com/demo-y"
+				hc.Spec.Services[0].ServicePublishingStrategy.LoadBalancer = &hyperv1.LoadBalancerPublishingStrategy{Hostname: "API.example.com"}
+			},
+			hyperv1.UnsupportedPublishingReason, "host name api.example.com, which belongs to HostedCluster clusters/demo: choose another",
+		},
+		"infraID, which is not set yet": {
+			func(hc *hyperv1.HostedCluster) { hc.Name, hc.Spec.InfraID = "other", "" },
+			hyperv1.InfraIDInUseReason, "infraID demo-x belongs to HostedCluster clusters/demo",
+		},
 		"namespace, because of a dot": {
 			func(hc *hyperv1.HostedCluster) { hc.Namespace, hc.Name, hc.Spec.InfraID = "a", "b.c", "other" },
 			hyperv1.NamespaceInUseReason, "HostedCluster a/b-c",
@@ -162,6 +208,8 @@ func TestTwoClustersWantTheSame(t *testing.T) {
 			first, second := privateCluster(), privateCluster()
 			tc.second(second)
 			switch name {
+			case "host name":
+				first.Spec.Services[2].ServicePublishingStrategy.Route = &hyperv1.RoutePublishingStrategy{Hostname: "api.example.com"}
 			case "namespace":
 				first.Namespace, first.Name = "clusters", "de-mo"
 			case "namespace, because of a dot":
@@ -259,10 +307,30 @@ func TestTokenIssuer(t *testing.T) {
 		w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, hyperv1.OIDCStorageMissingReason, "--oidc-storage-provider-s3-bucket-name")
 	})
 	t.Run("with a bucket that does not exist", func(t *testing.T) {
-		w := newWorld(t)
+		w := emptyWorld(t)
+		hc := privateCluster()
+		hc.Spec.IssuerURL = "https://nowhere.s3.us-east-1.amazonaws.com/demo-x"
+		w.Create(t, pullSecret(), hc)
 		w.bucket = "nowhere"
 		w.run(t, w.start(), 2)
 		w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, hyperv1.OIDCStorageMissingReason, "NoSuchBucket")
+	})
+	t.Run("with an issuer in somebody else's bucket", func(t *testing.T) {
+		w := emptyWorld(t)
+		hc := privateCluster()
+		hc.Spec.IssuerURL = "https://theirs.s3.us-east-1.amazonaws.com/demo-x"
+		w.Create(t, pullSecret(), hc)
+		w.run(t, w.start(), 2)
+		w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, hyperv1.OIDCConfigurationInvalidReason, "https://documents.s3.us-east-1.amazonaws.com/demo-x")
+	})
+	t.Run("with a web server in front of the bucket", func(t *testing.T) {
+		w := emptyWorld(t)
+		hc := privateCluster()
+		hc.Spec.IssuerURL = "https://oidc.example.com/demo-x"
+		w.Create(t, pullSecret(), hc)
+		w.run(t, w.start(), 4)
+		w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionUnknown, hyperv1.StatusUnknownReason, "published in bucket documents")
+		w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 	})
 	t.Run("with a bucket that we may not write", func(t *testing.T) {
 		w := newWorld(t)
@@ -405,4 +473,84 @@ func (w *world) wantEvent(t *testing.T, reason, words string) {
 			t.Fatalf("no event %s %q", reason, words)
 		}
 	}
+}
+
+func TestTheImageOfTheOperatorIsNotTheUsersToChoose(t *testing.T) {
+	for name, tc := range map[string]struct {
+		allowed bool
+		image   string
+		fields  metav1.ConditionStatus
+		words   string
+	}{
+		"by default":                {false, image, metav1.ConditionFalse, "--allow-control-plane-operator-image-override"},
+		"unless this is said to be": {true, "example.test/mine:1", metav1.ConditionTrue, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := emptyWorld(t)
+			w.imageOverride = tc.allowed
+			hc := privateCluster()
+			hc.Annotations = map[string]string{hyperv1.ControlPlaneOperatorImageAnnotation: "example.test/mine:1"}
+			w.Create(t, pullSecret(), hc)
+			w.run(t, w.start(), 1)
+			d := &appsv1.Deployment{}
+			if !w.exists(t, d, w.object(names.ControlPlaneOperator)) || d.Spec.Template.Spec.Containers[0].Image != tc.image {
+				t.Errorf("got %+v, want image %s", d.Spec.Template.Spec.Containers, tc.image)
+			}
+			w.wantStatus(t, hyperv1.SupportedFields, tc.fields, tc.words)
+		})
+	}
+}
+
+func (w *world) wantStatus(t *testing.T, condition string, status metav1.ConditionStatus, words string) {
+	t.Helper()
+	w.want(t, condition, status, w.condition(t, condition).Reason, words)
+}
+
+// What the control-plane-operator said before a change is not said of it.
+func TestAChangeIsNotReadyBeforeItWasLookedAt(t *testing.T) {
+	w := newWorld(t)
+	pass := w.start()
+	w.run(t, pass, 4)
+	w.wantStatus(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, "")
+	w.change(t, func(hc *hyperv1.HostedCluster) {
+		hc.Spec.Release.Image = "example.test/release:2"
+		hc.Generation = 2 // as an API server counts
+	})
+	unseen := func(when string) {
+		t.Helper()
+		if c := w.condition(t, hyperv1.InfrastructureReady); c.Status != metav1.ConditionTrue || c.ObservedGeneration == 2 {
+			t.Errorf("%s: %+v", when, c)
+		}
+		w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionUnknown, hyperv1.ProgressingReason, "has not been looked at yet")
+		w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "")
+	}
+	once := func() {
+		t.Helper()
+		if err := pass(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	once()
+	unseen("while the change is handed on")
+	hcp := &hyperv1.HostedControlPlane{}
+	if !w.exists(t, hcp, w.object("demo")) {
+		t.Fatal("there is no control plane")
+	}
+	hcp.Generation = 2
+	if err := w.Admin().Update(t.Context(), hcp); err != nil {
+		t.Fatal(err)
+	}
+	once()
+	unseen("before the control-plane-operator has looked")
+	for i := range hcp.Status.Conditions {
+		hcp.Status.Conditions[i].ObservedGeneration = 2
+	}
+	if err := w.Admin().Status().Update(t.Context(), hcp); err != nil {
+		t.Fatal(err)
+	}
+	once()
+	if c := w.condition(t, hyperv1.InfrastructureReady); c.ObservedGeneration != 2 {
+		t.Errorf("afterwards: %+v", c)
+	}
+	w.wantStatus(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, "")
 }

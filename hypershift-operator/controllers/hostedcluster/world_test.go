@@ -78,6 +78,8 @@ type world struct {
 	refused bool
 	// down makes the pods of Deployments fail, with this message.
 	down string
+	// imageOverride lets clusters choose their operator.
+	imageOverride bool
 	// lagging hides namespaces from the controller's cache.
 	lagging bool
 }
@@ -111,8 +113,9 @@ func emptyWorld(t testing.TB) *world {
 		WithStatus: []client.Object{&hyperv1.HostedCluster{}, &hyperv1.HostedControlPlane{}, &hyperv1.AWSEndpointService{}, &appsv1.Deployment{}},
 		Index: func(b *fake.ClientBuilder) {
 			b.WithIndex(&hyperv1.NodePool{}, index.NodePoolCluster, index.ByCluster)
-			b.WithIndex(&hyperv1.HostedCluster{}, infraIDIndex, byInfraID)
-			b.WithIndex(&hyperv1.HostedCluster{}, controlPlaneIndex, byControlPlane)
+			for name, values := range indexes {
+				b.WithIndex(&hyperv1.HostedCluster{}, name, values)
+			}
 		},
 	})
 	w.cloud = fakeaws.New(w.clock).FailOn(t)
@@ -182,7 +185,8 @@ func (w *world) start() func(context.Context) error {
 	cfg.APIOptions = append(slices.Clone(cfg.APIOptions), func(s *middleware.Stack) error { return w.Life.Middleware(s) })
 	o := Options{
 		Client: cache{w.Client(), w}, Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock,
-		GenerateKey: oneKey, PrivateRegion: w.region, ControlPlaneOperatorImage: image, Resync: 30 * time.Minute, DocumentsAge: time.Hour,
+		AllowOperatorImageOverride: w.imageOverride,
+		GenerateKey:                oneKey, PrivateRegion: w.region, ControlPlaneOperatorImage: image, Resync: 30 * time.Minute, DocumentsAge: time.Hour,
 	}
 	if w.bucket != "" {
 		o.Documents = oidcdocs.New(awsx.S3(cfg), w.bucket)

@@ -1,6 +1,8 @@
 package hostedcluster
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,8 +83,11 @@ func TestAnOperatorThatIsBackIsGivenTimeToAsk(t *testing.T) {
 	w.clock.Step(time.Hour)
 	w.run(t, pass, 2)
 	w.down = ""
-	w.run(t, pass, 3)
-	w.wantGone(t, false)
+	w.run(t, pass, 4)
+	es := &hyperv1.AWSEndpointService{}
+	if !w.exists(t, es, w.object("private-router")) || !heldByOperator(es) {
+		t.Error("given up on an answer from before")
+	}
 	w.run(t, pass, 12)
 	w.wantGone(t, true)
 }
@@ -136,6 +141,16 @@ func TestDocumentsOfAnotherBucket(t *testing.T) {
 			}
 		})
 	}
+	t.Run("where they will be is written down before they are there", func(t *testing.T) {
+		w := newWorld(t)
+		w.run(t, w.start(), 1)
+		log := w.Life.Log(0)
+		recorded := slices.IndexFunc(log, func(l string) bool { return strings.HasPrefix(l, "apply status HostedCluster") })
+		published := slices.Index(log, "aws PutObject")
+		if recorded < 0 || published < 0 || recorded > published {
+			t.Errorf("got %q", log)
+		}
+	})
 	t.Run("a living cluster says so, and nothing is published elsewhere", func(t *testing.T) {
 		w := newWorld(t)
 		w.cloud.Account(provider).AddBucket(region, "other")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,7 +62,7 @@ func (r *Reconciler) deleteEndpoints(ctx context.Context, s *scope) error {
 		if err := r.giveUp(ctx, s, es); err != nil {
 			return err
 		}
-		left = append(left, es.Name+" ("+progress(es)+")")
+		left = append(left, es.Name+" ("+r.progress(es)+")")
 	}
 	if len(left) > 0 {
 		return flow.Wait(deletionPause, hyperv1.CloudResourcesRemainingReason, "waiting for AWSEndpointServices to go: %s%s", strings.Join(left, ", "), s.plight())
@@ -69,11 +70,15 @@ func (r *Reconciler) deleteEndpoints(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// progress is what an AWSEndpointService that is being deleted says about itself.
-func progress(es *hyperv1.AWSEndpointService) string {
+// progress is what an AWSEndpointService that is being deleted says about
+// itself, unless nobody is there who could go on with it.
+func (r *Reconciler) progress(es *hyperv1.AWSEndpointService) string {
 	condition := hyperv1.AWSEndpointServiceAvailable
-	if heldByOperator(es) {
+	switch {
+	case heldByOperator(es):
 		condition = hyperv1.AWSEndpointAvailable
+	case r.PrivateRegion == "" && slices.Contains(es.Finalizers, hyperv1.HypershiftOperatorFinalizer):
+		return "this installation cannot delete endpoint services: start the hypershift-operator with --private-platform=AWS"
 	}
 	if c := conditions.Get(es.Status.Conditions, condition); c != nil && c.Message != "" {
 		return c.Message

@@ -32,3 +32,29 @@ func TestAConnectedClusterWithoutAnAPIServerIsNotAvailable(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatADeletionWaitsFor(t *testing.T) {
+	said := []metav1.Condition{
+		{Type: hyperv1.AWSEndpointAvailable, Message: "waiting for vpce-1"},
+		{Type: hyperv1.AWSEndpointServiceAvailable, Message: "waiting for vpce-svc-1"},
+	}
+	for name, tc := range map[string]struct {
+		region     string
+		finalizers []string
+		want       string
+	}{
+		"first for the customer's half": {region, []string{hyperv1.HypershiftOperatorFinalizer, hyperv1.ControlPlaneOperatorFinalizer}, "waiting for vpce-1"},
+		"then for ours":                 {region, []string{hyperv1.HypershiftOperatorFinalizer}, "waiting for vpce-svc-1"},
+		"for an installation that makes no endpoint services, in vain": {"", []string{hyperv1.HypershiftOperatorFinalizer},
+			"this installation cannot delete endpoint services: start the hypershift-operator with --private-platform=AWS"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &Reconciler{Options: Options{PrivateRegion: tc.region}}
+			es := &hyperv1.AWSEndpointService{ObjectMeta: metav1.ObjectMeta{Finalizers: tc.finalizers}}
+			es.Status.Conditions = said
+			if got := r.progress(es); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}

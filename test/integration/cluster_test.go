@@ -46,6 +46,7 @@ func newCluster(t *testing.T, access hyperv1.AWSEndpointAccessType) *cluster {
 	c := &cluster{t: t, customer: customer, hc: &hyperv1.HostedCluster{}}
 	c.sample("hostedcluster-"+strings.ToLower(string(access))+".yaml", "HostedCluster", c.hc)
 	c.hc.Namespace = namespace
+	c.rename(namespace)
 
 	c.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	c.create(&corev1.Secret{
@@ -54,6 +55,15 @@ func newCluster(t *testing.T, access hyperv1.AWSEndpointAccessType) *cluster {
 	})
 	t.Cleanup(c.vanish)
 	return c
+}
+
+// rename gives the cluster host names of its own: two clusters cannot have the same.
+func (c *cluster) rename(domain string) {
+	for _, s := range c.hc.Spec.Services {
+		if route := s.ServicePublishingStrategy.Route; route != nil {
+			route.Hostname = strings.Replace(route.Hostname, ".example.", "."+domain+".", 1)
+		}
+	}
 }
 
 // sample reads the object of a kind from a file of config/samples, filled in for this cluster.

@@ -61,6 +61,9 @@ func (e *emulator) prepare(t testing.TB) *world {
 	ctx := t.Context()
 	one, two := e.NewAccount(), e.NewAccount()
 	mine, theirs := e.Config(one), e.Config(two)
+	// A call that is tried again is refused as its own duplicate; a case whose connection breaks is done again as a whole.
+	once := func() aws.Retryer { return aws.NopRetryer{} }
+	mine.Retryer, theirs.Retryer = once, once
 	w := &world{
 		provider:  newSide(one, mine),
 		consumer:  newSide(two, theirs),

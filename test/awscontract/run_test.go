@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"reflect"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
 // contract is one thing that AWS does.
@@ -28,7 +30,12 @@ func TestContract(t *testing.T) {
 				t.Run(c.name, func(t *testing.T) {
 					known := unused[c.name]
 					delete(unused, c.name)
-					differs := do(t, b, c)
+					differs, broken := do(t, b, c)
+					if broken {
+						// Whether the call took effect nobody knows, so its answers mean nothing.
+						t.Log("the connection broke; once more")
+						differs, _ = do(t, b, c)
+					}
 					if wrong := verdict(differs, known); wrong != "" {
 						t.Error(wrong)
 					}
@@ -90,6 +97,7 @@ type run struct {
 	t       testing.TB
 	ctx     context.Context
 	differs []string
+	broken  bool // a call had no answer of AWS
 	undo    []func()
 	named   int
 }
@@ -97,7 +105,8 @@ type run struct {
 // stop ends a case whose next step has lost its sense.
 type stop struct{}
 
-func do(t *testing.T, b bed, c contract) []string {
+// do runs a case and says what differs, and whether a connection broke.
+func do(t *testing.T, b bed, c contract) (differs []string, broken bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 15*time.Minute)
 	defer cancel()
 	r := &run{world: b.world(t), t: t, ctx: ctx}
@@ -114,7 +123,14 @@ func do(t *testing.T, b bed, c contract) []string {
 		}()
 		c.steps(r)
 	}()
-	return r.differs
+	return r.differs, r.broken
+}
+
+// heard notes whether a call had an answer of AWS.
+func (r *run) heard(err error) {
+	var api smithy.APIError
+	var answer *smithyhttp.ResponseError
+	r.broken = r.broken || err != nil && !errors.As(err, &api) || errors.As(err, &answer) && answer.HTTPStatusCode() >= http.StatusInternalServerError
 }
 
 func (r *run) differ(format string, args ...any) {
@@ -126,6 +142,7 @@ func (r *run) later(undo func()) { r.undo = append(r.undo, undo) }
 
 // ok wants success.
 func (r *run) ok(what string, err error) {
+	r.heard(err)
 	if err != nil {
 		r.differ("%s: %v", what, err)
 		panic(stop{})
@@ -134,6 +151,7 @@ func (r *run) ok(what string, err error) {
 
 // refused wants an error with one of the codes.
 func (r *run) refused(what string, err error, codes ...string) {
+	r.heard(err)
 	var api smithy.APIError
 	switch {
 	case err == nil:

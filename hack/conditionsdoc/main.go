@@ -30,7 +30,8 @@ const introduction = `# Conditions and their reasons
 
 Every object of ours says in its conditions how it is. A condition has a type, a status (True, False or Unknown), a reason, which is
 one word, and a message in words. True is good unless a line here says otherwise. Unknown means that nobody could look; it is not
-False. This page is made from the sources by ` + "`make generate`" + `.
+False. A condition that an object does not show is one that this version does not judge yet: the page has those of the whole API.
+It is made from the sources by ` + "`make generate`" + `.
 `
 
 func main() {

@@ -44,7 +44,8 @@ func (b *Bed) startControlPlane(ctx context.Context) error {
 		// Nothing here reaches the API server through the "kubernetes" Service, and a machine without any network but
 		// loopback has no address to advertise. This one is reserved for documentation.
 		Set("advertise-address", "192.0.2.1").
-		Set("endpoint-reconciler-type", "none")
+		Set("endpoint-reconciler-type", "none").
+		Set("service-cluster-ip-range", "10.96.0.0/16") // a thousand clusters have thousands of Services
 	for _, dir := range []string{plane.Etcd.DataDir, api.CertDir} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fmt.Errorf("making the state directory: %w", err)

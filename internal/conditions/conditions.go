@@ -119,12 +119,6 @@ func IsTrue(conds []metav1.Condition, conditionType string) bool {
 	return meta.IsStatusConditionTrue(conds, conditionType)
 }
 
-// IsFalse says whether the condition of that type is there and False. It is
-// not the opposite of IsTrue: what is Unknown is neither.
-func IsFalse(conds []metav1.Condition, conditionType string) bool {
-	return meta.IsStatusConditionFalse(conds, conditionType)
-}
-
 // Remove takes the conditions of those types away.
 func Remove(conds *[]metav1.Condition, conditionTypes ...string) {
 	for _, t := range conditionTypes {

@@ -21,6 +21,11 @@ type PlatformSpec struct {
 	AWS *AWSPlatformSpec `json:"aws,omitempty"`
 }
 
+// PrivateLink says whether the workers reach the control plane by AWS PrivateLink.
+func (p *PlatformSpec) PrivateLink() bool {
+	return p.Type == AWSPlatform && p.AWS != nil && (p.AWS.EndpointAccess == Private || p.AWS.EndpointAccess == PublicAndPrivate)
+}
+
 // PlatformStatus is what the operators learned about the cloud.
 type PlatformStatus struct {
 	// +optional

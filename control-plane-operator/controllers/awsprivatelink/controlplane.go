@@ -59,12 +59,6 @@ func (r *Reconciler) paused(ctx context.Context, es *hyperv1.AWSEndpointService)
 	return paused, remaining, nil
 }
 
-// private says whether workers reach the control plane by PrivateLink.
-func private(hcp *hyperv1.HostedControlPlane) bool {
-	aws := hcp.Spec.Platform.AWS
-	return aws != nil && (aws.EndpointAccess == hyperv1.Private || aws.EndpointAccess == hyperv1.PublicAndPrivate)
-}
-
 // apiRoute returns how the router serves the API server, or nil if the API
 // server has a load balancer of its own.
 func apiRoute(hcp *hyperv1.HostedControlPlane) *hyperv1.ServicePublishingStrategy {

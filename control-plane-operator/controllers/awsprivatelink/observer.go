@@ -41,7 +41,7 @@ func (o *Observer) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPlan
 		return ctrl.Result{RequeueAfter: remaining}, nil
 	}
 	var want []client.Object
-	if private(hcp) && !deleting {
+	if hcp.Spec.Platform.PrivateLink() && !deleting {
 		for _, name := range offered {
 			es, err := o.desired(ctx, hcp, name)
 			if err != nil {

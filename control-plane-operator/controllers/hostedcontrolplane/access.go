@@ -29,7 +29,7 @@ func accessOf(hcp *hyperv1.HostedControlPlane) access {
 	a := access{public: true, services: map[hyperv1.ServiceType]hyperv1.ServicePublishingStrategy{}}
 	if aws := hcp.Spec.Platform.AWS; aws != nil {
 		a.public = aws.EndpointAccess != hyperv1.Private
-		a.private = aws.EndpointAccess == hyperv1.Private || aws.EndpointAccess == hyperv1.PublicAndPrivate
+		a.private = hcp.Spec.Platform.PrivateLink()
 	}
 	for _, m := range hcp.Spec.Services {
 		a.services[m.Service] = m.ServicePublishingStrategy

@@ -10,7 +10,7 @@ import (
 
 // checkSupport refuses what this installation cannot do.
 func (r *Reconciler) checkSupport(_ context.Context, s *scope) error {
-	if !private(s.hc) {
+	if !s.hc.Spec.Platform.PrivateLink() {
 		return nil
 	}
 	switch region := s.aws().Region; r.PrivateRegion {
@@ -35,11 +35,11 @@ func checkPlatform(hc *hyperv1.HostedCluster) []problem {
 		return []problem{problemf(hyperv1.PlatformConfigMissingReason, "platform.type is AWS and platform.aws is missing: add it")}
 	}
 	problems := append(checkRoles(aws), checkPrincipals(aws)...)
-	if private(hc) && (aws.CloudProviderConfig == nil || aws.CloudProviderConfig.VPC == "") {
+	if hc.Spec.Platform.PrivateLink() && (aws.CloudProviderConfig == nil || aws.CloudProviderConfig.VPC == "") {
 		problems = append(problems, problemf(hyperv1.InvalidConfigurationReason,
 			"endpointAccess %s needs to know where to make the endpoint: set platform.aws.cloudProviderConfig.vpc", aws.EndpointAccess))
 	}
-	if private(hc) && len(hc.Spec.Networking.MachineNetwork) == 0 {
+	if hc.Spec.Platform.PrivateLink() && len(hc.Spec.Networking.MachineNetwork) == 0 {
 		problems = append(problems, problemf(hyperv1.InvalidConfigurationReason,
 			"endpointAccess %s needs to know who may reach the endpoint: set networking.machineNetwork to the address ranges of the VPC", aws.EndpointAccess))
 	}

@@ -68,12 +68,6 @@ func awsOf(hc *hyperv1.HostedCluster) *hyperv1.AWSPlatformSpec {
 	return hc.Spec.Platform.AWS
 }
 
-// private says whether workers reach the control plane through PrivateLink.
-func private(hc *hyperv1.HostedCluster) bool {
-	aws := awsOf(hc)
-	return aws != nil && (aws.EndpointAccess == hyperv1.Private || aws.EndpointAccess == hyperv1.PublicAndPrivate)
-}
-
 // clusterKey is how objects in other namespaces name their HostedCluster.
 func clusterKey(hc *hyperv1.HostedCluster) string { return hc.Namespace + "/" + hc.Name }
 

@@ -46,7 +46,7 @@ var mirrored = []struct {
 func always(*hyperv1.HostedCluster) bool       { return true }
 func never(*hyperv1.HostedCluster) bool        { return false }
 func onAWS(hc *hyperv1.HostedCluster) bool     { return awsOf(hc) != nil }
-func isPrivate(hc *hyperv1.HostedCluster) bool { return private(hc) }
+func isPrivate(hc *hyperv1.HostedCluster) bool { return hc.Spec.Platform.PrivateLink() }
 
 // needed are the conditions that make a cluster Available, in the order in
 // which a user should look at them.
@@ -182,7 +182,7 @@ func (b *board) aggregate(s *scope) {
 		case len(s.endpoints) > 0:
 			status, reason, message := worst(s.endpoints, condition)
 			b.set(condition, status, reason, message)
-		case private(b.hc) && !s.dying():
+		case b.hc.Spec.Platform.PrivateLink() && !s.dying():
 			b.set(condition, metav1.ConditionUnknown, hyperv1.NoEndpointServicesReason, "no private load balancer has a name yet")
 		default:
 			b.remove(condition)

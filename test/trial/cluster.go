@@ -30,10 +30,11 @@ type Cluster struct {
 	// Life counts and ends the calls of the controller on trial.
 	Life *Life
 
-	raw    client.WithWatch
-	scheme *runtime.Scheme
-	kinds  []client.ObjectList
-	uids   *uids
+	raw     client.WithWatch
+	scheme  *runtime.Scheme
+	kinds   []client.ObjectList
+	uids    *uids
+	weather *weather
 }
 
 // Options say what a Cluster knows.
@@ -57,14 +58,14 @@ func NewCluster(opts Options) *Cluster {
 	if opts.Index != nil {
 		opts.Index(b)
 	}
-	return &Cluster{Life: &Life{}, raw: b.Build(), scheme: opts.Scheme, kinds: opts.Kinds, uids: &uids{}}
+	return &Cluster{Life: &Life{}, raw: b.Build(), scheme: opts.Scheme, kinds: opts.Kinds, uids: &uids{}, weather: &weather{}}
 }
 
 // Client is what the controller on trial gets: its calls are counted.
-func (c *Cluster) Client() client.Client { return c.Life.client(c.raw, c.scheme, c.uids) }
+func (c *Cluster) Client() client.Client { return c.Life.client(c.raw, c.scheme, c.uids, c.weather) }
 
 // Admin is for everybody else: the user, other controllers, the test.
-func (c *Cluster) Admin() client.Client { return (&Life{}).client(c.raw, c.scheme, c.uids) }
+func (c *Cluster) Admin() client.Client { return (&Life{}).client(c.raw, c.scheme, c.uids, &weather{}) }
 
 // Create creates objects as the user, and fails the test if it cannot.
 func (c *Cluster) Create(t testing.TB, objs ...client.Object) {
@@ -216,11 +217,14 @@ func asUnstructured(obj client.Object, scheme *runtime.Scheme) (*unstructured.Un
 }
 
 func describe(obj client.Object, scheme *runtime.Scheme) string {
-	kind := reflect.TypeOf(obj).Elem().Name()
+	return kind(obj, scheme) + " " + client.ObjectKeyFromObject(obj).String()
+}
+
+func kind(obj client.Object, scheme *runtime.Scheme) string {
 	if gvk, err := apiutil.GVKForObject(obj, scheme); err == nil {
-		kind = gvk.Kind
+		return gvk.Kind
 	}
-	return kind + " " + client.ObjectKeyFromObject(obj).String()
+	return reflect.TypeOf(obj).Elem().Name()
 }
 
 func describeApplied(obj runtime.ApplyConfiguration) string {

@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -112,38 +113,44 @@ func readsOnly(operation string) bool {
 }
 
 // client returns c as the controller sees it. Objects that it creates get a
-// UID, which a fake API server leaves out.
-func (l *Life) client(c client.WithWatch, scheme *runtime.Scheme, uids *uids) client.Client {
+// UID, which a fake API server leaves out; the weather spoils calls.
+func (l *Life) client(c client.WithWatch, scheme *runtime.Scheme, uids *uids, weather *weather) client.Client {
+	read := func(what string, do func() error) error {
+		return l.read(func() error { return weather.read(what, do) })
+	}
+	write := func(what string, do func() error) error {
+		return l.write(what, func() error { return weather.write(what, do) })
+	}
 	name := func(verb string, obj client.Object) string {
 		return verb + " " + describe(obj, scheme)
 	}
 	return interceptor.NewClient(c, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-			return l.read(func() error { return c.Get(ctx, key, obj, opts...) })
+			return read("get "+kind(obj, scheme)+" "+key.String(), func() error { return c.Get(ctx, key, obj, opts...) })
 		},
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-			return l.read(func() error { return c.List(ctx, list, opts...) })
+			return read(fmt.Sprintf("list %T", list), func() error { return c.List(ctx, list, opts...) })
 		},
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
-			return l.write(name("create", obj), func() error {
+			return write(name("create", obj), func() error {
 				uids.give(obj)
 				return c.Create(ctx, obj, opts...)
 			})
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
-			return l.write(name("delete", obj), func() error { return c.Delete(ctx, obj, opts...) })
+			return write(name("delete", obj), func() error { return c.Delete(ctx, obj, opts...) })
 		},
 		DeleteAllOf: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteAllOfOption) error {
-			return l.write(name("delete all", obj), func() error { return c.DeleteAllOf(ctx, obj, opts...) })
+			return write(name("delete all", obj), func() error { return c.DeleteAllOf(ctx, obj, opts...) })
 		},
 		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
-			return l.write(name("update", obj), func() error { return c.Update(ctx, obj, opts...) })
+			return write(name("update", obj), func() error { return c.Update(ctx, obj, opts...) })
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
-			return l.write(name("patch", obj), func() error { return c.Patch(ctx, obj, patch, opts...) })
+			return write(name("patch", obj), func() error { return c.Patch(ctx, obj, patch, opts...) })
 		},
 		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-			return l.write("apply "+describeApplied(obj), func() error {
+			return write("apply "+describeApplied(obj), func() error {
 				if err := c.Apply(ctx, obj, opts...); err != nil {
 					return err
 				}
@@ -151,13 +158,13 @@ func (l *Life) client(c client.WithWatch, scheme *runtime.Scheme, uids *uids) cl
 			})
 		},
 		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
-			return l.write(name("update "+sub, obj), func() error { return c.SubResource(sub).Update(ctx, obj, opts...) })
+			return write(name("update "+sub, obj), func() error { return c.SubResource(sub).Update(ctx, obj, opts...) })
 		},
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-			return l.write(name("patch "+sub, obj), func() error { return c.SubResource(sub).Patch(ctx, obj, patch, opts...) })
+			return write(name("patch "+sub, obj), func() error { return c.SubResource(sub).Patch(ctx, obj, patch, opts...) })
 		},
 		SubResourceApply: func(ctx context.Context, c client.Client, sub string, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
-			return l.write("apply "+sub+" "+describeApplied(obj), func() error {
+			return write("apply "+sub+" "+describeApplied(obj), func() error {
 				if err := c.SubResource(sub).Apply(ctx, obj, opts...); err != nil {
 					return err
 				}

@@ -73,7 +73,7 @@ func crashAt(t testing.TB, begin Beginning, n int, want string) {
 
 // Fault runs the story while inject spoils it, and wants to find the same
 // world as in calm. A fault must end by itself.
-func Fault(t *testing.T, begin Beginning, inject func(*Story)) {
+func Fault(t testing.TB, begin Beginning, inject func(*Story)) {
 	t.Helper()
 	calm := begin(t)
 	settle(t, calm, calm.Start())
@@ -119,7 +119,7 @@ func vanishAt(t testing.TB, begin Beginning, n, created int, empty string) {
 }
 
 // VanishUnder deletes the story's object while inject spoils the deletion.
-func VanishUnder(t *testing.T, begin Beginning, inject func(*Story)) {
+func VanishUnder(t testing.TB, begin Beginning, inject func(*Story)) {
 	t.Helper()
 	s := begin(t)
 	empty := s.untouched(t)

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hosted-control-planes/hypershift/internal/patch"
@@ -25,6 +26,7 @@ type toy struct {
 	newNameEachTime bool // creates again after a lost answer
 	noFinalizer     bool // forgets what it made
 	restless        bool // writes on every pass
+	swallows        bool // does not tell that a write failed
 }
 
 const finalizer = "example.com/toy"
@@ -33,7 +35,9 @@ func (y *toy) story() *Story {
 	return &Story{
 		Cluster: y.cluster,
 		Cloud:   func() string { return fmt.Sprintf("%d things", len(y.cloud)) },
-		Start:   func() func(context.Context) error { return y.reconcile },
+		Start: func() func(context.Context) error {
+			return func(ctx context.Context) error { return y.cluster.Queue(ctrl.Result{}, y.reconcile(ctx)) }
+		},
 		Advance: func(time.Duration) {},
 		Ready: func(ctx context.Context) string {
 			cm := &corev1.ConfigMap{}
@@ -80,7 +84,10 @@ func (y *toy) reconcile(ctx context.Context) error {
 		return err
 	}
 	cm.Data = map[string]string{"id": id}
-	return c.Update(ctx, cm)
+	if err := c.Update(ctx, cm); err != nil && !y.swallows {
+		return err
+	}
+	return nil
 }
 
 func begin(change func(*toy)) Beginning {
@@ -101,6 +108,7 @@ func TestAGoodControllerPasses(t *testing.T) {
 	Crash(t, begin(nil))
 	Vanish(t, begin(nil))
 	Fault(t, begin(nil), func(*Story) {})
+	APIFaults(t, begin(nil))
 }
 
 // spy hears a trial fail.

@@ -31,3 +31,7 @@ func TestTrial(t *testing.T) {
 		t.Run(string(mode)+": vanish", func(t *testing.T) { t.Parallel(); trial.Vanish(t, story(mode)) })
 	}
 }
+
+func TestTrialUnderFaults(t *testing.T) {
+	trial.APIFaults(t, story(hyperv1.PublicAndPrivate))
+}

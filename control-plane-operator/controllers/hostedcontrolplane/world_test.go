@@ -44,12 +44,11 @@ type world struct {
 	clock *clocktesting.FakeClock
 	// slow Services get no load balancer, with this complaint.
 	slow       map[string]string
-	fault      *fault
 	reconciler *Reconciler
 }
 
 func newWorld(t testing.TB, hcp *hyperv1.HostedControlPlane) *world {
-	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), slow: map[string]string{}, fault: &fault{}}
+	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), slow: map[string]string{}}
 	w.Cluster = trial.NewCluster(trial.Options{
 		Scheme:     scheme,
 		Kinds:      []client.ObjectList{&hyperv1.HostedControlPlaneList{}, &corev1.ServiceList{}, &routev1.RouteList{}, &hyperv1.AWSEndpointServiceList{}},
@@ -94,12 +93,12 @@ func byRoute(host string) hyperv1.ServicePublishingStrategy {
 
 // start makes the controller anew and returns one pass over all control planes.
 func (w *world) start() func(context.Context) error {
-	w.reconciler = New(Options{Client: w.fault.client(w.Client()), Events: w.Admin(), Scheme: scheme, Clock: w.clock})
+	w.reconciler = New(Options{Client: w.Client(), Events: w.Admin(), Scheme: scheme, Clock: w.clock})
 	return func(ctx context.Context) error {
 		list := &hyperv1.HostedControlPlaneList{}
 		w.must(w.Admin().List(ctx, list))
 		for i := range list.Items {
-			if _, err := w.reconciler.Reconcile(ctx, &list.Items[i]); err != nil {
+			if err := w.Queue(w.reconciler.Reconcile(ctx, &list.Items[i])); err != nil {
 				return err
 			}
 		}

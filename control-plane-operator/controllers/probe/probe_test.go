@@ -110,7 +110,7 @@ func (w *world) start() func(context.Context) error {
 		w.must(w.Admin().List(ctx, list))
 		for i := range list.Items {
 			result, err := r.Reconcile(ctx, &list.Items[i])
-			if err != nil || result.RequeueAfter == 0 {
+			if w.Queue(result, err) != nil || result.RequeueAfter == 0 {
 				return fmt.Errorf("the probe has stopped: %+v, %w", result, err)
 			}
 		}
@@ -318,4 +318,8 @@ func TestTrial(t *testing.T) {
 	begin := func(t testing.TB) *trial.Story { return newWorld(t).story() }
 	t.Run("crash", func(t *testing.T) { trial.Crash(t, begin) })
 	t.Run("vanish", func(t *testing.T) { trial.Vanish(t, begin) })
+}
+
+func TestTrialUnderAPIFaults(t *testing.T) {
+	trial.APIFaults(t, func(t testing.TB) *trial.Story { return newWorld(t).story() })
 }

@@ -108,8 +108,7 @@ func begin(t testing.TB) *trial.Story {
 		Start: func() func(context.Context) error {
 			r := New(Options{Client: cluster.Client(), Clock: clock})
 			return func(ctx context.Context) error {
-				_, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: key})
-				return err
+				return cluster.Queue(r.Reconcile(ctx, ctrl.Request{NamespacedName: key}))
 			}
 		},
 		Advance: clock.Step,
@@ -131,3 +130,5 @@ func TestTrial(t *testing.T) {
 	trial.Crash(t, begin)
 	trial.Vanish(t, begin)
 }
+
+func TestTrialUnderFaults(t *testing.T) { trial.APIFaults(t, begin) }

@@ -1,0 +1,171 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+// APIFaults runs the story and its deletion on an API server that misbehaves,
+// once in each way that is known. Every call that a controller makes is spoiled
+// the first times: one that fails at its first call only would never show what
+// it does when half of its pass is done.
+//
+// A pass that met a fault has to say that it comes back, to Cluster.Queue: the
+// trial runs passes anyway, a real queue does not.
+func APIFaults(t *testing.T, begin Beginning) {
+	t.Helper()
+	for name, f := range apiFaults {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if faultAPI(t, begin, f) == 0 {
+				t.Error("the API server never misbehaved")
+			}
+		})
+	}
+}
+
+// apiFaults are the ways in which an API server misbehaves.
+var apiFaults = func() map[string]apiFault {
+	object := schema.GroupResource{Resource: "objects"}
+	timeout := apierrors.NewServerTimeout(object, "patch", 1)
+	inside := apierrors.NewInternalError(errors.New("etcd"))
+	return map[string]apiFault{
+		"others write first, again and again":    {err: apierrors.NewConflict(object, "it", errors.New("the object has been modified")), writes: true},
+		"the API server is slow":                 {err: timeout, reads: true, writes: true},
+		"the API server asks to come later":      {err: apierrors.NewTooManyRequestsError("busy"), reads: true, writes: true},
+		"the API server fails inside":            {err: inside, writes: true},
+		"the cache cannot be read":               {err: inside, reads: true},
+		"a write takes effect, and nobody says":  {err: timeout, writes: true, late: true},
+		"a Role lets us write only after a time": {err: apierrors.NewForbidden(object, "it", errors.New("no")), writes: true},
+	}
+}()
+
+// often is how many times the same call is spoiled.
+const often = 2
+
+// An apiFault is what the API server answers instead.
+type apiFault struct {
+	err           error
+	reads, writes bool
+	// late faults come when the write has taken effect.
+	late bool
+}
+
+// faultAPI runs the story and its deletion under f, and returns how many calls
+// were spoiled while the story settled.
+func faultAPI(t testing.TB, begin Beginning, f apiFault) (struck int) {
+	t.Helper()
+	watched := func(t testing.TB) *Story {
+		s := begin(t)
+		s.wantReturn(t)
+		return s
+	}
+	var w *weather
+	turn := func(s *Story) {
+		w = s.Cluster.weather
+		w.turn(f)
+	}
+	Fault(t, watched, turn)
+	struck = w.strikes()
+	VanishUnder(t, watched, turn)
+	return struck
+}
+
+// wantReturn fails the test if a pass met a fault and does not come back.
+func (s *Story) wantReturn(t testing.TB) {
+	start, w := s.Start, s.Cluster.weather
+	s.Start = func() func(context.Context) error {
+		pass := start()
+		return func(ctx context.Context) error {
+			before := w.strikes()
+			w.promise(false)
+			err := pass(ctx)
+			if w.strikes() > before && err == nil && !w.promised() {
+				t.Errorf("a pass forgets its fault and does not come back; last writes:\n%v", last(s.life().Log(0), 5))
+			}
+			return err
+		}
+	}
+}
+
+// Queue hears what a pass answered, as a work queue does, and gives its error
+// back. A story on trial for APIFaults brings every answer here.
+func (c *Cluster) Queue(answer ctrl.Result, err error) error {
+	if err != nil || answer.RequeueAfter > 0 {
+		c.weather.promise(true)
+	}
+	return err
+}
+
+// weather is how the API server behaves to the controller on trial.
+type weather struct {
+	mu      sync.Mutex
+	fault   apiFault
+	spoiled map[string]int // calls, by what they do
+	returns bool
+}
+
+// turn begins a new fault.
+func (w *weather) turn(f apiFault) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fault, w.spoiled = f, map[string]int{}
+}
+
+func (w *weather) read(what string, do func() error) error {
+	if f := w.strike(what, false); f != nil {
+		return f.err
+	}
+	return do()
+}
+
+func (w *weather) write(what string, do func() error) error {
+	f := w.strike(what, true)
+	switch {
+	case f == nil:
+		return do()
+	case f.late:
+		return errors.Join(do(), f.err)
+	}
+	return f.err
+}
+
+// strike returns what spoils this call, or nil.
+func (w *weather) strike(what string, write bool) *apiFault {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if write && !w.fault.writes || !write && !w.fault.reads || w.spoiled[what] == often {
+		return nil
+	}
+	w.spoiled[what]++
+	return &w.fault
+}
+
+// strikes is how many calls were spoiled so far.
+func (w *weather) strikes() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	sum := 0
+	for _, n := range w.spoiled {
+		sum += n
+	}
+	return sum
+}
+
+func (w *weather) promise(returns bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.returns = returns
+}
+
+func (w *weather) promised() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.returns
+}

@@ -161,12 +161,16 @@ func normalized(o *unstructured.Unstructured) map[string]any {
 	return content
 }
 
-// scrub removes times and identities, which no two runs share.
+// scrub removes times and identities, which no two runs share, and the order of
+// conditions, which tells in which order they came and means nothing.
 func scrub(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		delete(v, "lastTransitionTime")
 		delete(v, "uid")
+		if conditions, ok := v["conditions"].([]any); ok {
+			slices.SortFunc(conditions, func(a, b any) int { return strings.Compare(typeOf(a), typeOf(b)) })
+		}
 		for _, child := range v {
 			scrub(child)
 		}
@@ -175,6 +179,12 @@ func scrub(v any) {
 			scrub(child)
 		}
 	}
+}
+
+func typeOf(condition any) string {
+	c, _ := condition.(map[string]any)
+	t, _ := c["type"].(string)
+	return t
 }
 
 func (c *Cluster) all(ctx context.Context) ([]*unstructured.Unstructured, error) {

@@ -17,6 +17,7 @@ func story(mode hyperv1.AWSEndpointAccessType) trial.Beginning {
 func (w *world) story() *trial.Story {
 	return &trial.Story{
 		Cluster: w.Cluster,
+		Cloud:   w.cloud,
 		Start:   w.start,
 		Others:  w.cloudController,
 		Advance: w.clock.Step,

@@ -43,12 +43,15 @@ type world struct {
 	t     testing.TB
 	clock *clocktesting.FakeClock
 	// slow Services get no load balancer, with this complaint.
-	slow       map[string]string
+	slow map[string]string
+	// balancers are in AWS, by the name of their Service, with the rounds that
+	// each still takes to go once nobody wants it.
+	balancers  map[string]int
 	reconciler *Reconciler
 }
 
 func newWorld(t testing.TB, hcp *hyperv1.HostedControlPlane) *world {
-	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), slow: map[string]string{}}
+	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), slow: map[string]string{}, balancers: map[string]int{}}
 	w.Cluster = trial.NewCluster(trial.Options{
 		Scheme:     scheme,
 		Kinds:      []client.ObjectList{&hyperv1.HostedControlPlaneList{}, &corev1.ServiceList{}, &routev1.RouteList{}, &hyperv1.AWSEndpointServiceList{}},
@@ -104,40 +107,6 @@ func (w *world) start() func(context.Context) error {
 		}
 		return nil
 	}
-}
-
-// cloudController gives every LoadBalancer Service a load balancer, and holds
-// a Service until its load balancer is gone, which takes it one round.
-func (w *world) cloudController(ctx context.Context) error {
-	const finalizer = "service.kubernetes.io/load-balancer-cleanup"
-	list := &corev1.ServiceList{}
-	if err := w.Admin().List(ctx, list); err != nil {
-		return err
-	}
-	for i := range list.Items {
-		svc := &list.Items[i]
-		balanced := svc.Spec.Type == corev1.ServiceTypeLoadBalancer && svc.DeletionTimestamp.IsZero()
-		if balanced != slices.Contains(svc.Finalizers, finalizer) {
-			svc.Finalizers = slices.DeleteFunc(svc.Finalizers, func(f string) bool { return f == finalizer })
-			if balanced {
-				svc.Finalizers = append(svc.Finalizers, finalizer)
-			}
-			if err := w.Admin().Update(ctx, svc); err != nil {
-				return err
-			}
-		}
-		var want []corev1.LoadBalancerIngress
-		if balanced && w.slow[svc.Name] == "" {
-			want = []corev1.LoadBalancerIngress{{Hostname: "a-" + svc.Name + "-0123456789abcdef.elb.us-east-1.amazonaws.com"}}
-		}
-		if svc.DeletionTimestamp.IsZero() && !slices.EqualFunc(want, svc.Status.LoadBalancer.Ingress, func(a, b corev1.LoadBalancerIngress) bool { return a.Hostname == b.Hostname }) {
-			svc.Status.LoadBalancer.Ingress = want
-			if err := w.Admin().Status().Update(ctx, svc); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 func (w *world) settle() {

@@ -1,0 +1,93 @@
+package hostedcontrolplane
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+const (
+	// balancerFinalizer is how a cloud controller holds a Service.
+	balancerFinalizer = "service.kubernetes.io/load-balancer-cleanup"
+	// roundsToGo is how long AWS takes to delete a load balancer.
+	roundsToGo = 3
+)
+
+// cloudController gives every LoadBalancer Service a load balancer, and holds
+// the Service until that is gone again.
+func (w *world) cloudController(ctx context.Context) error {
+	list := &corev1.ServiceList{}
+	if err := w.Admin().List(ctx, list); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		svc := &list.Items[i]
+		var err error
+		if svc.Spec.Type == corev1.ServiceTypeLoadBalancer && svc.DeletionTimestamp.IsZero() {
+			err = w.balance(ctx, svc)
+		} else {
+			err = w.release(ctx, svc)
+		}
+		if err != nil {
+			return fmt.Errorf("load balancer of Service %s: %w", svc.Name, err)
+		}
+	}
+	return nil
+}
+
+// balance makes the load balancer and tells where it is.
+func (w *world) balance(ctx context.Context, svc *corev1.Service) error {
+	if controllerutil.AddFinalizer(svc, balancerFinalizer) {
+		if err := w.Admin().Update(ctx, svc); err != nil {
+			return err
+		}
+	}
+	if w.slow[svc.Name] != "" {
+		return nil
+	}
+	w.balancers[svc.Name] = roundsToGo
+	return w.tell(ctx, svc, corev1.LoadBalancerIngress{Hostname: "a-" + svc.Name + "-0123456789abcdef.elb.us-east-1.amazonaws.com"})
+}
+
+// release deletes the load balancer. Once the control plane is gone, what a
+// cluster needs to be cleaned up goes too, and AWS hears nobody any more.
+func (w *world) release(ctx context.Context, svc *corev1.Service) error {
+	err := w.Admin().Get(ctx, client.ObjectKeyFromObject(controlPlane("", hyperv1.Route)), &hyperv1.HostedControlPlane{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if w.balancers[svc.Name]--; w.balancers[svc.Name] > 0 {
+		return nil
+	}
+	delete(w.balancers, svc.Name)
+	if err := w.tell(ctx, svc); err != nil {
+		return err
+	}
+	if !controllerutil.RemoveFinalizer(svc, balancerFinalizer) {
+		return nil
+	}
+	return w.Admin().Update(ctx, svc)
+}
+
+// tell writes where the load balancer is.
+func (w *world) tell(ctx context.Context, svc *corev1.Service, at ...corev1.LoadBalancerIngress) error {
+	same := func(a, b corev1.LoadBalancerIngress) bool { return a.Hostname == b.Hostname }
+	if slices.EqualFunc(at, svc.Status.LoadBalancer.Ingress, same) {
+		return nil
+	}
+	svc.Status.LoadBalancer.Ingress = at
+	return w.Admin().Status().Update(ctx, svc)
+}
+
+// cloud is what is in AWS, as text.
+func (w *world) cloud() string { return fmt.Sprintln("load balancers:", w.balancers) }

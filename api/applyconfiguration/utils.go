@@ -136,6 +136,22 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &hypershiftv1beta1.MetricsForwardingSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("MonitoringSpec"):
 		return &hypershiftv1beta1.MonitoringSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeBootstrap"):
+		return &hypershiftv1beta1.NodeBootstrapApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeBootstrapInitialization"):
+		return &hypershiftv1beta1.NodeBootstrapInitializationApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeBootstrapSpec"):
+		return &hypershiftv1beta1.NodeBootstrapSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeBootstrapStatus"):
+		return &hypershiftv1beta1.NodeBootstrapStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeBootstrapTemplate"):
+		return &hypershiftv1beta1.NodeBootstrapTemplateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeBootstrapTemplateMetadata"):
+		return &hypershiftv1beta1.NodeBootstrapTemplateMetadataApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeBootstrapTemplateResource"):
+		return &hypershiftv1beta1.NodeBootstrapTemplateResourceApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeBootstrapTemplateSpec"):
+		return &hypershiftv1beta1.NodeBootstrapTemplateSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("NodePool"):
 		return &hypershiftv1beta1.NodePoolApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("NodePoolAutoScaling"):

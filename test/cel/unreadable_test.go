@@ -41,6 +41,14 @@ var spoiled = map[string]struct {
 		list: &hyperv1.AWSEndpointServiceList{}, says: "spec.subnetIDs",
 		patch: map[string]any{"spec": map[string]any{"subnetIDs": "subnet-0123456789abcdef0"}},
 	},
+	"nodebootstrap": {
+		list: &hyperv1.NodeBootstrapList{}, says: "spec.version",
+		patch: map[string]any{"spec": map[string]any{"version": 1.36}},
+	},
+	"nodebootstraptemplate": {
+		list: &hyperv1.NodeBootstrapTemplateList{}, says: "spec.template",
+		patch: map[string]any{"spec": map[string]any{"template": "of a machine"}},
+	},
 }
 
 // TestOneUnreadableObjectDoesNotHideTheOthers stores, under a CRD that lets everything in, a good object and one that no Go

@@ -29,6 +29,8 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&HostedControlPlane{}, &HostedControlPlaneList{},
 		&AWSEndpointService{}, &AWSEndpointServiceList{},
 		&ControlPlaneComponent{}, &ControlPlaneComponentList{},
+		&NodeBootstrap{}, &NodeBootstrapList{},
+		&NodeBootstrapTemplate{}, &NodeBootstrapTemplateList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

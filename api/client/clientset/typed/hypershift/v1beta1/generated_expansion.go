@@ -10,4 +10,8 @@ type HostedClusterExpansion interface{}
 
 type HostedControlPlaneExpansion interface{}
 
+type NodeBootstrapExpansion interface{}
+
+type NodeBootstrapTemplateExpansion interface{}
+
 type NodePoolExpansion interface{}

@@ -16,6 +16,8 @@ type HypershiftV1beta1Interface interface {
 	ControlPlaneComponentsGetter
 	HostedClustersGetter
 	HostedControlPlanesGetter
+	NodeBootstrapsGetter
+	NodeBootstrapTemplatesGetter
 	NodePoolsGetter
 }
 
@@ -38,6 +40,14 @@ func (c *HypershiftV1beta1Client) HostedClusters(namespace string) HostedCluster
 
 func (c *HypershiftV1beta1Client) HostedControlPlanes(namespace string) HostedControlPlaneInterface {
 	return newHostedControlPlanes(c, namespace)
+}
+
+func (c *HypershiftV1beta1Client) NodeBootstraps(namespace string) NodeBootstrapInterface {
+	return newNodeBootstraps(c, namespace)
+}
+
+func (c *HypershiftV1beta1Client) NodeBootstrapTemplates(namespace string) NodeBootstrapTemplateInterface {
+	return newNodeBootstrapTemplates(c, namespace)
 }
 
 func (c *HypershiftV1beta1Client) NodePools(namespace string) NodePoolInterface {

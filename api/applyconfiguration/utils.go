@@ -106,6 +106,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &hypershiftv1beta1.HostedClusterStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("HostedControlPlane"):
 		return &hypershiftv1beta1.HostedControlPlaneApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("HostedControlPlaneInitialization"):
+		return &hypershiftv1beta1.HostedControlPlaneInitializationApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("HostedControlPlaneSpec"):
 		return &hypershiftv1beta1.HostedControlPlaneSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("HostedControlPlaneStatus"):
@@ -226,6 +228,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &hypershiftv1beta1.UnmanagedEtcdSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("Volume"):
 		return &hypershiftv1beta1.VolumeApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkerSecurityGroupRecord"):
+		return &hypershiftv1beta1.WorkerSecurityGroupRecordApplyConfiguration{}
 
 	}
 	return nil

@@ -106,9 +106,14 @@ type HostedControlPlaneSpec struct {
 	Monitoring *MonitoringSpec `json:"monitoring,omitempty"`
 }
 
-// HostedControlPlaneStatus satisfies the control-plane contract of Cluster API
-// (https://cluster-api.sigs.k8s.io/developer/providers/contracts/control-plane)
-// and tells the hypershift-operator what the user wants to know.
+// HostedControlPlaneStatus satisfies version v1beta2 of the control-plane
+// contract of Cluster API
+// (https://cluster-api.sigs.k8s.io/developer/providers/contracts/control-plane),
+// in initialization, externalManagedControlPlane, version and the conditions
+// Available and Paused, and tells the hypershift-operator what the user wants
+// to know. The label of the CRD names that one version alone: with two, tools
+// that look for the contract of this API version would find either. ready and
+// initialized are the fields of its v1beta1, for those who read them.
 type HostedControlPlaneStatus struct {
 	// Ready says that the hosted API server can be used.
 	// +kubebuilder:default=false
@@ -116,12 +121,16 @@ type HostedControlPlaneStatus struct {
 	// Initialized says that it could be used at least once.
 	// +kubebuilder:default=false
 	Initialized bool `json:"initialized"`
+	// Initialization is what Cluster API waits for before it makes Machines.
+	// +optional
+	Initialization *HostedControlPlaneInitialization `json:"initialization,omitempty"`
 	// ExternalManagedControlPlane tells Cluster API that no Machine is a
 	// control plane.
 	// +kubebuilder:default=true
 	// +optional
 	ExternalManagedControlPlane *bool `json:"externalManagedControlPlane,omitempty"`
-	// Version of Kubernetes that the control plane runs.
+	// Version of Kubernetes that the API server runs, as it says itself, such as
+	// v1.36.3.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	Version string `json:"version,omitempty"`
@@ -147,6 +156,10 @@ type HostedControlPlaneStatus struct {
 	// Platform is what we learned about the cloud.
 	// +optional
 	Platform *PlatformStatus `json:"platform,omitempty"`
+	// WorkerSecurityGroup is what deleting the security group of the workers
+	// needs. It is recorded before the group is made.
+	// +optional
+	WorkerSecurityGroup *WorkerSecurityGroupRecord `json:"workerSecurityGroup,omitempty"`
 	// NodeCount is the number of nodes of the hosted cluster.
 	// +optional
 	NodeCount *int32 `json:"nodeCount,omitempty"`
@@ -155,6 +168,44 @@ type HostedControlPlaneStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// HostedControlPlaneInitialization says what has been reached at least once.
+// +kubebuilder:validation:MinProperties=1
+type HostedControlPlaneInitialization struct {
+	// ControlPlaneInitialized says that the hosted API server could be used at
+	// least once. It never goes back.
+	// +optional
+	ControlPlaneInitialized *bool `json:"controlPlaneInitialized,omitempty"`
+}
+
+// WorkerSecurityGroupRecord says where the security group of the workers is,
+// and as whom to call AWS for it.
+type WorkerSecurityGroupRecord struct {
+	// Region of the VPC.
+	// +kubebuilder:validation:MaxLength=255
+	Region string `json:"region"`
+	// VPC of the workers.
+	// +kubebuilder:validation:MaxLength=255
+	VPC string `json:"vpc"`
+	// IssuerURL goes into the tokens by which AWS knows us.
+	// +kubebuilder:validation:MaxLength=255
+	IssuerURL string `json:"issuerURL"`
+	// RoleARN is the role that we assume with those tokens.
+	// +kubebuilder:validation:MaxLength=2048
+	RoleARN string `json:"roleARN"`
+	// Creating says that creation has been reached and the id is not written
+	// down yet. An operator that dies in between may have left a group that AWS
+	// does not list for a while.
+	// +optional
+	Creating bool `json:"creating,omitempty"`
+	// TagKeys are the keys of the user's tags that the group may carry: one
+	// that the user takes back is removed from there.
+	// +optional
+	// +kubebuilder:validation:MaxItems=200
+	// +kubebuilder:validation:items:MaxLength=128
+	// +listType=set
+	TagKeys []string `json:"tagKeys,omitempty"`
 }
 
 // APIEndpoint is a host and a port.
@@ -181,7 +232,7 @@ type KubeconfigSecretRef struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=hostedcontrolplanes,scope=Namespaced,shortName=hcp;hcps,categories=cluster-api
-// +kubebuilder:metadata:labels=cluster.x-k8s.io/v1beta1=v1beta1
+// +kubebuilder:metadata:labels=cluster.x-k8s.io/v1beta2=v1beta1
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version`
 // +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.status.controlPlaneEndpoint.host`
 // +kubebuilder:printcolumn:name="Infrastructure",type=string,JSONPath=`.status.conditions[?(@.type=="InfrastructureReady")].status`

@@ -72,10 +72,11 @@ const (
 	// InfrastructureReady says that load balancers and routes have host names by which the control plane is reached. If False,
 	// the message names the Service that is waiting; its events say what the cloud answered.
 	InfrastructureReady = "InfrastructureReady"
-	// EtcdAvailable says that etcd has a quorum. If False, look at the etcd pods and their volumes.
+	// EtcdAvailable says that the hosted API server reaches its etcd. If False, look at the etcd pods and their volumes.
+	// Unknown as long as the API server, which alone knows, cannot be asked.
 	EtcdAvailable = "EtcdAvailable"
-	// KubeAPIServerAvailable says that the hosted API server has ready pods. If False, look at the pods of the Deployment
-	// kube-apiserver in the control plane's namespace.
+	// KubeAPIServerAvailable says that the hosted API server answers and is ready. If False, the message says how it was asked
+	// and what came of it.
 	KubeAPIServerAvailable = "KubeAPIServerAvailable"
 	// IgnitionEndpointAvailable says that new nodes can fetch their configuration. If False, look at the Deployment
 	// ignition-server.

@@ -9,7 +9,8 @@ const (
 	// endpoint service is gone.
 	HypershiftOperatorFinalizer = "hypershift.openshift.io/hypershift-operator-finalizer"
 	// ControlPlaneOperatorFinalizer keeps an AWSEndpointService until its VPC
-	// endpoint, security group and records are gone.
+	// endpoint, security group and records are gone, and a HostedControlPlane
+	// until the security group of its workers is.
 	ControlPlaneOperatorFinalizer = "hypershift.openshift.io/control-plane-operator-finalizer"
 )
 

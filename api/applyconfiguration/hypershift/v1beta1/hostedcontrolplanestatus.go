@@ -10,18 +10,26 @@ import (
 // HostedControlPlaneStatusApplyConfiguration represents a declarative configuration of the HostedControlPlaneStatus type for use
 // with apply.
 //
-// HostedControlPlaneStatus satisfies the control-plane contract of Cluster API
-// (https://cluster-api.sigs.k8s.io/developer/providers/contracts/control-plane)
-// and tells the hypershift-operator what the user wants to know.
+// HostedControlPlaneStatus satisfies version v1beta2 of the control-plane
+// contract of Cluster API
+// (https://cluster-api.sigs.k8s.io/developer/providers/contracts/control-plane),
+// in initialization, externalManagedControlPlane, version and the conditions
+// Available and Paused, and tells the hypershift-operator what the user wants
+// to know. The label of the CRD names that one version alone: with two, tools
+// that look for the contract of this API version would find either. ready and
+// initialized are the fields of its v1beta1, for those who read them.
 type HostedControlPlaneStatusApplyConfiguration struct {
 	// Ready says that the hosted API server can be used.
 	Ready *bool `json:"ready,omitempty"`
 	// Initialized says that it could be used at least once.
 	Initialized *bool `json:"initialized,omitempty"`
+	// Initialization is what Cluster API waits for before it makes Machines.
+	Initialization *HostedControlPlaneInitializationApplyConfiguration `json:"initialization,omitempty"`
 	// ExternalManagedControlPlane tells Cluster API that no Machine is a
 	// control plane.
 	ExternalManagedControlPlane *bool `json:"externalManagedControlPlane,omitempty"`
-	// Version of Kubernetes that the control plane runs.
+	// Version of Kubernetes that the API server runs, as it says itself, such as
+	// v1.36.3.
 	Version *string `json:"version,omitempty"`
 	// ControlPlaneEndpoint is where the API is reached.
 	ControlPlaneEndpoint *APIEndpointApplyConfiguration `json:"controlPlaneEndpoint,omitempty"`
@@ -37,6 +45,9 @@ type HostedControlPlaneStatusApplyConfiguration struct {
 	VersionStatus *ClusterVersionStatusApplyConfiguration `json:"versionStatus,omitempty"`
 	// Platform is what we learned about the cloud.
 	Platform *PlatformStatusApplyConfiguration `json:"platform,omitempty"`
+	// WorkerSecurityGroup is what deleting the security group of the workers
+	// needs. It is recorded before the group is made.
+	WorkerSecurityGroup *WorkerSecurityGroupRecordApplyConfiguration `json:"workerSecurityGroup,omitempty"`
 	// NodeCount is the number of nodes of the hosted cluster.
 	NodeCount  *int32                               `json:"nodeCount,omitempty"`
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
@@ -61,6 +72,14 @@ func (b *HostedControlPlaneStatusApplyConfiguration) WithReady(value bool) *Host
 // If called multiple times, the Initialized field is set to the value of the last call.
 func (b *HostedControlPlaneStatusApplyConfiguration) WithInitialized(value bool) *HostedControlPlaneStatusApplyConfiguration {
 	b.Initialized = &value
+	return b
+}
+
+// WithInitialization sets the Initialization field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Initialization field is set to the value of the last call.
+func (b *HostedControlPlaneStatusApplyConfiguration) WithInitialization(value *HostedControlPlaneInitializationApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
+	b.Initialization = value
 	return b
 }
 
@@ -133,6 +152,14 @@ func (b *HostedControlPlaneStatusApplyConfiguration) WithVersionStatus(value *Cl
 // If called multiple times, the Platform field is set to the value of the last call.
 func (b *HostedControlPlaneStatusApplyConfiguration) WithPlatform(value *PlatformStatusApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
 	b.Platform = value
+	return b
+}
+
+// WithWorkerSecurityGroup sets the WorkerSecurityGroup field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the WorkerSecurityGroup field is set to the value of the last call.
+func (b *HostedControlPlaneStatusApplyConfiguration) WithWorkerSecurityGroup(value *WorkerSecurityGroupRecordApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
+	b.WorkerSecurityGroup = value
 	return b
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes what is made from the sources: deep copies, CRDs, apply configurations, the typed client and the page on conditions.
+# Makes what is made from the sources: deep copies, CRDs (ours and copies), apply configurations, the typed client and the page on conditions.
 # Running it twice changes nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,6 +15,9 @@ echo "deep copies and CRDs"
 go tool controller-gen object paths=./api/hypershift/...
 rm -f config/crd/hypershift.openshift.io_*.yaml
 go tool controller-gen crd paths=./api/hypershift/... output:crd:dir=config/crd
+
+echo "kinds of other projects"
+go run ./hack/externalcrds
 
 echo "apply configurations"
 rm -rf api/applyconfiguration

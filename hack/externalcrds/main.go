@@ -1,0 +1,130 @@
+// Command externalcrds writes the kinds of other projects that we use, from the modules that go.mod pins, to config/crd/external:
+//
+//	go run ./hack/externalcrds
+//
+//	Route             as it is; where the management cluster is an OpenShift, it has it already
+//	Cluster API       what its manager watches with the feature gates that we give it
+//	its AWS provider  likewise; its kinds are labelled with the contract that they keep, by which Cluster API finds their version
+//
+// Of each kind only the version that is stored is kept: nobody runs the webhooks that convert between versions, and what is
+// converted without one loses fields in silence.
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+)
+
+// source is a module with kinds that we use.
+type source struct {
+	module string
+	dir    string // in the module
+	files  []string
+	labels map[string]string // added
+	asIs   bool
+}
+
+var sources = []source{
+	{
+		module: "github.com/openshift/api",
+		dir:    "route/v1/zz_generated.crd-manifests",
+		files:  []string{"routes.crd.yaml"},
+		asIs:   true,
+	},
+	{
+		module: "sigs.k8s.io/cluster-api",
+		dir:    "config/crd/bases",
+		files: []string{
+			"addons.cluster.x-k8s.io_clusterresourcesetbindings.yaml",
+			"addons.cluster.x-k8s.io_clusterresourcesets.yaml",
+			"cluster.x-k8s.io_clusters.yaml",
+			"cluster.x-k8s.io_machinedeployments.yaml",
+			"cluster.x-k8s.io_machinedrainrules.yaml",
+			"cluster.x-k8s.io_machinehealthchecks.yaml",
+			"cluster.x-k8s.io_machines.yaml",
+			"cluster.x-k8s.io_machinesets.yaml",
+		},
+	},
+	{
+		module: "sigs.k8s.io/cluster-api-provider-aws/v2",
+		dir:    "config/crd/bases",
+		files: []string{
+			"infrastructure.cluster.x-k8s.io_awsclusters.yaml",
+			"infrastructure.cluster.x-k8s.io_awsmachines.yaml",
+			"infrastructure.cluster.x-k8s.io_awsmachinetemplates.yaml",
+		},
+		labels: map[string]string{"cluster.x-k8s.io/v1beta1": "v1beta2"},
+	},
+}
+
+func main() {
+	if err := write(filepath.Join("config", "crd", "external")); err != nil {
+		fmt.Fprintln(os.Stderr, "externalcrds:", err)
+		os.Exit(1)
+	}
+}
+
+func write(dir string) error {
+	files, err := all()
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := os.WriteFile(filepath.Join(dir, name), files[name], 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// all is every file by its name.
+func all() (map[string][]byte, error) {
+	files := map[string][]byte{}
+	for _, s := range sources {
+		module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", s.module).Output()
+		if err != nil {
+			return nil, fmt.Errorf("finding module %s: %w", s.module, err)
+		}
+		for _, name := range s.files {
+			text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(module)), s.dir, name))
+			if err != nil {
+				return nil, err
+			}
+			if files[name], err = s.convert(text); err != nil {
+				return nil, fmt.Errorf("converting %s of %s: %w", name, s.module, err)
+			}
+		}
+	}
+	return files, nil
+}
+
+func (s source) convert(text []byte) ([]byte, error) {
+	if s.asIs {
+		return text, nil
+	}
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.Unmarshal(text, crd); err != nil {
+		return nil, err
+	}
+	crd.Spec.Versions = slices.DeleteFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return !v.Storage })
+	if len(s.labels) > 0 {
+		crd.Labels = map[string]string{}
+		maps.Copy(crd.Labels, s.labels)
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd)
+	if err != nil {
+		return nil, err
+	}
+	delete(content, "status")
+	out, err := yaml.Marshal(content)
+	return append([]byte("---\n"), out...), err
+}

@@ -4,6 +4,9 @@
 //	hostedcontrolplane  Services, Routes, hosts, conditions
 //	awsprivatelink      AWSEndpointServices, and their endpoints in the customer's account
 //	probe               whether AWS knows us
+//
+// As `control-plane-operator token-minter` it runs beside another program and
+// does nothing but keep a token for that program.
 package main
 
 import (
@@ -31,6 +34,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedcontrolplane"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/probe"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/identity"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokenminter"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -48,6 +52,10 @@ type options struct {
 }
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == tokenminter.Command {
+		mint(os.Args[2:])
+		return
+	}
 	var o options
 	flag.StringVar(&o.namespace, "namespace", os.Getenv("POD_NAMESPACE"), "The namespace of the control plane. Nothing outside of it is read or written.")
 	flag.StringVar(&o.metricsAddr, "metrics-addr", ":8080", "The address of the metrics; 0 for none.")
@@ -62,6 +70,17 @@ func main() {
 		ctrl.Log.Error(err, "Stopping")
 		os.Exit(1)
 	}
+}
+
+// mint keeps a token for a program beside us; nothing else of us runs then.
+func mint(args []string) {
+	ctrl.SetLogger(zap.New())
+	minter, err := tokenminter.Parse(args)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, tokenminter.Command+":", err)
+		os.Exit(1)
+	}
+	minter.Run(ctrl.LoggerInto(ctrl.SetupSignalHandler(), ctrl.Log))
 }
 
 func run(ctx context.Context, o options) error {

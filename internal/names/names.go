@@ -31,6 +31,34 @@ const (
 	ServiceAccountPrivateKeyFile = "service-account.key"
 	ServiceAccountPublicKeyFile  = "service-account.pub"
 	PullSecret                   = "pull-secret"
+	// SSHKey holds the public key that opens the nodes.
+	SSHKey = "ssh-key"
+	// AdminKubeconfig holds the kubeconfig of the hosted cluster's
+	// administrator, under AdminKubeconfigFile, with the name of the API server
+	// that users reach.
+	AdminKubeconfig     = "admin-kubeconfig"
+	AdminKubeconfigFile = "kubeconfig"
+	// ClusterKubeconfigFile is the key in the Secret ClusterKubeconfig.
+	ClusterKubeconfigFile = "value"
+)
+
+// ClusterKubeconfig is the Secret with the kubeconfig by which the management
+// cluster reaches the hosted API server. Cluster API looks for it by this name.
+func ClusterKubeconfig(infraID string) string { return infraID + "-kubeconfig" }
+
+// UserCABundle is the ConfigMap of a control plane with the certificate
+// authorities that the user trusts.
+const UserCABundle = "user-ca-bundle"
+
+// The controllers of the machines, which run beside a control plane that has node pools.
+const (
+	// ClusterAPI is the core of Cluster API, CAPIProvider its AWS provider.
+	ClusterAPI   = "cluster-api"
+	CAPIProvider = "capi-provider"
+	// ClusterAPIWebhooks is the Secret with the certificate without which neither starts.
+	ClusterAPIWebhooks = "capi-webhooks-tls"
+	// NodeManagementCredentials is the Secret with the AWS configuration of the provider.
+	NodeManagementCredentials = "node-management-creds"
 )
 
 // What the operators say of themselves to AWS.
@@ -40,6 +68,10 @@ const (
 	// ControlPlaneOperatorSubject is the service account, in the hosted
 	// cluster, that the trust policy of the control-plane-operator role names.
 	ControlPlaneOperatorSubject = "system:serviceaccount:kube-system:control-plane-operator"
+	// CAPIProviderSubject is that of the role for node pools.
+	CAPIProviderSubject = "system:serviceaccount:kube-system:capa-controller-manager"
+	// WebIdentityTokenFile is where a component finds the token by which AWS knows it.
+	WebIdentityTokenFile = "/var/run/secrets/openshift/serviceaccount/token"
 )
 
 // maxNamespace is the longest name that Kubernetes accepts for a Namespace.

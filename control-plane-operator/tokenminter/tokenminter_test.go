@@ -1,0 +1,131 @@
+package tokenminter
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+)
+
+type claims struct {
+	Issuer   string `json:"iss"`
+	Subject  string `json:"sub"`
+	Audience string `json:"aud"`
+	Expires  int64  `json:"exp"`
+}
+
+// read decodes the token in the file.
+func read(t *testing.T, file string) claims {
+	t.Helper()
+	token, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(string(token), ".")
+	if len(parts) != 3 {
+		t.Fatalf("%q is not a token", token)
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c claims
+	if err := json.Unmarshal(payload, &c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// story runs a minter, whose key is not there yet, on a clock of its own.
+func story(t *testing.T, tell func(m *Minter, clk *clocktesting.FakeClock, bringKey func())) {
+	key, _, err := webidentity.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		clk := clocktesting.NewFakeClock(time.Unix(1_800_000_000, 0))
+		m := &Minter{
+			KeyFile: filepath.Join(dir, "key"), Issuer: "https://issuer.example.test", Subject: names.CAPIProviderSubject,
+			Audience: names.WebIdentityAudience, File: filepath.Join(dir, "token"), Life: time.Hour, Clock: clk,
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer stop()
+		go m.Run(ctx)
+		synctest.Wait()
+		tell(m, clk, func() {
+			if err := os.WriteFile(m.KeyFile, key, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		})
+	})
+}
+
+func TestATokenIsReplacedLongBeforeItEnds(t *testing.T) {
+	story(t, func(m *Minter, clk *clocktesting.FakeClock, bringKey func()) {
+		bringKey()
+		clk.Step(retry)
+		synctest.Wait()
+		first := read(t, m.File)
+		if first.Issuer != m.Issuer || first.Subject != m.Subject || first.Audience != m.Audience {
+			t.Errorf("the token says %+v", first)
+		}
+		if left := time.Unix(first.Expires, 0).Sub(clk.Now()); left != m.Life {
+			t.Errorf("it lives for %s, want %s", left, m.Life)
+		}
+		clk.Step(m.Life / 2)
+		synctest.Wait()
+		if second := read(t, m.File); second.Expires-first.Expires != int64(m.Life.Seconds()/2) {
+			t.Errorf("after half of its life there is a token that ends %d s later", second.Expires-first.Expires)
+		}
+	})
+}
+
+func TestATokenStaysWhenNoOtherCanBeMade(t *testing.T) {
+	story(t, func(m *Minter, clk *clocktesting.FakeClock, bringKey func()) {
+		if _, err := os.Stat(m.File); err == nil {
+			t.Error("there is a token without a key")
+		}
+		bringKey()
+		clk.Step(retry)
+		synctest.Wait()
+		first := read(t, m.File)
+		if err := os.WriteFile(m.KeyFile, []byte("no key"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		clk.Step(m.Life / 2)
+		synctest.Wait()
+		if kept := read(t, m.File); kept.Expires != first.Expires {
+			t.Errorf("the token of %d became one of %d", first.Expires, kept.Expires)
+		}
+		bringKey()
+		clk.Step(retry)
+		synctest.Wait()
+		if again := read(t, m.File); again.Expires <= first.Expires {
+			t.Error("the key is back, and there is no new token")
+		}
+	})
+}
+
+func TestWhatIsMissingIsNamed(t *testing.T) {
+	for flag, args := range map[string][]string{
+		"--issuer":     {"--key-file=k", "--subject=s", "--token-file=t"},
+		"--token-file": {"--key-file=k", "--subject=s", "--issuer=i"},
+		"--life":       {"--key-file=k", "--subject=s", "--issuer=i", "--token-file=t", "--life=1s"},
+	} {
+		if _, err := Parse(args); err == nil || !strings.Contains(err.Error(), flag) {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}

@@ -108,6 +108,7 @@ func cacheOptions() cache.Options {
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Namespace{}:      {Label: labels.NewSelector().Add(*controlPlanes)},
 			&corev1.Secret{}:         ours,
+			&corev1.ConfigMap{}:      ours,
 			&corev1.ServiceAccount{}: ours,
 			&rbacv1.Role{}:           ours,
 			&rbacv1.RoleBinding{}:    ours,

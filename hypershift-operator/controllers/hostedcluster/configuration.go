@@ -3,6 +3,7 @@ package hostedcluster
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,6 +29,12 @@ func (r *Reconciler) checkConfiguration(ctx context.Context, s *scope) error {
 		return flow.Block(hyperv1.UnreadableReason, "the object has values that cannot be read; write these fields again: %s", text)
 	}
 	problems := append(judge(s.hc), r.checkInfraID(s.hc)...)
+	problems = append(problems, checkEncryptionKept(s.hc, s.hcp)...)
+	keys, err := r.checkEncryptionKeys(ctx, s)
+	if err != nil {
+		return err
+	}
+	problems = append(problems, keys...)
 	conflicts, err := r.conflicts(ctx, s)
 	if err != nil {
 		return err
@@ -46,7 +53,10 @@ func (r *Reconciler) checkConfiguration(ctx context.Context, s *scope) error {
 // judge lists everything that is wrong with a HostedCluster by itself.
 func judge(hc *hyperv1.HostedCluster) []problem {
 	var problems []problem
-	for _, check := range []func(*hyperv1.HostedCluster) []problem{checkName, checkPlatform, checkServices, checkNetworks} {
+	for _, check := range []func(*hyperv1.HostedCluster) []problem{
+		checkName, checkClusterID, checkPlatform, checkTags, checkServices, checkNetworks, checkPlacement,
+		checkEtcd, checkEncryption, checkAuthentication, checkNamedCertificates, checkProxy,
+	} {
 		problems = append(problems, check(hc)...)
 	}
 	return problems
@@ -59,6 +69,16 @@ func checkName(hc *hyperv1.HostedCluster) []problem {
 	}
 	return []problem{problemf(hyperv1.NameTooLongReason,
 		"the control plane's namespace would be %s, which has %d characters and may have 63: choose a shorter name or namespace", ns, len(ns))}
+}
+
+// uuid is how metrics and reports write a cluster's name.
+var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+func checkClusterID(hc *hyperv1.HostedCluster) []problem {
+	if id := hc.Spec.ClusterID; id != "" && !uuid.MatchString(id) {
+		return []problem{problemf(hyperv1.InvalidConfigurationReason, "spec.clusterID is %q, which is not a UUID: create the cluster with a UUID, or without clusterID", id)}
+	}
+	return nil
 }
 
 // Indexes by which clusters find who stands in their way.

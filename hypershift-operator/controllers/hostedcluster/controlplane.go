@@ -29,11 +29,12 @@ var handedOn = []string{hyperv1.TargetNodeLabelsAnnotation}
 
 // desiredControlPlane is the HostedCluster without what is this operator's business.
 func desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
-	spec := s.hc.Spec.DeepCopy()
+	spec := withCopies(s.hc)
 	hcp := &hyperv1.HostedControlPlane{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.controlPlane, Name: s.hc.Name, Annotations: s.ownerAnnotations()},
 		Spec: hyperv1.HostedControlPlaneSpec{
 			ReleaseImage:                     spec.Release.Image,
+			PullSecret:                       spec.PullSecret,
 			Channel:                          spec.Channel,
 			UpdateService:                    spec.UpdateService,
 			SSHKey:                           spec.SSHKey,
@@ -67,7 +68,6 @@ func desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
 			Monitoring:                       spec.Monitoring,
 		},
 	}
-	hcp.Spec.PullSecret.Name = names.PullSecret
 	if spec.ControlPlaneRelease != nil {
 		hcp.Spec.ControlPlaneReleaseImage = &spec.ControlPlaneRelease.Image
 	}
@@ -82,10 +82,12 @@ func desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
 	return hcp
 }
 
+const clusterTagValue = "owned"
+
 // withClusterTag adds the tag by which everything of the cluster is found. The
 // user's spec stays as it is.
 func withClusterTag(tags []hyperv1.AWSResourceTag, infraID string) []hyperv1.AWSResourceTag {
 	key := names.ClusterTag(infraID)
 	tags = slices.DeleteFunc(tags, func(t hyperv1.AWSResourceTag) bool { return t.Key == key })
-	return append(tags, hyperv1.AWSResourceTag{Key: key, Value: "owned"})
+	return append(tags, hyperv1.AWSResourceTag{Key: key, Value: clusterTagValue})
 }

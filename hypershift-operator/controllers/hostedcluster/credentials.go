@@ -26,6 +26,8 @@ var credentials = []struct {
 }
 
 const (
+	// kmsCredentials is for whoever asks AWS KMS to encrypt and decrypt.
+	kmsCredentials = "kms-creds"
 	credentialsKey = "credentials"
 	// tokenFile is where the components find the token by which AWS knows them.
 	tokenFile = "/var/run/secrets/openshift/serviceaccount/token"
@@ -40,11 +42,18 @@ func (r *Reconciler) ensureCredentials(ctx context.Context, s *scope) error {
 			if role == "" {
 				return flow.Block(hyperv1.PlatformCredentialsNotFoundReason, "spec.platform.aws.rolesRef.%s is empty: name the role", c.field)
 			}
-			secrets = append(secrets, s.desiredSecret(c.secret, corev1.SecretTypeOpaque, map[string][]byte{credentialsKey: awsConfig(aws.Region, string(role))}))
+			secrets = append(secrets, s.desiredCredentials(c.secret, aws.Region, string(role)))
 		}
+	}
+	if enc := s.hc.Spec.SecretEncryption; enc != nil && enc.KMS != nil && enc.KMS.AWS != nil {
+		secrets = append(secrets, s.desiredCredentials(kmsCredentials, enc.KMS.AWS.Region, enc.KMS.AWS.Auth.AWSKMSRoleARN))
 	}
 	_, err := r.apply.Apply(ctx, s.secretsSet(setCredentials), secrets...)
 	return err
+}
+
+func (s *scope) desiredCredentials(secret, region, role string) client.Object {
+	return s.desiredSecret(secret, corev1.SecretTypeOpaque, map[string][]byte{credentialsKey: awsConfig(region, role)})
 }
 
 // awsConfig is a configuration file of the AWS SDKs.

@@ -60,8 +60,8 @@ func (r *Reconciler) ensureSigningKey(ctx context.Context, s *scope) ([]byte, er
 
 // signingKey is the user's key, or the one that was made before, or a new one.
 func (r *Reconciler) signingKey(ctx context.Context, s *scope) (map[string][]byte, error) {
-	if ref := s.hc.Spec.ServiceAccountSigningKey; ref != nil {
-		return r.userKey(ctx, s, ref.Name)
+	if s.hc.Spec.ServiceAccountSigningKey != nil {
+		return r.userKey(ctx, s, signingKeyOf(&s.hc.Spec))
 	}
 	secret, key := &corev1.Secret{}, client.ObjectKey{Namespace: s.controlPlane, Name: names.ServiceAccountSigningKey}
 	err := r.Client.Get(ctx, key, secret)
@@ -88,8 +88,8 @@ const (
 )
 
 // userKey reads the user's key. While it rotates, the old one is trusted too.
-func (r *Reconciler) userKey(ctx context.Context, s *scope, name string) (map[string][]byte, error) {
-	data, err := r.userSecret(ctx, s, name, "spec.serviceAccountSigningKey", userPrivateKey)
+func (r *Reconciler) userKey(ctx context.Context, s *scope, ref reference) (map[string][]byte, error) {
+	data, err := r.brought(ctx, s, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (r *Reconciler) userKey(ctx context.Context, s *scope, name string) (map[st
 		_, err = webidentity.JWKS(public)
 	}
 	if err != nil {
-		return nil, flow.Wait(secretPause, hyperv1.InvalidSecretReason, "Secret %s, which spec.serviceAccountSigningKey names, cannot be used: %v", name, err)
+		return nil, flow.Wait(0, hyperv1.InvalidSecretReason, "Secret %s, which %s names, cannot be used: %v", *ref.name, ref.field, err)
 	}
 	return keyPair(data[userPrivateKey], public), nil
 }

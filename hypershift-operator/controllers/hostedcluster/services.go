@@ -9,11 +9,11 @@ import (
 
 // checkServices judges how the control plane is published.
 func checkServices(hc *hyperv1.HostedCluster) []problem {
-	problems := checkOnce(hc)
+	problems := append(checkOnce(hc), checkNodePorts(hc)...)
 	if hc.Spec.Platform.Type == hyperv1.AWSPlatform {
-		problems = append(problems, checkAWSPublishing(hc)...)
+		return append(problems, checkAWSPublishing(hc)...)
 	}
-	return problems
+	return append(problems, checkPublishing(hc)...)
 }
 
 // checkOnce wants each service and each host name once.
@@ -71,6 +71,22 @@ func checkAWSPublishing(hc *hyperv1.HostedCluster) []problem {
 	}
 	if !api {
 		problems = append(problems, problemf(hyperv1.UnsupportedPublishingReason, "spec.services does not say how APIServer is published: add it"))
+	}
+	return problems
+}
+
+// checkPublishing knows what can be reached at all.
+func checkPublishing(hc *hyperv1.HostedCluster) []problem {
+	var problems []problem
+	for _, svc := range hc.Spec.Services {
+		p := svc.ServicePublishingStrategy
+		known := svc.Service == hyperv1.APIServer || slices.Contains(behindRouter, svc.Service)
+		if known && !slices.Contains([]hyperv1.PublishingStrategyType{hyperv1.LoadBalancer, hyperv1.NodePort, hyperv1.Route}, p.Type) {
+			problems = append(problems, problemf(hyperv1.UnsupportedPublishingReason, "spec.services publishes %s as %s: use LoadBalancer, NodePort or Route", svc.Service, p.Type))
+		}
+		if svc.Service == hyperv1.APIServer && p.Type == hyperv1.Route && hostname(p) == "" {
+			problems = append(problems, problemf(hyperv1.UnsupportedPublishingReason, "spec.services publishes APIServer as Route without a hostname: add it, by which the router tells it from the rest"))
+		}
 	}
 	return problems
 }

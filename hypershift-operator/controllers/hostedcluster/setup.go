@@ -66,12 +66,13 @@ const (
 	setSigningKey  = "signing-key"
 	setCredentials = "credentials"
 	setOperator    = "control-plane-operator"
+	setCopies      = "copies"
 )
 
 // Made selects the objects of those groups, all that a cache needs to keep.
 func Made() labels.Selector {
 	var values []string
-	for _, set := range []string{setPullSecret, setSigningKey, setCredentials, setOperator} {
+	for _, set := range []string{setPullSecret, setSigningKey, setCredentials, setOperator, setCopies} {
 		values = append(values, names.HypershiftOperator+"."+set)
 	}
 	ours, err := labels.NewRequirement(apply.InventoryLabel, selection.In, values)
@@ -96,7 +97,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 		Watches(&hyperv1.AWSEndpointService{}, handler.EnqueueRequestsFromMapFunc(r.ofNamespace)).
 		WithOptions(opts)
 	for _, obj := range []client.Object{
-		&corev1.Namespace{}, &hyperv1.HostedControlPlane{}, &corev1.Secret{}, &corev1.ServiceAccount{}, &rbacv1.Role{}, &rbacv1.RoleBinding{},
+		&corev1.Namespace{}, &hyperv1.HostedControlPlane{}, &corev1.Secret{}, &corev1.ConfigMap{}, &corev1.ServiceAccount{}, &rbacv1.Role{}, &rbacv1.RoleBinding{},
 	} {
 		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(ofAnnotation))
 	}

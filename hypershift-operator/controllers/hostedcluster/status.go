@@ -58,6 +58,8 @@ var needed = []struct {
 	{hyperv1.SupportedHostedCluster, always},
 	{hyperv1.ReconciliationSucceeded, always},
 	{hyperv1.PlatformCredentialsFound, onAWS},
+	{hyperv1.ValidProxyConfiguration, never},
+	{hyperv1.UnmanagedEtcdAvailable, never},
 	{hyperv1.ValidOIDCConfiguration, publishesDocuments},
 	{hyperv1.ValidAWSIdentityProvider, onAWS},
 	{hyperv1.ValidHostedControlPlaneConfiguration, never},
@@ -91,6 +93,9 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 	for _, condition := range sortedKeys(s.unchecked) {
 		c := s.unchecked[condition]
 		b.set(condition, metav1.ConditionUnknown, c.Reason, c.Message)
+	}
+	if s.hc.Spec.Etcd.Unmanaged == nil {
+		b.remove(hyperv1.UnmanagedEtcdAvailable)
 	}
 	b.mirror(s)
 	b.aggregate(s)

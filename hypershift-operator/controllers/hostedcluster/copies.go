@@ -1,0 +1,126 @@
+package hostedcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+)
+
+func (s *scope) copiesSet() apply.Set {
+	return apply.Set{Name: setCopies, Namespace: s.controlPlane, Kinds: []client.ObjectList{&corev1.SecretList{}, &corev1.ConfigMapList{}}}
+}
+
+// ensureCopies puts what the user brought to where pods can use it, and takes
+// away what is not named any more. A source that is missing or broken leaves the
+// last good copy: what runs goes on.
+func (r *Reconciler) ensureCopies(ctx context.Context, s *scope) error {
+	var wanted []client.Object
+	var reason string
+	var faults []string
+	done := map[string]bool{}
+	for _, ref := range references(s.hc) {
+		data, err := r.brought(ctx, s, ref)
+		var wait *flow.Waiting
+		if err != nil && !errors.As(err, &wait) {
+			return err
+		}
+		if err != nil {
+			if reason == "" {
+				reason = wait.Reason
+			}
+			faults = append(faults, wait.Message)
+			if data, err = r.lastCopy(ctx, s, ref); err != nil {
+				return err
+			}
+		}
+		if id := string(ref.kind) + "/" + ref.copy(); data != nil && !done[id] {
+			done[id] = true
+			wanted = append(wanted, s.desiredCopy(ref, data))
+		}
+	}
+	if _, err := r.apply.Apply(ctx, s.copiesSet(), wanted...); err != nil {
+		return err
+	}
+	if len(faults) > 0 {
+		return flow.Wait(0, reason, "%s", strings.Join(faults, "; "))
+	}
+	return nil
+}
+
+// lastCopy is what the copy holds, nil if there is none.
+func (r *Reconciler) lastCopy(ctx context.Context, s *scope, ref reference) (map[string][]byte, error) {
+	key := client.ObjectKey{Namespace: s.controlPlane, Name: ref.copy()}
+	var data map[string][]byte
+	var err error
+	if ref.kind == inSecret {
+		secret := &corev1.Secret{}
+		err = r.Client.Get(ctx, key, secret)
+		data = secret.Data
+	} else {
+		cm := &corev1.ConfigMap{}
+		if err = r.Client.Get(ctx, key, cm); err == nil {
+			data = contentsOf(cm)
+		}
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("getting the copy of %s %s: %w", ref.kind, *ref.name, err)
+	}
+	return data, nil
+}
+
+// desiredCopy has all keys unless others know it by its name. It is Opaque whatever the source is: the type of a Secret cannot be
+// changed, and the user may make the source again with another.
+func (s *scope) desiredCopy(ref reference, data map[string][]byte) client.Object {
+	if ref.fixed != "" {
+		data = only(data, ref.keys)
+	}
+	if ref.kind == inSecret {
+		return s.desiredSecret(ref.copy(), corev1.SecretTypeOpaque, data)
+	}
+	cm := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.controlPlane, Name: ref.copy(), Annotations: s.ownerAnnotations()},
+		Data:       map[string]string{}, BinaryData: map[string][]byte{},
+	}
+	for key, value := range data {
+		if utf8.Valid(value) {
+			cm.Data[key] = string(value)
+		} else {
+			cm.BinaryData[key] = value
+		}
+	}
+	return cm
+}
+
+// only is the part of data under the keys.
+func only(data map[string][]byte, keys []string) map[string][]byte {
+	part := map[string][]byte{}
+	for _, key := range keys {
+		part[key] = data[key]
+	}
+	return part
+}
+
+// withCopies returns the spec with the names of the copies in the place of
+// those of the user's objects.
+func withCopies(hc *hyperv1.HostedCluster) *hyperv1.HostedClusterSpec {
+	changed := hc.DeepCopy()
+	spec := &changed.Spec
+	refs := append(references(changed), pullSecretOf(spec))
+	if spec.ServiceAccountSigningKey != nil {
+		refs = append(refs, signingKeyOf(spec))
+	}
+	for _, ref := range refs {
+		*ref.name = ref.copy()
+	}
+	return spec
+}

@@ -18,6 +18,7 @@ from . import (  # noqa: F401
     dependencies,
     endpoints,
     instances,
+    launch,
     loadbalancers,
     network,
     privatelink,
@@ -42,6 +43,11 @@ DomainDispatcherApplication.get_service_from_unsigned_path = staticmethod(  # ty
 
 class _Handler(MotoRequestHandler):
     """One connection: no line per request, for the call log says it better; and faults may break it."""
+
+    # Head and body of an answer leave together. The Go SDK closes the body of its request when it has the head; on a
+    # busy machine net/http may not be done with that body yet, and then gives up the connection before the answer's
+    # body is read. A call that has succeeded looks failed, and is repeated.
+    wbufsize = 1 << 20
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         pass

@@ -121,6 +121,7 @@ type Fault struct {
 	Seconds float64   `json:"seconds,omitempty"`
 	Code    string    `json:"code,omitempty"`
 	Status  int       `json:"status,omitempty"`
+	Message string    `json:"message,omitempty"` // what the error says
 }
 
 // Fault adds faults; each call meets the first one that matches it.

@@ -22,6 +22,37 @@ func (e *Emulator) Role(ctx context.Context, account, name, trust string) (strin
 	return aws.ToString(role.Role.Arn), nil
 }
 
+// Permit gives a role a policy. From then on the sessions of the role may do what its policies allow and nothing else; a role
+// without any policy may do everything.
+func (e *Emulator) Permit(ctx context.Context, account, role, policy string) error {
+	_, err := iam.NewFromConfig(e.Config(account)).PutRolePolicy(ctx, &iam.PutRolePolicyInput{
+		RoleName:       aws.String(role),
+		PolicyName:     aws.String(role),
+		PolicyDocument: aws.String(policy),
+	})
+	if err != nil {
+		return fmt.Errorf("giving role %s its policy: %w", role, err)
+	}
+	return nil
+}
+
+// InstanceProfile makes an instance profile, and a role of the same name in it that EC2 assumes for the instance.
+func (e *Emulator) InstanceProfile(ctx context.Context, account, name string) error {
+	if _, err := e.Role(ctx, account, name, trustPolicy("sts:AssumeRole", "Service", []string{"ec2.amazonaws.com"}, nil)); err != nil {
+		return err
+	}
+	client := iam.NewFromConfig(e.Config(account))
+	_, err := client.CreateInstanceProfile(ctx, &iam.CreateInstanceProfileInput{InstanceProfileName: aws.String(name)})
+	if err != nil {
+		return fmt.Errorf("making instance profile %s: %w", name, err)
+	}
+	_, err = client.AddRoleToInstanceProfile(ctx, &iam.AddRoleToInstanceProfileInput{InstanceProfileName: aws.String(name), RoleName: aws.String(name)})
+	if err != nil {
+		return fmt.Errorf("adding its role to instance profile %s: %w", name, err)
+	}
+	return nil
+}
+
 // TrustWebIdentity is a trust policy for tokens of an OIDC provider with one of the subjects.
 func TrustWebIdentity(provider string, subjects ...string) string {
 	_, issuer, _ := strings.Cut(provider, ":oidc-provider/")

@@ -26,6 +26,9 @@ const (
 	ImageARM64 = "ami-0000000000000a4a6"
 )
 
+// nodePoolSubject is the service account that the trust policy of the node pool role names.
+const nodePoolSubject = "system:serviceaccount:kube-system:capa-controller-manager"
+
 // Subnet is a subnet of a seeded VPC. Zone is the account's own name for the zone ZoneID.
 type Subnet struct {
 	ID, CIDR, Zone, ZoneID string
@@ -112,6 +115,8 @@ type Customer struct {
 	LocalZone, LocalZoneID      string
 	OIDCProvider                string // ARN
 	Role                        string // ARN of the control-plane-operator's role
+	NodePoolRole                string // ARN of the role with which machines are made
+	InstanceProfile             string // name of the workers' profile
 }
 
 // CustomerOptions say what a customer's account looks like. Name, InfraID and Issuer
@@ -126,7 +131,8 @@ type CustomerOptions struct {
 }
 
 // SeedCustomer makes a VPC with a subnet per zone, the cluster's private hosted zone,
-// the OIDC provider and the role that the control-plane-operator assumes.
+// the OIDC provider, the roles that the control-plane-operator and the machine controllers
+// assume, and the instance profile of the workers.
 func (e *Emulator) SeedCustomer(ctx context.Context, o CustomerOptions) (*Customer, error) {
 	c := &Customer{
 		Account:   cmp.Or(o.Account, CustomerAccount),
@@ -162,8 +168,15 @@ func (e *Emulator) SeedCustomer(ctx context.Context, o CustomerOptions) (*Custom
 			return err
 		}
 		trust := TrustWebIdentity(c.OIDCProvider, names.ControlPlaneOperatorSubject)
-		c.Role, err = e.Role(ctx, c.Account, c.InfraID+"-"+names.ControlPlaneOperator, trust)
-		return err
+		if c.Role, err = e.Role(ctx, c.Account, c.InfraID+"-"+names.ControlPlaneOperator, trust); err != nil {
+			return err
+		}
+		trust = TrustWebIdentity(c.OIDCProvider, nodePoolSubject)
+		if c.NodePoolRole, err = e.Role(ctx, c.Account, c.InfraID+"-node-pool", trust); err != nil {
+			return err
+		}
+		c.InstanceProfile = c.InfraID + "-worker"
+		return e.InstanceProfile(ctx, c.Account, c.InstanceProfile)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("seeding customer account %s: %w", c.Account, err)

@@ -35,6 +35,7 @@ class Fault:
     seconds: float = 0.0  # of latency
     code: str = ""  # of kind "error"
     status: int = 400
+    message: str = ""  # what the error says
 
     def matches(self, request: wire.Request, account: str) -> bool:
         return (
@@ -50,7 +51,7 @@ class Fault:
             case "throttle":
                 return _THROTTLED.get(request.service, (400, "Throttling"))
             case "denied":
-                return _DENIED.get(request.service, (403, "AccessDenied"))
+                return denied(request)
             case "expired":
                 return _EXPIRED.get(request.service, (403, "ExpiredToken"))
             case "serverError":
@@ -59,6 +60,11 @@ class Fault:
                 return 503, "Unavailable" if request.service == "ec2" else "ServiceUnavailable"
             case _:
                 return self.status, self.code
+
+
+def denied(request: wire.Request) -> tuple[int, str]:
+    """Give status and error code with which a service says that the caller may not do this."""
+    return _DENIED.get(request.service, (403, "AccessDenied"))
 
 
 _rules: list[Fault] = []

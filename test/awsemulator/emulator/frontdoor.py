@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from . import accounts, calllog, faults, wire
+from . import accounts, calllog, faults, permissions, wire
 
 Environ = dict[str, Any]
 Start = Callable[..., Any]
@@ -52,8 +52,10 @@ class FrontDoor:
             time.sleep(fault.seconds)
         if request.access_key and caller is None:
             answer = _refuse(request, *_unknown_key(request), "The AWS access key id is not known here")
+        elif caller is not None and (action := permissions.missing(request, caller)):
+            answer = _refuse(request, *faults.denied(request), permissions.refusal(action, caller))
         elif fault is not None and fault.kind not in (*_BEFORE, *_AFTER, "latency"):
-            answer = _refuse(request, *fault.answer(request), "A fault was asked for")
+            answer = _refuse(request, *fault.answer(request), fault.message or "A fault was asked for")
         elif fault is None or fault.kind not in _BEFORE:
             answer = self._ask_moto(environ, request)
 

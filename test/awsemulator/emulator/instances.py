@@ -10,7 +10,6 @@ from moto.ec2.models import EC2Backend
 from moto.ec2.models.amis import Ami
 from moto.ec2.responses import EC2Response
 
-from . import idempotency
 from .patching import add, wrap
 
 _IMAGES = {"x86_64": "ami-0000000000000a064", "arm64": "ami-0000000000000a4a6"}
@@ -41,19 +40,6 @@ def _load_images(_: Any, self: EC2Backend) -> None:
 def _get_reservations(original: Any, self: EC2Backend, instance_ids: list[str], filters: Any = None) -> Any:
     # The cloud-controller-manager batches its look-ups and repeats ids; moto fails on the second.
     return original(self, list(dict.fromkeys(instance_ids)), filters=filters)
-
-
-@wrap(EC2Backend, "run_instances")
-def _run_instances(original: Any, self: EC2Backend, *args: Any, **kwargs: Any) -> Any:
-    reservation = original(self, *args, **kwargs)
-    for instance in reservation.instances:
-        # Groups given with the interface are the instance's groups; moto leaves them on the interface.
-        if not instance.security_groups and instance.nics:
-            instance.security_groups = list(instance.nics[min(instance.nics)].group_set)
-    return reservation
-
-
-idempotency.remember("run_instances")
 
 
 @add(EC2Response, "describe_instance_topology")

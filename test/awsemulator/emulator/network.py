@@ -7,10 +7,14 @@ from typing import Any
 from moto.core.responses import ActionResult
 from moto.ec2.models import EC2Backend
 from moto.ec2.models.dhcp_options import DHCPOptionsSet
+from moto.ec2.models.vpcs import VPC
 from moto.ec2.responses import EC2Response
+from moto.ec2.utils import generic_filter
 
 from .errors import refuse
 from .patching import wrap
+
+_DEFAULT_DHCP_OPTIONS = "dopt-00000000000000def"
 
 
 @wrap(EC2Backend, "create_route")
@@ -36,3 +40,31 @@ def _create_dhcp_options(original: Any, self: EC2Response) -> ActionResult:
     options: DHCPOptionsSet = answer.result["DhcpOptions"]  # type: ignore[index]
     options.add_tags(self._parse_tag_specification().get("dhcp-options", {}))
     return answer
+
+
+@wrap(VPC, "dhcp_options_id")
+def _dhcp_options_id(_: Any, self: VPC) -> str:
+    return self.dhcp_options.id if self.dhcp_options else _DEFAULT_DHCP_OPTIONS
+
+
+VPC.dhcp_options_id = property(VPC.dhcp_options_id)  # type: ignore[assignment,arg-type]
+
+
+@wrap(EC2Backend, "describe_dhcp_options")
+def _describe_dhcp_options(
+    original: Any, self: EC2Backend, dhcp_options_ids: list[str] | None = None, filters: Any = None
+) -> list[DHCPOptionsSet]:
+    # Every region has a set that new VPCs use. moto calls it "default" and then does not find it.
+    others = [i for i in dhcp_options_ids or [] if i != _DEFAULT_DHCP_OPTIONS]
+    found: list[DHCPOptionsSet] = original(self, others, filters) if others or not dhcp_options_ids else []
+    if not dhcp_options_ids or _DEFAULT_DHCP_OPTIONS in dhcp_options_ids:
+        found = found + generic_filter(filters, [_default_dhcp_options(self)])
+    return found
+
+
+def _default_dhcp_options(backend: EC2Backend) -> DHCPOptionsSet:
+    region = backend.region_name
+    domain = "ec2.internal" if region == "us-east-1" else f"{region}.compute.internal"
+    options = DHCPOptionsSet(backend, domain_name_servers=["AmazonProvidedDNS"], domain_name=[domain])  # type: ignore[arg-type]
+    options.id = _DEFAULT_DHCP_OPTIONS
+    return options

@@ -1,0 +1,122 @@
+"""RunInstances: what AWS refuses, and what it keeps of a request.
+
+moto launches nearly everything. A machine controller is told by AWS what is wrong
+with a template, so the words matter: they end up in a condition that a user reads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moto.ec2.models import EC2Backend
+from moto.ec2.models.instance_types import INSTANCE_TYPES
+from moto.ec2.responses import EC2Response
+from moto.iam.models import iam_backends
+from moto.moto_api._internal import mock_random
+
+from . import idempotency
+from .errors import refuse
+from .patching import wrap
+
+_USER_DATA_LIMIT = 16384  # bytes, before base64
+
+
+@wrap(EC2Response, "run_instances")
+def _run_instances(original: Any, self: EC2Response) -> Any:
+    _check_image_and_type(self)
+    _check_profile(self)
+    _check_user_data(self)
+    answer = original(self)
+    for instance in answer.result.instances:
+        _keep_placement(self, instance)
+        _keep_market(self, instance)
+        _keep_volumes(self, instance)
+    return answer
+
+
+idempotency.remember("run_instances")
+
+
+def _check_image_and_type(request: EC2Response) -> None:
+    image_id, name = request._get_param("ImageId"), request._get_param("InstanceType") or "m1.small"
+    image = next(iter(request.ec2_backend.describe_images(ami_ids=[image_id])), None)  # refuses what is not there
+    kind = INSTANCE_TYPES.get(name)
+    if kind is None:
+        raise refuse("InvalidParameterValue", f"Invalid value '{name}' for InstanceType.")
+    architectures = kind["ProcessorInfo"]["SupportedArchitectures"]
+    if image is not None and image.architecture not in architectures:
+        raise refuse(
+            "InvalidParameterValue",
+            f"The architecture '{','.join(architectures)}' of the specified instance type does not match the architecture"
+            f" '{image.architecture}' of the specified AMI. Specify an instance type and an AMI that have matching"
+            " architectures, and try again. You can use 'describe-instance-types' or 'describe-images' to discover the"
+            " architecture of the instance type or AMI.",
+        )
+
+
+def _check_profile(request: EC2Response) -> None:
+    profiles = iam_backends[request.current_account]["aws"].instance_profiles.values()
+    name, arn = request._get_param("IamInstanceProfile.Name"), request._get_param("IamInstanceProfile.Arn")
+    if name and not any(profile.name == name for profile in profiles):
+        raise refuse(
+            "InvalidParameterValue",
+            f"Value ({name}) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name",
+        )
+    if arn and not any(profile.arn == arn for profile in profiles):
+        raise refuse(
+            "InvalidParameterValue",
+            f"Value ({arn}) for parameter iamInstanceProfile.arn is invalid. Invalid IAM Instance Profile ARN",
+        )
+
+
+def _check_user_data(request: EC2Response) -> None:
+    encoded = request._get_param("UserData") or ""
+    if len(encoded) * 3 // 4 - encoded.count("=") > _USER_DATA_LIMIT:
+        raise refuse("InvalidParameterValue", f"User data is limited to {_USER_DATA_LIMIT} bytes")
+
+
+def _keep_placement(request: EC2Response, instance: Any) -> None:
+    asked = request._get_param("Placement", {})
+    instance.placement.tenancy = asked.get("Tenancy") or "default"
+    instance.placement.affinity = asked.get("Affinity")
+    instance.placement.group_name = asked.get("GroupName", "")
+    instance.placement.partition_number = asked.get("PartitionNumber")
+
+
+def _keep_market(request: EC2Response, instance: Any) -> None:
+    """Keep how the instance is paid for: spot, or a reservation of capacity."""
+    match request._get_param("InstanceMarketOptions.MarketType"):
+        case "spot":
+            instance.lifecycle = "spot"
+            instance.spot_instance_request_id = "sir-" + mock_random.get_random_hex(8)
+        case "capacity-block":
+            instance.lifecycle = "capacity-block"
+    asked = request._get_param("CapacityReservationSpecification", {})
+    target = asked.get("CapacityReservationTarget", {})
+    instance.capacity_reservation_id = target.get("CapacityReservationId")
+    preference = asked.get("CapacityReservationPreference") or ("open" if not target else None)
+    instance.capacity_reservation_specification = {
+        "CapacityReservationPreference": preference,
+        "CapacityReservationTarget": target or None,
+    }
+
+
+def _keep_volumes(request: EC2Response, instance: Any) -> None:
+    asked = {m.get("DeviceName"): m.get("Ebs", {}) for m in request._get_param("BlockDeviceMappings", [])}
+    for device, mapping in instance.block_device_mapping.items():
+        volume = request.ec2_backend.get_volume(mapping.volume_id)
+        volume.iops = asked.get(device, {}).get("Iops") or volume.iops
+        volume.throughput = asked.get(device, {}).get("Throughput") or volume.throughput
+
+
+@wrap(EC2Backend, "run_instances")
+def _launch(original: Any, self: EC2Backend, *args: Any, **kwargs: Any) -> Any:
+    reservation = original(self, *args, **kwargs)
+    tags = kwargs.get("tags", {}).get("network-interface", {})
+    for instance in reservation.instances:
+        # Groups given with the interface are the instance's groups; moto leaves them on the interface.
+        if not instance.security_groups and instance.nics:
+            instance.security_groups = list(instance.nics[min(instance.nics)].group_set)
+        for interface in instance.nics.values():
+            interface.add_tags(tags)
+    return reservation

@@ -1,0 +1,80 @@
+package nodeconfig
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// A Machine is what is told to one machine beside the configuration of its pool.
+type Machine struct {
+	// Labels and Taints of the Node from its first moment.
+	Labels map[string]string
+	Taints []corev1.Taint
+	// Server is the URL of the API server, CA whom to believe there, Token what to join with.
+	Server, Token string
+	CA            []byte
+	// ClusterDNS are the addresses of the DNS of the cluster.
+	ClusterDNS []string
+	// SSHKeys open the machine for SSHUser.
+	SSHKeys []string
+	// TrustBundle has more authorities that kubelet and containerd believe, in PEM.
+	TrustBundle []byte
+	Proxy       Proxy
+}
+
+// A Proxy is how kubelet and containerd reach the world.
+type Proxy struct{ HTTP, HTTPS, No string }
+
+// SSHUser is who may log in with the keys of the HostedCluster.
+const SSHUser = "core"
+
+// bootstrapKubeconfig is what the kubelet joins with.
+func bootstrapKubeconfig(m Machine) ([]byte, error) {
+	const only = "node"
+	text, err := yaml.Marshal(clientcmdapi.Config{
+		APIVersion:     "v1",
+		Kind:           "Config",
+		Clusters:       []clientcmdapi.NamedCluster{{Name: only, Cluster: clientcmdapi.Cluster{Server: m.Server, CertificateAuthority: caFile}}},
+		AuthInfos:      []clientcmdapi.NamedAuthInfo{{Name: only, AuthInfo: clientcmdapi.AuthInfo{Token: m.Token}}},
+		Contexts:       []clientcmdapi.NamedContext{{Name: only, Context: clientcmdapi.Context{Cluster: only, AuthInfo: only}}},
+		CurrentContext: only,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("writing the bootstrap kubeconfig: %w", err)
+	}
+	return text, nil
+}
+
+// kubeletConfiguration is what the user asked for, under what a node of this cluster must have. All of the latter is in
+// reserved.
+func kubeletConfiguration(c Config, m Machine) ([]byte, error) {
+	fields := maps.Clone(c.Kubelet)
+	if fields == nil {
+		fields = map[string]any{}
+	}
+	maps.Copy(fields, map[string]any{
+		"apiVersion":               "kubelet.config.k8s.io/v1beta1",
+		"kind":                     "KubeletConfiguration",
+		"authentication":           map[string]any{"anonymous": map[string]any{"enabled": false}, "webhook": map[string]any{"enabled": true}, "x509": map[string]any{"clientCAFile": caFile}},
+		"authorization":            map[string]any{"mode": "Webhook"},
+		"cgroupDriver":             "systemd",
+		"clusterDNS":               m.ClusterDNS,
+		"clusterDomain":            "cluster.local",
+		"containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
+		"rotateCertificates":       true,
+		"staticPodPath":            "/etc/kubernetes/manifests",
+	})
+	text, err := json.Marshal(fields)
+	if err == nil {
+		text, err = yaml.JSONToYAML(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("writing the configuration of the kubelet: %w", err)
+	}
+	return text, nil
+}

@@ -1,0 +1,118 @@
+// Package nodeconfigtest reads user data as a machine would, for tests.
+package nodeconfigtest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	ignition "github.com/coreos/ignition/v2/config/v3_4"
+	"github.com/coreos/ignition/v2/config/v3_4/types"
+	"github.com/vincent-petithory/dataurl"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+)
+
+// A Node is what the kubelet of a machine would start with.
+type Node struct {
+	// Server is the URL of the API server, CA whom to believe, Token what to join with.
+	Server, Token string
+	CA            []byte
+	Labels        map[string]string
+	Taints        []corev1.Taint
+	// Files by path, unpacked; Units and their drop-ins, as "unit" and "unit.d/drop-in".
+	Files, Units map[string]string
+	// SSHKeys by user.
+	SSHKeys map[string][]string
+}
+
+// Read reads user data. What Ignition would refuse is an error.
+func Read(userData []byte) (*Node, error) {
+	c, report, err := ignition.Parse(userData)
+	if err != nil {
+		return nil, fmt.Errorf("parsing user data: %w: %s", err, report.String())
+	}
+	if len(report.Entries) > 0 {
+		return nil, fmt.Errorf("parsing user data: %s", report.String())
+	}
+	n := &Node{Files: map[string]string{}, Units: map[string]string{}, SSHKeys: map[string][]string{}}
+	for _, f := range c.Storage.Files {
+		if n.Files[f.Path], err = unpack(f.Contents); err != nil {
+			return nil, fmt.Errorf("unpacking %s: %w", f.Path, err)
+		}
+	}
+	for _, u := range c.Systemd.Units {
+		n.Units[u.Name] = ptr.Deref(u.Contents, "")
+		for _, d := range u.Dropins {
+			n.Units[u.Name+".d/"+d.Name] = ptr.Deref(d.Contents, "")
+		}
+	}
+	for _, u := range c.Passwd.Users {
+		for _, key := range u.SSHAuthorizedKeys {
+			n.SSHKeys[u.Name] = append(n.SSHKeys[u.Name], string(key))
+		}
+	}
+	return n, errors.Join(n.readKubeconfig(), n.readFlags())
+}
+
+func unpack(r types.Resource) (string, error) {
+	source, err := dataurl.DecodeString(ptr.Deref(r.Source, "data:,"))
+	if err != nil {
+		return "", err
+	}
+	if ptr.Deref(r.Compression, "") != "gzip" {
+		return string(source.Data), nil
+	}
+	reader, err := gzip.NewReader(bytes.NewReader(source.Data))
+	if err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(reader)
+	return string(text), err
+}
+
+func (n *Node) readKubeconfig() error {
+	kubeconfig, err := clientcmd.Load([]byte(n.Files["/etc/kubernetes/bootstrap.kubeconfig"]))
+	if err != nil {
+		return fmt.Errorf("reading the bootstrap kubeconfig: %w", err)
+	}
+	current := kubeconfig.Contexts[kubeconfig.CurrentContext]
+	if current == nil {
+		return errors.New("the bootstrap kubeconfig has no context")
+	}
+	cluster, user := kubeconfig.Clusters[current.Cluster], kubeconfig.AuthInfos[current.AuthInfo]
+	if cluster == nil || user == nil {
+		return errors.New("the bootstrap kubeconfig has no cluster or no user")
+	}
+	n.Server, n.Token, n.CA = cluster.Server, user.Token, []byte(n.Files[cluster.CertificateAuthority])
+	return nil
+}
+
+// readFlags reads the flags that a kubelet has beside its configuration.
+func (n *Node) readFlags() error {
+	n.Labels = map[string]string{}
+	for _, word := range strings.Fields(n.Units["kubelet.service.d/90-hypershift.conf"]) {
+		flag, value, _ := strings.Cut(word, "=")
+		switch flag {
+		case "--node-labels":
+			for _, label := range strings.Split(value, ",") {
+				key, value, _ := strings.Cut(label, "=")
+				n.Labels[key] = value
+			}
+		case "--register-with-taints":
+			for _, taint := range strings.Split(value, ",") {
+				name, effect, found := strings.Cut(taint, ":")
+				if !found {
+					return fmt.Errorf("taint %q has no effect", taint)
+				}
+				key, value, _ := strings.Cut(name, "=")
+				n.Taints = append(n.Taints, corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)})
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package nodeconfig
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+// A Source is a text with manifests and the name of the ConfigMap that it is in.
+type Source struct{ Name, Text string }
+
+// A Problem is something in a Source that the user has to change.
+type Problem struct{ Source, Message string }
+
+func (p Problem) String() string { return fmt.Sprintf("ConfigMap %s: %s", p.Source, p.Message) }
+
+// Parse reads what users ask of their nodes. The order of the sources does not matter. With a problem there is no Config
+// that could be used.
+func Parse(sources []Source) (Config, []Problem) {
+	p := &parser{}
+	sources = slices.SortedFunc(slices.Values(sources), func(a, b Source) int { return cmp.Compare(a.Name, b.Name) })
+	for _, src := range sources {
+		p.source = src.Name
+		manifests, err := manifestsOf(src.Text)
+		if err != nil {
+			p.refuse("it is no YAML: %v", err)
+			continue
+		}
+		if len(manifests) == 0 {
+			p.refuse("it has no manifest under its key: add one, or remove it from the NodePool")
+		}
+		for _, m := range manifests {
+			p.read(m)
+		}
+	}
+	if len(p.problems) > 0 {
+		return Config{}, p.problems
+	}
+	return p.config, nil
+}
+
+// parser collects what the manifests say.
+type parser struct {
+	config   Config
+	problems []Problem
+	// source is the one that is being read.
+	source string
+	// kubeletSaid names the source of each field of the kubelet.
+	kubeletSaid map[string]string
+}
+
+func (p *parser) refuse(format string, args ...any) {
+	p.problems = append(p.problems, Problem{Source: p.source, Message: fmt.Sprintf(format, args...)})
+}
+
+// manifest is one YAML document, as JSON.
+type manifest struct {
+	gvk  schema.GroupVersionKind
+	name string
+	json []byte
+}
+
+func (m manifest) String() string {
+	if m.name == "" {
+		return m.gvk.Kind
+	}
+	return m.gvk.Kind + " " + m.name
+}
+
+// manifestsOf splits a text into its documents.
+func manifestsOf(text string) ([]manifest, error) {
+	var manifests []manifest
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return manifests, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		m, err := newManifest(document)
+		if err != nil {
+			return nil, err
+		}
+		if m != nil {
+			manifests = append(manifests, *m)
+		}
+	}
+}
+
+// newManifest returns nil for a document without content.
+func newManifest(document []byte) (*manifest, error) {
+	text, err := yaml.YAMLToJSONStrict(document)
+	if err != nil {
+		return nil, err
+	}
+	if string(text) == "null" {
+		return nil, nil
+	}
+	var head struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Metadata   struct {
+			Name string `json:"name"`
+		} `json:"metadata"`
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &head); err != nil {
+		return nil, err
+	}
+	return &manifest{gvk: schema.FromAPIVersionAndKind(head.APIVersion, head.Kind), name: head.Metadata.Name, json: text}, nil
+}
+
+// strict decodes a manifest into a type, and refuses fields that the type does not have.
+func (m manifest) strict(into any) error {
+	unknown, err := kjson.UnmarshalStrict(m.json, into)
+	return errors.Join(append(unknown, err)...)
+}
+
+// read hands a manifest to who knows its kind.
+func (p *parser) read(m manifest) {
+	if reader := readers[m.gvk]; reader != nil {
+		reader(p, m)
+		return
+	}
+	if advice := notHere[m.gvk.GroupKind()]; advice != "" {
+		p.refuse("%s is not supported: %s", m, advice)
+		return
+	}
+	for known := range readers {
+		if known.GroupKind() == m.gvk.GroupKind() {
+			p.refuse("%s has apiVersion %s: use %s", m, m.gvk.GroupVersion(), known.GroupVersion())
+			return
+		}
+	}
+	p.refuse("a manifest of apiVersion %q and kind %q is not supported here: use one of %s", m.gvk.GroupVersion(), m.gvk.Kind, supported())
+}
+
+// readers know the kinds that are supported.
+var readers map[schema.GroupVersionKind]func(*parser, manifest)
+
+func init() { // a literal would refer to itself, by way of supported
+	readers = map[schema.GroupVersionKind]func(*parser, manifest){
+		{Group: "kubelet.config.k8s.io", Version: "v1beta1", Kind: "KubeletConfiguration"}:          readKubeletConfiguration,
+		{Group: "machineconfiguration.openshift.io", Version: "v1", Kind: "KubeletConfig"}:          readKubeletConfig,
+		{Group: "machineconfiguration.openshift.io", Version: "v1", Kind: "ContainerRuntimeConfig"}: readContainerRuntimeConfig,
+		{Group: "machineconfiguration.openshift.io", Version: "v1", Kind: "MachineConfig"}:          readMachineConfig,
+		{Group: "config.openshift.io", Version: "v1", Kind: "ImageDigestMirrorSet"}:                 readDigestMirrors,
+		{Group: "config.openshift.io", Version: "v1", Kind: "ImageTagMirrorSet"}:                    readTagMirrors,
+		{Group: "operator.openshift.io", Version: "v1alpha1", Kind: "ImageContentSourcePolicy"}:     readContentSources,
+	}
+}
+
+// notHere are kinds that users bring from elsewhere, and what to do instead.
+var notHere = map[schema.GroupKind]string{
+	{Group: "config.openshift.io", Kind: "ClusterImagePolicy"}: "containerd verifies no signatures; verify them when pods are admitted",
+	{Group: "config.openshift.io", Kind: "ImagePolicy"}:        "containerd verifies no signatures; verify them when pods are admitted",
+	{Group: "tuned.openshift.io", Kind: "Tuned"}: "no node tuning operator runs on these nodes; write kernel parameters to a file " +
+		"/etc/sysctl.d/90-name.conf of a MachineConfig, which belongs in spec.config",
+	{Group: "performance.openshift.io", Kind: "PerformanceProfile"}: "no node tuning operator runs on these nodes; set reservedSystemCPUs, " +
+		"cpuManagerPolicy, memoryManagerPolicy and topologyManagerPolicy in a KubeletConfiguration and kernel arguments in the Ignition of " +
+		"a MachineConfig, which belong in spec.config",
+}
+
+// supported lists the kinds that can be used.
+func supported() string {
+	var kinds []string
+	for known := range readers {
+		kinds = append(kinds, known.Kind)
+	}
+	slices.Sort(kinds)
+	return strings.Join(kinds, ", ")
+}
+
+// CheckTuning says what is wrong with the sources of spec.tuningConfig: nothing of it can be honoured.
+func CheckTuning(sources []Source) []Problem {
+	p := &parser{}
+	for _, src := range sources {
+		p.source = src.Name
+		manifests, err := manifestsOf(src.Text)
+		if err != nil || len(manifests) == 0 {
+			p.refuse("spec.tuningConfig is not supported: remove it")
+		}
+		for _, m := range manifests {
+			advice := cmp.Or(notHere[m.gvk.GroupKind()], "put it into spec.config if it is one of "+supported()+", or remove it")
+			p.refuse("%s in spec.tuningConfig is not supported: %s", m, advice)
+		}
+	}
+	return p.problems
+}

@@ -1,0 +1,105 @@
+package nodeconfig
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	ignition "github.com/coreos/ignition/v2/config/v3_4"
+	"github.com/coreos/ignition/v2/config/v3_4/types"
+	"k8s.io/utils/ptr"
+)
+
+// Format is that of user data, in the words of Cluster API.
+const Format = "ignition"
+
+// Render returns the user data of a machine. The same Config and Machine always have the same text. A *TooLargeError says
+// that EC2 would not take it.
+func Render(c Config, m Machine) ([]byte, error) {
+	base, err := baseConfig(c, m)
+	if err != nil {
+		return nil, err
+	}
+	var all types.Config
+	for _, raw := range c.Ignition {
+		text, err := json.Marshal(raw)
+		if err != nil {
+			return nil, fmt.Errorf("reading a stored Ignition configuration: %w", err)
+		}
+		one, _, err := ignition.ParseCompatibleVersion(text)
+		if err != nil {
+			return nil, fmt.Errorf("reading a stored Ignition configuration: %w", err)
+		}
+		all = ignition.Merge(all, one)
+	}
+	all = ignition.Merge(all, base) // the later one wins
+	if err := squeeze(&all); err != nil {
+		return nil, err
+	}
+	text, err := compact(all)
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > Limit {
+		return nil, tooLarge(len(text), all)
+	}
+	return text, nil
+}
+
+// baseConfig is what makes a machine a node.
+func baseConfig(c Config, m Machine) (types.Config, error) {
+	kubeconfig, err := bootstrapKubeconfig(m)
+	if err != nil {
+		return types.Config{}, err
+	}
+	kubelet, err := kubeletConfiguration(c, m)
+	if err != nil {
+		return types.Config{}, err
+	}
+	mirrors, err := registries(c.Mirrors)
+	if err != nil {
+		return types.Config{}, err
+	}
+	base := types.Config{Ignition: types.Ignition{Version: types.MaxVersion.String()}}
+	write := func(path string, mode int, content []byte) {
+		f := types.File{Node: types.Node{Path: path, Overwrite: ptr.To(true)}}
+		f.Mode, f.Contents = ptr.To(mode), inline(content)
+		base.Storage.Files = append(base.Storage.Files, f)
+	}
+	write(bootstrapKubeconfigFile, 0o600, kubeconfig)
+	write(caFile, 0o644, m.CA)
+	write(kubeletFile, 0o644, kubelet)
+	write(identityFile, 0o755, []byte(identity))
+	for _, registry := range slices.Sorted(maps.Keys(mirrors)) {
+		write(registriesDirectory+"/"+registry+"/"+hostsFile, 0o644, []byte(mirrors[registry]))
+	}
+	if len(m.TrustBundle) > 0 {
+		write(trustFile, 0o644, m.TrustBundle)
+	}
+	if env := environment(m); env != "" {
+		write(environmentFile, 0o600, []byte(env)) // the URL of a proxy may have a password
+	}
+	base.Systemd.Units = units(m)
+	for _, key := range m.SSHKeys {
+		base.Passwd.Users = addKey(base.Passwd.Users, key)
+	}
+	return base, nil
+}
+
+func addKey(users []types.PasswdUser, key string) []types.PasswdUser {
+	if len(users) == 0 {
+		users = []types.PasswdUser{{Name: SSHUser}}
+	}
+	users[0].SSHAuthorizedKeys = append(users[0].SSHAuthorizedKeys, types.SSHAuthorizedKey(key))
+	return users
+}
+
+func units(m Machine) []types.Unit {
+	return []types.Unit{
+		{Name: containerdUnit, Enabled: ptr.To(true), Dropins: []types.Dropin{{Name: dropin, Contents: ptr.To(containerdDropin)}}},
+		{Name: kubeletUnit, Enabled: ptr.To(true), Dropins: []types.Dropin{{Name: dropin, Contents: ptr.To(kubeletDropin(m))}}},
+		{Name: joinedPathUnit, Enabled: ptr.To(true), Contents: ptr.To(joinedPath)},
+		{Name: joinedUnit, Contents: ptr.To(joined)},
+	}
+}

@@ -1,0 +1,212 @@
+package nodeconfig_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig/nodeconfigtest"
+)
+
+func machine() nodeconfig.Machine {
+	return nodeconfig.Machine{
+		Server:     "https://api.example.hypershift.local:6443",
+		Token:      "abcdef.0123456789abcdef",
+		CA:         []byte("-----BEGIN CERTIFICATE-----\nroot\n-----END CERTIFICATE-----\n"),
+		ClusterDNS: []string{"172.31.0.10"},
+	}
+}
+
+func read(t *testing.T, c nodeconfig.Config, m nodeconfig.Machine) *nodeconfigtest.Node {
+	t.Helper()
+	text, err := nodeconfig.Render(c, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := nodeconfig.Render(c, m)
+	if err != nil || !bytes.Equal(text, again) {
+		t.Fatalf("the same machine has other user data the second time (%v)", err)
+	}
+	node, err := nodeconfigtest.Read(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return node
+}
+
+func parse(t *testing.T, texts ...string) nodeconfig.Config {
+	t.Helper()
+	var sources []nodeconfig.Source
+	for i, text := range texts {
+		sources = append(sources, nodeconfig.Source{Name: string(rune('a' + i)), Text: text})
+	}
+	c, problems := nodeconfig.Parse(sources)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return c
+}
+
+func TestAMachineJoins(t *testing.T) {
+	m := machine()
+	m.Labels = map[string]string{"tier": "front", "node.kubernetes.io/speed": "high", "node-role.kubernetes.io/worker": "", "topology.example.com/rack": "7"}
+	m.Taints = []corev1.Taint{{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoSchedule}}
+	m.SSHKeys = []string{"ssh-ed25519 AAAA me"}
+	node := read(t, nodeconfig.Config{}, m)
+
+	if node.Server != m.Server || node.Token != m.Token || !bytes.Equal(node.CA, m.CA) {
+		t.Errorf("joins %s with token %q and CA %q", node.Server, node.Token, node.CA)
+	}
+	// The kubelet would not start with a label of kubernetes.io that it may not set.
+	wantLabels := map[string]string{"tier": "front", "node.kubernetes.io/speed": "high", "topology.example.com/rack": "7"}
+	if diff := cmp.Diff(wantLabels, node.Labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	wantTaints := []corev1.Taint{
+		{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoSchedule},
+		{Key: "node.cluster.x-k8s.io/uninitialized", Effect: corev1.TaintEffectNoSchedule},
+	}
+	if diff := cmp.Diff(wantTaints, node.Taints); diff != "" {
+		t.Errorf("taints (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string][]string{"core": {"ssh-ed25519 AAAA me"}}, node.SSHKeys); diff != "" {
+		t.Errorf("ssh keys (-want +got):\n%s", diff)
+	}
+	wantKubelet := `apiVersion: kubelet.config.k8s.io/v1beta1
+authentication:
+  anonymous:
+    enabled: false
+  webhook:
+    enabled: true
+  x509:
+    clientCAFile: /etc/kubernetes/pki/ca.crt
+authorization:
+  mode: Webhook
+cgroupDriver: systemd
+clusterDNS:
+- 172.31.0.10
+clusterDomain: cluster.local
+containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
+kind: KubeletConfiguration
+rotateCertificates: true
+staticPodPath: /etc/kubernetes/manifests
+`
+	if diff := cmp.Diff(wantKubelet, node.Files["/etc/kubernetes/kubelet.yaml"]); diff != "" {
+		t.Errorf("configuration of the kubelet (-want +got):\n%s", diff)
+	}
+	if _, found := node.Files["/etc/kubernetes/environment"]; found {
+		t.Error("an environment was written although there is neither proxy nor trust bundle")
+	}
+}
+
+func TestTheIdentityScriptIsOne(t *testing.T) {
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("no shell on this machine")
+	}
+	check := exec.CommandContext(t.Context(), shell, "-n")
+	check.Stdin = strings.NewReader(read(t, nodeconfig.Config{}, machine()).Files["/etc/kubernetes/identity.sh"])
+	if out, err := check.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func TestProxyAndTrustReachWhoPullsImages(t *testing.T) {
+	m := machine()
+	m.Proxy = nodeconfig.Proxy{HTTPS: `http://user:p%40ss"word@proxy:3128`, No: ".hypershift.local,10.0.0.0/16"}
+	m.TrustBundle = []byte("more\n")
+	node := read(t, nodeconfig.Config{}, m)
+	want := `HTTPS_PROXY="http://user:p%40ss\"word@proxy:3128"
+NO_PROXY=".hypershift.local,10.0.0.0/16"
+SSL_CERT_DIR="/etc/kubernetes/trust:/etc/ssl/certs:/etc/pki/tls/certs"
+`
+	if diff := cmp.Diff(want, node.Files["/etc/kubernetes/environment"]); diff != "" {
+		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+	if got := node.Files["/etc/kubernetes/trust/additional.crt"]; got != "more\n" {
+		t.Errorf("trust bundle: %q", got)
+	}
+	for _, unit := range []string{"containerd.service", "kubelet.service"} {
+		if !strings.Contains(node.Units[unit+".d/90-hypershift.conf"], "EnvironmentFile=-/etc/kubernetes/environment") {
+			t.Errorf("%s does not read the environment:\n%s", unit, node.Units[unit+".d/90-hypershift.conf"])
+		}
+	}
+}
+
+func TestWhatUsersAskForReachesTheMachine(t *testing.T) {
+	c := parse(t, kubeletText, machineText, mirrorText)
+	c = stored(t, c)
+	node := read(t, c, machine())
+	if got := node.Files["/etc/kubernetes/kubelet.yaml"]; !strings.Contains(got, "\nmaxPods: 110\n") || !strings.Contains(got, "\nclusterDomain: cluster.local\n") {
+		t.Errorf("configuration of the kubelet:\n%s", got)
+	}
+	if got := node.Files["/etc/sysctl.d/90-fast.conf"]; got != "net.core.somaxconn = 4096\n" {
+		t.Errorf("file of the user: %q", got)
+	}
+	if got := node.Units["kubelet.service.d/50-nice.conf"]; got != "[Service]\nNice=-5\n" || node.Units["kubelet.service.d/90-hypershift.conf"] == "" {
+		t.Errorf("drop-ins of the kubelet: %q", node.Units)
+	}
+	wantHosts := `server = "https://quay.io"
+
+[host."https://mirror.example.com:5000"]
+capabilities = ["pull"]
+
+[host."https://other.example.com/v2/cache"]
+capabilities = ["pull"]
+override_path = true
+`
+	if diff := cmp.Diff(wantHosts, node.Files["/etc/containerd/certs.d/quay.io/hosts.toml"]); diff != "" {
+		t.Errorf("mirrors (-want +got):\n%s", diff)
+	}
+}
+
+// stored is a Config that went through its Secret.
+func stored(t *testing.T, c nodeconfig.Config) nodeconfig.Config {
+	t.Helper()
+	text, err := c.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := nodeconfig.Unmarshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return again
+}
+
+func TestTooMuchIsNamed(t *testing.T) {
+	noise := make([]byte, 14<<10)
+	_, _ = rand.Read(noise)
+	pem := []byte(base64.StdEncoding.EncodeToString(noise))
+
+	m := machine()
+	m.TrustBundle = pem
+	_, err := nodeconfig.Render(nodeconfig.Config{}, m)
+	var tooLarge *nodeconfig.TooLargeError
+	if !errors.As(err, &tooLarge) || tooLarge.Part != "the additional trust bundle" {
+		t.Errorf("got %v", err)
+	}
+
+	c := parse(t, `{"apiVersion":"machineconfiguration.openshift.io/v1","kind":"MachineConfig","spec":{"config":{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/huge","contents":{"source":"data:;base64,`+string(pem)+`"}}]}}}}`)
+	_, err = nodeconfig.Render(c, machine())
+	if !errors.As(err, &tooLarge) || tooLarge.Part != "file /etc/huge" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWhatUsersWroteInPlainIsCompressed(t *testing.T) {
+	long := strings.Repeat("net.core.somaxconn%20=%204096%0A", 1000)
+	c := parse(t, `{"apiVersion":"machineconfiguration.openshift.io/v1","kind":"MachineConfig","spec":{"config":{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/long","contents":{"source":"data:,`+long+`"}}]}}}}`)
+	node := read(t, c, machine())
+	if got := node.Files["/etc/long"]; got != strings.Repeat("net.core.somaxconn = 4096\n", 1000) {
+		t.Errorf("got %d bytes", len(got))
+	}
+}

@@ -1,0 +1,154 @@
+package nodeconfig
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	kubeletapis "k8s.io/kubelet/pkg/apis"
+)
+
+// Files and units that Render writes.
+const (
+	bootstrapKubeconfigFile = "/etc/kubernetes/bootstrap.kubeconfig"
+	kubeconfigFile          = "/var/lib/kubelet/kubeconfig"
+	caFile                  = "/etc/kubernetes/pki/ca.crt"
+	kubeletFile             = "/etc/kubernetes/kubelet.yaml"
+	identityFile            = "/etc/kubernetes/identity.sh"
+	environmentFile         = "/etc/kubernetes/environment"
+	trustDirectory          = "/etc/kubernetes/trust"
+	trustFile               = trustDirectory + "/additional.crt"
+	registriesDirectory     = "/etc/containerd/certs.d"
+	hostsFile               = "hosts.toml"
+
+	kubeletUnit    = "kubelet.service"
+	containerdUnit = "containerd.service"
+	joinedUnit     = "hypershift-joined.service"
+	joinedPathUnit = "hypershift-joined.path"
+	// dropin comes after those that images have.
+	dropin = "90-hypershift.conf"
+
+	kubeletPath = "/opt/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	// knownIdentity is what identity.sh has learned.
+	knownIdentity = "/run/hypershift/identity"
+)
+
+// identity asks AWS for the name of the node, by which the cloud controller finds it, and for its provider id, by which
+// Cluster API does. Nobody else on the node has to ask: one hop and a token are enough.
+const identity = `#!/bin/sh
+set -eu
+imds=http://169.254.169.254/latest
+token=$(curl -sSf --noproxy '*' --retry 10 --retry-connrefused -X PUT -H 'X-aws-ec2-metadata-token-ttl-seconds: 60' $imds/api/token)
+get() { curl -sSf --noproxy '*' --retry 5 -H "X-aws-ec2-metadata-token: $token" $imds/meta-data/$1; }
+name=$(get local-hostname)
+zone=$(get placement/availability-zone)
+id=$(get instance-id)
+mkdir -p /run/hypershift
+# A VPC with several domains gives several names.
+printf 'NODE_NAME=%s\nPROVIDER_ID=aws:///%s/%s\n' "${name%% *}" "$zone" "$id" >` + knownIdentity + `
+`
+
+// kubeletDropin starts the kubelet with what only flags can say.
+func kubeletDropin(m Machine) string {
+	args := []string{
+		"--config=" + kubeletFile,
+		"--bootstrap-kubeconfig=" + bootstrapKubeconfigFile,
+		"--kubeconfig=" + kubeconfigFile,
+		"--cloud-provider=external",
+		"--hostname-override=${NODE_NAME}",
+		"--provider-id=${PROVIDER_ID}",
+		"--register-with-taints=" + taints(m.Taints),
+	}
+	if labels := labels(m.Labels); labels != "" {
+		args = append(args, "--node-labels="+labels)
+	}
+	return `[Unit]
+Wants=network-online.target
+After=network-online.target containerd.service
+[Service]
+Environment=PATH=` + kubeletPath + `
+EnvironmentFile=-` + environmentFile + `
+EnvironmentFile=-` + knownIdentity + `
+ExecStartPre=/bin/sh ` + identityFile + `
+ExecStart=
+ExecStart=/usr/bin/env kubelet ` + strings.Join(args, " ") + `
+Restart=always
+RestartSec=5
+`
+}
+
+const containerdDropin = `[Service]
+EnvironmentFile=-` + environmentFile + `
+`
+
+// joinedPath waits for the credentials that the kubelet gets for its token.
+const joinedPath = `[Path]
+PathExists=` + kubeconfigFile + `
+[Install]
+WantedBy=multi-user.target
+`
+
+// joined tells Cluster API's sentinel, and removes the token, which is of no more use.
+const joined = `[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/bin/mkdir -p /run/cluster-api
+ExecStart=/bin/touch /run/cluster-api/bootstrap-success.complete
+ExecStart=/bin/rm -f ` + bootstrapKubeconfigFile + `
+`
+
+// uninitialized keeps pods away until Cluster API has brought the labels that a kubelet may not set; it removes the taint.
+const uninitialized = "node.cluster.x-k8s.io/uninitialized:NoSchedule"
+
+func taints(taints []corev1.Taint) string {
+	all := []string{uninitialized}
+	for _, t := range taints {
+		all = append(all, fmt.Sprintf("%s=%s:%s", t.Key, t.Value, t.Effect))
+	}
+	slices.Sort(all)
+	return strings.Join(all, ",")
+}
+
+// labels leaves out those with which the kubelet would not start; they come by Cluster API.
+func labels(labels map[string]string) string {
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		if mayBeSetByKubelet(key) {
+			all = append(all, key+"="+labels[key])
+		}
+	}
+	return strings.Join(all, ",")
+}
+
+func mayBeSetByKubelet(key string) bool {
+	domain, _, found := strings.Cut(key, "/")
+	if !found {
+		return true
+	}
+	for _, kubernetes := range []string{"kubernetes.io", "k8s.io"} {
+		if domain == kubernetes || strings.HasSuffix(domain, "."+kubernetes) {
+			return kubeletapis.IsKubeletLabel(key)
+		}
+	}
+	return true
+}
+
+// environment is that of kubelet and containerd, or "" if it is the usual one.
+func environment(m Machine) string {
+	var out strings.Builder
+	set := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&out, "%s=\"%s\"\n", name, strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value))
+		}
+	}
+	set("HTTP_PROXY", m.Proxy.HTTP)
+	set("HTTPS_PROXY", m.Proxy.HTTPS)
+	set("NO_PROXY", m.Proxy.No)
+	if len(m.TrustBundle) > 0 {
+		// Go reads the bundle of the system and every file of these directories, which is the same on every distribution.
+		set("SSL_CERT_DIR", trustDirectory+":/etc/ssl/certs:/etc/pki/tls/certs")
+	}
+	return out.String()
+}

@@ -2,6 +2,7 @@ package hostedcontrolplane
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
@@ -52,23 +53,30 @@ func New(opts Options) *Reconciler {
 
 // Reconcile brings one HostedControlPlane closer to what it should be.
 func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPlane) (ctrl.Result, error) {
-	steps := r.dying
-	if hcp.DeletionTimestamp.IsZero() {
-		if paused, remaining := hcp.Spec.PausedUntil.Paused(r.Clock.Now()); paused {
-			return ctrl.Result{RequeueAfter: remaining}, nil
-		}
+	s := &scope{hcp: hcp}
+	var remaining time.Duration
+	s.paused, remaining = hcp.Spec.PausedUntil.Paused(r.Clock.Now())
+	var steps []flow.Step[*scope]
+	switch {
+	case !hcp.DeletionTimestamp.IsZero():
+		steps, s.paused = r.dying, false
+	case !s.paused:
 		steps = r.live
 	}
 	status := patch.New(r.Client, hcp, names.ControlPlaneOperator, ourStatus)
-	s := &scope{hcp: hcp}
 	report := flow.Run(ctx, s, steps...)
 	r.summarize(s, report)
-	return report.Result(status.Close(ctx))
+	result, err := report.Result(status.Close(ctx))
+	if err == nil && result.RequeueAfter == 0 && s.paused {
+		result.RequeueAfter = remaining
+	}
+	return result, err
 }
 
 // scope is what one pass has learned, and by which step.
 type scope struct {
 	hcp     *hyperv1.HostedControlPlane
+	paused  bool            // what is true is told all the same
 	access  access          // checkConfiguration
 	objects []client.Object // ensureExposure: Services and Routes as they should be
 }

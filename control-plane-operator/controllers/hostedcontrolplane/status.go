@@ -13,28 +13,27 @@ import (
 // plain are the conditions that need no judge: what this version does not do
 // is said, because a condition that is merely absent would look like a fault.
 var plain = []metav1.Condition{
-	{Type: hyperv1.KubeAPIServerAvailable, Status: metav1.ConditionFalse, Reason: hyperv1.NotDeployedReason, Message: "this version publishes the control plane and does not run its API server yet"},
-	{Type: hyperv1.EtcdAvailable, Status: metav1.ConditionFalse, Reason: hyperv1.NotDeployedReason, Message: "this version publishes the control plane and does not run its etcd yet"},
 	{Type: hyperv1.ExternalDNSReachable, Status: metav1.ConditionUnknown, Reason: hyperv1.StatusUnknownReason, Message: "this version does not look up the host names of spec.services yet"},
 }
 
-// ours are the conditions that this controller writes; the probe has its own.
+// ours are the conditions that this controller writes; others have their own.
 var ours = []string{
-	hyperv1.ValidHostedControlPlaneConfiguration, hyperv1.InfrastructureReady, hyperv1.EtcdAvailable,
-	hyperv1.KubeAPIServerAvailable, hyperv1.ExternalDNSReachable, hyperv1.HostedClusterAvailable,
+	hyperv1.ValidHostedControlPlaneConfiguration, hyperv1.InfrastructureReady, hyperv1.ExternalDNSReachable,
+	hyperv1.HostedControlPlanePaused, hyperv1.HostedClusterAvailable,
 }
+
+// others are the conditions that Available looks at and others write.
+var others = []string{hyperv1.KubeAPIServerAvailable, hyperv1.EtcdAvailable}
 
 // statusPart is the part of the status that this controller writes.
 type statusPart struct {
-	Ready                       bool                 `json:"ready"`
-	Initialized                 bool                 `json:"initialized"`
 	ExternalManagedControlPlane *bool                `json:"externalManagedControlPlane,omitempty"`
 	ControlPlaneEndpoint        *hyperv1.APIEndpoint `json:"controlPlaneEndpoint,omitempty"`
 	Conditions                  []metav1.Condition   `json:"conditions,omitempty"`
 }
 
 func ourStatus(hcp *hyperv1.HostedControlPlane) any {
-	part := statusPart{Ready: hcp.Status.Ready, Initialized: hcp.Status.Initialized, ExternalManagedControlPlane: hcp.Status.ExternalManagedControlPlane}
+	part := statusPart{ExternalManagedControlPlane: hcp.Status.ExternalManagedControlPlane}
 	if hcp.Status.ControlPlaneEndpoint.Host != "" {
 		part.ControlPlaneEndpoint = &hcp.Status.ControlPlaneEndpoint
 	}
@@ -48,8 +47,7 @@ func ourStatus(hcp *hyperv1.HostedControlPlane) any {
 
 var judge = conditions.Judge{Transient: awsx.IsTransient, Reason: awsx.Reason, Message: awsx.Message}
 
-// summarize turns the report into conditions. Ready stays false: nothing here
-// runs an API server that could be.
+// summarize turns the report into conditions.
 func (r *Reconciler) summarize(s *scope, report flow.Report) {
 	now := r.Clock.Now()
 	status := &s.hcp.Status
@@ -59,14 +57,27 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 		c.ObservedGeneration = s.hcp.Generation
 		conditions.Set(&status.Conditions, c, now)
 	}
+	conditions.Set(&status.Conditions, paused(s.paused, s.hcp.Generation), now)
 	conditions.Set(&status.Conditions, available(status.Conditions, s.hcp.Generation), now)
+}
+
+func paused(is bool, generation int64) metav1.Condition {
+	c := metav1.Condition{Type: hyperv1.HostedControlPlanePaused, Status: metav1.ConditionFalse, Reason: hyperv1.NotPausedReason, ObservedGeneration: generation}
+	if is {
+		c.Status, c.Reason, c.Message = metav1.ConditionTrue, hyperv1.PausedReason, "spec.pausedUntil stops changes"
+	}
+	return c
 }
 
 // available names the first thing that is missing.
 func available(conds []metav1.Condition, generation int64) metav1.Condition {
 	a := metav1.Condition{Type: hyperv1.HostedClusterAvailable, Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, ObservedGeneration: generation}
-	for _, t := range []string{hyperv1.ValidHostedControlPlaneConfiguration, hyperv1.InfrastructureReady, hyperv1.KubeAPIServerAvailable, hyperv1.EtcdAvailable} {
-		if c := conditions.Get(conds, t); c != nil && c.Status != metav1.ConditionTrue {
+	for _, t := range append([]string{hyperv1.ValidHostedControlPlaneConfiguration, hyperv1.InfrastructureReady}, others...) {
+		c := conditions.Get(conds, t)
+		if c == nil {
+			c = &metav1.Condition{Reason: hyperv1.StatusUnknownReason, Message: "nobody has looked yet"}
+		}
+		if c.Status != metav1.ConditionTrue {
 			a.Status, a.Reason, a.Message = metav1.ConditionFalse, c.Reason, t+": "+c.Message
 			break
 		}

@@ -3,13 +3,18 @@ package hostedcontrolplane
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/test/trial"
 )
 
 func (w *world) wants(name string, status metav1.ConditionStatus, reason string, words ...string) {
@@ -53,14 +58,45 @@ func TestALoadBalancerThatDoesNotCome(t *testing.T) {
 	w.wants(hyperv1.InfrastructureReady, metav1.ConditionTrue, hyperv1.AsExpectedReason)
 }
 
-// What does not run is said to, and keeps Available from being True.
-func TestNothingIsPromised(t *testing.T) {
-	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route))
+// Available is what the API server's probe says, and nothing before it has spoken.
+func TestAvailableWaitsForTheAPIServer(t *testing.T) {
+	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route), trial.Converter("../../../config/crd"))
 	w.settle()
-	w.wants(hyperv1.KubeAPIServerAvailable, metav1.ConditionFalse, hyperv1.NotDeployedReason, "does not run its API server yet")
-	w.wants(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.NotDeployedReason, hyperv1.KubeAPIServerAvailable)
-	if status := w.hcp(t.Context()).Status; status.Ready || status.Initialized || !*status.ExternalManagedControlPlane {
-		t.Errorf("%+v", status)
+	w.wants(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.StatusUnknownReason, hyperv1.KubeAPIServerAvailable)
+	if !*w.hcp(t.Context()).Status.ExternalManagedControlPlane {
+		t.Error("Cluster API would look for Machines of the control plane")
+	}
+
+	w.probeSays(metav1.ConditionFalse, hyperv1.NotDeployedReason, "nobody runs it")
+	w.settle()
+	w.wants(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.NotDeployedReason, "nobody runs it")
+
+	w.probeSays(metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	w.settle()
+	w.wants(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason)
+}
+
+// probeSays writes the conditions that another controller answers for.
+func (w *world) probeSays(status metav1.ConditionStatus, reason, message string) {
+	w.t.Helper()
+	hcp := w.hcp(w.t.Context())
+	for _, c := range others {
+		conditions.Set(&hcp.Status.Conditions, metav1.Condition{Type: c, Status: status, Reason: reason, Message: message}, w.clock.Now())
+	}
+	w.must(w.Admin().Status().Update(w.t.Context(), hcp))
+}
+
+// A pass is worth it when somebody else has said something about the control
+// plane, and not when we have.
+func TestWhatStartsAPass(t *testing.T) {
+	for condition, want := range map[string]bool{
+		hyperv1.KubeAPIServerAvailable: true, hyperv1.EtcdAvailable: true, hyperv1.InfrastructureReady: false, hyperv1.HostedClusterAvailable: false,
+	} {
+		before, after := &hyperv1.HostedControlPlane{}, &hyperv1.HostedControlPlane{}
+		conditions.Set(&after.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue}, time.Unix(1, 0))
+		if got := othersSaid().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != want {
+			t.Errorf("%s: %v", condition, got)
+		}
 	}
 }
 
@@ -118,11 +154,17 @@ func TestAPausedControlPlaneIsLeftAlone(t *testing.T) {
 		hcp.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true"))
 		hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Public
 	})
-	before := w.Life.Writes()
+	before := w.exposed()
 	w.settle()
-	if after := w.Life.Writes(); after != before {
-		t.Errorf("written while paused: %v", w.Life.Log(before))
+	if diff := cmp.Diff(before, w.exposed()); diff != "" {
+		t.Errorf("changed while paused (-before +after):\n%s", diff)
 	}
+	w.wants(hyperv1.HostedControlPlanePaused, metav1.ConditionTrue, hyperv1.PausedReason, "pausedUntil")
+	w.wants(hyperv1.InfrastructureReady, metav1.ConditionTrue, hyperv1.AsExpectedReason)
+
+	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.PausedUntil = nil })
+	w.settle()
+	w.wants(hyperv1.HostedControlPlanePaused, metav1.ConditionFalse, hyperv1.NotPausedReason)
 }
 
 // AWS keeps a load balancer that is still offered, so the offer ends first.

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -50,10 +51,13 @@ type world struct {
 	reconciler *Reconciler
 }
 
-func newWorld(t testing.TB, hcp *hyperv1.HostedControlPlane) *world {
+// newWorld has the schemas that converters know: only a story in which others
+// write the same status needs one.
+func newWorld(t testing.TB, hcp *hyperv1.HostedControlPlane, converters ...managedfields.TypeConverter) *world {
 	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), slow: map[string]string{}, balancers: map[string]int{}}
 	w.Cluster = trial.NewCluster(trial.Options{
 		Scheme:     scheme,
+		Converters: converters,
 		Kinds:      []client.ObjectList{&hyperv1.HostedControlPlaneList{}, &corev1.ServiceList{}, &routev1.RouteList{}, &hyperv1.AWSEndpointServiceList{}},
 		WithStatus: []client.Object{&hyperv1.HostedControlPlane{}, &corev1.Service{}, &routev1.Route{}, &hyperv1.AWSEndpointService{}},
 		Index: func(b *fake.ClientBuilder) {

@@ -1,0 +1,116 @@
+package hostedapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/version"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+const (
+	// patience is how long one request may take.
+	patience = 5 * time.Second
+	// mostBytes is more than any answer that we ask for.
+	mostBytes = 64 << 10
+)
+
+// An answer is what came of asking an API server once.
+type answer struct {
+	kubeconfig *kubeconfig
+	// problem is why the API server is not available; nil if it is.
+	problem *problem
+	// silent says that nobody answered at all.
+	silent bool
+	// checks are the parts that /readyz named, and whether each is well.
+	checks map[string]bool
+	// version is empty if it was not said.
+	version string
+}
+
+// A problem is what a user reads. It never holds anything of a Secret.
+type problem struct{ reason, message string }
+
+// ask asks the API server whether it is ready, and for its version. It opens
+// new connections each time, because that is what clients do.
+func (k *kubeconfig) ask(ctx context.Context) answer {
+	defer utilnet.CloseIdleConnectionsFor(k.client.Transport)
+	code, body, err := k.get(ctx, "readyz", "verbose")
+	if err != nil {
+		p := unreached(err, k.server.Host)
+		return answer{silent: true, problem: &p}
+	}
+	said := answer{checks: checks(body)}
+	if said.problem = k.judge(code, said.checks); said.problem != nil {
+		return said
+	}
+	if code, body, err = k.get(ctx, "version", ""); err == nil && code == http.StatusOK {
+		info := version.Info{}
+		if json.Unmarshal(body, &info) == nil {
+			said.version = info.GitVersion
+		}
+	}
+	return said
+}
+
+func (k *kubeconfig) get(ctx context.Context, path, query string) (code int, body []byte, err error) {
+	at := k.server.JoinPath(path)
+	at.RawQuery = query
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	resp, err := k.client.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err = io.ReadAll(io.LimitReader(resp.Body, mostBytes))
+	return resp.StatusCode, body, err
+}
+
+// judge says what is wrong with an answer, or nil.
+func (k *kubeconfig) judge(code int, checks map[string]bool) *problem {
+	var failed []string
+	for name, well := range checks {
+		if !well {
+			failed = append(failed, name)
+		}
+	}
+	slices.Sort(failed)
+	switch {
+	case code == http.StatusOK:
+		return nil
+	case code == http.StatusUnauthorized, code == http.StatusForbidden:
+		return &problem{hyperv1.KubeconfigRefusedReason, fmt.Sprintf("%s answers %s to the credentials in Secret %s", k.server.Host, status(code), k.secret)}
+	case len(failed) > 0:
+		return &problem{hyperv1.KubeAPIServerNotReadyReason, fmt.Sprintf("%s is not ready; these checks fail: %s", k.server.Host, strings.Join(failed, ", "))}
+	}
+	return &problem{hyperv1.KubeAPIServerNotReadyReason, fmt.Sprintf("%s answers %s when it is asked whether it is ready", k.server.Host, status(code))}
+}
+
+func status(code int) string {
+	return strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(code)))
+}
+
+// checks reads the lines of /readyz?verbose: "[+]etcd ok", or "[-]etcd failed".
+func checks(body []byte) map[string]bool {
+	found := map[string]bool{}
+	for line := range strings.Lines(string(body)) {
+		for mark, well := range map[string]bool{"[+]": true, "[-]": false} {
+			if rest, marked := strings.CutPrefix(line, mark); marked {
+				name, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+				found[name] = well
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,114 @@
+package hostedapi
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/patch"
+)
+
+// Owner is the field owner of this controller's part of the status.
+const Owner = "control-plane-operator-hosted-api"
+
+// Options are what a Reconciler needs.
+type Options struct {
+	Client client.Client
+	// Secrets reads the kubeconfigs past the cache: a cache would have to be
+	// allowed to read every Secret of the namespace.
+	Secrets client.Reader
+	Clock   clock.PassiveClock
+	// StartInterval is how often to ask an API server that is not ready, and
+	// Interval how often one that is.
+	StartInterval, Interval time.Duration
+}
+
+const (
+	// jitter keeps apart the operators that were started together.
+	jitter = 0.2
+	// confirmAfter is how soon to ask again before it is believed that an API
+	// server that was there is gone: one lost packet is no outage.
+	confirmAfter = 2 * time.Second
+)
+
+// Reconciler asks the API server of a control plane.
+type Reconciler struct {
+	Options
+	access *access
+	// missed are the control planes whose API server was there and did not
+	// answer the last time. One pass runs at a time.
+	missed map[types.UID]bool
+}
+
+// New returns a Reconciler that has asked nobody yet.
+func New(opts Options) *Reconciler {
+	return &Reconciler{Options: opts, access: newAccess(opts.Secrets, opts.Clock), missed: map[types.UID]bool{}}
+}
+
+// Setup starts the controller with the manager.
+func Setup(mgr ctrl.Manager, opts Options) error {
+	return ctrl.NewControllerManagedBy(mgr).Named("hostedapi").
+		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)}).
+		Complete(reconcile.AsReconciler(opts.Client, New(opts)))
+}
+
+// Reconcile asks the API server of one control plane and tells what it said.
+func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPlane) (ctrl.Result, error) {
+	if hcp.Unreadable() != "" {
+		return ctrl.Result{}, nil // the hostedcontrolplane controller says so
+	}
+	status := patch.New(r.Client, hcp, Owner, ourStatus)
+	said, err := r.ask(ctx, hcp)
+	if err != nil {
+		return flow.Report{{Step: "kubeconfig", Err: err}}.Result(nil)
+	}
+	if r.doubtful(hcp, said) {
+		return ctrl.Result{RequeueAfter: confirmAfter}, nil
+	}
+	r.summarize(hcp, said)
+	if err := status.Close(ctx); err != nil {
+		return flow.Report{}.Result(err)
+	}
+	if hcp.Status.Ready {
+		return ctrl.Result{RequeueAfter: wait.Jitter(r.Interval, jitter)}, nil
+	}
+	return ctrl.Result{RequeueAfter: wait.Jitter(r.StartInterval, jitter)}, nil
+}
+
+// ask returns what the API server said. An error is one of the management cluster.
+func (r *Reconciler) ask(ctx context.Context, hcp *hyperv1.HostedControlPlane) (answer, error) {
+	by, err := r.access.to(ctx, hcp)
+	if err != nil {
+		return answer{}, err
+	}
+	if by.problem != nil {
+		return answer{kubeconfig: by, problem: by.problem}, nil
+	}
+	said := by.ask(ctx)
+	said.kubeconfig = by
+	if said.problem != nil {
+		r.access.forget(hcp.UID) // it may have been renewed
+	}
+	return said, nil
+}
+
+// doubtful says whether to ask once more before it is told that an API server
+// that was ready does not answer.
+func (r *Reconciler) doubtful(hcp *hyperv1.HostedControlPlane, said answer) bool {
+	first := !r.missed[hcp.UID]
+	r.missed[hcp.UID] = said.problem != nil
+	return first && said.silent && hcp.Status.Ready
+}

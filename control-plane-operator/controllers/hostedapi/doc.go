@@ -1,0 +1,17 @@
+// Package hostedapi asks the hosted API server how it is, and tells: in the
+// conditions KubeAPIServerAvailable and EtcdAvailable, and in the fields of the
+// status that Cluster API and the hypershift-operator wait for.
+//
+//	Secret <infraID>-kubeconfig ── none ──► NotDeployed
+//	      │ kept for some minutes, and read anew when it did not work
+//	      ▼
+//	GET /readyz?verbose ── nobody answers, twice ──► False, and why
+//	      │                 (what has never been up is believed at once)
+//	      ├── not ready ──► False, and which checks fail
+//	      ▼
+//	GET /version ──► True: ready, initialized for good, version
+//
+// It asks often until the answer is good and rarely from then on. It goes on
+// while changes are paused and while the cluster is being deleted: it changes
+// nothing, and others wait for what it says.
+package hostedapi

@@ -1,0 +1,121 @@
+package hostedapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// keep is how long a kubeconfig is used without being read again. One that does
+// not work is read again at once, so that this is about one that was taken away.
+const keep = 5 * time.Minute
+
+// access remembers how to reach each API server.
+type access struct {
+	secrets client.Reader
+	clock   clock.PassiveClock
+	known   map[types.UID]*kubeconfig
+}
+
+func newAccess(secrets client.Reader, clk clock.PassiveClock) *access {
+	return &access{secrets: secrets, clock: clk, known: map[types.UID]*kubeconfig{}}
+}
+
+// kubeconfig is what the Secrets of a control plane say.
+type kubeconfig struct {
+	read time.Time
+	// admin says whether there is one for the cluster's administrator.
+	admin bool
+	// problem is why the API server cannot be asked; nil if it can.
+	problem *problem
+	secret  string
+	server  *url.URL
+	client  *http.Client
+}
+
+// to returns how to reach the API server of hcp.
+func (a *access) to(ctx context.Context, hcp *hyperv1.HostedControlPlane) (*kubeconfig, error) {
+	known := a.known[hcp.UID]
+	if known != nil && known.problem == nil && a.clock.Since(known.read) < keep {
+		return known, nil
+	}
+	k := &kubeconfig{read: a.clock.Now(), secret: names.ClusterKubeconfig(hcp.Spec.InfraID)}
+	text, err := a.get(ctx, hcp.Namespace, k.secret, names.ClusterKubeconfigFile)
+	if err != nil {
+		return nil, err
+	}
+	admin, err := a.get(ctx, hcp.Namespace, names.AdminKubeconfig, names.AdminKubeconfigFile)
+	if err != nil {
+		return nil, err
+	}
+	k.admin = admin != nil
+	k.open(text)
+	a.known[hcp.UID] = k
+	return k, nil
+}
+
+// forget makes the next pass read the kubeconfig again.
+func (a *access) forget(uid types.UID) { delete(a.known, uid) }
+
+// get returns the value of the key, or nil if there is none.
+func (a *access) get(ctx context.Context, namespace, name, key string) ([]byte, error) {
+	secret := &corev1.Secret{}
+	err := a.secrets.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
+	}
+	return secret.Data[key], nil
+}
+
+// open makes a client of the text. What is wrong with it is said without the
+// words of the parsers, which may quote it.
+func (k *kubeconfig) open(text []byte) {
+	if len(text) == 0 {
+		k.problem = &problem{reason: hyperv1.NotDeployedReason}
+		return
+	}
+	cfg, err := clientcmd.RESTConfigFromKubeConfig(text)
+	if err != nil {
+		k.refuse("cannot be read as a kubeconfig with a current context")
+		return
+	}
+	if !selfContained(cfg) {
+		k.refuse("relies on files or programs; put certificates and keys into it")
+		return
+	}
+	cfg.Timeout = patience
+	server, _, err := rest.DefaultServerUrlFor(cfg)
+	if err != nil {
+		k.refuse("names no server that can be called")
+		return
+	}
+	c, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		k.refuse("has certificates or keys that cannot be used")
+		return
+	}
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	k.server, k.client = server, c
+}
+
+func (k *kubeconfig) refuse(why string) {
+	k.problem = &problem{hyperv1.KubeconfigInvalidReason, fmt.Sprintf("%s in Secret %s %s", names.ClusterKubeconfigFile, k.secret, why)}
+}
+
+// selfContained is false for a kubeconfig that would make us read files or run
+// programs: both would be ours, not those of who wrote it.
+func selfContained(cfg *rest.Config) bool {
+	return cfg.ExecProvider == nil && cfg.AuthProvider == nil && cfg.BearerTokenFile == "" && cfg.CAFile == "" && cfg.CertFile == "" && cfg.KeyFile == ""
+}

@@ -1,0 +1,88 @@
+package hostedapi
+
+import (
+	"cmp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// statusPart is the part of the status that this controller writes.
+type statusPart struct {
+	Ready          bool                                      `json:"ready"`
+	Initialized    bool                                      `json:"initialized"`
+	Initialization *hyperv1.HostedControlPlaneInitialization `json:"initialization,omitempty"`
+	Version        string                                    `json:"version,omitempty"`
+	KubeConfig     *hyperv1.KubeconfigSecretRef              `json:"kubeConfig,omitempty"`
+	Conditions     []metav1.Condition                        `json:"conditions,omitempty"`
+}
+
+func ourStatus(hcp *hyperv1.HostedControlPlane) any {
+	s := hcp.Status
+	part := statusPart{Ready: s.Ready, Initialized: s.Initialized, Initialization: s.Initialization, Version: s.Version, KubeConfig: s.KubeConfig}
+	for _, t := range []string{hyperv1.KubeAPIServerAvailable, hyperv1.EtcdAvailable} {
+		if c := conditions.Get(s.Conditions, t); c != nil {
+			part.Conditions = append(part.Conditions, *c)
+		}
+	}
+	return part
+}
+
+// summarize turns an answer into the status.
+func (r *Reconciler) summarize(hcp *hyperv1.HostedControlPlane, said answer) {
+	s := &hcp.Status
+	s.Ready = said.problem == nil
+	s.Initialized = s.Initialized || s.Ready
+	if s.Initialized {
+		s.Initialization = &hyperv1.HostedControlPlaneInitialization{ControlPlaneInitialized: ptr.To(true)}
+	}
+	s.Version = cmp.Or(said.version, s.Version)
+	s.KubeConfig = nil
+	if said.kubeconfig.admin {
+		s.KubeConfig = &hyperv1.KubeconfigSecretRef{Name: names.AdminKubeconfig, Key: names.AdminKubeconfigFile}
+	}
+	for _, c := range []metav1.Condition{apiCondition(said), etcdCondition(said)} {
+		c.ObservedGeneration = hcp.Generation
+		conditions.Set(&s.Conditions, c, r.Clock.Now())
+	}
+}
+
+func apiCondition(said answer) metav1.Condition {
+	c := metav1.Condition{Type: hyperv1.KubeAPIServerAvailable, Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, Message: "the API server is ready"}
+	if p := said.problem; p != nil {
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, p.reason, p.message
+		if p.reason == hyperv1.NotDeployedReason {
+			c.Message = notDeployed(said.kubeconfig, "API server")
+		}
+	}
+	return c
+}
+
+// etcdCondition repeats what the API server says of its etcd.
+func etcdCondition(said answer) metav1.Condition {
+	c := metav1.Condition{Type: hyperv1.EtcdAvailable}
+	asked, well := false, true
+	for _, check := range []string{"etcd", "etcd-readiness"} {
+		fine, named := said.checks[check]
+		asked, well = asked || named, well && (fine || !named)
+	}
+	switch {
+	case said.problem != nil && said.problem.reason == hyperv1.NotDeployedReason:
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, hyperv1.NotDeployedReason, notDeployed(said.kubeconfig, "etcd")
+	case !asked:
+		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, hyperv1.StatusUnknownReason, "the API server, which alone knows, does not say"
+	case !well:
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, hyperv1.EtcdWaitingForQuorumReason, "the API server gets no answer from etcd"
+	default:
+		c.Status, c.Reason, c.Message = metav1.ConditionTrue, hyperv1.EtcdQuorumAvailableReason, "the API server reads from etcd"
+	}
+	return c
+}
+
+func notDeployed(k *kubeconfig, what string) string {
+	return "this version publishes the control plane and does not run its " + what + " yet; one that somebody else runs is found by Secret " + k.secret
+}

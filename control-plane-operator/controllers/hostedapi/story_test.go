@@ -1,0 +1,242 @@
+package hostedapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/trial"
+)
+
+// From nothing to an API server that serves, and what Cluster API reads meanwhile.
+func TestAnAPIServerComesUp(t *testing.T) {
+	w := newWorld(t)
+	w.pass()
+	const not = "False NotDeployed: this version publishes the control plane and does not run its "
+	w.want(hyperv1.KubeAPIServerAvailable, not+"API server yet; one that somebody else runs is found by Secret "+secret)
+	w.want(hyperv1.EtcdAvailable, not+"etcd yet; one that somebody else runs is found by Secret "+secret)
+	if s := w.status(); s.Ready || s.Initialized || s.Initialization != nil || s.KubeConfig != nil || s.Version != "" {
+		t.Errorf("promised: %+v", s)
+	}
+
+	w.api.code, w.api.readyz = http.StatusInternalServerError, starting
+	w.publish(w.api.kubeconfig())
+	w.pass()
+	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+w.host()+" is not ready; these checks fail: poststarthook/rbac/bootstrap-roles")
+	w.want(hyperv1.EtcdAvailable, "True QuorumAvailable: the API server reads from etcd")
+	if w.status().Initialized {
+		t.Error("initialized before it was ready")
+	}
+
+	w.api.code, w.api.readyz = http.StatusOK, allWell
+	w.pass()
+	w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+	s := w.status()
+	if !s.Ready || !s.Initialized || s.Initialization == nil || !*s.Initialization.ControlPlaneInitialized || s.Version != "v1.36.3" {
+		t.Errorf("%+v", s)
+	}
+	if *s.KubeConfig != (hyperv1.KubeconfigSecretRef{Name: names.AdminKubeconfig, Key: names.AdminKubeconfigFile}) {
+		t.Errorf("%+v", s.KubeConfig)
+	}
+}
+
+// An API server that goes away is asked once more before anybody is alarmed,
+// and what has been initialized stays so.
+func TestAnAPIServerGoesAway(t *testing.T) {
+	w := deployed(t)
+	w.pass()
+	w.api.Close()
+	w.pass()
+	w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+	if w.next != confirmAfter {
+		t.Errorf("comes back after %s", w.next)
+	}
+	w.pass()
+	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerUnreachable: "+w.host()+" refuses connections")
+	w.want(hyperv1.EtcdAvailable, "Unknown StatusUnknown: the API server, which alone knows, does not say")
+	if s := w.status(); s.Ready || !s.Initialized || !*s.Initialization.ControlPlaneInitialized || s.Version != "v1.36.3" {
+		t.Errorf("%+v", s)
+	}
+
+	old := w.api
+	w.api = newAPIServer(t)
+	w.publish(w.api.kubeconfig())
+	w.pass()
+	w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+	if old.asked == 0 || w.api.asked == 0 {
+		t.Error("nobody was asked")
+	}
+}
+
+func TestEtcdIsLost(t *testing.T) {
+	w := deployed(t)
+	w.pass()
+	w.api.code, w.api.readyz = http.StatusInternalServerError, noEtcd
+	w.pass()
+	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+w.host()+" is not ready; these checks fail: etcd, etcd-readiness")
+	w.want(hyperv1.EtcdAvailable, "False EtcdWaitingForQuorum: the API server gets no answer from etcd")
+}
+
+func TestAnUpgradeShowsInTheVersion(t *testing.T) {
+	w := deployed(t)
+	w.pass()
+	w.api.version = "v1.37.0"
+	w.pass()
+	if got := w.status().Version; got != "v1.37.0" {
+		t.Errorf("version %s", got)
+	}
+}
+
+// Credentials that were renewed are found as soon as the old ones are refused.
+func TestRenewedCredentials(t *testing.T) {
+	w := deployed(t)
+	stale := w.api.kubeconfig()
+	stale.AuthInfos["u"].Token = "stale"
+	w.publish(stale)
+	w.pass()
+	w.want(hyperv1.KubeAPIServerAvailable, "False KubeconfigRefused: "+w.host()+" answers 401 Unauthorized to the credentials in Secret "+secret)
+	w.publish(w.api.kubeconfig())
+	w.pass()
+	w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+}
+
+// A Secret that was taken away is missed after some minutes; until then the
+// server is asked as before.
+func TestAKubeconfigIsTakenAway(t *testing.T) {
+	w := deployed(t)
+	w.pass()
+	w.must(w.Admin().Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: secret}}))
+	w.pass()
+	w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+	w.clock.Step(keep)
+	w.pass()
+	if !strings.HasPrefix(w.says(hyperv1.KubeAPIServerAvailable), "False NotDeployed") {
+		t.Error(w.says(hyperv1.KubeAPIServerAvailable))
+	}
+}
+
+// What is wrong with a kubeconfig is said without a word of it.
+func TestBadKubeconfigs(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(*clientcmdapi.Config)
+		text  string
+		want  string
+	}{
+		"no kubeconfig at all":      {text: token, want: "cannot be read as a kubeconfig with a current context"},
+		"no current context":        {spoil: func(c *clientcmdapi.Config) { c.CurrentContext = "" }, want: "cannot be read as a kubeconfig with a current context"},
+		"a program for credentials": {spoil: func(c *clientcmdapi.Config) { c.AuthInfos["u"] = &clientcmdapi.AuthInfo{Exec: program()} }, want: "relies on files or programs; put certificates and keys into it"},
+		"a file with the token":     {spoil: func(c *clientcmdapi.Config) { c.AuthInfos["u"] = &clientcmdapi.AuthInfo{TokenFile: "/dev/null"} }, want: "relies on files or programs; put certificates and keys into it"},
+		"a key that is none": {spoil: func(c *clientcmdapi.Config) {
+			c.AuthInfos["u"] = &clientcmdapi.AuthInfo{ClientCertificateData: []byte(token), ClientKeyData: []byte(token)}
+		}, want: "has certificates or keys that cannot be used"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			if c.spoil != nil {
+				cfg := w.api.kubeconfig()
+				c.spoil(cfg)
+				w.publish(cfg)
+			} else {
+				w.put(secret, names.ClusterKubeconfigFile, []byte(c.text))
+			}
+			w.pass()
+			w.want(hyperv1.KubeAPIServerAvailable, "False KubeconfigInvalid: value in Secret "+secret+" "+c.want)
+			if w.api.asked > 0 {
+				t.Error("the server was asked all the same")
+			}
+		})
+	}
+}
+
+func program() *clientcmdapi.ExecConfig {
+	return &clientcmdapi.ExecConfig{Command: "/bin/false", APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: clientcmdapi.NeverExecInteractiveMode}
+}
+
+func TestAStrangerAnswers(t *testing.T) {
+	w := newWorld(t)
+	cfg := w.api.kubeconfig()
+	cfg.Clusters["c"].TLSServerName = "other.example.org"
+	w.publish(cfg)
+	w.pass()
+	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerUntrusted: the certificate of "+w.host()+" is made out to other names")
+}
+
+// Nobody follows a server that sends our credentials elsewhere.
+func TestARedirectIsNoAnswer(t *testing.T) {
+	w := deployed(t)
+	w.api.code = http.StatusFound
+	w.pass()
+	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+w.host()+" answers 302 Found when it is asked whether it is ready")
+}
+
+// One that is not ready is asked often, one that is seldom, and the Secrets are
+// not read each time.
+func TestPace(t *testing.T) {
+	w := newWorld(t)
+	w.pass()
+	if w.next < 10*time.Second || w.next > 12*time.Second {
+		t.Errorf("without an API server comes back after %s", w.next)
+	}
+	w.publish(w.api.kubeconfig())
+	w.pass()
+	if w.next < 30*time.Second || w.next > 36*time.Second {
+		t.Errorf("with an API server comes back after %s", w.next)
+	}
+	before := w.api.asked
+	for range 3 {
+		w.pass()
+	}
+	if got := w.api.asked - before; got != 6 {
+		t.Errorf("%d questions in three passes", got)
+	}
+}
+
+// Nothing of a Secret is ever told.
+func TestSecretsStaySecret(t *testing.T) {
+	for _, spoil := range []func(*world){
+		func(*world) {},
+		func(w *world) { w.api.Close() },
+		func(w *world) { w.api.code = http.StatusInternalServerError; w.api.readyz = token },
+		func(w *world) { w.put(secret, names.ClusterKubeconfigFile, []byte("a: ["+token)) },
+	} {
+		w := deployed(t)
+		spoil(w)
+		w.pass()
+		text, err := json.Marshal(w.status())
+		w.must(err)
+		if strings.Contains(string(text), token) {
+			t.Errorf("told: %s", text)
+		}
+	}
+}
+
+func story(t testing.TB) *trial.Story {
+	w := deployed(t)
+	return &trial.Story{
+		Cluster: w.Cluster,
+		Start:   w.start,
+		Advance: w.clock.Step,
+		Mask:    func(text string) string { return strings.ReplaceAll(text, w.host(), "the-api-server") },
+		Ready: func(ctx context.Context) string {
+			if hcp := w.hcp(ctx); hcp != nil && !hcp.Status.Ready {
+				return w.says(hyperv1.KubeAPIServerAvailable)
+			}
+			return ""
+		},
+		Delete: func(ctx context.Context) error { return w.Admin().Delete(ctx, w.hcp(ctx)) },
+	}
+}
+
+func TestTrial(t *testing.T) {
+	trial.Crash(t, story)
+	trial.APIFaults(t, story)
+}

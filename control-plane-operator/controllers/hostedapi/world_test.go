@@ -1,0 +1,196 @@
+package hostedapi
+
+import (
+	"context"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/trial"
+)
+
+const (
+	namespace = "clusters-demo"
+	secret    = "demo-x-kubeconfig"
+	token     = "a-token-that-nobody-may-read"
+)
+
+func init() { ctrl.SetLogger(logr.Discard()) }
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(corev1.AddToScheme(s))
+	utilruntime.Must(hyperv1.AddToScheme(s))
+	return s
+}()
+
+// world is a control plane whose API server is a few lines long.
+type world struct {
+	*trial.Cluster
+	t     testing.TB
+	clock *clocktesting.FakeClock
+	api   *apiServer
+
+	reconciler *Reconciler
+	// next is when the controller wants to come back.
+	next time.Duration
+}
+
+// apiServer answers as a kube-apiserver does.
+type apiServer struct {
+	*httptest.Server
+	code    int
+	readyz  string
+	version string
+	asked   int
+}
+
+const (
+	allWell  = "[+]ping ok\n[+]etcd ok\n[+]etcd-readiness ok\n[+]poststarthook/rbac/bootstrap-roles ok\nreadyz check passed\n"
+	noEtcd   = "[+]ping ok\n[-]etcd failed: reason withheld\n[-]etcd-readiness failed: reason withheld\nreadyz check failed\n"
+	starting = "[+]ping ok\n[+]etcd ok\n[+]etcd-readiness ok\n[-]poststarthook/rbac/bootstrap-roles failed: reason withheld\nreadyz check failed\n"
+)
+
+func newAPIServer(t testing.TB) *apiServer {
+	a := &apiServer{code: http.StatusOK, readyz: allWell, version: "v1.36.3"}
+	a.Server = httptest.NewTLSServer(http.HandlerFunc(a.answer))
+	t.Cleanup(a.Close)
+	return a
+}
+
+func (a *apiServer) answer(w http.ResponseWriter, req *http.Request) {
+	a.asked++
+	switch {
+	case req.Header.Get("Authorization") != "Bearer "+token:
+		w.WriteHeader(http.StatusUnauthorized)
+	case req.URL.Path == "/version":
+		_, _ = fmt.Fprintf(w, `{"gitVersion": %q}`, a.version)
+	case req.URL.String() == "/readyz?verbose":
+		w.WriteHeader(a.code)
+		_, _ = fmt.Fprint(w, a.readyz)
+	default:
+		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+// kubeconfig is one by which the server lets us in.
+func (a *apiServer) kubeconfig() *clientcmdapi.Config {
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.Certificate().Raw})
+	return &clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{"c": {Server: a.URL, CertificateAuthorityData: ca}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"u": {Token: token}},
+		Contexts:       map[string]*clientcmdapi.Context{"x": {Cluster: "c", AuthInfo: "u"}},
+		CurrentContext: "x",
+	}
+}
+
+func newWorld(t testing.TB) *world {
+	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), api: newAPIServer(t)}
+	w.Cluster = trial.NewCluster(trial.Options{
+		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}}, WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
+	})
+	w.Create(t, &hyperv1.HostedControlPlane{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"}, Spec: hyperv1.HostedControlPlaneSpec{InfraID: "demo-x"},
+	})
+	w.start()
+	return w
+}
+
+// deployed is a world whose API server runs.
+func deployed(t testing.TB) *world {
+	w := newWorld(t)
+	w.publish(w.api.kubeconfig())
+	return w
+}
+
+// publish writes the Secrets as who runs the API server does.
+func (w *world) publish(cfg *clientcmdapi.Config) {
+	w.t.Helper()
+	text, err := clientcmd.Write(*cfg)
+	w.must(err)
+	w.put(secret, names.ClusterKubeconfigFile, text)
+	w.put(names.AdminKubeconfig, names.AdminKubeconfigFile, text)
+}
+
+func (w *world) put(name, key string, value []byte) {
+	w.t.Helper()
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	w.must(client.IgnoreNotFound(w.Admin().Delete(w.t.Context(), s.DeepCopy())))
+	s.Data = map[string][]byte{key: value}
+	w.Create(w.t, s)
+}
+
+func (w *world) start() func(context.Context) error {
+	w.reconciler = New(Options{Client: w.Client(), Secrets: w.Client(), Clock: w.clock, StartInterval: 10 * time.Second, Interval: 30 * time.Second})
+	return func(ctx context.Context) error {
+		hcp := w.hcp(ctx)
+		if hcp == nil {
+			return nil
+		}
+		result, err := w.reconciler.Reconcile(ctx, hcp)
+		w.next = result.RequeueAfter
+		return w.Queue(result, err)
+	}
+}
+
+// pass lets the controller work once, after the time that it asked for.
+func (w *world) pass() {
+	w.t.Helper()
+	w.clock.Step(w.next)
+	result, err := w.reconciler.Reconcile(w.t.Context(), w.hcp(w.t.Context()))
+	w.must(err)
+	w.next = result.RequeueAfter
+}
+
+func (w *world) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
+	hcp := &hyperv1.HostedControlPlane{}
+	if err := w.Admin().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp); err != nil {
+		w.must(client.IgnoreNotFound(err))
+		return nil
+	}
+	return hcp
+}
+
+func (w *world) status() hyperv1.HostedControlPlaneStatus { return w.hcp(w.t.Context()).Status }
+
+// says is a condition in one line.
+func (w *world) says(condition string) string {
+	c := conditions.Get(w.status().Conditions, condition)
+	if c == nil {
+		return "nothing"
+	}
+	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
+}
+
+func (w *world) want(condition, line string) {
+	w.t.Helper()
+	if got := w.says(condition); got != line {
+		w.t.Errorf("%s:\n got %s\nwant %s", condition, got, line)
+	}
+}
+
+func (w *world) host() string { return w.api.Listener.Addr().String() }
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}

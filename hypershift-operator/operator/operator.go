@@ -124,7 +124,12 @@ func controllerOptions() controller.Options {
 
 // AddHostedClusters adds the controller that makes control planes.
 func (o *Operator) AddHostedClusters(ctx context.Context) error {
+	sources, err := newSources(o)
+	if err != nil {
+		return err
+	}
 	opts := hostedcluster.Options{
+		Sources:                    sources,
 		Client:                     o.GetClient(),
 		Reader:                     o.GetAPIReader(),
 		Scheme:                     o.GetScheme(),

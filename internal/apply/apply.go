@@ -12,6 +12,7 @@ import (
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -40,7 +41,8 @@ type Set struct {
 	// Kinds lists every kind that the set has or ever had.
 	Kinds []client.ObjectList
 	// Parent, if there is one, becomes the controlling owner of the objects.
-	// It lives in the same namespace.
+	// It lives in the same namespace. Sets of the same name with other parents
+	// are other sets: one does not prune what another has.
 	Parent client.Object
 }
 
@@ -156,10 +158,13 @@ func (e *ForeignError) Error() string {
 // adopting it would end in deleting it.
 func (a *Applier) ours(live client.Object, want *unstructured.Unstructured) error {
 	inventory := live.GetLabels()[InventoryLabel]
-	if inventory == want.GetLabels()[InventoryLabel] {
+	was, is := metav1.GetControllerOf(live), metav1.GetControllerOf(want)
+	switch {
+	case was != nil && is != nil && was.UID != is.UID:
+		inventory = was.Kind + " " + was.Name
+	case inventory == want.GetLabels()[InventoryLabel]:
 		return nil
-	}
-	if inventory == "" {
+	case inventory == "":
 		inventory = "somebody else"
 	}
 	return &ForeignError{Kind: want.GetKind(), Name: live.GetName(), Owner: inventory}
@@ -184,7 +189,7 @@ func (a *Applier) prune(ctx context.Context, set Set, wanted map[objectID]bool) 
 			if err != nil {
 				return left, err
 			}
-			if wanted[id] {
+			if wanted[id] || set.Parent != nil && !metav1.IsControlledBy(obj, set.Parent) {
 				continue
 			}
 			left = append(left, id)

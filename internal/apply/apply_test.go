@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -187,5 +188,29 @@ func TestAnApplierThatHasSeenAnObjectStillRepairsIt(t *testing.T) {
 	}
 	if n := pass(444); n != 1 {
 		t.Errorf("%d writes to make again what was deleted", n)
+	}
+}
+
+func TestSetsOfOneNameWithTwoParentsAreTwoSets(t *testing.T) {
+	parent := func(name string) *corev1.ConfigMap {
+		p := configMap(name, nil)
+		p.UID = types.UID("uid-" + name)
+		return p
+	}
+	w := newWorld()
+	a := apply.New(w, clientgoscheme.Scheme, "tester")
+	first, second := set, set
+	first.Parent, second.Parent = parent("first"), parent("second")
+	for of, s := range map[string]apply.Set{"first": first, "second": second} {
+		if _, err := a.Apply(t.Context(), s, configMap("of-"+of, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	get(t, w, "of-first", &corev1.ConfigMap{})
+	get(t, w, "of-second", &corev1.ConfigMap{})
+	_, err := a.Apply(t.Context(), first, configMap("of-first", nil), configMap("of-second", nil))
+	var foreign *apply.ForeignError
+	if !errors.As(err, &foreign) || foreign.Owner != "ConfigMap second" {
+		t.Errorf("one took what belongs to the other: %v", err)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 )
 
-// A source is an object that the user brought, as this pass has seen it.
-type source struct {
+// A userObject is what the user brought, as this pass has seen it.
+type userObject struct {
 	data map[string][]byte
 	err  error
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -24,7 +25,10 @@ type Options struct {
 	// Client reads through the cache, which holds our own objects only.
 	Client client.Client
 	// Reader reads the user's Secrets, and what may not be in the cache yet.
-	Reader   client.Reader
+	Reader client.Reader
+	// Sources tells when the user's Secrets and ConfigMaps change. It has their
+	// metadata only.
+	Sources  cache.Cache
 	Scheme   *runtime.Scheme
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
@@ -78,6 +82,7 @@ func New(o Options) *Reconciler {
 			flow.Step[*scope]{Name: "the credentials", Condition: hyperv1.PlatformCredentialsFound, Run: r.ensureCredentials},
 			flow.Step[*scope]{Name: "the HostedControlPlane", Run: r.ensureControlPlane},
 			flow.Step[*scope]{Name: "the control-plane-operator", Run: r.ensureOperator},
+			flow.Step[*scope]{Name: "what the user gets", Run: r.ensureHandouts},
 		),
 	}
 	r.paused = []flow.Step[*scope]{

@@ -43,7 +43,7 @@ type scope struct {
 	// wants. Filled by ensureControlPlane.
 	told bool
 	// sources are the user's objects that this pass has read. Filled by brought.
-	sources map[string]source
+	sources map[string]userObject
 	// unkept is what the control-plane-operator needs and cannot get. Filled by
 	// keepOperator.
 	unkept []string
@@ -75,7 +75,7 @@ func clusterKey(hc *hyperv1.HostedCluster) string { return hc.Namespace + "/" + 
 
 // gather reads what there is of the cluster.
 func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*scope, error) {
-	s := &scope{hc: hc, controlPlane: names.ControlPlaneNamespace(hc.Namespace, hc.Name), unchecked: map[string]metav1.Condition{}, sources: map[string]source{}}
+	s := &scope{hc: hc, controlPlane: names.ControlPlaneNamespace(hc.Namespace, hc.Name), unchecked: map[string]metav1.Condition{}, sources: map[string]userObject{}}
 	s.paused, s.pauseLeft = hc.Spec.PausedUntil.Paused(r.Clock.Now())
 	ns := &corev1.Namespace{}
 	err := r.Client.Get(ctx, client.ObjectKey{Name: s.controlPlane}, ns)

@@ -59,20 +59,21 @@ var indexes = map[string]client.IndexerFunc{infraIDIndex: byInfraID, controlPlan
 
 const workers = 10
 
-// sets are the groups of objects that are made in the namespace of a control
-// plane, of the kinds that others make there too.
+// sets are the groups of objects of kinds that others make too, in the namespace
+// of a control plane and, for the user, beside the HostedCluster.
 const (
 	setPullSecret  = "pull-secret"
 	setSigningKey  = "signing-key"
 	setCredentials = "credentials"
 	setOperator    = "control-plane-operator"
 	setCopies      = "copies"
+	setHandouts    = "handouts"
 )
 
 // Made selects the objects of those groups, all that a cache needs to keep.
 func Made() labels.Selector {
 	var values []string
-	for _, set := range []string{setPullSecret, setSigningKey, setCredentials, setOperator, setCopies} {
+	for _, set := range []string{setPullSecret, setSigningKey, setCredentials, setOperator, setCopies, setHandouts} {
 		values = append(values, names.HypershiftOperator+"."+set)
 	}
 	ours, err := labels.NewRequirement(apply.InventoryLabel, selection.In, values)
@@ -88,6 +89,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 			return fmt.Errorf("indexing HostedClusters by %s: %w", name, err)
 		}
 	}
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &hyperv1.HostedCluster{}, sourceIndex, bySource); err != nil {
+		return fmt.Errorf("indexing HostedClusters by %s: %w", sourceIndex, err)
+	}
 	opts.MaxConcurrentReconciles = workers
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("hostedcluster").
@@ -102,6 +106,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(ofAnnotation))
 	}
 	b = b.Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(ofAnnotation), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, statementChanged)))
+	for _, src := range r.watchSources(r.Sources) {
+		b = b.WatchesRawSource(src)
+	}
 	return b.Complete(r)
 }
 

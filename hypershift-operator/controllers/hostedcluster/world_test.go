@@ -84,13 +84,13 @@ type world struct {
 	lagging bool
 }
 
-// cache is what the controller reads through.
-type cache struct {
+// cached is what the controller reads through.
+type cached struct {
 	client.Client
 	w *world
 }
 
-func (c cache) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+func (c cached) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	if _, ok := obj.(*corev1.Namespace); ok && c.w.lagging {
 		return apierrors.NewNotFound(corev1.Resource("namespaces"), key.Name)
 	}
@@ -186,7 +186,7 @@ func (w *world) start() func(context.Context) error {
 	cfg := w.cloud.Account(provider).Config(region, "hypershift-operator")
 	cfg.APIOptions = append(slices.Clone(cfg.APIOptions), func(s *middleware.Stack) error { return w.Life.Middleware(s) })
 	o := Options{
-		Client: cache{w.Client(), w}, Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock,
+		Client: cached{w.Client(), w}, Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock,
 		AllowOperatorImageOverride: w.imageOverride,
 		GenerateKey:                oneKey, PrivateRegion: w.region, ControlPlaneOperatorImage: image, Resync: 30 * time.Minute, DocumentsAge: time.Hour,
 	}

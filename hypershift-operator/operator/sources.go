@@ -1,0 +1,45 @@
+package operator
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/hosted-control-planes/hypershift/internal/apply"
+)
+
+// newSources makes a cache of the Secrets and ConfigMaps that nobody's apply has
+// made: the user's are among them, in any namespace and under any name. It keeps
+// their names and versions and nothing else, and is for metadata only.
+func newSources(mgr ctrl.Manager) (cache.Cache, error) {
+	notOurs, err := labels.NewRequirement(apply.InventoryLabel, selection.DoesNotExist, nil)
+	utilruntime.Must(err)
+	c, err := cache.New(mgr.GetConfig(), cache.Options{
+		HTTPClient:           mgr.GetHTTPClient(),
+		Scheme:               mgr.GetScheme(),
+		Mapper:               mgr.GetRESTMapper(),
+		DefaultLabelSelector: labels.NewSelector().Add(*notOurs),
+		DefaultTransform:     nameAndVersion,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making the cache of the users' objects: %w", err)
+	}
+	return c, mgr.Add(c)
+}
+
+// nameAndVersion is what has to be known to tell of a change.
+func nameAndVersion(obj any) (any, error) {
+	m, ok := obj.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return obj, nil
+	}
+	return &metav1.PartialObjectMetadata{
+		TypeMeta:   m.TypeMeta,
+		ObjectMeta: metav1.ObjectMeta{Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion},
+	}, nil
+}

@@ -1,0 +1,49 @@
+package release
+
+import (
+	"fmt"
+	"strings"
+)
+
+// An Override says that the images of one place are pulled from another: a registry, a repository or a part of its path.
+type Override struct{ Source, Mirror string }
+
+// Overrides are those of an installation. The source is not asked: it may not be reachable from here at all.
+type Overrides []Override
+
+// ParseOverrides reads source=mirror,source=mirror….
+func ParseOverrides(text string) (Overrides, error) {
+	var overrides Overrides
+	for pair := range strings.SplitSeq(text, ",") {
+		if pair = strings.TrimSpace(pair); pair == "" {
+			continue
+		}
+		source, mirror, _ := strings.Cut(pair, "=")
+		source, mirror = strings.Trim(source, "/"), strings.Trim(mirror, "/")
+		if source == "" || mirror == "" || strings.ContainsAny(pair, " @") {
+			return nil, fmt.Errorf("%q is not an override: write source=mirror, such as quay.io/example=mirror.example.com/quay", pair)
+		}
+		overrides = append(overrides, Override{Source: source, Mirror: mirror})
+	}
+	return overrides, nil
+}
+
+// Apply gives the name under which an image is pulled. The longest source that fits wins.
+func (o Overrides) Apply(image string) string {
+	var best Override
+	for _, candidate := range o {
+		if len(candidate.Source) > len(best.Source) && below(image, candidate.Source) {
+			best = candidate
+		}
+	}
+	if best.Source == "" {
+		return image
+	}
+	return best.Mirror + strings.TrimPrefix(image, best.Source)
+}
+
+// below says whether the image is in that place: quay.io/a is no place for quay.io/ab, nor quay.io for quay.io:8443/a.
+func below(image, place string) bool {
+	rest, ok := strings.CutPrefix(image, place)
+	return ok && (rest == "" || rest[0] == '/' || strings.Contains(place, "/") && strings.ContainsRune(":@", rune(rest[0])))
+}

@@ -1,0 +1,168 @@
+// Package payload makes release payloads: images that package release can read.
+package payload
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"sigs.k8s.io/yaml"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+// A Description is what a payload shall say. Package release says what it means.
+type Description struct {
+	Version string `json:"version"`
+	// KubernetesVersion is Version if it is empty.
+	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
+	// Architecture of the component images: multi if it is empty.
+	Architecture string                                     `json:"architecture,omitempty"`
+	Components   map[string]string                          `json:"components"`
+	BootImages   map[hyperv1.Architecture]map[string]string `json:"bootImages,omitempty"`
+}
+
+// Parse reads a description, YAML or JSON. An unknown field is an error: it would be missed in the payload.
+func Parse(text []byte) (*Description, error) {
+	d := &Description{}
+	if err := yaml.UnmarshalStrict(text, d); err != nil {
+		return nil, fmt.Errorf("reading the description of a payload: %w", err)
+	}
+	if d.Version == "" || len(d.Components) == 0 {
+		return nil, errors.New("the description of a payload needs a version and components")
+	}
+	return d, nil
+}
+
+// object is a JSON object.
+type object = map[string]any
+
+// Files are the files of the payload by path.
+func (d *Description) Files() (map[string][]byte, error) {
+	references, err := json.MarshalIndent(d.references(), "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("writing the references: %w", err)
+	}
+	files := map[string][]byte{"release-manifests/image-references": references}
+	if len(d.BootImages) == 0 {
+		return files, nil
+	}
+	stream, err := json.Marshal(d.stream())
+	if err != nil {
+		return nil, fmt.Errorf("writing the boot images: %w", err)
+	}
+	files["release-manifests/0000_50_installer_coreos-bootimages.yaml"], err = yaml.Marshal(object{
+		"apiVersion": "v1",
+		"kind":       "ConfigMap",
+		"metadata":   object{"namespace": "openshift-machine-config-operator", "name": "coreos-bootimages"},
+		"data":       object{"stream": string(stream)},
+	})
+	return files, err
+}
+
+func (d *Description) references() object {
+	kubernetes := d.KubernetesVersion
+	if kubernetes == "" {
+		kubernetes = d.Version
+	}
+	architecture := d.Architecture
+	if architecture == "" {
+		architecture = "multi"
+	}
+	var tags []object
+	for _, name := range slices.Sorted(maps.Keys(d.Components)) {
+		tags = append(tags, object{
+			"name":        name,
+			"annotations": object{"io.openshift.build.versions": "kubernetes=" + kubernetes},
+			"from":        object{"kind": "DockerImage", "name": d.Components[name]},
+		})
+	}
+	return object{
+		"apiVersion": "image.openshift.io/v1",
+		"kind":       "ImageStream",
+		"metadata":   object{"name": d.Version, "annotations": object{"release.openshift.io/architecture": architecture}},
+		"spec":       object{"tags": tags},
+	}
+}
+
+// coreOSName are the names of architectures in boot image metadata.
+var coreOSName = map[hyperv1.Architecture]string{
+	hyperv1.ArchitectureAMD64: "x86_64", hyperv1.ArchitectureARM64: "aarch64",
+}
+
+func (d *Description) stream() object {
+	architectures := object{}
+	for arch, images := range d.BootImages {
+		regions := object{}
+		for region, ami := range images {
+			regions[region] = object{"release": d.Version, "image": ami}
+		}
+		name, ok := coreOSName[arch]
+		if !ok {
+			name = string(arch)
+		}
+		architectures[name] = object{"images": object{"aws": object{"regions": regions}}}
+	}
+	return object{"stream": d.Version, "architectures": architectures}
+}
+
+// Image is the payload. The same description gives the same digest, whenever and wherever.
+func (d *Description) Image() (v1.Image, error) {
+	files, err := d.Files()
+	if err != nil {
+		return nil, err
+	}
+	return ImageOf(files)
+}
+
+// ImageOf is an image of one layer with these files.
+func ImageOf(files map[string][]byte) (v1.Image, error) {
+	archive, err := archiveOf(files)
+	if err != nil {
+		return nil, fmt.Errorf("packing the files: %w", err)
+	}
+	layer, err := tarball.LayerFromOpener(
+		func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive)), nil },
+		tarball.WithMediaType(types.OCILayer))
+	if err != nil {
+		return nil, fmt.Errorf("making the layer: %w", err)
+	}
+	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	base, err = mutate.ConfigFile(base, &v1.ConfigFile{OS: "linux", Architecture: "amd64", RootFS: v1.RootFS{Type: "layers"}})
+	if err != nil {
+		return nil, fmt.Errorf("configuring the image: %w", err)
+	}
+	image, err := mutate.AppendLayers(base, layer)
+	if err != nil {
+		return nil, fmt.Errorf("adding the layer: %w", err)
+	}
+	return image, nil
+}
+
+// archiveOf has no times and no owners.
+func archiveOf(files map[string][]byte) ([]byte, error) {
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(files[name]))}); err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(files[name]); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}

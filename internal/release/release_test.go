@@ -1,0 +1,413 @@
+package release_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/random"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/release"
+	"github.com/hosted-control-planes/hypershift/internal/release/payload"
+	"github.com/hosted-control-planes/hypershift/test/bed/registry"
+)
+
+// world is a registry and somebody who asks it.
+type world struct {
+	*registry.Registry
+	clock    *clocktesting.FakePassiveClock
+	releases *release.Registry
+}
+
+func newWorld(t *testing.T) *world {
+	reg, err := registry.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = reg.Stop() })
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	return &world{reg, clock, release.New(release.Options{Clock: clock})}
+}
+
+func (w *world) push(t *testing.T, as string, d *payload.Description) string {
+	t.Helper()
+	image, err := w.Push(t.Context(), as, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return image
+}
+
+func (w *world) pushFiles(t *testing.T, as string, files map[string]string) string {
+	t.Helper()
+	content := map[string][]byte{}
+	for name, text := range files {
+		content[name] = []byte(text)
+	}
+	image, err := payload.ImageOf(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.pushImage(t, as, image)
+}
+
+func (w *world) pushImage(t *testing.T, as string, image v1.Image) string {
+	t.Helper()
+	name, err := w.PushImage(t.Context(), as, image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func (w *world) pushIndex(t *testing.T, as string, index v1.ImageIndex) string {
+	t.Helper()
+	name, err := w.PushIndex(t.Context(), as, index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func (w *world) resolve(t *testing.T, image string, pullSecret string) *release.Release {
+	t.Helper()
+	r, err := w.releases.Resolve(t.Context(), image, []byte(pullSecret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// kind is what stands in the way.
+func (w *world) kind(t *testing.T, image, pullSecret string) release.Kind {
+	t.Helper()
+	r, err := w.releases.Resolve(t.Context(), image, []byte(pullSecret))
+	if err == nil {
+		t.Fatalf("%s is release %+v", image, r)
+	}
+	return release.KindOf(err)
+}
+
+// asked is the number of requests that do adds.
+func (w *world) asked(do func()) int {
+	before := len(w.Requests())
+	do()
+	return len(w.Requests()) - before
+}
+
+func kubernetes() *payload.Description {
+	return &payload.Description{
+		Version:    "1.36.3",
+		Components: map[string]string{"etcd": "registry.example.test/etcd:v3", "kube-apiserver": "registry.example.test/kube-apiserver:v1.36.3"},
+		BootImages: map[hyperv1.Architecture]map[string]string{
+			hyperv1.ArchitectureAMD64: {"us-east-1": "ami-a"}, hyperv1.ArchitectureARM64: {"us-east-1": "ami-b", "eu-west-1": "ami-c"},
+		},
+	}
+}
+
+func secretFor(host, user, password string) string {
+	return fmt.Sprintf(`{"auths": {%q: {"username": %q, "password": %q}}}`, host, user, password)
+}
+
+func TestAReleaseSaysWhatItsPayloadSays(t *testing.T) {
+	w := newWorld(t)
+	image := w.push(t, "kubernetes:v1.36.3", kubernetes())
+	byDigest, err := w.Digest(t.Context(), image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{image, byDigest} {
+		got := w.resolve(t, name, "")
+		want := &release.Release{
+			Image: name, Digest: byDigest[strings.Index(byDigest, "sha256:"):],
+			Version: "1.36.3", KubernetesVersion: "1.36.3", Architecture: hyperv1.Multi,
+			Components: kubernetes().Components, BootImages: kubernetes().BootImages,
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	r := w.resolve(t, image, "")
+	if ami, ok := r.AMI(hyperv1.ArchitectureARM64, "eu-west-1"); ami != "ami-c" || !ok {
+		t.Errorf("AMI is %q", ami)
+	}
+	if ami, ok := r.AMI(hyperv1.ArchitectureAMD64, "eu-west-1"); ok {
+		t.Errorf("AMI is %q, and there is none", ami)
+	}
+}
+
+func TestAnIndexLeadsToItsImages(t *testing.T) {
+	w := newWorld(t)
+	image, err := kubernetes().Image()
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := mutate.AppendManifests(empty.Index, mutate.IndexAddendum{Add: image})
+	r := w.resolve(t, w.pushIndex(t, "kubernetes:multi", index), "")
+	digest, err := index.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Version != "1.36.3" || r.Digest != digest.String() {
+		t.Errorf("got %s %s, want 1.36.3 %s", r.Version, r.Digest, digest)
+	}
+	if kind := w.kind(t, w.pushIndex(t, "empty:1", empty.Index), ""); kind != release.NotRelease {
+		t.Errorf("an index without images is %s", kind)
+	}
+}
+
+func TestWhatStandsInTheWay(t *testing.T) {
+	w := newWorld(t)
+	image := w.push(t, "kubernetes:v1.36.3", kubernetes())
+	noise, err := random.Image(2000, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	references := func(version, tags string) map[string]string {
+		return map[string]string{"release-manifests/image-references": fmt.Sprintf(`{"kind": "ImageStream", "metadata": {"name": %q}, "spec": {"tags": [%s]}}`, version, tags)}
+	}
+	with := func(files map[string]string, name, text string) map[string]string {
+		files[name] = text
+		return files
+	}
+	for name, c := range map[string]struct {
+		image, secret string
+		want          release.Kind
+	}{
+		"a name that is none":               {"Not An Image", "", release.InvalidReference},
+		"a tag that does not exist":         {image + "-alpha", "", release.NotFound},
+		"a digest that does not exist":      {w.Host + "/kubernetes@sha256:" + strings.Repeat("0", 64), "", release.NotFound},
+		"a pull secret that is no JSON":     {image, "{", release.InvalidPullSecret},
+		"an entry that is no credential":    {image, `{"auths": {"` + w.Host + `": {"auth": "&"}}}`, release.InvalidPullSecret},
+		"an image of something else":        {w.pushImage(t, "noise:1", noise), "", release.NotRelease},
+		"an image without layers":           {w.pushImage(t, "empty:2", empty.Image), "", release.NotRelease},
+		"references that are no JSON":       {w.pushFiles(t, "bad:1", map[string]string{"release-manifests/image-references": "{"}), "", release.NotRelease},
+		"references of another kind":        {w.pushFiles(t, "bad:2", map[string]string{"release-manifests/image-references": "{}"}), "", release.NotRelease},
+		"no version":                        {w.pushFiles(t, "bad:3", references("latest", "")), "", release.NotRelease},
+		"no word about Kubernetes":          {w.pushFiles(t, "bad:4", references("4.21.3", "")), "", release.NotRelease},
+		"a component without an image":      {w.pushFiles(t, "bad:5", references("1.36.3", `{"name": "etcd"}`)), "", release.NotRelease},
+		"a component twice":                 {w.pushFiles(t, "bad:6", references("1.36.3", `{"name": "etcd", "from": {"name": "a"}}, {"name": "etcd", "from": {"name": "b"}}`)), "", release.NotRelease},
+		"boot images that are no YAML":      {w.pushFiles(t, "bad:7", with(references("1.36.3", ""), "release-manifests/1_coreos-bootimages.yaml", "a: b: c")), "", release.NotRelease},
+		"boot images without a stream":      {w.pushFiles(t, "bad:8", with(references("1.36.3", ""), "release-manifests/1_coreos-bootimages.yaml", "data: {}")), "", release.NotRelease},
+		"references that fill the memory":   {w.pushFiles(t, "bad:9", map[string]string{"release-manifests/image-references": strings.Repeat(" ", 5<<20)}), "", release.NotRelease},
+		"a port where nobody listens":       {"127.0.0.1:1/kubernetes:v1", "", release.Unreachable},
+		"a host that does not exist at all": {"registry.invalid/kubernetes:v1", "", release.Unreachable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := w.releases.Resolve(t.Context(), c.image, []byte(c.secret))
+			if got := release.KindOf(err); got != c.want {
+				t.Fatalf("got %s (%v), want %s", got, err, c.want)
+			}
+			if !strings.Contains(err.Error(), c.image) {
+				t.Errorf("%q does not name the image", err)
+			}
+			// Said again by somebody who knows nothing, it is the same sentence.
+			if _, again := release.New(release.Options{Clock: w.clock}).Resolve(t.Context(), c.image, []byte(c.secret)); again == nil || again.Error() != err.Error() {
+				t.Errorf("first %q, then %q", err, again)
+			}
+		})
+	}
+}
+
+func TestOnlyWhoMayPullLearnsAnything(t *testing.T) {
+	w := newWorld(t)
+	image := w.push(t, "kubernetes:v1.36.3", kubernetes())
+	w.Login("alice", "secret")
+	for name, secret := range map[string]string{
+		"no pull secret":                    "",
+		"a pull secret for another place":   secretFor("quay.io", "alice", "secret"),
+		"a pull secret for another cluster": secretFor(w.Host+"/other", "alice", "secret"),
+		"a wrong password":                  secretFor(w.Host, "alice", "guess"),
+	} {
+		if kind := w.kind(t, image, secret); kind != release.Denied {
+			t.Errorf("%s: %s", name, kind)
+		}
+	}
+	if r := w.resolve(t, image, secretFor(w.Host, "alice", "secret")); r.Version != "1.36.3" {
+		t.Errorf("version %s", r.Version)
+	}
+	byDigest, err := w.Digest(t.Context(), image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.resolve(t, byDigest, secretFor(w.Host, "alice", "secret"))
+	w.clock.SetTime(w.clock.Now().Add(time.Minute))
+	for _, name := range []string{image, byDigest} {
+		if kind := w.kind(t, name, secretFor(w.Host, "bob", "secret")); kind != release.Denied {
+			t.Errorf("what one may know is told to the other: %s", kind)
+		}
+	}
+}
+
+func TestServersThatFail(t *testing.T) {
+	w := newWorld(t)
+	image := w.push(t, "kubernetes:v1.36.3", kubernetes())
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusTeapot} {
+		w.Wrap(func(http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+		})
+		w.clock.SetTime(w.clock.Now().Add(time.Minute))
+		if kind := w.kind(t, image, ""); kind != release.Unreachable {
+			t.Errorf("%d: %s", status, kind)
+		}
+	}
+	// Half of every blob arrives.
+	w.Wrap(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if strings.Contains(req.URL.Path, "/blobs/") {
+				w = &half{ResponseWriter: w}
+			}
+			next.ServeHTTP(w, req)
+		})
+	})
+	w.clock.SetTime(w.clock.Now().Add(time.Minute))
+	if kind := w.kind(t, image, ""); kind != release.Unreachable {
+		t.Errorf("half a layer: %s", kind)
+	}
+	// One bit of every blob is wrong: it decompresses to something else, or not at all, and is believed in neither case.
+	w.Wrap(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if strings.Contains(req.URL.Path, "/blobs/") {
+				w = &flipped{ResponseWriter: w}
+			}
+			next.ServeHTTP(w, req)
+		})
+	})
+	w.clock.SetTime(w.clock.Now().Add(time.Minute))
+	if _, err := w.releases.Resolve(t.Context(), image, nil); err == nil {
+		t.Error("a forged layer is believed")
+	}
+	w.Wrap(nil)
+	w.clock.SetTime(w.clock.Now().Add(time.Minute))
+	w.resolve(t, image, "")
+}
+
+// half cuts the connection in the middle of a body.
+type half struct{ http.ResponseWriter }
+
+func (h *half) Write(p []byte) (int, error) {
+	if _, err := h.ResponseWriter.Write(p[:len(p)/2]); err != nil {
+		return 0, err
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// flipped changes the last byte of a body: the size that gzip wrote there.
+type flipped struct{ http.ResponseWriter }
+
+func (f *flipped) Write(p []byte) (int, error) {
+	q := append([]byte(nil), p...)
+	q[len(q)-1] ^= 1
+	return f.ResponseWriter.Write(q)
+}
+
+func TestNobodyIsAskedForWhatIsKnown(t *testing.T) {
+	w := newWorld(t)
+	image := w.push(t, "kubernetes:v1.36.3", kubernetes())
+	byDigest, err := w.Digest(t.Context(), image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.resolve(t, image, "")
+	w.resolve(t, byDigest, "")
+	if n := w.asked(func() { w.resolve(t, image, ""); w.resolve(t, byDigest, "") }); n != 0 {
+		t.Errorf("%d requests for what is known", n)
+	}
+	w.clock.SetTime(w.clock.Now().Add(30 * 24 * time.Hour))
+	if n := w.asked(func() { w.resolve(t, byDigest, "") }); n != 0 {
+		t.Errorf("%d requests for a digest, which never changes", n)
+	}
+	// Two: the protocol's greeting, and the manifest.
+	if n := w.asked(func() { w.resolve(t, image, "") }); n != 2 {
+		t.Errorf("%d requests for an old tag, want 2", n)
+	}
+}
+
+func TestATagThatMoves(t *testing.T) {
+	w := newWorld(t)
+	image := w.push(t, "kubernetes:stable", kubernetes())
+	w.resolve(t, image, "")
+	newer := kubernetes()
+	newer.Version = "1.36.4"
+	w.push(t, "kubernetes:stable", newer)
+	if r := w.resolve(t, image, ""); r.Version != "1.36.3" {
+		t.Errorf("version %s is news at once", r.Version)
+	}
+	w.clock.SetTime(w.clock.Now().Add(2 * time.Hour))
+	if r := w.resolve(t, image, ""); r.Version != "1.36.4" {
+		t.Errorf("version %s after hours", r.Version)
+	}
+}
+
+func TestARegistryThatIsAwayIsNoReasonToForget(t *testing.T) {
+	w := newWorld(t)
+	image := w.push(t, "kubernetes:stable", kubernetes())
+	w.resolve(t, image, "")
+	w.Wrap(func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	})
+	for range 3 {
+		w.clock.SetTime(w.clock.Now().Add(2 * time.Hour))
+		w.resolve(t, image, "")
+	}
+	w.Login("alice", "secret")
+	w.clock.SetTime(w.clock.Now().Add(2 * time.Hour))
+	if kind := w.kind(t, image, ""); kind != release.Denied {
+		t.Errorf("a registry that refuses: %s", kind)
+	}
+}
+
+func TestAFailureIsRememberedForAMoment(t *testing.T) {
+	w := newWorld(t)
+	image := w.Host + "/kubernetes:v1.36.3"
+	w.kind(t, image, "")
+	w.push(t, "kubernetes:v1.36.3", kubernetes())
+	if n := w.asked(func() { w.kind(t, image, "") }); n != 0 {
+		t.Errorf("%d requests a moment after a failure", n)
+	}
+	w.clock.SetTime(w.clock.Now().Add(time.Minute))
+	w.resolve(t, image, "")
+}
+
+func TestAllWhoWaitShareOneReading(t *testing.T) {
+	w := newWorld(t)
+	image := w.push(t, "kubernetes:v1.36.3", kubernetes())
+	n := w.asked(func() {
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() { w.resolve(t, image, "") })
+		}
+		wg.Wait()
+	})
+	// Greeting, manifest, layer.
+	if n != 3 {
+		t.Errorf("%d requests for 50 who ask, want 3", n)
+	}
+}
+
+func TestOverridesSayWhereToPull(t *testing.T) {
+	w := newWorld(t)
+	w.push(t, "mirror/kubernetes:v1.36.3", kubernetes())
+	overrides, err := release.ParseOverrides("quay.io/example=" + w.Host + "/mirror, registry.example.test/etcd=mirror.example.test/db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.releases = release.New(release.Options{Clock: w.clock, Overrides: overrides})
+	r := w.resolve(t, "quay.io/example/kubernetes:v1.36.3", "")
+	if r.Image != "quay.io/example/kubernetes:v1.36.3" {
+		t.Errorf("image is %s", r.Image)
+	}
+	want := map[string]string{"etcd": "mirror.example.test/db:v3", "kube-apiserver": "registry.example.test/kube-apiserver:v1.36.3"}
+	if diff := cmp.Diff(want, r.Components); diff != "" {
+		t.Errorf("components (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,17 @@
+package release
+
+import "time"
+
+const (
+	// tagTTL is how long a tag is believed to point where it did. Tags of releases are hardly ever moved, and who moves one does
+	// not expect running clusters to follow at once.
+	tagTTL = time.Hour
+	// failureTTL spreads a failure over all who ask: the clusters of an installation share few images.
+	failureTTL = 15 * time.Second
+	// patience is how long one reading may take, layers included.
+	patience = 2 * time.Minute
+
+	// maxAnswers and maxContents are many more than an installation has releases; a content is some 50 kB.
+	maxAnswers  = 4096
+	maxContents = 128
+)

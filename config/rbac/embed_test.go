@@ -21,3 +21,18 @@ func TestNothingIsAllowedWholesale(t *testing.T) {
 		}
 	}
 }
+
+func TestTheNamesOfACluster(t *testing.T) {
+	var got []string
+	for _, r := range rbac.ForCluster(rbac.ControlPlaneOperatorRole(), "demo-x").Rules {
+		got = append(got, r.ResourceNames...)
+	}
+	if want := []string{"sa-signing-key", "demo-x-kubeconfig", "admin-kubeconfig"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	for _, r := range rbac.ControlPlaneOperatorRole().Rules {
+		if slices.Contains(r.ResourceNames, "demo-x-kubeconfig") {
+			t.Error("one cluster's name is in the role of all")
+		}
+	}
+}

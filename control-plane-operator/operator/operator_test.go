@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"context"
@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -24,7 +26,6 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/config/rbac"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/patch"
@@ -38,6 +39,7 @@ const (
 	provider  = "111111111111"
 	customer  = "222222222222"
 	namespace = "clusters-demo"
+	infraID   = "demo-x"
 	issuer    = "https://issuer.example.com/demo"
 )
 
@@ -60,12 +62,14 @@ func TestTheRoleIsEnough(t *testing.T) {
 	w := newWorld(t)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() {
-		done <- operate(ctx, w.config, options{
-			namespace: namespace, metricsAddr: "0", healthAddr: "0", leaderElect: true, resyncPeriod: time.Minute, identityInterval: time.Minute,
-			aws: session.Options{Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff}},
-		})
-	}()
+	o, err := New(w.config, Options{
+		Namespace: namespace, MetricsAddr: "0", HealthAddr: "0", LeaderElect: true,
+		ResyncPeriod: time.Minute, IdentityInterval: time.Minute, APIStartInterval: time.Second, APIInterval: time.Second,
+		Bed: Bed{AWS: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff}},
+	})
+	w.must(err)
+	w.must(o.AddControllers())
+	go func() { done <- o.Start(ctx) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {
@@ -103,6 +107,23 @@ func TestTheRoleIsEnough(t *testing.T) {
 		}
 		if len(route.Status.Ingress) != 1 {
 			return fmt.Errorf("%+v", route.Status)
+		}
+		return nil
+	})
+
+	w.publishAPI()
+	w.eventually("the hosted API server is found and asked", func() error {
+		if err := w.admin.Get(t.Context(), client.ObjectKeyFromObject(hcp), hcp); err != nil {
+			return err
+		}
+		s := hcp.Status
+		for _, c := range []string{hyperv1.KubeAPIServerAvailable, hyperv1.EtcdAvailable, hyperv1.HostedClusterAvailable} {
+			if !conditions.IsTrue(s.Conditions, c) {
+				return fmt.Errorf("%s: %+v", c, conditions.Get(s.Conditions, c))
+			}
+		}
+		if !s.Ready || !s.Initialized || s.Initialization == nil || s.Version == "" || s.KubeConfig == nil {
+			return fmt.Errorf("%+v", s)
 		}
 		return nil
 	})
@@ -164,7 +185,7 @@ func (w *world) seed() {
 	w.subnets = []string{theirs.AddSubnet(region, fakeaws.Subnet{VPC: w.vpc, Zone: theirs.ZoneName(region, w.zones[0])})}
 	theirs.AddHostedZone(fakeaws.HostedZone{Name: names.LocalZone("demo"), VPCs: []fakeaws.ZoneVPC{{Region: region, ID: w.vpc}}})
 
-	role := rbac.ControlPlaneOperatorRole()
+	role := rbac.ForCluster(rbac.ControlPlaneOperatorRole(), infraID)
 	role.Namespace = namespace
 	for _, obj := range []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
@@ -187,7 +208,7 @@ func (w *world) controlPlane() *hyperv1.HostedControlPlane {
 	hcp := &hyperv1.HostedControlPlane{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"},
 		Spec: hyperv1.HostedControlPlaneSpec{
-			ReleaseImage: "registry.example.com/release:1", InfraID: "demo-x", IssuerURL: issuer,
+			ReleaseImage: "registry.example.com/release:1", InfraID: infraID, IssuerURL: issuer,
 			PullSecret: corev1.LocalObjectReference{Name: "pull-secret"},
 			Etcd:       hyperv1.EtcdSpec{ManagementType: hyperv1.Managed, Managed: &hyperv1.ManagedEtcdSpec{Storage: hyperv1.ManagedEtcdStorageSpec{Type: hyperv1.PersistentVolumeEtcdStorage}}},
 			Platform: hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{
@@ -209,6 +230,20 @@ func (w *world) controlPlane() *hyperv1.HostedControlPlane {
 func (w *world) roles() hyperv1.AWSRolesRef {
 	r := hyperv1.RoleARN(w.role)
 	return hyperv1.AWSRolesRef{IngressARN: r, ImageRegistryARN: r, StorageARN: r, NetworkARN: r, KubeCloudControllerARN: r, NodePoolManagementARN: r, ControlPlaneOperatorARN: r}
+}
+
+// publishAPI gives out a real API server for the hosted one: our own.
+func (w *world) publishAPI() {
+	text, err := clientcmd.Write(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{"hosted": {Server: w.config.Host, CertificateAuthorityData: w.config.CAData}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"admin": {ClientCertificateData: w.config.CertData, ClientKeyData: w.config.KeyData, Token: w.config.BearerToken}},
+		Contexts:       map[string]*clientcmdapi.Context{"hosted": {Cluster: "hosted", AuthInfo: "admin"}},
+		CurrentContext: "hosted",
+	})
+	w.must(err)
+	for name, key := range map[string]string{names.ClusterKubeconfig(infraID): names.ClusterKubeconfigFile, names.AdminKubeconfig: names.AdminKubeconfigFile} {
+		w.must(w.admin.Create(w.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string][]byte{key: text}}))
+	}
 }
 
 // others does what the cloud controller and the hypershift-operator do.

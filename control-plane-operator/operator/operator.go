@@ -1,0 +1,139 @@
+// Package operator puts the control-plane-operator together: its manager, its
+// identity, its sessions with AWS, its controllers.
+package operator
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/smithy-go/middleware"
+	routev1 "github.com/openshift/api/route/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsprivatelink"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedapi"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedcontrolplane"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/probe"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/identity"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// Options are what can be chosen when the operator starts.
+type Options struct {
+	// Namespace of the control plane. Nothing outside of it is read or written.
+	Namespace   string
+	MetricsAddr string
+	HealthAddr  string
+	LeaderElect bool
+
+	// ResyncPeriod is how often AWS is looked at although nothing has changed.
+	ResyncPeriod time.Duration
+	// IdentityInterval is how old an answer of AWS may be and still tell whether it knows us.
+	IdentityInterval time.Duration
+	// APIStartInterval is how often to ask a hosted API server that is not
+	// ready, and APIInterval how often one that is.
+	APIStartInterval, APIInterval time.Duration
+
+	// Bed is empty but in a test bed.
+	Bed Bed
+}
+
+// A Bed is what a test puts in the place of the outside world.
+type Bed struct {
+	NewClient client.NewClientFunc
+	// AWS goes under all clients of AWS.
+	AWS []func(*middleware.Stack) error
+	// Shared says that the process has more than one operator.
+	Shared bool
+}
+
+// An Operator is a manager to which controllers are added.
+type Operator struct {
+	ctrl.Manager
+	options  Options
+	signer   *identity.Signer
+	sessions *session.Sessions
+}
+
+// New returns an operator without controllers.
+func New(cfg *rest.Config, opts Options) (*Operator, error) {
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Scheme:                        newScheme(),
+		Cache:                         cache.Options{DefaultNamespaces: map[string]cache.Config{opts.Namespace: {}}, DefaultTransform: cache.TransformStripManagedFields()},
+		NewClient:                     opts.Bed.NewClient,
+		Metrics:                       server.Options{BindAddress: opts.MetricsAddr},
+		HealthProbeBindAddress:        opts.HealthAddr,
+		LeaderElection:                opts.LeaderElect,
+		LeaderElectionID:              names.ControlPlaneOperator + "-leader-elect",
+		LeaderElectionNamespace:       opts.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+		Controller:                    config.Controller{SkipNameValidation: &opts.Bed.Shared},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making the manager: %w", err)
+	}
+	// Secrets are read past the cache: a cache would have to be allowed to read
+	// every Secret of the namespace.
+	signer := &identity.Signer{Client: mgr.GetAPIReader(), Namespace: opts.Namespace, Clock: clock.RealClock{}}
+	o := &Operator{Manager: mgr, options: opts, signer: signer, sessions: session.New(session.Options{
+		Name: names.ControlPlaneOperator, Token: signer.Token, Clock: clock.RealClock{}, Middleware: opts.Bed.AWS,
+	})}
+	return o, errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping))
+}
+
+func newScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(hyperv1.AddToScheme(s))
+	utilruntime.Must(routev1.Install(s))
+	return s
+}
+
+// AddControllers adds them all. They run whatever the cluster is like, so that
+// a change of it finds them.
+func (o *Operator) AddControllers() error {
+	return errors.Join(o.AddControlPlane(), o.AddHostedAPI(), o.AddPrivateLink(), o.AddIdentityProbe())
+}
+
+// AddControlPlane adds who makes the Services and Routes of the control plane.
+func (o *Operator) AddControlPlane() error {
+	return hostedcontrolplane.Setup(o, hostedcontrolplane.Options{
+		Client: o.GetClient(), Events: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{},
+	})
+}
+
+// AddHostedAPI adds who asks the hosted API server how it is.
+func (o *Operator) AddHostedAPI() error {
+	return hostedapi.Setup(o, hostedapi.Options{
+		Client: o.GetClient(), Secrets: o.GetAPIReader(), Clock: clock.RealClock{},
+		StartInterval: o.options.APIStartInterval, Interval: o.options.APIInterval,
+	})
+}
+
+// AddPrivateLink adds the customer's half of PrivateLink.
+func (o *Operator) AddPrivateLink() error {
+	return awsprivatelink.Setup(o, awsprivatelink.Options{
+		Client: o.GetClient(), Scheme: o.GetScheme(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
+		Sessions: o.sessions, KeyReady: o.signer.Ready, ResyncPeriod: o.options.ResyncPeriod,
+	})
+}
+
+// AddIdentityProbe adds who tells whether AWS knows us.
+func (o *Operator) AddIdentityProbe() error {
+	return probe.Setup(o, probe.Options{
+		Client: o.GetClient(), Clock: clock.RealClock{}, Sessions: o.sessions, KeyReady: o.signer.Ready, Interval: o.options.IdentityInterval,
+	})
+}

@@ -25,7 +25,13 @@ func (r *Reconciler) ensureControlPlane(ctx context.Context, s *scope) error {
 }
 
 // handedOn are the annotations of a HostedCluster that the control plane acts on.
-var handedOn = []string{hyperv1.TargetNodeLabelsAnnotation}
+var handedOn = []string{
+	hyperv1.TargetNodeLabelsAnnotation,
+	hyperv1.CleanupCloudResourcesAnnotation,
+	hyperv1.ControlPlanePriorityClassAnnotation,
+	hyperv1.APICriticalPriorityClassAnnotation,
+	hyperv1.EtcdPriorityClassAnnotation,
+}
 
 // desiredControlPlane is the HostedCluster without what is this operator's business.
 func desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
@@ -75,6 +81,9 @@ func desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
 		if value, ok := s.hc.Annotations[key]; ok {
 			hcp.Annotations[key] = value
 		}
+	}
+	if date := s.restartDate(); date != "" {
+		hcp.Annotations[hyperv1.RestartDateAnnotation] = date
 	}
 	if aws := hcp.Spec.Platform.AWS; aws != nil {
 		aws.ResourceTags = withClusterTag(aws.ResourceTags, spec.InfraID)

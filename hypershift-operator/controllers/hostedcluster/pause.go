@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -16,10 +17,16 @@ import (
 // that is left out of an apply stays what it was.
 const notPaused hyperv1.PausedUntil = "false"
 
+// unreadablePause says that somebody wanted to stop something, and that nobody
+// knows until when.
+func (s *scope) unreadablePause() bool {
+	return s.paused && s.pauseLeft == 0 && !strings.EqualFold(string(*s.hc.Spec.PausedUntil), "true")
+}
+
 // pauseControlPlane hands the pause on, and nothing else of the spec.
 func (r *Reconciler) pauseControlPlane(ctx context.Context, s *scope) error {
 	want := ptr.Deref(s.hc.Spec.PausedUntil, notPaused)
-	if s.hcp == nil || ptr.Deref(s.hcp.Spec.PausedUntil, notPaused) == want {
+	if s.unreadablePause() || s.hcp == nil || ptr.Deref(s.hcp.Spec.PausedUntil, notPaused) == want {
 		return nil
 	}
 	body, err := json.Marshal(map[string]any{"spec": map[string]any{"pausedUntil": want}})

@@ -43,6 +43,13 @@ var mirrored = []struct {
 	{hyperv1.CloudResourcesDestroyed, never},
 }
 
+// active is false while the user has stopped everything: that nothing is done
+// then says nothing about the cluster.
+func active(hc *hyperv1.HostedCluster) bool {
+	c := conditions.Get(hc.Status.Conditions, hyperv1.ReconciliationActive)
+	return c == nil || c.Status != metav1.ConditionFalse
+}
+
 func always(*hyperv1.HostedCluster) bool       { return true }
 func never(*hyperv1.HostedCluster) bool        { return false }
 func onAWS(hc *hyperv1.HostedCluster) bool     { return awsOf(hc) != nil }
@@ -56,7 +63,7 @@ var needed = []struct {
 }{
 	{hyperv1.ValidHostedClusterConfiguration, always},
 	{hyperv1.SupportedHostedCluster, always},
-	{hyperv1.ReconciliationSucceeded, always},
+	{hyperv1.ReconciliationSucceeded, active},
 	{hyperv1.PlatformCredentialsFound, onAWS},
 	{hyperv1.ValidProxyConfiguration, never},
 	{hyperv1.UnmanagedEtcdAvailable, never},
@@ -104,6 +111,7 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 	b.unsupported(r.AllowOperatorImageOverride)
 	b.destruction(s, report)
 	b.available(s, report)
+	b.stopped(s)
 	if s.hcp != nil {
 		s.hc.Status.ControlPlaneEndpoint = s.hcp.Status.ControlPlaneEndpoint
 		s.hc.Status.Platform = s.hcp.Status.Platform
@@ -155,6 +163,8 @@ func (b *board) mirror(s *scope) {
 			// It stands until the cluster is gone: nobody will take it away.
 		case s.silence != "" && (said != nil || m.expected(b.hc)):
 			b.set(m.condition, metav1.ConditionUnknown, hyperv1.ControlPlaneOperatorNotRunningReason, s.silence)
+		case said == nil && s.unchecked[m.condition].Reason != "":
+			// A step has just said why nobody knows.
 		case said != nil && !(s.told && said.ObservedGeneration >= s.hcp.Generation):
 			b.repeat(m.condition, said)
 			b.behind[m.condition] = !s.paused
@@ -231,6 +241,9 @@ func (b *board) pause(s *scope) {
 		b.set(hyperv1.ReconciliationActive, metav1.ConditionTrue, hyperv1.AsExpectedReason, "changes are being acted on")
 	case s.dying():
 		b.set(hyperv1.ReconciliationActive, metav1.ConditionTrue, hyperv1.DeletingReason, "a pause does not stop the deletion")
+	case s.unreadablePause():
+		b.set(hyperv1.ReconciliationActive, metav1.ConditionFalse, hyperv1.ReconciliationInvalidPausedUntilReason,
+			fmt.Sprintf("spec.pausedUntil is %q, which cannot be read, and nothing is changed until it can: write true, false or a time such as 2030-01-31T12:00:00Z, or remove it", *until))
 	default:
 		b.set(hyperv1.ReconciliationActive, metav1.ConditionFalse, hyperv1.ReconciliationPausedReason, fmt.Sprintf("spec.pausedUntil is %q: remove it to go on", *until))
 	}
@@ -239,6 +252,7 @@ func (b *board) pause(s *scope) {
 // reconciliation says whether everything that this pass set out to do is done.
 func (b *board) reconciliation(s *scope, report flow.Report) {
 	if s.paused && !s.dying() {
+		b.set(hyperv1.ReconciliationSucceeded, metav1.ConditionUnknown, b.get(hyperv1.ReconciliationActive).Reason, "nothing is changed while spec.pausedUntil stops it")
 		return
 	}
 	reason, messages := "", []string{}
@@ -324,6 +338,14 @@ func (b *board) available(s *scope, report flow.Report) {
 		if wasUp {
 			b.turned = "NotAvailable"
 		}
+	}
+}
+
+// stopped says that nothing progresses, whatever is missing, because the user
+// wants no change.
+func (b *board) stopped(s *scope) {
+	if c := b.get(hyperv1.ReconciliationActive); !s.dying() && c.Status == metav1.ConditionFalse {
+		b.set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, c.Type+": "+c.Message)
 	}
 }
 

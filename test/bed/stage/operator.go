@@ -55,7 +55,7 @@ func (s *Stage) startOperator(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.ApplyFiles(ctx, nil, permissions...); err != nil {
+	if err := s.ApplyFiles(ctx, nil, append(permissions, s.Path("config", "scheduling", "priority_classes.yaml"))...); err != nil {
 		return err
 	}
 	manifests, err := bed.Substitute(operator, map[string]string{

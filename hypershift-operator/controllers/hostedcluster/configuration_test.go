@@ -1,9 +1,13 @@
 package hostedcluster
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	configv1 "github.com/openshift/api/config/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -115,6 +119,197 @@ func TestJudge(t *testing.T) {
 			},
 			reason: hyperv1.InvalidConfigurationReason, says: []string{`advertiseAddress is "here"`},
 		},
+
+		"IPv6 behind IPv4 in all networks": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Networking.ClusterNetwork = append(hc.Spec.Networking.ClusterNetwork, hyperv1.ClusterNetworkEntry{CIDR: "fd01::/48"})
+				hc.Spec.Networking.ServiceNetwork = append(hc.Spec.Networking.ServiceNetwork, hyperv1.ServiceNetworkEntry{CIDR: "fd02::/112"})
+			},
+		},
+		"IPv6 before IPv4 in one network": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Networking.ServiceNetwork = []hyperv1.ServiceNetworkEntry{{CIDR: "fd02::/112"}, {CIDR: "172.31.0.0/16"}}
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"networking.machineNetwork begins with 10.0.0.0/16 and networking.serviceNetwork with fd02::/112", "same IP family first"},
+		},
+		"a network over the inside of OVN": {
+			change: func(hc *hyperv1.HostedCluster) { hc.Spec.Networking.MachineNetwork[0].CIDR = "100.64.0.0/10" },
+			reason: hyperv1.NetworksOverlapReason, says: []string{"100.64.0.0/10 and operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.ipv4.internalJoinSubnet", "internalTransitSwitchSubnet"},
+		},
+		"a network where OVN would be, if it were used": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Networking.NetworkType, hc.Spec.Networking.MachineNetwork[0].CIDR = hyperv1.Other, "100.64.0.0/16"
+			},
+		},
+		"a network where OVN was, and has been moved away": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Networking.MachineNetwork[0].CIDR = "100.64.0.0/16"
+				hc.Spec.OperatorConfiguration = &hyperv1.OperatorConfiguration{ClusterNetworkOperator: &hyperv1.ClusterNetworkOperatorSpec{
+					OVNKubernetesConfig: &hyperv1.OVNKubernetesConfig{IPv4: &hyperv1.OVNIPv4Config{InternalJoinSubnet: "100.99.0.0/16"}}}}
+			},
+		},
+		"a node port inside the cluster": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Platform = hyperv1.PlatformSpec{Type: hyperv1.NonePlatform}
+				publish(hc, hyperv1.APIServer, hyperv1.NodePort, "")
+				hc.Spec.Services[0].ServicePublishingStrategy.NodePort = &hyperv1.NodePortPublishingStrategy{Address: "172.31.0.10"}
+			},
+			reason: hyperv1.NetworksOverlapReason, says: []string{"APIServer at node address 172.31.0.10, which is inside networking.serviceNetwork"},
+		},
+		"a service that nobody can reach": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Platform = hyperv1.PlatformSpec{Type: hyperv1.NonePlatform}
+				publish(hc, hyperv1.Konnectivity, hyperv1.None, "")
+			},
+			reason: hyperv1.UnsupportedPublishingReason, says: []string{"Konnectivity as None: use LoadBalancer, NodePort or Route"},
+		},
+
+		"a clusterID that is no UUID": {
+			change: func(hc *hyperv1.HostedCluster) { hc.Spec.ClusterID = strings.Repeat("x", 36) },
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"not a UUID"},
+		},
+		"24 tags": {
+			change: func(hc *hyperv1.HostedCluster) { hc.Spec.Platform.AWS.ResourceTags = tags(24) },
+		},
+		"24 tags and the cluster's own": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Platform.AWS.ResourceTags = append(tags(24), hyperv1.AWSResourceTag{Key: "kubernetes.io/cluster/demo-x", Value: "owned"})
+			},
+		},
+		"25 tags": {
+			change: func(hc *hyperv1.HostedCluster) { hc.Spec.Platform.AWS.ResourceTags = tags(25) },
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"has 25 keys and may have 24", "kubernetes.io/cluster/<infraID> is added: remove 1"},
+		},
+		"a tag of AWS": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Platform.AWS.ResourceTags = []hyperv1.AWSResourceTag{{Key: "AWS:name", Value: "x"}}
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"AWS:name", "belong to AWS"},
+		},
+		"a tag of another cluster": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Platform.AWS.ResourceTags = []hyperv1.AWSResourceTag{{Key: "kubernetes.io/cluster/other", Value: "owned"}}
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"kubernetes.io/cluster/other=owned", "remove it"},
+		},
+
+		"a label that is none": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Labels = map[string]hyperv1.LabelValue{"good": "x", "not good": "x"}
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"spec.labels has not good=x, which is not a label"},
+		},
+		"a node selector with a value that no node can have": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.NodeSelector = map[string]hyperv1.LabelValue{"zone": "-a-"}
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"spec.nodeSelector has zone=-a-"},
+		},
+		"tolerations": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}, {Key: "a", Value: "b", Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To[int64](5)}}
+			},
+		},
+		"a toleration with a word that means nothing": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Tolerations = []corev1.Toleration{{Key: "a", Operator: "Maybe"}, {Key: "b", Effect: "Never"}, {Key: "c", Operator: corev1.TolerationOpExists, Value: "d"}}
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{`key "a" with operator Maybe`, `key "b" with effect Never`, `key "c" with operator Exists and a value`},
+		},
+
+		"no storage for etcd": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Etcd.Managed.Storage.PersistentVolume = &hyperv1.PersistentVolumeEtcdStorageSpec{Size: ptr.To(resource.MustParse("0"))}
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"size is 0"},
+		},
+		"managed etcd without settings": {
+			change: func(hc *hyperv1.HostedCluster) { hc.Spec.Etcd.Managed = nil },
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"etcd.managed is missing"},
+		},
+		"an etcd of the user's without TLS": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Etcd = hyperv1.EtcdSpec{ManagementType: hyperv1.Unmanaged, Unmanaged: &hyperv1.UnmanagedEtcdSpec{Endpoint: "http://etcd"}}
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"not an https URL", "clientSecret is empty: name a Secret with etcd-client.crt"},
+		},
+
+		"kms without kms": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{Type: hyperv1.KMS}
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"type is kms and no key is named: set secretEncryption.kms.provider"},
+		},
+		"kms with a key in another region, and a role that is none": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.SecretEncryption = kms("eu-west-1")
+				hc.Spec.SecretEncryption.KMS.AWS.Auth.AWSKMSRoleARN = "arn:x"
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"activeKey.arn is in region us-east-1 and secretEncryption.kms.aws.region is eu-west-1", "not the ARN of a role"},
+		},
+		"kms": {change: func(hc *hyperv1.HostedCluster) { hc.Spec.SecretEncryption = kms(region) }},
+		"aescbc without a key": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{Type: hyperv1.AESCBC, AESCBC: &hyperv1.AESCBCSpec{}}
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"set secretEncryption.aescbc.activeKey to a Secret with 32 bytes"},
+		},
+		"two kinds of encryption": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.SecretEncryption = kms(region)
+				hc.Spec.SecretEncryption.AESCBC = &hyperv1.AESCBCSpec{}
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"type is kms and secretEncryption.aescbc is set"},
+		},
+
+		"a proxy": {
+			change: configure(func(c *hyperv1.ClusterConfiguration) {
+				c.Proxy = &configv1.ProxySpec{HTTPProxy: "http://u:p@proxy:3128", HTTPSProxy: "https://proxy:3128", NoProxy: ".example.com, example.org:8080,10.0.0.0/8,::1,[::1],*.svc"}
+			}),
+		},
+		"a proxy that is none": {
+			change: configure(func(c *hyperv1.ClusterConfiguration) {
+				c.Proxy = &configv1.ProxySpec{HTTPProxy: "proxy:3128", HTTPSProxy: "socks5://proxy", NoProxy: "a b"}
+			}),
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"proxy.httpProxy is not a URL", "proxy.httpsProxy is not a URL", `noProxy has "a b"`},
+		},
+		"a certificate for the name of our own": {
+			change: func(hc *hyperv1.HostedCluster) {
+				publish(hc, hyperv1.APIServer, hyperv1.Route, "api.example.com")
+				configure(named("*.example.com"))(hc)
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"namedCertificates[0] is for api.example.com"},
+		},
+		"a certificate for the name by which nodes find a private cluster": {
+			change: configure(named("api.demo.hypershift.local")),
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"is for api.demo.hypershift.local"},
+		},
+		"a certificate for a name of the user's": {change: configure(named("my.example.com"))},
+
+		"an OpenID Connect provider": {
+			change: configure(func(c *hyperv1.ClusterConfiguration) { c.Authentication = oidc("https://login.example.com") }),
+		},
+		"a provider that is none": {
+			change: configure(func(c *hyperv1.ClusterConfiguration) {
+				c.Authentication = oidc("http://login.example.com")
+				c.Authentication.OIDCProviders[0].Issuer.Audiences = nil
+			}),
+			reason: hyperv1.InvalidConfigurationReason, says: []string{`oidcProviders[0].issuer.issuerURL is "http://login.example.com"`, "audiences is empty"},
+		},
+		"a provider that is not asked": {
+			change: configure(func(c *hyperv1.ClusterConfiguration) {
+				c.Authentication = oidc("https://login.example.com")
+				c.Authentication.Type = configv1.AuthenticationTypeIntegratedOAuth
+			}),
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"oidcProviders is possible only with type OIDC"},
+		},
+		"two answers to who the users are": {
+			change: configure(func(c *hyperv1.ClusterConfiguration) {
+				c.Authentication = oidc("https://login.example.com")
+				c.OAuth = &configv1.OAuthSpec{IdentityProviders: []configv1.IdentityProvider{{Name: "a"}}}
+			}),
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"configuration.oauth.identityProviders are for the integrated OAuth server"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hc := privateCluster()
@@ -139,6 +334,44 @@ func TestJudge(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func tags(n int) []hyperv1.AWSResourceTag {
+	var out []hyperv1.AWSResourceTag
+	for i := range n {
+		out = append(out, hyperv1.AWSResourceTag{Key: fmt.Sprintf("key-%d", i), Value: "x"})
+	}
+	return out
+}
+
+func kms(in string) *hyperv1.SecretEncryptionSpec {
+	return &hyperv1.SecretEncryptionSpec{Type: hyperv1.KMS, KMS: &hyperv1.KMSSpec{Provider: hyperv1.AWSKMS, AWS: &hyperv1.AWSKMSSpec{
+		Region: in, ActiveKey: hyperv1.AWSKMSKeyEntry{ARN: "arn:aws:kms:us-east-1:222222222222:key/1"},
+		Auth: hyperv1.AWSKMSAuthSpec{AWSKMSRoleARN: "arn:aws:iam::222222222222:role/kms"},
+	}}}
+}
+
+func oidc(issuer string) *configv1.AuthenticationSpec {
+	return &configv1.AuthenticationSpec{Type: configv1.AuthenticationTypeOIDC, OIDCProviders: []configv1.OIDCProvider{
+		{Name: "login", Issuer: configv1.TokenIssuer{URL: issuer, Audiences: []configv1.TokenAudience{"cluster"}}},
+	}}
+}
+
+// configure edits spec.configuration.
+func configure(edit func(*hyperv1.ClusterConfiguration)) func(*hyperv1.HostedCluster) {
+	return func(hc *hyperv1.HostedCluster) {
+		hc.Spec.Configuration = &hyperv1.ClusterConfiguration{}
+		edit(hc.Spec.Configuration)
+	}
+}
+
+func named(host string) func(*hyperv1.ClusterConfiguration) {
+	return func(c *hyperv1.ClusterConfiguration) {
+		c.APIServer = &configv1.APIServerSpec{}
+		c.APIServer.ServingCerts.NamedCertificates = []configv1.APIServerNamedServingCert{{
+			Names: []string{"other.example.org", host}, ServingCertificate: configv1.SecretNameReference{Name: "my-certificate"},
+		}}
 	}
 }
 

@@ -11,16 +11,22 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // ApplyYAML applies manifests in their order, as `kubectl apply --server-side` does.
 func (b *Bed) ApplyYAML(ctx context.Context, manifests string) error {
+	return Apply(ctx, b.Config, manifests)
+}
+
+// Apply does the same in any cluster.
+func Apply(ctx context.Context, config *rest.Config, manifests string) error {
 	objects, err := Decode(manifests)
 	if err != nil {
 		return err
 	}
-	c, err := client.New(b.Config, client.Options{})
+	c, err := client.New(config, client.Options{})
 	if err != nil {
 		return fmt.Errorf("applying manifests: %w", err)
 	}

@@ -47,10 +47,10 @@ def _check_image_and_type(request: EC2Response) -> None:
     if image is not None and image.architecture not in architectures:
         raise refuse(
             "InvalidParameterValue",
-            f"The architecture '{','.join(architectures)}' of the specified instance type does not match the architecture"
-            f" '{image.architecture}' of the specified AMI. Specify an instance type and an AMI that have matching"
-            " architectures, and try again. You can use 'describe-instance-types' or 'describe-images' to discover the"
-            " architecture of the instance type or AMI.",
+            f"The architecture '{','.join(architectures)}' of the specified instance type does not match the"
+            f" architecture '{image.architecture}' of the specified AMI. Specify an instance type and an AMI that have"
+            " matching architectures, and try again. You can use 'describe-instance-types' or 'describe-images' to"
+            " discover the architecture of the instance type or AMI.",
         )
 
 

@@ -65,6 +65,7 @@ def _describe_dhcp_options(
 def _default_dhcp_options(backend: EC2Backend) -> DHCPOptionsSet:
     region = backend.region_name
     domain = "ec2.internal" if region == "us-east-1" else f"{region}.compute.internal"
-    options = DHCPOptionsSet(backend, domain_name_servers=["AmazonProvidedDNS"], domain_name=[domain])  # type: ignore[arg-type]
+    # moto declares a domain name as a string and keeps a list.
+    options = DHCPOptionsSet(backend, ["AmazonProvidedDNS"], [domain])  # type: ignore[arg-type]
     options.id = _DEFAULT_DHCP_OPTIONS
     return options

@@ -194,6 +194,7 @@ def sweep() -> None:
                     backend.enis.pop(eni, None)
                 del backend.vpc_end_points[endpoint.id]
                 backend.tags.pop(endpoint.id, None)
-            for eni in [e for e in backend.enis.values() if e.instance is not None and e.instance.state == "terminated"]:
+            attached = [e for e in backend.enis.values() if e.instance is not None]
+            for eni in [e for e in attached if e.instance.state == "terminated"]:
                 del backend.enis[eni.id]
                 backend.tags.pop(eni.id, None)

@@ -3,6 +3,7 @@
 //	management cluster (bed) + management account ─► cloud-controller-manager
 //	hypershift-operator, as a Deployment ─► control-plane-operators, as it deploys them
 //	customer accounts, one per hosted cluster (NewCustomer)
+//	hosted API server and machines, for stories about nodes (StartMachines)
 package stage
 
 import (
@@ -54,6 +55,10 @@ type Stage struct {
 	awsLog  *os.File
 	keep    bool
 	options Options
+
+	mu       sync.Mutex
+	machines []*Machines
+	stopped  bool // no more machines
 }
 
 // Start sets the stage. On failure everything that had started is stopped again.
@@ -155,12 +160,13 @@ func (s *Stage) Logs() []string {
 
 func (s *Stage) bin() string { return filepath.Join(s.Dir, "bin") }
 
-// Stop strikes the stage: operators, servers, AWS, in this order.
+// Stop strikes the stage: operators, machines, servers, AWS, in this order.
 func (s *Stage) Stop() error {
 	var errs []error
 	if s.Pods != nil {
 		errs = append(errs, s.Pods.Stop())
 	}
+	s.stopMachines()
 	if s.Bed != nil {
 		errs = append(errs, s.Bed.Stop())
 	}

@@ -1,0 +1,178 @@
+package nodes
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/keyutil"
+)
+
+// patience is how long a kubelet waits for its certificate before it asks again.
+const patience = 10 * time.Second
+
+// join does what a machine does when it starts.
+func (n *Nodes) join(ctx context.Context, i types.Instance) error {
+	data, err := n.userData(ctx, aws.ToString(i.InstanceId))
+	if err != nil {
+		return err
+	}
+	m, err := readUserData(data)
+	if err != nil {
+		return err
+	}
+	name := aws.ToString(i.PrivateDnsName)
+	m.bootstrap.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, n.options.Address)
+	}
+	kubelet, err := identity(ctx, m.bootstrap, name)
+	if err != nil {
+		return err
+	}
+	if err := register(ctx, kubelet, newNode(name, m, i)); err != nil {
+		return err
+	}
+	fmt.Fprintf(n.options.Progress, "machine %s has joined as %s\n", aws.ToString(i.InstanceId), name)
+	return nil
+}
+
+func (n *Nodes) userData(ctx context.Context, instance string) ([]byte, error) {
+	answer, err := n.options.EC2.DescribeInstanceAttribute(ctx, &ec2.DescribeInstanceAttributeInput{
+		InstanceId: &instance, Attribute: types.InstanceAttributeNameUserData,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the user data: %w", err)
+	}
+	if answer.UserData == nil || answer.UserData.Value == nil {
+		return nil, fmt.Errorf("the machine has no user data")
+	}
+	text, err := base64.StdEncoding.DecodeString(*answer.UserData.Value)
+	if err != nil {
+		return nil, fmt.Errorf("reading the user data: %w", err)
+	}
+	return text, nil
+}
+
+// decompress undoes what Ignition undoes.
+func decompress(content []byte, compression *string) ([]byte, error) {
+	if aws.ToString(compression) != "gzip" {
+		return content, nil
+	}
+	reader, err := gzip.NewReader(bytes.NewReader(content))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(reader)
+}
+
+// identity gets the certificate of a node for a bootstrap token.
+func identity(ctx context.Context, bootstrap *rest.Config, name string) (kubernetes.Interface, error) {
+	stranger, err := kubernetes.NewForConfig(bootstrap)
+	if err != nil {
+		return nil, fmt.Errorf("connecting with the bootstrap token: %w", err)
+	}
+	key, request, err := certificateRequest(name)
+	if err != nil {
+		return nil, err
+	}
+	requests := stranger.CertificatesV1().CertificateSigningRequests()
+	asked, err := requests.Create(ctx, request, metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("asking for a certificate: %w", err)
+	}
+	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		asked, err = requests.Get(ctx, asked.Name, metav1.GetOptions{})
+		return err == nil && len(asked.Status.Certificate) > 0, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("waiting for the certificate: %w", err)
+	}
+	c := rest.AnonymousClientConfig(bootstrap)
+	c.CertData, c.KeyData = asked.Status.Certificate, key
+	kubelet, err := kubernetes.NewForConfig(c)
+	if err != nil {
+		return nil, fmt.Errorf("connecting as the node: %w", err)
+	}
+	return kubelet, nil
+}
+
+func certificateRequest(name string) (key []byte, _ *certificatesv1.CertificateSigningRequest, err error) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, fmt.Errorf("making the key of a node: %w", err)
+	}
+	if key, err = keyutil.MarshalPrivateKeyToPEM(private); err != nil {
+		return nil, nil, fmt.Errorf("making the key of a node: %w", err)
+	}
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
+		Subject: pkix.Name{CommonName: "system:node:" + name, Organization: []string{"system:nodes"}},
+	}, private)
+	if err != nil {
+		return nil, nil, fmt.Errorf("making a certificate request: %w", err)
+	}
+	return key, &certificatesv1.CertificateSigningRequest{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "node-csr-"},
+		Spec: certificatesv1.CertificateSigningRequestSpec{
+			Request:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
+			SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName,
+			Usages:     []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},
+		},
+	}, nil
+}
+
+// newNode is what a kubelet with an external cloud provider registers.
+func newNode(name string, m *machine, i types.Instance) *corev1.Node {
+	node := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: m.labels},
+		Spec:       corev1.NodeSpec{ProviderID: providerID(i), Taints: m.taints},
+	}
+	node.Labels[corev1.LabelHostname] = name
+	node.Labels[corev1.LabelOSStable] = "linux"
+	node.Labels[corev1.LabelArchStable] = architectures[i.Architecture]
+	node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: uninitialized, Value: "true", Effect: corev1.TaintEffectNoSchedule})
+	return node
+}
+
+var architectures = map[types.ArchitectureValues]string{types.ArchitectureValuesX8664: "amd64", types.ArchitectureValuesArm64: "arm64"}
+
+// register creates a Node and says that it is well.
+func register(ctx context.Context, kubelet kubernetes.Interface, node *corev1.Node) error {
+	created, err := kubelet.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("registering node %s: %w", node.Name, err)
+	}
+	created.Status.NodeInfo = corev1.NodeSystemInfo{KubeletVersion: "v1.36.3", Architecture: node.Labels[corev1.LabelArchStable], OperatingSystem: "linux"}
+	created.Status.Conditions = []corev1.NodeCondition{condition(corev1.NodeReady, corev1.ConditionTrue, "KubeletReady")}
+	for _, pressure := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure} {
+		created.Status.Conditions = append(created.Status.Conditions, condition(pressure, corev1.ConditionFalse, "KubeletHasEnough"))
+	}
+	if _, err := kubelet.CoreV1().Nodes().UpdateStatus(ctx, created, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("reporting the health of node %s: %w", node.Name, err)
+	}
+	return nil
+}
+
+func condition(kind corev1.NodeConditionType, status corev1.ConditionStatus, reason string) corev1.NodeCondition {
+	now := metav1.Now()
+	return corev1.NodeCondition{Type: kind, Status: status, Reason: reason, Message: "the test bed says so", LastHeartbeatTime: now, LastTransitionTime: now}
+}

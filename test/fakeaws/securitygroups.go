@@ -31,6 +31,15 @@ var groupAttributes = attributes[*securityGroup]{
 	"description": one(func(g *securityGroup) string { return g.description }),
 	"owner-id":    one(func(g *securityGroup) string { return g.owner }),
 	"vpc-id":      one(func(g *securityGroup) string { return g.vpc }),
+	"ip-permission.group-id": func(_ *request, g *securityGroup) []string {
+		var ids []string
+		for _, l := range g.rules {
+			if !l.egress && l.group != "" {
+				ids = append(ids, l.group)
+			}
+		}
+		return ids
+	},
 }
 
 // groupText is what EC2 allows in names and descriptions of groups and rules.

@@ -65,7 +65,7 @@ func (a *accounts) open(ctx context.Context, c hyperv1.AWSEndpointCleanup) (*acc
 	made := &account{
 		cleanup: c, session: s, clock: a.clock,
 		endpoints: endpoint.NewKeeper(s.EC2, a.clock, c.OwnerUID, c.VPC),
-		groups:    securitygroup.NewKeeper(s.EC2, a.clock, c.OwnerUID, c.VPC),
+		groups:    s.Groups(c.OwnerUID, c.VPC),
 		subnets:   subnet.NewCache(s.EC2, a.clock),
 		records:   map[string]*records.Keeper{},
 	}

@@ -2,6 +2,7 @@ package awsprivatelink
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -130,4 +131,10 @@ type scope struct {
 }
 
 // role is the value of the role tag of everything that this object has in AWS.
-func (s *scope) role() string { return s.es.Name + "-endpoint" }
+func (s *scope) role() string { return s.es.Name + roleSuffix }
+
+// isEndpointRole says whether an object of this kind had that role. The cluster
+// has other things in the VPC, which stay while there are workers.
+func isEndpointRole(role string) bool { return strings.HasSuffix(role, roleSuffix) }
+
+const roleSuffix = "-endpoint"

@@ -74,10 +74,10 @@ func (r *Reconciler) deleteSecurityGroup(ctx context.Context, s *scope) error {
 	if s.account == nil {
 		return nil
 	}
-	return r.groupsGone(ctx, s, s.role())
+	return r.groupsGone(ctx, s, func(role string) bool { return role == s.role() })
 }
 
-func (r *Reconciler) groupsGone(ctx context.Context, s *scope, role string) error {
+func (r *Reconciler) groupsGone(ctx context.Context, s *scope, doomed func(role string) bool) error {
 	all, err := s.account.groups.List(ctx)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (r *Reconciler) groupsGone(ctx context.Context, s *scope, role string) erro
 			s.made(hyperv1.SecurityGroupResource) // its name is free for one only
 		}
 	}
-	err = s.account.groups.Delete(ctx, role, s.es.Status.SecurityGroupID)
+	err = s.account.groups.Delete(ctx, doomed, s.es.Status.SecurityGroupID)
 	if awsx.IsInUse(err) {
 		return flow.Wait(r.pace.next(s.es.UID, inUse), hyperv1.SecurityGroupInUseReason, "security group %s is still in use: %s", s.es.Status.SecurityGroupID, awsx.Message(err))
 	}
@@ -110,7 +110,7 @@ func (r *Reconciler) settle(_ context.Context, s *scope) error {
 }
 
 // sweep deletes, with the last AWSEndpointService of the cluster, whatever
-// else carries the cluster's tag: what a lost object left behind.
+// else carries the cluster's tag for an endpoint: what a lost object left behind.
 func (r *Reconciler) sweep(ctx context.Context, s *scope) error {
 	if s.account == nil {
 		return nil
@@ -127,7 +127,7 @@ func (r *Reconciler) sweep(ctx context.Context, s *scope) error {
 	if err := r.endpointsGone(ctx, s, ""); err != nil {
 		return err
 	}
-	return r.groupsGone(ctx, s, "")
+	return r.groupsGone(ctx, s, isEndpointRole)
 }
 
 // release lets the object go.

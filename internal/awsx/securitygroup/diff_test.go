@@ -25,10 +25,19 @@ func permission(port int32, cidrs ...string) types.IpPermission {
 	return p
 }
 
+func pair(protocol string, port int32, group string) types.IpPermission {
+	p := types.IpPermission{IpProtocol: &protocol, UserIdGroupPairs: []types.UserIdGroupPair{{GroupId: &group}}}
+	if port > 0 {
+		p.FromPort, p.ToPort = &port, &port
+	}
+	return p
+}
+
 func TestDiff(t *testing.T) {
 	for name, c := range map[string]struct {
 		want              []Rule
 		have              []types.IpPermission
+		leave             func(Foreign) bool
 		authorize, revoke []string
 	}{
 		"a new group gets all rules": {
@@ -56,12 +65,25 @@ func TestDiff(t *testing.T) {
 				PrefixListIds: []types.PrefixListId{{PrefixListId: aws.String("pl-9")}}}},
 			revoke: []string{"pl-9", "sg-9"},
 		},
+		"the group itself is a source like another": {
+			want: []Rule{{Protocol: "udp", From: 4789, To: 4789}, {Protocol: "50"}}, have: []types.IpPermission{pair("50", 0, "sg-1")}, authorize: []string{"sg-1"},
+		},
+		"another group does not take its place": {
+			want: []Rule{{Protocol: "udp", From: 4789, To: 4789}}, have: []types.IpPermission{pair("udp", 4789, "sg-9")},
+			authorize: []string{"sg-1"}, revoke: []string{"sg-9"},
+		},
+		"what is left to others stays": {
+			have:   []types.IpPermission{pair("-1", 0, "sg-9"), permission(80, "0.0.0.0/0")},
+			leave:  func(f Foreign) bool { return f.Group == "sg-9" },
+			revoke: []string{"0.0.0.0/0"},
+		},
 		"a network that is wanted twice is authorized once": {
 			want: []Rule{rule(443, "10.0.0.0/16"), rule(443, "10.0.0.0/16")}, authorize: []string{"10.0.0.0/16"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			authorize, revoke := diff(c.want, read(types.SecurityGroup{IpPermissions: c.have}).ingress)
+			got := read(types.SecurityGroup{GroupId: aws.String("sg-1"), IpPermissions: c.have})
+			authorize, revoke := diff(Spec{Rules: c.want, Leave: c.leave}, got)
 			if d := cmp.Diff([][]string{c.authorize, c.revoke}, [][]string{sources(authorize), sources(revoke)}); d != "" {
 				t.Errorf("authorize, revoke: -want +got:\n%s", d)
 			}

@@ -3,6 +3,7 @@ package securitygroup
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -31,6 +32,9 @@ func NewKeeper(api API, clk clock.PassiveClock, owner, vpc string) *Keeper {
 
 // Look makes the next pass look at AWS, unless another one did within age.
 func (k *Keeper) Look(age time.Duration) { k.seen.Forget(age) }
+
+// Age is how long ago the last look was.
+func (k *Keeper) Age() time.Duration { return k.seen.Age() }
 
 // List returns the owner's groups.
 func (k *Keeper) List(ctx context.Context) ([]Group, error) { return k.seen.Get(ctx) }
@@ -101,7 +105,7 @@ func (k *Keeper) findOrCreate(ctx context.Context, all []Group, spec Spec) (got 
 // missing comes first: nobody who is let in for good is locked out meanwhile.
 func (k *Keeper) repair(ctx context.Context, spec Spec, got Group) error {
 	log := ctrl.LoggerFrom(ctx).WithValues("group", got.ID)
-	authorize, revoke := diff(spec.Rules, got.ingress)
+	authorize, revoke := diff(spec, got)
 	if len(authorize) > 0 {
 		log.Info("Authorizing ingress", "rules", len(authorize))
 		_, err := k.api.AuthorizeSecurityGroupIngress(ctx, &ec2.AuthorizeSecurityGroupIngressInput{GroupId: &got.ID, IpPermissions: wire(authorize)})
@@ -123,17 +127,16 @@ func (k *Keeper) repair(ctx context.Context, spec Spec, got Group) error {
 		return err
 	}
 	if len(authorize)+len(revoke) > 0 || tagged {
-		k.seen.Made(as(spec, got))
+		k.seen.Made(as(spec, got, authorize, revoke))
 	}
 	return nil
 }
 
 // as is got after it was repaired.
-func as(spec Spec, got Group) Group {
-	got.ingress = nil
-	for _, r := range spec.Rules {
-		got.ingress = append(got.ingress, r.ingress())
-	}
+func as(spec Spec, got Group, authorized, revoked []ingress) Group {
+	got.ingress = slices.DeleteFunc(slices.Concat(got.ingress, authorized), func(i ingress) bool {
+		return slices.ContainsFunc(revoked, func(r ingress) bool { return r.key() == i.key() })
+	})
 	tags := awsx.Tags{}
 	for _, from := range []awsx.Tags{got.Tags, spec.Tags} {
 		for key, value := range from {
@@ -147,28 +150,31 @@ func as(spec Spec, got Group) Group {
 	return got
 }
 
-// Delete deletes the groups with that role, or all if role is empty. recorded
-// is an id of which we know that it was made: AWS may not list it yet. The
-// error of a group that is still in use is awsx.IsInUse.
-func (k *Keeper) Delete(ctx context.Context, role, recorded string) error {
+// Delete deletes the groups with a role that doomed says. recorded is the id of
+// one of which we know that it was made: AWS may not list it yet. The error of a
+// group that is still in use is awsx.IsInUse.
+func (k *Keeper) Delete(ctx context.Context, doomed func(role string) bool, recorded string) error {
 	all, err := k.List(ctx)
 	if err != nil {
 		return err
 	}
-	if k.seen.Missing(recorded) {
-		all = append(all, Group{ID: recorded, Tags: awsx.Tags{awsx.RoleTag: role}})
-	}
+	var ids []string
 	for _, g := range all {
-		if role != "" && g.Tags[awsx.RoleTag] != role {
-			continue
+		if doomed(g.Tags[awsx.RoleTag]) {
+			ids = append(ids, g.ID)
 		}
-		ctrl.LoggerFrom(ctx).Info("Deleting security group", "group", g.ID)
-		_, err := k.api.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{GroupId: &g.ID})
+	}
+	if k.seen.Missing(recorded) {
+		ids = append(ids, recorded)
+	}
+	for _, id := range ids {
+		ctrl.LoggerFrom(ctx).Info("Deleting security group", "group", id)
+		_, err := k.api.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{GroupId: &id})
 		if err != nil && !awsx.IsNotFound(err) {
 			k.Look(0)
-			return fmt.Errorf("deleting security group %s: %w", g.ID, err)
+			return fmt.Errorf("deleting security group %s: %w", id, err)
 		}
-		k.seen.Gone(g.ID)
+		k.seen.Gone(id)
 	}
 	return nil
 }

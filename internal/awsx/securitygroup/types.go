@@ -22,6 +22,7 @@ type API interface {
 	DeleteSecurityGroup(context.Context, *ec2.DeleteSecurityGroupInput, ...func(*ec2.Options)) (*ec2.DeleteSecurityGroupOutput, error)
 	AuthorizeSecurityGroupIngress(context.Context, *ec2.AuthorizeSecurityGroupIngressInput, ...func(*ec2.Options)) (*ec2.AuthorizeSecurityGroupIngressOutput, error)
 	RevokeSecurityGroupIngress(context.Context, *ec2.RevokeSecurityGroupIngressInput, ...func(*ec2.Options)) (*ec2.RevokeSecurityGroupIngressOutput, error)
+	DescribeNetworkInterfaces(context.Context, *ec2.DescribeNetworkInterfacesInput, ...func(*ec2.Options)) (*ec2.DescribeNetworkInterfacesOutput, error)
 }
 
 // Spec is the group we want.
@@ -31,18 +32,32 @@ type Spec struct {
 	Description string
 	VPC         string
 	Rules       []Rule
-	Tags        awsx.Tags
+	// Leave says which rules that are not in Rules stay all the same; nil says
+	// none.
+	Leave func(Foreign) bool
+	Tags  awsx.Tags
 	// StaleTags are keys of tags that it may have and should not.
 	StaleTags []string
 	Witness   owned.Witness
 }
 
-// A Rule lets a network reach a range of ports.
+// A Rule lets a network, or the members of the group itself, reach a range of
+// ports.
 type Rule struct {
-	Protocol    string
-	From, To    int32
-	Source      netip.Prefix // masked, of either family
+	// Protocol is tcp, udp, icmp, icmpv6, or the number of one without ports.
+	Protocol string
+	// From and To are ports; for icmp and icmpv6 -1 for everything.
+	From, To int32
+	// Source is masked, of either family. Without one it is the group itself.
+	Source      netip.Prefix
 	Description string
+}
+
+// Foreign is a rule that we did not ask for.
+type Foreign struct {
+	Description string
+	// Group is the security group that it lets in, if it is one.
+	Group string
 }
 
 // Group is a group as AWS last showed it.
@@ -65,6 +80,7 @@ type ingress struct {
 	protocol string
 	from, to int32
 	source   string // network, prefix list or group
+	foreign  Foreign
 	wire     types.IpPermission
 }
 
@@ -77,15 +93,26 @@ type key struct {
 
 func (i ingress) key() key { return key{i.protocol, i.from, i.to, i.source} }
 
-func (r Rule) ingress() ingress {
-	p := types.IpPermission{IpProtocol: &r.Protocol, FromPort: &r.From, ToPort: &r.To}
-	network := r.Source.String()
-	if r.Source.Addr().Is6() {
-		p.Ipv6Ranges = []types.Ipv6Range{{CidrIpv6: &network, Description: &r.Description}}
-	} else {
-		p.IpRanges = []types.IpRange{{CidrIp: &network, Description: &r.Description}}
+// ingress is the rule in the group with that id.
+func (r Rule) ingress(group string) ingress {
+	out := ingress{protocol: r.Protocol, from: r.From, to: r.To, wire: types.IpPermission{IpProtocol: &r.Protocol}}
+	switch r.Protocol {
+	case "tcp", "udp", "icmp", "icmpv6":
+		out.wire.FromPort, out.wire.ToPort = &r.From, &r.To
 	}
-	return ingress{protocol: r.Protocol, from: r.From, to: r.To, source: network, wire: p}
+	network := r.Source.String()
+	switch {
+	case !r.Source.IsValid():
+		out.source = group
+		out.wire.UserIdGroupPairs = []types.UserIdGroupPair{{GroupId: &group, Description: &r.Description}}
+	case r.Source.Addr().Is6():
+		out.source = network
+		out.wire.Ipv6Ranges = []types.Ipv6Range{{CidrIpv6: &network, Description: &r.Description}}
+	default:
+		out.source = network
+		out.wire.IpRanges = []types.IpRange{{CidrIp: &network, Description: &r.Description}}
+	}
+	return out
 }
 
 func read(g types.SecurityGroup) Group {
@@ -99,24 +126,26 @@ func read(g types.SecurityGroup) Group {
 // split takes a permission of EC2 apart into its sources.
 func split(p types.IpPermission) []ingress {
 	var out []ingress
-	add := func(source string, only func(*types.IpPermission)) {
+	add := func(source string, description *string, only func(*types.IpPermission)) {
 		one := types.IpPermission{IpProtocol: p.IpProtocol, FromPort: p.FromPort, ToPort: p.ToPort}
 		only(&one)
 		out = append(out, ingress{
 			protocol: aws.ToString(p.IpProtocol), from: aws.ToInt32(p.FromPort), to: aws.ToInt32(p.ToPort), source: source, wire: one,
+			foreign: Foreign{Description: aws.ToString(description)},
 		})
 	}
 	for _, r := range p.IpRanges {
-		add(canonical(aws.ToString(r.CidrIp)), func(one *types.IpPermission) { one.IpRanges = []types.IpRange{r} })
+		add(canonical(aws.ToString(r.CidrIp)), r.Description, func(one *types.IpPermission) { one.IpRanges = []types.IpRange{r} })
 	}
 	for _, r := range p.Ipv6Ranges {
-		add(canonical(aws.ToString(r.CidrIpv6)), func(one *types.IpPermission) { one.Ipv6Ranges = []types.Ipv6Range{r} })
+		add(canonical(aws.ToString(r.CidrIpv6)), r.Description, func(one *types.IpPermission) { one.Ipv6Ranges = []types.Ipv6Range{r} })
 	}
 	for _, l := range p.PrefixListIds {
-		add(aws.ToString(l.PrefixListId), func(one *types.IpPermission) { one.PrefixListIds = []types.PrefixListId{l} })
+		add(aws.ToString(l.PrefixListId), l.Description, func(one *types.IpPermission) { one.PrefixListIds = []types.PrefixListId{l} })
 	}
 	for _, g := range p.UserIdGroupPairs {
-		add(aws.ToString(g.GroupId), func(one *types.IpPermission) { one.UserIdGroupPairs = []types.UserIdGroupPair{g} })
+		add(aws.ToString(g.GroupId), g.Description, func(one *types.IpPermission) { one.UserIdGroupPairs = []types.UserIdGroupPair{g} })
+		out[len(out)-1].foreign.Group = aws.ToString(g.GroupId)
 	}
 	return out
 }

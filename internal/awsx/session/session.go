@@ -37,11 +37,30 @@ type EC2 interface {
 	endpoint.API
 }
 
-// A Session is a Target's clients.
+// A Session is a Target's clients, and what they have seen.
 type Session struct {
 	EC2     EC2
 	Route53 records.API
 	whoAmI  func(context.Context) error
+	clock   clock.PassiveClock
+
+	mu     sync.Mutex
+	groups map[place]*securitygroup.Keeper
+}
+
+// place is where an owner has resources.
+type place struct{ owner, vpc string }
+
+// Groups is the keeper of an owner's security groups in a VPC. Everybody gets
+// the same one, so that one look serves them all.
+func (s *Session) Groups(owner, vpc string) *securitygroup.Keeper {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := place{owner, vpc}
+	if s.groups[at] == nil {
+		s.groups[at] = securitygroup.NewKeeper(s.EC2, s.clock, owner, vpc)
+	}
+	return s.groups[at]
 }
 
 // Options say how to make sessions.
@@ -115,10 +134,13 @@ func (s *Sessions) open(ctx context.Context, target Target) (*Session, error) {
 		return nil, err
 	}
 	sts := awsx.STS(self)
-	return &Session{EC2: awsx.EC2(forEndpoints), Route53: awsx.Route53(forRecords), whoAmI: func(ctx context.Context) error {
-		_, err := sts.GetCallerIdentity(ctx, nil)
-		return err
-	}}, nil
+	return &Session{
+		EC2: awsx.EC2(forEndpoints), Route53: awsx.Route53(forRecords), clock: s.opts.Clock, groups: map[place]*securitygroup.Keeper{},
+		whoAmI: func(ctx context.Context) error {
+			_, err := sts.GetCallerIdentity(ctx, nil)
+			return err
+		},
+	}, nil
 }
 
 // as is the session of one more role, or self if there is none: who shares a

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
@@ -38,7 +39,7 @@ func TestPolicies(t *testing.T) {
 
 func hypershiftOperator() []string {
 	actions := called(map[string][]reflect.Type{
-		"ec2":                  {reflect.TypeFor[endpointservice.API]()},
+		"ec2":                  {reflect.TypeFor[endpointservice.API](), reflect.TypeFor[instancetypes.API]()},
 		"elasticloadbalancing": {reflect.TypeFor[loadbalancer.API]()},
 		"s3":                   {reflect.TypeFor[oidcdocs.API]()},
 	},

@@ -1,65 +1,94 @@
 package nodepool
 
 import (
-	"fmt"
-	"slices"
+	"errors"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-const calm = "All is well"
-
-// conditions are those of a NodePool whose HostedCluster is hc, or nil if there
-// is none. A status that stays keeps its transition time.
-func conditions(np *hyperv1.NodePool, hc *hyperv1.HostedCluster, now time.Time) []hyperv1.NodePoolCondition {
-	wanted := []hyperv1.NodePoolCondition{valid(np, hc), active(np, now), ready(np, hc)}
-	for i := range wanted {
-		c := &wanted[i]
-		c.ObservedGeneration = np.Generation
-		c.LastTransitionTime = metav1.NewTime(now.Truncate(time.Second))
-		before := slices.IndexFunc(np.Status.Conditions, func(b hyperv1.NodePoolCondition) bool { return b.Type == c.Type })
-		if before >= 0 && np.Status.Conditions[before].Status == c.Status {
-			c.LastTransitionTime = np.Status.Conditions[before].LastTransitionTime
+var words = conditions.Judge{
+	// An answer of the API server, such as a conflict, says nothing about the pool.
+	Transient: func(err error) bool {
+		return awsx.IsTransient(err) || release.IsUnreachable(err) || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown
+	},
+	Reason: func(err error) string {
+		if release.KindOf(err) != "" {
+			return hyperv1.InvalidImageReason
 		}
-	}
-	return wanted
+		return awsx.Reason(err)
+	},
+	Message: awsx.Message,
 }
 
-func valid(np *hyperv1.NodePool, hc *hyperv1.HostedCluster) hyperv1.NodePoolCondition {
-	c := hyperv1.NodePoolCondition{Type: hyperv1.NodePoolValidConfigurationCondition, Status: corev1.ConditionFalse}
-	switch problem := np.Unreadable(); {
-	case problem != "":
-		c.Reason, c.Message = hyperv1.UnreadableReason, "the object cannot be read: "+problem
-	case hc == nil:
-		c.Reason = hyperv1.NodePoolNotFoundReason
-		c.Message = fmt.Sprintf("HostedCluster %q, which spec.clusterName names, does not exist in namespace %s: create it there, or delete this pool and create one for another cluster", np.Spec.ClusterName, np.Namespace)
-	default:
-		c.Status, c.Reason, c.Message = corev1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, calm
+// saying is what an error of a step is to the user.
+func saying(err error) (reason, message string) {
+	var wait *flow.Waiting
+	var block *flow.Blocked
+	switch {
+	case errors.As(err, &wait):
+		return wait.Reason, wait.Message
+	case errors.As(err, &block):
+		return block.Reason, block.Message
 	}
-	return c
+	return words.Reason(err), words.Message(err)
 }
 
-func active(np *hyperv1.NodePool, now time.Time) hyperv1.NodePoolCondition {
-	c := hyperv1.NodePoolCondition{Type: hyperv1.NodePoolReconciliationActiveCondition, Status: corev1.ConditionTrue, Reason: hyperv1.NodePoolAsExpectedReason, Message: calm}
-	if paused, _ := np.Spec.PausedUntil.Paused(now); paused {
-		c.Status, c.Reason = corev1.ConditionFalse, hyperv1.ReconciliationPausedReason
-		c.Message = fmt.Sprintf("spec.pausedUntil is %q: remove it to go on", *np.Spec.PausedUntil)
-	}
-	return c
+// board is the conditions of a pool while they are being written, in the form
+// that package conditions knows. A NodePool has a type of its own for them.
+type board struct {
+	conds      []metav1.Condition
+	generation int64
+	now        time.Time
 }
 
-// ready does not promise nodes that nobody makes.
-func ready(np *hyperv1.NodePool, hc *hyperv1.HostedCluster) hyperv1.NodePoolCondition {
-	c := hyperv1.NodePoolCondition{
-		Type: hyperv1.NodePoolReadyCondition, Status: corev1.ConditionFalse, Reason: hyperv1.NotDeployedReason,
-		Message: "the endpoint of the cluster follows the subnet of this pool; this version makes no machines yet",
+func newBoard(np *hyperv1.NodePool, now time.Time) *board {
+	b := &board{generation: np.Generation, now: now}
+	for _, c := range np.Status.Conditions {
+		b.conds = append(b.conds, metav1.Condition{
+			Type: c.Type, Status: metav1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
+			LastTransitionTime: c.LastTransitionTime, ObservedGeneration: c.ObservedGeneration,
+		})
 	}
-	if v := valid(np, hc); v.Status != corev1.ConditionTrue {
-		c.Reason, c.Message = v.Reason, v.Message
+	return b
+}
+
+func (b *board) set(condition string, status metav1.ConditionStatus, reason, message string) {
+	conditions.Set(&b.conds, metav1.Condition{
+		Type: condition, Status: status, Reason: clip(reason, maxReason), Message: clip(message, maxMessage), ObservedGeneration: b.generation,
+	}, b.now)
+}
+
+func (b *board) is(condition string) bool { return conditions.IsTrue(b.conds, condition) }
+
+// What the API takes.
+const (
+	maxReason  = 1024
+	maxMessage = 32768
+)
+
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
 	}
-	return c
+	return text[:most]
+}
+
+func (b *board) conditions() []hyperv1.NodePoolCondition {
+	var out []hyperv1.NodePoolCondition
+	for _, c := range b.conds {
+		out = append(out, hyperv1.NodePoolCondition{
+			Type: c.Type, Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
+			LastTransitionTime: c.LastTransitionTime, ObservedGeneration: c.ObservedGeneration,
+		})
+	}
+	return out
 }

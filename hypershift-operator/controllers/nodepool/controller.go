@@ -2,79 +2,157 @@ package nodepool
 
 import (
 	"context"
+	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
 // Options are what a Reconciler needs.
 type Options struct {
+	// Client reads through the cache, which holds our own objects only.
 	Client client.Client
-	Clock  clock.PassiveClock
+	// Reader reads the user's ConfigMaps, and what may not be in the cache yet.
+	Reader   client.Reader
+	Scheme   *runtime.Scheme
+	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
+
+	Releases release.Resolver
+	// InstanceTypes is nil if this installation may not ask EC2.
+	InstanceTypes InstanceTypes
+
+	// Resync is how long a pool at rest is left alone; jitter is added.
+	Resync time.Duration
 }
 
-// Reconciler tells the user of a NodePool where it stands.
-type Reconciler struct{ Options }
+// lookAgain is how soon to look at what no watch tells of and somebody may
+// change any time: the user's ConfigMaps and Secrets.
+const lookAgain = 30 * time.Second
+
+// Reconciler drives NodePools.
+type Reconciler struct {
+	Options
+	apply *apply.Applier
+
+	live, paused, dying []flow.Step[*scope]
+}
 
 // New returns a Reconciler.
-func New(o Options) *Reconciler { return &Reconciler{o} }
+func New(o Options) *Reconciler {
+	r := &Reconciler{Options: o, apply: apply.New(o.Client, o.Scheme, names.HypershiftOperator)}
+	configuration := flow.Step[*scope]{Name: "the configuration", Condition: hyperv1.NodePoolValidConfigurationCondition, Run: r.checkConfiguration}
+	r.live = []flow.Step[*scope]{
+		configuration,
+		{Name: "the finalizer", Run: r.addFinalizer},
+		flow.All(
+			flow.Step[*scope]{Name: "the update management", Condition: hyperv1.NodePoolUpdateManagementEnabledCondition, Run: r.checkManagement},
+			flow.Step[*scope]{Name: "the release", Condition: hyperv1.NodePoolValidReleaseImageCondition, Run: r.resolveRelease},
+			flow.Step[*scope]{Name: "the version", Condition: hyperv1.NodePoolSupportedVersionSkewCondition, Run: r.checkVersion},
+			flow.Step[*scope]{Name: "the architecture", Condition: hyperv1.NodePoolValidArchPlatformCondition, Run: r.checkArch},
+			flow.Step[*scope]{Name: "the machine image", Condition: hyperv1.NodePoolValidPlatformImageCondition, Run: r.resolveImage},
+			flow.Step[*scope]{Name: "the instance type", Condition: hyperv1.NodePoolValidPlatformConfigCondition, Run: r.checkInstanceType},
+			flow.Step[*scope]{Name: "the security group", Condition: hyperv1.NodePoolAWSSecurityGroupAvailableCondition, Run: r.resolveSecurityGroup},
+			flow.Step[*scope]{Name: "the node configuration", Condition: hyperv1.NodePoolValidMachineConfigCondition, Run: r.resolveConfig},
+			flow.Step[*scope]{Name: "the tuning", Condition: hyperv1.NodePoolValidTuningConfigCondition, Run: r.checkTuning},
+			flow.Step[*scope]{Name: "the health check", Condition: hyperv1.NodePoolAutorepairEnabledCondition, Run: r.resolveHealthCheck},
+		),
+		{Name: "the control plane's namespace", Run: r.checkNamespace},
+		{Name: "the machine template", Condition: hyperv1.NodePoolValidMachineTemplateCondition, Run: r.ensureTemplate},
+		{Name: "the user data", Condition: hyperv1.NodePoolValidGeneratedPayloadCondition, Run: r.ensureBootstrap},
+		{Name: "the end of a pause", Run: r.unpauseChildren},
+		{Name: "the MachineDeployment", Run: r.ensureDeployment},
+		flow.All(
+			flow.Step[*scope]{Name: "tags and security groups of machines", Run: r.updateMachines},
+			flow.Step[*scope]{Name: "old templates", Run: r.prune},
+		),
+	}
+	r.paused = []flow.Step[*scope]{
+		configuration,
+		{Name: "the pause", Run: r.pauseChildren},
+	}
+	r.dying = []flow.Step[*scope]{
+		{Name: "the end of a pause", Run: r.unpauseChildren},
+		{Name: "the MachineDeployment", Run: r.deleteDeployment},
+		{Name: "the machines", Run: r.deleteMachines},
+		{Name: "the templates", Run: r.deleteTemplates},
+		{Name: "the finalizer", Run: r.removeFinalizer},
+	}
+	return r
+}
 
-// Reconcile writes the conditions of one NodePool.
+// Reconcile drives one NodePool.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	np := &hyperv1.NodePool{}
-	if err := r.Client.Get(ctx, req.NamespacedName, np); err != nil || !np.DeletionTimestamp.IsZero() {
+	if err := r.Client.Get(ctx, req.NamespacedName, np); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	hc := &hyperv1.HostedCluster{}
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: np.Namespace, Name: np.Spec.ClusterName}, hc)
-	if client.IgnoreNotFound(err) != nil {
+	s, err := r.gather(ctx, np)
+	if err != nil {
 		return ctrl.Result{}, err
 	}
+	p := patch.New(r.Client, np, names.HypershiftOperator, func(np *hyperv1.NodePool) any { return np.Status })
+	report := flow.Run(ctx, s, r.stepsFor(s)...)
+	r.summarize(s, report)
+	res, err := report.Result(p.Close(ctx))
 	if err != nil {
-		hc = nil
+		return res, err
 	}
-	now := r.Clock.Now()
-	status := patch.New(r.Client, np, names.HypershiftOperator, ourStatus)
-	np.Status.Conditions = conditions(np, hc, now)
-	_, remaining := np.Spec.PausedUntil.Paused(now)
-	return ctrl.Result{RequeueAfter: remaining}, status.Close(ctx)
+	return r.comeBack(s, res), nil
 }
 
-func ourStatus(np *hyperv1.NodePool) any { return np.Status }
-
-// SetupWithManager watches NodePools, and HostedClusters as they come and go.
-// Package index must have registered its indexes.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
-	return ctrl.NewControllerManagedBy(mgr).
-		Named("nodepool").
-		For(&hyperv1.NodePool{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&hyperv1.HostedCluster{}, handler.EnqueueRequestsFromMapFunc(r.pools),
-			builder.WithPredicates(predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }})).
-		WithOptions(options).
-		Complete(r)
+func (r *Reconciler) stepsFor(s *scope) []flow.Step[*scope] {
+	switch {
+	case s.dying():
+		return r.dying
+	case s.paused:
+		return r.paused
+	}
+	return r.live
 }
 
-func (r *Reconciler) pools(ctx context.Context, hc client.Object) []reconcile.Request {
-	list := &hyperv1.NodePoolList{}
-	if err := r.Client.List(ctx, list, client.InNamespace(hc.GetNamespace()), client.MatchingFields{index.NodePoolCluster: hc.GetName()}); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the node pools of a cluster", "cluster", client.ObjectKeyFromObject(hc))
-		return nil
+// comeBack adds the looks at what no watch tells of: the user's ConfigMaps, a
+// release that was moved to another image, the end of a pause.
+func (r *Reconciler) comeBack(s *scope, res ctrl.Result) ctrl.Result {
+	again := r.Resync
+	if len(s.np.Spec.Config)+len(s.np.Spec.TuningConfig) > 0 && !s.paused {
+		again = min(again, lookAgain)
 	}
-	var requests []reconcile.Request
-	for i := range list.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	if res.RequeueAfter == 0 {
+		res.RequeueAfter = wait.Jitter(again, 0.2)
 	}
-	return requests
+	if s.paused && s.pauseLeft > 0 {
+		res.RequeueAfter = min(res.RequeueAfter, s.pauseLeft)
+	}
+	return res
+}
+
+func (r *Reconciler) addFinalizer(ctx context.Context, s *scope) error {
+	return patch.AddFinalizer(ctx, r.Client, s.np, hyperv1.HostedClusterFinalizer)
+}
+
+func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {
+	return patch.RemoveFinalizer(ctx, r.Client, s.np, hyperv1.HostedClusterFinalizer)
+}
+
+// checkNamespace waits for the place in which machines are made. They need
+// nothing else of the control plane.
+func (r *Reconciler) checkNamespace(_ context.Context, s *scope) error {
+	ns := s.namespace
+	ours := ns != nil && ns.Labels[hyperv1.HostedClusterUIDLabel] == string(s.hc.UID) && ns.DeletionTimestamp.IsZero()
+	if !ours || s.hc.Spec.InfraID == "" {
+		return flow.Wait(0, hyperv1.WaitingForReason, "waiting for HostedCluster %s to have its namespace %s: its conditions say what that waits for", s.hc.Name, s.controlPlane)
+	}
+	return nil
 }

@@ -1,8 +1,33 @@
-// Package nodepool says of a NodePool what this version makes of it: the subnet
-// that it names feeds the endpoint of its private cluster (package
-// platform/aws), and no machines are made yet.
+// Package nodepool turns a NodePool into machines of Cluster API, tells the
+// user how they are, and takes them away again.
 //
-//	Reconcile   is its HostedCluster there? is it paused? ► conditions
+//	live    configuration ► finalizer ►
+//	          management         can spec.management be followed?            management.go
+//	          release            which one, and may its nodes join?          release.go, version.go
+//	          image              of the release for region and arch          image.go
+//	          instance type      does EC2 have it, and with that arch?       instancetype.go
+//	          security group     of all workers of the cluster               securitygroup.go
+//	          configuration      of the nodes, from the user's ConfigMaps    nodeconfig.go
+//	          health check       how long a node may be broken               healthcheck.go
+//	        ► control plane's namespace ►
+//	          AWSMachineTemplate     named by what was asked for             template.go
+//	          NodeBootstrapTemplate  and a Secret with the configuration     bootstrap.go
+//	        ► MachineDeployment, MachineHealthCheck                          machinedeployment.go
+//	        ► tags of machines that run                                      tags.go
+//	        ► templates that nobody uses any more                            prune.go
 //
-// It owns nothing, so deletion needs no finalizer: a pool that is deleted is gone.
+//	paused  the MachineDeployment and the MachineHealthCheck are told        pause.go
+//
+//	dying   unpause ► MachineDeployment, MachineHealthCheck ► Machines ►
+//	        templates, Secrets ► finalizer                                   delete.go
+//
+// Machines are replaced when, and only when, the user asked for other ones: a
+// template is named by a hash over what was asked for, so another version of
+// this operator, which may write a template in other words, rolls nobody's
+// nodes. Labels, taints, timeouts and tags are changed in place.
+//
+// How things are is read from the Machines themselves (machines.go, rollout.go):
+// what a MachineDeployment counts is late, and for a moment after each change wrong.
+//
+// Nothing here waits for the hosted API server: machines start while it does.
 package nodepool

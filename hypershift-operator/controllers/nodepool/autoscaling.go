@@ -1,0 +1,87 @@
+package nodepool
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+// desiredReplicas is what the user says, or what the autoscaler said last, nil if
+// it has not spoken, within its bounds.
+func desiredReplicas(np *hyperv1.NodePool, have *int32) int32 {
+	scaling := np.Spec.AutoScaling
+	if scaling == nil {
+		return ptr.Deref(np.Spec.Replicas, 0)
+	}
+	least := ptr.Deref(scaling.Min, 0)
+	return min(max(ptr.Deref(have, least), least), scaling.Max)
+}
+
+// Annotations by which the cluster autoscaler knows what a node has before there
+// is one. https://cluster-api.sigs.k8s.io/tasks/automated-machine-management/autoscaling
+const capacityPrefix = "capacity.cluster-autoscaler.kubernetes.io/"
+
+// autoscalerAnnotations give the group to the autoscaler. Without them it leaves
+// the group alone.
+func autoscalerAnnotations(s *scope) map[string]string {
+	scaling := s.np.Spec.AutoScaling
+	if scaling == nil {
+		return nil
+	}
+	out := map[string]string{
+		clusterv1.AutoscalerMinSizeAnnotation: strconv.Itoa(int(ptr.Deref(scaling.Min, 0))),
+		clusterv1.AutoscalerMaxSizeAnnotation: strconv.Itoa(int(scaling.Max)),
+		capacityPrefix + "labels":             capacityLabels(s),
+	}
+	if len(s.np.Spec.Taints) > 0 {
+		out[capacityPrefix+"taints"] = capacityTaints(s.np.Spec.Taints)
+	}
+	if it := s.instanceType; it != nil {
+		out[capacityPrefix+"cpu"] = strconv.FormatInt(it.VCPUs, 10)
+		out[capacityPrefix+"memory"] = fmt.Sprintf("%dMi", it.MemoryMiB)
+		if it.GPUs > 0 {
+			out[capacityPrefix+"gpu-count"] = strconv.FormatInt(it.GPUs, 10)
+			out[capacityPrefix+"gpu-type"] = gpuResource(it.GPUMaker)
+		}
+	}
+	if v := s.aws().RootVolume; v != nil {
+		out[capacityPrefix+"ephemeral-disk"] = fmt.Sprintf("%dGi", v.Size)
+	}
+	return out
+}
+
+// gpuResource is how pods ask for a GPU of that maker.
+func gpuResource(maker string) string { return maker + ".com/gpu" }
+
+// capacityLabels are those that the node will have beside the user's: pods may
+// be waiting for just these.
+func capacityLabels(s *scope) string {
+	labels := map[string]string{
+		"kubernetes.io/arch":               string(s.arch()),
+		"kubernetes.io/os":                 "linux",
+		"node.kubernetes.io/instance-type": s.aws().InstanceType,
+	}
+	for key, value := range s.np.Spec.NodeLabels {
+		labels[key] = string(value)
+	}
+	var pairs []string
+	for _, key := range sortedKeys(labels) {
+		pairs = append(pairs, key+"="+labels[key])
+	}
+	return strings.Join(pairs, ",")
+}
+
+func capacityTaints(taints []hyperv1.Taint) string {
+	var out []string
+	for _, t := range taints {
+		out = append(out, fmt.Sprintf("%s=%s:%s", t.Key, t.Value, t.Effect))
+	}
+	slices.Sort(out)
+	return strings.Join(out, ",")
+}

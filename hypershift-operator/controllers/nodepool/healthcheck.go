@@ -1,0 +1,83 @@
+package nodepool
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+// health says when a machine counts as broken.
+type health struct {
+	timeout, startup time.Duration
+	maxUnhealthy     intstr.IntOrString
+}
+
+// resolveHealthCheck reads it from the annotations of pool and cluster.
+func (r *Reconciler) resolveHealthCheck(_ context.Context, s *scope) error {
+	h, problems := healthOf(s.np, s.hc)
+	s.health = h
+	return blockOn(problems)
+}
+
+func healthOf(np *hyperv1.NodePool, hc *hyperv1.HostedCluster) (health, []problem) {
+	h := health{timeout: 8 * time.Minute, startup: 20 * time.Minute, maxUnhealthy: intstr.FromInt32(2)}
+	if marketOf(np.Spec.Platform.AWS.Placement) == hyperv1.MarketTypeSpot {
+		// AWS may take any number of spot instances back at once.
+		h.maxUnhealthy = intstr.FromString("100%")
+	}
+	var problems []problem
+	said := func(annotation string) string { return cmp.Or(np.Annotations[annotation], hc.Annotations[annotation]) }
+	for annotation, into := range map[string]*time.Duration{
+		hyperv1.MachineHealthCheckTimeoutAnnotation:            &h.timeout,
+		hyperv1.MachineHealthCheckNodeStartupTimeoutAnnotation: &h.startup,
+	} {
+		text := said(annotation)
+		if text == "" {
+			continue
+		}
+		d, err := time.ParseDuration(text)
+		if err != nil || d < time.Second {
+			problems = append(problems, invalidf("annotation %s is %q: write a duration such as 10m", annotation, text))
+			continue
+		}
+		*into = d
+	}
+	if text := said(hyperv1.MachineHealthCheckMaxUnhealthyAnnotation); text != "" {
+		h.maxUnhealthy = intstr.Parse(text)
+		if n, err := intstr.GetScaledValueFromIntOrPercent(&h.maxUnhealthy, 100, true); err != nil || n < 0 {
+			problems = append(problems, invalidf("annotation %s is %q: write a number or a percentage such as 40%%", hyperv1.MachineHealthCheckMaxUnhealthyAnnotation, text))
+		}
+	}
+	sortProblems(problems)
+	return h, problems
+}
+
+// desiredHealthCheck selects the machines of this pool and no others.
+func desiredHealthCheck(s *scope) *clusterv1.MachineHealthCheck {
+	condition := func(status corev1.ConditionStatus) clusterv1.UnhealthyNodeCondition {
+		return clusterv1.UnhealthyNodeCondition{Type: corev1.NodeReady, Status: status, TimeoutSeconds: wholeSeconds(s.health.timeout)}
+	}
+	mhc := &clusterv1.MachineHealthCheck{ObjectMeta: s.meta(s.np.Name)}
+	mhc.Spec = clusterv1.MachineHealthCheckSpec{
+		ClusterName: s.hc.Spec.InfraID,
+		Selector:    metav1.LabelSelector{MatchLabels: s.identity()},
+		Checks: clusterv1.MachineHealthCheckChecks{
+			NodeStartupTimeoutSeconds: wholeSeconds(s.health.startup),
+			UnhealthyNodeConditions:   []clusterv1.UnhealthyNodeCondition{condition(corev1.ConditionFalse), condition(corev1.ConditionUnknown)},
+		},
+		Remediation: clusterv1.MachineHealthCheckRemediation{
+			TriggerIf: clusterv1.MachineHealthCheckRemediationTriggerIf{UnhealthyLessThanOrEqualTo: ptr.To(s.health.maxUnhealthy)},
+		},
+	}
+	return mhc
+}
+
+func wholeSeconds(d time.Duration) *int32 { return ptr.To(int32(d / time.Second)) }

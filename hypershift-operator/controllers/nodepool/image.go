@@ -1,0 +1,60 @@
+package nodepool
+
+import (
+	"context"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/release"
+)
+
+// checkArch refuses processors that AWS or the release does not have.
+func (r *Reconciler) checkArch(_ context.Context, s *scope) error {
+	arch := s.arch()
+	if arch != hyperv1.ArchitectureAMD64 && arch != hyperv1.ArchitectureARM64 {
+		return flow.Block(hyperv1.NodePoolValidationFailedReason, "AWS has no machines of arch %s: create a pool with amd64 or arm64", arch)
+	}
+	if s.release == nil {
+		return errNoRelease()
+	}
+	if !carries(s.release.Architecture, arch) {
+		return flow.Block(hyperv1.NodePoolArchMismatchReason, "release %s has images for %s only, and the pool has arch %s: choose a release for several architectures, or one for %s", s.release.Version, s.release.Architecture, arch, arch)
+	}
+	return nil
+}
+
+// payloads are what a payload of one architecture says of itself.
+var payloads = map[hyperv1.Architecture]hyperv1.PayloadArchType{
+	hyperv1.ArchitectureAMD64: hyperv1.AMD64, hyperv1.ArchitectureARM64: hyperv1.ARM64,
+}
+
+// carries says whether a payload may have images for arch: one that does not say
+// for what it is, is not held against it.
+func carries(payload hyperv1.PayloadArchType, arch hyperv1.Architecture) bool {
+	return payload == "" || payload == hyperv1.Multi || payload == payloads[arch]
+}
+
+// resolveImage finds what the machines boot from.
+func (r *Reconciler) resolveImage(_ context.Context, s *scope) error {
+	if s.aws().AMI != "" {
+		s.ami = s.aws().AMI
+		return nil
+	}
+	if s.release == nil {
+		return errNoRelease()
+	}
+	ami, problems := imageFor(s.release, s.aws().ImageType, s.arch(), s.region())
+	s.ami = ami
+	return blockOn(problems)
+}
+
+func imageFor(rel *release.Release, imageType hyperv1.ImageType, arch hyperv1.Architecture, region string) (string, []problem) {
+	if imageType == hyperv1.ImageTypeWindows {
+		return "", []problem{problemf(hyperv1.NodePoolImageUnknownReason, "release %s names no Windows image: set platform.aws.ami to one in %s", rel.Version, region)}
+	}
+	ami, ok := rel.AMI(arch, region)
+	if !ok {
+		return "", []problem{problemf(hyperv1.NodePoolImageUnknownReason, "release %s names no machine image for arch %s in region %s: set platform.aws.ami, or choose another release", rel.Version, arch, region)}
+	}
+	return ami, nil
+}

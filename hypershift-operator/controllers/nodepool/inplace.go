@@ -1,0 +1,64 @@
+package nodepool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// updateMachines brings to machines that run already what is no reason to replace
+// them: tags, and the security group of the cluster. Their provider brings it to
+// EC2. (Labels, taints and timeouts Cluster API brings to them by itself.)
+func (r *Reconciler) updateMachines(ctx context.Context, s *scope) error {
+	want := desiredMachine(s)
+	for i := range s.awsMachines {
+		m := &s.awsMachines[i]
+		change := changeInPlace(m, want, s.template)
+		if !m.DeletionTimestamp.IsZero() || len(change) == 0 {
+			continue
+		}
+		body, err := json.Marshal(map[string]any{"spec": change})
+		if err != nil {
+			return err
+		}
+		ctrl.LoggerFrom(ctx).Info("Changing tags or security groups", "AWSMachine", m.Name)
+		if err := r.Client.Patch(ctx, m, client.RawPatch(types.MergePatchType, body)); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("changing AWSMachine %s: %w", m.Name, err)
+		}
+	}
+	return nil
+}
+
+// changeInPlace is the merge patch for a machine's spec. The machines of other
+// templates may have other security groups of their own, and go.
+func changeInPlace(m *infrav1.AWSMachine, want infrav1.AWSMachineSpec, template string) map[string]any {
+	change := map[string]any{}
+	if !maps.Equal(m.Spec.AdditionalTags, want.AdditionalTags) {
+		change["additionalTags"] = replacing(m.Spec.AdditionalTags, want.AdditionalTags)
+	}
+	ours := m.Annotations[clusterv1.TemplateClonedFromNameAnnotation] == template
+	if ours && !equality.Semantic.DeepEqual(m.Spec.AdditionalSecurityGroups, want.AdditionalSecurityGroups) {
+		change["additionalSecurityGroups"] = want.AdditionalSecurityGroups
+	}
+	return change
+}
+
+// replacing is the merge patch that turns one map into another.
+func replacing(have, want map[string]string) map[string]any {
+	patch := map[string]any{}
+	for key := range have {
+		patch[key] = nil
+	}
+	for key, value := range want {
+		patch[key] = value
+	}
+	return patch
+}

@@ -1,0 +1,72 @@
+package nodepool
+
+import (
+	"context"
+	"slices"
+
+	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
+)
+
+// InstanceTypes tells what the machines of an instance type have.
+type InstanceTypes interface {
+	// Describe returns nil for a type that the region does not have.
+	Describe(ctx context.Context, region, name string) (*instancetypes.Type, error)
+}
+
+// checkInstanceType refuses machines that EC2 does not have, or with a processor
+// that the nodes cannot run on. An installation that may not ask EC2 cannot know,
+// and stops nobody for that: it believes what Cluster API's provider, which may
+// ask, has found out since the template was made.
+func (r *Reconciler) checkInstanceType(ctx context.Context, s *scope) error {
+	name := s.aws().InstanceType
+	why := "start the hypershift-operator with --private-platform=AWS"
+	if r.InstanceTypes != nil {
+		it, err := r.InstanceTypes.Describe(ctx, s.region(), name)
+		if err == nil {
+			s.instanceType = it
+			return blockOn(checkType(it, name, s.arch(), s.region()))
+		}
+		if awsx.IsTransient(err) {
+			return err
+		}
+		why = awsx.Message(err)
+	}
+	problems, known := checkReported(s.templates, name, s.arch())
+	if !known {
+		s.unchecked[hyperv1.NodePoolValidPlatformConfigCondition] = "this installation could not ask EC2 about instance type " + name + ": " + why
+	}
+	return blockOn(problems)
+}
+
+func checkType(it *instancetypes.Type, name string, arch hyperv1.Architecture, region string) []problem {
+	switch {
+	case it == nil:
+		return []problem{problemf(hyperv1.NodePoolUnknownInstanceTypeReason, "EC2 has no instance type %s in region %s: change platform.aws.instanceType", name, region)}
+	case !slices.Contains(it.Architectures, string(arch)):
+		return []problem{wrongArch(name, arch)}
+	}
+	return nil
+}
+
+func wrongArch(name string, arch hyperv1.Architecture) problem {
+	return problemf(hyperv1.NodePoolArchMismatchReason, "machines of instance type %s do not have arch %s: change platform.aws.instanceType, or create a pool with another arch", name, arch)
+}
+
+// checkReported goes by what Cluster API's provider wrote into a template; known
+// is false if it has not written anything.
+func checkReported(templates []infrav1.AWSMachineTemplate, name string, arch hyperv1.Architecture) (problems []problem, known bool) {
+	for _, t := range templates {
+		if t.Spec.Template.Spec.InstanceType != name || t.Status.NodeInfo == nil || t.Status.NodeInfo.Architecture == "" {
+			continue
+		}
+		if string(t.Status.NodeInfo.Architecture) != string(arch) {
+			return []problem{wrongArch(name, arch)}, true
+		}
+		return nil, true
+	}
+	return nil, false
+}

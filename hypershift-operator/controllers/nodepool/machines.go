@@ -1,0 +1,179 @@
+package nodepool
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+)
+
+// A remark is what is to be said about some machines.
+type remark struct{ reason, message string }
+
+// remarks groups machines by what is to be said about them.
+type remarks map[remark][]string
+
+func (r remarks) add(machine string, said remark) { r[said] = append(r[said], machine) }
+
+// summary is one sentence for each group, the largest first: the same machines
+// in the same state read the same, in whatever order they were listed. The reason
+// is that of the largest group.
+func (r remarks) summary(total int, otherwise string) (reason, message string) {
+	groups := make([]remark, 0, len(r))
+	for said := range r {
+		groups = append(groups, said)
+	}
+	slices.SortFunc(groups, func(a, b remark) int {
+		return cmp.Or(cmp.Compare(len(r[b]), len(r[a])), cmp.Compare(a.message, b.message), cmp.Compare(a.reason, b.reason))
+	})
+	var sentences []string
+	for _, said := range groups {
+		sentences = append(sentences, fmt.Sprintf("%d of %d (%s): %s", len(r[said]), total, some(r[said]), said.message))
+	}
+	return cmp.Or(groups[0].reason, otherwise), strings.Join(sentences, "; ")
+}
+
+// named is how many machines of a group are named.
+const named = 3
+
+func some(machines []string) string {
+	slices.Sort(machines)
+	if len(machines) <= named {
+		return strings.Join(machines, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(machines[:named], ", "), len(machines)-named)
+}
+
+// notReady says what each machine waits for. A machine that goes is no part of it.
+func (s *scope) notReady() remarks {
+	out := remarks{}
+	instances := map[string]*infrav1.AWSMachine{}
+	for i := range s.awsMachines {
+		instances[s.awsMachines[i].Name] = &s.awsMachines[i]
+	}
+	for i := range s.machines {
+		m := &s.machines[i]
+		if m.DeletionTimestamp.IsZero() && !conditions.IsTrue(m.Status.Conditions, clusterv1.MachineReadyCondition) {
+			out.add(m.Name, whyNotReady(m, instances[m.Spec.InfrastructureRef.Name]))
+		}
+	}
+	return out
+}
+
+// whyNotReady finds the first thing that a machine waits for: user data, the
+// instance, the node. What EC2 said to the provider is on the instance.
+func whyNotReady(m *clusterv1.Machine, instance *infrav1.AWSMachine) remark {
+	if c := notTrue(m, clusterv1.MachineBootstrapConfigReadyCondition); c != nil {
+		return remarkOf(m, "the user data", c.Reason, c.Message)
+	}
+	if c := notTrue(m, clusterv1.MachineInfrastructureReadyCondition); c != nil {
+		if instance != nil {
+			for _, said := range instance.Status.Conditions {
+				if said.Type == infrav1.InstanceReadyCondition && said.Status != "True" && said.Message != "" {
+					return remarkOf(m, "the instance", said.Reason, said.Message)
+				}
+			}
+		}
+		return remarkOf(m, "the instance", c.Reason, c.Message)
+	}
+	if c := notTrue(m, clusterv1.MachineReadyCondition); c != nil {
+		return remarkOf(m, "the node", c.Reason, c.Message)
+	}
+	return remark{reason: hyperv1.NodePoolWaitingForMachinesReason, message: "Cluster API has not looked at it yet"}
+}
+
+func notTrue(m *clusterv1.Machine, condition string) *metav1.Condition {
+	c := conditions.Get(m.Status.Conditions, condition)
+	if c == nil || c.Status == metav1.ConditionTrue {
+		return nil
+	}
+	return c
+}
+
+// notHealthy says what is wrong with the node of each machine.
+func (s *scope) notHealthy() remarks {
+	out := remarks{}
+	for i := range s.machines {
+		m := &s.machines[i]
+		if !m.DeletionTimestamp.IsZero() || healthy(m) {
+			continue
+		}
+		said := remark{reason: hyperv1.NodePoolNodesNotHealthyReason, message: "no node yet"}
+		if c := notTrue(m, clusterv1.MachineNodeHealthyCondition); c != nil && m.Status.NodeRef.IsDefined() {
+			said = remarkOf(m, "the node", c.Reason, c.Message)
+		}
+		out.add(m.Name, said)
+	}
+	return out
+}
+
+func healthy(m *clusterv1.Machine) bool {
+	return conditions.IsTrue(m.Status.Conditions, clusterv1.MachineNodeHealthyCondition)
+}
+
+// available counts the nodes that can be used.
+func (s *scope) available() (n int32) {
+	for i := range s.machines {
+		if s.machines[i].DeletionTimestamp.IsZero() && conditions.IsTrue(s.machines[i].Status.Conditions, clusterv1.MachineAvailableCondition) {
+			n++
+		}
+	}
+	return n
+}
+
+// leftWords says of a pool that is being deleted what is left of it.
+func (s *scope) leftWords() string {
+	if s.left() == 0 {
+		return "waiting for Cluster API to take the MachineDeployment away"
+	}
+	out, seen := remarks{}, map[string]bool{}
+	for i := range s.machines {
+		m := &s.machines[i]
+		seen[m.Spec.InfrastructureRef.Name] = true
+		said := remark{message: "asked to go"}
+		if c := conditions.Get(m.Status.Conditions, clusterv1.MachineDeletingCondition); c != nil && c.Status == metav1.ConditionTrue {
+			said = remarkOf(m, "it", c.Reason, c.Message)
+		}
+		out.add(m.Name, said)
+	}
+	for i := range s.awsMachines {
+		if name := s.awsMachines[i].Name; !seen[name] {
+			out.add(name, remark{message: "an AWSMachine without its Machine, for Cluster API's provider to take away"})
+		}
+	}
+	_, message := out.summary(s.left(), "")
+	return "machines are left: " + message
+}
+
+// remarkOf takes out of what others say whatever differs between two machines, or
+// between two attempts, of the same trouble.
+func remarkOf(m *clusterv1.Machine, about, reason, message string) remark {
+	if answer := ec2Answer.FindStringSubmatch(message); answer != nil {
+		return remark{reason: answer[1], message: "EC2 refuses " + about + ": " + answer[1] + ": " + tidy(m, answer[2])}
+	}
+	if message == "" {
+		return remark{reason: reason, message: about + ": " + reason}
+	}
+	return remark{reason: reason, message: about + ": " + tidy(m, message)}
+}
+
+var (
+	// ec2Answer is how the SDK prints what EC2 said.
+	ec2Answer = regexp.MustCompile(`(?s)api error ([A-Za-z0-9.]+): (.*)`)
+	requestID = regexp.MustCompile(`(?i),? ?request ?id: [0-9a-f-]+`)
+	blanks    = regexp.MustCompile(`\s+`)
+)
+
+func tidy(m *clusterv1.Machine, message string) string {
+	message = strings.ReplaceAll(message, m.Name, "the machine")
+	message = requestID.ReplaceAllString(message, "")
+	return strings.TrimSpace(blanks.ReplaceAllString(message, " "))
+}

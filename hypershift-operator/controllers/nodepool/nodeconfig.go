@@ -1,0 +1,82 @@
+package nodepool
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+)
+
+// Keys of the user's ConfigMaps.
+const (
+	configKey = "config"
+	tuningKey = "tuning"
+)
+
+// resolveConfig reads how the user wants the nodes to be.
+func (r *Reconciler) resolveConfig(ctx context.Context, s *scope) error {
+	sources, err := r.sources(ctx, s.np, s.np.Spec.Config, configKey)
+	if err != nil {
+		return err
+	}
+	config, problems := nodeconfig.Parse(sources)
+	if len(problems) > 0 {
+		return misconfigured(problems)
+	}
+	s.config = &config
+	return nil
+}
+
+// checkTuning says what cannot be honoured of spec.tuningConfig.
+func (r *Reconciler) checkTuning(ctx context.Context, s *scope) error {
+	sources, err := r.sources(ctx, s.np, s.np.Spec.TuningConfig, tuningKey)
+	if err != nil {
+		return err
+	}
+	if problems := nodeconfig.CheckTuning(sources); len(problems) > 0 {
+		return misconfigured(problems)
+	}
+	return nil
+}
+
+// misconfigured comes back by itself: a ConfigMap is not watched.
+func misconfigured(problems []nodeconfig.Problem) error {
+	var messages []string
+	for _, p := range problems {
+		messages = append(messages, p.String())
+	}
+	return flow.Wait(lookAgain, hyperv1.InvalidConfigMapReason, "%s", strings.Join(messages, "; "))
+}
+
+// sources reads ConfigMaps past the cache, which does not hold those of users.
+func (r *Reconciler) sources(ctx context.Context, np *hyperv1.NodePool, refs []hyperv1.NodePoolConfigMapReference, key string) ([]nodeconfig.Source, error) {
+	var sources []nodeconfig.Source
+	var missing []string
+	for _, ref := range refs {
+		cm := &corev1.ConfigMap{}
+		err := r.Reader.Get(ctx, client.ObjectKey{Namespace: np.Namespace, Name: ref.Name}, cm)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("getting ConfigMap %s: %w", ref.Name, err)
+		}
+		text, ok := cm.Data[key]
+		switch {
+		case apierrors.IsNotFound(err):
+			missing = append(missing, fmt.Sprintf("ConfigMap %s does not exist in namespace %s: create it", ref.Name, np.Namespace))
+		case !ok:
+			missing = append(missing, fmt.Sprintf("ConfigMap %s has no key %q: add it", ref.Name, key))
+		default:
+			sources = append(sources, nodeconfig.Source{Name: ref.Name, Text: text})
+		}
+	}
+	if len(missing) > 0 {
+		return nil, flow.Wait(lookAgain, hyperv1.ConfigMapNotFoundReason, "%s", strings.Join(missing, "; "))
+	}
+	return sources, nil
+}

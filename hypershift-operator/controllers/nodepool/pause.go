@@ -1,0 +1,67 @@
+package nodepool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// pauseChildren stops Cluster API and the cluster autoscaler, and nothing else
+// of what was made changes. Broken machines are not replaced meanwhile.
+func (r *Reconciler) pauseChildren(ctx context.Context, s *scope) error {
+	off := map[string]any{
+		clusterv1.PausedAnnotation: "true",
+		// Without its bounds the autoscaler leaves a group alone.
+		clusterv1.AutoscalerMinSizeAnnotation: nil,
+		clusterv1.AutoscalerMaxSizeAnnotation: nil,
+	}
+	return r.annotateChildren(ctx, s, off)
+}
+
+// unpauseChildren lets them go on. It is a step by itself, and not left to
+// apply: the annotation is written by a patch, which apply does not take back.
+// A pool is deleted by Cluster API, too, only if it is not paused.
+func (r *Reconciler) unpauseChildren(ctx context.Context, s *scope) error {
+	return r.annotateChildren(ctx, s, map[string]any{clusterv1.PausedAnnotation: nil})
+}
+
+func (r *Reconciler) annotateChildren(ctx context.Context, s *scope, want map[string]any) error {
+	var children []client.Object
+	if s.deployment != nil {
+		children = append(children, s.deployment)
+	}
+	if s.healthCheck != nil {
+		children = append(children, s.healthCheck)
+	}
+	for _, child := range children {
+		if err := r.annotate(ctx, child, want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// annotate sets annotations, and removes those whose value is nil.
+func (r *Reconciler) annotate(ctx context.Context, obj client.Object, want map[string]any) error {
+	change := map[string]any{}
+	for key, value := range want {
+		if have, there := obj.GetAnnotations()[key]; there != (value != nil) || there && have != value {
+			change[key] = value
+		}
+	}
+	if len(change) == 0 {
+		return nil
+	}
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": change}})
+	if err != nil {
+		return err
+	}
+	if err := r.Client.Patch(ctx, obj, client.RawPatch(types.MergePatchType, body)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("annotating %T %s: %w", obj, obj.GetName(), err)
+	}
+	return nil
+}

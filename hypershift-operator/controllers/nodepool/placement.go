@@ -1,0 +1,52 @@
+package nodepool
+
+import (
+	"cmp"
+
+	"k8s.io/utils/ptr"
+	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+const tenancyHost = "host"
+
+// marketOf is how the instances are paid for. A reservation by id is a capacity
+// block unless the user says OnDemand; that is how the API always was.
+func marketOf(p *hyperv1.PlacementOptions) hyperv1.MarketType {
+	if p == nil {
+		return hyperv1.MarketTypeOnDemand
+	}
+	said := p.MarketType
+	if reservation := p.CapacityReservation; reservation != nil {
+		said = cmp.Or(said, reservation.MarketType)
+		if said == "" && reservation.ID != nil && p.Tenancy != tenancyHost {
+			return hyperv1.MarketTypeCapacityBlocks
+		}
+	}
+	return cmp.Or(said, hyperv1.MarketTypeOnDemand)
+}
+
+// place puts the placement into a machine.
+func place(spec *infrav1.AWSMachineSpec, p *hyperv1.PlacementOptions) {
+	if p == nil {
+		return
+	}
+	spec.Tenancy = p.Tenancy
+	switch marketOf(p) {
+	case hyperv1.MarketTypeSpot:
+		spec.MarketType = infrav1.MarketTypeSpot
+		spec.SpotMarketOptions = &infrav1.SpotMarketOptions{}
+		if p.Spot != nil && p.Spot.MaxPrice != "" {
+			spec.SpotMarketOptions.MaxPrice = ptr.To(p.Spot.MaxPrice)
+		}
+	case hyperv1.MarketTypeCapacityBlocks:
+		spec.MarketType = infrav1.MarketTypeCapacityBlock
+	case hyperv1.MarketTypeOnDemand:
+		spec.MarketType = infrav1.MarketTypeOnDemand
+	}
+	if reservation := p.CapacityReservation; reservation != nil {
+		spec.CapacityReservationID = reservation.ID
+		spec.CapacityReservationPreference = infrav1.CapacityReservationPreference(reservation.Preference)
+	}
+}

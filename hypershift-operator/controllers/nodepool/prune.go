@@ -1,0 +1,102 @@
+package nodepool
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// Sets of objects in the control plane's namespace. Templates and configurations
+// are not pruned by their set: which of them are wanted is for the MachineSets
+// to say, and what an old one holds nobody can write again.
+const (
+	setTemplates = "node-templates"
+	setConfigs   = "node-configs"
+)
+
+// Sets are those whose Secrets a cache has to keep.
+func Sets() []string { return []string{setConfigs} }
+
+// prune removes templates, and the configurations behind them, that no MachineSet
+// makes machines from any more.
+func (r *Reconciler) prune(ctx context.Context, s *scope) error {
+	used := map[string]bool{s.template: true, s.bootstrap: true}
+	use := func(m clusterv1.MachineSpec) {
+		used[m.InfrastructureRef.Name], used[m.Bootstrap.ConfigRef.Name] = true, true
+	}
+	if s.deployment != nil {
+		use(s.deployment.Spec.Template.Spec) // Cluster API may be about to follow it
+	}
+	for _, set := range s.machineSets {
+		use(set.Spec.Template.Spec)
+	}
+	configs, err := r.configs(ctx, r.Client, s)
+	if err != nil {
+		return err
+	}
+	var old []client.Object
+	kept := map[string]bool{}
+	for i := range s.bootstraps {
+		if b := &s.bootstraps[i]; used[b.Name] {
+			kept[b.Spec.Template.Spec.ConfigName] = true
+		} else {
+			old = append(old, b)
+		}
+	}
+	for i := range s.templates {
+		if t := &s.templates[i]; !used[t.Name] {
+			old = append(old, t)
+		}
+	}
+	if wanted, err := desiredConfig(s); err == nil {
+		kept[wanted.Name] = true
+	}
+	for i := range configs {
+		if c := &configs[i]; !kept[c.Name] {
+			old = append(old, c)
+		}
+	}
+	return r.deleteAll(ctx, old)
+}
+
+// configs are the Secrets with configurations of the pool's nodes.
+func (r *Reconciler) configs(ctx context.Context, c client.Reader, s *scope) ([]corev1.Secret, error) {
+	var list corev1.SecretList
+	err := c.List(ctx, &list, client.InNamespace(s.controlPlane), client.MatchingLabels{
+		hyperv1.NodePoolLabel: s.np.Name, apply.InventoryLabel: names.HypershiftOperator + "." + setConfigs,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing the node configurations of pool %s: %w", s.np.Name, err)
+	}
+	return list.Items, nil
+}
+
+func (r *Reconciler) deleteAll(ctx context.Context, objs []client.Object) error {
+	for _, obj := range objs {
+		if err := r.delete(ctx, obj); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// delete asks an object to go, once.
+func (r *Reconciler) delete(ctx context.Context, obj client.Object) error {
+	if !obj.GetDeletionTimestamp().IsZero() {
+		return nil
+	}
+	ctrl.LoggerFrom(ctx).Info("Deleting", "object", fmt.Sprintf("%T", obj), "namespace", obj.GetNamespace(), "name", obj.GetName())
+	uid := obj.GetUID()
+	if err := r.Client.Delete(ctx, obj, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting %T %s: %w", obj, obj.GetName(), err)
+	}
+	return nil
+}

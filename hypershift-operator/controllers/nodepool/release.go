@@ -1,0 +1,61 @@
+package nodepool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/release"
+)
+
+// resolveRelease learns what the nodes shall run.
+func (r *Reconciler) resolveRelease(ctx context.Context, s *scope) error {
+	rel, err := r.resolve(ctx, s, s.np.Spec.Release.Image)
+	if err != nil {
+		return err
+	}
+	s.release = rel
+	return nil
+}
+
+// resolve asks for a release with the pull secret of the cluster.
+func (r *Reconciler) resolve(ctx context.Context, s *scope, image string) (*release.Release, error) {
+	secret, err := r.pullSecret(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	rel, err := r.Releases.Resolve(ctx, image, secret)
+	var failed *release.Error
+	if errors.As(err, &failed) && failed.Kind == release.InvalidReference {
+		return nil, flow.Block(hyperv1.InvalidImageReason, "%s", failed)
+	}
+	return rel, err
+}
+
+// pullSecret prefers the copy in the control plane's namespace, which is cached.
+func (r *Reconciler) pullSecret(ctx context.Context, s *scope) ([]byte, error) {
+	secret := &corev1.Secret{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: names.PullSecret}, secret)
+	if apierrors.IsNotFound(err) {
+		err = r.Reader.Get(ctx, client.ObjectKey{Namespace: s.hc.Namespace, Name: s.hc.Spec.PullSecret.Name}, secret)
+	}
+	if apierrors.IsNotFound(err) {
+		return nil, flow.Wait(lookAgain, hyperv1.SecretNotFoundReason, "Secret %s, the pull secret of HostedCluster %s, does not exist: create it", s.hc.Spec.PullSecret.Name, s.hc.Name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("getting the pull secret of HostedCluster %s: %w", s.hc.Name, err)
+	}
+	return secret.Data[corev1.DockerConfigJsonKey], nil
+}
+
+// errNoRelease is what the steps say that need the release, when there is none.
+func errNoRelease() error {
+	return flow.Wait(0, hyperv1.WaitingForReason, "waiting for the release")
+}

@@ -1,0 +1,124 @@
+package nodepool
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+// old counts the machines that are not what they shall be. It compares the
+// machines themselves with what they shall be made from: right after a change
+// the counts of a MachineDeployment are about what was before it.
+type old struct{ version, config, template int }
+
+func (s *scope) old() old {
+	var o old
+	wantConfig := s.configOf(s.bootstrap)
+	for i := range s.machines {
+		m := &s.machines[i]
+		set := s.setOf(m)
+		if m.Spec.Version != nodeVersion(s.release) {
+			o.version++
+		}
+		if set == nil {
+			continue
+		}
+		if s.configOf(set.Spec.Template.Spec.Bootstrap.ConfigRef.Name) != wantConfig {
+			o.config++
+		}
+		if set.Spec.Template.Spec.InfrastructureRef.Name != s.template {
+			o.template++
+		}
+	}
+	return o
+}
+
+// setOf is the MachineSet that made a machine, nil if it is not known.
+func (s *scope) setOf(m *clusterv1.Machine) *clusterv1.MachineSet {
+	owner := metav1.GetControllerOf(m)
+	if owner == nil {
+		return nil
+	}
+	for i := range s.machineSets {
+		if s.machineSets[i].Name == owner.Name {
+			return &s.machineSets[i]
+		}
+	}
+	return nil
+}
+
+func (s *scope) bootstrapNamed(name string) *hyperv1.NodeBootstrapTemplate {
+	for i := range s.bootstraps {
+		if s.bootstraps[i].Name == name {
+			return &s.bootstraps[i]
+		}
+	}
+	return nil
+}
+
+// configOf is the configuration behind a NodeBootstrapTemplate. One that was
+// made in this pass is not among those that gather found.
+func (s *scope) configOf(name string) string {
+	if b := s.bootstrapNamed(name); b != nil {
+		return b.Spec.Template.Spec.ConfigName
+	}
+	if name == s.bootstrap {
+		if secret, err := desiredConfig(s); err == nil {
+			return secret.Name
+		}
+	}
+	return name
+}
+
+// nodesInfo counts the nodes by what they run.
+func (s *scope) nodesInfo() hyperv1.NodesInfo {
+	type key struct{ release, kubelet string }
+	counts := map[key]*hyperv1.NodeVersion{}
+	for i := range s.machines {
+		m := &s.machines[i]
+		if !m.Status.NodeRef.IsDefined() {
+			continue
+		}
+		k := key{release: s.releaseOf(m), kubelet: kubeletOf(m)}
+		if counts[k] == nil {
+			counts[k] = &hyperv1.NodeVersion{OCPVersion: k.release, KubeletVersion: k.kubelet}
+		}
+		if healthy(m) {
+			counts[k].ReadyNodeCount++
+		} else {
+			counts[k].UnreadyNodeCount++
+		}
+	}
+	var info hyperv1.NodesInfo
+	for _, count := range counts {
+		info.NodeVersions = append(info.NodeVersions, *count)
+	}
+	slices.SortFunc(info.NodeVersions, func(a, b hyperv1.NodeVersion) int {
+		return cmp.Or(cmp.Compare(a.OCPVersion, b.OCPVersion), cmp.Compare(a.KubeletVersion, b.KubeletVersion))
+	})
+	return info
+}
+
+// releaseOf is the release that a machine was made for.
+func (s *scope) releaseOf(m *clusterv1.Machine) string {
+	if set := s.setOf(m); set != nil {
+		if b := s.bootstrapNamed(set.Spec.Template.Spec.Bootstrap.ConfigRef.Name); b != nil {
+			return b.Annotations[hyperv1.ReleaseVersionAnnotation]
+		}
+	}
+	return strings.TrimPrefix(m.Spec.Version, "v")
+}
+
+// kubeletOf is the version that the node says it runs, or the one that it was
+// made for.
+func kubeletOf(m *clusterv1.Machine) string {
+	if info := m.Status.NodeInfo; info != nil && info.KubeletVersion != "" {
+		return info.KubeletVersion
+	}
+	return m.Spec.Version
+}

@@ -1,0 +1,153 @@
+package nodepool
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/release"
+)
+
+// scope is what one pass knows. Gather fills it, but for what says otherwise.
+type scope struct {
+	np *hyperv1.NodePool
+	// hc is nil if there is none.
+	hc *hyperv1.HostedCluster
+	// controlPlane is the name of the control plane's namespace.
+	controlPlane string
+	// paused says that the user wants no change, for pauseLeft if that is not 0.
+	paused    bool
+	pauseLeft time.Duration
+	children
+
+	// release is what the nodes shall run. Filled by resolveRelease.
+	release *release.Release
+	// ami is the image of the machines. Filled by resolveImage.
+	ami string
+	// instanceType is nil if it cannot be known. Filled by checkInstanceType.
+	instanceType *instancetypes.Type
+	// securityGroup is the one of all workers; "" if there is none and the pool
+	// brings its own. Filled by resolveSecurityGroup.
+	securityGroup string
+	// config is what the user's ConfigMaps say. Filled by resolveConfig.
+	config *nodeconfig.Config
+	// health is when a machine counts as broken. Filled by resolveHealthCheck.
+	health health
+	// unchecked says in words why a condition that a step answers for is neither
+	// true nor false. Filled by the steps.
+	unchecked map[string]string
+	// template and bootstrap are the names of the templates that all machines
+	// shall be made from. Filled by the steps that make them.
+	template, bootstrap string
+}
+
+// children are what there is of the pool in the control plane's namespace.
+type children struct {
+	// namespace is nil if there is none.
+	namespace   *corev1.Namespace
+	deployment  *clusterv1.MachineDeployment
+	healthCheck *clusterv1.MachineHealthCheck
+	machineSets []clusterv1.MachineSet
+	machines    []clusterv1.Machine
+	awsMachines []infrav1.AWSMachine
+	templates   []infrav1.AWSMachineTemplate
+	bootstraps  []hyperv1.NodeBootstrapTemplate
+}
+
+func (s *scope) dying() bool { return !s.np.DeletionTimestamp.IsZero() }
+
+// aws is the AWS part of the spec. The configuration was checked: it is there.
+func (s *scope) aws() *hyperv1.AWSNodePoolPlatform { return s.np.Spec.Platform.AWS }
+
+// region of the machines.
+func (s *scope) region() string { return s.hc.Spec.Platform.AWS.Region }
+
+// arch of the nodes; amd64 for who wrote the object past the default.
+func (s *scope) arch() hyperv1.Architecture {
+	if s.np.Spec.Arch == "" {
+		return hyperv1.ArchitectureAMD64
+	}
+	return s.np.Spec.Arch
+}
+
+func poolKey(np *hyperv1.NodePool) string { return np.Namespace + "/" + np.Name }
+
+// labelsOf select everything that is made for a pool.
+func labelsOf(np *hyperv1.NodePool) client.MatchingLabels {
+	return client.MatchingLabels{hyperv1.NodePoolLabel: np.Name}
+}
+
+// gather reads what there is of the pool.
+func (r *Reconciler) gather(ctx context.Context, np *hyperv1.NodePool) (*scope, error) {
+	s := &scope{np: np, unchecked: map[string]string{}, controlPlane: names.ControlPlaneNamespace(np.Namespace, np.Spec.ClusterName)}
+	s.paused, s.pauseLeft = np.Spec.PausedUntil.Paused(r.Clock.Now())
+	hc := &hyperv1.HostedCluster{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: np.Namespace, Name: np.Spec.ClusterName}, hc)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("getting HostedCluster %s: %w", np.Spec.ClusterName, err)
+	}
+	if err == nil {
+		s.hc = hc
+	}
+	return s, gatherChildren(ctx, r.Client, s)
+}
+
+// gatherChildren reads it anew, through c.
+func gatherChildren(ctx context.Context, c client.Reader, s *scope) error {
+	s.children = children{}
+	ns := &corev1.Namespace{}
+	err := c.Get(ctx, client.ObjectKey{Name: s.controlPlane}, ns)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("getting namespace %s: %w", s.controlPlane, err)
+	}
+	if err == nil {
+		s.namespace = ns
+	}
+	if s.deployment, err = get(ctx, c, s, &clusterv1.MachineDeployment{}); err != nil {
+		return err
+	}
+	if s.healthCheck, err = get(ctx, c, s, &clusterv1.MachineHealthCheck{}); err != nil {
+		return err
+	}
+	var (
+		sets       clusterv1.MachineSetList
+		machines   clusterv1.MachineList
+		instances  infrav1.AWSMachineList
+		templates  infrav1.AWSMachineTemplateList
+		bootstraps hyperv1.NodeBootstrapTemplateList
+	)
+	for _, list := range []client.ObjectList{&sets, &machines, &instances, &templates, &bootstraps} {
+		if err := c.List(ctx, list, client.InNamespace(s.controlPlane), labelsOf(s.np)); err != nil {
+			return fmt.Errorf("listing %T of pool %s: %w", list, s.np.Name, err)
+		}
+	}
+	s.machineSets, s.machines, s.awsMachines = sets.Items, machines.Items, instances.Items
+	s.templates, s.bootstraps = templates.Items, bootstraps.Items
+	return nil
+}
+
+// get returns the object of the pool's name, nil if there is none or if it is
+// another pool's.
+func get[T client.Object](ctx context.Context, c client.Reader, s *scope, obj T) (none T, err error) {
+	err = c.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: s.np.Name}, obj)
+	if apierrors.IsNotFound(err) {
+		return none, nil
+	}
+	if err != nil {
+		return none, fmt.Errorf("getting %T %s: %w", obj, s.np.Name, err)
+	}
+	if obj.GetAnnotations()[hyperv1.NodePoolAnnotation] != poolKey(s.np) {
+		return none, nil
+	}
+	return obj, nil
+}

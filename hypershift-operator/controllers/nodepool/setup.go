@@ -1,0 +1,109 @@
+package nodepool
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"reflect"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
+)
+
+const workers = 10
+
+// Kinds are those that are made for a NodePool, by us or by Cluster API. All of
+// them carry hyperv1.NodePoolLabel; a cache needs to keep no others.
+func Kinds() []client.Object {
+	return []client.Object{
+		&clusterv1.MachineDeployment{}, &clusterv1.MachineSet{}, &clusterv1.Machine{}, &clusterv1.MachineHealthCheck{},
+		&infrav1.AWSMachineTemplate{}, &infrav1.AWSMachine{}, &hyperv1.NodeBootstrapTemplate{},
+	}
+}
+
+// poolSet is the MachineDeployment and the MachineHealthCheck of one pool. The
+// name of a pool may be longer than what a label takes.
+func poolSet(s *scope) apply.Set {
+	sum := sha256.Sum256([]byte(s.np.Name))
+	return apply.Set{
+		Name:      "pool-" + hex.EncodeToString(sum[:hashBytes]),
+		Namespace: s.controlPlane,
+		Kinds:     []client.ObjectList{&clusterv1.MachineDeploymentList{}, &clusterv1.MachineHealthCheckList{}},
+	}
+}
+
+// SetupWithManager watches NodePools, what of their HostedCluster they depend on,
+// and everything that is made for them. Package index must have registered its
+// indexes.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
+	options.MaxConcurrentReconciles = workers
+	b := ctrl.NewControllerManagedBy(mgr).
+		Named("nodepool").
+		For(&hyperv1.NodePool{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		Watches(&hyperv1.HostedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(clusterChanged)).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.ofNamespace)).
+		WithOptions(options)
+	for _, kind := range Kinds() {
+		b = b.Watches(kind, handler.EnqueueRequestsFromMapFunc(ofAnnotation))
+	}
+	return b.Complete(r)
+}
+
+// clusterChanged lets through what a pool depends on. The rest of a cluster's
+// status changes often, and would wake all of its pools each time.
+var clusterChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	was, is := e.ObjectOld.(*hyperv1.HostedCluster), e.ObjectNew.(*hyperv1.HostedCluster)
+	return was.Generation != is.Generation || !reflect.DeepEqual(was.Annotations, is.Annotations) ||
+		!reflect.DeepEqual(was.Status.Platform, is.Status.Platform) || controlPlaneImage(was) != controlPlaneImage(is)
+}}
+
+// ofAnnotation leads from an object that was made for a pool to the pool.
+func ofAnnotation(_ context.Context, obj client.Object) []reconcile.Request {
+	namespace, name, ok := strings.Cut(obj.GetAnnotations()[hyperv1.NodePoolAnnotation], "/")
+	if !ok {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}}
+}
+
+func (r *Reconciler) ofCluster(ctx context.Context, hc client.Object) []reconcile.Request {
+	return r.pools(ctx, hc.GetNamespace(), hc.GetName())
+}
+
+// ofNamespace leads from the namespace of a control plane to the pools that have
+// waited for it.
+func (r *Reconciler) ofNamespace(ctx context.Context, ns client.Object) []reconcile.Request {
+	namespace, name, ok := strings.Cut(ns.GetAnnotations()[hyperv1.HostedClusterAnnotation], "/")
+	if !ok {
+		return nil
+	}
+	return r.pools(ctx, namespace, name)
+}
+
+func (r *Reconciler) pools(ctx context.Context, namespace, cluster string) []reconcile.Request {
+	list := &hyperv1.NodePoolList{}
+	if err := r.Client.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{index.NodePoolCluster: cluster}); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing the node pools of a cluster", "namespace", namespace, "cluster", cluster)
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	}
+	return requests
+}

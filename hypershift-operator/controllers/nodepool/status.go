@@ -1,0 +1,301 @@
+package nodepool
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+)
+
+const calm = "All is well"
+
+// summarize puts what the steps said, and how the machines are, into the status.
+func (r *Reconciler) summarize(s *scope, report flow.Report) {
+	b := newBoard(s.np, r.Clock.Now())
+	wasReady := b.is(hyperv1.NodePoolReadyCondition)
+	b.conds = conditions.FromReport(report, words, b.conds, b.generation, b.now)
+	b.unchecked(s, report)
+	b.pause(s)
+	b.scaling(s)
+	b.repair(s, report)
+	b.tags(s)
+	b.machines(s)
+	b.network(s)
+	b.rollout(s)
+	b.deletion(s)
+	b.ready(s, report)
+
+	st := &s.np.Status
+	st.Conditions = b.conditions()
+	st.Replicas = s.available()
+	st.NodesInfo = s.nodesInfo()
+	if s.hc != nil {
+		st.Selector = labels.SelectorFromSet(s.identity()).String()
+	}
+	if s.rolledOut(b) {
+		st.Version = s.release.Version
+	}
+	if is := b.is(hyperv1.NodePoolReadyCondition); is != wasReady {
+		c := conditions.Get(b.conds, hyperv1.NodePoolReadyCondition)
+		kind := corev1.EventTypeNormal
+		if !is {
+			kind = corev1.EventTypeWarning
+		}
+		r.Recorder.Eventf(s.np, nil, kind, c.Reason, "Reconcile", "%s", c.Message)
+	}
+}
+
+// unchecked makes Unknown of what a step could not judge, or has not yet,
+// because another has to come first.
+func (b *board) unchecked(s *scope, report flow.Report) {
+	for _, condition := range sortedKeys(s.unchecked) {
+		b.set(condition, metav1.ConditionUnknown, hyperv1.StatusUnknownReason, s.unchecked[condition])
+	}
+	for _, o := range report {
+		var wait *flow.Waiting
+		if o.Condition != "" && errors.As(o.Err, &wait) && wait.Reason == hyperv1.WaitingForReason {
+			b.set(o.Condition, metav1.ConditionUnknown, wait.Reason, wait.Message)
+		}
+	}
+}
+
+func (b *board) pause(s *scope) {
+	switch {
+	case unreadablePause(s.np.Spec.PausedUntil):
+		b.set(hyperv1.NodePoolReconciliationActiveCondition, metav1.ConditionFalse, hyperv1.ReconciliationInvalidPausedUntilReason, checkPause(s.np)[0].message)
+	case s.paused:
+		b.set(hyperv1.NodePoolReconciliationActiveCondition, metav1.ConditionFalse, hyperv1.ReconciliationPausedReason,
+			fmt.Sprintf("spec.pausedUntil is %q: remove it to go on", *s.np.Spec.PausedUntil))
+	default:
+		b.set(hyperv1.NodePoolReconciliationActiveCondition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, calm)
+	}
+}
+
+func (b *board) scaling(s *scope) {
+	scaling := s.np.Spec.AutoScaling
+	switch problems := checkReplicas(s.np); {
+	case scaling == nil:
+		b.set(hyperv1.NodePoolAutoscalingEnabledCondition, metav1.ConditionFalse, hyperv1.NodePoolReplicasSetReason,
+			fmt.Sprintf("spec.replicas says how many nodes there are: %d", ptr.Deref(s.np.Spec.Replicas, 0)))
+	case len(problems) > 0:
+		b.set(hyperv1.NodePoolAutoscalingEnabledCondition, metav1.ConditionFalse, problems[0].reason, problems[0].message)
+	default:
+		b.set(hyperv1.NodePoolAutoscalingEnabledCondition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason,
+			fmt.Sprintf("the cluster autoscaler keeps %d to %d nodes", ptr.Deref(scaling.Min, 0), scaling.Max))
+	}
+}
+
+func (b *board) repair(s *scope, report flow.Report) {
+	const condition = hyperv1.NodePoolAutorepairEnabledCondition
+	for _, o := range report {
+		if o.Condition == condition && o.Err != nil {
+			return // the annotations cannot be read, as it says
+		}
+	}
+	switch {
+	case !s.np.Spec.Management.AutoRepair:
+		b.set(condition, metav1.ConditionFalse, hyperv1.NodePoolAutoRepairOffReason, "spec.management.autoRepair is false: broken machines stay until somebody deletes them")
+	case s.paused:
+		b.set(condition, metav1.ConditionFalse, hyperv1.ReconciliationPausedReason, "spec.pausedUntil stops repairs too")
+	case s.restricted() != "":
+		b.set(condition, metav1.ConditionFalse, hyperv1.NodePoolRemediationRestrictedReason, s.restricted())
+	case s.healthCheck == nil:
+		b.set(condition, metav1.ConditionFalse, hyperv1.WaitingForReason, "waiting for the MachineHealthCheck")
+	default:
+		b.set(condition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, calm)
+	}
+}
+
+// restricted says why broken machines are not replaced although they should be.
+func (s *scope) restricted() string {
+	if s.healthCheck == nil {
+		return ""
+	}
+	c := conditions.Get(s.healthCheck.Status.Conditions, clusterv1.MachineHealthCheckRemediationAllowedCondition)
+	if c == nil || c.Status != metav1.ConditionFalse {
+		return ""
+	}
+	return "too many machines are broken at once for one to be replaced: " + c.Message
+}
+
+func (b *board) tags(s *scope) {
+	if s.hc == nil || s.hc.Spec.Platform.AWS == nil || s.aws() == nil {
+		return
+	}
+	_, lost := mergeTags(s.hc.Spec.Platform.AWS.ResourceTags, s.aws().ResourceTags)
+	if len(lost) == 0 {
+		b.set(hyperv1.NodePoolAWSResourceTagConflictCondition, metav1.ConditionFalse, hyperv1.NodePoolNoTagConflictReason, calm)
+		return
+	}
+	b.set(hyperv1.NodePoolAWSResourceTagConflictCondition, metav1.ConditionTrue, hyperv1.NodePoolTagConflictDetectedReason,
+		fmt.Sprintf("HostedCluster %s has other values for %s, and they win: remove these tags from the pool, or set their overridePolicy to Allow there", s.hc.Name, strings.Join(lost, ", ")))
+}
+
+// wanted is how many machines there shall be.
+func (s *scope) wanted() int32 {
+	if s.deployment != nil && s.deployment.Spec.Replicas != nil {
+		return *s.deployment.Spec.Replicas
+	}
+	return desiredReplicas(s.np, nil)
+}
+
+func (b *board) machines(s *scope) {
+	if s.dying() {
+		return // Deleting counts them
+	}
+	made, joined := 0, false
+	for i := range s.machines {
+		if s.machines[i].DeletionTimestamp.IsZero() {
+			made++
+		}
+		joined = joined || s.machines[i].Status.NodeRef.IsDefined()
+	}
+	b.rollUp(hyperv1.NodePoolAllMachinesReadyCondition, hyperv1.NodePoolMachinesNotReadyReason, s.notReady(), made, int(s.wanted()))
+	b.rollUp(hyperv1.NodePoolAllNodesHealthyCondition, hyperv1.NodePoolNodesNotHealthyReason, s.notHealthy(), made, int(s.wanted()))
+	switch {
+	case joined:
+		b.set(hyperv1.NodePoolReachedIgnitionEndpointCondition, metav1.ConditionTrue, hyperv1.NodePoolNodesJoinedReason, calm)
+	case made > 0:
+		b.set(hyperv1.NodePoolReachedIgnitionEndpointCondition, metav1.ConditionFalse, hyperv1.NodePoolIgnitionNotReachedReason, "no machine has joined the cluster yet")
+	}
+}
+
+// rollUp says of machines or nodes that all are well, or what is with the others.
+func (b *board) rollUp(condition, otherwise string, bad remarks, made, wanted int) {
+	switch {
+	case len(bad) > 0:
+		reason, message := bad.summary(made, otherwise)
+		b.set(condition, metav1.ConditionFalse, reason, message)
+	case made < wanted:
+		b.set(condition, metav1.ConditionFalse, hyperv1.NodePoolWaitingForMachinesReason, fmt.Sprintf("%d of %d machines have been made", made, wanted))
+	default:
+		b.set(condition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, calm)
+	}
+}
+
+// network finds machines whose address means something else inside the cluster.
+func (b *board) network(s *scope) {
+	var conflicts []string
+	if s.hc != nil {
+		conflicts = addressConflicts(s.machines, s.hc.Spec.Networking)
+	}
+	if len(conflicts) == 0 {
+		conditions.Remove(&b.conds, hyperv1.NodePoolClusterNetworkCIDRConflictCondition)
+		return
+	}
+	b.set(hyperv1.NodePoolClusterNetworkCIDRConflictCondition, metav1.ConditionTrue, hyperv1.NodePoolNetworkConflictReason, strings.Join(conflicts, "; "))
+}
+
+func addressConflicts(machines []clusterv1.Machine, n hyperv1.ClusterNetworking) []string {
+	var nets []string
+	for _, e := range n.ClusterNetwork {
+		nets = append(nets, e.CIDR)
+	}
+	for _, e := range n.ServiceNetwork {
+		nets = append(nets, e.CIDR)
+	}
+	var out []string
+	for _, cidr := range nets {
+		prefix, err := netip.ParsePrefix(cidr)
+		if err != nil {
+			continue // the HostedCluster says so
+		}
+		var in []string
+		for _, m := range machines {
+			for _, a := range m.Status.Addresses {
+				ip, err := netip.ParseAddr(a.Address)
+				if err == nil && a.Type == clusterv1.MachineInternalIP && prefix.Contains(ip) {
+					in = append(in, m.Name)
+					break
+				}
+			}
+		}
+		if len(in) > 0 {
+			out = append(out, fmt.Sprintf("machines have addresses out of network %s of the cluster: %s", cidr, some(in)))
+		}
+	}
+	return out
+}
+
+// rollout says whether machines are on their way to be other ones. While a step
+// before the templates stops the pass, what was said last stands.
+func (b *board) rollout(s *scope) {
+	if s.template == "" || s.bootstrap == "" {
+		return
+	}
+	o := s.old()
+	for _, moving := range []struct {
+		condition, what string
+		old             int
+	}{
+		{hyperv1.NodePoolUpdatingVersionCondition, "another version than Kubernetes " + s.release.KubernetesVersion, o.version},
+		{hyperv1.NodePoolUpdatingConfigCondition, "another configuration", o.config},
+		{hyperv1.NodePoolUpdatingPlatformMachineTemplateCondition, "another machine template than " + s.template, o.template},
+	} {
+		switch {
+		case moving.old > 0:
+			b.set(moving.condition, metav1.ConditionTrue, hyperv1.NodePoolUpdatingReason, fmt.Sprintf("%d of %d machines have %s%s", moving.old, len(s.machines), moving.what, s.onDelete()))
+		case b.is(moving.condition) && s.available() < s.wanted():
+			b.set(moving.condition, metav1.ConditionTrue, hyperv1.NodePoolUpdatingReason, "the last new machines are starting")
+		default:
+			b.set(moving.condition, metav1.ConditionFalse, hyperv1.NodePoolAsExpectedReason, calm)
+		}
+	}
+}
+
+func (s *scope) onDelete() string {
+	if strategyOf(s.np) != hyperv1.UpgradeStrategyOnDelete {
+		return ""
+	}
+	return ": each is replaced when somebody deletes its Machine"
+}
+
+// rolledOut says whether all nodes run the release.
+func (s *scope) rolledOut(b *board) bool {
+	return s.bootstrap != "" && s.template != "" && !b.is(hyperv1.NodePoolUpdatingVersionCondition) && s.available() >= s.wanted()
+}
+
+func (b *board) deletion(s *scope) {
+	if s.dying() {
+		b.set(hyperv1.NodePoolDeletingCondition, metav1.ConditionTrue, hyperv1.NodePoolMachinesGoReason, s.leftWords())
+	}
+}
+
+// ready is what the pool waits for, in the order in which it has to come.
+func (b *board) ready(s *scope, report flow.Report) {
+	no := func(reason, message string) {
+		b.set(hyperv1.NodePoolReadyCondition, metav1.ConditionFalse, reason, message)
+	}
+	if s.dying() {
+		no(hyperv1.DeletingReason, "the pool is being deleted")
+		return
+	}
+	for _, o := range report {
+		if o.Err != nil {
+			no(saying(o.Err))
+			return
+		}
+	}
+	have, want := s.available(), s.wanted()
+	if have >= want {
+		b.set(hyperv1.NodePoolReadyCondition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, fmt.Sprintf("%d nodes are available", have))
+		return
+	}
+	for _, condition := range []string{hyperv1.NodePoolAllMachinesReadyCondition, hyperv1.NodePoolAllNodesHealthyCondition} {
+		if c := conditions.Get(b.conds, condition); c != nil && c.Status != metav1.ConditionTrue {
+			no(c.Reason, fmt.Sprintf("%d of %d nodes are available: %s", have, want, c.Message))
+			return
+		}
+	}
+	no(hyperv1.NodePoolWaitingForMachinesReason, fmt.Sprintf("%d of %d nodes are available", have, want))
+}

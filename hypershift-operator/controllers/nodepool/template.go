@@ -1,0 +1,196 @@
+package nodepool
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
+)
+
+// ensureTemplate makes what all new machines are made from. Other machines are
+// another template; the old one stays while a machine refers to it.
+func (r *Reconciler) ensureTemplate(ctx context.Context, s *scope) error {
+	want, err := desiredTemplate(s)
+	if err != nil {
+		return err
+	}
+	if err := r.replaceEdited(ctx, s, want); err != nil {
+		return err
+	}
+	if _, err := r.apply.Apply(ctx, apply.Set{Name: setTemplates, Namespace: s.controlPlane}, want); err != nil {
+		return err
+	}
+	s.template = want.Name
+	return nil
+}
+
+// replaceEdited removes a template that somebody gave fields which we do not set:
+// writing ours again would leave them, and a name would stand for two kinds of machines.
+func (r *Reconciler) replaceEdited(ctx context.Context, s *scope, want *infrav1.AWSMachineTemplate) error {
+	for i := range s.templates {
+		have := &s.templates[i]
+		if have.Name != want.Name || !have.DeletionTimestamp.IsZero() || !edited(have, want) {
+			continue
+		}
+		r.Recorder.Eventf(s.np, have, corev1.EventTypeWarning, "TemplateReplaced", "Reconcile",
+			"AWSMachineTemplate %s was not what this pool asks for and is made again; delete machines that were made from it meanwhile", have.Name)
+		if err := r.delete(ctx, have); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// edited compares everything that the name of a template stands for. What may
+// change under the same name is written again without ado.
+func edited(have, want *infrav1.AWSMachineTemplate) bool {
+	h, w := have.Spec.Template.Spec.DeepCopy(), want.Spec.Template.Spec.DeepCopy()
+	for _, spec := range []*infrav1.AWSMachineSpec{h, w} {
+		spec.AdditionalTags, spec.AdditionalSecurityGroups = nil, nil
+	}
+	return !equality.Semantic.DeepEqual(h, w)
+}
+
+func desiredTemplate(s *scope) (*infrav1.AWSMachineTemplate, error) {
+	hash, err := templateHash(s)
+	if err != nil {
+		return nil, err
+	}
+	t := &infrav1.AWSMachineTemplate{ObjectMeta: s.meta(s.np.Name + "-" + hash)}
+	t.Spec.Template.Spec = desiredMachine(s)
+	return t, nil
+}
+
+// meta names an object that is made for the pool.
+func (s *scope) meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Namespace:   s.controlPlane,
+		Name:        name,
+		Labels:      s.identity(),
+		Annotations: map[string]string{hyperv1.NodePoolAnnotation: poolKey(s.np)},
+	}
+}
+
+// identity is what the machines of the pool are selected by.
+func (s *scope) identity() map[string]string {
+	return map[string]string{
+		clusterv1.ClusterNameLabel:           s.hc.Spec.InfraID,
+		clusterv1.MachineDeploymentNameLabel: s.np.Name,
+		hyperv1.NodePoolLabel:                s.np.Name,
+	}
+}
+
+// hashBytes is wide enough for no two templates of a pool ever to meet.
+const hashBytes = 10
+
+// templateHash is over what the user asked for, and not over what we make of it:
+// another version of this operator has the same name for the same wish. Tags and
+// the cluster's own security group are not in it, because they change in place.
+func templateHash(s *scope) (string, error) {
+	asked := s.aws().DeepCopy()
+	asked.ResourceTags, asked.ImageType = nil, ""
+	asked.AMI = s.ami
+	asked.InstanceProfile = instanceProfile(s)
+	if asked.RootVolume != nil {
+		asked.RootVolume.Type = volumeType(asked.RootVolume)
+	}
+	text, err := json.Marshal(struct {
+		*hyperv1.AWSNodePoolPlatform
+		PublicIP bool `json:"publicIP,omitempty"`
+	}{asked, publicIP(s.hc)})
+	if err != nil {
+		return "", fmt.Errorf("naming the machine template: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:hashBytes]), nil
+}
+
+func desiredMachine(s *scope) infrav1.AWSMachineSpec {
+	aws := s.aws()
+	spec := infrav1.AWSMachineSpec{
+		InstanceType:             aws.InstanceType,
+		AMI:                      infrav1.AMIReference{ID: ptr.To(s.ami)},
+		IAMInstanceProfile:       instanceProfile(s),
+		Subnet:                   ptr.To(reference(aws.Subnet)),
+		AdditionalSecurityGroups: desiredSecurityGroups(s),
+		AdditionalTags:           desiredTags(s.np, s.hc),
+		RootVolume:               rootVolume(aws.RootVolume),
+		// No key pair: the ssh key of the cluster is in the user data.
+		SSHKeyName: ptr.To(""),
+		// The user data is Ignition as it is; it holds a token that works once and
+		// not for long, so that no store for secrets is needed in the account.
+		UncompressedUserData: ptr.To(true),
+		CloudInit:            infrav1.CloudInit{InsecureSkipSecretsManager: true},
+		InstanceMetadataOptions: &infrav1.InstanceMetadataOptions{
+			HTTPEndpoint:     infrav1.InstanceMetadataEndpointStateEnabled,
+			HTTPProtocolIPv6: infrav1.InstanceMetadataEndpointStateDisabled,
+			// Version 2 only: a request that a pod was tricked into gets no credentials.
+			HTTPTokens: infrav1.HTTPTokensStateRequired,
+			// Storage drivers ask from the pod network, which is one hop further.
+			HTTPPutResponseHopLimit: 2,
+			InstanceMetadataTags:    infrav1.InstanceMetadataEndpointStateDisabled,
+		},
+		// The CRD's default, so that a template reads as it was written.
+		HostAffinity: ptr.To("default"),
+	}
+	if publicIP(s.hc) {
+		spec.PublicIP = ptr.To(true)
+	}
+	place(&spec, aws.Placement)
+	return spec
+}
+
+func publicIP(hc *hyperv1.HostedCluster) bool {
+	return hc.Annotations[hyperv1.AWSMachinePublicIPsAnnotation] == "true"
+}
+
+// instanceProfile is by default the one that the infrastructure command makes.
+func instanceProfile(s *scope) string {
+	if p := s.aws().InstanceProfile; p != "" {
+		return p
+	}
+	return s.hc.Spec.InfraID + "-worker"
+}
+
+func reference(ref hyperv1.AWSResourceReference) infrav1.AWSResourceReference {
+	out := infrav1.AWSResourceReference{ID: ref.ID}
+	for _, f := range ref.Filters {
+		out.Filters = append(out.Filters, infrav1.Filter{Name: f.Name, Values: f.Values})
+	}
+	return out
+}
+
+func rootVolume(v *hyperv1.Volume) *infrav1.Volume {
+	if v == nil {
+		return nil
+	}
+	out := &infrav1.Volume{
+		Size: v.Size, Type: infrav1.VolumeType(volumeType(v)), IOPS: v.IOPS, Encrypted: v.Encrypted, EncryptionKey: v.EncryptionKey,
+	}
+	if v.Throughput > 0 {
+		out.Throughput = ptr.To(v.Throughput)
+	}
+	if v.EncryptionKey != "" && v.Encrypted == nil {
+		out.Encrypted = ptr.To(true) // EC2 refuses a key without it
+	}
+	return out
+}
+
+// volumeType is gp3 for who wrote the object past the default.
+func volumeType(v *hyperv1.Volume) hyperv1.VolumeType {
+	if v.Type == "" {
+		return hyperv1.VolumeTypeGP3
+	}
+	return v.Type
+}

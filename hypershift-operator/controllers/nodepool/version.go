@@ -1,0 +1,82 @@
+package nodepool
+
+import (
+	"context"
+	"fmt"
+
+	configv1 "github.com/openshift/api/config/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+// maxSkew is how many minor versions a kubelet may be older than its API server.
+// https://kubernetes.io/releases/version-skew-policy/#kubelet
+const maxSkew = 3
+
+// checkVersion refuses nodes that the API server does not support, before they
+// are made.
+func (r *Reconciler) checkVersion(ctx context.Context, s *scope) error {
+	if s.release == nil {
+		return errNoRelease()
+	}
+	control, err := r.resolve(ctx, s, controlPlaneImage(s.hc))
+	if err != nil {
+		return fmt.Errorf("the release of HostedCluster %s: %w", s.hc.Name, err)
+	}
+	return blockOn(checkSkew(s.release.KubernetesVersion, control.KubernetesVersion, s.oldest()))
+}
+
+// controlPlaneImage is the release that the API server runs at least: the last
+// one that was rolled out, or the first one while none was.
+func controlPlaneImage(hc *hyperv1.HostedCluster) string {
+	if v := hc.Status.Version; v != nil {
+		for _, h := range v.History {
+			if h.State == configv1.CompletedUpdate && h.Image != "" {
+				return h.Image
+			}
+		}
+	}
+	return hc.Spec.Release.Image
+}
+
+// oldest is the least version of the pool's machines; "" if there are none.
+func (s *scope) oldest() string {
+	least := ""
+	for _, m := range s.machines {
+		v := parse(m.Spec.Version)
+		if v != nil && (least == "" || v.LessThan(parse(least))) {
+			least = v.String()
+		}
+	}
+	return least
+}
+
+// checkSkew compares the versions of Kubernetes of nodes to be, API server and
+// nodes that are there ("" if there are none).
+func checkSkew(want, control, have string) []problem {
+	w, c, h := parse(want), parse(control), parse(have)
+	if w == nil || c == nil {
+		return []problem{problemf(hyperv1.NodePoolUnsupportedSkewReason, "version %q of the pool and %q of the cluster cannot be compared", want, control)}
+	}
+	switch {
+	case c.LessThan(w):
+		return []problem{problemf(hyperv1.NodePoolUnsupportedSkewReason,
+			"the pool would run Kubernetes %s and the API server runs %s, and nodes must not be newer: upgrade the HostedCluster first, or choose an older release for the pool", want, control)}
+	case w.Major() != c.Major() || w.Minor()+maxSkew < c.Minor():
+		return []problem{problemf(hyperv1.NodePoolUnsupportedSkewReason,
+			"the pool would run Kubernetes %s and the API server runs %s, and nodes may be %d minor versions older at most: choose a newer release for the pool", want, control, maxSkew)}
+	case h != nil && (w.Major() < h.Major() || w.Major() == h.Major() && w.Minor() < h.Minor()):
+		return []problem{problemf(hyperv1.NodePoolUnsupportedSkewReason,
+			"the nodes run Kubernetes %s, and %s would be a step back to an older minor version: choose a newer release, or create a new pool", have, want)}
+	}
+	return nil
+}
+
+func parse(v string) *version.Version {
+	parsed, err := version.ParseSemantic(v)
+	if err != nil {
+		return nil
+	}
+	return parsed
+}

@@ -1,0 +1,278 @@
+package nodepool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/release"
+	"github.com/hosted-control-planes/hypershift/test/trial"
+)
+
+const (
+	region   = "us-east-1"
+	plane    = "clusters-demo"
+	infraID  = "demo-x7k2p"
+	image136 = "example.test/release:1.36.3"
+	image135 = "example.test/release:1.35.4"
+)
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, hyperv1.AddToScheme, clusterv1.AddToScheme, infrav1.AddToScheme} {
+		utilruntime.Must(add(s))
+	}
+	return s
+}()
+
+// releases answers without a registry.
+type releases map[string]*release.Release
+
+func (r releases) Resolve(_ context.Context, image string, _ []byte) (*release.Release, error) {
+	if rel := r[image]; rel != nil {
+		return rel, nil
+	}
+	return nil, &release.Error{Kind: release.NotFound, Image: image, Detail: "example.test answered 404 Not Found"}
+}
+
+func releaseOf(version, ami string) *release.Release {
+	return &release.Release{
+		Version: version, KubernetesVersion: version, Architecture: hyperv1.Multi,
+		BootImages: map[hyperv1.Architecture]map[string]string{hyperv1.ArchitectureAMD64: {region: ami}},
+	}
+}
+
+// instanceTypes answers without AWS.
+type instanceTypes map[string]*instancetypes.Type
+
+func (i instanceTypes) Describe(_ context.Context, _, name string) (*instancetypes.Type, error) {
+	return i[name], nil
+}
+
+// world is a management cluster in which a cluster wants a pool of workers.
+type world struct {
+	*trial.Cluster
+	capi     *capi
+	clock    *clocktesting.FakeClock
+	events   *events.FakeRecorder
+	releases releases
+	types    InstanceTypes
+}
+
+func newWorld(t testing.TB) *world {
+	w := emptyWorld()
+	w.Create(t, cluster(), namespace(), pullSecret(), capiDeployment(), pool())
+	return w
+}
+
+func emptyWorld() *world {
+	w := &world{
+		clock:    clocktesting.NewFakeClock(time.Now()), // the fake API server stamps deletions with the real time
+		events:   events.NewFakeRecorder(1000),
+		releases: releases{image136: releaseOf("1.36.3", "ami-136"), image135: releaseOf("1.35.4", "ami-135")},
+		types: instanceTypes{
+			"m6i.large": {Name: "m6i.large", Architectures: []string{"amd64"}, VCPUs: 2, MemoryMiB: 8192},
+			"m6g.large": {Name: "m6g.large", Architectures: []string{"arm64"}, VCPUs: 2, MemoryMiB: 8192},
+		},
+	}
+	w.Cluster = trial.NewCluster(trial.Options{
+		Scheme:     scheme,
+		Converters: []managedfields.TypeConverter{trial.Converter("../../../config/crd"), trial.Converter("../../../config/crd/external")},
+		Kinds: []client.ObjectList{
+			&hyperv1.NodePoolList{}, &hyperv1.NodeBootstrapTemplateList{},
+			&clusterv1.MachineDeploymentList{}, &clusterv1.MachineSetList{}, &clusterv1.MachineList{}, &clusterv1.MachineHealthCheckList{},
+			&infrav1.AWSMachineTemplateList{}, &infrav1.AWSMachineList{},
+		},
+		WithStatus: []client.Object{&hyperv1.NodePool{}, &hyperv1.HostedCluster{}, &clusterv1.MachineDeployment{}, &clusterv1.Machine{}, &clusterv1.MachineHealthCheck{}, &infrav1.AWSMachine{}, &infrav1.AWSMachineTemplate{}},
+	})
+	w.capi = &capi{Client: w.Admin()}
+	return w
+}
+
+func cluster() *hyperv1.HostedCluster {
+	return &hyperv1.HostedCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "demo", UID: "11111111-0000-4000-8000-000000000000"},
+		Spec: hyperv1.HostedClusterSpec{
+			InfraID:    infraID,
+			Release:    hyperv1.Release{Image: image136},
+			PullSecret: corev1.LocalObjectReference{Name: "my-pull-secret"},
+			Networking: hyperv1.ClusterNetworking{
+				ClusterNetwork: []hyperv1.ClusterNetworkEntry{{CIDR: "10.132.0.0/14"}},
+				ServiceNetwork: []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/16"}},
+			},
+			Platform: hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{Region: region}},
+		},
+		Status: hyperv1.HostedClusterStatus{Platform: &hyperv1.PlatformStatus{AWS: &hyperv1.AWSPlatformStatus{DefaultWorkerSecurityGroupID: "sg-workers"}}},
+	}
+}
+
+func namespace() *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: plane, Labels: map[string]string{hyperv1.HostedClusterUIDLabel: string(cluster().UID)}}}
+}
+
+func pullSecret() *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "my-pull-secret"},
+		Data:       map[string][]byte{corev1.DockerConfigJsonKey: []byte(`{"auths":{}}`)},
+	}
+}
+
+func capiDeployment() *appsv1.Deployment {
+	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: names.ClusterAPI}}
+}
+
+func pool() *hyperv1.NodePool {
+	return &hyperv1.NodePool{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "workers", Generation: 2},
+		Spec: hyperv1.NodePoolSpec{
+			ClusterName: "demo",
+			Release:     hyperv1.Release{Image: image136},
+			Replicas:    ptr.To[int32](2),
+			Arch:        hyperv1.ArchitectureAMD64,
+			Management:  hyperv1.NodePoolManagement{UpgradeType: hyperv1.UpgradeTypeReplace, AutoRepair: true},
+			Platform: hyperv1.NodePoolPlatform{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSNodePoolPlatform{
+				InstanceType: "m6i.large",
+				Subnet:       hyperv1.AWSResourceReference{ID: ptr.To("subnet-0a")},
+				RootVolume:   &hyperv1.Volume{Size: 120, Type: hyperv1.VolumeTypeGP3},
+			}},
+		},
+	}
+}
+
+var key = client.ObjectKeyFromObject(pool())
+
+// start is the controller, as a process that begins with empty hands.
+func (w *world) start() func(context.Context) error {
+	r := New(Options{
+		Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock,
+		Releases: w.releases, InstanceTypes: w.types, Resync: 10 * time.Minute,
+	})
+	return func(ctx context.Context) error { return w.Queue(r.Reconcile(ctx, ctrl.Request{NamespacedName: key})) }
+}
+
+func (w *world) story() *trial.Story {
+	return &trial.Story{
+		Cluster: w.Cluster,
+		Start:   w.start,
+		Others:  w.capi.pass,
+		Advance: w.clock.Step,
+		Ready: func(ctx context.Context) string {
+			np := &hyperv1.NodePool{}
+			if err := w.Admin().Get(ctx, key, np); err != nil {
+				return err.Error()
+			}
+			if c := condition(np, hyperv1.NodePoolReadyCondition); c.Status != corev1.ConditionTrue {
+				return c.Message
+			}
+			return ""
+		},
+		Delete: func(ctx context.Context) error { return w.Admin().Delete(ctx, pool()) },
+	}
+}
+
+// run lets controller and Cluster API take turns until nothing changes any more.
+func (w *world) run(t testing.TB, pass func(context.Context) error) {
+	t.Helper()
+	for range 40 {
+		before := w.Life.Writes() + w.capi.acts
+		if err := pass(t.Context()); err != nil {
+			t.Logf("pass: %v", err)
+		}
+		if err := errors.Join(w.capi.pass(t.Context()), w.Tidy(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		w.clock.Step(time.Minute)
+		if w.Life.Writes()+w.capi.acts == before {
+			return
+		}
+	}
+	t.Fatalf("no end of changes: %v", w.Life.Log(w.Life.Writes()-10))
+}
+
+func (w *world) pool(t testing.TB) *hyperv1.NodePool {
+	t.Helper()
+	np := &hyperv1.NodePool{}
+	if err := w.Admin().Get(t.Context(), key, np); err != nil {
+		t.Fatal(err)
+	}
+	return np
+}
+
+// change is the user, or anybody, who writes an object.
+func change[T client.Object](t testing.TB, w *world, obj T, how func(T)) {
+	t.Helper()
+	if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
+		t.Fatal(err)
+	}
+	how(obj)
+	obj.SetGeneration(obj.GetGeneration() + 1)
+	if err := w.Admin().Update(t.Context(), obj); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) changePool(t testing.TB, how func(*hyperv1.NodePool)) {
+	t.Helper()
+	change(t, w, pool(), how)
+}
+
+func condition(np *hyperv1.NodePool, name string) hyperv1.NodePoolCondition {
+	for _, c := range np.Status.Conditions {
+		if c.Type == name {
+			return c
+		}
+	}
+	return hyperv1.NodePoolCondition{}
+}
+
+// expect wants conditions to be "<status> <reason> <a part of the message>"; ""
+// for one that is not there.
+func (w *world) expect(t testing.TB, want map[string]string) {
+	t.Helper()
+	np := w.pool(t)
+	for name, text := range want {
+		c := condition(np, name)
+		said := strings.TrimSpace(fmt.Sprintf("%s %s", c.Status, c.Reason))
+		parts := strings.SplitN(text+"  ", " ", 3)
+		if said != strings.TrimSpace(parts[0]+" "+parts[1]) || !strings.Contains(c.Message, strings.TrimSpace(parts[2])) {
+			t.Errorf("%s is %s %q, want %s", name, said, c.Message, text)
+		}
+	}
+}
+
+func list[T client.ObjectList](t testing.TB, w *world, l T) T {
+	t.Helper()
+	if err := w.Admin().List(t.Context(), l, client.InNamespace(plane)); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func (w *world) deployment(t testing.TB) *clusterv1.MachineDeployment {
+	t.Helper()
+	mds := list(t, w, &clusterv1.MachineDeploymentList{})
+	if len(mds.Items) != 1 {
+		t.Fatalf("%d MachineDeployments, want 1", len(mds.Items))
+	}
+	return &mds.Items[0]
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
+	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
 // options are the flags.
@@ -32,11 +33,17 @@ func parse(name string, args []string, env func(string) string) (options, error)
 	fs.BoolVar(&o.LeaderElect, "leader-elect", true, "work only while holding the lease hypershift-operator")
 	fs.BoolVar(&o.development, "development", false, "log for people instead of machines")
 	fs.StringVar(&o.ControlPlaneOperatorImage, "control-plane-operator-image", env("IMAGE_CONTROL_PLANE_OPERATOR"), "image of the control-plane-operators")
+	fs.StringVar(&o.ClusterAPIImage, "cluster-api-image", env("IMAGE_CLUSTER_API"), "image of Cluster API, which makes the machines of node pools")
+	fs.StringVar(&o.CAPIProviderImage, "capi-provider-aws-image", env("IMAGE_AWS_CAPI_PROVIDER"), "image of Cluster API's AWS provider")
 	fs.BoolVar(&o.AllowOperatorImageOverride, "allow-control-plane-operator-image-override", false, "let an annotation of a HostedCluster choose the image of its control-plane-operator; who may write it can then run anything with the permissions of one")
 	fs.StringVar(&o.privatePlatform, "private-platform", privateNone, "AWS to make endpoint services for private clusters, in the region of AWS_REGION; else None")
 	fs.StringVar(&o.OIDC.Bucket, "oidc-storage-provider-s3-bucket-name", "", "bucket for the OIDC documents of the clusters")
 	fs.StringVar(&o.OIDC.Region, "oidc-storage-provider-s3-region", "", "region of that bucket")
 	fs.StringVar(&o.OIDC.Credentials, "oidc-storage-provider-s3-credentials", "", "credentials file for that bucket; default as for all of AWS")
+	fs.Func("registry-overrides", "where release images and their components are pulled: source=mirror,source=mirror, such as quay.io/example=mirror.example.com/quay", func(text string) (err error) {
+		o.RegistryOverrides, err = release.ParseOverrides(text)
+		return err
+	})
 	fs.DurationVar(&o.ResyncPeriod, "resync-period", 30*time.Minute, "how often to look at what no watch tells of, AWS included")
 	fs.DurationVar(&o.PermissionsPeriod, "aws-permissions-check-period", endpointservice.DefaultPermissionsAge, "how often to check who may connect to an endpoint service")
 	fs.DurationVar(&o.DocumentsPeriod, "oidc-check-period", 6*time.Hour, "how often to check published OIDC documents")

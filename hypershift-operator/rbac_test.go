@@ -12,7 +12,30 @@ import (
 )
 
 func TestPermissions(t *testing.T) {
-	text, err := os.ReadFile("../config/rbac/hypershift-operator/cluster_role.yaml")
+	rules := rulesOf(t, "cluster_role.yaml")
+	for _, r := range rules {
+		if slices.Contains(slices.Concat(r.APIGroups, r.Resources, r.Verbs), "*") {
+			t.Errorf("a wildcard in %+v", r)
+		}
+	}
+	// What we do not hold we may not hand on.
+	handedOn := slices.Concat(rbac.ControlPlaneOperatorRole().Rules, rbac.ClusterAPIRole().Rules, rbac.CAPIProviderRole().Rules, rulesOf(t, "cluster_api_role.yaml"))
+	for _, r := range handedOn {
+		for _, group := range r.APIGroups {
+			for _, resource := range r.Resources {
+				for _, verb := range r.Verbs {
+					if !allows(rules, group, resource, verb) {
+						t.Errorf("%s of %s.%s cannot be handed on", verb, resource, group)
+					}
+				}
+			}
+		}
+	}
+}
+
+func rulesOf(t *testing.T, file string) []rbacv1.PolicyRule {
+	t.Helper()
+	text, err := os.ReadFile("../config/rbac/hypershift-operator/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,23 +43,7 @@ func TestPermissions(t *testing.T) {
 	if err := yaml.UnmarshalStrict(text, &role); err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range role.Rules {
-		if slices.Contains(slices.Concat(r.APIGroups, r.Resources, r.Verbs), "*") {
-			t.Errorf("a wildcard in %+v", r)
-		}
-	}
-	// What we do not hold we may not hand on to a control-plane-operator.
-	for _, r := range rbac.ControlPlaneOperatorRole().Rules {
-		for _, group := range r.APIGroups {
-			for _, resource := range r.Resources {
-				for _, verb := range r.Verbs {
-					if !allows(role.Rules, group, resource, verb) {
-						t.Errorf("%s of %s.%s cannot be handed on", verb, resource, group)
-					}
-				}
-			}
-		}
-	}
+	return role.Rules
 }
 
 func allows(rules []rbacv1.PolicyRule, group, resource, verb string) bool {

@@ -11,6 +11,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,6 +23,8 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
+	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,17 +41,20 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 )
 
 // An Operator is a manager to which controllers are added.
 type Operator struct {
 	ctrl.Manager
-	options Options
+	options  Options
+	releases release.Resolver
 }
 
 // New returns an operator without controllers.
@@ -73,7 +80,7 @@ func New(ctx context.Context, cfg *rest.Config, opts Options) (*Operator, error)
 	if err := index.Register(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
 	}
-	return &Operator{Manager: mgr, options: opts}, errors.Join(
+	return &Operator{Manager: mgr, options: opts, releases: opts.releases()}, errors.Join(
 		mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("cache", synced(mgr.GetCache())),
 	)
@@ -81,7 +88,7 @@ func New(ctx context.Context, cfg *rest.Config, opts Options) (*Operator, error)
 
 // AddControllers adds those that the options ask for.
 func (o *Operator) AddControllers(ctx context.Context) error {
-	if err := errors.Join(o.AddHostedClusters(ctx), o.AddNodePools()); err != nil {
+	if err := errors.Join(o.AddHostedClusters(ctx), o.AddNodePools(ctx)); err != nil {
 		return err
 	}
 	if !o.options.PrivateAWS {
@@ -94,6 +101,8 @@ func newScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(s))
 	utilruntime.Must(hyperv1.AddToScheme(s))
+	utilruntime.Must(clusterv1.AddToScheme(s))
+	utilruntime.Must(infrav1.AddToScheme(s))
 	return s
 }
 
@@ -103,18 +112,34 @@ func cacheOptions() cache.Options {
 	ours := cache.ByObject{Label: hostedcluster.Made()}
 	controlPlanes, err := labels.NewRequirement(hyperv1.ControlPlaneNamespaceLabel, selection.Exists, nil)
 	utilruntime.Must(err)
-	return cache.Options{
+	managementAPI := cache.ByObject{
+		Namespaces: map[string]cache.Config{hostedcluster.ManagementAPI.Namespace: {}},
+		Label:      labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: hostedcluster.ManagementAPI.Name}),
+	}
+	options := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Namespace{}:      {Label: labels.NewSelector().Add(*controlPlanes)},
-			&corev1.Secret{}:         ours,
+			&corev1.Secret{}:         {Label: hostedcluster.Made(nodepool.Sets()...)},
 			&corev1.ConfigMap{}:      ours,
 			&corev1.ServiceAccount{}: ours,
 			&rbacv1.Role{}:           ours,
 			&rbacv1.RoleBinding{}:    ours,
 			&appsv1.Deployment{}:     ours,
+
+			&rbacv1.ClusterRoleBinding{}:  ours,
+			&networkingv1.NetworkPolicy{}: ours,
+			&discoveryv1.EndpointSlice{}:  managementAPI,
+			&clusterv1.Cluster{}:          ours,
+			&infrav1.AWSCluster{}:         ours,
 		},
 	}
+	pools, err := labels.NewRequirement(hyperv1.NodePoolLabel, selection.Exists, nil)
+	utilruntime.Must(err)
+	for _, kind := range nodepool.Kinds() {
+		options.ByObject[kind] = cache.ByObject{Label: labels.NewSelector().Add(*pools)}
+	}
+	return options
 }
 
 // controllerOptions retry a failure after a second, and less and less often.
@@ -136,8 +161,12 @@ func (o *Operator) AddHostedClusters(ctx context.Context) error {
 		Recorder:                   o.GetEventRecorder(names.HypershiftOperator),
 		Clock:                      clock.RealClock{},
 		GenerateKey:                webidentity.GenerateKey,
+		GenerateCertificate:        hostedcluster.GenerateCertificate,
 		ControlPlaneOperatorImage:  o.options.ControlPlaneOperatorImage,
+		ClusterAPIImage:            o.options.ClusterAPIImage,
+		CAPIProviderImage:          o.options.CAPIProviderImage,
 		AllowOperatorImageOverride: o.options.AllowOperatorImageOverride,
+		Releases:                   o.releases,
 		Resync:                     o.options.ResyncPeriod,
 		DocumentsAge:               o.options.DocumentsPeriod,
 	}
@@ -160,10 +189,30 @@ func (o *Operator) AddHostedClusters(ctx context.Context) error {
 	return nil
 }
 
-// AddNodePools adds the controller that says what this version makes of a NodePool.
-func (o *Operator) AddNodePools() error {
-	r := nodepool.New(nodepool.Options{Client: o.GetClient(), Clock: clock.RealClock{}})
-	if err := r.SetupWithManager(o, controllerOptions()); err != nil {
+// AddNodePools adds the controller that makes machines.
+func (o *Operator) AddNodePools(ctx context.Context) error {
+	opts := nodepool.Options{
+		Client:   o.GetClient(),
+		Reader:   o.GetAPIReader(),
+		Scheme:   o.GetScheme(),
+		Recorder: o.GetEventRecorder(names.HypershiftOperator),
+		Clock:    clock.RealClock{},
+		Releases: o.releases,
+		Resync:   o.options.ResyncPeriod,
+	}
+	if o.options.PrivateAWS {
+		// Instance types are the same in every account, so that ours may ask.
+		cfg, err := o.options.session(ctx, awsx.Options{Region: o.options.Region})
+		if err != nil {
+			return err
+		}
+		opts.InstanceTypes = instancetypes.New(func(region string) instancetypes.API {
+			there := cfg.Copy()
+			there.Region = region
+			return awsx.EC2(there)
+		}, clock.RealClock{})
+	}
+	if err := nodepool.New(opts).SetupWithManager(o, controllerOptions()); err != nil {
 		return fmt.Errorf("setting up NodePools: %w", err)
 	}
 	return nil

@@ -7,11 +7,13 @@ import (
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go/middleware"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/meter"
+	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
 // Options are what can be chosen when the operator starts.
@@ -22,6 +24,8 @@ type Options struct {
 	LeaderElect bool
 
 	ControlPlaneOperatorImage string
+	// ClusterAPIImage and CAPIProviderImage make the machines of node pools.
+	ClusterAPIImage, CAPIProviderImage string
 	// AllowOperatorImageOverride lets an annotation of a HostedCluster replace it.
 	AllowOperatorImageOverride bool
 
@@ -32,6 +36,9 @@ type Options struct {
 	Region string
 
 	OIDC OIDC
+
+	// RegistryOverrides say where release images and their components are pulled.
+	RegistryOverrides release.Overrides
 
 	ResyncPeriod      time.Duration
 	PermissionsPeriod time.Duration
@@ -48,10 +55,20 @@ type OIDC struct{ Bucket, Region, Credentials string }
 type Bed struct {
 	NewClient   client.NewClientFunc
 	GenerateKey func() (private, public []byte, err error)
+	// Releases takes the place of the registries.
+	Releases release.Resolver
 	// AWS goes under all clients of AWS.
 	AWS []func(*middleware.Stack) error
 	// Shared says that the process has more than one operator.
 	Shared bool
+}
+
+// releases asks the registries, and remembers for all controllers.
+func (o Options) releases() release.Resolver {
+	if o.Bed.Releases != nil {
+		return o.Bed.Releases
+	}
+	return release.New(release.Options{Clock: clock.RealClock{}, Overrides: o.RegistryOverrides})
 }
 
 // session is one whose calls are counted.

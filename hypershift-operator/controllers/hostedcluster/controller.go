@@ -18,6 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
 // Options are what a Reconciler needs.
@@ -36,6 +37,9 @@ type Options struct {
 	// GenerateKey makes a pair of keys, PEM; webidentity.GenerateKey but in tests,
 	// which do not have the time.
 	GenerateKey func() (private, public []byte, err error)
+	// GenerateCertificate makes a certificate and its key, PEM; the function of
+	// that name but in tests, which want the same one twice.
+	GenerateCertificate func() (certificate, key []byte, err error)
 	// Documents is the bucket for OIDC documents; nil if the installation has none.
 	Documents *oidcdocs.Bucket
 	// PrivateRegion is the region in which this installation can make private
@@ -43,6 +47,12 @@ type Options struct {
 	PrivateRegion string
 	// ControlPlaneOperatorImage is the image of the control-plane-operators.
 	ControlPlaneOperatorImage string
+	// ClusterAPIImage and CAPIProviderImage are those of Cluster API and of its
+	// AWS provider, which make the machines of clusters with node pools.
+	ClusterAPIImage, CAPIProviderImage string
+
+	// Releases tells what is in a release image.
+	Releases release.Resolver
 
 	// AllowOperatorImageOverride lets a HostedCluster name the image of its own
 	// control-plane-operator, in an annotation. Who may write HostedClusters may
@@ -60,6 +70,8 @@ type Reconciler struct {
 	Options
 	apply     *apply.Applier
 	published *published
+	// missing names what the management cluster lacks. Filled by SetupWithManager.
+	missing string
 
 	live, paused, dying []flow.Step[*scope]
 }
@@ -80,19 +92,27 @@ func New(o Options) *Reconciler {
 			flow.Step[*scope]{Name: "the proxy's certificate authorities", Condition: hyperv1.ValidProxyConfiguration, Run: r.checkProxyTrust},
 			flow.Step[*scope]{Name: "the way to etcd", Condition: hyperv1.UnmanagedEtcdAvailable, Run: r.checkEtcdClient},
 			flow.Step[*scope]{Name: "the credentials", Condition: hyperv1.PlatformCredentialsFound, Run: r.ensureCredentials},
+			flow.Step[*scope]{Name: "the release image", Condition: hyperv1.ValidReleaseImage, Run: r.checkRelease},
 			flow.Step[*scope]{Name: "the HostedControlPlane", Run: r.ensureControlPlane},
 			flow.Step[*scope]{Name: "the control-plane-operator", Run: r.ensureOperator},
+			flow.Step[*scope]{Name: "the network policies", Run: r.ensurePolicies},
+			flow.Step[*scope]{Name: "the cluster of Cluster API", Run: r.ensureCluster},
+			flow.Step[*scope]{Name: "the controllers of the machines", Run: r.ensureWorkers},
 			flow.Step[*scope]{Name: "what the user gets", Run: r.ensureHandouts},
 		),
 	}
 	r.paused = []flow.Step[*scope]{
 		{Name: "the pause of the control plane", Run: r.pauseControlPlane},
+		{Name: "the pause of the machines", Run: r.pauseMachines},
 	}
 	r.dying = []flow.Step[*scope]{
 		{Name: "what the control-plane-operator needs", Run: r.keepOperator},
 		{Name: "the node pools", Run: r.deleteNodePools},
+		{Name: "the machines", Run: r.deleteMachines},
+		{Name: "the cloud resources of the hosted cluster", Run: r.awaitCleanup},
 		{Name: "the endpoints", Run: r.deleteEndpoints},
 		{Name: "the HostedControlPlane", Run: r.deleteControlPlane},
+		{Name: "the cluster of Cluster API", Run: r.deleteCluster},
 		{Name: "the OIDC documents", Run: r.removeDocuments},
 		{Name: "the namespace", Run: r.deleteNamespace},
 		{Name: "the grace period", Run: r.waitGracePeriod},

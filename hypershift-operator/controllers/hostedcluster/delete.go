@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 )
@@ -27,21 +26,24 @@ const deletionPause = 30 * time.Second
 // deleteNodePools takes the workers away first: they need the endpoint, and
 // their machines need the credentials.
 func (r *Reconciler) deleteNodePools(ctx context.Context, s *scope) error {
-	var pools hyperv1.NodePoolList
-	if err := r.Client.List(ctx, &pools, client.InNamespace(s.hc.Namespace), client.MatchingFields{index.NodePoolCluster: s.hc.Name}); err != nil {
-		return fmt.Errorf("listing node pools: %w", err)
+	if len(s.pools) == 0 {
+		return nil
+	}
+	// Machines go only if Cluster API runs, and has not been told to pause.
+	if err := r.pauseMachines(ctx, s); err != nil {
+		return err
 	}
 	var left []string
-	for i := range pools.Items {
-		left = append(left, pools.Items[i].Name)
-		if err := r.delete(ctx, &pools.Items[i]); err != nil {
+	for i := range s.pools {
+		left = append(left, s.pools[i].Name)
+		if err := r.delete(ctx, &s.pools[i]); err != nil {
 			return err
 		}
 	}
-	if len(left) > 0 {
-		return flow.Wait(deletionPause, hyperv1.DeletingReason, "waiting for the machines of node pools %s to go", strings.Join(left, ", "))
+	if err := r.giveUpMachines(ctx, s); err != nil {
+		return err
 	}
-	return nil
+	return flow.Wait(deletionPause, hyperv1.DeletingReason, "waiting for the machines of node pools %s to go%s", strings.Join(left, ", "), r.keepWorkers(ctx, s))
 }
 
 // deleteEndpoints waits for both operators to take away their half. The

@@ -33,6 +33,18 @@ func (r *Reconciler) keepOperator(ctx context.Context, s *scope) error {
 	return nil
 }
 
+// keepWorkers keeps Cluster API and its provider able to take the machines away.
+// What stands in the way of that is the end of a sentence.
+func (r *Reconciler) keepWorkers(ctx context.Context, s *scope) string {
+	if s.namespace == nil || s.namespaceEnds() {
+		return ""
+	}
+	if err := r.ensureWorkers(ctx, s); err != nil {
+		return "; their controllers cannot be kept: " + words.Message(err)
+	}
+	return ""
+}
+
 // needsOperator says whether something waits for the control-plane-operator.
 func (s *scope) needsOperator() bool {
 	return s.hcp != nil && slices.Contains(s.hcp.Finalizers, hyperv1.HostedClusterFinalizer) ||

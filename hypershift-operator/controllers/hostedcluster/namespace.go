@@ -59,6 +59,12 @@ func (r *Reconciler) awaitNamespace(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
+	if err := r.giveUpMachines(ctx, s); err != nil {
+		return err
+	}
+	if _, err := r.releaseCluster(ctx, s); err != nil {
+		return err
+	}
 	return flow.Wait(10*time.Second, hyperv1.NamespaceInUseReason, "namespace %s is being deleted by somebody else; it is made again afterwards%s", s.controlPlane, s.plight())
 }
 

@@ -10,6 +10,10 @@ import (
 
 // checkSupport refuses what this installation cannot do.
 func (r *Reconciler) checkSupport(_ context.Context, s *scope) error {
+	if s.aws() != nil && r.missing != "" {
+		return flow.Block(hyperv1.UnsupportedClusterReason,
+			"the management cluster does not have %s: apply the files of config/crd/external, and restart the hypershift-operator", r.missing)
+	}
 	if !s.hc.Spec.Platform.PrivateLink() {
 		return nil
 	}

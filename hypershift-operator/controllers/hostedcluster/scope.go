@@ -12,7 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
 // scope is what one pass knows. Gather fills it, but for what says otherwise.
@@ -28,6 +30,8 @@ type scope struct {
 	operator *appsv1.Deployment
 	// endpoints are the AWSEndpointServices of the control plane.
 	endpoints []hyperv1.AWSEndpointService
+	// pools are the cluster's node pools.
+	pools []hyperv1.NodePool
 	// paused says that the user wants no change, for pauseLeft if that is not 0.
 	paused    bool
 	pauseLeft time.Duration
@@ -39,6 +43,13 @@ type scope struct {
 	// have to be said after silenceIn. Filled by gather.
 	silence   string
 	silenceIn time.Duration
+	// releaseImage is what the control plane is to run, empty while no release
+	// has passed the gate; release is what is in it, nil if that could not be
+	// read. held says that the user wants another one, which has not passed.
+	// Filled by checkRelease.
+	releaseImage string
+	release      *release.Release
+	held         bool
 	// told says that the HostedControlPlane as gather found it says what the user
 	// wants. Filled by ensureControlPlane.
 	told bool
@@ -77,6 +88,11 @@ func clusterKey(hc *hyperv1.HostedCluster) string { return hc.Namespace + "/" + 
 func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*scope, error) {
 	s := &scope{hc: hc, controlPlane: names.ControlPlaneNamespace(hc.Namespace, hc.Name), unchecked: map[string]metav1.Condition{}, sources: map[string]userObject{}}
 	s.paused, s.pauseLeft = hc.Spec.PausedUntil.Paused(r.Clock.Now())
+	var pools hyperv1.NodePoolList
+	if err := r.Client.List(ctx, &pools, client.InNamespace(hc.Namespace), client.MatchingFields{index.NodePoolCluster: hc.Name}); err != nil {
+		return nil, fmt.Errorf("listing node pools: %w", err)
+	}
+	s.pools = pools.Items
 	ns := &corev1.Namespace{}
 	err := r.Client.Get(ctx, client.ObjectKey{Name: s.controlPlane}, ns)
 	if client.IgnoreNotFound(err) != nil {

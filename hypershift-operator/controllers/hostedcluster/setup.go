@@ -9,11 +9,15 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -68,12 +72,16 @@ const (
 	setOperator    = "control-plane-operator"
 	setCopies      = "copies"
 	setHandouts    = "handouts"
+	setWorkers     = "cluster-api"
+	setCluster     = "cluster"
+	setPolicies    = "network-policies"
 )
 
 // Made selects the objects of those groups, all that a cache needs to keep.
-func Made() labels.Selector {
+// Other controllers add their sets of the same kinds.
+func Made(others ...string) labels.Selector {
 	var values []string
-	for _, set := range []string{setPullSecret, setSigningKey, setCredentials, setOperator, setCopies, setHandouts} {
+	for _, set := range append([]string{setPullSecret, setSigningKey, setCredentials, setOperator, setCopies, setHandouts, setWorkers, setCluster, setPolicies}, others...) {
 		values = append(values, names.HypershiftOperator+"."+set)
 	}
 	ours, err := labels.NewRequirement(apply.InventoryLabel, selection.In, values)
@@ -102,15 +110,27 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 		WithOptions(opts)
 	for _, obj := range []client.Object{
 		&corev1.Namespace{}, &hyperv1.HostedControlPlane{}, &corev1.Secret{}, &corev1.ConfigMap{}, &corev1.ServiceAccount{}, &rbacv1.Role{}, &rbacv1.RoleBinding{},
+		&rbacv1.ClusterRoleBinding{}, &networkingv1.NetworkPolicy{},
 	} {
 		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(ofAnnotation))
 	}
+	if r.missing = missingKinds(mgr.GetRESTMapper()); r.missing == "" {
+		for _, obj := range []client.Object{&clusterv1.Cluster{}, &infrav1.AWSCluster{}} {
+			b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(ofAnnotation), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, finalizersChanged)))
+		}
+	}
+	b = b.Watches(&discoveryv1.EndpointSlice{}, handler.EnqueueRequestsFromMapFunc(r.all))
 	b = b.Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(ofAnnotation), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, statementChanged)))
 	for _, src := range r.watchSources(r.Sources) {
 		b = b.WatchesRawSource(src)
 	}
 	return b.Complete(r)
 }
+
+// finalizersChanged is about who lets go of an object.
+var finalizersChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	return !slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
+}}
 
 // statementChanged is about what a Deployment says of itself, not about the
 // pods that it counts.
@@ -144,6 +164,11 @@ func (r *Reconciler) ofNamespace(ctx context.Context, obj client.Object) []recon
 	return r.clusters(ctx, controlPlaneIndex, obj.GetNamespace())
 }
 
+// all clusters have to do with the API server of the management cluster.
+func (r *Reconciler) all(ctx context.Context, _ client.Object) []reconcile.Request {
+	return r.which(ctx)
+}
+
 // rivals are the clusters that have waited for this one to go away.
 func (r *Reconciler) rivals(ctx context.Context, obj client.Object) []reconcile.Request {
 	var requests []reconcile.Request
@@ -156,8 +181,12 @@ func (r *Reconciler) rivals(ctx context.Context, obj client.Object) []reconcile.
 }
 
 func (r *Reconciler) clusters(ctx context.Context, index, value string) []reconcile.Request {
+	return r.which(ctx, client.MatchingFields{index: value})
+}
+
+func (r *Reconciler) which(ctx context.Context, options ...client.ListOption) []reconcile.Request {
 	var list hyperv1.HostedClusterList
-	if err := r.Client.List(ctx, &list, client.MatchingFields{index: value}); err != nil {
+	if err := r.Client.List(ctx, &list, options...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Listing HostedClusters to wake up")
 		return nil
 	}

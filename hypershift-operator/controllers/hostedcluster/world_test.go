@@ -12,6 +12,8 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +21,8 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
+	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -30,6 +34,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+	"github.com/hosted-control-planes/hypershift/test/fakerelease"
 	"github.com/hosted-control-planes/hypershift/test/trial"
 )
 
@@ -45,7 +50,8 @@ const (
 // through all of it with each write.
 var scheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, rbacv1.AddToScheme, appsv1.AddToScheme, hyperv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, rbacv1.AddToScheme, appsv1.AddToScheme, hyperv1.AddToScheme,
+		networkingv1.AddToScheme, discoveryv1.AddToScheme, clusterv1.AddToScheme, infrav1.AddToScheme} {
 		utilruntime.Must(add(s))
 	}
 	return s
@@ -73,6 +79,7 @@ type world struct {
 	events *events.FakeRecorder
 	// region that the operator makes endpoint services in, and the bucket it has.
 	region, bucket string
+	releases       *fakerelease.Registry
 	// refused makes the control-plane-operator unable to delete anything: AWS
 	// does not take it for who it is.
 	refused bool
@@ -103,16 +110,20 @@ func emptyWorld(t testing.TB) *world {
 		events: events.NewFakeRecorder(1000),
 		region: region,
 		bucket: bucket,
+		releases: fakerelease.New(
+			fakerelease.Kubernetes("example.test/release:1", "1.35.4"), fakerelease.Kubernetes("example.test/release:2", "1.36.3")),
 	}
 	w.Cluster = trial.NewCluster(trial.Options{
 		Scheme: scheme,
 		Kinds: []client.ObjectList{
 			&hyperv1.HostedClusterList{}, &hyperv1.HostedControlPlaneList{}, &hyperv1.NodePoolList{}, &hyperv1.AWSEndpointServiceList{},
 			&corev1.NamespaceList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}, &corev1.ServiceAccountList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{}, &appsv1.DeploymentList{},
+			&rbacv1.ClusterRoleBindingList{}, &networkingv1.NetworkPolicyList{},
+			&clusterv1.ClusterList{}, &infrav1.AWSClusterList{}, &clusterv1.MachineDeploymentList{}, &clusterv1.MachineList{}, &infrav1.AWSMachineList{},
 		},
-		WithStatus: []client.Object{&hyperv1.HostedCluster{}, &hyperv1.HostedControlPlane{}, &hyperv1.AWSEndpointService{}, &appsv1.Deployment{}},
+		WithStatus: []client.Object{&hyperv1.HostedCluster{}, &hyperv1.HostedControlPlane{}, &hyperv1.AWSEndpointService{}, &appsv1.Deployment{}, &infrav1.AWSCluster{}},
 		Index: func(b *fake.ClientBuilder) {
-			b.WithIndex(&hyperv1.NodePool{}, index.NodePoolCluster, index.ByCluster)
+			b.WithIndex(&hyperv1.NodePool{}, index.NodePoolCluster, index.ByCluster).WithIndex(&hyperv1.HostedCluster{}, sourceIndex, bySource)
 			for name, values := range indexes {
 				b.WithIndex(&hyperv1.HostedCluster{}, name, values)
 			}
@@ -187,8 +198,10 @@ func (w *world) start() func(context.Context) error {
 	cfg.APIOptions = append(slices.Clone(cfg.APIOptions), func(s *middleware.Stack) error { return w.Life.Middleware(s) })
 	o := Options{
 		Client: cached{w.Client(), w}, Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock,
-		AllowOperatorImageOverride: w.imageOverride,
-		GenerateKey:                oneKey, PrivateRegion: w.region, ControlPlaneOperatorImage: image, Resync: 30 * time.Minute, DocumentsAge: time.Hour,
+		AllowOperatorImageOverride: w.imageOverride, Releases: w.releases,
+		GenerateKey: oneKey, PrivateRegion: w.region, ControlPlaneOperatorImage: image, ClusterAPIImage: "example.test/cluster-api:1", CAPIProviderImage: "example.test/cluster-api-provider-aws:1",
+		GenerateCertificate: func() ([]byte, []byte, error) { return []byte("certificate"), []byte("key"), nil },
+		Resync:              30 * time.Minute, DocumentsAge: time.Hour,
 	}
 	if w.bucket != "" {
 		o.Documents = oidcdocs.New(awsx.S3(cfg), w.bucket)

@@ -1,0 +1,201 @@
+package hostedcluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/patch"
+)
+
+func (s *scope) clusterSet() apply.Set {
+	return apply.Set{Name: setCluster, Namespace: s.controlPlane, Kinds: []client.ObjectList{&clusterv1.ClusterList{}, &infrav1.AWSClusterList{}}}
+}
+
+// ensureCluster shows the cluster to Cluster API: a control plane and a VPC,
+// both of which are in other hands.
+func (r *Reconciler) ensureCluster(ctx context.Context, s *scope) error {
+	if s.aws() == nil {
+		return nil
+	}
+	if _, err := r.apply.Apply(ctx, s.clusterSet(), desiredAWSCluster(s), desiredCluster(s)); err != nil {
+		return err
+	}
+	if err := r.sayProvisioned(ctx, s); err != nil {
+		return err
+	}
+	left, err := r.releaseCluster(ctx, s)
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		return flow.Wait(deletionPause, hyperv1.DeletingReason, "somebody has deleted %s; waiting for the machines to go, to make it again", strings.Join(left, " and "))
+	}
+	return nil
+}
+
+func desiredCluster(s *scope) *clusterv1.Cluster {
+	c := &clusterv1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.controlPlane, Name: s.hc.Spec.InfraID, Annotations: s.ownerAnnotations()},
+		Spec: clusterv1.ClusterSpec{
+			Paused:            ptr.To(s.machinesPaused()),
+			ControlPlaneRef:   clusterv1.ContractVersionedObjectReference{APIGroup: hyperv1.GroupVersion.Group, Kind: "HostedControlPlane", Name: s.hc.Name},
+			InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: infrav1.GroupVersion.Group, Kind: "AWSCluster", Name: s.hc.Name},
+		},
+	}
+	if s.hcp != nil {
+		at := s.hcp.Status.ControlPlaneEndpoint
+		c.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: at.Host, Port: at.Port}
+	}
+	return c
+}
+
+// desiredAWSCluster says where the machines are. The provider leaves the VPC
+// alone; it needs the object to take a machine away, which is why it stays as
+// long as there is one.
+func desiredAWSCluster(s *scope) *infrav1.AWSCluster {
+	annotations := s.ownerAnnotations()
+	annotations[clusterv1.ManagedByAnnotation] = "external"
+	aws := s.aws()
+	c := &infrav1.AWSCluster{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.controlPlane, Name: s.hc.Name, Annotations: annotations,
+			Labels:     map[string]string{clusterv1.ClusterNameLabel: s.hc.Spec.InfraID},
+			Finalizers: []string{hyperv1.HypershiftOperatorFinalizer},
+		},
+		Spec: infrav1.AWSClusterSpec{Region: aws.Region, AdditionalTags: infrav1.Tags{}},
+	}
+	for _, tag := range aws.ResourceTags {
+		c.Spec.AdditionalTags[tag.Key] = tag.Value
+	}
+	if aws.CloudProviderConfig != nil {
+		c.Spec.NetworkSpec.VPC.ID = aws.CloudProviderConfig.VPC
+	}
+	if s.hcp != nil {
+		c.Spec.ControlPlaneEndpoint.Host, c.Spec.ControlPlaneEndpoint.Port = s.hcp.Status.ControlPlaneEndpoint.Host, s.hcp.Status.ControlPlaneEndpoint.Port
+	}
+	return c
+}
+
+// sayProvisioned says in the provider's place that the VPC is there: it does
+// not look at one that is in other hands.
+func (r *Reconciler) sayProvisioned(ctx context.Context, s *scope) error {
+	c := &infrav1.AWSCluster{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: s.hc.Name}, c)
+	if err != nil || c.Status.Ready {
+		return client.IgnoreNotFound(err) // what was just made comes back by its watch
+	}
+	ready := client.RawPatch(types.MergePatchType, []byte(`{"status":{"ready":true}}`))
+	if err := r.Client.Status().Patch(ctx, c, ready); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("saying that AWSCluster %s is ready: %w", c.Name, err)
+	}
+	return nil
+}
+
+// machinesPaused says whether Cluster API is to leave the machines alone. Not
+// while some of them have to go: a pause does not stop a deletion.
+func (s *scope) machinesPaused() bool {
+	if !s.paused || s.dying() {
+		return false
+	}
+	for i := range s.pools {
+		if !s.pools[i].DeletionTimestamp.IsZero() {
+			return false
+		}
+	}
+	return true
+}
+
+// pauseMachines hands the pause on to Cluster API, or the end of it.
+func (r *Reconciler) pauseMachines(ctx context.Context, s *scope) error {
+	if r.missing != "" {
+		return nil
+	}
+	c := &clusterv1.Cluster{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: s.hc.Spec.InfraID}, c)
+	if err != nil || ptr.Deref(c.Spec.Paused, false) == s.machinesPaused() {
+		return client.IgnoreNotFound(err)
+	}
+	body, err := json.Marshal(map[string]any{"spec": map[string]any{"paused": s.machinesPaused()}})
+	if err != nil {
+		return err
+	}
+	if err := r.Client.Patch(ctx, c, client.RawPatch(types.MergePatchType, body)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("pausing Cluster %s: %w", c.Name, err)
+	}
+	return nil
+}
+
+// deleteCluster takes the cluster from Cluster API when its machines and its
+// control plane are gone. By then there is nothing left that Cluster API would
+// have to do, and it may not even be running.
+func (r *Reconciler) deleteCluster(ctx context.Context, s *scope) error {
+	if r.missing != "" || s.namespace == nil {
+		return nil
+	}
+	if err := r.forbidSchemas(ctx, s); err != nil {
+		return err
+	}
+	gone, err := r.apply.Delete(ctx, s.clusterSet())
+	if gone || err != nil {
+		return err
+	}
+	left, err := r.releaseCluster(ctx, s)
+	if err != nil {
+		return err
+	}
+	return flow.Wait(deletionPause, hyperv1.DeletingReason, "waiting for %s to go", strings.Join(left, " and "))
+}
+
+// releaseCluster lets go of a Cluster and an AWSCluster that have been deleted,
+// once no machine needs them, and names those that are still there.
+func (r *Reconciler) releaseCluster(ctx context.Context, s *scope) (left []string, err error) {
+	if r.missing != "" {
+		return nil, nil
+	}
+	for _, held := range []struct {
+		obj             client.Object
+		name, finalizer string
+	}{
+		{&clusterv1.Cluster{}, s.hc.Spec.InfraID, clusterv1.ClusterFinalizer},
+		{&infrav1.AWSCluster{}, s.hc.Name, hyperv1.HypershiftOperatorFinalizer},
+	} {
+		err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: held.name}, held.obj)
+		if apierrors.IsNotFound(err) || err == nil && held.obj.GetDeletionTimestamp().IsZero() {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("getting %T %s: %w", held.obj, held.name, err)
+		}
+		left = append(left, fmt.Sprintf("%s %s", kindOf(held.obj), held.name))
+		machines, err := r.machines(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		if len(machines) > 0 || !controllerutil.ContainsFinalizer(held.obj, held.finalizer) {
+			continue
+		}
+		if err := patch.RemoveFinalizer(ctx, r.Client, held.obj, held.finalizer); err != nil {
+			return nil, fmt.Errorf("releasing %s %s: %w", kindOf(held.obj), held.name, err)
+		}
+	}
+	return left, nil
+}
+
+func kindOf(obj client.Object) string {
+	text := fmt.Sprintf("%T", obj)
+	return text[strings.LastIndex(text, ".")+1:]
+}

@@ -41,6 +41,18 @@ var (
 		ldflags: func(string) string { return "-s -w" },
 		gib:     3,
 	}
+	clusterAPI = &module{
+		dir:     "cluster-api",
+		require: "sigs.k8s.io/cluster-api",
+		ldflags: clusterAPIVersion("sigs.k8s.io/cluster-api/version"),
+		gib:     2,
+	}
+	clusterAPIProviderAWS = &module{
+		dir:     "cluster-api-provider-aws",
+		require: "sigs.k8s.io/cluster-api-provider-aws/v2",
+		ldflags: clusterAPIVersion("sigs.k8s.io/cluster-api-provider-aws/v2/version"),
+		gib:     3,
+	}
 	golangciLint = &module{
 		dir:     "golangci-lint",
 		require: "github.com/golangci/golangci-lint/v2",
@@ -53,6 +65,8 @@ var (
 		{name: "kube-apiserver", module: kubernetes, pkg: "k8s.io/kubernetes/cmd/kube-apiserver", minutes: 5},
 		{name: "kube-controller-manager", module: kubernetes, pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", minutes: 2},
 		{name: "aws-cloud-controller-manager", module: cloudControllerManager, pkg: "k8s.io/cloud-provider-aws/cmd/aws-cloud-controller-manager", minutes: 5},
+		{name: "cluster-api-manager", module: clusterAPI, pkg: "sigs.k8s.io/cluster-api", minutes: 3},
+		{name: "cluster-api-provider-aws-manager", module: clusterAPIProviderAWS, pkg: "sigs.k8s.io/cluster-api-provider-aws/v2", minutes: 4},
 		{name: "golangci-lint", module: golangciLint, pkg: "github.com/golangci/golangci-lint/v2/cmd/golangci-lint", minutes: 4},
 	}
 )
@@ -64,6 +78,11 @@ func kubernetesVersion(version string) string {
 	number := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	return fmt.Sprintf("-s -w -X %[1]sgitVersion=%[2]s -X %[1]sgitMajor=%[3]s -X %[1]sgitMinor=%[4]s -X %[1]sgitTreeState=clean",
 		at, version, number[0], number[1])
+}
+
+// clusterAPIVersion has a provider of Cluster API say in its log which version it is. It runs without.
+func clusterAPIVersion(pkg string) func(string) string {
+	return func(version string) string { return "-s -w -X " + pkg + ".gitVersion=" + version }
 }
 
 // Names lists every binary that Ensure can build, in the order in which it is worth building them.

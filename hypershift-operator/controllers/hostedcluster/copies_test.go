@@ -1,0 +1,287 @@
+package hostedcluster
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+func secret(namespace, name string, data map[string]string) *corev1.Secret {
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string][]byte{}}
+	for k, v := range data {
+		s.Data[k] = []byte(v)
+	}
+	return s
+}
+
+func bundle(name, text string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: name}, Data: map[string]string{bundleKey: text}}
+}
+
+// put changes an object as the user.
+func (w *world) put(t *testing.T, obj client.Object) {
+	t.Helper()
+	was := obj.DeepCopyObject().(client.Object)
+	if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(obj), was); err != nil {
+		t.Fatal(err)
+	}
+	obj.SetResourceVersion(was.GetResourceVersion())
+	if err := w.Admin().Update(t.Context(), obj); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// copied is the value under a key of a Secret in the control plane's namespace.
+func (w *world) copied(t *testing.T, name, key string) string {
+	t.Helper()
+	s := &corev1.Secret{}
+	if !w.exists(t, s, w.object(name)) {
+		return ""
+	}
+	return string(s.Data[key])
+}
+
+// richCluster names a bit of everything that a user may bring.
+func richCluster(w *world, t *testing.T) *hyperv1.HostedCluster {
+	cert, _ := certificate(t, w.clock.Now().Add(48*time.Hour))
+	hc := privateCluster()
+	hc.Spec.SSHKey.Name = "my-ssh-key"
+	hc.Spec.AuditWebhook = &corev1.LocalObjectReference{Name: "control-plane-operator-creds"} // a name of ours
+	hc.Spec.AdditionalTrustBundle = &corev1.LocalObjectReference{Name: "my-bundle"}
+	hc.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{Type: hyperv1.AESCBC, AESCBC: &hyperv1.AESCBCSpec{ActiveKey: corev1.LocalObjectReference{Name: "my-aes-key"}}}
+	hc.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPProxy: "http://proxy:3128", TrustedCA: configv1.ConfigMapNameReference{Name: "my-bundle"}}}
+	w.Create(t, pullSecret(), hc,
+		secret("clusters", "my-ssh-key", map[string]string{sshKeyKey: somePublicKey, "id_rsa": "private"}),
+		secret("clusters", "control-plane-operator-creds", map[string]string{auditWebhookKey: someKubeconfig}),
+		secret("clusters", "my-aes-key", map[string]string{aescbcKey: strings.Repeat("k", 32)}),
+		bundle("my-bundle", string(cert)),
+	)
+	return hc
+}
+
+func TestWhatTheUserBringsIsCopied(t *testing.T) {
+	w := emptyWorld(t)
+	richCluster(w, t)
+	pass := w.start()
+	w.run(t, pass, 3)
+	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+
+	hcp := &hyperv1.HostedControlPlane{}
+	if !w.exists(t, hcp, w.object("demo")) {
+		t.Fatal("there is no control plane")
+	}
+	for field, tc := range map[string]struct{ got, want string }{
+		"sshKey":                hcpName(&hcp.Spec.SSHKey, "ssh-key"),
+		"auditWebhook":          hcpName(hcp.Spec.AuditWebhook, "copied-control-plane-operator-creds"),
+		"additionalTrustBundle": hcpName(hcp.Spec.AdditionalTrustBundle, "user-ca-bundle"),
+		"activeKey":             hcpName(&hcp.Spec.SecretEncryption.AESCBC.ActiveKey, "copied-my-aes-key"),
+		"trustedCA":             {hcp.Spec.Configuration.Proxy.TrustedCA.Name, "copied-my-bundle"},
+	} {
+		if tc.got != tc.want {
+			t.Errorf("%s of the HostedControlPlane is %q, want %q", field, tc.got, tc.want)
+		}
+	}
+	if w.copied(t, "ssh-key", sshKeyKey) != somePublicKey || w.copied(t, "ssh-key", "id_rsa") != "" {
+		t.Error("the public key, and only that, should be copied")
+	}
+	if !strings.Contains(w.copied(t, "control-plane-operator-creds", "credentials"), "role_arn") {
+		t.Error("the user's Secret shadows ours")
+	}
+	for _, name := range []string{"user-ca-bundle", "copied-my-bundle"} {
+		cm := &corev1.ConfigMap{}
+		if !w.exists(t, cm, w.object(name)) || !strings.Contains(cm.Data[bundleKey], "CERTIFICATE") {
+			t.Errorf("no bundle in %s: %v", name, cm.Data)
+		}
+	}
+
+	t.Run("again when the source changes", func(t *testing.T) {
+		changed := strings.Replace(somePublicKey, "me@", "you@", 1)
+		w.put(t, secret("clusters", "my-ssh-key", map[string]string{sshKeyKey: changed}))
+		w.run(t, pass, 1)
+		if got := w.copied(t, "ssh-key", sshKeyKey); got != changed {
+			t.Errorf("the copy holds %q", got)
+		}
+	})
+	t.Run("and the last good copy stays when the source breaks", func(t *testing.T) {
+		w.put(t, secret("clusters", "control-plane-operator-creds", map[string]string{auditWebhookKey: "nonsense"}))
+		if err := w.Admin().Delete(t.Context(), bundle("my-bundle", "")); err != nil {
+			t.Fatal(err)
+		}
+		w.run(t, pass, 2)
+		w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.InvalidSecretReason,
+			"Secret control-plane-operator-creds, which spec.auditWebhook names, cannot be used: its key webhook-kubeconfig: it is not a kubeconfig; ConfigMap my-bundle, which spec.additionalTrustBundle names, does not exist in namespace clusters: create it")
+		w.want(t, hyperv1.ValidProxyConfiguration, metav1.ConditionFalse, hyperv1.ConfigMapNotFoundReason, "my-bundle, which spec.configuration.proxy.trustedCA names")
+		if w.copied(t, "copied-control-plane-operator-creds", auditWebhookKey) != someKubeconfig || !w.exists(t, &corev1.ConfigMap{}, w.object("user-ca-bundle")) {
+			t.Error("a copy is gone or spoiled")
+		}
+	})
+	t.Run("and goes when nothing names it any more", func(t *testing.T) {
+		w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.AuditWebhook = nil })
+		w.run(t, pass, 1)
+		if w.exists(t, &corev1.Secret{}, w.object("copied-control-plane-operator-creds")) {
+			t.Error("the copy is still there")
+		}
+	})
+}
+
+func hcpName(ref *corev1.LocalObjectReference, want string) struct{ got, want string } {
+	return struct{ got, want string }{ptr.Deref(ref, corev1.LocalObjectReference{}).Name, want}
+}
+
+func TestACopyThatSomebodyChangesIsPutRight(t *testing.T) {
+	w := emptyWorld(t)
+	richCluster(w, t)
+	pass := w.start()
+	w.run(t, pass, 2)
+	spoiled := &corev1.Secret{}
+	if !w.exists(t, spoiled, w.object(names.SSHKey)) {
+		t.Fatal("there is no copy")
+	}
+	spoiled.Data[sshKeyKey] = []byte("mine")
+	if err := w.Admin().Update(t.Context(), spoiled); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t, pass, 1)
+	if got := w.copied(t, names.SSHKey, sshKeyKey); got != somePublicKey {
+		t.Errorf("the copy holds %q", got)
+	}
+}
+
+func TestNothingIsMadeWithoutTheKeyThatEncrypts(t *testing.T) {
+	for name, tc := range map[string]struct {
+		key    *corev1.Secret
+		reason string
+		words  string
+	}{
+		"the Secret is missing":   {nil, hyperv1.SecretNotFoundReason, "Secret my-aes-key, which spec.secretEncryption.aescbc.activeKey names, does not exist"},
+		"its key is missing":      {secret("clusters", "my-aes-key", map[string]string{"aes": "x"}), hyperv1.InvalidSecretReason, "has no key key: add it"},
+		"the key is too short":    {secret("clusters", "my-aes-key", map[string]string{"key": "short"}), hyperv1.InvalidSecretReason, "it has 5 bytes and must have 32"},
+		"the key is as it should": {secret("clusters", "my-aes-key", map[string]string{"key": strings.Repeat("k", 32)}), "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := emptyWorld(t)
+			hc := privateCluster()
+			hc.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{Type: hyperv1.AESCBC, AESCBC: &hyperv1.AESCBCSpec{ActiveKey: corev1.LocalObjectReference{Name: "my-aes-key"}}}
+			w.Create(t, pullSecret(), hc)
+			if tc.key != nil {
+				w.Create(t, tc.key)
+			}
+			w.run(t, w.start(), 2)
+			if made := w.exists(t, &corev1.Namespace{}, client.ObjectKey{Name: plane}); made != (tc.reason == "") {
+				t.Errorf("namespace made: %v", made)
+			}
+			if tc.reason != "" {
+				w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, tc.reason, tc.words)
+				w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, tc.reason, "")
+			}
+		})
+	}
+}
+
+func TestTheKindOfEncryptionOfALivingClusterStays(t *testing.T) {
+	w := emptyWorld(t)
+	richCluster(w, t)
+	pass := w.start()
+	w.run(t, pass, 2)
+	w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.SecretEncryption = kms(region) })
+	w.run(t, pass, 2)
+	w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidConfigurationReason, "changed from aescbc to kms")
+	hcp := &hyperv1.HostedControlPlane{}
+	if !w.exists(t, hcp, w.object("demo")) || hcp.Spec.SecretEncryption.Type != hyperv1.AESCBC {
+		t.Error("the control plane was told")
+	}
+}
+
+func TestCredentialsForTheKeyService(t *testing.T) {
+	w := emptyWorld(t)
+	hc := privateCluster()
+	hc.Spec.SecretEncryption = kms(region)
+	w.Create(t, pullSecret(), hc)
+	w.run(t, w.start(), 1)
+	if got := w.copied(t, "kms-creds", "credentials"); !strings.Contains(got, "role_arn = arn:aws:iam::222222222222:role/kms\n") {
+		t.Errorf("kms-creds holds %q", got)
+	}
+}
+
+func TestAnEtcdOfTheUsers(t *testing.T) {
+	w := emptyWorld(t)
+	cert, key := certificate(t, w.clock.Now().Add(time.Hour))
+	hc := privateCluster()
+	hc.Spec.Etcd = hyperv1.EtcdSpec{ManagementType: hyperv1.Unmanaged, Unmanaged: &hyperv1.UnmanagedEtcdSpec{
+		Endpoint: "https://etcd.example.com:2379", TLS: hyperv1.EtcdTLSConfig{ClientSecret: corev1.LocalObjectReference{Name: "my-etcd"}}}}
+	client := map[string]string{etcdCertKey: string(cert), etcdCAKey: string(cert)}
+	w.Create(t, pullSecret(), hc, secret("clusters", "my-etcd", client))
+	pass := w.start()
+	w.run(t, pass, 2)
+	w.want(t, hyperv1.UnmanagedEtcdAvailable, metav1.ConditionFalse, hyperv1.UnmanagedEtcdMisconfiguredReason, "Secret my-etcd, which spec.etcd.unmanaged.tls.clientSecret names, has no key etcd-client.key: add it")
+	client[etcdKeyKey] = string(key)
+	w.put(t, secret("clusters", "my-etcd", client))
+	w.run(t, pass, 2)
+	w.want(t, hyperv1.UnmanagedEtcdAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+}
+
+func TestAProxyWhoseAuthorityHasExpired(t *testing.T) {
+	w := emptyWorld(t)
+	richCluster(w, t)
+	pass := w.start()
+	w.run(t, pass, 2)
+	w.want(t, hyperv1.ValidProxyConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	w.clock.Step(50 * time.Hour)
+	w.run(t, pass, 1)
+	w.want(t, hyperv1.ValidProxyConfiguration, metav1.ConditionFalse, hyperv1.InvalidConfigMapReason, "expired on")
+}
+
+func TestAPullSecretThatIsNone(t *testing.T) {
+	w := emptyWorld(t)
+	w.Create(t, privateCluster(), secret("clusters", "my-pull-secret", map[string]string{corev1.DockerConfigJsonKey: "hunter2"}))
+	w.run(t, w.start(), 1)
+	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.InvalidSecretReason,
+		"Secret my-pull-secret, which spec.pullSecret names, cannot be used: its key .dockerconfigjson: it is not JSON")
+}
+
+func TestAChangeOfASourceReachesItsClusters(t *testing.T) {
+	w := emptyWorld(t)
+	richCluster(w, t)
+	r := New(Options{Client: w.Admin(), Scheme: scheme})
+	object := func(namespace, name string) *metav1.PartialObjectMetadata {
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	}
+	w.run(t, w.start(), 2)
+	hcp := &hyperv1.HostedControlPlane{}
+	if !w.exists(t, hcp, w.object("demo")) {
+		t.Fatal("there is no control plane")
+	}
+	hcp.Status.KubeConfig = &hyperv1.KubeconfigSecretRef{Name: "admin-kubeconfig", Key: "kubeconfig"}
+	if err := w.Admin().Status().Update(t.Context(), hcp); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		kind kind
+		obj  *metav1.PartialObjectMetadata
+		want int
+	}{
+		"a Secret that it names":                       {inSecret, object("clusters", "my-aes-key"), 1},
+		"its pull secret":                              {inSecret, object("clusters", "my-pull-secret"), 1},
+		"a ConfigMap that it names twice":              {inConfigMap, object("clusters", "my-bundle"), 1},
+		"a ConfigMap with the name of such a Secret":   {inConfigMap, object("clusters", "my-aes-key"), 0},
+		"a Secret of that name in another namespace":   {inSecret, object("other", "my-aes-key"), 0},
+		"what its control plane hands out":             {inSecret, object(plane, "admin-kubeconfig"), 1},
+		"anything else of its control plane":           {inSecret, object(plane, "admin-password"), 0},
+		"a Secret of a namespace that has no clusters": {inSecret, object("kube-system", "admin-kubeconfig"), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := r.ofSource(t.Context(), tc.kind, tc.obj); len(got) != tc.want {
+				t.Errorf("wakes %v, want %d", got, tc.want)
+			}
+		})
+	}
+}

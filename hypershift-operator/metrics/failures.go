@@ -1,0 +1,167 @@
+package metrics
+
+import (
+	"iter"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+const failureHelp = " by what their conditions say is wrong: not_X where X is False and should be True, X where it is True and should be False. Unknown is not counted."
+
+var (
+	clusterFailures = describe("hypershift_hostedclusters_failure_conditions", "HostedClusters,"+failureHelp, "platform", "condition")
+	poolFailures    = describe("hypershift_nodepools_failure_conditions", "NodePools,"+failureHelp, "platform", "condition")
+)
+
+// healthyClusters is what conditions of a HostedCluster say when all is well.
+// Those that tell of the course of a deletion are not among them.
+var healthyClusters = map[string]metav1.ConditionStatus{
+	hyperv1.HostedClusterAvailable:   metav1.ConditionTrue,
+	hyperv1.HostedClusterProgressing: metav1.ConditionFalse,
+	hyperv1.HostedClusterDegraded:    metav1.ConditionFalse,
+	hyperv1.ReconciliationActive:     metav1.ConditionTrue,
+	hyperv1.ReconciliationSucceeded:  metav1.ConditionTrue,
+	hyperv1.SupportedFields:          metav1.ConditionTrue,
+
+	hyperv1.ValidHostedClusterConfiguration: metav1.ConditionTrue,
+	hyperv1.SupportedHostedCluster:          metav1.ConditionTrue,
+	hyperv1.ValidReleaseImage:               metav1.ConditionTrue,
+	hyperv1.ValidProxyConfiguration:         metav1.ConditionTrue,
+	hyperv1.PlatformCredentialsFound:        metav1.ConditionTrue,
+	hyperv1.UnmanagedEtcdAvailable:          metav1.ConditionTrue,
+
+	hyperv1.ValidOIDCConfiguration:         metav1.ConditionTrue,
+	hyperv1.ValidAWSIdentityProvider:       metav1.ConditionTrue,
+	hyperv1.ValidAWSKMSConfig:              metav1.ConditionTrue,
+	hyperv1.AWSDefaultSecurityGroupCreated: metav1.ConditionTrue,
+	hyperv1.AWSEndpointServiceAvailable:    metav1.ConditionTrue,
+	hyperv1.AWSEndpointAvailable:           metav1.ConditionTrue,
+	hyperv1.PublicEndpointExposed:          metav1.ConditionTrue,
+
+	hyperv1.InfrastructureReady:                   metav1.ConditionTrue,
+	hyperv1.EtcdAvailable:                         metav1.ConditionTrue,
+	hyperv1.KubeAPIServerAvailable:                metav1.ConditionTrue,
+	hyperv1.IgnitionEndpointAvailable:             metav1.ConditionTrue,
+	hyperv1.ExternalDNSReachable:                  metav1.ConditionTrue,
+	hyperv1.ValidHostedControlPlaneConfiguration:  metav1.ConditionTrue,
+	hyperv1.ValidReleaseInfo:                      metav1.ConditionTrue,
+	hyperv1.ValidIDPConfiguration:                 metav1.ConditionTrue,
+	hyperv1.ConfigOperatorReconciliationSucceeded: metav1.ConditionTrue,
+	hyperv1.DataPlaneConnectionAvailable:          metav1.ConditionTrue,
+	hyperv1.ControlPlaneConnectionAvailable:       metav1.ConditionTrue,
+	hyperv1.EtcdDataEncryptionUpToDate:            metav1.ConditionTrue,
+	hyperv1.EtcdBackupSucceeded:                   metav1.ConditionTrue,
+	hyperv1.EtcdRecoveryActive:                    metav1.ConditionFalse,
+	hyperv1.HostedClusterRestoredFromBackup:       metav1.ConditionTrue,
+	hyperv1.AutoNodeEnabled:                       metav1.ConditionTrue,
+
+	hyperv1.ClusterVersionSucceeding:       metav1.ConditionTrue,
+	hyperv1.ClusterVersionProgressing:      metav1.ConditionFalse,
+	hyperv1.ClusterVersionReleaseAccepted:  metav1.ConditionTrue,
+	hyperv1.ClusterVersionRetrievedUpdates: metav1.ConditionTrue,
+	hyperv1.ClusterVersionUpgradeable:      metav1.ConditionTrue,
+	hyperv1.ClusterVersionAvailable:        metav1.ConditionTrue,
+
+	hyperv1.ClusterSizeComputed:           metav1.ConditionTrue,
+	hyperv1.ClusterSizeTransitionPending:  metav1.ConditionFalse,
+	hyperv1.ClusterSizeTransitionRequired: metav1.ConditionFalse,
+}
+
+// healthyPools is the same for a NodePool. Whether it scales and repairs itself
+// is a choice of its user.
+var healthyPools = map[string]metav1.ConditionStatus{
+	hyperv1.NodePoolReadyCondition:                     metav1.ConditionTrue,
+	hyperv1.NodePoolUpdateManagementEnabledCondition:   metav1.ConditionTrue,
+	hyperv1.NodePoolValidReleaseImageCondition:         metav1.ConditionTrue,
+	hyperv1.NodePoolValidConfigurationCondition:        metav1.ConditionTrue,
+	hyperv1.NodePoolValidArchPlatformCondition:         metav1.ConditionTrue,
+	hyperv1.NodePoolReconciliationActiveCondition:      metav1.ConditionTrue,
+	hyperv1.NodePoolSupportedVersionSkewCondition:      metav1.ConditionTrue,
+	hyperv1.NodePoolValidMachineConfigCondition:        metav1.ConditionTrue,
+	hyperv1.NodePoolValidTuningConfigCondition:         metav1.ConditionTrue,
+	hyperv1.NodePoolIgnitionEndpointAvailableCondition: metav1.ConditionTrue,
+	hyperv1.NodePoolValidGeneratedPayloadCondition:     metav1.ConditionTrue,
+	hyperv1.NodePoolReachedIgnitionEndpointCondition:   metav1.ConditionTrue,
+	hyperv1.NodePoolAllMachinesReadyCondition:          metav1.ConditionTrue,
+	hyperv1.NodePoolAllNodesHealthyCondition:           metav1.ConditionTrue,
+	hyperv1.NodePoolValidPlatformConfigCondition:       metav1.ConditionTrue,
+	hyperv1.NodePoolValidPlatformImageCondition:        metav1.ConditionTrue,
+	hyperv1.NodePoolAWSSecurityGroupAvailableCondition: metav1.ConditionTrue,
+	hyperv1.NodePoolValidMachineTemplateCondition:      metav1.ConditionTrue,
+
+	hyperv1.NodePoolUpdatingConfigCondition:                  metav1.ConditionFalse,
+	hyperv1.NodePoolUpdatingVersionCondition:                 metav1.ConditionFalse,
+	hyperv1.NodePoolUpdatingPlatformMachineTemplateCondition: metav1.ConditionFalse,
+	hyperv1.NodePoolClusterNetworkCIDRConflictCondition:      metav1.ConditionFalse,
+	hyperv1.NodePoolAWSResourceTagConflictCondition:          metav1.ConditionFalse,
+}
+
+// A statement is a condition of either kind.
+type statement struct {
+	condition string
+	status    metav1.ConditionStatus
+	since     time.Time
+}
+
+func conditionsOf(list []metav1.Condition) iter.Seq[statement] {
+	return func(yield func(statement) bool) {
+		for i := range list {
+			c := &list[i]
+			if !yield(statement{c.Type, c.Status, c.LastTransitionTime.Time}) {
+				return
+			}
+		}
+	}
+}
+
+func poolConditionsOf(list []hyperv1.NodePoolCondition) iter.Seq[statement] {
+	return func(yield func(statement) bool) {
+		for i := range list {
+			c := &list[i]
+			if !yield(statement{c.Type, metav1.ConditionStatus(c.Status), c.LastTransitionTime.Time}) {
+				return
+			}
+		}
+	}
+}
+
+// failures counts objects, by platform and by what is wrong with them.
+type failures map[hyperv1.PlatformType]map[string]float64
+
+// count adds an object. Each condition that could be wrong has a number, so
+// that what gets well becomes 0 and does not vanish.
+func (f failures) count(platform hyperv1.PlatformType, healthy map[string]metav1.ConditionStatus, statements iter.Seq[statement]) {
+	n := f[platform]
+	if n == nil {
+		n = map[string]float64{}
+		f[platform] = n
+		for condition, good := range healthy {
+			n[failure(condition, good)] = 0
+		}
+	}
+	for s := range statements {
+		good, judged := healthy[s.condition]
+		if judged && s.status != good && s.status != metav1.ConditionUnknown {
+			n[failure(s.condition, good)]++
+		}
+	}
+}
+
+func failure(condition string, good metav1.ConditionStatus) string {
+	if good == metav1.ConditionTrue {
+		return "not_" + condition
+	}
+	return condition
+}
+
+func (f failures) collect(out chan<- prometheus.Metric, desc *prometheus.Desc) {
+	for platform, conditions := range f {
+		for condition, n := range conditions {
+			out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, n, string(platform), condition)
+		}
+	}
+}

@@ -24,13 +24,13 @@ func Assets(t testing.TB) string {
 	return dir
 }
 
-// Prepare builds every server that a bed with a cloud runs, so that progress can say how many there are.
-func Prepare(ctx context.Context, progress io.Writer) error {
+// Prepare builds every server that a bed with a cloud runs, and others, so that progress can say how many there are.
+func Prepare(ctx context.Context, progress io.Writer, others ...string) error {
 	servers := []string{"etcd", "kube-apiserver", "kube-controller-manager", "aws-cloud-controller-manager"}
 	if os.Getenv("KUBEBUILDER_ASSETS") != "" {
 		servers = servers[2:]
 	}
-	_, err := pinned.Ensure(ctx, progress, servers...)
+	_, err := pinned.Ensure(ctx, progress, append(servers, others...)...)
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -216,7 +217,8 @@ func (i Image) program(c corev1.Container) (path string, args []string) {
 	if len(c.Command) > 0 {
 		name, args = filepath.Base(c.Command[0]), c.Command[1:]
 	}
-	return filepath.Join(i.Bin, name), slices.Concat(args, c.Args, i.Args[name])
+	command := strings.Join(append([]string{name}, args...), " ")
+	return filepath.Join(i.Bin, name), slices.Concat(args, c.Args, i.Args[command])
 }
 
 var reference = regexp.MustCompile(`\$\$|\$\(([-A-Za-z0-9_.]+)\)`)

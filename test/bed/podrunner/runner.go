@@ -49,7 +49,7 @@ type Options struct {
 type Image struct {
 	Bin        string // local directory with its programs
 	Entrypoint string // name of the program that runs when a container gives no command
-	// Args are added to those of the template, by program: periods of seconds instead of half an hour, for instance.
+	// Args are added to those of the template, by program and subcommand: periods of seconds instead of half an hour, for instance.
 	Args map[string][]string
 }
 

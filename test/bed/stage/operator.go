@@ -28,19 +28,14 @@ var operator string
 
 // startOperator installs the hypershift-operator: the permissions that we ship, and its Deployment.
 func (s *Stage) startOperator(ctx context.Context) error {
-	seconds := func(d time.Duration) string { return fmt.Sprintf("%.1fs", d.Seconds()) }
-	var err error
+	images, err := s.images(ctx)
+	if err != nil {
+		return err
+	}
 	s.Pods, err = podrunner.Start(ctx, podrunner.Options{
 		Config: s.Config,
 		Dir:    s.Dir,
-		Images: map[string]podrunner.Image{Image: {
-			Bin:        s.bin(),
-			Entrypoint: "hypershift-operator",
-			Args: map[string][]string{
-				"hypershift-operator":    {"--resync-period=" + seconds(s.options.Resync), "--aws-permissions-check-period=" + seconds(s.options.Resync), "--oidc-check-period=" + seconds(s.options.Resync)},
-				"control-plane-operator": {"--resync-period=" + seconds(s.options.Resync)},
-			},
-		}},
+		Images: images,
 		// The way to AWS, and no credentials: those the operators have to bring themselves.
 		Env:      []string{"AWS_ENDPOINT_URL=" + s.AWS.URL, "AWS_ENDPOINT_URL_STS=" + s.AWS.URL, "AWS_EC2_METADATA_DISABLED=true"},
 		Progress: s.options.Progress,
@@ -59,10 +54,12 @@ func (s *Stage) startOperator(ctx context.Context) error {
 		return err
 	}
 	manifests, err := bed.Substitute(operator, map[string]string{
-		"IMAGE":              Image,
-		"MANAGEMENT_ACCOUNT": s.Management.Account,
-		"OIDC_BUCKET":        s.Management.Bucket,
-		"AWS_REGION":         region,
+		"IMAGE":               Image,
+		"CLUSTER_API_IMAGE":   ClusterAPIImage,
+		"CAPI_PROVIDER_IMAGE": CAPIProviderImage,
+		"MANAGEMENT_ACCOUNT":  s.Management.Account,
+		"OIDC_BUCKET":         s.Management.Bucket,
+		"AWS_REGION":          region,
 	})
 	if err != nil {
 		return err

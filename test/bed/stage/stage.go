@@ -1,7 +1,7 @@
 // Package stage sets everything up that a hosted cluster needs, for the demo and for the integration tests:
 //
 //	management cluster (bed) + management account ─► cloud-controller-manager
-//	hypershift-operator, as a Deployment ─► control-plane-operators, as it deploys them
+//	hypershift-operator, as a Deployment ─► control-plane-operators, Cluster API and its AWS provider, as it deploys them
 //	customer accounts, one per hosted cluster (NewCustomer)
 //	hosted API server and machines, for stories about nodes (StartMachines)
 package stage
@@ -11,8 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,9 +26,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/bed/podrunner"
 	"github.com/hosted-control-planes/hypershift/test/bed/process"
 )
-
-// Image is what the operators' Deployments name. No registry has it: the pod runner starts the programs that Start has built.
-const Image = "hypershift.test/hypershift:stage"
 
 // region is where everything is.
 const region = "us-east-1"
@@ -87,7 +86,7 @@ func Start(ctx context.Context, opts Options) (_ *Stage, err error) {
 		}
 	}
 
-	if err := bed.Prepare(ctx, opts.Progress); err != nil {
+	if err := bed.Prepare(ctx, opts.Progress, slices.Sorted(maps.Values(managers))...); err != nil {
 		return nil, err
 	}
 

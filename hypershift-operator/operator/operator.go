@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -39,6 +40,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/nodepool"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/platform/aws"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/metrics"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
@@ -216,6 +218,11 @@ func (o *Operator) AddNodePools(ctx context.Context) error {
 		return fmt.Errorf("setting up NodePools: %w", err)
 	}
 	return nil
+}
+
+// AddMetrics adds who tells Prometheus about clusters and pools.
+func (o *Operator) AddMetrics() error {
+	return o.Add(metrics.New(metrics.Options{Cache: o.GetCache(), Clock: clock.RealClock{}, Registerer: ctrlmetrics.Registry}))
 }
 
 // AddEndpointServices adds the provider's half of PrivateLink.

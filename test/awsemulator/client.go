@@ -137,6 +137,11 @@ func (e *Emulator) Fault(ctx context.Context, faults ...Fault) error {
 	return e.post(ctx, "faults", faults)
 }
 
+// Forgive removes the faults that are for one account alone.
+func (e *Emulator) Forgive(ctx context.Context, account string) error {
+	return e.post(ctx, "forgive?account="+account, nil)
+}
+
 // ClearFaults removes all faults.
 func (e *Emulator) ClearFaults(ctx context.Context) error {
 	return e.post(ctx, "reset?only=faults", nil)

@@ -203,7 +203,7 @@ func TestAnAccountMayNotGetMoreMachines(t *testing.T) {
 		must(t, emulator.Fault(t.Context(), fault))
 		_, err := a.ec2.RunInstances(t.Context(), launch(subnet, group))
 		refused(t, err, code)
-		must(t, emulator.ClearFaults(t.Context()))
+		must(t, emulator.Forgive(t.Context(), a.id))
 		_, err = a.ec2.RunInstances(t.Context(), launch(subnet, group))
 		refused(t, err, "")
 	}

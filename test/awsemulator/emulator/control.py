@@ -6,6 +6,7 @@ GET  accounts?account=ID   the same of one account
 GET  delays                the delays, in seconds
 POST delays                change some
 POST faults                add one fault, or a list
+POST forgive?account=ID    remove the faults that are for that account alone
 POST states                {"id": ..., "state": ...}: hold an endpoint, NAT gateway or load
                            balancer in a state such as failed; "" lets it go on
 POST zones                 {account: {zone name: zone id}}
@@ -49,7 +50,7 @@ def handle(environ: dict[str, Any]) -> tuple[int, str]:
     body = environ["wsgi.input"].read(length) if length else b""
     try:
         return 200, _answer(environ["REQUEST_METHOD"], what, query, json.loads(body or b"{}"))
-    except (Mistake, ValueError, TypeError, AttributeError) as error:
+    except (Mistake, ValueError, TypeError, AttributeError, KeyError) as error:
         return 400, str(error)
 
 
@@ -67,6 +68,8 @@ def _answer(method: str, what: str, query: dict[str, str], body: Any) -> str:
         case "POST", "faults":
             for fault in body if isinstance(body, list) else [body]:
                 faults.add(fault)
+        case "POST", "forgive":
+            faults.forgive(query["account"])
         case "POST", "states":
             _hold(body["id"], body["state"])
         case "POST", "zones":

@@ -89,6 +89,12 @@ def reset() -> None:
         _rules.clear()
 
 
+def forgive(account: str) -> None:
+    """Remove the rules that are for one account alone."""
+    with _lock:
+        _rules[:] = [fault for fault in _rules if fault.account != account]
+
+
 def take(request: wire.Request, account: str) -> Fault | None:
     """Give the first rule that hits this call, and count it."""
     with _lock:

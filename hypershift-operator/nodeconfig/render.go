@@ -103,3 +103,6 @@ func units(m Machine) []types.Unit {
 		{Name: joinedUnit, Contents: ptr.To(joined)},
 	}
 }
+
+// Nothing is user data that does nothing.
+func Nothing() []byte { return []byte(`{"ignition":{"version":"` + types.MaxVersion.String() + `"}}`) }

@@ -1,0 +1,66 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+)
+
+// resolveMachine finds the Machine. Cluster API makes the NodeBootstrap first, and says later whose it is.
+func (r *Reconciler) resolveMachine(ctx context.Context, s *scope) error {
+	name := machineOf(s.nb)
+	if name == "" {
+		return flow.Wait(0, hyperv1.WaitingForMachineReason, "Cluster API has not said yet which Machine this is for")
+	}
+	m := &clusterv1.Machine{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.nb.Namespace, Name: name}, m)
+	if apierrors.IsNotFound(err) {
+		return flow.Wait(10*time.Second, hyperv1.WaitingForMachineReason, "Machine %s is not there", name)
+	}
+	if err != nil {
+		return fmt.Errorf("getting Machine %s: %w", name, err)
+	}
+	s.machine = m
+	s.node.Labels, s.node.Taints = nodeLabels(m), nodeTaints(m)
+	return nil
+}
+
+// machineOf is the name of the owning Machine, or "".
+func machineOf(nb *hyperv1.NodeBootstrap) string {
+	owner := metav1.GetControllerOf(nb)
+	if owner == nil || owner.Kind != "Machine" || !strings.HasPrefix(owner.APIVersion, clusterv1.GroupVersion.Group+"/") {
+		return ""
+	}
+	return owner.Name
+}
+
+// nodeLabels are the labels of a Machine but for those by which Cluster API finds it.
+func nodeLabels(m *clusterv1.Machine) map[string]string {
+	labels := map[string]string{}
+	for key, value := range m.Labels {
+		domain, _, _ := strings.Cut(key, "/")
+		if domain != clusterv1.GroupVersion.Group && key != clusterv1.MachineDeploymentUniqueLabel {
+			labels[key] = value
+		}
+	}
+	return labels
+}
+
+// nodeTaints are all of them: a pod that does not tolerate one must never come to the node, not even before Cluster API does.
+func nodeTaints(m *clusterv1.Machine) []corev1.Taint {
+	var taints []corev1.Taint
+	for _, t := range m.Spec.Taints {
+		taints = append(taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect})
+	}
+	return taints
+}

@@ -1,0 +1,64 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// lookAgain is how long to wait for what no watch tells us.
+const lookAgain = 15 * time.Second
+
+// resolveServer learns where the node finds the API server, and by which authority it knows it.
+func (r *Reconciler) resolveServer(ctx context.Context, s *scope) error {
+	if s.hcp == nil {
+		return flow.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "namespace %s has no control plane", s.nb.Namespace)
+	}
+	if problem := s.hcp.Unreadable(); problem != "" {
+		return flow.Wait(lookAgain, hyperv1.UnreadableReason, "HostedControlPlane %s cannot be read: %s", s.hcp.Name, problem)
+	}
+	at := s.hcp.Status.ControlPlaneEndpoint
+	if at.Host == "" {
+		return flow.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "the control plane has no address yet")
+	}
+	if s.hcp.Spec.Platform.PrivateLink() {
+		at.Host = names.LocalAPI(s.hcp.Name) // workers go through the endpoint even where there is a public way
+	}
+	s.node.Server = "https://" + net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port)))
+	var err error
+	s.node.CA, err = r.authority(ctx, s.nb.Namespace, names.ClusterKubeconfig(s.machine.Spec.ClusterName))
+	return err
+}
+
+// authority is that of the kubeconfig in a Secret.
+func (r *Reconciler) authority(ctx context.Context, namespace, name string) ([]byte, error) {
+	secret := &corev1.Secret{}
+	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
+	if apierrors.IsNotFound(err) {
+		return nil, flow.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "Secret %s, by which nodes know the API server, is not there yet", name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("getting Secret %s: %w", name, err)
+	}
+	kubeconfig, err := clientcmd.Load(secret.Data[names.ClusterKubeconfigFile])
+	if err == nil {
+		if current := kubeconfig.Contexts[kubeconfig.CurrentContext]; current != nil {
+			if cluster := kubeconfig.Clusters[current.Cluster]; cluster != nil && len(cluster.CertificateAuthorityData) > 0 {
+				return cluster.CertificateAuthorityData, nil
+			}
+		}
+	}
+	// What is wrong is not quoted: it would quote a part of the Secret.
+	return nil, flow.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "Secret %s holds no kubeconfig with the authority of the API server", name)
+}

@@ -1,0 +1,203 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	bootstrapapi "k8s.io/cluster-bootstrap/token/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+const (
+	// life of a token. What is in user data can be read on the instance by who has no business there.
+	life = 30 * time.Minute
+	// renewal comes at half-time: an instance that was started the moment before has the other half to join.
+	renewal = life / 2
+)
+
+// A token lets one machine join.
+type token struct {
+	id, secret string
+	ends       time.Time
+	// number is the last part of the name of its Secret.
+	number int
+}
+
+func (t token) String() string { return t.id + "." + t.secret }
+
+// ensureToken finds the newest token of the machine, and makes a newer one if that is not fresh.
+func (r *Reconciler) ensureToken(ctx context.Context, s *scope) error {
+	secrets, err := r.tokenSecrets(ctx, s.nb.Namespace, s.nb.Name)
+	if err != nil {
+		return err
+	}
+	now := r.Clock.Now()
+	for i := range secrets {
+		t := tokenIn(&secrets[i])
+		if !now.Before(t.ends) || !metav1.IsControlledBy(&secrets[i], s.nb) {
+			if err := r.remove(ctx, &secrets[i]); err != nil {
+				return err
+			}
+			continue
+		}
+		if t.ends.After(s.token.ends) {
+			s.token = t
+		}
+	}
+	if s.token.ends.Sub(now) <= life-renewal {
+		if err := r.issue(ctx, s, now); err != nil {
+			return err
+		}
+	}
+	s.renewal = s.token.ends.Add(renewal - life).Sub(now)
+	s.node.Token = s.token.String()
+	return nil
+}
+
+// issue makes the next token. Its name is known before it is made: who made one and forgot, or does not see it yet, finds it.
+func (r *Reconciler) issue(ctx context.Context, s *scope, now time.Time) error {
+	next, err := newToken(r.Random, s.token.number+1, now.Add(life))
+	if err != nil {
+		return err
+	}
+	secret, err := r.desiredToken(s, next)
+	if err != nil {
+		return err
+	}
+	err = r.Client.Create(ctx, secret)
+	if apierrors.IsAlreadyExists(err) {
+		return r.recall(ctx, s, client.ObjectKeyFromObject(secret), now)
+	}
+	if err != nil {
+		return fmt.Errorf("making Secret %s: %w", secret.Name, err)
+	}
+	s.token = next
+	return nil
+}
+
+// recall takes a token that the cache did not show.
+func (r *Reconciler) recall(ctx context.Context, s *scope, key client.ObjectKey, now time.Time) error {
+	live := &corev1.Secret{}
+	if err := r.Reader.Get(ctx, key, live); err != nil {
+		return fmt.Errorf("getting Secret %s: %w", key.Name, err)
+	}
+	if live.Labels[apply.InventoryLabel] != inventory {
+		return flow.Wait(lookAgain, hyperv1.InvalidNodeInputReason, "Secret %s exists and belongs to somebody else: delete or rename it", key.Name)
+	}
+	if t := tokenIn(live); metav1.IsControlledBy(live, s.nb) && now.Before(t.ends) {
+		s.token = t
+		return nil
+	}
+	return r.remove(ctx, live) // and the next pass makes another
+}
+
+// setTokens marks the Secrets with tokens, for the cache.
+const (
+	setTokens = "bootstrap-tokens"
+	inventory = names.HypershiftOperator + "." + setTokens
+)
+
+// desiredToken has the form in which the hosted cluster wants the token.
+func (r *Reconciler) desiredToken(s *scope, t token) (*corev1.Secret, error) {
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.nb.Namespace,
+			Name:      tokenPrefix + s.machine.Name + "-" + strconv.Itoa(t.number),
+			Labels:    map[string]string{apply.InventoryLabel: inventory, hyperv1.BootstrapTokenLabel: s.nb.Name},
+		},
+		Type: corev1.SecretTypeBootstrapToken,
+		Data: map[string][]byte{
+			bootstrapapi.BootstrapTokenIDKey:               []byte(t.id),
+			bootstrapapi.BootstrapTokenSecretKey:           []byte(t.secret),
+			bootstrapapi.BootstrapTokenExpirationKey:       []byte(t.ends.UTC().Format(time.RFC3339)),
+			bootstrapapi.BootstrapTokenUsageAuthentication: []byte("true"),
+			bootstrapapi.BootstrapTokenExtraGroupsKey:      []byte(bootstrapapi.BootstrapDefaultGroup + ":" + s.nb.Spec.NodePoolName),
+			bootstrapapi.BootstrapTokenDescriptionKey:      []byte("machine " + s.machine.Name),
+		},
+	}
+	return secret, controllerutil.SetControllerReference(s.nb, secret, r.Scheme)
+}
+
+const tokenPrefix = "token-"
+
+// tokenIn reads what desiredToken wrote. What cannot be read has ended.
+func tokenIn(secret *corev1.Secret) token {
+	t := token{id: string(secret.Data[bootstrapapi.BootstrapTokenIDKey]), secret: string(secret.Data[bootstrapapi.BootstrapTokenSecretKey])}
+	ends, err := time.Parse(time.RFC3339, string(secret.Data[bootstrapapi.BootstrapTokenExpirationKey]))
+	if err != nil || t.id == "" || t.secret == "" {
+		return token{}
+	}
+	t.ends = ends
+	t.number, _ = strconv.Atoi(secret.Name[strings.LastIndex(secret.Name, "-")+1:])
+	return t
+}
+
+// newToken takes a token from a source of random bytes.
+func newToken(random io.Reader, number int, ends time.Time) (token, error) {
+	const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz"
+	const fair = 256 - 256%len(alphabet)
+	text := make([]byte, 0, bootstrapapi.BootstrapTokenIDBytes+bootstrapapi.BootstrapTokenSecretBytes)
+	for one := make([]byte, 1); len(text) < cap(text); {
+		if _, err := io.ReadFull(random, one); err != nil {
+			return token{}, fmt.Errorf("making a bootstrap token: %w", err)
+		}
+		if int(one[0]) < fair { // beyond it, the first letters would come more often
+			text = append(text, alphabet[int(one[0])%len(alphabet)])
+		}
+	}
+	return token{id: string(text[:bootstrapapi.BootstrapTokenIDBytes]), secret: string(text[bootstrapapi.BootstrapTokenIDBytes:]), ends: ends, number: number}, nil
+}
+
+// tokenSecrets are the Secrets with the tokens of a NodeBootstrap.
+func (r *Reconciler) tokenSecrets(ctx context.Context, namespace, name string) ([]corev1.Secret, error) {
+	list := &corev1.SecretList{}
+	err := r.Client.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{apply.InventoryLabel: inventory, hyperv1.BootstrapTokenLabel: name})
+	if err != nil {
+		return nil, fmt.Errorf("listing bootstrap tokens of %s: %w", name, err)
+	}
+	return list.Items, nil
+}
+
+// revoke removes the tokens of a machine.
+func (r *Reconciler) revoke(ctx context.Context, nb *hyperv1.NodeBootstrap) error {
+	secrets, err := r.tokenSecrets(ctx, nb.Namespace, nb.Name)
+	if err != nil {
+		return err
+	}
+	for i := range secrets {
+		if err := r.remove(ctx, &secrets[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweep removes what a NodeBootstrap that is gone has left. The garbage collector does that too, in its own time.
+func (r *Reconciler) sweep(ctx context.Context, key types.NamespacedName) error {
+	return r.revoke(ctx, &hyperv1.NodeBootstrap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})
+}
+
+func (r *Reconciler) remove(ctx context.Context, secret *corev1.Secret) error {
+	if !secret.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	err := r.Client.Delete(ctx, secret, client.Preconditions{UID: &secret.UID})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("removing Secret %s: %w", secret.Name, err)
+	}
+	return nil
+}

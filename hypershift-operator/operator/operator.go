@@ -4,9 +4,11 @@ package operator
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -36,6 +38,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/bootstrap"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/hostedcluster"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/nodepool"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/platform/aws"
@@ -90,7 +93,7 @@ func New(ctx context.Context, cfg *rest.Config, opts Options) (*Operator, error)
 
 // AddControllers adds those that the options ask for.
 func (o *Operator) AddControllers(ctx context.Context) error {
-	if err := errors.Join(o.AddHostedClusters(ctx), o.AddNodePools(ctx)); err != nil {
+	if err := errors.Join(o.AddHostedClusters(ctx), o.AddNodePools(ctx), o.AddNodeBootstraps()); err != nil {
 		return err
 	}
 	if !o.options.PrivateAWS {
@@ -122,7 +125,7 @@ func cacheOptions() cache.Options {
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Namespace{}:      {Label: labels.NewSelector().Add(*controlPlanes)},
-			&corev1.Secret{}:         {Label: hostedcluster.Made(nodepool.Sets()...)},
+			&corev1.Secret{}:         {Label: hostedcluster.Made(slices.Concat(nodepool.Sets(), bootstrap.Sets())...)},
 			&corev1.ConfigMap{}:      ours,
 			&corev1.ServiceAccount{}: ours,
 			&rbacv1.Role{}:           ours,
@@ -216,6 +219,15 @@ func (o *Operator) AddNodePools(ctx context.Context) error {
 	}
 	if err := nodepool.New(opts).SetupWithManager(o, controllerOptions()); err != nil {
 		return fmt.Errorf("setting up NodePools: %w", err)
+	}
+	return nil
+}
+
+// AddNodeBootstraps adds the controller that makes the user data of machines.
+func (o *Operator) AddNodeBootstraps() error {
+	r := bootstrap.New(bootstrap.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{}, Random: rand.Reader})
+	if err := r.SetupWithManager(o, controllerOptions()); err != nil {
+		return fmt.Errorf("setting up NodeBootstraps: %w", err)
 	}
 	return nil
 }

@@ -19,6 +19,9 @@ func (s *scope) controlPlaneSet() apply.Set {
 
 // ensureControlPlane tells the control-plane-operator what the user wants.
 func (r *Reconciler) ensureControlPlane(ctx context.Context, s *scope) error {
+	if s.releaseImage == "" {
+		return errNoRelease()
+	}
 	changed, err := r.apply.Apply(ctx, s.controlPlaneSet(), desiredControlPlane(s))
 	s.told = err == nil && !changed
 	return err
@@ -39,7 +42,7 @@ func desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
 	hcp := &hyperv1.HostedControlPlane{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.controlPlane, Name: s.hc.Name, Annotations: s.ownerAnnotations()},
 		Spec: hyperv1.HostedControlPlaneSpec{
-			ReleaseImage:                     spec.Release.Image,
+			ReleaseImage:                     s.releaseImage,
 			PullSecret:                       spec.PullSecret,
 			Channel:                          spec.Channel,
 			UpdateService:                    spec.UpdateService,

@@ -14,6 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
 // mirrored are the conditions that the HostedControlPlane has and its
@@ -39,6 +40,14 @@ var mirrored = []struct {
 	{hyperv1.DataPlaneConnectionAvailable, never},
 	{hyperv1.ControlPlaneConnectionAvailable, never},
 	{hyperv1.EtcdDataEncryptionUpToDate, never},
+	{hyperv1.EtcdBackupSucceeded, never},
+	{hyperv1.HostedClusterRestoredFromBackup, never},
+	{hyperv1.ClusterVersionSucceeding, never},
+	{hyperv1.ClusterVersionProgressing, never},
+	{hyperv1.ClusterVersionReleaseAccepted, never},
+	{hyperv1.ClusterVersionRetrievedUpdates, never},
+	{hyperv1.ClusterVersionUpgradeable, never},
+	{hyperv1.ClusterVersionAvailable, never},
 	{hyperv1.HostedClusterDegraded, never},
 	{hyperv1.CloudResourcesDestroyed, never},
 }
@@ -63,6 +72,7 @@ var needed = []struct {
 }{
 	{hyperv1.ValidHostedClusterConfiguration, always},
 	{hyperv1.SupportedHostedCluster, always},
+	{hyperv1.ValidReleaseImage, active},
 	{hyperv1.ReconciliationSucceeded, active},
 	{hyperv1.PlatformCredentialsFound, onAWS},
 	{hyperv1.ValidProxyConfiguration, never},
@@ -86,7 +96,7 @@ func publishesDocuments(hc *hyperv1.HostedCluster) bool {
 var words = conditions.Judge{
 	// An answer of the API server, such as a conflict, says nothing about the cluster.
 	Transient: func(err error) bool {
-		return awsx.IsTransient(err) || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown
+		return awsx.IsTransient(err) || release.IsUnreachable(err) || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown
 	},
 	Reason:  awsx.Reason,
 	Message: awsx.Message,
@@ -95,8 +105,9 @@ var words = conditions.Judge{
 // summarize puts what the steps said, and what others say of the cluster, into
 // the status.
 func (r *Reconciler) summarize(s *scope, report flow.Report) {
-	b := &board{hc: s.hc, now: metav1.NewTime(r.Clock.Now()), behind: map[string]bool{}}
-	s.hc.Status.Conditions = conditions.FromReport(report, words, s.hc.Status.Conditions, s.hc.Generation, b.now.Time)
+	b := &board{hc: s.hc, now: metav1.NewTime(r.Clock.Now()), behind: map[string]bool{}, held: s.held}
+	was := slices.Clone(s.hc.Status.Conditions)
+	s.hc.Status.Conditions = conditions.FromReport(answers(s, report), words, s.hc.Status.Conditions, s.hc.Generation, b.now.Time)
 	for _, condition := range sortedKeys(s.unchecked) {
 		c := s.unchecked[condition]
 		b.set(condition, metav1.ConditionUnknown, c.Reason, c.Message)
@@ -104,6 +115,7 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 	if s.hc.Spec.Etcd.Unmanaged == nil {
 		b.remove(hyperv1.UnmanagedEtcdAvailable)
 	}
+	s.recordVersion(b.now.Time)
 	b.mirror(s)
 	b.aggregate(s)
 	b.pause(s)
@@ -111,7 +123,9 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 	b.unsupported(r.AllowOperatorImageOverride)
 	b.destruction(s, report)
 	b.available(s, report)
+	b.rollout(s)
 	b.stopped(s)
+	steady(was, s.hc.Status.Conditions)
 	if s.hcp != nil {
 		s.hc.Status.ControlPlaneEndpoint = s.hcp.Status.ControlPlaneEndpoint
 		s.hc.Status.Platform = s.hcp.Status.Platform
@@ -121,6 +135,27 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 	}
 }
 
+// steady gives what is as it was its time back: on the way through the summary
+// it may have been otherwise for a moment.
+func steady(was, is []metav1.Condition) {
+	for i := range is {
+		if c := conditions.Get(was, is[i].Type); c != nil && c.Status == is[i].Status {
+			is[i].LastTransitionTime = c.LastTransitionTime
+		}
+	}
+}
+
+// answers is the report without what the steps could not tell.
+func answers(s *scope, report flow.Report) flow.Report {
+	report = slices.Clone(report)
+	for i := range report {
+		if _, unchecked := s.unchecked[report[i].Condition]; unchecked {
+			report[i].Condition = ""
+		}
+	}
+	return report
+}
+
 // board is the conditions of a cluster while they are being written.
 type board struct {
 	hc     *hyperv1.HostedCluster
@@ -128,6 +163,8 @@ type board struct {
 	turned string // the reason of an event, if Available has turned
 	// behind are the mirrored conditions that are about an earlier generation.
 	behind map[string]bool
+	// held says that the cluster runs a release, and not the one that is wanted.
+	held bool
 }
 
 func (b *board) get(condition string) *metav1.Condition {
@@ -257,7 +294,7 @@ func (b *board) reconciliation(s *scope, report flow.Report) {
 	}
 	reason, messages := "", []string{}
 	for _, o := range report {
-		if o.Err == nil || apierrors.IsConflict(o.Err) {
+		if o.Err == nil || apierrors.IsConflict(o.Err) || s.held && o.Condition == hyperv1.ValidReleaseImage {
 			continue
 		}
 		if reason == "" {
@@ -270,6 +307,8 @@ func (b *board) reconciliation(s *scope, report flow.Report) {
 		b.set(hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, reason, strings.Join(messages, "; "))
 	case report.Done():
 		b.set(hyperv1.ReconciliationSucceeded, metav1.ConditionTrue, hyperv1.AsExpectedReason, calm)
+	case s.held:
+		b.set(hyperv1.ReconciliationSucceeded, metav1.ConditionTrue, hyperv1.AsExpectedReason, "everything but the release: see "+hyperv1.ValidReleaseImage)
 	}
 }
 
@@ -328,7 +367,7 @@ func (b *board) available(s *scope, report flow.Report) {
 		}
 		b.set(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, missing.Reason, message)
 		switch {
-		case missing.Type == hyperv1.ValidHostedClusterConfiguration, missing.Type == hyperv1.SupportedHostedCluster:
+		case missing.Type == hyperv1.ValidHostedClusterConfiguration, missing.Type == hyperv1.SupportedHostedCluster, missing.Type == hyperv1.ValidReleaseImage && missing.Status == metav1.ConditionFalse:
 			b.set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, message)
 		case missing.Reason == hyperv1.NotDeployedReason: // all that this version makes is there
 			b.set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.AsExpectedReason, calm)
@@ -338,6 +377,22 @@ func (b *board) available(s *scope, report flow.Report) {
 		if wasUp {
 			b.turned = "NotAvailable"
 		}
+	}
+}
+
+// rollout says of a cluster that lacks nothing else how it is with its release.
+func (b *board) rollout(s *scope) {
+	if s.dying() || b.get(hyperv1.HostedClusterProgressing).Status == metav1.ConditionTrue {
+		return
+	}
+	gate, version := b.get(hyperv1.ValidReleaseImage), rollingOut(b.hc)
+	switch {
+	case b.held && gate.Status == metav1.ConditionFalse:
+		b.set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, gate.Type+": "+gate.Message)
+	case b.held:
+		b.set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, gate.Type+": "+gate.Message)
+	case version != "" && b.get(hyperv1.HostedClusterAvailable).Status == metav1.ConditionTrue:
+		b.set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "version "+version+" is being rolled out")
 	}
 }
 
@@ -355,6 +410,7 @@ func (b *board) firstMissing() *metav1.Condition {
 	for _, n := range needed {
 		c := b.get(n.condition)
 		switch {
+		case b.held && n.condition == hyperv1.ValidReleaseImage: // it serves with the release that it has
 		case c == nil && n.of(b.hc):
 			return &metav1.Condition{Type: n.condition, Reason: hyperv1.StatusUnknownReason, Message: "nobody has looked yet"}
 		case c != nil && b.behind[n.condition] && n.of(b.hc):

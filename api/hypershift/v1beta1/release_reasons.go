@@ -1,0 +1,19 @@
+package v1beta1
+
+// Reasons of ValidReleaseImage, of HostedClusters and NodePools alike.
+const (
+	// ReleaseImageNotFoundReason: the registry does not have the release image. Choose another spec.release.image, or push it.
+	ReleaseImageNotFoundReason = "ReleaseImageNotFound"
+	// ReleaseImageDeniedReason: the registry does not give the release image to the holder of the pull secret. Add credentials
+	// that may pull it to the Secret that spec.pullSecret names.
+	ReleaseImageDeniedReason = "ReleaseImageDenied"
+	// RegistryUnreachableReason: the registry gave no answer to go by; the message says why. It is asked again by itself. Check
+	// the network between the hypershift-operator and the registry if it stays, or install with --registry-overrides.
+	RegistryUnreachableReason = "RegistryUnreachable"
+	// UnsupportedVersionReason: this version of the operators cannot run such a release. Choose one in the window that the
+	// message names.
+	UnsupportedVersionReason = "UnsupportedVersion"
+	// UnsupportedUpgradeReason: the release cannot follow the present one. Choose one of the same or the next minor version, or
+	// force it with the annotation that the message names.
+	UnsupportedUpgradeReason = "UnsupportedUpgrade"
+)

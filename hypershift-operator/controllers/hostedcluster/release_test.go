@@ -1,0 +1,340 @@
+package hostedcluster
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/release"
+	"github.com/hosted-control-planes/hypershift/test/fakerelease"
+)
+
+const (
+	firstRelease = "example.test/release:1" // 1.35.4
+	nextRelease  = "example.test/release:2" // 1.36.3
+)
+
+// serves lets the control plane say which Kubernetes its API server is.
+func (w *world) serves(t *testing.T, version string) {
+	t.Helper()
+	hcp := &hyperv1.HostedControlPlane{}
+	if !w.exists(t, hcp, w.object("demo")) {
+		t.Fatal("there is no control plane")
+	}
+	hcp.Status.Version = version
+	if err := w.Admin().Status().Update(t.Context(), hcp); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantHistory compares the versions of the cluster's history, as past writes them.
+func (w *world) wantHistory(t *testing.T, want ...string) {
+	t.Helper()
+	hc, err := w.get(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, c := hc.Status.Version, hc.Status.ControlPlaneVersion
+	if v == nil || c == nil || len(v.History) != len(want) || len(c.History) != len(want) {
+		t.Fatalf("history is %+v, that of the control plane %+v, want %s", v, c, want)
+	}
+	if v.Desired.Version != v.History[0].Version || v.Desired.Image != v.History[0].Image || c.Desired.Image != v.Desired.Image {
+		t.Errorf("desired is %+v and %+v with history %+v", v.Desired, c.Desired, v.History)
+	}
+	for i, h := range past(want...) {
+		if got := v.History[i]; got.Version != h.Version || got.State != h.State || c.History[i].Version != h.Version || c.History[i].State != h.State {
+			t.Errorf("%d: %+v, want %s %s", i, got, h.State, h.Version)
+		}
+	}
+}
+
+// choose sets the release; edit may do more.
+func (w *world) choose(t *testing.T, image string, edit ...func(*hyperv1.HostedCluster)) {
+	t.Helper()
+	w.change(t, func(hc *hyperv1.HostedCluster) {
+		hc.Spec.Release.Image = image
+		for _, e := range edit {
+			e(hc)
+		}
+	})
+}
+
+func annotate(key, value string) func(*hyperv1.HostedCluster) {
+	return func(hc *hyperv1.HostedCluster) { metav1.SetMetaDataAnnotation(&hc.ObjectMeta, key, value) }
+}
+
+func TestAReleaseThatDoesNotPass(t *testing.T) {
+	for name, c := range map[string]struct {
+		fail    func(*fakerelease.Registry)
+		status  metav1.ConditionStatus
+		reason  string
+		words   string
+		blocked bool
+	}{
+		"there is none": {
+			func(r *fakerelease.Registry) { r.Fail(firstRelease, release.NotFound, "answered 404") },
+			metav1.ConditionFalse, hyperv1.ReleaseImageNotFoundReason, "release image example.test/release:1 does not exist: answered 404: choose another", true,
+		},
+		"the pull secret is not good for it": {
+			func(r *fakerelease.Registry) { r.Fail(firstRelease, release.Denied, "answered 401") },
+			metav1.ConditionFalse, hyperv1.ReleaseImageDeniedReason, "to Secret my-pull-secret, which spec.pullSecret names", true,
+		},
+		"it is something else": {
+			func(r *fakerelease.Registry) { r.Fail(firstRelease, release.NotRelease, "it has no files") },
+			metav1.ConditionFalse, hyperv1.InvalidImageReason, "is not a release payload", true,
+		},
+		"its name cannot be one": {
+			func(r *fakerelease.Registry) { r.Fail(firstRelease, release.InvalidReference, "write it so") },
+			metav1.ConditionFalse, hyperv1.InvalidImageReason, "is not the name of an image", true,
+		},
+		"it is too old": {
+			func(r *fakerelease.Registry) { r.Put(fakerelease.Kubernetes(firstRelease, "1.20.0")) },
+			metav1.ConditionFalse, hyperv1.UnsupportedVersionReason, "which know Kubernetes 1.33 to 1.36, OpenShift 4.14 to 5.1", true,
+		},
+		"nobody answers": {
+			func(r *fakerelease.Registry) { r.Fail(firstRelease, release.Unreachable, "connection refused") },
+			metav1.ConditionUnknown, hyperv1.RegistryUnreachableReason, "release image example.test/release:1 could not be read: connection refused", false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			c.fail(w.releases)
+			pass := w.start()
+			for range 4 {
+				// An answer that did not come is asked for with back-off; the rest is not retried hotly.
+				if err := pass(t.Context()); (err != nil) != release.IsUnreachable(err) {
+					t.Fatal(err)
+				}
+				w.clock.Step(20 * time.Second)
+			}
+			w.want(t, hyperv1.ValidReleaseImage, c.status, c.reason, c.words)
+			w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, c.reason, hyperv1.ValidReleaseImage+": ")
+			if c.blocked {
+				w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, hyperv1.ValidReleaseImage+": ")
+			} else {
+				w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, hyperv1.ValidReleaseImage+": ")
+			}
+			if w.exists(t, &hyperv1.HostedControlPlane{}, w.object("demo")) {
+				t.Error("a control plane is made from it")
+			}
+			hc, err := w.get(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if hc.Status.Version != nil {
+				t.Errorf("there is a version: %+v", hc.Status.Version)
+			}
+			if _ = pass(t.Context()); !w.unchanged(t, hc) {
+				t.Error("the same problem is written again")
+			}
+
+			w.releases.Fail(firstRelease, "", "")
+			w.releases.Put(fakerelease.Kubernetes(firstRelease, "1.35.4"))
+			w.run(t, pass, 5)
+			w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+			w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+		})
+	}
+}
+
+func (w *world) unchanged(t *testing.T, was *hyperv1.HostedCluster) bool {
+	t.Helper()
+	hc, err := w.get(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(was, hc, cmpopts.IgnoreUnexported(hyperv1.HostedCluster{})); diff != "" {
+		t.Logf("(-before +after):\n%s", diff)
+	}
+	return hc.ResourceVersion == was.ResourceVersion
+}
+
+func TestAnUpgrade(t *testing.T) {
+	w := newWorld(t)
+	pass := w.start()
+	w.run(t, pass, 4)
+	w.wantHistory(t, "~1.35.4")
+	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "version 1.35.4 is being rolled out")
+	w.serves(t, "v1.35.4")
+	w.run(t, pass, 1)
+	w.wantHistory(t, "1.35.4")
+	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.AsExpectedReason, "")
+
+	w.choose(t, nextRelease)
+	w.run(t, pass, 2)
+	w.wantControlPlane(t, "false", nextRelease)
+	w.wantHistory(t, "~1.36.3", "1.35.4")
+	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "version 1.36.3 is being rolled out")
+
+	w.serves(t, "v1.36.3+build.5")
+	w.run(t, pass, 1)
+	w.wantHistory(t, "1.36.3", "1.35.4")
+	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.AsExpectedReason, "")
+	hc, err := w.get(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hc.Status.PayloadArch != hyperv1.Multi || hc.Status.Version.History[0].CompletionTime == nil {
+		t.Errorf("status is %+v", hc.Status)
+	}
+	// What was rolled out stays so when the API server cannot be asked.
+	w.serves(t, "")
+	w.run(t, pass, 1)
+	w.wantHistory(t, "1.36.3", "1.35.4")
+}
+
+// running is a cluster with 1.35.4.
+func running(t *testing.T) (w *world, pass func(*testing.T)) {
+	w = newWorld(t)
+	reconcile := w.start()
+	w.run(t, reconcile, 4)
+	w.serves(t, "v1.35.4")
+	w.run(t, reconcile, 1)
+	return w, func(t *testing.T) {
+		t.Helper()
+		if err := reconcile(t.Context()); err != nil && !release.IsUnreachable(err) {
+			t.Fatal(err)
+		}
+		if err := w.others(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.clock.Step(20 * time.Second)
+	}
+}
+
+func TestALivingClusterKeepsWhatItHas(t *testing.T) {
+	const wanted = "example.test/release:3"
+	for name, c := range map[string]struct {
+		prepare     func(*fakerelease.Registry)
+		gate        metav1.ConditionStatus
+		reason      string
+		progressing metav1.ConditionStatus
+	}{
+		"the next one does not exist": {func(*fakerelease.Registry) {}, metav1.ConditionFalse, hyperv1.ReleaseImageNotFoundReason, metav1.ConditionFalse},
+		"it is a step back": {
+			func(r *fakerelease.Registry) { r.Put(fakerelease.Kubernetes(wanted, "1.34.1")) },
+			metav1.ConditionFalse, hyperv1.UnsupportedUpgradeReason, metav1.ConditionFalse,
+		},
+		"it is too new": {
+			func(r *fakerelease.Registry) { r.Put(fakerelease.Kubernetes(wanted, "1.37.0")) },
+			metav1.ConditionFalse, hyperv1.UnsupportedVersionReason, metav1.ConditionFalse,
+		},
+		"nobody answers": {
+			func(r *fakerelease.Registry) { r.Fail(wanted, release.Unreachable, "no answer in time") },
+			metav1.ConditionUnknown, hyperv1.RegistryUnreachableReason, metav1.ConditionTrue,
+		},
+		"nobody answers for the present one either": {
+			func(r *fakerelease.Registry) {
+				r.Fail(wanted, release.Unreachable, "no answer in time")
+				r.Fail(firstRelease, release.Unreachable, "no answer in time")
+			},
+			metav1.ConditionUnknown, hyperv1.RegistryUnreachableReason, metav1.ConditionTrue,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, pass := running(t)
+			c.prepare(w.releases)
+			w.choose(t, wanted, func(hc *hyperv1.HostedCluster) { hc.Spec.Channel = "other" })
+			pass(t)
+			pass(t)
+			w.want(t, hyperv1.ValidReleaseImage, c.gate, c.reason, "")
+			w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+			w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionTrue, hyperv1.AsExpectedReason, "everything but the release")
+			w.wantStatus(t, hyperv1.HostedClusterProgressing, c.progressing, hyperv1.ValidReleaseImage+": ")
+			w.wantControlPlane(t, "false", firstRelease)
+			w.wantHistory(t, "1.35.4")
+			// Everything else that the user changes happens.
+			hcp := &hyperv1.HostedControlPlane{}
+			if w.exists(t, hcp, w.object("demo")); hcp.Spec.Channel != "other" {
+				t.Error("another change was not handed on")
+			}
+			hc, err := w.get(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if pass(t); !w.unchanged(t, hc) {
+				t.Error("the same problem is written again")
+			}
+
+			if err := w.Admin().Delete(t.Context(), privateCluster()); err != nil {
+				t.Fatal(err)
+			}
+			for range 12 {
+				pass(t)
+				if err := w.Tidy(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.wantGone(t, true)
+		})
+	}
+}
+
+func TestWhoForcesAStepMayTakeIt(t *testing.T) {
+	const older = "example.test/release:0"
+	w, pass := running(t)
+	w.releases.Put(fakerelease.Kubernetes(older, "1.34.1"))
+	w.choose(t, older, annotate(hyperv1.ForceUpgradeToAnnotation, nextRelease))
+	pass(t)
+	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionFalse, hyperv1.UnsupportedUpgradeReason, "to do it all the same, set annotation hypershift.openshift.io/force-upgrade-to to example.test/release:0")
+	w.choose(t, older, annotate(hyperv1.ForceUpgradeToAnnotation, older))
+	pass(t)
+	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	w.wantControlPlane(t, "false", older)
+	w.wantHistory(t, "~1.34.1", "1.35.4")
+	// What has been forced needs no force any more.
+	w.choose(t, older, func(hc *hyperv1.HostedCluster) { hc.Annotations = nil })
+	pass(t)
+	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+}
+
+func TestWhoSkipsTheChecksMayHaveAnyVersion(t *testing.T) {
+	const odd = "example.test/release:odd"
+	w, pass := running(t)
+	w.releases.Put(fakerelease.Kubernetes(odd, "1.12.0"))
+	w.choose(t, odd, annotate(hyperv1.SkipReleaseImageValidationAnnotation, "true"))
+	pass(t)
+	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	w.wantHistory(t, "~1.12.0", "1.35.4")
+}
+
+func TestATagThatMovesIsAnotherRelease(t *testing.T) {
+	w, pass := running(t)
+	w.releases.Put(fakerelease.Kubernetes(firstRelease, "1.36.3"))
+	pass(t)
+	w.wantHistory(t, "~1.36.3", "1.35.4")
+}
+
+func TestImagesOfComponents(t *testing.T) {
+	w, _ := running(t)
+	r := New(Options{Releases: w.releases, Reader: w.Admin()})
+	for name, c := range map[string]struct {
+		chosen string
+		names  []string
+		want   string
+		reason string
+	}{
+		"the installation's choice wins":   {"mine:1", []string{"cluster-api"}, "mine:1", ""},
+		"else it is that of the release":   {"", []string{"cluster-api"}, "example.test/cluster-api:1.35.4", ""},
+		"under the first name that it has": {"", []string{"cluster-capi-controllers", "cluster-api"}, "example.test/cluster-api:1.35.4", ""},
+		"or nobody knows":                  {"", []string{"karpenter"}, "", hyperv1.MissingReleaseImagesReason},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hc, err := w.get(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			hcp := &hyperv1.HostedControlPlane{}
+			w.exists(t, hcp, w.object("demo"))
+			got, err := r.componentImage(t.Context(), &scope{hc: hc, hcp: hcp, sources: map[string]userObject{}}, c.chosen, "flag", c.names...)
+			if got != c.want || (err == nil) != (c.reason == "") || err != nil && reasonOf(err) != c.reason {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,42 @@
+package hostedcluster
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+func TestARestartIsHandedOnOnce(t *testing.T) {
+	w := newWorld(t)
+	pass := w.start()
+	dates := func() (plan, pods string) {
+		hcp, d := &hyperv1.HostedControlPlane{}, &appsv1.Deployment{}
+		if !w.exists(t, hcp, w.object("demo")) || !w.exists(t, d, w.object(names.ControlPlaneOperator)) {
+			t.Fatal("there is no control plane")
+		}
+		if got := d.Spec.Template.Spec.PriorityClassName; got != "hypershift-control-plane" {
+			t.Errorf("the pods have priority class %q", got)
+		}
+		return hcp.Annotations[hyperv1.RestartDateAnnotation], d.Spec.Template.Annotations[hyperv1.RestartDateAnnotation]
+	}
+	w.run(t, pass, 2)
+	if plan, pods := dates(); plan+pods != "" {
+		t.Errorf("restarted at %s%s", plan, pods)
+	}
+	w.change(t, func(hc *hyperv1.HostedCluster) {
+		metav1.SetMetaDataAnnotation(&hc.ObjectMeta, hyperv1.RestartDateAnnotation, "monday")
+	})
+	w.run(t, pass, 2)
+	if plan, pods := dates(); plan != "monday" || pods != "monday" {
+		t.Errorf("got %q and %q", plan, pods)
+	}
+	w.change(t, func(hc *hyperv1.HostedCluster) { delete(hc.Annotations, hyperv1.RestartDateAnnotation) })
+	w.run(t, pass, 2)
+	if plan, pods := dates(); plan != "monday" || pods != "monday" {
+		t.Errorf("taking the annotation away restarts again: %q and %q", plan, pods)
+	}
+}

@@ -1,0 +1,152 @@
+package hostedcluster
+
+import (
+	"slices"
+	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/release"
+)
+
+// checkVersion refuses versions that we cannot run, and steps that a control
+// plane cannot take.
+func checkVersion(hc *hyperv1.HostedCluster, wanted string) error {
+	if hc.Annotations[hyperv1.SkipReleaseImageValidationAnnotation] == "true" {
+		return nil
+	}
+	line, known := release.LineOf(wanted)
+	if !known || !line.Supported() {
+		return flow.Block(hyperv1.UnsupportedVersionReason, "version %s cannot be hosted by this version of the operators, which know %s: choose such a release", wanted, release.Window())
+	}
+	image := hc.Spec.Release.Image
+	if hc.Annotations[hyperv1.ForceUpgradeToAnnotation] == image || hc.Status.Version == nil {
+		return nil
+	}
+	history := hc.Status.Version.History
+	if len(history) > 0 && history[0].Image == image && history[0].Version == wanted {
+		return nil // it has taken the step
+	}
+	why := checkStep(line, history)
+	if why == "" {
+		return nil
+	}
+	return flow.Block(hyperv1.UnsupportedUpgradeReason, "the cluster cannot go to version %s: %s; to do it all the same, set annotation %s to %s",
+		wanted, why, hyperv1.ForceUpgradeToAnnotation, image)
+}
+
+// checkStep says why a line cannot follow what the control plane has run. A
+// version that is only partly there counts for a step back, since it may have
+// written its data, and not for a step ahead, since it may not have converted
+// what the version before it wrote. Back to an older patch is no step back:
+// within a minor version the data stay the same.
+func checkStep(to release.Line, history []configv1.UpdateHistory) string {
+	ran := slices.IndexFunc(history, func(h configv1.UpdateHistory) bool { return h.State == configv1.CompletedUpdate })
+	if ran < 0 {
+		return "" // no API server has served yet, so that there are no data
+	}
+	for _, h := range history[:ran+1] {
+		from, known := release.LineOf(h.Version)
+		switch {
+		case !known:
+		case from.Family != to.Family:
+			return "it runs " + string(from.Family) + " " + h.Version + ", which is something else"
+		case to.Number < from.Number:
+			return "a step back from " + h.Version + ", whose data an older minor version cannot read"
+		case h.State == configv1.CompletedUpdate && to.Number > from.Number+1:
+			return "it runs " + h.Version + ", and each minor version in between has to be rolled out completely first"
+		}
+	}
+	return ""
+}
+
+// recordVersion tells which release the cluster runs, comes from and goes to.
+func (s *scope) recordVersion(now time.Time) {
+	if s.release == nil || s.releaseImage == "" || s.dying() {
+		return
+	}
+	v := s.hc.Status.Version
+	if v == nil {
+		v = &hyperv1.ClusterVersionStatus{}
+	}
+	v.Desired = configv1.Release{Version: s.release.Version, Image: s.releaseImage}
+	v.History = advance(v.History, v.Desired, s.rolledOut(), metav1.NewTime(now.Truncate(time.Second)))
+	if !s.held {
+		v.ObservedGeneration = s.hc.Generation
+	}
+	s.hc.Status.Version = v
+	// The control plane has no release of its own yet.
+	s.hc.Status.ControlPlaneVersion = controlPlaneVersion(v)
+	s.hc.Status.PayloadArch = s.release.Architecture
+}
+
+// rolledOut says that the control plane serves the release that it was told to run.
+func (s *scope) rolledOut() bool {
+	if !s.told || s.silence != "" || s.hcp == nil || s.hcp.Status.Version == "" {
+		return false
+	}
+	serves, err := version.ParseSemantic(s.hcp.Status.Version)
+	if err != nil {
+		return false
+	}
+	// What a vendor appends to the version of a build does not count.
+	order, err := serves.Compare(s.release.KubernetesVersion)
+	return err == nil && order == 0
+}
+
+// maxHistory is what the API takes.
+const maxHistory = 100
+
+// advance adds a release to a history, newest first, and completes it. A version
+// that has been completed once stays so: that it cannot be asked just now is
+// what other conditions say.
+func advance(history []configv1.UpdateHistory, to configv1.Release, done bool, now metav1.Time) []configv1.UpdateHistory {
+	history = slices.Clone(history)
+	if len(history) == 0 || history[0].Image != to.Image || history[0].Version != to.Version {
+		if len(history) > 0 && history[0].CompletionTime == nil {
+			history[0].CompletionTime = &now // another one takes its place
+		}
+		history = slices.Insert(history, 0, configv1.UpdateHistory{State: configv1.PartialUpdate, StartedTime: now, Version: to.Version, Image: to.Image})
+	}
+	if done && history[0].State != configv1.CompletedUpdate {
+		history[0].State, history[0].CompletionTime = configv1.CompletedUpdate, &now
+	}
+	for len(history) > maxHistory {
+		history = forget(history)
+	}
+	return history
+}
+
+// forget drops the oldest entry that says least: one that never was completed,
+// but for the newest, else the oldest of all.
+func forget(history []configv1.UpdateHistory) []configv1.UpdateHistory {
+	for i := len(history) - 1; i > 0; i-- {
+		if history[i].State != configv1.CompletedUpdate {
+			return slices.Delete(history, i, i+1)
+		}
+	}
+	return history[:len(history)-1]
+}
+
+// controlPlaneVersion says the same of the management side.
+func controlPlaneVersion(v *hyperv1.ClusterVersionStatus) *hyperv1.ControlPlaneVersionStatus {
+	out := &hyperv1.ControlPlaneVersionStatus{Desired: v.Desired, ObservedGeneration: v.ObservedGeneration}
+	for _, h := range v.History {
+		out.History = append(out.History, hyperv1.ControlPlaneUpdateHistory{
+			State: h.State, StartedTime: h.StartedTime, CompletionTime: h.CompletionTime, Version: h.Version, Image: h.Image,
+		})
+	}
+	return out
+}
+
+// rollingOut is the version that is on its way, empty if there is none.
+func rollingOut(hc *hyperv1.HostedCluster) string {
+	if v := hc.Status.Version; v != nil && len(v.History) > 0 && v.History[0].State == configv1.PartialUpdate {
+		return v.History[0].Version
+	}
+	return ""
+}

@@ -1,0 +1,117 @@
+package hostedcluster
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hosted-control-planes/hypershift/internal/release"
+)
+
+// past is a history of versions, newest first; one with a ~ was never completed.
+func past(versions ...string) []configv1.UpdateHistory {
+	var history []configv1.UpdateHistory
+	for _, v := range versions {
+		h := configv1.UpdateHistory{State: configv1.CompletedUpdate, Version: strings.Trim(v, "~"), Image: "image:" + strings.Trim(v, "~")}
+		if strings.HasPrefix(v, "~") {
+			h.State = configv1.PartialUpdate
+		}
+		history = append(history, h)
+	}
+	return history
+}
+
+func TestStepsOfAControlPlane(t *testing.T) {
+	for name, c := range map[string]struct {
+		history []configv1.UpdateHistory
+		to      string
+		refused string
+	}{
+		"the first version is free":                        {nil, "1.33.0", ""},
+		"a first version that never came up is no past":    {past("~1.36.0"), "1.33.0", ""},
+		"a patch ahead":                                    {past("1.35.4"), "1.35.9", ""},
+		"a patch back keeps the data":                      {past("1.35.4"), "1.35.1", ""},
+		"a minor version ahead":                            {past("1.35.4"), "1.36.0", ""},
+		"a minor version back":                             {past("1.35.4"), "1.34.9", "a step back from 1.35.4"},
+		"over a minor version":                             {past("1.34.1"), "1.36.0", "it runs 1.34.1"},
+		"back from what only began":                        {past("~1.36.0", "1.35.4"), "1.35.4", "a step back from 1.36.0"},
+		"ahead of what only began":                         {past("~1.35.0", "1.34.1"), "1.36.0", "it runs 1.34.1"},
+		"within what only began":                           {past("~1.35.0", "1.34.1"), "1.35.9", ""},
+		"what was before the last complete one is history": {past("1.35.0", "1.36.0"), "1.36.1", ""},
+		"OpenShift 5.0 follows 4.22":                       {past("4.22.3"), "5.0.0", ""},
+		"and not 4.21":                                     {past("4.21.3"), "5.0.0", "it runs 4.21.3"},
+		"another family":                                   {past("1.35.4"), "4.21.0", "it runs Kubernetes 1.35.4"},
+		"a past that nobody can read":                      {past("what"), "1.33.0", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			to, known := release.LineOf(c.to)
+			if !known {
+				t.Fatal(c.to)
+			}
+			if why := checkStep(to, c.history); !strings.HasPrefix(why, c.refused) || (c.refused == "") != (why == "") {
+				t.Errorf("refused because %q, want %q", why, c.refused)
+			}
+		})
+	}
+}
+
+func TestHistory(t *testing.T) {
+	now := metav1.NewTime(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
+	one, two := configv1.Release{Image: "image:1.35.4", Version: "1.35.4"}, configv1.Release{Image: "image:1.36.3", Version: "1.36.3"}
+	for name, c := range map[string]struct {
+		history []configv1.UpdateHistory
+		to      configv1.Release
+		done    bool
+		want    string
+	}{
+		"the first begins":                         {nil, one, false, "~1.35.4"},
+		"it is completed":                          {past("~1.35.4"), one, true, "1.35.4"},
+		"a complete one stays so":                  {past("1.35.4"), one, false, "1.35.4"},
+		"another begins":                           {past("1.35.4"), two, false, "~1.36.3 1.35.4"},
+		"another takes the place of a partial one": {past("~1.35.4"), two, false, "~1.36.3 ~1.35.4"},
+		"a tag that moved is another release":      {past("1.36.2"), configv1.Release{Image: "image:1.36.2", Version: "1.36.3"}, false, "~1.36.3 1.36.2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			before := len(c.history)
+			history := advance(c.history, c.to, c.done, now)
+			for i, h := range history {
+				v := h.Version
+				if h.State == configv1.PartialUpdate {
+					v = "~" + v
+				}
+				got = append(got, v)
+				if i > 0 && len(history) > before && h.State == configv1.PartialUpdate && h.CompletionTime == nil {
+					t.Errorf("%s is over and has no end", v)
+				}
+			}
+			if s := strings.Join(got, " "); s != c.want {
+				t.Errorf("history is %q, want %q", s, c.want)
+			}
+			if c.done && history[0].CompletionTime == nil {
+				t.Error("it is complete since never")
+			}
+		})
+	}
+}
+
+func TestALongHistoryForgetsWhatNeverCameUpFirst(t *testing.T) {
+	var versions []string
+	for range maxHistory - 1 {
+		versions = append(versions, "~1.35.1")
+	}
+	history := advance(past(append(versions, "1.34.0")...), configv1.Release{Version: "1.35.2"}, false, metav1.Now())
+	if len(history) != maxHistory || history[0].Version != "1.35.2" || history[maxHistory-1].Version != "1.34.0" {
+		t.Errorf("%d entries from %s to %s", len(history), history[0].Version, history[len(history)-1].Version)
+	}
+	history = past("1.36.0", "1.35.0")
+	for len(history) < maxHistory {
+		history = append(history, past("1.34.0")...)
+	}
+	if history = advance(history, configv1.Release{Version: "1.36.1"}, false, metav1.Now()); len(history) != maxHistory || history[1].Version != "1.36.0" {
+		t.Errorf("%d entries, the second is %s", len(history), history[1].Version)
+	}
+}

@@ -23,16 +23,14 @@ var later = []struct {
 		return s.Etcd.Managed != nil && len(s.Etcd.Managed.Storage.RestoreSnapshotURL) > 0
 	}},
 	{"etcd.unmanaged", func(s *HostedClusterSpec) bool { return s.Etcd.Unmanaged != nil }},
-	{"sshKey", func(s *HostedClusterSpec) bool { return s.SSHKey.Name != "" }},
 	{"configuration", func(s *HostedClusterSpec) bool {
-		return s.Configuration != nil && *s.Configuration != ClusterConfiguration{}
+		return s.Configuration != nil && *s.Configuration != ClusterConfiguration{Proxy: s.Configuration.Proxy}
 	}},
 	{"operatorConfiguration", func(s *HostedClusterSpec) bool {
 		return s.OperatorConfiguration != nil && *s.OperatorConfiguration != OperatorConfiguration{}
 	}},
 	{"auditWebhook", func(s *HostedClusterSpec) bool { return s.AuditWebhook != nil }},
 	{"imageContentSources", func(s *HostedClusterSpec) bool { return len(s.ImageContentSources) > 0 }},
-	{"additionalTrustBundle", func(s *HostedClusterSpec) bool { return s.AdditionalTrustBundle != nil }},
 	{"secretEncryption", func(s *HostedClusterSpec) bool { return s.SecretEncryption != nil }},
 	{"fips", func(s *HostedClusterSpec) bool { return s.FIPS }},
 	{"olmCatalogPlacement", func(s *HostedClusterSpec) bool { return s.OLMCatalogPlacement == GuestOLMCatalogPlacement }},

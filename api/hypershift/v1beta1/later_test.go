@@ -42,13 +42,16 @@ func TestNotActedOn(t *testing.T) {
 			want: []string{"etcd.managed.storage.restoreSnapshotURL"},
 		},
 		"etcd of the user's": {spec: `{"etcd": {"unmanaged": {"endpoint": "https://a"}}}`, want: []string{"etcd.unmanaged"}},
+		"what the nodes have of a cluster": {
+			spec: `{"sshKey": {"name": "a"}, "additionalTrustBundle": {"name": "b"}, "configuration": {"proxy": {"httpProxy": "http://c"}}}`,
+		},
 		"configuration": {
-			spec: `{"configuration": {"proxy": {}}, "operatorConfiguration": {"ingressOperator": {}}}`,
+			spec: `{"configuration": {"proxy": {}, "scheduler": {}}, "operatorConfiguration": {"ingressOperator": {}}}`,
 			want: []string{"configuration", "operatorConfiguration"},
 		},
 		"what comes from Secrets and ConfigMaps": {
-			spec: `{"sshKey": {"name": "a"}, "auditWebhook": {"name": "b"}, "additionalTrustBundle": {"name": "c"}, "secretEncryption": {"type": "aescbc"}}`,
-			want: []string{"sshKey", "auditWebhook", "additionalTrustBundle", "secretEncryption"},
+			spec: `{"auditWebhook": {"name": "b"}, "secretEncryption": {"type": "aescbc"}}`,
+			want: []string{"auditWebhook", "secretEncryption"},
 		},
 		"images and parts of the release": {
 			spec: `{"imageContentSources": [{"source": "a"}], "olmCatalogPlacement": "guest", "capabilities": {"disabled": ["Insights"]},

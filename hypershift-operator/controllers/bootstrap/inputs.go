@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	netutils "k8s.io/utils/net"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -43,8 +44,8 @@ func (r *Reconciler) resolveInputs(ctx context.Context, s *scope) error {
 	if err := r.resolveSSHKeys(ctx, s); err != nil {
 		return err
 	}
-	if spec.AdditionalTrustBundle != nil {
-		if err := r.addTrust(ctx, s, "spec.additionalTrustBundle", spec.AdditionalTrustBundle.Name); err != nil {
+	if name := ptr.Deref(spec.AdditionalTrustBundle, corev1.LocalObjectReference{}).Name; name != "" {
+		if err := r.addTrust(ctx, s, "spec.additionalTrustBundle", name); err != nil {
 			return err
 		}
 	}

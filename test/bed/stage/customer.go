@@ -7,9 +7,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
-// ReleaseImage is what the samples' clusters run. Nothing here pulls it.
-const ReleaseImage = "registry.example.test/kubernetes-release:v1.36.3"
-
 // Customer is an account that is ready for one hosted cluster, and the cluster's samples filled in for it.
 type Customer struct {
 	*awsemulator.Customer
@@ -30,7 +27,7 @@ func (s *Stage) NewCustomer(ctx context.Context, account, name, infraID string) 
 		"AWS_REGION":       region,
 		"INFRA_ID":         infraID,
 		"OIDC_BUCKET":      s.Management.Bucket,
-		"RELEASE_IMAGE":    ReleaseImage,
+		"RELEASE_IMAGE":    s.ReleaseImage,
 		"VPC":              seeded.VPC,
 		"ZONE_A":           seeded.Subnets[0].Zone,
 		"SUBNET_A":         seeded.Subnets[0].ID,

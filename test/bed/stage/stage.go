@@ -1,6 +1,7 @@
 // Package stage sets everything up that a hosted cluster needs, for the demo and for the integration tests:
 //
 //	management cluster (bed) + management account ─► cloud-controller-manager
+//	registry with a release
 //	hypershift-operator, as a Deployment ─► control-plane-operators, Cluster API and its AWS provider, as it deploys them
 //	customer accounts, one per hosted cluster (NewCustomer)
 //	hosted API server and machines, for stories about nodes (StartMachines)
@@ -25,6 +26,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/bed"
 	"github.com/hosted-control-planes/hypershift/test/bed/podrunner"
 	"github.com/hosted-control-planes/hypershift/test/bed/process"
+	"github.com/hosted-control-planes/hypershift/test/bed/registry"
 )
 
 // region is where everything is.
@@ -46,14 +48,17 @@ type Stage struct {
 	AWS        *awsemulator.Emulator
 	Management *awsemulator.Management
 	Pods       *podrunner.Runner
+	// ReleaseImage is what the samples' clusters run.
+	ReleaseImage string
 
 	// Dir holds what is not the bed's: the operators' programs in bin, their logs and that of AWS in logs, their pods.
 	Dir string
 
-	root    string
-	awsLog  *os.File
-	keep    bool
-	options Options
+	root     string
+	awsLog   *os.File
+	registry *registry.Registry
+	keep     bool
+	options  Options
 
 	mu       sync.Mutex
 	machines []*Machines
@@ -135,6 +140,9 @@ func (s *Stage) startCluster(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if err := s.startRegistry(ctx); err != nil {
+		return err
+	}
 	crds, err := bed.DefaultCRDs()
 	if err != nil {
 		return err
@@ -168,6 +176,9 @@ func (s *Stage) Stop() error {
 	s.stopMachines()
 	if s.Bed != nil {
 		errs = append(errs, s.Bed.Stop())
+	}
+	if s.registry != nil {
+		errs = append(errs, s.registry.Stop())
 	}
 	if s.AWS != nil {
 		s.AWS.Stop()

@@ -112,6 +112,11 @@ func (c *capi) deployment(ctx context.Context, md *clusterv1.MachineDeployment, 
 				return err
 			}
 		case md.Spec.Rollout.Strategy.Type == clusterv1.OnDeleteMachineDeploymentStrategyType:
+			// As the real one, it makes no machine in the place of an old one.
+			set.Annotations[clusterv1.DisableMachineCreateAnnotation] = "true"
+			if err := c.Update(ctx, set); err != nil {
+				return err
+			}
 			if err := c.scale(ctx, set, left); err != nil {
 				return err
 			}
@@ -179,6 +184,9 @@ func (c *capi) set(ctx context.Context, set *clusterv1.MachineSet, machines []cl
 			return err
 		}
 		alive = alive[:len(alive)-1]
+	}
+	if set.Annotations[clusterv1.DisableMachineCreateAnnotation] == "true" {
+		want = 0
 	}
 	for n := 0; len(alive) < want; n++ {
 		name := fmt.Sprintf("%s-%d", set.Name, n)

@@ -2,6 +2,7 @@ package nodepool
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,10 +45,13 @@ func saying(err error) (reason, message string) {
 
 // board is the conditions of a pool while they are being written, in the form
 // that package conditions knows. A NodePool has a type of its own for them.
+//
+// A condition may be set more than once on the way: what a step says is not the
+// last word about it. Only where it ends counts as a turn.
 type board struct {
-	conds      []metav1.Condition
-	generation int64
-	now        time.Time
+	conds, before []metav1.Condition
+	generation    int64
+	now           time.Time
 }
 
 func newBoard(np *hyperv1.NodePool, now time.Time) *board {
@@ -58,6 +62,7 @@ func newBoard(np *hyperv1.NodePool, now time.Time) *board {
 			LastTransitionTime: c.LastTransitionTime, ObservedGeneration: c.ObservedGeneration,
 		})
 	}
+	b.before = slices.Clone(b.conds)
 	return b
 }
 
@@ -85,6 +90,9 @@ func clip(text string, most int) string {
 func (b *board) conditions() []hyperv1.NodePoolCondition {
 	var out []hyperv1.NodePoolCondition
 	for _, c := range b.conds {
+		if was := conditions.Get(b.before, c.Type); was != nil && was.Status == c.Status {
+			c.LastTransitionTime = was.LastTransitionTime
+		}
 		out = append(out, hyperv1.NodePoolCondition{
 			Type: c.Type, Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
 			LastTransitionTime: c.LastTransitionTime, ObservedGeneration: c.ObservedGeneration,

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -105,10 +106,14 @@ func templateHash(s *scope) (string, error) {
 	if asked.RootVolume != nil {
 		asked.RootVolume.Type = volumeType(asked.RootVolume)
 	}
-	text, err := json.Marshal(struct {
-		*hyperv1.AWSNodePoolPlatform
-		PublicIP bool `json:"publicIP,omitempty"`
-	}{asked, publicIP(s.hc)})
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(asked)
+	if err != nil {
+		return "", fmt.Errorf("naming the machine template: %w", err)
+	}
+	if publicIP(s.hc) {
+		fields["publicIP"] = true
+	}
+	text, err := json.Marshal(fields) // sorted: the order of the fields in the API does not matter
 	if err != nil {
 		return "", fmt.Errorf("naming the machine template: %w", err)
 	}

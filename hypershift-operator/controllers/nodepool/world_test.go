@@ -193,11 +193,10 @@ func (w *world) story() *trial.Story {
 // run lets controller and Cluster API take turns until nothing changes any more.
 func (w *world) run(t testing.TB, pass func(context.Context) error) {
 	t.Helper()
+	var failed error
 	for range 40 {
 		before := w.Life.Writes() + w.capi.acts
-		if err := pass(t.Context()); err != nil {
-			t.Logf("pass: %v", err)
-		}
+		failed = pass(t.Context())
 		if err := errors.Join(w.capi.pass(t.Context()), w.Tidy(t.Context())); err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +205,7 @@ func (w *world) run(t testing.TB, pass func(context.Context) error) {
 			return
 		}
 	}
-	t.Fatalf("no end of changes: %v", w.Life.Log(w.Life.Writes()-10))
+	t.Fatalf("no end of changes: %v\nlast error %v", w.Life.Log(w.Life.Writes()-10), failed)
 }
 
 func (w *world) pool(t testing.TB) *hyperv1.NodePool {

@@ -1,0 +1,546 @@
+package nodepool
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+// Everything that a user sees of a pool at rest.
+func TestAPoolAtRest(t *testing.T) {
+	w := newWorld(t)
+	w.run(t, w.start())
+	w.expect(t, map[string]string{
+		"ValidConfiguration": "True AsExpected", "UpdateManagementEnabled": "True AsExpected", "ValidReleaseImage": "True AsExpected",
+		"SupportedVersionSkew": "True AsExpected", "ValidArchPlatform": "True AsExpected", "ValidPlatformImage": "True AsExpected",
+		"ValidPlatformConfig": "True AsExpected", "AWSSecurityGroupAvailable": "True AsExpected", "ValidMachineConfig": "True AsExpected",
+		"ValidTuningConfig": "True AsExpected", "ValidMachineTemplate": "True AsExpected", "ValidGeneratedPayload": "True AsExpected",
+		"ReconciliationActive": "True AsExpected", "AutorepairEnabled": "True AsExpected", "ReachedIgnitionEndpoint": "True NodesJoined",
+		"AllMachinesReady": "True AsExpected", "AllNodesHealthy": "True AsExpected", "Ready": "True AsExpected 2 nodes are available",
+		"AutoscalingEnabled": "False ReplicasSet", "UpdatingVersion": "False AsExpected", "UpdatingConfig": "False AsExpected",
+		"UpdatingPlatformMachineTemplate": "False AsExpected", "AWSResourceTagConflict": "False NoTagConflict",
+		"ClusterNetworkCIDRConflict": "", "Deleting": "",
+	})
+	got := w.pool(t).Status
+	got.Conditions = nil
+	want := hyperv1.NodePoolStatus{
+		Replicas: 2, Version: "1.36.3",
+		Selector:  "cluster.x-k8s.io/cluster-name=" + infraID + ",cluster.x-k8s.io/deployment-name=workers,hypershift.openshift.io/nodePool=workers",
+		NodesInfo: hyperv1.NodesInfo{NodeVersions: []hyperv1.NodeVersion{{OCPVersion: "1.36.3", KubeletVersion: "v1.36.3", ReadyNodeCount: 2}}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+}
+
+// What a user got wrong, or does not have yet, is said where he looks, and no
+// machine is made.
+func TestWhatKeepsAPoolFromMachines(t *testing.T) {
+	for name, tc := range map[string]struct {
+		pool    func(*hyperv1.NodePool)
+		cluster func(*hyperv1.HostedCluster)
+		want    map[string]string
+	}{
+		"InPlace": {
+			pool: func(np *hyperv1.NodePool) { np.Spec.Management.UpgradeType = hyperv1.UpgradeTypeInPlace },
+			want: map[string]string{"UpdateManagementEnabled": "False Reserved create a pool with Replace", "Ready": "False Reserved"},
+		},
+		"a release that is not there": {
+			pool: func(np *hyperv1.NodePool) { np.Spec.Release.Image = "example.test/release:nightly" },
+			want: map[string]string{
+				"ValidReleaseImage":    "False InvalidImage release image example.test/release:nightly does not exist",
+				"SupportedVersionSkew": "Unknown WaitingFor the release", "ValidPlatformImage": "Unknown WaitingFor the release", "Ready": "False InvalidImage",
+				"ValidPlatformConfig": "True AsExpected",
+			},
+		},
+		"nodes newer than the API server": {
+			cluster: func(hc *hyperv1.HostedCluster) { hc.Spec.Release.Image = image135 },
+			want:    map[string]string{"SupportedVersionSkew": "False UnsupportedSkew upgrade the HostedCluster first"},
+		},
+		"a region without an image": {
+			cluster: func(hc *hyperv1.HostedCluster) { hc.Spec.Platform.AWS.Region = "eu-west-1" },
+			want:    map[string]string{"ValidPlatformImage": "False ImageUnknown no machine image for arch amd64 in region eu-west-1: set platform.aws.ami"},
+		},
+		"an instance type that EC2 does not have": {
+			pool: func(np *hyperv1.NodePool) { np.Spec.Platform.AWS.InstanceType = "m99.large" },
+			want: map[string]string{"ValidPlatformConfig": "False UnknownInstanceType EC2 has no instance type m99.large in region us-east-1"},
+		},
+		"a processor that the type does not have": {
+			pool: func(np *hyperv1.NodePool) { np.Spec.Platform.AWS.InstanceType = "m6g.large" },
+			want: map[string]string{"ValidPlatformConfig": "False ArchMismatch machines of instance type m6g.large do not have arch amd64"},
+		},
+		"a processor that AWS does not have": {
+			pool: func(np *hyperv1.NodePool) { np.Spec.Arch = hyperv1.ArchitectureS390X },
+			want: map[string]string{"ValidArchPlatform": "False ValidationFailed AWS has no machines of arch s390x"},
+		},
+		"no security group yet": {
+			cluster: func(hc *hyperv1.HostedCluster) { hc.Status.Platform = nil },
+			want:    map[string]string{"AWSSecurityGroupAvailable": "False DefaultSGNotReady", "Ready": "False DefaultSGNotReady AWSDefaultSecurityGroupCreated"},
+		},
+		"a ConfigMap that does not exist": {
+			pool: func(np *hyperv1.NodePool) { np.Spec.Config = []hyperv1.NodePoolConfigMapReference{{Name: "kubelet"}} },
+			want: map[string]string{"ValidMachineConfig": "False ConfigMapNotFound ConfigMap kubelet does not exist in namespace clusters: create it"},
+		},
+		"no namespace yet": {
+			cluster: func(hc *hyperv1.HostedCluster) { hc.UID = "22222222-0000-4000-8000-000000000000" },
+			want:    map[string]string{"ValidMachineTemplate": "Unknown WaitingFor", "Ready": "False WaitingFor waiting for HostedCluster demo to have its namespace clusters-demo"},
+		},
+		"maxSurge and maxUnavailable both 0": {
+			pool: rolling(zeroOf(), zeroOf()),
+			want: map[string]string{"ValidConfiguration": "False ValidationFailed", "Ready": "False ValidationFailed a rollout cannot move"},
+		},
+		"a pause that is no date": {
+			pool: func(np *hyperv1.NodePool) { np.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("tomorrow")) },
+			want: map[string]string{"ReconciliationActive": "False InvalidPausedUntilValue", "ValidConfiguration": "False InvalidPausedUntilValue", "Ready": "False InvalidPausedUntilValue"},
+		},
+		"an annotation that is no duration": {
+			pool: func(np *hyperv1.NodePool) {
+				np.Annotations = map[string]string{hyperv1.MachineHealthCheckTimeoutAnnotation: "soon"}
+			},
+			want: map[string]string{"AutorepairEnabled": "False ValidationFailed write a duration"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := emptyWorld()
+			np, hc := pool(), cluster()
+			if tc.pool != nil {
+				tc.pool(np)
+			}
+			if tc.cluster != nil {
+				tc.cluster(hc)
+			}
+			w.Create(t, hc, namespace(), pullSecret(), np)
+			w.run(t, w.start())
+			w.expect(t, tc.want)
+			if n := len(list(t, w, &clusterv1.MachineDeploymentList{}).Items); n > 0 {
+				t.Error("a MachineDeployment was made")
+			}
+		})
+	}
+}
+
+func TestAnotherInstanceTypeReplacesTheMachines(t *testing.T) {
+	w := newWorld(t)
+	pass := w.start()
+	w.run(t, pass)
+	old := list(t, w, &infrav1.AWSMachineTemplateList{}).Items[0].Name
+
+	w.capi.refuse = "no capacity" // so that the roll-out takes its time
+	w.types = instanceTypes{"c6i.large": {Name: "c6i.large", Architectures: []string{"amd64"}}}
+	pass = w.start()
+	w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.Platform.AWS.InstanceType = "c6i.large" })
+	if err := pass(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.expect(t, map[string]string{
+		"UpdatingPlatformMachineTemplate": "True Updating 2 of 2 machines have another machine template than workers-",
+		"UpdatingVersion":                 "False AsExpected",
+	})
+	w.capi.refuse = ""
+	w.run(t, pass)
+	w.expect(t, map[string]string{"UpdatingPlatformMachineTemplate": "False AsExpected", "Ready": "True AsExpected"})
+	templates := list(t, w, &infrav1.AWSMachineTemplateList{}).Items
+	if len(templates) != 1 || templates[0].Name == old {
+		t.Errorf("templates %v, want one and not %s", templates, old)
+	}
+	for _, m := range list(t, w, &infrav1.AWSMachineList{}).Items {
+		if m.Spec.InstanceType != "c6i.large" {
+			t.Errorf("machine %s has instance type %s", m.Name, m.Spec.InstanceType)
+		}
+	}
+}
+
+func TestAnUpgrade(t *testing.T) {
+	w := emptyWorld()
+	np := pool()
+	np.Spec.Release.Image = image135
+	w.Create(t, cluster(), namespace(), pullSecret(), capiDeployment(), np)
+	pass := w.start()
+	w.run(t, pass)
+	if v := w.pool(t).Status.Version; v != "1.35.4" {
+		t.Fatalf("version %s, want 1.35.4", v)
+	}
+	w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.Release.Image = image136 })
+	if err := pass(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.expect(t, map[string]string{
+		"UpdatingVersion": "True Updating 2 of 2 machines have another version than Kubernetes 1.36.3", "UpdatingConfig": "False AsExpected",
+		"UpdatingPlatformMachineTemplate": "True Updating",
+	})
+	if v := w.pool(t).Status.Version; v != "1.35.4" {
+		t.Errorf("version %s before the nodes run it", v)
+	}
+	w.run(t, pass)
+	w.expect(t, map[string]string{"UpdatingVersion": "False AsExpected"})
+	if v := w.pool(t).Status.Version; v != "1.36.3" {
+		t.Errorf("version %s, want 1.36.3", v)
+	}
+	w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.Release.Image = image135 })
+	w.run(t, pass)
+	w.expect(t, map[string]string{"SupportedVersionSkew": "False UnsupportedSkew would be a step back"})
+}
+
+func TestOnDelete(t *testing.T) {
+	w := emptyWorld()
+	np := pool()
+	np.Spec.Management.Replace = &hyperv1.ReplaceUpgrade{Strategy: hyperv1.UpgradeStrategyOnDelete}
+	w.Create(t, cluster(), namespace(), pullSecret(), capiDeployment(), np)
+	pass := w.start()
+	w.run(t, pass)
+	w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.Platform.AWS.RootVolume.Size = 200 })
+	w.run(t, pass)
+	w.expect(t, map[string]string{"UpdatingPlatformMachineTemplate": "True Updating each is replaced when somebody deletes its Machine", "Ready": "True AsExpected"})
+	if n := len(list(t, w, &infrav1.AWSMachineTemplateList{}).Items); n != 2 {
+		t.Errorf("%d templates, want the new one and the one of the old machines", n)
+	}
+	for _, m := range list(t, w, &clusterv1.MachineList{}).Items {
+		if err := w.Admin().Delete(t.Context(), &m); err != nil {
+			t.Fatal(err)
+		}
+		w.run(t, pass)
+	}
+	w.expect(t, map[string]string{"UpdatingPlatformMachineTemplate": "False AsExpected", "Ready": "True AsExpected"})
+	if n := len(list(t, w, &infrav1.AWSMachineTemplateList{}).Items); n != 1 {
+		t.Errorf("%d templates, want only the new one", n)
+	}
+}
+
+func TestTagsAndGroupsChangeInPlace(t *testing.T) {
+	w := emptyWorld()
+	np, hc := pool(), cluster()
+	np.Spec.Platform.AWS.SecurityGroups = []hyperv1.AWSResourceReference{{ID: ptr.To("sg-mine")}}
+	np.Spec.Platform.AWS.ResourceTags = []hyperv1.AWSResourceTag{{Key: "gone", Value: "soon"}}
+	hc.Status.Platform = nil
+	w.Create(t, hc, namespace(), pullSecret(), capiDeployment(), np)
+	pass := w.start()
+	w.run(t, pass) // the pool brings its own group and does not wait for the cluster's
+	before := machineNames(t, w)
+	w.expect(t, map[string]string{"AWSSecurityGroupAvailable": "True AsExpected", "Ready": "True AsExpected"})
+
+	w.changePool(t, func(np *hyperv1.NodePool) {
+		np.Spec.Platform.AWS.ResourceTags = []hyperv1.AWSResourceTag{{Key: "team", Value: "a"}}
+	})
+	change(t, w, cluster(), func(hc *hyperv1.HostedCluster) {
+		hc.Spec.Platform.AWS.ResourceTags = []hyperv1.AWSResourceTag{{Key: "team", Value: "b"}}
+	})
+	live := cluster()
+	if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(live), live); err != nil {
+		t.Fatal(err)
+	}
+	live.Status = cluster().Status
+	if err := w.Admin().Status().Update(t.Context(), live); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t, pass)
+	w.expect(t, map[string]string{"AWSResourceTagConflict": "True TagConflictDetected HostedCluster demo has other values for team"})
+	if diff := cmp.Diff(before, machineNames(t, w)); diff != "" {
+		t.Errorf("machines were replaced:\n%s", diff)
+	}
+	templates := list(t, w, &infrav1.AWSMachineTemplateList{}).Items
+	if len(templates) != 1 {
+		t.Fatalf("%d templates, want 1", len(templates))
+	}
+	want := infrav1.Tags{"team": "b", "kubernetes.io/cluster/" + infraID: "owned"}
+	groups := []infrav1.AWSResourceReference{{ID: ptr.To("sg-workers")}, {ID: ptr.To("sg-mine")}}
+	specs := map[string]infrav1.AWSMachineSpec{"template": templates[0].Spec.Template.Spec}
+	for _, m := range list(t, w, &infrav1.AWSMachineList{}).Items {
+		specs[m.Name] = m.Spec
+	}
+	for name, spec := range specs {
+		if diff := cmp.Diff(want, spec.AdditionalTags); diff != "" {
+			t.Errorf("tags of %s (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(groups, spec.AdditionalSecurityGroups); diff != "" {
+			t.Errorf("groups of %s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestATemplateEditedByHandIsMadeAgain(t *testing.T) {
+	for name, edit := range map[string]func(*infrav1.AWSMachineSpec){
+		"a field that we set":    func(spec *infrav1.AWSMachineSpec) { spec.InstanceType = "m6i.metal" },
+		"a field that we do not": func(spec *infrav1.AWSMachineSpec) { spec.PublicIP = ptr.To(true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			pass := w.start()
+			w.run(t, pass)
+			want := list(t, w, &infrav1.AWSMachineTemplateList{}).Items[0]
+			change(t, w, want.DeepCopy(), func(e *infrav1.AWSMachineTemplate) { edit(&e.Spec.Template.Spec) })
+			w.run(t, pass)
+			got := list(t, w, &infrav1.AWSMachineTemplateList{}).Items
+			if len(got) != 1 || got[0].Name != want.Name {
+				t.Fatalf("templates %v, want %s only", got, want.Name)
+			}
+			if diff := cmp.Diff(want.Spec, got[0].Spec); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestThePlaceOfTheAutoscaler(t *testing.T) {
+	w := emptyWorld()
+	np := pool()
+	autoscaled(1, 3)(np)
+	w.Create(t, cluster(), namespace(), pullSecret(), capiDeployment(), np)
+	pass := w.start()
+	w.run(t, pass)
+	w.expect(t, map[string]string{"AutoscalingEnabled": "True AsExpected the cluster autoscaler keeps 1 to 3 nodes", "Ready": "True AsExpected 1 nodes"})
+	change(t, w, w.deployment(t), func(md *clusterv1.MachineDeployment) { md.Spec.Replicas = ptr.To[int32](3) }) // the autoscaler
+	w.run(t, pass)
+	w.expect(t, map[string]string{"Ready": "True AsExpected 3 nodes"})
+
+	w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.AutoScaling.Max = 2 })
+	w.run(t, pass)
+	w.expect(t, map[string]string{"Ready": "True AsExpected 2 nodes"})
+
+	w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.AutoScaling, np.Spec.Replicas = nil, ptr.To[int32](1) })
+	w.run(t, pass)
+	md := w.deployment(t)
+	if _, bounded := md.Annotations[clusterv1.AutoscalerMaxSizeAnnotation]; bounded || *md.Spec.Replicas != 1 {
+		t.Errorf("the autoscaler still has the pool: %v, %d replicas", md.Annotations, *md.Spec.Replicas)
+	}
+}
+
+func TestPause(t *testing.T) {
+	w := emptyWorld()
+	np := pool()
+	autoscaled(2, 3)(np)
+	w.Create(t, cluster(), namespace(), pullSecret(), capiDeployment(), np)
+	pass := w.start()
+	w.run(t, pass)
+	w.changePool(t, func(np *hyperv1.NodePool) {
+		np.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true"))
+		np.Spec.Platform.AWS.RootVolume.Size = 200
+	})
+	w.run(t, pass)
+	w.expect(t, map[string]string{"ReconciliationActive": "False ReconciliationPaused", "AutorepairEnabled": "False ReconciliationPaused"})
+	md := w.deployment(t)
+	mhc := list(t, w, &clusterv1.MachineHealthCheckList{}).Items[0]
+	if md.Annotations[clusterv1.PausedAnnotation] == "" || mhc.Annotations[clusterv1.PausedAnnotation] == "" || md.Annotations[clusterv1.AutoscalerMaxSizeAnnotation] != "" {
+		t.Errorf("not paused: MachineDeployment %v, MachineHealthCheck %v", md.Annotations, mhc.Annotations)
+	}
+	if n := len(list(t, w, &infrav1.AWSMachineTemplateList{}).Items); n != 1 {
+		t.Errorf("%d templates while paused", n)
+	}
+	w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.PausedUntil = nil })
+	w.run(t, pass)
+	w.expect(t, map[string]string{"ReconciliationActive": "True AsExpected", "AutorepairEnabled": "True AsExpected", "Ready": "True AsExpected", "UpdatingPlatformMachineTemplate": "False AsExpected"})
+	md = w.deployment(t)
+	if md.Annotations[clusterv1.PausedAnnotation] != "" || md.Annotations[clusterv1.AutoscalerMaxSizeAnnotation] != "3" {
+		t.Errorf("still paused: %v", md.Annotations)
+	}
+}
+
+func TestWhatEC2RefusesIsSaid(t *testing.T) {
+	w := newWorld(t)
+	w.capi.refuse = "failed to create AWSMachine instance: operation error EC2: RunInstances, https response error StatusCode: 400, RequestID: 5d4e6f70-1111, api error InsufficientInstanceCapacity: We currently do not have sufficient m6i.large capacity in the Availability Zone you requested (us-east-1a)."
+	w.run(t, w.start())
+	const said = "2 of 2 (workers-"
+	w.expect(t, map[string]string{
+		"AllMachinesReady":        "False InsufficientInstanceCapacity " + said,
+		"Ready":                   "False InsufficientInstanceCapacity 0 of 2 nodes are available: " + said,
+		"AllNodesHealthy":         "False NodesNotHealthy no node yet",
+		"ReachedIgnitionEndpoint": "False ignitionNotReached",
+	})
+	if c := condition(w.pool(t), "Ready"); strings.Contains(c.Message, "RequestID") {
+		t.Errorf("a message that differs each time: %s", c.Message)
+	}
+}
+
+func TestAddressesThatMeanSomethingElse(t *testing.T) {
+	w := newWorld(t)
+	pass := w.start()
+	w.run(t, pass)
+	m := list(t, w, &clusterv1.MachineList{}).Items[0]
+	m.Status.Addresses = clusterv1.MachineAddresses{{Type: clusterv1.MachineInternalIP, Address: "172.31.4.4"}}
+	if err := w.Admin().Status().Update(t.Context(), &m); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t, pass)
+	w.expect(t, map[string]string{"ClusterNetworkCIDRConflict": "True NetworkConflict addresses out of network 172.31.0.0/16 of the cluster: " + m.Name})
+}
+
+func TestConfiguration(t *testing.T) {
+	w := emptyWorld()
+	np := pool()
+	np.Spec.Config = []hyperv1.NodePoolConfigMapReference{{Name: "kubelet"}}
+	cm := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "kubelet"},
+		Data:       map[string]string{"config": "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: many\n"},
+	}
+	w.Create(t, cluster(), namespace(), pullSecret(), capiDeployment(), np, cm)
+	pass := w.start()
+	w.run(t, pass)
+	w.expect(t, map[string]string{"ValidMachineConfig": "False InvalidConfigMap ConfigMap kubelet: KubeletConfiguration: "})
+	change(t, w, cm, func(cm *corev1.ConfigMap) {
+		cm.Data["config"] = strings.ReplaceAll(cm.Data["config"], "many", "100")
+	})
+	w.run(t, pass)
+	w.expect(t, map[string]string{"ValidMachineConfig": "True AsExpected", "Ready": "True AsExpected"})
+	before := machineNames(t, w)
+	change(t, w, cm, func(cm *corev1.ConfigMap) {
+		cm.Data["config"] = strings.ReplaceAll(cm.Data["config"], "100", "200")
+	})
+	if err := pass(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.expect(t, map[string]string{"UpdatingConfig": "True Updating 2 of 2 machines have another configuration", "UpdatingVersion": "False AsExpected"})
+	w.run(t, pass)
+	w.expect(t, map[string]string{"UpdatingConfig": "False AsExpected", "Ready": "True AsExpected"})
+	if cmp.Equal(before, machineNames(t, w)) {
+		t.Error("the machines are the same as before")
+	}
+	secrets := &corev1.SecretList{}
+	if err := w.Admin().List(t.Context(), secrets, client.InNamespace(plane)); err != nil || len(secrets.Items) != 1 {
+		t.Errorf("%d configurations (%v), want only the last", len(secrets.Items), err)
+	}
+}
+
+func TestDeletion(t *testing.T) {
+	gone := func(t *testing.T, w *world) {
+		t.Helper()
+		if err := w.Admin().Get(t.Context(), key, &hyperv1.NodePool{}); !apierrors.IsNotFound(err) {
+			t.Errorf("the pool is still there (%v): %s", err, condition(w.pool(t), "Deleting").Message)
+		}
+		if text, err := w.Snapshot(t.Context()); err != nil || text != "" {
+			t.Errorf("left behind (%v):\n%s", err, text)
+		}
+	}
+	remove := func(t *testing.T, w *world, obj client.Object) {
+		t.Helper()
+		if err := w.Admin().Delete(t.Context(), obj); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Run("it waits for the machines, and says for which", func(t *testing.T) {
+		w := newWorld(t)
+		pass := w.start()
+		w.run(t, pass)
+		w.capi.stuck = true
+		remove(t, w, pool())
+		w.run(t, pass)
+		w.expect(t, map[string]string{"Deleting": "True MachinesGo machines are left: 2 of 2 (workers-", "Ready": "False Deleting"})
+		if len(list(t, w, &infrav1.AWSMachineTemplateList{}).Items) == 0 {
+			t.Error("templates went before the machines")
+		}
+		w.capi.stuck = false
+		w.run(t, pass)
+		gone(t, w)
+	})
+	t.Run("a paused pool", func(t *testing.T) {
+		w := newWorld(t)
+		pass := w.start()
+		w.run(t, pass)
+		w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true")) })
+		w.run(t, pass)
+		remove(t, w, pool())
+		w.run(t, pass)
+		gone(t, w)
+	})
+	t.Run("a pool whose HostedCluster is gone", func(t *testing.T) {
+		w := newWorld(t)
+		pass := w.start()
+		w.run(t, pass)
+		remove(t, w, cluster())
+		w.run(t, pass)
+		w.expect(t, map[string]string{"ValidConfiguration": "False NotFound"})
+		if n := len(list(t, w, &clusterv1.MachineList{}).Items); n != 2 {
+			t.Errorf("%d machines, want 2: nobody asked them to go", n)
+		}
+		remove(t, w, pool())
+		w.run(t, pass)
+		gone(t, w)
+	})
+	t.Run("a pool whose HostedCluster is being deleted", func(t *testing.T) {
+		w := newWorld(t)
+		pass := w.start()
+		w.run(t, pass)
+		change(t, w, cluster(), func(hc *hyperv1.HostedCluster) { hc.Finalizers = []string{hyperv1.HostedClusterFinalizer} })
+		remove(t, w, cluster())
+		remove(t, w, pool())
+		w.run(t, pass)
+		gone(t, w)
+	})
+	t.Run("a pool whose HostedCluster never was", func(t *testing.T) {
+		w := emptyWorld()
+		w.Create(t, pool())
+		pass := w.start()
+		w.run(t, pass)
+		remove(t, w, pool())
+		w.run(t, pass)
+		gone(t, w)
+	})
+	t.Run("Cluster API never was", func(t *testing.T) {
+		w := emptyWorld()
+		w.capi.away = true
+		w.Create(t, cluster(), namespace(), pullSecret(), pool())
+		pass := w.start()
+		w.run(t, pass)
+		remove(t, w, pool())
+		w.run(t, pass)
+		gone(t, w)
+	})
+	t.Run("Cluster API was taken away before it made a machine", func(t *testing.T) {
+		w := emptyWorld()
+		np := pool()
+		np.Spec.Replicas = ptr.To[int32](0)
+		w.Create(t, cluster(), namespace(), pullSecret(), np)
+		pass := w.start()
+		w.run(t, pass)
+		w.capi.away = true
+		remove(t, w, pool())
+		w.run(t, pass)
+		gone(t, w)
+	})
+	t.Run("Cluster API was taken away, and machines are left", func(t *testing.T) {
+		w := newWorld(t)
+		pass := w.start()
+		w.run(t, pass)
+		w.capi.away = true
+		remove(t, w, capiDeployment())
+		remove(t, w, pool())
+		w.run(t, pass)
+		w.expect(t, map[string]string{"Deleting": "True MachinesGo machines are left"})
+		for _, m := range list(t, w, &clusterv1.MachineList{}).Items {
+			if len(m.Finalizers) == 0 {
+				t.Errorf("machine %s was given up although its instance may run", m.Name)
+			}
+		}
+	})
+	t.Run("machines that nobody owns any more", func(t *testing.T) {
+		w := newWorld(t)
+		pass := w.start()
+		w.run(t, pass)
+		for _, obj := range []client.Object{w.deployment(t), &list(t, w, &clusterv1.MachineSetList{}).Items[0]} {
+			obj.SetFinalizers(nil)
+			if err := w.Admin().Update(t.Context(), obj); err != nil {
+				t.Fatal(err)
+			}
+			remove(t, w, obj)
+		}
+		remove(t, w, pool())
+		w.run(t, pass)
+		gone(t, w)
+	})
+}
+
+func machineNames(t testing.TB, w *world) (out []string) {
+	t.Helper()
+	for _, m := range list(t, w, &clusterv1.MachineList{}).Items {
+		out = append(out, m.Name)
+	}
+	return out
+}

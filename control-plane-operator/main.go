@@ -4,6 +4,7 @@
 //	hostedcontrolplane   Services, Routes, hosts, conditions
 //	hostedapi            whether the hosted API server serves
 //	awsprivatelink       AWSEndpointServices, and their endpoints in the customer's account
+//	workersecuritygroup  the security group of the workers, in the customer's account
 //	probe                whether AWS knows us
 //
 // As `control-plane-operator token-minter` it runs beside another program and

@@ -26,6 +26,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedapi"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedcontrolplane"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/probe"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/workersecuritygroup"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -105,7 +106,7 @@ func newScheme() *runtime.Scheme {
 // AddControllers adds them all. They run whatever the cluster is like, so that
 // a change of it finds them.
 func (o *Operator) AddControllers() error {
-	return errors.Join(o.AddControlPlane(), o.AddHostedAPI(), o.AddPrivateLink(), o.AddIdentityProbe())
+	return errors.Join(o.AddControlPlane(), o.AddHostedAPI(), o.AddPrivateLink(), o.AddWorkerSecurityGroup(), o.AddIdentityProbe())
 }
 
 // AddControlPlane adds who makes the Services and Routes of the control plane.
@@ -127,6 +128,14 @@ func (o *Operator) AddHostedAPI() error {
 func (o *Operator) AddPrivateLink() error {
 	return awsprivatelink.Setup(o, awsprivatelink.Options{
 		Client: o.GetClient(), Scheme: o.GetScheme(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
+		Sessions: o.sessions, KeyReady: o.signer.Ready, ResyncPeriod: o.options.ResyncPeriod,
+	})
+}
+
+// AddWorkerSecurityGroup adds who keeps the security group of the workers.
+func (o *Operator) AddWorkerSecurityGroup() error {
+	return workersecuritygroup.Setup(o, workersecuritygroup.Options{
+		Client: o.GetClient(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
 		Sessions: o.sessions, KeyReady: o.signer.Ready, ResyncPeriod: o.options.ResyncPeriod,
 	})
 }

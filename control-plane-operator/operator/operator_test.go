@@ -111,6 +111,16 @@ func TestTheRoleIsEnough(t *testing.T) {
 		return nil
 	})
 
+	w.eventually("the workers have a security group", func() error {
+		if err := w.admin.Get(t.Context(), client.ObjectKeyFromObject(hcp), hcp); err != nil {
+			return err
+		}
+		if !conditions.IsTrue(hcp.Status.Conditions, hyperv1.AWSDefaultSecurityGroupCreated) || hcp.Status.Platform == nil || hcp.Status.Platform.AWS.DefaultWorkerSecurityGroupID == "" {
+			return fmt.Errorf("%+v, %+v", hcp.Status.Platform, conditions.Get(hcp.Status.Conditions, hyperv1.AWSDefaultSecurityGroupCreated))
+		}
+		return nil
+	})
+
 	w.publishAPI()
 	w.eventually("the hosted API server is found and asked", func() error {
 		if err := w.admin.Get(t.Context(), client.ObjectKeyFromObject(hcp), hcp); err != nil {
@@ -140,6 +150,10 @@ func TestTheRoleIsEnough(t *testing.T) {
 		endpoints, err := awsx.EC2(w.cloud.Account(customer).Config(region, "admin")).DescribeVpcEndpoints(t.Context(), &ec2.DescribeVpcEndpointsInput{})
 		if err != nil || len(endpoints.VpcEndpoints) > 0 {
 			return fmt.Errorf("%d endpoints, %w", len(endpoints.VpcEndpoints), err)
+		}
+		groups, err := awsx.EC2(w.cloud.Account(customer).Config(region, "admin")).DescribeSecurityGroups(t.Context(), &ec2.DescribeSecurityGroupsInput{})
+		if err != nil || len(groups.SecurityGroups) > 1 { // each VPC has one
+			return fmt.Errorf("%d security groups, %w", len(groups.SecurityGroups), err)
 		}
 		return nil
 	})

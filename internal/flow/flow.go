@@ -71,6 +71,18 @@ func (r Report) Done() bool {
 	return true
 }
 
+// As is the report under a single condition: what stood in the way first.
+func (r Report) As(condition string) Report {
+	one := Outcome{Condition: condition}
+	for _, o := range r {
+		if o.Err != nil {
+			one.Err = o.Err
+			break
+		}
+	}
+	return Report{one}
+}
+
 // Result is what the reconciler returns: a failure retries with backoff, a
 // wait comes back when it asked to, a block waits for the object to change.
 // closeErr is the error of writing the status. Losing a race against another

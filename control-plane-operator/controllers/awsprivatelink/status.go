@@ -28,22 +28,16 @@ var judge = conditions.Judge{Transient: awsx.IsTransient, Reason: awsx.Reason, M
 // stands in the way first.
 func (r *Reconciler) summarize(s *scope, report flow.Report) {
 	now := r.Clock.Now()
-	first := flow.Outcome{Condition: hyperv1.AWSEndpointAvailable}
-	for _, o := range report {
-		if o.Err != nil {
-			first.Err = o.Err
-			break
-		}
-	}
+	report = report.As(hyperv1.AWSEndpointAvailable)
 	status := &s.es.Status
-	status.Conditions = conditions.FromReport(flow.Report{first}, judge, status.Conditions, s.es.Generation, now)
+	status.Conditions = conditions.FromReport(report, judge, status.Conditions, s.es.Generation, now)
 	say := func(value metav1.ConditionStatus, reason, message string) {
 		conditions.Set(&status.Conditions, metav1.Condition{
 			Type: hyperv1.AWSEndpointAvailable, Status: value, Reason: reason, Message: message, ObservedGeneration: s.es.Generation,
 		}, now)
 	}
 	switch {
-	case first.Err != nil:
+	case report[0].Err != nil:
 	case !s.es.DeletionTimestamp.IsZero():
 		say(metav1.ConditionFalse, hyperv1.EndpointDeletedReason, "the VPC endpoint and all that belonged to it are gone")
 	case len(s.subnets.unserved) > 0:

@@ -1,0 +1,103 @@
+package workersecuritygroup
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/patch"
+)
+
+// settling is how long AWS may not list what has just been made.
+const settling = 30 * time.Second
+
+// deleteGroup waits for whoever is still in the group: AWS does not delete it
+// before, and neither do we take anybody out.
+func (r *Reconciler) deleteGroup(ctx context.Context, s *scope) error {
+	if s.groups == nil {
+		return nil
+	}
+	all, err := s.groups.List(ctx)
+	if err != nil {
+		return err
+	}
+	id := s.published()
+	for _, g := range all {
+		if isOurs(g.Tags[awsx.RoleTag]) {
+			id = g.ID
+			s.hcp.Status.WorkerSecurityGroup.Creating = false
+			s.publish(id)
+		}
+	}
+	err = s.groups.Delete(ctx, isOurs, id)
+	if awsx.IsInUse(err) {
+		return flow.Wait(r.patience(s), hyperv1.SecurityGroupInUseReason, "security group %s is still used by %s", id, r.users(ctx, s, id))
+	}
+	if err != nil {
+		return err
+	}
+	s.publish("")
+	return nil
+}
+
+// patience grows with the time that we have waited: what holds the group goes in
+// a moment, or when somebody takes it away.
+func (r *Reconciler) patience(s *scope) time.Duration {
+	var waited time.Duration
+	if c := conditions.Get(s.hcp.Status.Conditions, hyperv1.AWSDefaultSecurityGroupDeleted); c != nil {
+		waited = r.Clock.Since(c.LastTransitionTime.Time)
+	}
+	return min(max(waited/4, 2*time.Second), 2*time.Minute)
+}
+
+// few is how many users of a group fit into a sentence.
+const few = 5
+
+// users are in words what AWS does not say by itself. Who may not ask, or is not
+// answered, knows at least that there are some.
+func (r *Reconciler) users(ctx context.Context, s *scope, id string) string {
+	all, err := s.groups.Users(ctx, id)
+	switch {
+	case err != nil:
+		ctrl.LoggerFrom(ctx).Info("Cannot find out who uses a security group", "group", id, "error", awsx.Message(err))
+		return "something that could not be looked up: " + awsx.Message(err)
+	case len(all) == 0:
+		return "something that AWS does not name"
+	case len(all) > few:
+		return fmt.Sprintf("%s and %d more", strings.Join(all[:few], ", "), len(all)-few)
+	}
+	return strings.Join(all, ", ")
+}
+
+// settle does not take an empty list for an answer at once when a creation was
+// reached whose outcome was never written down, nor found by now.
+func (r *Reconciler) settle(_ context.Context, s *scope) error {
+	if s.groups == nil || !s.hcp.Status.WorkerSecurityGroup.Creating {
+		return nil
+	}
+	first, known := r.asked[s.hcp.UID]
+	if !known {
+		first = r.Clock.Now()
+		r.asked[s.hcp.UID] = first
+	}
+	left := settling - r.Clock.Since(first)
+	if left <= 0 {
+		return nil
+	}
+	s.groups.Look(0)
+	return flow.Wait(left, hyperv1.DeletingReason, "waiting until AWS would list what may just have been made")
+}
+
+// release lets the control plane go, as far as we are concerned.
+func (r *Reconciler) release(ctx context.Context, s *scope) error {
+	delete(r.asked, s.hcp.UID)
+	s.hcp.Status.WorkerSecurityGroup = nil
+	return patch.RemoveFinalizer(ctx, r.Client, s.hcp, hyperv1.ControlPlaneOperatorFinalizer)
+}

@@ -1,0 +1,79 @@
+package workersecuritygroup
+
+import (
+	"context"
+	"regexp"
+	"testing"
+	"time"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+	"github.com/hosted-control-planes/hypershift/test/trial"
+)
+
+// generated is what AWS makes up: two runs do not share it.
+var generated = regexp.MustCompile(`sg-0[0-9a-f]{16}`)
+
+func (w *world) story() *trial.Story {
+	return &trial.Story{
+		Cluster: w.Cluster,
+		Cloud:   w.cloud.Snapshot,
+		Start:   w.start,
+		Advance: w.clock.Step,
+		Mask:    func(text string) string { return generated.ReplaceAllString(text, "sg-generated") },
+		Ready: func(ctx context.Context) string {
+			if hcp := w.hcp(ctx); hcp != nil && !conditions.IsTrue(hcp.Status.Conditions, hyperv1.AWSDefaultSecurityGroupCreated) {
+				return w.says(hyperv1.AWSDefaultSecurityGroupCreated)
+			}
+			return ""
+		},
+		Delete: w.delete,
+	}
+}
+
+func quickAWS(t testing.TB) *trial.Story { return newWorld(t).story() }
+
+// slowAWS lists what is new only after a while.
+func slowAWS(t testing.TB) *trial.Story {
+	w := newWorld(t)
+	d := fakeaws.UsualDelays
+	d.Listed = 25 * time.Second
+	w.cloud.SetDelays(d)
+	return w.story()
+}
+
+func TestTrial(t *testing.T) {
+	t.Run("crash", func(t *testing.T) { trial.Crash(t, quickAWS) })
+	t.Run("vanish", func(t *testing.T) { trial.Vanish(t, quickAWS) })
+	t.Run("slow AWS: crash", func(t *testing.T) { trial.Crash(t, slowAWS) })
+	t.Run("slow AWS: vanish", func(t *testing.T) { trial.Vanish(t, slowAWS) })
+}
+
+func TestTrialUnderFaults(t *testing.T) {
+	trial.APIFaults(t, quickAWS)
+	for name, f := range map[string]fakeaws.Fault{
+		"EC2 throttles for long":                   {Service: fakeaws.EC2, Kind: fakeaws.Throttled, Times: 20, Role: "demo-cpo"},
+		"STS throttles for long":                   {Service: fakeaws.STS, Kind: fakeaws.Throttled, Times: 20},
+		"EC2 fails inside":                         {Service: fakeaws.EC2, Kind: fakeaws.ServerError, Times: 10, Role: "demo-cpo"},
+		"connections break":                        {Kind: fakeaws.Reset, Times: 10, Role: "demo-cpo"},
+		"the answer to creating the group is lost": {Operation: "CreateSecurityGroup", Kind: fakeaws.AnswerLost, Times: 1, Role: "demo-cpo"},
+		"the answer to authorizing is lost":        {Operation: "AuthorizeSecurityGroupIngress", Kind: fakeaws.AnswerLost, Times: 1, Role: "demo-cpo"},
+		"the answer to deleting the group is lost": {Operation: "DeleteSecurityGroup", Kind: fakeaws.AnswerLost, Times: 2, Role: "demo-cpo"},
+		"a policy is missing for a while":          {Service: fakeaws.EC2, Kind: fakeaws.Denied, Times: 5, Role: "demo-cpo"},
+		"the role cannot be assumed for a while":   {Operation: "AssumeRoleWithWebIdentity", Kind: fakeaws.Denied, Times: 5},
+		"the credentials have expired":             {Service: fakeaws.EC2, Kind: fakeaws.Expired, Times: 10, Role: "demo-cpo"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			worlds := map[*trial.Cluster]*world{}
+			begin := func(t testing.TB) *trial.Story {
+				w := newWorld(t)
+				worlds[w.Cluster] = w
+				return w.story()
+			}
+			inject := func(s *trial.Story) { worlds[s.Cluster].cloud.Fault(f) }
+			trial.Fault(t, begin, inject)
+			trial.VanishUnder(t, begin, inject)
+		})
+	}
+}

@@ -1,0 +1,233 @@
+package workersecuritygroup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/smithy-go/middleware"
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/identity"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+	"github.com/hosted-control-planes/hypershift/test/trial"
+)
+
+const (
+	region    = "us-east-1"
+	customer  = "222222222222"
+	namespace = "clusters-demo"
+	issuer    = "https://issuer.example.com/demo"
+	resync    = 30 * time.Minute
+)
+
+func init() { ctrl.SetLogger(logr.Discard()) }
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(corev1.AddToScheme(s))
+	utilruntime.Must(hyperv1.AddToScheme(s))
+	return s
+}()
+
+// signingKey is made once: a key takes longer than a whole story.
+var signingKey, publicKey = func() ([]byte, []byte) {
+	private, public, err := webidentity.GenerateKey()
+	utilruntime.Must(err)
+	return private, public
+}()
+
+// world is a control plane and the account of its customer.
+type world struct {
+	*trial.Cluster
+	t      testing.TB
+	cloud  *fakeaws.Cloud
+	clock  *clocktesting.FakeClock
+	theirs *fakeaws.Account
+	vpc    string
+	diary  diary
+
+	reconciler *Reconciler
+	sessions   *session.Sessions
+	// next is when the controller wants to come back.
+	next time.Duration
+}
+
+func newWorld(t testing.TB) *world {
+	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))}
+	w.Cluster = trial.NewCluster(trial.Options{
+		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}}, WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
+	})
+	w.cloud = fakeaws.New(w.clock).FailOn(t)
+	w.theirs = w.cloud.Account(customer)
+	keys, err := webidentity.JWKS(publicKey)
+	w.must(err)
+	w.theirs.AddIdentityProvider(fakeaws.IdentityProvider{Issuer: issuer, Audiences: []string{names.WebIdentityAudience}, JWKS: keys})
+	role := w.theirs.AddRole(fakeaws.Role{Name: "demo-cpo", Trusts: []fakeaws.Trust{{
+		Issuer: issuer, Subjects: []string{names.ControlPlaneOperatorSubject}, Audiences: []string{names.WebIdentityAudience},
+	}}})
+	w.vpc = w.theirs.AddVPC(region, fakeaws.VPC{})
+	w.Create(t, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.ServiceAccountSigningKey},
+		Data:       map[string][]byte{names.ServiceAccountPrivateKeyFile: signingKey},
+	}, &hyperv1.HostedControlPlane{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"},
+		Spec: hyperv1.HostedControlPlaneSpec{
+			InfraID: "demo-x", IssuerURL: issuer,
+			Platform: hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{
+				Region: region, EndpointAccess: hyperv1.Public,
+				CloudProviderConfig: &hyperv1.AWSCloudProviderConfig{VPC: w.vpc},
+				RolesRef:            hyperv1.AWSRolesRef{ControlPlaneOperatorARN: hyperv1.RoleARN(role)},
+				ResourceTags:        []hyperv1.AWSResourceTag{{Key: "team", Value: "blue"}},
+			}},
+			Networking: hyperv1.ClusterNetworking{MachineNetwork: []hyperv1.MachineNetworkEntry{{CIDR: "10.0.0.0/16"}}},
+		},
+	})
+	w.start()
+	return w
+}
+
+func (w *world) start() func(context.Context) error {
+	signer := &identity.Signer{Client: w.Client(), Namespace: namespace, Clock: w.clock}
+	w.sessions = session.New(session.Options{
+		Name: "control-plane-operator", Token: signer.Token, Clock: w.clock,
+		Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff, w.Life.Middleware},
+	})
+	w.reconciler = New(Options{Client: w.Client(), Recorder: &w.diary, Clock: w.clock, Sessions: w.sessions, KeyReady: signer.Ready, ResyncPeriod: resync})
+	return w.pass
+}
+
+func (w *world) pass(ctx context.Context) error {
+	hcp := w.hcp(ctx)
+	if hcp == nil {
+		return nil
+	}
+	result, err := w.reconciler.Reconcile(ctx, hcp)
+	w.next = result.RequeueAfter
+	return w.Queue(result, err)
+}
+
+// settle lets the controller work until n passes have gone by, each when it asked for it.
+func (w *world) settle(passes int) {
+	w.t.Helper()
+	for range passes {
+		w.clock.Step(w.next)
+		_ = w.pass(w.t.Context())
+		w.must(w.Tidy(w.t.Context()))
+	}
+}
+
+func (w *world) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
+	hcp := &hyperv1.HostedControlPlane{}
+	if err := w.Admin().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp); err != nil {
+		w.must(client.IgnoreNotFound(err))
+		return nil
+	}
+	return hcp
+}
+
+func (w *world) change(how func(*hyperv1.HostedControlPlane)) {
+	w.t.Helper()
+	hcp := w.hcp(w.t.Context())
+	how(hcp)
+	w.must(w.Admin().Update(w.t.Context(), hcp))
+}
+
+func (w *world) delete(ctx context.Context) error {
+	return w.Admin().Delete(ctx, &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"}})
+}
+
+// says is a condition in one line.
+func (w *world) says(condition string) string {
+	c := conditions.Get(w.hcp(w.t.Context()).Status.Conditions, condition)
+	if c == nil {
+		return "nothing"
+	}
+	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
+}
+
+func (w *world) want(condition, line string) {
+	w.t.Helper()
+	if got := w.says(condition); got != line {
+		w.t.Errorf("%s:\n got %s\nwant %s", condition, got, line)
+	}
+}
+
+// published is the id that others are told.
+func (w *world) published() string {
+	return (&scope{hcp: w.hcp(w.t.Context())}).published()
+}
+
+// group is what AWS has of the group, one line for each rule, or nothing.
+func (w *world) group() []string {
+	var out []string
+	for _, line := range strings.Split(w.cloud.Snapshot(), "\n") {
+		if strings.Contains(line, "demo-x-default-sg") {
+			out = append(out, line)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// calls counts what the controller asked of AWS since the last time, by action.
+func (w *world) calls() (total int, what map[string]int) {
+	what = map[string]int{}
+	for _, c := range w.cloud.Calls() {
+		if c.Role != "admin" {
+			what[c.Action()]++
+			total++
+		}
+	}
+	w.cloud.ForgetCalls()
+	return total, what
+}
+
+// customerEC2 is somebody else's client: its calls are not the controller's.
+func (w *world) customerEC2() *ec2.Client { return awsx.EC2(w.theirs.Config(region, "admin")) }
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// try takes what an SDK call returns and fails the test if it is an error.
+func (w *world) try(_ any, err error) {
+	w.t.Helper()
+	w.must(err)
+}
+
+// diary keeps the events.
+type diary struct{ lines []string }
+
+func (d *diary) Eventf(_, _ runtime.Object, kind, reason, _, note string, args ...any) {
+	d.lines = append(d.lines, kind+" "+reason+": "+fmt.Sprintf(note, args...))
+}
+
+// neighbour is the keeper that another controller of the cluster looks with.
+func (w *world) neighbour() *securitygroup.Keeper {
+	record := w.hcp(w.t.Context()).Status.WorkerSecurityGroup
+	s, err := w.sessions.For(w.t.Context(), session.Target{Region: record.Region, IssuerURL: record.IssuerURL, RoleARN: record.RoleARN})
+	w.must(err)
+	return s.Groups(string(w.hcp(w.t.Context()).UID), record.VPC)
+}

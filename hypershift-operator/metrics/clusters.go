@@ -53,7 +53,6 @@ var clusterGauges = []gauge[*hyperv1.HostedCluster]{
 func (w *world) collectClusters(out chan<- prometheus.Metric) {
 	platforms := map[hyperv1.PlatformType]float64{hyperv1.AWSPlatform: 0}
 	wrong := failures{}
-	poolsOf := w.countPools()
 	for i := range w.clusters {
 		hc := &w.clusters[i]
 		labels, platform := namesOf(hc), hc.Spec.Platform.Type
@@ -63,7 +62,7 @@ func (w *world) collectClusters(out chan<- prometheus.Metric) {
 		if from, to, since, going := upgrade(hc); going {
 			out <- prometheus.MustNewConstMetric(upgrading, prometheus.GaugeValue, seconds(since, w.now), append(labels, from, to)...)
 		}
-		n := poolsOf[key{hc.Namespace, hc.Name}]
+		n := float64(len(w.poolsOf[key{hc.Namespace, hc.Name}]))
 		out <- prometheus.MustNewConstMetric(clusterPools, prometheus.GaugeValue, n, append(labels, string(platform))...)
 	}
 	collectPlatforms(out, clusters, platforms)

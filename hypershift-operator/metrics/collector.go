@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 )
 
 // Options are what a Collector is made of.
@@ -19,6 +20,9 @@ type Options struct {
 	Cache      client.Reader
 	Clock      clock.PassiveClock
 	Registerer prometheus.Registerer
+	// InstanceTypes knows what machines have, without asking; nil for a type that
+	// nobody has asked for.
+	InstanceTypes func(region, name string) *instancetypes.Type
 }
 
 // A Collector is registered for as long as its operator leads; it is a Runnable
@@ -63,7 +67,7 @@ func (c *Collector) Describe(out chan<- *prometheus.Desc) {
 	for _, g := range poolGauges {
 		out <- g.desc
 	}
-	for _, desc := range []*prometheus.Desc{clusters, clusterFailures, upgrading, clusterPools, pools, poolFailures} {
+	for _, desc := range []*prometheus.Desc{clusters, clusterFailures, upgrading, clusterPools, vcpus, pools, poolFailures} {
 		out <- desc
 	}
 	c.newClusters.durations.Describe(out)
@@ -83,6 +87,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(operatorInfo, prometheus.GaugeValue, 1, build()...)
 	w.collectClusters(out)
 	w.collectPools(out)
+	w.collectVCPUs(out, c.InstanceTypes)
 	c.newClusters.observe(w.clusterSubjects())
 	c.newPools.observe(w.poolSubjects())
 	c.newClusters.durations.Collect(out)
@@ -94,6 +99,7 @@ type world struct {
 	now      time.Time
 	clusters []hyperv1.HostedCluster
 	pools    []hyperv1.NodePool
+	poolsOf  map[key][]*hyperv1.NodePool
 }
 
 func (c *Collector) read(ctx context.Context) (*world, error) {
@@ -105,7 +111,7 @@ func (c *Collector) read(ctx context.Context) (*world, error) {
 	if err := c.Cache.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing NodePools: %w", err)
 	}
-	return &world{now: c.Clock.Now(), clusters: clusters.Items, pools: pools.Items}, nil
+	return &world{now: c.Clock.Now(), clusters: clusters.Items, pools: pools.Items, poolsOf: byCluster(pools.Items)}, nil
 }
 
 // A gauge is a number that each object of a kind may have.

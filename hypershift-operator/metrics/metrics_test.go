@@ -185,7 +185,7 @@ func TestCounts(t *testing.T) {
 	w.expect("hypershift_hostedclusters", map[string]any{"platform=AWS": 0.0})
 	w.expect("hypershift_nodepools", map[string]any{"platform=AWS": 0.0})
 
-	w.clusters = append(w.clusters, cluster("one"), cluster("two"), cluster("other", func(hc *hyperv1.HostedCluster) { hc.Spec.Platform.Type = hyperv1.NonePlatform }))
+	w.clusters = append(w.clusters, cluster("one"), cluster("two"), cluster("other", func(hc *hyperv1.HostedCluster) { hc.Spec.Platform = hyperv1.PlatformSpec{Type: hyperv1.NonePlatform} }))
 	w.pools = append(w.pools, pool("a", "one"), pool("b", "one"), pool("c", "nobody"))
 	w.expect("hypershift_hostedclusters", map[string]any{"platform=AWS": 2.0, "platform=None": 1.0})
 	w.expect("hypershift_nodepools", map[string]any{"platform=AWS": 3.0})
@@ -194,6 +194,35 @@ func TestCounts(t *testing.T) {
 		"_id=id-of-two,name=two,namespace=clusters,platform=AWS":      0.0,
 		"_id=id-of-other,name=other,namespace=clusters,platform=None": 0.0,
 	})
+}
+
+func TestProcessors(t *testing.T) {
+	const metric, demo = "hypershift_cluster_vcpus", "_id=id-of-demo,name=demo,namespace=clusters"
+	of := func(instanceType string, nodes int32) func(*hyperv1.NodePool) {
+		return func(np *hyperv1.NodePool) {
+			np.Spec.Platform.AWS.InstanceType, np.Status.Replicas = instanceType, nodes
+		}
+	}
+	for name, tc := range map[string]struct {
+		pools []*hyperv1.NodePool
+		want  map[string]any
+	}{
+		"without pools there are none":                   {nil, map[string]any{demo: 0.0}},
+		"those of all pools are added":                   {[]*hyperv1.NodePool{pool("a", "demo", of("m6i.large", 3)), pool("b", "demo", of("m6i.xlarge", 2))}, map[string]any{demo: 14.0}},
+		"a type that nobody knows makes the sum unknown": {[]*hyperv1.NodePool{pool("a", "demo", of("m6i.large", 3)), pool("b", "demo", of("x9.huge", 1))}, nil},
+		"unless there is no node of it":                  {[]*hyperv1.NodePool{pool("a", "demo", of("m6i.large", 3)), pool("b", "demo", of("x9.huge", 0))}, map[string]any{demo: 6.0}},
+		"a pool without a platform makes it unknown": {[]*hyperv1.NodePool{pool("a", "demo", func(np *hyperv1.NodePool) {
+			np.Spec.Platform.AWS, np.Status.Replicas = nil, 1
+		})}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.types = map[string]int64{"m6i.large": 2, "m6i.xlarge": 4}
+			w.clusters, w.pools = append(w.clusters, cluster("demo")), tc.pools
+			w.lead()
+			w.expect(metric, tc.want)
+		})
+	}
 }
 
 func TestWhatIsWrongIsCounted(t *testing.T) {

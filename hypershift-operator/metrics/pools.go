@@ -33,12 +33,13 @@ type key struct{ namespace, name string }
 
 func clusterOf(np *hyperv1.NodePool) key { return key{np.Namespace, np.Spec.ClusterName} }
 
-func (w *world) countPools() map[key]float64 {
-	n := map[key]float64{}
-	for i := range w.pools {
-		n[clusterOf(&w.pools[i])]++
+func byCluster(pools []hyperv1.NodePool) map[key][]*hyperv1.NodePool {
+	of := map[key][]*hyperv1.NodePool{}
+	for i := range pools {
+		np := &pools[i]
+		of[clusterOf(np)] = append(of[clusterOf(np)], np)
 	}
-	return n
+	return of
 }
 
 func (w *world) collectPools(out chan<- prometheus.Metric) {

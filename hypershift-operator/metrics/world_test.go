@@ -18,6 +18,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/metrics"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 )
 
 // noon is when every test begins.
@@ -30,6 +31,7 @@ type world struct {
 	*testing.T
 	clusters []*hyperv1.HostedCluster
 	pools    []*hyperv1.NodePool
+	types    map[string]int64 // processors by instance type
 	fails    error
 
 	clock    *clocktesting.FakePassiveClock
@@ -76,7 +78,14 @@ func (w *world) Register(c prometheus.Collector) error {
 func (w *world) MustRegister(...prometheus.Collector)   { w.Error("a panic is risked") }
 func (w *world) Unregister(c prometheus.Collector) bool { return w.registry.Unregister(c) }
 func (w *world) collector() *metrics.Collector {
-	return metrics.New(metrics.Options{Cache: w, Clock: w.clock, Registerer: w})
+	return metrics.New(metrics.Options{Cache: w, Clock: w.clock, Registerer: w, InstanceTypes: w.instanceType})
+}
+
+func (w *world) instanceType(region, name string) *instancetypes.Type {
+	if n, known := w.types[name]; known && region == "us-east-1" {
+		return &instancetypes.Type{Name: name, VCPUs: n}
+	}
+	return nil
 }
 
 // lead starts an operator that leads until the test, or stop, ends it.
@@ -142,6 +151,7 @@ func cluster(name string, change ...func(*hyperv1.HostedCluster)) *hyperv1.Hoste
 	hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: name, UID: types.UID(name), CreationTimestamp: ago(15 * time.Minute)}}
 	hc.Spec.ClusterID = "id-of-" + name
 	hc.Spec.Platform.Type = hyperv1.AWSPlatform
+	hc.Spec.Platform.AWS = &hyperv1.AWSPlatformSpec{Region: "us-east-1"}
 	for _, c := range change {
 		c(hc)
 	}
@@ -175,6 +185,7 @@ func pool(name, ofCluster string, change ...func(*hyperv1.NodePool)) *hyperv1.No
 	np := &hyperv1.NodePool{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: name, UID: types.UID(name), CreationTimestamp: ago(10 * time.Minute)}}
 	np.Spec.ClusterName = ofCluster
 	np.Spec.Platform.Type = hyperv1.AWSPlatform
+	np.Spec.Platform.AWS = &hyperv1.AWSNodePoolPlatform{InstanceType: "m6i.large"}
 	for _, c := range change {
 		c(np)
 	}

@@ -58,8 +58,9 @@ import (
 // An Operator is a manager to which controllers are added.
 type Operator struct {
 	ctrl.Manager
-	options  Options
-	releases release.Resolver
+	options       Options
+	releases      release.Resolver
+	instanceTypes *instancetypes.Cache
 }
 
 // New returns an operator without controllers.
@@ -85,7 +86,11 @@ func New(ctx context.Context, cfg *rest.Config, opts Options) (*Operator, error)
 	if err := index.Register(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
 	}
-	return &Operator{Manager: mgr, options: opts, releases: opts.releases()}, errors.Join(
+	types, err := opts.instanceTypes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Operator{Manager: mgr, options: opts, releases: opts.releases(), instanceTypes: types}, errors.Join(
 		mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("cache", synced(mgr.GetCache())),
 	)
@@ -93,7 +98,7 @@ func New(ctx context.Context, cfg *rest.Config, opts Options) (*Operator, error)
 
 // AddControllers adds those that the options ask for.
 func (o *Operator) AddControllers(ctx context.Context) error {
-	if err := errors.Join(o.AddHostedClusters(ctx), o.AddNodePools(ctx), o.AddNodeBootstraps()); err != nil {
+	if err := errors.Join(o.AddHostedClusters(ctx), o.AddNodePools(), o.AddNodeBootstraps(), o.AddMetrics()); err != nil {
 		return err
 	}
 	if !o.options.PrivateAWS {
@@ -195,7 +200,7 @@ func (o *Operator) AddHostedClusters(ctx context.Context) error {
 }
 
 // AddNodePools adds the controller that makes machines.
-func (o *Operator) AddNodePools(ctx context.Context) error {
+func (o *Operator) AddNodePools() error {
 	opts := nodepool.Options{
 		Client:   o.GetClient(),
 		Reader:   o.GetAPIReader(),
@@ -205,17 +210,8 @@ func (o *Operator) AddNodePools(ctx context.Context) error {
 		Releases: o.releases,
 		Resync:   o.options.ResyncPeriod,
 	}
-	if o.options.PrivateAWS {
-		// Instance types are the same in every account, so that ours may ask.
-		cfg, err := o.options.session(ctx, awsx.Options{Region: o.options.Region})
-		if err != nil {
-			return err
-		}
-		opts.InstanceTypes = instancetypes.New(func(region string) instancetypes.API {
-			there := cfg.Copy()
-			there.Region = region
-			return awsx.EC2(there)
-		}, clock.RealClock{})
+	if o.instanceTypes != nil {
+		opts.InstanceTypes = o.instanceTypes
 	}
 	if err := nodepool.New(opts).SetupWithManager(o, controllerOptions()); err != nil {
 		return fmt.Errorf("setting up NodePools: %w", err)
@@ -234,7 +230,7 @@ func (o *Operator) AddNodeBootstraps() error {
 
 // AddMetrics adds who tells Prometheus about clusters and pools.
 func (o *Operator) AddMetrics() error {
-	return o.Add(metrics.New(metrics.Options{Cache: o.GetCache(), Clock: clock.RealClock{}, Registerer: ctrlmetrics.Registry}))
+	return o.Add(metrics.New(metrics.Options{Cache: o.GetCache(), Clock: clock.RealClock{}, Registerer: ctrlmetrics.Registry, InstanceTypes: o.instanceTypes.Known}))
 }
 
 // AddEndpointServices adds the provider's half of PrivateLink.

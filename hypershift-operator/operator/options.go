@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/meter"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
@@ -69,6 +70,23 @@ func (o Options) releases() release.Resolver {
 		return o.Bed.Releases
 	}
 	return release.New(release.Options{Clock: clock.RealClock{}, Overrides: o.RegistryOverrides})
+}
+
+// instanceTypes asks EC2, and remembers for all; nil if EC2 may not be asked.
+// Instance types are the same in every account, so that ours will do.
+func (o Options) instanceTypes(ctx context.Context) (*instancetypes.Cache, error) {
+	if !o.PrivateAWS {
+		return nil, nil
+	}
+	cfg, err := o.session(ctx, awsx.Options{Region: o.Region})
+	if err != nil {
+		return nil, err
+	}
+	return instancetypes.New(func(region string) instancetypes.API {
+		there := cfg.Copy()
+		there.Region = region
+		return awsx.EC2(there)
+	}, clock.RealClock{}), nil
 }
 
 // session is one whose calls are counted.

@@ -81,6 +81,17 @@ func (c *Cache) Describe(ctx context.Context, region, name string) (*Type, error
 	return it, nil
 }
 
+// Known returns what was last learned of an instance type, and asks nobody. A
+// nil Cache knows none.
+func (c *Cache) Known(region, name string) *Type {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.known[key{region, name}].it
+}
+
 func (c *Cache) remembered(k key) (it *Type, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -100,3 +100,23 @@ func TestAnErrorIsNotRemembered(t *testing.T) {
 		t.Errorf("%v, %v after the error has passed", it, err)
 	}
 }
+
+func TestKnownAsksNobody(t *testing.T) {
+	there := &region{types: known}
+	clk := clocktesting.NewFakePassiveClock(time.Now())
+	cache := New(func(string) API { return there }, clk)
+	if it := cache.Known("us-east-1", "m6g.large"); it != nil || there.asked > 0 {
+		t.Errorf("nobody has asked for it, and it is %+v after %d questions", it, there.asked)
+	}
+	want, err := cache.Describe(t.Context(), "us-east-1", "m6g.large")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clk.SetTime(clk.Now().Add(2 * ttl))
+	if it := cache.Known("us-east-1", "m6g.large"); it != want || there.asked > 1 {
+		t.Errorf("it is %+v after %d questions", it, there.asked)
+	}
+	if it := (*Cache)(nil).Known("us-east-1", "m6g.large"); it != nil {
+		t.Errorf("an installation that may not ask knows %+v", it)
+	}
+}

@@ -1,0 +1,43 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
+)
+
+var vcpus = describe("hypershift_cluster_vcpus",
+	"Virtual processors of the available nodes of the HostedCluster. Absent while what an instance type has is not known.", clusterLabels...)
+
+// collectVCPUs says nothing of a cluster rather than too little: somebody may
+// be billed by it.
+func (w *world) collectVCPUs(out chan<- prometheus.Metric, typeOf func(region, name string) *instancetypes.Type) {
+	for i := range w.clusters {
+		hc := &w.clusters[i]
+		if hc.Spec.Platform.AWS == nil {
+			continue
+		}
+		n, known := sum(w.poolsOf[key{hc.Namespace, hc.Name}], hc.Spec.Platform.AWS.Region, typeOf)
+		if known {
+			out <- prometheus.MustNewConstMetric(vcpus, prometheus.GaugeValue, n, namesOf(hc)...)
+		}
+	}
+}
+
+func sum(pools []*hyperv1.NodePool, region string, typeOf func(region, name string) *instancetypes.Type) (n float64, known bool) {
+	for _, np := range pools {
+		if np.Status.Replicas == 0 {
+			continue
+		}
+		if np.Spec.Platform.AWS == nil {
+			return 0, false
+		}
+		it := typeOf(region, np.Spec.Platform.AWS.InstanceType)
+		if it == nil {
+			return 0, false
+		}
+		n += float64(np.Status.Replicas) * float64(it.VCPUs)
+	}
+	return n, true
+}

@@ -166,8 +166,9 @@ func normalized(o *unstructured.Unstructured) map[string]any {
 func scrub(v any) {
 	switch v := v.(type) {
 	case map[string]any:
-		delete(v, "lastTransitionTime")
-		delete(v, "uid")
+		for _, field := range []string{"lastTransitionTime", "startedTime", "completionTime", "uid"} {
+			delete(v, field)
+		}
 		if conditions, ok := v["conditions"].([]any); ok {
 			slices.SortFunc(conditions, func(a, b any) int { return strings.Compare(typeOf(a), typeOf(b)) })
 		}

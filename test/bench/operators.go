@@ -27,6 +27,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/fakerelease"
 )
 
 // The periods are the operators' defaults.
@@ -59,6 +60,9 @@ func hypershiftOperator(ctx context.Context, cfg *rest.Config, aws *cloud, watch
 	return operator.New(ctx, cfg, opts)
 }
 
+// releaseImage is what the clusters and pools here run.
+const releaseImage = "registry.example.test/kubernetes-release:v1.36.3"
+
 // optionsHO are those of an installation with everything, in a bed.
 func optionsHO(aws *cloud) (operator.Options, error) {
 	if err := aws.signIn(); err != nil {
@@ -68,7 +72,7 @@ func optionsHO(aws *cloud) (operator.Options, error) {
 		MetricsAddr: "0", HealthAddr: "0", ControlPlaneOperatorImage: "registry.example.test/hypershift:bench",
 		PrivateAWS: true, Region: region, OIDC: operator.OIDC{Bucket: bucket, Region: region},
 		ResyncPeriod: resyncHO, PermissionsPeriod: permissionsPeriod, DocumentsPeriod: documentsPeriod,
-		Bed: operator.Bed{AWS: []func(*middleware.Stack) error{aws.Install}},
+		Bed: operator.Bed{AWS: []func(*middleware.Stack) error{aws.Install}, Releases: fakerelease.New(fakerelease.Kubernetes(releaseImage, "1.36.3"))},
 	}, nil
 }
 

@@ -1,0 +1,98 @@
+// Payload makes a release payload, the image that spec.release.image of a HostedCluster names, from a description:
+//
+//	go run ./hack/payload -f hack/payload/kubernetes-1.36.3.yaml -push registry.example.com/kubernetes-release:v1.36.3
+//	go run ./hack/payload -f hack/payload/kubernetes-1.36.3.yaml -tarball release.tar   # for docker load, crane push
+//
+// It prints the name of the image by digest, or its digest. Who pushes is who `docker login` says.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/hosted-control-planes/hypershift/internal/release/payload"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "payload:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	fs := flag.NewFlagSet("payload", flag.ContinueOnError)
+	file := fs.String("f", "", "description of the payload, YAML or JSON; - for the standard input")
+	push := fs.String("push", "", "push the payload under this name")
+	archive := fs.String("tarball", "", "write the payload to this file")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	if *file == "" || *push == "" && *archive == "" {
+		return errors.New("say what with -f, and where to with -push or -tarball")
+	}
+	image, version, err := read(*file)
+	if err != nil {
+		return err
+	}
+	digest, err := image.Digest()
+	if err != nil {
+		return fmt.Errorf("making the image: %w", err)
+	}
+	named := digest.String()
+	if *archive != "" {
+		tag, err := name.NewTag("kubernetes-release:v" + version)
+		if err != nil {
+			return fmt.Errorf("naming the image after version %q: %w", version, err)
+		}
+		if err := tarball.WriteToFile(*archive, tag, image); err != nil {
+			return fmt.Errorf("writing %s: %w", *archive, err)
+		}
+	}
+	if *push != "" {
+		ref, err := name.NewTag(*push)
+		if err != nil {
+			return fmt.Errorf("reading the name to push to: %w", err)
+		}
+		if err := remote.Write(ref, image, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)); err != nil {
+			return fmt.Errorf("pushing %s: %w", ref, err)
+		}
+		named = ref.Context().Digest(named).String()
+	}
+	_, err = fmt.Fprintln(out, named)
+	return err
+}
+
+// read makes the image of a description.
+func read(file string) (v1.Image, string, error) {
+	var text []byte
+	var err error
+	if file == "-" {
+		text, err = io.ReadAll(os.Stdin)
+	} else {
+		text, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the description: %w", err)
+	}
+	d, err := payload.Parse(text)
+	if err != nil {
+		return nil, "", err
+	}
+	image, err := d.Image()
+	return image, d.Version, err
+}

@@ -20,6 +20,8 @@ func TestParse(t *testing.T) {
 		},
 		"a bucket without its region": {args: []string{"--oidc-storage-provider-s3-bucket-name=b"}, says: "needed together"},
 		"a period of nothing":         {args: []string{"--resync-period=0s"}, says: "--resync-period must be more than 0"},
+		"registries with mirrors":     {args: []string{"--registry-overrides=quay.io/a=mirror.test/a,registry.k8s.io=mirror.test/k8s"}},
+		"an override without an end":  {args: []string{"--registry-overrides=quay.io"}, says: "write source=mirror"},
 		"a word too many":             {args: []string{"run"}, says: `unexpected argument "run"`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -272,7 +272,7 @@ func TestANamespaceThatIsNotInTheCacheYet(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.machines(t.Context()); err != nil {
+	if err := w.clusterAPI(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -285,17 +285,22 @@ func TestANamespaceThatIsNotInTheCacheYet(t *testing.T) {
 	}
 }
 
-func TestAMissingPullSecretHoldsUpNothingElse(t *testing.T) {
+func TestAMissingPullSecretHoldsUpTheReleaseAndNothingElse(t *testing.T) {
 	w := emptyWorld(t)
 	w.Create(t, privateCluster())
 	pass := w.start()
 	w.run(t, pass, 3)
 	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.SecretNotFoundReason, "Secret my-pull-secret, which spec.pullSecret names, does not exist in namespace clusters: create it")
-	if !w.exists(t, &hyperv1.HostedControlPlane{}, w.object("demo")) {
-		t.Error("there is no control plane")
+	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionFalse, hyperv1.SecretNotFoundReason, "my-pull-secret")
+	if w.exists(t, &hyperv1.HostedControlPlane{}, w.object("demo")) {
+		t.Error("the control plane was told of a release that nobody has looked into")
 	}
+	if !w.exists(t, &appsv1.Deployment{}, w.object(names.ControlPlaneOperator)) {
+		t.Error("there is no control-plane-operator")
+	}
+	w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 	w.Create(t, pullSecret())
-	w.run(t, pass, 3)
+	w.run(t, pass, 5)
 	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 }
 

@@ -34,9 +34,6 @@ var later = []struct {
 	{"secretEncryption", func(s *HostedClusterSpec) bool { return s.SecretEncryption != nil }},
 	{"fips", func(s *HostedClusterSpec) bool { return s.FIPS }},
 	{"olmCatalogPlacement", func(s *HostedClusterSpec) bool { return s.OLMCatalogPlacement == GuestOLMCatalogPlacement }},
-	{"nodeSelector", func(s *HostedClusterSpec) bool { return len(s.NodeSelector) > 0 }},
-	{"tolerations", func(s *HostedClusterSpec) bool { return len(s.Tolerations) > 0 }},
-	{"labels", func(s *HostedClusterSpec) bool { return len(s.Labels) > 0 }},
 	{"capabilities", func(s *HostedClusterSpec) bool {
 		return s.Capabilities != nil && len(s.Capabilities.Enabled)+len(s.Capabilities.Disabled) > 0
 	}},

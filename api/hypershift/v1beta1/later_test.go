@@ -21,8 +21,8 @@ func TestNotActedOn(t *testing.T) {
 			spec: `{"configuration": {}, "operatorConfiguration": {}, "monitoring": {}, "platform": {"type": "AWS"}}`,
 		},
 		"paths come in the order of the fields": {
-			spec: `{"labels": {"a": "b"}, "fips": true, "channel": "stable"}`,
-			want: []string{"channel", "fips", "labels"},
+			spec: `{"monitoring": {"metricsForwarding": {"mode": "Forward"}}, "fips": true, "channel": "stable"}`,
+			want: []string{"channel", "fips", "monitoring"},
 		},
 		"releases and updates": {
 			spec: `{"controlPlaneRelease": {"image": "a"}, "updateService": "https://a", "kubeAPIServerDNSName": "api.example.com"}`,
@@ -58,10 +58,7 @@ func TestNotActedOn(t *testing.T) {
 				"monitoring": {"metricsForwarding": {"mode": "Forward"}}}`,
 			want: []string{"imageContentSources", "olmCatalogPlacement", "capabilities", "monitoring"},
 		},
-		"where the control plane runs": {
-			spec: `{"nodeSelector": {"a": "b"}, "tolerations": [{"key": "a"}]}`,
-			want: []string{"nodeSelector", "tolerations"},
-		},
+		"where the control plane runs, and as what": {spec: `{"nodeSelector": {"a": "b"}, "tolerations": [{"key": "a"}], "labels": {"a": "b"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hc := &HostedCluster{}

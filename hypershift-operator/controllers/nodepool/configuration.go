@@ -28,6 +28,9 @@ func invalidf(format string, args ...any) problem {
 // change. The CRD refuses most of it; what gets past it was written before a
 // rule, or needs another object to see.
 func (r *Reconciler) checkConfiguration(_ context.Context, s *scope) error {
+	if r.missing != "" {
+		return flow.Block(hyperv1.UnsupportedClusterReason, "the management cluster has no kind %s, by which machines are made: install the CRDs of Cluster API, and start the hypershift-operator again", r.missing)
+	}
 	return blockOn(judge(s.np, s.hc, r.Clock.Now()))
 }
 

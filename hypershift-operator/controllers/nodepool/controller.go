@@ -45,6 +45,8 @@ const lookAgain = 30 * time.Second
 type Reconciler struct {
 	Options
 	apply *apply.Applier
+	// missing names what the management cluster lacks. Filled by SetupWithManager.
+	missing string
 
 	live, paused, dying []flow.Step[*scope]
 }
@@ -59,14 +61,16 @@ func New(o Options) *Reconciler {
 		flow.All(
 			flow.Step[*scope]{Name: "the update management", Condition: hyperv1.NodePoolUpdateManagementEnabledCondition, Run: r.checkManagement},
 			flow.Step[*scope]{Name: "the release", Condition: hyperv1.NodePoolValidReleaseImageCondition, Run: r.resolveRelease},
+			flow.Step[*scope]{Name: "the node configuration", Condition: hyperv1.NodePoolValidMachineConfigCondition, Run: r.resolveConfig},
+			flow.Step[*scope]{Name: "the tuning", Condition: hyperv1.NodePoolValidTuningConfigCondition, Run: r.checkTuning},
+			flow.Step[*scope]{Name: "the health check", Condition: hyperv1.NodePoolAutorepairEnabledCondition, Run: r.resolveHealthCheck},
+		),
+		flow.All(
 			flow.Step[*scope]{Name: "the version", Condition: hyperv1.NodePoolSupportedVersionSkewCondition, Run: r.checkVersion},
 			flow.Step[*scope]{Name: "the architecture", Condition: hyperv1.NodePoolValidArchPlatformCondition, Run: r.checkArch},
 			flow.Step[*scope]{Name: "the machine image", Condition: hyperv1.NodePoolValidPlatformImageCondition, Run: r.resolveImage},
 			flow.Step[*scope]{Name: "the instance type", Condition: hyperv1.NodePoolValidPlatformConfigCondition, Run: r.checkInstanceType},
 			flow.Step[*scope]{Name: "the security group", Condition: hyperv1.NodePoolAWSSecurityGroupAvailableCondition, Run: r.resolveSecurityGroup},
-			flow.Step[*scope]{Name: "the node configuration", Condition: hyperv1.NodePoolValidMachineConfigCondition, Run: r.resolveConfig},
-			flow.Step[*scope]{Name: "the tuning", Condition: hyperv1.NodePoolValidTuningConfigCondition, Run: r.checkTuning},
-			flow.Step[*scope]{Name: "the health check", Condition: hyperv1.NodePoolAutorepairEnabledCondition, Run: r.resolveHealthCheck},
 		),
 		{Name: "the control plane's namespace", Run: r.checkNamespace},
 		{Name: "the machine template", Condition: hyperv1.NodePoolValidMachineTemplateCondition, Run: r.ensureTemplate},
@@ -114,6 +118,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 func (r *Reconciler) stepsFor(s *scope) []flow.Step[*scope] {
 	switch {
+	case s.dying() && r.missing != "":
+		return r.dying[len(r.dying)-1:] // of kinds that are not there nothing can be left
 	case s.dying():
 		return r.dying
 	case s.paused:

@@ -3,17 +3,18 @@
 //
 //	live    configuration ► finalizer ►
 //	          management         can spec.management be followed?            management.go
-//	          release            which one, and may its nodes join?          release.go, version.go
-//	          image              of the release for region and arch          image.go
+//	          release            what shall the nodes run?                   release.go
+//	          node configuration from the user's ConfigMaps                  nodeconfig.go
+//	          health check       how long a node may be broken               healthcheck.go
+//	        ► version            may such nodes join?                        version.go
+//	          architecture, machine image   does the release have them?      image.go
 //	          instance type      does EC2 have it, and with that arch?       instancetype.go
 //	          security group     of all workers of the cluster               securitygroup.go
-//	          configuration      of the nodes, from the user's ConfigMaps    nodeconfig.go
-//	          health check       how long a node may be broken               healthcheck.go
 //	        ► control plane's namespace ►
 //	          AWSMachineTemplate     named by what was asked for             template.go
 //	          NodeBootstrapTemplate  and a Secret with the configuration     bootstrap.go
 //	        ► MachineDeployment, MachineHealthCheck                          machinedeployment.go
-//	        ► tags of machines that run                                      tags.go
+//	        ► tags and security groups of machines that run                  inplace.go
 //	        ► templates that nobody uses any more                            prune.go
 //
 //	paused  the MachineDeployment and the MachineHealthCheck are told        pause.go

@@ -14,9 +14,6 @@ func (r *Reconciler) checkArch(_ context.Context, s *scope) error {
 	if arch != hyperv1.ArchitectureAMD64 && arch != hyperv1.ArchitectureARM64 {
 		return flow.Block(hyperv1.NodePoolValidationFailedReason, "AWS has no machines of arch %s: create a pool with amd64 or arm64", arch)
 	}
-	if s.release == nil {
-		return errNoRelease()
-	}
 	if !carries(s.release.Architecture, arch) {
 		return flow.Block(hyperv1.NodePoolArchMismatchReason, "release %s has images for %s only, and the pool has arch %s: choose a release for several architectures, or one for %s", s.release.Version, s.release.Architecture, arch, arch)
 	}
@@ -39,9 +36,6 @@ func (r *Reconciler) resolveImage(_ context.Context, s *scope) error {
 	if s.aws().AMI != "" {
 		s.ami = s.aws().AMI
 		return nil
-	}
-	if s.release == nil {
-		return errNoRelease()
 	}
 	ami, problems := imageFor(s.release, s.aws().ImageType, s.arch(), s.region())
 	s.ami = ami

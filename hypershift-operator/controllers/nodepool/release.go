@@ -54,8 +54,3 @@ func (r *Reconciler) pullSecret(ctx context.Context, s *scope) ([]byte, error) {
 	}
 	return secret.Data[corev1.DockerConfigJsonKey], nil
 }
-
-// errNoRelease is what the steps say that need the release, when there is none.
-func errNoRelease() error {
-	return flow.Wait(0, hyperv1.WaitingForReason, "waiting for the release")
-}

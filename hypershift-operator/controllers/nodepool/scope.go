@@ -99,6 +99,9 @@ func (r *Reconciler) gather(ctx context.Context, np *hyperv1.NodePool) (*scope, 
 	if err == nil {
 		s.hc = hc
 	}
+	if r.missing != "" {
+		return s, nil
+	}
 	return s, gatherChildren(ctx, r.Client, s)
 }
 

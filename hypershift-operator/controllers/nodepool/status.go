@@ -1,7 +1,7 @@
 package nodepool
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -24,7 +24,7 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 	b := newBoard(s.np, r.Clock.Now())
 	wasReady := b.is(hyperv1.NodePoolReadyCondition)
 	b.conds = conditions.FromReport(report, words, b.conds, b.generation, b.now)
-	b.unchecked(s, report)
+	b.unchecked(s)
 	b.pause(s)
 	b.scaling(s)
 	b.repair(s, report)
@@ -55,17 +55,10 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 	}
 }
 
-// unchecked makes Unknown of what a step could not judge, or has not yet,
-// because another has to come first.
-func (b *board) unchecked(s *scope, report flow.Report) {
+// unchecked makes Unknown of what a step could not judge.
+func (b *board) unchecked(s *scope) {
 	for _, condition := range sortedKeys(s.unchecked) {
 		b.set(condition, metav1.ConditionUnknown, hyperv1.StatusUnknownReason, s.unchecked[condition])
-	}
-	for _, o := range report {
-		var wait *flow.Waiting
-		if o.Condition != "" && errors.As(o.Err, &wait) && wait.Reason == hyperv1.WaitingForReason {
-			b.set(o.Condition, metav1.ConditionUnknown, wait.Reason, wait.Message)
-		}
 	}
 }
 
@@ -271,7 +264,8 @@ func (b *board) deletion(s *scope) {
 	}
 }
 
-// ready is what the pool waits for, in the order in which it has to come.
+// ready is what the pool waits for, in the order in which it has to come. A
+// registry that does not answer just now makes no node worse.
 func (b *board) ready(s *scope, report flow.Report) {
 	no := func(reason, message string) {
 		b.set(hyperv1.NodePoolReadyCondition, metav1.ConditionFalse, reason, message)
@@ -280,8 +274,13 @@ func (b *board) ready(s *scope, report flow.Report) {
 		no(hyperv1.DeletingReason, "the pool is being deleted")
 		return
 	}
+	var passing error
 	for _, o := range report {
-		if o.Err != nil {
+		switch {
+		case o.Err == nil:
+		case words.Transient(o.Err):
+			passing = cmp.Or(passing, o.Err)
+		default:
 			no(saying(o.Err))
 			return
 		}
@@ -289,6 +288,10 @@ func (b *board) ready(s *scope, report flow.Report) {
 	have, want := s.available(), s.wanted()
 	if have >= want {
 		b.set(hyperv1.NodePoolReadyCondition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, fmt.Sprintf("%d nodes are available", have))
+		return
+	}
+	if passing != nil && s.template == "" {
+		no(saying(passing)) // no machine has been asked for
 		return
 	}
 	for _, condition := range []string{hyperv1.NodePoolAllMachinesReadyCondition, hyperv1.NodePoolAllNodesHealthyCondition} {

@@ -59,7 +59,7 @@ func TestWhatKeepsAPoolFromMachines(t *testing.T) {
 			pool: func(np *hyperv1.NodePool) { np.Spec.Release.Image = "example.test/release:nightly" },
 			want: map[string]string{
 				"ValidReleaseImage":    "False InvalidImage release image example.test/release:nightly does not exist",
-				"SupportedVersionSkew": "Unknown WaitingFor the release", "ValidPlatformImage": "Unknown WaitingFor the release", "Ready": "False InvalidImage",
+				"SupportedVersionSkew": "Unknown WaitingFor waiting for the release", "ValidPlatformImage": "Unknown WaitingFor waiting for the release", "Ready": "False InvalidImage",
 				"ValidPlatformConfig": "True AsExpected",
 			},
 		},
@@ -194,10 +194,11 @@ func TestAnUpgrade(t *testing.T) {
 func TestOnDelete(t *testing.T) {
 	w := emptyWorld()
 	np := pool()
-	np.Spec.Management.Replace = &hyperv1.ReplaceUpgrade{Strategy: hyperv1.UpgradeStrategyOnDelete}
+	np.Spec.Management = hyperv1.NodePoolManagement{UpgradeType: hyperv1.UpgradeTypeReplace, Replace: &hyperv1.ReplaceUpgrade{Strategy: hyperv1.UpgradeStrategyOnDelete}}
 	w.Create(t, cluster(), namespace(), pullSecret(), capiDeployment(), np)
 	pass := w.start()
 	w.run(t, pass)
+	w.expect(t, map[string]string{"AutorepairEnabled": "False AutoRepairOff"})
 	w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.Platform.AWS.RootVolume.Size = 200 })
 	w.run(t, pass)
 	w.expect(t, map[string]string{"UpdatingPlatformMachineTemplate": "True Updating each is replaced when somebody deletes its Machine", "Ready": "True AsExpected"})
@@ -357,6 +358,36 @@ func TestWhatEC2RefusesIsSaid(t *testing.T) {
 	})
 	if c := condition(w.pool(t), "Ready"); strings.Contains(c.Message, "RequestID") {
 		t.Errorf("a message that differs each time: %s", c.Message)
+	}
+}
+
+func TestARegistryThatDoesNotAnswer(t *testing.T) {
+	w := newWorld(t)
+	w.releases.down = true
+	w.run(t, w.start())
+	w.expect(t, map[string]string{
+		"ValidReleaseImage": "Unknown InvalidImage no answer in time", "ValidPlatformImage": "Unknown WaitingFor", "Ready": "False InvalidImage no answer in time",
+	})
+	w.releases.down = false
+	w.run(t, w.start())
+	w.releases.down = true
+	w.run(t, w.start()) // nothing is known any more, and no node is worse for it
+	w.expect(t, map[string]string{"ValidReleaseImage": "True AsExpected", "SupportedVersionSkew": "True AsExpected", "Ready": "True AsExpected 2 nodes"})
+}
+
+func TestAManagementClusterWithoutClusterAPI(t *testing.T) {
+	w := newWorld(t)
+	w.missing = "Machine.cluster.x-k8s.io"
+	pass := w.start()
+	w.run(t, pass)
+	w.expect(t, map[string]string{"ValidConfiguration": "False UnsupportedCluster no kind Machine.cluster.x-k8s.io", "Ready": "False UnsupportedCluster"})
+	change(t, w, pool(), func(np *hyperv1.NodePool) { np.Finalizers = []string{hyperv1.HostedClusterFinalizer} })
+	if err := w.Admin().Delete(t.Context(), pool()); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t, pass)
+	if err := w.Admin().Get(t.Context(), key, &hyperv1.NodePool{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the pool is still there: %v", err)
 	}
 }
 

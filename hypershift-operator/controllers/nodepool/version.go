@@ -17,9 +17,6 @@ const maxSkew = 3
 // checkVersion refuses nodes that the API server does not support, before they
 // are made.
 func (r *Reconciler) checkVersion(ctx context.Context, s *scope) error {
-	if s.release == nil {
-		return errNoRelease()
-	}
 	control, err := r.resolve(ctx, s, controlPlaneImage(s.hc))
 	if err != nil {
 		return fmt.Errorf("the release of HostedCluster %s: %w", s.hc.Name, err)

@@ -46,10 +46,16 @@ var scheme = func() *runtime.Scheme {
 }()
 
 // releases answers without a registry.
-type releases map[string]*release.Release
+type releases struct {
+	known map[string]*release.Release
+	down  bool
+}
 
-func (r releases) Resolve(_ context.Context, image string, _ []byte) (*release.Release, error) {
-	if rel := r[image]; rel != nil {
+func (r *releases) Resolve(_ context.Context, image string, _ []byte) (*release.Release, error) {
+	if r.down {
+		return nil, &release.Error{Kind: release.Unreachable, Image: image, Detail: "no answer in time"}
+	}
+	if rel := r.known[image]; rel != nil {
 		return rel, nil
 	}
 	return nil, &release.Error{Kind: release.NotFound, Image: image, Detail: "example.test answered 404 Not Found"}
@@ -75,8 +81,10 @@ type world struct {
 	capi     *capi
 	clock    *clocktesting.FakeClock
 	events   *events.FakeRecorder
-	releases releases
+	releases *releases
 	types    InstanceTypes
+	// missing are kinds that the management cluster does not have.
+	missing string
 }
 
 func newWorld(t testing.TB) *world {
@@ -89,7 +97,7 @@ func emptyWorld() *world {
 	w := &world{
 		clock:    clocktesting.NewFakeClock(time.Now()), // the fake API server stamps deletions with the real time
 		events:   events.NewFakeRecorder(1000),
-		releases: releases{image136: releaseOf("1.36.3", "ami-136"), image135: releaseOf("1.35.4", "ami-135")},
+		releases: &releases{known: map[string]*release.Release{image136: releaseOf("1.36.3", "ami-136"), image135: releaseOf("1.35.4", "ami-135")}},
 		types: instanceTypes{
 			"m6i.large": {Name: "m6i.large", Architectures: []string{"amd64"}, VCPUs: 2, MemoryMiB: 8192},
 			"m6g.large": {Name: "m6g.large", Architectures: []string{"arm64"}, VCPUs: 2, MemoryMiB: 8192},
@@ -167,6 +175,7 @@ func (w *world) start() func(context.Context) error {
 		Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock,
 		Releases: w.releases, InstanceTypes: w.types, Resync: 10 * time.Minute,
 	})
+	r.missing = w.missing
 	return func(ctx context.Context) error { return w.Queue(r.Reconcile(ctx, ctrl.Request{NamespacedName: key})) }
 }
 

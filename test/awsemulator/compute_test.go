@@ -160,3 +160,19 @@ func TestLookUpsByTagFindTheirOwn(t *testing.T) {
 	must(t, err)
 	equal(t, "DHCP options by tag", len(options.DhcpOptions), 1)
 }
+
+func TestARuleForAProtocolWithoutPorts(t *testing.T) {
+	a := newAccount(t)
+	group := a.securityGroup(t, "node")
+	rule := []types.IpPermission{{IpProtocol: aws.String("50"), UserIdGroupPairs: []types.UserIdGroupPair{{GroupId: &group}}}}
+	_, err := a.ec2.AuthorizeSecurityGroupIngress(t.Context(), &ec2.AuthorizeSecurityGroupIngressInput{GroupId: &group, IpPermissions: rule})
+	must(t, err)
+	found, err := a.ec2.DescribeSecurityGroups(t.Context(), &ec2.DescribeSecurityGroupsInput{GroupIds: []string{group}})
+	must(t, err)
+	got := found.SecurityGroups[0].IpPermissions[0]
+	if *got.IpProtocol != "50" || got.FromPort != nil || got.ToPort != nil {
+		t.Errorf("got %s %v-%v", *got.IpProtocol, got.FromPort, got.ToPort)
+	}
+	_, err = a.ec2.RevokeSecurityGroupIngress(t.Context(), &ec2.RevokeSecurityGroupIngressInput{GroupId: &group, IpPermissions: rule})
+	refused(t, err, "")
+}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from moto.core.responses import ActionResult
 from moto.ec2.models import EC2Backend
 from moto.ec2.models.dhcp_options import DHCPOptionsSet
+from moto.ec2.models.security_groups import SecurityGroupRule
 from moto.ec2.models.vpcs import VPC
 from moto.ec2.responses import EC2Response
 from moto.ec2.utils import generic_filter
@@ -15,6 +17,21 @@ from .errors import refuse
 from .patching import wrap
 
 _DEFAULT_DHCP_OPTIONS = "dopt-00000000000000def"
+
+
+_WITH_PORTS = ("tcp", "udp", "icmp", "icmpv6", "6", "17", "1", "58")
+
+
+@wrap(SecurityGroupRule, "__init__")
+def _init_rule(original: Any, self: SecurityGroupRule, *args: Any, **kwargs: Any) -> None:
+    # A protocol such as ESP has no ports; moto cannot do without.
+    call = inspect.signature(original).bind(self, *args, **kwargs).arguments
+    ports = call["from_port"], call["to_port"]
+    if str(call["ip_protocol"]).lower() not in _WITH_PORTS:
+        call["from_port"] = call["to_port"] = "0"
+    original(**call)
+    if ports == (None, None):
+        self.from_port = self.to_port = None
 
 
 @wrap(EC2Backend, "create_route")

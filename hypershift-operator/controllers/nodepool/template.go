@@ -137,6 +137,7 @@ func desiredMachine(s *scope) infrav1.AWSMachineSpec {
 		// not for long, so that no store for secrets is needed in the account.
 		UncompressedUserData: ptr.To(true),
 		CloudInit:            infrav1.CloudInit{InsecureSkipSecretsManager: true},
+		Ignition:             &infrav1.Ignition{StorageType: infrav1.IgnitionStorageTypeOptionUnencryptedUserData},
 		InstanceMetadataOptions: &infrav1.InstanceMetadataOptions{
 			HTTPEndpoint:     infrav1.InstanceMetadataEndpointStateEnabled,
 			HTTPProtocolIPv6: infrav1.InstanceMetadataEndpointStateDisabled,

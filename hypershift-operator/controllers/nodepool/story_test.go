@@ -60,7 +60,7 @@ func TestWhatKeepsAPoolFromMachines(t *testing.T) {
 			want: map[string]string{
 				"ValidReleaseImage":    "False InvalidImage release image example.test/release:nightly does not exist",
 				"SupportedVersionSkew": "Unknown WaitingFor waiting for the release", "ValidPlatformImage": "Unknown WaitingFor waiting for the release", "Ready": "False InvalidImage",
-				"ValidPlatformConfig": "True AsExpected",
+				"ValidMachineConfig": "True AsExpected",
 			},
 		},
 		"nodes newer than the API server": {

@@ -98,7 +98,16 @@ func (r *Reconciler) deleteControlPlane(ctx context.Context, s *scope) error {
 	if err := r.releaseControlPlane(ctx, s); err != nil {
 		return err
 	}
-	return flow.Wait(deletionPause, hyperv1.DeletingReason, "waiting for HostedControlPlane %s to go%s", s.hcp.Name, s.plight())
+	return flow.Wait(deletionPause, hyperv1.DeletingReason, "waiting for HostedControlPlane %s to go%s%s", s.hcp.Name, whyStill(s.hcp), s.plight())
+}
+
+// whyStill is what holds a HostedControlPlane back, as the end of a sentence.
+func whyStill(hcp *hyperv1.HostedControlPlane) string {
+	c := conditions.Get(hcp.Status.Conditions, hyperv1.AWSDefaultSecurityGroupDeleted)
+	if c == nil || c.Status == metav1.ConditionTrue || !heldByOperator(hcp) {
+		return ""
+	}
+	return " (" + c.Message + ")"
 }
 
 // deleteNamespace takes everything else with it. What is not ours stays.

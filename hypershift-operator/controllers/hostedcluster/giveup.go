@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
@@ -57,8 +58,11 @@ func (r *Reconciler) giveUp(ctx context.Context, s *scope, es *hyperv1.AWSEndpoi
 // releaseControlPlane lets a HostedControlPlane go whose operator is gone for
 // good. What it held back went with the namespace: Services and Routes.
 func (r *Reconciler) releaseControlPlane(ctx context.Context, s *scope) error {
-	if s.hcp == nil || s.hcp.DeletionTimestamp.IsZero() || !r.namespaceLost(s) {
+	if s.hcp == nil || s.hcp.DeletionTimestamp.IsZero() {
 		return nil
+	}
+	if err := r.giveUpWorkerGroup(ctx, s); err != nil || !r.namespaceLost(s) {
+		return err
 	}
 	if err := patch.RemoveFinalizer(ctx, r.Client, s.hcp, hyperv1.HostedClusterFinalizer); err != nil {
 		return fmt.Errorf("giving up on HostedControlPlane %s: %w", s.hcp.Name, err)
@@ -66,8 +70,38 @@ func (r *Reconciler) releaseControlPlane(ctx context.Context, s *scope) error {
 	return nil
 }
 
-func heldByOperator(es *hyperv1.AWSEndpointService) bool {
-	return slices.Contains(es.Finalizers, hyperv1.ControlPlaneOperatorFinalizer)
+// giveUpWorkerGroup is giveUp for the security group of the workers, which the
+// HostedControlPlane stands for.
+func (r *Reconciler) giveUpWorkerGroup(ctx context.Context, s *scope) error {
+	why := r.hopeless(s)
+	if why == "" || !heldByOperator(s.hcp) {
+		return nil
+	}
+	if left := workerGroup(s.hcp); left != "" {
+		if err := r.leave(ctx, s, s.hcp, why, left); err != nil {
+			return err
+		}
+	}
+	if err := patch.RemoveFinalizer(ctx, r.Client, s.hcp, hyperv1.ControlPlaneOperatorFinalizer); err != nil {
+		return fmt.Errorf("giving up on the security group of the workers: %w", err)
+	}
+	return nil
+}
+
+// workerGroup names the security group of the workers, or is empty if none was
+// ever reached.
+func workerGroup(hcp *hyperv1.HostedControlPlane) string {
+	if p := hcp.Status.Platform; p != nil && p.AWS != nil && p.AWS.DefaultWorkerSecurityGroupID != "" {
+		return "security group " + p.AWS.DefaultWorkerSecurityGroupID
+	}
+	if record := hcp.Status.WorkerSecurityGroup; record != nil && record.Creating {
+		return "a security group of the workers, if it was made, in " + record.VPC
+	}
+	return ""
+}
+
+func heldByOperator(obj client.Object) bool {
+	return slices.Contains(obj.GetFinalizers(), hyperv1.ControlPlaneOperatorFinalizer)
 }
 
 // hopeless says why nobody will ever delete what the control-plane-operator

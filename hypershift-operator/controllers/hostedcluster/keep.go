@@ -36,8 +36,11 @@ func (r *Reconciler) keepOperator(ctx context.Context, s *scope) error {
 // keepWorkers keeps Cluster API and its provider able to take the machines away.
 // What stands in the way of that is the end of a sentence.
 func (r *Reconciler) keepWorkers(ctx context.Context, s *scope) string {
-	if s.namespace == nil || s.namespaceEnds() {
+	switch {
+	case s.namespace == nil:
 		return ""
+	case s.namespaceEnds():
+		return "; " + s.lost()
 	}
 	if err := r.ensureWorkers(ctx, s); err != nil {
 		return "; their controllers cannot be kept: " + words.Message(err)
@@ -47,7 +50,7 @@ func (r *Reconciler) keepWorkers(ctx context.Context, s *scope) string {
 
 // needsOperator says whether something waits for the control-plane-operator.
 func (s *scope) needsOperator() bool {
-	return s.hcp != nil && slices.Contains(s.hcp.Finalizers, hyperv1.HostedClusterFinalizer) ||
+	return s.hcp != nil && (slices.Contains(s.hcp.Finalizers, hyperv1.HostedClusterFinalizer) || heldByOperator(s.hcp)) ||
 		slices.ContainsFunc(s.endpoints, func(es hyperv1.AWSEndpointService) bool { return heldByOperator(&es) })
 }
 
@@ -85,7 +88,7 @@ func (s *scope) plight() string {
 	case !s.needsOperator():
 		return ""
 	case s.namespaceEnds():
-		parts = append(parts, "the namespace was deleted with the control-plane-operator in it; what only that could take away is left behind, and named, "+giveUpAfter(s).String()+" later")
+		parts = append(parts, s.lost())
 	case s.silence != "":
 		parts = append(parts, s.silence)
 	}
@@ -96,4 +99,9 @@ func (s *scope) plight() string {
 		return ""
 	}
 	return "; " + strings.Join(parts, "; ")
+}
+
+// lost says what it means that somebody has deleted the namespace.
+func (s *scope) lost() string {
+	return "the namespace was deleted with the control-plane-operator in it; what only that could take away is left behind, and named, " + giveUpAfter(s).String() + " later"
 }

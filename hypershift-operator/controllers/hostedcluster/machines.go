@@ -31,36 +31,40 @@ func (r *Reconciler) deleteMachines(ctx context.Context, s *scope) error {
 	if err := r.giveUpMachines(ctx, s); err != nil {
 		return err
 	}
-	var deployments clusterv1.MachineDeploymentList
-	if err := r.Client.List(ctx, &deployments, client.InNamespace(s.controlPlane)); err != nil {
-		return fmt.Errorf("listing machine deployments: %w", err)
+	err = r.eachMachine(ctx, s, []client.ObjectList{&clusterv1.MachineDeploymentList{}}, func(obj client.Object) error { return r.delete(ctx, obj) })
+	if err != nil {
+		return err
 	}
-	for i := range deployments.Items {
-		if err := r.delete(ctx, &deployments.Items[i]); err != nil {
+	return flow.Wait(deletionPause, hyperv1.DeletingReason, "waiting for %s to go", strings.Join(machines, ", "))
+}
+
+// machineKinds are what a machine consists of and what makes it, the last to go
+// first. The provider's part may be gone before the rest, or after it.
+func machineKinds() []client.ObjectList {
+	return []client.ObjectList{&infrav1.AWSMachineList{}, &clusterv1.MachineList{}, &clusterv1.MachineSetList{}, &clusterv1.MachineDeploymentList{}}
+}
+
+// machines names all that is left of the machines of the cluster.
+func (r *Reconciler) machines(ctx context.Context, s *scope) ([]string, error) {
+	var left []string
+	err := r.eachMachine(ctx, s, machineKinds(), func(obj client.Object) error {
+		left = append(left, kindOf(obj)+" "+obj.GetName())
+		return nil
+	})
+	slices.Sort(left)
+	return left, err
+}
+
+func (r *Reconciler) eachMachine(ctx context.Context, s *scope, kinds []client.ObjectList, do func(client.Object) error) error {
+	for _, list := range kinds {
+		if err := r.Client.List(ctx, list, client.InNamespace(s.controlPlane)); err != nil {
+			return fmt.Errorf("listing %T: %w", list, err)
+		}
+		if err := meta.EachListItem(list, func(item runtime.Object) error { return do(item.(client.Object)) }); err != nil {
 			return err
 		}
 	}
-	return flow.Wait(deletionPause, hyperv1.DeletingReason, "waiting for machines to go: %s", strings.Join(machines, ", "))
-}
-
-// machines names the machines of the cluster, as Cluster API and as AWS know
-// them: either may be the last to go.
-func (r *Reconciler) machines(ctx context.Context, s *scope) ([]string, error) {
-	var found []string
-	for _, list := range []client.ObjectList{&clusterv1.MachineList{}, &infrav1.AWSMachineList{}} {
-		if err := r.Client.List(ctx, list, client.InNamespace(s.controlPlane)); err != nil {
-			return nil, fmt.Errorf("listing %T: %w", list, err)
-		}
-		err := meta.EachListItem(list, func(item runtime.Object) error {
-			found = append(found, item.(client.Object).GetName())
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	slices.Sort(found)
-	return slices.Compact(found), nil
+	return nil
 }
 
 // giveUpMachines lets go of machines that nobody can take away any more, and
@@ -70,20 +74,11 @@ func (r *Reconciler) giveUpMachines(ctx context.Context, s *scope) error {
 	if why == "" || r.missing != "" {
 		return nil
 	}
-	kinds := []client.ObjectList{&infrav1.AWSMachineList{}}
-	if r.namespaceLost(s) { // and Cluster API with it
-		kinds = append(kinds, &clusterv1.MachineList{}, &clusterv1.MachineSetList{}, &clusterv1.MachineDeploymentList{})
+	kinds := machineKinds()
+	if !r.namespaceLost(s) {
+		kinds = kinds[:1] // Cluster API is there, and does the rest
 	}
-	for _, list := range kinds {
-		if err := r.Client.List(ctx, list, client.InNamespace(s.controlPlane)); err != nil {
-			return fmt.Errorf("listing %T: %w", list, err)
-		}
-		err := meta.EachListItem(list, func(item runtime.Object) error { return r.giveUpMachine(ctx, s, item.(client.Object), why) })
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.eachMachine(ctx, s, kinds, func(obj client.Object) error { return r.giveUpMachine(ctx, s, obj, why) })
 }
 
 func (r *Reconciler) giveUpMachine(ctx context.Context, s *scope, obj client.Object, why string) error {

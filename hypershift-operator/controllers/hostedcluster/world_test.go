@@ -87,6 +87,8 @@ type world struct {
 	down string
 	// imageOverride lets clusters choose their operator.
 	imageOverride bool
+	// stuck machines are not taken away.
+	stuck bool
 	// lagging hides namespaces from the controller's cache.
 	lagging bool
 }
@@ -119,7 +121,7 @@ func emptyWorld(t testing.TB) *world {
 			&hyperv1.HostedClusterList{}, &hyperv1.HostedControlPlaneList{}, &hyperv1.NodePoolList{}, &hyperv1.AWSEndpointServiceList{},
 			&corev1.NamespaceList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}, &corev1.ServiceAccountList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{}, &appsv1.DeploymentList{},
 			&rbacv1.ClusterRoleBindingList{}, &networkingv1.NetworkPolicyList{},
-			&clusterv1.ClusterList{}, &infrav1.AWSClusterList{}, &clusterv1.MachineDeploymentList{}, &clusterv1.MachineList{}, &infrav1.AWSMachineList{},
+			&clusterv1.ClusterList{}, &infrav1.AWSClusterList{}, &clusterv1.MachineDeploymentList{}, &clusterv1.MachineSetList{}, &clusterv1.MachineList{}, &infrav1.AWSMachineList{},
 		},
 		WithStatus: []client.Object{&hyperv1.HostedCluster{}, &hyperv1.HostedControlPlane{}, &hyperv1.AWSEndpointService{}, &appsv1.Deployment{}, &infrav1.AWSCluster{}},
 		Index: func(b *fake.ClientBuilder) {
@@ -224,7 +226,7 @@ func (w *world) start() func(context.Context) error {
 // others are the control-plane-operator, the other half of AWSEndpointServices,
 // and the machines of the node pool. What they do takes one pass each.
 func (w *world) others(ctx context.Context) error {
-	return errors.Join(w.machines(ctx), w.deployments(ctx), w.controlPlaneOperator(ctx), w.otherHalf(ctx))
+	return errors.Join(w.clusterAPI(ctx), w.deployments(ctx), w.controlPlaneOperator(ctx), w.otherHalf(ctx))
 }
 
 // deployments says whether the pods of Deployments run.
@@ -245,19 +247,6 @@ func (w *world) deployments(ctx context.Context) error {
 			{Type: appsv1.DeploymentAvailable, Status: want, LastTransitionTime: metav1.NewTime(w.clock.Now()), Reason: "Counted", Message: w.down},
 		}
 		if err := w.Admin().Status().Update(ctx, d); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *world) machines(ctx context.Context) error {
-	var pools hyperv1.NodePoolList
-	if err := w.Admin().List(ctx, &pools); err != nil {
-		return err
-	}
-	for i := range pools.Items {
-		if err := w.release(ctx, &pools.Items[i], hyperv1.HostedClusterFinalizer); err != nil {
 			return err
 		}
 	}

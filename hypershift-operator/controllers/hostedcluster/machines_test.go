@@ -1,0 +1,265 @@
+package hostedcluster
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// clusterAPI is Cluster API, its provider and what makes machines of a node
+// pool: one each. It can do its work only with what it needs.
+func (w *world) clusterAPI(ctx context.Context) error {
+	c := w.Admin()
+	var pools hyperv1.NodePoolList
+	if err := c.List(ctx, &pools); err != nil {
+		return err
+	}
+	cluster := &clusterv1.Cluster{}
+	able, err := w.able(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	if able && !slices.Contains(cluster.Finalizers, clusterv1.ClusterFinalizer) && cluster.DeletionTimestamp.IsZero() {
+		cluster.Finalizers = append(cluster.Finalizers, clusterv1.ClusterFinalizer)
+		if err := c.Update(ctx, cluster); err != nil {
+			return err
+		}
+	}
+	var errs []error
+	for i := range pools.Items {
+		errs = append(errs, w.machinesOf(ctx, &pools.Items[i], able))
+	}
+	return errors.Join(errs...)
+}
+
+// able says whether machines can be made and taken away.
+func (w *world) able(ctx context.Context, cluster *clusterv1.Cluster) (bool, error) {
+	at := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: plane, Name: name} }
+	for _, needed := range []struct {
+		obj  client.Object
+		name string
+	}{
+		{cluster, "demo-x"}, {&infrav1.AWSCluster{}, "demo"}, {&appsv1.Deployment{}, names.ClusterAPI}, {&appsv1.Deployment{}, names.CAPIProvider},
+		{&corev1.Secret{}, names.NodeManagementCredentials}, {&corev1.Secret{}, names.ServiceAccountSigningKey},
+	} {
+		if err := w.Admin().Get(ctx, at(needed.name), needed.obj); err != nil {
+			return false, client.IgnoreNotFound(err)
+		}
+	}
+	return !ptr.Deref(cluster.Spec.Paused, false), nil
+}
+
+func (w *world) machinesOf(ctx context.Context, np *hyperv1.NodePool, able bool) error {
+	c := w.Admin()
+	machine, instance := &clusterv1.Machine{}, &infrav1.AWSMachine{}
+	key := client.ObjectKey{Namespace: plane, Name: np.Name + "-1"}
+	err := errors.Join(client.IgnoreNotFound(c.Get(ctx, key, machine)), client.IgnoreNotFound(c.Get(ctx, key, instance)))
+	gone := machine.Name == "" && instance.Name == ""
+	switch {
+	case err != nil:
+		return err
+	case np.DeletionTimestamp.IsZero() && gone && able:
+		made := metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}
+		machine.ObjectMeta, instance.ObjectMeta = made, made
+		machine.Finalizers, instance.Finalizers = []string{clusterv1.MachineFinalizer}, []string{infrav1.MachineFinalizer}
+		instance.Spec.InstanceID = ptr.To("i-1")
+		return errors.Join(c.Create(ctx, instance), c.Create(ctx, machine))
+	case !np.DeletionTimestamp.IsZero() && gone:
+		return w.release(ctx, np, hyperv1.HostedClusterFinalizer)
+	case !np.DeletionTimestamp.IsZero():
+		err := errors.Join(client.IgnoreNotFound(c.Delete(ctx, machine)), client.IgnoreNotFound(c.Delete(ctx, instance)))
+		if err != nil || !able || w.stuck {
+			return err
+		}
+		if err := errors.Join(client.IgnoreNotFound(c.Get(ctx, key, machine)), client.IgnoreNotFound(c.Get(ctx, key, instance))); err != nil {
+			return err
+		}
+		return errors.Join(w.release(ctx, instance, infrav1.MachineFinalizer), w.release(ctx, machine, clusterv1.MachineFinalizer), w.release(ctx, np, hyperv1.HostedClusterFinalizer))
+	}
+	return nil
+}
+
+// has says whether an object of that name is in the control plane's namespace.
+func (w *world) has(t testing.TB, obj client.Object, name string) bool {
+	t.Helper()
+	err := w.Admin().Get(t.Context(), client.ObjectKey{Namespace: plane, Name: name}, obj)
+	if client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+func TestMachineControllersRunOnlyForNodePools(t *testing.T) {
+	w := emptyWorld(t)
+	w.Create(t, pullSecret(), privateCluster())
+	pass := w.start()
+	w.run(t, pass, 5)
+	controllers := func() bool {
+		t.Helper()
+		core, provider := w.has(t, &appsv1.Deployment{}, names.ClusterAPI), w.has(t, &appsv1.Deployment{}, names.CAPIProvider)
+		binding := w.Admin().Get(t.Context(), client.ObjectKey{Name: "hypershift-cluster-api-" + plane}, &rbacv1.ClusterRoleBinding{})
+		if core != provider || core != !apierrors.IsNotFound(binding) {
+			t.Fatalf("Cluster API %v, its provider %v, their binding: %v", core, provider, binding)
+		}
+		return core
+	}
+	if controllers() {
+		t.Error("controllers of machines run for a cluster that has no node pool")
+	}
+	if !w.has(t, &clusterv1.Cluster{}, "demo-x") || !w.has(t, &infrav1.AWSCluster{}, "demo") {
+		t.Error("the cluster is not shown to Cluster API")
+	}
+	w.Create(t, pool())
+	w.run(t, pass, 3)
+	if !controllers() {
+		t.Error("nothing makes machines for the node pool")
+	}
+	if err := w.Admin().Delete(t.Context(), pool()); err != nil {
+		t.Fatal(err)
+	}
+	if err := pass(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !controllers() {
+		t.Error("the controllers went before the machines")
+	}
+	w.run(t, pass, 5)
+	if controllers() {
+		t.Error("the last node pool is gone, and its controllers still run")
+	}
+}
+
+func TestAWSClusterIsReadyAndInOtherHands(t *testing.T) {
+	w := newWorld(t)
+	w.run(t, w.start(), 5)
+	c := &infrav1.AWSCluster{}
+	if !w.has(t, c, "demo") || !c.Status.Ready || c.Annotations[clusterv1.ManagedByAnnotation] == "" || c.Spec.NetworkSpec.VPC.ID != "vpc-1" || c.Spec.Region != region {
+		t.Errorf("got %+v", c)
+	}
+}
+
+func TestAPauseReachesTheMachines(t *testing.T) {
+	w := newWorld(t)
+	pass := w.start()
+	w.run(t, pass, 5)
+	paused := func() bool {
+		t.Helper()
+		c := &clusterv1.Cluster{}
+		if !w.has(t, c, "demo-x") {
+			t.Fatal("there is no Cluster")
+		}
+		return ptr.Deref(c.Spec.Paused, false)
+	}
+	if paused() {
+		t.Error("paused from the start")
+	}
+	hc, err := w.get(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hc.Spec.PausedUntil = ptr.To[hyperv1.PausedUntil]("true")
+	if err := w.Admin().Update(t.Context(), hc); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t, pass, 2)
+	if !paused() {
+		t.Error("Cluster API does not know of the pause")
+	}
+	// A pause does not stop the deletion of a node pool, which needs Cluster API.
+	if err := w.Admin().Delete(t.Context(), pool()); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t, pass, 5)
+	if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(pool()), &hyperv1.NodePool{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the node pool is still there: %v", err)
+	}
+	if !paused() {
+		t.Error("the pause was not taken up again")
+	}
+}
+
+func TestMachinesThatNobodyCanTakeAwayAreNamed(t *testing.T) {
+	w := newWorld(t)
+	pass := w.start()
+	w.run(t, pass, 10)
+	if !w.has(t, &infrav1.AWSMachine{}, "workers-1") {
+		t.Fatal("there is no machine")
+	}
+	w.stuck = true
+	w.identity(t, metav1.ConditionFalse)
+	if err := w.Admin().Delete(t.Context(), privateCluster()); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t, pass, 3)
+	c := w.condition(t, hyperv1.HostedClusterDestroyed)
+	if !strings.Contains(c.Message, "node pools workers") {
+		t.Errorf("the user is told %q", c.Message)
+	}
+	w.clock.Step(defaultGiveUpAfter)
+	w.run(t, pass, 2)
+	c = w.condition(t, hyperv1.CloudResourcesDestroyed)
+	if c.Reason != hyperv1.CloudResourcesCleanupSkippedReason || !strings.Contains(c.Message, "EC2 instance i-1") {
+		t.Errorf("%s: %q", c.Reason, c.Message)
+	}
+	if w.has(t, &infrav1.AWSMachine{}, "workers-1") {
+		t.Error("the machine is still held")
+	}
+}
+
+func TestACertificateIsOfUseToAServer(t *testing.T) {
+	certificate, key, err := GenerateCertificate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tls.X509KeyPair(certificate, key); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOnlyTheMinterSeesTheSigningKey(t *testing.T) {
+	s := &scope{hc: privateCluster(), controlPlane: plane}
+	pod := capiProviderPod(s, "provider", "minter")
+	var sees []string
+	for _, c := range pod.Containers {
+		for _, m := range c.VolumeMounts {
+			if m.Name == "signing-key" {
+				sees = append(sees, c.Name)
+			}
+		}
+	}
+	if !slices.Equal(sees, []string{"token-minter"}) {
+		t.Errorf("the key is seen by %v", sees)
+	}
+}
+
+func TestKindsThatAreMissingAreNamed(t *testing.T) {
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(clusterv1.GroupVersion.WithKind("Cluster"), meta.RESTScopeNamespace)
+	missing := missingKinds(mapper)
+	if kinds := strings.Split(missing, ", "); slices.Contains(kinds, "Cluster.v1beta2.cluster.x-k8s.io") || !slices.Contains(kinds, "Machine.v1beta2.cluster.x-k8s.io") {
+		t.Errorf("got %q", missing)
+	}
+	r := New(Options{Scheme: scheme})
+	r.missing = missing
+	err := r.checkSupport(t.Context(), &scope{hc: privateCluster()})
+	if err == nil || !strings.Contains(err.Error(), "config/crd/external") {
+		t.Errorf("the user is told %v", err)
+	}
+}

@@ -1,6 +1,16 @@
 // Package iam holds the policies that the operators need in AWS, and the test
-// that they allow what the operators call and nothing else:
+// that those of our own programs allow what they call and nothing else:
 //
 //	hypershift-operator.json     for the user or role of the hypershift-operator, in the management account
 //	control-plane-operator.json  for rolesRef.controlPlaneOperatorARN, in the customer's account
+//	node-pool-management.json    for rolesRef.nodePoolManagementARN, in the customer's account
+//
+// The last one is for a program that is not ours, Cluster API's AWS provider, and
+// has what that calls for machines in a VPC that is in other hands. Other
+// documents for this role let it make networks, load balancers and launch
+// templates too, which nothing of ours asks it to; they lack DescribeDhcpOptions
+// and DescribeInstanceTypes, which each machine needs, ModifyInstanceMetadataOptions,
+// the service-linked role of spot instances, and the keys of encrypted volumes.
+// The beds give the customers' roles these documents, so that a story fails if an
+// action is missing.
 package iam

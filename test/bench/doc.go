@@ -1,6 +1,6 @@
 // Command bench prints what our operators cost beside what they may cost.
 //
-//	go run ./test/bench [-markdown] [-only text] [-profile directory]
+//	go run ./test/bench [-markdown] [-only text] [-cpuprofile directory] [-memprofile directory]
 //
 // It is no test: machines are noisy, so nothing here fails for being slow, and
 // the exit code only says whether there was something to print.
@@ -14,6 +14,8 @@
 //	1,000 services     API server, the operator in a process of its own;     thousand.go
 //	                   AWS in memory takes 60 ms per call
 //	200 HostedClusters the same, with the HostedCluster controller too       hostedclusters.go
+//	restart with       the same, with all controllers, on 1,000              restart.go
+//	1,000 ...          HostedClusters and 2,000 NodePools that are made
 //
 // AWS is test/fakeaws, under the real SDK: validation, retries, credentials and
 // signatures are paid for, TLS and XML are not. It lives in the process that is

@@ -104,10 +104,10 @@ func hostedClustersTask(ctx context.Context, t *taskRun) error {
 		return err
 	}
 	stop := start(ctx, ho)
-	if err := w.silence(ctx); err != nil {
+	if err := w.silence(ctx, patience); err != nil {
 		return err
 	}
-	if err := allMade(ctx, ho.GetClient()); err != nil {
+	if err := allMade(ctx, ho.GetClient(), manyHostedClusters()); err != nil {
 		return err
 	}
 	if err := m.Make.spent(began, before); err != nil {
@@ -119,7 +119,7 @@ func hostedClustersTask(ctx context.Context, t *taskRun) error {
 	m.Keys = k.cpu.Seconds()
 
 	aws.ForgetCalls()
-	passes, err := reconciles()
+	touched, err := controllers()
 	if err != nil {
 		return err
 	}
@@ -127,14 +127,15 @@ func hostedClustersTask(ctx context.Context, t *taskRun) error {
 	if err := do(ctx, "touch", kubeconfig, &struct{}{}); err != nil {
 		return err
 	}
-	if err := w.silence(ctx); err != nil {
+	if err := w.silence(ctx, patience); err != nil {
 		return err
 	}
 	m.Touch = cost{CPU: (cpu() - before).Seconds(), Written: written{N: w.soFar().N - m.Make.Written.N}, Calls: fakeaws.Count(aws.calls())}
-	if m.Passes, err = reconciles(); err != nil {
+	settled, err := controllers()
+	if err != nil {
 		return err
 	}
-	m.Passes -= passes
+	m.Passes = settled.passes - touched.passes
 	return errors.Join(stop(), t.leave(m))
 }
 
@@ -156,8 +157,8 @@ func (k *keys) generate() (private, public []byte, err error) {
 }
 
 // allMade says what is missing although nobody writes any more.
-func allMade(ctx context.Context, c client.Client) error {
-	for _, cl := range manyHostedClusters() {
+func allMade(ctx context.Context, c client.Client, clusters []*cluster) error {
+	for _, cl := range clusters {
 		for _, o := range []client.Object{
 			&hyperv1.HostedControlPlane{}, &appsv1.Deployment{},
 		} {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -29,6 +30,7 @@ var sections = []section{
 	{"at rest", false, atRest},
 	{"1,000 services", true, thousand},
 	{"200 HostedClusters", true, hostedClusters},
+	{"restart with 1,000 HostedClusters", true, restart},
 }
 
 func tasks() map[string]task {
@@ -41,6 +43,9 @@ func tasks() map[string]task {
 		"thousand-at-rest": thousandAtRestTask,
 		"hosted-clusters":  hostedClustersTask,
 		"touch":            touchTask,
+		"fleet":            fleetTask,
+		"restart":          restartTask,
+		"fleet-at-rest":    fleetAtRestTask,
 	}
 }
 
@@ -54,9 +59,10 @@ func main() {
 	}
 	markdown := flag.Bool("markdown", false, "print the table as Markdown")
 	only := flag.String("only", "", "measure the sections with this in their name only")
-	profile := flag.String("profile", "", "leave a CPU profile of each measured process in this directory")
+	cpuprofile := flag.String("cpuprofile", "", "leave a CPU profile of each measured process in this directory")
+	memprofile := flag.String("memprofile", "", "leave a heap profile of each process whose memory is measured in this directory")
 	flag.Parse()
-	if err := os.Setenv(profileVariable, *profile); err != nil {
+	if err := errors.Join(os.Setenv(cpuProfiles, *cpuprofile), os.Setenv(heapProfiles, *memprofile)); err != nil {
 		exit(err)
 	}
 	exit(run(ctx, *only, *markdown))

@@ -20,6 +20,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsprivatelink"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/probe"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/workersecuritygroup"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
@@ -208,6 +209,9 @@ func clusterAtRest(ctx context.Context) (quiet, error) {
 	}
 	q.add(ofControlPlane(observer.Reconcile))
 	q.add(ofControlPlane(prober.Reconcile))
+	q.add(ofControlPlane(workersecuritygroup.New(workersecuritygroup.Options{
+		Client: link.Client, Recorder: discard{}, Clock: link.Clock, Sessions: link.Sessions, KeyReady: link.KeyReady, ResyncPeriod: link.ResyncPeriod,
+	}).Reconcile))
 	for _, name := range offered {
 		key := client.ObjectKey{Namespace: cl.namespace(), Name: name}
 		q.add(func(ctx context.Context) (ctrl.Result, error) {

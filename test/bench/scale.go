@@ -51,7 +51,7 @@ func (c *cost) spent(began time.Time, cpuBefore time.Duration) (err error) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	c.Heap = float64(m.HeapAlloc) / (1 << 20)
-	return nil
+	return profileHeap()
 }
 
 // quietMemory is what a process has when everything has been given back that can be.
@@ -60,21 +60,26 @@ func quietMemory() (memory, error) {
 	return readMemory()
 }
 
-// reconciles counts the passes of all controllers of this process.
-func reconciles() (float64, error) {
+// activity is what all controllers of this process have done, and have to do.
+type activity struct{ passes, pending float64 }
+
+func controllers() (activity, error) {
+	var a activity
 	families, err := metrics.Registry.Gather()
 	if err != nil {
-		return 0, fmt.Errorf("counting passes: %w", err)
+		return a, fmt.Errorf("counting passes: %w", err)
 	}
-	sum := 0.0
 	for _, f := range families {
-		if f.GetName() == "controller_runtime_reconcile_total" {
-			for _, m := range f.GetMetric() {
-				sum += m.GetCounter().GetValue()
+		for _, m := range f.GetMetric() {
+			switch f.GetName() {
+			case "controller_runtime_reconcile_total":
+				a.passes += m.GetCounter().GetValue()
+			case "workqueue_depth", "controller_runtime_active_workers":
+				a.pending += m.GetGauge().GetValue()
 			}
 		}
 	}
-	return sum, nil
+	return a, nil
 }
 
 // each does something with many objects, several at a time.

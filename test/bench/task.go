@@ -53,17 +53,21 @@ func asTask(ctx context.Context) (was bool, err error) {
 	})
 }
 
-// profileVariable names the directory for CPU profiles, one per task; see -profile.
-const profileVariable = "HYPERSHIFT_BENCH_PROFILE"
+// The variables that name the directories for profiles, one per task; see
+// -cpuprofile and -memprofile.
+const (
+	cpuProfiles  = "HYPERSHIFT_BENCH_CPUPROFILE"
+	heapProfiles = "HYPERSHIFT_BENCH_MEMPROFILE"
+)
 
 // profiled leaves a profile of run, if there is to be one. Tasks in virtual
 // time end before they could: nothing of theirs is about CPU.
 func profiled(name string, run func() error) error {
-	dir := os.Getenv(profileVariable)
+	dir := os.Getenv(cpuProfiles)
 	if dir == "" {
 		return run()
 	}
-	f, err := os.Create(filepath.Join(dir, name+".pprof"))
+	f, err := os.Create(filepath.Join(dir, name+".cpu.pprof"))
 	if err != nil {
 		return fmt.Errorf("profiling task %s: %w", name, err)
 	}
@@ -73,6 +77,25 @@ func profiled(name string, run func() error) error {
 	}
 	defer pprof.StopCPUProfile()
 	return run()
+}
+
+// profileHeap leaves a profile of what the task has in memory now, if there is
+// to be one: at its end the operator is gone.
+func profileHeap() error {
+	dir := os.Getenv(heapProfiles)
+	if dir == "" {
+		return nil
+	}
+	name := os.Getenv(taskVariable)
+	f, err := os.Create(filepath.Join(dir, name+".heap.pprof"))
+	if err != nil {
+		return fmt.Errorf("profiling the heap of task %s: %w", name, err)
+	}
+	defer f.Close()
+	if err := pprof.WriteHeapProfile(f); err != nil {
+		return fmt.Errorf("profiling the heap of task %s: %w", name, err)
+	}
+	return nil
 }
 
 // do runs a task and reads its result. It is killed when this process ends.

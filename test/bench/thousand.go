@@ -328,10 +328,10 @@ func restCPU(ctx context.Context, kubeconfig string, aws *cloud, faster time.Dur
 		return 0, 0, err
 	}
 	stop := start(ctx, ho)
-	if err := w.silence(ctx); err != nil {
+	if err := w.silence(ctx, patience); err != nil {
 		return 0, 0, err
 	}
-	first, err := reconciles()
+	first, err := controllers()
 	if err != nil {
 		return 0, 0, err
 	}
@@ -342,9 +342,9 @@ func restCPU(ctx context.Context, kubeconfig string, aws *cloud, faster time.Dur
 		return 0, 0, ctx.Err()
 	}
 	used = cpu() - before
-	last, err := reconciles()
+	last, err := controllers()
 	if err != nil {
 		return 0, 0, err
 	}
-	return used, last - first, stop()
+	return used, last.passes - first.passes, stop()
 }

@@ -34,7 +34,7 @@ func (w *writes) soFar() written {
 }
 
 // silence waits until nothing has been written for a while.
-func (w *writes) silence(ctx context.Context) error {
+func (w *writes) silence(ctx context.Context, patience time.Duration) error {
 	const while = 4 * time.Second
 	began := time.Now()
 	return until(ctx, patience, func(context.Context) (bool, error) {

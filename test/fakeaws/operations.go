@@ -34,7 +34,7 @@ var operations = map[reflect.Type]*operation{}
 func init() {
 	for service, rows := range map[string][]*operation{
 		EC2: slices.Concat(vpcOperations, subnetOperations, zoneNameOperations, tagOperations, groupOperations, ruleOperations, serviceOperations, detailOperations,
-			permissionOperations, connectionOperations, endpointOperations, interfaceOperations),
+			permissionOperations, connectionOperations, endpointOperations, interfaceOperations, instanceTypeOperations),
 		ELB:     loadBalancerOperations,
 		Route53: slices.Concat(zoneOperations, recordOperations),
 		S3:      objectOperations,

@@ -1,0 +1,373 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
+	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+)
+
+// A fleet has two NodePools per HostedCluster.
+const (
+	fleetClusters = 1000
+	fleetPools    = 2 * fleetClusters
+	restarts      = 3
+)
+
+// fleetPatience is how long anything about a fleet may take.
+const fleetPatience = 15 * time.Minute
+
+func fleet() []*cluster {
+	var all []*cluster
+	for i := range fleetClusters {
+		all = append(all, newCluster(fmt.Sprintf("f%03d", i)))
+	}
+	return all
+}
+
+// restart measures a hypershift-operator that begins where everything is made.
+func restart(ctx context.Context, kubeconfig string) ([]Row, error) {
+	admin, err := adminOf(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	err = each(ctx, fleet(), func(ctx context.Context, cl *cluster) error {
+		objects, err := cl.users()
+		if err != nil {
+			return err
+		}
+		return create(ctx, admin, objects...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var left legacy
+	if err := do(ctx, "fleet", kubeconfig, &left); err != nil {
+		return nil, err
+	}
+	var costs []cost
+	for range restarts {
+		var c cost
+		if err := do(ctx, "restart", left, &c); err != nil {
+			return nil, err
+		}
+		costs = append(costs, c)
+	}
+	var rest fleetAtRest
+	if err := do(ctx, "fleet-at-rest", left, &rest); err != nil {
+		return nil, err
+	}
+	last := costs[len(costs)-1]
+	return []Row{
+		{What: "1,000 HostedClusters and 2,000 NodePools, operator restart → every object reconciled", Figures: []Figure{
+			within("time", 60, "s", pick(costs, func(c cost) float64 { return c.Seconds })...),
+			info("CPU", "s", pick(costs, func(c cost) float64 { return c.CPU })...),
+			within("RSS, peak", 300, "MB", pick(costs, func(c cost) float64 { return c.Memory.Peak })...).saying("%s", last.Memory.file()),
+			info("anonymous", "MB", pick(costs, func(c cost) float64 { return c.Memory.Anonymous })...),
+			info("heap in use", "MB", pick(costs, func(c cost) float64 { return c.Heap })...),
+			within("writes", 0, "", pick(costs, func(c cost) float64 { return float64(c.Written.N) })...),
+			info("AWS calls each", "", pick(costs, func(c cost) float64 { return float64(total(c.Calls)) / fleetClusters })...).saying("%s", listed(last.Calls)),
+		}, Note: fmt.Sprintf("%d cores, shared with the API server; 60 ms per AWS call; load of the machine %s", runtime.NumCPU(), load())},
+		{What: "1,000 HostedClusters and 2,000 NodePools at rest", Figures: []Figure{
+			within("share of a core", 1, "%", 100*rest.share()).saying("%s %% without a pass, %s ms per pass, %s passes per hour", number(100*rest.Idle), number(1000*rest.PerPass), number(rest.passesPerHour())),
+			within("writes", 0, "", float64(rest.Written.N)).saying("in %s minutes, of which %s with a resync that is %d times as fast: %s passes", number((2 * restSpan).Minutes()), number(restSpan.Minutes()), restFaster, number(rest.Passes)),
+			info("CPU of a scrape", "ms", 1000*rest.Scrape).saying("%s samples", number(rest.Samples)),
+		}, Note: "share: that of the passes is scaled to the resync as it ships"},
+	}, nil
+}
+
+// legacy is what an operator leaves to the one that comes after it.
+type legacy struct {
+	Kubeconfig string
+	// Private and Public are the signing key of the whole fleet: to make a
+	// thousand takes a minute, and is measured elsewhere.
+	Private, Public []byte
+	// Sites are the OIDC documents in the bucket.
+	Sites []oidcdocs.Site
+}
+
+func (l *legacy) generateKey() (private, public []byte, err error) { return l.Private, l.Public, nil }
+
+// operator is one with all controllers, which starts when it is told to, in a
+// cloud that has what its predecessor left there.
+func (l *legacy) operator(ctx context.Context, w *writes, resync time.Duration) (*operator.Operator, *cloud, error) {
+	cfg, err := restConfig(l.Kubeconfig)
+	if err != nil {
+		return nil, nil, err
+	}
+	aws := newCloud()
+	documents := oidcdocs.New(awsx.S3(aws.mine.Config(region, observer)), bucket)
+	for _, site := range l.Sites {
+		if _, err := documents.Publish(ctx, site); err != nil {
+			return nil, nil, err
+		}
+	}
+	aws.SetLatency(latency)
+	aws.ForgetCalls()
+	ho, err := hypershiftOperator(ctx, cfg, aws, w, func(o *operator.Options) {
+		o.Bed.GenerateKey, o.ResyncPeriod = l.generateKey, resync
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	// All but the metrics: how far the controllers are is read off the registry
+	// time and again, which would then cost what a scrape does.
+	return ho, aws, errors.Join(ho.AddHostedClusters(ctx), ho.AddNodePools(), ho.AddNodeBootstraps(), ho.AddEndpointServices(ctx))
+}
+
+// fleetTask lets an operator make the fleet.
+func fleetTask(ctx context.Context, t *taskRun) error {
+	var left legacy
+	err := t.read(&left.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	if left.Private, left.Public, err = webidentity.GenerateKey(); err != nil {
+		return err
+	}
+	w := &writes{}
+	ho, _, err := left.operator(ctx, w, resyncHO)
+	if err != nil {
+		return err
+	}
+	stop := start(ctx, ho)
+	if err := w.silence(ctx, fleetPatience); err != nil {
+		return err
+	}
+	if err := actAsControlPlanes(ctx, ho.GetClient()); err != nil {
+		return err
+	}
+	if err := w.silence(ctx, fleetPatience); err != nil {
+		return err
+	}
+	if err := errors.Join(allMade(ctx, ho.GetClient(), fleet()), machinesMade(ctx, ho.GetClient())); err != nil {
+		return err
+	}
+	if left.Sites, err = sites(ctx, ho.GetClient(), left.Public); err != nil {
+		return err
+	}
+	return errors.Join(stop(), t.leave(left))
+}
+
+// actAsControlPlanes says what the NodePools wait for, as the
+// control-plane-operators would.
+func actAsControlPlanes(ctx context.Context, c client.Client) error {
+	said := client.RawPatch(types.MergePatchType, []byte(`{"status":{"platform":{"aws":{"defaultWorkerSecurityGroupID":"sg-0123456789abcdef0"}}}}`))
+	return each(ctx, fleet(), func(ctx context.Context, cl *cluster) error {
+		hcp := &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: cl.namespace(), Name: cl.name}}
+		return c.Status().Patch(ctx, hcp, said)
+	})
+}
+
+// machinesMade says which NodePool is not on its way although nobody writes any more.
+func machinesMade(ctx context.Context, c client.Client) error {
+	var made clusterv1.MachineDeploymentList
+	if err := c.List(ctx, &made); err != nil || len(made.Items) == fleetPools {
+		return err
+	}
+	var pools hyperv1.NodePoolList
+	if err := c.List(ctx, &pools); err != nil {
+		return err
+	}
+	return fmt.Errorf("%d node pools have %d MachineDeployments; the first says %+v", len(pools.Items), len(made.Items), pools.Items[0].Status.Conditions)
+}
+
+// sites are what the operator has published for the fleet.
+func sites(ctx context.Context, c client.Client, publicKey []byte) ([]oidcdocs.Site, error) {
+	jwks, err := webidentity.JWKS(publicKey)
+	if err != nil {
+		return nil, err
+	}
+	var list hyperv1.HostedClusterList
+	if err := c.List(ctx, &list); err != nil {
+		return nil, err
+	}
+	var all []oidcdocs.Site
+	for _, hc := range list.Items {
+		discovery, err := webidentity.Discovery(hc.Spec.IssuerURL)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, oidcdocs.Site{Prefix: hc.Spec.InfraID, Owner: string(hc.UID), Documents: map[string][]byte{
+			webidentity.DiscoveryPath: discovery, webidentity.JWKSPath: jwks,
+		}})
+	}
+	return all, nil
+}
+
+// restartTask measures until the queues are empty.
+func restartTask(ctx context.Context, t *taskRun) error {
+	var left legacy
+	if err := t.read(&left); err != nil {
+		return err
+	}
+	w := &writes{}
+	ho, aws, err := left.operator(ctx, w, resyncHO)
+	if err != nil {
+		return err
+	}
+	began, before := time.Now(), cpu()
+	stop := start(ctx, ho)
+	idle, err := untilIdle(ctx, activity{})
+	if err != nil {
+		return err
+	}
+	var c cost
+	if err := c.spent(began, before); err != nil {
+		return err
+	}
+	c.Seconds, c.Written, c.Calls = idle.Sub(began).Seconds(), w.soFar(), fakeaws.Count(aws.calls())
+	return errors.Join(stop(), t.leave(c))
+}
+
+// fleetAtRest is what the operator does when there is nothing to do.
+type fleetAtRest struct {
+	restShare
+	Passes  float64
+	Written written
+	Scrape  float64 // CPU seconds
+	Samples float64
+}
+
+// The resync of the fleet is watched for a span in which everything comes by
+// twice: restFaster times as fast as it ships.
+const (
+	restSpan   = 2 * time.Minute
+	restFaster = 30
+)
+
+// fleetAtRestTask watches the operator without a resync, and with many.
+func fleetAtRestTask(ctx context.Context, t *taskRun) error {
+	var left legacy
+	if err := t.read(&left); err != nil {
+		return err
+	}
+	var rest fleetAtRest
+	idle, err := rest.watch(ctx, &left, resyncHO)
+	if err != nil {
+		return err
+	}
+	busy, err := rest.watch(ctx, &left, resyncHO/restFaster)
+	if err != nil {
+		return err
+	}
+	if rest.Passes < fleetClusters+fleetPools {
+		return fmt.Errorf("only %.0f objects came by in %s", rest.Passes, restSpan)
+	}
+	rest.Idle = idle.Seconds() / restSpan.Seconds()
+	rest.PerPass = (busy - idle).Seconds() / rest.Passes
+	return t.leave(rest)
+}
+
+// passesPerHour are those with the resync as it ships.
+func (r *fleetAtRest) passesPerHour() float64 { return r.Passes / restSpan.Hours() / restFaster }
+
+func (r *fleetAtRest) share() float64 { return r.Idle + r.PerPass*r.passesPerHour()/3600 }
+
+// watch adds to r what an operator does in a span after it has started, and
+// returns the CPU that it took.
+func (r *fleetAtRest) watch(ctx context.Context, left *legacy, resync time.Duration) (used time.Duration, err error) {
+	w := &writes{}
+	ho, _, err := left.operator(ctx, w, resync)
+	if err != nil {
+		return 0, err
+	}
+	before, err := controllers()
+	if err != nil {
+		return 0, err
+	}
+	stop := start(ctx, ho)
+	if _, err := untilIdle(ctx, before); err != nil {
+		return 0, err
+	}
+	first, err := controllers()
+	if err != nil {
+		return 0, err
+	}
+	settled, began := w.soFar(), cpu()
+	select {
+	case <-time.After(restSpan):
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	used = cpu() - began
+	last, err := controllers()
+	if err != nil {
+		return 0, err
+	}
+	r.Passes = last.passes - first.passes
+	r.Written.N += w.soFar().N - settled.N
+	return used, errors.Join(r.scrape(ctx, ho), stop())
+}
+
+// untilIdle returns when everything has been looked at since and nothing was
+// left to look at, for a moment that was not the last.
+func untilIdle(ctx context.Context, since activity) (at time.Time, err error) {
+	const pause, lull = 100 * time.Millisecond, 2 * time.Second
+	var last activity
+	var looked time.Time
+	err = until(ctx, fleetPatience, func(context.Context) (bool, error) {
+		if time.Since(looked) < pause { // to look is not free
+			return false, nil
+		}
+		looked = time.Now()
+		now, err := controllers()
+		if err != nil {
+			return false, err
+		}
+		if now.pending > 0 || now.passes-since.passes < fleetClusters+fleetPools || now.passes != last.passes {
+			at, last = time.Now(), now
+		}
+		return time.Since(at) > lull, nil
+	})
+	return at, err
+}
+
+// scrape measures what Prometheus costs the operator every half a minute.
+func (r *fleetAtRest) scrape(ctx context.Context, ho *operator.Operator) error {
+	if err := ho.AddMetrics(); err != nil {
+		return err
+	}
+	err := until(ctx, patience, func(context.Context) (_ bool, err error) {
+		r.Samples, err = samples()
+		return r.Samples > fleetClusters, err
+	})
+	if err != nil {
+		return err
+	}
+	const often = 20
+	before := cpu()
+	for range often {
+		if _, err := samples(); err != nil {
+			return err
+		}
+	}
+	r.Scrape = (cpu() - before).Seconds() / often
+	return nil
+}
+
+// samples are those about clusters and pools.
+func samples() (n float64, err error) {
+	families, err := metrics.Registry.Gather()
+	for _, f := range families {
+		if strings.HasPrefix(f.GetName(), "hypershift_") {
+			n += float64(len(f.GetMetric()))
+		}
+	}
+	return n, err
+}

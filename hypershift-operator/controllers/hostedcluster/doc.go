@@ -5,15 +5,28 @@
 //	live    configuration ► support ► finalizer ► identifiers ► namespace ►
 //	          token issuer               signing key; OIDC documents in S3         issuer.go
 //	          pull secret                                                          pullsecret.go
+//	          copies                     of what else the user brings              copies.go
+//	          proxy, way to etcd         whether those of the user can be used     proxy.go, brought.go
 //	          credentials                one Secret for each role                  credentials.go
+//	          release image              a gate before the control plane           release.go
 //	          HostedControlPlane         what the control-plane-operator reads     controlplane.go
 //	          control-plane-operator     Deployment and its permissions            operator.go
+//	          network policies           who may talk to whom                      networkpolicies.go
+//	          Cluster API                its objects, and its pods if needed       cluster.go, workers.go
+//	          what the user gets         kubeconfig, password                      kubeconfig.go
 //
-//	paused  the HostedControlPlane is told; nothing else changes                   pause.go
+//	paused  control plane and machines are told; nothing else changes             pause.go
 //
 //	dying   what the control-plane-operator needs                                  keep.go
-//	        ► node pools ► endpoints ► HostedControlPlane ► OIDC documents ►
-//	        namespace ► grace period ► finalizer                                   delete.go
+//	        ► node pools ► machines                                                delete.go, machines.go
+//	        ► cloud resources of the hosted cluster                                cleanup.go
+//	        ► endpoints ► HostedControlPlane ► Cluster API's objects ►
+//	        OIDC documents ► namespace ► grace period ► finalizer                  delete.go
+//
+// What spec names of the user's Secrets and ConfigMaps is listed in one place
+// (references.go), from which follow what is checked (contents.go), what is
+// copied, what the HostedControlPlane calls it, and what is watched (watch.go).
+// A copy has a name that cannot be one of ours, and stays when its source breaks.
 //
 // Everything starts at once: nothing here waits for a load balancer. Deletion
 // is in the order in which things need each other, and what is asked to go is

@@ -1,0 +1,60 @@
+package integration
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// heard is how soon an edit of a user's Secret has to have an effect. The
+// operator of this bed looks again by itself after 3 seconds, so that one edit
+// may be in time by luck, and all of them are not.
+const heard = 2 * time.Second
+
+// TestWhatTheUserBringsIsFollowed: a Secret is missing, comes, and is edited.
+func TestWhatTheUserBringsIsFollowed(t *testing.T) {
+	const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGRlbW9kZW1vZGVtb2RlbW9kZW1vZGVtb2RlbW9kZW1v"
+	c := newCluster(t, hyperv1.Public)
+	c.hc.Spec.SSHKey.Name = "my-key"
+	c.start()
+	eventually(t.Context(), t, "the cluster says what is missing", func() error {
+		hc := &hyperv1.HostedCluster{}
+		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(c.hc), hc); err != nil {
+			return err
+		}
+		said := conditions.Get(hc.Status.Conditions, hyperv1.ReconciliationSucceeded)
+		if said == nil || !strings.Contains(said.Message, "Secret my-key, which spec.sshKey names, does not exist") {
+			return fmt.Errorf("it says %+v", said)
+		}
+		return nil
+	})
+
+	mine := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.hc.Namespace, Name: "my-key"}}
+	for i, name := range []string{"anna", "bert", "cora", "dora", "emil"} {
+		mine.StringData = map[string]string{"id_rsa.pub": key + " " + name}
+		if i == 0 {
+			c.create(mine)
+		} else {
+			c.must(kube.Update(t.Context(), mine))
+		}
+		within(t.Context(), t, heard, "the key of "+name+" is copied", func() error {
+			s := &corev1.Secret{}
+			if err := kube.Get(t.Context(), client.ObjectKey{Namespace: c.controlPlane(), Name: names.SSHKey}, s); err != nil {
+				return err
+			}
+			if got := string(s.Data["id_rsa.pub"]); !strings.HasSuffix(got, name) {
+				return fmt.Errorf("the copy holds %q", got)
+			}
+			return nil
+		})
+	}
+}

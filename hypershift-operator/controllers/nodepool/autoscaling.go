@@ -47,17 +47,17 @@ func autoscalerAnnotations(s *scope) map[string]string {
 		out[capacityPrefix+"memory"] = fmt.Sprintf("%dMi", it.MemoryMiB)
 		if it.GPUs > 0 {
 			out[capacityPrefix+"gpu-count"] = strconv.FormatInt(it.GPUs, 10)
-			out[capacityPrefix+"gpu-type"] = gpuResource(it.GPUMaker)
+			out[capacityPrefix+"gpu-type"] = it.GPUMaker + ".com/gpu" // how pods ask for one
 		}
+	}
+	if pods, said := s.config.Kubelet["maxPods"]; said {
+		out[capacityPrefix+"maxPods"] = fmt.Sprint(pods)
 	}
 	if v := s.aws().RootVolume; v != nil {
 		out[capacityPrefix+"ephemeral-disk"] = fmt.Sprintf("%dGi", v.Size)
 	}
 	return out
 }
-
-// gpuResource is how pods ask for a GPU of that maker.
-func gpuResource(maker string) string { return maker + ".com/gpu" }
 
 // capacityLabels are those that the node will have beside the user's: pods may
 // be waiting for just these.

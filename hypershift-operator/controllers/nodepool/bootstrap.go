@@ -26,7 +26,7 @@ func (r *Reconciler) ensureBootstrap(ctx context.Context, s *scope) error {
 	if _, err := r.apply.Apply(ctx, apply.Set{Name: setTemplates, Namespace: s.controlPlane}, template); err != nil {
 		return err
 	}
-	s.bootstrap = template.Name
+	s.bootstrap, s.nodeConfig = template.Name, secret.Name
 	return nil
 }
 

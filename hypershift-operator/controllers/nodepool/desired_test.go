@@ -168,7 +168,7 @@ func TestDesiredMachine(t *testing.T) {
 		RootVolume:               &infrav1.Volume{Size: 200, Type: infrav1.VolumeTypeGP3, IOPS: 4000, Throughput: ptr.To[int64](300), Encrypted: ptr.To(true), EncryptionKey: "alias/mine"},
 		SSHKeyName:               ptr.To(""),
 		UncompressedUserData:     ptr.To(true),
-		CloudInit:                infrav1.CloudInit{InsecureSkipSecretsManager: true},
+		Ignition:                 &infrav1.Ignition{Version: "3.4", StorageType: infrav1.IgnitionStorageTypeOptionUnencryptedUserData},
 		InstanceMetadataOptions: &infrav1.InstanceMetadataOptions{
 			HTTPEndpoint: "enabled", HTTPProtocolIPv6: "disabled", HTTPTokens: "required", HTTPPutResponseHopLimit: 2, InstanceMetadataTags: "disabled",
 		},
@@ -185,6 +185,7 @@ func TestDesiredMachine(t *testing.T) {
 func TestAutoscalerAnnotations(t *testing.T) {
 	s := judged(everything)
 	s.instanceType.GPUs, s.instanceType.GPUMaker = 8, "nvidia"
+	s.config.Kubelet = map[string]any{"maxPods": int64(200)}
 	want := map[string]string{
 		clusterv1.AutoscalerMinSizeAnnotation: "0",
 		clusterv1.AutoscalerMaxSizeAnnotation: "5",
@@ -193,6 +194,7 @@ func TestAutoscalerAnnotations(t *testing.T) {
 		capacityPrefix + "gpu-count":          "8",
 		capacityPrefix + "gpu-type":           "nvidia.com/gpu",
 		capacityPrefix + "ephemeral-disk":     "200Gi",
+		capacityPrefix + "maxPods":            "200",
 		capacityPrefix + "labels":             "kubernetes.io/arch=amd64,kubernetes.io/os=linux,node.kubernetes.io/instance-type=m6i.large,team=a",
 		capacityPrefix + "taints":             "bare=:NoExecute,gpu=yes:NoSchedule",
 	}

@@ -43,7 +43,7 @@ func (r *Reconciler) prune(ctx context.Context, s *scope) error {
 		return err
 	}
 	var old []client.Object
-	kept := map[string]bool{}
+	kept := map[string]bool{s.nodeConfig: true}
 	for i := range s.bootstraps {
 		if b := &s.bootstraps[i]; used[b.Name] {
 			kept[b.Spec.Template.Spec.ConfigName] = true
@@ -55,9 +55,6 @@ func (r *Reconciler) prune(ctx context.Context, s *scope) error {
 		if t := &s.templates[i]; !used[t.Name] {
 			old = append(old, t)
 		}
-	}
-	if wanted, err := desiredConfig(s); err == nil {
-		kept[wanted.Name] = true
 	}
 	for i := range configs {
 		if c := &configs[i]; !kept[c.Name] {

@@ -18,7 +18,6 @@ type old struct{ version, config, template int }
 
 func (s *scope) old() old {
 	var o old
-	wantConfig := s.configOf(s.bootstrap)
 	for i := range s.machines {
 		m := &s.machines[i]
 		set := s.setOf(m)
@@ -28,7 +27,7 @@ func (s *scope) old() old {
 		if set == nil {
 			continue
 		}
-		if s.configOf(set.Spec.Template.Spec.Bootstrap.ConfigRef.Name) != wantConfig {
+		if ref := set.Spec.Template.Spec.Bootstrap.ConfigRef.Name; ref != s.bootstrap && s.configOf(ref) != s.nodeConfig {
 			o.config++
 		}
 		if set.Spec.Template.Spec.InfrastructureRef.Name != s.template {
@@ -61,18 +60,12 @@ func (s *scope) bootstrapNamed(name string) *hyperv1.NodeBootstrapTemplate {
 	return nil
 }
 
-// configOf is the configuration behind a NodeBootstrapTemplate. One that was
-// made in this pass is not among those that gather found.
+// configOf is the configuration behind a NodeBootstrapTemplate.
 func (s *scope) configOf(name string) string {
 	if b := s.bootstrapNamed(name); b != nil {
 		return b.Spec.Template.Spec.ConfigName
 	}
-	if name == s.bootstrap {
-		if secret, err := desiredConfig(s); err == nil {
-			return secret.Name
-		}
-	}
-	return name
+	return ""
 }
 
 // nodesInfo counts the nodes by what they run.

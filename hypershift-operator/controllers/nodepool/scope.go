@@ -47,8 +47,9 @@ type scope struct {
 	// true nor false. Filled by the steps.
 	unchecked map[string]string
 	// template and bootstrap are the names of the templates that all machines
-	// shall be made from. Filled by the steps that make them.
-	template, bootstrap string
+	// shall be made from, and nodeConfig that of the Secret behind the latter.
+	// Filled by the steps that make them.
+	template, bootstrap, nodeConfig string
 }
 
 // children are what there is of the pool in the control plane's namespace.

@@ -46,12 +46,11 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 		st.Version = s.release.Version
 	}
 	if is := b.is(hyperv1.NodePoolReadyCondition); is != wasReady {
-		c := conditions.Get(b.conds, hyperv1.NodePoolReadyCondition)
-		kind := corev1.EventTypeNormal
+		kind, reason := corev1.EventTypeNormal, "NodesAvailable"
 		if !is {
-			kind = corev1.EventTypeWarning
+			kind, reason = corev1.EventTypeWarning, "NotReady"
 		}
-		r.Recorder.Eventf(s.np, nil, kind, c.Reason, "Reconcile", "%s", c.Message)
+		r.Recorder.Eventf(s.np, nil, kind, reason, "Reconcile", "%s", conditions.Get(b.conds, hyperv1.NodePoolReadyCondition).Message)
 	}
 }
 

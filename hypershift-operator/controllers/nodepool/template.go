@@ -133,11 +133,12 @@ func desiredMachine(s *scope) infrav1.AWSMachineSpec {
 		RootVolume:               rootVolume(aws.RootVolume),
 		// No key pair: the ssh key of the cluster is in the user data.
 		SSHKeyName: ptr.To(""),
-		// The user data is Ignition as it is; it holds a token that works once and
-		// not for long, so that no store for secrets is needed in the account.
+		// The user data goes to EC2 as it is: it holds a token that works once and not
+		// for long, so that no store for secrets is needed in the account.
 		UncompressedUserData: ptr.To(true),
-		CloudInit:            infrav1.CloudInit{InsecureSkipSecretsManager: true},
-		Ignition:             &infrav1.Ignition{StorageType: infrav1.IgnitionStorageTypeOptionUnencryptedUserData},
+		Ignition: &infrav1.Ignition{
+			Version: ignitionVersion, StorageType: infrav1.IgnitionStorageTypeOptionUnencryptedUserData,
+		},
 		InstanceMetadataOptions: &infrav1.InstanceMetadataOptions{
 			HTTPEndpoint:     infrav1.InstanceMetadataEndpointStateEnabled,
 			HTTPProtocolIPv6: infrav1.InstanceMetadataEndpointStateDisabled,
@@ -156,6 +157,9 @@ func desiredMachine(s *scope) infrav1.AWSMachineSpec {
 	place(&spec, aws.Placement)
 	return spec
 }
+
+// ignitionVersion is that of the user data (package nodeconfig).
+const ignitionVersion = "3.4"
 
 func publicIP(hc *hyperv1.HostedCluster) bool {
 	return hc.Annotations[hyperv1.AWSMachinePublicIPsAnnotation] == "true"

@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -130,13 +133,35 @@ func Tail(path string, lines int) string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// FreePort asks the kernel for a port of loopback. Another process could take it before the child binds it; then the child ends
-// and its log says so.
+// Ports are handed out below those that the kernel gives to whoever connects (from 32768 on, on Linux): one of those may be
+// gone again before the child binds it.
+const (
+	firstPort = 20000
+	lastPort  = 32000
+)
+
+var ports struct {
+	sync.Mutex
+	last int
+}
+
+// FreePort returns a port of loopback that nobody listens on and that it has not returned lately. Another process could take it
+// before the child binds it; then the child ends and its log says so.
 func FreePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("finding a free port: %w", err)
+	ports.Lock()
+	defer ports.Unlock()
+	if ports.last == 0 {
+		ports.last = firstPort + rand.IntN(lastPort-firstPort) // beds that run side by side begin in different places
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	for range lastPort - firstPort {
+		if ports.last++; ports.last >= lastPort {
+			ports.last = firstPort
+		}
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(ports.last)))
+		if err != nil {
+			continue
+		}
+		return ports.last, l.Close()
+	}
+	return 0, fmt.Errorf("no port from %d to %d is free", firstPort, lastPort)
 }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/operator"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokenminter"
+	"github.com/hosted-control-planes/hypershift/internal/logs"
 )
 
 func main() {
@@ -32,7 +33,7 @@ func main() {
 		return
 	}
 	var o operator.Options
-	var log zap.Options
+	var log logs.Options
 	flag.StringVar(&o.Namespace, "namespace", os.Getenv("POD_NAMESPACE"), "The namespace of the control plane. Nothing outside of it is read or written.")
 	flag.StringVar(&o.MetricsAddr, "metrics-addr", ":8080", "The address of the metrics; 0 for none.")
 	flag.StringVar(&o.HealthAddr, "health-addr", ":8081", "The address of /healthz and /readyz; 0 for none.")
@@ -41,9 +42,9 @@ func main() {
 	flag.DurationVar(&o.IdentityInterval, "identity-interval", 45*time.Minute, "How old an answer of AWS may be and still tell whether it knows us. Longer than the resync, which makes a question of its own unnecessary.")
 	flag.DurationVar(&o.APIStartInterval, "api-start-interval", 10*time.Second, "How often to ask a hosted API server that is not ready.")
 	flag.DurationVar(&o.APIInterval, "api-interval", 30*time.Second, "How often to ask a hosted API server that is ready.")
-	log.BindFlags(flag.CommandLine)
+	log.Bind(flag.CommandLine)
 	flag.Parse()
-	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&log)))
+	logs.Use(log.Logger(os.Stderr))
 	if err := run(ctrl.SetupSignalHandler(), o); err != nil {
 		ctrl.Log.Error(err, "Stopping")
 		os.Exit(1)

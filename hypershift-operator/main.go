@@ -9,9 +9,9 @@ import (
 	"os"
 
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
+	"github.com/hosted-control-planes/hypershift/internal/logs"
 )
 
 func main() {
@@ -20,7 +20,7 @@ func main() {
 		return
 	}
 	if err == nil {
-		ctrl.SetLogger(zap.New(zap.UseDevMode(opts.development)))
+		logs.Use(opts.log.Logger(os.Stderr))
 		err = run(ctrl.SetupSignalHandler(), opts.Options)
 	}
 	if err != nil {

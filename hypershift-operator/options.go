@@ -8,6 +8,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
+	"github.com/hosted-control-planes/hypershift/internal/logs"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
@@ -15,7 +16,7 @@ import (
 type options struct {
 	operator.Options
 	privatePlatform string
-	development     bool
+	log             logs.Options
 }
 
 // Values of --private-platform.
@@ -31,7 +32,7 @@ func parse(name string, args []string, env func(string) string) (options, error)
 	fs.StringVar(&o.MetricsAddr, "metrics-addr", ":8080", "address of the metrics")
 	fs.StringVar(&o.HealthAddr, "health-addr", ":8081", "address of /healthz and /readyz")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", true, "work only while holding the lease hypershift-operator")
-	fs.BoolVar(&o.development, "development", false, "log for people instead of machines")
+	o.log.Bind(fs)
 	fs.StringVar(&o.ControlPlaneOperatorImage, "control-plane-operator-image", env("IMAGE_CONTROL_PLANE_OPERATOR"), "image of the control-plane-operators")
 	fs.StringVar(&o.ClusterAPIImage, "cluster-api-image", env("IMAGE_CLUSTER_API"), "image of Cluster API, which makes the machines of node pools")
 	fs.StringVar(&o.CAPIProviderImage, "capi-provider-aws-image", env("IMAGE_AWS_CAPI_PROVIDER"), "image of Cluster API's AWS provider")

@@ -1,0 +1,59 @@
+// Package logs says how the operators log: a line is an object of keys and
+// values, with the controller and the object that it is about.
+//
+// The most that can be asked for stays below the level at which the libraries
+// write what they send and receive: that has Secrets in it.
+package logs
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"go.uber.org/zap/zapcore"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+// levels are the values of --log-level, in the scale of zap: the more negative,
+// the more is said. The bodies of requests begin at -8 (k8s.io/client-go/rest).
+var levels = map[string]zapcore.Level{"error": zapcore.ErrorLevel, "info": zapcore.InfoLevel, "debug": -5}
+
+// formats are the values of --log-format.
+var formats = map[string]zap.Opts{"json": zap.JSONEncoder(), "text": zap.ConsoleEncoder()}
+
+// Options are the flags.
+type Options struct{ level, format string }
+
+// Bind adds the flags.
+func (o *Options) Bind(fs *flag.FlagSet) {
+	fs.Func("log-level", "how much to log: error, info or debug (default info)", choose(&o.level, "info", levels))
+	fs.Func("log-format", "how to log: json, or text for people (default json)", choose(&o.format, "json", formats))
+}
+
+func choose[T any](into *string, otherwise string, values map[string]T) func(string) error {
+	*into = otherwise
+	return func(value string) error {
+		if _, known := values[value]; !known {
+			return fmt.Errorf("use one of %s", strings.Join(slices.Sorted(maps.Keys(values)), ", "))
+		}
+		*into = value
+		return nil
+	}
+}
+
+// Logger writes to w.
+func (o *Options) Logger(w io.Writer) logr.Logger {
+	return zap.New(zap.WriteTo(w), zap.Level(levels[o.level]), formats[o.format], zap.StacktraceLevel(zapcore.PanicLevel))
+}
+
+// Use makes it the logger of this process: ours, and that of the libraries.
+func Use(l logr.Logger) {
+	ctrl.SetLogger(l)
+	klog.SetLogger(l)
+}

@@ -30,6 +30,9 @@ type cluster struct {
 	customer *stage.Customer
 	// hc is as it was created; get reads it again.
 	hc *hyperv1.HostedCluster
+	// machines and hosted, its API, are there after startMachines.
+	machines *stage.Machines
+	hosted   client.Client
 }
 
 // newCluster prepares everything around a hosted cluster and returns it uncreated, so that a story can still change it. At the

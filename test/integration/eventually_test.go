@@ -13,6 +13,8 @@ import (
 const patience = 60 * time.Second
 
 const (
+	// making is for machines: Cluster API, its provider and the kubelet wait for one another, and each has its own pace.
+	making = 2 * time.Minute
 	// vanishing takes longer: an operator that died holds its lease for a while, and what may just have been made in AWS is waited
 	// for before it is said that nothing is left.
 	vanishing = 3 * time.Minute

@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-logr/logr"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -49,7 +51,7 @@ func play(m *testing.M) (code int, err error) {
 		}
 		err = errors.Join(err, on.Stop())
 	}()
-	if err := hyperv1.AddToScheme(clientgoscheme.Scheme); err != nil {
+	if err := errors.Join(hyperv1.AddToScheme(clientgoscheme.Scheme), clusterv1.AddToScheme(clientgoscheme.Scheme), infrav1.AddToScheme(clientgoscheme.Scheme)); err != nil {
 		return 1, err
 	}
 	if kube, err = client.New(on.Config, client.Options{Scheme: clientgoscheme.Scheme}); err != nil {

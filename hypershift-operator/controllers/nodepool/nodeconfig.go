@@ -26,12 +26,30 @@ func (r *Reconciler) resolveConfig(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
+	mirrors, err := clusterMirrors(s.hc)
+	if err != nil {
+		return err
+	}
 	config, problems := nodeconfig.Parse(sources)
 	if len(problems) > 0 {
 		return misconfigured(problems)
 	}
+	config.Mirrors = append(mirrors, config.Mirrors...)
 	s.config = &config
 	return nil
+}
+
+// clusterMirrors are those that all nodes of a cluster have, before their own.
+func clusterMirrors(hc *hyperv1.HostedCluster) ([]nodeconfig.Mirror, error) {
+	var mirrors []nodeconfig.Mirror
+	for _, source := range hc.Spec.ImageContentSources {
+		mirror := nodeconfig.Mirror{Source: source.Source, Mirrors: source.Mirrors}
+		if err := mirror.Check(); err != nil {
+			return nil, flow.Wait(lookAgain, hyperv1.InvalidConfigurationReason, "spec.imageContentSources of HostedCluster %s: %v", hc.Name, err)
+		}
+		mirrors = append(mirrors, mirror)
+	}
+	return mirrors, nil
 }
 
 // checkTuning says what cannot be honoured of spec.tuningConfig.

@@ -31,7 +31,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope, image string) (*rele
 	if err != nil {
 		return nil, err
 	}
-	rel, err := r.Releases.Resolve(ctx, image, secret)
+	rel, err := release.From(s.hc.Spec.ImageContentSources, r.Releases).Resolve(ctx, image, secret)
 	var failed *release.Error
 	if errors.As(err, &failed) && failed.Kind == release.InvalidReference {
 		return nil, flow.Block(hyperv1.InvalidImageReason, "%s", failed)

@@ -54,7 +54,7 @@ type scope struct {
 
 // children are what there is of the pool in the control plane's namespace.
 type children struct {
-	// namespace is nil if there is none.
+	// namespace is nil if there is none, or if it is another cluster's.
 	namespace   *corev1.Namespace
 	deployment  *clusterv1.MachineDeployment
 	healthCheck *clusterv1.MachineHealthCheck
@@ -114,9 +114,10 @@ func gatherChildren(ctx context.Context, c client.Reader, s *scope) error {
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("getting namespace %s: %w", s.controlPlane, err)
 	}
-	if err == nil {
-		s.namespace = ns
+	if err != nil || ns.Annotations[hyperv1.HostedClusterAnnotation] != s.np.Namespace+"/"+s.np.Spec.ClusterName {
+		return nil // two clusters may want one namespace, and both may have a pool of this name
 	}
+	s.namespace = ns
 	if s.deployment, err = get(ctx, c, s, &clusterv1.MachineDeployment{}); err != nil {
 		return err
 	}

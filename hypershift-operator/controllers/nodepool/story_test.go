@@ -551,6 +551,26 @@ func TestDeletion(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a pool of that name whose cluster did not get the namespace", func(t *testing.T) {
+		w := emptyWorld()
+		w.capi.away = true
+		other := namespace()
+		other.Annotations[hyperv1.HostedClusterAnnotation] = "clusters-demo/" // namespace "clusters", cluster "demo" want it too
+		theirs := &clusterv1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "workers", Labels: labelsOf(pool()), Annotations: map[string]string{hyperv1.NodePoolAnnotation: "others/workers"}}}
+		machine := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "workers-1", Labels: labelsOf(pool())}}
+		w.Create(t, cluster(), other, pullSecret(), pool(), theirs, machine)
+		pass := w.start()
+		w.run(t, pass)
+		w.expect(t, map[string]string{"Ready": "False WaitingFor to have its namespace"})
+		remove(t, w, pool())
+		w.run(t, pass)
+		if err := w.Admin().Get(t.Context(), key, &hyperv1.NodePool{}); !apierrors.IsNotFound(err) {
+			t.Errorf("the pool is still there: %v", err)
+		}
+		if n := len(list(t, w, &clusterv1.MachineList{}).Items) + len(list(t, w, &clusterv1.MachineDeploymentList{}).Items); n != 2 {
+			t.Errorf("%d of the other cluster's objects are left, want 2", n)
+		}
+	})
 	t.Run("machines that nobody owns any more", func(t *testing.T) {
 		w := newWorld(t)
 		pass := w.start()

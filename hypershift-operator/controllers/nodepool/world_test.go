@@ -135,7 +135,11 @@ func cluster() *hyperv1.HostedCluster {
 }
 
 func namespace() *corev1.Namespace {
-	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: plane, Labels: map[string]string{hyperv1.HostedClusterUIDLabel: string(cluster().UID)}}}
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name:        plane,
+		Labels:      map[string]string{hyperv1.HostedClusterUIDLabel: string(cluster().UID)},
+		Annotations: map[string]string{hyperv1.HostedClusterAnnotation: "clusters/demo"},
+	}}
 }
 
 func pullSecret() *corev1.Secret {

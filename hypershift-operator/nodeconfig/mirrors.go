@@ -49,7 +49,7 @@ func (p *parser) mirrors(m manifest, tags bool, list func(mirrorSet) []mirrorEnt
 	}
 	for _, entry := range entries {
 		mirror := Mirror{Source: entry.Source, Mirrors: entry.Mirrors, Tags: tags, Only: entry.MirrorSourcePolicy == "NeverContactSource"}
-		if _, err := mirror.endpoints(); err != nil {
+		if err := mirror.Check(); err != nil {
 			p.refuse("%s: %v", m, err)
 			continue
 		}
@@ -63,6 +63,12 @@ type endpoint struct {
 	// path says that url has a path before the repository.
 	path bool
 	tags bool
+}
+
+// Check says what containerd cannot make of a mirror.
+func (m Mirror) Check() error {
+	_, err := m.endpoints()
+	return err
 }
 
 // endpoints says where containerd would ask. It keeps mirrors by registry, puts the repository behind what it is told, and

@@ -1,6 +1,6 @@
 package v1beta1
 
-// More reasons of NodePool conditions.
+// Reasons of NodePool conditions that are about machines.
 const (
 	// NodePoolReplicasSetReason: spec.replicas says how many nodes there are. Set spec.autoScaling instead to let the cluster
 	// autoscaler choose.

@@ -3,6 +3,7 @@
 //
 //	Resolve(image, pull secret)
 //	  pullsecret.go   credentials for the registry, and nothing else of ours
+//	  mirrors.go      where the cluster has it too
 //	  overrides.go    where the registry is really asked
 //	  resolver.go     answers that are remembered ─► else, once for all who wait:
 //	    registry.go     manifest ─► digest; an index leads to any of its images, the files are the same in all

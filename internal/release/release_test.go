@@ -35,7 +35,7 @@ func newWorld(t *testing.T) *world {
 	}
 	t.Cleanup(func() { _ = reg.Stop() })
 	clock := clocktesting.NewFakePassiveClock(time.Now())
-	return &world{reg, clock, release.New(release.Options{Clock: clock})}
+	return &world{reg, clock, release.New(release.Options{Clock: clock, Wait: time.Minute})}
 }
 
 func (w *world) push(t *testing.T, as string, d *payload.Description) string {
@@ -183,24 +183,23 @@ func TestWhatStandsInTheWay(t *testing.T) {
 		image, secret string
 		want          release.Kind
 	}{
-		"a name that is none":               {"Not An Image", "", release.InvalidReference},
-		"a tag that does not exist":         {image + "-alpha", "", release.NotFound},
-		"a digest that does not exist":      {w.Host + "/kubernetes@sha256:" + strings.Repeat("0", 64), "", release.NotFound},
-		"a pull secret that is no JSON":     {image, "{", release.InvalidPullSecret},
-		"an entry that is no credential":    {image, `{"auths": {"` + w.Host + `": {"auth": "&"}}}`, release.InvalidPullSecret},
-		"an image of something else":        {w.pushImage(t, "noise:1", noise), "", release.NotRelease},
-		"an image without layers":           {w.pushImage(t, "empty:2", empty.Image), "", release.NotRelease},
-		"references that are no JSON":       {w.pushFiles(t, "bad:1", map[string]string{"release-manifests/image-references": "{"}), "", release.NotRelease},
-		"references of another kind":        {w.pushFiles(t, "bad:2", map[string]string{"release-manifests/image-references": "{}"}), "", release.NotRelease},
-		"no version":                        {w.pushFiles(t, "bad:3", references("latest", "")), "", release.NotRelease},
-		"no word about Kubernetes":          {w.pushFiles(t, "bad:4", references("4.21.3", "")), "", release.NotRelease},
-		"a component without an image":      {w.pushFiles(t, "bad:5", references("1.36.3", `{"name": "etcd"}`)), "", release.NotRelease},
-		"a component twice":                 {w.pushFiles(t, "bad:6", references("1.36.3", `{"name": "etcd", "from": {"name": "a"}}, {"name": "etcd", "from": {"name": "b"}}`)), "", release.NotRelease},
-		"boot images that are no YAML":      {w.pushFiles(t, "bad:7", with(references("1.36.3", ""), "release-manifests/1_coreos-bootimages.yaml", "a: b: c")), "", release.NotRelease},
-		"boot images without a stream":      {w.pushFiles(t, "bad:8", with(references("1.36.3", ""), "release-manifests/1_coreos-bootimages.yaml", "data: {}")), "", release.NotRelease},
-		"references that fill the memory":   {w.pushFiles(t, "bad:9", map[string]string{"release-manifests/image-references": strings.Repeat(" ", 5<<20)}), "", release.NotRelease},
-		"a port where nobody listens":       {"127.0.0.1:1/kubernetes:v1", "", release.Unreachable},
-		"a host that does not exist at all": {"registry.invalid/kubernetes:v1", "", release.Unreachable},
+		"a name that is none":             {"Not An Image", "", release.InvalidReference},
+		"a tag that does not exist":       {image + "-alpha", "", release.NotFound},
+		"a digest that does not exist":    {w.Host + "/kubernetes@sha256:" + strings.Repeat("0", 64), "", release.NotFound},
+		"a pull secret that is no JSON":   {image, "{", release.InvalidPullSecret},
+		"an entry that is no credential":  {image, `{"auths": {"` + w.Host + `": {"auth": "&"}}}`, release.InvalidPullSecret},
+		"an image of something else":      {w.pushImage(t, "noise:1", noise), "", release.NotRelease},
+		"an image without layers":         {w.pushImage(t, "empty:2", empty.Image), "", release.NotRelease},
+		"references that are no JSON":     {w.pushFiles(t, "bad:1", map[string]string{"release-manifests/image-references": "{"}), "", release.NotRelease},
+		"references of another kind":      {w.pushFiles(t, "bad:2", map[string]string{"release-manifests/image-references": "{}"}), "", release.NotRelease},
+		"no version":                      {w.pushFiles(t, "bad:3", references("latest", "")), "", release.NotRelease},
+		"no word about Kubernetes":        {w.pushFiles(t, "bad:4", references("4.21.3", "")), "", release.NotRelease},
+		"a component without an image":    {w.pushFiles(t, "bad:5", references("1.36.3", `{"name": "etcd"}`)), "", release.NotRelease},
+		"a component twice":               {w.pushFiles(t, "bad:6", references("1.36.3", `{"name": "etcd", "from": {"name": "a"}}, {"name": "etcd", "from": {"name": "b"}}`)), "", release.NotRelease},
+		"boot images that are no YAML":    {w.pushFiles(t, "bad:7", with(references("1.36.3", ""), "release-manifests/1_coreos-bootimages.yaml", "a: b: c")), "", release.NotRelease},
+		"boot images without a stream":    {w.pushFiles(t, "bad:8", with(references("1.36.3", ""), "release-manifests/1_coreos-bootimages.yaml", "data: {}")), "", release.NotRelease},
+		"references that fill the memory": {w.pushFiles(t, "bad:9", map[string]string{"release-manifests/image-references": strings.Repeat(" ", 5<<20)}), "", release.NotRelease},
+		"a port where nobody listens":     {"127.0.0.1:1/kubernetes:v1", "", release.Unreachable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := w.releases.Resolve(t.Context(), c.image, []byte(c.secret))
@@ -211,7 +210,7 @@ func TestWhatStandsInTheWay(t *testing.T) {
 				t.Errorf("%q does not name the image", err)
 			}
 			// Said again by somebody who knows nothing, it is the same sentence.
-			if _, again := release.New(release.Options{Clock: w.clock}).Resolve(t.Context(), c.image, []byte(c.secret)); again == nil || again.Error() != err.Error() {
+			if _, again := release.New(release.Options{Clock: w.clock, Wait: time.Minute}).Resolve(t.Context(), c.image, []byte(c.secret)); again == nil || again.Error() != err.Error() {
 				t.Errorf("first %q, then %q", err, again)
 			}
 		})
@@ -394,6 +393,80 @@ func TestAllWhoWaitShareOneReading(t *testing.T) {
 	}
 }
 
+func TestWhoHoldsTheLineHoldsUpNobody(t *testing.T) {
+	w := newWorld(t)
+	image := w.push(t, "kubernetes:v1.36.3", kubernetes())
+	w.releases = release.New(release.Options{Clock: w.clock, Wait: 10 * time.Millisecond})
+	reached, answer := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	w.Wrap(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			once.Do(func() { close(reached) })
+			<-answer
+			next.ServeHTTP(w, req)
+		})
+	})
+	_, err := w.releases.Resolve(t.Context(), image, nil)
+	if !release.IsUnreachable(err) || !strings.Contains(err.Error(), "no answer in time") {
+		t.Fatalf("who asks is told %v", err)
+	}
+	<-reached
+	close(answer)
+	n := w.asked(func() {
+		for {
+			if _, err = w.releases.Resolve(t.Context(), image, nil); err == nil {
+				return
+			}
+			if !release.IsUnreachable(err) {
+				t.Fatal(err)
+			}
+		}
+	})
+	// The greeting was underway; manifest and layer follow, once.
+	if n != 2 {
+		t.Errorf("%d more requests, want 2", n)
+	}
+}
+
+func TestMirrorsOfACluster(t *testing.T) {
+	w := newWorld(t)
+	image := w.push(t, "mirror/kubernetes:v1.36.3", kubernetes())
+	byDigest, err := w.Digest(t.Context(), image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := byDigest[strings.Index(byDigest, "@"):]
+	empty, away := w.Host+"/empty", "127.0.0.1:1/away"
+	for name, c := range map[string]struct {
+		image   string
+		mirrors []string
+		want    release.Kind // empty if it is found
+	}{
+		"the first mirror has it":               {w.Host + "/source" + digest, []string{w.Host + "/mirror/kubernetes", away}, ""},
+		"the second has it":                     {w.Host + "/source" + digest, []string{empty, w.Host + "/mirror/kubernetes"}, ""},
+		"one is away, and the next has it":      {w.Host + "/source" + digest, []string{away, w.Host + "/mirror/kubernetes"}, ""},
+		"only the source has it":                {byDigest, []string{away, empty}, ""},
+		"nobody has it":                         {w.Host + "/source" + digest, []string{empty}, release.NotFound},
+		"who might have it is away":             {w.Host + "/source" + digest, []string{away, empty}, release.Unreachable},
+		"a tag is something else in each place": {w.Host + "/source:v1.36.3", []string{w.Host + "/mirror/kubernetes"}, release.NotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source, _, _ := strings.Cut(c.image, "@")
+			sources := []hyperv1.ImageContentSource{{Source: "quay.io/other", Mirrors: []string{"127.0.0.1:1/other"}}, {Source: source, Mirrors: c.mirrors}}
+			rel, err := release.From(sources, w.releases).Resolve(t.Context(), c.image, nil)
+			if release.KindOf(err) != c.want {
+				t.Fatalf("got %v, want %q", err, c.want)
+			}
+			if err == nil && (rel.Version != "1.36.3" || rel.Image != c.image) {
+				t.Errorf("release %s of %s", rel.Version, rel.Image)
+			}
+		})
+	}
+	if got := release.From(nil, w.releases); got != release.Resolver(w.releases) {
+		t.Error("a cluster without mirrors has a resolver of its own")
+	}
+}
+
 func TestOverridesSayWhereToPull(t *testing.T) {
 	w := newWorld(t)
 	w.push(t, "mirror/kubernetes:v1.36.3", kubernetes())
@@ -401,7 +474,7 @@ func TestOverridesSayWhereToPull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.releases = release.New(release.Options{Clock: w.clock, Overrides: overrides})
+	w.releases = release.New(release.Options{Clock: w.clock, Wait: time.Minute, Overrides: overrides})
 	r := w.resolve(t, "quay.io/example/kubernetes:v1.36.3", "")
 	if r.Image != "quay.io/example/kubernetes:v1.36.3" {
 		t.Errorf("image is %s", r.Image)

@@ -17,6 +17,10 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Overrides say where images are really pulled, releases and their components alike.
 	Overrides Overrides
+	// Wait is how long one who asks waits. What takes longer goes on, and is
+	// there when he asks again: a registry that holds the line must not hold up
+	// everybody else. 0 is a few seconds.
+	Wait time.Duration
 	// Transport goes to the registries; nil for the usual one.
 	Transport http.RoundTripper
 }
@@ -35,6 +39,9 @@ type Registry struct {
 func New(o Options) *Registry {
 	if o.Transport == nil {
 		o.Transport = remote.DefaultTransport
+	}
+	if o.Wait == 0 {
+		o.Wait = wait
 	}
 	return &Registry{Options: o, answers: lru.New(maxAnswers), contents: lru.New(maxContents)}
 }
@@ -63,6 +70,8 @@ func (r *Registry) Resolve(ctx context.Context, image string, pullSecret []byte)
 	if !known || !a.until.IsZero() && !r.Clock.Now().Before(a.until) {
 		// Who asked first may lose patience, and others wait for the same.
 		flight := r.flights.DoChan(q.key, func() (any, error) { return r.ask(context.WithoutCancel(ctx), q), nil })
+		ctx, cancel := context.WithTimeout(ctx, r.Wait)
+		defer cancel()
 		select {
 		case <-ctx.Done():
 			return nil, explain(image, ctx.Err())

@@ -8,6 +8,8 @@ const (
 	tagTTL = time.Hour
 	// failureTTL spreads a failure over all who ask: the clusters of an installation share few images.
 	failureTTL = 15 * time.Second
+	// wait is enough for a payload as its tools make it, which is one layer of some megabytes.
+	wait = 5 * time.Second
 	// patience is how long one reading may take, layers included.
 	patience = 2 * time.Minute
 

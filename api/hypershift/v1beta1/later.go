@@ -30,7 +30,6 @@ var later = []struct {
 		return s.OperatorConfiguration != nil && *s.OperatorConfiguration != OperatorConfiguration{}
 	}},
 	{"auditWebhook", func(s *HostedClusterSpec) bool { return s.AuditWebhook != nil }},
-	{"imageContentSources", func(s *HostedClusterSpec) bool { return len(s.ImageContentSources) > 0 }},
 	{"secretEncryption", func(s *HostedClusterSpec) bool { return s.SecretEncryption != nil }},
 	{"fips", func(s *HostedClusterSpec) bool { return s.FIPS }},
 	{"olmCatalogPlacement", func(s *HostedClusterSpec) bool { return s.OLMCatalogPlacement == GuestOLMCatalogPlacement }},

@@ -54,9 +54,9 @@ func TestNotActedOn(t *testing.T) {
 			want: []string{"auditWebhook", "secretEncryption"},
 		},
 		"images and parts of the release": {
-			spec: `{"imageContentSources": [{"source": "a"}], "olmCatalogPlacement": "guest", "capabilities": {"disabled": ["Insights"]},
+			spec: `{"olmCatalogPlacement": "guest", "capabilities": {"disabled": ["Insights"]},
 				"monitoring": {"metricsForwarding": {"mode": "Forward"}}}`,
-			want: []string{"imageContentSources", "olmCatalogPlacement", "capabilities", "monitoring"},
+			want: []string{"olmCatalogPlacement", "capabilities", "monitoring"},
 		},
 		"where the control plane runs, and as what": {spec: `{"nodeSelector": {"a": "b"}, "tolerations": [{"key": "a"}], "labels": {"a": "b"}}`},
 	} {

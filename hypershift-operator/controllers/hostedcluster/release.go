@@ -56,7 +56,7 @@ func (r *Reconciler) readRelease(ctx context.Context, s *scope, image string) (*
 	if err != nil {
 		return nil, err
 	}
-	rel, err := r.Releases.Resolve(ctx, image, data[corev1.DockerConfigJsonKey])
+	rel, err := release.From(s.hc.Spec.ImageContentSources, r.Releases).Resolve(ctx, image, data[corev1.DockerConfigJsonKey])
 	var failed *release.Error
 	if !errors.As(err, &failed) {
 		return rel, err

@@ -1,0 +1,41 @@
+package release
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"syscall"
+	"testing"
+)
+
+// Our end of a connection and the time of day are other ones each time.
+func TestTheSameProblemReadsTheSame(t *testing.T) {
+	get := func(err error) error { return &url.Error{Op: "Get", URL: "https://registry.test/v2/", Err: err} }
+	server := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 443}
+	for want, err := range map[string]error{
+		"no answer in time": get(context.DeadlineExceeded),
+		"looking up registry.test: no such host": get(&net.OpError{Op: "dial", Err: &net.DNSError{
+			Err: "no such host", Name: "registry.test", Server: "10.0.0.10:53", IsNotFound: true,
+		}}),
+		"dial 10.0.0.1:443: connect: connection refused": get(&net.OpError{Op: "dial", Net: "tcp", Addr: server, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}),
+		"read 10.0.0.1:443: read: connection reset by peer": get(&net.OpError{
+			Op: "read", Net: "tcp", Source: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 9), Port: 40123}, Addr: server, Err: os.NewSyscallError("read", syscall.ECONNRESET),
+		}),
+		"the registry does not speak TLS":                            get(tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}),
+		"the certificate of the registry is not valid at this time":  get(&tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired, Detail: "current time 2030-01-01T00:00:00Z is after 2029-01-01T00:00:00Z"}}),
+		"read tcp 10.0.0.1:443: use of closed network connection":    get(errors.New("read tcp 10.0.0.9:40123->10.0.0.1:443: use of closed network connection")),
+		"reading sha256:0: something else, said by somebody unheard": fmt.Errorf("reading sha256:0: %w", errors.New("something else, said by somebody unheard")),
+	} {
+		if kind, got := classify(err); got != want || kind != Unreachable {
+			t.Errorf("%s: %q, want %q", kind, got, want)
+		}
+	}
+	if !IsUnreachable(explain("a", get(context.DeadlineExceeded))) || KindOf(errors.New("other")) != "" {
+		t.Error("kinds are mixed up")
+	}
+}

@@ -1,0 +1,58 @@
+package release
+
+import (
+	"context"
+	"strings"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+// From is a Resolver for a cluster that has mirrors: an image by digest, which is the same everywhere, is looked for there first.
+func From(sources []hyperv1.ImageContentSource, resolver Resolver) Resolver {
+	if len(sources) == 0 {
+		return resolver
+	}
+	return &mirrored{sources: sources, resolver: resolver}
+}
+
+type mirrored struct {
+	sources  []hyperv1.ImageContentSource
+	resolver Resolver
+}
+
+// Resolve implements Resolver. The source is the last resort, and its refusal counts only if every mirror has answered.
+func (m *mirrored) Resolve(ctx context.Context, image string, pullSecret []byte) (*Release, error) {
+	var away error
+	for _, mirror := range m.mirrors(image) {
+		rel, err := m.resolver.Resolve(ctx, mirror, pullSecret)
+		if err == nil {
+			named := *rel
+			named.Image = image
+			return &named, nil
+		}
+		if IsUnreachable(err) && away == nil {
+			away = err
+		}
+	}
+	rel, err := m.resolver.Resolve(ctx, image, pullSecret)
+	if err != nil && away != nil {
+		return nil, away
+	}
+	return rel, err
+}
+
+// mirrors are the other names of an image, best first.
+func (m *mirrored) mirrors(image string) []string {
+	if !strings.Contains(image, "@") {
+		return nil
+	}
+	var images []string
+	for _, source := range m.sources {
+		for _, mirror := range source.Mirrors {
+			if other := (Overrides{{Source: source.Source, Mirror: mirror}}).Apply(image); other != image {
+				images = append(images, other)
+			}
+		}
+	}
+	return images
+}

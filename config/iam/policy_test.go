@@ -5,6 +5,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,6 +34,21 @@ func TestPolicies(t *testing.T) {
 	} {
 		if diff := cmp.Diff(want, allowed(t, file)); diff != "" {
 			t.Errorf("%s (-called +allowed):\n%s", file, diff)
+		}
+	}
+}
+
+// Nothing is allowed wholesale.
+func TestNoPolicyIsOpen(t *testing.T) {
+	for _, file := range []string{"hypershift-operator.json", "control-plane-operator.json", "node-pool-management.json"} {
+		actions := allowed(t, file)
+		if len(actions) == 0 {
+			t.Errorf("%s allows nothing", file)
+		}
+		for _, action := range actions {
+			if strings.Contains(action, "*") {
+				t.Errorf("%s allows %s", file, action)
+			}
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (r *Reconciler) ensureCluster(ctx context.Context, s *scope) error {
 		return err
 	}
 	if len(left) > 0 {
-		return flow.Wait(deletionPause, hyperv1.DeletingReason, "somebody has deleted %s; waiting for the machines to go, to make it again", strings.Join(left, " and "))
+		return flow.Wait(deletionPause, hyperv1.DeletingReason, "somebody has deleted %s: it is made again when no machine is left, so delete the node pools", strings.Join(left, " and "))
 	}
 	return nil
 }

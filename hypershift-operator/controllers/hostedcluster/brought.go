@@ -74,26 +74,6 @@ func contentsOf(cm *corev1.ConfigMap) map[string][]byte {
 	return data
 }
 
-// checkEncryptionKeys lists what stands against the promise that no Secret is
-// kept in the clear.
-func (r *Reconciler) checkEncryptionKeys(ctx context.Context, s *scope) ([]problem, error) {
-	var problems []problem
-	for _, ref := range references(s.hc) {
-		if !ref.first {
-			continue
-		}
-		_, err := r.brought(ctx, s, ref)
-		var wait *flow.Waiting
-		switch {
-		case errors.As(err, &wait):
-			problems = append(problems, problem{reason: wait.Reason, message: wait.Message})
-		case err != nil:
-			return nil, err
-		}
-	}
-	return problems, nil
-}
-
 // checkEtcdClient answers for a user's own etcd.
 func (r *Reconciler) checkEtcdClient(ctx context.Context, s *scope) error {
 	ref := unmanagedEtcd(&s.hc.Spec)

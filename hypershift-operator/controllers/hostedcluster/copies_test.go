@@ -201,6 +201,38 @@ func TestTheKindOfEncryptionOfALivingClusterStays(t *testing.T) {
 	}
 }
 
+func TestAKeyThatIsInUseStaysWhatItWas(t *testing.T) {
+	w := emptyWorld(t)
+	richCluster(w, t)
+	pass := w.start()
+	w.run(t, pass, 2)
+	old, other := strings.Repeat("k", 32), strings.Repeat("n", 32)
+	w.put(t, secret("clusters", "my-aes-key", map[string]string{aescbcKey: other}))
+	w.run(t, pass, 1)
+	w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidSecretReason, "has got another key")
+	if w.copied(t, "copied-my-aes-key", aescbcKey) != old {
+		t.Fatal("what is in etcd cannot be read any more")
+	}
+	if err := w.Admin().Delete(t.Context(), secret("clusters", "my-aes-key", nil)); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t, pass, 1)
+	w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.SecretNotFoundReason, "my-aes-key")
+	if w.copied(t, "copied-my-aes-key", aescbcKey) != old {
+		t.Error("the copy went with its source")
+	}
+	w.Create(t, secret("clusters", "my-new-key", map[string]string{aescbcKey: other}))
+	w.change(t, func(hc *hyperv1.HostedCluster) {
+		hc.Spec.SecretEncryption.AESCBC.ActiveKey.Name = "my-new-key"
+		hc.Spec.SecretEncryption.AESCBC.BackupKey = &corev1.LocalObjectReference{Name: "my-aes-key"}
+	})
+	w.run(t, pass, 1)
+	if w.copied(t, "copied-my-new-key", aescbcKey) != other || w.copied(t, "copied-my-aes-key", aescbcKey) != old {
+		t.Error("a rotation needs both keys")
+	}
+}
+
 func TestCredentialsForTheKeyService(t *testing.T) {
 	w := emptyWorld(t)
 	hc := privateCluster()

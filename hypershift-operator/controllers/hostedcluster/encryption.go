@@ -1,9 +1,13 @@
 package hostedcluster
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"regexp"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
 )
 
 // kmsKeyARN has the region of the key in its second group.
@@ -85,4 +89,34 @@ func checkEncryptionKept(hc *hyperv1.HostedCluster, hcp *hyperv1.HostedControlPl
 	}
 	return []problem{problemf(hyperv1.InvalidConfigurationReason,
 		"secretEncryption.type was changed from %s to %s, and what is in etcd could not be read any more: set it back to %s; to change the kind of encryption create another cluster", was, is, was)}
+}
+
+// checkEncryptionKeys lists what stands against the promise that no Secret is
+// kept in the clear, and that each can be read again. A key that is in use stays
+// what it was: its Secret may go, but may not get another key.
+func (r *Reconciler) checkEncryptionKeys(ctx context.Context, s *scope) ([]problem, error) {
+	var problems []problem
+	for _, ref := range references(s.hc) {
+		if !ref.first {
+			continue
+		}
+		inUse, err := r.lastCopy(ctx, s, ref)
+		if err != nil {
+			return nil, err
+		}
+		data, err := r.brought(ctx, s, ref)
+		var wait *flow.Waiting
+		switch {
+		case errors.As(err, &wait) && inUse != nil:
+			// The copy is as good, and who copies says what is wrong.
+		case errors.As(err, &wait):
+			problems = append(problems, problem{reason: wait.Reason, message: wait.Message})
+		case err != nil:
+			return nil, err
+		case inUse != nil && !bytes.Equal(inUse[aescbcKey], data[aescbcKey]):
+			problems = append(problems, problemf(hyperv1.InvalidSecretReason,
+				"Secret %s, which %s names, has got another key, and what the old one encrypted could not be read any more: put the old key back, and name another Secret for the new one", *ref.name, ref.field))
+		}
+	}
+	return problems, nil
 }

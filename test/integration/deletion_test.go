@@ -1,12 +1,20 @@
 package integration
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -14,37 +22,94 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/bed/stage"
 )
 
-// A HostedCluster can be deleted whenever its owner likes. Each test ends with vanish, which finds what is left.
+// A HostedCluster can be deleted whenever its owner likes: at each of these stages the one before has just been left behind.
+// Each test ends with vanish, which finds what is left.
 func TestDeletionAtEveryStage(t *testing.T) {
-	for name, comes := range map[string]func(*cluster) error{
-		"at once": func(*cluster) error { return nil },
-		"when there is a control plane operator": func(c *cluster) error {
-			return c.deployed(names.ControlPlaneOperator)
-		},
-		"when the load balancer has an address": func(c *cluster) error {
-			return c.published(names.PrivateRouter)
-		},
-		"when there is an endpoint service": func(c *cluster) error {
-			for _, es := range c.endpointServices() {
-				if es.Status.EndpointServiceName != "" {
-					return nil
-				}
+	for _, stage := range []struct {
+		name  string
+		comes func(*cluster) error
+	}{
+		{"at once", func(*cluster) error { return nil }},
+		{"when there is a namespace", (*cluster).hasNamespace},
+		{"when there is a signing key", has[*corev1.Secret](names.ServiceAccountSigningKey)},
+		{"when there is a control plane", has[*hyperv1.HostedControlPlane]("example")},
+		{"when the OIDC documents are published", is(hyperv1.ValidOIDCConfiguration)},
+		{"when there is a Deployment of the operator", has[*appsv1.Deployment](names.ControlPlaneOperator)},
+		{"when the operator runs", func(c *cluster) error { return c.deployed(names.ControlPlaneOperator) }},
+		{"when AWS lets the operator in", is(hyperv1.ValidAWSIdentityProvider)},
+		{"when there is a Service", has[*corev1.Service](names.PrivateRouter)},
+		{"when the load balancer has an address", func(c *cluster) error { return c.published(names.PrivateRouter) }},
+		{"when PrivateLink is asked for", has[*hyperv1.AWSEndpointService](names.PrivateRouter)},
+		{"when there is an endpoint service", linked("endpoint service", func(es hyperv1.AWSEndpointServiceStatus) string { return es.EndpointServiceName })},
+		{"when the endpoint has a security group", linked("security group", func(es hyperv1.AWSEndpointServiceStatus) string { return es.SecurityGroupID })},
+		{"when there is an endpoint", func(c *cluster) error { _, err := c.endpoint(); return err }},
+		{"when it is connected", func(c *cluster) error { return c.connected(1) }},
+		{"when the workers have a security group", func(c *cluster) error { return missing("security group", c.workerSecurityGroup()) }},
+		{"when Cluster API is to run", has[*appsv1.Deployment](names.ClusterAPI)},
+		{"when Cluster API and its provider run", func(c *cluster) error {
+			return errors.Join(c.deployed(names.ClusterAPI), c.deployed(names.CAPIProvider))
+		}},
+		{"when machines are asked for", has[*clusterv1.MachineDeployment]("a")},
+		{"when there are machines, and no API server for them", func(c *cluster) error {
+			machines := &clusterv1.MachineList{}
+			err := kube.List(c.t.Context(), machines, client.InNamespace(c.controlPlane()))
+			if err == nil && len(machines.Items) == 0 {
+				err = errors.New("there is no Machine")
 			}
-			return errors.New("no AWSEndpointService has an endpoint service")
-		},
-		"when the endpoint is made": func(c *cluster) error {
-			_, err := c.endpoint()
 			return err
-		},
-		"when it is connected": func(c *cluster) error { return c.connected(1) },
+		}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(stage.name, func(t *testing.T) {
 			c := newCluster(t, hyperv1.Private)
 			c.start()
 			c.pool("a", 0)
-			eventually(t.Context(), t, "the stage comes", func() error { return comes(c) })
+			eventually(t.Context(), t, "the stage comes", func() error { return stage.comes(c) })
 		})
 	}
+}
+
+// has complains as long as there is no object of that name in the control plane's namespace.
+func has[T client.Object](name string) func(*cluster) error {
+	return func(c *cluster) error {
+		object := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(client.Object)
+		return kube.Get(c.t.Context(), client.ObjectKey{Namespace: c.controlPlane(), Name: name}, object)
+	}
+}
+
+func (c *cluster) hasNamespace() error {
+	return kube.Get(c.t.Context(), client.ObjectKey{Name: c.controlPlane()}, &corev1.Namespace{})
+}
+
+// is complains as long as a condition of the HostedCluster is not True.
+func is(kind string) func(*cluster) error {
+	return func(c *cluster) error {
+		hc := &hyperv1.HostedCluster{}
+		if err := kube.Get(c.t.Context(), client.ObjectKeyFromObject(c.hc), hc); err != nil {
+			return err
+		}
+		if !meta.IsStatusConditionTrue(hc.Status.Conditions, kind) {
+			return fmt.Errorf("%s is %+v", kind, meta.FindStatusCondition(hc.Status.Conditions, kind))
+		}
+		return nil
+	}
+}
+
+// linked complains as long as no AWSEndpointService has a part.
+func linked(what string, part func(hyperv1.AWSEndpointServiceStatus) string) func(*cluster) error {
+	return func(c *cluster) error {
+		id := ""
+		for _, es := range c.endpointServices() {
+			id = cmp.Or(id, part(es.Status))
+		}
+		return missing(what, id)
+	}
+}
+
+func missing(what, id string) error {
+	if id == "" {
+		return errors.New("there is no " + what)
+	}
+	return nil
 }
 
 func TestDeletionWithoutPools(t *testing.T) {

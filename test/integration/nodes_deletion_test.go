@@ -1,0 +1,143 @@
+package integration
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/bed/stage"
+)
+
+// Each of these ends with vanish: neither an instance nor anything else is left of a cluster that had machines.
+func TestDeletionWithMachines(t *testing.T) {
+	for _, stage := range []struct {
+		name  string
+		comes func(*cluster) error
+	}{
+		{"when an instance starts", func(c *cluster) error {
+			if len(c.ids("a")) == 0 {
+				return errors.New("there is no instance")
+			}
+			return nil
+		}},
+		{"when a machine is being replaced", func(c *cluster) error {
+			if err := c.healthy("a", 2); err == nil {
+				c.updatePool("a", func(np *hyperv1.NodePool) { np.Spec.Platform.AWS.InstanceType = "m5.xlarge" })
+			}
+			if len(c.ids("a")) < 3 {
+				return errors.New("there is no third instance")
+			}
+			return nil
+		}},
+	} {
+		t.Run(stage.name, func(t *testing.T) {
+			c := newCluster(t, hyperv1.Private)
+			c.start()
+			c.startMachines()
+			c.pool("a", 0)
+			within(t.Context(), t, making, "the stage comes", func() error { return stage.comes(c) })
+		})
+	}
+}
+
+// Whoever is at work dies in the middle of it, again and again.
+func TestMachinesWhileTheControllersCrash(t *testing.T) {
+	c := newCluster(t, hyperv1.Private)
+	c.start()
+	c.startMachines()
+	c.pool("a", 0)
+	within(t.Context(), t, making, "an instance is there", func() error {
+		if len(c.ids("a")) == 0 {
+			return errors.New("there is none")
+		}
+		return nil
+	})
+	for _, controller := range c.controllersOfMachines() {
+		c.must(on.Pods.Kill(controller.Namespace, controller.Name))
+	}
+	within(t.Context(), t, making, "two machines come, and no third", func() error { return c.healthy("a", 2) })
+
+	gone := make(chan struct{})
+	var killed sync.WaitGroup
+	for _, controller := range c.controllersOfMachines() {
+		killed.Go(func() { killOften(t, controller, gone) })
+	}
+	c.vanish()
+	close(gone)
+	killed.Wait()
+}
+
+func (c *cluster) controllersOfMachines() []types.NamespacedName {
+	return []types.NamespacedName{
+		{Namespace: stage.OperatorNamespace, Name: stage.Operator},
+		{Namespace: c.controlPlane(), Name: names.ClusterAPI},
+		{Namespace: c.controlPlane(), Name: names.CAPIProvider},
+	}
+}
+
+// With OnDelete a user decides when a machine is replaced.
+func TestReplacingOnDelete(t *testing.T) {
+	c := newCluster(t, hyperv1.Public)
+	c.start()
+	c.startMachines()
+	np := &hyperv1.NodePool{}
+	c.sample("nodepool-third-zone.yaml", "NodePool", np)
+	np.Namespace, np.Name = c.hc.Namespace, "a"
+	np.Spec.Management.Replace = &hyperv1.ReplaceUpgrade{Strategy: hyperv1.UpgradeStrategyOnDelete}
+	c.create(np)
+	within(t.Context(), t, making, "two machines are there", func() error { return c.healthy("a", 2) })
+
+	before := c.ids("a")
+	c.updatePool("a", func(np *hyperv1.NodePool) { np.Spec.Platform.AWS.InstanceType = "m5.xlarge" })
+	eventually(t.Context(), t, "the pool knows that its machines are of yesterday", func() error {
+		return says(c.nodePool("a"), map[string]corev1.ConditionStatus{hyperv1.NodePoolUpdatingPlatformMachineTemplateCondition: corev1.ConditionTrue})
+	})
+	if after := c.ids("a"); !slices.Equal(before, after) {
+		t.Fatalf("the instances were %v and are %v", before, after)
+	}
+
+	for range 2 {
+		old := c.oldMachine()
+		c.must(kube.Delete(t.Context(), old))
+		within(t.Context(), t, making, "the deleted machine is replaced", func() error {
+			if err := kube.Get(t.Context(), client.ObjectKeyFromObject(old), old); !apierrors.IsNotFound(err) {
+				return cmp.Or(err, errors.New("it is still there"))
+			}
+			return c.healthy("a", 2)
+		})
+	}
+	eventually(t.Context(), t, "nothing is of yesterday", func() error {
+		return errors.Join(c.ofType("a", "m5.xlarge"), says(c.nodePool("a"), map[string]corev1.ConditionStatus{
+			hyperv1.NodePoolUpdatingPlatformMachineTemplateCondition: corev1.ConditionFalse,
+		}))
+	})
+}
+
+// oldMachine is a Machine whose instance is of the first type.
+func (c *cluster) oldMachine() *clusterv1.Machine {
+	c.t.Helper()
+	machines := &clusterv1.MachineList{}
+	c.must(kube.List(c.t.Context(), machines, client.InNamespace(c.controlPlane())))
+	instances, err := c.instances("a")
+	c.must(err)
+	for _, i := range instances {
+		for m := range machines.Items {
+			if machines.Items[m].Spec.ProviderID == providerID(i) && i.InstanceType == "m5.large" {
+				return &machines.Items[m]
+			}
+		}
+	}
+	c.t.Fatal(fmt.Errorf("no Machine has an instance of the first type"))
+	return nil
+}

@@ -37,7 +37,7 @@ const (
 
 const (
 	// maxFile is several times what the files of an OpenShift payload have.
-	maxFile = 4 << 20
+	maxFile = 1 << 20
 	// maxLayers is what a container runtime takes.
 	maxLayers = 127
 	// maxPulled and maxUnpacked are for all layers together. The files are in the newest layer of a payload as its tools make

@@ -377,6 +377,17 @@ func TestAFailureIsRememberedForAMoment(t *testing.T) {
 	w.resolve(t, image, "")
 }
 
+func TestATagThatIsPutRightIsSeenSoon(t *testing.T) {
+	w := newWorld(t)
+	image := w.pushFiles(t, "kubernetes:v1.36.3", map[string]string{"README": "wrong"})
+	if kind := w.kind(t, image, ""); kind != release.NotRelease {
+		t.Fatal(kind)
+	}
+	w.push(t, "kubernetes:v1.36.3", kubernetes())
+	w.clock.SetTime(w.clock.Now().Add(time.Minute))
+	w.resolve(t, image, "")
+}
+
 func TestAllWhoWaitShareOneReading(t *testing.T) {
 	w := newWorld(t)
 	image := w.push(t, "kubernetes:v1.36.3", kubernetes())
@@ -411,8 +422,8 @@ func TestWhoHoldsTheLineHoldsUpNobody(t *testing.T) {
 		t.Fatalf("who asks is told %v", err)
 	}
 	<-reached
-	close(answer)
 	n := w.asked(func() {
+		close(answer)
 		for {
 			if _, err = w.releases.Resolve(t.Context(), image, nil); err == nil {
 				return

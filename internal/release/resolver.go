@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"golang.org/x/sync/singleflight"
 	"k8s.io/utils/clock"
@@ -46,10 +47,11 @@ func New(o Options) *Registry {
 	return &Registry{Options: o, answers: lru.New(maxAnswers), contents: lru.New(maxContents)}
 }
 
-// answer is what a registry said to a question.
+// answer is what a registry said to a question: a digest, or an error. It does not keep what is under the digest: that
+// many answers would be too much memory.
 type answer struct {
-	release *Release
-	err     error
+	digest v1.Hash
+	err    error
 	// until is when to ask again; never, if it is zero.
 	until time.Time
 }
@@ -66,8 +68,8 @@ func (r *Registry) Resolve(ctx context.Context, image string, pullSecret []byte)
 	if err != nil {
 		return nil, explain(image, err)
 	}
-	a, known := r.remembered(q)
-	if !known || !a.until.IsZero() && !r.Clock.Now().Before(a.until) {
+	c, known := r.remembered(q, r.Clock.Now())
+	if !known {
 		// Who asked first may lose patience, and others wait for the same.
 		flight := r.flights.DoChan(q.key, func() (any, error) { return r.ask(context.WithoutCancel(ctx), q), nil })
 		ctx, cancel := context.WithTimeout(ctx, r.Wait)
@@ -76,48 +78,69 @@ func (r *Registry) Resolve(ctx context.Context, image string, pullSecret []byte)
 		case <-ctx.Done():
 			return nil, explain(image, ctx.Err())
 		case result := <-flight:
-			a = result.Val.(*answer)
+			c = result.Val.(*content)
 		}
 	}
-	if a.err != nil {
-		return nil, explain(image, a.err)
+	if c.err != nil {
+		return nil, explain(image, c.err)
 	}
-	named := *a.release
+	named := *c.release
 	named.Image = image
 	return &named, nil
 }
 
-func (r *Registry) remembered(q *question) (*answer, bool) {
-	a, ok := r.answers.Get(q.key)
+// remembered is the last answer, if it was good until then.
+func (r *Registry) remembered(q *question, then time.Time) (*content, bool) {
+	got, ok := r.answers.Get(q.key)
 	if !ok {
 		return nil, false
 	}
-	return a.(*answer), true
+	a := got.(*answer)
+	if !a.until.IsZero() && !then.Before(a.until) {
+		return nil, false
+	}
+	if a.err != nil {
+		return &content{err: a.err}, true
+	}
+	return r.content(a.digest)
+}
+
+func (r *Registry) content(digest v1.Hash) (*content, bool) {
+	c, ok := r.contents.Get(digest)
+	if !ok {
+		return nil, false
+	}
+	return c.(*content), true
 }
 
 // ask gets an answer and remembers it. An old answer is better than none: that a registry is away is no reason to doubt a tag.
-func (r *Registry) ask(ctx context.Context, q *question) *answer {
+func (r *Registry) ask(ctx context.Context, q *question) *content {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	a := &answer{}
-	a.release, a.err = r.look(ctx, q)
-	now := r.Clock.Now()
+	a, now := &answer{}, r.Clock.Now()
+	c, err := r.look(ctx, q, a)
 	_, exact := q.ref.(name.Digest)
 	switch {
-	case a.err != nil:
-		a.until = now.Add(failureTTL)
-		if old, known := r.remembered(q); known && old.err == nil && IsUnreachable(explain("", a.err)) {
-			a.release, a.err = old.release, nil
+	case err != nil:
+		a.err, a.until = err, now.Add(failureTTL)
+		c = &content{err: err}
+		if old, ok := r.answers.Get(q.key); ok && IsUnreachable(explain("", err)) {
+			if was, ok := r.content(old.(*answer).digest); ok {
+				a.digest, a.err, c = old.(*answer).digest, nil, was
+			}
 		}
-	case !exact:
+	case exact:
+	case c.err != nil:
+		a.until = now.Add(failureTTL) // somebody may be about to move the tag to what he meant
+	default:
 		a.until = now.Add(tagTTL)
 	}
 	r.answers.Add(q.key, a)
-	return a
+	return c
 }
 
-// look asks the registry.
-func (r *Registry) look(ctx context.Context, q *question) (*Release, error) {
+// look asks the registry, and fills in the digest that it names.
+func (r *Registry) look(ctx context.Context, q *question, a *answer) (*content, error) {
 	s, err := q.open(r.Transport)
 	if err != nil {
 		return nil, err
@@ -127,18 +150,19 @@ func (r *Registry) look(ctx context.Context, q *question) (*Release, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c, ok := r.contents.Get(desc.Digest); ok {
-		return c.(*content).release, c.(*content).err
+	a.digest = desc.Digest
+	if c, ok := r.content(desc.Digest); ok {
+		return c, nil
 	}
-	release, err := s.read(ctx, desc)
-	if err != nil && explain("", err).Kind != NotRelease {
-		return nil, err
+	c := &content{}
+	if c.release, c.err = s.read(ctx, desc); c.err != nil && explain("", c.err).Kind != NotRelease {
+		return nil, c.err
 	}
-	if release != nil {
-		for component, image := range release.Components {
-			release.Components[component] = r.Overrides.Apply(image)
+	if c.err == nil {
+		for component, image := range c.release.Components {
+			c.release.Components[component] = r.Overrides.Apply(image)
 		}
 	}
-	r.contents.Add(desc.Digest, &content{release: release, err: err})
-	return release, err
+	r.contents.Add(desc.Digest, c)
+	return c, nil
 }

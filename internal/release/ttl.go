@@ -13,7 +13,8 @@ const (
 	// patience is how long one reading may take, layers included.
 	patience = 2 * time.Minute
 
-	// maxAnswers and maxContents are many more than an installation has releases; a content is some 50 kB.
+	// maxAnswers and maxContents are many more than an installation has releases. A content is some 50 kB, and one that was made
+	// to fill our memory as large as its files may be.
 	maxAnswers  = 4096
-	maxContents = 128
+	maxContents = 64
 )

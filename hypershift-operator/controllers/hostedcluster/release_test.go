@@ -275,6 +275,16 @@ func TestALivingClusterKeepsWhatItHas(t *testing.T) {
 	}
 }
 
+func TestNothingProgressesBecauseARegistryIsAway(t *testing.T) {
+	w, pass := running(t)
+	w.releases.Fail(firstRelease, release.Unreachable, "no answer in time")
+	pass(t)
+	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionUnknown, hyperv1.RegistryUnreachableReason, "")
+	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.AsExpectedReason, "")
+	w.wantHistory(t, "1.35.4")
+}
+
 func TestWhoForcesAStepMayTakeIt(t *testing.T) {
 	const older = "example.test/release:0"
 	w, pass := running(t)

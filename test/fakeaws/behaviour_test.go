@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/middleware"
 
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
@@ -145,5 +146,17 @@ func TestAFaultHeals(t *testing.T) {
 	calls := fakeaws.By(w.Calls(), consumer, "control-plane-operator")
 	if len(calls) != 2 || calls[0].Failed != "UnauthorizedOperation" || calls[1].Failed != "" || calls[0].IsWrite() {
 		t.Errorf("the record is %+v", calls)
+	}
+}
+
+func TestABodyIsSent(t *testing.T) {
+	w := start(t)
+	account := w.Account(provider)
+	account.AddBucket(region, "documents")
+	signed := aws.Config{Region: region, Credentials: account.Config(region, "").Credentials, APIOptions: []func(*middleware.Stack) error{w.Install}}
+	_, err := s3.NewFromConfig(signed).PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String("documents"), Key: aws.String("a"), Body: strings.NewReader("content")})
+	must(t, err)
+	if body, _ := w.Object("documents", "a"); string(body) != "content" {
+		t.Errorf("the bucket has %q", body)
 	}
 }

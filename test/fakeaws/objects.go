@@ -103,12 +103,24 @@ func (q *request) putObject(in *s3.PutObjectInput) (*s3.PutObjectOutput, error) 
 	}
 	o := &object{contentType: cmp.Or(aws.ToString(in.ContentType), "application/octet-stream"), caching: aws.ToString(in.CacheControl), metadata: maps.Clone(in.Metadata), at: q.now}
 	if in.Body != nil {
-		if o.body, err = io.ReadAll(in.Body); err != nil {
+		if o.body, err = sent(in.Body); err != nil {
 			return nil, fmt.Errorf("reading the body of %s: %w", *in.Key, err)
 		}
 	}
 	b.objects[*in.Key] = o
 	return &s3.PutObjectOutput{ETag: aws.String(o.etag())}, nil
+}
+
+// sent is what send has read before.
+func sent(body io.Reader) ([]byte, error) {
+	again, ok := body.(io.Seeker)
+	if !ok {
+		return nil, errors.New("fakeaws: a body that cannot be read twice")
+	}
+	if _, err := again.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(body)
 }
 
 func (q *request) getObject(in *s3.GetObjectInput) (*s3.GetObjectOutput, error) {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
 // request is one call on its way through the fake.
@@ -48,11 +50,25 @@ func (c *Cloud) install(stack *middleware.Stack, key func(request any) string, p
 		return next.HandleInitialize(middleware.WithStackValue(ctx, input{}, in.Parameters), in)
 	})
 	serve := middleware.FinalizeMiddlewareFunc("fakeaws.Serve", func(ctx context.Context, in middleware.FinalizeInput, _ middleware.FinalizeHandler) (out middleware.FinalizeOutput, md middleware.Metadata, err error) {
+		if err := send(in.Request); err != nil {
+			return out, md, err
+		}
 		out.Result, err = c.serve(ctx, key(in.Request))
 		return out, md, err
 	})
 	if err := errors.Join(stack.Initialize.Add(capture, middleware.Before), place(serve)); err != nil {
 		return fmt.Errorf("installing the fake: %w", err)
+	}
+	return nil
+}
+
+// send reads the body of a request, as a network would: the SDK computes
+// checksums on the way, and asks for them when the answer is there.
+func send(req any) error {
+	if r, ok := req.(*smithyhttp.Request); ok && r.GetStream() != nil {
+		if _, err := io.Copy(io.Discard, r.GetStream()); err != nil {
+			return fmt.Errorf("sending the request: %w", err)
+		}
 	}
 	return nil
 }

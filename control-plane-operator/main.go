@@ -64,8 +64,8 @@ func mint(args []string) {
 
 // run returns when ctx ends or something cannot go on.
 func run(ctx context.Context, opts operator.Options) error {
-	if opts.Namespace == "" {
-		return errors.New("--namespace is missing")
+	if err := check(opts); err != nil {
+		return err
 	}
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
@@ -79,4 +79,18 @@ func run(ctx context.Context, opts operator.Options) error {
 		return err
 	}
 	return o.Start(ctx)
+}
+
+func check(opts operator.Options) error {
+	if opts.Namespace == "" {
+		return errors.New("--namespace is missing")
+	}
+	for flag, d := range map[string]time.Duration{
+		"resync-period": opts.ResyncPeriod, "identity-interval": opts.IdentityInterval, "api-start-interval": opts.APIStartInterval, "api-interval": opts.APIInterval,
+	} {
+		if d <= 0 {
+			return fmt.Errorf("--%s must be more than 0", flag)
+		}
+	}
+	return nil
 }

@@ -77,20 +77,26 @@ func desiredPolicies(s *scope, management []netip.Addr) []client.Object {
 	}
 	return []client.Object{
 		policy("same-namespace", sameNamespace()),
-		policy("kas", openTo(names.KubeAPIServer)),
-		policy("private-router", openTo(names.PrivateRouter, names.Router)),
-		policy("monitoring", monitoring()),
+		policy("published", openTo(names.KubeAPIServer, names.PrivateRouter, names.Router)),
 		policy("management-kas", withoutManagement(management)),
 	}
 }
 
 var incoming, outgoing = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}, []networkingv1.PolicyType{networkingv1.PolicyTypeEgress}
 
-// sameNamespace closes the namespace to everybody who is not in it.
+// sameNamespace closes the namespace to everybody who is not in it, but for the
+// metrics, which namespaces may collect that say they do that.
 func sameNamespace() networkingv1.NetworkPolicySpec {
+	collectors := &metav1.LabelSelector{MatchLabels: map[string]string{"network.openshift.io/policy-group": "monitoring"}}
 	return networkingv1.NetworkPolicySpec{
 		PolicyTypes: incoming,
-		Ingress:     []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}}},
+		Ingress: []networkingv1.NetworkPolicyIngressRule{
+			{From: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}},
+			{
+				From:  []networkingv1.NetworkPolicyPeer{{NamespaceSelector: collectors}},
+				Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolTCP, intstr.FromString(metricsPortName))},
+			},
+		},
 	}
 }
 
@@ -101,19 +107,6 @@ func openTo(apps ...string) networkingv1.NetworkPolicySpec {
 		PolicyTypes: incoming,
 		PodSelector: metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn, Values: apps}}},
 		Ingress:     []networkingv1.NetworkPolicyIngressRule{{}},
-	}
-}
-
-// monitoring lets the metrics be collected from namespaces that say they do that.
-func monitoring() networkingv1.NetworkPolicySpec {
-	return networkingv1.NetworkPolicySpec{
-		PolicyTypes: incoming,
-		Ingress: []networkingv1.NetworkPolicyIngressRule{{
-			From: []networkingv1.NetworkPolicyPeer{{
-				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"network.openshift.io/policy-group": "monitoring"}},
-			}},
-			Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolTCP, intstr.FromString(metricsPortName))},
-		}},
 	}
 }
 

@@ -22,8 +22,8 @@ import (
 func main() {
 	access := flag.String("access", "Private", "access mode of the cluster: Public, PublicAndPrivate or Private")
 	keep := flag.Bool("keep", false, "leave everything up and say how to look around, until Ctrl-C")
-	speed := flag.Float64("speed", 30, "how many times faster than AWS the load balancers and endpoints are made")
-	patience := flag.Duration("patience", 3*time.Minute, "how long one act may take")
+	speed := flag.Float64("speed", 30, "how many times faster than AWS load balancers, endpoints and instances are made")
+	patience := flag.Duration("patience", 5*time.Minute, "how long one act may take")
 	flag.Parse()
 
 	// The pod runner is built like a controller; what it logs of itself is not part of the story.
@@ -39,7 +39,7 @@ func main() {
 
 func run(ctx context.Context, out io.Writer, access string, keep bool, speed float64, patience time.Duration) (err error) {
 	n := &narrator{out: out, color: isTerminal(out), started: time.Now()}
-	n.act("The stage is set: a management cluster, two AWS accounts, the operator.")
+	n.act("The stage is set: a management cluster, two AWS accounts, a registry, the operator.")
 	st, err := stage.Start(ctx, stage.Options{Progress: n, Delays: stage.AWSLike(speed)})
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func run(ctx context.Context, out io.Writer, access string, keep bool, speed flo
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
-	acts := []func(context.Context) error{s.create, s.grow, s.open}
+	acts := []func(context.Context) error{s.create, s.scale, s.grow, s.open}
 	for _, act := range acts {
 		if err := act(ctx); err != nil {
 			return err
@@ -108,11 +108,17 @@ Everything stays up until Ctrl-C. In another terminal:
   export KUBECONFIG=%[1]s
   kubectl get hostedcluster,nodepool,hostedcontrolplane,awsendpointservice -A
   kubectl describe hostedcluster -n %[2]s %[3]s
+  kubectl scale nodepool -n %[2]s %[3]s-a --replicas=1
+  kubectl get machine -A
   kubectl delete hostedcluster -n %[2]s %[3]s
+
+  kubectl get secret -n %[2]s-%[3]s admin-kubeconfig -o jsonpath='{.data.kubeconfig}' | base64 -d > %[3]s.kubeconfig
+  kubectl --kubeconfig %[3]s.kubeconfig get nodes                                 # the hosted cluster
 
   export AWS_ENDPOINT_URL=%[4]s AWS_REGION=us-east-1 AWS_SECRET_ACCESS_KEY=any
   AWS_ACCESS_KEY_ID=%[5]s aws ec2 describe-vpc-endpoint-service-configurations    # the management account
   AWS_ACCESS_KEY_ID=%[6]s aws ec2 describe-vpc-endpoints                          # the customer's
+  AWS_ACCESS_KEY_ID=%[6]s aws ec2 describe-instances
 
   logs are in %[7]s
 `, s.stage.Kubeconfig, namespace, cluster, s.stage.AWS.URL, s.stage.Management.Account, s.customer.Account, strings.Join(s.stage.Logs(), " and "))

@@ -69,9 +69,10 @@ type watched struct {
 
 var cast = []watched{
 	{resource: hypershift("hostedclusters"), kind: "HostedCluster"},
-	{resource: hypershift("nodepools"), kind: "NodePool"},
+	{resource: hypershift("nodepools"), kind: "NodePool", state: nodeCount},
 	{resource: hypershift("hostedcontrolplanes"), kind: "HostedControlPlane"},
 	{resource: hypershift("awsendpointservices"), kind: "AWSEndpointService", state: subnets},
+	{resource: schema.GroupVersionResource{Group: "cluster.x-k8s.io", Version: "v1beta2", Resource: "machines"}, kind: "Machine", state: phase},
 	{resource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, kind: "Namespace", shown: ofControlPlane},
 	{resource: schema.GroupVersionResource{Version: "v1", Resource: "services"}, kind: "Service", shown: isLoadBalancer, state: hostname},
 	{resource: schema.GroupVersionResource{Group: "route.openshift.io", Version: "v1", Resource: "routes"}, kind: "Route", state: host},
@@ -112,6 +113,18 @@ func host(o unstructured.Unstructured) string {
 func subnets(o unstructured.Unstructured) string {
 	ids, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "subnetIDs")
 	return fmt.Sprintf("%d subnets", len(ids))
+}
+
+// nodeCount is how many of the nodes of a pool are available.
+func nodeCount(o unstructured.Unstructured) string {
+	have, _, _ := unstructured.NestedInt64(o.Object, "status", "replicas")
+	want, _, _ := unstructured.NestedInt64(o.Object, "spec", "replicas")
+	return fmt.Sprintf("%d of %d nodes", have, want)
+}
+
+func phase(o unstructured.Unstructured) string {
+	phase, _, _ := unstructured.NestedString(o.Object, "status", "phase")
+	return cmp.Or(phase, "new")
 }
 
 func ready(o unstructured.Unstructured) string {
@@ -170,6 +183,7 @@ var props = map[string]struct {
 	"vpc-endpoint":     {"VPC endpoint", byID},
 	"security-group":   {"security group", byName},
 	"record":           {"DNS record", byName},
+	"instance":         {"EC2 instance", byID},
 	"object":           {"S3 object", byID},
 }
 

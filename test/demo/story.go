@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hosted-control-planes/hypershift/test/bed/stage"
 )
@@ -50,6 +51,25 @@ func (s *story) create(ctx context.Context) error {
 	s.narrator.act("A %s cluster is created.", s.access)
 	if err := s.apply(ctx, s.sample(), "nodepools.yaml"); err != nil {
 		return err
+	}
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	go func() {
+		if err := s.startMachines(ctx); err != nil {
+			fail(err)
+		}
+	}()
+	return s.watch(ctx, func(p picture) []string { return s.incomplete(ctx, p, 2) })
+}
+
+// scale is an act of its own: one number changes, and a machine comes.
+func (s *story) scale(ctx context.Context) error {
+	s.narrator.act("A pool of workers grows.")
+	s.narrator.say(sentence{changed, "you", "kubectl scale nodepool example-a --replicas=3"})
+	pools := s.camera.objects.Resource(hypershift("nodepools")).Namespace(namespace)
+	_, err := pools.Patch(ctx, cluster+"-a", types.MergePatchType, []byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{}, "scale")
+	if err != nil {
+		return fmt.Errorf("scaling a pool: %w", err)
 	}
 	return s.watch(ctx, func(p picture) []string { return s.incomplete(ctx, p, 2) })
 }
@@ -103,7 +123,8 @@ func (s *story) incomplete(ctx context.Context, p picture, subnets int) []string
 	if len(clusters) == 0 {
 		return []string{"there is no HostedCluster"}
 	}
-	missing := notTrue(clusters[0], "ValidConfiguration", "ValidOIDCConfiguration", "ValidAWSIdentityProvider", "InfrastructureReady")
+	missing := notTrue(clusters[0], "ValidConfiguration", "ValidOIDCConfiguration", "ValidAWSIdentityProvider", "InfrastructureReady", "Available")
+	missing = append(missing, s.withoutNodes(p)...)
 	if len(p.of(inKubernetes, "HostedControlPlane")) == 0 {
 		missing = append(missing, "there is no HostedControlPlane")
 	}

@@ -34,7 +34,7 @@ func tree(p picture) node {
 	for _, hc := range p.of(inKubernetes, "HostedCluster") {
 		root = node{text: "HostedCluster " + hc.name + verdict(hc)}
 		for _, np := range p.of(inKubernetes, "NodePool") {
-			root.children = append(root.children, node{text: "NodePool " + np.name + verdict(np)})
+			root.children = append(root.children, pool(p, np))
 		}
 		for _, hcp := range p.of(inKubernetes, "HostedControlPlane") {
 			root.children = append(root.children, controlPlane(p, hcp))
@@ -43,8 +43,26 @@ func tree(p picture) node {
 	return root
 }
 
+// pool is a NodePool and its machines, from Kubernetes through AWS to the hosted cluster.
+func pool(p picture, np thing) node {
+	n := node{text: "NodePool " + np.name + ", " + np.state + verdict(np)}
+	for _, m := range p.of(inKubernetes, "Machine") {
+		if m.object.GetLabels()["hypershift.openshift.io/nodePool"] != np.object.GetName() {
+			continue
+		}
+		field := func(path ...string) string {
+			value, _, _ := unstructured.NestedString(m.object.Object, path...)
+			return value
+		}
+		provider := field("spec", "providerID")
+		n.children = append(n.children, node{text: fmt.Sprintf("Machine %s, %s → EC2 instance %s (%s) → node %s",
+			m.object.GetName(), m.state, provider[strings.LastIndex(provider, "/")+1:], inCustomer, field("status", "nodeRef", "name"))})
+	}
+	return n
+}
+
 func controlPlane(p picture, hcp thing) node {
-	n := node{text: "HostedControlPlane " + hcp.name + verdict(hcp)}
+	n := node{text: "HostedControlPlane " + hcp.name + verdict(hcp), children: []node{{text: standIn}}}
 	ns := hcp.object.GetNamespace() + "/"
 	for _, service := range p.of(inKubernetes, "Service") {
 		if strings.HasPrefix(service.name, ns) {
@@ -63,6 +81,9 @@ func controlPlane(p picture, hcp thing) node {
 	}
 	return n
 }
+
+// standIn is what the demo plays; everything else is real but AWS.
+const standIn = "API server of the hosted cluster, and the kubelets of its machines: stand-ins of the test bed"
 
 // loadBalancer is a Service and, for a private one, the PrivateLink connection through it.
 func loadBalancer(p picture, service thing) node {

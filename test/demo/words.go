@@ -12,12 +12,17 @@ type word struct {
 var words = map[string][]word{
 	"HostedCluster": {
 		{condition: "ValidConfiguration", good: "its configuration is valid"},
+		{condition: "ValidReleaseImage", good: "its release can be read"},
 		{condition: "ValidOIDCConfiguration", good: "its OIDC documents are published"},
 		{condition: "ValidAWSIdentityProvider", good: "AWS knows its operator by them", quiet: true},
 		{condition: "InfrastructureReady", good: "its load balancers have addresses", quiet: true},
 		{condition: "AWSEndpointServiceAvailable", good: "its endpoint service is there", quiet: true},
 		{condition: "AWSEndpointAvailable", good: "its endpoint and DNS records are there", quiet: true},
+		{condition: "KubeAPIServerAvailable", good: "its API server answers", quiet: true},
 		{condition: "Available", good: "it is available"},
+	},
+	"NodePool": {
+		{condition: "Ready", good: "all of its nodes are available"},
 	},
 	"AWSEndpointService": {
 		{condition: "AWSEndpointServiceAvailable", good: "the endpoint service is available"},

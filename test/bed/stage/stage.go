@@ -199,6 +199,8 @@ func AWSLike(speed float64) awsemulator.Delays {
 		"endpoint.create":     60 * time.Second,
 		"endpoint.delete":     60 * time.Second,
 		"route53.change":      30 * time.Second,
+		"instance.create":     20 * time.Second,
+		"instance.delete":     40 * time.Second,
 		"visibility":          time.Second,
 	}
 	delays := awsemulator.Delays{}

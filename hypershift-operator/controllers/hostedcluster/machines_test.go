@@ -263,3 +263,28 @@ func TestKindsThatAreMissingAreNamed(t *testing.T) {
 		t.Errorf("the user is told %v", err)
 	}
 }
+
+func TestAClusterThatSomebodyDeletesIsMadeAgainWithoutMachines(t *testing.T) {
+	w := newWorld(t)
+	pass := w.start()
+	w.run(t, pass, 10)
+	for _, obj := range []client.Object{&clusterv1.Cluster{}, &infrav1.AWSCluster{}} {
+		if err := w.Admin().DeleteAllOf(t.Context(), obj, client.InNamespace(plane)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.run(t, pass, 2)
+	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.DeletingReason, "somebody has deleted Cluster demo-x and AWSCluster demo")
+	if !w.has(t, &infrav1.AWSCluster{}, "demo") {
+		t.Fatal("the AWSCluster went before the machine that needs it")
+	}
+	if err := w.Admin().Delete(t.Context(), pool()); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t, pass, 4)
+	c := &clusterv1.Cluster{}
+	if !w.has(t, c, "demo-x") || !c.DeletionTimestamp.IsZero() {
+		t.Errorf("it is not made again: %+v", c.ObjectMeta)
+	}
+	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+}

@@ -93,16 +93,16 @@ const (
 	// volume, ...). False is the normal state.
 	NodePoolUpdatingPlatformMachineTemplateCondition = "UpdatingPlatformMachineTemplate"
 
-	// NodePoolIgnitionEndpointAvailableCondition is there, and False, only while the control plane does not hand out node
-	// configuration yet. Nothing to do but wait; if it stays, look at the HostedCluster.
+	// NodePoolIgnitionEndpointAvailableCondition is kept for old clients and never there: machines have their configuration
+	// with them when they start, and no endpoint hands it out.
 	NodePoolIgnitionEndpointAvailableCondition = "IgnitionEndpointAvailable"
 
 	// NodePoolValidGeneratedPayloadCondition says that the configuration of the nodes could be rendered. If False, the
 	// message names the part of spec.config or of the release that could not.
 	NodePoolValidGeneratedPayloadCondition = "ValidGeneratedPayload"
 
-	// NodePoolReachedIgnitionEndpointCondition says that some machine has fetched its configuration. If it stays False
-	// while machines run, they cannot reach the control plane: check routes, security groups and, for a private
+	// NodePoolReachedIgnitionEndpointCondition says that some machine has joined the cluster with its configuration. If it stays
+	// False while machines run, they cannot reach the control plane: check routes, security groups and, for a private
 	// cluster, the AWSEndpointServices.
 	NodePoolReachedIgnitionEndpointCondition = "ReachedIgnitionEndpoint"
 

@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -98,6 +99,9 @@ func (r *Reconciler) deleteMachines(ctx context.Context, s *scope) error {
 	for i := range s.machines {
 		orphans = append(orphans, &s.machines[i])
 	}
+	for _, m := range s.lonely() {
+		orphans = append(orphans, m)
+	}
 	if err := r.deleteAll(ctx, orphans); err != nil {
 		return err
 	}
@@ -105,6 +109,20 @@ func (r *Reconciler) deleteMachines(ctx context.Context, s *scope) error {
 		return flow.Wait(deletionPause, hyperv1.NodePoolMachinesGoReason, "%s", s.leftWords())
 	}
 	return nil
+}
+
+// lonely are the instances whose Machine is gone, or has not been seen.
+func (s *scope) lonely() (out []*infrav1.AWSMachine) {
+	known := map[string]bool{}
+	for i := range s.machines {
+		known[s.machines[i].Spec.InfrastructureRef.Name] = true
+	}
+	for i := range s.awsMachines {
+		if !known[s.awsMachines[i].Name] {
+			out = append(out, &s.awsMachines[i])
+		}
+	}
+	return out
 }
 
 // deleteTemplates removes what machines were made from. What there is was looked at

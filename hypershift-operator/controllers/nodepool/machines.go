@@ -134,20 +134,17 @@ func (s *scope) leftWords() string {
 	if s.left() == 0 {
 		return "waiting for Cluster API to take the MachineDeployment away"
 	}
-	out, seen := remarks{}, map[string]bool{}
+	out := remarks{}
 	for i := range s.machines {
 		m := &s.machines[i]
-		seen[m.Spec.InfrastructureRef.Name] = true
 		said := remark{message: "asked to go"}
 		if c := conditions.Get(m.Status.Conditions, clusterv1.MachineDeletingCondition); c != nil && c.Status == metav1.ConditionTrue {
 			said = remarkOf(m, "it", c.Reason, c.Message)
 		}
 		out.add(m.Name, said)
 	}
-	for i := range s.awsMachines {
-		if name := s.awsMachines[i].Name; !seen[name] {
-			out.add(name, remark{message: "an AWSMachine without its Machine, for Cluster API's provider to take away"})
-		}
+	for _, m := range s.lonely() {
+		out.add(m.Name, remark{message: "an AWSMachine without its Machine, for Cluster API's provider to take away"})
 	}
 	_, message := out.summary(s.left(), "")
 	return "machines are left: " + message

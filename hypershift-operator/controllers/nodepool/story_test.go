@@ -571,6 +571,19 @@ func TestDeletion(t *testing.T) {
 			t.Errorf("%d of the other cluster's objects are left, want 2", n)
 		}
 	})
+	t.Run("an instance whose Machine is gone", func(t *testing.T) {
+		w := newWorld(t)
+		pass := w.start()
+		w.run(t, pass)
+		lonely := &infrav1.AWSMachine{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "lonely", Labels: labelsOf(pool()), Finalizers: []string{awsMachineFinalizer}}}
+		w.Create(t, lonely)
+		remove(t, w, pool())
+		w.run(t, pass)
+		w.expect(t, map[string]string{"Deleting": "True MachinesGo 1 of 1 (lonely): an AWSMachine without its Machine"})
+		if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(lonely), lonely); err != nil || lonely.DeletionTimestamp.IsZero() {
+			t.Errorf("the AWSMachine was not asked to go (%v)", err)
+		}
+	})
 	t.Run("machines that nobody owns any more", func(t *testing.T) {
 		w := newWorld(t)
 		pass := w.start()

@@ -7,6 +7,8 @@
 //	emulator.go        Start, Stop
 //	client.go          what a test sees and steers: calls, faults, delays, leftovers
 //	seed.go            a customer's and a management account, ready for a hosted cluster
+//	roles.go           roles, what they may do, and the profiles of instances
+//	capacity.go        AWS has no machines left, or no more for this account
 //	cmd/awsemulator    the same, started by hand
 //
 // An account needs no set-up: the access key id is the account id. Tests that run in

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/hosted-control-planes/hypershift/test/bed/stage"
@@ -26,8 +27,9 @@ func main() {
 	patience := flag.Duration("patience", 5*time.Minute, "how long one act may take")
 	flag.Parse()
 
-	// The pod runner is built like a controller; what it logs of itself is not part of the story.
+	// The pod runner is built like a controller; what it and its clients log of themselves is not part of the story.
 	ctrl.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Stdout, *access, *keep, *speed, *patience); err != nil {

@@ -44,26 +44,19 @@ func TestDeletionAtEveryStage(t *testing.T) {
 		{"when the endpoint has a security group", linked("security group", func(es hyperv1.AWSEndpointServiceStatus) string { return es.SecurityGroupID })},
 		{"when there is an endpoint", func(c *cluster) error { _, err := c.endpoint(); return err }},
 		{"when it is connected", func(c *cluster) error { return c.connected(1) }},
-		{"when the workers have a security group", func(c *cluster) error { return missing("security group", c.workerSecurityGroup()) }},
+		{"when the workers have a security group", func(c *cluster) error { _, err := c.workerSecurityGroup(); return err }},
 		{"when Cluster API is to run", has[*appsv1.Deployment](names.ClusterAPI)},
 		{"when Cluster API and its provider run", func(c *cluster) error {
 			return errors.Join(c.deployed(names.ClusterAPI), c.deployed(names.CAPIProvider))
 		}},
 		{"when machines are asked for", has[*clusterv1.MachineDeployment]("a")},
-		{"when there are machines, and no API server for them", func(c *cluster) error {
-			machines := &clusterv1.MachineList{}
-			err := kube.List(c.t.Context(), machines, client.InNamespace(c.controlPlane()))
-			if err == nil && len(machines.Items) == 0 {
-				err = errors.New("there is no Machine")
-			}
-			return err
-		}},
+		{"when there are machines, and no API server for them", (*cluster).hasMachines},
 	} {
 		t.Run(stage.name, func(t *testing.T) {
 			c := newCluster(t, hyperv1.Private)
 			c.start()
 			c.pool("a", 0)
-			eventually(t.Context(), t, "the stage comes", func() error { return stage.comes(c) })
+			within(t.Context(), t, making, "the stage comes", func() error { return stage.comes(c) })
 		})
 	}
 }
@@ -78,6 +71,16 @@ func has[T client.Object](name string) func(*cluster) error {
 
 func (c *cluster) hasNamespace() error {
 	return kube.Get(c.t.Context(), client.ObjectKey{Name: c.controlPlane()}, &corev1.Namespace{})
+}
+
+func (c *cluster) hasMachines() error {
+	machines := &clusterv1.MachineList{}
+	err := kube.List(c.t.Context(), machines, client.InNamespace(c.controlPlane()))
+	if err == nil && len(machines.Items) == 0 {
+		np := c.nodePool("a")
+		err = fmt.Errorf("there is no Machine: %+v", condition(np, hyperv1.NodePoolReadyCondition))
+	}
+	return err
 }
 
 // is complains as long as a condition of the HostedCluster is not True.
@@ -101,15 +104,11 @@ func linked(what string, part func(hyperv1.AWSEndpointServiceStatus) string) fun
 		for _, es := range c.endpointServices() {
 			id = cmp.Or(id, part(es.Status))
 		}
-		return missing(what, id)
+		if id == "" {
+			return errors.New("there is no " + what)
+		}
+		return nil
 	}
-}
-
-func missing(what, id string) error {
-	if id == "" {
-		return errors.New("there is no " + what)
-	}
-	return nil
 }
 
 func TestDeletionWithoutPools(t *testing.T) {

@@ -52,14 +52,15 @@ func machinesAsAskedFor(t *testing.T, c *cluster) {
 	within(t.Context(), t, making, "two machines are there, and are nodes", func() error { return c.healthy("a", 2) })
 	instances, err := c.instances("a")
 	c.must(err)
-	groups := c.workerSecurityGroup()
+	group, err := c.workerSecurityGroup()
+	c.must(err)
 	for _, i := range instances {
 		volume := c.rootVolume(i)
 		for what, pair := range map[string][2]string{
 			"image":                   {aws.ToString(i.ImageId), awsemulator.ImageAMD64},
 			"type":                    {string(i.InstanceType), "m5.large"},
 			"subnet":                  {aws.ToString(i.SubnetId), c.customer.Subnets[0].ID},
-			"security group":          {aws.ToString(i.SecurityGroups[0].GroupId), groups},
+			"security group":          {aws.ToString(i.SecurityGroups[0].GroupId), group},
 			"profile":                 {aws.ToString(i.IamInstanceProfile.Arn), "arn:aws:iam::" + c.customer.Account + ":instance-profile/" + c.customer.InstanceProfile},
 			"metadata tokens":         {string(i.MetadataOptions.HttpTokens), string(ec2types.HttpTokensStateRequired)},
 			"root volume":             {fmt.Sprint(*volume.Size, " ", volume.VolumeType), "32 gp3"},
@@ -90,14 +91,15 @@ func machinesAsAskedFor(t *testing.T, c *cluster) {
 }
 
 // workerSecurityGroup is the one that the control plane operator has made for all workers.
-func (c *cluster) workerSecurityGroup() string {
-	c.t.Helper()
+func (c *cluster) workerSecurityGroup() (string, error) {
 	hcp := &hyperv1.HostedControlPlane{}
-	c.must(kube.Get(c.t.Context(), client.ObjectKey{Namespace: c.controlPlane(), Name: c.hc.Name}, hcp))
-	if hcp.Status.Platform == nil || hcp.Status.Platform.AWS == nil {
-		return ""
+	if err := kube.Get(c.t.Context(), client.ObjectKey{Namespace: c.controlPlane(), Name: c.hc.Name}, hcp); err != nil {
+		return "", err
 	}
-	return hcp.Status.Platform.AWS.DefaultWorkerSecurityGroupID
+	if hcp.Status.Platform == nil || hcp.Status.Platform.AWS == nil || hcp.Status.Platform.AWS.DefaultWorkerSecurityGroupID == "" {
+		return "", errors.New("the workers have no security group")
+	}
+	return hcp.Status.Platform.AWS.DefaultWorkerSecurityGroupID, nil
 }
 
 func scaled(t *testing.T, c *cluster) {

@@ -55,6 +55,7 @@ type Call struct {
 	Caller       string            `json:"caller"` // ARN of the session or the root
 	Service      string            `json:"service"`
 	Action       string            `json:"action"`
+	Permissions  []string          `json:"permissions"` // the actions that a policy must allow for it
 	Region       string            `json:"region"`
 	Status       int               `json:"status"`
 	Outcome      string            `json:"outcome"` // "ok" or an error code

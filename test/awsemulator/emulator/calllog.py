@@ -18,6 +18,7 @@ class Call:
     caller: str
     service: str
     action: str
+    permissions: list[str]  # the actions that a policy must allow for it
     region: str
     status: int
     outcome: str  # "ok", an error code, or what broke the connection

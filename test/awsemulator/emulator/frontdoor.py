@@ -67,6 +67,7 @@ class FrontDoor:
                 caller=caller.arn if caller else "",
                 service=request.service,
                 action=request.action,
+                permissions=permissions.needed(request),
                 region=request.region,
                 status=answer.status if answer and not broken else 0,
                 outcome=fault.kind if broken and fault else _outcome(answer),

@@ -19,6 +19,9 @@ from . import accounts, wire
 
 _ALWAYS = {"sts:GetCallerIdentity"}
 
+# IAM knows these by another name than the API.
+_NAMES = {"s3:DeleteObjects": "s3:DeleteObject"}
+
 
 def missing(request: wire.Request, caller: accounts.Caller) -> str:
     """Name an action that the request needs and the caller's role does not have, or ""."""
@@ -27,8 +30,8 @@ def missing(request: wire.Request, caller: accounts.Caller) -> str:
     documents = _policies(caller.role)
     if not documents:
         return ""
-    for action in _needed(request):
-        if action not in _ALWAYS and not any(_allows(document, action) for document in documents):
+    for action in needed(request):
+        if not any(_allows(document, action) for document in documents):
             return action
     return ""
 
@@ -41,8 +44,14 @@ def refusal(action: str, caller: accounts.Caller) -> str:
     )
 
 
-def _needed(request: wire.Request) -> Iterator[str]:
-    yield f"{request.service}:{request.action}"
+def needed(request: wire.Request) -> list[str]:
+    """Name the actions that a policy must allow for the request to go through."""
+    return [action for action in _actions(request) if action not in _ALWAYS]
+
+
+def _actions(request: wire.Request) -> Iterator[str]:
+    action = f"{request.service}:{request.action}"
+    yield _NAMES.get(action, action)
     if request.service == "ec2" and any(name.startswith("TagSpecification") for name in request.params):
         yield "ec2:CreateTags"
     if request.action == "RunInstances" and any(name.startswith("IamInstanceProfile") for name in request.params):

@@ -24,6 +24,8 @@ type Options struct {
 	Progress io.Writer
 	// CRDs are files and directories with the CustomResourceDefinitions to install; DefaultCRDs gives ours.
 	CRDs []string
+	// Audit lets the API server write down what service accounts ask of it; see AuditLog.
+	Audit bool
 }
 
 // Bed is a running management cluster.
@@ -67,7 +69,7 @@ func Start(ctx context.Context, opts Options) (_ *Bed, err error) {
 	if existing() {
 		err = b.useExisting()
 	} else {
-		err = b.startControlPlane(ctx)
+		err = b.startControlPlane(ctx, opts.Audit)
 	}
 	if err != nil {
 		return nil, err

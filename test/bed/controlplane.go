@@ -12,7 +12,7 @@ import (
 )
 
 // startControlPlane starts etcd and kube-apiserver with RBAC, and gives us an administrator.
-func (b *Bed) startControlPlane(ctx context.Context) error {
+func (b *Bed) startControlPlane(ctx context.Context, audited bool) error {
 	dir, err := assets(ctx, b.progress)
 	if err != nil {
 		return err
@@ -46,6 +46,11 @@ func (b *Bed) startControlPlane(ctx context.Context) error {
 		Set("advertise-address", "192.0.2.1").
 		Set("endpoint-reconciler-type", "none").
 		Set("service-cluster-ip-range", "10.96.0.0/16") // a thousand clusters have thousands of Services
+	if audited {
+		if err := b.audit(api.Configure()); err != nil {
+			return err
+		}
+	}
 	for _, dir := range []string{plane.Etcd.DataDir, api.CertDir} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fmt.Errorf("making the state directory: %w", err)

@@ -41,7 +41,7 @@ func play(m *testing.M) (code int, err error) {
 	ctrl.SetLogger(logr.Discard()) // of the pod runner; the operators log to files
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if on, err = stage.Start(ctx, stage.Options{Progress: os.Stderr}); err != nil {
+	if on, err = stage.Start(ctx, stage.Options{Progress: os.Stderr, Audit: true}); err != nil {
 		return 1, err
 	}
 	defer func() {

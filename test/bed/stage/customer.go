@@ -3,8 +3,6 @@ package stage
 import (
 	"context"
 	"fmt"
-	"os"
-	"path"
 
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
@@ -24,7 +22,7 @@ func (s *Stage) NewCustomer(ctx context.Context, account, name, infraID string) 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.permit(ctx, seeded); err != nil {
+	if err := s.permitCustomer(ctx, seeded); err != nil {
 		return nil, err
 	}
 	return &Customer{Customer: seeded, Variables: map[string]string{
@@ -39,18 +37,4 @@ func (s *Stage) NewCustomer(ctx context.Context, account, name, infraID string) 
 		"SUBNET_B":         seeded.Subnets[1].ID,
 		"SUBNET_C":         seeded.Subnets[2].ID,
 	}}, nil
-}
-
-// permit gives the customer's roles the policies that we ship, so that a story fails if they lack something.
-func (s *Stage) permit(ctx context.Context, c *awsemulator.Customer) error {
-	for role, file := range map[string]string{c.Role: "control-plane-operator.json", c.NodePoolRole: "node-pool-management.json"} {
-		policy, err := os.ReadFile(s.Path("config", "iam", file))
-		if err != nil {
-			return err
-		}
-		if err := s.AWS.Permit(ctx, c.Account, path.Base(role), string(policy)); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -53,11 +53,16 @@ func (s *Stage) startOperator(ctx context.Context) error {
 	if err := s.ApplyFiles(ctx, nil, append(permissions, s.Path("config", "scheduling", "priority_classes.yaml"))...); err != nil {
 		return err
 	}
+	role, err := s.operatorRole(ctx)
+	if err != nil {
+		return err
+	}
 	manifests, err := bed.Substitute(operator, map[string]string{
 		"IMAGE":               Image,
 		"CLUSTER_API_IMAGE":   ClusterAPIImage,
 		"CAPI_PROVIDER_IMAGE": CAPIProviderImage,
 		"MANAGEMENT_ACCOUNT":  s.Management.Account,
+		"OPERATOR_ROLE":       role,
 		"OIDC_BUCKET":         s.Management.Bucket,
 		"AWS_REGION":          region,
 	})

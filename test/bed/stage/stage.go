@@ -40,6 +40,8 @@ type Options struct {
 	Delays awsemulator.Delays
 	// Resync is how often the operators look at AWS although nothing has changed here; 0 is every few seconds.
 	Resync time.Duration
+	// Audit lets the management cluster write down what service accounts ask of it.
+	Audit bool
 }
 
 // Stage is a management cluster with the operator, and AWS.
@@ -147,7 +149,7 @@ func (s *Stage) startCluster(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.Bed, err = bed.Start(ctx, bed.Options{Progress: s.options.Progress, CRDs: crds})
+	s.Bed, err = bed.Start(ctx, bed.Options{Progress: s.options.Progress, CRDs: crds, Audit: s.options.Audit})
 	if err != nil {
 		return err
 	}

@@ -75,8 +75,8 @@ const (
 const (
 	// CloudResourcesRemainingReason: the message names what is still there. Nothing to do while it shrinks.
 	CloudResourcesRemainingReason = "CloudResourcesRemaining"
-	// CloudResourcesCleanupSkippedReason: the hosted API server did not answer for long, so that what it made in the cloud
-	// could not be removed through it. Look in the account for what carries the cluster's tag.
+	// CloudResourcesCleanupSkippedReason: something in the cloud could not be removed, and was given up after a while: its AWS
+	// identity was lost, or the hosted cluster did not remove what it had made. The message names it; remove it by hand.
 	CloudResourcesCleanupSkippedReason = "CloudResourcesCleanupSkipped"
 	// WaitingForGracePeriodReason: everything is gone; the object stays for the grace period that was asked for.
 	WaitingForGracePeriodReason = "WaitingForGracePeriod"

@@ -19,29 +19,27 @@ const (
 )
 
 // certificate is a self-signed one for these names, and its key.
-func certificate(t testing.TB, until time.Time, hosts ...string) (cert, key []byte) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
+func certificate(until time.Time, hosts ...string) (cert, key []byte) {
+	must := func(err error) {
+		if err != nil {
+			panic(err) // there is nothing outside that could go wrong
+		}
 	}
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, DNSNames: hosts,
 		NotBefore: until.Add(-24 * time.Hour), NotAfter: until, IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(err)
 	text, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(err)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: text})
 }
 
 func TestContents(t *testing.T) {
-	cert, key := certificate(t, time.Now().Add(time.Hour))
+	cert, key := certificate(time.Now().Add(time.Hour))
 	for name, tc := range map[string]struct {
 		fault func([]byte) error
 		value string
@@ -93,7 +91,7 @@ func TestNamedCertificateOfTheUser(t *testing.T) {
 		"whose wildcard does not reach ours":              {nil, []string{"*.com"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cert, key := certificate(t, time.Now().Add(time.Hour), tc.hosts...)
+			cert, key := certificate(time.Now().Add(time.Hour), tc.hosts...)
 			err := servingCertificate(tc.listed, own)(map[string][]byte{"tls.crt": cert, "tls.key": key})
 			if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("got %v, want %q", err, tc.says)
@@ -101,8 +99,8 @@ func TestNamedCertificateOfTheUser(t *testing.T) {
 		})
 	}
 	t.Run("with another key", func(t *testing.T) {
-		cert, _ := certificate(t, time.Now().Add(time.Hour))
-		_, key := certificate(t, time.Now().Add(time.Hour))
+		cert, _ := certificate(time.Now().Add(time.Hour))
+		_, key := certificate(time.Now().Add(time.Hour))
 		if err := servingCertificate(nil, nil)(map[string][]byte{"tls.crt": cert, "tls.key": key}); err == nil {
 			t.Error("accepted")
 		}

@@ -1,7 +1,10 @@
 package hostedcluster
 
 import (
+	"context"
+	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/trial"
 )
 
 func secret(namespace, name string, data map[string]string) *corev1.Secret {
@@ -50,27 +54,42 @@ func (w *world) copied(t *testing.T, name, key string) string {
 	return string(s.Data[key])
 }
 
-// richCluster names a bit of everything that a user may bring.
-func richCluster(w *world, t *testing.T) *hyperv1.HostedCluster {
-	cert, _ := certificate(t, w.clock.Now().Add(48*time.Hour))
+// someBundle is made once, so that two worlds have the same.
+var someBundle = sync.OnceValue(func() string {
+	cert, _ := certificate(time.Now().Add(48 * time.Hour))
+	return string(cert)
+})
+
+// richCluster is one that names a bit of everything that a user may bring.
+func richCluster() *hyperv1.HostedCluster {
 	hc := privateCluster()
 	hc.Spec.SSHKey.Name = "my-ssh-key"
 	hc.Spec.AuditWebhook = &corev1.LocalObjectReference{Name: "control-plane-operator-creds"} // a name of ours
 	hc.Spec.AdditionalTrustBundle = &corev1.LocalObjectReference{Name: "my-bundle"}
 	hc.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{Type: hyperv1.AESCBC, AESCBC: &hyperv1.AESCBCSpec{ActiveKey: corev1.LocalObjectReference{Name: "my-aes-key"}}}
 	hc.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPProxy: "http://proxy:3128", TrustedCA: configv1.ConfigMapNameReference{Name: "my-bundle"}}}
-	w.Create(t, pullSecret(), hc,
-		secret("clusters", "my-ssh-key", map[string]string{sshKeyKey: somePublicKey, "id_rsa": "private"}),
-		secret("clusters", "control-plane-operator-creds", map[string]string{auditWebhookKey: someKubeconfig}),
-		secret("clusters", "my-aes-key", map[string]string{aescbcKey: strings.Repeat("k", 32)}),
-		bundle("my-bundle", string(cert)),
-	)
 	return hc
 }
 
-func TestWhatTheUserBringsIsCopied(t *testing.T) {
+// riches is all that it names, its pull secret and a node pool.
+func riches() []client.Object {
+	return []client.Object{
+		pullSecret(), pool(),
+		secret("clusters", "my-ssh-key", map[string]string{sshKeyKey: somePublicKey, "id_rsa": "private"}),
+		secret("clusters", "control-plane-operator-creds", map[string]string{auditWebhookKey: someKubeconfig}),
+		secret("clusters", "my-aes-key", map[string]string{aescbcKey: strings.Repeat("k", 32)}),
+		bundle("my-bundle", someBundle()),
+	}
+}
+
+func richWorld(t testing.TB) *world {
 	w := emptyWorld(t)
-	richCluster(w, t)
+	w.Create(t, append(riches(), richCluster())...)
+	return w
+}
+
+func TestWhatTheUserBringsIsCopied(t *testing.T) {
+	w := richWorld(t)
 	pass := w.start()
 	w.run(t, pass, 3)
 	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
@@ -138,8 +157,7 @@ func hcpName(ref *corev1.LocalObjectReference, want string) struct{ got, want st
 }
 
 func TestACopyThatSomebodyChangesIsPutRight(t *testing.T) {
-	w := emptyWorld(t)
-	richCluster(w, t)
+	w := richWorld(t)
 	pass := w.start()
 	w.run(t, pass, 2)
 	spoiled := &corev1.Secret{}
@@ -188,8 +206,7 @@ func TestNothingIsMadeWithoutTheKeyThatEncrypts(t *testing.T) {
 }
 
 func TestTheKindOfEncryptionOfALivingClusterStays(t *testing.T) {
-	w := emptyWorld(t)
-	richCluster(w, t)
+	w := richWorld(t)
 	pass := w.start()
 	w.run(t, pass, 2)
 	w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.SecretEncryption = kms(region) })
@@ -202,8 +219,7 @@ func TestTheKindOfEncryptionOfALivingClusterStays(t *testing.T) {
 }
 
 func TestAKeyThatIsInUseStaysWhatItWas(t *testing.T) {
-	w := emptyWorld(t)
-	richCluster(w, t)
+	w := richWorld(t)
 	pass := w.start()
 	w.run(t, pass, 2)
 	old, other := strings.Repeat("k", 32), strings.Repeat("n", 32)
@@ -246,7 +262,7 @@ func TestCredentialsForTheKeyService(t *testing.T) {
 
 func TestAnEtcdOfTheUsers(t *testing.T) {
 	w := emptyWorld(t)
-	cert, key := certificate(t, w.clock.Now().Add(time.Hour))
+	cert, key := certificate(w.clock.Now().Add(time.Hour))
 	hc := privateCluster()
 	hc.Spec.Etcd = hyperv1.EtcdSpec{ManagementType: hyperv1.Unmanaged, Unmanaged: &hyperv1.UnmanagedEtcdSpec{
 		Endpoint: "https://etcd.example.com:2379", TLS: hyperv1.EtcdTLSConfig{ClientSecret: corev1.LocalObjectReference{Name: "my-etcd"}}}}
@@ -262,8 +278,7 @@ func TestAnEtcdOfTheUsers(t *testing.T) {
 }
 
 func TestAProxyWhoseAuthorityHasExpired(t *testing.T) {
-	w := emptyWorld(t)
-	richCluster(w, t)
+	w := richWorld(t)
 	pass := w.start()
 	w.run(t, pass, 2)
 	w.want(t, hyperv1.ValidProxyConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
@@ -281,8 +296,7 @@ func TestAPullSecretThatIsNone(t *testing.T) {
 }
 
 func TestAChangeOfASourceReachesItsClusters(t *testing.T) {
-	w := emptyWorld(t)
-	richCluster(w, t)
+	w := richWorld(t)
 	r := New(Options{Client: w.Admin(), Scheme: scheme})
 	object := func(namespace, name string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
@@ -316,4 +330,45 @@ func TestAChangeOfASourceReachesItsClusters(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTrialOfCopies is the life of a cluster with all that, whose control plane
+// hands a kubeconfig out.
+func TestTrialOfCopies(t *testing.T) {
+	begin := func(t testing.TB) *trial.Story {
+		w := richWorld(t)
+		story := w.story()
+		story.Others = func(ctx context.Context) error { return errors.Join(w.others(ctx), w.handOut(ctx)) }
+		story.Ready = func(ctx context.Context) string {
+			if !w.existsIn(ctx, &corev1.Secret{}, client.ObjectKey{Namespace: "clusters", Name: "demo-admin-kubeconfig"}) {
+				return "the user's kubeconfig"
+			}
+			return w.ready(ctx)
+		}
+		story.Delete = func(ctx context.Context) error {
+			var errs []error
+			for _, obj := range append(riches(), richCluster()) {
+				errs = append(errs, client.IgnoreNotFound(w.Admin().Delete(ctx, obj)))
+			}
+			return errors.Join(errs...)
+		}
+		return story
+	}
+	t.Run("crash", func(t *testing.T) { trial.Crash(t, begin) })
+	t.Run("vanish", func(t *testing.T) { trial.Vanish(t, begin) })
+}
+
+// handOut is the control plane that makes a kubeconfig.
+func (w *world) handOut(ctx context.Context) error {
+	hcp := &hyperv1.HostedControlPlane{}
+	if !w.existsIn(ctx, hcp, w.object("demo")) || !hcp.DeletionTimestamp.IsZero() || hcp.Status.KubeConfig != nil {
+		return nil
+	}
+	hcp.Status.KubeConfig = &hyperv1.KubeconfigSecretRef{Name: "admin-kubeconfig", Key: "kubeconfig"}
+	err := w.Admin().Create(ctx, secret(plane, "admin-kubeconfig", map[string]string{"kubeconfig": "one"}))
+	return errors.Join(err, w.Admin().Status().Update(ctx, hcp))
+}
+
+func (w *world) existsIn(ctx context.Context, obj client.Object, key client.ObjectKey) bool {
+	return w.Admin().Get(ctx, key, obj) == nil
 }

@@ -66,7 +66,7 @@ func play(m *testing.M) (code int, err error) {
 		if err == nil && len(left) > 0 {
 			err = fmt.Errorf("left in the management account: %v", left)
 		}
-		return code, err
+		return code, errors.Join(err, privileges(ctx))
 	case <-ctx.Done():
 		return 1, context.Cause(ctx)
 	}

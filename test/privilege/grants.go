@@ -1,0 +1,179 @@
+package privilege
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// Right is one thing that can be allowed.
+type Right struct {
+	Thing string // a resource as in secrets or hostedclusters.hypershift.openshift.io/status, or a service of AWS
+	Verb  string // a verb of Kubernetes, or an action of that service
+}
+
+// Grant is what one rule or statement allows.
+type Grant struct {
+	Why    string // as its file says
+	Rights []Right
+}
+
+// Holder is whom we give permissions to.
+type Holder struct {
+	Name   string
+	Grants []Grant
+}
+
+// Has reports whether a right has been granted.
+func (h Holder) Has(r Right) bool {
+	return slices.ContainsFunc(h.Grants, func(g Grant) bool { return slices.Contains(g.Rights, r) })
+}
+
+// NodePoolManagement is the role as which Cluster API's AWS provider acts.
+const NodePoolManagement = "node-pool-management"
+
+// hypershiftOperator is both a service account and a role.
+const hypershiftOperator = "hypershift-operator"
+
+// ServiceAccounts are those of a management cluster that we ship permissions for, in the checkout at root.
+func ServiceAccounts(root string) ([]Holder, error) {
+	return read(root, "rbac", rules, map[string][]string{
+		hypershiftOperator:         {"hypershift-operator/cluster_role.yaml"},
+		names.ControlPlaneOperator: {"control-plane-operator/role.yaml"},
+		names.ClusterAPI:           {"cluster-api/role.yaml", "hypershift-operator/cluster_api_role.yaml"},
+		names.CAPIProvider:         {"cluster-api-provider-aws/role.yaml", "hypershift-operator/cluster_api_role.yaml"},
+	})
+}
+
+// Roles are those in AWS that we ship policies for.
+func Roles(root string) ([]Holder, error) {
+	return read(root, "iam", statements, map[string][]string{
+		hypershiftOperator:         {"hypershift-operator.json"},
+		names.ControlPlaneOperator: {"control-plane-operator.json"},
+		NodePoolManagement:         {"node-pool-management.json"},
+	})
+}
+
+// read makes the holders, in an order in which a reader meets them.
+func read(root, dir string, parse func([]byte) ([]Grant, error), files map[string][]string) ([]Holder, error) {
+	var holders []Holder
+	for _, name := range []string{hypershiftOperator, names.ControlPlaneOperator, names.ClusterAPI, names.CAPIProvider, NodePoolManagement} {
+		if len(files[name]) == 0 {
+			continue
+		}
+		holder := Holder{Name: name}
+		for _, file := range files[name] {
+			path := filepath.Join(root, "config", dir, file)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return nil, err
+			}
+			grants, err := parse(text)
+			if err != nil {
+				return nil, fmt.Errorf("reading %s: %w", path, err)
+			}
+			holder.Grants = append(holder.Grants, grants...)
+		}
+		holders = append(holders, holder)
+	}
+	return holders, nil
+}
+
+// rules reads a Role or ClusterRole; why there is a rule stands in the comment above it, or above the one before.
+func rules(text []byte) ([]Grant, error) {
+	var role rbacv1.ClusterRole
+	if err := yaml.UnmarshalStrict(text, &role); err != nil {
+		return nil, err
+	}
+	reasons := comments(string(text))
+	if len(reasons) != len(role.Rules) {
+		return nil, fmt.Errorf("%d rules begin with apiGroups, of %d", len(reasons), len(role.Rules))
+	}
+	var grants []Grant
+	for i, rule := range role.Rules {
+		grant := Grant{Why: reasons[i]}
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					grant.Rights = append(grant.Rights, Right{thing(group, resource), verb})
+				}
+			}
+		}
+		grants = append(grants, grant)
+	}
+	return grants, nil
+}
+
+// comments gives the comment above each rule. The parser of YAML throws them away.
+func comments(text string) (reasons []string) {
+	var reason []string
+	above := false // the last line was a comment
+	_, text, _ = strings.Cut(text, "\nrules:\n")
+	for line := range strings.Lines(text) {
+		comment, is := strings.CutPrefix(strings.TrimSpace(line), "# ")
+		switch {
+		case is && !above:
+			reason = []string{comment}
+		case is:
+			reason = append(reason, comment)
+		case strings.HasPrefix(line, "- apiGroups:"):
+			reasons = append(reasons, strings.Join(reason, " "))
+		}
+		above = is
+	}
+	return reasons
+}
+
+// thing names a resource of a group; subresource and all.
+func thing(group, resource string) string {
+	if group == "" {
+		return resource
+	}
+	resource, subresource, has := strings.Cut(resource, "/")
+	if has {
+		subresource = "/" + subresource
+	}
+	return resource + "." + group + subresource
+}
+
+// statements reads a policy; why there is a statement is its Sid.
+func statements(text []byte) ([]Grant, error) {
+	var policy struct {
+		Statement []struct {
+			Sid    string
+			Action json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(text, &policy); err != nil {
+		return nil, err
+	}
+	var grants []Grant
+	for _, s := range policy.Statement {
+		var actions []string
+		if one := ""; json.Unmarshal(s.Action, &one) == nil {
+			actions = []string{one}
+		} else if err := json.Unmarshal(s.Action, &actions); err != nil {
+			return nil, fmt.Errorf("actions of %s: %w", s.Sid, err)
+		}
+		grant := Grant{Why: s.Sid}
+		for _, action := range actions {
+			grant.Rights = append(grant.Rights, right(action))
+		}
+		grants = append(grants, grant)
+	}
+	return grants, nil
+}
+
+// right is an action such as ec2:RunInstances as a right.
+func right(action string) Right {
+	service, verb, _ := strings.Cut(action, ":")
+	return Right{service, verb}
+}

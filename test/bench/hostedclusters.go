@@ -104,7 +104,7 @@ func hostedClustersTask(ctx context.Context, t *taskRun) error {
 		return err
 	}
 	stop := start(ctx, ho)
-	if err := w.silence(ctx, patience); err != nil {
+	if err := w.silence(ctx); err != nil {
 		return err
 	}
 	if err := allMade(ctx, ho.GetClient(), manyHostedClusters()); err != nil {
@@ -127,7 +127,7 @@ func hostedClustersTask(ctx context.Context, t *taskRun) error {
 	if err := do(ctx, "touch", kubeconfig, &struct{}{}); err != nil {
 		return err
 	}
-	if err := w.silence(ctx, patience); err != nil {
+	if err := w.silence(ctx); err != nil {
 		return err
 	}
 	m.Touch = cost{CPU: (cpu() - before).Seconds(), Written: written{N: w.soFar().N - m.Make.Written.N}, Calls: fakeaws.Count(aws.calls())}

@@ -29,8 +29,14 @@ const (
 	restarts      = 3
 )
 
-// fleetPatience is how long anything about a fleet may take.
-const fleetPatience = 15 * time.Minute
+const (
+	// fleetPatience is how long anything about a fleet may take.
+	fleetPatience = 15 * time.Minute
+	// fleetSettled is how long a fleet is silent before it is taken for made:
+	// longer than controllers wait before they look again by themselves. What is
+	// left would be done by the operator that is measured.
+	fleetSettled = 40 * time.Second
+)
 
 func fleet() []*cluster {
 	var all []*cluster
@@ -146,13 +152,13 @@ func fleetTask(ctx context.Context, t *taskRun) error {
 		return err
 	}
 	stop := start(ctx, ho)
-	if err := w.silence(ctx, fleetPatience); err != nil {
+	if err := w.silentFor(ctx, fleetSettled, fleetPatience); err != nil {
 		return err
 	}
 	if err := actAsControlPlanes(ctx, ho.GetClient()); err != nil {
 		return err
 	}
-	if err := w.silence(ctx, fleetPatience); err != nil {
+	if err := w.silentFor(ctx, fleetSettled, fleetPatience); err != nil {
 		return err
 	}
 	if err := errors.Join(allMade(ctx, ho.GetClient(), fleet()), machinesMade(ctx, ho.GetClient())); err != nil {

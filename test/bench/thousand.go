@@ -328,7 +328,7 @@ func restCPU(ctx context.Context, kubeconfig string, aws *cloud, faster time.Dur
 		return 0, 0, err
 	}
 	stop := start(ctx, ho)
-	if err := w.silence(ctx, patience); err != nil {
+	if err := w.silence(ctx); err != nil {
 		return 0, 0, err
 	}
 	first, err := controllers()

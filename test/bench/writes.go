@@ -33,9 +33,13 @@ func (w *writes) soFar() written {
 	return w.written
 }
 
-// silence waits until nothing has been written for a while.
-func (w *writes) silence(ctx context.Context, patience time.Duration) error {
-	const while = 4 * time.Second
+// silence waits until nothing has been written for a moment.
+func (w *writes) silence(ctx context.Context) error {
+	return w.silentFor(ctx, 4*time.Second, patience)
+}
+
+// silentFor waits until nothing has been written for a while.
+func (w *writes) silentFor(ctx context.Context, while, patience time.Duration) error {
 	began := time.Now()
 	return until(ctx, patience, func(context.Context) (bool, error) {
 		return time.Since(began) > while && time.Since(w.soFar().Last) > while, nil

@@ -87,7 +87,7 @@ func read(root, dir string, parse func([]byte) ([]Grant, error), files map[strin
 	return holders, nil
 }
 
-// rules reads a Role or ClusterRole; why there is a rule stands in the comment above it, or above the one before.
+// rules reads a Role or ClusterRole. Why there is a rule stands in the comment above it, and rules without one belong to those above.
 func rules(text []byte) ([]Grant, error) {
 	var role rbacv1.ClusterRole
 	if err := yaml.UnmarshalStrict(text, &role); err != nil {
@@ -99,7 +99,10 @@ func rules(text []byte) ([]Grant, error) {
 	}
 	var grants []Grant
 	for i, rule := range role.Rules {
-		grant := Grant{Why: reasons[i]}
+		if i == 0 || reasons[i] != "" {
+			grants = append(grants, Grant{Why: reasons[i]})
+		}
+		grant := &grants[len(grants)-1]
 		for _, group := range rule.APIGroups {
 			for _, resource := range rule.Resources {
 				for _, verb := range rule.Verbs {
@@ -107,27 +110,21 @@ func rules(text []byte) ([]Grant, error) {
 				}
 			}
 		}
-		grants = append(grants, grant)
 	}
 	return grants, nil
 }
 
-// comments gives the comment above each rule. The parser of YAML throws them away.
+// comments gives the comment above each rule, "" if it has none. The parser of YAML throws them away.
 func comments(text string) (reasons []string) {
 	var reason []string
-	above := false // the last line was a comment
 	_, text, _ = strings.Cut(text, "\nrules:\n")
 	for line := range strings.Lines(text) {
-		comment, is := strings.CutPrefix(strings.TrimSpace(line), "# ")
-		switch {
-		case is && !above:
-			reason = []string{comment}
-		case is:
+		if comment, is := strings.CutPrefix(strings.TrimSpace(line), "# "); is {
 			reason = append(reason, comment)
-		case strings.HasPrefix(line, "- apiGroups:"):
+		} else if strings.HasPrefix(line, "- apiGroups:") {
 			reasons = append(reasons, strings.Join(reason, " "))
+			reason = nil
 		}
-		above = is
 	}
 	return reasons
 }

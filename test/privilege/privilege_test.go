@@ -114,15 +114,17 @@ func TestAReport(t *testing.T) {
 	use.count(other.Name, Right{"services", "create"})
 	use.count(other.Name, Right{"services", "patch"})
 	use.refuse(Refusal{"other", Right{"pods", "get"}, "no"})
+	use.refuse(Refusal{OnPurpose[0].Holder, Right{OnPurpose[0].Thing, OnPurpose[0].Verbs[0]}, "no"})
 	report := Report{Title: "Here", Holders: []Holder{program, other}, Use: use, Reasons: []Reason{{hypershiftOperator, "s3", []string{"PutObject"}, "once a year"}}}
 
 	var text strings.Builder
 	report.Write(&text)
 	if diff := cmp.Diff(`## Here
 
-| refused | what | said |
+| refused | what | why |
 |---|---|---|
 | other | get pods | no |
+| cluster-api | delete awsclusters.infrastructure.cluster.x-k8s.io | `+OnPurpose[0].Why+` |
 
 | granted and never used | what | why it is granted |
 |---|---|---|
@@ -154,6 +156,19 @@ func TestReasonsAreForWhatIsGranted(t *testing.T) {
 	}
 	check(must(ServiceAccounts(root))(t), InKubernetes)
 	check(must(Roles(root))(t), InAWS)
+}
+
+// What we want refused we do not grant.
+func TestNothingIsGrantedThatIsRefusedOnPurpose(t *testing.T) {
+	for _, holder := range must(ServiceAccounts(root))(t) {
+		for _, reason := range OnPurpose {
+			for _, verb := range reason.Verbs {
+				if reason.Holder == holder.Name && holder.Has(Right{reason.Thing, verb}) {
+					t.Errorf("%s may %s %s", holder.Name, verb, reason.Thing)
+				}
+			}
+		}
+	}
 }
 
 func must(holders []Holder, err error) func(*testing.T) []Holder {

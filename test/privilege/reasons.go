@@ -3,6 +3,8 @@ package privilege
 import (
 	"slices"
 	"strings"
+
+	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // Reason is why a holder has rights that no test uses.
@@ -13,15 +15,28 @@ type Reason struct {
 	Why    string
 }
 
-// reason finds why a holder has a right that it does not use; "" if nobody has said.
-func (r Report) reason(holder Holder, right Right) string {
-	for _, reason := range r.Reasons {
-		if reason.Holder == holder.Name && reason.Thing == right.Thing && slices.Contains(reason.Verbs, right.Verb) {
+// find gives the reason for a right of a holder, "" if there is none.
+func find(reasons []Reason, holder string, right Right) string {
+	for _, reason := range reasons {
+		if reason.Holder == holder && reason.Thing == right.Thing && slices.Contains(reason.Verbs, right.Verb) {
 			return reason.Why
 		}
 	}
-	if to := r.handedOn(holder, right); len(to) > 0 {
+	return ""
+}
+
+// reason finds why a holder has a right that it does not use; "" if nobody has said.
+func (r Report) reason(holder Holder, right Right) string {
+	if why := find(r.Reasons, holder.Name, right); why != "" {
+		return why
+	}
+	switch to := r.handedOn(holder, right); {
+	case len(to) > 0:
 		return "handed on to " + strings.Join(to, ", ")
+	case right.Verb == "list" && holder.Has(Right{right.Thing, "watch"}):
+		return "begins a watch where the API server cannot"
+	case right.Verb == "get" && holder.Has(Right{right.Thing, "list"}):
+		return "shows nothing that list does not"
 	}
 	return ""
 }
@@ -40,8 +55,55 @@ func (r Report) handedOn(holder Holder, right Right) (to []string) {
 	return to
 }
 
+const accident = "somebody deletes the Cluster by accident; the control plane and its machines stay"
+
+// OnPurpose are refusals that we want. They are no failure.
+var OnPurpose = []Reason{
+	{names.ClusterAPI, "awsclusters.infrastructure.cluster.x-k8s.io", []string{"delete"}, accident},
+	{names.ClusterAPI, "hostedcontrolplanes.hypershift.openshift.io", []string{"delete"}, accident},
+	{names.ClusterAPI, "machinedeployments.cluster.x-k8s.io", []string{"delete"}, accident},
+}
+
+const (
+	// An admission plugin asks for it within the request for something else.
+	heldBack = "OpenShift asks for it of who makes an object that holds its owner back"
+	repeated = "a message that repeats becomes a count in the Event that is there"
+	election = "one of several copies leads; on the stage there is one, without an election"
+	volumes  = "AWS itself, for volumes with a key of the user's"
+)
+
 // InKubernetes are the reasons for what service accounts may do and no test lets them do.
-var InKubernetes = []Reason{}
+var InKubernetes = []Reason{
+	{hypershiftOperator, "configmaps", []string{"create", "patch", "delete"}, "copies of ConfigMaps that a HostedCluster names, such as its trust bundle"},
+	{hypershiftOperator, "networkpolicies.networking.k8s.io", []string{"delete"}, "policies that an earlier version made and this one does not"},
+	{hypershiftOperator, "hostedclusters.hypershift.openshift.io/finalizers", []string{"update"}, heldBack},
+	{hypershiftOperator, "nodebootstraps.hypershift.openshift.io/finalizers", []string{"update"}, heldBack},
+	{names.ControlPlaneOperator, "hostedcontrolplanes.hypershift.openshift.io/finalizers", []string{"update"}, heldBack},
+	{names.ControlPlaneOperator, "routes.route.openshift.io/custom-host", []string{"create", "update"}, "OpenShift asks for it where a Route names its host"},
+	{names.ControlPlaneOperator, "events", []string{"patch"}, repeated},
+	{names.ClusterAPI, "clusters.cluster.x-k8s.io/finalizers", []string{"update"}, heldBack},
+	{names.ClusterAPI, "machinedeployments.cluster.x-k8s.io/finalizers", []string{"update"}, heldBack},
+	{names.ClusterAPI, "machinesets.cluster.x-k8s.io/finalizers", []string{"update"}, heldBack},
+	{names.ClusterAPI, "machines.cluster.x-k8s.io/finalizers", []string{"update"}, heldBack},
+	{names.ClusterAPI, "machinedrainrules.cluster.x-k8s.io", []string{"get", "list", "watch"}, "read when a node with pods is drained; the nodes of the stage have none"},
+	{names.ClusterAPI, "leases.coordination.k8s.io", []string{"get", "create", "update"}, election},
+	{names.CAPIProvider, "leases.coordination.k8s.io", []string{"get", "create", "update"}, election},
+	{names.CAPIProvider, "events", []string{"patch"}, repeated},
+}
 
 // InAWS are those for roles.
-var InAWS = []Reason{}
+var InAWS = []Reason{
+	{hypershiftOperator, "ec2", []string{"DescribeAvailabilityZones"}, "regions that answer with names of zones and without their ids"},
+	{hypershiftOperator, "ec2", []string{"DescribeVpcEndpointConnections", "RejectVpcEndpointConnections"}, "an endpoint service goes although an endpoint of the customer's is left, as when his account is closed"},
+	{hypershiftOperator, "s3", []string{"ListBucket"}, "without it S3 calls a document that is missing forbidden"},
+	{names.ControlPlaneOperator, "ec2", []string{"DeleteTags"}, "a tag that the user has taken out of resourceTags"},
+	{names.ControlPlaneOperator, "ec2", []string{"DescribeNetworkInterfaces"}, "names what still uses a security group that cannot be deleted"},
+	{names.ControlPlaneOperator, "ec2", []string{"DescribeVpcs"}, "Route 53 asks EC2 whose the VPC is, when its zones are listed"},
+	{names.ControlPlaneOperator, "route53", []string{"GetHostedZone"}, "a private zone that the user names, instead of the one that is found by its name"},
+	{NodePoolManagement, "ec2", []string{"DeleteTags"}, "a tag that a pool does not have any more"},
+	{NodePoolManagement, "ec2", []string{"DescribeNetworkInterfaceAttribute", "ModifyNetworkInterfaceAttribute"}, "security groups of an instance that somebody has changed"},
+	{NodePoolManagement, "ec2", []string{"DescribeSecurityGroups"}, "security groups that a pool gives by filters"},
+	{NodePoolManagement, "ec2", []string{"ModifyInstanceMetadataOptions"}, "an instance on which somebody has switched IMDSv1 on"},
+	{NodePoolManagement, "iam", []string{"CreateServiceLinkedRole"}, "AWS itself, for the first spot instance of an account"},
+	{NodePoolManagement, "kms", []string{"CreateGrant", "Decrypt", "DescribeKey", "GenerateDataKeyWithoutPlaintext", "ReEncryptFrom", "ReEncryptTo"}, volumes},
+}

@@ -19,10 +19,13 @@ type Report struct {
 	Reasons []Reason
 }
 
-// Refused is an error that names what was refused, or nil.
+// Refused is an error that names what was refused and should not have been, or nil.
 func (r Report) Refused() error {
 	var errs []error
 	for _, refusal := range r.Use.Refused {
+		if find(OnPurpose, refusal.Holder, refusal.Right) != "" {
+			continue
+		}
 		errs = append(errs, fmt.Errorf("%s may not %s %s: %s", refusal.Holder, refusal.Right.Verb, refusal.Right.Thing, refusal.Message))
 	}
 	return errors.Join(errs...)
@@ -47,9 +50,9 @@ func (r Report) Write(w io.Writer) {
 	if len(r.Use.Refused) == 0 {
 		fmt.Fprint(w, "Refused: nothing.\n\n")
 	} else {
-		table(w, "refused", "what", "said")
+		table(w, "refused", "what", "why")
 		for _, refusal := range r.Use.Refused {
-			row(w, refusal.Holder, refusal.Right.Verb+" "+refusal.Right.Thing, refusal.Message)
+			row(w, refusal.Holder, refusal.Right.Verb+" "+refusal.Right.Thing, cmp.Or(find(OnPurpose, refusal.Holder, refusal.Right), refusal.Message))
 		}
 		fmt.Fprintln(w)
 	}

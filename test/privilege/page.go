@@ -1,0 +1,55 @@
+package privilege
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Page fills what is generated into the text of docs/permissions.md: what stands between <!-- generated: NAME --> and <!-- end -->.
+func Page(text string, accounts, roles []Holder) (string, error) {
+	for name, block := range map[string]string{
+		"service accounts":           granted(accounts, "why", "what"),
+		"roles":                      granted(roles, "statement", "what"),
+		"unused by service accounts": reasons(InKubernetes),
+		"unused by roles":            reasons(InAWS),
+	} {
+		begin, end := "<!-- generated: "+name+" -->\n", "<!-- end -->\n"
+		before, rest, ok := strings.Cut(text, begin)
+		_, after, closed := strings.Cut(rest, end)
+		if !ok || !closed {
+			return "", fmt.Errorf("the page has no place for %q", name)
+		}
+		text = before + begin + "\n" + block + "\n" + end + after
+	}
+	return text, nil
+}
+
+// granted is a section for each holder, with a row for each of its rules.
+func granted(holders []Holder, columns ...string) string {
+	var sections []string
+	for _, holder := range holders {
+		var w strings.Builder
+		fmt.Fprintf(&w, "### %s\n\n", holder.Name)
+		table(&w, columns...)
+		for _, grant := range holder.Grants {
+			var what []string
+			for _, l := range lines(slices.SortedFunc(slices.Values(grant.Rights), compare), func(Right) string { return "" }) {
+				what = append(what, l.what())
+			}
+			row(&w, grant.Why, strings.Join(what, "; "))
+		}
+		sections = append(sections, w.String())
+	}
+	return strings.Join(sections, "\n")
+}
+
+// reasons is a table of what is granted although no test uses it.
+func reasons(all []Reason) string {
+	var w strings.Builder
+	table(&w, "who", "what", "why")
+	for _, r := range all {
+		row(&w, r.Holder, line{thing: r.Thing, verbs: r.Verbs}.what(), r.Why)
+	}
+	return w.String()
+}

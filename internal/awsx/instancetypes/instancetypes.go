@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"golang.org/x/sync/singleflight"
 	"k8s.io/utils/clock"
 )
 
@@ -33,10 +34,11 @@ type Type struct {
 	GPUMaker string
 }
 
-// A Cache describes instance types, each at most once in ttl.
+// A Cache describes instance types, each at most once in ttl however many ask.
 type Cache struct {
-	api   func(region string) API
-	clock clock.PassiveClock
+	api     func(region string) API
+	clock   clock.PassiveClock
+	flights singleflight.Group
 
 	mu      sync.Mutex
 	regions map[string]API
@@ -61,14 +63,31 @@ func (c *Cache) Describe(ctx context.Context, region, name string) (*Type, error
 	if it, known := c.remembered(k); known {
 		return it, nil
 	}
-	// Not under the lock: a region that does not answer holds up nobody else.
-	out, err := c.client(region).DescribeInstanceTypes(ctx, &ec2.DescribeInstanceTypesInput{
+	// The pools of an operator that has just started ask for the same few types
+	// at once. Who asks first may lose patience, and others wait for the same.
+	flight := c.flights.DoChan(region+"/"+name, func() (any, error) { return c.ask(context.WithoutCancel(ctx), k) })
+	select {
+	case <-ctx.Done():
+		return nil, fmt.Errorf("describing instance type %s in %s: %w", name, region, ctx.Err())
+	case answer := <-flight:
+		return answer.Val.(*Type), answer.Err
+	}
+}
+
+// ask is not under the lock: a region that does not answer holds up nobody else.
+func (c *Cache) ask(ctx context.Context, k key) (*Type, error) {
+	if it, known := c.remembered(k); known { // since a moment ago
+		return it, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	out, err := c.client(k.region).DescribeInstanceTypes(ctx, &ec2.DescribeInstanceTypesInput{
 		// By filter and not by name: a name that does not exist would be an error,
 		// the same one as for a name that cannot exist.
-		Filters: []types.Filter{{Name: aws.String("instance-type"), Values: []string{name}}},
+		Filters: []types.Filter{{Name: aws.String("instance-type"), Values: []string{k.name}}},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("describing instance type %s in %s: %w", name, region, err)
+		return nil, fmt.Errorf("describing instance type %s in %s: %w", k.name, k.region, err)
 	}
 	var it *Type
 	keep := unknownTTL

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -87,6 +88,50 @@ func TestEachRegionIsAskedOnceAboutEachType(t *testing.T) {
 	if regions["us-east-1"].asked != 1 || regions["eu-west-1"].asked != 2 {
 		t.Errorf("asked %d and %d times, want 1 and 2", regions["us-east-1"].asked, regions["eu-west-1"].asked)
 	}
+}
+
+// slow is a region that answers when it is told to.
+type slow struct {
+	region
+	answer chan struct{}
+}
+
+func (s *slow) DescribeInstanceTypes(ctx context.Context, in *ec2.DescribeInstanceTypesInput, opts ...func(*ec2.Options)) (*ec2.DescribeInstanceTypesOutput, error) {
+	select {
+	case <-s.answer:
+		return s.region.DescribeInstanceTypes(ctx, in, opts...)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func TestThoseWhoAskTogetherGetOneAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here := &slow{region: region{types: known}, answer: make(chan struct{})}
+		cache := New(func(string) API { return here }, clocktesting.NewFakePassiveClock(time.Now()))
+		hasty, leave := context.WithCancel(t.Context())
+		go func() {
+			if it, err := cache.Describe(hasty, "us-east-1", "m6g.large"); !errors.Is(err, context.Canceled) {
+				t.Errorf("%v, %v for somebody who has left", it, err)
+			}
+		}()
+		synctest.Wait() // the first question is out
+		for range 10 {
+			go func() {
+				if it, err := cache.Describe(t.Context(), "us-east-1", "m6g.large"); err != nil || it == nil {
+					t.Errorf("%v, %v for somebody who has waited", it, err)
+				}
+			}()
+		}
+		synctest.Wait()
+		leave()
+		synctest.Wait()
+		close(here.answer)
+		synctest.Wait()
+		if here.asked != 1 {
+			t.Errorf("asked %d times, want once", here.asked)
+		}
+	})
 }
 
 func TestAnErrorIsNotRemembered(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 )
 
 // ensureBootstrap writes down how the nodes shall be, and makes what the user
-// data of each machine is made from. Both are named by what they hold.
+// data of each machine is made from. Both are named by what they hold, and by
+// what the user data has of the cluster: with it the nodes differ.
 func (r *Reconciler) ensureBootstrap(ctx context.Context, s *scope) error {
 	secret, err := desiredConfig(s)
 	if err != nil {
@@ -31,7 +32,7 @@ func (r *Reconciler) ensureBootstrap(ctx context.Context, s *scope) error {
 }
 
 func desiredConfig(s *scope) (*corev1.Secret, error) {
-	hash, err := s.config.Hash()
+	hash, err := s.config.Hash(s.clusterWide...)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ const configPrefix = "node-config-"
 // desiredBootstrap is named by the version too: with it the user data differs.
 func desiredBootstrap(s *scope, configName string) (*hyperv1.NodeBootstrapTemplate, error) {
 	version := nodeVersion(s.release)
-	hash, err := s.config.Hash(version)
+	hash, err := s.config.Hash(append([]string{version}, s.clusterWide...)...)
 	if err != nil {
 		return nil, err
 	}

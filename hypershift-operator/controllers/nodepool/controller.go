@@ -73,6 +73,7 @@ func New(o Options) *Reconciler {
 			flow.Step[*scope]{Name: "the security group", Condition: hyperv1.NodePoolAWSSecurityGroupAvailableCondition, Run: r.resolveSecurityGroup},
 		),
 		{Name: "the control plane's namespace", Run: r.checkNamespace},
+		{Name: "what all nodes of the cluster have", Run: r.resolveClusterWide},
 		{Name: "the machine template", Condition: hyperv1.NodePoolValidMachineTemplateCondition, Run: r.ensureTemplate},
 		{Name: "the user data", Condition: hyperv1.NodePoolValidGeneratedPayloadCondition, Run: r.ensureBootstrap},
 		{Name: "the end of a pause", Run: r.unpauseChildren},
@@ -152,8 +153,7 @@ func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {
 	return patch.RemoveFinalizer(ctx, r.Client, s.np, hyperv1.HostedClusterFinalizer)
 }
 
-// checkNamespace waits for the place in which machines are made. They need
-// nothing else of the control plane.
+// checkNamespace waits for the place in which machines are made.
 func (r *Reconciler) checkNamespace(_ context.Context, s *scope) error {
 	ns := s.namespace
 	ours := ns != nil && ns.Labels[hyperv1.HostedClusterUIDLabel] == string(s.hc.UID) && ns.DeletionTimestamp.IsZero()

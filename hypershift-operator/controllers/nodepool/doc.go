@@ -10,7 +10,8 @@
 //	          architecture, machine image   does the release have them?      image.go
 //	          instance type      does EC2 have it, and with that arch?       instancetype.go
 //	          security group     of all workers of the cluster               securitygroup.go
-//	        ► control plane's namespace ►
+//	        ► control plane's namespace
+//	        ► proxy, trust bundle, ssh key      of all nodes of the cluster  clusterwide.go ►
 //	          AWSMachineTemplate     named by what was asked for             template.go
 //	          NodeBootstrapTemplate  and a Secret with the configuration     bootstrap.go
 //	        ► MachineDeployment, MachineHealthCheck                          machinedeployment.go

@@ -41,6 +41,9 @@ type scope struct {
 	securityGroup string
 	// config is what the user's ConfigMaps say. Filled by resolveConfig.
 	config *nodeconfig.Config
+	// clusterWide is what all nodes of the cluster have, in words for a hash.
+	// Filled by resolveClusterWide.
+	clusterWide []string
 	// health is when a machine counts as broken. Filled by resolveHealthCheck.
 	health health
 	// unchecked says in words why a condition that a step answers for is neither

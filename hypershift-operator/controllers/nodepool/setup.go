@@ -59,7 +59,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 		Named("nodepool").
 		For(&hyperv1.NodePool{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Watches(&hyperv1.HostedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(clusterChanged)).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.ofNamespace)).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane)).
+		Watches(&hyperv1.HostedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(ofAnnotation)).
 		WithOptions(options)
 	if r.missing = missing(mgr.GetRESTMapper(), mgr.GetScheme()); r.missing == "" {
@@ -107,10 +108,10 @@ func (r *Reconciler) ofCluster(ctx context.Context, hc client.Object) []reconcil
 	return r.pools(ctx, hc.GetNamespace(), hc.GetName())
 }
 
-// ofNamespace leads from the namespace of a control plane to the pools that have
-// waited for it.
-func (r *Reconciler) ofNamespace(ctx context.Context, ns client.Object) []reconcile.Request {
-	namespace, name, ok := strings.Cut(ns.GetAnnotations()[hyperv1.HostedClusterAnnotation], "/")
+// ofControlPlane leads from a HostedControlPlane, and from its namespace, to the
+// pools that wait for it or take something over from it.
+func (r *Reconciler) ofControlPlane(ctx context.Context, obj client.Object) []reconcile.Request {
+	namespace, name, ok := strings.Cut(obj.GetAnnotations()[hyperv1.HostedClusterAnnotation], "/")
 	if !ok {
 		return nil
 	}

@@ -1,10 +1,12 @@
 package nodepool
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	configv1 "github.com/openshift/api/config/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -119,7 +121,7 @@ func TestWhatKeepsAPoolFromMachines(t *testing.T) {
 			if tc.cluster != nil {
 				tc.cluster(hc)
 			}
-			w.Create(t, hc, namespace(), pullSecret(), np)
+			w.Create(t, hc, namespace(), controlPlane(), pullSecret(), np)
 			w.run(t, w.start())
 			w.expect(t, tc.want)
 			if n := len(list(t, w, &clusterv1.MachineDeploymentList{}).Items); n > 0 {
@@ -164,7 +166,7 @@ func TestAnUpgrade(t *testing.T) {
 	w := emptyWorld()
 	np := pool()
 	np.Spec.Release.Image = image135
-	w.Create(t, cluster(), namespace(), pullSecret(), capiDeployment(), np)
+	w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), np)
 	pass := w.start()
 	w.run(t, pass)
 	if v := w.pool(t).Status.Version; v != "1.35.4" {
@@ -195,7 +197,7 @@ func TestOnDelete(t *testing.T) {
 	w := emptyWorld()
 	np := pool()
 	np.Spec.Management = hyperv1.NodePoolManagement{UpgradeType: hyperv1.UpgradeTypeReplace, Replace: &hyperv1.ReplaceUpgrade{Strategy: hyperv1.UpgradeStrategyOnDelete}}
-	w.Create(t, cluster(), namespace(), pullSecret(), capiDeployment(), np)
+	w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), np)
 	pass := w.start()
 	w.run(t, pass)
 	w.expect(t, map[string]string{"AutorepairEnabled": "False AutoRepairOff"})
@@ -223,7 +225,7 @@ func TestTagsAndGroupsChangeInPlace(t *testing.T) {
 	np.Spec.Platform.AWS.SecurityGroups = []hyperv1.AWSResourceReference{{ID: ptr.To("sg-mine")}}
 	np.Spec.Platform.AWS.ResourceTags = []hyperv1.AWSResourceTag{{Key: "gone", Value: "soon"}}
 	hc.Status.Platform = nil
-	w.Create(t, hc, namespace(), pullSecret(), capiDeployment(), np)
+	w.Create(t, hc, namespace(), controlPlane(), pullSecret(), capiDeployment(), np)
 	pass := w.start()
 	w.run(t, pass) // the pool brings its own group and does not wait for the cluster's
 	before := machineNames(t, w)
@@ -295,7 +297,7 @@ func TestThePlaceOfTheAutoscaler(t *testing.T) {
 	w := emptyWorld()
 	np := pool()
 	autoscaled(1, 3)(np)
-	w.Create(t, cluster(), namespace(), pullSecret(), capiDeployment(), np)
+	w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), np)
 	pass := w.start()
 	w.run(t, pass)
 	w.expect(t, map[string]string{"AutoscalingEnabled": "True AsExpected the cluster autoscaler keeps 1 to 3 nodes", "Ready": "True AsExpected 1 nodes"})
@@ -319,7 +321,7 @@ func TestPause(t *testing.T) {
 	w := emptyWorld()
 	np := pool()
 	autoscaled(2, 3)(np)
-	w.Create(t, cluster(), namespace(), pullSecret(), capiDeployment(), np)
+	w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), np)
 	pass := w.start()
 	w.run(t, pass)
 	w.changePool(t, func(np *hyperv1.NodePool) {
@@ -412,7 +414,7 @@ func TestConfiguration(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "kubelet"},
 		Data:       map[string]string{"config": "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: many\n"},
 	}
-	w.Create(t, cluster(), namespace(), pullSecret(), capiDeployment(), np, cm)
+	w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), np, cm)
 	pass := w.start()
 	w.run(t, pass)
 	w.expect(t, map[string]string{"ValidMachineConfig": "False InvalidConfigMap ConfigMap kubelet: KubeletConfiguration: "})
@@ -438,6 +440,41 @@ func TestConfiguration(t *testing.T) {
 	if err := w.Admin().List(t.Context(), secrets, client.InNamespace(plane)); err != nil || len(secrets.Items) != 1 {
 		t.Errorf("%d configurations (%v), want only the last", len(secrets.Items), err)
 	}
+}
+
+func TestAnotherProxyReplacesTheMachines(t *testing.T) {
+	w := newWorld(t)
+	pass := w.start()
+	w.run(t, pass)
+	before := machineNames(t, w)
+	change(t, w, controlPlane(), func(hcp *hyperv1.HostedControlPlane) {
+		hcp.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPProxy: "http://proxy.example.com:3128"}}
+	})
+	if err := pass(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.expect(t, map[string]string{
+		"UpdatingConfig":  "True Updating 2 of 2 machines have another configuration",
+		"UpdatingVersion": "False AsExpected", "UpdatingPlatformMachineTemplate": "False AsExpected",
+	})
+	w.run(t, pass)
+	w.expect(t, map[string]string{"UpdatingConfig": "False AsExpected", "Ready": "True AsExpected"})
+	for _, name := range machineNames(t, w) {
+		if slices.Contains(before, name) {
+			t.Errorf("machine %s is still there", name)
+		}
+	}
+}
+
+func TestAPoolWaitsForItsControlPlane(t *testing.T) {
+	w := emptyWorld()
+	w.Create(t, cluster(), namespace(), pullSecret(), capiDeployment(), pool())
+	pass := w.start()
+	w.run(t, pass)
+	w.expect(t, map[string]string{"Ready": "False WaitingFor waiting for HostedCluster demo to have its control plane"})
+	w.Create(t, controlPlane())
+	w.run(t, pass)
+	w.expect(t, map[string]string{"Ready": "True AsExpected"})
 }
 
 func TestDeletion(t *testing.T) {
@@ -517,7 +554,7 @@ func TestDeletion(t *testing.T) {
 	t.Run("Cluster API never was", func(t *testing.T) {
 		w := emptyWorld()
 		w.capi.away = true
-		w.Create(t, cluster(), namespace(), pullSecret(), pool())
+		w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), pool())
 		pass := w.start()
 		w.run(t, pass)
 		remove(t, w, pool())
@@ -528,7 +565,7 @@ func TestDeletion(t *testing.T) {
 		w := emptyWorld()
 		np := pool()
 		np.Spec.Replicas = ptr.To[int32](0)
-		w.Create(t, cluster(), namespace(), pullSecret(), np)
+		w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), np)
 		pass := w.start()
 		w.run(t, pass)
 		w.capi.away = true

@@ -89,7 +89,7 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	w := emptyWorld()
-	w.Create(t, cluster(), namespace(), pullSecret(), capiDeployment(), pool())
+	w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), pool())
 	return w
 }
 
@@ -140,6 +140,11 @@ func namespace() *corev1.Namespace {
 		Labels:      map[string]string{hyperv1.HostedClusterUIDLabel: string(cluster().UID)},
 		Annotations: map[string]string{hyperv1.HostedClusterAnnotation: "clusters/demo"},
 	}}
+}
+
+// controlPlane is what the cluster hands on.
+func controlPlane() *hyperv1.HostedControlPlane {
+	return &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "demo"}}
 }
 
 func pullSecret() *corev1.Secret {

@@ -11,6 +11,7 @@
 // templates too, which nothing of ours asks it to; they lack DescribeDhcpOptions
 // and DescribeInstanceTypes, which each machine needs, ModifyInstanceMetadataOptions,
 // the service-linked role of spot instances, and the keys of encrypted volumes.
-// The beds give the customers' roles these documents, so that a story fails if an
-// action is missing.
+// The stage of the integration tests gives these documents to the roles that the
+// programs act as, so that a story fails if an action is missing; test/privilege
+// says which actions no story has used, and what they are for.
 package iam

@@ -3,6 +3,7 @@
 //
 //	main_test.go        one stage for all tests
 //	cluster_test.go     a hosted cluster of one test: its own namespace, its own customer account
+//	privileges_test.go  after the last test: what was refused, and what nobody has used
 //	eventually_test.go  waiting for something, with the reason when it does not come
 //	nodes_*_test.go     stories with machines: the cluster has an API server, and its instances become nodes
 //

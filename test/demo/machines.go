@@ -39,6 +39,11 @@ func (s *story) withoutNodes(p picture) []string {
 		}
 		want += int(replicas)
 	}
+	for _, m := range p.of(inKubernetes, "Machine") {
+		if m.state != "Running" {
+			missing = append(missing, "Machine "+m.name+" is "+m.state)
+		}
+	}
 	running := 0
 	for _, i := range p.of(inCustomer, "EC2 instance") {
 		if i.state == "running" {

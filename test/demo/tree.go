@@ -119,8 +119,12 @@ func endpointService(es thing) node {
 func verdict(t thing) string {
 	var all []string
 	for _, told := range words[t.kind] {
+		c, said := t.conditions[told.condition]
+		if !said { // it is not of this access mode
+			continue
+		}
 		sign := "✗"
-		if t.conditions[told.condition].status == "True" {
+		if c.status == "True" {
 			sign = string(good)
 		}
 		all = append(all, sign+" "+told.condition)

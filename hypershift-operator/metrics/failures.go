@@ -78,6 +78,7 @@ var healthyPools = map[string]metav1.ConditionStatus{
 	hyperv1.NodePoolUpdateManagementEnabledCondition:   metav1.ConditionTrue,
 	hyperv1.NodePoolValidReleaseImageCondition:         metav1.ConditionTrue,
 	hyperv1.NodePoolValidConfigurationCondition:        metav1.ConditionTrue,
+	hyperv1.NodePoolSupportedFieldsCondition:           metav1.ConditionTrue,
 	hyperv1.NodePoolValidArchPlatformCondition:         metav1.ConditionTrue,
 	hyperv1.NodePoolReconciliationActiveCondition:      metav1.ConditionTrue,
 	hyperv1.NodePoolSupportedVersionSkewCondition:      metav1.ConditionTrue,

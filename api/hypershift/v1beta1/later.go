@@ -51,6 +51,15 @@ func (in *HostedCluster) NotActedOn() []string {
 	return paths
 }
 
+// NotActedOn returns the same of a NodePool. What only a wrong value asks for, such as upgradeType InPlace, has a condition of
+// its own.
+func (in *NodePool) NotActedOn() []string {
+	if in.Spec.OSImageStream != nil {
+		return []string{"osImageStream"}
+	}
+	return nil
+}
+
 // chosen says whether anything but the default was asked for.
 func (in *ClusterAutoscaling) chosen() bool {
 	return in.Scaling == ScaleUpOnly || in.ScaleDown != nil || len(in.BalancingIgnoredLabels) > 0 || in.MaxNodesTotal != nil ||

@@ -65,6 +65,10 @@ const (
 	// False, correct what the message names; nothing is changed until then.
 	NodePoolValidConfigurationCondition = "ValidConfiguration"
 
+	// NodePoolSupportedFieldsCondition says that this version acts on every field of spec. If False, the message names
+	// those that it accepts and does nothing about yet; do not rely on them.
+	NodePoolSupportedFieldsCondition = "SupportedFields"
+
 	// NodePoolValidArchPlatformCondition says that platform and release have nodes of spec.arch. If False, choose
 	// another arch (in a new pool) or another release.
 	NodePoolValidArchPlatformCondition = "ValidArchPlatform"

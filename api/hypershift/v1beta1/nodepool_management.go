@@ -8,8 +8,8 @@ import (
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.inPlace) || self.upgradeType == 'InPlace'",message="the block inPlace belongs to upgradeType InPlace: remove it, or change upgradeType"
 type NodePoolManagement struct {
-	// upgradeType is Replace (a change makes new machines) or InPlace (a change is written onto the machines).
-	// It cannot be changed.
+	// upgradeType is Replace: a change makes new machines. InPlace, which would write a change onto the machines, is
+	// reserved: a pool with it makes no machines. It cannot be changed.
 	// +unionDiscriminator
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="upgradeType cannot be changed: create a new NodePool"
@@ -20,7 +20,7 @@ type NodePoolManagement struct {
 	// +kubebuilder:default={strategy: "RollingUpdate", rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}
 	Replace *ReplaceUpgrade `json:"replace,omitempty"`
 
-	// inPlace says how many nodes may be under change at a time.
+	// inPlace says how many nodes may be under change at a time. It is reserved, as upgradeType InPlace is.
 	// +optional
 	InPlace *InPlaceUpgrade `json:"inPlace,omitempty"`
 
@@ -35,7 +35,7 @@ type NodePoolManagement struct {
 // +kubebuilder:validation:Enum=Replace;InPlace
 type UpgradeType string
 
-// How a change reaches the nodes.
+// How a change reaches the nodes. InPlace is reserved: nothing follows it yet.
 const (
 	UpgradeTypeReplace UpgradeType = "Replace"
 	UpgradeTypeInPlace UpgradeType = "InPlace"

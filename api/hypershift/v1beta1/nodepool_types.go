@@ -103,7 +103,8 @@ type NodePoolSpec struct {
 	Config []NodePoolConfigMapReference `json:"config,omitempty"`
 
 	// tuningConfig names ConfigMaps in the namespace of the NodePool whose key "tuning" holds a Tuned or a
-	// PerformanceProfile (at most one of the latter).
+	// PerformanceProfile (at most one of the latter). It is reserved: nothing is tuned yet, and the condition
+	// ValidTuningConfig says what to do instead.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -155,6 +156,7 @@ type NodePoolSpec struct {
 	Arch Architecture `json:"arch,omitempty"`
 
 	// osImageStream chooses the operating system where a release offers more than one. Once set it cannot be removed.
+	// It is reserved: nothing acts on it yet, and the condition SupportedFields says so.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!(oldSelf.name == 'rhel-10' && self.name == 'rhel-9')",message="osImageStream cannot go back from rhel-10 to rhel-9: create a new NodePool"
 	OSImageStream *OSImageStream `json:"osImageStream,omitempty"`
@@ -208,7 +210,7 @@ type NodePoolStatus struct {
 	// +optional
 	NodesInfo NodesInfo `json:"nodesInfo,omitzero"`
 
-	// osImageStream is the operating system of most nodes.
+	// osImageStream is the operating system of most nodes. It is reserved: nothing writes it yet.
 	// +optional
 	OSImageStream *OSImageStream `json:"osImageStream,omitempty"`
 

@@ -25,6 +25,7 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 	wasReady := b.is(hyperv1.NodePoolReadyCondition)
 	b.conds = conditions.FromReport(report, words, b.conds, b.generation, b.now)
 	b.unchecked(s)
+	b.unsupported(s)
 	b.pause(s)
 	b.scaling(s)
 	b.repair(s, report)
@@ -59,6 +60,15 @@ func (b *board) unchecked(s *scope) {
 	for _, condition := range sortedKeys(s.unchecked) {
 		b.set(condition, metav1.ConditionUnknown, hyperv1.StatusUnknownReason, s.unchecked[condition])
 	}
+}
+
+// unsupported names the fields that are accepted and do nothing yet.
+func (b *board) unsupported(s *scope) {
+	if fields := s.np.NotActedOn(); len(fields) > 0 {
+		b.set(hyperv1.NodePoolSupportedFieldsCondition, metav1.ConditionFalse, hyperv1.NotActedOnReason, "accepted, and without effect in this version: "+strings.Join(fields, ", "))
+		return
+	}
+	b.set(hyperv1.NodePoolSupportedFieldsCondition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, calm)
 }
 
 func (b *board) pause(s *scope) {

@@ -23,7 +23,7 @@ func TestAPoolAtRest(t *testing.T) {
 	w := newWorld(t)
 	w.run(t, w.start())
 	w.expect(t, map[string]string{
-		"ValidConfiguration": "True AsExpected", "UpdateManagementEnabled": "True AsExpected", "ValidReleaseImage": "True AsExpected",
+		"ValidConfiguration": "True AsExpected", "SupportedFields": "True AsExpected", "UpdateManagementEnabled": "True AsExpected", "ValidReleaseImage": "True AsExpected",
 		"SupportedVersionSkew": "True AsExpected", "ValidArchPlatform": "True AsExpected", "ValidPlatformImage": "True AsExpected",
 		"ValidPlatformConfig": "True AsExpected", "AWSSecurityGroupAvailable": "True AsExpected", "ValidMachineConfig": "True AsExpected",
 		"ValidTuningConfig": "True AsExpected", "ValidMachineTemplate": "True AsExpected", "ValidGeneratedPayload": "True AsExpected",
@@ -129,6 +129,13 @@ func TestWhatKeepsAPoolFromMachines(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAFieldForLaterIsNamed(t *testing.T) {
+	w := newWorld(t)
+	w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.OSImageStream = &hyperv1.OSImageStream{Name: "rhel-10"} })
+	w.run(t, w.start())
+	w.expect(t, map[string]string{"SupportedFields": "False NotActedOn without effect in this version: osImageStream", "Ready": "True AsExpected"})
 }
 
 func TestAnotherInstanceTypeReplacesTheMachines(t *testing.T) {

@@ -11,12 +11,12 @@ import (
 //
 // NodePoolManagement says how the nodes of a pool are replaced and repaired.
 type NodePoolManagementApplyConfiguration struct {
-	// upgradeType is Replace (a change makes new machines) or InPlace (a change is written onto the machines).
-	// It cannot be changed.
+	// upgradeType is Replace: a change makes new machines. InPlace, which would write a change onto the machines, is
+	// reserved: a pool with it makes no machines. It cannot be changed.
 	UpgradeType *hypershiftv1beta1.UpgradeType `json:"upgradeType,omitempty"`
 	// replace says how new machines take the place of old ones. It has no effect with InPlace.
 	Replace *ReplaceUpgradeApplyConfiguration `json:"replace,omitempty"`
-	// inPlace says how many nodes may be under change at a time.
+	// inPlace says how many nodes may be under change at a time. It is reserved, as upgradeType InPlace is.
 	InPlace *InPlaceUpgradeApplyConfiguration `json:"inPlace,omitempty"`
 	// autoRepair replaces machines whose node stays broken.
 	AutoRepair *bool `json:"autoRepair,omitempty"`

@@ -28,7 +28,8 @@ type NodePoolSpecApplyConfiguration struct {
 	// (KubeletConfig, ContainerRuntimeConfig, MachineConfig, image mirrors). A change rolls the nodes.
 	Config []NodePoolConfigMapReferenceApplyConfiguration `json:"config,omitempty"`
 	// tuningConfig names ConfigMaps in the namespace of the NodePool whose key "tuning" holds a Tuned or a
-	// PerformanceProfile (at most one of the latter).
+	// PerformanceProfile (at most one of the latter). It is reserved: nothing is tuned yet, and the condition
+	// ValidTuningConfig says what to do instead.
 	TuningConfig []NodePoolConfigMapReferenceApplyConfiguration `json:"tuningConfig,omitempty"`
 	// nodeDrainTimeout is how long a node may take to be drained before its machine goes anyway, such as "10m".
 	// Unset or 0 waits for ever. A change does not roll the nodes.
@@ -46,6 +47,7 @@ type NodePoolSpecApplyConfiguration struct {
 	// arch is the processor architecture of the nodes. It cannot be changed.
 	Arch *hypershiftv1beta1.Architecture `json:"arch,omitempty"`
 	// osImageStream chooses the operating system where a release offers more than one. Once set it cannot be removed.
+	// It is reserved: nothing acts on it yet, and the condition SupportedFields says so.
 	OSImageStream *OSImageStreamApplyConfiguration `json:"osImageStream,omitempty"`
 }
 

@@ -15,7 +15,7 @@ type NodePoolStatusApplyConfiguration struct {
 	Version *string `json:"version,omitempty"`
 	// nodesInfo counts nodes by version.
 	NodesInfo *NodesInfoApplyConfiguration `json:"nodesInfo,omitempty"`
-	// osImageStream is the operating system of most nodes.
+	// osImageStream is the operating system of most nodes. It is reserved: nothing writes it yet.
 	OSImageStream *OSImageStreamApplyConfiguration `json:"osImageStream,omitempty"`
 	// conditions say what works and what is being waited for.
 	Conditions []NodePoolConditionApplyConfiguration `json:"conditions,omitempty"`

@@ -146,9 +146,6 @@ func (r *Reconciler) deleteCluster(ctx context.Context, s *scope) error {
 	if r.missing != "" || s.namespace == nil {
 		return nil
 	}
-	if err := r.forbidSchemas(ctx, s); err != nil {
-		return err
-	}
 	gone, err := r.apply.Delete(ctx, s.clusterSet())
 	if gone || err != nil {
 		return err

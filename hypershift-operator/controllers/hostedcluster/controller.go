@@ -115,6 +115,7 @@ func New(o Options) *Reconciler {
 		{Name: "the cluster of Cluster API", Run: r.deleteCluster},
 		{Name: "the OIDC documents", Run: r.removeDocuments},
 		{Name: "the namespace", Run: r.deleteNamespace},
+		{Name: "what Cluster API may read outside of it", Run: r.forbidSchemas},
 		{Name: "the grace period", Run: r.waitGracePeriod},
 		{Name: "the finalizer", Run: r.removeFinalizer},
 	}

@@ -21,7 +21,8 @@
 //	        ► node pools ► machines                                                delete.go, machines.go
 //	        ► cloud resources of the hosted cluster                                cleanup.go
 //	        ► endpoints ► HostedControlPlane ► Cluster API's objects ►
-//	        OIDC documents ► namespace ► grace period ► finalizer                  delete.go
+//	        OIDC documents ► namespace ► what Cluster API may read outside of it   workers.go
+//	        ► grace period ► finalizer                                             delete.go
 //
 // What spec names of the user's Secrets and ConfigMaps is listed in one place
 // (references.go), from which follow what is checked (contents.go), what is

@@ -78,7 +78,8 @@ func desiredSchemas(s *scope) *rbacv1.ClusterRoleBinding {
 func schemasBinding(s *scope) string { return "hypershift-cluster-api-" + s.controlPlane }
 
 // forbidSchemas takes back what desiredSchemas gives. It is not in the
-// namespace, with which the rest goes.
+// namespace, with which the rest goes, and goes after it: until then the
+// programs run and read.
 func (r *Reconciler) forbidSchemas(ctx context.Context, s *scope) error {
 	b := &rbacv1.ClusterRoleBinding{}
 	err := r.Client.Get(ctx, client.ObjectKey{Name: schemasBinding(s)}, b)

@@ -52,8 +52,5 @@ func compare(ctx context.Context) ([]privilege.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []privilege.Report{
-		{Title: "Kubernetes", Holders: accounts, Use: requests, Reasons: privilege.InKubernetes},
-		{Title: "AWS", Holders: roles, Use: privilege.Calls(calls, roles), Reasons: privilege.InAWS},
-	}, nil
+	return []privilege.Report{privilege.InKubernetes(accounts, requests), privilege.InAWS(roles, privilege.Calls(calls, roles))}, nil
 }

@@ -11,8 +11,8 @@ func Page(text string, accounts, roles []Holder) (string, error) {
 	for name, block := range map[string]string{
 		"service accounts":           granted(accounts, "why", "what"),
 		"roles":                      granted(roles, "statement", "what"),
-		"unused by service accounts": reasons(InKubernetes),
-		"unused by roles":            reasons(InAWS),
+		"unused by service accounts": reasons(unusedByAccounts),
+		"unused by roles":            reasons(unusedByRoles),
 	} {
 		begin, end := "<!-- generated: "+name+" -->\n", "<!-- end -->\n"
 		before, rest, ok := strings.Cut(text, begin)
@@ -33,11 +33,7 @@ func granted(holders []Holder, columns ...string) string {
 		fmt.Fprintf(&w, "### %s\n\n", holder.Name)
 		table(&w, columns...)
 		for _, grant := range holder.Grants {
-			var what []string
-			for _, l := range lines(slices.SortedFunc(slices.Values(grant.Rights), compare), func(Right) string { return "" }) {
-				what = append(what, l.what())
-			}
-			row(&w, grant.Why, strings.Join(what, "; "))
+			row(&w, grant.Why, words(slices.SortedFunc(slices.Values(grant.Rights), compare)))
 		}
 		sections = append(sections, w.String())
 	}
@@ -49,7 +45,7 @@ func reasons(all []Reason) string {
 	var w strings.Builder
 	table(&w, "who", "what", "why")
 	for _, r := range all {
-		row(&w, r.Holder, line{thing: r.Thing, verbs: r.Verbs}.what(), r.Why)
+		row(&w, r.Holder, r.Thing+": "+strings.Join(r.Verbs, ", "), r.Why)
 	}
 	return w.String()
 }

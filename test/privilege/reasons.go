@@ -41,10 +41,9 @@ func (r Report) reason(holder Holder, right Right) string {
 	return ""
 }
 
-// handedOn names the other service accounts with a right that the hypershift-operator has too. It makes their roles, and an API
-// server lets nobody give away what he does not have.
+// handedOn names the holders to whom a holder hands a right on.
 func (r Report) handedOn(holder Holder, right Right) (to []string) {
-	if holder.Name != hypershiftOperator {
+	if holder.Name != r.Giver {
 		return nil
 	}
 	for _, other := range r.Holders {
@@ -69,11 +68,12 @@ const (
 	heldBack = "OpenShift asks for it of who makes an object that holds its owner back"
 	repeated = "a message that repeats becomes a count in the Event that is there"
 	election = "one of several copies leads; on the stage there is one, without an election"
+	untagged = "a tag that the user has taken out of resourceTags"
 	volumes  = "AWS itself, for volumes with a key of the user's"
 )
 
-// InKubernetes are the reasons for what service accounts may do and no test lets them do.
-var InKubernetes = []Reason{
+// unusedByAccounts are the reasons for what service accounts may do and no test lets them do.
+var unusedByAccounts = []Reason{
 	{hypershiftOperator, "configmaps", []string{"create", "patch", "delete"}, "copies of ConfigMaps that a HostedCluster names, such as its trust bundle"},
 	{hypershiftOperator, "networkpolicies.networking.k8s.io", []string{"delete"}, "policies that an earlier version made and this one does not"},
 	{hypershiftOperator, "hostedclusters.hypershift.openshift.io/finalizers", []string{"update"}, heldBack},
@@ -91,12 +91,13 @@ var InKubernetes = []Reason{
 	{names.CAPIProvider, "events", []string{"patch"}, repeated},
 }
 
-// InAWS are those for roles.
-var InAWS = []Reason{
+// unusedByRoles are those for roles.
+var unusedByRoles = []Reason{
+	{hypershiftOperator, "ec2", []string{"DeleteTags"}, untagged},
 	{hypershiftOperator, "ec2", []string{"DescribeAvailabilityZones"}, "regions that answer with names of zones and without their ids"},
 	{hypershiftOperator, "ec2", []string{"DescribeVpcEndpointConnections", "RejectVpcEndpointConnections"}, "an endpoint service goes although an endpoint of the customer's is left, as when his account is closed"},
 	{hypershiftOperator, "s3", []string{"ListBucket"}, "without it S3 calls a document that is missing forbidden"},
-	{names.ControlPlaneOperator, "ec2", []string{"DeleteTags"}, "a tag that the user has taken out of resourceTags"},
+	{names.ControlPlaneOperator, "ec2", []string{"DeleteTags"}, untagged},
 	{names.ControlPlaneOperator, "ec2", []string{"DescribeNetworkInterfaces"}, "names what still uses a security group that cannot be deleted"},
 	{names.ControlPlaneOperator, "ec2", []string{"DescribeVpcs"}, "Route 53 asks EC2 whose the VPC is, when its zones are listed"},
 	{names.ControlPlaneOperator, "route53", []string{"GetHostedZone"}, "a private zone that the user names, instead of the one that is found by its name"},

@@ -17,6 +17,19 @@ type Report struct {
 	Use     *Use
 	// Reasons say why something is granted that nothing uses, see reasons.go.
 	Reasons []Reason
+	// Giver has what it hands on to the other holders; "" if nobody does.
+	Giver string
+}
+
+// InKubernetes compares service accounts with their requests. The hypershift-operator makes the roles of the others, and an API
+// server lets nobody give away what he does not have.
+func InKubernetes(accounts []Holder, use *Use) Report {
+	return Report{Title: "Kubernetes", Holders: accounts, Use: use, Reasons: unusedByAccounts, Giver: hypershiftOperator}
+}
+
+// InAWS compares roles with their calls.
+func InAWS(roles []Holder, use *Use) Report {
+	return Report{Title: "AWS", Holders: roles, Use: use, Reasons: unusedByRoles}
 }
 
 // Refused is an error that names what was refused and should not have been, or nil.
@@ -59,32 +72,48 @@ func (r Report) Write(w io.Writer) {
 	table(w, "granted and never used", "what", "why it is granted")
 	for _, holder := range r.Holders {
 		for _, l := range lines(r.unused(holder), func(right Right) string { return cmp.Or(r.reason(holder, right), "?") }) {
-			row(w, holder.Name, l.what(), l.why)
+			row(w, holder.Name, l.what, l.why)
 		}
 	}
 	fmt.Fprintln(w)
 }
 
-// line is what a table says in one row: verbs on one thing, for one reason.
-type line struct {
-	thing, why string
-	verbs      []string
-}
+// line is what a table says in one row: rights that there are for one reason.
+type line struct{ what, why string }
 
-func (l line) what() string { return l.thing + ": " + strings.Join(l.verbs, ", ") }
-
-// lines gathers sorted rights.
+// lines gathers sorted rights by why there are.
 func lines(rights []Right, why func(Right) string) (all []line) {
+	var reasons []string
+	by := map[string][]Right{}
 	for _, right := range rights {
 		reason := why(right)
-		i := slices.IndexFunc(all, func(l line) bool { return l.thing == right.Thing && l.why == reason })
-		if i < 0 {
-			i = len(all)
-			all = append(all, line{thing: right.Thing, why: reason})
+		if by[reason] == nil {
+			reasons = append(reasons, reason)
 		}
-		all[i].verbs = append(all[i].verbs, right.Verb)
+		by[reason] = append(by[reason], right)
+	}
+	for _, reason := range reasons {
+		all = append(all, line{words(by[reason]), reason})
 	}
 	return all
+}
+
+// words names sorted rights, each thing once.
+func words(rights []Right) string {
+	var w strings.Builder
+	for i, right := range rights {
+		switch {
+		case i > 0 && rights[i-1].Thing == right.Thing:
+			w.WriteString(", ")
+		case i > 0:
+			w.WriteString("; ")
+			fallthrough
+		default:
+			w.WriteString(right.Thing + ": ")
+		}
+		w.WriteString(right.Verb)
+	}
+	return w.String()
 }
 
 func compare(a, b Right) int {

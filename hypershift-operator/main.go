@@ -12,6 +12,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
 	"github.com/hosted-control-planes/hypershift/internal/logs"
+	"github.com/hosted-control-planes/hypershift/internal/thrift"
 )
 
 func main() {
@@ -31,6 +32,7 @@ func main() {
 
 // run returns when ctx ends or something cannot go on.
 func run(ctx context.Context, opts operator.Options) error {
+	thrift.Collect()
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("finding the management cluster: %w", err)

@@ -22,6 +22,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
@@ -52,6 +53,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
+	"github.com/hosted-control-planes/hypershift/internal/thrift"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 )
 
@@ -127,7 +129,7 @@ func cacheOptions() cache.Options {
 		Label:      labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: hostedcluster.ManagementAPI.Name}),
 	}
 	options := cache.Options{
-		DefaultTransform: cache.TransformStripManagedFields(),
+		DefaultTransform: lean(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Namespace{}:      {Label: labels.NewSelector().Add(*controlPlanes)},
 			&corev1.Secret{}:         {Label: hostedcluster.Made(slices.Concat(nodepool.Sets(), bootstrap.Sets())...)},
@@ -150,6 +152,19 @@ func cacheOptions() cache.Options {
 		options.ByObject[kind] = cache.ByObject{Label: labels.NewSelector().Add(*pools)}
 	}
 	return options
+}
+
+// lean leaves out who set what, and shares what the objects of many clusters have
+// in common, which is most of them.
+func lean() toolscache.TransformFunc {
+	strip, shared := cache.TransformStripManagedFields(), thrift.NewShared()
+	return func(obj any) (any, error) {
+		obj, err := strip(obj)
+		if err != nil {
+			return nil, err
+		}
+		return shared.Transform(obj)
+	}
 }
 
 // controllerOptions retry a failure after a second, and less and less often.

@@ -1,8 +1,6 @@
 package nodes
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -12,7 +10,6 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
-	"io"
 	"net"
 	"time"
 
@@ -26,6 +23,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/keyutil"
+
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig/nodeconfigtest"
 )
 
 // patience is how long a kubelet waits for its certificate before it asks again.
@@ -37,19 +36,16 @@ func (n *Nodes) join(ctx context.Context, i types.Instance) error {
 	if err != nil {
 		return err
 	}
-	m, err := readUserData(data)
+	m, err := nodeconfigtest.Read(data)
 	if err != nil {
 		return err
 	}
 	name := aws.ToString(i.PrivateDnsName)
-	m.bootstrap.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, network, n.options.Address)
-	}
-	kubelet, err := identity(ctx, m.bootstrap, name)
+	kubelet, err := identity(ctx, n.bootstrap(m), name)
 	if err != nil {
 		return err
 	}
-	if err := register(ctx, kubelet, newNode(name, m, i)); err != nil {
+	if err := register(ctx, kubelet, newNode(name, m, i), n.options.Kubelets[aws.ToString(i.ImageId)]); err != nil {
 		return err
 	}
 	fmt.Fprintf(n.options.Progress, "machine %s has joined as %s\n", aws.ToString(i.InstanceId), name)
@@ -73,16 +69,14 @@ func (n *Nodes) userData(ctx context.Context, instance string) ([]byte, error) {
 	return text, nil
 }
 
-// decompress undoes what Ignition undoes.
-func decompress(content []byte, compression *string) ([]byte, error) {
-	if aws.ToString(compression) != "gzip" {
-		return content, nil
+// bootstrap is how the kubelet reaches the API server for the first time.
+func (n *Nodes) bootstrap(m *nodeconfigtest.Node) *rest.Config {
+	return &rest.Config{
+		Host: m.Server, BearerToken: m.Token, TLSClientConfig: rest.TLSClientConfig{CAData: m.CA},
+		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, n.options.Address)
+		},
 	}
-	reader, err := gzip.NewReader(bytes.NewReader(content))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(reader)
 }
 
 // identity gets the certificate of a node for a bootstrap token.
@@ -141,10 +135,10 @@ func certificateRequest(name string) (key []byte, _ *certificatesv1.CertificateS
 }
 
 // newNode is what a kubelet with an external cloud provider registers.
-func newNode(name string, m *machine, i types.Instance) *corev1.Node {
+func newNode(name string, m *nodeconfigtest.Node, i types.Instance) *corev1.Node {
 	node := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: m.labels},
-		Spec:       corev1.NodeSpec{ProviderID: providerID(i), Taints: m.taints},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: m.Labels},
+		Spec:       corev1.NodeSpec{ProviderID: providerID(i), Taints: m.Taints},
 	}
 	node.Labels[corev1.LabelHostname] = name
 	node.Labels[corev1.LabelOSStable] = "linux"
@@ -156,12 +150,12 @@ func newNode(name string, m *machine, i types.Instance) *corev1.Node {
 var architectures = map[types.ArchitectureValues]string{types.ArchitectureValuesX8664: "amd64", types.ArchitectureValuesArm64: "arm64"}
 
 // register creates a Node and says that it is well.
-func register(ctx context.Context, kubelet kubernetes.Interface, node *corev1.Node) error {
+func register(ctx context.Context, kubelet kubernetes.Interface, node *corev1.Node, version string) error {
 	created, err := kubelet.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("registering node %s: %w", node.Name, err)
 	}
-	created.Status.NodeInfo = corev1.NodeSystemInfo{KubeletVersion: "v1.36.3", Architecture: node.Labels[corev1.LabelArchStable], OperatingSystem: "linux"}
+	created.Status.NodeInfo = corev1.NodeSystemInfo{KubeletVersion: version, Architecture: node.Labels[corev1.LabelArchStable], OperatingSystem: "linux"}
 	created.Status.Conditions = []corev1.NodeCondition{condition(corev1.NodeReady, corev1.ConditionTrue, "KubeletReady")}
 	for _, pressure := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure} {
 		created.Status.Conditions = append(created.Status.Conditions, condition(pressure, corev1.ConditionFalse, "KubeletHasEnough"))

@@ -30,7 +30,7 @@ func (s *Stage) images(ctx context.Context) (map[string]podrunner.Image, error) 
 		Entrypoint: "hypershift-operator",
 		Args: map[string][]string{
 			"hypershift-operator":    {"--resync-period=" + seconds(s.options.Resync), "--aws-permissions-check-period=" + seconds(s.options.Resync), "--oidc-check-period=" + seconds(s.options.Resync)},
-			"control-plane-operator": {"--resync-period=" + seconds(s.options.Resync)},
+			"control-plane-operator": {"--resync-period=" + seconds(s.options.Resync), "--api-start-interval=1s", "--api-interval=2s"},
 		},
 	}}
 	for image, program := range managers {

@@ -30,6 +30,8 @@ type Options struct {
 	Address string
 	// Admin is the administrator of that API server: the cloud controller.
 	Admin *rest.Config
+	// Kubelets gives the version of the kubelet in each machine image.
+	Kubelets map[string]string
 	// Progress gets a line for each node that comes and goes, and for what keeps one from coming; nil for silence.
 	Progress io.Writer
 }

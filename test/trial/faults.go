@@ -22,10 +22,11 @@ import (
 // the trial runs passes anyway, a real queue does not.
 func APIFaults(t *testing.T, begin Beginning) {
 	t.Helper()
+	want := calm(t, begin)
 	for name, f := range apiFaults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if faultAPI(t, begin, f) == 0 {
+			if faultAPI(t, begin, want, f) == 0 {
 				t.Error("the API server never misbehaved")
 			}
 		})
@@ -60,23 +61,19 @@ type apiFault struct {
 	late bool
 }
 
-// faultAPI runs the story and its deletion under f, and returns how many calls
-// were spoiled while the story settled.
-func faultAPI(t testing.TB, begin Beginning, f apiFault) (struck int) {
+// faultAPI runs the story under f, wants to find the world of a calm one, runs its
+// deletion under f too, and returns how many calls were spoiled while it settled.
+func faultAPI(t testing.TB, begin Beginning, want string, f apiFault) (struck int) {
 	t.Helper()
-	watched := func(t testing.TB) *Story {
-		s := begin(t)
-		s.wantReturn(t)
-		return s
-	}
-	var w *weather
-	turn := func(s *Story) {
-		w = s.Cluster.weather
-		w.turn(f)
-	}
-	Fault(t, watched, turn)
+	s := begin(t)
+	s.wantReturn(t)
+	empty, pass, w := s.untouched(t), s.Start(), s.Cluster.weather
+	w.turn(f)
+	settle(t, s, pass)
 	struck = w.strikes()
-	VanishUnder(t, watched, turn)
+	s.sameAs(t, want)
+	w.turn(f)
+	s.vanish(t, empty, pass)
 	return struck
 }
 

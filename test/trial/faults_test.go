@@ -22,10 +22,12 @@ func TestFaultsFindBadControllers(t *testing.T) {
 			map[string]bool{"the cache cannot be read": true},
 		},
 	} {
+		b := begin(tc.bug)
+		want := calm(t, b)
 		for fault, f := range apiFaults {
 			t.Run(name+": "+fault, func(t *testing.T) {
 				s := &spy{TB: t}
-				s.watch(func() { faultAPI(s, begin(tc.bug), f) })
+				s.watch(func() { faultAPI(s, b, want, f) })
 				if s.failed == tc.unseen[fault] {
 					t.Errorf("found is %v", s.failed)
 				}

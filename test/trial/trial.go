@@ -66,22 +66,33 @@ func crashAt(t testing.TB, begin Beginning, n int, want string) {
 	s := begin(t)
 	s.dieDuring(t, n)
 	settle(t, s, s.Start())
-	if diff := cmp.Diff(want, s.snapshot(t)); diff != "" {
-		t.Errorf("another world than without the crash (-calm +crashed):\n%s", diff)
-	}
+	s.sameAs(t, want)
 }
 
 // Fault runs the story while inject spoils it, and wants to find the same
 // world as in calm. A fault must end by itself.
 func Fault(t testing.TB, begin Beginning, inject func(*Story)) {
 	t.Helper()
-	calm := begin(t)
-	settle(t, calm, calm.Start())
+	want := calm(t, begin)
 	s := begin(t)
 	inject(s)
 	settle(t, s, s.Start())
-	if diff := cmp.Diff(calm.snapshot(t), s.snapshot(t)); diff != "" {
-		t.Errorf("another world than without the fault (-calm +faulty):\n%s", diff)
+	s.sameAs(t, want)
+}
+
+// calm is the world in which the story settles when nothing goes wrong.
+func calm(t testing.TB, begin Beginning) string {
+	t.Helper()
+	s := begin(t)
+	settle(t, s, s.Start())
+	return s.snapshot(t)
+}
+
+// sameAs wants to find a calm world.
+func (s *Story) sameAs(t testing.TB, calm string) {
+	t.Helper()
+	if diff := cmp.Diff(calm, s.snapshot(t)); diff != "" {
+		t.Errorf("another world than when nothing goes wrong (-calm +this one):\n%s", diff)
 	}
 }
 

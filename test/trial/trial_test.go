@@ -135,7 +135,7 @@ func TestTrialsFindBadControllers(t *testing.T) {
 	t.Run("one that creates again after a lost answer", func(t *testing.T) {
 		b := begin(func(y *toy) { y.newNameEachTime = true })
 		s := &spy{TB: t}
-		s.watch(func() { crashAt(s, b, 2, calmSnapshot(t, b)) })
+		s.watch(func() { crashAt(s, b, 2, calm(t, b)) })
 		if !s.failed {
 			t.Error("the second thing went unseen")
 		}
@@ -156,11 +156,4 @@ func TestTrialsFindBadControllers(t *testing.T) {
 			t.Error("the writes at rest went unseen")
 		}
 	})
-}
-
-func calmSnapshot(t *testing.T, b Beginning) string {
-	t.Helper()
-	s := b(t)
-	settle(t, s, s.Start())
-	return s.snapshot(t)
 }

@@ -238,8 +238,9 @@ type verdict struct {
 }
 
 // maxVerdicts is how many of them are remembered: a thousand hosted clusters have
-// a third as many objects.
-const maxVerdicts = 1 << 15
+// half as many objects. With one too few, all would be forgotten before they come
+// by again.
+const maxVerdicts = 1 << 16
 
 // upToDate says whether applying want would change nothing: the same thing was
 // applied last, and all of it still stands in live.

@@ -29,6 +29,13 @@ func TestAnOperatorThatDoesNotRun(t *testing.T) {
 	w.want(t, hyperv1.AWSEndpointServiceAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "") // that is not its half
 	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.ControlPlaneOperatorNotRunningReason, words)
 
+	said := w.Life.Writes()
+	w.clock.Step(startPeriod)
+	w.run(t, pass, 2)
+	if again := w.Life.Writes() - said; again > 0 {
+		t.Errorf("%d writes about what has been said", again)
+	}
+
 	w.down = ""
 	w.run(t, pass, 2)
 	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")

@@ -20,10 +20,11 @@ const (
 	CustomerAccount   = "222222222222"
 )
 
-// The images that every account finds.
+// The images that every account finds, one of them older than the others.
 const (
-	ImageAMD64 = "ami-0000000000000a064"
-	ImageARM64 = "ami-0000000000000a4a6"
+	ImageAMD64      = "ami-0000000000000a064"
+	ImageARM64      = "ami-0000000000000a4a6"
+	ImageAMD64Older = "ami-0000000000001a064"
 )
 
 // nodePoolSubject is the service account that the trust policy of the node pool role names.

@@ -97,12 +97,15 @@ func (c *cluster) start() {
 }
 
 // pool creates a NodePool in one of the customer's subnets.
-func (c *cluster) pool(name string, subnet int) *hyperv1.NodePool {
+func (c *cluster) pool(name string, subnet int, with ...func(*hyperv1.NodePool)) *hyperv1.NodePool {
 	c.t.Helper()
 	np := &hyperv1.NodePool{}
 	c.sample("nodepool-third-zone.yaml", "NodePool", np)
 	np.Namespace, np.Name = c.hc.Namespace, name
 	np.Spec.Platform.AWS.Subnet = hyperv1.AWSResourceReference{ID: &c.customer.Subnets[subnet].ID}
+	for _, change := range with {
+		change(np)
+	}
 	c.create(np)
 	return np
 }

@@ -41,6 +41,7 @@ func TestTheLifeOfAPool(t *testing.T) {
 		{"AWS has no machine left", noCapacity},
 		{"it scales itself", scalesItself},
 		{"it is deleted", deleted},
+		{"a pool of an older release is upgraded", upgraded},
 	} {
 		if !t.Run(chapter.name, func(t *testing.T) { chapter.tell(t, c) }) {
 			return // the next one would fail for the same reason
@@ -238,6 +239,56 @@ func scalesItself(t *testing.T, c *cluster) {
 	md.Spec.Replicas = ptr.To[int32](1)
 	c.must(kube.Patch(t.Context(), md, client.MergeFrom(before)))
 	within(t.Context(), t, making, "the autoscaler has its way", func() error { return c.healthy("a", 1) })
+}
+
+func upgraded(t *testing.T, c *cluster) {
+	older, err := on.PushOlderRelease(t.Context())
+	c.must(err)
+	c.pool("b", 0, func(np *hyperv1.NodePool) {
+		np.Spec.Release.Image, np.Spec.Replicas = older, ptr.To[int32](1)
+	})
+	within(t.Context(), t, making, "it runs the older release", func() error {
+		return errors.Join(c.runs("b", "1.35.4", awsemulator.ImageAMD64Older), c.healthy("b", 1))
+	})
+	c.updatePool("b", func(np *hyperv1.NodePool) { np.Spec.Release.Image = c.hc.Spec.Release.Image })
+	within(t.Context(), t, making, "it runs that of its cluster", func() error {
+		return errors.Join(c.runs("b", "1.36.3", awsemulator.ImageAMD64), c.healthy("b", 1), says(c.nodePool("b"), map[string]corev1.ConditionStatus{
+			hyperv1.NodePoolSupportedVersionSkewCondition: corev1.ConditionTrue,
+			hyperv1.NodePoolUpdatingVersionCondition:      corev1.ConditionFalse,
+		}))
+	})
+	c.updatePool("b", func(np *hyperv1.NodePool) { np.Spec.Release.Image = older })
+	within(t.Context(), t, patience, "it does not go back, and says so", func() error {
+		return errors.Join(c.runs("b", "1.36.3", awsemulator.ImageAMD64), says(c.nodePool("b"), map[string]corev1.ConditionStatus{
+			hyperv1.NodePoolSupportedVersionSkewCondition: corev1.ConditionFalse,
+		}))
+	})
+}
+
+// runs complains as long as a pool says that it is of another version, or an instance or node of it is.
+func (c *cluster) runs(pool, version, image string) error {
+	if np := c.nodePool(pool); np.Status.Version != version {
+		return fmt.Errorf("status.version is %q, not %q", np.Status.Version, version)
+	}
+	instances, err := c.instances(pool)
+	if err != nil {
+		return err
+	}
+	for _, i := range instances {
+		if aws.ToString(i.ImageId) != image {
+			return fmt.Errorf("instance %s was made from %s, not %s", *i.InstanceId, *i.ImageId, image)
+		}
+	}
+	nodes, err := c.nodesOf(pool)
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		if n.Status.NodeInfo.KubeletVersion != "v"+version {
+			return fmt.Errorf("the kubelet of node %s is %s, not v%s", n.Name, n.Status.NodeInfo.KubeletVersion, version)
+		}
+	}
+	return nil
 }
 
 func deleted(t *testing.T, c *cluster) {

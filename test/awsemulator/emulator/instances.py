@@ -12,18 +12,19 @@ from moto.ec2.responses import EC2Response
 
 from .patching import add, wrap
 
-_IMAGES = {"x86_64": "ami-0000000000000a064", "arm64": "ami-0000000000000a4a6"}
+# The second one is of an older release: what is rolled out must differ in what it starts from.
+_IMAGES = {"ami-0000000000000a064": "x86_64", "ami-0000000000001a064": "x86_64", "ami-0000000000000a4a6": "arm64"}
 
 
 @wrap(EC2Backend, "_load_amis")
 def _load_images(_: Any, self: EC2Backend) -> None:
     # moto gives each new account 1,300 images and a snapshot for each of them:
     # a fifth of a second per account, for images that nobody here looks up.
-    for architecture, image in _IMAGES.items():
+    for image, architecture in _IMAGES.items():
         self.amis[image] = Ami(
             self,
             ami_id=image,
-            name=f"al2023-ami-{architecture}",
+            name=f"{image}-{architecture}",
             architecture=architecture,
             virtualization_type="hvm",
             root_device_name="/dev/xvda",

@@ -42,6 +42,7 @@ func (s *Stage) StartMachines(ctx context.Context, hc *hyperv1.HostedCluster, cu
 		InfraID:  hc.Spec.InfraID,
 		Address:  m.API.Address,
 		Admin:    m.API.Config,
+		Kubelets: kubelets,
 		Progress: s.options.Progress,
 	})
 	if err != nil {

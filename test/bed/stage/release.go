@@ -15,18 +15,30 @@ func (s *Stage) startRegistry(ctx context.Context) (err error) {
 	if s.registry, err = registry.Start(); err != nil {
 		return err
 	}
-	s.ReleaseImage, err = s.PushRelease(ctx, "1.36.3")
+	s.ReleaseImage, err = s.pushRelease(ctx, newer, awsemulator.ImageAMD64)
 	return err
 }
 
-// PushRelease puts a release of a version into the registry, and gives the name of its image. Its machine images are those of
-// the emulator.
-func (s *Stage) PushRelease(ctx context.Context, version string) (string, error) {
+// The versions of the releases that there are, and of the kubelets in their machine images.
+const newer, older = "1.36.3", "1.35.4"
+
+var kubelets = map[string]string{
+	awsemulator.ImageAMD64:      "v" + newer,
+	awsemulator.ImageARM64:      "v" + newer,
+	awsemulator.ImageAMD64Older: "v" + older,
+}
+
+// PushOlderRelease puts the release before the one that the samples' clusters run into the registry, and gives the name of its image.
+func (s *Stage) PushOlderRelease(ctx context.Context) (string, error) {
+	return s.pushRelease(ctx, older, awsemulator.ImageAMD64Older)
+}
+
+func (s *Stage) pushRelease(ctx context.Context, version, amd64 string) (string, error) {
 	image, err := s.registry.Push(ctx, "kubernetes-release:v"+version, &payload.Description{
 		Version:    version,
 		Components: map[string]string{"kube-apiserver": "registry.example.test/kube-apiserver:v" + version},
 		BootImages: map[hyperv1.Architecture]map[string]string{
-			hyperv1.ArchitectureAMD64: {region: awsemulator.ImageAMD64},
+			hyperv1.ArchitectureAMD64: {region: amd64},
 			hyperv1.ArchitectureARM64: {region: awsemulator.ImageARM64},
 		},
 	})

@@ -2,7 +2,9 @@
 // with everything in it that a control plane starts from, tells the user how
 // things are, and takes it all away again.
 //
-//	live    configuration ► support ► finalizer ► identifiers ► namespace ►
+//	live    configuration              what cannot work, and how to change it      configuration.go
+//	        ► support                  what this installation cannot do            platform.go
+//	        ► finalizer ► identifiers ► namespace ►                                identifiers.go, namespace.go
 //	          token issuer               signing key; OIDC documents in S3         issuer.go
 //	          pull secret                                                          pullsecret.go
 //	          copies                     of what else the user brings              copies.go

@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -98,17 +97,9 @@ func (r *Reconciler) giveUpMachine(ctx context.Context, s *scope, obj client.Obj
 	return nil
 }
 
-// missingKinds names the kinds of Cluster API that the management cluster does
-// not have. To watch one of them would stop this operator.
-func missingKinds(mapper meta.RESTMapper) string {
-	var missing []string
-	for _, gvk := range []schema.GroupVersionKind{
-		clusterv1.GroupVersion.WithKind("Cluster"), clusterv1.GroupVersion.WithKind("MachineDeployment"), clusterv1.GroupVersion.WithKind("Machine"),
-		infrav1.GroupVersion.WithKind("AWSCluster"), infrav1.GroupVersion.WithKind("AWSMachine"),
-	} {
-		if _, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version); meta.IsNoMatchError(err) {
-			missing = append(missing, gvk.Kind+"."+gvk.Version+"."+gvk.Group)
-		}
+// clusterAPIKinds are those that this controller needs of Cluster API and of its provider.
+func clusterAPIKinds() []client.Object {
+	return []client.Object{
+		&clusterv1.Cluster{}, &clusterv1.MachineDeployment{}, &clusterv1.MachineSet{}, &clusterv1.Machine{}, &infrav1.AWSCluster{}, &infrav1.AWSMachine{},
 	}
-	return strings.Join(missing, ", ")
 }

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/kinds"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -114,7 +115,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	} {
 		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(ofAnnotation))
 	}
-	if r.missing = missingKinds(mgr.GetRESTMapper()); r.missing == "" {
+	if r.missing = kinds.Missing(mgr.GetRESTMapper(), mgr.GetScheme(), clusterAPIKinds()...); r.missing == "" {
 		for _, obj := range []client.Object{&clusterv1.Cluster{}, &infrav1.AWSCluster{}} {
 			b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(ofAnnotation), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, finalizersChanged)))
 		}

@@ -4,21 +4,23 @@
 //	live    configuration ► finalizer ►
 //	          management         can spec.management be followed?            management.go
 //	          release            what shall the nodes run?                   release.go
-//	          node configuration from the user's ConfigMaps                  nodeconfig.go
+//	          node configuration, tuning     from the user's ConfigMaps      nodeconfig.go
 //	          health check       how long a node may be broken               healthcheck.go
 //	        ► version            may such nodes join?                        version.go
 //	          architecture, machine image   does the release have them?      image.go
 //	          instance type      does EC2 have it, and with that arch?       instancetype.go
 //	          security group     of all workers of the cluster               securitygroup.go
-//	        ► control plane's namespace
-//	        ► proxy, trust bundle, ssh key      of all nodes of the cluster  clusterwide.go ►
+//	        ► control plane's namespace ►
+//	          what all nodes of the cluster have     proxy, ssh key, ...     clusterwide.go
 //	          AWSMachineTemplate     named by what was asked for             template.go
 //	          NodeBootstrapTemplate  and a Secret with the configuration     bootstrap.go
+//	        ► the end of a pause                                             pause.go
 //	        ► MachineDeployment, MachineHealthCheck                          machinedeployment.go
 //	        ► tags and security groups of machines that run                  inplace.go
 //	        ► templates that nobody uses any more                            prune.go
 //
-//	paused  the MachineDeployment and the MachineHealthCheck are told        pause.go
+//	paused  configuration ► the MachineDeployment and the
+//	        MachineHealthCheck are told                                      pause.go
 //
 //	dying   unpause ► MachineDeployment, MachineHealthCheck ► Machines ►
 //	        templates, Secrets ► finalizer                                   delete.go

@@ -8,15 +8,12 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -25,6 +22,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/kinds"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 )
 
@@ -63,28 +61,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 		Watches(&hyperv1.HostedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(ofAnnotation)).
 		WithOptions(options)
-	if r.missing = missing(mgr.GetRESTMapper(), mgr.GetScheme()); r.missing == "" {
+	if r.missing = kinds.Missing(mgr.GetRESTMapper(), mgr.GetScheme(), Kinds()...); r.missing == "" {
 		for _, kind := range Kinds() {
 			b = b.Watches(kind, handler.EnqueueRequestsFromMapFunc(ofAnnotation))
 		}
 	}
 	return b.Complete(r)
-}
-
-// missing names the kinds that the management cluster does not have. To watch
-// one of them would stop this operator, which has other things to do.
-func missing(mapper meta.RESTMapper, scheme *runtime.Scheme) string {
-	var out []string
-	for _, kind := range Kinds() {
-		gvk, err := apiutil.GVKForObject(kind, scheme)
-		if err == nil {
-			_, err = mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-		}
-		if meta.IsNoMatchError(err) {
-			out = append(out, gvk.GroupKind().String())
-		}
-	}
-	return strings.Join(out, ", ")
 }
 
 // clusterChanged lets through what a pool depends on. The rest of a cluster's

@@ -332,30 +332,26 @@ func TestAChangeOfASourceReachesItsClusters(t *testing.T) {
 	}
 }
 
-// TestTrialOfCopies is the life of a cluster with all that, whose control plane
-// hands a kubeconfig out.
-func TestTrialOfCopies(t *testing.T) {
-	begin := func(t testing.TB) *trial.Story {
-		w := richWorld(t)
-		story := w.story()
-		story.Others = func(ctx context.Context) error { return errors.Join(w.others(ctx), w.handOut(ctx)) }
-		story.Ready = func(ctx context.Context) string {
-			if !w.existsIn(ctx, &corev1.Secret{}, client.ObjectKey{Namespace: "clusters", Name: "demo-admin-kubeconfig"}) {
-				return "the user's kubeconfig"
-			}
-			return w.ready(ctx)
+// richLife is that of a cluster with all that, whose control plane
+// hands a kubeconfig out. Its deletion deletes all that too.
+func richLife(t testing.TB) *trial.Story {
+	w := richWorld(t)
+	story := w.story()
+	story.Others = func(ctx context.Context) error { return errors.Join(w.others(ctx), w.handOut(ctx)) }
+	story.Ready = func(ctx context.Context) string {
+		if !w.existsIn(ctx, &corev1.Secret{}, client.ObjectKey{Namespace: "clusters", Name: "demo-admin-kubeconfig"}) {
+			return "the user's kubeconfig"
 		}
-		story.Delete = func(ctx context.Context) error {
-			var errs []error
-			for _, obj := range append(riches(), richCluster()) {
-				errs = append(errs, client.IgnoreNotFound(w.Admin().Delete(ctx, obj)))
-			}
-			return errors.Join(errs...)
-		}
-		return story
+		return w.ready(ctx)
 	}
-	t.Run("crash", func(t *testing.T) { trial.Crash(t, begin) })
-	t.Run("vanish", func(t *testing.T) { trial.Vanish(t, begin) })
+	story.Delete = func(ctx context.Context) error {
+		var errs []error
+		for _, obj := range append(riches(), richCluster()) {
+			errs = append(errs, client.IgnoreNotFound(w.Admin().Delete(ctx, obj)))
+		}
+		return errors.Join(errs...)
+	}
+	return story
 }
 
 // handOut is the control plane that makes a kubeconfig.

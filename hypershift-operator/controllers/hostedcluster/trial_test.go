@@ -31,9 +31,10 @@ func (w *world) story() *trial.Story {
 	}
 }
 
+// The richest cluster makes all the writes that others make.
 func TestTrial(t *testing.T) {
-	t.Run("crash", func(t *testing.T) { trial.Crash(t, life) })
-	t.Run("vanish", func(t *testing.T) { trial.Vanish(t, life) })
+	t.Run("crash", func(t *testing.T) { trial.Crash(t, richLife) })
+	t.Run("vanish", func(t *testing.T) { trial.Vanish(t, richLife) })
 }
 
 func TestTrialUnderFaults(t *testing.T) {
@@ -61,3 +62,5 @@ func TestTrialUnderFaults(t *testing.T) {
 		})
 	}
 }
+
+func TestTrialUnderAPIFaults(t *testing.T) { trial.APIFaults(t, life) }

@@ -216,8 +216,7 @@ func (w *world) start() func(context.Context) error {
 		}
 		var errs []error
 		for i := range list.Items {
-			_, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-			errs = append(errs, err)
+			errs = append(errs, w.Queue(r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})))
 		}
 		return errors.Join(errs...)
 	}

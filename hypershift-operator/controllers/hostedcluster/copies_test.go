@@ -241,7 +241,7 @@ func TestAKeyThatIsInUseStaysWhatItWas(t *testing.T) {
 	w.Create(t, secret("clusters", "my-new-key", map[string]string{aescbcKey: other}))
 	w.change(t, func(hc *hyperv1.HostedCluster) {
 		hc.Spec.SecretEncryption.AESCBC.ActiveKey.Name = "my-new-key"
-		hc.Spec.SecretEncryption.AESCBC.BackupKey = &corev1.LocalObjectReference{Name: "my-aes-key"}
+		hc.Spec.SecretEncryption.AESCBC.BackupKey = &corev1.LocalObjectReference{Name: "my-aes-key"} //nolint:staticcheck // deprecated, and in use where somebody still sets it
 	})
 	w.run(t, pass, 1)
 	if w.copied(t, "copied-my-new-key", aescbcKey) != other || w.copied(t, "copied-my-aes-key", aescbcKey) != old {

@@ -62,8 +62,8 @@ func checkKMS(kms *hyperv1.AWSKMSSpec) []problem {
 		}
 	}
 	check("activeKey.arn", kms.ActiveKey.ARN)
-	if kms.BackupKey != nil {
-		check("backupKey.arn", kms.BackupKey.ARN)
+	if backup := kms.BackupKey; backup != nil { //nolint:staticcheck // deprecated, and in use where somebody still sets it
+		check("backupKey.arn", backup.ARN)
 	}
 	if !roleARN.MatchString(kms.Auth.AWSKMSRoleARN) {
 		say("secretEncryption.kms.aws.auth.awsKms is %q, which is not the ARN of a role: write it like arn:aws:iam::123456789012:role/name", kms.Auth.AWSKMSRoleARN)

@@ -92,7 +92,7 @@ func references(hc *hyperv1.HostedCluster) []reference {
 	}
 	if enc := spec.SecretEncryption; enc != nil && enc.AESCBC != nil {
 		l.encryptionKey("activeKey", &enc.AESCBC.ActiveKey)
-		l.encryptionKey("backupKey", enc.AESCBC.BackupKey)
+		l.encryptionKey("backupKey", enc.AESCBC.BackupKey) //nolint:staticcheck // deprecated, and in use where somebody still sets it
 	}
 	if ref := unmanagedEtcd(spec); ref != nil {
 		l.add(*ref)

@@ -134,7 +134,7 @@ func TestPlace(t *testing.T) {
 			infrav1.AWSMachineSpec{MarketType: infrav1.MarketTypeOnDemand, CapacityReservationID: id, CapacityReservationPreference: infrav1.CapacityReservationPreferenceOnly},
 		},
 		"the old field for the market": {
-			&hyperv1.PlacementOptions{CapacityReservation: &hyperv1.CapacityReservationOptions{ID: id, MarketType: hyperv1.MarketTypeOnDemand}},
+			&hyperv1.PlacementOptions{CapacityReservation: &hyperv1.CapacityReservationOptions{ID: id, MarketType: hyperv1.MarketTypeOnDemand}}, //nolint:staticcheck // deprecated, and in use where somebody still sets it
 			infrav1.AWSMachineSpec{MarketType: infrav1.MarketTypeOnDemand, CapacityReservationID: id},
 		},
 		"a dedicated host": {

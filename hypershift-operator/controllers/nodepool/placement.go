@@ -19,7 +19,7 @@ func marketOf(p *hyperv1.PlacementOptions) hyperv1.MarketType {
 	}
 	said := p.MarketType
 	if reservation := p.CapacityReservation; reservation != nil {
-		said = cmp.Or(said, reservation.MarketType)
+		said = cmp.Or(said, reservation.MarketType) //nolint:staticcheck // deprecated, and in use where somebody still sets it
 		if said == "" && reservation.ID != nil && p.Tenancy != tenancyHost {
 			return hyperv1.MarketTypeCapacityBlocks
 		}

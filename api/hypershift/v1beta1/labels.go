@@ -19,6 +19,10 @@ const (
 	// HostedClusterAnnotation is on every object that was made for a
 	// HostedCluster in another namespace; its value is "<namespace>/<name>".
 	HostedClusterAnnotation = "hypershift.openshift.io/cluster"
+
+	// CopiedFromAnnotation is on a copy of a user's Secret or ConfigMap; its
+	// value is the name of that object.
+	CopiedFromAnnotation = "hypershift.openshift.io/copied-from"
 	// ControlPlaneNamespaceLabel marks the namespaces of control planes.
 	ControlPlaneNamespaceLabel = "hypershift.openshift.io/hosted-control-plane"
 	// InfraIDLabel carries the infraID of the cluster an object belongs to.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,6 +30,7 @@ func (r *Reconciler) ensureCopies(ctx context.Context, s *scope) error {
 	var faults []string
 	done := map[string]bool{}
 	for _, ref := range references(s.hc) {
+		source := *ref.name
 		data, err := r.brought(ctx, s, ref)
 		var wait *flow.Waiting
 		if err != nil && !errors.As(err, &wait) {
@@ -39,13 +41,13 @@ func (r *Reconciler) ensureCopies(ctx context.Context, s *scope) error {
 				reason = wait.Reason
 			}
 			faults = append(faults, wait.Message)
-			if data, err = r.lastCopy(ctx, s, ref); err != nil {
+			if data, source, err = r.lastCopy(ctx, s, ref); err != nil {
 				return err
 			}
 		}
 		if id := string(ref.kind) + "/" + ref.copy(); data != nil && !done[id] {
 			done[id] = true
-			wanted = append(wanted, s.desiredCopy(ref, data))
+			wanted = append(wanted, s.desiredCopy(ref, source, data))
 		}
 	}
 	if _, err := r.apply.Apply(ctx, s.copiesSet(), wanted...); err != nil {
@@ -57,40 +59,43 @@ func (r *Reconciler) ensureCopies(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// lastCopy is what the copy holds, nil if there is none.
-func (r *Reconciler) lastCopy(ctx context.Context, s *scope, ref reference) (map[string][]byte, error) {
-	key := client.ObjectKey{Namespace: s.controlPlane, Name: ref.copy()}
-	var data map[string][]byte
-	var err error
-	if ref.kind == inSecret {
-		secret := &corev1.Secret{}
-		err = r.Client.Get(ctx, key, secret)
-		data = secret.Data
-	} else {
-		cm := &corev1.ConfigMap{}
-		if err = r.Client.Get(ctx, key, cm); err == nil {
-			data = contentsOf(cm)
-		}
+// lastCopy is what the copy holds, nil if there is none, and of what it is one.
+func (r *Reconciler) lastCopy(ctx context.Context, s *scope, ref reference) (data map[string][]byte, source string, err error) {
+	secret, cm := &corev1.Secret{}, &corev1.ConfigMap{}
+	var obj client.Object = secret
+	if ref.kind == inConfigMap {
+		obj = cm
 	}
-	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("getting the copy of %s %s: %w", ref.kind, *ref.name, err)
+	err = r.Client.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: ref.copy()}, obj)
+	if apierrors.IsNotFound(err) {
+		return nil, "", nil
 	}
-	return data, nil
+	if err != nil {
+		return nil, "", fmt.Errorf("getting the copy of %s %s: %w", ref.kind, *ref.name, err)
+	}
+	data = secret.Data
+	if ref.kind == inConfigMap {
+		data = contentsOf(cm)
+	}
+	return data, obj.GetAnnotations()[hyperv1.CopiedFromAnnotation], nil
 }
 
 // desiredCopy has all keys unless others know it by its name. It is Opaque whatever the source is: the type of a Secret cannot be
 // changed, and the user may make the source again with another.
-func (s *scope) desiredCopy(ref reference, data map[string][]byte) client.Object {
+func (s *scope) desiredCopy(ref reference, source string, data map[string][]byte) client.Object {
 	if ref.fixed != "" {
 		data = only(data, ref.keys)
 	}
 	if ref.kind == inSecret {
-		return s.desiredSecret(ref.copy(), corev1.SecretTypeOpaque, data)
+		secret := s.desiredSecret(ref.copy(), corev1.SecretTypeOpaque, data)
+		secret.Annotations[hyperv1.CopiedFromAnnotation] = source
+		return secret
 	}
 	cm := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.controlPlane, Name: ref.copy(), Annotations: s.ownerAnnotations()},
 		Data:       map[string]string{}, BinaryData: map[string][]byte{},
 	}
+	cm.Annotations[hyperv1.CopiedFromAnnotation] = source
 	for key, value := range data {
 		if utf8.Valid(value) {
 			cm.Data[key] = string(value)

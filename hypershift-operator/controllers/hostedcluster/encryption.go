@@ -100,7 +100,7 @@ func (r *Reconciler) checkEncryptionKeys(ctx context.Context, s *scope) ([]probl
 		if !ref.first {
 			continue
 		}
-		inUse, err := r.lastCopy(ctx, s, ref)
+		inUse, _, err := r.lastCopy(ctx, s, ref)
 		if err != nil {
 			return nil, err
 		}

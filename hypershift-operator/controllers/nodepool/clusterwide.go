@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -27,7 +26,7 @@ type clusterWide struct {
 	SSHKey      string `json:"sshKey,omitempty"`
 }
 
-// resolveClusterWide reads it from the HostedControlPlane, as user data does. A
+// resolveClusterWide reads it where the control plane is, as user data does. A
 // HostedCluster that is paused, or not valid, has not told it yet: its machines
 // would be replaced by others of the old kind, and stay so.
 func (r *Reconciler) resolveClusterWide(ctx context.Context, s *scope) error {
@@ -39,15 +38,36 @@ func (r *Reconciler) resolveClusterWide(ctx context.Context, s *scope) error {
 	if err != nil {
 		return fmt.Errorf("getting HostedControlPlane %s: %w", s.hc.Name, err)
 	}
-	s.clusterWide, err = clusterWideOf(hcp).words()
+	c := clusterWide{}
+	if ref := hcp.Spec.AdditionalTrustBundle; ref != nil && ref.Name != "" {
+		if c.TrustBundle, err = r.copiedFrom(ctx, s, &corev1.ConfigMap{}, ref.Name); err != nil {
+			return err
+		}
+	}
+	if name := hcp.Spec.SSHKey.Name; name != "" {
+		if c.SSHKey, err = r.copiedFrom(ctx, s, &corev1.Secret{}, name); err != nil {
+			return err
+		}
+	}
+	s.clusterWide, err = withProxy(c, hcp).words()
 	return err
 }
 
-func clusterWideOf(hcp *hyperv1.HostedControlPlane) clusterWide {
-	c := clusterWide{
-		TrustBundle: ptr.Deref(hcp.Spec.AdditionalTrustBundle, corev1.LocalObjectReference{}).Name,
-		SSHKey:      hcp.Spec.SSHKey.Name,
+// copiedFrom is what the user calls the source of a copy. Copies that nodes have
+// keep their names when the user names another source.
+func (r *Reconciler) copiedFrom(ctx context.Context, s *scope, obj client.Object, name string) (string, error) {
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: name}, obj)
+	if client.IgnoreNotFound(err) != nil {
+		return "", fmt.Errorf("getting %s, which all nodes have: %w", name, err)
 	}
+	source := obj.GetAnnotations()[hyperv1.CopiedFromAnnotation]
+	if source == "" {
+		return "", flow.Wait(0, hyperv1.WaitingForReason, "waiting for HostedCluster %s to have copied %s: its conditions say what that waits for", s.hc.Name, name)
+	}
+	return source, nil
+}
+
+func withProxy(c clusterWide, hcp *hyperv1.HostedControlPlane) clusterWide {
 	if hcp.Spec.Configuration == nil || hcp.Spec.Configuration.Proxy == nil {
 		return c
 	}

@@ -15,7 +15,11 @@ func bootstrapNames(t *testing.T, change func(*hyperv1.HostedControlPlaneSpec)) 
 	s, hcp := judged(nil), controlPlane()
 	change(&hcp.Spec)
 	var err error
-	if s.clusterWide, err = clusterWideOf(hcp).words(); err != nil {
+	asked := clusterWide{SSHKey: hcp.Spec.SSHKey.Name}
+	if ref := hcp.Spec.AdditionalTrustBundle; ref != nil {
+		asked.TrustBundle = ref.Name
+	}
+	if s.clusterWide, err = withProxy(asked, hcp).words(); err != nil {
 		t.Fatal(err)
 	}
 	secret, err := desiredConfig(s)

@@ -24,6 +24,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/kinds"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 const workers = 10
@@ -60,6 +61,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane)).
 		Watches(&hyperv1.HostedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(ofAnnotation)).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(onNodes(names.SSHKey))).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(onNodes(names.UserCABundle))).
 		WithOptions(options)
 	if r.missing = kinds.Missing(mgr.GetRESTMapper(), mgr.GetScheme(), Kinds()...); r.missing == "" {
 		for _, kind := range Kinds() {
@@ -67,6 +70,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 		}
 	}
 	return b.Complete(r)
+}
+
+// onNodes lets a copy through that all nodes of a cluster have, when it is one of
+// another source.
+func onNodes(name string) predicate.Predicate {
+	named := predicate.NewPredicateFuncs(func(obj client.Object) bool { return obj.GetName() == name })
+	return predicate.And(named, predicate.AnnotationChangedPredicate{})
 }
 
 // clusterChanged lets through what a pool depends on. The rest of a cluster's

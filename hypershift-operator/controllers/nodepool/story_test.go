@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // Everything that a user sees of a pool at rest.
@@ -464,6 +465,30 @@ func TestAnotherProxyReplacesTheMachines(t *testing.T) {
 		"UpdatingConfig":  "True Updating 2 of 2 machines have another configuration",
 		"UpdatingVersion": "False AsExpected", "UpdatingPlatformMachineTemplate": "False AsExpected",
 	})
+	w.run(t, pass)
+	w.expect(t, map[string]string{"UpdatingConfig": "False AsExpected", "Ready": "True AsExpected"})
+	for _, name := range machineNames(t, w) {
+		if slices.Contains(before, name) {
+			t.Errorf("machine %s is still there", name)
+		}
+	}
+}
+
+func TestAnotherTrustBundleReplacesTheMachines(t *testing.T) {
+	w := newWorld(t)
+	pass := w.start()
+	w.run(t, pass)
+	change(t, w, controlPlane(), func(hcp *hyperv1.HostedControlPlane) {
+		hcp.Spec.AdditionalTrustBundle = &corev1.LocalObjectReference{Name: names.UserCABundle}
+	})
+	w.run(t, pass)
+	w.expect(t, map[string]string{"Ready": "False WaitingFor waiting for HostedCluster demo to have copied user-ca-bundle"})
+	bundle := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: names.UserCABundle, Annotations: map[string]string{hyperv1.CopiedFromAnnotation: "mine"}}}
+	w.Create(t, bundle)
+	w.run(t, pass)
+	w.expect(t, map[string]string{"Ready": "True AsExpected"})
+	before := machineNames(t, w)
+	change(t, w, bundle, func(cm *corev1.ConfigMap) { cm.Annotations[hyperv1.CopiedFromAnnotation] = "another" })
 	w.run(t, pass)
 	w.expect(t, map[string]string{"UpdatingConfig": "False AsExpected", "Ready": "True AsExpected"})
 	for _, name := range machineNames(t, w) {

@@ -217,11 +217,11 @@ func (s *story) startOperators(ctx context.Context) (stop func() error, err erro
 	if err != nil {
 		return nil, err
 	}
-	cpo, err := newManager(s.cfg, s.cluster.namespace(), &writes{status: s.truth.check})
-	if err != nil {
+	if err := ho.AddEndpointServices(ctx); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(ho.AddEndpointServices(ctx), setupCPO(cpo, s.cluster, s.cloud)); err != nil {
+	cpo, err := customersHalf(s.cfg, s.cluster, s.cloud, &writes{status: s.truth.check})
+	if err != nil {
 		return nil, err
 	}
 	return start(ctx, ho, cpo), nil

@@ -11,17 +11,13 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/ptr"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsprivatelink"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/probe"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/identity"
+	cpo "github.com/hosted-control-planes/hypershift/control-plane-operator/operator"
 	platformaws "github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/platform/aws"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
@@ -87,18 +83,21 @@ func endpointServices(ctx context.Context, c client.Client, aws *cloud) (*platfo
 	return operator.EndpointServices(ctx, c, c, discard{}, opts)
 }
 
-// newManager returns a manager as the control-plane-operator makes it, whose
-// client is seen by watch.
-func newManager(cfg *rest.Config, namespace string, watch *writes) (ctrl.Manager, error) {
-	return ctrl.NewManager(cfg, ctrl.Options{
-		Scheme: scheme, NewClient: watch.newClient,
-		Cache:   cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}, DefaultTransform: cache.TransformStripManagedFields()},
-		Metrics: server.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
-		Controller: config.Controller{SkipNameValidation: ptr.To(true)}, // one after the other in one process
+// customersHalf is the control-plane-operator as it ships, with those of its
+// controllers that call AWS for PrivateLink, whose client is seen by watch.
+func customersHalf(cfg *rest.Config, cl *cluster, aws *cloud, watch *writes) (*cpo.Operator, error) {
+	o, err := cpo.New(cfg, cpo.Options{
+		Namespace: cl.namespace(), MetricsAddr: "0", HealthAddr: "0", ResyncPeriod: resyncCPO, IdentityInterval: identityInterval,
+		Bed: cpo.Bed{NewClient: watch.newClient, AWS: []func(*middleware.Stack) error{aws.Install}, Shared: true},
 	})
+	if err != nil {
+		return nil, err
+	}
+	return o, errors.Join(o.AddPrivateLink(), o.AddIdentityProbe())
 }
 
-// controlPlaneOperator is what the controllers of a control-plane-operator are made of.
+// controlPlaneOperator is what the controllers of a control-plane-operator are
+// made of where there is no manager.
 func controlPlaneOperator(c client.Client, secrets client.Reader, cl *cluster, aws *cloud) (awsprivatelink.Options, probe.Options) {
 	signer := &identity.Signer{Client: secrets, Namespace: cl.namespace(), Clock: clock.RealClock{}}
 	sessions := session.New(session.Options{
@@ -106,11 +105,4 @@ func controlPlaneOperator(c client.Client, secrets client.Reader, cl *cluster, a
 	})
 	return awsprivatelink.Options{Client: c, Scheme: scheme, Clock: clock.RealClock{}, Sessions: sessions, KeyReady: signer.Ready, ResyncPeriod: resyncCPO},
 		probe.Options{Client: c, Clock: clock.RealClock{}, Sessions: sessions, KeyReady: signer.Ready, Interval: identityInterval}
-}
-
-// setupCPO adds the customer's half of PrivateLink and the identity probe to a manager.
-func setupCPO(mgr ctrl.Manager, cl *cluster, aws *cloud) error {
-	link, identity := controlPlaneOperator(mgr.GetClient(), mgr.GetAPIReader(), cl, aws)
-	link.Recorder = mgr.GetEventRecorder(names.ControlPlaneOperator)
-	return errors.Join(awsprivatelink.Setup(mgr, link), probe.Setup(mgr, identity))
 }

@@ -174,6 +174,26 @@ func TestACopyThatSomebodyChangesIsPutRight(t *testing.T) {
 	}
 }
 
+func TestACopyTellsItsSource(t *testing.T) {
+	w := richWorld(t)
+	pass := w.start()
+	w.run(t, pass, 2)
+	says := func(want string) {
+		t.Helper()
+		cm := &corev1.ConfigMap{}
+		if !w.exists(t, cm, w.object(names.UserCABundle)) || cm.Annotations[hyperv1.CopiedFromAnnotation] != want {
+			t.Errorf("the copy is of %q, want %s", cm.Annotations[hyperv1.CopiedFromAnnotation], want)
+		}
+	}
+	says("my-bundle")
+	w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.AdditionalTrustBundle.Name = "another" })
+	w.run(t, pass, 2)
+	says("my-bundle") // the last good one: nodes shall not be replaced for it
+	w.Create(t, bundle("another", someBundle()))
+	w.run(t, pass, 2)
+	says("another")
+}
+
 func TestNothingIsMadeWithoutTheKeyThatEncrypts(t *testing.T) {
 	for name, tc := range map[string]struct {
 		key    *corev1.Secret

@@ -28,7 +28,8 @@
 // Machines are replaced when, and only when, the user asked for other ones: a
 // template is named by a hash over what was asked for, so another version of
 // this operator, which may write a template in other words, rolls nobody's
-// nodes. Labels, taints, timeouts and tags are changed in place.
+// nodes. Labels, taints, timeouts and tags are changed in place. What all nodes
+// of a cluster have counts once its control plane has it (clusterwide.go).
 //
 // How things are is read from the Machines themselves (machines.go, rollout.go):
 // what a MachineDeployment counts is late, and for a moment after each change wrong.

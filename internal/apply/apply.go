@@ -51,7 +51,7 @@ type Applier struct {
 	client   client.Client
 	scheme   *runtime.Scheme
 	owner    string
-	verdicts *lru.Cache // objectID to verdict
+	verdicts *lru.Cache // of verdict
 }
 
 // New returns an Applier. Reads go through c, which should be cached.
@@ -123,8 +123,8 @@ func (a *Applier) applyOne(ctx context.Context, set Set, id objectID, obj client
 		return false, err
 	}
 	found := err == nil
-	now := verdict{hash: hash, uid: live.GetUID(), version: live.GetResourceVersion()}
-	if was, known := a.verdicts.Get(id); found && known && was == now {
+	same := nothingDiffers(hash, live)
+	if _, known := a.verdicts.Get(same); found && known {
 		return false, nil
 	}
 	want, err := a.desired(set, id, obj, hash)
@@ -135,12 +135,12 @@ func (a *Applier) applyOne(ctx context.Context, set Set, id objectID, obj client
 		if err := a.ours(live, want); err != nil {
 			return false, err
 		}
-		same, err := upToDate(want, live)
+		done, err := upToDate(want, live)
 		if err != nil {
 			return false, err
 		}
-		if same {
-			a.verdicts.Add(id, now)
+		if done {
+			a.verdicts.Add(same, nil)
 			return false, nil
 		}
 	}
@@ -230,11 +230,15 @@ func (a *Applier) hash(set Set, id objectID, obj client.Object) (string, error) 
 }
 
 // A verdict says that live object and desired one, in these versions, were
-// compared and nothing differed. While both stay, nobody has to look again.
-type verdict struct {
-	hash    string
-	uid     types.UID
-	version string
+// compared and nothing differed. While both stay, nobody has to look again. It is
+// a digest: an operator has one for each object that it ever applied.
+type verdict [16]byte
+
+// nothingDiffers is the verdict on live and what has that hash, which is of the
+// object's name, too.
+func nothingDiffers(hash string, live client.Object) verdict {
+	sum := sha256.Sum256([]byte(hash + " " + string(live.GetUID()) + " " + live.GetResourceVersion()))
+	return verdict(sum[:16])
 }
 
 // maxVerdicts is how many of them are remembered: a thousand hosted clusters have

@@ -11,8 +11,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
+	"github.com/hosted-control-planes/hypershift/internal/intern"
 	"github.com/hosted-control-planes/hypershift/internal/logs"
-	"github.com/hosted-control-planes/hypershift/internal/thrift"
 )
 
 func main() {
@@ -32,7 +32,7 @@ func main() {
 
 // run returns when ctx ends or something cannot go on.
 func run(ctx context.Context, opts operator.Options) error {
-	thrift.Collect()
+	intern.Collect()
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("finding the management cluster: %w", err)

@@ -51,9 +51,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
+	"github.com/hosted-control-planes/hypershift/internal/intern"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
-	"github.com/hosted-control-planes/hypershift/internal/thrift"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 )
 
@@ -157,7 +157,7 @@ func cacheOptions() cache.Options {
 // lean leaves out who set what, and shares what the objects of many clusters have
 // in common, which is most of them.
 func lean() toolscache.TransformFunc {
-	strip, shared := cache.TransformStripManagedFields(), thrift.NewShared()
+	strip, shared := cache.TransformStripManagedFields(), intern.NewShared()
 	return func(obj any) (any, error) {
 		obj, err := strip(obj)
 		if err != nil {

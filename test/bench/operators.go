@@ -23,7 +23,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/thrift"
+	"github.com/hosted-control-planes/hypershift/internal/intern"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
 )
 
@@ -51,7 +51,7 @@ func hypershiftOperator(ctx context.Context, cfg *rest.Config, aws *cloud, watch
 		return nil, err
 	}
 	opts.Bed.NewClient, opts.Bed.Shared = watch.newClient, true
-	thrift.Collect() // as the program does
+	intern.Collect() // as the program does
 	if change != nil {
 		change(&opts)
 	}

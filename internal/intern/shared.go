@@ -1,4 +1,4 @@
-package thrift
+package intern
 
 import (
 	"hash/maphash"

@@ -78,6 +78,17 @@ type ServicePublishingStrategy struct {
 	Route *RoutePublishingStrategy `json:"route,omitempty"`
 }
 
+// Hostname is the name under which the service is to be found; empty if the user leaves that to us, or if the type has none.
+func (s ServicePublishingStrategy) Hostname() string {
+	switch {
+	case s.Type == Route && s.Route != nil:
+		return s.Route.Hostname
+	case s.Type == LoadBalancer && s.LoadBalancer != nil:
+		return s.LoadBalancer.Hostname
+	}
+	return ""
+}
+
 // LoadBalancerPublishingStrategy holds the settings of a service with its own load balancer.
 type LoadBalancerPublishingStrategy struct {
 	// hostname is the name under which clients reach the load balancer. Without it they use the name the cloud gave it.

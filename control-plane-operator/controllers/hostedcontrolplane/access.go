@@ -36,17 +36,7 @@ func accessOf(hcp *hyperv1.HostedControlPlane) access {
 	}
 	api := a.services[hyperv1.APIServer]
 	a.apiRoute = api.Type == hyperv1.Route
-	a.apiHostname = hostname(api)
+	a.apiHostname = api.Hostname()
 	a.ownRouter = !a.public || a.apiRoute && a.apiHostname != ""
 	return a
-}
-
-func hostname(s hyperv1.ServicePublishingStrategy) string {
-	switch {
-	case s.Type == hyperv1.Route && s.Route != nil:
-		return s.Route.Hostname
-	case s.Type == hyperv1.LoadBalancer && s.LoadBalancer != nil:
-		return s.LoadBalancer.Hostname
-	}
-	return ""
 }

@@ -22,15 +22,15 @@ func desiredRoutes(hcp *hyperv1.HostedControlPlane, a access) []client.Object {
 		out = append(out, inside(hcp, names.KubeAPIServer+"-internal", names.KubeAPIServer, names.LocalAPI(hcp.Name)))
 	}
 	if how, named := a.services[hyperv1.OAuthServer]; named {
-		if a.public || hostname(how) != "" {
-			out = append(out, outside(hcp, a, "oauth", names.OAuthServer, hostname(how)))
+		if a.public || how.Hostname() != "" {
+			out = append(out, outside(hcp, a, "oauth", names.OAuthServer, how.Hostname()))
 		}
 		if a.private {
 			out = append(out, inside(hcp, "oauth-internal", names.OAuthServer, localApp(hcp, "oauth")))
 		}
 	}
 	if how, named := a.services[hyperv1.Konnectivity]; named {
-		route := outside(hcp, a, names.KonnectivityServer, names.KonnectivityServer, hostname(how))
+		route := outside(hcp, a, names.KonnectivityServer, names.KonnectivityServer, how.Hostname())
 		if a.private {
 			route = inside(hcp, names.KonnectivityServer, names.KonnectivityServer, localApp(hcp, names.KonnectivityServer))
 		}

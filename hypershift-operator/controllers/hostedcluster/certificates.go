@@ -23,7 +23,7 @@ func ownNames(hc *hyperv1.HostedCluster) []string {
 		own = append(own, names.LocalAPI(hc.Name))
 	}
 	for _, svc := range hc.Spec.Services {
-		if host := hostname(svc.ServicePublishingStrategy); svc.Service == hyperv1.APIServer && host != "" {
+		if host := svc.ServicePublishingStrategy.Hostname(); svc.Service == hyperv1.APIServer && host != "" {
 			own = append(own, host)
 		}
 	}

@@ -25,7 +25,7 @@ func checkOnce(hc *hyperv1.HostedCluster) []problem {
 		if count[svc.Service] == 2 {
 			problems = append(problems, problemf(hyperv1.UnsupportedPublishingReason, "spec.services lists %s more than once: leave one of them", svc.Service))
 		}
-		if host := hostname(svc.ServicePublishingStrategy); host != "" {
+		if host := svc.ServicePublishingStrategy.Hostname(); host != "" {
 			hosts[host] = append(hosts[host], string(svc.Service))
 		}
 	}
@@ -35,16 +35,6 @@ func checkOnce(hc *hyperv1.HostedCluster) []problem {
 		}
 	}
 	return problems
-}
-
-func hostname(p hyperv1.ServicePublishingStrategy) string {
-	switch {
-	case p.LoadBalancer != nil:
-		return p.LoadBalancer.Hostname
-	case p.Route != nil:
-		return p.Route.Hostname
-	}
-	return ""
 }
 
 // behindRouter are the services that the router of an AWS cluster serves.
@@ -60,7 +50,7 @@ func checkAWSPublishing(hc *hyperv1.HostedCluster) []problem {
 		switch p := svc.ServicePublishingStrategy; {
 		case svc.Service == hyperv1.APIServer:
 			api = true
-			if p.Type == hyperv1.LoadBalancer || p.Type == hyperv1.Route && hostname(p) != "" {
+			if p.Type == hyperv1.LoadBalancer || p.Type == hyperv1.Route && p.Hostname() != "" {
 				continue
 			}
 			problems = append(problems, problemf(hyperv1.UnsupportedPublishingReason,
@@ -84,7 +74,7 @@ func checkPublishing(hc *hyperv1.HostedCluster) []problem {
 		if known && !slices.Contains([]hyperv1.PublishingStrategyType{hyperv1.LoadBalancer, hyperv1.NodePort, hyperv1.Route}, p.Type) {
 			problems = append(problems, problemf(hyperv1.UnsupportedPublishingReason, "spec.services publishes %s as %s: use LoadBalancer, NodePort or Route", svc.Service, p.Type))
 		}
-		if svc.Service == hyperv1.APIServer && p.Type == hyperv1.Route && hostname(p) == "" {
+		if svc.Service == hyperv1.APIServer && p.Type == hyperv1.Route && p.Hostname() == "" {
 			problems = append(problems, problemf(hyperv1.UnsupportedPublishingReason, "spec.services publishes APIServer as Route without a hostname: add it, by which the router tells it from the rest"))
 		}
 	}

@@ -52,7 +52,7 @@ func byControlPlane(obj client.Object) []string {
 func byHostname(obj client.Object) []string {
 	var hosts []string
 	for _, svc := range obj.(*hyperv1.HostedCluster).Spec.Services {
-		if host := strings.ToLower(hostname(svc.ServicePublishingStrategy)); host != "" && !slices.Contains(hosts, host) {
+		if host := strings.ToLower(svc.ServicePublishingStrategy.Hostname()); host != "" && !slices.Contains(hosts, host) {
 			hosts = append(hosts, host)
 		}
 	}

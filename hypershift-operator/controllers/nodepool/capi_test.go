@@ -16,6 +16,8 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
 // capi plays Cluster API and its AWS provider, as far as a NodePool sees them:
@@ -37,6 +39,12 @@ const awsMachineFinalizer = "awsmachine.infrastructure.cluster.x-k8s.io"
 func (c *capi) pass(ctx context.Context) error {
 	if c.away {
 		return nil
+	}
+	// They are deployed for as long as the cluster has a pool: whoever lets go of
+	// his machines too early leaves them behind.
+	var pools hyperv1.NodePoolList
+	if err := c.List(ctx, &pools); err != nil || len(pools.Items) == 0 {
+		return err
 	}
 	var mds clusterv1.MachineDeploymentList
 	var sets clusterv1.MachineSetList

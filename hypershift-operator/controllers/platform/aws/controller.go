@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,6 +49,9 @@ type Reconciler struct {
 	services *endpointservice.Services
 	place    *place.Ours
 	resync   time.Duration
+	// seen has the UIDs of objects that are being deleted and whose service this
+	// process has seen, and deleted.
+	seen sync.Map
 
 	live, dying []flow.Step[*scope]
 }
@@ -103,7 +107,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {
-	return patch.RemoveFinalizer(ctx, r.client, s.es, hyperv1.HypershiftOperatorFinalizer)
+	if err := patch.RemoveFinalizer(ctx, r.client, s.es, hyperv1.HypershiftOperatorFinalizer); err != nil {
+		return err
+	}
+	r.seen.Delete(s.es.UID)
+	return nil
 }
 
 // ourStatus is the half of the status that this operator writes.

@@ -28,6 +28,9 @@ func (r *Reconciler) deleteService(ctx context.Context, s *scope) error {
 		return err
 	}
 	left, err := r.deleteAll(ctx, s, rec.Owners)
+	if left.Found != "" {
+		r.seen.Store(s.es.UID, true)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -61,8 +64,12 @@ func (r *Reconciler) deleteAll(ctx context.Context, s *scope, owners []string) (
 }
 
 // lookTwice guards against a service that was made a moment ago by a process
-// that died before it could say so: no list of AWS may show it yet.
+// that died before it could say so: no list of AWS may show it yet. Who has seen
+// it go has no doubt.
 func (r *Reconciler) lookTwice(s *scope) error {
+	if _, seen := r.seen.Load(s.es.UID); seen {
+		return nil
+	}
 	if left := s.es.DeletionTimestamp.Add(snapshot.Settling).Sub(r.clock.Now()); left > 0 {
 		return flow.Wait(left, hyperv1.DeletingReason, "making sure that no endpoint service was just made")
 	}

@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -10,9 +11,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
@@ -271,6 +275,44 @@ func TestAPauseStopsChangesAndNotTheDeletion(t *testing.T) {
 	w.run(t, pass, 10)
 	if _, err := w.get(t.Context(), "private-router"); err == nil {
 		t.Error("still there")
+	}
+}
+
+// Who has seen the service, and seen it go, does not wait for AWS to show another
+// one, although somebody else wrote to the object at that moment.
+func TestAServiceThatWasSeenIsNotLookedForTwice(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.SetDelays(fakeaws.Delays{})
+	r := w.reconciler()
+	conflicts := 0
+	r.client = interceptor.NewClient(w.Client().(client.WithWatch), interceptor.Funcs{
+		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, p client.Patch, opts ...client.PatchOption) error {
+			if !obj.GetDeletionTimestamp().IsZero() && conflicts == 0 {
+				conflicts++
+				return apierrors.NewConflict(schema.GroupResource{Resource: "awsendpointservices"}, obj.GetName(), errors.New("somebody else wrote"))
+			}
+			return c.Patch(ctx, obj, p, opts...)
+		},
+	})
+	pass := w.passOf(r)
+	atOnce := func(passes int) { // the clock stands still
+		for range passes {
+			_ = pass(t.Context())
+			if err := w.customersHalf(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	atOnce(4)
+	if err := w.Admin().Delete(t.Context(), endpointService("private-router")); err != nil {
+		t.Fatal(err)
+	}
+	atOnce(4)
+	if conflicts == 0 {
+		t.Fatal("nobody wrote")
+	}
+	if es, err := w.get(t.Context(), "private-router"); err == nil {
+		t.Errorf("the object is still there: %+v", es.Status.Conditions)
 	}
 }
 

@@ -21,6 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/hosted-control-planes/hypershift/internal/patch"
 )
 
 const (
@@ -193,11 +195,7 @@ func (a *Applier) prune(ctx context.Context, set Set, wanted map[objectID]bool) 
 				continue
 			}
 			left = append(left, id)
-			if !obj.GetDeletionTimestamp().IsZero() {
-				continue
-			}
-			uid := obj.GetUID()
-			if err := a.client.Delete(ctx, obj, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+			if err := patch.Delete(ctx, a.client, obj); err != nil {
 				return left, fmt.Errorf("deleting %s %s: %w", id.Kind, client.ObjectKeyFromObject(obj), err)
 			}
 		}

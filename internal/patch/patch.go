@@ -96,6 +96,19 @@ func RemoveFinalizer(ctx context.Context, c client.Client, obj client.Object, fi
 	return client.IgnoreNotFound(finalizers(ctx, c, obj, controllerutil.RemoveFinalizer, "removing", finalizer))
 }
 
+// Delete asks obj to go as it was last seen, and only so. To an API server a
+// deletion is a look, whether there are finalizers, and a removal; one that
+// somebody adds in between would go with the object, and with it the only word
+// of what was made outside. A resourceVersion makes that a conflict. An object
+// that is gone, or going, is not asked.
+func Delete(ctx context.Context, c client.Client, obj client.Object) error {
+	if !obj.GetDeletionTimestamp().IsZero() {
+		return nil
+	}
+	uid, version := obj.GetUID(), obj.GetResourceVersion()
+	return client.IgnoreNotFound(c.Delete(ctx, obj, client.Preconditions{UID: &uid, ResourceVersion: &version}))
+}
+
 func finalizers(ctx context.Context, c client.Client, obj client.Object, change func(client.Object, string) bool, doing, finalizer string) error {
 	changed := obj.DeepCopyObject().(client.Object)
 	if !change(changed, finalizer) {

@@ -172,6 +172,33 @@ func TestAFinalizerOfAnOldCopyIsAConflict(t *testing.T) {
 	}
 }
 
+// A finalizer that was added after the deleter has looked: as of a real API server,
+// it may go with the object unless the deletion is of the object as it was seen.
+func TestDeletionIsOfWhatWasSeen(t *testing.T) {
+	w := newWorld(t)
+	stale, fresh := w.read(t), w.read(t)
+	if err := patch.AddFinalizer(t.Context(), w.Client, fresh, "example.com/a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := patch.Delete(t.Context(), w.Client, stale); !apierrors.IsConflict(err) {
+		t.Fatalf("got %v, want a conflict", err)
+	}
+	if !w.read(t).DeletionTimestamp.IsZero() {
+		t.Error("it was asked to go")
+	}
+	for range 2 { // the second time it is going already
+		if err := patch.Delete(t.Context(), w.Client, w.read(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := patch.RemoveFinalizer(t.Context(), w.Client, w.read(t), "example.com/a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := patch.Delete(t.Context(), w.Client, fresh); err != nil {
+		t.Errorf("got %v of what is gone", err)
+	}
+}
+
 func TestRemovingAFinalizerFromWhatIsGone(t *testing.T) {
 	w := newWorld(t)
 	gone := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "gone", Finalizers: []string{"example.com/a"}}}

@@ -20,6 +20,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/patch"
 )
 
 const (
@@ -192,11 +193,7 @@ func (r *Reconciler) sweep(ctx context.Context, key types.NamespacedName) error 
 }
 
 func (r *Reconciler) remove(ctx context.Context, secret *corev1.Secret) error {
-	if !secret.DeletionTimestamp.IsZero() {
-		return nil
-	}
-	err := r.Client.Delete(ctx, secret, client.Preconditions{UID: &secret.UID})
-	if client.IgnoreNotFound(err) != nil {
+	if err := patch.Delete(ctx, r.Client, secret); err != nil {
 		return fmt.Errorf("removing Secret %s: %w", secret.Name, err)
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/patch"
 )
 
 // deletionPause is how soon to look again at what is being deleted. The objects
@@ -136,8 +137,7 @@ func (r *Reconciler) delete(ctx context.Context, obj client.Object) error {
 		return nil
 	}
 	ctrl.LoggerFrom(ctx).Info("Deleting", "object", fmt.Sprintf("%T", obj), "namespace", obj.GetNamespace(), "name", obj.GetName())
-	uid := obj.GetUID()
-	if err := r.Client.Delete(ctx, obj, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+	if err := patch.Delete(ctx, r.Client, obj); err != nil {
 		return fmt.Errorf("deleting %T %s: %w", obj, obj.GetName(), err)
 	}
 	return nil

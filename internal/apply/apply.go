@@ -196,7 +196,7 @@ func (a *Applier) prune(ctx context.Context, set Set, wanted map[objectID]bool) 
 			}
 			left = append(left, id)
 			if err := patch.Delete(ctx, a.client, obj); err != nil {
-				return left, fmt.Errorf("deleting %s %s: %w", id.Kind, client.ObjectKeyFromObject(obj), err)
+				return left, err
 			}
 		}
 	}

@@ -193,8 +193,5 @@ func (r *Reconciler) sweep(ctx context.Context, key types.NamespacedName) error 
 }
 
 func (r *Reconciler) remove(ctx context.Context, secret *corev1.Secret) error {
-	if err := patch.Delete(ctx, r.Client, secret); err != nil {
-		return fmt.Errorf("removing Secret %s: %w", secret.Name, err)
-	}
-	return nil
+	return patch.Delete(ctx, r.Client, secret)
 }

@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -133,14 +132,7 @@ func (r *Reconciler) deleteNamespace(ctx context.Context, s *scope) error {
 
 // delete asks an object to go, once.
 func (r *Reconciler) delete(ctx context.Context, obj client.Object) error {
-	if !obj.GetDeletionTimestamp().IsZero() {
-		return nil
-	}
-	ctrl.LoggerFrom(ctx).Info("Deleting", "object", fmt.Sprintf("%T", obj), "namespace", obj.GetNamespace(), "name", obj.GetName())
-	if err := patch.Delete(ctx, r.Client, obj); err != nil {
-		return fmt.Errorf("deleting %T %s: %w", obj, obj.GetName(), err)
-	}
-	return nil
+	return patch.Delete(ctx, r.Client, obj)
 }
 
 // waitGracePeriod keeps the object for those who want to read its end state.

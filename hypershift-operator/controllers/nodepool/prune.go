@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -88,12 +87,5 @@ func (r *Reconciler) deleteAll(ctx context.Context, objs []client.Object) error 
 
 // delete asks an object to go, once.
 func (r *Reconciler) delete(ctx context.Context, obj client.Object) error {
-	if !obj.GetDeletionTimestamp().IsZero() {
-		return nil
-	}
-	ctrl.LoggerFrom(ctx).Info("Deleting", "object", fmt.Sprintf("%T", obj), "namespace", obj.GetNamespace(), "name", obj.GetName())
-	if err := patch.Delete(ctx, r.Client, obj); err != nil {
-		return fmt.Errorf("deleting %T %s: %w", obj, obj.GetName(), err)
-	}
-	return nil
+	return patch.Delete(ctx, r.Client, obj)
 }

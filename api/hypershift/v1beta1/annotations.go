@@ -14,6 +14,13 @@ const (
 	ControlPlanePriorityClassAnnotation = "hypershift.openshift.io/control-plane-priority-class"
 	// APICriticalPriorityClassAnnotation does so in the place of hypershift-api-critical.
 	APICriticalPriorityClassAnnotation = "hypershift.openshift.io/api-critical-priority-class"
+	// DisablePKIReconciliationAnnotation, if "true", leaves the certificates and
+	// kubeconfigs of the control plane to whoever brings them.
+	DisablePKIReconciliationAnnotation = "hypershift.openshift.io/disable-pki-reconciliation"
+	// RotateCertificatesAnnotation, when it gets another value, replaces the
+	// certificate authorities of the control plane, one trusted beside the other
+	// until everything has changed over.
+	RotateCertificatesAnnotation = "hypershift.openshift.io/rotate-certificates"
 	// EtcdPriorityClassAnnotation does so in the place of hypershift-etcd.
 	EtcdPriorityClassAnnotation = "hypershift.openshift.io/etcd-priority-class"
 )

@@ -31,6 +31,8 @@ func (r *Reconciler) ensureControlPlane(ctx context.Context, s *scope) error {
 var handedOn = []string{
 	hyperv1.TargetNodeLabelsAnnotation,
 	hyperv1.CleanupCloudResourcesAnnotation,
+	hyperv1.DisablePKIReconciliationAnnotation,
+	hyperv1.RotateCertificatesAnnotation,
 	hyperv1.ControlPlanePriorityClassAnnotation,
 	hyperv1.APICriticalPriorityClassAnnotation,
 	hyperv1.EtcdPriorityClassAnnotation,

@@ -1,0 +1,56 @@
+package componenttest
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/release"
+)
+
+// Env is a cluster in which everything is as simple as it can be: one of each
+// component, all images, hosts known, nothing configured.
+func Env() *component.Env {
+	return &component.Env{
+		HCP: &hyperv1.HostedControlPlane{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "clusters-demo", Name: "demo", UID: "00000000-0000-4000-8000-000000000001", Generation: 1,
+				Annotations: map[string]string{hyperv1.HostedClusterAnnotation: "clusters/demo"},
+			},
+			Spec: hyperv1.HostedControlPlaneSpec{
+				ReleaseImage:                 "registry.example.com/release:1.36.3",
+				InfraID:                      "demo-x7k2p",
+				IssuerURL:                    "https://oidc.example.com/demo-x7k2p",
+				ControllerAvailabilityPolicy: hyperv1.SingleReplica,
+				PullSecret:                   corev1.LocalObjectReference{Name: names.PullSecret},
+				Networking: hyperv1.ClusterNetworking{
+					ClusterNetwork: []hyperv1.ClusterNetworkEntry{{CIDR: "10.132.0.0/14"}},
+					ServiceNetwork: []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/16"}},
+					MachineNetwork: []hyperv1.MachineNetworkEntry{{CIDR: "10.0.0.0/16"}},
+				},
+				Platform: hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{Region: "us-east-1"}},
+				Etcd:     hyperv1.EtcdSpec{ManagementType: hyperv1.Managed},
+			},
+		},
+		Release:       Release("1.36.3"),
+		OperatorImage: "registry.example.com/control-plane-operator:test",
+		API:           component.Host{Name: "api.demo.example.com", Port: 6443},
+		Konnectivity:  component.Host{Name: "konnectivity.demo.example.com", Port: 443},
+		Secrets:       map[string]*corev1.Secret{},
+		ConfigMaps:    map[string]*corev1.ConfigMap{},
+	}
+}
+
+// Release is a payload of plain Kubernetes that has every image.
+func Release(version string) *release.Release {
+	rel := &release.Release{Image: "registry.example.com/release:" + version, Version: version, KubernetesVersion: version, Components: map[string]string{}}
+	for _, name := range []string{
+		names.Etcd, names.KubeAPIServer, names.KubeControllerManager, names.KubeScheduler, "kube-proxy", "coredns",
+		names.KonnectivityServerImage, names.KonnectivityAgentImage, names.HAProxyImage, "pause", names.ClusterAPI, "cluster-api-provider-aws",
+	} {
+		rel.Components[name] = "registry.example.com/" + name + ":" + version
+	}
+	return rel
+}

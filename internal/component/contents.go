@@ -1,0 +1,154 @@
+package component
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// contentsAnnotation, on the pods, is a hash of what they mount: most programs
+// read it once, when they start.
+const contentsAnnotation = "hypershift.openshift.io/contents"
+
+// source is one Secret or ConfigMap that a pod uses, or some keys of it.
+type source struct {
+	Kind, Name string
+	// Keys are those that are used; none means all.
+	Keys []string
+}
+
+const (
+	kindSecret    = "Secret"
+	kindConfigMap = "ConfigMap"
+)
+
+// contents hashes what the pod uses, but for what its programs read again by
+// themselves. What the component has among its own objects counts as it is to
+// be, not as it is: else its pods would start twice.
+func contents(c Component, env *Env, objs []client.Object, pod *corev1.PodSpec) string {
+	type content struct {
+		source
+		Data map[string][]byte
+	}
+	var all []content
+	for _, s := range sources(pod) {
+		if !slices.Contains(c.Reloads, s.Kind+"/"+s.Name) {
+			all = append(all, content{s, s.data(env, objs)})
+		}
+	}
+	text, _ := json.Marshal(all) // names and bytes marshal; keys are sorted
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+// data are the keys of s and what is under them; nothing if it is not there,
+// for then no pod starts before it is.
+func (s source) data(env *Env, objs []client.Object) map[string][]byte {
+	var all map[string][]byte
+	if s.Kind == kindSecret {
+		all = secretData(find(objs, env.Secrets, s.Name))
+	} else {
+		all = configMapData(find(objs, env.ConfigMaps, s.Name))
+	}
+	if len(s.Keys) == 0 {
+		return all
+	}
+	some := map[string][]byte{}
+	for _, k := range s.Keys {
+		if v, ok := all[k]; ok {
+			some[k] = v
+		}
+	}
+	return some
+}
+
+// find is the object of that name: one of the component's own, or one that is there.
+func find[T client.Object](objs []client.Object, there map[string]T, name string) T {
+	for _, obj := range objs {
+		if own, ok := obj.(T); ok && own.GetName() == name {
+			return own
+		}
+	}
+	return there[name]
+}
+
+func secretData(s *corev1.Secret) map[string][]byte {
+	if s == nil {
+		return nil
+	}
+	return merged(s.Data, s.StringData)
+}
+
+func configMapData(c *corev1.ConfigMap) map[string][]byte {
+	if c == nil {
+		return nil
+	}
+	return merged(c.BinaryData, c.Data)
+}
+
+func merged(binary map[string][]byte, text map[string]string) map[string][]byte {
+	out := map[string][]byte{}
+	for k, v := range binary {
+		out[k] = v
+	}
+	for k, v := range text {
+		out[k] = []byte(v)
+	}
+	return out
+}
+
+// sources are what volumes and environments of the pod refer to, in its order.
+func sources(pod *corev1.PodSpec) []source {
+	var out []source
+	add := func(kind, name string, keys ...string) { out = append(out, source{kind, name, keys}) }
+	for _, v := range pod.Volumes {
+		if v.Secret != nil {
+			add(kindSecret, v.Secret.SecretName, keysOf(v.Secret.Items)...)
+		}
+		if v.ConfigMap != nil {
+			add(kindConfigMap, v.ConfigMap.Name, keysOf(v.ConfigMap.Items)...)
+		}
+		if v.Projected == nil {
+			continue
+		}
+		for _, p := range v.Projected.Sources {
+			if p.Secret != nil {
+				add(kindSecret, p.Secret.Name, keysOf(p.Secret.Items)...)
+			}
+			if p.ConfigMap != nil {
+				add(kindConfigMap, p.ConfigMap.Name, keysOf(p.ConfigMap.Items)...)
+			}
+		}
+	}
+	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
+		for _, e := range c.EnvFrom {
+			if e.SecretRef != nil {
+				add(kindSecret, e.SecretRef.Name)
+			}
+			if e.ConfigMapRef != nil {
+				add(kindConfigMap, e.ConfigMapRef.Name)
+			}
+		}
+		for _, e := range c.Env {
+			if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
+				add(kindSecret, e.ValueFrom.SecretKeyRef.Name, e.ValueFrom.SecretKeyRef.Key)
+			}
+			if e.ValueFrom != nil && e.ValueFrom.ConfigMapKeyRef != nil {
+				add(kindConfigMap, e.ValueFrom.ConfigMapKeyRef.Name, e.ValueFrom.ConfigMapKeyRef.Key)
+			}
+		}
+	}
+	return out
+}
+
+func keysOf(items []corev1.KeyToPath) []string {
+	var keys []string
+	for _, i := range items {
+		keys = append(keys, i.Key)
+	}
+	return keys
+}

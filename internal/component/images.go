@@ -1,0 +1,37 @@
+package component
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// A MissingImagesError says which images a component needs and the payload
+// does not have.
+type MissingImagesError struct{ Images []string }
+
+func (e *MissingImagesError) Error() string {
+	return fmt.Sprintf("the release has no image for %s", strings.Join(e.Images, ", "))
+}
+
+// resolveImages puts references in the place of the payload's keys.
+func resolveImages(env *Env, pod *corev1.PodSpec) error {
+	var missing []string
+	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
+		for i := range containers {
+			c := &containers[i]
+			image := env.Image(c.Image)
+			if image == "" {
+				missing = append(missing, c.Image)
+			}
+			c.Image = image
+		}
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return &MissingImagesError{Images: slices.Compact(missing)}
+	}
+	return nil
+}

@@ -1,0 +1,20 @@
+package names
+
+// The components of a control plane, which are also the names of their images
+// in a release payload. KubeAPIServer is above: its Service has the same name.
+const (
+	Etcd                  = "etcd"
+	KubeControllerManager = "kube-controller-manager"
+	KubeScheduler         = "kube-scheduler"
+)
+
+// Images of a release payload that no component is named after.
+const (
+	KonnectivityServerImage = "konnectivity-server"
+	KonnectivityAgentImage  = "konnectivity-agent"
+	HAProxyImage            = "haproxy"
+)
+
+// ManagementAccessLabel is on pods that may talk to the API server of the
+// management cluster: a NetworkPolicy of the namespace lets no others.
+const ManagementAccessLabel = "hypershift.openshift.io/need-management-kas-access"

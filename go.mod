@@ -22,6 +22,8 @@ require (
 	github.com/openshift/api v0.0.0-20260805160557-b61243060d5f
 	github.com/prometheus/client_golang v1.23.2
 	github.com/vincent-petithory/dataurl v1.0.0
+	go.etcd.io/etcd/api/v3 v3.6.10
+	go.etcd.io/etcd/client/v3 v3.6.10
 	go.uber.org/zap v1.27.1
 	golang.org/x/mod v0.39.0
 	golang.org/x/sync v0.22.0
@@ -100,6 +102,7 @@ require (
 	github.com/kylelemons/godebug v1.1.0 // indirect
 	github.com/mattn/go-colorable v0.1.14 // indirect
 	github.com/mattn/go-isatty v0.0.20 // indirect
+	github.com/miekg/dns v1.1.73 // indirect
 	github.com/modern-go/concurrent v0.0.0-20180306012644-bacd9c7ef1dd // indirect
 	github.com/modern-go/reflect2 v1.0.3-0.20250322232337-35a7c28c31ee // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect

@@ -39,7 +39,8 @@ type Component struct {
 	// cluster has 3 of it, and 2 of others. Replicas in an asset win.
 	RequestServing bool
 	// Reloads names what it mounts and reads again by itself, as
-	// "Secret/<name>" or "ConfigMap/<name>": a change does not roll its pods.
+	// "Secret/<name>" or "ConfigMap/<name>", or one key of it, as
+	// "Secret/<name>/<key>": a change does not roll its pods.
 	Reloads []string
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,8 +37,10 @@ func contents(c Component, env *Env, objs []client.Object, pod *corev1.PodSpec) 
 	}
 	var all []content
 	for _, s := range sources(pod) {
-		if !slices.Contains(c.Reloads, s.Kind+"/"+s.Name) {
-			all = append(all, content{s, s.data(env, objs)})
+		if id := s.Kind + "/" + s.Name; !slices.Contains(c.Reloads, id) {
+			data := s.data(env, objs)
+			maps.DeleteFunc(data, func(key string, _ []byte) bool { return slices.Contains(c.Reloads, id+"/"+key) })
+			all = append(all, content{s, data})
 		}
 	}
 	text, _ := json.Marshal(all) // names and bytes marshal; keys are sorted

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
@@ -38,8 +39,8 @@ func (j job) build(ctx context.Context) error {
 		Label:   j.place + " " + j.binary.name,
 		Dir:     j.pin.path,
 		Package: j.binary.pkg,
-		Flags:   []string{"-trimpath", "-ldflags=" + j.pin.ldflags(j.pin.version)},
-		Env:     []string{"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS="},
+		Flags:   []string{"-trimpath", "-tags=" + strings.Join(j.pin.tags, ","), "-ldflags=" + j.pin.ldflags(j.pin.version)},
+		Env:     append([]string{"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS="}, j.pin.env...),
 		Output:  unfinished,
 	})
 	if err != nil {

@@ -69,7 +69,7 @@ func (s shelf) plan(names []string) (paths map[string]string, missing []job, err
 		if err != nil {
 			return nil, nil, err
 		}
-		path := filepath.Join(s.bin, p.key, name)
+		path := filepath.Join(s.bin, p.key, b.fileName())
 		paths[name] = path
 		if _, err := os.Stat(path); err != nil {
 			missing = append(missing, job{binary: b, pin: p, path: path})

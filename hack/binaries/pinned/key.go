@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"golang.org/x/mod/modfile"
 )
@@ -36,7 +37,7 @@ func read(pins string, m *module) (pin, error) {
 		return pin{}, fmt.Errorf("reading the pins of %s: %w", m.dir, err)
 	}
 	h := sha256.New()
-	for _, part := range []string{string(mod), string(sum), m.ldflags(version), runtime.GOOS, runtime.GOARCH} {
+	for _, part := range slices.Concat([]string{string(mod), string(sum), m.ldflags(version), runtime.GOOS, runtime.GOARCH}, m.tags, m.env) {
 		fmt.Fprintf(h, "%d\n%s", len(part), part)
 	}
 	key := fmt.Sprintf("%s-%s-%s", m.dir, version, hex.EncodeToString(h.Sum(nil))[:12])

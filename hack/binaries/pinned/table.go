@@ -11,22 +11,32 @@ type module struct {
 	dir     string              // below hack/binaries
 	require string              // the requirement in its go.mod that gives the version
 	ldflags func(string) string // what the linker is told, given that version
+	tags    []string            // build tags
+	env     []string            // environment of the build, where it is not the usual one
 	gib     uint64              // free disk that building it from nothing needs, caches included
 }
 
 // binary is one program: a server that a bed runs, or a linter.
 type binary struct {
 	name    string
+	file    string // what its file is called, if two versions have one name
 	module  *module
 	pkg     string
 	minutes int // about how long it takes on two cores with nothing cached
+}
+
+func (b binary) fileName() string {
+	if b.file != "" {
+		return b.file
+	}
+	return b.name
 }
 
 var (
 	etcd = &module{
 		dir:     "etcd",
 		require: "go.etcd.io/etcd/server/v3",
-		ldflags: func(string) string { return "-s -w" },
+		ldflags: stripped,
 		gib:     1,
 	}
 	kubernetes = &module{
@@ -35,41 +45,117 @@ var (
 		ldflags: kubernetesVersion,
 		gib:     5,
 	}
+	// kubernetesBefore is what hosted clusters are upgraded from.
+	kubernetesBefore = &module{
+		dir:     "kubernetes-1.35",
+		require: "k8s.io/kubernetes",
+		ldflags: kubernetesVersion,
+		gib:     5,
+	}
+	containerd = &module{
+		dir:     "containerd",
+		require: "github.com/containerd/containerd/v2",
+		ldflags: versionIn("github.com/containerd/containerd/v2/version.Version"),
+		tags:    []string{"no_btrfs", "no_zfs", "no_devmapper"},
+		gib:     2,
+	}
+	// runc enters namespaces in C, before the Go runtime has threads; and pods with a seccomp profile need libseccomp.
+	runc = &module{
+		dir:     "runc",
+		require: "github.com/opencontainers/runc",
+		ldflags: func(v string) string { return versionIn("main.version")(v) + " -extldflags=-static" },
+		tags:    []string{"seccomp", "netgo", "osusergo"},
+		env:     []string{"CGO_ENABLED=1"},
+		gib:     1,
+	}
+	cni = &module{
+		dir:     "cni",
+		require: "github.com/containernetworking/plugins",
+		ldflags: versionIn("github.com/containernetworking/plugins/pkg/utils/buildversion.BuildVersion"),
+		gib:     1,
+	}
+	coredns = &module{
+		dir:     "coredns",
+		require: "github.com/coredns/coredns",
+		ldflags: stripped,
+		gib:     3,
+	}
+	konnectivity = &module{
+		dir:     "konnectivity",
+		require: "sigs.k8s.io/apiserver-network-proxy",
+		ldflags: stripped,
+		gib:     2,
+	}
+	helm = &module{
+		dir:     "helm",
+		require: "helm.sh/helm/v4",
+		ldflags: versionIn("helm.sh/helm/v4/internal/version.version"),
+		gib:     2,
+	}
 	cloudControllerManager = &module{
 		dir:     "cloud-controller-manager",
 		require: "k8s.io/cloud-provider-aws",
-		ldflags: func(string) string { return "-s -w" },
+		ldflags: stripped,
 		gib:     3,
 	}
 	clusterAPI = &module{
 		dir:     "cluster-api",
 		require: "sigs.k8s.io/cluster-api",
-		ldflags: clusterAPIVersion("sigs.k8s.io/cluster-api/version"),
+		ldflags: versionIn("sigs.k8s.io/cluster-api/version.gitVersion"),
 		gib:     2,
 	}
 	clusterAPIProviderAWS = &module{
 		dir:     "cluster-api-provider-aws",
 		require: "sigs.k8s.io/cluster-api-provider-aws/v2",
-		ldflags: clusterAPIVersion("sigs.k8s.io/cluster-api-provider-aws/v2/version"),
+		ldflags: versionIn("sigs.k8s.io/cluster-api-provider-aws/v2/version.gitVersion"),
 		gib:     3,
 	}
 	golangciLint = &module{
 		dir:     "golangci-lint",
 		require: "github.com/golangci/golangci-lint/v2",
-		ldflags: func(v string) string { return "-s -w -X main.version=" + v },
+		ldflags: versionIn("main.version"),
 		gib:     2,
 	}
 
 	table = []binary{
 		{name: "etcd", module: etcd, pkg: "go.etcd.io/etcd/server/v3", minutes: 1},
+		{name: "etcdctl", module: etcd, pkg: "go.etcd.io/etcd/etcdctl/v3", minutes: 1},
+		{name: "etcdutl", module: etcd, pkg: "go.etcd.io/etcd/etcdutl/v3", minutes: 1},
 		{name: "kube-apiserver", module: kubernetes, pkg: "k8s.io/kubernetes/cmd/kube-apiserver", minutes: 5},
 		{name: "kube-controller-manager", module: kubernetes, pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", minutes: 2},
+		{name: "kube-scheduler", module: kubernetes, pkg: "k8s.io/kubernetes/cmd/kube-scheduler", minutes: 1},
+		{name: "kubelet", module: kubernetes, pkg: "k8s.io/kubernetes/cmd/kubelet", minutes: 1},
+		{name: "kube-proxy", module: kubernetes, pkg: "k8s.io/kubernetes/cmd/kube-proxy", minutes: 1},
+		{name: "kubectl", module: kubernetes, pkg: "k8s.io/kubernetes/cmd/kubectl", minutes: 1},
+		{name: "kube-apiserver-1.35.4", file: "kube-apiserver", module: kubernetesBefore, pkg: "k8s.io/kubernetes/cmd/kube-apiserver", minutes: 4},
+		{name: "kube-controller-manager-1.35.4", file: "kube-controller-manager", module: kubernetesBefore, pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", minutes: 1},
+		{name: "kube-scheduler-1.35.4", file: "kube-scheduler", module: kubernetesBefore, pkg: "k8s.io/kubernetes/cmd/kube-scheduler", minutes: 1},
+		{name: "containerd", module: containerd, pkg: "github.com/containerd/containerd/v2/cmd/containerd", minutes: 2},
+		{name: "containerd-shim-runc-v2", module: containerd, pkg: "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2", minutes: 1},
+		{name: "ctr", module: containerd, pkg: "github.com/containerd/containerd/v2/cmd/ctr", minutes: 1},
+		{name: "runc", module: runc, pkg: "github.com/opencontainers/runc", minutes: 1},
+		{name: "bridge", module: cni, pkg: "github.com/containernetworking/plugins/plugins/main/bridge", minutes: 1},
+		{name: "host-local", module: cni, pkg: "github.com/containernetworking/plugins/plugins/ipam/host-local", minutes: 1},
+		{name: "loopback", module: cni, pkg: "github.com/containernetworking/plugins/plugins/main/loopback", minutes: 1},
+		{name: "portmap", module: cni, pkg: "github.com/containernetworking/plugins/plugins/meta/portmap", minutes: 1},
+		{name: "coredns", module: coredns, pkg: "github.com/coredns/coredns", minutes: 3},
+		{name: "proxy-server", module: konnectivity, pkg: "sigs.k8s.io/apiserver-network-proxy/cmd/server", minutes: 2},
+		{name: "proxy-agent", module: konnectivity, pkg: "sigs.k8s.io/apiserver-network-proxy/cmd/agent", minutes: 1},
+		{name: "helm", module: helm, pkg: "helm.sh/helm/v4/cmd/helm", minutes: 2},
 		{name: "aws-cloud-controller-manager", module: cloudControllerManager, pkg: "k8s.io/cloud-provider-aws/cmd/aws-cloud-controller-manager", minutes: 5},
 		{name: "cluster-api-manager", module: clusterAPI, pkg: "sigs.k8s.io/cluster-api", minutes: 3},
 		{name: "cluster-api-provider-aws-manager", module: clusterAPIProviderAWS, pkg: "sigs.k8s.io/cluster-api-provider-aws/v2", minutes: 4},
 		{name: "golangci-lint", module: golangciLint, pkg: "github.com/golangci/golangci-lint/v2/cmd/golangci-lint", minutes: 4},
 	}
 )
+
+// stripped is for programs that know their version by themselves, or need none.
+func stripped(string) string { return "-s -w" }
+
+// versionIn sets the variable that a program says its version from.
+func versionIn(variable string) func(string) string {
+	return func(version string) string { return "-s -w -X " + variable + "=" + version }
+}
 
 // kubernetesVersion gives the servers the version they were released under; without it they report 0.0.0, which clients that
 // check for a minimum refuse.
@@ -78,11 +164,6 @@ func kubernetesVersion(version string) string {
 	number := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	return fmt.Sprintf("-s -w -X %[1]sgitVersion=%[2]s -X %[1]sgitMajor=%[3]s -X %[1]sgitMinor=%[4]s -X %[1]sgitTreeState=clean",
 		at, version, number[0], number[1])
-}
-
-// clusterAPIVersion has a provider of Cluster API say in its log which version it is. It runs without.
-func clusterAPIVersion(pkg string) func(string) string {
-	return func(version string) string { return "-s -w -X " + pkg + ".gitVersion=" + version }
 }
 
 // Names lists every binary that Ensure can build, in the order in which it is worth building them.

@@ -130,6 +130,7 @@ var (
 		{name: "kube-apiserver-1.35.4", file: "kube-apiserver", module: kubernetesBefore, pkg: "k8s.io/kubernetes/cmd/kube-apiserver", minutes: 4},
 		{name: "kube-controller-manager-1.35.4", file: "kube-controller-manager", module: kubernetesBefore, pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", minutes: 1},
 		{name: "kube-scheduler-1.35.4", file: "kube-scheduler", module: kubernetesBefore, pkg: "k8s.io/kubernetes/cmd/kube-scheduler", minutes: 1},
+		{name: "kube-proxy-1.35.4", file: "kube-proxy", module: kubernetesBefore, pkg: "k8s.io/kubernetes/cmd/kube-proxy", minutes: 1},
 		{name: "containerd", module: containerd, pkg: "github.com/containerd/containerd/v2/cmd/containerd", minutes: 2},
 		{name: "containerd-shim-runc-v2", module: containerd, pkg: "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2", minutes: 1},
 		{name: "ctr", module: containerd, pkg: "github.com/containerd/containerd/v2/cmd/ctr", minutes: 1},

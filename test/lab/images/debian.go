@@ -1,0 +1,203 @@
+package images
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"debug/elf"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// packages are those of Debian with the programs of our images and all libraries that these load. They are unpacked into the
+// cache, not installed: a machine on which somebody tries the lab stays as it is.
+var packages = []string{
+	"busybox-static", "catatonit",
+	"haproxy", "libcap2", "libcrypt1", "libgcc-s1", "libgcrypt20", "libgpg-error0", "liblua5.3-0", "liblz4-1", "liblzma5",
+	"libopentracing-c-wrapper0", "libopentracing1", "libpcre2-8-0", "libssl3", "libstdc++6", "libsystemd0", "libzstd1", "zlib1g",
+	"conntrack", "iptables", "nftables", "libbsd0", "libedit2", "libgmp10", "libjansson4", "libmd0", "libmnl0",
+	"libnetfilter-conntrack3", "libnfnetlink0", "libnftables1", "libnftnl11", "libtinfo6", "libxtables12",
+	"libc6",
+}
+
+// debian is a tree with the content of packages.
+type debian struct{ root string }
+
+// unpackDebian downloads and unpacks packages, once per list. What lies there stays, also when Debian has newer ones: the images
+// of a machine do not change by themselves.
+func unpackDebian(ctx context.Context, cache string) (debian, error) {
+	sum := sha256.Sum256([]byte(strings.Join(packages, "\n")))
+	d := debian{root: filepath.Join(cache, "debian-"+hex.EncodeToString(sum[:6]))}
+	if _, err := os.Stat(d.root); err == nil {
+		return d, nil
+	}
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return debian{}, fmt.Errorf("making the cache of packages: %w", err)
+	}
+	unfinished, err := os.MkdirTemp(cache, "debian-unfinished-")
+	if err != nil {
+		return debian{}, fmt.Errorf("making the cache of packages: %w", err)
+	}
+	defer os.RemoveAll(unfinished)
+	if err := run(ctx, unfinished, "apt-get", append([]string{"download"}, packages...)...); err != nil {
+		return debian{}, fmt.Errorf("downloading packages of Debian (after an apt-get update?): %w", err)
+	}
+	archives, err := filepath.Glob(filepath.Join(unfinished, "*.deb"))
+	if err != nil {
+		return debian{}, err
+	}
+	root := filepath.Join(unfinished, "root")
+	for _, archive := range archives {
+		if err := run(ctx, unfinished, "dpkg-deb", "--extract", archive, root); err != nil {
+			return debian{}, fmt.Errorf("unpacking packages of Debian: %w", err)
+		}
+	}
+	// Another lab may have been faster.
+	if err := os.Rename(root, d.root); err != nil && !errors.Is(err, fs.ErrExist) {
+		return debian{}, fmt.Errorf("keeping packages of Debian: %w", err)
+	}
+	return d, nil
+}
+
+func run(ctx context.Context, dir, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", name, err, out)
+	}
+	return nil
+}
+
+// find gives the file behind a path, with links followed inside the tree. Releases of Debian differ in what is below /usr.
+func (d debian) find(path string) (string, bool) {
+	for _, path := range []string{path, "/usr" + path} {
+		at := filepath.Join(d.root, path)
+		for range 8 {
+			info, err := os.Lstat(at)
+			if err != nil {
+				break
+			}
+			if info.Mode()&fs.ModeSymlink == 0 {
+				return at, true
+			}
+			to, err := os.Readlink(at)
+			if err != nil {
+				break
+			}
+			if filepath.IsAbs(to) {
+				at = filepath.Join(d.root, to)
+			} else {
+				at = filepath.Join(filepath.Dir(at), to)
+			}
+		}
+	}
+	return "", false
+}
+
+// library gives the path in an image of a shared library; it is where the dynamic linker looks without being told.
+func (d debian) library(name string) (path, source string, found bool) {
+	for _, dir := range []string{"/lib", "/usr/lib"} {
+		at, err := filepath.Glob(filepath.Join(d.root, dir, "*-linux-gnu*", name))
+		if err != nil || len(at) == 0 {
+			continue
+		}
+		path = strings.TrimPrefix(at[0], d.root)
+		source, found = d.find(path)
+		return path, source, found
+	}
+	return "", "", false
+}
+
+// closure adds the dynamic linker and the libraries that the files need, and those that these need.
+func (d debian) closure(files []file) ([]file, error) {
+	have := map[string]bool{}
+	for i := 0; i < len(files); i++ { // files grows
+		if files[i].source == "" {
+			continue
+		}
+		needs, err := needed(files[i].source)
+		if err != nil {
+			return nil, fmt.Errorf("looking for the libraries of %s: %w", files[i].path, err)
+		}
+		for _, need := range needs {
+			if have[need] {
+				continue
+			}
+			have[need] = true
+			path, source, found := need, "", false
+			if filepath.IsAbs(need) {
+				source, found = d.find(need)
+			} else {
+				path, source, found = d.library(need)
+			}
+			if !found {
+				return nil, fmt.Errorf("%s needs %s, which is in none of the packages", files[i].path, need)
+			}
+			files = append(files, file{path: path, source: source, mode: 0o755})
+		}
+	}
+	return files, nil
+}
+
+// needed are the libraries that a program or library names, and the dynamic linker by its path.
+func needed(path string) ([]string, error) {
+	f, err := elf.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	libraries, err := f.ImportedLibraries()
+	if err != nil {
+		return nil, err
+	}
+	// The linker is found by its path, not among the libraries.
+	libraries = slices.DeleteFunc(libraries, func(name string) bool { return strings.HasPrefix(name, "ld-linux") })
+	if linker := f.Section(".interp"); linker != nil {
+		text, err := linker.Data()
+		if err != nil {
+			return nil, err
+		}
+		libraries = append(libraries, strings.TrimRight(string(text), "\x00"))
+	}
+	return libraries, nil
+}
+
+// fromDebian is a layer of programs, by the path that each has in a package and the one it gets in the image; an empty one is the
+// same path.
+func fromDebian(programs map[string]string, links map[string]string) source {
+	return func(_ context.Context, w *workshop) ([]file, error) {
+		tree, err := w.debian()
+		if err != nil {
+			return nil, err
+		}
+		var files []file
+		for from, to := range programs {
+			at, err := filepath.Glob(filepath.Join(tree.root, from))
+			if err != nil || len(at) == 0 {
+				return nil, fmt.Errorf("no package has %s", from)
+			}
+			for _, at := range at {
+				path := strings.TrimPrefix(at, tree.root)
+				source, found := tree.find(path)
+				if !found {
+					return nil, fmt.Errorf("no package has %s", path)
+				}
+				files = append(files, file{path: cmp.Or(to, path), source: source, mode: 0o755})
+			}
+		}
+		slices.SortFunc(files, func(a, b file) int { return cmp.Compare(a.path, b.path) })
+		files, err = tree.closure(files)
+		for path, to := range links {
+			files = append(files, file{path: path, link: to, mode: 0o777})
+		}
+		return files, err
+	}
+}

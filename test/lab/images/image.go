@@ -1,0 +1,100 @@
+package images
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+)
+
+// image is what one image is made of.
+type image struct {
+	name string
+	// version is that of the release it is for; empty if it is the same for all.
+	version string
+	// programs are those of hack/binaries in it, and more is the source of a layer below them.
+	programs []at
+	more     source
+	// apart says that it is in no release.
+	apart bool
+	// entrypoint and user are those of the public image; empty if that has none.
+	entrypoint []string
+	user       string
+}
+
+// key names the image in a Set.
+func (i image) key() string { return Key(i.name, i.version) }
+
+// at is a program of hack/binaries, and where an image has it.
+type at struct{ name, path string }
+
+// source gives the files of one layer.
+type source func(ctx context.Context, w *workshop) ([]file, error)
+
+// sources are those of its layers.
+func (i image) sources() []source {
+	var all []source
+	if i.more != nil {
+		all = append(all, i.more)
+	}
+	if len(i.programs) > 0 {
+		all = append(all, i.install)
+	}
+	return all
+}
+
+// install gives its programs of hack/binaries.
+func (i image) install(ctx context.Context, w *workshop) ([]file, error) {
+	var names []string
+	for _, program := range i.programs {
+		names = append(names, program.name)
+	}
+	paths, err := pinned.Ensure(ctx, w.progress, names...)
+	if err != nil {
+		return nil, err
+	}
+	var files []file
+	for _, program := range i.programs {
+		files = append(files, file{path: program.path, source: paths[program.name], mode: 0o755})
+	}
+	return files, nil
+}
+
+// build puts an image together. It has no time of creation.
+func (i image) build(ctx context.Context, w *workshop) (v1.Image, error) {
+	config := v1.Config{
+		Entrypoint: i.entrypoint,
+		User:       i.user,
+		Env:        []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+	}
+	var layers []v1.Layer
+	for _, source := range i.sources() {
+		files, err := source(ctx, w)
+		if err != nil {
+			return nil, fmt.Errorf("making image %s: %w", i.key(), err)
+		}
+		layer, err := w.shelf.layer(ctx, files)
+		if err != nil {
+			return nil, fmt.Errorf("making image %s: %w", i.key(), err)
+		}
+		layers = append(layers, layer)
+	}
+	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	base, err := mutate.ConfigFile(base, &v1.ConfigFile{
+		OS: "linux", Architecture: runtime.GOARCH, Config: config, RootFS: v1.RootFS{Type: "layers"},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("configuring image %s: %w", i.key(), err)
+	}
+	img, err := mutate.AppendLayers(base, layers...)
+	if err != nil {
+		return nil, fmt.Errorf("adding the layers of image %s: %w", i.key(), err)
+	}
+	return img, nil
+}

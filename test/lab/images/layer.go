@@ -1,0 +1,202 @@
+package images
+
+import (
+	"archive/tar"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/partial"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/klauspost/compress/zstd"
+)
+
+// layerFormat is part of the key of a cached layer: raise it when the same files are to be packed in another way.
+const layerFormat = "1"
+
+// file is one file of a layer.
+type file struct {
+	path   string // in the image, absolute
+	source string // on disk; empty for a link
+	link   string // where a link points to
+	mode   os.FileMode
+}
+
+// shelf keeps layers on disk. Blobs lie as the disk handler of the registry has them, so that a registry on the same directory
+// need not be sent them.
+type shelf struct{ dir string }
+
+func (s shelf) blob(digest v1.Hash) string { return filepath.Join(s.dir, digest.Algorithm, digest.Hex) }
+func (s shelf) note(key string) string     { return filepath.Join(s.dir, "layers", key+".json") }
+
+// layer packs files, unless that has been done before.
+func (s shelf) layer(ctx context.Context, files []file) (v1.Layer, error) {
+	files = slices.SortedFunc(slices.Values(files), func(a, b file) int { return cmp.Compare(a.path, b.path) })
+	key, err := keyOf(files)
+	if err != nil {
+		return nil, err
+	}
+	if found := s.find(key); found != nil {
+		return partial.CompressedToLayer(found)
+	}
+	packed, err := s.pack(ctx, files)
+	if err != nil {
+		return nil, err
+	}
+	note, err := json.Marshal(packed)
+	if err == nil {
+		err = write(s.note(key), note)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("noting a layer: %w", err)
+	}
+	return partial.CompressedToLayer(packed)
+}
+
+// find gives a layer that is complete on disk, else nil.
+func (s shelf) find(key string) *packed {
+	text, err := os.ReadFile(s.note(key))
+	if err != nil {
+		return nil
+	}
+	p := &packed{}
+	if err := json.Unmarshal(text, p); err != nil {
+		return nil
+	}
+	p.path = s.blob(p.Blob)
+	if info, err := os.Stat(p.path); err != nil || info.Size() != p.Bytes {
+		return nil
+	}
+	return p
+}
+
+// keyOf is the hash of all that decides what is in a layer.
+func keyOf(files []file) (string, error) {
+	h := sha256.New()
+	fmt.Fprintf(h, "format %s\n", layerFormat)
+	for _, f := range files {
+		fmt.Fprintf(h, "%q %q %o\n", f.path, f.link, f.mode)
+		if f.source == "" {
+			continue
+		}
+		sum, err := sumOf(f.source)
+		if err != nil {
+			return "", fmt.Errorf("reading what is to be %s: %w", f.path, err)
+		}
+		fmt.Fprintf(h, "%s\n", sum)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func sumOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// pack writes a layer. Whoever pulls it is on this machine, so that speed is worth more than size.
+func (s shelf) pack(ctx context.Context, files []file) (*packed, error) {
+	if err := os.MkdirAll(filepath.Join(s.dir, "sha256"), 0o755); err != nil {
+		return nil, fmt.Errorf("making the cache of layers: %w", err)
+	}
+	out, err := os.CreateTemp(s.dir, "layer-*")
+	if err != nil {
+		return nil, fmt.Errorf("packing a layer: %w", err)
+	}
+	defer os.Remove(out.Name())
+	defer out.Close()
+	plain, blob := sha256.New(), sha256.New()
+	compressor, err := zstd.NewWriter(io.MultiWriter(out, blob), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return nil, fmt.Errorf("packing a layer: %w", err)
+	}
+	archive := tar.NewWriter(io.MultiWriter(compressor, plain))
+	for _, f := range files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := add(archive, f); err != nil {
+			return nil, fmt.Errorf("packing %s: %w", f.path, err)
+		}
+	}
+	for _, end := range []io.Closer{archive, compressor} {
+		if err := end.Close(); err != nil {
+			return nil, fmt.Errorf("packing a layer: %w", err)
+		}
+	}
+	info, err := out.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("packing a layer: %w", err)
+	}
+	hash := func(sum []byte) v1.Hash { return v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(sum)} }
+	p := &packed{Blob: hash(blob.Sum(nil)), Plain: hash(plain.Sum(nil)), Bytes: info.Size()}
+	p.path = s.blob(p.Blob)
+	if err := os.Rename(out.Name(), p.path); err != nil {
+		return nil, fmt.Errorf("keeping a layer: %w", err)
+	}
+	return p, nil
+}
+
+// add has no time and no owner but root.
+func add(archive *tar.Writer, f file) error {
+	header := &tar.Header{Name: strings.TrimPrefix(f.path, "/"), Mode: int64(f.mode.Perm())}
+	if f.source == "" {
+		header.Typeflag, header.Linkname = tar.TypeSymlink, f.link
+		return archive.WriteHeader(header)
+	}
+	in, err := os.Open(f.source)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	header.Typeflag, header.Size = tar.TypeReg, info.Size()
+	if err := archive.WriteHeader(header); err != nil {
+		return err
+	}
+	_, err = io.Copy(archive, in)
+	return err
+}
+
+// packed is a layer on disk: a partial.CompressedLayer, which knows its DiffID without reading all of it.
+type packed struct {
+	Blob, Plain v1.Hash
+	Bytes       int64
+	path        string
+}
+
+func (p *packed) Digest() (v1.Hash, error)            { return p.Blob, nil }
+func (p *packed) DiffID() (v1.Hash, error)            { return p.Plain, nil }
+func (p *packed) Size() (int64, error)                { return p.Bytes, nil }
+func (p *packed) MediaType() (types.MediaType, error) { return types.OCILayerZStd, nil }
+func (p *packed) Compressed() (io.ReadCloser, error)  { return os.Open(p.path) }
+
+// write leaves the whole file or none.
+func write(path string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	unfinished := fmt.Sprintf("%s.%d", path, os.Getpid())
+	defer os.Remove(unfinished)
+	if err := os.WriteFile(unfinished, content, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(unfinished, path)
+}

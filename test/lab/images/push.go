@@ -1,0 +1,116 @@
+package images
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sync"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+)
+
+// Options say where images go.
+type Options struct {
+	// Registry is the host and port of a registry that takes everything.
+	Registry string
+	// Progress gets a line per image that was not there.
+	Progress io.Writer
+}
+
+// A Set has the images in a registry: their names by digest, by Key.
+type Set map[string]string
+
+// Dir is where layers are kept, as registry.NewDiskBlobHandler has blobs: a registry on this directory has them all.
+func Dir() (string, error) {
+	cache, err := pinned.CacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(cache, "images"), nil
+}
+
+// Push makes the images of these names, all if there are none, and pushes those that the registry does not have.
+func Push(ctx context.Context, o Options, names ...string) (Set, error) {
+	w, err := open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	set, lock := Set{}, sync.Mutex{}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(2) // as many as make good use of the disk beside the processor
+	for _, i := range chosen(names) {
+		group.Go(func() error {
+			img, err := i.build(ctx, w)
+			if err != nil {
+				return err
+			}
+			digest, err := o.push(ctx, i.name, tag(i.version), img)
+			if err != nil {
+				return err
+			}
+			lock.Lock()
+			defer lock.Unlock()
+			set[i.key()] = digest
+			return nil
+		})
+	}
+	return set, group.Wait()
+}
+
+// tag is that of an image, for people who look into the registry: everybody else has digests.
+func tag(version string) string {
+	if version == "" {
+		return "lab"
+	}
+	return "v" + version
+}
+
+// push pushes an image unless it is there, and gives its name by digest.
+func (o Options) push(ctx context.Context, repository, tag string, img v1.Image) (string, error) {
+	digest, err := img.Digest()
+	if err != nil {
+		return "", fmt.Errorf("making image %s: %w", repository, err)
+	}
+	ref, err := name.NewTag(o.Registry+"/"+repository+":"+tag, name.Insecure)
+	if err != nil {
+		return "", fmt.Errorf("naming image %s: %w", repository, err)
+	}
+	byDigest := ref.Context().Digest(digest.String()).String()
+	if there, err := remote.Head(ref, remote.WithContext(ctx)); err == nil && there.Digest == digest {
+		return byDigest, nil
+	}
+	if err := remote.Write(ref, img, remote.WithContext(ctx)); err != nil {
+		return "", fmt.Errorf("pushing image %s: %w", ref, err)
+	}
+	fmt.Fprintf(o.Progress, "image %s\n", ref)
+	return byDigest, nil
+}
+
+// workshop has what images are made from.
+type workshop struct {
+	root, cache string
+	shelf       shelf
+	debian      func() (debian, error)
+	progress    io.Writer
+}
+
+func open(ctx context.Context, o Options) (*workshop, error) {
+	cache, err := Dir()
+	if err != nil {
+		return nil, err
+	}
+	root, err := pinned.Root()
+	if err != nil {
+		return nil, err
+	}
+	return &workshop{
+		root: root, cache: cache, shelf: shelf{dir: cache}, progress: o.Progress,
+		debian: sync.OnceValues(func() (debian, error) { return unpackDebian(ctx, cache) }),
+	}, nil
+}

@@ -1,0 +1,52 @@
+package images
+
+import (
+	"context"
+	"fmt"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/release/payload"
+	"github.com/hosted-control-planes/hypershift/test/awsemulator"
+)
+
+// region is the one of the emulator.
+const region = "us-east-1"
+
+// machineImages are what machines of a release boot from: images of the emulator.
+var machineImages = map[string]string{
+	"1.36.3": awsemulator.ImageAMD64,
+	"1.35.4": awsemulator.ImageAMD64Older,
+}
+
+// PushReleases pushes the payload of each of Versions, made of the images in the set, and gives their names by digest.
+func PushReleases(ctx context.Context, o Options, set Set) (map[string]string, error) {
+	releases := map[string]string{}
+	for _, version := range Versions {
+		img, err := describe(set, version).Image()
+		if err != nil {
+			return nil, fmt.Errorf("making release %s: %w", version, err)
+		}
+		if releases[version], err = o.push(ctx, "kubernetes-release", "v"+version, img); err != nil {
+			return nil, err
+		}
+	}
+	return releases, nil
+}
+
+// describe says what is in a release: the images of its version, and those that are the same in all.
+func describe(set Set, version string) *payload.Description {
+	components := map[string]string{}
+	for _, i := range table() {
+		if ref, pushed := set[i.key()]; pushed && !i.apart && (i.version == "" || i.version == version) {
+			components[i.name] = ref
+		}
+	}
+	return &payload.Description{
+		Version:    version,
+		Components: components,
+		BootImages: map[hyperv1.Architecture]map[string]string{
+			hyperv1.ArchitectureAMD64: {region: machineImages[version]},
+			hyperv1.ArchitectureARM64: {region: awsemulator.ImageARM64},
+		},
+	}
+}

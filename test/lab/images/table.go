@@ -1,0 +1,113 @@
+package images
+
+import (
+	"path"
+	"slices"
+)
+
+// Versions are those of the releases that a lab has, the newest first.
+var Versions = []string{"1.36.3", "1.35.4"}
+
+// nonroot is the user of images that are made from a distroless base.
+const nonroot = "65532:65532"
+
+// table lists all images. Those of kubernetes/kubernetes and of etcd have no entrypoint and no user of their own.
+func table() []image {
+	images := []image{
+		{name: "pause", more: pause, entrypoint: []string{"/pause", "-P"}, user: "65535:65535"},
+		{name: "coredns", programs: []at{{"coredns", "/coredns"}}, entrypoint: []string{"/coredns"}, user: nonroot},
+		{name: Operator, apart: true, more: ourOperators, entrypoint: []string{"/usr/bin/hypershift-operator"}, user: nonroot},
+		{name: "busybox", apart: true, more: busybox},
+		{name: "etcd", programs: []at{
+			{"etcd", "/usr/local/bin/etcd"}, {"etcdctl", "/usr/local/bin/etcdctl"}, {"etcdutl", "/usr/local/bin/etcdutl"},
+		}},
+		{name: "haproxy", more: proxy, user: "99:99"},
+		{name: "konnectivity-server", programs: []at{{"proxy-server", "/proxy-server"}}, entrypoint: []string{"/proxy-server"}, user: nonroot},
+		{name: "konnectivity-agent", programs: []at{{"proxy-agent", "/proxy-agent"}}, entrypoint: []string{"/proxy-agent"}, user: nonroot},
+		{name: "cluster-api", programs: []at{{"cluster-api-manager", "/manager"}}, entrypoint: []string{"/manager"}, user: nonroot},
+		{name: "cluster-api-provider-aws", programs: []at{{"cluster-api-provider-aws-manager", "/manager"}}, entrypoint: []string{"/manager"}, user: nonroot},
+	}
+	for _, version := range Versions {
+		for _, name := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
+			images = append(images, image{name: name, version: version, programs: kubernetes(name, version)})
+		}
+		images = append(images, image{name: "kube-proxy", version: version, more: firewall, programs: kubernetes("kube-proxy", version)})
+	}
+	return images
+}
+
+// Operator is the name of the image with our operators.
+const Operator = "hypershift"
+
+// Key is the name in a Set of an image that each release has its own of. Without a version it is the name itself.
+func Key(name, version string) string {
+	if version == "" {
+		return name
+	}
+	return name + ":v" + version
+}
+
+// kubernetes is a server of one release.
+func kubernetes(name, version string) []at {
+	program := name
+	if version != Versions[0] {
+		program += "-" + version
+	}
+	return []at{{program, "/usr/local/bin/" + name}}
+}
+
+// Binaries are the programs of hack/binaries that the images have, for whoever wants to build them all beforehand.
+func Binaries() []string {
+	var names []string
+	for _, i := range table() {
+		for _, program := range i.programs {
+			names = append(names, program.name)
+		}
+	}
+	return names
+}
+
+// pause is another program than upstream's that waits, and reaps: that one is no Go module, and this one is as small.
+var pause = fromDebian(map[string]string{"/usr/bin/catatonit": "/pause"}, nil)
+
+// proxy is HAProxy, where its own image has it.
+var proxy = fromDebian(map[string]string{"/usr/sbin/haproxy": "/usr/local/sbin/haproxy"}, nil)
+
+// firewall is what kube-proxy writes its rules with.
+var firewall = fromDebian(
+	map[string]string{
+		"/usr/sbin/nft":                           "",
+		"/usr/sbin/conntrack":                     "",
+		"/usr/sbin/xtables-nft-multi":             "",
+		"/usr/lib/*-linux-gnu*/xtables/libxt*.so": "",
+		"/usr/lib/*-linux-gnu*/xtables/libip*.so": "",
+	},
+	links("/usr/sbin", "xtables-nft-multi",
+		"iptables", "iptables-save", "iptables-restore", "ip6tables", "ip6tables-save", "ip6tables-restore"),
+)
+
+// busybox has the applets that tests and people at a shell use.
+var busybox = fromDebian(
+	map[string]string{"/bin/busybox": "/bin/busybox"},
+	links("/bin", "busybox",
+		"sh", "cat", "chmod", "cp", "cut", "date", "dd", "df", "du", "echo", "env", "false", "find", "free", "grep", "head", "hostname", "httpd",
+		"id", "ip", "kill", "ln", "ls", "mkdir", "mount", "mv", "nc", "netstat", "nslookup", "ping", "ps", "pwd", "rm", "sed", "sleep", "sort",
+		"stat", "tail", "tar", "tee", "test", "top", "touch", "tr", "true", "uname", "vi", "wc", "wget", "whoami", "xargs", "yes"),
+)
+
+// links are names in a directory for one file in it.
+func links(dir, to string, names ...string) map[string]string {
+	all := map[string]string{}
+	for _, name := range names {
+		all[path.Join(dir, name)] = to
+	}
+	return all
+}
+
+// chosen are the images of these names, all if there are none.
+func chosen(names []string) []image {
+	if len(names) == 0 {
+		return table()
+	}
+	return slices.DeleteFunc(table(), func(i image) bool { return !slices.Contains(names, i.name) })
+}

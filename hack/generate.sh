@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes what is made from the sources: deep copies, CRDs (ours and copies), apply configurations, the typed client and the page on conditions.
+# Makes what is made from the sources: deep copies, CRDs (ours and copies), the chart's copies, apply configurations, the typed client and the page on conditions.
 # Running it twice changes nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,6 +18,9 @@ go tool controller-gen crd paths=./api/hypershift/... output:crd:dir=config/crd
 
 echo "kinds of other projects"
 go run ./hack/externalcrds
+
+echo "kinds and permissions in the Helm chart"
+go run ./hack/chart
 
 echo "apply configurations"
 rm -rf api/applyconfiguration

@@ -1,0 +1,133 @@
+// Command chart copies what the Helm chart installs and others use too, kinds and permissions, into the chart, because a chart
+// cannot read files outside of itself:
+//
+//	go run ./hack/chart
+//
+//	config/crd/*.yaml                     ──► files/crd/hypershift/<name>.yaml
+//	config/crd/external/*.yaml            ──► files/crd/external/<name>.yaml
+//	config/rbac/hypershift-operator/*     ──► files/rbac/
+//	config/scheduling/*                   ──► files/scheduling/
+//
+// The copies of kinds differ in two ways. They say that Helm keeps them: with a kind go all its objects, and nobody who uninstalls
+// an operator means that. And only those kinds that users write have descriptions: Helm stores a chart twice in each revision, in
+// a Secret of a mebibyte at most, of which the descriptions of all kinds would fill most.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// written are the kinds that users write, and ask `kubectl explain` about.
+var written = []string{"hostedclusters.hypershift.openshift.io", "nodepools.hypershift.openshift.io"}
+
+func main() {
+	if err := write(filepath.Join("config", "helm", "hypershift", "files")); err != nil {
+		fmt.Fprintln(os.Stderr, "chart:", err)
+		os.Exit(1)
+	}
+}
+
+func write(files string) error {
+	for from, to := range map[string]string{
+		filepath.Join("config", "crd"):             filepath.Join(files, "crd", "hypershift"),
+		filepath.Join("config", "crd", "external"): filepath.Join(files, "crd", "external"),
+	} {
+		if err := copyAll(from, to, kind); err != nil {
+			return err
+		}
+	}
+	for from, to := range map[string]string{
+		filepath.Join("config", "rbac", "hypershift-operator"): filepath.Join(files, "rbac"),
+		filepath.Join("config", "scheduling"):                  filepath.Join(files, "scheduling"),
+	} {
+		if err := copyAll(from, to, asIs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyAll makes the YAML files of a directory those of another.
+func copyAll(from, to string, convert func(path string, text []byte) (name string, _ []byte, _ error)) error {
+	paths, err := filepath.Glob(filepath.Join(from, "*.yaml"))
+	if err != nil {
+		return err
+	}
+	if len(paths) == 0 {
+		return fmt.Errorf("there is no YAML in %s", from)
+	}
+	if err := os.RemoveAll(to); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, text, err := convert(path, text)
+		if err != nil {
+			return fmt.Errorf("converting %s: %w", path, err)
+		}
+		if err := os.WriteFile(filepath.Join(to, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func asIs(path string, text []byte) (string, []byte, error) { return filepath.Base(path), text, nil }
+
+// kind is the copy of a CustomResourceDefinition, by its name: the template that installs it asks the cluster for it.
+func kind(_ string, text []byte) (string, []byte, error) {
+	text, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		return "", nil, err
+	}
+	crd := &unstructured.Unstructured{}
+	if err := crd.UnmarshalJSON(text); err != nil {
+		return "", nil, err
+	}
+	annotations, labels := crd.GetAnnotations(), crd.GetLabels()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	annotations["helm.sh/resource-policy"] = "keep"
+	labels["app.kubernetes.io/part-of"] = "hypershift"
+	crd.SetAnnotations(annotations)
+	crd.SetLabels(labels)
+	if !slices.Contains(written, crd.GetName()) {
+		withoutDescriptions(crd.Object)
+	}
+	text, err = yaml.Marshal(crd.Object)
+	return crd.GetName() + ".yaml", text, err
+}
+
+// withoutDescriptions takes them out of schemas. A property that is called
+// description is not one: its value is a schema.
+func withoutDescriptions(value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		if _, text := value["description"].(string); text {
+			delete(value, "description")
+		}
+		for _, v := range value {
+			withoutDescriptions(v)
+		}
+	case []any:
+		for _, v := range value {
+			withoutDescriptions(v)
+		}
+	}
+}

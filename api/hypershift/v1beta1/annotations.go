@@ -23,4 +23,9 @@ const (
 	RotateCertificatesAnnotation = "hypershift.openshift.io/rotate-certificates"
 	// EtcdPriorityClassAnnotation does so in the place of hypershift-etcd.
 	EtcdPriorityClassAnnotation = "hypershift.openshift.io/etcd-priority-class"
+	// CertificateValidityAnnotation is for how long certificates are made out, such as 2160h, in the place of a year.
+	CertificateValidityAnnotation = "hypershift.openshift.io/certificate-validity"
+	// CertificateRenewalAnnotation is the share of that time that is left when they are renewed, such as 0.5, in the place of
+	// a third. It is more than 0, and 0.9 at most.
+	CertificateRenewalAnnotation = "hypershift.openshift.io/certificate-renewal"
 )

@@ -33,6 +33,8 @@ var handedOn = []string{
 	hyperv1.CleanupCloudResourcesAnnotation,
 	hyperv1.DisablePKIReconciliationAnnotation,
 	hyperv1.RotateCertificatesAnnotation,
+	hyperv1.CertificateValidityAnnotation,
+	hyperv1.CertificateRenewalAnnotation,
 	hyperv1.ControlPlanePriorityClassAnnotation,
 	hyperv1.APICriticalPriorityClassAnnotation,
 	hyperv1.EtcdPriorityClassAnnotation,

@@ -25,17 +25,19 @@ const (
 	privateAWS  = "AWS"
 )
 
-func parse(name string, args []string, env func(string) string) (options, error) {
-	o := options{Options: operator.Options{Region: env("AWS_REGION")}}
+// parse reads the flags, and the variables of the environment that stand for some.
+func parse(name string, args, environ []string) (options, error) {
+	env := variables(environ)
+	o := options{Options: operator.Options{Region: env["AWS_REGION"], AWSEndpoints: awsEndpoints(env)}}
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	fs.StringVar(&o.Namespace, "namespace", "hypershift", "namespace of this operator")
 	fs.StringVar(&o.MetricsAddr, "metrics-addr", ":8080", "address of the metrics")
 	fs.StringVar(&o.HealthAddr, "health-addr", ":8081", "address of /healthz and /readyz")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", true, "work only while holding the lease hypershift-operator")
 	o.log.Bind(fs)
-	fs.StringVar(&o.ControlPlaneOperatorImage, "control-plane-operator-image", env("IMAGE_CONTROL_PLANE_OPERATOR"), "image of the control-plane-operators")
-	fs.StringVar(&o.ClusterAPIImage, "cluster-api-image", env("IMAGE_CLUSTER_API"), "image of Cluster API, which makes the machines of node pools")
-	fs.StringVar(&o.CAPIProviderImage, "capi-provider-aws-image", env("IMAGE_AWS_CAPI_PROVIDER"), "image of Cluster API's AWS provider")
+	fs.StringVar(&o.ControlPlaneOperatorImage, "control-plane-operator-image", env["IMAGE_CONTROL_PLANE_OPERATOR"], "image of the control-plane-operators")
+	fs.StringVar(&o.ClusterAPIImage, "cluster-api-image", env["IMAGE_CLUSTER_API"], "image of Cluster API, which makes the machines of node pools")
+	fs.StringVar(&o.CAPIProviderImage, "capi-provider-aws-image", env["IMAGE_AWS_CAPI_PROVIDER"], "image of Cluster API's AWS provider")
 	fs.BoolVar(&o.AllowOperatorImageOverride, "allow-control-plane-operator-image-override", false, "let an annotation of a HostedCluster choose the image of its control-plane-operator; who may write it can then run anything with the permissions of one")
 	fs.StringVar(&o.privatePlatform, "private-platform", privateNone, "AWS to make endpoint services for private clusters, in the region of AWS_REGION; else None")
 	fs.StringVar(&o.OIDC.Bucket, "oidc-storage-provider-s3-bucket-name", "", "bucket for the OIDC documents of the clusters")

@@ -25,12 +25,7 @@ func TestParse(t *testing.T) {
 		"a word too many":             {args: []string{"run"}, says: `unexpected argument "run"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := parse("hypershift-operator", tc.args, func(key string) string {
-				if key == "AWS_REGION" {
-					return tc.region
-				}
-				return ""
-			})
+			_, err := parse("hypershift-operator", tc.args, []string{"AWS_REGION=" + tc.region})
 			if tc.says == "" && err != nil || tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)) {
 				t.Errorf("error %v, want %q", err, tc.says)
 			}

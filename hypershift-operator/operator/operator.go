@@ -190,6 +190,7 @@ func (o *Operator) AddHostedClusters(ctx context.Context) error {
 		ControlPlaneOperatorImage:  o.options.ControlPlaneOperatorImage,
 		ClusterAPIImage:            o.options.ClusterAPIImage,
 		CAPIProviderImage:          o.options.CAPIProviderImage,
+		AWSEndpoints:               o.options.AWSEndpoints,
 		AllowOperatorImageOverride: o.options.AllowOperatorImageOverride,
 		Releases:                   o.releases,
 		Resync:                     o.options.ResyncPeriod,

@@ -7,6 +7,7 @@ import (
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go/middleware"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -37,6 +38,10 @@ type Options struct {
 	Region string
 
 	OIDC OIDC
+
+	// AWSEndpoints is environment that says where AWS is, which the programs of
+	// control planes are told, too.
+	AWSEndpoints []corev1.EnvVar
 
 	// RegistryOverrides say where release images and their components are pulled.
 	RegistryOverrides release.Overrides

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
@@ -50,6 +51,9 @@ type Options struct {
 	// ClusterAPIImage and CAPIProviderImage are those of Cluster API and of its
 	// AWS provider, which make the machines of clusters with node pools.
 	ClusterAPIImage, CAPIProviderImage string
+	// AWSEndpoints is environment that says where AWS is, for the programs beside
+	// a control plane that call it. Empty where it is for everybody.
+	AWSEndpoints []corev1.EnvVar
 
 	// Releases tells what is in a release image.
 	Releases release.Resolver

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -234,7 +235,7 @@ func TestACertificateIsOfUseToAServer(t *testing.T) {
 
 func TestOnlyTheMinterSeesTheSigningKey(t *testing.T) {
 	s := &scope{hc: privateCluster(), controlPlane: plane}
-	pod := capiProviderPod(s, "provider", "minter")
+	pod := capiProviderPod(s, "provider", "minter", nil)
 	var sees []string
 	for _, c := range pod.Containers {
 		for _, m := range c.VolumeMounts {
@@ -245,6 +246,18 @@ func TestOnlyTheMinterSeesTheSigningKey(t *testing.T) {
 	}
 	if !slices.Equal(sees, []string{"token-minter"}) {
 		t.Errorf("the key is seen by %v", sees)
+	}
+}
+
+func TestWhoCallsAWSIsToldWhereItIs(t *testing.T) {
+	s := &scope{hc: privateCluster(), controlPlane: plane}
+	there := []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://aws.test"}}
+	told := map[string]bool{}
+	for _, c := range append(capiProviderPod(s, "provider", "minter", there).Containers, operatorContainer(s, "operator", there)) {
+		told[c.Name] = slices.Contains(c.Env, there[0])
+	}
+	if want := map[string]bool{"manager": true, "token-minter": false, "control-plane-operator": true}; !maps.Equal(told, want) {
+		t.Errorf("told: %v, want %v", told, want)
 	}
 }
 

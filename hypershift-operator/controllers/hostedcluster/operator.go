@@ -22,7 +22,7 @@ func (r *Reconciler) ensureOperator(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.apply.Apply(ctx, s.operatorSet(), desiredOperator(s, image)...)
+	_, err = r.apply.Apply(ctx, s.operatorSet(), desiredOperator(s, image, r.AWSEndpoints)...)
 	return err
 }
 
@@ -46,13 +46,13 @@ func (s *scope) operatorSet() apply.Set {
 }
 
 // desiredOperator is in the order in which the parts need each other.
-func desiredOperator(s *scope, image string) []client.Object {
-	pod := corev1.PodSpec{Containers: []corev1.Container{operatorContainer(s, image)}}
+func desiredOperator(s *scope, image string, endpoints []corev1.EnvVar) []client.Object {
+	pod := corev1.PodSpec{Containers: []corev1.Container{operatorContainer(s, image, endpoints)}}
 	role := rbac.ForCluster(rbac.ControlPlaneOperatorRole(), s.hc.Spec.InfraID)
 	return append(account(s, names.ControlPlaneOperator, role), desiredDeployment(s, names.ControlPlaneOperator, pod))
 }
 
-func operatorContainer(s *scope, image string) corev1.Container {
+func operatorContainer(s *scope, image string, endpoints []corev1.EnvVar) corev1.Container {
 	c := corev1.Container{
 		Name:    names.ControlPlaneOperator,
 		Image:   image,
@@ -71,7 +71,7 @@ func operatorContainer(s *scope, image string) corev1.Container {
 		Resources:      requests("10m", "60Mi"),
 	}
 	if aws := s.aws(); aws != nil {
-		c.Env = append(c.Env, corev1.EnvVar{Name: "AWS_REGION", Value: aws.Region})
+		c.Env = append([]corev1.EnvVar{{Name: "AWS_REGION", Value: aws.Region}}, endpoints...)
 	}
 	return c
 }

@@ -57,7 +57,7 @@ func (r *Reconciler) ensureWorkers(ctx context.Context, s *scope) error {
 	objs := append(account(s, names.ClusterAPI, rbac.ClusterAPIRole()), account(s, names.CAPIProvider, rbac.CAPIProviderRole())...)
 	objs = append(objs, certificate,
 		desiredDeployment(s, names.ClusterAPI, clusterAPIPod(s, core)),
-		desiredDeployment(s, names.CAPIProvider, capiProviderPod(s, provider, minter)))
+		desiredDeployment(s, names.CAPIProvider, capiProviderPod(s, provider, minter, r.AWSEndpoints)))
 	_, err = r.apply.Apply(ctx, s.workersSet(), objs...)
 	return err
 }

@@ -77,15 +77,15 @@ func clusterAPIPod(s *scope, image string) corev1.PodSpec {
 
 // capiProviderPod has the program that makes instances, and beside it the one
 // that makes the token by which AWS knows it. Only the latter sees the key.
-func capiProviderPod(s *scope, image, minter string) corev1.PodSpec {
+func capiProviderPod(s *scope, image, minter string, endpoints []corev1.EnvVar) corev1.PodSpec {
 	tokens := path.Dir(names.WebIdentityTokenFile)
 	provider := manager("manager", image, "10m", "100Mi", managerArgs(s, providerGates)...)
-	provider.Env = []corev1.EnvVar{
+	provider.Env = append([]corev1.EnvVar{
 		{Name: "AWS_REGION", Value: s.aws().Region},
 		{Name: "AWS_SHARED_CREDENTIALS_FILE", Value: path.Join(awsDir, credentialsKey)},
 		// Never the identity of the node that it happens to run on.
 		{Name: "AWS_EC2_METADATA_DISABLED", Value: "true"},
-	}
+	}, endpoints...)
 	provider.VolumeMounts = append(provider.VolumeMounts,
 		corev1.VolumeMount{Name: "aws", MountPath: awsDir, ReadOnly: true},
 		corev1.VolumeMount{Name: "token", MountPath: tokens, ReadOnly: true})

@@ -1,4 +1,8 @@
 // The hypershift-operator makes control planes for HostedClusters.
+//
+// With the name of a subcommand it does one thing instead:
+//
+//	uninstall-check   fails while there is something that nobody else can delete
 package main
 
 import (
@@ -16,7 +20,11 @@ import (
 )
 
 func main() {
-	opts, err := parse(os.Args[0], os.Args[1:], os.Getenv)
+	if len(os.Args) == 2 && os.Args[1] == uninstallCheckCommand {
+		exit(uninstallCheck(ctrl.SetupSignalHandler()))
+		return
+	}
+	opts, err := parse(os.Args[0], os.Args[1:], os.Environ())
 	if errors.Is(err, flag.ErrHelp) {
 		return
 	}
@@ -24,6 +32,11 @@ func main() {
 		logs.Use(opts.log.Logger(os.Stderr))
 		err = run(ctrl.SetupSignalHandler(), opts.Options)
 	}
+	exit(err)
+}
+
+// exit ends the process if something is wrong.
+func exit(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "hypershift-operator:", err)
 		os.Exit(1)

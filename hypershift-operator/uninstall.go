@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+// uninstallCheckCommand is the subcommand that the Helm chart runs before it
+// takes the operator away.
+const uninstallCheckCommand = "uninstall-check"
+
+// held are the kinds whose finalizers are the operator's to take away.
+var held = []string{"HostedCluster", "NodePool", "AWSEndpointService"}
+
+// named is how many objects an error names.
+const named = 10
+
+// uninstallCheck fails while there is something that nobody but the operator can delete.
+func uninstallCheck(ctx context.Context) error {
+	cfg, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("finding the management cluster: %w", err)
+	}
+	c, err := client.New(cfg, client.Options{})
+	if err != nil {
+		return fmt.Errorf("asking the management cluster: %w", err)
+	}
+	return checkNothingLeft(ctx, c)
+}
+
+func checkNothingLeft(ctx context.Context, c client.Reader) error {
+	var left []string
+	for _, kind := range held {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(hyperv1.GroupVersion.WithKind(kind + "List"))
+		err := c.List(ctx, list)
+		if meta.IsNoMatchError(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("listing every %s: %w", kind, err)
+		}
+		for _, obj := range list.Items {
+			left = append(left, fmt.Sprintf("%s %s/%s", kind, obj.Namespace, obj.Name))
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	what := strings.Join(left[:min(named, len(left))], ", ")
+	if more := len(left) - named; more > 0 {
+		what += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Errorf("nobody but the hypershift-operator can delete %s: delete the HostedClusters and wait until they are gone, then uninstall it", what)
+}

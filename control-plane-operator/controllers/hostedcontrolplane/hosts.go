@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/complaint"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/nlb"
@@ -79,9 +80,12 @@ func (r *Reconciler) balancerProblem(ctx context.Context, a access, want *corev1
 	}
 	host := hostOf(svc)
 	if host == "" {
-		said, err := r.eventsOf(ctx, svc)
+		said, err := complaint.About(ctx, r.Events, svc)
 		if err != nil {
 			return "", err
+		}
+		if said != "" {
+			said = ": " + said
 		}
 		return "load balancer of Service " + svc.Name + " is not provisioned yet" + said, nil
 	}

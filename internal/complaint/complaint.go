@@ -1,9 +1,12 @@
-package hostedcontrolplane
+// Package complaint reads in Events what somebody else could not do with an
+// object: a cloud controller with a Service, a kubelet with a Pod.
+package complaint
 
 import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,25 +14,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// eventsOf returns what a cloud controller last complained about, to be put
-// behind a sentence, or "".
-func (r *Reconciler) eventsOf(ctx context.Context, svc *corev1.Service) (string, error) {
+// About returns the last complaint about an object, or "". Warnings are
+// complaints, and so is what has one of the reasons. The reader is asked for the
+// Events of that object alone: they are many, and wanted rarely, so that it
+// should not be a cache.
+func About(ctx context.Context, reader client.Reader, obj client.Object, reasons ...string) (string, error) {
 	list := &corev1.EventList{}
-	err := r.Events.List(ctx, list, client.InNamespace(svc.Namespace), client.MatchingFields{"involvedObject.uid": string(svc.UID)})
+	err := reader.List(ctx, list, client.InNamespace(obj.GetNamespace()), client.MatchingFields{"involvedObject.uid": string(obj.GetUID())})
 	if err != nil {
-		return "", fmt.Errorf("listing events of Service %s: %w", svc.Name, err)
+		return "", fmt.Errorf("listing events of %T %s: %w", obj, obj.GetName(), err)
 	}
 	var last *corev1.Event
 	for i := range list.Items {
 		e := &list.Items[i]
-		if e.Type == corev1.EventTypeWarning && (last == nil || when(last).Before(when(e))) {
+		complains := e.Type == corev1.EventTypeWarning || slices.Contains(reasons, e.Reason)
+		if complains && (last == nil || when(last).Before(when(e))) {
 			last = e
 		}
 	}
 	if last == nil {
 		return "", nil
 	}
-	return ": " + stable(last.Message), nil
+	return stable(last.Message), nil
 }
 
 // when is the time of an event: who writes the newer API leaves the older field empty.

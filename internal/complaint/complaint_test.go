@@ -1,4 +1,4 @@
-package hostedcontrolplane
+package complaint
 
 import "testing"
 

@@ -1,0 +1,66 @@
+package certificates
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
+)
+
+// CheckServiceNetwork wants networks of services with room for the API server,
+// which has the first address of each.
+func CheckServiceNetwork(hcp *hyperv1.HostedControlPlane) error {
+	networks := hcp.Spec.Networking.ServiceNetwork
+	if len(networks) == 0 {
+		return errors.New("spec.networking.serviceNetwork is empty: set it, such as to 172.31.0.0/16")
+	}
+	for i, network := range networks {
+		if _, err := pki.FirstAddress(network.CIDR); err != nil {
+			return fmt.Errorf("spec.networking.serviceNetwork[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// CheckNamedCertificate wants a certificate of the user's to be for none of the
+// names under which the nodes and the rest of the control plane expect ours: they
+// trust nobody else. Without listed names those in the certificate count.
+func CheckNamedCertificate(hcp *hyperv1.HostedControlPlane, listed []string, text []byte) error {
+	certs, err := pki.ParseBundle(text)
+	if err != nil {
+		return err
+	}
+	if len(listed) == 0 {
+		listed = certs[0].DNSNames
+	}
+	ours := publicHosts(hcp, Facts{})
+	for _, svc := range hcp.Spec.Services {
+		if svc.Service == hyperv1.APIServer {
+			ours = append(ours, svc.ServicePublishingStrategy.Hostname())
+		}
+	}
+	for _, host := range append(ours, privateHosts(hcp.Namespace)...) {
+		if host != hcp.Spec.KubeAPIServerDNSName && pki.FirstCovered(listed, []string{host}) != "" {
+			return fmt.Errorf("it is for %s, under which nodes and the control plane expect our own certificate: list the names that it is meant for, or take another certificate", host)
+		}
+	}
+	return nil
+}
+
+// mostRenewal keeps certificates from being renewed all the time.
+const mostRenewal = 0.9
+
+// termsOf are those of the annotations; what cannot be read counts as not set.
+func termsOf(hcp *hyperv1.HostedControlPlane) pki.Terms {
+	terms := pki.DefaultTerms
+	if d, err := time.ParseDuration(hcp.Annotations[hyperv1.CertificateValidityAnnotation]); err == nil && d > 0 {
+		terms.Validity = d
+	}
+	if f, err := strconv.ParseFloat(hcp.Annotations[hyperv1.CertificateRenewalAnnotation], 64); err == nil && f > 0 && f <= mostRenewal {
+		terms.Renewal = f
+	}
+	return terms
+}

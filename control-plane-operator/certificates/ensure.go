@@ -1,0 +1,147 @@
+package certificates
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
+)
+
+// Options are what Certificates needs.
+type Options struct {
+	// Client reads from a cache, and Reader past it.
+	Client   client.Client
+	Reader   client.Reader
+	Scheme   *runtime.Scheme
+	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
+	// Settle is how long each step of a rotation takes at least; DefaultSettle if it is 0.
+	Settle time.Duration
+}
+
+// DefaultSettle is longer than a kubelet and the programs in its pods take to
+// notice that a Secret has changed.
+const DefaultSettle = 5 * time.Minute
+
+const (
+	// jitter keeps apart the clusters that were made together.
+	jitter = 0.05
+	yes    = "true"
+)
+
+// Facts are what a pass knows beside the HostedControlPlane.
+type Facts struct {
+	// API is where users find the API server, and Konnectivity where nodes find
+	// the tunnel; their names are empty until there are any.
+	API, Konnectivity component.Host
+	// RolledOut says whether everybody who trusts a signer, or has a certificate
+	// of it, runs with what the Secrets hold now: the pods of the control plane,
+	// what the hosted cluster has been given, its nodes. It is asked only when
+	// the Secrets are as they should be. Without it no rotation goes on.
+	RolledOut func(signer string) bool
+	// KubeadminPassword says that there is an OAuth server to give one to.
+	KubeadminPassword bool
+}
+
+// Certificates keeps the certificates of control planes.
+type Certificates struct {
+	Options
+	apply *apply.Applier
+}
+
+// New returns Certificates.
+func New(opts Options) *Certificates {
+	if opts.Settle == 0 {
+		opts.Settle = DefaultSettle
+	}
+	return &Certificates{Options: opts, apply: apply.New(opts.Client, opts.Scheme, names.ControlPlaneOperator)}
+}
+
+func setOf(hcp *hyperv1.HostedControlPlane) apply.Set {
+	return apply.Set{
+		Name: "certificates", Namespace: hcp.Namespace, Parent: hcp,
+		Kinds: []client.ObjectList{&corev1.SecretList{}, &corev1.ConfigMapList{}},
+	}
+}
+
+// Ensure makes the certificates of hcp what they should be, and says when to come
+// again although nothing has changed, and whether it wrote anything. Where the
+// user brings the certificates it does nothing.
+func (c *Certificates) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPlane, facts Facts) (again time.Duration, changed bool, err error) {
+	if hcp.Annotations[hyperv1.DisablePKIReconciliationAnnotation] == yes {
+		return 0, false, nil
+	}
+	if err := CheckServiceNetwork(hcp); err != nil {
+		return 0, false, flow.Block(hyperv1.InvalidConfigurationReason, "%v", err)
+	}
+	p, err := c.plan(ctx, c.Client, hcp, facts)
+	if err == nil && p.differs {
+		if p, err = c.plan(ctx, c.Reader, hcp, facts); err == nil && !p.differs {
+			return p.again(), false, nil // the cache is behind, and will wake us
+		}
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	for _, i := range p.issued {
+		ctrl.LoggerFrom(ctx).Info("Issuing a certificate", "secret", i.secret, "why", i.why)
+	}
+	changed, err = c.apply.Apply(ctx, setOf(hcp), p.objects...)
+	if changed {
+		for _, n := range p.news {
+			c.Recorder.Eventf(hcp, nil, n.kind, n.reason, "IssueCertificates", "%s", n.text)
+		}
+	}
+	return p.again(), changed, err
+}
+
+func (c *Certificates) plan(ctx context.Context, from client.Reader, hcp *hyperv1.HostedControlPlane, facts Facts) (*plan, error) {
+	there, err := read(ctx, from, hcp.Namespace)
+	if err != nil {
+		return nil, fmt.Errorf("reading the certificates: %w", err)
+	}
+	p := &plan{hcp: hcp, facts: facts, terms: termsOf(hcp), settle: c.Settle, now: c.Clock.Now(), there: there}
+	return p, p.make()
+}
+
+// again is how long it takes until there is something to do.
+func (p *plan) again() time.Duration {
+	return wait.Jitter(max(p.due.Sub(p.now), time.Second), jitter)
+}
+
+// bootstrapTerms leave time for a pass that binds roles.
+var bootstrapTerms = pki.Terms{Validity: 10 * time.Minute, Renewal: pki.DefaultTerms.Renewal}
+
+// Bootstrap returns a kubeconfig whose owner may do everything, for ten minutes.
+// It is written nowhere: with it this operator binds the roles that its own
+// kubeconfig needs, when those are not there yet or not any more.
+func (c *Certificates) Bootstrap(ctx context.Context, hcp *hyperv1.HostedControlPlane) ([]byte, error) {
+	there, err := read(ctx, c.Client, hcp.Namespace)
+	if err != nil {
+		return nil, fmt.Errorf("reading the certificates: %w", err)
+	}
+	signer, err := pki.DecodeSigner(there.secrets[names.ClientSigner])
+	if err != nil {
+		return nil, fmt.Errorf("reading signer %s: %w", names.ClientSigner, err)
+	}
+	leaf, err := signer.Current.Issue(pki.Request{User: names.ControlPlaneOperatorUser, Groups: []string{"system:masters"}, Usage: pki.Client}, bootstrapTerms, c.Clock.Now())
+	if err != nil {
+		return nil, err
+	}
+	server := kubeconfig{host: names.KubeAPIServer + "." + hcp.Namespace + ".svc", port: apiPort}.server()
+	return pki.Kubeconfig(server, []byte(there.configMaps[names.RootCA][pki.TrustKey]), leaf)
+}

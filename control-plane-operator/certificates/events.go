@@ -1,0 +1,34 @@
+package certificates
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hosted-control-planes/hypershift/internal/pki"
+)
+
+// Reasons of events.
+const (
+	authorityReplaced = "CertificateAuthorityReplaced"
+	authorityRotation = "CertificateAuthorityRotation"
+)
+
+// news is what a person is told once it has come about.
+type news struct{ kind, reason, text string }
+
+func (p *plan) tell(kind, reason, format string, args ...any) {
+	p.news = append(p.news, news{kind, reason, fmt.Sprintf(format, args...)})
+}
+
+func (p *plan) tellTurn(signer string, turn pki.Turn) {
+	switch turn {
+	case pki.Introduced:
+		p.tell(corev1.EventTypeNormal, authorityRotation, "the next certificate authority of %s is made; it signs when everybody trusts it", signer)
+	case pki.Switched:
+		p.tell(corev1.EventTypeNormal, authorityRotation, "the new certificate authority of %s signs; the one before is still trusted", signer)
+	case pki.Finished:
+		p.tell(corev1.EventTypeNormal, authorityRotation, "the old certificate authority of %s is not trusted any more", signer)
+	case pki.NoTurn:
+	}
+}

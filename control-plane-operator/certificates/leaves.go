@@ -1,0 +1,96 @@
+package certificates
+
+import (
+	"cmp"
+	"net/netip"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
+)
+
+// A leaf is one line of the table.
+type leaf struct {
+	secret, signer string
+	pki.Request
+}
+
+// Services within the management cluster that certificates are made out for.
+const (
+	etcdClientService    = "etcd-client"
+	etcdDiscoveryService = "etcd-discovery"
+)
+
+// leaves are the certificates of a control plane.
+func leaves(hcp *hyperv1.HostedControlPlane, facts Facts) []leaf {
+	ns := hcp.Namespace
+	members := inService("*."+etcdDiscoveryService, ns)
+	return []leaf{
+		{names.APIServerCertificate, names.RootCA, pki.Request{User: "kubernetes", Usage: pki.Server, Hosts: publicHosts(hcp, facts)}},
+		{names.APIServerPrivateCertificate, names.RootCA, pki.Request{User: "kubernetes-private", Usage: pki.Server, Hosts: privateHosts(ns)}},
+		{names.EtcdServerCertificate, names.EtcdSigner, pki.Request{User: "etcd-server", Usage: pki.Server | pki.Client, Hosts: here(members, inService(etcdClientService, ns))}},
+		{names.EtcdPeerCertificate, names.EtcdSigner, pki.Request{User: "etcd-peer", Usage: pki.Server | pki.Client, Hosts: here(members)}},
+		{names.EtcdClientCertificate, names.EtcdSigner, pki.Request{User: "etcd-client", Usage: pki.Client}},
+		{names.KonnectivityCertificate, names.KonnectivitySigner, pki.Request{User: names.KonnectivityServer, Usage: pki.Server, Hosts: here(inService(names.KonnectivityServer, ns), []string{facts.Konnectivity.Name})}},
+		{names.KonnectivityAgentCertificate, names.KonnectivitySigner, pki.Request{User: "konnectivity-agent", Usage: pki.Client}},
+		{names.AggregatorClientCertificate, names.AggregatorClientSigner, pki.Request{User: names.AggregatorUser, Usage: pki.Client}},
+		{names.KubeletClientCertificate, names.KubeletClientSigner, pki.Request{User: names.APIServerUser, Usage: pki.Client}},
+		{names.ControllerManagerCertificate, names.RootCA, pki.Request{User: names.KubeControllerManager, Usage: pki.Server, Hosts: here(inService(names.KubeControllerManager, ns))}},
+		{names.SchedulerCertificate, names.RootCA, pki.Request{User: names.KubeScheduler, Usage: pki.Server, Hosts: here(inService(names.KubeScheduler, ns))}},
+	}
+}
+
+// publicHosts are those under which users, nodes and pods of the hosted cluster
+// find its API server. Those of users appear one after the other.
+func publicHosts(hcp *hyperv1.HostedControlPlane, facts Facts) []string {
+	hosts := []string{
+		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
+		names.LocalAPI(hcp.Name), facts.API.Name, hcp.Spec.KubeAPIServerDNSName, AdvertiseAddress(hcp.Spec.Networking),
+	}
+	for _, network := range hcp.Spec.Networking.ServiceNetwork {
+		if address, err := pki.FirstAddress(network.CIDR); err == nil { // else CheckServiceNetwork has said so
+			hosts = append(hosts, address.String())
+		}
+	}
+	return hosts
+}
+
+// privateHosts are those under which the rest of the control plane finds it.
+func privateHosts(namespace string) []string {
+	return here(inService(names.KubeAPIServer, namespace))
+}
+
+// inService are the names by which a Service is found within the management cluster.
+func inService(service, namespace string) []string {
+	return []string{service, service + "." + namespace, service + "." + namespace + ".svc", service + "." + namespace + ".svc.cluster.local"}
+}
+
+// here adds the names of the pod itself.
+func here(hosts ...[]string) []string {
+	all := []string{"localhost", "127.0.0.1", "::1"}
+	for _, h := range hosts {
+		all = append(all, h...)
+	}
+	return all
+}
+
+// Where nodes find the API server on themselves if nobody says.
+const (
+	advertiseIPv4 = "172.20.0.1"
+	advertiseIPv6 = "fd00::1"
+)
+
+// AdvertiseAddress is where nodes find the API server on themselves.
+func AdvertiseAddress(n hyperv1.ClusterNetworking) string {
+	chosen := ""
+	if n.APIServer != nil && n.APIServer.AdvertiseAddress != nil {
+		chosen = *n.APIServer.AdvertiseAddress
+	}
+	otherwise := advertiseIPv4
+	for _, network := range n.ServiceNetwork {
+		if prefix, err := netip.ParsePrefix(network.CIDR); err == nil && prefix.Addr().Is6() {
+			otherwise = advertiseIPv6
+		}
+	}
+	return cmp.Or(chosen, otherwise)
+}

@@ -1,0 +1,71 @@
+package certificates
+
+import (
+	"bytes"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
+)
+
+// secret adds a Secret to what there has to be.
+func (p *plan) secret(name string, kind corev1.SecretType, labels map[string]string, data map[string][]byte) {
+	p.objects = append(p.objects, &corev1.Secret{ObjectMeta: p.meta(name, labels), Type: kind, Data: data})
+	p.differs = p.differs || !maps.EqualFunc(data, p.there.secrets[name], bytes.Equal)
+}
+
+// bundle adds a ConfigMap with what is to be trusted of these signers.
+func (p *plan) bundle(name string, of ...string) {
+	var trust []byte
+	for _, signer := range of {
+		trust = append(trust, p.signers[signer].Trust()...)
+	}
+	data := map[string]string{pki.TrustKey: string(trust)}
+	p.objects = append(p.objects, &corev1.ConfigMap{ObjectMeta: p.meta(name, nil), Data: data})
+	p.differs = p.differs || !maps.Equal(data, p.there.configMaps[name])
+}
+
+func (p *plan) meta(name string, labels map[string]string) metav1.ObjectMeta {
+	m := metav1.ObjectMeta{Namespace: p.hcp.Namespace, Name: name, Labels: labels}
+	if cluster := p.hcp.Annotations[hyperv1.HostedClusterAnnotation]; cluster != "" {
+		m.Annotations = map[string]string{hyperv1.HostedClusterAnnotation: cluster}
+	}
+	return m
+}
+
+// brought are the certificates that the user wants the API server to show to
+// those outside. One that cannot be read is told of elsewhere.
+func (p *plan) brought() []byte {
+	if p.hcp.Spec.Configuration == nil || p.hcp.Spec.Configuration.APIServer == nil {
+		return nil
+	}
+	var out []byte
+	for _, named := range p.hcp.Spec.Configuration.APIServer.ServingCerts.NamedCertificates {
+		certs, err := pki.ParseBundle(p.there.secrets[named.ServingCertificate.Name][corev1.TLSCertKey])
+		if err == nil {
+			out = append(out, pki.Bundle(certs...)...)
+		}
+	}
+	return out
+}
+
+// kubeadmin adds the password of the first user, which is made once.
+func (p *plan) kubeadmin() error {
+	if !p.facts.KubeadminPassword {
+		return nil
+	}
+	password := p.there.secrets[names.KubeadminPassword][names.KubeadminPasswordFile]
+	if len(password) == 0 {
+		made, err := newPassword()
+		if err != nil {
+			return err
+		}
+		password = []byte(made)
+	}
+	p.secret(names.KubeadminPassword, corev1.SecretTypeOpaque, nil, map[string][]byte{names.KubeadminPasswordFile: password})
+	return nil
+}

@@ -1,0 +1,197 @@
+package certificates
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
+)
+
+// A plan is what a pass is about to do.
+type plan struct {
+	hcp   *hyperv1.HostedControlPlane
+	facts Facts
+	terms pki.Terms
+	// settle is how long a step of a rotation takes at least.
+	settle time.Duration
+	now    time.Time
+
+	there   found
+	signers map[string]*pki.Signer
+	// objects are what there has to be, in the order in which it may come to be.
+	objects []client.Object
+	// differs says that there is something else.
+	differs bool
+	// due is when to look again.
+	due time.Time
+	// issued says which certificates are made anew, and why.
+	issued []issue
+	news   []news
+}
+
+type issue struct{ secret, why string }
+
+// make decides. What is to be is computed twice only if a rotation goes on.
+func (p *plan) make() error {
+	if err := p.findSigners(); err != nil {
+		return err
+	}
+	if err := p.compute(); err != nil {
+		return err
+	}
+	if !p.differs {
+		turned, err := p.advance()
+		if err != nil || !turned {
+			return err
+		}
+		return p.compute()
+	}
+	// What is trusted or shown is only being written now, perhaps long after the
+	// step that asked for it: its time begins anew.
+	for _, s := range p.signers {
+		if s.Rotating() {
+			s.Since = p.now
+		}
+	}
+	return p.compute()
+}
+
+// findSigners reads the authorities, and makes those that are not there.
+func (p *plan) findSigners() error {
+	p.signers = map[string]*pki.Signer{}
+	for _, line := range signers {
+		s, err := p.findSigner(line.name)
+		if err != nil {
+			return err
+		}
+		p.signers[line.name] = s
+	}
+	return nil
+}
+
+func (p *plan) findSigner(name string) (*pki.Signer, error) {
+	asked := p.hcp.Annotations[hyperv1.RotateCertificatesAnnotation]
+	data, there := p.there.secrets[name]
+	if !there {
+		return pki.NewSigner(name, asked, p.now)
+	}
+	s, err := pki.DecodeSigner(data)
+	var lost *pki.LostKeyError
+	switch {
+	case errors.As(err, &lost):
+		p.tell(corev1.EventTypeWarning, authorityReplaced, "the private key in Secret %s cannot be read: a new certificate authority takes the place of the one that was there", name)
+		return pki.NewSigner(name, asked, p.now, lost.Trusted...)
+	case err != nil:
+		return nil, flow.Block(hyperv1.CertificateAuthorityBrokenReason,
+			"Secret %s has the private key of a certificate authority and not its certificate (%v): put the certificate back, or delete the Secret to have another authority", name, err)
+	case s.Expired(p.now):
+		p.tell(corev1.EventTypeWarning, authorityReplaced, "the certificate authority in Secret %s has expired: a new one takes its place", name)
+		return pki.NewSigner(name, asked, p.now)
+	}
+	return s, nil
+}
+
+// advance takes the next step of every rotation for which it is time.
+func (p *plan) advance() (turned bool, err error) {
+	for _, line := range signers {
+		rolledOut := p.facts.RolledOut != nil && p.facts.RolledOut(line.name)
+		turn, err := p.signers[line.name].Advance(line.name, p.hcp.Annotations[hyperv1.RotateCertificatesAnnotation], rolledOut, p.pace(line.lives), p.now)
+		if err != nil {
+			return turned, fmt.Errorf("rotating %s: %w", line.name, err)
+		}
+		turned = turned || turn != pki.NoTurn
+		p.tellTurn(line.name, turn)
+	}
+	return turned, nil
+}
+
+func (p *plan) pace(lives time.Duration) pki.Pace {
+	return pki.Pace{Settle: p.settle, Lives: lives}
+}
+
+// compute says what there has to be, with the signers as they are now.
+func (p *plan) compute() error {
+	p.objects, p.differs, p.issued, p.due = nil, false, nil, time.Time{}
+	for _, line := range signers {
+		s := p.signers[line.name]
+		data, err := s.Data()
+		if err != nil {
+			return fmt.Errorf("writing signer %s: %w", line.name, err)
+		}
+		p.secret(line.name, corev1.SecretTypeOpaque, nil, data)
+		p.soon(s.Due(p.pace(line.lives), p.now))
+	}
+	p.bundle(names.RootCA, names.RootCA)
+	// What the API server asks of kubelets is signed by the cluster's signer, too.
+	p.bundle(names.ClientCA, names.ClientSigner, names.ClusterSignerCA)
+	for _, l := range leaves(p.hcp, p.facts) {
+		if err := p.leaf(l); err != nil {
+			return err
+		}
+	}
+	for _, k := range kubeconfigs(p.hcp, p.facts) {
+		if err := p.kubeconfig(k); err != nil {
+			return err
+		}
+	}
+	return p.kubeadmin()
+}
+
+func (p *plan) leaf(l leaf) error {
+	have, err := p.certificate(l, p.there.secrets[l.secret])
+	if err != nil {
+		return err
+	}
+	p.secret(l.secret, corev1.SecretTypeTLS, nil, have.Data(p.signers[l.signer].Trust()))
+	return nil
+}
+
+func (p *plan) kubeconfig(k kubeconfig) error {
+	if k.host == "" {
+		return nil
+	}
+	l := leaf{secret: k.secret, signer: names.ClientSigner, Request: k.Request}
+	have, err := p.certificate(l, pki.CertificateIn(p.there.secrets[k.secret][k.key]))
+	if err != nil {
+		return err
+	}
+	trust := p.signers[names.RootCA].Trust()
+	if k.outside {
+		trust = append(trust, p.brought()...)
+	}
+	text, err := pki.Kubeconfig(k.server(), trust, have)
+	if err != nil {
+		return fmt.Errorf("writing kubeconfig %s: %w", k.secret, err)
+	}
+	p.secret(k.secret, corev1.SecretTypeOpaque, k.labels, map[string][]byte{k.key: text})
+	return nil
+}
+
+// certificate is the one in data if it may stay, and a new one if not.
+func (p *plan) certificate(l leaf, data map[string][]byte) (*pki.Leaf, error) {
+	by := p.signers[l.signer].Current
+	have, why := pki.Judge(data, l.Request, by, p.terms, p.now)
+	if why != "" {
+		var err error
+		if have, err = by.Issue(l.Request, p.terms, p.now); err != nil {
+			return nil, fmt.Errorf("issuing %s: %w", l.secret, err)
+		}
+		p.issued = append(p.issued, issue{l.secret, why})
+	}
+	p.soon(have.Due(p.terms))
+	return have, nil
+}
+
+// soon is when to look again, if not before.
+func (p *plan) soon(at time.Time) {
+	if p.due.IsZero() || at.Before(p.due) {
+		p.due = at
+	}
+}

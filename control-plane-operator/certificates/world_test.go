@@ -1,0 +1,144 @@
+package certificates
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/test/trial"
+)
+
+const namespace = "clusters-demo"
+
+func init() { ctrl.SetLogger(logr.Discard()) }
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(corev1.AddToScheme(s))
+	utilruntime.Must(hyperv1.AddToScheme(s))
+	return s
+}()
+
+// world is a control plane of which there are only the certificates.
+type world struct {
+	*trial.Cluster
+	t      testing.TB
+	clock  *clocktesting.FakeClock
+	events *events.FakeRecorder
+	certs  *Certificates
+	facts  Facts
+	// again is when the last pass wanted to be followed by another.
+	again time.Duration
+}
+
+// reachable are the facts about a control plane whose load balancers are there.
+var reachable = Facts{
+	API:          component.Host{Name: "api.demo.example.com", Port: 6443},
+	Konnectivity: component.Host{Name: "konnectivity.demo.example.com", Port: 443},
+}
+
+func newWorld(t testing.TB, changes ...func(*hyperv1.HostedControlPlane)) *world {
+	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)), events: events.NewFakeRecorder(100), facts: reachable}
+	w.Cluster = trial.NewCluster(trial.Options{
+		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}},
+		WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
+	})
+	w.Create(t, controlPlane(changes...))
+	w.restart()
+	return w
+}
+
+func controlPlane(changes ...func(*hyperv1.HostedControlPlane)) *hyperv1.HostedControlPlane {
+	hcp := &hyperv1.HostedControlPlane{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo", Annotations: map[string]string{hyperv1.HostedClusterAnnotation: "clusters/demo"}},
+		Spec: hyperv1.HostedControlPlaneSpec{
+			InfraID:    "demo-x",
+			Networking: hyperv1.ClusterNetworking{ServiceNetwork: []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/16"}}},
+		},
+	}
+	for _, change := range changes {
+		change(hcp)
+	}
+	return hcp
+}
+
+// restart makes the operator anew, as a process that begins with empty hands.
+func (w *world) restart() {
+	w.certs = New(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock})
+}
+
+// try is one pass, which may fail.
+func (w *world) try(ctx context.Context) (writes int, err error) {
+	before := w.Life.Writes()
+	hcp := w.hcp(ctx)
+	if hcp == nil {
+		return 0, nil
+	}
+	w.again, _, err = w.certs.Ensure(ctx, hcp, w.facts)
+	return w.Life.Writes() - before, err
+}
+
+// pass is one that does not.
+func (w *world) pass() (writes int) {
+	w.t.Helper()
+	writes, err := w.try(w.t.Context())
+	w.must(err)
+	return writes
+}
+
+func (w *world) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
+	hcp := &hyperv1.HostedControlPlane{}
+	if err := w.Admin().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp); err != nil {
+		w.must(client.IgnoreNotFound(err))
+		return nil
+	}
+	return hcp
+}
+
+func (w *world) change(how func(*hyperv1.HostedControlPlane)) {
+	w.t.Helper()
+	hcp := w.hcp(w.t.Context())
+	how(hcp)
+	w.must(w.Admin().Update(w.t.Context(), hcp))
+}
+
+func (w *world) secret(name string) *corev1.Secret {
+	w.t.Helper()
+	s := &corev1.Secret{}
+	w.must(w.Admin().Get(w.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, s))
+	return s
+}
+
+// spoil changes what a Secret holds.
+func (w *world) spoil(name string, how func(map[string][]byte)) {
+	w.t.Helper()
+	s := w.secret(name)
+	how(s.Data)
+	w.must(w.Admin().Update(w.t.Context(), s))
+}
+
+func (w *world) exists(name string) bool {
+	w.t.Helper()
+	err := w.Admin().Get(w.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, &corev1.Secret{})
+	w.must(client.IgnoreNotFound(err))
+	return err == nil
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}

@@ -1,0 +1,61 @@
+package pki
+
+import (
+	"crypto"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"time"
+)
+
+const (
+	// backdate is how far the clocks of those who read a certificate may be
+	// behind ours.
+	backdate = 5 * time.Minute
+	// authorityLife is how long an authority may sign. It is renewed long before.
+	authorityLife = 10 * 365 * 24 * time.Hour
+)
+
+// An Authority is a certificate authority that can sign.
+type Authority struct {
+	Certificate *x509.Certificate
+	key         crypto.Signer
+}
+
+// NewAuthority makes an authority. The time in its name tells it from the one
+// before it, for people and for software that looks for an issuer by name.
+func NewAuthority(name string, now time.Time) (*Authority, error) {
+	key, err := newKey()
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		Subject:               pkix.Name{CommonName: fmt.Sprintf("%s@%d", name, now.Unix())},
+		NotBefore:             now.Add(-backdate),
+		NotAfter:              now.Add(authorityLife),
+		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign | x509.KeyUsageDigitalSignature,
+		BasicConstraintsValid: true,
+		IsCA:                  true,
+		MaxPathLenZero:        true,
+	}
+	cert, err := sign(template, template, key.Public(), key)
+	if err != nil {
+		return nil, fmt.Errorf("signing the certificate of authority %s: %w", name, err)
+	}
+	return &Authority{Certificate: cert, key: key}, nil
+}
+
+// signed says whether the authority has signed cert. Its name alone would not
+// tell: another one may have had the same.
+func (a *Authority) signed(cert *x509.Certificate) bool {
+	return string(cert.RawIssuer) == string(a.Certificate.RawSubject) && cert.CheckSignatureFrom(a.Certificate) == nil
+}
+
+func sign(template, parent *x509.Certificate, public crypto.PublicKey, by crypto.Signer) (*x509.Certificate, error) {
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, public, by)
+	if err != nil {
+		return nil, err
+	}
+	return x509.ParseCertificate(der)
+}

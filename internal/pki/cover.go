@@ -1,0 +1,26 @@
+package pki
+
+import (
+	"slices"
+	"strings"
+)
+
+// FirstCovered is the first of the hosts that a certificate with these names is
+// good for, or "".
+func FirstCovered(names, hosts []string) string {
+	for _, host := range hosts {
+		if slices.ContainsFunc(names, func(name string) bool { return covers(name, host) }) {
+			return host
+		}
+	}
+	return ""
+}
+
+// covers compares as TLS does: a wildcard stands for one label.
+func covers(name, host string) bool {
+	if rest, ok := strings.CutPrefix(name, "*."); ok {
+		_, domain, _ := strings.Cut(host, ".")
+		return domain != "" && strings.EqualFold(rest, domain)
+	}
+	return strings.EqualFold(name, host)
+}

@@ -1,0 +1,91 @@
+package pki
+
+import (
+	"crypto"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// TrustKey is the key of a Secret or ConfigMap under which there are the
+// certificates to trust. Those of the certificate and of the private key are
+// corev1.TLSCertKey and corev1.TLSPrivateKeyKey.
+const TrustKey = "ca.crt"
+
+// A Leaf is a certificate and its key.
+type Leaf struct {
+	Certificate *x509.Certificate
+	// CertPEM and KeyPEM are both as text.
+	CertPEM, KeyPEM []byte
+
+	key crypto.Signer
+}
+
+// Issue makes a certificate, which is valid no longer than the authority itself.
+func (a *Authority) Issue(want Request, terms Terms, now time.Time) (*Leaf, error) {
+	key, err := newKey()
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		Subject:               pkix.Name{CommonName: want.User, Organization: want.Groups},
+		NotBefore:             now.Add(-backdate),
+		NotAfter:              earlier(now.Add(terms.Validity), a.Certificate.NotAfter),
+		KeyUsage:              x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:           want.Usage.extended(),
+		BasicConstraintsValid: true,
+		DNSNames:              want.names(),
+	}
+	for _, address := range want.addresses() {
+		template.IPAddresses = append(template.IPAddresses, net.ParseIP(address))
+	}
+	cert, err := sign(template, a.Certificate, key.Public(), a.key)
+	if err != nil {
+		return nil, fmt.Errorf("signing a certificate for %s: %w", want.User, err)
+	}
+	leaf := &Leaf{Certificate: cert, CertPEM: Bundle(cert), key: key}
+	if leaf.KeyPEM, err = encodeKey(key); err != nil {
+		return nil, err
+	}
+	// One that does not pass would be made again in every pass.
+	if reason := leaf.fault(want, a, terms, now); reason != "" {
+		return nil, fmt.Errorf("a certificate for %s cannot be made: %s", want.User, reason)
+	}
+	return leaf, nil
+}
+
+// Due is when the leaf has to be renewed.
+func (l *Leaf) Due(terms Terms) time.Time { return terms.due(l.Certificate) }
+
+// Data is what a Secret of type kubernetes.io/tls holds.
+func (l *Leaf) Data(trust []byte) map[string][]byte {
+	return map[string][]byte{corev1.TLSCertKey: l.CertPEM, corev1.TLSPrivateKeyKey: l.KeyPEM, TrustKey: trust}
+}
+
+// parseLeaf reads a certificate and the key that belongs to it.
+func parseLeaf(certPEM, keyPEM []byte) (*Leaf, error) {
+	certs, err := ParseBundle(certPEM)
+	if err != nil {
+		return nil, fmt.Errorf("its certificate cannot be read: %w", err)
+	}
+	key, err := parseKey(keyPEM)
+	if err != nil {
+		return nil, fmt.Errorf("its key cannot be read: %w", err)
+	}
+	if !belongs(key, certs[0]) {
+		return nil, errors.New("its key is not that of its certificate")
+	}
+	return &Leaf{Certificate: certs[0], CertPEM: certPEM, KeyPEM: keyPEM, key: key}, nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}

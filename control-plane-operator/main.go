@@ -7,8 +7,11 @@
 //	workersecuritygroup  the security group of the workers, in the customer's account
 //	probe                whether AWS knows us
 //
-// As `control-plane-operator token-minter` it runs beside another program and
-// does nothing but keep a token for that program.
+// With the name of a subcommand it runs in the pod of another program, and does
+// one thing for that program:
+//
+//	token-minter   keeps a token by which AWS knows it
+//	wait           holds it back until what it needs is there
 package main
 
 import (
@@ -24,13 +27,16 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/operator"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokenminter"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/wait"
 	"github.com/hosted-control-planes/hypershift/internal/logs"
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == tokenminter.Command {
-		mint(os.Args[2:])
-		return
+	if len(os.Args) > 1 {
+		if run, ok := subcommands[os.Args[1]]; ok {
+			subcommand(os.Args[1], run, os.Args[2:])
+			return
+		}
 	}
 	var o operator.Options
 	var log logs.Options
@@ -51,15 +57,35 @@ func main() {
 	}
 }
 
-// mint keeps a token for a program beside us; nothing else of us runs then.
-func mint(args []string) {
+// subcommands do one thing for another program; nothing else of us runs then.
+var subcommands = map[string]func(context.Context, []string) error{
+	tokenminter.Command: mint,
+	wait.Command:        hold,
+}
+
+func subcommand(name string, run func(context.Context, []string) error, args []string) {
 	ctrl.SetLogger(zap.New())
-	minter, err := tokenminter.Parse(args)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, tokenminter.Command+":", err)
+	if err := run(ctrl.LoggerInto(ctrl.SetupSignalHandler(), ctrl.Log), args); err != nil {
+		fmt.Fprintln(os.Stderr, name+":", err)
 		os.Exit(1)
 	}
-	minter.Run(ctrl.LoggerInto(ctrl.SetupSignalHandler(), ctrl.Log))
+}
+
+func mint(ctx context.Context, args []string) error {
+	minter, err := tokenminter.Parse(args)
+	if err != nil {
+		return err
+	}
+	minter.Run(ctx)
+	return nil
+}
+
+func hold(ctx context.Context, args []string) error {
+	waiter, err := wait.Parse(args)
+	if err != nil {
+		return err
+	}
+	return waiter.Run(ctx)
 }
 
 // run returns when ctx ends or something cannot go on.

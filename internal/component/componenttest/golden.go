@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/hosted-control-planes/hypershift/internal/component"
@@ -57,7 +58,12 @@ func render(t *testing.T, c component.Component, env *component.Env) []byte {
 	}
 	var out bytes.Buffer
 	for _, obj := range objs {
-		text, err := yaml.Marshal(obj)
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+		if err != nil {
+			t.Fatal(err)
+		}
+		delete(content, "status") // is not ours
+		text, err := yaml.Marshal(content)
 		if err != nil {
 			t.Fatal(err)
 		}

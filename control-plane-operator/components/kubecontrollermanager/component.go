@@ -1,0 +1,25 @@
+// Package kubecontrollermanager runs the kube-controller-manager of a hosted cluster.
+package kubecontrollermanager
+
+import (
+	"embed"
+
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// Component is the kube-controller-manager.
+var Component = component.Component{
+	Name:   names.KubeControllerManager,
+	Assets: assets,
+	After:  []string{names.KubeAPIServer},
+	Adapters: []component.Adapter{
+		component.On("deployment.yaml", adaptDeployment),
+	},
+	// It looks at its own certificate and at the signer's every minute. The root
+	// certificates it hands out as it found them when it started.
+	Reloads: []string{"Secret/kcm-server-tls", "Secret/cluster-signer-ca"},
+}

@@ -1,0 +1,60 @@
+package kubecontrollermanager
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/utils/ptr"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
+	c := component.Container(&d.Spec.Template.Spec, names.KubeControllerManager)
+	c.Args = append(c.Args, component.LeaderElection(*d.Spec.Replicas)...)
+	nodeRanges, err := nodeRangeArgs(env.HCP.Spec.Networking)
+	if err != nil {
+		return err
+	}
+	c.Args = append(c.Args, nodeRanges...)
+	return nil
+}
+
+// nodeRangeArgs let it give each node its range of pod addresses, if the network
+// plugin expects that.
+func nodeRangeArgs(n hyperv1.ClusterNetworking) ([]string, error) {
+	if ptr.Deref(n.AllocateNodeCIDRs, hyperv1.AllocateNodeCIDRsDisabled) != hyperv1.AllocateNodeCIDRsEnabled {
+		return []string{"--allocate-node-cidrs=false"}, nil
+	}
+	var pods, services, sizes []string
+	for _, entry := range n.ClusterNetwork {
+		prefix, err := netip.ParsePrefix(entry.CIDR)
+		if err != nil {
+			return nil, fmt.Errorf("spec.networking.clusterNetwork has %q, which is no range: %w", entry.CIDR, err)
+		}
+		pods = append(pods, entry.CIDR)
+		if entry.HostPrefix != 0 {
+			sizes = append(sizes, fmt.Sprintf("--node-cidr-mask-size-ipv%d=%d", family(prefix), entry.HostPrefix))
+		}
+	}
+	for _, entry := range n.ServiceNetwork {
+		services = append(services, entry.CIDR)
+	}
+	args := []string{
+		"--allocate-node-cidrs=true",
+		"--cluster-cidr=" + strings.Join(pods, ","),
+		"--service-cluster-ip-range=" + strings.Join(services, ","),
+	}
+	return append(args, sizes...), nil
+}
+
+func family(p netip.Prefix) int {
+	if p.Addr().Is4() {
+		return 4
+	}
+	return 6
+}

@@ -3,7 +3,8 @@
 //	go run ./hack/payload -f hack/payload/kubernetes-1.36.3.yaml -push registry.example.com/kubernetes-release:v1.36.3
 //	go run ./hack/payload -f hack/payload/kubernetes-1.36.3.yaml -tarball release.tar   # for docker load, crane push
 //
-// It prints the name of the image by digest, or its digest. Who pushes is who `docker login` says.
+// It prints the name of the image by digest, or its digest. Who pulls and pushes is who `docker login` says. Components that the
+// description names by tag are named by digest in the payload; that asks their registries, and -pin=false does not.
 package main
 
 import (
@@ -18,7 +19,6 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
-	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
@@ -39,13 +39,23 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	file := fs.String("f", "", "description of the payload, YAML or JSON; - for the standard input")
 	push := fs.String("push", "", "push the payload under this name")
 	archive := fs.String("tarball", "", "write the payload to this file")
+	byDigest := fs.Bool("pin", true, "name components by the digests that their tags have now")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
 	if *file == "" || *push == "" && *archive == "" {
 		return errors.New("say what with -f, and where to with -push or -tarball")
 	}
-	image, version, err := read(*file)
+	d, err := read(*file)
+	if err != nil {
+		return err
+	}
+	if *byDigest {
+		if err := pin(ctx, d); err != nil {
+			return err
+		}
+	}
+	image, err := d.Image()
 	if err != nil {
 		return err
 	}
@@ -55,9 +65,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	named := digest.String()
 	if *archive != "" {
-		tag, err := name.NewTag("kubernetes-release:v" + version)
+		tag, err := name.NewTag("kubernetes-release:v" + d.Version)
 		if err != nil {
-			return fmt.Errorf("naming the image after version %q: %w", version, err)
+			return fmt.Errorf("naming the image after version %q: %w", d.Version, err)
 		}
 		if err := tarball.WriteToFile(*archive, tag, image); err != nil {
 			return fmt.Errorf("writing %s: %w", *archive, err)
@@ -77,8 +87,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return err
 }
 
-// read makes the image of a description.
-func read(file string) (v1.Image, string, error) {
+// read reads a description.
+func read(file string) (*payload.Description, error) {
 	var text []byte
 	var err error
 	if file == "-" {
@@ -87,12 +97,7 @@ func read(file string) (v1.Image, string, error) {
 		text, err = os.ReadFile(file)
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("reading the description: %w", err)
+		return nil, fmt.Errorf("reading the description: %w", err)
 	}
-	d, err := payload.Parse(text)
-	if err != nil {
-		return nil, "", err
-	}
-	image, err := d.Image()
-	return image, d.Version, err
+	return payload.Parse(text)
 }

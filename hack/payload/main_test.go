@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-containerregistry/pkg/v1/random"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/yaml"
 
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/test/bed/registry"
@@ -28,11 +31,11 @@ func TestShippedDescriptions(t *testing.T) {
 	for _, file := range files {
 		t.Run(file, func(t *testing.T) {
 			var image, digest bytes.Buffer
-			if err := run(t.Context(), []string{"-f", file, "-push", reg.Host + "/release:test"}, &image); err != nil {
+			if err := run(t.Context(), []string{"-pin=false", "-f", file, "-push", reg.Host + "/release:test"}, &image); err != nil {
 				t.Fatal(err)
 			}
 			archive := filepath.Join(t.TempDir(), "release.tar")
-			if err := run(t.Context(), []string{"-f", file, "-tarball", archive}, &digest); err != nil {
+			if err := run(t.Context(), []string{"-pin=false", "-f", file, "-tarball", archive}, &digest); err != nil {
 				t.Fatal(err)
 			}
 			if !strings.HasSuffix(image.String(), "@"+digest.String()) {
@@ -45,8 +48,16 @@ func TestShippedDescriptions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if line, known := release.LineOf(rel.Version); !known || !line.Supported() || rel.Components["kube-apiserver"] == "" {
-				t.Errorf("version %s with %v cannot be hosted", rel.Version, rel.Components)
+			if line, known := release.LineOf(rel.Version); !known || !line.Supported() {
+				t.Errorf("version %s cannot be hosted", rel.Version)
+			}
+			for _, component := range []string{
+				"cluster-api", "cluster-api-provider-aws", "coredns", "etcd", "haproxy", "konnectivity-agent", "konnectivity-server",
+				"kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "pause",
+			} {
+				if rel.Components[component] == "" {
+					t.Errorf("it has no %s", component)
+				}
 			}
 		})
 	}
@@ -65,10 +76,76 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 		"no place":          {[]string{"-f", "kubernetes-1.36.3.yaml"}, "where to"},
 		"no file":           {[]string{"-f", "none.yaml", "-tarball", "a"}, "none.yaml"},
 		"an unknown field":  {[]string{"-f", broken, "-tarball", "a"}, "images"},
-		"a name that isn't": {[]string{"-f", "kubernetes-1.36.3.yaml", "-push", "A B"}, "name to push to"},
+		"a name that isn't": {[]string{"-pin=false", "-f", "kubernetes-1.36.3.yaml", "-push", "A B"}, "name to push to"},
 	} {
 		if err := run(t.Context(), c.args, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
+	}
+}
+
+func TestTagsArePinned(t *testing.T) {
+	reg, err := registry.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = reg.Stop() })
+	push := func(as string) string {
+		image, err := random.Image(8, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tag, err := reg.PushImage(t.Context(), as, image)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tag
+	}
+	digest := func(tag string) string {
+		digest, err := reg.Digest(t.Context(), tag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return digest
+	}
+	index, err := random.Index(8, 1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	several, err := reg.PushIndex(t.Context(), "haproxy:3", index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tagged, exact := push("etcd:v1"), digest(push("pause:v1"))
+	want := map[string]string{"etcd": digest(tagged), "pause": exact, "haproxy": digest(several)}
+	describe := func(components map[string]string) string {
+		text, err := yaml.Marshal(map[string]any{"version": "1.36.3", "components": components})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "description.yaml")
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+
+	file := describe(map[string]string{"etcd": tagged, "pause": exact, "haproxy": several})
+	var image bytes.Buffer
+	if err := run(t.Context(), []string{"-f", file, "-push", reg.Host + "/release:test"}, &image); err != nil {
+		t.Fatal(err)
+	}
+	rel, err := release.New(release.Options{Clock: clock.RealClock{}}).Resolve(t.Context(), strings.TrimSpace(image.String()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(rel.Components, want) {
+		t.Errorf("pinned %v, want %v", rel.Components, want)
+	}
+
+	missing := describe(map[string]string{"etcd": tagged, "coredns": reg.Host + "/coredns:v1"})
+	err = run(t.Context(), []string{"-f", missing, "-tarball", filepath.Join(t.TempDir(), "release.tar")}, &image)
+	if err == nil || !strings.Contains(err.Error(), "component coredns") {
+		t.Errorf("an image that is not there: %v", err)
 	}
 }

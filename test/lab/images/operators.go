@@ -2,15 +2,21 @@ package images
 
 import (
 	"context"
+	"path"
 	"path/filepath"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
 )
 
-// operators are the programs of our own image.
-var operators = []string{"hypershift-operator", "control-plane-operator"}
+// What our own image has, as Dockerfile says it too.
+var (
+	operators  = []string{"hypershift-operator", "control-plane-operator"}
+	buildFlags = []string{"-trimpath", "-ldflags=-s -w"}
+)
 
-// ourOperators builds them as Dockerfile does, and puts them where it does.
+const binDir = "/usr/bin"
+
+// ourOperators builds our operators from this checkout. Certificates of public authorities, which Dockerfile adds, are for AWS.
 func ourOperators(ctx context.Context, w *workshop) ([]file, error) {
 	var files []file
 	for _, program := range operators {
@@ -19,14 +25,14 @@ func ourOperators(ctx context.Context, w *workshop) ([]file, error) {
 			Label:   "building " + program,
 			Dir:     w.root,
 			Package: "./" + program,
-			Flags:   []string{"-trimpath", "-ldflags=-s -w"},
+			Flags:   buildFlags,
 			Env:     []string{"CGO_ENABLED=0"},
 			Output:  output,
 		})
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, file{path: "/usr/bin/" + program, source: output, mode: 0o755})
+		files = append(files, file{path: path.Join(binDir, program), source: output, mode: 0o755})
 	}
 	return files, nil
 }

@@ -16,7 +16,7 @@ func table() []image {
 	images := []image{
 		{name: "pause", more: pause, entrypoint: []string{"/pause", "-P"}, user: "65535:65535"},
 		{name: "coredns", programs: []at{{"coredns", "/coredns"}}, entrypoint: []string{"/coredns"}, user: nonroot},
-		{name: Operator, apart: true, more: ourOperators, entrypoint: []string{"/usr/bin/hypershift-operator"}, user: nonroot},
+		{name: Operator, apart: true, more: ourOperators, entrypoint: []string{binDir + "/hypershift-operator"}, user: nonroot},
 		{name: "busybox", apart: true, more: busybox},
 		{name: "etcd", programs: []at{
 			{"etcd", "/usr/local/bin/etcd"}, {"etcdctl", "/usr/local/bin/etcdctl"}, {"etcdutl", "/usr/local/bin/etcdutl"},

@@ -1,0 +1,185 @@
+package balancer
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net/netip"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// Options say what is balanced, and where.
+type Options struct {
+	LoadBalancers LoadBalancers
+	Instances     Instances
+	// Network is where load balancers have their addresses: all of them must be addresses of this machine.
+	Network netip.Prefix
+	// Changed says whether anything may have changed since it was asked last; nil reads everything each time.
+	Changed func(context.Context) (bool, error)
+	// Interval is how often it is asked. Default: a second.
+	Interval time.Duration
+	// HealthInterval is how often targets are checked. Default: a second.
+	HealthInterval time.Duration
+	// Drain is how long the connections of a target that has left may go on. Default: that of AWS.
+	Drain time.Duration
+	Clock clock.WithTicker
+	// Progress gets a line per load balancer that comes or goes, and per new trouble.
+	Progress io.Writer
+}
+
+// Balancer carries the traffic of all load balancers of an account.
+type Balancer struct {
+	o      Options
+	reader *reader
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	pool    *pool
+	active  map[string]*balancer // by ARN
+	groups  map[string]*group    // by ARN
+	trouble string               // said last
+}
+
+// balancer is one load balancer.
+type balancer struct {
+	name, host string
+	address    netip.Addr
+	listeners  map[uint16]*listener
+}
+
+// New makes a Balancer; Run lets it work.
+func New(o Options) *Balancer {
+	o.Interval = cmp.Or(o.Interval, time.Second)
+	o.HealthInterval = cmp.Or(o.HealthInterval, time.Second)
+	o.Drain = cmp.Or(o.Drain, 300*time.Second)
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.Progress == nil {
+		o.Progress = io.Discard
+	}
+	return &Balancer{
+		o:      o,
+		reader: &reader{elb: o.LoadBalancers, ec2: o.Instances, addresses: map[string]netip.Addr{}},
+		pool:   newPool(o.Network),
+		active: map[string]*balancer{},
+		groups: map[string]*group{},
+	}
+}
+
+// Run carries traffic until ctx ends; no connection and no goroutine is left then. What cannot be read stays as it was.
+func (b *Balancer) Run(ctx context.Context) {
+	defer b.wg.Wait()
+	ticks := b.o.Clock.NewTicker(b.o.Interval)
+	defer ticks.Stop()
+	for b.pass(ctx, true); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C():
+			b.pass(ctx, false)
+		}
+	}
+}
+
+// pass looks once, and says what stands in the way if it is something new. What has failed is tried again in any case.
+func (b *Balancer) pass(ctx context.Context, anyway bool) {
+	changed, err := true, error(nil)
+	if b.o.Changed != nil {
+		changed, err = b.o.Changed(ctx)
+	}
+	if err == nil && (changed || anyway || b.trouble != "") {
+		err = b.refresh(ctx)
+	}
+	trouble := ""
+	if err != nil && ctx.Err() == nil {
+		trouble = err.Error()
+	}
+	if trouble != "" && trouble != b.trouble {
+		fmt.Fprintln(b.o.Progress, "load balancers:", trouble)
+	}
+	b.trouble = trouble
+}
+
+// refresh makes what there is what the account says.
+func (b *Balancer) refresh(ctx context.Context) error {
+	w, err := b.reader.read(ctx)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for arn, spec := range w.groups {
+		if b.groups[arn] == nil {
+			b.groups[arn] = newGroup(&b.o)
+		}
+		b.groups[arn].update(ctx, &b.wg, spec)
+	}
+	wanted := map[string]bool{}
+	for _, spec := range w.balancers {
+		wanted[spec.arn] = true
+		err = cmp.Or(b.ensure(ctx, spec), err)
+	}
+	for arn, lb := range b.active {
+		if !wanted[arn] {
+			b.remove(arn, lb)
+		}
+	}
+	for arn, g := range b.groups {
+		if _, there := w.groups[arn]; !there {
+			g.update(ctx, &b.wg, groupSpec{})
+			delete(b.groups, arn)
+		}
+	}
+	return err
+}
+
+// ensure gives a load balancer its address and its listeners.
+func (b *Balancer) ensure(ctx context.Context, spec balancerSpec) (err error) {
+	lb := b.active[spec.arn]
+	if lb == nil {
+		address, free := b.pool.take()
+		if !free {
+			return fmt.Errorf("no address for load balancer %s: %s has no more", spec.name, b.o.Network)
+		}
+		lb = &balancer{name: spec.name, host: spec.host, address: address, listeners: map[uint16]*listener{}}
+		b.active[spec.arn] = lb
+		fmt.Fprintf(b.o.Progress, "load balancer %s at %s\n", lb.name, lb.address)
+	}
+	for port, l := range lb.listeners {
+		if b.groups[spec.groups[port]] == nil {
+			l.stop()
+			delete(lb.listeners, port)
+		}
+	}
+	for port, arn := range spec.groups {
+		g := b.groups[arn]
+		if g == nil {
+			continue // it was read when that was about to go, or to come
+		}
+		l := lb.listeners[port]
+		if l == nil {
+			opened, openErr := listen(ctx, &b.wg, netip.AddrPortFrom(lb.address, port), g)
+			if openErr != nil {
+				err = fmt.Errorf("load balancer %s: %w", spec.name, openErr)
+				continue
+			}
+			l, lb.listeners[port] = opened, opened
+		}
+		l.group.Store(g)
+	}
+	return err
+}
+
+func (b *Balancer) remove(arn string, lb *balancer) {
+	for _, l := range lb.listeners {
+		l.stop()
+	}
+	b.pool.give(lb.address)
+	delete(b.active, arn)
+	fmt.Fprintf(b.o.Progress, "load balancer %s is gone\n", lb.name)
+}

@@ -1,0 +1,61 @@
+package balancer
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// group is a target group.
+type group struct {
+	o *Options
+
+	mu      sync.Mutex
+	targets map[string]*target
+	turn    int
+}
+
+func newGroup(o *Options) *group { return &group{o: o, targets: map[string]*target{}} }
+
+// update makes the targets those of the spec. It goes on for those that have left until their connections have ended.
+func (g *group) update(ctx context.Context, wg *sync.WaitGroup, spec groupSpec) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for id, t := range g.targets {
+		if wanted, stays := spec.targets[id]; !stays || wanted != t.targetSpec {
+			close(t.left)
+			delete(g.targets, id)
+		}
+	}
+	for id, wanted := range spec.targets {
+		if g.targets[id] == nil {
+			t := newTarget(wanted, g.o)
+			g.targets[id] = t
+			wg.Go(func() { t.run(ctx) })
+		}
+	}
+}
+
+// pick gives one healthy target after the other; if none is healthy, one after the other: AWS also hopes that its checks are
+// wrong then. It gives nil if there is none.
+func (g *group) pick() *target {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var healthy, all []*target
+	for _, id := range slices.Sorted(maps.Keys(g.targets)) {
+		t := g.targets[id]
+		all = append(all, t)
+		if t.well() {
+			healthy = append(healthy, t)
+		}
+	}
+	if len(healthy) == 0 {
+		healthy = all
+	}
+	if len(healthy) == 0 {
+		return nil
+	}
+	g.turn++
+	return healthy[g.turn%len(healthy)]
+}

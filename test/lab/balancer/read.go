@@ -1,0 +1,181 @@
+package balancer
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+)
+
+// LoadBalancers is what is asked about load balancers.
+type LoadBalancers interface {
+	DescribeLoadBalancers(context.Context, *elb.DescribeLoadBalancersInput, ...func(*elb.Options)) (*elb.DescribeLoadBalancersOutput, error)
+	DescribeListeners(context.Context, *elb.DescribeListenersInput, ...func(*elb.Options)) (*elb.DescribeListenersOutput, error)
+	DescribeTargetGroups(context.Context, *elb.DescribeTargetGroupsInput, ...func(*elb.Options)) (*elb.DescribeTargetGroupsOutput, error)
+	DescribeTargetHealth(context.Context, *elb.DescribeTargetHealthInput, ...func(*elb.Options)) (*elb.DescribeTargetHealthOutput, error)
+}
+
+// Instances is what is asked about targets that are instances.
+type Instances interface {
+	DescribeInstances(context.Context, *ec2.DescribeInstancesInput, ...func(*ec2.Options)) (*ec2.DescribeInstancesOutput, error)
+}
+
+// world is what there is to be.
+type world struct {
+	balancers []balancerSpec
+	groups    map[string]groupSpec // by ARN
+}
+
+type balancerSpec struct {
+	arn, name, host string
+	groups          map[uint16]string // ARN of the group that a port leads to
+}
+
+type groupSpec struct {
+	targets map[string]targetSpec // by id and port
+}
+
+type targetSpec struct {
+	address netip.AddrPort
+	check   check
+}
+
+// check is how a target is asked whether it is well.
+type check struct {
+	address netip.AddrPort
+	path    string // empty: that it takes a connection is enough
+}
+
+// reader reads the world.
+type reader struct {
+	elb LoadBalancers
+	ec2 Instances
+	// addresses of instances: they do not change as long as these live.
+	addresses map[string]netip.Addr
+}
+
+func (r *reader) read(ctx context.Context) (*world, error) {
+	w := &world{groups: map[string]groupSpec{}}
+	for pages := elb.NewDescribeLoadBalancersPaginator(r.elb, &elb.DescribeLoadBalancersInput{}); pages.HasMorePages(); {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("describing load balancers: %w", err)
+		}
+		for _, balancer := range page.LoadBalancers {
+			if balancer.Type != elbtypes.LoadBalancerTypeEnumNetwork || balancer.State == nil || balancer.State.Code != elbtypes.LoadBalancerStateEnumActive {
+				continue // its host name resolves when it is active
+			}
+			b := balancerSpec{arn: aws.ToString(balancer.LoadBalancerArn), name: aws.ToString(balancer.LoadBalancerName), host: aws.ToString(balancer.DNSName)}
+			if b.groups, err = r.listeners(ctx, b.arn); err != nil {
+				return nil, err
+			}
+			w.balancers = append(w.balancers, b)
+		}
+	}
+	for pages := elb.NewDescribeTargetGroupsPaginator(r.elb, &elb.DescribeTargetGroupsInput{}); pages.HasMorePages(); {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("describing target groups: %w", err)
+		}
+		for _, group := range page.TargetGroups {
+			spec, err := r.group(ctx, group)
+			if err != nil {
+				return nil, err
+			}
+			w.groups[aws.ToString(group.TargetGroupArn)] = spec
+		}
+	}
+	return w, nil
+}
+
+// listeners gives the group that each port leads to. What is no plain TCP is not for us.
+func (r *reader) listeners(ctx context.Context, balancer string) (map[uint16]string, error) {
+	groups := map[uint16]string{}
+	for pages := elb.NewDescribeListenersPaginator(r.elb, &elb.DescribeListenersInput{LoadBalancerArn: &balancer}); pages.HasMorePages(); {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("describing the listeners of %s: %w", balancer, err)
+		}
+		for _, listener := range page.Listeners {
+			if listener.Protocol != elbtypes.ProtocolEnumTcp && listener.Protocol != elbtypes.ProtocolEnumTcpUdp {
+				continue
+			}
+			for _, action := range listener.DefaultActions {
+				group := aws.ToString(action.TargetGroupArn)
+				if forward := action.ForwardConfig; group == "" && forward != nil && len(forward.TargetGroups) > 0 {
+					group = aws.ToString(forward.TargetGroups[0].TargetGroupArn)
+				}
+				groups[uint16(aws.ToInt32(listener.Port))] = group
+			}
+		}
+	}
+	return groups, nil
+}
+
+func (r *reader) group(ctx context.Context, group elbtypes.TargetGroup) (groupSpec, error) {
+	health, err := r.elb.DescribeTargetHealth(ctx, &elb.DescribeTargetHealthInput{TargetGroupArn: group.TargetGroupArn})
+	if err != nil {
+		return groupSpec{}, fmt.Errorf("describing the targets of %s: %w", aws.ToString(group.TargetGroupArn), err)
+	}
+	spec := groupSpec{targets: map[string]targetSpec{}}
+	for _, registered := range health.TargetHealthDescriptions {
+		target := registered.Target
+		id, port := aws.ToString(target.Id), uint16(aws.ToInt32(cmp.Or(target.Port, group.Port)))
+		address, err := r.address(ctx, group.TargetType, id)
+		if err != nil {
+			return groupSpec{}, err
+		}
+		if !address.IsValid() {
+			continue // it is gone, and will be deregistered
+		}
+		at := netip.AddrPortFrom(address, port)
+		spec.targets[net.JoinHostPort(id, strconv.Itoa(int(port)))] = targetSpec{address: at, check: checkOf(group, at)}
+	}
+	return spec, nil
+}
+
+// address is that of a target, the zero one for an instance that is not there.
+func (r *reader) address(ctx context.Context, kind elbtypes.TargetTypeEnum, id string) (netip.Addr, error) {
+	if kind == elbtypes.TargetTypeEnumIp {
+		return netip.ParseAddr(id)
+	}
+	if known, ok := r.addresses[id]; ok {
+		return known, nil
+	}
+	// By filter: an id that is not there would be an error.
+	filter := ec2types.Filter{Name: aws.String("instance-id"), Values: []string{id}}
+	described, err := r.ec2.DescribeInstances(ctx, &ec2.DescribeInstancesInput{Filters: []ec2types.Filter{filter}})
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("describing instance %s: %w", id, err)
+	}
+	for _, reservation := range described.Reservations {
+		for _, instance := range reservation.Instances {
+			address, err := netip.ParseAddr(aws.ToString(instance.PrivateIpAddress))
+			if err == nil {
+				r.addresses[id] = address
+				return address, nil
+			}
+		}
+	}
+	return netip.Addr{}, nil
+}
+
+// checkOf is the check that a group asks for; without a port of its own it is at the port of the target.
+func checkOf(group elbtypes.TargetGroup, target netip.AddrPort) check {
+	c := check{address: target}
+	if port, err := strconv.ParseUint(aws.ToString(group.HealthCheckPort), 10, 16); err == nil {
+		c.address = netip.AddrPortFrom(target.Addr(), uint16(port))
+	}
+	if group.HealthCheckProtocol == elbtypes.ProtocolEnumHttp {
+		c.path = cmp.Or(aws.ToString(group.HealthCheckPath), "/")
+	}
+	return c
+}

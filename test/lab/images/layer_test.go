@@ -1,0 +1,140 @@
+package images
+
+import (
+	"archive/tar"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// program writes a file to be packed.
+func program(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func layerOf(t *testing.T, s shelf, files ...file) v1.Layer {
+	t.Helper()
+	layer, err := s.layer(t.Context(), files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return layer
+}
+
+func digest(t *testing.T, layer v1.Layer) string {
+	t.Helper()
+	digest, err := layer.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return digest.String()
+}
+
+func TestALayerIsDecidedByItsContentAlone(t *testing.T) {
+	source := program(t, "one")
+	a := file{path: "/bin/a", source: source, mode: 0o755}
+	b := file{path: "/bin/b", link: "a", mode: 0o777}
+	want := digest(t, layerOf(t, shelf{t.TempDir()}, a, b))
+
+	touched := a
+	touched.source = program(t, "one")
+	if err := os.Chtimes(touched.source, time.Unix(1, 0), time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if got := digest(t, layerOf(t, shelf{t.TempDir()}, b, touched)); got != want {
+		t.Errorf("the same content in another order, from another place and time, is %s, not %s", got, want)
+	}
+	for sentence, other := range map[string]file{
+		"other content":     {path: a.path, source: program(t, "two"), mode: a.mode},
+		"another path":      {path: "/bin/c", source: source, mode: a.mode},
+		"another mode":      {path: a.path, source: source, mode: 0o644},
+		"a link for a file": {path: a.path, link: "b", mode: a.mode},
+	} {
+		if digest(t, layerOf(t, shelf{t.TempDir()}, other, b)) == want {
+			t.Errorf("%s gives the same layer", sentence)
+		}
+	}
+}
+
+func TestALayerHasItsFiles(t *testing.T) {
+	layer := layerOf(t, shelf{t.TempDir()},
+		file{path: "/usr/bin/program", source: program(t, "content"), mode: 0o755}, file{path: "/bin/link", link: "../usr/bin/program", mode: 0o777})
+	plain, err := layer.Uncompressed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	var got []string
+	for archive := tar.NewReader(plain); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(archive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, header.FileInfo().Mode().String()+" "+header.Name+" "+header.Linkname+string(content))
+	}
+	if want := []string{"Lrwxrwxrwx bin/link ../usr/bin/program", "-rwxr-xr-x usr/bin/program content"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	// What is noted beside a layer is believed by whoever pulls it.
+	id, err := layer.DiffID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := layer.Uncompressed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if sum, _, err := v1.SHA256(again); err != nil || sum != id {
+		t.Errorf("the layer unpacks to %s (%v), and is said to be %s", sum, err, id)
+	}
+}
+
+func TestALayerIsPackedOnce(t *testing.T) {
+	s := shelf{t.TempDir()}
+	f := file{path: "/a", source: program(t, "content"), mode: 0o755}
+	first, err := layerOf(t, s, f).Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packedAt := func() time.Time {
+		info, err := os.Stat(s.blob(first))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.ModTime()
+	}
+	long := time.Unix(1, 0)
+	if err := os.Chtimes(s.blob(first), long, long); err != nil {
+		t.Fatal(err)
+	}
+	layerOf(t, s, f)
+	if !packedAt().Equal(long) {
+		t.Error("it was packed again")
+	}
+	if err := os.Truncate(s.blob(first), 1); err != nil {
+		t.Fatal(err)
+	}
+	layerOf(t, s, f)
+	if packedAt().Equal(long) {
+		t.Error("a broken one was not packed again")
+	}
+}

@@ -1,0 +1,91 @@
+package images
+
+import (
+	"encoding/json"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+)
+
+func TestEveryProgramIsPinned(t *testing.T) {
+	for _, program := range Binaries() {
+		if !slices.Contains(pinned.Names(), program) {
+			t.Errorf("hack/binaries does not build %s", program)
+		}
+	}
+}
+
+func TestAReleaseHasTheImagesOfItsVersion(t *testing.T) {
+	set := Set{}
+	for _, i := range table() {
+		set[i.key()] = "registry.example.test/" + i.key()
+	}
+	want := []string{
+		"cluster-api", "cluster-api-provider-aws", "coredns", "etcd", "haproxy", "konnectivity-agent", "konnectivity-server",
+		"kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "pause",
+	}
+	for _, version := range Versions {
+		d := describe(set, version)
+		var got []string
+		for name, ref := range d.Components {
+			got = append(got, name)
+			if _, tag, tagged := strings.Cut(path.Base(ref), ":"); tagged && tag != "v"+version {
+				t.Errorf("release %s has %s", version, ref)
+			}
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("release %s has %q, want %q", version, got, want)
+		}
+		for arch, regions := range d.BootImages {
+			if regions[region] == "" {
+				t.Errorf("release %s has no image for machines of %s", version, arch)
+			}
+		}
+	}
+}
+
+// What is tried in the lab is what is shipped.
+func TestOurImageIsThatOfTheDockerfile(t *testing.T) {
+	root, err := pinned.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, final, found := strings.Cut(string(text), "\nFROM scratch\n")
+	if !found {
+		t.Fatal("the image does not begin with nothing")
+	}
+	i := table()[slices.IndexFunc(table(), func(i image) bool { return i.name == Operator })]
+	entrypoint, err := json.Marshal(i.entrypoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"USER " + i.user, "ENTRYPOINT " + string(entrypoint), "COPY --from=build /out/ " + binDir + "/"} {
+		if !slices.Contains(strings.Split(final, "\n"), line) {
+			t.Errorf("Dockerfile has no line %q", line)
+		}
+	}
+	build := regexp.MustCompile(`(?s)CGO_ENABLED=0.*go build (.*) -o /out/ (.*)\n\n`).FindStringSubmatch(string(text))
+	if build == nil {
+		t.Fatal("Dockerfile does not build static programs")
+	}
+	var flags, packages []string
+	for _, flag := range buildFlags {
+		flags = append(flags, strings.Replace(flag, "=-s -w", " '-s -w'", 1))
+	}
+	for _, program := range operators {
+		packages = append(packages, "./"+program)
+	}
+	if build[1] != strings.Join(flags, " ") || build[2] != strings.Join(packages, " ") {
+		t.Errorf("Dockerfile builds %q with %q", build[2], build[1])
+	}
+}

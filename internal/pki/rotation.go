@@ -74,14 +74,16 @@ func (s *Signer) wants(asked string, now time.Time) bool {
 // Rotating says whether somebody has to get what has changed.
 func (s *Signer) Rotating() bool { return s.Next != nil || len(s.Old) > 0 }
 
-// Due is when Advance may have something to do that no event tells of.
+// Due is when Advance may have something to do that nothing but time tells of.
 func (s *Signer) Due(pace Pace, now time.Time) time.Time {
-	due := authorityTerms.due(s.Current.Certificate)
-	if settled := s.Since.Add(pace.Settle); s.Rotating() && settled.After(now) {
-		return earlier(due, settled)
+	settled, gone := s.Since.Add(pace.Settle), s.Since.Add(pace.Lives)
+	switch {
+	case !s.Rotating():
+		return authorityTerms.due(s.Current.Certificate)
+	case settled.After(now):
+		return settled
+	case s.Next == nil && gone.After(now):
+		return gone
 	}
-	if gone := s.Since.Add(pace.Lives); len(s.Old) > 0 && gone.After(now) {
-		return earlier(due, gone)
-	}
-	return due
+	return now.Add(pace.Settle) // nobody may tell that all is rolled out
 }

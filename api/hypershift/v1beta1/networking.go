@@ -1,5 +1,7 @@
 package v1beta1
 
+import "net/netip"
+
 // NetworkType names the network plugin of the hosted cluster.
 //
 // +kubebuilder:validation:Enum=OpenShiftSDN;Calico;OVNKubernetes;Other
@@ -145,6 +147,26 @@ type APIServerNetworking struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=500
 	AllowedCIDRBlocks []CIDRBlock `json:"allowedCIDRBlocks,omitempty"`
+}
+
+// Where nodes find the API server on themselves unless somebody says otherwise.
+const (
+	defaultAdvertiseIPv4 = "172.20.0.1"
+	defaultAdvertiseIPv6 = "fd00::1"
+)
+
+// AdvertiseAddress is where nodes find the API server on themselves. It is of the family in which the Service of the API
+// server has its only address: that of the first range.
+func (n ClusterNetworking) AdvertiseAddress() string {
+	if n.APIServer != nil && n.APIServer.AdvertiseAddress != nil && *n.APIServer.AdvertiseAddress != "" {
+		return *n.APIServer.AdvertiseAddress
+	}
+	if len(n.ServiceNetwork) > 0 {
+		if first, err := netip.ParsePrefix(n.ServiceNetwork[0].CIDR); err == nil && first.Addr().Is6() {
+			return defaultAdvertiseIPv6
+		}
+	}
+	return defaultAdvertiseIPv4
 }
 
 // CIDRBlock is an address range in CIDR notation.

@@ -2,17 +2,13 @@ package hostedcluster
 
 import (
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
 // ownNames are the names under which nodes and pods reach the API server. They
@@ -37,7 +33,7 @@ func checkNamedCertificates(hc *hyperv1.HostedCluster) []problem {
 	}
 	var problems []problem
 	for i, c := range hc.Spec.Configuration.APIServer.ServingCerts.NamedCertificates {
-		if host := firstTaken(c.Names, ownNames(hc)); host != "" {
+		if host := pki.FirstCovered(c.Names, ownNames(hc)); host != "" {
 			problems = append(problems, problemf(hyperv1.InvalidConfigurationReason,
 				"configuration.apiServer.servingCerts.namedCertificates[%d] is for %s, under which the nodes expect our own certificate: remove the name, or publish APIServer under another", i, host))
 		}
@@ -47,25 +43,6 @@ func checkNamedCertificates(hc *hyperv1.HostedCluster) []problem {
 		}
 	}
 	return problems
-}
-
-// firstTaken is the first host that one of the names of a certificate covers.
-func firstTaken(certificate, hosts []string) string {
-	for _, host := range hosts {
-		if slices.ContainsFunc(certificate, func(name string) bool { return covers(name, host) }) {
-			return host
-		}
-	}
-	return ""
-}
-
-// covers compares as TLS does: a wildcard stands for one label.
-func covers(name, host string) bool {
-	if rest, ok := strings.CutPrefix(name, "*."); ok {
-		_, domain, _ := strings.Cut(host, ".")
-		return domain != "" && strings.EqualFold(rest, domain)
-	}
-	return strings.EqualFold(name, host)
 }
 
 // servingCertificate judges the Secret of a named certificate. Without names
@@ -79,28 +56,9 @@ func servingCertificate(listed, own []string) func(map[string][]byte) error {
 		if len(listed) > 0 {
 			return nil
 		}
-		if host := firstTaken(pair.Leaf.DNSNames, own); host != "" {
+		if host := pki.FirstCovered(pair.Leaf.DNSNames, own); host != "" {
 			return fmt.Errorf("the certificate is for %s, under which the nodes expect our own: list the names it is meant for, or take another certificate", host)
 		}
 		return nil
 	}
-}
-
-// certificates reads a bundle, in which there must be at least one.
-func certificates(text []byte) ([]*x509.Certificate, error) {
-	var certs []*x509.Certificate
-	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type != "CERTIFICATE" {
-			return nil, fmt.Errorf("it has a PEM block of type %s beside the certificates", block.Type)
-		}
-		cert, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return nil, fmt.Errorf("certificate %d: %w", len(certs)+1, err)
-		}
-		certs = append(certs, cert)
-	}
-	if len(certs) == 0 {
-		return nil, errors.New("it has no certificate in PEM")
-	}
-	return certs, nil
 }

@@ -99,6 +99,12 @@ func TestJudge(t *testing.T) {
 			change: func(hc *hyperv1.HostedCluster) { hc.Spec.Networking.ServiceNetwork[0].CIDR = "10.0.0.0/33" },
 			reason: hyperv1.InvalidConfigurationReason, says: []string{`serviceNetwork has "10.0.0.0/33"`, "like 10.0.0.0/16"},
 		},
+		"a network of services without room for them": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Networking.ServiceNetwork = []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/30"}}
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"networking.serviceNetwork: 172.31.0.0/30 has 4 addresses", "choose a larger range"},
+		},
 		"networks that overlap": {
 			change: func(hc *hyperv1.HostedCluster) { hc.Spec.Networking.ClusterNetwork[0].CIDR = "10.0.0.0/8" },
 			reason: hyperv1.NetworksOverlapReason, says: []string{"machineNetwork 10.0.0.0/16 and networking.clusterNetwork 10.0.0.0/8"},

@@ -12,6 +12,8 @@ import (
 	"slices"
 
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
 // each judges the value of every key by itself. It is for references with one key.
@@ -73,7 +75,7 @@ func faultOfKubeconfig(text []byte) error {
 }
 
 func faultOfBundle(text []byte) error {
-	_, err := certificates(text)
+	_, err := pki.ParseBundle(text)
 	return err
 }
 
@@ -91,7 +93,7 @@ func faultOfEtcdClient(data map[string][]byte) error {
 	if _, err := tls.X509KeyPair(data[etcdCertKey], data[etcdKeyKey]); err != nil {
 		return fmt.Errorf("%s and %s are not a certificate and its key: %w", etcdCertKey, etcdKeyKey, err)
 	}
-	if _, err := certificates(data[etcdCAKey]); err != nil {
+	if _, err := pki.ParseBundle(data[etcdCAKey]); err != nil {
 		return fmt.Errorf("its key %s: %w", etcdCAKey, err)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
 const (
@@ -20,12 +21,6 @@ type network struct {
 	prefix netip.Prefix
 }
 
-// Where the API server is found on every node if the user does not say.
-const (
-	defaultAdvertiseIPv4 = "172.20.0.1"
-	defaultAdvertiseIPv6 = "fd00::1"
-)
-
 // The ranges that OVN-Kubernetes uses for itself if the user does not say.
 const (
 	defaultJoinSubnet    = "100.64.0.0/16"
@@ -36,6 +31,7 @@ const (
 func checkNetworks(hc *hyperv1.HostedCluster) []problem {
 	nets, problems := networksOf(hc.Spec.Networking)
 	problems = append(problems, checkFamilies(nets)...)
+	problems = append(problems, checkRoom(nets)...)
 	internal, more := internalNetworks(hc)
 	nets, problems = append(nets, internal...), append(problems, more...)
 	for i, a := range nets {
@@ -87,6 +83,21 @@ func checkFamilies(nets []network) []problem {
 		if a.prefix.Addr().Is4() != b.prefix.Addr().Is4() {
 			problems = append(problems, problemf(hyperv1.InvalidConfigurationReason,
 				"%s begins with %s and %s with %s: list the same IP family first in all networks", a.field, a.prefix, b.field, b.prefix))
+		}
+	}
+	return problems
+}
+
+// checkRoom wants networks of services in which there is room for those that
+// every cluster has.
+func checkRoom(nets []network) []problem {
+	var problems []problem
+	for _, n := range nets {
+		if n.field != serviceNetwork {
+			continue
+		}
+		if _, err := pki.FirstAddress(n.prefix.String()); err != nil {
+			problems = append(problems, problemf(hyperv1.InvalidConfigurationReason, "%s: %v", n.field, err))
 		}
 	}
 	return problems
@@ -147,11 +158,8 @@ func checkNodePorts(hc *hyperv1.HostedCluster) []problem {
 // checkAdvertiseAddress wants the address under which nodes find the API
 // server on themselves to mean nothing else.
 func checkAdvertiseAddress(hc *hyperv1.HostedCluster, nets []network) []problem {
-	text := ""
-	if api := hc.Spec.Networking.APIServer; api != nil && api.AdvertiseAddress != nil {
-		text = *api.AdvertiseAddress
-	}
-	address, err := netip.ParseAddr(cmp.Or(text, defaultAdvertise(nets)))
+	text := hc.Spec.Networking.AdvertiseAddress()
+	address, err := netip.ParseAddr(text)
 	if err != nil {
 		return []problem{problemf(hyperv1.InvalidConfigurationReason, "networking.apiServer.advertiseAddress is %q, which is not an IP address", text)}
 	}
@@ -163,15 +171,6 @@ func checkAdvertiseAddress(hc *hyperv1.HostedCluster, nets []network) []problem 
 		}
 	}
 	return problems
-}
-
-func defaultAdvertise(nets []network) string {
-	for _, n := range nets {
-		if n.field == serviceNetwork && n.prefix.Addr().Is6() {
-			return defaultAdvertiseIPv6
-		}
-	}
-	return defaultAdvertiseIPv4
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

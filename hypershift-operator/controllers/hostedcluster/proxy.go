@@ -10,6 +10,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
 // checkProxy wants addresses that a client can use.
@@ -74,7 +75,7 @@ func (r *Reconciler) checkProxyTrust(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	certs, err := certificates(data[bundleKey])
+	certs, err := pki.ParseBundle(data[bundleKey])
 	if err != nil {
 		return err
 	}

@@ -88,20 +88,26 @@ func (b *Balancer) Run(ctx context.Context) {
 
 // pass looks once, and says what stands in the way if it is something new. What has failed is tried again in any case.
 func (b *Balancer) pass(ctx context.Context, anyway bool) {
+	last := b.Trouble()
 	changed, err := true, error(nil)
 	if b.o.Changed != nil {
 		changed, err = b.o.Changed(ctx)
 	}
-	if err == nil && (changed || anyway || b.trouble != "") {
+	if err == nil && (changed || anyway || last != "") {
 		err = b.refresh(ctx)
 	}
+	if ctx.Err() != nil {
+		return
+	}
 	trouble := ""
-	if err != nil && ctx.Err() == nil {
+	if err != nil {
 		trouble = err.Error()
 	}
-	if trouble != "" && trouble != b.trouble {
+	if trouble != "" && trouble != last {
 		fmt.Fprintln(b.o.Progress, "load balancers:", trouble)
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.trouble = trouble
 }
 

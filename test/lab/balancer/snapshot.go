@@ -70,3 +70,10 @@ func (g *group) snapshot() []TargetStatus {
 	}
 	return all
 }
+
+// Trouble says what keeps the traffic from following the account; empty if nothing does.
+func (b *Balancer) Trouble() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.trouble
+}

@@ -1,0 +1,350 @@
+package balancer
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/hosted-control-planes/hypershift/test/bed/process"
+)
+
+// echo is what a server does with a connection: it says its name, and all that it hears once the other side has said everything.
+func (s *server) echo(c net.Conn) {
+	defer c.Close()
+	if _, err := io.WriteString(c, s.name+"\n"); err != nil {
+		return
+	}
+	heard, err := io.ReadAll(c)
+	if err == nil {
+		_, _ = c.Write(heard)
+	}
+}
+
+// story is a balancer at work.
+type story struct {
+	*testing.T
+	*account
+	b     *Balancer
+	clock *clocktesting.FakeClock
+	port  int32
+}
+
+func tell(t *testing.T) *story {
+	t.Helper()
+	port, err := process.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &story{T: t, account: newAccount(), clock: clocktesting.NewFakeClock(time.Unix(0, 0)), port: int32(port)}
+	s.b = New(Options{
+		LoadBalancers: s.account, Instances: s.account, Network: netip.MustParsePrefix("127.58.0.0/24"),
+		Clock: s.clock, Progress: t.Output(), Drain: time.Hour,
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.b.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done // nothing of it is left behind
+	})
+	return s
+}
+
+// eventually lets time pass until something is so.
+func (s *story) eventually(what string, so func() bool) {
+	s.Helper()
+	err := wait.PollUntilContextTimeout(s.Context(), time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
+		if so() {
+			return true, nil
+		}
+		s.clock.Step(time.Second)
+		return false, nil
+	})
+	if err != nil {
+		s.Fatalf("%s: %v; there is %+v", what, err, s.b.Snapshot())
+	}
+}
+
+// healthy waits until a load balancer has exactly these healthy targets.
+func (s *story) healthy(name string, servers ...*server) {
+	s.Helper()
+	s.eventually(name+" has its healthy targets", func() bool {
+		var got, want []string
+		for _, lb := range s.b.Snapshot() {
+			if lb.Name != name {
+				continue
+			}
+			for _, t := range lb.Ports[0].Targets {
+				if t.Healthy {
+					got = append(got, t.Address.String())
+				}
+			}
+		}
+		for _, server := range servers {
+			want = append(want, server.at().String())
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		return slices.Equal(got, want)
+	})
+}
+
+// connect opens a connection to a load balancer, and hears who answers.
+func (s *story) connect(name string) (*net.TCPConn, string, error) {
+	s.Helper()
+	address, found := s.b.Address(name + ".elb.us-east-1.amazonaws.com")
+	if !found {
+		s.Fatalf("%s has no address", name)
+	}
+	c, err := net.DialTCP("tcp", nil, net.TCPAddrFromAddrPort(netip.AddrPortFrom(address, uint16(s.port))))
+	if err != nil {
+		return nil, "", err
+	}
+	s.Cleanup(func() { c.Close() })
+	line, err := bufio.NewReaderSize(c, 16).ReadString('\n')
+	return c, strings.TrimSpace(line), err
+}
+
+// mustConnect does it where somebody has to answer.
+func (s *story) mustConnect(name string) (*net.TCPConn, string) {
+	s.Helper()
+	c, who, err := s.connect(name)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return c, who
+}
+
+// broken waits until a connection ends the hard way.
+func (s *story) broken(c net.Conn) {
+	s.Helper()
+	if err := c.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		s.Fatal(err)
+	}
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+		s.Errorf("the connection ended with %v, and was to be reset", err)
+	}
+}
+
+// says sends something the whole way and back, which takes an end of one direction only.
+func (s *story) says(c *net.TCPConn, what string) {
+	s.Helper()
+	_, err := io.WriteString(c, what)
+	if err = errors.Join(err, c.CloseWrite()); err != nil {
+		s.Fatal(err)
+	}
+	if got, err := io.ReadAll(c); err != nil || string(got) != what {
+		s.Errorf("got back %q, %v; want %q", got, err, what)
+	}
+}
+
+func TestTrafficGoesToTheTargets(t *testing.T) {
+	s, one, two := tell(t), serve(t, "one"), serve(t, "two")
+	s.balance("api", s.port, one.at(), two.at())
+	s.healthy("api", one, two)
+	answered := map[string]bool{}
+	for range 4 {
+		c, who := s.mustConnect("api")
+		s.says(c, strings.Repeat("x", 1<<20))
+		answered[who] = true
+	}
+	if !answered["one"] || !answered["two"] {
+		t.Errorf("only %v answered", answered)
+	}
+	s.eventually("no connection is left", func() bool {
+		return !slices.ContainsFunc(s.b.Snapshot()[0].Ports[0].Targets, func(t TargetStatus) bool { return t.Connections > 0 })
+	})
+}
+
+func TestAnIllTargetLosesItsConnections(t *testing.T) {
+	s, one, two := tell(t), serve(t, "one"), serve(t, "two")
+	s.balance("api", s.port, one.at(), two.at())
+	s.healthy("api", one, two)
+	connections := map[string]*net.TCPConn{}
+	for len(connections) < 2 {
+		c, who := s.mustConnect("api")
+		connections[who] = c
+	}
+	one.hang()
+	s.healthy("api", two)
+	s.broken(connections["one"])
+	s.says(connections["two"], "still here")
+	for range 3 {
+		if _, who := s.mustConnect("api"); who != "two" {
+			t.Errorf("%q answered", who)
+		}
+	}
+	one.stop()
+	s.healthy("api", one.restart(t), two)
+}
+
+func TestWhereAllAreIllAllAreTried(t *testing.T) {
+	s, one := tell(t), serve(t, "one")
+	one.stop()
+	s.balance("api", s.port, one.at())
+	s.eventually("the load balancer listens", func() bool { return len(s.b.Snapshot()) == 1 })
+	if c, _, err := s.connect("api"); err == nil {
+		t.Error("nobody is there, and somebody answered ", c.RemoteAddr())
+	}
+	again := one.restart(t)
+	if _, who := s.mustConnect("api"); who != again.name {
+		t.Errorf("%q answered", who)
+	}
+}
+
+func TestATargetThatLeavesKeepsItsConnectionsForAWhile(t *testing.T) {
+	s, one, two := tell(t), serve(t, "one"), serve(t, "two")
+	s.balance("api", s.port, one.at())
+	s.healthy("api", one)
+	ends, _ := s.mustConnect("api")
+	stays, _ := s.mustConnect("api")
+	s.register("api", two.at())
+	s.healthy("api", two)
+	if _, who := s.mustConnect("api"); who != "two" {
+		t.Errorf("%q answered", who)
+	}
+	s.says(ends, "the rest")
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.broken(stays)
+	}()
+	s.eventually("its time is over", func() bool {
+		select {
+		case <-ended:
+			return true
+		default:
+			return false
+		}
+	})
+}
+
+func TestALoadBalancerGoesWithItsConnections(t *testing.T) {
+	s, one := tell(t), serve(t, "one")
+	s.balance("api", s.port, one.at())
+	s.healthy("api", one)
+	c, _ := s.mustConnect("api")
+	before := s.b.Snapshot()[0].Address
+	s.change(func() { delete(s.balancers, "api") })
+	s.eventually("it is gone", func() bool { return len(s.b.Snapshot()) == 0 })
+	s.broken(c)
+	s.eventually("its port is closed", func() bool {
+		_, err := net.DialTimeout("tcp", netip.AddrPortFrom(before, uint16(s.port)).String(), time.Second)
+		return errors.Is(err, syscall.ECONNREFUSED)
+	})
+	s.balance("other", s.port, one.at())
+	s.healthy("other", one)
+	if after := s.b.Snapshot()[0].Address; after == before {
+		t.Errorf("the next one got its address, %s", after)
+	}
+}
+
+func TestWhatCannotBeReadStaysAsItWas(t *testing.T) {
+	s, one := tell(t), serve(t, "one")
+	s.balance("api", s.port, one.at())
+	s.healthy("api", one)
+	s.change(func() { s.err, s.balancers = errors.New("throttled"), nil })
+	s.eventually("it was noticed", func() bool { return s.b.Trouble() != "" })
+	if _, who := s.mustConnect("api"); who != "one" {
+		t.Errorf("%q answered", who)
+	}
+}
+
+func TestALoadBalancerThatIsMadeHasNoAddressYet(t *testing.T) {
+	s, one := tell(t), serve(t, "one")
+	s.balance("new", s.port, one.at())
+	s.change(func() { s.balancers["new"] = elbtypes.LoadBalancerStateEnumProvisioning })
+	s.balance("api", s.port, one.at())
+	s.healthy("api", one)
+	if _, found := s.b.Address("new.elb.us-east-1.amazonaws.com"); found {
+		t.Error("it has one")
+	}
+	s.change(func() { s.balancers["new"] = elbtypes.LoadBalancerStateEnumActive })
+	s.healthy("new", one)
+}
+
+func TestAListenerFollowsItsGroup(t *testing.T) {
+	s, one, two := tell(t), serve(t, "one"), serve(t, "two")
+	s.balance("api", s.port, one.at())
+	s.balance("other", s.port, two.at())
+	s.healthy("api", one)
+	s.healthy("other", two)
+	s.change(func() { s.listeners["api"][s.port] = "other" })
+	s.eventually("its port leads to the other group", func() bool {
+		_, who := s.mustConnect("api")
+		return who == "two"
+	})
+}
+
+// The way of Services whose traffic stays on the node: a port of kube-proxy says which nodes have a pod.
+func TestInstancesAreCheckedWhereTheGroupSays(t *testing.T) {
+	s, one := tell(t), serve(t, "one")
+	pods := true
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !pods || req.URL.Path != "/healthz" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	t.Cleanup(proxy.Close)
+	_, port, err := net.SplitHostPort(proxy.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.balance("api", s.port)
+	s.change(func() {
+		group := s.groups["api"]
+		group.TargetType = elbtypes.TargetTypeEnumInstance
+		group.HealthCheckProtocol, group.HealthCheckPath, group.HealthCheckPort = elbtypes.ProtocolEnumHttp, aws.String("/healthz"), aws.String(port)
+		s.groups["api"] = group
+		s.instances["i-1"] = "127.0.0.1"
+		for _, id := range []string{"i-1", "i-gone"} {
+			s.targets["api"] = append(s.targets["api"], elbtypes.TargetDescription{Id: aws.String(id), Port: aws.Int32(int32(one.at().Port()))})
+		}
+	})
+	s.healthy("api", one)
+	s.change(func() { pods = false })
+	s.healthy("api")
+}
+
+func TestAddressesComeAgainLast(t *testing.T) {
+	p := newPool(netip.MustParsePrefix("10.58.0.0/29"))
+	take := func() string {
+		address, free := p.take()
+		if !free {
+			return ""
+		}
+		return address.String()
+	}
+	var got []string
+	for range 3 {
+		got = append(got, take())
+	}
+	p.give(netip.MustParseAddr("10.58.0.2"))
+	for range 5 {
+		got = append(got, take())
+	}
+	want := []string{"10.58.0.1", "10.58.0.2", "10.58.0.3", "10.58.0.4", "10.58.0.5", "10.58.0.6", "10.58.0.2", ""}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -132,17 +132,12 @@ func (c Component) render(file string, env *Env) (client.Object, error) {
 			return nil, nil
 		}
 	}
-	text, err := fs.ReadFile(c.Assets, file)
+	obj, err := c.decode(file)
 	if err != nil {
 		return nil, err
 	}
-	decoded, _, err := assets.Decode(text, nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	obj, ok := decoded.(client.Object)
-	if !ok {
-		return nil, fmt.Errorf("a %T is no object", decoded)
+	if !pruned(obj) {
+		return nil, fmt.Errorf("a %T would not be removed again: add its kind to those of components", obj)
 	}
 	if _, isBudget := obj.(*policyv1.PodDisruptionBudget); isBudget && !env.HighlyAvailable() {
 		return nil, nil // of one pod, none could ever be moved
@@ -155,6 +150,22 @@ func (c Component) render(file string, env *Env) (client.Object, error) {
 		if err := a.adapt(env, obj); err != nil {
 			return nil, err
 		}
+	}
+	return obj, nil
+}
+
+func (c Component) decode(file string) (client.Object, error) {
+	text, err := fs.ReadFile(c.Assets, file)
+	if err != nil {
+		return nil, err
+	}
+	decoded, _, err := assets.Decode(text, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	obj, ok := decoded.(client.Object)
+	if !ok {
+		return nil, fmt.Errorf("a %T is no object", decoded)
 	}
 	return obj, nil
 }

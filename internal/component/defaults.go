@@ -18,6 +18,9 @@ import (
 // appLabel selects the pods of a component, for its workload and for Services.
 const appLabel = "app"
 
+// ComponentLabel, on pods, names the component that they are of.
+const ComponentLabel = "hypershift.openshift.io/control-plane-component"
+
 // ReleaseAnnotation, on the workload and not on its pods, names the version
 // that it was last told to run: an image that two releases share is not rolled.
 const ReleaseAnnotation = "hypershift.openshift.io/release-version"
@@ -42,6 +45,7 @@ func (c Component) begin(env *Env, obj client.Object) {
 	if w.template.Labels[appLabel] == "" {
 		w.template.Labels = with(w.template.Labels, appLabel, c.Name)
 	}
+	w.template.Labels = with(w.template.Labels, ComponentLabel, c.Name)
 	if *w.selector == nil {
 		*w.selector = &metav1.LabelSelector{MatchLabels: map[string]string{appLabel: w.template.Labels[appLabel]}}
 	}
@@ -74,6 +78,7 @@ func (c Component) finish(env *Env, w *workload, objs []client.Object) error {
 		defaultStrategy(d)
 	}
 	pod := w.pod()
+	keepLastWords(pod)
 	pod.EnableServiceLinks = ptr.To(false)
 	pod.ImagePullSecrets = []corev1.LocalObjectReference{{Name: names.PullSecret}}
 	if ptr.Deref(pod.AutomountServiceAccountToken, false) {
@@ -95,6 +100,15 @@ func (c Component) label(env *Env, w *workload) {
 	w.template.Labels = labels
 	if date := env.HCP.Annotations[hyperv1.RestartDateAnnotation]; date != "" {
 		w.template.Annotations = with(w.template.Annotations, hyperv1.RestartDateAnnotation, date)
+	}
+}
+
+// keepLastWords has the status of a pod say what a program said before it failed.
+func keepLastWords(pod *corev1.PodSpec) {
+	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
+		for i := range containers {
+			containers[i].TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
+		}
 	}
 }
 

@@ -18,9 +18,6 @@ type Env struct {
 	Release *release.Release
 	// OperatorImage is the image that this operator runs in itself.
 	OperatorImage string
-	// Zones is in how many zones of the management cluster pods can run; 0 if
-	// nobody knows.
-	Zones int
 	// API and Konnectivity are where the hosted cluster's nodes and users find
 	// them, as far as that is known yet.
 	API, Konnectivity Host

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
@@ -38,28 +39,24 @@ func (c Component) place(env *Env, w *workload) {
 	}
 	pod.Tolerations = append(pod.Tolerations, env.HCP.Spec.Tolerations...)
 	if w.count() > 1 {
-		pod.TopologySpreadConstraints = spread(env.Zones, w)
+		pod.TopologySpreadConstraints = spread(w)
 	}
 }
 
-// spread keeps the pods of a component apart: in zones if there are enough of
-// them, as well as it goes otherwise. While a new template is rolled out its
-// pods are counted by themselves: those that it replaces must not stand in
-// the way.
-func spread(zones int, w *workload) []corev1.TopologySpreadConstraint {
-	constraint := func(key string, unless corev1.UnsatisfiableConstraintAction) corev1.TopologySpreadConstraint {
-		return corev1.TopologySpreadConstraint{
-			MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: unless,
+// spread keeps the pods of a component apart: evenly over the zones and the nodes
+// that take any of them, however few those are. While a Deployment is rolled out
+// its new pods are counted by themselves: those that they replace must not stand
+// in the way.
+func spread(w *workload) []corev1.TopologySpreadConstraint {
+	var out []corev1.TopologySpreadConstraint
+	for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelHostname} {
+		out = append(out, corev1.TopologySpreadConstraint{
+			MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: corev1.DoNotSchedule,
 			LabelSelector:  &metav1.LabelSelector{MatchLabels: (*w.selector).MatchLabels},
-			MatchLabelKeys: []string{w.revision},
-		}
+			MatchLabelKeys: w.revision,
+			// A zone or a node that is lost has none, and is not to be made up for.
+			NodeTaintsPolicy: ptr.To(corev1.NodeInclusionPolicyHonor),
+		})
 	}
-	zone := corev1.ScheduleAnyway
-	if zones >= int(w.count()) {
-		zone = corev1.DoNotSchedule
-	}
-	return []corev1.TopologySpreadConstraint{
-		constraint(corev1.LabelTopologyZone, zone),
-		constraint(corev1.LabelHostname, corev1.ScheduleAnyway),
-	}
+	return out
 }

@@ -15,18 +15,18 @@ type workload struct {
 	replicas **int32
 	selector **metav1.LabelSelector
 	template *corev1.PodTemplateSpec
-	// revision is the label by which the pods of one template are told from
-	// those of the one before.
-	revision string
+	// revision is the label by which new pods are told from those that they
+	// replace, of workloads that have both at a time.
+	revision []string
 }
 
 // asWorkload is nil for every other object.
 func asWorkload(obj client.Object) *workload {
 	switch o := obj.(type) {
 	case *appsv1.Deployment:
-		return &workload{o, &o.Spec.Replicas, &o.Spec.Selector, &o.Spec.Template, appsv1.DefaultDeploymentUniqueLabelKey}
+		return &workload{o, &o.Spec.Replicas, &o.Spec.Selector, &o.Spec.Template, []string{appsv1.DefaultDeploymentUniqueLabelKey}}
 	case *appsv1.StatefulSet:
-		return &workload{o, &o.Spec.Replicas, &o.Spec.Selector, &o.Spec.Template, appsv1.ControllerRevisionHashLabelKey}
+		return &workload{o, &o.Spec.Replicas, &o.Spec.Selector, &o.Spec.Template, nil}
 	}
 	return nil
 }

@@ -84,19 +84,24 @@ func fromOutcome(o flow.Outcome, judge Judge, previous *metav1.Condition) (c met
 }
 
 // transient is false for what a step decided itself: waits and blocks are
-// statements about the world. What the API server could not do just now is
-// no statement, and neither is a race that we lost.
+// statements about the world.
 func (j Judge) transient(err error) bool {
 	var wait *flow.Waiting
 	var block *flow.Blocked
 	switch {
 	case errors.As(err, &wait), errors.As(err, &block):
 		return false
-	case apierrors.IsConflict(err), apierrors.IsServerTimeout(err), apierrors.IsTimeout(err),
-		apierrors.IsTooManyRequests(err), apierrors.IsInternalError(err), apierrors.IsServiceUnavailable(err):
+	case SaysNothing(err):
 		return true
 	}
 	return j.Transient(err)
+}
+
+// SaysNothing is true for what the API server could not do just now, and for a
+// race that we lost: neither is a statement about the world.
+func SaysNothing(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
+		apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err)
 }
 
 // Set puts c into conds. The transition time is now when the status changes

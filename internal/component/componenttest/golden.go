@@ -32,7 +32,6 @@ var (
 	Single          = Case{Name: "single"}
 	HighlyAvailable = Case{Name: "highly-available", Adapt: func(env *component.Env) {
 		env.HCP.Spec.ControllerAvailabilityPolicy = "HighlyAvailable"
-		env.Zones = 3
 	}}
 )
 

@@ -1,0 +1,212 @@
+package component
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+)
+
+// Options are what a Runner needs.
+type Options struct {
+	// Client reads from a cache, and Reader past it: Events and volume claims,
+	// which are wanted only when something does not come up.
+	Client client.Client
+	Reader client.Reader
+	Scheme *runtime.Scheme
+	Clock  clock.PassiveClock
+	// Owner is the field owner of all that is written.
+	Owner string
+}
+
+// A Runner makes components what they should be, and tells how they are.
+type Runner struct {
+	Options
+	apply *apply.Applier
+}
+
+// NewRunner returns a Runner.
+func NewRunner(opts Options) *Runner {
+	return &Runner{Options: opts, apply: apply.New(opts.Client, opts.Scheme, opts.Owner)}
+}
+
+// A part is a component in one pass.
+type part struct {
+	Component
+	objs []client.Object
+	// fault is why it cannot be rendered.
+	fault error
+	observation
+	status *hyperv1.ControlPlaneComponent
+}
+
+// Ensure brings the components closer to what they should be, all at once. One
+// that others wait for holds back changes of what is there, and not its making:
+// its pods wait by themselves, and meanwhile are scheduled and pulled. An error
+// of one is in its State and in the error, and does not hide the others.
+//
+// Held, Ensure changes nothing and tells how things are.
+func (r *Runner) Ensure(ctx context.Context, env *Env, held bool, components ...Component) ([]State, error) {
+	parts, err := r.observeAll(ctx, env, components)
+	if err != nil {
+		return nil, err
+	}
+	if !held {
+		if err := r.settle(ctx, env, parts); err != nil {
+			return nil, err
+		}
+	}
+	states, errs := make([]State, len(parts)), make([]error, len(parts))
+	var all sync.WaitGroup
+	for i, waits := range waitingParts(env, held, parts) {
+		all.Go(func() { states[i], errs[i] = r.ensure(ctx, env, parts[i], waits) })
+	}
+	all.Wait()
+	return states, errors.Join(errs...)
+}
+
+// observeAll renders and looks at every component that the cluster has: those
+// that it wants, and that its release has the images for.
+func (r *Runner) observeAll(ctx context.Context, env *Env, components []Component) ([]*part, error) {
+	var parts []*part
+	for _, c := range components {
+		if c.Wanted != nil && !c.Wanted(env) {
+			continue
+		}
+		p := &part{Component: c}
+		p.objs, p.fault = Render(c, env)
+		var missing *MissingImagesError
+		if errors.As(p.fault, &missing) {
+			continue
+		}
+		var err error
+		if p.observation, err = r.observe(ctx, c, env); err != nil {
+			return nil, err
+		}
+		if p.status, err = r.statusOf(ctx, env, c); err != nil {
+			return nil, err
+		}
+		parts = append(parts, p)
+	}
+	return parts, nil
+}
+
+// kinds are those of which components have objects, or ever had.
+var kinds = []client.ObjectList{
+	&appsv1.DeploymentList{}, &appsv1.StatefulSetList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{}, &corev1.SecretList{},
+	&policyv1.PodDisruptionBudgetList{}, &networkingv1.NetworkPolicyList{},
+}
+
+// pruned says whether the object is of one of these kinds.
+func pruned(obj client.Object) bool {
+	return slices.ContainsFunc(kinds, func(list client.ObjectList) bool {
+		return reflect.TypeOf(list).Elem().Name() == reflect.TypeOf(obj).Elem().Name()+"List"
+	})
+}
+
+func setOf(hcp *hyperv1.HostedControlPlane, name string) apply.Set {
+	return apply.Set{Name: name, Namespace: hcp.Namespace, Parent: hcp, Kinds: kinds}
+}
+
+// statuses are the ControlPlaneComponents of all components.
+func statuses(hcp *hyperv1.HostedControlPlane) apply.Set {
+	return apply.Set{Name: "components", Namespace: hcp.Namespace, Parent: hcp, Kinds: []client.ObjectList{&hyperv1.ControlPlaneComponentList{}}}
+}
+
+// settle decides which components there are. The ControlPlaneComponent of one
+// that there no longer is goes after its objects: it is what they are found by,
+// even when this program no longer knows the component.
+func (r *Runner) settle(ctx context.Context, env *Env, parts []*part) error {
+	wanted := func(name string) bool {
+		return slices.ContainsFunc(parts, func(p *part) bool { return p.Name == name })
+	}
+	if err := r.remove(ctx, env.HCP, wanted); err != nil {
+		return err
+	}
+	var objs []client.Object
+	for _, p := range parts {
+		objs = append(objs, desiredStatus(env, p.Component))
+	}
+	_, err := r.apply.Apply(ctx, statuses(env.HCP), objs...)
+	return err
+}
+
+func (r *Runner) remove(ctx context.Context, hcp *hyperv1.HostedControlPlane, wanted func(name string) bool) error {
+	list := &hyperv1.ControlPlaneComponentList{}
+	if err := r.Client.List(ctx, list, client.InNamespace(hcp.Namespace)); err != nil {
+		return fmt.Errorf("listing components: %w", err)
+	}
+	for _, c := range list.Items {
+		if wanted(c.Name) {
+			continue
+		}
+		if _, err := r.apply.Delete(ctx, setOf(hcp, c.Name)); err != nil {
+			return fmt.Errorf("removing component %s: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+// waitingParts says of each part why it is left as it is; empty if it is not.
+func waitingParts(env *Env, held bool, parts []*part) []string {
+	waits := make([]string, len(parts))
+	for i, p := range parts {
+		if held {
+			waits[i] = "spec.pausedUntil stops changes"
+		} else if p.live != nil {
+			waits[i] = p.waitsFor(env.Release.Version, parts)
+		}
+	}
+	return waits
+}
+
+func (p *part) waitsFor(version string, parts []*part) string {
+	var names []string
+	for _, before := range parts {
+		if slices.Contains(p.After, before.Name) && !(before.available && before.runs(version)) {
+			names = append(names, before.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("waiting until %s runs version %s", strings.Join(names, " and "), version)
+}
+
+// runs says whether the roll-out of the version was once complete. That a pod
+// is missing since holds nobody back.
+func (p *part) runs(version string) bool {
+	return p.version == version && (p.complete || p.status != nil && p.status.Status.Version == version)
+}
+
+// ensure applies one component unless it waits for another, and tells how it is.
+func (r *Runner) ensure(ctx context.Context, env *Env, p *part, waits string) (State, error) {
+	failed := p.fault
+	changed := false
+	if failed == nil && waits == "" {
+		changed, failed = r.apply.Apply(ctx, setOf(env.HCP, p.Name), p.objs...)
+	}
+	state, err := r.tell(ctx, env, p, waits, changed, failed)
+	if err == nil && !conditions.SaysNothing(failed) {
+		err = r.writeStatus(ctx, env, p, state)
+	}
+	if err = errors.Join(failed, err); err != nil {
+		return state, fmt.Errorf("component %s: %w", p.Name, err)
+	}
+	return state, nil
+}

@@ -1,0 +1,136 @@
+package component
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/patch"
+)
+
+// State is how a component is.
+type State struct {
+	Name string
+	// Available says that it does its work.
+	Available bool
+	// RolledOut says that all its pods are as they should be.
+	RolledOut bool
+	// Version is the last one of which that was true, empty if there was none.
+	Version string
+	// Reason and Message say what is missing while it is not rolled out.
+	Reason, Message string
+	// Degraded says that it is not on its way, but in trouble.
+	Degraded bool
+}
+
+// tell puts together what is known of a component after its turn.
+func (r *Runner) tell(ctx context.Context, env *Env, p *part, waits string, changed bool, failed error) (State, error) {
+	s := State{Name: p.Name, Available: p.available}
+	if p.status != nil {
+		s.Version = p.status.Status.Version
+	}
+	if p.complete && !changed {
+		s.Version = p.version
+		s.RolledOut = failed == nil && waits == "" && p.version == env.Release.Version
+	}
+	if s.RolledOut {
+		return s, nil
+	}
+	var t trouble
+	var err error
+	if p.live != nil && !p.complete {
+		t, err = r.trouble(ctx, p.observation)
+	}
+	s.Degraded = t.reason != "" || failed != nil
+	switch {
+	case failed != nil:
+		t = trouble{hyperv1.ReconciliationErrorReason, shortened(failed.Error())}
+	case t.reason != "":
+	case waits != "":
+		t = trouble{hyperv1.WaitingForDependenciesReason, waits}
+	case p.live == nil || s.Version == "":
+		t = trouble{hyperv1.WaitingForRolloutCompleteReason, "its pods are being started"}
+	case changed || p.replacing || p.complete:
+		t = trouble{hyperv1.WaitingForRolloutCompleteReason, "its pods are being replaced"}
+	default: // it was complete, and nothing has changed since
+		t = trouble{hyperv1.PodsNotReadyReason, "it has fewer pods ready than it should"}
+		s.Degraded = true
+	}
+	s.Reason, s.Message = t.reason, t.message
+	return s, err
+}
+
+// desiredStatus is the ControlPlaneComponent; its status is written apart.
+func desiredStatus(env *Env, c Component) *hyperv1.ControlPlaneComponent {
+	out := &hyperv1.ControlPlaneComponent{ObjectMeta: metav1.ObjectMeta{Namespace: env.HCP.Namespace, Name: c.Name}}
+	if cluster := env.HCP.Annotations[hyperv1.HostedClusterAnnotation]; cluster != "" {
+		out.Annotations = map[string]string{hyperv1.HostedClusterAnnotation: cluster}
+	}
+	return out
+}
+
+// statusOf is the ControlPlaneComponent as it is, nil if there is none yet.
+func (r *Runner) statusOf(ctx context.Context, env *Env, c Component) (*hyperv1.ControlPlaneComponent, error) {
+	out := &hyperv1.ControlPlaneComponent{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: env.HCP.Namespace, Name: c.Name}, out)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("getting component %s: %w", c.Name, err)
+	}
+	return out, nil
+}
+
+// writeStatus says in the ControlPlaneComponent how the component is. One that
+// has only now been made wakes us, and is written then.
+func (r *Runner) writeStatus(ctx context.Context, env *Env, p *part, s State) error {
+	if p.status == nil {
+		return nil
+	}
+	written := patch.New(r.Client, p.status, r.Owner, func(c *hyperv1.ControlPlaneComponent) any { return c.Status })
+	status := &p.status.Status
+	status.ObservedGeneration = env.HCP.Generation
+	status.Version = s.Version
+	if p.fault == nil {
+		status.Resources = r.resources(p.objs)
+	}
+	for _, c := range s.conditions() {
+		c.ObservedGeneration = env.HCP.Generation
+		conditions.Set(&status.Conditions, c, r.Clock.Now())
+	}
+	return written.Close(ctx)
+}
+
+func (s State) conditions() []metav1.Condition {
+	available := metav1.Condition{Type: hyperv1.ControlPlaneComponentAvailable, Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason}
+	if !s.Available {
+		available.Status, available.Reason, available.Message = metav1.ConditionFalse, s.Reason, s.Message
+	}
+	rolledOut := metav1.Condition{Type: hyperv1.ControlPlaneComponentRolloutComplete, Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason}
+	if !s.RolledOut {
+		rolledOut.Status, rolledOut.Reason, rolledOut.Message = metav1.ConditionFalse, s.Reason, s.Message
+	}
+	return []metav1.Condition{available, rolledOut}
+}
+
+func (r *Runner) resources(objs []client.Object) []hyperv1.ComponentResource {
+	var out []hyperv1.ComponentResource
+	for _, obj := range objs {
+		if gvk, err := apiutil.GVKForObject(obj, r.Scheme); err == nil { // else it could not have been applied
+			out = append(out, hyperv1.ComponentResource{Group: gvk.Group, Kind: gvk.Kind, Name: obj.GetName()})
+		}
+	}
+	slices.SortFunc(out, func(a, b hyperv1.ComponentResource) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}

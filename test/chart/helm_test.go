@@ -1,0 +1,92 @@
+// Package chart_test tries the Helm chart out with the real Helm: what it renders, what it refuses, and what it does to a cluster.
+package chart_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/test/bed"
+)
+
+const (
+	release   = "hypershift"
+	namespace = "hypershift-system" // not the default of the operator's flag
+)
+
+var root = sync.OnceValues(pinned.Root)
+
+// path is that of a file of the repository.
+func path(t *testing.T, elem ...string) string {
+	t.Helper()
+	dir, err := root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(append([]string{dir}, elem...)...)
+}
+
+func chartFile(t *testing.T, elem ...string) string {
+	return path(t, append([]string{"config", "helm", "hypershift"}, elem...)...)
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// helm runs Helm with nothing of the user's. The error is what Helm says.
+func helm(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	binaries, err := pinned.Ensure(t.Context(), t.Output(), "helm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), binaries["helm"], args...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "HELM_NAMESPACE=" + namespace}
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		return out.String(), errors.New(strings.TrimSpace(errs.String()))
+	}
+	return out.String(), nil
+}
+
+// write puts values into a file.
+func write(t *testing.T, values string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "values.yaml")
+	if err := os.WriteFile(file, []byte(values), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// monitored is a cluster with the Prometheus operator, as far as Helm sees it without one.
+var monitored = []string{"--api-versions=monitoring.coreos.com/v1/ServiceMonitor", "--api-versions=monitoring.coreos.com/v1/PrometheusRule"}
+
+func render(t *testing.T, values string, args ...string) []*unstructured.Unstructured {
+	t.Helper()
+	out, err := helm(t, append([]string{"template", release, chartFile(t), "--values", write(t, values)}, args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objs, err := bed.Decode(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objs
+}

@@ -1,0 +1,267 @@
+package chart_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
+	"github.com/hosted-control-planes/hypershift/test/bed"
+)
+
+const (
+	foreign = "machinedrainrules.cluster.x-k8s.io" // somebody else has installed it
+	ours    = "machines.cluster.x-k8s.io"
+	check   = "hypershift-uninstall-check"
+)
+
+// cluster is a real API server, on which nobody runs pods but we, by hand.
+type cluster struct {
+	*bed.Bed
+	client.WithWatch
+	program string
+}
+
+func start(t *testing.T) *cluster {
+	t.Helper()
+	program := buildOperator(t)
+	b, err := bed.Start(t.Context(), bed.Options{Progress: t.Output(), CRDs: []string{path(t, "config", "crd", "external", "cluster.x-k8s.io_machinedrainrules.yaml")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := scheme()
+	if err := hyperv1.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.NewWithWatch(b.Config, client.Options{Scheme: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &cluster{Bed: b, WithWatch: c, program: program}
+}
+
+func buildOperator(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "hypershift-operator")
+	if err := gobuild.Run(t.Context(), t.Output(), gobuild.Spec{Label: "hypershift-operator", Dir: path(t), Package: "./hypershift-operator", Output: program}); err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+func (c *cluster) helm(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	return helm(t, append(args, "--kubeconfig", c.Kubeconfig)...)
+}
+
+func (c *cluster) mustHelm(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := c.helm(t, args...)
+	if err != nil {
+		t.Fatalf("helm %s: %v", strings.Join(args, " "), err)
+	}
+	return out
+}
+
+// kind is nil if there is none of this name.
+func (c *cluster) kind(t *testing.T, name string) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	err := c.Get(t.Context(), client.ObjectKey{Name: name}, crd)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return crd
+}
+
+func (c *cluster) operatorRuns(t *testing.T) bool {
+	t.Helper()
+	err := c.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "hypershift-operator"}, &appsv1.Deployment{})
+	if client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// uninstall runs `helm uninstall`, and in the place of a kubelet the Job that this waits for: our program, as the Job's service account.
+func (c *cluster) uninstall(t *testing.T) (jobSaid string, err error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	said := make(chan string, 1)
+	go func() { said <- c.runJob(ctx, t) }()
+	_, err = c.helm(t, "uninstall", release, "--timeout", "60s")
+	cancel()
+	return <-said, err
+}
+
+func (c *cluster) runJob(ctx context.Context, t *testing.T) string {
+	var job batchv1.Job
+	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: check}, &job)
+		return err == nil && job.Status.StartTime == nil, client.IgnoreNotFound(err)
+	})
+	if err != nil {
+		t.Errorf("no Job came: %v", err)
+		return ""
+	}
+	out, failed := c.asServiceAccount(ctx, t, job.Spec.Template.Spec)
+	now := metav1.Now()
+	job.Status.StartTime = &now
+	condition := func(kind batchv1.JobConditionType) batchv1.JobCondition {
+		return batchv1.JobCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: now}
+	}
+	if failed != nil {
+		job.Status.Failed = 1
+		job.Status.Conditions = []batchv1.JobCondition{condition(batchv1.JobFailureTarget), condition(batchv1.JobFailed)}
+	} else {
+		job.Status.Succeeded, job.Status.CompletionTime = 1, &now
+		job.Status.Conditions = []batchv1.JobCondition{condition(batchv1.JobSuccessCriteriaMet), condition(batchv1.JobComplete)}
+	}
+	if err := c.Status().Update(ctx, &job); err != nil {
+		t.Errorf("ending the Job: %v", err)
+	}
+	return out
+}
+
+func (c *cluster) asServiceAccount(ctx context.Context, t *testing.T, pod corev1.PodSpec) (string, error) {
+	token := &authenticationv1.TokenRequest{}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: pod.ServiceAccountName}}
+	if err := c.SubResource("token").Create(ctx, account, token); err != nil {
+		t.Errorf("becoming %s: %v", account.Name, err)
+		return "", err
+	}
+	cfg := rest.AnonymousClientConfig(c.Config)
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	err := clientcmd.WriteToFile(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{"c": {Server: cfg.Host, CertificateAuthorityData: cfg.CAData}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"u": {Token: token.Status.Token}},
+		Contexts:       map[string]*clientcmdapi.Context{"x": {Cluster: "c", AuthInfo: "u"}},
+		CurrentContext: "x",
+	}, kubeconfig)
+	if err != nil {
+		t.Error(err)
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, c.program, pod.Containers[0].Command[1:]...)
+	cmd.Env = []string{"KUBECONFIG=" + kubeconfig, "PATH=" + os.Getenv("PATH")}
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// The life of an installation, on a cluster where somebody else has installed some kinds of Cluster API.
+func TestInstallUpgradeUninstall(t *testing.T) {
+	c := start(t)
+
+	notes := c.mustHelm(t, "install", release, chartFile(t), "--create-namespace")
+	if !strings.Contains(notes, "No oidc.bucket is set") {
+		t.Errorf("the notes do not say what is missing:\n%s", notes)
+	}
+	if !c.operatorRuns(t) {
+		t.Fatal("there is no operator")
+	}
+	if c.kind(t, ours).Annotations["meta.helm.sh/release-name"] != release {
+		t.Error("a kind that was missing is not the chart's")
+	}
+	if a := c.kind(t, foreign).Annotations; a["meta.helm.sh/release-name"] != "" {
+		t.Errorf("somebody else's kind was taken: %v", a)
+	}
+
+	c.mustHelm(t, "upgrade", release, chartFile(t), "--set", "replicas=3")
+	if manifest := c.mustHelm(t, "get", "manifest", release); !strings.Contains(manifest, "name: "+ours) || strings.Contains(manifest, "name: "+foreign) {
+		t.Error("an upgrade forgets which kinds are the chart's")
+	}
+
+	hc := &hyperv1.HostedCluster{}
+	c.sample(t, hc)
+	said, err := c.uninstall(t)
+	if err == nil {
+		t.Fatal("the operator was taken away from a hosted cluster")
+	}
+	if want := "can delete HostedCluster " + hc.Namespace + "/" + hc.Name; !strings.Contains(said, want) {
+		t.Errorf("the Job says %q, want %q", said, want)
+	}
+	if !c.operatorRuns(t) {
+		t.Error("the operator is gone although that was refused")
+	}
+
+	// Who has changed his mind goes on with it.
+	c.mustHelm(t, "rollback", release)
+	c.mustHelm(t, "upgrade", release, chartFile(t))
+
+	if err := c.Delete(t.Context(), hc); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := c.uninstall(t); err != nil {
+		t.Fatalf("%v; the Job says %q", err, said)
+	}
+	if c.operatorRuns(t) {
+		t.Error("the operator stays")
+	}
+	for _, name := range []string{ours, foreign, "hostedclusters.hypershift.openshift.io"} {
+		if crd := c.kind(t, name); crd == nil || !crd.DeletionTimestamp.IsZero() {
+			t.Errorf("the kind %s goes with the operator", name)
+		}
+	}
+
+	c.mustHelm(t, "install", release, chartFile(t))
+	if !c.operatorRuns(t) {
+		t.Error("it cannot be installed again")
+	}
+}
+
+// sample applies one that we show to users; the kinds may just have been made.
+func (c *cluster) sample(t *testing.T, hc *hyperv1.HostedCluster) {
+	t.Helper()
+	variables := map[string]string{}
+	for _, name := range []string{"INFRA_ID", "OIDC_BUCKET", "RELEASE_IMAGE", "VPC", "SUBNET_A"} {
+		variables[name] = strings.ToLower(strings.ReplaceAll(name, "_", "-"))
+	}
+	variables["AWS_REGION"], variables["ZONE_A"], variables["CUSTOMER_ACCOUNT"], variables["RELEASE_IMAGE"] = "us-east-1", "us-east-1a", "222222222222", "example.test/release:1"
+	variables["VPC"], variables["SUBNET_A"] = "vpc-1", "subnet-1"
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		err := c.ApplyFiles(ctx, variables, path(t, "config", "samples", "hostedcluster-private.yaml"))
+		return err == nil, errIfFinal(err)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "clusters", Name: "example"}, hc); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// errIfFinal is an error that trying again does not help.
+func errIfFinal(err error) error {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && apierrors.IsInvalid(err) {
+		return err
+	}
+	return nil
+}

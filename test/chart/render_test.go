@@ -1,0 +1,282 @@
+package chart_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+	"sigs.k8s.io/yaml"
+
+	"github.com/hosted-control-planes/hypershift/test/bed"
+)
+
+// installations are values as users have them.
+var installations = map[string]string{
+	"nothing chosen": ``,
+	"a role for private clusters": `
+aws: {region: eu-central-1, privateLink: true, roleARN: "arn:aws:iam::111111111111:role/hypershift-operator"}
+oidc: {bucket: documents, region: eu-central-1}
+monitoring: {labels: {release: prometheus}, metricsSet: Hypershift}
+dashboards: {enabled: true}
+`,
+	"a lab": `
+image: {repository: 10.55.0.1:5000/hypershift, digest: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", pullSecrets: [{name: registry}]}
+replicas: 1
+log: {level: debug, format: text}
+periods: {resync: 1m, awsPermissionsCheck: 10m}
+aws: {region: us-east-1, privateLink: true, credentialsSecret: {name: aws}}
+oidc: {bucket: documents, region: us-east-1, credentialsSecret: {name: oidc, key: other}}
+controlPlaneOperator: {image: "10.55.0.1:5000/other:1", allowImageOverride: true}
+clusterAPI: {image: "10.55.0.1:5000/cluster-api:1"}
+clusterAPIProviderAWS: {image: "10.55.0.1:5000/capa:1"}
+registryOverrides: {registry.k8s.io: 10.55.0.1:5000, quay.io/a: 10.55.0.1:5000/b}
+extraEnv: [{name: AWS_ENDPOINT_URL, value: "http://10.55.0.1:5001"}]
+extraArgs: [--allow-control-plane-operator-image-override]
+serviceAccount: {annotations: {example.com/a: b}}
+podLabels: {team: a}
+podAnnotations: {example.com/c: d}
+nodeSelector: {kubernetes.io/os: linux}
+tolerations: [{operator: Exists}]
+`,
+	"public names": `
+externalDNS:
+  enabled: true
+  domainFilters: [example.com, example.org]
+  txtOwnerID: one
+  aws: {roleARN: "arn:aws:iam::111111111111:role/external-dns"}
+  extraArgs: [--log-level=debug]
+`,
+}
+
+func scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(apiextensionsv1.AddToScheme(s))
+	return s
+}
+
+// typed decodes an object as strictly as an API server that is asked to.
+func typed(t *testing.T, obj *unstructured.Unstructured) runtime.Object {
+	t.Helper()
+	text, err := obj.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, _, err := serializer.NewCodecFactory(scheme(), serializer.EnableStrict).UniversalDeserializer().Decode(text, nil, nil)
+	if err != nil {
+		t.Errorf("%s %s: %v", obj.GetKind(), obj.GetName(), err)
+	}
+	return out
+}
+
+func TestWhatIsRenderedIsRight(t *testing.T) {
+	restricted, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, values := range installations {
+		t.Run(name, func(t *testing.T) {
+			for _, obj := range render(t, values, monitored...) {
+				if obj.GroupVersionKind().Group == "monitoring.coreos.com" {
+					continue // a story of its own
+				}
+				if obj.GetNamespace() != "" && obj.GetNamespace() != namespace && obj.GetName() != "oidc-storage-provider-s3-config" {
+					t.Errorf("%s %s is in namespace %s", obj.GetKind(), obj.GetName(), obj.GetNamespace())
+				}
+				switch obj := typed(t, obj).(type) {
+				case *appsv1.Deployment:
+					checkPod(t, restricted, obj.Name, &obj.Spec.Template)
+					for _, c := range obj.Spec.Template.Spec.Containers {
+						if c.ReadinessProbe == nil || c.LivenessProbe == nil {
+							t.Errorf("nobody asks %s how it is", c.Name)
+						}
+					}
+				case *batchv1.Job:
+					checkPod(t, restricted, obj.Name, &obj.Spec.Template)
+				case *rbacv1.ClusterRole:
+					checkRules(t, obj)
+				}
+			}
+		})
+	}
+}
+
+// checkPod asks who guards namespaces that are restricted, and looks for what everybody should say.
+func checkPod(t *testing.T, restricted policy.Evaluator, name string, pod *corev1.PodTemplateSpec) {
+	t.Helper()
+	for _, result := range restricted.EvaluatePod(api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}, &pod.ObjectMeta, &pod.Spec) {
+		if !result.Allowed {
+			t.Errorf("%s: %s: %s", name, result.ForbiddenReason, result.ForbiddenDetail)
+		}
+	}
+	for _, c := range pod.Spec.Containers {
+		if c.Resources.Requests.Cpu().IsZero() || c.Resources.Requests.Memory().IsZero() {
+			t.Errorf("container %s requests nothing", c.Name)
+		}
+		if c.SecurityContext.ReadOnlyRootFilesystem == nil || !*c.SecurityContext.ReadOnlyRootFilesystem {
+			t.Errorf("container %s can write to its image", c.Name)
+		}
+		for _, m := range c.VolumeMounts {
+			if !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == m.Name }) {
+				t.Errorf("container %s mounts %s, which the pod does not have", c.Name, m.Name)
+			}
+		}
+	}
+}
+
+func checkRules(t *testing.T, role *rbacv1.ClusterRole) {
+	t.Helper()
+	if len(role.Rules) == 0 {
+		t.Errorf("ClusterRole %s allows nothing", role.Name)
+	}
+	for _, r := range role.Rules {
+		if slices.ContainsFunc(slices.Concat(r.APIGroups, r.Resources, r.Verbs), func(s string) bool { return strings.Contains(s, "*") }) {
+			t.Errorf("a wildcard in %+v of %s", r, role.Name)
+		}
+	}
+}
+
+// Somebody who installs by hand gets the same permissions as with Helm.
+func TestPermissionsAreThoseOfConfig(t *testing.T) {
+	rendered := map[string]*unstructured.Unstructured{}
+	for _, obj := range render(t, "") {
+		rendered[obj.GetKind()+" "+obj.GetName()] = obj
+	}
+	for _, file := range glob(t, "config", "rbac", "hypershift-operator", "*.yaml") {
+		want := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(read(t, file), &want.Object); err != nil {
+			t.Fatal(err)
+		}
+		got := rendered[want.GetKind()+" "+want.GetName()]
+		if got == nil {
+			t.Errorf("no %s %s", want.GetKind(), want.GetName())
+			continue
+		}
+		for _, field := range []string{"rules", "roleRef"} {
+			if !equality.Semantic.DeepEqual(got.Object[field], want.Object[field]) {
+				t.Errorf("%s of %s %s are not those of %s", field, got.GetKind(), got.GetName(), file)
+			}
+		}
+	}
+	binding := typed(t, rendered["ClusterRoleBinding hypershift-operator"]).(*rbacv1.ClusterRoleBinding)
+	if want := []rbacv1.Subject{{Kind: "ServiceAccount", Name: "hypershift-operator", Namespace: namespace}}; !slices.Equal(binding.Subjects, want) {
+		t.Errorf("the role is bound to %v", binding.Subjects)
+	}
+}
+
+func TestKindsAreThoseOfConfigAndStay(t *testing.T) {
+	rendered := map[string]*apiextensionsv1.CustomResourceDefinition{}
+	for _, obj := range render(t, "") {
+		if crd, ok := typed(t, obj).(*apiextensionsv1.CustomResourceDefinition); ok {
+			rendered[crd.Name] = crd
+		}
+	}
+	files := append(glob(t, "config", "crd", "*.yaml"), glob(t, "config", "crd", "external", "*.yaml")...)
+	if len(rendered) != len(files) {
+		t.Errorf("%d kinds are rendered of %d", len(rendered), len(files))
+	}
+	for _, file := range files {
+		objs, err := bed.Decode(string(read(t, file)))
+		if err != nil || len(objs) != 1 {
+			t.Fatalf("%s has %d objects: %v", file, len(objs), err)
+		}
+		got := rendered[objs[0].GetName()]
+		if got == nil {
+			t.Errorf("no %s", objs[0].GetName())
+			continue
+		}
+		if got.Annotations["helm.sh/resource-policy"] != "keep" {
+			t.Errorf("%s goes when the chart is uninstalled, and all its objects with it", got.Name)
+		}
+		want := typed(t, objs[0]).(*apiextensionsv1.CustomResourceDefinition)
+		for _, crd := range []*apiextensionsv1.CustomResourceDefinition{got, want} {
+			for i := range crd.Spec.Versions {
+				for c := range crd.Spec.Versions[i].AdditionalPrinterColumns {
+					crd.Spec.Versions[i].AdditionalPrinterColumns[c].Description = ""
+				}
+				withoutDescriptions(crd.Spec.Versions[i].Schema.OpenAPIV3Schema)
+			}
+		}
+		if !equality.Semantic.DeepEqual(got.Spec, want.Spec) {
+			t.Errorf("%s is not that of %s", got.Name, file)
+		}
+	}
+}
+
+func withoutDescriptions(s *apiextensionsv1.JSONSchemaProps) {
+	if s == nil {
+		return
+	}
+	s.Description = ""
+	for name, p := range s.Properties {
+		withoutDescriptions(&p)
+		s.Properties[name] = p
+	}
+	if s.Items != nil {
+		withoutDescriptions(s.Items.Schema)
+	}
+	if s.AdditionalProperties != nil {
+		withoutDescriptions(s.AdditionalProperties.Schema)
+	}
+	for _, list := range [][]apiextensionsv1.JSONSchemaProps{s.AllOf, s.AnyOf, s.OneOf} {
+		for i := range list {
+			withoutDescriptions(&list[i])
+		}
+	}
+	withoutDescriptions(s.Not)
+}
+
+func TestKindsOfOthersAreLeftToThem(t *testing.T) {
+	count := func(values string, args ...string) (clusterAPI, routes int) {
+		for _, obj := range render(t, values, args...) {
+			switch {
+			case obj.GetKind() != "CustomResourceDefinition":
+			case obj.GetName() == "routes.route.openshift.io":
+				routes++
+			case strings.HasSuffix(obj.GetName(), "cluster.x-k8s.io"):
+				clusterAPI++
+			}
+		}
+		return clusterAPI, routes
+	}
+	openshift := "--api-versions=route.openshift.io/v1/Route"
+	for name, tc := range map[string]struct {
+		values             string
+		args               []string
+		clusterAPI, routes int
+	}{
+		"a cluster that has nothing":                   {clusterAPI: 11, routes: 1},
+		"an OpenShift has routes":                      {args: []string{openshift}, clusterAPI: 11},
+		"what somebody insists on":                     {values: "crds: {route: Always}", args: []string{openshift}, clusterAPI: 11, routes: 1},
+		"what somebody wants to install in other ways": {values: "crds: {route: Never, clusterAPI: Never}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if clusterAPI, routes := count(tc.values, tc.args...); clusterAPI != tc.clusterAPI || routes != tc.routes {
+				t.Errorf("%d kinds of Cluster API and %d of OpenShift, want %d and %d", clusterAPI, routes, tc.clusterAPI, tc.routes)
+			}
+		})
+	}
+}
+
+func glob(t *testing.T, elem ...string) []string {
+	t.Helper()
+	files, err := filepath.Glob(path(t, elem...))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("looking for %s: %v, %v", filepath.Join(elem...), files, err)
+	}
+	return files
+}

@@ -1,0 +1,62 @@
+package etcd
+
+import (
+	"embed"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// Component is the etcd of a hosted cluster that has not brought its own.
+var Component = component.Component{
+	Name:   names.Etcd,
+	Assets: assets,
+	Wanted: managed,
+	Adapters: []component.Adapter{
+		component.On("configmap.yaml", adaptConfig),
+		component.On("state.yaml", adaptState),
+		component.Only("state.yaml", decides),
+		component.On("statefulset.yaml", adaptStatefulSet),
+	},
+	// etcd reads a certificate and its key when somebody connects, and the
+	// bundle that it trusts when it starts.
+	Reloads: []string{
+		"Secret/etcd-server-tls/tls.crt", "Secret/etcd-server-tls/tls.key",
+		"Secret/etcd-peer-tls/tls.crt", "Secret/etcd-peer-tls/tls.key",
+		"Secret/etcd-client-tls", "ConfigMap/etcd-state",
+	},
+}
+
+func managed(env *component.Env) bool { return env.HCP.Spec.Etcd.ManagementType != hyperv1.Unmanaged }
+
+// formed says whether the hosted API server has been up once, with an etcd behind it.
+func formed(env *component.Env) bool {
+	i := env.HCP.Status.Initialization
+	return i != nil && i.ControlPlaneInitialized != nil && *i.ControlPlaneInitialized
+}
+
+func adaptState(env *component.Env, cm *corev1.ConfigMap) error {
+	cm.Data["formed"] = strconv.FormatBool(formed(env))
+	return nil
+}
+
+const configFile = "etcd.yaml"
+
+// adaptConfig adds how much the volume holds and, for a member that needs to
+// decide nothing, all that is its own.
+func adaptConfig(env *component.Env, cm *corev1.ConfigMap) error {
+	text := cm.Data[configFile] + "quota-backend-bytes: " + strconv.FormatInt(quota(volumeSize(env.HCP)), 10) + "\n"
+	if cluster := etcd.Of(env.HCP); !decides(env) {
+		text = cluster.MemberConfig(text, cluster.Members()[0], cluster.Initial(), etcd.NewCluster)
+	}
+	cm.Data[configFile] = text
+	return nil
+}

@@ -1,0 +1,78 @@
+package etcd
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
+)
+
+func TestGolden(t *testing.T) {
+	componenttest.Golden(t, Component,
+		componenttest.Single,
+		componenttest.HighlyAvailable,
+		componenttest.Case{Name: "volume", Adapt: func(env *component.Env) { setStorage(env, "20Gi", "fast") }},
+		componenttest.Case{Name: "restore-single", Adapt: fromSnapshot},
+		componenttest.Case{Name: "restore-highly-available", Adapt: func(env *component.Env) {
+			componenttest.HighlyAvailable.Adapt(env)
+			fromSnapshot(env)
+		}},
+	)
+}
+
+func setStorage(env *component.Env, size, class string) {
+	env.HCP.Spec.Etcd.Managed = &hyperv1.ManagedEtcdSpec{Storage: hyperv1.ManagedEtcdStorageSpec{
+		Type:             hyperv1.PersistentVolumeEtcdStorage,
+		PersistentVolume: &hyperv1.PersistentVolumeEtcdStorageSpec{Size: ptr.To(resource.MustParse(size)), StorageClassName: &class},
+	}}
+}
+
+func fromSnapshot(env *component.Env) {
+	env.HCP.Spec.Etcd.Managed = &hyperv1.ManagedEtcdSpec{Storage: hyperv1.ManagedEtcdStorageSpec{
+		Type:               hyperv1.PersistentVolumeEtcdStorage,
+		RestoreSnapshotURL: []hyperv1.SnapshotURL{"https://backups.example.com/demo.db"},
+	}}
+}
+
+func TestASnapshotIsForTheFirstStartOnly(t *testing.T) {
+	env := componenttest.Env()
+	fromSnapshot(env)
+	if !decides(env) {
+		t.Fatal("a member that begins with a snapshot has nothing that puts it in place")
+	}
+	env.HCP.Status.Initialization = &hyperv1.HostedControlPlaneInitialization{ControlPlaneInitialized: ptr.To(true)}
+	if url := snapshotURL(env); url != "" {
+		t.Errorf("a cluster that has been up would be set back to %s", url)
+	}
+}
+
+func TestWhoBringsAnEtcdGetsNone(t *testing.T) {
+	env := componenttest.Env()
+	env.HCP.Spec.Etcd.ManagementType = hyperv1.Unmanaged
+	if Component.Wanted(env) {
+		t.Error("there is a second etcd")
+	}
+}
+
+func TestQuota(t *testing.T) {
+	const mib = 1 << 20
+	for name, c := range map[string]struct {
+		size string
+		want int64
+	}{
+		"the default volume":             {"8Gi", 6553 * mib},
+		"a small volume":                 {"1Gi", 819 * mib},
+		"a size that is no whole MiB":    {"1G", 762 * mib},
+		"a size in the exponential form": {"10e9", 7628 * mib},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := quota(resource.MustParse(c.size)); got != c.want {
+				t.Errorf("got %d MiB, want %d", got/mib, c.want/mib)
+			}
+		})
+	}
+}

@@ -1,0 +1,11 @@
+// Package etcd runs the etcd of a hosted cluster: one member, or three of a
+// highly available one, each with a volume of its own.
+//
+//	ConfigMap etcd-config ─► (member: what it starts as) ─► etcd
+//	                                ▲
+//	snapshot ─► fetch ─► restore ───┘   only until the cluster has been up once
+//
+// A single member has the whole configuration from the ConfigMap, and no init
+// container: whoever waits for the cluster waits for it. The user who brings an
+// etcd of their own has none of this.
+package etcd

@@ -1,0 +1,88 @@
+package etcd
+
+import (
+	"slices"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+)
+
+// The init containers of the asset.
+const (
+	fetch   = "fetch"
+	restore = "restore"
+	member  = "member"
+)
+
+// snapshotURL is where the snapshot is that the cluster begins with, empty if
+// it begins with nothing or has begun.
+func snapshotURL(env *component.Env) string {
+	m := env.HCP.Spec.Etcd.Managed
+	if m == nil || len(m.Storage.RestoreSnapshotURL) == 0 || formed(env) {
+		return ""
+	}
+	return string(m.Storage.RestoreSnapshotURL[0])
+}
+
+// decides says whether a member has to find out what it starts as.
+func decides(env *component.Env) bool {
+	return etcd.Of(env.HCP).Size > 1 || snapshotURL(env) != ""
+}
+
+func adaptStatefulSet(env *component.Env, s *appsv1.StatefulSet) error {
+	cluster := etcd.Of(env.HCP)
+	s.Spec.Replicas = ptr.To(int32(cluster.Size))
+	claim := &s.Spec.VolumeClaimTemplates[0].Spec
+	claim.StorageClassName = volume(env.HCP).StorageClassName
+	claim.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: volumeSize(env.HCP)}
+
+	pod := &s.Spec.Template.Spec
+	if url := snapshotURL(env); url != "" {
+		restoreFrom(pod, url, cluster)
+	} else {
+		drop(pod, fetch, restore)
+	}
+	if !decides(env) {
+		drop(pod, member)
+		configFromMap(pod)
+		return nil
+	}
+	c := component.Container(pod, member)
+	c.Args = append(c.Args, "--size="+strconv.Itoa(cluster.Size))
+	return nil
+}
+
+// restoreFrom has every member unpack the same snapshot as a member of the same
+// cluster: each by itself would be a cluster of one.
+func restoreFrom(pod *corev1.PodSpec, url string, cluster etcd.Cluster) {
+	f := component.Container(pod, fetch)
+	f.Args = append(f.Args, "--url="+url)
+	r := component.Container(pod, restore)
+	r.Args = append(r.Args,
+		"--initial-cluster="+cluster.Initial(),
+		"--initial-cluster-token="+cluster.Namespace,
+		"--initial-advertise-peer-urls="+cluster.PeerURL("$(POD_NAME)"),
+	)
+}
+
+func drop(pod *corev1.PodSpec, containers ...string) {
+	pod.InitContainers = slices.DeleteFunc(pod.InitContainers, func(c corev1.Container) bool { return slices.Contains(containers, c.Name) })
+}
+
+// configFromMap gives etcd the configuration as it is in the ConfigMap, and
+// leaves out what only the decision needed.
+func configFromMap(pod *corev1.PodSpec) {
+	pod.Volumes = slices.DeleteFunc(pod.Volumes, func(v corev1.Volume) bool {
+		return slices.Contains([]string{"config", "state", "client-tls"}, v.Name)
+	})
+	for i := range pod.Volumes {
+		if v := &pod.Volumes[i]; v.Name == "common" {
+			v.Name = "config"
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package kubeapiserver
+
+import (
+	"embed"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// Component is the API server of a hosted cluster.
+var Component = component.Component{
+	Name:           names.KubeAPIServer,
+	Assets:         assets,
+	After:          []string{names.Etcd},
+	RequestServing: true,
+	Adapters: []component.Adapter{
+		component.On("audit-configmap.yaml", adaptAuditPolicy),
+		component.On("authentication-configmap.yaml", adaptAuthentication),
+		component.Only("authentication-configmap.yaml", hasProvider),
+		component.On("encryption-secret.yaml", adaptEncryption),
+		component.Only("encryption-secret.yaml", encrypts),
+		component.Only("egress-configmap.yaml", hasKonnectivity),
+		component.On("deployment.yaml", adaptDeployment),
+	},
+	// What follows the files by itself: certificates and their keys, and those
+	// authorities for which it says so. What it trusts of etcd and of the agents
+	// it reads once.
+	Reloads: []string{
+		"Secret/" + names.APIServerCertificate, "Secret/" + names.APIServerPrivateCertificate, "ConfigMap/" + names.ClientCA,
+		"Secret/" + names.AggregatorClientCertificate, "Secret/" + names.KubeletClientCertificate,
+		"Secret/" + names.EtcdClientCertificate + "/" + corev1.TLSCertKey, "Secret/" + names.EtcdClientCertificate + "/" + corev1.TLSPrivateKeyKey,
+		"ConfigMap/" + authenticationConfig,
+	},
+}
+
+// adaptDeployment is in the order of the flags.
+func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
+	p := &pod{PodSpec: &d.Spec.Template.Spec, replicas: *d.Spec.Replicas}
+	for _, adapt := range []func(*component.Env, *pod) error{
+		addAddresses, addIdentity, addEtcd, addTLS, addNamedCertificates, addAudit, addAuthentication, addEncryption, addKonnectivity, addFeatures,
+	} {
+		if err := adapt(env, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A pod is that of the API server, of which there are so many.
+type pod struct {
+	*corev1.PodSpec
+	replicas int32
+}
+
+// server is its main container. Adding containers to the pod moves it.
+func (p *pod) server() *corev1.Container { return component.Container(p.PodSpec, names.KubeAPIServer) }
+
+func (p *pod) arg(args ...string) {
+	c := p.server()
+	c.Args = append(c.Args, args...)
+}
+
+// mount has a volume in the container of the API server, and says where.
+func (p *pod) mount(name string, source corev1.VolumeSource) string {
+	path := "/etc/kubernetes/" + name
+	p.Volumes = append(p.Volumes, corev1.Volume{Name: name, VolumeSource: source})
+	c := p.server()
+	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: path, ReadOnly: true})
+	return path
+}
+
+func (p *pod) mountSecret(name, secret string) string {
+	return p.mount(name, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret}})
+}
+
+func (p *pod) mountConfigMap(name, configMap string) string {
+	return p.mount(name, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: configMap}}})
+}
+
+// unmount takes volumes away from the pod and its containers.
+func (p *pod) unmount(volumes ...string) {
+	p.Volumes = slices.DeleteFunc(p.Volumes, func(v corev1.Volume) bool { return slices.Contains(volumes, v.Name) })
+	for i := range p.Containers {
+		c := &p.Containers[i]
+		c.VolumeMounts = slices.DeleteFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return slices.Contains(volumes, m.Name) })
+	}
+}
+
+func (p *pod) volume(name string) *corev1.Volume {
+	i := slices.IndexFunc(p.Volumes, func(v corev1.Volume) bool { return v.Name == name })
+	return &p.Volumes[i]
+}
+
+// asTLS has a Secret with keys of other names look like one of ours.
+func asTLS(secret, cert, key, ca string) *corev1.SecretVolumeSource {
+	return &corev1.SecretVolumeSource{SecretName: secret, Items: []corev1.KeyToPath{
+		{Key: cert, Path: corev1.TLSCertKey}, {Key: key, Path: corev1.TLSPrivateKeyKey}, {Key: ca, Path: pki.TrustKey},
+	}}
+}

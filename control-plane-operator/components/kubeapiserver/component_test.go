@@ -1,0 +1,127 @@
+package kubeapiserver
+
+import (
+	"testing"
+
+	configv1 "github.com/openshift/api/config/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+func TestGolden(t *testing.T) {
+	componenttest.Golden(t, Component,
+		componenttest.Single,
+		componenttest.HighlyAvailable,
+		componenttest.Case{Name: "ipv6", Adapt: func(env *component.Env) {
+			env.HCP.Spec.Networking.ServiceNetwork = []hyperv1.ServiceNetworkEntry{{CIDR: "fd02::/112"}}
+		}},
+		componenttest.Case{Name: "dual-stack", Adapt: func(env *component.Env) {
+			n := &env.HCP.Spec.Networking
+			n.ServiceNetwork = append(n.ServiceNetwork, hyperv1.ServiceNetworkEntry{CIDR: "fd02::/112"})
+			n.APIServer = &hyperv1.APIServerNetworking{AdvertiseAddress: ptr.To("172.22.0.9")}
+		}},
+		componenttest.Case{Name: "private", Adapt: func(env *component.Env) {
+			env.HCP.Spec.Platform.AWS.EndpointAccess = hyperv1.Private
+			env.API = component.Host{Name: names.LocalAPI("demo"), Port: 6443}
+		}},
+		componenttest.Case{Name: "unmanaged-etcd", Adapt: ownEtcd},
+		componenttest.Case{Name: "aescbc", Adapt: encrypted},
+		componenttest.Case{Name: "kms", Adapt: encryptedByAWS},
+		componenttest.Case{Name: "oidc", Adapt: withProvider},
+		componenttest.Case{Name: "everything-configured", Adapt: configured},
+		componenttest.Case{Name: "without-konnectivity", Adapt: func(env *component.Env) { delete(env.Release.Components, names.KonnectivityServerImage) }},
+	)
+}
+
+func ownEtcd(env *component.Env) {
+	env.HCP.Spec.Etcd = hyperv1.EtcdSpec{ManagementType: hyperv1.Unmanaged, Unmanaged: &hyperv1.UnmanagedEtcdSpec{
+		Endpoint: "https://etcd.example.com:2379",
+		TLS:      hyperv1.EtcdTLSConfig{ClientSecret: corev1.LocalObjectReference{Name: "copied-etcd"}},
+	}}
+}
+
+// has puts a Secret beside the control plane.
+func has(env *component.Env, name, key, value string) {
+	env.Secrets[name] = &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: env.HCP.Namespace, Name: name}, Data: map[string][]byte{key: []byte(value)},
+	}
+}
+
+const (
+	oneKey     = "0123456789abcdef0123456789abcdef"
+	anotherKey = "fedcba9876543210fedcba9876543210"
+)
+
+func encrypted(env *component.Env) {
+	has(env, "copied-new", aesKeyKey, oneKey)
+	has(env, "copied-old", aesKeyKey, anotherKey)
+	env.HCP.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{Type: hyperv1.AESCBC, AESCBC: &hyperv1.AESCBCSpec{
+		ActiveKey: corev1.LocalObjectReference{Name: "copied-new"}, BackupKey: &corev1.LocalObjectReference{Name: "copied-old"},
+	}}
+}
+
+func encryptedByAWS(env *component.Env) {
+	env.Release.Components[kmsImage] = "registry.example.com/aws-kms-provider:1.36.3"
+	env.HCP.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{Type: hyperv1.KMS, KMS: &hyperv1.KMSSpec{Provider: hyperv1.AWSKMS, AWS: &hyperv1.AWSKMSSpec{
+		Region:    "us-east-1",
+		ActiveKey: hyperv1.AWSKMSKeyEntry{ARN: "arn:aws:kms:us-east-1:123456789012:key/new"},
+		BackupKey: &hyperv1.AWSKMSKeyEntry{ARN: "arn:aws:kms:us-east-1:123456789012:key/old"},
+		Auth:      hyperv1.AWSKMSAuthSpec{AWSKMSRoleARN: "arn:aws:iam::123456789012:role/kms"},
+	}}}
+}
+
+func withProvider(env *component.Env) {
+	env.ConfigMaps["copied-idp-ca"] = &corev1.ConfigMap{Data: map[string]string{trustBundleKey: "-----BEGIN CERTIFICATE-----\n"}}
+	env.HCP.Spec.Configuration = &hyperv1.ClusterConfiguration{Authentication: &configv1.AuthenticationSpec{
+		Type: configv1.AuthenticationTypeOIDC,
+		OIDCProviders: []configv1.OIDCProvider{{
+			Name: "idp",
+			Issuer: configv1.TokenIssuer{
+				URL: "https://idp.example.com", Audiences: []configv1.TokenAudience{"console", "cli"},
+				CertificateAuthority: configv1.ConfigMapNameReference{Name: "copied-idp-ca"},
+			},
+			ClaimMappings: configv1.TokenClaimMappings{
+				Username: configv1.UsernameClaimMapping{Claim: "sub"},
+				Groups:   configv1.PrefixedClaimMapping{TokenClaimMapping: configv1.TokenClaimMapping{Claim: "groups"}, Prefix: "idp:"},
+				Extra:    []configv1.ExtraMapping{{Key: "example.com/team", ValueExpression: "claims.team"}},
+			},
+			ClaimValidationRules: []configv1.TokenClaimValidationRule{
+				{Type: configv1.TokenValidationRuleTypeRequiredClaim, RequiredClaim: &configv1.TokenRequiredClaim{Claim: "org", RequiredValue: "acme"}},
+				{Type: configv1.TokenValidationRuleTypeCEL, CEL: configv1.TokenClaimValidationCELRule{Expression: "claims.hd == 'acme'", Message: "not one of us"}},
+			},
+			UserValidationRules: []configv1.TokenUserValidationRule{{Expression: "!user.username.startsWith('system:')", Message: "reserved"}},
+		}},
+	}}
+}
+
+func configured(env *component.Env) {
+	has(env, "copied-audit", auditWebhookKey, "a kubeconfig")
+	env.HCP.Spec.AuditWebhook = &corev1.LocalObjectReference{Name: "copied-audit"}
+	env.HCP.Spec.Configuration = &hyperv1.ClusterConfiguration{
+		APIServer: &configv1.APIServerSpec{
+			AdditionalCORSAllowedOrigins: []string{`//console\.example\.com$`, `//a{1,2}\.example\.com$`},
+			Audit: configv1.Audit{Profile: configv1.WriteRequestBodiesAuditProfileType, CustomRules: []configv1.AuditCustomRule{
+				{Group: "system:authenticated:oauth", Profile: configv1.AllRequestBodiesAuditProfileType}, {Group: "robots", Profile: configv1.NoneAuditProfileType},
+			}},
+			ServingCerts: configv1.APIServerServingCerts{NamedCertificates: []configv1.APIServerNamedServingCert{
+				{Names: []string{"api.example.com", "*.api.example.com"}, ServingCertificate: configv1.SecretNameReference{Name: "copied-named"}},
+				{ServingCertificate: configv1.SecretNameReference{Name: "copied-unnamed"}},
+			}},
+			TLSSecurityProfile: &configv1.TLSSecurityProfile{Type: configv1.TLSProfileModernType},
+		},
+		Authentication: &configv1.AuthenticationSpec{
+			Type:                      configv1.AuthenticationTypeNone,
+			WebhookTokenAuthenticator: &configv1.WebhookTokenAuthenticator{KubeConfig: configv1.SecretNameReference{Name: "copied-webhook"}},
+		},
+		FeatureGate: &configv1.FeatureGateSpec{FeatureGateSelection: configv1.FeatureGateSelection{
+			FeatureSet: configv1.CustomNoUpgrade, CustomNoUpgrade: &configv1.CustomFeatureGates{Enabled: []configv1.FeatureGateName{"HPAScaleToZero"}, Disabled: []configv1.FeatureGateName{"EnvFiles"}},
+		}},
+		Network: &configv1.NetworkSpec{ServiceNodePortRange: "30000-31000"},
+	}
+}

@@ -1,0 +1,122 @@
+package kubeapiserver
+
+import (
+	"fmt"
+	"path"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+const (
+	// kmsImage is the plugin for keys of AWS in a release payload.
+	kmsImage = "aws-kms-provider"
+	// kmsSubject is whom the trust policy of the role for the keys names.
+	kmsSubject = "system:serviceaccount:kube-system:kms-provider"
+	// kmsSockets is where the API server finds its plugins.
+	kmsSockets = "/run/kms"
+	// kmsHealthPort is that of the first plugin; others follow.
+	kmsHealthPort = 8100
+)
+
+// kmsProvider is a plugin, as version 2 of their protocol has it.
+type kmsProvider struct {
+	APIVersion string `json:"apiVersion"`
+	Name       string `json:"name"`
+	Endpoint   string `json:"endpoint"`
+	Timeout    string `json:"timeout"`
+}
+
+// kmsKeys are the keys, the one that is used now first.
+func kmsKeys(spec hyperv1.AWSKMSSpec) []string {
+	keys := []string{spec.ActiveKey.ARN}
+	if backup := spec.BackupKey; backup != nil && backup.ARN != spec.ActiveKey.ARN { //nolint:staticcheck // deprecated, and in use where somebody still sets it
+		keys = append(keys, backup.ARN)
+	}
+	return keys
+}
+
+// kmsName is the name of a key's plugin, its socket and its provider. It tells
+// keys apart and does not tell which of them is used now: one that changes its
+// place stays what it is.
+func kmsName(arn string) string { return "awskms-" + fingerprint([]byte(arn)) }
+
+func kmsSocket(arn string) string { return path.Join(kmsSockets, kmsName(arn)+".sock") }
+
+func kmsProviders(spec hyperv1.AWSKMSSpec) []encryptionProvider {
+	var providers []encryptionProvider
+	for _, arn := range kmsKeys(spec) {
+		providers = append(providers, encryptionProvider{KMS: &kmsProvider{APIVersion: "v2", Name: kmsName(arn), Endpoint: "unix://" + kmsSocket(arn), Timeout: "35s"}})
+	}
+	return providers
+}
+
+// addKMS runs a plugin for each key, and a minter for the token by which AWS
+// knows them.
+func addKMS(env *component.Env, p *pod, spec hyperv1.AWSKMSSpec) {
+	inMemory := corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
+	p.Volumes = append(p.Volumes,
+		corev1.Volume{Name: "kms-sockets", VolumeSource: inMemory},
+		corev1.Volume{Name: "kms-token", VolumeSource: inMemory},
+	)
+	sockets := corev1.VolumeMount{Name: "kms-sockets", MountPath: kmsSockets}
+	server := p.server()
+	server.VolumeMounts = append(server.VolumeMounts, sockets)
+	p.Containers = append(p.Containers, kmsMinter(env.HCP.Spec.IssuerURL))
+	for i, arn := range kmsKeys(spec) {
+		p.Containers = append(p.Containers, kmsPlugin(spec, arn, kmsHealthPort+i, sockets))
+	}
+}
+
+func kmsMinter(issuer string) corev1.Container {
+	return corev1.Container{
+		Name:    "kms-token-minter",
+		Image:   component.OperatorImage,
+		Command: []string{"control-plane-operator", "token-minter"},
+		Args: []string{
+			"--key-file=/etc/kubernetes/service-account/" + names.ServiceAccountPrivateKeyFile,
+			"--issuer=" + issuer, "--subject=" + kmsSubject, "--token-file=" + names.WebIdentityTokenFile,
+		},
+		Resources: requests("1m", "20Mi"),
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: "service-account", MountPath: "/etc/kubernetes/service-account", ReadOnly: true},
+			{Name: "kms-token", MountPath: path.Dir(names.WebIdentityTokenFile)},
+		},
+	}
+}
+
+func kmsPlugin(spec hyperv1.AWSKMSSpec, arn string, health int, sockets corev1.VolumeMount) corev1.Container {
+	port := intstr.FromInt32(int32(health))
+	return corev1.Container{
+		Name:  kmsName(arn),
+		Image: kmsImage,
+		Args:  []string{"--key=" + arn, "--region=" + spec.Region, "--listen=" + kmsSocket(arn), fmt.Sprintf("--health-port=:%d", health)},
+		Env: []corev1.EnvVar{
+			{Name: "AWS_REGION", Value: spec.Region},
+			{Name: "AWS_ROLE_ARN", Value: spec.Auth.AWSKMSRoleARN},
+			{Name: "AWS_WEB_IDENTITY_TOKEN_FILE", Value: names.WebIdentityTokenFile},
+		},
+		LivenessProbe: &corev1.Probe{
+			ProbeHandler:        corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/livez", Port: port}},
+			InitialDelaySeconds: 10, PeriodSeconds: 60, TimeoutSeconds: 10,
+		},
+		// The API server opens Secrets with it until it has stopped.
+		Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 20}}},
+		Resources: requests("5m", "20Mi"),
+		VolumeMounts: []corev1.VolumeMount{
+			sockets,
+			{Name: "kms-token", MountPath: path.Dir(names.WebIdentityTokenFile), ReadOnly: true},
+		},
+	}
+}
+
+func requests(cpu, memory string) corev1.ResourceRequirements {
+	return corev1.ResourceRequirements{Requests: corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory),
+	}}
+}

@@ -1,0 +1,36 @@
+package etcd
+
+import "fmt"
+
+// Directories on the volume of a member.
+const (
+	// DataDir is where etcd keeps its data.
+	DataDir = "/var/lib/etcd/data"
+	// RestoredDir is where a snapshot is unpacked to.
+	RestoredDir = "/var/lib/etcd/restored"
+	// SnapshotFile is the snapshot, as it was fetched.
+	SnapshotFile = "/var/lib/etcd/snapshot.db"
+)
+
+// A State is what etcd is told of the cluster that a member without data belongs to.
+type State string
+
+const (
+	// NewCluster begins one, together with the other members.
+	NewCluster State = "new"
+	// ExistingCluster joins one, which has made room for the member before.
+	ExistingCluster State = "existing"
+)
+
+// MemberConfig is the configuration file of one member: what all have in
+// common, and what is its own. initial is the cluster as Initial returns it.
+// etcd looks at the last three lines only as long as it has no data.
+func (c Cluster) MemberConfig(common, member, initial string, state State) string {
+	return common + fmt.Sprintf(`name: %s
+advertise-client-urls: %s
+initial-advertise-peer-urls: %s
+initial-cluster: %s
+initial-cluster-state: %s
+initial-cluster-token: %s
+`, member, c.ClientURL(member), c.PeerURL(member), initial, state, c.Namespace)
+}

@@ -18,7 +18,8 @@ import (
 type Options struct {
 	// Region is where Env, Config and the seeds work. Default: us-east-1.
 	Region string
-	// Port to listen on, on the loopback address. Default: a free one.
+	// Host and Port to listen on. Default: the loopback address, and a free port.
+	Host string
 	Port int
 	// Progress gets a line per step of the installation, which takes a while the first
 	// time. Default: standard error.
@@ -28,14 +29,24 @@ type Options struct {
 	Log io.Writer
 }
 
+// Install does now what Start would have to do the first time, and needs the network for.
+func Install(ctx context.Context, progress io.Writer) error {
+	_, err := install(ctx, progress)
+	return err
+}
+
+// Connect is for an emulator that somebody else has started, at that URL; Stop does nothing to it.
+func Connect(url string, o Options) *Emulator {
+	return &Emulator{URL: url, region: cmp.Or(o.Region, "us-east-1"), given: map[string]bool{}}
+}
+
 // Emulator is a running AWS emulator.
 type Emulator struct {
 	// URL is where it listens: the endpoint of every AWS service.
 	URL string
 
 	region string
-	server *exec.Cmd
-	stdin  io.Closer // the server leaves when this is closed, or when we die
+	stdin  io.Closer // the server leaves when this is closed, or when we die; nil if it is not ours
 	exited chan struct{}
 
 	mu    sync.Mutex
@@ -57,7 +68,8 @@ func Start(ctx context.Context, o Options) (*Emulator, error) {
 		return nil, err
 	}
 
-	server := exec.CommandContext(ctx, installed.python, "-m", "emulator", "--port", strconv.Itoa(o.Port))
+	server := exec.CommandContext(ctx, installed.python, "-m", "emulator",
+		"--host", cmp.Or(o.Host, "127.0.0.1"), "--port", strconv.Itoa(o.Port))
 	server.Dir = installed.source
 	server.Env = append(os.Environ(), "PYTHONPATH=", "PYTHONDONTWRITEBYTECODE=")
 	server.Stderr = o.Log
@@ -74,7 +86,6 @@ func Start(ctx context.Context, o Options) (*Emulator, error) {
 	}
 	e := &Emulator{
 		region: cmp.Or(o.Region, "us-east-1"),
-		server: server,
 		stdin:  stdin,
 		exited: make(chan struct{}),
 		given:  map[string]bool{},
@@ -96,6 +107,9 @@ func Start(ctx context.Context, o Options) (*Emulator, error) {
 
 // Stop ends the server and waits until it is gone.
 func (e *Emulator) Stop() {
+	if e.stdin == nil {
+		return
+	}
 	_ = e.stdin.Close()
 	<-e.exited
 }

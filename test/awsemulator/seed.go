@@ -55,7 +55,10 @@ type ManagementOptions struct {
 	Account   string   // default: ManagementAccount
 	ClusterID string   // default: management
 	Bucket    string   // default: <ClusterID>-oidc
+	CIDR      string   // default: 10.0.0.0/16
 	ZoneIDs   []string // default: the first three of the region
+	// Empty leaves instances to RunInstance.
+	Empty bool
 }
 
 // SeedManagement makes a VPC with a private and a public subnet per zone, tagged as the
@@ -72,10 +75,14 @@ func (e *Emulator) SeedManagement(ctx context.Context, o ManagementOptions) (*Ma
 		if err != nil {
 			return err
 		}
-		if m.VPC, err = s.vpc(ctx, "10.0.0.0/16"); err != nil {
+		network, err := netip.ParsePrefix(cmp.Or(o.CIDR, "10.0.0.0/16"))
+		if err != nil {
+			return fmt.Errorf("parsing the network of the VPC: %w", err)
+		}
+		if m.VPC, err = s.vpc(ctx, network.String()); err != nil {
 			return err
 		}
-		cidr := netip.MustParsePrefix("10.0.0.0/20")
+		cidr := netip.PrefixFrom(network.Addr(), network.Bits()+4)
 		for _, zone := range zones {
 			var public, private Subnet
 			public, cidr, err = s.subnet(ctx, m.VPC, zone, cidr, "kubernetes.io/role/elb")
@@ -94,20 +101,44 @@ func (e *Emulator) SeedManagement(ctx context.Context, o ManagementOptions) (*Ma
 		if m.SecurityGroup, err = s.securityGroup(ctx, m.VPC); err != nil {
 			return err
 		}
+		if err := s.publicBucket(ctx, m.Bucket); err != nil || o.Empty {
+			return err
+		}
 		for _, subnet := range m.Private {
-			instance, err := s.instance(ctx, subnet, m.SecurityGroup)
+			instance, err := s.instance(ctx, m, InstanceOptions{Zone: subnet.Zone})
 			if err != nil {
 				return err
 			}
 			m.Instances = append(m.Instances, instance)
 		}
-		return s.publicBucket(ctx, m.Bucket)
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("seeding management account %s: %w", m.Account, err)
 	}
 	return m, nil
 }
+
+// InstanceOptions say what an instance of a management account is like.
+type InstanceOptions struct {
+	Name    string // default: named after its zone
+	Zone    string
+	Type    string // default: m5.large
+	Address string // default: AWS chooses
+}
+
+// RunInstance runs another instance in a management account.
+func (e *Emulator) RunInstance(ctx context.Context, m *Management, o InstanceOptions) (Instance, error) {
+	var made Instance
+	err := e.Given(ctx, m.Account, func() (err error) {
+		made, err = e.seeder(m.Account, m.ClusterID).instance(ctx, m, o)
+		return err
+	})
+	return made, err
+}
+
+// RegionOf is the region that a zone is in: the name of the zone without its letter.
+func RegionOf(zone string) string { return zone[:len(zone)-1] }
 
 // Customer is the account in which the nodes of a hosted cluster live.
 type Customer struct {

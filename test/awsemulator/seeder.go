@@ -139,26 +139,34 @@ func (s *seeder) securityGroup(ctx context.Context, vpc string) (string, error) 
 	return aws.ToString(made.GroupId), nil
 }
 
-func (s *seeder) instance(ctx context.Context, subnet Subnet, group string) (Instance, error) {
-	made, err := s.ec2.RunInstances(ctx, &ec2.RunInstancesInput{
+func (s *seeder) instance(ctx context.Context, m *Management, o InstanceOptions) (Instance, error) {
+	in := slices.IndexFunc(m.Private, func(subnet Subnet) bool { return subnet.Zone == o.Zone })
+	if in < 0 {
+		return Instance{}, fmt.Errorf("account %s has no subnet in zone %q", m.Account, o.Zone)
+	}
+	input := &ec2.RunInstancesInput{
 		ImageId:           aws.String(ImageAMD64),
-		InstanceType:      ec2types.InstanceTypeM5Large,
+		InstanceType:      ec2types.InstanceType(cmp.Or(o.Type, "m5.large")),
 		MinCount:          aws.Int32(1),
 		MaxCount:          aws.Int32(1),
-		SubnetId:          aws.String(subnet.ID),
-		SecurityGroupIds:  []string{group},
-		TagSpecifications: s.tags(ec2types.ResourceTypeInstance, s.clusterID+"-node-"+subnet.Zone),
-	})
+		SubnetId:          aws.String(m.Private[in].ID),
+		SecurityGroupIds:  []string{m.SecurityGroup},
+		TagSpecifications: s.tags(ec2types.ResourceTypeInstance, cmp.Or(o.Name, s.clusterID+"-node-"+o.Zone)),
+	}
+	if o.Address != "" {
+		input.PrivateIpAddress = aws.String(o.Address)
+	}
+	made, err := s.ec2.RunInstances(ctx, input)
 	if err != nil {
-		return Instance{}, fmt.Errorf("running an instance in %s: %w", subnet.ID, err)
+		return Instance{}, fmt.Errorf("running an instance in %s: %w", o.Zone, err)
 	}
 	i := made.Instances[0]
 	return Instance{
 		ID:             aws.ToString(i.InstanceId),
-		ProviderID:     "aws:///" + subnet.Zone + "/" + aws.ToString(i.InstanceId),
+		ProviderID:     "aws:///" + o.Zone + "/" + aws.ToString(i.InstanceId),
 		PrivateIP:      aws.ToString(i.PrivateIpAddress),
 		PrivateDNSName: aws.ToString(i.PrivateDnsName),
-		Zone:           subnet.Zone,
+		Zone:           o.Zone,
 	}, nil
 }
 

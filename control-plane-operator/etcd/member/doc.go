@@ -1,0 +1,13 @@
+// Package member decides what a member of etcd starts as. It runs before etcd
+// does, in the pod of the member.
+//
+//	it has data                      ─► it starts with that
+//	a majority of others answers     ─► it joins them; a member of its name that lost its data makes room
+//	the cluster has been up once     ─► it waits for them: what it would begin would be a second cluster
+//	a snapshot has been unpacked     ─► it starts with that, as all of them do
+//	else                             ─► it begins the cluster, together with the others
+//
+// It is put in for the one that was there as a full member, not as a learner
+// first: with one of three gone, both leave room for no other to fail, and a
+// learner needs somebody to promote it.
+package member

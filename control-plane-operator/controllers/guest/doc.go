@@ -1,0 +1,28 @@
+// Package guest keeps what a hosted cluster needs inside: permissions, DNS, the
+// proxies and tunnels of its nodes, the tokens with which machines join.
+//
+//	living                                              its HostedCluster is deleted, and wants to be cleaned up
+//	  API server    the way in ►                door.go    API server
+//	  permissions   who may do what there  permissions.go  permissions   those to delete, too
+//	  then, whatever becomes of the others:               admission     nobody makes load balancers or volumes ►
+//	    node certificates                  servingcerts.go cloud resources  deleted; CloudResourcesDestroyed names
+//	    nodes        how many                    nodes.go                   what is left                  cleanup.go
+//	    watches      what wakes us                ears.go
+//	    contents     parts of objects:        contents.go
+//	      api-endpoints, cluster-info        endpoints.go
+//	      bootstrap-tokens                      tokens.go
+//	      pull-secret                           images.go
+//	      coredns, kube-proxy, konnectivity-agent
+//
+// The payload decides which of the last ones there are: one without an image is
+// none. They follow the control plane to a new release, and never go before it.
+//
+// We enter with an identity of our own, which may do what is needed here and can
+// give nobody a permission, itself included. Permissions are set up by somebody
+// whose certificate is signed in memory and ends after ten minutes.
+//
+// Nothing of the hosted cluster is cached. A part is looked at when its wish has
+// changed and else every Options.Interval; in between a pass asks for pending
+// certificate requests and for the number of nodes, and that is all. Condition
+// ConfigOperatorReconciliationSucceeded says what is missing.
+package guest

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	configv1 "github.com/openshift/api/config/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -18,16 +19,23 @@ const (
 	nextRelease  = "example.test/release:2" // 1.36.3
 )
 
-// serves lets the control plane say which Kubernetes its API server is.
-func (w *world) serves(t *testing.T, version string) {
+// rollsOut lets the control plane say how far it is with a release.
+func (w *world) rollsOut(t *testing.T, image, version string, state configv1.UpdateState) {
 	t.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
 	if !w.exists(t, hcp, w.object("demo")) {
 		t.Fatal("there is no control plane")
 	}
-	hcp.Status.Version = version
+	hcp.Status.VersionStatus = versionStatus(image, version, state)
 	if err := w.Admin().Status().Update(t.Context(), hcp); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func versionStatus(image, version string, state configv1.UpdateState) *hyperv1.ClusterVersionStatus {
+	return &hyperv1.ClusterVersionStatus{
+		Desired: configv1.Release{Image: image, Version: version},
+		History: []configv1.UpdateHistory{{Image: image, Version: version, State: state}},
 	}
 }
 
@@ -159,7 +167,7 @@ func TestAnUpgrade(t *testing.T) {
 	w.run(t, pass, 4)
 	w.wantHistory(t, "~1.35.4")
 	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "version 1.35.4 is being rolled out")
-	w.serves(t, "v1.35.4")
+	w.rollsOut(t, firstRelease, "1.35.4", configv1.CompletedUpdate)
 	w.run(t, pass, 1)
 	w.wantHistory(t, "1.35.4")
 	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.AsExpectedReason, "")
@@ -171,7 +179,10 @@ func TestAnUpgrade(t *testing.T) {
 	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "version 1.36.3 is being rolled out")
 
-	w.serves(t, "v1.36.3+build.5")
+	w.rollsOut(t, nextRelease, "1.36.3", configv1.PartialUpdate)
+	w.run(t, pass, 1)
+	w.wantHistory(t, "~1.36.3", "1.35.4")
+	w.rollsOut(t, nextRelease, "1.36.3", configv1.CompletedUpdate)
 	w.run(t, pass, 1)
 	w.wantHistory(t, "1.36.3", "1.35.4")
 	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.AsExpectedReason, "")
@@ -182,8 +193,8 @@ func TestAnUpgrade(t *testing.T) {
 	if hc.Status.PayloadArch != hyperv1.Multi || hc.Status.Version.History[0].CompletionTime == nil {
 		t.Errorf("status is %+v", hc.Status)
 	}
-	// What was rolled out stays so when the API server cannot be asked.
-	w.serves(t, "")
+	// What was rolled out stays so, whatever is said of it later.
+	w.rollsOut(t, nextRelease, "1.36.3", configv1.PartialUpdate)
 	w.run(t, pass, 1)
 	w.wantHistory(t, "1.36.3", "1.35.4")
 }
@@ -193,7 +204,7 @@ func running(t *testing.T) (w *world, pass func(*testing.T)) {
 	w = newWorld(t)
 	reconcile := w.start()
 	w.run(t, reconcile, 4)
-	w.serves(t, "v1.35.4")
+	w.rollsOut(t, firstRelease, "1.35.4", configv1.CompletedUpdate)
 	w.run(t, reconcile, 1)
 	return w, func(t *testing.T) {
 		t.Helper()

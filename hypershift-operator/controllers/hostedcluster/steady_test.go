@@ -3,6 +3,7 @@ package hostedcluster
 import (
 	"testing"
 
+	configv1 "github.com/openshift/api/config/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -62,7 +63,7 @@ func TestSteadyState(t *testing.T) {
 	pass := w.start()
 	w.run(t, pass, 4)
 	w.handsOut(t, func(st *hyperv1.HostedControlPlaneStatus) {
-		st.Version = "v1.35.4"
+		st.VersionStatus = versionStatus(firstRelease, "1.35.4", configv1.CompletedUpdate)
 		for condition, status := range saidByControlPlane {
 			conditions.Set(&st.Conditions, metav1.Condition{Type: condition, Status: status, Message: calm}, w.clock.Now())
 		}

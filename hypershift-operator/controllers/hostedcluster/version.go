@@ -6,7 +6,6 @@ import (
 
 	configv1 "github.com/openshift/api/config/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/version"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
@@ -84,18 +83,14 @@ func (s *scope) recordVersion(now time.Time) {
 	s.hc.Status.PayloadArch = s.release.Architecture
 }
 
-// rolledOut says that the control plane serves the release that it was told to run.
+// rolledOut says that all of the control plane runs the release that it was told to run.
 func (s *scope) rolledOut() bool {
-	if !s.told || s.silence != "" || s.hcp == nil || s.hcp.Status.Version == "" {
+	if !s.told || s.silence != "" || s.hcp == nil || s.hcp.Status.VersionStatus == nil {
 		return false
 	}
-	serves, err := version.ParseSemantic(s.hcp.Status.Version)
-	if err != nil {
-		return false
-	}
-	// What a vendor appends to the version of a build does not count.
-	order, err := serves.Compare(s.release.KubernetesVersion)
-	return err == nil && order == 0
+	history := s.hcp.Status.VersionStatus.History
+	return len(history) > 0 && history[0].State == configv1.CompletedUpdate &&
+		history[0].Image == s.releaseImage && history[0].Version == s.release.Version // a tag may have moved
 }
 
 // maxHistory is what the API takes.

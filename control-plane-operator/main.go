@@ -25,6 +25,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/member"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/restore"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/snapshot"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/operator"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokenminter"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/wait"
@@ -61,6 +64,9 @@ func main() {
 var subcommands = map[string]func(context.Context, []string) error{
 	tokenminter.Command: mint,
 	wait.Command:        hold,
+	member.Command:      decideMember,
+	restore.Command:     fetchSnapshot,
+	snapshot.Command:    snapshot.Run,
 }
 
 func subcommand(name string, run func(context.Context, []string) error, args []string) {

@@ -2,14 +2,15 @@ package etcd
 
 import "fmt"
 
-// Directories on the volume of a member.
+// Where the files of a member are.
 const (
 	// DataDir is where etcd keeps its data.
 	DataDir = "/var/lib/etcd/data"
 	// RestoredDir is where a snapshot is unpacked to.
 	RestoredDir = "/var/lib/etcd/restored"
-	// SnapshotFile is the snapshot, as it was fetched.
-	SnapshotFile = "/var/lib/etcd/snapshot.db"
+	// SnapshotFile is the snapshot, as it was fetched: not on the volume, which
+	// need not hold it twice.
+	SnapshotFile = "/var/lib/snapshot/snapshot.db"
 )
 
 // A State is what etcd is told of the cluster that a member without data belongs to.

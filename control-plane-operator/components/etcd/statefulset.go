@@ -46,9 +46,11 @@ func adaptStatefulSet(env *component.Env, s *appsv1.StatefulSet) error {
 		restoreFrom(pod, url, cluster)
 	} else {
 		drop(pod, fetch, restore)
+		unmount(pod, "snapshot")
 	}
 	if !decides(env) {
 		drop(pod, member)
+		unmount(pod, "config", "state", "client-tls")
 		configFromMap(pod)
 		return nil
 	}
@@ -74,15 +76,12 @@ func drop(pod *corev1.PodSpec, containers ...string) {
 	pod.InitContainers = slices.DeleteFunc(pod.InitContainers, func(c corev1.Container) bool { return slices.Contains(containers, c.Name) })
 }
 
-// configFromMap gives etcd the configuration as it is in the ConfigMap, and
-// leaves out what only the decision needed.
+func unmount(pod *corev1.PodSpec, volumes ...string) {
+	pod.Volumes = slices.DeleteFunc(pod.Volumes, func(v corev1.Volume) bool { return slices.Contains(volumes, v.Name) })
+}
+
+// configFromMap gives etcd the configuration as it is in the ConfigMap.
 func configFromMap(pod *corev1.PodSpec) {
-	pod.Volumes = slices.DeleteFunc(pod.Volumes, func(v corev1.Volume) bool {
-		return slices.Contains([]string{"config", "state", "client-tls"}, v.Name)
-	})
-	for i := range pod.Volumes {
-		if v := &pod.Volumes[i]; v.Name == "common" {
-			v.Name = "config"
-		}
-	}
+	i := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == "common" })
+	pod.Volumes[i].Name = "config"
 }

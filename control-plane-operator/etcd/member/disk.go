@@ -1,9 +1,7 @@
 package member
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,9 +11,9 @@ import (
 
 // A Disk is where the files of a member are.
 type Disk struct {
-	// Data is what etcd keeps, Restored a snapshot as etcdutl unpacks it, and
-	// Snapshot that as it was fetched. They are on the volume.
-	Data, Restored, Snapshot string
+	// Data is what etcd keeps, and Restored a snapshot as etcdutl unpacks it. They
+	// are on the volume.
+	Data, Restored string
 	// CommonFile is the configuration that all members share, ConfigFile that of
 	// this one, and StateFile whether the cluster has been up.
 	CommonFile, ConfigFile, StateFile string
@@ -23,7 +21,7 @@ type Disk struct {
 
 // Volume is the disk of a pod.
 var Volume = Disk{
-	Data: etcd.DataDir, Restored: etcd.RestoredDir, Snapshot: etcd.SnapshotFile,
+	Data: etcd.DataDir, Restored: etcd.RestoredDir,
 	CommonFile: "/etc/etcd/common/etcd.yaml", ConfigFile: "/etc/etcd/config/etcd.yaml", StateFile: "/etc/etcd/state/formed",
 }
 
@@ -57,16 +55,12 @@ func (d Disk) UseRestored() error {
 	if err := os.Rename(d.Restored, d.Data); err != nil {
 		return fmt.Errorf("putting the restored data in place: %w", err)
 	}
-	return d.CleanUp()
+	return nil
 }
 
 // CleanUp removes what a restore has left.
 func (d Disk) CleanUp() error {
-	err := os.Remove(d.Snapshot)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	if err = errors.Join(err, os.RemoveAll(d.Restored)); err != nil {
+	if err := os.RemoveAll(d.Restored); err != nil {
 		return fmt.Errorf("removing what the restore has left: %w", err)
 	}
 	return nil

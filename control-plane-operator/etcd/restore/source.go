@@ -1,0 +1,56 @@
+package restore
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// A source is where a snapshot is.
+type source struct {
+	url      url.URL
+	checksum string
+}
+
+// String leaves out the query, which may have a signature that lets whoever has
+// it read the snapshot.
+func (s source) String() string { return s.url.Scheme + "://" + s.url.Host + s.url.Path }
+
+func parse(text string) (source, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return source{}, errors.New("restoreSnapshotURL is no URL")
+	}
+	s := source{url: *u}
+	s.url.Fragment, s.url.RawFragment = "", ""
+	switch u.Scheme {
+	case "https":
+	case "s3":
+		if u.Host == "" || u.Path == "" {
+			return source{}, fmt.Errorf("restoreSnapshotURL is %s: write it like s3://bucket/key", s)
+		}
+		s.url.Scheme, s.url.Host = "https", u.Host+".s3.amazonaws.com"
+	default:
+		return source{}, fmt.Errorf("restoreSnapshotURL is %s: it must begin with https:// or s3://", s)
+	}
+	if u.Fragment == "" {
+		return s, nil
+	}
+	sum, ok := strings.CutPrefix(u.Fragment, "sha256=")
+	if !ok {
+		return source{}, fmt.Errorf("restoreSnapshotURL %s ends in #%s: only #sha256=… is known", s, u.Fragment)
+	}
+	s.checksum, err = checked(sum, "restoreSnapshotURL")
+	return s, err
+}
+
+// checked is the checksum in small letters, if it is one.
+func checked(sum, where string) (string, error) {
+	sum = strings.ToLower(sum)
+	if raw, err := hex.DecodeString(sum); err != nil || len(raw) != 32 {
+		return "", fmt.Errorf("the checksum in %s is no SHA-256: it must have 64 hexadecimal digits", where)
+	}
+	return sum, nil
+}

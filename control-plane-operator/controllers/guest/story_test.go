@@ -285,6 +285,10 @@ func TestADualStackCluster(t *testing.T) {
 func story(t testing.TB) *trial.Story {
 	w := newWorld(t)
 	w.Create(t, w.token("abcdef"))
+	return w.story()
+}
+
+func (w *world) story() *trial.Story {
 	return &trial.Story{
 		Cluster: w.Cluster,
 		Cloud: func() string {
@@ -307,6 +311,7 @@ func story(t testing.TB) *trial.Story {
 }
 
 func TestTrial(t *testing.T) {
+	t.Parallel()
 	trial.Crash(t, story)
 }
 

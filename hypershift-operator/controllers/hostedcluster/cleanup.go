@@ -52,13 +52,16 @@ func (r *Reconciler) awaitCleanup(ctx context.Context, s *scope) error {
 	return flow.Wait(deletionPause, hyperv1.CloudResourcesRemainingReason, "%s", message)
 }
 
-// askForCleanup hands the wish on. The user may have had it only now, when
-// nothing else of the HostedControlPlane is written any more.
+// askForCleanup hands the wish on, and says that now is the time: a living
+// cluster may have had the wish all along. The user may have had it only now,
+// when nothing else of the HostedControlPlane is written any more.
 func (r *Reconciler) askForCleanup(ctx context.Context, s *scope) error {
-	if s.hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] == yes {
+	if s.hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] == yes && s.hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] == yes {
 		return nil
 	}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{hyperv1.CleanupCloudResourcesAnnotation: yes}}})
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{
+		hyperv1.CleanupCloudResourcesAnnotation: yes, hyperv1.HostedClusterDeletedAnnotation: yes,
+	}}})
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func TestDeletionWaitsForTheHostedClusterToCleanUp(t *testing.T) {
 			}
 			if tc.waits {
 				w.want(t, hyperv1.HostedClusterDestroyed, metav1.ConditionFalse, hyperv1.CloudResourcesRemainingReason, "waiting for the hosted cluster to remove what it made in the cloud")
-				if hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] != "true" {
+				if hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] != "true" || hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] != "true" {
 					t.Error("nobody was asked")
 				}
 				w.clock.Step(defaultGiveUpAfter)

@@ -1,0 +1,132 @@
+package cgroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// family is the directory that all machines of a lab are in.
+const family = "hypershift-lab"
+
+// System is how the host has its cgroups.
+type System interface {
+	// Make makes the cgroups of a machine. A limit of 0 is none.
+	Make(machine string, memoryMiB int) error
+	// Enter moves a process into them.
+	Enter(machine string, pid int) error
+	// Mount, inside the machine, replaces what is mounted of the host by what is the machine's.
+	Mount() error
+	// roots are the directories that have a family in them.
+	roots() []string
+}
+
+// Detect finds out which version the host has.
+func Detect() (System, error) {
+	text, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		return nil, fmt.Errorf("looking for cgroups: %w", err)
+	}
+	return detect(string(text))
+}
+
+// detect reads what is mounted. A host with both, which systemd calls hybrid, has its controllers on v1.
+func detect(mounts string) (System, error) {
+	var hierarchies v1
+	unified := ""
+	for line := range strings.Lines(mounts) {
+		fields := strings.Fields(line)
+		if len(fields) < 4 {
+			continue
+		}
+		switch target, kind, options := fields[1], fields[2], fields[3]; kind {
+		case "cgroup":
+			hierarchies = append(hierarchies, hierarchy{dir: target, kind: kind, options: v1Options(options)})
+		case "cgroup2":
+			unified = target
+			hierarchies = append(hierarchies, hierarchy{dir: target, kind: kind})
+		}
+	}
+	switch {
+	case slices.ContainsFunc(hierarchies, func(h hierarchy) bool { return h.has("memory") }):
+		return hierarchies, nil
+	case unified != "":
+		return v2(unified), nil
+	}
+	return nil, errors.New("no cgroups with the memory controller are mounted")
+}
+
+// Remove removes the cgroups of a machine, or of all machines if it has no name, when the kernel has buried the last process in
+// them. Somebody has killed those.
+func Remove(ctx context.Context, s System, machine string) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := remove(s, machine)
+		if !errors.Is(err, unix.EBUSY) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, context.Cause(ctx))
+		case <-again.C:
+		}
+	}
+}
+
+func remove(s System, machine string) error {
+	var dirs []string
+	err := walk(s, func(dir string) error { dirs = append(dirs, dir); return nil })
+	if err != nil {
+		return err
+	}
+	slices.Reverse(dirs) // the innermost first
+	for _, dir := range dirs {
+		if machine != "" && !slices.Contains(strings.Split(dir, "/"), machine) {
+			continue
+		}
+		if err := unix.Rmdir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("removing cgroup %s: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+func walk(s System, visit func(dir string) error) error {
+	for _, root := range s.roots() {
+		err := filepath.WalkDir(filepath.Join(root, family), func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				err = visit(path)
+			}
+			// Cgroups come and go while we look.
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
+				return nil
+			}
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("looking through the cgroups in %s: %w", root, err)
+		}
+	}
+	return nil
+}
+
+func write(path, value string) error {
+	// Never O_CREATE: a file that is not there is a controller that is not.
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(value)
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,112 @@
+package cgroup
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// v1 are all hierarchies of a host, the one of version 2 beside them included: runc makes directories there too.
+type v1 []hierarchy
+
+type hierarchy struct {
+	dir     string
+	kind    string // of file system
+	options string // which controllers; what mounts the same hierarchy again
+}
+
+// v1Options picks out of the options of a mount those that say which hierarchy it is.
+func v1Options(options string) string {
+	var kept []string
+	for _, o := range strings.Split(options, ",") {
+		if !slices.Contains([]string{"rw", "ro", "relatime", "noatime", "nosuid", "nodev", "noexec", "xattr", "clone_children"}, o) &&
+			!strings.HasPrefix(o, "release_agent=") {
+			kept = append(kept, o)
+		}
+	}
+	if len(kept) == 1 && strings.HasPrefix(kept[0], "name=") {
+		kept = append(kept, "none")
+	}
+	return strings.Join(kept, ",")
+}
+
+func (h hierarchy) has(controller string) bool {
+	return slices.Contains(strings.Split(h.options, ","), controller)
+}
+
+func (v v1) Make(machine string, memoryMiB int) error {
+	for _, h := range v {
+		for _, dir := range []string{filepath.Join(h.dir, family), filepath.Join(h.dir, family, machine)} {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return fmt.Errorf("making cgroup %s: %w", dir, err)
+			}
+			if h.has("cpuset") {
+				if err := inheritCPUs(dir); err != nil {
+					return err
+				}
+			}
+		}
+		if h.has("memory") && memoryMiB > 0 {
+			limit := filepath.Join(h.dir, family, machine, "memory.limit_in_bytes")
+			if err := write(limit, strconv.Itoa(memoryMiB<<20)); err != nil {
+				return fmt.Errorf("limiting the memory of machine %s: %w", machine, err)
+			}
+		}
+	}
+	return nil
+}
+
+// inheritCPUs gives a cpuset what its parent has: a new one is empty, and takes no process.
+func inheritCPUs(dir string) error {
+	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
+		value, err := os.ReadFile(filepath.Join(filepath.Dir(dir), file))
+		if err == nil {
+			err = write(filepath.Join(dir, file), strings.TrimSpace(string(value)))
+		}
+		if err != nil {
+			return fmt.Errorf("giving %s its processors: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+func (v v1) Enter(machine string, pid int) error {
+	for _, h := range v {
+		if err := write(filepath.Join(h.dir, family, machine, "cgroup.procs"), strconv.Itoa(pid)); err != nil {
+			return fmt.Errorf("moving process %d into cgroup %s of %s: %w", pid, machine, h.dir, err)
+		}
+	}
+	return nil
+}
+
+func (v v1) Mount() error {
+	const top = "/sys/fs/cgroup"
+	if err := unix.Unmount(top, unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("unmounting the cgroups of the host: %w", err)
+	}
+	if err := unix.Mount("cgroup", top, "tmpfs", 0, "mode=0755"); err != nil {
+		return fmt.Errorf("mounting cgroups: %w", err)
+	}
+	for _, h := range v {
+		if err := os.MkdirAll(h.dir, 0o755); err != nil {
+			return fmt.Errorf("mounting cgroups: %w", err)
+		}
+		if err := unix.Mount("cgroup", h.dir, h.kind, 0, h.options); err != nil {
+			return fmt.Errorf("mounting cgroups (%s) at %s: %w", h.options, h.dir, err)
+		}
+	}
+	return nil
+}
+
+func (v v1) roots() []string {
+	var dirs []string
+	for _, h := range v {
+		dirs = append(dirs, h.dir)
+	}
+	return dirs
+}

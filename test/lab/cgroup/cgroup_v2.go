@@ -1,0 +1,84 @@
+package cgroup
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// v2 is where the one hierarchy of a host is mounted.
+type v2 string
+
+// needed are the controllers without which no kubelet starts.
+var needed = []string{"cpu", "cpuset", "memory", "pids"}
+
+func (v v2) Make(machine string, memoryMiB int) error {
+	root := string(v)
+	dir := filepath.Join(root, family, machine)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("making cgroup %s: %w", dir, err)
+	}
+	for _, parent := range []string{root, filepath.Join(root, family)} {
+		if err := delegate(parent); err != nil {
+			return err
+		}
+	}
+	if memoryMiB > 0 {
+		if err := write(filepath.Join(dir, "memory.max"), strconv.Itoa(memoryMiB<<20)); err != nil {
+			return fmt.Errorf("limiting the memory of machine %s: %w", machine, err)
+		}
+	}
+	return nil
+}
+
+// delegate gives the children of a cgroup the controllers. Where they have them, which is so on a host that systemd runs, nothing
+// is written.
+func delegate(dir string) error {
+	have, err := os.ReadFile(filepath.Join(dir, "cgroup.subtree_control"))
+	if err != nil {
+		return fmt.Errorf("reading the controllers of %s: %w", dir, err)
+	}
+	for _, controller := range needed {
+		if slices.Contains(strings.Fields(string(have)), controller) {
+			continue
+		}
+		if err := write(filepath.Join(dir, "cgroup.subtree_control"), "+"+controller); err != nil {
+			return fmt.Errorf("giving the children of %s the controller %s: %w", dir, controller, err)
+		}
+	}
+	return nil
+}
+
+func (v v2) Enter(machine string, pid int) error {
+	if err := write(filepath.Join(string(v), family, machine, "cgroup.procs"), strconv.Itoa(pid)); err != nil {
+		return fmt.Errorf("moving process %d into cgroup %s: %w", pid, machine, err)
+	}
+	return nil
+}
+
+// Mount also makes room for the kubelet: a cgroup that has processes cannot give controllers to children, and what is a root
+// inside the machine is none to the kernel. So pid 1, and with it all that it starts, moves aside.
+func (v v2) Mount() error {
+	root := string(v)
+	if err := unix.Unmount(root, unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("unmounting the cgroups of the host: %w", err)
+	}
+	if err := unix.Mount("cgroup2", root, "cgroup2", 0, ""); err != nil {
+		return fmt.Errorf("mounting cgroups: %w", err)
+	}
+	aside := filepath.Join(root, "system")
+	if err := os.Mkdir(aside, 0o755); err != nil && !os.IsExist(err) {
+		return fmt.Errorf("making cgroup %s: %w", aside, err)
+	}
+	if err := write(filepath.Join(aside, "cgroup.procs"), strconv.Itoa(os.Getpid())); err != nil {
+		return fmt.Errorf("moving to cgroup %s: %w", aside, err)
+	}
+	return delegate(root)
+}
+
+func (v v2) roots() []string { return []string{string(v)} }

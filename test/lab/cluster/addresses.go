@@ -1,0 +1,26 @@
+package cluster
+
+// The addresses of a lab. They are the same for every lab, so there is one at a time on a host; manifests and documents may name
+// them.
+const (
+	// MachineNetwork is the switch that all machines are plugged into, and SwitchAddress what runs beside them: the
+	// control plane, the registry, the AWS emulator, the DNS server.
+	MachineNetwork = "10.55.0.0/16"
+	SwitchAddress  = "10.55.0.1"
+	PodNetwork     = "10.56.0.0/16"
+	ServiceNetwork = "10.57.0.0/16"
+	// BalancerNetwork has the addresses of load balancers.
+	BalancerNetwork = "10.58.0.0/24"
+
+	// APIServer and Registry are where clients find them, from the host as from a machine.
+	APIServer = "https://" + SwitchAddress + ":6443"
+	Registry  = SwitchAddress + ":5000"
+	// ClusterDNS is the Service of CoreDNS.
+	ClusterDNS = "10.57.0.10"
+
+	// A cable leads from the host into the lab, where its end is UplinkName.
+	hostLink      = "hypershift-lab"
+	hostAddress   = "10.59.0.1/30"
+	UplinkName    = "uplink"
+	UplinkAddress = "10.59.0.2/30"
+)

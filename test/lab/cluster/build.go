@@ -1,0 +1,78 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
+	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+)
+
+var (
+	// programs run in a lab; kubectl and ctr are for people who look into it.
+	programs = []string{
+		"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler",
+		"kubelet", "kube-proxy", "containerd", "containerd-shim-runc-v2", "runc",
+		"kubectl", "ctr",
+	}
+	// plugins are those of CNI.
+	plugins = []string{"bridge", "host-local", "loopback", "portmap"}
+	// firstImages are those that every lab has.
+	firstImages = []string{"pause", "coredns", "busybox"}
+)
+
+// build puts all programs where everything in the lab finds them, whatever it has mounted elsewhere.
+func (u *start) build(ctx context.Context) error {
+	bin := filepath.Join(u.Dir, "bin")
+	for dir, names := range map[string][]string{bin: programs, filepath.Join(bin, "cni"): plugins} {
+		paths, err := pinned.Ensure(ctx, u, names...)
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("making %s: %w", dir, err)
+		}
+		for name, path := range paths {
+			if err := place(path, filepath.Join(dir, name)); err != nil {
+				return err
+			}
+		}
+	}
+	root, err := pinned.Root()
+	if err != nil {
+		return err
+	}
+	err = gobuild.Run(ctx, u, gobuild.Spec{
+		Label: "compiling the lab", Dir: root, Package: "./test/lab", Env: []string{"CGO_ENABLED=0"}, Output: filepath.Join(bin, "lab"),
+	})
+	if err != nil {
+		return err
+	}
+	u.say("programs are in %s", bin)
+	return nil
+}
+
+// place links a file, or copies it to another file system.
+func place(from, to string) error {
+	if err := os.Link(from, to); err == nil {
+		return nil
+	}
+	source, err := os.Open(from)
+	if err != nil {
+		return fmt.Errorf("copying %s: %w", from, err)
+	}
+	defer source.Close()
+	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
+	if err != nil {
+		return fmt.Errorf("copying %s: %w", from, err)
+	}
+	_, err = io.Copy(target, source)
+	if err := errors.Join(err, target.Close()); err != nil {
+		return fmt.Errorf("copying %s: %w", from, err)
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package cluster
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/images"
+)
+
+// Lab is a lab that is up.
+type Lab struct {
+	// Dir is everything that it has on disk; empty for an existing cluster.
+	Dir string
+	// Kubeconfig is that of an administrator of the management cluster, and Config the same.
+	Kubeconfig string
+	Config     *rest.Config
+	// Images are those that every lab has.
+	Images images.Set
+
+	http *http.Client
+}
+
+// Find finds the lab of these options, which must be up.
+func Find(ctx context.Context, o Options) (*Lab, error) {
+	if existing() {
+		return useExisting(ctx, o)
+	}
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s, err := readState(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil || !s.alive() {
+		return nil, fmt.Errorf("no lab is up in %s", o.Dir)
+	}
+	lab := open(o.Dir)
+	return lab, lab.connect()
+}
+
+func open(dir string) *Lab {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", Socket(dir))
+	}
+	return &Lab{Dir: dir, Kubeconfig: Kubeconfig(dir), http: &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
+}
+
+// connect reads the kubeconfig, once the supervisor has written it.
+func (l *Lab) connect() error {
+	config, err := clientcmd.BuildConfigFromFlags("", l.Kubeconfig)
+	if err != nil {
+		return fmt.Errorf("reading the kubeconfig of the lab: %w", err)
+	}
+	// The rate limits of client-go protect a shared API server; this one is ours.
+	config.QPS = -1
+	config.WarningHandler = rest.NoWarnings{}
+	l.Config = config
+	return nil
+}
+
+func (l *Lab) path(elements ...string) string {
+	return filepath.Join(append([]string{l.Dir}, elements...)...)
+}
+
+// Down ends the lab and removes it.
+func (l *Lab) Down(ctx context.Context) error {
+	if l.http == nil {
+		return nil // an existing cluster stays
+	}
+	return Down(ctx, Options{Dir: l.Dir})
+}
+
+// Status says what there is.
+func (l *Lab) Status(ctx context.Context) (*Status, error) {
+	status := &Status{}
+	return status, l.ask(ctx, http.MethodGet, "/status", nil, status)
+}
+
+// AddMachine adds a machine and turns it on. Its node is ready some seconds later.
+func (l *Lab) AddMachine(ctx context.Context, m MachineOptions) error {
+	return l.ask(ctx, http.MethodPost, "/machines", m, nil)
+}
+
+// StartMachine turns a machine on again.
+func (l *Lab) StartMachine(ctx context.Context, name string) error {
+	return l.ask(ctx, http.MethodPost, "/machines/"+name+"/start", nil, nil)
+}
+
+// StopMachine turns a machine off in order; its disk stays.
+func (l *Lab) StopMachine(ctx context.Context, name string) error {
+	return l.ask(ctx, http.MethodPost, "/machines/"+name+"/stop", nil, nil)
+}
+
+// KillMachine cuts the power of a machine; its disk stays.
+func (l *Lab) KillMachine(ctx context.Context, name string) error {
+	return l.ask(ctx, http.MethodPost, "/machines/"+name+"/kill", nil, nil)
+}
+
+// RemoveMachine removes a machine with its disk. Its Node object stays, as that of an EC2 instance does.
+func (l *Lab) RemoveMachine(ctx context.Context, name string) error {
+	return l.ask(ctx, http.MethodDelete, "/machines/"+name, nil, nil)
+}
+
+// WaitForNode waits until a node of the management cluster is ready.
+func (l *Lab) WaitForNode(ctx context.Context, name string) error {
+	client, err := kubernetes.NewForConfig(l.Config)
+	if err != nil {
+		return fmt.Errorf("waiting for node %s: %w", name, err)
+	}
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	for {
+		node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		if err == nil && Ready(node) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for node %s: %w", name, errors.Join(context.Cause(ctx), err))
+		case <-again.C:
+		}
+	}
+}
+
+// Ready says whether a node is.
+func Ready(node *corev1.Node) bool {
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// answers says whether somebody listens on the socket.
+func (l *Lab) answers(ctx context.Context) bool {
+	_, err := l.Status(ctx)
+	return err == nil
+}
+
+// progress passes on the steps of the way up, from the first on, until the lab is up.
+func (l *Lab) progress(ctx context.Context, say func(string)) error {
+	body, err := l.send(ctx, http.MethodGet, "/progress", nil)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	for lines := bufio.NewScanner(body); lines.Scan(); {
+		var step Step
+		if err := json.Unmarshal(lines.Bytes(), &step); err != nil {
+			return fmt.Errorf("reading what the supervisor says: %w", err)
+		}
+		if step.Text != "" {
+			say(step.Text)
+		}
+		if step.Done {
+			return nil
+		}
+	}
+	return errors.New("the supervisor has ended")
+}
+
+func (l *Lab) ask(ctx context.Context, method, path string, question, answer any) error {
+	body, err := l.send(ctx, method, path, question)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	if answer == nil {
+		return nil
+	}
+	if err := json.NewDecoder(body).Decode(answer); err != nil {
+		return fmt.Errorf("asking the supervisor for %s: %w", path, err)
+	}
+	return nil
+}
+
+func (l *Lab) send(ctx context.Context, method, path string, question any) (io.ReadCloser, error) {
+	if l.http == nil {
+		return nil, errors.New("an existing cluster has its own machines, and no supervisor of ours")
+	}
+	text, err := json.Marshal(question)
+	if err != nil {
+		return nil, fmt.Errorf("asking the supervisor: %w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://lab"+path, bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("asking the supervisor: %w", err)
+	}
+	resp, err := l.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("asking the supervisor: %w", err)
+	}
+	if resp.StatusCode >= http.StatusBadRequest {
+		defer resp.Body.Close()
+		reason, err := io.ReadAll(resp.Body)
+		return nil, errors.Join(errors.New(strings.TrimSpace(string(reason))), err)
+	}
+	return resp.Body, nil
+}

@@ -1,0 +1,85 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/vishvananda/netlink"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
+)
+
+// Down ends the lab in a directory, however much of it there is, and removes what is left. There need not be one.
+func Down(ctx context.Context, o Options) error {
+	o, err := o.withDefaults()
+	if err != nil {
+		return err
+	}
+	unlock, err := lock(o.Dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return down(ctx, o)
+}
+
+func down(ctx context.Context, o Options) error {
+	s, err := readState(o.Dir)
+	if s == nil || err != nil {
+		return err
+	}
+	if err := s.end(ctx); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{s.removeCgroups, s.unplug, s.restoreLimits} {
+		if err := step(ctx); err != nil {
+			return fmt.Errorf("removing what is left of the lab in %s: %w", o.Dir, err)
+		}
+	}
+	if err := os.RemoveAll(o.Dir); err != nil {
+		return fmt.Errorf("removing the lab in %s: %w", o.Dir, err)
+	}
+	return nil
+}
+
+// end kills pid 1 of the lab, and with it, by the kernel, everything in it. There is nothing to save.
+func (s *state) end(ctx context.Context) error {
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for s.alive() {
+		if err := syscall.Kill(s.PID, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("ending supervisor %d: %w", s.PID, err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("ending supervisor %d: %w", s.PID, context.Cause(ctx))
+		case <-again.C:
+		}
+	}
+	return nil
+}
+
+// removeCgroups removes those of all machines.
+func (s *state) removeCgroups(ctx context.Context) error {
+	system, err := cgroup.Detect()
+	if err != nil {
+		return err
+	}
+	return cgroup.Remove(ctx, system, "")
+}
+
+// unplug removes our cable, if the lab has not taken it along.
+func (s *state) unplug(context.Context) error {
+	link, err := netlink.LinkByName(hostLink)
+	if err != nil || link.Attrs().Alias != s.Options.Dir {
+		return nil //nolint:nilerr // it is gone, or that of another lab
+	}
+	if err := netlink.LinkDel(link); err != nil && !errors.Is(err, syscall.ENODEV) {
+		return fmt.Errorf("removing link %s: %w", hostLink, err)
+	}
+	return nil
+}

@@ -1,0 +1,38 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+)
+
+// existing reports whether the cluster of KUBECONFIG is to be used. It takes a second variable, the one envtest reads,
+// because many shells have a KUBECONFIG that points to a cluster which no test should touch.
+func existing() bool { return os.Getenv("USE_EXISTING_CLUSTER") == "true" }
+
+// useExisting checks that there is a cluster and says which.
+func useExisting(_ context.Context, o Options) (*Lab, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	lab := &Lab{Kubeconfig: os.Getenv("KUBECONFIG")}
+	if err := lab.connect(); err != nil {
+		return nil, err
+	}
+	config := *lab.Config
+	config.Timeout = 10 * time.Second
+	client, err := kubernetes.NewForConfig(&config)
+	if err != nil {
+		return nil, fmt.Errorf("using the existing cluster of KUBECONFIG: %w", err)
+	}
+	version, err := client.Discovery().ServerVersion()
+	if err != nil {
+		return nil, fmt.Errorf("using the existing cluster of KUBECONFIG: %w", err)
+	}
+	fmt.Fprintf(o.Progress, "using the existing cluster of KUBECONFIG: %s, Kubernetes %s\n", lab.Config.Host, version.GitVersion)
+	return lab, nil
+}

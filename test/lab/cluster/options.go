@@ -1,0 +1,99 @@
+package cluster
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/test/lab/images"
+)
+
+// Options say what a lab is like. What is left empty has a default.
+type Options struct {
+	// Dir is where everything of the lab is; <cache>/lab by default.
+	Dir string `json:"dir"`
+	// Machines is how many there are, spread over Zones; 3 and as many as there are machines, but at most 3.
+	Machines int `json:"machines"`
+	Zones    int `json:"zones"`
+	// MemoryMiB is the size of each; 6144.
+	MemoryMiB int `json:"memoryMiB"`
+	// ExternalCloud leaves addresses and zones of the nodes to a cloud-controller-manager, which somebody else has to run.
+	ExternalCloud bool `json:"externalCloud,omitempty"`
+	// Layers is where the registry has the layers of images; that of test/lab/images by default.
+	Layers string `json:"layers"`
+	// Progress gets a line with the seconds for each thing that has happened.
+	Progress io.Writer `json:"-"`
+}
+
+// Region is where the lab is, as far as labels of nodes tell.
+const Region = "us-east-1"
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Dir == "" {
+		cache, err := pinned.CacheDir()
+		if err != nil {
+			return o, err
+		}
+		o.Dir = filepath.Join(cache, "lab")
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return o, fmt.Errorf("finding the directory of the lab: %w", err)
+	}
+	o.Dir = dir
+	if o.Layers == "" {
+		if o.Layers, err = images.Dir(); err != nil {
+			return o, err
+		}
+	}
+	if o.Machines == 0 {
+		o.Machines = 3
+	}
+	if o.Zones == 0 {
+		o.Zones = min(o.Machines, 3)
+	}
+	if o.MemoryMiB == 0 {
+		o.MemoryMiB = 6144
+	}
+	if o.Progress == nil {
+		o.Progress = io.Discard
+	}
+	return o, nil
+}
+
+// FirstMachines are those that a lab starts with: m1, m2, ..., each in another zone than the one before.
+func (o Options) FirstMachines() []MachineOptions {
+	var all []MachineOptions
+	for i := range o.Machines {
+		all = append(all, MachineOptions{
+			Name:          fmt.Sprintf("m%d", i+1),
+			Zone:          fmt.Sprintf("%s%c", Region, 'a'+i%o.Zones),
+			MemoryMiB:     o.MemoryMiB,
+			ExternalCloud: o.ExternalCloud,
+		})
+	}
+	return all
+}
+
+// MachineOptions say what a machine is like: as much of an EC2 instance as a node shows.
+type MachineOptions struct {
+	Name string `json:"name"`
+	// Zone is the availability zone, InstanceType the kind of machine; labels of the node say both.
+	Zone         string `json:"zone,omitempty"`
+	InstanceType string `json:"instanceType,omitempty"`
+	// InstanceID makes the provider id of the node, with the zone.
+	InstanceID string            `json:"instanceID,omitempty"`
+	MemoryMiB  int               `json:"memoryMiB,omitempty"`
+	Labels     map[string]string `json:"labels,omitempty"`
+	// Taints are KEY=VALUE:EFFECT or KEY:EFFECT.
+	Taints        []string `json:"taints,omitempty"`
+	ExternalCloud bool     `json:"externalCloud,omitempty"`
+	// Join is the kubeconfig of an administrator of the cluster that the machine joins; by default that is the cluster of
+	// the lab. In another cluster the machine runs no kube-proxy: that is up to the cluster.
+	Join string `json:"join,omitempty"`
+	// ClientCA is what the kubelet knows the API server by, if that is not the authority in the kubeconfig.
+	ClientCA string `json:"clientCA,omitempty"`
+	// ClusterDNS is where pods of another cluster ask for names.
+	ClusterDNS string `json:"clusterDNS,omitempty"`
+}

@@ -1,0 +1,119 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
+)
+
+// Missing lists what this host lacks for a lab, a line for each, and what to do about it.
+func Missing(ctx context.Context) []string {
+	if os.Geteuid() != 0 {
+		// Nothing else can be found out.
+		return []string{"root: namespaces, mounts and cgroups take it; try again with sudo"}
+	}
+	var missing []string
+	for _, check := range []func(context.Context) string{
+		namespaces, overlay, links, firewall, cgroups, seccompLibrary,
+	} {
+		if lack := check(ctx); lack != "" {
+			missing = append(missing, lack)
+		}
+	}
+	return missing
+}
+
+// namespaces also finds containers that are root but may do nothing.
+func namespaces(ctx context.Context) string {
+	probe := exec.CommandContext(ctx, "/bin/true")
+	probe.SysProcAttr = &unix.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP}
+	if err := probe.Run(); err != nil {
+		return fmt.Sprintf("namespaces (%v): in a container, it has to be a privileged one", err)
+	}
+	return ""
+}
+
+func overlay(context.Context) string {
+	dir, err := os.MkdirTemp("", "overlay-")
+	if err != nil {
+		return fmt.Sprintf("a directory for temporary files: %v", err)
+	}
+	defer os.RemoveAll(dir)
+	for _, d := range []string{"lower", "upper", "work", "merged"} {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
+			return fmt.Sprintf("a directory for temporary files: %v", err)
+		}
+	}
+	// Where it exists, it may still have to be loaded: mount(2) does that.
+	options := fmt.Sprintf("lowerdir=%[1]s/lower,upperdir=%[1]s/upper,workdir=%[1]s/work", dir)
+	if err := unix.Mount("overlay", filepath.Join(dir, "merged"), "overlay", 0, options); err != nil {
+		return fmt.Sprintf("overlayfs (%v): modprobe overlay, or a TMPDIR that is not itself on an overlay", err)
+	}
+	if err := unix.Unmount(filepath.Join(dir, "merged"), unix.MNT_DETACH); err != nil {
+		return fmt.Sprintf("overlayfs: %v", err)
+	}
+	return ""
+}
+
+// links tries the two kinds of network link under names that nobody has.
+func links(context.Context) string {
+	for _, link := range []netlink.Link{
+		&netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: "labprobe0"}},
+		&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "labprobe0"}, PeerName: "labprobe1"},
+	} {
+		if err := netlink.LinkAdd(link); err != nil {
+			return fmt.Sprintf("links of type %s (%v): modprobe %[1]s", link.Type(), err)
+		}
+		if err := netlink.LinkDel(link); err != nil {
+			return fmt.Sprintf("links of type %s: %v", link.Type(), err)
+		}
+	}
+	return ""
+}
+
+// firewall looks for what kube-proxy and the CNI plugins write their rules with. Reading the rules loads what can be loaded.
+func firewall(ctx context.Context) string {
+	var lacks []string
+	for _, command := range []string{"nft list ruleset", "iptables --version"} {
+		fields := strings.Fields(command)
+		if _, err := exec.LookPath(fields[0]); err != nil {
+			lacks = append(lacks, fields[0])
+			continue
+		}
+		if out, err := exec.CommandContext(ctx, fields[0], fields[1:]...).CombinedOutput(); err != nil {
+			lacks = append(lacks, fmt.Sprintf("%s that works (%s)", fields[0], strings.TrimSpace(string(out))))
+		}
+	}
+	if len(lacks) == 0 {
+		return ""
+	}
+	return strings.Join(lacks, " and ") + ": apt-get install nftables iptables, and a kernel with nf_tables"
+}
+
+func cgroups(context.Context) string {
+	if _, err := cgroup.Detect(); err != nil {
+		return fmt.Sprintf("cgroups: %v", err)
+	}
+	return ""
+}
+
+// seccompLibrary is what runc is linked with, once.
+func seccompLibrary(ctx context.Context) string {
+	for _, program := range []string{"gcc", "pkg-config"} {
+		if _, err := exec.LookPath(program); err != nil {
+			return program + ": apt-get install gcc libc6-dev pkg-config libseccomp-dev, to build runc"
+		}
+	}
+	if err := exec.CommandContext(ctx, "pkg-config", "--exists", "libseccomp").Run(); err != nil {
+		return "libseccomp: apt-get install libseccomp-dev, to build runc"
+	}
+	return ""
+}

@@ -1,0 +1,101 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// state is what is written down about a supervisor before it does anything. A directory that has it is that of a lab.
+type state struct {
+	Options Options `json:"options"`
+	PID     int     `json:"pid"`
+	// Began is when the process began, in ticks since the host did: pids come again.
+	Began string `json:"began"`
+	// Sysctls are what they were before.
+	Sysctls map[string]string `json:"sysctls,omitempty"`
+}
+
+const stateFile = "lab.json"
+
+func (s *state) write() error {
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(s.Options.Dir, stateFile), append(text, '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("writing down what there is of the lab: %w", err)
+	}
+	return nil
+}
+
+// readState returns nil if there is no lab in dir.
+func readState(dir string) (*state, error) {
+	s := &state{}
+	text, err := os.ReadFile(filepath.Join(dir, stateFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, s)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading what there is of the lab in %s: %w", dir, err)
+	}
+	s.Options.Dir = dir
+	return s, nil
+}
+
+// ReadOptions are the options of the lab in dir, for its supervisor.
+func ReadOptions(dir string) (Options, error) {
+	s, err := readState(dir)
+	if err != nil {
+		return Options{}, err
+	}
+	if s == nil {
+		return Options{}, fmt.Errorf("there is no lab in %s", dir)
+	}
+	return s.Options.withDefaults()
+}
+
+// alive says whether the supervisor runs.
+func (s *state) alive() bool {
+	now, err := began(s.PID)
+	return err == nil && now == s.Began
+}
+
+// began says when a process began. A process that is dead and not buried yet never did.
+func began(pid int) (string, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", err
+	}
+	// The name, in parentheses, may have blanks in it.
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) < 20 || fields[0] == "Z" {
+		return "", fmt.Errorf("process %d has ended", pid)
+	}
+	return fields[19], nil
+}
+
+// lock keeps two of us from starting or ending the same lab at the same time. The kernel drops it when we die.
+func lock(dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, fmt.Errorf("locking %s: %w", dir, err)
+	}
+	f, err := os.OpenFile(dir+".lock", os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("locking %s: %w", dir, err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("somebody else is starting or ending the lab in %s right now", dir)
+	}
+	return func() { f.Close() }, nil
+}

@@ -1,0 +1,195 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hosted-control-planes/hypershift/test/bed/process"
+	"github.com/hosted-control-planes/hypershift/test/lab/namespace"
+)
+
+// Up starts a lab, or finds the one that is up. It returns when all nodes are ready.
+func Up(ctx context.Context, o Options) (*Lab, error) {
+	if existing() {
+		return useExisting(ctx, o)
+	}
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := lock(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	u := &start{Options: o, began: time.Now()}
+	lab, err := u.run(ctx)
+	if err != nil && ctx.Err() != nil {
+		// Nobody looks into a lab that he did not wait for.
+		err = errors.Join(err, down(context.WithoutCancel(ctx), o))
+	}
+	return lab, err
+}
+
+// start is one way up.
+type start struct {
+	Options
+	began time.Time
+}
+
+func (u *start) say(format string, args ...any) {
+	fmt.Fprintf(u.Progress, "%6.1f s  %s\n", time.Since(u.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// Write lets those who build things report them as we do.
+func (u *start) Write(p []byte) (int, error) {
+	for line := range strings.Lines(string(p)) {
+		u.say("%s", strings.TrimRight(line, "\n"))
+	}
+	return len(p), nil
+}
+
+func (u *start) run(ctx context.Context) (*Lab, error) {
+	s, err := readState(u.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil || !s.alive() {
+		if s != nil {
+			u.say("there was a lab, which has ended: removing what is left of it")
+		}
+		if err := down(ctx, u.Options); err != nil {
+			return nil, err
+		}
+		if s, err = u.supervisor(ctx); err != nil {
+			return nil, err
+		}
+	}
+	lab := open(u.Dir)
+	if err := u.follow(ctx, lab, s); err != nil {
+		return nil, fmt.Errorf("%w\nlogs are in %s; last lines of the supervisor:\n%s",
+			err, lab.path("logs"), process.Tail(lab.path("logs", supervisorLog), 10))
+	}
+	if err := lab.connect(); err != nil {
+		return nil, err
+	}
+	if err := u.furnish(ctx, lab); err != nil {
+		return nil, err
+	}
+	return lab, u.machines(ctx, lab)
+}
+
+const supervisorLog = "supervisor.log"
+
+// supervisor starts one.
+func (u *start) supervisor(ctx context.Context) (*state, error) {
+	if missing := Missing(ctx); len(missing) > 0 {
+		return nil, fmt.Errorf("this host cannot have a lab; it lacks\n  %s", strings.Join(missing, "\n  "))
+	}
+	if err := emptyDir(u.Dir); err != nil {
+		return nil, err
+	}
+	s := &state{Options: u.Options}
+	if err := s.write(); err != nil {
+		return nil, err
+	}
+	if err := u.build(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.raiseLimits(); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(filepath.Join(u.Dir, "logs"), 0o755); err != nil {
+		return nil, fmt.Errorf("making the directory of the lab: %w", err)
+	}
+	log, err := os.Create(filepath.Join(u.Dir, "logs", supervisorLog))
+	if err != nil {
+		return nil, fmt.Errorf("starting the supervisor: %w", err)
+	}
+	defer log.Close()
+	pid1, err := namespace.Start(log, filepath.Join(u.Dir, "bin", "lab"), "pid1", "lab", u.Dir)
+	if err != nil {
+		return nil, err
+	}
+	// Until the gate is open the supervisor has done nothing, and if we die now it never will.
+	if s.Began, err = began(pid1.PID()); err == nil {
+		s.PID = pid1.PID()
+		err = errors.Join(s.write(), plugIn(s.PID, u.Dir))
+	}
+	if err == nil {
+		err = pid1.Open()
+	}
+	if err != nil {
+		pid1.Kill()
+		return nil, fmt.Errorf("starting the supervisor: %w", err)
+	}
+	return s, nil
+}
+
+// emptyDir makes the directory of a lab, or takes one with nothing in it: all in it is removed in the end.
+func emptyDir(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err != nil {
+		return fmt.Errorf("making the directory of the lab: %w", err)
+	}
+	if len(entries) > 0 {
+		return fmt.Errorf("%s is not empty, and it is not that of a lab", dir)
+	}
+	return nil
+}
+
+// follow reports what the supervisor does until the control plane is up.
+func (u *start) follow(ctx context.Context, lab *Lab, s *state) error {
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for !lab.answers(ctx) {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-again.C:
+		}
+		if !s.alive() {
+			return errors.New("the supervisor has ended")
+		}
+	}
+	return lab.progress(ctx, func(text string) { u.say("%s", text) })
+}
+
+// machines adds those that a lab starts with and that are not there, all at once.
+func (u *start) machines(ctx context.Context, lab *Lab) error {
+	status, err := lab.Status(ctx)
+	if err != nil {
+		return err
+	}
+	var wanted []MachineOptions
+	for _, m := range u.FirstMachines() {
+		if !status.has(m.Name) {
+			wanted = append(wanted, m)
+		}
+	}
+	all, ctx := errgroup.WithContext(ctx)
+	for _, m := range wanted {
+		all.Go(func() error {
+			if err := lab.AddMachine(ctx, m); err != nil {
+				return err
+			}
+			if err := lab.WaitForNode(ctx, m.Name); err != nil {
+				return err
+			}
+			u.say("node %s is ready", m.Name)
+			return nil
+		})
+	}
+	return all.Wait()
+}

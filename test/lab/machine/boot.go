@@ -1,0 +1,130 @@
+package machine
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
+	"github.com/hosted-control-planes/hypershift/test/lab/namespace"
+)
+
+// Boot is pid 1 of a machine, given its directory, from power on to the start of the agent. It does not come back: it becomes
+// the program that reaps.
+func Boot(dir string, reaper ...string) error {
+	if err := namespace.Await(); err != nil {
+		return err
+	}
+	s, err := Read(dir)
+	if err != nil {
+		return err
+	}
+	// A cgroup namespace belongs to a thread, not to a process, until the program is replaced: by this very thread.
+	runtime.LockOSThread()
+	for _, step := range []func(Spec) error{setHostname, mountCgroups, mountDisk, setMemory, connect, forward} {
+		if err := step(s); err != nil {
+			return fmt.Errorf("booting machine %s: %w", s.Name, err)
+		}
+	}
+	if err := unix.Exec(reaper[0], reaper, os.Environ()); err != nil {
+		return fmt.Errorf("booting machine %s: starting %s: %w", s.Name, reaper[0], err)
+	}
+	return nil
+}
+
+func setHostname(s Spec) error { return unix.Sethostname([]byte(s.Name)) }
+
+// mountCgroups makes the cgroups that we have been put into the roots of what we see.
+func mountCgroups(Spec) error {
+	system, err := cgroup.Detect()
+	if err != nil {
+		return err
+	}
+	if err := unix.Unshare(unix.CLONE_NEWCGROUP); err != nil {
+		return fmt.Errorf("making a cgroup namespace: %w", err)
+	}
+	if err := namespace.Detach(); err != nil {
+		return err
+	}
+	return system.Mount()
+}
+
+// mountDisk gives the machine a /var and a /run, and processes of its own.
+func mountDisk(s Spec) error {
+	for _, step := range []func() error{
+		namespace.MountProc,
+		func() error { return namespace.Cover(s.path("var"), "/var", s.Lab) },
+		func() error { return namespace.MountTmpfs("/run") },
+		func() error { return os.MkdirAll("/run/netns", 0o755) },
+		namespace.Share,
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var memTotal = regexp.MustCompile(`(?m)^MemTotal:.*$`)
+
+// setMemory has /proc/meminfo say how large the machine is. The limit itself is that of its cgroup.
+func setMemory(s Spec) error {
+	if s.MemoryMiB == 0 {
+		return nil
+	}
+	const meminfo = "/proc/meminfo"
+	text, err := os.ReadFile(meminfo)
+	if err != nil {
+		return err
+	}
+	text = memTotal.ReplaceAll(text, fmt.Appendf(nil, "MemTotal: %15d kB", s.MemoryMiB<<10))
+	if err := os.WriteFile(s.path("meminfo"), text, 0o444); err != nil {
+		return err
+	}
+	return namespace.Bind(s.path("meminfo"), meminfo)
+}
+
+// connect configures the network card, which has been plugged in.
+func connect(s Spec) error {
+	address, err := netlink.ParseAddr(s.Address)
+	if err != nil {
+		return fmt.Errorf("reading its address %s: %w", s.Address, err)
+	}
+	for name, address := range map[string]*netlink.Addr{"lo": nil, "eth0": address} {
+		link, err := netlink.LinkByName(name)
+		if err != nil {
+			return fmt.Errorf("finding its link %s: %w", name, err)
+		}
+		if address != nil {
+			if err := netlink.AddrAdd(link, address); err != nil {
+				return fmt.Errorf("giving %s address %s: %w", name, address, err)
+			}
+		}
+		if err := netlink.LinkSetUp(link); err != nil {
+			return fmt.Errorf("setting %s up: %w", name, err)
+		}
+	}
+	if err := netlink.RouteAdd(&netlink.Route{Gw: net.ParseIP(s.Gateway)}); err != nil {
+		return fmt.Errorf("routing through %s: %w", s.Gateway, err)
+	}
+	return nil
+}
+
+// forward lets packets from and to pods through. Those between pods of one machine only pass its bridge; the rules of Services
+// have to see them all the same.
+func forward(Spec) error {
+	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644); err != nil {
+		return fmt.Errorf("forwarding: %w", err)
+	}
+	const bridged = "/proc/sys/net/bridge/bridge-nf-call-iptables"
+	if _, err := os.Stat(filepath.Dir(bridged)); err != nil {
+		return nil // without the module no packet that is bridged can be seen; kube-proxy says so
+	}
+	return os.WriteFile(bridged, []byte("1"), 0o644)
+}

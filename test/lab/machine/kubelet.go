@@ -1,0 +1,75 @@
+package machine
+
+import (
+	"context"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// kubeletKubeconfig is what the kubelet gets when it has joined.
+const kubeletKubeconfig = "kubelet.kubeconfig"
+
+func (a *agent) startKubelet(ctx context.Context) error {
+	if err := os.WriteFile(a.path("resolv.conf"), []byte("nameserver "+a.Gateway+"\n"), 0o644); err != nil {
+		return err
+	}
+	address := a.host()
+	config := a.path("kubelet.yaml")
+	err := a.write(config, "kubelet.yaml", struct {
+		Spec
+		Address, Socket, CA, Resolv, PodLogs string
+		Taints                               []taint
+	}{
+		Spec: a.Spec, Address: address, Socket: containerdSocket,
+		CA: a.path(CA), Resolv: a.path("resolv.conf"), PodLogs: a.path("pod-logs"), Taints: taints(a.Taints),
+	})
+	if err != nil {
+		return err
+	}
+	args := []string{
+		"--config=" + config,
+		"--bootstrap-kubeconfig=" + a.path(BootstrapKubeconfig),
+		"--kubeconfig=" + a.path(kubeletKubeconfig),
+		"--cert-dir=" + a.path("kubelet-pki"),
+		"--hostname-override=" + a.Name,
+		"--node-ip=" + address,
+		"--v=2",
+	}
+	if len(a.Labels) > 0 {
+		args = append(args, "--node-labels="+list(a.Labels))
+	}
+	if a.ExternalCloud {
+		args = append(args, "--cloud-provider=external")
+	}
+	a.keep(ctx, "kubelet", args...)
+	return nil
+}
+
+// host is the address without its prefix.
+func (a *agent) host() string {
+	address, _, _ := strings.Cut(a.Address, "/")
+	return address
+}
+
+func list(labels map[string]string) string {
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		all = append(all, key+"="+labels[key])
+	}
+	return strings.Join(all, ",")
+}
+
+type taint struct{ Key, Value, Effect string }
+
+// taints reads KEY=VALUE:EFFECT and KEY:EFFECT, as kubectl does.
+func taints(texts []string) []taint {
+	var all []taint
+	for _, text := range texts {
+		keyValue, effect, _ := strings.Cut(text, ":")
+		key, value, _ := strings.Cut(keyValue, "=")
+		all = append(all, taint{key, value, effect})
+	}
+	return all
+}

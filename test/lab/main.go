@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
+)
+
+const usage = `usage: lab up [--machines N] [--zones N] [--memory MiB] | down | status | kubeconfig
+       lab machine add NAME [--zone ZONE] [--memory MiB] [--type TYPE] [--instance-id ID] [--join KUBECONFIG] | stop NAME | start NAME | kill NAME | remove NAME
+       every command takes --dir, the directory of the lab`
+
+// commands are those of people; those of the lab itself are in inside.go.
+var commands = map[string]func(context.Context, *arguments) error{
+	"up":         up,
+	"down":       down,
+	"status":     status,
+	"kubeconfig": kubeconfig,
+	"machine":    machineCommand,
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return errors.New(usage)
+	}
+	if inside, ok := insides[args[0]]; ok {
+		return inside(ctx, args[1:])
+	}
+	command, ok := commands[args[0]]
+	if !ok {
+		return fmt.Errorf("there is no command %q\n%s", args[0], usage)
+	}
+	return command(ctx, newArguments(args[0], args[1:]))
+}
+
+// arguments are flags, and what is between them.
+type arguments struct {
+	*flag.FlagSet
+	args []string
+	dir  string
+}
+
+func newArguments(command string, args []string) *arguments {
+	a := &arguments{FlagSet: flag.NewFlagSet(command, flag.ContinueOnError), args: args}
+	a.SetOutput(io.Discard)
+	a.StringVar(&a.dir, "dir", "", "directory of the lab")
+	return a
+}
+
+// words reads the flags, wherever they are, and returns the rest: exactly n words.
+func (a *arguments) words(n int) ([]string, error) {
+	var words []string
+	for rest := a.args; ; {
+		if err := a.Parse(rest); err != nil {
+			return nil, fmt.Errorf("%w\n%s", err, usage)
+		}
+		if rest = a.Args(); len(rest) == 0 {
+			break
+		}
+		words, rest = append(words, rest[0]), rest[1:]
+	}
+	if len(words) != n {
+		return nil, errors.New(usage)
+	}
+	return words, nil
+}
+
+func (a *arguments) options() cluster.Options {
+	return cluster.Options{Dir: a.dir, Progress: os.Stderr}
+}
+
+func up(ctx context.Context, a *arguments) error {
+	o := cluster.Options{}
+	a.IntVar(&o.Machines, "machines", 0, "how many machines")
+	a.IntVar(&o.Zones, "zones", 0, "in how many zones")
+	a.IntVar(&o.MemoryMiB, "memory", 0, "memory of each in MiB")
+	if _, err := a.words(0); err != nil {
+		return err
+	}
+	o.Dir, o.Progress = a.dir, os.Stderr
+	lab, err := cluster.Up(ctx, o)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("export KUBECONFIG=%s\n", lab.Kubeconfig)
+	return nil
+}
+
+func down(ctx context.Context, a *arguments) error {
+	if _, err := a.words(0); err != nil {
+		return err
+	}
+	return cluster.Down(ctx, a.options())
+}
+
+func kubeconfig(ctx context.Context, a *arguments) error {
+	if _, err := a.words(0); err != nil {
+		return err
+	}
+	lab, err := cluster.Find(ctx, a.options())
+	if err != nil {
+		return err
+	}
+	fmt.Println(lab.Kubeconfig)
+	return nil
+}
+
+func machineCommand(ctx context.Context, a *arguments) error {
+	m := cluster.MachineOptions{}
+	join := a.String("join", "", "kubeconfig of the cluster that it joins")
+	a.StringVar(&m.Zone, "zone", "", "availability zone")
+	a.StringVar(&m.InstanceType, "type", "", "instance type")
+	a.StringVar(&m.InstanceID, "instance-id", "", "instance id")
+	a.IntVar(&m.MemoryMiB, "memory", 0, "memory in MiB")
+	words, err := a.words(2)
+	if err != nil {
+		return err
+	}
+	lab, err := cluster.Find(ctx, a.options())
+	if err != nil {
+		return err
+	}
+	m.Name = words[1]
+	switch words[0] {
+	case "add":
+		if *join != "" {
+			text, err := os.ReadFile(*join)
+			if err != nil {
+				return fmt.Errorf("reading what to join: %w", err)
+			}
+			m.Join = string(text)
+		}
+		return lab.AddMachine(ctx, m)
+	case "start":
+		return lab.StartMachine(ctx, m.Name)
+	case "stop":
+		return lab.StopMachine(ctx, m.Name)
+	case "kill":
+		return lab.KillMachine(ctx, m.Name)
+	case "remove":
+		return lab.RemoveMachine(ctx, m.Name)
+	}
+	return fmt.Errorf("a machine cannot %s\n%s", words[0], usage)
+}

@@ -1,0 +1,58 @@
+package namespace
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Detach keeps what is mounted here from being seen outside. What the outside unmounts goes away here too: we hold on to
+// nobody's disk.
+func Detach() error { return mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, "") }
+
+// Share lets programs further inside see what is mounted here, which pods may ask for.
+func Share() error { return mount("", "/", "", unix.MS_REC|unix.MS_SHARED, "") }
+
+// MountProc gives the namespace its own /proc.
+func MountProc() error {
+	return mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+}
+
+// MountTmpfs puts an empty directory in the place of target.
+func MountTmpfs(target string) error { return mount("tmpfs", target, "tmpfs", 0, "mode=0755") }
+
+// Bind puts a file or a directory in the place of target.
+func Bind(source, target string) error { return mount(source, target, "", unix.MS_BIND, "") }
+
+// Cover puts a directory in the place of target, which is one of the host, so that nothing is written there. What is in keep
+// can be found where it was, also if that is below target.
+func Cover(source, target, keep string) error {
+	kept, err := os.Open(keep)
+	if err != nil {
+		return fmt.Errorf("covering %s: %w", target, err)
+	}
+	defer kept.Close()
+	if err := os.MkdirAll(source, 0o755); err != nil {
+		return fmt.Errorf("covering %s: %w", target, err)
+	}
+	if err := Bind(source, target); err != nil {
+		return err
+	}
+	if !strings.HasPrefix(keep, target+string(filepath.Separator)) {
+		return nil
+	}
+	if err := os.MkdirAll(keep, 0o755); err != nil {
+		return fmt.Errorf("covering %s: %w", target, err)
+	}
+	return mount(fmt.Sprintf("/proc/self/fd/%d", kept.Fd()), keep, "", unix.MS_BIND|unix.MS_REC, "")
+}
+
+func mount(source, target, kind string, flags uintptr, data string) error {
+	if err := unix.Mount(source, target, kind, flags, data); err != nil {
+		return fmt.Errorf("mounting %q at %s: %w", source, target, err)
+	}
+	return nil
+}

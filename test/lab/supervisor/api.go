@@ -1,0 +1,81 @@
+package supervisor
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
+)
+
+// listen answers clients; see test/lab/cluster/protocol.go.
+func (s *supervisor) listen() error {
+	socket := cluster.Socket(s.options.Dir)
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		return fmt.Errorf("listening on %s: %w", socket, err)
+	}
+	if err := os.Chmod(socket, 0o600); err != nil {
+		return fmt.Errorf("listening on %s: %w", socket, err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /progress", s.progress)
+	mux.HandleFunc("GET /status", s.status)
+	mux.HandleFunc("POST /machines", s.addMachine)
+	for verb, act := range map[string]func(string) error{
+		"POST /machines/{name}/start": s.machines.start,
+		"POST /machines/{name}/stop":  s.machines.stop,
+		"POST /machines/{name}/kill":  s.machines.kill,
+		"DELETE /machines/{name}":     s.machines.remove,
+	} {
+		mux.HandleFunc(verb, func(w http.ResponseWriter, req *http.Request) {
+			answer(w, act(req.PathValue("name")))
+		})
+	}
+	go func() { _ = (&http.Server{Handler: mux}).Serve(listener) }() // until we end
+	return nil
+}
+
+func (s *supervisor) progress(w http.ResponseWriter, req *http.Request) {
+	for told := 0; ; {
+		steps, more := s.news.since(told)
+		for _, step := range steps {
+			if err := json.NewEncoder(w).Encode(step); err != nil || step.Done {
+				return
+			}
+		}
+		told += len(steps)
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			return
+		}
+		select {
+		case <-req.Context().Done():
+			return
+		case <-more:
+		}
+	}
+}
+
+func (s *supervisor) status(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(cluster.Status{Processes: s.servers.status(), Machines: s.machines.status()}) // the client has gone
+}
+
+func (s *supervisor) addMachine(w http.ResponseWriter, req *http.Request) {
+	var options cluster.MachineOptions
+	err := json.NewDecoder(req.Body).Decode(&options)
+	if err == nil {
+		err = s.machines.add(req.Context(), options)
+	}
+	answer(w, err)
+}
+
+func answer(w http.ResponseWriter, err error) {
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}

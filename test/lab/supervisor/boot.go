@@ -1,0 +1,36 @@
+package supervisor
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
+	"github.com/hosted-control-planes/hypershift/test/lab/namespace"
+)
+
+// Boot is pid 1 of the lab in dir until the supervisor starts. It does not come back: it becomes the program that reaps.
+func Boot(dir string, reaper ...string) error {
+	if err := namespace.Await(); err != nil {
+		return err
+	}
+	resolv := filepath.Join(dir, "resolv.conf")
+	for _, step := range []func() error{
+		namespace.Detach,
+		namespace.MountProc,
+		// kube-controller-manager has its volumes in /tmp/hostpath_pv, and so has every machine: what is there behaves as a
+		// disk on the network does.
+		func() error { return namespace.Cover(filepath.Join(dir, "tmp"), "/tmp", dir) },
+		func() error { return os.Chmod("/tmp", 0o777|os.ModeSticky) },
+		func() error { return os.WriteFile(resolv, []byte("nameserver "+cluster.SwitchAddress+"\n"), 0o644) },
+		func() error { return namespace.Bind(resolv, "/etc/resolv.conf") },
+		func() error { return unix.Exec(reaper[0], reaper, os.Environ()) },
+	} {
+		if err := step(); err != nil {
+			return fmt.Errorf("booting the lab: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package supervisor
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/hosted-control-planes/hypershift/test/bed"
+	machineos "github.com/hosted-control-planes/hypershift/test/lab/machine"
+)
+
+// bootstrapRBAC lets a machine with a token join, and renew the certificate that it gets.
+//
+//go:embed manifests/bootstrap.yaml
+var bootstrapRBAC string
+
+// bootstrappers are those whom bootstrapRBAC is about.
+const bootstrappers = "system:bootstrappers:machines"
+
+// joined is a cluster that machines of this lab are in.
+type joined struct {
+	kubeconfig string // empty: that of the lab
+	config     *rest.Config
+	client     kubernetes.Interface
+	machines   int // how many; guarded by machines.mu
+
+	wake  chan struct{} // has one if the routes have to be looked at
+	leave context.CancelFunc
+}
+
+// join finds the cluster of a kubeconfig, and makes it one that machines can join.
+func (all *machines) join(ctx context.Context, kubeconfig string) (*joined, error) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if known := all.clusters[kubeconfig]; known != nil {
+		known.machines++
+		return known, nil
+	}
+	config := all.lab.admin
+	if kubeconfig != "" {
+		var err error
+		if config, err = clientcmd.RESTConfigFromKubeConfig([]byte(kubeconfig)); err != nil {
+			return nil, fmt.Errorf("reading the kubeconfig of the cluster to join: %w", err)
+		}
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the cluster to join: %w", err)
+	}
+	if err := bed.Apply(ctx, config, bootstrapRBAC); err != nil {
+		return nil, fmt.Errorf("letting machines join %s: %w", config.Host, err)
+	}
+	life, leave := context.WithCancel(context.Background())
+	c := &joined{kubeconfig: kubeconfig, config: config, client: client, machines: 1, wake: make(chan struct{}, 1), leave: leave}
+	all.clusters[kubeconfig] = c
+	go all.route(life, c)
+	return c, nil
+}
+
+// leave forgets a cluster with its last machine. It is called with mu held.
+func (all *machines) leave(c *joined) {
+	if c.machines--; c.machines == 0 {
+		c.leave()
+		delete(all.clusters, c.kubeconfig)
+	}
+}
+
+// changed has the routes of the cluster looked at.
+func (c *joined) changed() {
+	select {
+	case c.wake <- struct{}{}:
+	default: // they will be
+	}
+}
+
+// admit gives a machine what it joins the cluster with.
+func (c *joined) admit(ctx context.Context, spec machineos.Spec, clientCA string) error {
+	random := make([]byte, 11)
+	if _, err := rand.Read(random); err != nil {
+		return fmt.Errorf("making a bootstrap token: %w", err)
+	}
+	id, secret := hex.EncodeToString(random[:3]), hex.EncodeToString(random[3:])
+	_, err := c.client.CoreV1().Secrets(metav1.NamespaceSystem).Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "bootstrap-token-" + id},
+		Type:       corev1.SecretTypeBootstrapToken,
+		StringData: map[string]string{
+			"token-id": id, "token-secret": secret,
+			"usage-bootstrap-authentication": "true",
+			"auth-extra-groups":              bootstrappers,
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("making a bootstrap token: %w", err)
+	}
+	config := clientcmdapi.NewConfig()
+	config.Clusters["c"] = &clientcmdapi.Cluster{Server: c.config.Host, CertificateAuthorityData: c.config.CAData}
+	config.AuthInfos["c"] = &clientcmdapi.AuthInfo{Token: id + "." + secret}
+	config.Contexts["c"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "c"}
+	config.CurrentContext = "c"
+	if err := clientcmd.WriteToFile(*config, filepath.Join(spec.Dir, machineos.BootstrapKubeconfig)); err != nil {
+		return fmt.Errorf("writing what it joins with: %w", err)
+	}
+	if clientCA == "" {
+		clientCA = string(c.config.CAData)
+	}
+	if err := os.WriteFile(filepath.Join(spec.Dir, machineos.CA), []byte(clientCA), 0o644); err != nil {
+		return fmt.Errorf("writing what its kubelet knows clients by: %w", err)
+	}
+	return nil
+}

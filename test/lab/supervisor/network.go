@@ -1,0 +1,102 @@
+package supervisor
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+
+	"github.com/vishvananda/netlink"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
+)
+
+// switchName is the bridge that all machines are plugged into.
+const switchName = "switch"
+
+// layNetwork makes the switch, and takes our end of the cable to the host.
+func layNetwork() error {
+	_, machines, err := net.ParseCIDR(cluster.MachineNetwork)
+	if err != nil {
+		return fmt.Errorf("laying the network: %w", err)
+	}
+	bridge := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: switchName}}
+	if err := netlink.LinkAdd(bridge); err != nil {
+		return fmt.Errorf("making the switch: %w", err)
+	}
+	for name, address := range map[string]*net.IPNet{
+		"lo":               nil,
+		switchName:         {IP: net.ParseIP(cluster.SwitchAddress), Mask: machines.Mask},
+		cluster.UplinkName: parse(cluster.UplinkAddress),
+	} {
+		link, err := netlink.LinkByName(name)
+		if err == nil && address != nil {
+			err = netlink.AddrAdd(link, &netlink.Addr{IPNet: address})
+		}
+		if err == nil {
+			err = netlink.LinkSetUp(link)
+		}
+		if err != nil {
+			return fmt.Errorf("setting %s up: %w", name, err)
+		}
+	}
+	// Between the switch, the cable and the load balancers; this is the network of the lab alone.
+	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644); err != nil {
+		return fmt.Errorf("forwarding: %w", err)
+	}
+	return nil
+}
+
+// parse reads an address with its prefix, of those in our own source.
+func parse(address string) *net.IPNet {
+	ip, network, err := net.ParseCIDR(address)
+	if err != nil {
+		panic(err)
+	}
+	return &net.IPNet{IP: ip, Mask: network.Mask}
+}
+
+// plugIn lays the cable of a machine, whose pid 1 is given, into port.
+func plugIn(port string, pid int) error {
+	bridge, err := netlink.LinkByName(switchName)
+	if err != nil {
+		return fmt.Errorf("finding the switch: %w", err)
+	}
+	cable := &netlink.Veth{
+		LinkAttrs:     netlink.LinkAttrs{Name: port, MasterIndex: bridge.Attrs().Index},
+		PeerName:      "eth0",
+		PeerNamespace: netlink.NsPid(pid),
+	}
+	if err := netlink.LinkAdd(cable); err != nil {
+		return fmt.Errorf("laying cable %s: %w", port, err)
+	}
+	if err := netlink.LinkSetUp(cable); err != nil {
+		return fmt.Errorf("setting %s up: %w", port, err)
+	}
+	return nil
+}
+
+// unplug removes a cable. The kernel does that too, some time after the machine has ended.
+func unplug(port string) error {
+	cable, err := netlink.LinkByName(port)
+	if err != nil {
+		return nil //nolint:nilerr // it is gone
+	}
+	if err := netlink.LinkDel(cable); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if _, err := netlink.LinkByName(port); err == nil {
+			return fmt.Errorf("removing cable %s", port)
+		}
+	}
+	return nil
+}
+
+// freeHost is the lowest number of an address in the machine network, from 11 on, that is not taken.
+func freeHost(taken []int) (int, error) {
+	for n := 11; n < 250; n++ {
+		if !slices.Contains(taken, n) {
+			return n, nil
+		}
+	}
+	return 0, errors.New("all addresses for machines are taken")
+}

@@ -1,0 +1,126 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+)
+
+// byUs marks our routes, so that those of others stay.
+const byUs netlink.RouteProtocol = 55
+
+// route keeps, while the cluster has machines, a route to the pods of each machine in all others: what the route tables of a VPC
+// do elsewhere. They are in each machine and not in the switch because clusters may use the same addresses for their pods; the
+// pods of the management cluster can be reached from the switch too, and so from the host and by the API server.
+func (all *machines) route(ctx context.Context, c *joined) {
+	factory := informers.NewSharedInformerFactory(c.client, 0)
+	nodes := factory.Core().V1().Nodes()
+	look := func(any) { c.changed() }
+	_, err := nodes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: look, DeleteFunc: look, UpdateFunc: func(_, now any) { look(now) },
+	})
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "watching the nodes of %s: %v\n", c.config.Host, err)
+		return
+	}
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.wake:
+		}
+		// It lists from memory, which does not fail.
+		list, _ := nodes.Lister().List(labels.Everything())
+		if err := all.routeTo(c, list); err != nil {
+			fmt.Fprintf(os.Stderr, "routing to the pods of %s: %v\n", c.config.Host, err)
+		}
+	}
+}
+
+// routeTo makes the routes to the pods of these nodes.
+func (all *machines) routeTo(c *joined, nodes []*corev1.Node) error {
+	var mine []*machine
+	for _, m := range all.list() {
+		if m.cluster == c {
+			mine = append(mine, m)
+		}
+	}
+	var errs []error
+	for _, m := range mine {
+		if pid := m.pid1(); pid != 0 {
+			errs = append(errs, routesInside(pid, routes(mine, nodes, m.Name)))
+		}
+	}
+	if c.kubeconfig == "" {
+		here, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+		if err == nil {
+			err = setRoutes(here, routes(mine, nodes, ""))
+			here.Close()
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// routes are those to the pods of all nodes but one: range by gateway.
+func routes(mine []*machine, nodes []*corev1.Node, but string) map[string]string {
+	all := map[string]string{}
+	for _, n := range nodes {
+		for _, m := range mine {
+			if m.Name == n.Name && m.Name != but && n.Spec.PodCIDR != "" {
+				all[n.Spec.PodCIDR] = m.address()
+			}
+		}
+	}
+	return all
+}
+
+func routesInside(pid int, want map[string]string) error {
+	ns, err := netns.GetFromPid(pid)
+	if err != nil {
+		return nil //nolint:nilerr // it has just ended
+	}
+	defer ns.Close()
+	inside, err := netlink.NewHandleAt(ns, unix.NETLINK_ROUTE)
+	if err != nil {
+		return fmt.Errorf("looking into process %d: %w", pid, err)
+	}
+	defer inside.Close()
+	return setRoutes(inside, want)
+}
+
+// setRoutes makes those that are wanted, and removes those of ours that are not.
+func setRoutes(h *netlink.Handle, want map[string]string) error {
+	have, err := h.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{Protocol: byUs}, netlink.RT_FILTER_PROTOCOL)
+	if err != nil {
+		return fmt.Errorf("reading routes: %w", err)
+	}
+	var errs []error
+	for _, r := range have {
+		if want[r.Dst.String()] != r.Gw.String() {
+			errs = append(errs, h.RouteDel(&r))
+		}
+	}
+	for pods, gateway := range want {
+		_, destination, err := net.ParseCIDR(pods)
+		if err == nil {
+			err = h.RouteReplace(&netlink.Route{Dst: destination, Gw: net.ParseIP(gateway), Protocol: byUs})
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("routing %s through %s: %w", pods, gateway, err))
+		}
+	}
+	return errors.Join(errs...)
+}

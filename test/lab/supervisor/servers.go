@@ -1,0 +1,84 @@
+package supervisor
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hosted-control-planes/hypershift/test/bed/process"
+	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
+)
+
+// servers are the processes beside the machines. One that ends is started again; all end with us.
+type servers struct {
+	dir string
+
+	mu    sync.Mutex
+	known []*cluster.ProcessStatus
+}
+
+// start starts a server and waits until its health endpoint says yes.
+func (s *servers) start(ctx context.Context, name, health string, args ...string) error {
+	spec := process.Spec{
+		Name: name, Path: filepath.Join(s.dir, "bin", name), Args: args,
+		Log: filepath.Join(s.dir, "logs", name+".log"),
+	}
+	p, err := process.Start(spec)
+	if err != nil {
+		return err
+	}
+	status := &cluster.ProcessStatus{Name: name, Running: true, Since: time.Now(), Log: spec.Log}
+	s.mu.Lock()
+	s.known = append(s.known, status)
+	s.mu.Unlock()
+	go s.keep(p, status)
+
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	// They sign their serving certificates themselves, or for other names; we talk to our own children.
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // see above
+	defer client.CloseIdleConnections()
+	if err := p.Ready(ctx, client, health); err != nil {
+		return fmt.Errorf("starting the control plane: %w", err)
+	}
+	return nil
+}
+
+// keep starts a server again a second after it has ended.
+func (s *servers) keep(p *process.Process, status *cluster.ProcessStatus) {
+	for {
+		<-p.Done()
+		s.update(func() { status.Running = false })
+		time.Sleep(time.Second)
+		next, err := process.Start(p.Spec)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			continue
+		}
+		p = next
+		s.update(func() { status.Running, status.Since = true, time.Now(); status.Restarts++ })
+	}
+}
+
+func (s *servers) update(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
+
+func (s *servers) status() []cluster.ProcessStatus {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []cluster.ProcessStatus
+	for _, one := range s.known {
+		all = append(all, *one)
+	}
+	slices.SortFunc(all, func(a, b cluster.ProcessStatus) int { return a.Since.Compare(b.Since) })
+	return all
+}

@@ -2,6 +2,7 @@
 // in the namespace that it runs in.
 //
 //	hostedcontrolplane   Services, Routes, hosts, conditions
+//	components           certificates, and the pods: etcd, API server and the rest
 //	hostedapi            whether the hosted API server serves
 //	awsprivatelink       AWSEndpointServices, and their endpoints in the customer's account
 //	workersecuritygroup  the security group of the workers, in the customer's account
@@ -32,6 +33,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokenminter"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/wait"
 	"github.com/hosted-control-planes/hypershift/internal/logs"
+	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
 func main() {
@@ -51,6 +53,11 @@ func main() {
 	flag.DurationVar(&o.IdentityInterval, "identity-interval", 45*time.Minute, "How old an answer of AWS may be and still tell whether it knows us. Longer than the resync, which makes a question of its own unnecessary.")
 	flag.DurationVar(&o.APIStartInterval, "api-start-interval", 10*time.Second, "How often to ask a hosted API server that is not ready.")
 	flag.DurationVar(&o.APIInterval, "api-interval", 30*time.Second, "How often to ask a hosted API server that is ready.")
+	flag.StringVar(&o.Image, "image", os.Getenv("CONTROL_PLANE_OPERATOR_IMAGE"), "The image that this program runs in. Parts of the control plane run in it too.")
+	flag.Func("registry-overrides", "Where release images and their components are pulled: source=mirror,source=mirror.", func(text string) (err error) {
+		o.RegistryOverrides, err = release.ParseOverrides(text)
+		return err
+	})
 	log.Bind(flag.CommandLine)
 	flag.Parse()
 	logs.Use(log.Logger(os.Stderr))
@@ -116,6 +123,9 @@ func run(ctx context.Context, opts operator.Options) error {
 func check(opts operator.Options) error {
 	if opts.Namespace == "" {
 		return errors.New("--namespace is missing")
+	}
+	if opts.Image == "" {
+		return errors.New("--image is missing")
 	}
 	for flag, d := range map[string]time.Duration{
 		"resync-period": opts.ResyncPeriod, "identity-interval": opts.IdentityInterval, "api-start-interval": opts.APIStartInterval, "api-interval": opts.APIInterval,

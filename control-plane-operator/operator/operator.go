@@ -22,7 +22,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsprivatelink"
+	componentscontroller "github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/components"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedapi"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedcontrolplane"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/probe"
@@ -30,6 +33,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
 // Options are what can be chosen when the operator starts.
@@ -48,6 +52,11 @@ type Options struct {
 	// ready, and APIInterval how often one that is.
 	APIStartInterval, APIInterval time.Duration
 
+	// Image is the one that this program runs in: parts of the control plane run in it too.
+	Image string
+	// RegistryOverrides say where release images and their components are pulled.
+	RegistryOverrides release.Overrides
+
 	// Bed is empty but in a test bed.
 	Bed Bed
 }
@@ -57,6 +66,8 @@ type Bed struct {
 	NewClient client.NewClientFunc
 	// AWS goes under all clients of AWS.
 	AWS []func(*middleware.Stack) error
+	// Releases knows the payloads in the place of registries.
+	Releases release.Resolver
 	// Shared says that the process has more than one operator.
 	Shared bool
 }
@@ -64,9 +75,11 @@ type Bed struct {
 // An Operator is a manager to which controllers are added.
 type Operator struct {
 	ctrl.Manager
-	options  Options
-	signer   *identity.Signer
-	sessions *session.Sessions
+	options      Options
+	signer       *identity.Signer
+	sessions     *session.Sessions
+	releases     release.Resolver
+	certificates *certificates.Certificates
 }
 
 // New returns an operator without controllers.
@@ -86,12 +99,16 @@ func New(cfg *rest.Config, opts Options) (*Operator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the manager: %w", err)
 	}
-	// Secrets are read past the cache: a cache would have to be allowed to read
-	// every Secret of the namespace.
 	signer := &identity.Signer{Client: mgr.GetAPIReader(), Namespace: opts.Namespace, Clock: clock.RealClock{}}
 	o := &Operator{Manager: mgr, options: opts, signer: signer, sessions: session.New(session.Options{
 		Name: names.ControlPlaneOperator, Token: signer.Token, Clock: clock.RealClock{}, Middleware: opts.Bed.AWS,
 	})}
+	if o.releases = opts.Bed.Releases; o.releases == nil {
+		o.releases = release.New(release.Options{Clock: clock.RealClock{}, Overrides: opts.RegistryOverrides})
+	}
+	o.certificates = certificates.New(certificates.Options{
+		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
+	})
 	return o, errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping))
 }
 
@@ -106,13 +123,21 @@ func newScheme() *runtime.Scheme {
 // AddControllers adds them all. They run whatever the cluster is like, so that
 // a change of it finds them.
 func (o *Operator) AddControllers() error {
-	return errors.Join(o.AddControlPlane(), o.AddHostedAPI(), o.AddPrivateLink(), o.AddWorkerSecurityGroup(), o.AddIdentityProbe())
+	return errors.Join(o.AddControlPlane(), o.AddComponents(), o.AddHostedAPI(), o.AddPrivateLink(), o.AddWorkerSecurityGroup(), o.AddIdentityProbe())
 }
 
 // AddControlPlane adds who makes the Services and Routes of the control plane.
 func (o *Operator) AddControlPlane() error {
 	return hostedcontrolplane.Setup(o, hostedcontrolplane.Options{
 		Client: o.GetClient(), Events: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{},
+	})
+}
+
+// AddComponents adds who runs the pods of the control plane.
+func (o *Operator) AddComponents() error {
+	return componentscontroller.Setup(o, componentscontroller.Options{
+		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{},
+		Releases: o.releases, Certificates: o.certificates, Components: components.All, Required: components.Required, OperatorImage: o.options.Image,
 	})
 }
 

@@ -199,7 +199,7 @@ func (w *world) seed() {
 	w.subnets = []string{theirs.AddSubnet(region, fakeaws.Subnet{VPC: w.vpc, Zone: theirs.ZoneName(region, w.zones[0])})}
 	theirs.AddHostedZone(fakeaws.HostedZone{Name: names.LocalZone("demo"), VPCs: []fakeaws.ZoneVPC{{Region: region, ID: w.vpc}}})
 
-	role := rbac.ForCluster(rbac.ControlPlaneOperatorRole(), infraID)
+	role := rbac.ControlPlaneOperatorRole().DeepCopy()
 	role.Namespace = namespace
 	for _, obj := range []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},

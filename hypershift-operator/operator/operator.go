@@ -188,6 +188,7 @@ func (o *Operator) AddHostedClusters(ctx context.Context) error {
 		GenerateKey:                webidentity.GenerateKey,
 		GenerateCertificate:        hostedcluster.GenerateCertificate,
 		ControlPlaneOperatorImage:  o.options.ControlPlaneOperatorImage,
+		RegistryOverrides:          o.options.RegistryOverrides,
 		ClusterAPIImage:            o.options.ClusterAPIImage,
 		CAPIProviderImage:          o.options.CAPIProviderImage,
 		AWSEndpoints:               o.options.AWSEndpoints,

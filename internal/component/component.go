@@ -51,6 +51,9 @@ type Adapter struct {
 	when  func(*Env) bool
 }
 
+// File is the name of the asset that it is about.
+func (a Adapter) File() string { return a.file }
+
 // On adapts the object of a file.
 func On[T client.Object](file string, adapt func(*Env, T) error) Adapter {
 	return Adapter{file: file, adapt: func(env *Env, obj client.Object) error {

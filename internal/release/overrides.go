@@ -28,6 +28,15 @@ func ParseOverrides(text string) (Overrides, error) {
 	return overrides, nil
 }
 
+// String is what ParseOverrides reads.
+func (o Overrides) String() string {
+	var pairs []string
+	for _, override := range o {
+		pairs = append(pairs, override.Source+"="+override.Mirror)
+	}
+	return strings.Join(pairs, ",")
+}
+
 // Apply gives the name under which an image is pulled. The longest source that fits wins.
 func (o Overrides) Apply(image string) string {
 	var best Override

@@ -12,6 +12,9 @@ const (
 	// endpoint, security group and records are gone, and a HostedControlPlane
 	// until the security group of its workers is.
 	ControlPlaneOperatorFinalizer = "hypershift.openshift.io/control-plane-operator-finalizer"
+	// ControlPlaneComponentsFinalizer keeps a HostedControlPlane until its last
+	// pod is gone.
+	ControlPlaneComponentsFinalizer = "hypershift.openshift.io/components-finalizer"
 )
 
 // Labels and annotations.

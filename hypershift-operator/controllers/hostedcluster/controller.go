@@ -57,6 +57,9 @@ type Options struct {
 
 	// Releases tells what is in a release image.
 	Releases release.Resolver
+	// RegistryOverrides say where release images and their components are pulled,
+	// for the control-plane-operators, which resolve them too.
+	RegistryOverrides release.Overrides
 
 	// AllowOperatorImageOverride lets a HostedCluster name the image of its own
 	// control-plane-operator, in an annotation. Who may write HostedClusters may

@@ -56,7 +56,7 @@ func (r *Reconciler) giveUp(ctx context.Context, s *scope, es *hyperv1.AWSEndpoi
 }
 
 // releaseControlPlane lets a HostedControlPlane go whose operator is gone for
-// good. What it held back went with the namespace: Services and Routes.
+// good. What it held back went with the namespace: Services, Routes and pods.
 func (r *Reconciler) releaseControlPlane(ctx context.Context, s *scope) error {
 	if s.hcp == nil || s.hcp.DeletionTimestamp.IsZero() {
 		return nil
@@ -64,8 +64,10 @@ func (r *Reconciler) releaseControlPlane(ctx context.Context, s *scope) error {
 	if err := r.giveUpWorkerGroup(ctx, s); err != nil || !r.namespaceLost(s) {
 		return err
 	}
-	if err := patch.RemoveFinalizer(ctx, r.Client, s.hcp, hyperv1.HostedClusterFinalizer); err != nil {
-		return fmt.Errorf("giving up on HostedControlPlane %s: %w", s.hcp.Name, err)
+	for _, finalizer := range []string{hyperv1.HostedClusterFinalizer, hyperv1.ControlPlaneComponentsFinalizer} {
+		if err := patch.RemoveFinalizer(ctx, r.Client, s.hcp, finalizer); err != nil {
+			return fmt.Errorf("giving up on HostedControlPlane %s: %w", s.hcp.Name, err)
+		}
 	}
 	return nil
 }

@@ -50,7 +50,8 @@ func (r *Reconciler) keepWorkers(ctx context.Context, s *scope) string {
 
 // needsOperator says whether something waits for the control-plane-operator.
 func (s *scope) needsOperator() bool {
-	return s.hcp != nil && (slices.Contains(s.hcp.Finalizers, hyperv1.HostedClusterFinalizer) || heldByOperator(s.hcp)) ||
+	ours := []string{hyperv1.HostedClusterFinalizer, hyperv1.ControlPlaneComponentsFinalizer, hyperv1.ControlPlaneOperatorFinalizer}
+	return s.hcp != nil && slices.ContainsFunc(s.hcp.Finalizers, func(f string) bool { return slices.Contains(ours, f) }) ||
 		slices.ContainsFunc(s.endpoints, func(es hyperv1.AWSEndpointService) bool { return heldByOperator(&es) })
 }
 

@@ -253,7 +253,8 @@ func TestWhoCallsAWSIsToldWhereItIs(t *testing.T) {
 	s := &scope{hc: privateCluster(), controlPlane: plane}
 	there := []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://aws.test"}}
 	told := map[string]bool{}
-	for _, c := range append(capiProviderPod(s, "provider", "minter", there).Containers, operatorContainer(s, "operator", there)) {
+	r := New(Options{Scheme: scheme, AWSEndpoints: there})
+	for _, c := range append(capiProviderPod(s, "provider", "minter", there).Containers, r.operatorContainer(s, "operator")) {
 		told[c.Name] = slices.Contains(c.Env, there[0])
 	}
 	if want := map[string]bool{"manager": true, "token-minter": false, "control-plane-operator": true}; !maps.Equal(told, want) {

@@ -22,7 +22,7 @@ func (r *Reconciler) ensureOperator(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.apply.Apply(ctx, s.operatorSet(), desiredOperator(s, image, r.AWSEndpoints)...)
+	_, err = r.apply.Apply(ctx, s.operatorSet(), r.desiredOperator(s, image)...)
 	return err
 }
 
@@ -46,13 +46,12 @@ func (s *scope) operatorSet() apply.Set {
 }
 
 // desiredOperator is in the order in which the parts need each other.
-func desiredOperator(s *scope, image string, endpoints []corev1.EnvVar) []client.Object {
-	pod := corev1.PodSpec{Containers: []corev1.Container{operatorContainer(s, image, endpoints)}}
-	role := rbac.ForCluster(rbac.ControlPlaneOperatorRole(), s.hc.Spec.InfraID)
-	return append(account(s, names.ControlPlaneOperator, role), desiredDeployment(s, names.ControlPlaneOperator, pod))
+func (r *Reconciler) desiredOperator(s *scope, image string) []client.Object {
+	pod := corev1.PodSpec{Containers: []corev1.Container{r.operatorContainer(s, image)}}
+	return append(account(s, names.ControlPlaneOperator, rbac.ControlPlaneOperatorRole()), desiredDeployment(s, names.ControlPlaneOperator, pod))
 }
 
-func operatorContainer(s *scope, image string, endpoints []corev1.EnvVar) corev1.Container {
+func (r *Reconciler) operatorContainer(s *scope, image string) corev1.Container {
 	c := corev1.Container{
 		Name:    names.ControlPlaneOperator,
 		Image:   image,
@@ -61,6 +60,7 @@ func operatorContainer(s *scope, image string, endpoints []corev1.EnvVar) corev1
 			"--namespace=" + s.controlPlane,
 			"--metrics-addr=:8080",
 			"--health-addr=:8081",
+			"--image=" + image,
 		},
 		Ports: []corev1.ContainerPort{
 			{Name: metricsPortName, ContainerPort: metricsPort},
@@ -70,8 +70,11 @@ func operatorContainer(s *scope, image string, endpoints []corev1.EnvVar) corev1
 		LivenessProbe:  probe("/healthz"),
 		Resources:      requests("10m", "60Mi"),
 	}
+	if len(r.RegistryOverrides) > 0 {
+		c.Args = append(c.Args, "--registry-overrides="+r.RegistryOverrides.String())
+	}
 	if aws := s.aws(); aws != nil {
-		c.Env = append([]corev1.EnvVar{{Name: "AWS_REGION", Value: aws.Region}}, endpoints...)
+		c.Env = append([]corev1.EnvVar{{Name: "AWS_REGION", Value: aws.Region}}, r.AWSEndpoints...)
 	}
 	return c
 }

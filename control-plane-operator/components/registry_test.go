@@ -1,0 +1,108 @@
+package components_test
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	podsecurity "k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
+)
+
+// templates are the pods of all components in a highly available cluster.
+func templates(t *testing.T) map[string]corev1.PodTemplateSpec {
+	t.Helper()
+	env := componenttest.Env()
+	env.HCP.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
+	out := map[string]corev1.PodTemplateSpec{}
+	for _, c := range components.All {
+		objs, err := component.Render(c, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, obj := range objs {
+			if template := templateOf(obj); template != nil {
+				out[c.Name] = *template
+			}
+		}
+	}
+	return out
+}
+
+func templateOf(obj client.Object) *corev1.PodTemplateSpec {
+	switch w := obj.(type) {
+	case *appsv1.Deployment:
+		return &w.Spec.Template
+	case *appsv1.StatefulSet:
+		return &w.Spec.Template
+	}
+	return nil
+}
+
+func TestTheNamespaceLetsThemIn(t *testing.T) {
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	restricted := podsecurity.LevelVersion{Level: podsecurity.LevelRestricted, Version: podsecurity.LatestVersion()}
+	for name, template := range templates(t) {
+		result := policy.AggregateCheckResults(evaluator.EvaluatePod(restricted, &metav1.ObjectMeta{Labels: template.Labels}, &template.Spec))
+		if !result.Allowed {
+			t.Errorf("%s: %s", name, result.ForbiddenDetail())
+		}
+	}
+}
+
+func TestEveryContainerSaysWhatItNeeds(t *testing.T) {
+	for name, template := range templates(t) {
+		for _, c := range slices.Concat(template.Spec.InitContainers, template.Spec.Containers) {
+			if c.Resources.Requests.Cpu().IsZero() || c.Resources.Requests.Memory().IsZero() {
+				t.Errorf("container %s of %s does not", c.Name, name)
+			}
+		}
+		for _, c := range template.Spec.Containers {
+			if c.LivenessProbe == nil {
+				t.Errorf("container %s of %s is left alone when it hangs", c.Name, name)
+			}
+		}
+	}
+}
+
+func TestWhatComesFirstExists(t *testing.T) {
+	for _, c := range components.All {
+		for _, before := range c.After {
+			if !slices.ContainsFunc(components.All, func(c component.Component) bool { return c.Name == before }) {
+				t.Errorf("%s comes after %s, which is nothing", c.Name, before)
+			}
+		}
+	}
+}
+
+// A misspelt file would be an adapter that never runs.
+func TestAdaptersHaveTheirFiles(t *testing.T) {
+	for _, c := range components.All {
+		var files []string
+		err := fs.WalkDir(c.Assets, ".", func(path string, d fs.DirEntry, err error) error {
+			files = append(files, path[strings.LastIndex(path, "/")+1:])
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range c.Adapters {
+			if !slices.Contains(files, a.File()) {
+				t.Errorf("%s has no %s", c.Name, a.File())
+			}
+		}
+	}
+}

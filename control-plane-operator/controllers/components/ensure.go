@@ -1,0 +1,35 @@
+package components
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+)
+
+// look is how soon to look again at pods that do not come up: of most troubles a
+// watch tells us, of some only Events.
+const look = 15 * time.Second
+
+// ensureComponents runs what is to run.
+func (r *Reconciler) ensureComponents(ctx context.Context, s *scope) error {
+	env := &component.Env{
+		HCP: s.hcp, Release: s.runs, OperatorImage: r.OperatorImage,
+		API: s.api, Konnectivity: s.konnectivity, Secrets: s.secrets, ConfigMaps: s.configMaps,
+	}
+	states, err := r.runner.Ensure(ctx, env, s.paused, r.Components...)
+	if !conditions.SaysNothing(err) {
+		s.states = states
+	}
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(states, func(c component.State) bool { return !c.RolledOut }) {
+		return flow.Wait(look, hyperv1.WaitingForRolloutCompleteReason, "components are being rolled out")
+	}
+	return nil
+}

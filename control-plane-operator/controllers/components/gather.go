@@ -1,0 +1,106 @@
+package components
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	routev1 "github.com/openshift/api/route/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// routePort is where routers serve.
+const routePort = 443
+
+// resolveHosts takes the host of the API from the hostedcontrolplane controller,
+// and that of the tunnels from their Route.
+func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
+	endpoint := s.hcp.Status.ControlPlaneEndpoint
+	s.api = component.Host{Name: endpoint.Host, Port: endpoint.Port}
+	routes := &routev1.RouteList{}
+	if err := r.Client.List(ctx, routes, client.InNamespace(s.hcp.Namespace)); err != nil {
+		return fmt.Errorf("listing Routes: %w", err)
+	}
+	for _, route := range routes.Items {
+		if route.Spec.To.Name == names.KonnectivityServer {
+			s.konnectivity = component.Host{Name: hostOf(&route), Port: routePort}
+		}
+	}
+	return nil
+}
+
+func hostOf(route *routev1.Route) string {
+	admitted := ""
+	if len(route.Status.Ingress) > 0 {
+		admitted = route.Status.Ingress[0].Host
+	}
+	return cmp.Or(route.Spec.Host, admitted)
+}
+
+// oauthServer is the image of the OAuth server, which OpenShift has.
+const oauthServer = "oauth-server"
+
+// ensureCertificates makes the certificates. What it has just written the cache
+// does not have yet, and pods that began with less would begin twice.
+func (r *Reconciler) ensureCertificates(ctx context.Context, s *scope) error {
+	if s.paused {
+		return nil
+	}
+	again, changed, err := r.Certificates.Ensure(ctx, s.hcp, certificates.Facts{
+		API: s.api, Konnectivity: s.konnectivity,
+		KubeadminPassword: s.runs.Components[oauthServer] != "",
+		RolledOut:         func(string) bool { return r.settled(ctx, s.hcp) },
+	})
+	if err != nil {
+		return err
+	}
+	if again > 0 {
+		s.again = again
+	}
+	if changed {
+		return flow.Wait(0, hyperv1.WaitingForReason, "certificates are being made")
+	}
+	return nil
+}
+
+// settled says whether all pods run with the certificates that there are, and
+// the hosted cluster has been told of them.
+func (r *Reconciler) settled(ctx context.Context, hcp *hyperv1.HostedControlPlane) bool {
+	list := &hyperv1.ControlPlaneComponentList{}
+	if err := r.Client.List(ctx, list, client.InNamespace(hcp.Namespace)); err != nil || len(list.Items) == 0 {
+		return false
+	}
+	for _, c := range list.Items {
+		if !conditions.IsTrue(c.Status.Conditions, hyperv1.ControlPlaneComponentRolloutComplete) {
+			return false
+		}
+	}
+	return conditions.IsTrue(hcp.Status.Conditions, hyperv1.ConfigOperatorReconciliationSucceeded)
+}
+
+// gather reads what pods may mount. It is only read, so that the cache need not
+// copy it.
+func (r *Reconciler) gather(ctx context.Context, s *scope) error {
+	s.secrets, s.configMaps = map[string]*corev1.Secret{}, map[string]*corev1.ConfigMap{}
+	secrets, configMaps := &corev1.SecretList{}, &corev1.ConfigMapList{}
+	for _, list := range []client.ObjectList{secrets, configMaps} {
+		if err := r.Client.List(ctx, list, client.InNamespace(s.hcp.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+			return fmt.Errorf("gathering %T: %w", list, err)
+		}
+	}
+	for i := range secrets.Items {
+		s.secrets[secrets.Items[i].Name] = &secrets.Items[i]
+	}
+	for i := range configMaps.Items {
+		s.configMaps[configMaps.Items[i].Name] = &configMaps.Items[i]
+	}
+	return nil
+}

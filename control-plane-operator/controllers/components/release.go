@@ -1,0 +1,73 @@
+package components
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/release"
+)
+
+// resolveRelease learns which images there are. A release without one that every
+// control plane has is not rolled out at all.
+func (r *Reconciler) resolveRelease(ctx context.Context, s *scope) error {
+	credentials, err := r.pullSecret(ctx, s.hcp)
+	if err != nil {
+		return err
+	}
+	releases := release.From(s.hcp.Spec.ImageContentSources, r.Releases)
+	wanted, err := releases.Resolve(ctx, s.hcp.Spec.ReleaseImage, credentials)
+	if err != nil {
+		return err
+	}
+	runs := wanted
+	if own := ptr.Deref(s.hcp.Spec.ControlPlaneReleaseImage, ""); own != "" {
+		if runs, err = releases.Resolve(ctx, own, credentials); err != nil {
+			return err
+		}
+	}
+	if missing := r.missing(s.hcp, runs); len(missing) > 0 {
+		return flow.Block(hyperv1.MissingReleaseImagesReason, "release %s has no image for %s: choose a complete release", runs.Version, strings.Join(missing, ", "))
+	}
+	s.wanted, s.runs = wanted, runs
+	return nil
+}
+
+// missing are the required images that the release lacks. Who brings an etcd
+// needs none.
+func (r *Reconciler) missing(hcp *hyperv1.HostedControlPlane, rel *release.Release) []string {
+	var missing []string
+	for _, image := range r.Required {
+		brought := image == names.Etcd && hcp.Spec.Etcd.ManagementType == hyperv1.Unmanaged
+		if rel.Components[image] == "" && !brought {
+			missing = append(missing, image)
+		}
+	}
+	slices.Sort(missing)
+	return missing
+}
+
+func (r *Reconciler) pullSecret(ctx context.Context, hcp *hyperv1.HostedControlPlane) ([]byte, error) {
+	name := hcp.Spec.PullSecret.Name
+	if name == "" {
+		return nil, nil
+	}
+	secret := &corev1.Secret{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: hcp.Namespace, Name: name}, secret)
+	if apierrors.IsNotFound(err) {
+		return nil, flow.Wait(0, hyperv1.WaitingForReason, "waiting for Secret %s, with which images are pulled", name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
+	}
+	return secret.Data[corev1.DockerConfigJsonKey], nil
+}

@@ -1,0 +1,78 @@
+package components
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	routev1 "github.com/openshift/api/route/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+)
+
+// Setup starts the controller with the manager.
+func Setup(mgr ctrl.Manager, opts Options) error {
+	all := handler.EnqueueRequestsFromMapFunc(neighbours(opts.Client))
+	ours := builder.WithPredicates(predicate.GenerationChangedPredicate{})
+	return ctrl.NewControllerManagedBy(mgr).Named("components").
+		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.Or(
+			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, othersSaid()))).
+		Owns(&hyperv1.ControlPlaneComponent{}, ours).
+		Owns(&corev1.Service{}, ours).
+		Owns(&policyv1.PodDisruptionBudget{}, ours).
+		Owns(&networkingv1.NetworkPolicy{}, ours).
+		Owns(&appsv1.Deployment{}).
+		Owns(&appsv1.StatefulSet{}).
+		// What the user brought is mounted as well, and Routes and Pods are others'.
+		Watches(&corev1.Secret{}, all).
+		Watches(&corev1.ConfigMap{}, all).
+		Watches(&corev1.Pod{}, all).
+		Watches(&routev1.Route{}, all).
+		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)}).
+		Complete(reconcile.AsReconciler(opts.Client, New(opts)))
+}
+
+// neighbours are the control planes in the namespace of an object: one.
+func neighbours(c client.Client) handler.MapFunc {
+	return func(ctx context.Context, obj client.Object) []reconcile.Request {
+		list := &hyperv1.HostedControlPlaneList{}
+		if err := c.List(ctx, list, client.InNamespace(obj.GetNamespace())); err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "Finding the control plane", "namespace", obj.GetNamespace())
+			return nil
+		}
+		var requests []reconcile.Request
+		for i := range list.Items {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+		}
+		return requests
+	}
+}
+
+// othersSaid lets through what others write of the control plane and we act on.
+func othersSaid() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*hyperv1.HostedControlPlane), e.ObjectNew.(*hyperv1.HostedControlPlane)
+		succeeded := func(hcp *hyperv1.HostedControlPlane) bool {
+			return conditions.IsTrue(hcp.Status.Conditions, hyperv1.ConfigOperatorReconciliationSucceeded)
+		}
+		return !slices.Equal(before.Finalizers, after.Finalizers) ||
+			before.Status.ControlPlaneEndpoint != after.Status.ControlPlaneEndpoint ||
+			!equality.Semantic.DeepEqual(before.Status.Initialization, after.Status.Initialization) ||
+			succeeded(before) != succeeded(after)
+	}}
+}

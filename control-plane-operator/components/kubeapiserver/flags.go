@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 )
@@ -20,7 +19,7 @@ func addAddresses(env *component.Env, p *pod) error {
 	for _, entry := range n.ServiceNetwork {
 		services = append(services, entry.CIDR)
 	}
-	p.arg("--advertise-address="+certificates.AdvertiseAddress(n), "--service-cluster-ip-range="+strings.Join(services, ","))
+	p.arg("--advertise-address="+n.AdvertiseAddress(), "--service-cluster-ip-range="+strings.Join(services, ","))
 	if c := configuration(env).Network; c != nil && c.ServiceNodePortRange != "" {
 		p.arg("--service-node-port-range=" + c.ServiceNodePortRange)
 	}

@@ -1,0 +1,265 @@
+package kubeapiserver
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
+	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+	"github.com/hosted-control-planes/hypershift/test/bed/process"
+	"github.com/hosted-control-planes/hypershift/test/trial"
+)
+
+// A machine runs what components are rendered to as processes: what is mounted
+// is a directory, ports and names are those of loopback.
+type machine struct {
+	t        *testing.T
+	env      *component.Env
+	dir      string
+	programs map[string]string
+	// replace is what stands for what in arguments and files.
+	replace map[string]string
+	running []*process.Process
+}
+
+func newMachine(t *testing.T, env *component.Env) *machine {
+	programs, err := pinned.Ensure(t.Context(), os.Stderr, names.Etcd, names.KubeAPIServer)
+	m := &machine{t: t, env: env, dir: t.TempDir(), programs: programs, replace: map[string]string{}}
+	m.must(err)
+	t.Cleanup(func() {
+		for _, p := range slices.Backward(m.running) {
+			p.Kill()
+		}
+	})
+	return m
+}
+
+// port lets what the pods know as from be a port of loopback.
+func (m *machine) port(from string) string {
+	m.t.Helper()
+	port, err := process.FreePort()
+	m.must(err)
+	to := fmt.Sprintf("localhost:%d", port)
+	m.replace[from] = to
+	return to
+}
+
+// start runs the first container of the component's workload.
+func (m *machine) start(c component.Component, ready string, client *http.Client) {
+	m.t.Helper()
+	objs, err := component.Render(c, m.env)
+	m.must(err)
+	pod := podOf(objs)
+	mounts := map[string]string{}
+	for _, mount := range pod.Containers[0].VolumeMounts {
+		i := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
+		source := corev1.Volume{} // that of a volume claim
+		if i >= 0 {
+			source = pod.Volumes[i]
+		}
+		mounts[mount.MountPath] = m.volume(c.Name, mount.Name, source, objs)
+	}
+	for from, to := range mounts {
+		m.replace[from+"/"] = to + "/"
+	}
+	for _, to := range mounts {
+		m.rewrite(to)
+	}
+	var args []string
+	for _, arg := range pod.Containers[0].Args {
+		args = append(args, m.local(arg))
+	}
+	for from := range mounts {
+		delete(m.replace, from+"/")
+	}
+	p, err := process.Start(process.Spec{Name: c.Name, Path: m.programs[pod.Containers[0].Command[0]], Args: args, Log: m.log(c)})
+	m.must(err)
+	m.running = append(m.running, p)
+	ctx, cancel := context.WithTimeout(m.t.Context(), 2*time.Minute)
+	defer cancel()
+	if err := p.Ready(ctx, client, ready); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *machine) log(c component.Component) string { return filepath.Join(m.dir, c.Name+".log") }
+
+// volume writes what a pod would find in the volume.
+func (m *machine) volume(component, name string, v corev1.Volume, objs []client.Object) string {
+	m.t.Helper()
+	dir := filepath.Join(m.dir, component, name)
+	m.must(os.MkdirAll(dir, 0o700))
+	content := map[string][]byte{}
+	var items []corev1.KeyToPath
+	switch {
+	case v.Secret != nil:
+		content, items = m.secret(v.Secret.SecretName, objs), v.Secret.Items
+	case v.ConfigMap != nil:
+		content, items = m.configMap(v.ConfigMap.Name, objs), v.ConfigMap.Items
+	}
+	if len(items) == 0 {
+		for key := range content {
+			items = append(items, corev1.KeyToPath{Key: key, Path: key})
+		}
+	}
+	for _, item := range items {
+		m.must(os.WriteFile(filepath.Join(dir, item.Path), content[item.Key], 0o600))
+	}
+	return dir
+}
+
+func (m *machine) secret(name string, objs []client.Object) map[string][]byte {
+	for _, obj := range objs {
+		if s, ok := obj.(*corev1.Secret); ok && s.Name == name {
+			return s.Data
+		}
+	}
+	if m.env.Secrets[name] == nil {
+		m.t.Fatalf("nobody makes Secret %s", name)
+	}
+	return m.env.Secrets[name].Data
+}
+
+func (m *machine) configMap(name string, objs []client.Object) map[string][]byte {
+	content := map[string][]byte{}
+	for _, obj := range append(objs, m.env.ConfigMaps[name]) {
+		if cm, ok := obj.(*corev1.ConfigMap); ok && cm != nil && cm.Name == name {
+			for key, text := range cm.Data {
+				content[key] = []byte(text)
+			}
+		}
+	}
+	if len(content) == 0 {
+		m.t.Fatalf("nobody makes ConfigMap %s", name)
+	}
+	return content
+}
+
+// rewrite has files in the directory speak of loopback.
+func (m *machine) rewrite(dir string) {
+	m.t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	m.must(err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		m.must(err)
+		m.must(os.WriteFile(file, []byte(m.local(string(text))), 0o600))
+	}
+}
+
+// local says the same of loopback: once, and the longest that fits.
+func (m *machine) local(text string) string {
+	var pairs []string
+	for _, from := range slices.SortedFunc(maps.Keys(m.replace), func(a, b string) int { return len(b) - len(a) }) {
+		pairs = append(pairs, from, m.replace[from])
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+func (m *machine) must(err error) {
+	m.t.Helper()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// podOf is that of the workload, which comes last.
+func podOf(objs []client.Object) corev1.PodSpec {
+	if s, ok := objs[len(objs)-1].(*appsv1.StatefulSet); ok {
+		return s.Spec.Template.Spec
+	}
+	return objs[len(objs)-1].(*appsv1.Deployment).Spec.Template.Spec
+}
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(hyperv1.AddToScheme(s))
+	return s
+}()
+
+// certify gives env the certificates of its control plane and the key that
+// signs its tokens.
+func certify(t *testing.T, env *component.Env) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cluster := trial.NewCluster(trial.Options{
+		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}},
+		WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
+	})
+	cluster.Create(t, env.HCP.DeepCopy())
+	hcp := &hyperv1.HostedControlPlane{}
+	must(cluster.Admin().Get(t.Context(), client.ObjectKeyFromObject(env.HCP), hcp))
+	certs := certificates.New(certificates.Options{
+		Client: cluster.Client(), Reader: cluster.Client(), Scheme: scheme, Recorder: events.NewFakeRecorder(100), Clock: clock.RealClock{},
+	})
+	_, _, err := certs.Ensure(t.Context(), hcp, certificates.Facts{API: env.API, Konnectivity: env.Konnectivity})
+	must(err)
+	secrets, configMaps := &corev1.SecretList{}, &corev1.ConfigMapList{}
+	must(cluster.Admin().List(t.Context(), secrets))
+	must(cluster.Admin().List(t.Context(), configMaps))
+	for i := range secrets.Items {
+		env.Secrets[secrets.Items[i].Name] = &secrets.Items[i]
+	}
+	for i := range configMaps.Items {
+		env.ConfigMaps[configMaps.Items[i].Name] = &configMaps.Items[i]
+	}
+	private, public, err := webidentity.GenerateKey()
+	must(err)
+	env.Secrets[names.ServiceAccountSigningKey] = &corev1.Secret{Data: map[string][]byte{
+		names.ServiceAccountPrivateKeyFile: private, names.ServiceAccountPublicKeyFile: public,
+	}}
+}
+
+// master is somebody who may do everything, as the API server at host sees it.
+func master(t *testing.T, env *component.Env, host string) *rest.Config {
+	t.Helper()
+	signer, err := pki.DecodeSigner(env.Secrets[names.ClientSigner].Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := signer.Current.Issue(pki.Request{User: "test", Groups: []string{"system:masters"}, Usage: pki.Client}, pki.DefaultTerms, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &rest.Config{Host: "https://" + host, QPS: -1, TLSClientConfig: rest.TLSClientConfig{
+		CAData: []byte(env.ConfigMapData(names.RootCA, pki.TrustKey)), CertData: leaf.CertPEM, KeyData: leaf.KeyPEM,
+	}}
+}
+
+// trusting is somebody whom nobody knows, and who trusts our servers.
+func trusting(env *component.Env) *http.Client {
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM([]byte(env.ConfigMapData(names.RootCA, pki.TrustKey)))
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}}}
+}

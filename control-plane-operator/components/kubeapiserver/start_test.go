@@ -1,0 +1,151 @@
+package kubeapiserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	etcdcomponent "github.com/hosted-control-planes/hypershift/control-plane-operator/components/etcd"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
+)
+
+// A controlPlane is an etcd and an API server that really run.
+type controlPlane struct {
+	*machine
+	kubernetes.Interface
+}
+
+// startControlPlane starts what is rendered for env, and waits until it is ready.
+func startControlPlane(t *testing.T, env *component.Env) *controlPlane {
+	t.Helper()
+	certify(t, env)
+	m := newMachine(t, env)
+	members := etcd.Of(env.HCP)
+	service := m.port(members.ServiceAddress())
+	m.replace["https://0.0.0.0:2379"] = "https://127.0.0.1:" + portOf(service)
+	m.replace["https://0.0.0.0:2380"] = "https://127.0.0.1:" + portOf(m.port(strings.TrimPrefix(members.PeerURL("etcd-0"), "https://")))
+	probes := m.port("0.0.0.0:2381")
+	m.replace["http://0.0.0.0:2381"] = "http://127.0.0.1:" + portOf(probes)
+	m.start(etcdcomponent.Component, "http://"+probes+"/readyz", http.DefaultClient)
+
+	api := m.port("--bind-address=0.0.0.0")
+	m.replace["--bind-address=0.0.0.0"] = "--bind-address=127.0.0.1"
+	m.replace["--secure-port=6443"] = "--secure-port=" + portOf(api)
+	m.start(Component, "https://"+api+"/readyz", trusting(env))
+	client, err := kubernetes.NewForConfig(master(t, env, api))
+	m.must(err)
+	return &controlPlane{m, client}
+}
+
+func portOf(address string) string { return address[strings.LastIndex(address, ":")+1:] }
+
+func TestItServes(t *testing.T) {
+	c := startControlPlane(t, componenttest.Env())
+	accounts := c.CoreV1().ServiceAccounts("default")
+	if _, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	token, err := accounts.CreateToken(t.Context(), "shop", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims, err := base64.RawURLEncoding.DecodeString(strings.Split(token.Status.Token, ".")[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	issuer := c.env.HCP.Spec.IssuerURL
+	if want := `"iss":"` + issuer + `"`; !strings.Contains(string(claims), want) {
+		t.Errorf("a token has %s, want %s", claims, want)
+	}
+	documents := c.Discovery().RESTClient().Get().AbsPath("/.well-known/openid-configuration").Do(t.Context())
+	if raw, err := documents.Raw(); err != nil || !strings.Contains(string(raw), `"jwks_uri":"`+issuer+`/openid/v1/jwks"`) {
+		t.Errorf("the document of the issuer is %s, %v", raw, err)
+	}
+	c.says(`"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata"`)
+}
+
+// says waits until the API server has written that.
+func (c *controlPlane) says(text string) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
+	defer cancel()
+	c.must(wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) {
+		log, err := os.ReadFile(c.log(Component))
+		return bytes.Contains(log, []byte(text)), err
+	}))
+}
+
+func TestItServesAsTheUserWantsIt(t *testing.T) {
+	env := componenttest.Env()
+	configured(env)
+	spec := env.HCP.Spec.Configuration
+	withProvider(env)
+	spec.Authentication = env.HCP.Spec.Configuration.Authentication
+	spec.APIServer.ServingCerts.NamedCertificates = nil
+	env.HCP.Spec.Configuration = spec
+	encrypted(env)
+	n := &env.HCP.Spec.Networking
+	n.ServiceNetwork = append(n.ServiceNetwork, hyperv1.ServiceNetworkEntry{CIDR: "fd02::/112"})
+	env.ConfigMaps["copied-idp-ca"].Data[trustBundleKey] = someAuthority(t)
+	has(env, "copied-audit", auditWebhookKey, webhook)
+
+	c := startControlPlane(t, env)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "password"}, Data: map[string][]byte{"key": []byte("open sesame")}}
+	if _, err := c.CoreV1().Secrets("default").Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	kept := c.kept("/registry/secrets/default/password")
+	if !bytes.HasPrefix(kept, []byte("k8s:enc:aescbc:v1:key-"+fingerprint([]byte(oneKey))+":")) || bytes.Contains(kept, []byte("open sesame")) {
+		t.Errorf("etcd has the Secret as %q", kept)
+	}
+}
+
+// kept is what etcd has under the key.
+func (c *controlPlane) kept(key string) []byte {
+	c.t.Helper()
+	identity, err := etcd.Identity(c.env.Secrets[names.EtcdClientCertificate].Data)
+	c.must(err)
+	members, err := etcd.Connect([]string{"https://" + c.replace[etcd.Of(c.env.HCP).ServiceAddress()]}, identity)
+	c.must(err)
+	defer members.Close()
+	got, err := members.Get(c.t.Context(), key)
+	c.must(err)
+	if len(got.Kvs) != 1 {
+		c.t.Fatalf("etcd has %d values under %s", len(got.Kvs), key)
+	}
+	return got.Kvs[0].Value
+}
+
+func someAuthority(t *testing.T) string {
+	t.Helper()
+	authority, err := pki.NewAuthority("idp", metav1.Now().Time)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pki.Bundle(authority.Certificate))
+}
+
+// webhook is a kubeconfig that leads to nobody.
+const webhook = `apiVersion: v1
+kind: Config
+clusters: [{name: audit, cluster: {server: "https://127.0.0.1:1/"}}]
+contexts: [{name: audit, context: {cluster: audit, user: audit}}]
+current-context: audit
+users: [{name: audit, user: {}}]
+`

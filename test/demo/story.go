@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/hosted-control-planes/hypershift/test/bed/accounts"
 	"github.com/hosted-control-planes/hypershift/test/bed/stage"
 )
 
@@ -25,7 +26,7 @@ const (
 // story is the show: the stage, who tells it, and how things are meant to be.
 type story struct {
 	stage    *stage.Stage
-	customer *stage.Customer
+	customer *accounts.Customer
 	camera   *camera
 	narrator *narrator
 	access   string

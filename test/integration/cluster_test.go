@@ -21,13 +21,14 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/bed"
+	"github.com/hosted-control-planes/hypershift/test/bed/accounts"
 	"github.com/hosted-control-planes/hypershift/test/bed/stage"
 )
 
 // cluster is the hosted cluster of one test, in a namespace and a customer account of its own.
 type cluster struct {
 	t        *testing.T
-	customer *stage.Customer
+	customer *accounts.Customer
 	// hc is as it was created; get reads it again.
 	hc *hyperv1.HostedCluster
 	// machines and hosted, its API, are there after startMachines.

@@ -9,6 +9,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/bed/accounts"
 	"github.com/hosted-control-planes/hypershift/test/bed/hostedapi"
 	"github.com/hosted-control-planes/hypershift/test/bed/nodes"
 )
@@ -21,7 +22,7 @@ type Machines struct {
 
 // StartMachines starts the API server of a hosted cluster, and plays its machines. It takes several seconds of a core, so that
 // only stories about nodes have it. It ends with the cluster, or with the stage.
-func (s *Stage) StartMachines(ctx context.Context, hc *hyperv1.HostedCluster, customer *Customer) (*Machines, error) {
+func (s *Stage) StartMachines(ctx context.Context, hc *hyperv1.HostedCluster, customer *accounts.Customer) (*Machines, error) {
 	server, err := s.Another(ctx)
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/hosted-control-planes/hypershift/test/bed"
+	"github.com/hosted-control-planes/hypershift/test/bed/accounts"
 	"github.com/hosted-control-planes/hypershift/test/bed/podrunner"
 )
 
@@ -53,7 +54,7 @@ func (s *Stage) startOperator(ctx context.Context) error {
 	if err := s.ApplyFiles(ctx, nil, append(permissions, s.Path("config", "scheduling", "priority_classes.yaml"))...); err != nil {
 		return err
 	}
-	role, err := s.operatorRole(ctx)
+	role, err := accounts.OperatorRole(ctx, s.AWS, s.Management.Account)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ package stage
 
 import (
 	"context"
+	_ "embed" // standin.yaml
 	"errors"
 	"fmt"
 	"io"
@@ -24,13 +25,17 @@ import (
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 	"github.com/hosted-control-planes/hypershift/test/bed"
+	"github.com/hosted-control-planes/hypershift/test/bed/accounts"
 	"github.com/hosted-control-planes/hypershift/test/bed/podrunner"
 	"github.com/hosted-control-planes/hypershift/test/bed/process"
 	"github.com/hosted-control-planes/hypershift/test/bed/registry"
 )
 
+//go:embed standin.yaml
+var standIn string
+
 // region is where everything is.
-const region = "us-east-1"
+const region = accounts.Region
 
 // Options say how the stage is set.
 type Options struct {
@@ -151,6 +156,9 @@ func (s *Stage) startCluster(ctx context.Context) (err error) {
 	}
 	s.Bed, err = bed.Start(ctx, bed.Options{Progress: s.options.Progress, CRDs: crds, Audit: s.options.Audit})
 	if err != nil {
+		return err
+	}
+	if err := s.ApplyYAML(ctx, standIn); err != nil {
 		return err
 	}
 	return s.StartCloud(ctx, s.AWS, s.Management)

@@ -1,0 +1,77 @@
+// Package accounts makes AWS accounts ready for hypershift: that of the management cluster, and those of customers. The roles in
+// them have the policies that we ship, and no others, so that a story fails if those lack something.
+package accounts
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/test/awsemulator"
+)
+
+// Region is where everything is.
+const Region = "us-east-1"
+
+// Customer is an account that is ready for one hosted cluster, and the cluster's samples filled in for it.
+type Customer struct {
+	*awsemulator.Customer
+	// Variables are what the files of config/samples ask for.
+	Variables map[string]string
+}
+
+// NewCustomer prepares a customer's account for a hosted cluster of that name, which is to run a release and to publish its
+// issuer in a bucket: a VPC with subnets in three zones, the private hosted zone, the OIDC provider and the roles. An empty
+// account id means the one that the emulator has for a single customer.
+func NewCustomer(ctx context.Context, aws *awsemulator.Emulator, bucket, release, account, name, infraID string) (*Customer, error) {
+	issuer := fmt.Sprintf("https://%s.s3.%s.amazonaws.com/%s", bucket, Region, infraID)
+	seeded, err := aws.SeedCustomer(ctx, awsemulator.CustomerOptions{Account: account, Name: name, InfraID: infraID, Issuer: issuer})
+	if err != nil {
+		return nil, err
+	}
+	for role, file := range map[string]string{seeded.Role: "control-plane-operator.json", seeded.NodePoolRole: "node-pool-management.json"} {
+		if err := permit(ctx, aws, seeded.Account, role, file); err != nil {
+			return nil, err
+		}
+	}
+	return &Customer{Customer: seeded, Variables: map[string]string{
+		"CUSTOMER_ACCOUNT": seeded.Account,
+		"AWS_REGION":       Region,
+		"INFRA_ID":         infraID,
+		"OIDC_BUCKET":      bucket,
+		"RELEASE_IMAGE":    release,
+		"VPC":              seeded.VPC,
+		"ZONE_A":           seeded.Subnets[0].Zone,
+		"SUBNET_A":         seeded.Subnets[0].ID,
+		"SUBNET_B":         seeded.Subnets[1].ID,
+		"SUBNET_C":         seeded.Subnets[2].ID,
+	}}, nil
+}
+
+// OperatorRole makes the role as which the hypershift-operator acts in the account of the management cluster.
+func OperatorRole(ctx context.Context, aws *awsemulator.Emulator, account string) (role string, err error) {
+	err = aws.Given(ctx, account, func() error {
+		role, err = aws.Role(ctx, account, "hypershift-operator", awsemulator.TrustRole("arn:aws:iam::"+account+":root"))
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return role, permit(ctx, aws, account, role, "hypershift-operator.json")
+}
+
+// permit gives a role a policy that we ship.
+func permit(ctx context.Context, aws *awsemulator.Emulator, account, role, file string) error {
+	root, err := pinned.Root()
+	if err != nil {
+		return err
+	}
+	policy, err := os.ReadFile(filepath.Join(root, "config", "iam", file))
+	if err != nil {
+		return fmt.Errorf("reading the policy of %s: %w", role, err)
+	}
+	return aws.Permit(ctx, account, path.Base(role), string(policy))
+}

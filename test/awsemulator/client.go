@@ -49,6 +49,7 @@ func (e *Emulator) Config(account string) aws.Config {
 
 // Call is one request that the emulator got.
 type Call struct {
+	Number       int               `json:"number"` // counted from the start
 	Time         time.Time         `json:"time"`
 	Account      string            `json:"account"`
 	Role         string            `json:"role"`   // ARN of the role whose session called; empty for a root
@@ -69,7 +70,12 @@ func (c Call) Name() string { return c.Service + "." + c.Action }
 
 // Calls gives all requests since the start or the last Reset or ForgetCalls.
 func (e *Emulator) Calls(ctx context.Context) ([]Call, error) {
-	text, err := e.control(ctx, http.MethodGet, "calls", nil)
+	return e.CallsSince(ctx, 0)
+}
+
+// CallsSince gives the requests from that number on.
+func (e *Emulator) CallsSince(ctx context.Context, number int) ([]Call, error) {
+	text, err := e.control(ctx, http.MethodGet, fmt.Sprintf("calls?since=%d", number), nil)
 	if err != nil {
 		return nil, err
 	}

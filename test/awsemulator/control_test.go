@@ -203,6 +203,24 @@ func TestTheLogSaysWhoCalledWhat(t *testing.T) {
 	equal(t, "parameter", second.Params["path"], "/no-such-bucket/x/y")
 }
 
+func TestTheLogCanBeFollowed(t *testing.T) {
+	a := newAccount(t)
+	must(t, emulator.ForgetCalls(t.Context()))
+	describe := func() {
+		_, err := a.ec2.DescribeSubnets(t.Context(), &ec2.DescribeSubnetsInput{})
+		must(t, err)
+	}
+	describe()
+	calls, err := emulator.Calls(t.Context())
+	must(t, err)
+	next := calls[len(calls)-1].Number + 1
+	must(t, emulator.ForgetCalls(t.Context()))
+	describe()
+	calls, err = emulator.CallsSince(t.Context(), next)
+	must(t, err)
+	equal(t, "calls after others were forgotten", len(calls), 1)
+}
+
 func TestLeftoversAreWhatTheSeedDidNotMake(t *testing.T) {
 	instantly(t)
 	provider, customer := emulator.NewAccount(), emulator.NewAccount()

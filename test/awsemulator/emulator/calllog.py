@@ -25,26 +25,31 @@ class Call:
     fault: str  # the kind of the fault that was injected
     milliseconds: float
     params: dict[str, str] = field(default_factory=dict)
+    number: int = 0  # counted from the start
 
 
 _calls: list[Call] = []
+_forgotten = 0  # how many there were before those
 _lock = threading.Lock()
 
 
 def record(call: Call) -> None:
     """Append a call."""
     with _lock:
+        call.number = _forgotten + len(_calls)
         _calls.append(call)
 
 
 def reset() -> None:
-    """Forget all calls."""
+    """Forget all calls. Their numbers do not come again: who follows the log misses nothing."""
+    global _forgotten
     with _lock:
+        _forgotten += len(_calls)
         _calls.clear()
 
 
 def lines(since: int = 0) -> str:
     """Give the calls from number since on, as JSON lines."""
     with _lock:
-        calls = _calls[since:]
+        calls = _calls[max(0, since - _forgotten) :]
     return "".join(json.dumps(dataclasses.asdict(call)) + "\n" for call in calls)

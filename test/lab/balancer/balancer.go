@@ -3,13 +3,13 @@ package balancer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 	"sync"
 	"time"
 
-	"k8s.io/utils/clock"
+	"github.com/hosted-control-planes/hypershift/test/lab/follow"
 )
 
 // Options say what is balanced, and where.
@@ -18,30 +18,25 @@ type Options struct {
 	Instances     Instances
 	// Network is where load balancers have their addresses: all of them must be addresses of this machine.
 	Network netip.Prefix
-	// Changed says whether anything may have changed since it was asked last; nil reads everything each time.
-	Changed func(context.Context) (bool, error)
-	// Interval is how often it is asked. Default: a second.
-	Interval time.Duration
 	// HealthInterval is how often targets are checked. Default: a second.
 	HealthInterval time.Duration
 	// Drain is how long the connections of a target that has left may go on. Default: that of AWS.
 	Drain time.Duration
-	Clock clock.WithTicker
-	// Progress gets a line per load balancer that comes or goes, and per new trouble.
-	Progress io.Writer
+	// Progress also gets a line per load balancer that comes or goes.
+	follow.Options
 }
 
 // Balancer carries the traffic of all load balancers of an account.
 type Balancer struct {
+	*follow.Loop
 	o      Options
 	reader *reader
 	wg     sync.WaitGroup
 
-	mu      sync.Mutex
-	pool    *pool
-	active  map[string]*balancer // by ARN
-	groups  map[string]*group    // by ARN
-	trouble string               // said last
+	mu     sync.Mutex
+	pool   *pool
+	active map[string]*balancer // by ARN
+	groups map[string]*group    // by ARN
 }
 
 // balancer is one load balancer.
@@ -53,69 +48,30 @@ type balancer struct {
 
 // New makes a Balancer; Run lets it work.
 func New(o Options) *Balancer {
-	o.Interval = cmp.Or(o.Interval, time.Second)
 	o.HealthInterval = cmp.Or(o.HealthInterval, time.Second)
 	o.Drain = cmp.Or(o.Drain, 300*time.Second)
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
-	if o.Progress == nil {
-		o.Progress = io.Discard
-	}
-	return &Balancer{
+	b := &Balancer{
 		o:      o,
 		reader: &reader{elb: o.LoadBalancers, ec2: o.Instances, addresses: map[string]netip.Addr{}},
 		pool:   newPool(o.Network),
 		active: map[string]*balancer{},
 		groups: map[string]*group{},
 	}
+	b.Loop = follow.New("load balancers", o.Options, b.refresh)
+	return b
 }
 
 // Run carries traffic until ctx ends; no connection and no goroutine is left then. What cannot be read stays as it was.
 func (b *Balancer) Run(ctx context.Context) {
-	defer b.wg.Wait()
-	ticks := b.o.Clock.NewTicker(b.o.Interval)
-	defer ticks.Stop()
-	for b.pass(ctx, true); ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticks.C():
-			b.pass(ctx, false)
-		}
-	}
-}
-
-// pass looks once, and says what stands in the way if it is something new. What has failed is tried again in any case.
-func (b *Balancer) pass(ctx context.Context, anyway bool) {
-	last := b.Trouble()
-	changed, err := true, error(nil)
-	if b.o.Changed != nil {
-		changed, err = b.o.Changed(ctx)
-	}
-	if err == nil && (changed || anyway || last != "") {
-		err = b.refresh(ctx)
-	}
-	if ctx.Err() != nil {
-		return
-	}
-	trouble := ""
-	if err != nil {
-		trouble = err.Error()
-	}
-	if trouble != "" && trouble != last {
-		fmt.Fprintln(b.o.Progress, "load balancers:", trouble)
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.trouble = trouble
+	b.Loop.Run(ctx)
+	b.wg.Wait()
 }
 
 // refresh makes what there is what the account says.
-func (b *Balancer) refresh(ctx context.Context) error {
+func (b *Balancer) refresh(ctx context.Context) (settled bool, err error) {
 	w, err := b.reader.read(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -128,7 +84,7 @@ func (b *Balancer) refresh(ctx context.Context) error {
 	wanted := map[string]bool{}
 	for _, spec := range w.balancers {
 		wanted[spec.arn] = true
-		err = cmp.Or(b.ensure(ctx, spec), err)
+		err = errors.Join(err, b.ensure(ctx, spec))
 	}
 	for arn, lb := range b.active {
 		if !wanted[arn] {
@@ -141,7 +97,7 @@ func (b *Balancer) refresh(ctx context.Context) error {
 			delete(b.groups, arn)
 		}
 	}
-	return err
+	return w.settled, err
 }
 
 // ensure gives a load balancer its address and its listeners.

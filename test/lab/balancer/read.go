@@ -32,6 +32,7 @@ type Instances interface {
 type world struct {
 	balancers []balancerSpec
 	groups    map[string]groupSpec // by ARN
+	settled   bool                 // none is being made
 }
 
 type balancerSpec struct {
@@ -63,15 +64,19 @@ type reader struct {
 }
 
 func (r *reader) read(ctx context.Context) (*world, error) {
-	w := &world{groups: map[string]groupSpec{}}
+	w := &world{groups: map[string]groupSpec{}, settled: true}
 	for pages := elb.NewDescribeLoadBalancersPaginator(r.elb, &elb.DescribeLoadBalancersInput{}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("describing load balancers: %w", err)
 		}
 		for _, balancer := range page.LoadBalancers {
-			if balancer.Type != elbtypes.LoadBalancerTypeEnumNetwork || balancer.State == nil || balancer.State.Code != elbtypes.LoadBalancerStateEnumActive {
-				continue // its host name resolves when it is active
+			if balancer.Type != elbtypes.LoadBalancerTypeEnumNetwork || balancer.State == nil {
+				continue
+			}
+			if balancer.State.Code != elbtypes.LoadBalancerStateEnumActive {
+				w.settled = w.settled && balancer.State.Code != elbtypes.LoadBalancerStateEnumProvisioning
+				continue // its host name does not resolve yet
 			}
 			b := balancerSpec{arn: aws.ToString(balancer.LoadBalancerArn), name: aws.ToString(balancer.LoadBalancerName), host: aws.ToString(balancer.DNSName)}
 			if b.groups, err = r.listeners(ctx, b.arn); err != nil {

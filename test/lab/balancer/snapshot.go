@@ -46,18 +46,6 @@ func (b *Balancer) Snapshot() []Status {
 	return all
 }
 
-// Address is that of the load balancer with a host name.
-func (b *Balancer) Address(host string) (netip.Addr, bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, lb := range b.active {
-		if strings.EqualFold(lb.host, host) {
-			return lb.address, true
-		}
-	}
-	return netip.Addr{}, false
-}
-
 func (g *group) snapshot() []TargetStatus {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -69,11 +57,4 @@ func (g *group) snapshot() []TargetStatus {
 		t.mu.Unlock()
 	}
 	return all
-}
-
-// Trouble says what keeps the traffic from following the account; empty if nothing does.
-func (b *Balancer) Trouble() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.trouble
 }

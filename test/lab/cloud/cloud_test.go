@@ -1,0 +1,205 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/aws/aws-sdk-go-v2/service/route53"
+	route53types "github.com/aws/aws-sdk-go-v2/service/route53/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/hosted-control-planes/hypershift/test/awsemulator"
+	"github.com/hosted-control-planes/hypershift/test/bed/process"
+)
+
+// network is one whose addresses are all those of this machine.
+var network = netip.MustParsePrefix("127.61.0.0/16")
+
+func startCloud(t *testing.T) *Cloud {
+	t.Helper()
+	var ports [2]int
+	for i := range ports {
+		var err error
+		if ports[i], err = process.FreePort(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	c, err := Start(ctx, Options{
+		Host: "127.0.0.1", Port: ports[0], DNSPort: ports[1],
+		Network: network, Balancers: netip.MustParsePrefix("127.60.0.0/24"),
+		Dir: t.TempDir(), Progress: t.Output(),
+	})
+	if err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		c.Wait()
+	})
+	return c
+}
+
+// greet is a server that says hello; it gives its port.
+func greet(t *testing.T, address netip.Addr) int32 {
+	t.Helper()
+	l, err := net.Listen("tcp", netip.AddrPortFrom(address, 0).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(c, "hello")
+			c.Close()
+		}
+	}()
+	return int32(l.Addr().(*net.TCPAddr).Port)
+}
+
+// must is for the calls that set the stage.
+func must[T any](t *testing.T) func(T, error) T {
+	return func(made T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+}
+
+// eventually tries until it works.
+func eventually(t *testing.T, what string, try func(context.Context) error) {
+	t.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		last = try(ctx)
+		return last == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", what, last)
+	}
+}
+
+// The way of a request in a private cluster, made by hand: what our operators and the controllers of AWS do is tried elsewhere.
+func TestARecordOfACustomerLeadsToANode(t *testing.T) {
+	c := startCloud(t)
+	address := Address(network, "us-east-1b", 11)
+	port := greet(t, address)
+	machine := must[awsemulator.Instance](t)(c.RunInstance(t.Context(), awsemulator.InstanceOptions{Name: "m1", Zone: "us-east-1b", Address: address.String()}))
+	if machine.PrivateIP != address.String() || machine.Zone != "us-east-1b" {
+		t.Errorf("the instance is %+v", machine)
+	}
+
+	config := c.AWS.Config(c.Management.Account)
+	balancers, services := elb.NewFromConfig(config), ec2.NewFromConfig(config)
+	nlb := must[*elb.CreateLoadBalancerOutput](t)(balancers.CreateLoadBalancer(t.Context(), &elb.CreateLoadBalancerInput{
+		Name: aws.String("router"), Type: elbtypes.LoadBalancerTypeEnumNetwork, Scheme: elbtypes.LoadBalancerSchemeEnumInternal,
+		Subnets: []string{c.Management.Private[0].ID},
+	})).LoadBalancers[0]
+	group := must[*elb.CreateTargetGroupOutput](t)(balancers.CreateTargetGroup(t.Context(), &elb.CreateTargetGroupInput{
+		Name: aws.String("router"), Protocol: elbtypes.ProtocolEnumTcp, Port: aws.Int32(port), VpcId: &c.Management.VPC, TargetType: elbtypes.TargetTypeEnumInstance,
+	})).TargetGroups[0]
+	eventually(t, "the instance runs, so that it can be registered", func(ctx context.Context) error {
+		_, err := balancers.RegisterTargets(ctx, &elb.RegisterTargetsInput{
+			TargetGroupArn: group.TargetGroupArn, Targets: []elbtypes.TargetDescription{{Id: &machine.ID}},
+		})
+		return err
+	})
+	must[*elb.CreateListenerOutput](t)(balancers.CreateListener(t.Context(), &elb.CreateListenerInput{
+		LoadBalancerArn: nlb.LoadBalancerArn, Protocol: elbtypes.ProtocolEnumTcp, Port: aws.Int32(7443),
+		DefaultActions: []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward, TargetGroupArn: group.TargetGroupArn}},
+	}))
+	service := must[*ec2.CreateVpcEndpointServiceConfigurationOutput](t)(services.CreateVpcEndpointServiceConfiguration(t.Context(), &ec2.CreateVpcEndpointServiceConfigurationInput{
+		NetworkLoadBalancerArns: []string{*nlb.LoadBalancerArn}, AcceptanceRequired: aws.Bool(false),
+	})).ServiceConfiguration
+	must[*ec2.ModifyVpcEndpointServicePermissionsOutput](t)(services.ModifyVpcEndpointServicePermissions(t.Context(), &ec2.ModifyVpcEndpointServicePermissionsInput{
+		ServiceId: service.ServiceId, AddAllowedPrincipals: []string{"arn:aws:iam::" + awsemulator.CustomerAccount + ":root"},
+	}))
+
+	customer := must[*awsemulator.Customer](t)(c.AWS.SeedCustomer(t.Context(), awsemulator.CustomerOptions{Name: "demo", InfraID: "demo-1", Issuer: "https://issuer.example.test"}))
+	theirs := c.AWS.Config(customer.Account)
+	endpoint := must[*ec2.CreateVpcEndpointOutput](t)(ec2.NewFromConfig(theirs).CreateVpcEndpoint(t.Context(), &ec2.CreateVpcEndpointInput{
+		VpcEndpointType: ec2types.VpcEndpointTypeInterface, ServiceName: service.ServiceName, VpcId: &customer.VPC, SubnetIds: []string{customer.Subnets[0].ID},
+	})).VpcEndpoint
+	must[*route53.ChangeResourceRecordSetsOutput](t)(route53.NewFromConfig(theirs).ChangeResourceRecordSets(t.Context(), &route53.ChangeResourceRecordSetsInput{
+		HostedZoneId: &customer.LocalZoneID,
+		ChangeBatch: &route53types.ChangeBatch{Changes: []route53types.Change{{Action: route53types.ChangeActionUpsert, ResourceRecordSet: &route53types.ResourceRecordSet{
+			Name: aws.String("api." + customer.LocalZone), Type: route53types.RRTypeCname, TTL: aws.Int64(60),
+			ResourceRecords: []route53types.ResourceRecord{{Value: endpoint.DnsEntries[0].DnsName}},
+		}}}},
+	}))
+
+	status := c.Status()
+	names := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, status.DNS)
+	}}
+	dialer := net.Dialer{Resolver: names}
+	for _, host := range []string{*nlb.DNSName, "api." + customer.LocalZone} {
+		eventually(t, host+" leads to the machine", func(ctx context.Context) error {
+			conn, err := dialer.DialContext(ctx, "tcp4", net.JoinHostPort(host, "7443"))
+			if err != nil {
+				return err
+			}
+			defer conn.Close()
+			said, err := io.ReadAll(conn)
+			if err == nil && string(said) != "hello" {
+				err = fmt.Errorf("it says %q", said)
+			}
+			return err
+		})
+	}
+	if status := c.Status(); len(status.LoadBalancers) != 1 || status.LoadBalancers[0].Host != *nlb.DNSName || len(status.Trouble) > 0 {
+		t.Errorf("the status is %+v", status)
+	}
+}
+
+func TestZonesHaveOneOrder(t *testing.T) {
+	c := startCloud(t)
+	var zones []string
+	for _, subnet := range c.Management.Private {
+		zones = append(zones, subnet.Zone+"="+subnet.ZoneID)
+		if address := Address(network, subnet.Zone, 11); !netip.MustParsePrefix(subnet.CIDR).Contains(address) {
+			t.Errorf("a machine in %s has the address %s, which is not in %s", subnet.Zone, address, subnet.CIDR)
+		}
+	}
+	if want := "us-east-1a=use1-az1 us-east-1b=use1-az2 us-east-1c=use1-az3"; strings.Join(zones, " ") != want {
+		t.Errorf("%q, want %q", zones, want)
+	}
+}
+
+func TestCallsThatChangeTraffic(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		call awsemulator.Call
+		want bool
+	}{
+		"a listener is made":       {awsemulator.Call{Service: "elasticloadbalancing", Action: "CreateListener", Status: 200}, true},
+		"a record is changed":      {awsemulator.Call{Service: "route53", Action: "ChangeResourceRecordSets", Status: 200}, true},
+		"an endpoint is deleted":   {awsemulator.Call{Service: "ec2", Action: "DeleteVpcEndpoints", Status: 200}, true},
+		"somebody looks":           {awsemulator.Call{Service: "ec2", Action: "DescribeVpcEndpoints", Status: 200}, false},
+		"somebody lists":           {awsemulator.Call{Service: "route53", Action: "ListHostedZones", Status: 200}, false},
+		"it was refused":           {awsemulator.Call{Service: "ec2", Action: "DeleteVpcEndpoints", Status: 400}, false},
+		"the answer was lost":      {awsemulator.Call{Service: "ec2", Action: "DeleteVpcEndpoints"}, true},
+		"it is about other things": {awsemulator.Call{Service: "s3", Action: "PutObject", Status: 200}, false},
+	} {
+		if got := alters(c.call); got != c.want {
+			t.Errorf("%s: %v", sentence, got)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package resolver
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/follow"
+)
+
+// Options say what is known, and where it is told.
+type Options struct {
+	// Listen is the address of the server, for UDP and TCP.
+	Listen string
+	// Forward is the address of a server that is asked about names of nobody here; without one they do not exist.
+	Forward string
+	// Accounts and LoadBalancers are those whose names are known.
+	Accounts      func() []Account
+	LoadBalancers func() []LoadBalancer
+	follow.Options
+}
+
+// ttl is short: load balancers come and go within seconds.
+const ttl = 5
+
+// Server answers questions.
+type Server struct {
+	*follow.Loop
+	o       Options
+	servers []*dns.Server
+
+	mu    sync.Mutex
+	names *names
+}
+
+// Start listens. Run has to be called for what there is to be known.
+func Start(o Options) (*Server, error) {
+	s := &Server{o: o, names: &names{zones: []string{amazon}}}
+	packets, err := net.ListenPacket("udp", o.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("starting the DNS server: %w", err)
+	}
+	// The same port for both, also if it was chosen for us.
+	listener, err := net.Listen("tcp", packets.LocalAddr().String())
+	if err != nil {
+		packets.Close()
+		return nil, fmt.Errorf("starting the DNS server: %w", err)
+	}
+	s.Loop = follow.New("DNS", o.Options, s.read)
+	s.servers = []*dns.Server{{PacketConn: packets, Handler: s}, {Listener: listener, Handler: s}}
+	return s, nil
+}
+
+// Address is where the server listens.
+func (s *Server) Address() string { return s.servers[0].PacketConn.LocalAddr().String() }
+
+// Run answers, and follows what there is, until ctx ends. What cannot be read stays as it was.
+func (s *Server) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for _, server := range s.servers {
+		started := make(chan struct{})
+		server.NotifyStartedFunc = func() { close(started) }
+		wg.Go(func() { _ = server.ActivateAndServe() }) // until it is shut down
+		wg.Go(func() {
+			<-started
+			<-ctx.Done()
+			_ = server.Shutdown() // it runs
+		})
+	}
+	s.Loop.Run(ctx)
+}
+
+// read replaces what is known.
+func (s *Server) read(ctx context.Context) (settled bool, err error) {
+	n, settled, err := read(ctx, s.o.Accounts())
+	if err != nil {
+		return false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.names = n
+	return settled, nil
+}
+
+// ServeDNS implements dns.Handler.
+func (s *Server) ServeDNS(w dns.ResponseWriter, request *dns.Msg) {
+	reply := &dns.Msg{}
+	reply.SetReply(request)
+	if len(request.Question) != 1 {
+		reply.Rcode = dns.RcodeFormatError
+		_ = w.WriteMsg(reply) // who asked is gone
+		return
+	}
+	q := request.Question[0]
+	a := s.lookup(q.Name)
+	switch {
+	case a.exists:
+		reply.Answer = records(q, a)
+		reply.RecursionAvailable = true
+	case !a.ours && s.o.Forward != "":
+		forwarded, err := s.forward(w, request)
+		if err != nil {
+			reply.Rcode = dns.RcodeServerFailure
+			break
+		}
+		reply = forwarded
+	default:
+		reply.Rcode = dns.RcodeNameError
+		reply.RecursionAvailable = true
+	}
+	_ = w.WriteMsg(reply) // who asked is gone
+}
+
+// records are the answer as DNS has it. Who asks for something else than an address of IPv4 learns that there is none.
+func records(q dns.Question, a answer) []dns.RR {
+	var all []dns.RR
+	header := func(name string, kind uint16) dns.RR_Header {
+		return dns.RR_Header{Name: dns.Fqdn(name), Rrtype: kind, Class: dns.ClassINET, Ttl: ttl}
+	}
+	last := q.Name
+	for i, alias := range a.aliases {
+		from := alias[0]
+		if i == 0 {
+			from = q.Name // in the letters of who asks
+		}
+		all = append(all, &dns.CNAME{Hdr: header(from, dns.TypeCNAME), Target: dns.Fqdn(alias[1])})
+		last = alias[1]
+	}
+	if q.Qtype != dns.TypeA {
+		return all
+	}
+	for _, address := range a.addresses {
+		all = append(all, &dns.A{Hdr: header(last, dns.TypeA), A: net.IP(address.AsSlice())})
+	}
+	return all
+}
+
+// forward asks elsewhere, the way we were asked.
+func (s *Server) forward(w dns.ResponseWriter, request *dns.Msg) (*dns.Msg, error) {
+	client := &dns.Client{Net: w.LocalAddr().Network(), Timeout: 2 * time.Second}
+	reply, _, err := client.Exchange(request, s.o.Forward)
+	return reply, err
+}
+
+// lookup knows the load balancers that there are at this moment.
+func (s *Server) lookup(name string) answer {
+	balancers := s.o.LoadBalancers()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.names.lookup(name, balancers)
+}

@@ -11,7 +11,8 @@
 //	      ▼
 //	GET /version ──► True: ready, initialized for good, version
 //
-// It asks often until the answer is good and rarely from then on. It goes on
-// while changes are paused and while the cluster is being deleted: it changes
-// nothing, and others wait for what it says.
+// It asks often until the answer is good and rarely from then on, and at once
+// when other pods serve than before. It goes on while changes are paused and
+// while the cluster is being deleted: it changes nothing, and others wait for
+// what it says.
 package hostedapi

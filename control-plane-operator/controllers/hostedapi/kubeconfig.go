@@ -36,8 +36,9 @@ func newAccess(secrets client.Reader, clk clock.PassiveClock) *access {
 // kubeconfig is what the Secrets of a control plane say.
 type kubeconfig struct {
 	read time.Time
-	// admin says whether there is one for the cluster's administrator.
-	admin bool
+	// admin and custom say whether there is one for the cluster's administrator,
+	// and one with the name that the user has chosen for the API server.
+	admin, custom bool
 	// problem is why the API server cannot be asked; nil if it can.
 	problem *problem
 	secret  string
@@ -48,7 +49,7 @@ type kubeconfig struct {
 // to returns how to reach the API server of hcp.
 func (a *access) to(ctx context.Context, hcp *hyperv1.HostedControlPlane) (*kubeconfig, error) {
 	known := a.known[hcp.UID]
-	if known != nil && known.problem == nil && a.clock.Since(known.read) < keep {
+	if known != nil && known.complete(hcp) && a.clock.Since(known.read) < keep {
 		return known, nil
 	}
 	k := &kubeconfig{read: a.clock.Now(), secret: names.ClusterKubeconfig(hcp.Spec.InfraID)}
@@ -61,9 +62,22 @@ func (a *access) to(ctx context.Context, hcp *hyperv1.HostedControlPlane) (*kube
 		return nil, err
 	}
 	k.admin = admin != nil
+	if hcp.Spec.KubeAPIServerDNSName != "" {
+		custom, err := a.get(ctx, hcp.Namespace, names.CustomAdminKubeconfig, names.AdminKubeconfigFile)
+		if err != nil {
+			return nil, err
+		}
+		k.custom = custom != nil
+	}
 	k.open(text)
 	a.known[hcp.UID] = k
 	return k, nil
+}
+
+// complete says that there is nothing more to be found: those of users come
+// later, when the API server has a name that they can reach.
+func (k *kubeconfig) complete(hcp *hyperv1.HostedControlPlane) bool {
+	return k.problem == nil && k.admin && (k.custom || hcp.Spec.KubeAPIServerDNSName == "")
 }
 
 // forget makes the next pass read the kubeconfig again.

@@ -18,12 +18,17 @@ type statusPart struct {
 	Initialization *hyperv1.HostedControlPlaneInitialization `json:"initialization,omitempty"`
 	Version        string                                    `json:"version,omitempty"`
 	KubeConfig     *hyperv1.KubeconfigSecretRef              `json:"kubeConfig,omitempty"`
-	Conditions     []metav1.Condition                        `json:"conditions,omitempty"`
+	// CustomKubeconfig is that with the name that the user has chosen.
+	CustomKubeconfig *hyperv1.KubeconfigSecretRef `json:"customKubeconfig,omitempty"`
+	Conditions       []metav1.Condition           `json:"conditions,omitempty"`
 }
 
 func ourStatus(hcp *hyperv1.HostedControlPlane) any {
 	s := hcp.Status
-	part := statusPart{Ready: s.Ready, Initialized: s.Initialized, Initialization: s.Initialization, Version: s.Version, KubeConfig: s.KubeConfig}
+	part := statusPart{
+		Ready: s.Ready, Initialized: s.Initialized, Initialization: s.Initialization, Version: s.Version,
+		KubeConfig: s.KubeConfig, CustomKubeconfig: s.CustomKubeconfig,
+	}
 	for _, t := range []string{hyperv1.KubeAPIServerAvailable, hyperv1.EtcdAvailable} {
 		if c := conditions.Get(s.Conditions, t); c != nil {
 			part.Conditions = append(part.Conditions, *c)
@@ -41,14 +46,20 @@ func (r *Reconciler) summarize(hcp *hyperv1.HostedControlPlane, said answer) {
 		s.Initialization = &hyperv1.HostedControlPlaneInitialization{ControlPlaneInitialized: ptr.To(true)}
 	}
 	s.Version = cmp.Or(said.version, s.Version)
-	s.KubeConfig = nil
-	if said.kubeconfig.admin {
-		s.KubeConfig = &hyperv1.KubeconfigSecretRef{Name: names.AdminKubeconfig, Key: names.AdminKubeconfigFile}
-	}
+	s.KubeConfig = published(said.kubeconfig.admin, names.AdminKubeconfig)
+	s.CustomKubeconfig = published(said.kubeconfig.custom, names.CustomAdminKubeconfig)
 	for _, c := range []metav1.Condition{apiCondition(said), etcdCondition(said)} {
 		c.ObservedGeneration = hcp.Generation
 		conditions.Set(&s.Conditions, c, r.Clock.Now())
 	}
+}
+
+// published names a Secret with a kubeconfig that the user gets, if it is there.
+func published(there bool, secret string) *hyperv1.KubeconfigSecretRef {
+	if !there {
+		return nil
+	}
+	return &hyperv1.KubeconfigSecretRef{Name: secret, Key: names.AdminKubeconfigFile}
 }
 
 func apiCondition(said answer) metav1.Condition {
@@ -56,7 +67,7 @@ func apiCondition(said answer) metav1.Condition {
 	if p := said.problem; p != nil {
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, p.reason, p.message
 		if p.reason == hyperv1.NotDeployedReason {
-			c.Message = notDeployed(said.kubeconfig, "API server")
+			c.Message = notDeployed(said.kubeconfig, "the API server")
 		}
 	}
 	return c
@@ -84,5 +95,5 @@ func etcdCondition(said answer) metav1.Condition {
 }
 
 func notDeployed(k *kubeconfig, what string) string {
-	return "this version publishes the control plane and does not run its " + what + " yet; one that somebody else runs is found by Secret " + k.secret
+	return what + " is not there yet: Secret " + k.secret + ", by which it is found, has not been written"
 }

@@ -21,9 +21,9 @@ import (
 func TestAnAPIServerComesUp(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
-	const not = "False NotDeployed: this version publishes the control plane and does not run its "
-	w.want(hyperv1.KubeAPIServerAvailable, not+"API server yet; one that somebody else runs is found by Secret "+secret)
-	w.want(hyperv1.EtcdAvailable, not+"etcd yet; one that somebody else runs is found by Secret "+secret)
+	const not = " is not there yet: Secret " + secret + ", by which it is found, has not been written"
+	w.want(hyperv1.KubeAPIServerAvailable, "False NotDeployed: the API server"+not)
+	w.want(hyperv1.EtcdAvailable, "False NotDeployed: etcd"+not)
 	if s := w.status(); s.Ready || s.Initialized || s.Initialization != nil || s.KubeConfig != nil || s.Version != "" {
 		t.Errorf("promised: %+v", s)
 	}

@@ -4,6 +4,7 @@
 //	hostedcontrolplane   Services, Routes, hosts, conditions
 //	components           certificates, and the pods: etcd, API server and the rest
 //	hostedapi            whether the hosted API server serves
+//	guest                what the hosted cluster needs inside
 //	awsprivatelink       AWSEndpointServices, and their endpoints in the customer's account
 //	workersecuritygroup  the security group of the workers, in the customer's account
 //	probe                whether AWS knows us

@@ -14,6 +14,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,6 +27,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsprivatelink"
 	componentscontroller "github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/components"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/guest"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedapi"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedcontrolplane"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/probe"
@@ -117,13 +119,14 @@ func newScheme() *runtime.Scheme {
 	utilruntime.Must(clientgoscheme.AddToScheme(s))
 	utilruntime.Must(hyperv1.AddToScheme(s))
 	utilruntime.Must(routev1.Install(s))
+	utilruntime.Must(clusterv1.AddToScheme(s))
 	return s
 }
 
 // AddControllers adds them all. They run whatever the cluster is like, so that
 // a change of it finds them.
 func (o *Operator) AddControllers() error {
-	return errors.Join(o.AddControlPlane(), o.AddComponents(), o.AddHostedAPI(), o.AddPrivateLink(), o.AddWorkerSecurityGroup(), o.AddIdentityProbe())
+	return errors.Join(o.AddControlPlane(), o.AddComponents(), o.AddHostedAPI(), o.AddGuest(), o.AddPrivateLink(), o.AddWorkerSecurityGroup(), o.AddIdentityProbe())
 }
 
 // AddControlPlane adds who makes the Services and Routes of the control plane.
@@ -146,6 +149,18 @@ func (o *Operator) AddHostedAPI() error {
 	return hostedapi.Setup(o, hostedapi.Options{
 		Client: o.GetClient(), Secrets: o.GetAPIReader(), Clock: clock.RealClock{},
 		StartInterval: o.options.APIStartInterval, Interval: o.options.APIInterval,
+	})
+}
+
+// guestInterval is how often the hosted cluster is compared with what it should
+// be: often enough for what users break by accident, in it.
+const guestInterval = 10 * time.Minute
+
+// AddGuest adds who keeps what the hosted cluster needs inside.
+func (o *Operator) AddGuest() error {
+	return guest.Setup(o, guest.Options{
+		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{},
+		Releases: o.releases, Interval: guestInterval,
 	})
 }
 

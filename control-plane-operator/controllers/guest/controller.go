@@ -24,7 +24,7 @@ const Owner = "control-plane-operator-guest"
 // Options are what a Reconciler needs.
 type Options struct {
 	Client client.Client
-	// Reader reads Secrets and Machines past the cache.
+	// Reader reads Machines past the cache: they are asked rarely.
 	Reader client.Reader
 	Scheme *runtime.Scheme
 	Clock  clock.PassiveClock

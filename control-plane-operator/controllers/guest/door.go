@@ -42,7 +42,7 @@ func (r *Reconciler) enter(ctx context.Context, s *scope) error {
 		return flow.Wait(0, hyperv1.WaitingForKubeAPIServerReason, "waiting until the hosted API server serves; KubeAPIServerAvailable says why it does not")
 	}
 	secret := &corev1.Secret{}
-	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.ControlPlaneOperatorKubeconfig}, secret)
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.ControlPlaneOperatorKubeconfig}, secret)
 	if apierrors.IsNotFound(err) {
 		return flow.Wait(waitForSecret, hyperv1.WaitingForKubeconfigReason, "Secret %s is not there", names.ControlPlaneOperatorKubeconfig)
 	}

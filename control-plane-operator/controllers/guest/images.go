@@ -65,7 +65,7 @@ func (r *Reconciler) credentials(ctx context.Context, s *scope) ([]byte, error) 
 		return nil, nil
 	}
 	secret := &corev1.Secret{}
-	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: s.hcp.Spec.PullSecret.Name}, secret)
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: s.hcp.Spec.PullSecret.Name}, secret)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("reading Secret %s: %w", s.hcp.Spec.PullSecret.Name, err)
 	}

@@ -43,7 +43,7 @@ func desiredKonnectivity(r *Reconciler, ctx context.Context, s *scope) ([]client
 		return nil, err
 	}
 	certificate := &corev1.Secret{}
-	err = r.Reader.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.KonnectivityAgentCertificate}, certificate)
+	err = r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.KonnectivityAgentCertificate}, certificate)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("reading Secret %s: %w", names.KonnectivityAgentCertificate, err)
 	}

@@ -65,7 +65,7 @@ const (
 // master enters the hosted cluster as somebody who may do anything.
 func (r *Reconciler) master(ctx context.Context, s *scope) (client.Client, error) {
 	secret := &corev1.Secret{}
-	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.ClientSigner}, secret)
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.ClientSigner}, secret)
 	if apierrors.IsNotFound(err) {
 		return nil, flow.Wait(lookAgain, hyperv1.PermissionsMissingReason,
 			"the identity in Secret %s lacks permissions in the hosted cluster, and there is no Secret %s to give them with", names.ControlPlaneOperatorKubeconfig, names.ClientSigner)

@@ -31,8 +31,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	})
 	return ctrl.NewControllerManagedBy(mgr).Named("guest").
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(news)).
-		// Their metadata alone: what is in them is read when it is needed.
-		WatchesMetadata(&corev1.Secret{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(concerns))).
+		Watches(&corev1.Secret{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(concerns))).
 		Watches(&routev1.Route{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(r.ears).
 		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)}).

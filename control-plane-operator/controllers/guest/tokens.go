@@ -27,7 +27,7 @@ var bootstrapTokens = part{
 
 func desiredTokens(r *Reconciler, ctx context.Context, s *scope) ([]client.Object, error) {
 	list := &corev1.SecretList{}
-	if err := r.Reader.List(ctx, list, client.InNamespace(s.hcp.Namespace), client.HasLabels{hyperv1.BootstrapTokenLabel}); err != nil {
+	if err := r.Client.List(ctx, list, client.InNamespace(s.hcp.Namespace), client.HasLabels{hyperv1.BootstrapTokenLabel}); err != nil {
 		return nil, fmt.Errorf("listing bootstrap tokens: %w", err)
 	}
 	var tokens []client.Object

@@ -26,6 +26,6 @@ func (u *start) furnish(ctx context.Context, lab *Lab) (err error) {
 	if err != nil {
 		return fmt.Errorf("furnishing the management cluster: %w", err)
 	}
-	u.say("storage class, DNS")
+	u.say("storage class and DNS are applied")
 	return nil
 }

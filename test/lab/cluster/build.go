@@ -10,6 +10,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
 var (
@@ -17,6 +18,7 @@ var (
 	programs = []string{
 		"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler",
 		"kubelet", "kube-proxy", "containerd", "containerd-shim-runc-v2", "runc",
+		"aws-cloud-controller-manager",
 		"kubectl", "ctr",
 	}
 	// plugins are those of CNI.
@@ -42,12 +44,18 @@ func (u *start) build(ctx context.Context) error {
 			}
 		}
 	}
+	if !u.NoCloud {
+		// Inside there is no way to the internet.
+		if err := awsemulator.Install(ctx, u); err != nil {
+			return err
+		}
+	}
 	root, err := pinned.Root()
 	if err != nil {
 		return err
 	}
 	err = gobuild.Run(ctx, u, gobuild.Spec{
-		Label: "compiling the lab", Dir: root, Package: "./test/lab", Env: []string{"CGO_ENABLED=0"}, Output: filepath.Join(bin, "lab"),
+		Label: "compiling the lab", Dir: root, Package: "./test/lab", Output: filepath.Join(bin, "lab"),
 	})
 	if err != nil {
 		return err

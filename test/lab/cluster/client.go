@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 	"github.com/hosted-control-planes/hypershift/test/lab/images"
 )
 
@@ -32,6 +33,9 @@ type Lab struct {
 	Config     *rest.Config
 	// Images are those that every lab has.
 	Images images.Set
+	// AWS is the emulator, and Management the account of the management cluster; nil without a cloud.
+	AWS        *awsemulator.Emulator
+	Management *awsemulator.Management
 
 	http *http.Client
 }
@@ -53,7 +57,7 @@ func Find(ctx context.Context, o Options) (*Lab, error) {
 		return nil, fmt.Errorf("no lab is up in %s", o.Dir)
 	}
 	lab := open(o.Dir)
-	return lab, lab.connect()
+	return lab, lab.connect(ctx)
 }
 
 func open(dir string) *Lab {
@@ -64,8 +68,19 @@ func open(dir string) *Lab {
 	return &Lab{Dir: dir, Kubeconfig: Kubeconfig(dir), http: &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
 }
 
-// connect reads the kubeconfig, once the supervisor has written it.
-func (l *Lab) connect() error {
+// connect finds out how to reach what is in the lab, when that is up.
+func (l *Lab) connect(ctx context.Context) error {
+	status, err := l.Status(ctx)
+	if err != nil {
+		return err
+	}
+	if cloud := status.Cloud; cloud != nil {
+		l.AWS, l.Management = awsemulator.Connect(cloud.Endpoint, awsemulator.Options{}), cloud.Management
+	}
+	return l.readKubeconfig()
+}
+
+func (l *Lab) readKubeconfig() error {
 	config, err := clientcmd.BuildConfigFromFlags("", l.Kubeconfig)
 	if err != nil {
 		return fmt.Errorf("reading the kubeconfig of the lab: %w", err)
@@ -149,12 +164,6 @@ func Ready(node *corev1.Node) bool {
 		}
 	}
 	return false
-}
-
-// answers says whether somebody listens on the socket.
-func (l *Lab) answers(ctx context.Context) bool {
-	_, err := l.Status(ctx)
-	return err == nil
 }
 
 // progress passes on the steps of the way up, from the first on, until the lab is up.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -20,13 +22,23 @@ func Down(ctx context.Context, o Options) error {
 		return err
 	}
 	unlock, err := lock(o.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	return down(ctx, o)
+	if err := down(ctx, o); err != nil {
+		return err
+	}
+	if err := os.Remove(o.Dir); err != nil {
+		return fmt.Errorf("removing the lab: %w", err)
+	}
+	return nil
 }
 
+// down leaves the directory empty: whoever holds the lock on it may want another lab there.
 func down(ctx context.Context, o Options) error {
 	s, err := readState(o.Dir)
 	if s == nil || err != nil {
@@ -35,13 +47,10 @@ func down(ctx context.Context, o Options) error {
 	if err := s.end(ctx); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{s.removeCgroups, s.unplug, s.restoreLimits} {
+	for _, step := range []func(context.Context) error{s.removeCgroups, s.unplug, s.restoreLimits, s.removeFiles} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("removing what is left of the lab in %s: %w", o.Dir, err)
 		}
-	}
-	if err := os.RemoveAll(o.Dir); err != nil {
-		return fmt.Errorf("removing the lab in %s: %w", o.Dir, err)
 	}
 	return nil
 }
@@ -82,4 +91,21 @@ func (s *state) unplug(context.Context) error {
 		return fmt.Errorf("removing link %s: %w", hostLink, err)
 	}
 	return nil
+}
+
+// removeFiles removes everything, the state last: without it nobody would try again.
+func (s *state) removeFiles(context.Context) error {
+	entries, err := os.ReadDir(s.Options.Dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if entry.Name() == stateFile {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(s.Options.Dir, entry.Name())); err != nil {
+			return err
+		}
+	}
+	return os.Remove(filepath.Join(s.Options.Dir, stateFile))
 }

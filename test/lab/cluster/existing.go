@@ -20,7 +20,7 @@ func useExisting(_ context.Context, o Options) (*Lab, error) {
 		return nil, err
 	}
 	lab := &Lab{Kubeconfig: os.Getenv("KUBECONFIG")}
-	if err := lab.connect(); err != nil {
+	if err := lab.readKubeconfig(); err != nil {
 		return nil, err
 	}
 	config := *lab.Config

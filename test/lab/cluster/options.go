@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
-	"github.com/hosted-control-planes/hypershift/test/lab/images"
 )
 
 // Options say what a lab is like. What is left empty has a default.
@@ -18,10 +17,9 @@ type Options struct {
 	Zones    int `json:"zones"`
 	// MemoryMiB is the size of each; 6144.
 	MemoryMiB int `json:"memoryMiB"`
-	// ExternalCloud leaves addresses and zones of the nodes to a cloud-controller-manager, which somebody else has to run.
-	ExternalCloud bool `json:"externalCloud,omitempty"`
-	// Layers is where the registry has the layers of images; that of test/lab/images by default.
-	Layers string `json:"layers"`
+	// NoCloud does without the AWS emulator and the cloud-controller-manager: no load balancers, no names, and nodes that are
+	// no instances.
+	NoCloud bool `json:"noCloud,omitempty"`
 	// Progress gets a line with the seconds for each thing that has happened.
 	Progress io.Writer `json:"-"`
 }
@@ -42,11 +40,6 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("finding the directory of the lab: %w", err)
 	}
 	o.Dir = dir
-	if o.Layers == "" {
-		if o.Layers, err = images.Dir(); err != nil {
-			return o, err
-		}
-	}
 	if o.Machines == 0 {
 		o.Machines = 3
 	}
@@ -67,10 +60,9 @@ func (o Options) FirstMachines() []MachineOptions {
 	var all []MachineOptions
 	for i := range o.Machines {
 		all = append(all, MachineOptions{
-			Name:          fmt.Sprintf("m%d", i+1),
-			Zone:          fmt.Sprintf("%s%c", Region, 'a'+i%o.Zones),
-			MemoryMiB:     o.MemoryMiB,
-			ExternalCloud: o.ExternalCloud,
+			Name:      fmt.Sprintf("m%d", i+1),
+			Zone:      fmt.Sprintf("%s%c", Region, 'a'+i%o.Zones),
+			MemoryMiB: o.MemoryMiB,
 		})
 	}
 	return all
@@ -82,13 +74,16 @@ type MachineOptions struct {
 	// Zone is the availability zone, InstanceType the kind of machine; labels of the node say both.
 	Zone         string `json:"zone,omitempty"`
 	InstanceType string `json:"instanceType,omitempty"`
-	// InstanceID makes the provider id of the node, with the zone.
+	// InstanceID makes the provider id of the node, with the zone. A machine of the management cluster gets an instance of its
+	// own, if there is a cloud.
 	InstanceID string            `json:"instanceID,omitempty"`
 	MemoryMiB  int               `json:"memoryMiB,omitempty"`
 	Labels     map[string]string `json:"labels,omitempty"`
 	// Taints are KEY=VALUE:EFFECT or KEY:EFFECT.
-	Taints        []string `json:"taints,omitempty"`
-	ExternalCloud bool     `json:"externalCloud,omitempty"`
+	Taints []string `json:"taints,omitempty"`
+	// ExternalCloud leaves what the node says of its zone and type to a cloud-controller-manager, without which it stays
+	// tainted.
+	ExternalCloud bool `json:"externalCloud,omitempty"`
 	// Join is the kubeconfig of an administrator of the cluster that the machine joins; by default that is the cluster of
 	// the lab. In another cluster the machine runs no kube-proxy: that is up to the cluster.
 	Join string `json:"join,omitempty"`

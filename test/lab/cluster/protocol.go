@@ -3,6 +3,8 @@ package cluster
 import (
 	"path/filepath"
 	"time"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/cloud"
 )
 
 // What a supervisor and its clients say to each other, as JSON over HTTP on a socket:
@@ -34,6 +36,8 @@ type Step struct {
 type Status struct {
 	Processes []ProcessStatus `json:"processes"`
 	Machines  []MachineStatus `json:"machines"`
+	// Cloud is nil if there is none.
+	Cloud *cloud.Status `json:"cloud,omitempty"`
 }
 
 // ProcessStatus is a server that the supervisor runs.

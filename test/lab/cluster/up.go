@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +23,9 @@ func Up(ctx context.Context, o Options) (*Lab, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
+	}
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return nil, fmt.Errorf("making the directory of the lab: %w", err)
 	}
 	unlock, err := lock(o.Dir)
 	if err != nil {
@@ -78,7 +80,7 @@ func (u *start) run(ctx context.Context) (*Lab, error) {
 		return nil, fmt.Errorf("%w\nlogs are in %s; last lines of the supervisor:\n%s",
 			err, lab.path("logs"), process.Tail(lab.path("logs", supervisorLog), 10))
 	}
-	if err := lab.connect(); err != nil {
+	if err := lab.connect(ctx); err != nil {
 		return nil, err
 	}
 	if err := u.furnish(ctx, lab); err != nil {
@@ -94,7 +96,7 @@ func (u *start) supervisor(ctx context.Context) (*state, error) {
 	if missing := Missing(ctx); len(missing) > 0 {
 		return nil, fmt.Errorf("this host cannot have a lab; it lacks\n  %s", strings.Join(missing, "\n  "))
 	}
-	if err := emptyDir(u.Dir); err != nil {
+	if err := mustBeEmpty(u.Dir); err != nil {
 		return nil, err
 	}
 	s := &state{Options: u.Options}
@@ -134,14 +136,11 @@ func (u *start) supervisor(ctx context.Context) (*state, error) {
 	return s, nil
 }
 
-// emptyDir makes the directory of a lab, or takes one with nothing in it: all in it is removed in the end.
-func emptyDir(dir string) error {
+// mustBeEmpty keeps us from taking somebody's directory: all in it is removed in the end.
+func mustBeEmpty(dir string) error {
 	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = os.MkdirAll(dir, 0o755)
-	}
 	if err != nil {
-		return fmt.Errorf("making the directory of the lab: %w", err)
+		return fmt.Errorf("looking into the directory of the lab: %w", err)
 	}
 	if len(entries) > 0 {
 		return fmt.Errorf("%s is not empty, and it is not that of a lab", dir)
@@ -153,7 +152,7 @@ func emptyDir(dir string) error {
 func (u *start) follow(ctx context.Context, lab *Lab, s *state) error {
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
-	for !lab.answers(ctx) {
+	for _, err := os.Stat(Socket(u.Dir)); err != nil; _, err = os.Stat(Socket(u.Dir)) {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)

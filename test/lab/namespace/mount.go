@@ -27,27 +27,36 @@ func MountTmpfs(target string) error { return mount("tmpfs", target, "tmpfs", 0,
 // Bind puts a file or a directory in the place of target.
 func Bind(source, target string) error { return mount(source, target, "", unix.MS_BIND, "") }
 
-// Cover puts a directory in the place of target, which is one of the host, so that nothing is written there. What is in keep
-// can be found where it was, also if that is below target.
-func Cover(source, target, keep string) error {
-	kept, err := os.Open(keep)
-	if err != nil {
-		return fmt.Errorf("covering %s: %w", target, err)
+// Cover puts a directory in the place of target, which is one of the host, so that nothing is written there. The directories
+// to keep can be found where they were, also if that is below target.
+func Cover(source, target string, keep ...string) error {
+	var kept []*os.File
+	for _, dir := range keep {
+		if !strings.HasPrefix(dir, target+string(filepath.Separator)) {
+			continue
+		}
+		f, err := os.Open(dir)
+		if err != nil {
+			return fmt.Errorf("covering %s: %w", target, err)
+		}
+		defer f.Close()
+		kept = append(kept, f)
 	}
-	defer kept.Close()
 	if err := os.MkdirAll(source, 0o755); err != nil {
 		return fmt.Errorf("covering %s: %w", target, err)
 	}
 	if err := Bind(source, target); err != nil {
 		return err
 	}
-	if !strings.HasPrefix(keep, target+string(filepath.Separator)) {
-		return nil
+	for _, f := range kept {
+		if err := os.MkdirAll(f.Name(), 0o755); err != nil {
+			return fmt.Errorf("covering %s: %w", target, err)
+		}
+		if err := mount(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), f.Name(), "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+			return err
+		}
 	}
-	if err := os.MkdirAll(keep, 0o755); err != nil {
-		return fmt.Errorf("covering %s: %w", target, err)
-	}
-	return mount(fmt.Sprintf("/proc/self/fd/%d", kept.Fd()), keep, "", unix.MS_BIND|unix.MS_REC, "")
+	return nil
 }
 
 func mount(source, target, kind string, flags uintptr, data string) error {

@@ -27,6 +27,7 @@ type Init struct {
 func Start(log *os.File, path string, args ...string) (*Init, error) {
 	cmd := exec.Command(path, args...)
 	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Dir = "/" // what we were started in may go
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: kinds, Setsid: true}
 	gate, err := cmd.StdinPipe()
 	if err != nil {

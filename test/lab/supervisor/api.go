@@ -34,8 +34,22 @@ func (s *supervisor) listen() error {
 			answer(w, act(req.PathValue("name")))
 		})
 	}
-	go func() { _ = (&http.Server{Handler: mux}).Serve(listener) }() // until we end
+	go func() { _ = (&http.Server{Handler: s.whenUp(mux)}).Serve(listener) }() // until we end
 	return nil
+}
+
+// whenUp lets clients wait until there is something to ask for. They may watch.
+func (s *supervisor) whenUp(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.URL.Path != "/progress" {
+			select {
+			case <-req.Context().Done():
+				return
+			case <-s.up:
+			}
+		}
+		next.ServeHTTP(w, req)
+	})
 }
 
 func (s *supervisor) progress(w http.ResponseWriter, req *http.Request) {
@@ -59,8 +73,13 @@ func (s *supervisor) progress(w http.ResponseWriter, req *http.Request) {
 }
 
 func (s *supervisor) status(w http.ResponseWriter, _ *http.Request) {
+	there := cluster.Status{Processes: s.servers.status(), Machines: s.machines.status()}
+	if s.cloud != nil {
+		cloud := s.cloud.Status()
+		there.Cloud = &cloud
+	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(cluster.Status{Processes: s.servers.status(), Machines: s.machines.status()}) // the client has gone
+	_ = json.NewEncoder(w).Encode(there) // the error is that the client has gone
 }
 
 func (s *supervisor) addMachine(w http.ResponseWriter, req *http.Request) {

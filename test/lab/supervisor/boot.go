@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 	"github.com/hosted-control-planes/hypershift/test/lab/namespace"
 )
@@ -16,13 +17,17 @@ func Boot(dir string, reaper ...string) error {
 	if err := namespace.Await(); err != nil {
 		return err
 	}
+	cache, err := pinned.CacheDir()
+	if err != nil {
+		return fmt.Errorf("booting the lab: %w", err)
+	}
 	resolv := filepath.Join(dir, "resolv.conf")
 	for _, step := range []func() error{
 		namespace.Detach,
 		namespace.MountProc,
 		// kube-controller-manager has its volumes in /tmp/hostpath_pv, and so has every machine: what is there behaves as a
 		// disk on the network does.
-		func() error { return namespace.Cover(filepath.Join(dir, "tmp"), "/tmp", dir) },
+		func() error { return namespace.Cover(filepath.Join(dir, "tmp"), "/tmp", dir, cache) },
 		func() error { return os.Chmod("/tmp", 0o777|os.ModeSticky) },
 		func() error { return os.WriteFile(resolv, []byte("nameserver "+cluster.SwitchAddress+"\n"), 0o644) },
 		func() error { return namespace.Bind(resolv, "/etc/resolv.conf") },

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
+	"github.com/hosted-control-planes/hypershift/test/lab/cloud"
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 	machineos "github.com/hosted-control-planes/hypershift/test/lab/machine"
 	"github.com/hosted-control-planes/hypershift/test/lab/namespace"
@@ -37,14 +38,23 @@ type machine struct {
 	spec    machineos.Spec
 	host    int     // the last part of its address, and the number of its port
 	cluster *joined // which it has joined
+	// instantiated says that its instance in the cloud is ours to end.
+	instantiated bool
 
 	mu      sync.Mutex      // held while it is being turned on or off
 	running *namespace.Init // nil: it is off
 }
 
 func (m *machine) port() string    { return fmt.Sprintf("port%d", m.host) }
-func (m *machine) address() string { return fmt.Sprintf("10.55.0.%d", m.host) }
 func (m *machine) console() string { return filepath.Join(m.spec.Dir, machineos.ConsoleLog) }
+
+// address is that of its network card. Where zones have networks of their own, it is in that of its zone.
+func (m *machine) address() netip.Addr {
+	if m.Join != "" {
+		return cloud.Address(machineNetwork, "", m.host)
+	}
+	return cloud.Address(machineNetwork, m.Zone, m.host)
+}
 
 // pid1 is that of a machine that is on, or 0.
 func (m *machine) pid1() int {
@@ -65,6 +75,9 @@ func (m *machine) pid1() int {
 func (all *machines) add(ctx context.Context, options cluster.MachineOptions) error {
 	if problems := validation.IsDNS1123Label(options.Name); len(problems) > 0 {
 		return fmt.Errorf("machine %q cannot be named so: %s", options.Name, problems[0])
+	}
+	if options.Zone == "" && options.Join == "" {
+		options.Zone = cluster.Region + "a"
 	}
 	joins, err := all.join(ctx, options.Join)
 	if err != nil {
@@ -96,18 +109,15 @@ func (all *machines) make(options cluster.MachineOptions, joins *joined) (*machi
 		return nil, err
 	}
 	m := &machine{MachineOptions: options, host: host, cluster: joins}
-	m.spec = all.lab.specify(m)
 	all.known[options.Name] = m
 	return m, nil
 }
 
 // specify says what a machine is told.
 func (s *supervisor) specify(m *machine) machineos.Spec {
-	_, network, _ := net.ParseCIDR(cluster.MachineNetwork)
-	length, _ := network.Mask.Size()
 	spec := machineos.Spec{
 		Name: m.Name, Lab: s.options.Dir, Dir: s.path("machines", m.Name),
-		Address: fmt.Sprintf("%s/%d", m.address(), length), Gateway: cluster.SwitchAddress,
+		Address: netip.PrefixFrom(m.address(), machineNetwork.Bits()).String(), Gateway: cluster.SwitchAddress,
 		MemoryMiB: m.MemoryMiB,
 		Registry:  cluster.Registry, Pause: cluster.Registry + "/pause:lab",
 		ClusterDNS: m.ClusterDNS,
@@ -133,6 +143,10 @@ func (s *supervisor) specify(m *machine) machineos.Spec {
 
 // prepare gives a machine its disk, and what it joins its cluster with.
 func (all *machines) prepare(ctx context.Context, m *machine) error {
+	if err := all.lab.instantiate(ctx, m); err != nil {
+		return err
+	}
+	m.spec = all.lab.specify(m)
 	if err := os.MkdirAll(m.spec.Dir, 0o755); err != nil {
 		return fmt.Errorf("making its disk: %w", err)
 	}
@@ -243,6 +257,9 @@ func (all *machines) remove(name string) error {
 	if m == nil {
 		return nil // somebody else has
 	}
+	if err := all.lab.terminate(m); err != nil {
+		return fmt.Errorf("removing machine %s: %w", name, err)
+	}
 	delete(all.known, name)
 	all.leave(m.cluster)
 	if err := os.RemoveAll(m.spec.Dir); err != nil {
@@ -271,7 +288,7 @@ func (all *machines) list() []*machine {
 func (all *machines) status() []cluster.MachineStatus {
 	var list []cluster.MachineStatus
 	for _, m := range all.list() {
-		list = append(list, cluster.MachineStatus{MachineOptions: m.MachineOptions, Address: m.address(), Running: m.pid1() != 0, Log: m.console()})
+		list = append(list, cluster.MachineStatus{MachineOptions: m.MachineOptions, Address: m.address().String(), Running: m.pid1() != 0, Log: m.console()})
 	}
 	return list
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
@@ -41,7 +42,18 @@ func layNetwork() error {
 			return fmt.Errorf("setting %s up: %w", name, err)
 		}
 	}
-	// Between the switch, the cable and the load balancers; this is the network of the lab alone.
+	// All addresses of load balancers are ours: whoever listens on one need not add it first.
+	lo, err := netlink.LinkByName("lo")
+	if err == nil {
+		err = netlink.RouteAdd(&netlink.Route{
+			LinkIndex: lo.Attrs().Index, Dst: parse(cluster.BalancerNetwork),
+			Type: unix.RTN_LOCAL, Table: unix.RT_TABLE_LOCAL, Scope: netlink.SCOPE_HOST,
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("routing %s to ourselves: %w", cluster.BalancerNetwork, err)
+	}
+	// Between the switch and the cable; this is the network of the lab alone.
 	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644); err != nil {
 		return fmt.Errorf("forwarding: %w", err)
 	}

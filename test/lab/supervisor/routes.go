@@ -80,7 +80,7 @@ func routes(mine []*machine, nodes []*corev1.Node, but string) map[string]string
 	for _, n := range nodes {
 		for _, m := range mine {
 			if m.Name == n.Name && m.Name != but && n.Spec.PodCIDR != "" {
-				all[n.Spec.PodCIDR] = m.address()
+				all[n.Spec.PodCIDR] = m.address().String()
 			}
 		}
 	}

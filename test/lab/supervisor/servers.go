@@ -24,16 +24,14 @@ type servers struct {
 }
 
 // start starts a server and waits until its health endpoint says yes.
-func (s *servers) start(ctx context.Context, name, health string, args ...string) error {
-	spec := process.Spec{
-		Name: name, Path: filepath.Join(s.dir, "bin", name), Args: args,
-		Log: filepath.Join(s.dir, "logs", name+".log"),
-	}
+func (s *servers) start(ctx context.Context, health string, spec process.Spec) error {
+	spec.Path = s.program(spec.Name)
+	spec.Log = filepath.Join(s.dir, "logs", spec.Name+".log")
 	p, err := process.Start(spec)
 	if err != nil {
 		return err
 	}
-	status := &cluster.ProcessStatus{Name: name, Running: true, Since: time.Now(), Log: spec.Log}
+	status := &cluster.ProcessStatus{Name: spec.Name, Running: true, Since: time.Now(), Log: spec.Log}
 	s.mu.Lock()
 	s.known = append(s.known, status)
 	s.mu.Unlock()
@@ -45,10 +43,12 @@ func (s *servers) start(ctx context.Context, name, health string, args ...string
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // see above
 	defer client.CloseIdleConnections()
 	if err := p.Ready(ctx, client, health); err != nil {
-		return fmt.Errorf("starting the control plane: %w", err)
+		return fmt.Errorf("starting the lab: %w", err)
 	}
 	return nil
 }
+
+func (s *servers) program(name string) string { return filepath.Join(s.dir, "bin", name) }
 
 // keep starts a server again a second after it has ended.
 func (s *servers) keep(p *process.Process, status *cluster.ProcessStatus) {

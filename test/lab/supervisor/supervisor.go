@@ -5,20 +5,24 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/hosted-control-planes/hypershift/test/lab/cloud"
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
 
 // supervisor is a lab.
 type supervisor struct {
 	options  cluster.Options
+	up       chan struct{} // closed when all of it is
 	news     *news
 	servers  *servers
 	pki      *pki
 	admin    *rest.Config // of the management cluster
 	machines *machines
+	cloud    *cloud.Cloud // nil: there is none
 }
 
 // Run runs the lab in dir until it is killed, or could not start.
@@ -27,27 +31,50 @@ func Run(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	s := &supervisor{options: options, news: newNews(), servers: &servers{dir: dir}}
+	s := &supervisor{options: options, up: make(chan struct{}), news: newNews(), servers: &servers{dir: dir}}
 	s.machines = &machines{lab: s, known: map[string]*machine{}, clusters: map[string]*joined{}}
 	if err := s.listen(); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{
+	rise := inOrder(
 		func(context.Context) error { return layNetwork() },
 		s.certify,
 		s.startRegistry,
-		s.startEtcd,
-		s.startAPIServer,
-		s.startControllers,
-		s.connect,
-	} {
-		if err := step(ctx); err != nil {
-			return err
-		}
+		together(inOrder(s.startEtcd, s.startAPIServer, s.connect, s.startControllers), s.startCloud),
+		s.startCloudController,
+	)
+	if err := rise(ctx); err != nil {
+		return err
 	}
+	close(s.up)
 	s.news.end()
 	<-ctx.Done()
 	return nil
+}
+
+// step is something on the way up.
+type step = func(context.Context) error
+
+func inOrder(steps ...step) step {
+	return func(ctx context.Context) error {
+		for _, step := range steps {
+			if err := step(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func together(steps ...step) step {
+	return func(ctx context.Context) error {
+		// What they start outlives the group, and so would its context not do.
+		var all errgroup.Group
+		for _, step := range steps {
+			all.Go(func() error { return step(ctx) })
+		}
+		return all.Wait()
+	}
 }
 
 func (s *supervisor) path(elements ...string) string {
@@ -57,12 +84,14 @@ func (s *supervisor) path(elements ...string) string {
 // say reports something that has happened on the way up.
 func (s *supervisor) say(format string, args ...any) { s.news.add(fmt.Sprintf(format, args...)) }
 
-func (s *supervisor) connect(context.Context) error {
+// connect lets machines join the management cluster, before there is a controller that would turn them away.
+func (s *supervisor) connect(ctx context.Context) error {
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig(s.options.Dir))
 	if err != nil {
 		return fmt.Errorf("connecting to the management cluster: %w", err)
 	}
 	config.QPS = -1
 	s.admin = config
-	return nil
+	_, err = s.machines.join(ctx, "")
+	return err
 }

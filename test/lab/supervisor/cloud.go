@@ -1,0 +1,71 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"github.com/hosted-control-planes/hypershift/test/awsemulator"
+	"github.com/hosted-control-planes/hypershift/test/bed"
+	"github.com/hosted-control-planes/hypershift/test/bed/cloudcontroller"
+	"github.com/hosted-control-planes/hypershift/test/lab/cloud"
+	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
+)
+
+// machineNetwork is where machines have their addresses.
+var machineNetwork = netip.MustParsePrefix(cluster.MachineNetwork)
+
+// startCloud starts the AWS emulator, load balancers and names.
+func (s *supervisor) startCloud(ctx context.Context) (err error) {
+	if s.options.NoCloud {
+		return nil
+	}
+	s.cloud, err = cloud.Start(ctx, cloud.Options{
+		Host:    cluster.SwitchAddress,
+		Network: machineNetwork, Balancers: netip.MustParsePrefix(cluster.BalancerNetwork),
+		Dir: s.options.Dir, Progress: s.news,
+	})
+	if err != nil {
+		return fmt.Errorf("starting the cloud: %w", err)
+	}
+	s.say("AWS emulator at %s, DNS at %s", s.cloud.AWS.URL, s.cloud.Status().DNS)
+	return nil
+}
+
+// startCloudController starts the cloud-controller-manager.
+func (s *supervisor) startCloudController(ctx context.Context) error {
+	if s.cloud == nil {
+		return nil
+	}
+	if err := bed.Apply(ctx, s.admin, cloudcontroller.RBAC); err != nil {
+		return fmt.Errorf("starting the cloud-controller-manager: %w", err)
+	}
+	spec, health, err := s.cloud.Controller(s.servers.program(cloudcontroller.Name), s.path("pki", cloudcontroller.Name), s.path("pki"))
+	if err != nil {
+		return err
+	}
+	return s.start(ctx, health, spec)
+}
+
+// instantiate makes the instance in the cloud that a machine of the management cluster is.
+func (s *supervisor) instantiate(ctx context.Context, m *machine) error {
+	if s.cloud == nil || m.Join != "" || m.InstanceID != "" {
+		return nil
+	}
+	made, err := s.cloud.RunInstance(ctx, awsemulator.InstanceOptions{
+		Name: m.Name, Zone: m.Zone, Type: m.InstanceType, Address: m.address().String(),
+	})
+	if err != nil {
+		return fmt.Errorf("making its instance: %w", err)
+	}
+	m.InstanceID, m.ExternalCloud, m.instantiated = made.ID, true, true
+	return nil
+}
+
+// terminate ends the instance that we made for a machine.
+func (s *supervisor) terminate(m *machine) error {
+	if !m.instantiated {
+		return nil
+	}
+	return s.cloud.TerminateInstance(context.Background(), m.InstanceID)
+}

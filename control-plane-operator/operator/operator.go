@@ -27,6 +27,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsprivatelink"
 	componentscontroller "github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/components"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/defragmentation"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/guest"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedapi"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedcontrolplane"
@@ -126,7 +127,7 @@ func newScheme() *runtime.Scheme {
 // AddControllers adds them all. They run whatever the cluster is like, so that
 // a change of it finds them.
 func (o *Operator) AddControllers() error {
-	return errors.Join(o.AddControlPlane(), o.AddComponents(), o.AddHostedAPI(), o.AddGuest(), o.AddPrivateLink(), o.AddWorkerSecurityGroup(), o.AddIdentityProbe())
+	return errors.Join(o.AddControlPlane(), o.AddComponents(), o.AddDefragmentation(), o.AddHostedAPI(), o.AddGuest(), o.AddPrivateLink(), o.AddWorkerSecurityGroup(), o.AddIdentityProbe())
 }
 
 // AddControlPlane adds who makes the Services and Routes of the control plane.
@@ -141,6 +142,13 @@ func (o *Operator) AddComponents() error {
 	return componentscontroller.Setup(o, componentscontroller.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{},
 		Releases: o.releases, Certificates: o.certificates, Components: components.All, Required: components.Required, OperatorImage: o.options.Image,
+	})
+}
+
+// AddDefragmentation adds who keeps the databases of etcd small.
+func (o *Operator) AddDefragmentation() error {
+	return defragmentation.Setup(o, defragmentation.Options{
+		Client: o.GetClient(), Secrets: o.GetAPIReader(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
 	})
 }
 

@@ -1,0 +1,158 @@
+package restore
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const content = "a snapshot"
+
+var checksum = func() string {
+	sum := sha256.Sum256([]byte(content))
+	return hex.EncodeToString(sum[:])
+}()
+
+// A shop has a snapshot at /demo.db, and what else a test gives it.
+type shop struct {
+	*Fetcher
+	t     *testing.T
+	files map[string]string
+	url   string
+}
+
+func newShop(t *testing.T) *shop {
+	s := &shop{t: t, files: map[string]string{"/demo.db": content}}
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, ok := s.files[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		if text == "forbidden" {
+			http.Error(w, text, http.StatusForbidden)
+			return
+		}
+		_, _ = w.Write([]byte(text)) // who has gone needs no answer
+	}))
+	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	s.url = server.URL + "/demo.db"
+	s.Fetcher = &Fetcher{URL: s.url, File: filepath.Join(dir, "snapshot.db"), Restored: filepath.Join(dir, "restored"), Client: server.Client()}
+	return s
+}
+
+func (s *shop) wantFetched() {
+	s.t.Helper()
+	if err := s.Run(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+	if got, err := os.ReadFile(s.File); string(got) != content {
+		s.t.Errorf("the file has %q, %v", got, err)
+	}
+}
+
+func (s *shop) wantFault(want string) {
+	s.t.Helper()
+	err := s.Run(s.t.Context())
+	if err == nil || !strings.Contains(err.Error(), want) {
+		s.t.Errorf("got %v, want %q", err, want)
+	}
+	left, _ := filepath.Glob(filepath.Dir(s.File) + "/*") // the pattern is a good one
+	if len(left) > 0 {
+		s.t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestASnapshotIsFetched(t *testing.T) {
+	for name, given := range map[string]func(*shop){
+		"without a checksum":                   func(*shop) {},
+		"with its checksum in the URL":         func(s *shop) { s.URL += "#sha256=" + strings.ToUpper(checksum) },
+		"with its checksum beside it":          func(s *shop) { s.files["/demo.db.sha256"] = checksum + "  demo.db\n" },
+		"by a presigned URL":                   func(s *shop) { s.URL += "?signature=x"; s.files["/demo.db.sha256"] = strings.Repeat("0", 64) },
+		"where nobody may list what is beside": func(s *shop) { s.files["/demo.db.sha256"] = "forbidden" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t)
+			given(s)
+			s.wantFetched()
+		})
+	}
+}
+
+func TestASnapshotThatIsNotUsed(t *testing.T) {
+	wrong := strings.Repeat("ab", 32)
+	for name, c := range map[string]struct {
+		given func(*shop)
+		want  string
+	}{
+		"it is another than the URL says": {
+			func(s *shop) { s.URL += "#sha256=" + wrong }, "has the SHA-256 checksum " + checksum + ", and should have " + wrong + ": it is not used",
+		},
+		"it is another than is said beside it": {func(s *shop) { s.files["/demo.db.sha256"] = wrong }, "it is not used"},
+		"what is beside it is no checksum":     {func(s *shop) { s.files["/demo.db.sha256"] = "<html>" }, "/demo.db.sha256 is no SHA-256"},
+		"it is not there":                      {func(s *shop) { delete(s.files, "/demo.db") }, "404 Not Found"},
+		"it is not for everybody":              {func(s *shop) { s.files["/demo.db"] = "forbidden" }, "such as by a presigned URL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t)
+			c.given(s)
+			s.wantFault(c.want)
+		})
+	}
+}
+
+func TestASignatureIsNotRepeated(t *testing.T) {
+	s := newShop(t)
+	s.URL += "?signature=secret"
+	s.Client = &http.Client{Transport: broken{}}
+	if err := s.Run(t.Context()); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("got %v", err)
+	}
+}
+
+type broken struct{}
+
+func (broken) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("no route") }
+
+func TestAnEarlierRestoreIsNotInTheWay(t *testing.T) {
+	s := newShop(t)
+	if err := os.MkdirAll(filepath.Join(s.Restored, "member"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.wantFetched()
+	if _, err := os.Stat(s.Restored); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("etcdutl would find its directory not empty: %v", err)
+	}
+}
+
+func TestURLs(t *testing.T) {
+	for name, c := range map[string]struct{ url, want, fault string }{
+		"a bucket":                 {url: "s3://backups/demo/1.db", want: "https://backups.s3.amazonaws.com/demo/1.db"},
+		"a bucket without a key":   {url: "s3://backups", fault: "write it like s3://bucket/key"},
+		"another fragment":         {url: "https://example.com/1.db#md5=1", fault: "only #sha256=… is known"},
+		"a checksum that is short": {url: "https://example.com/1.db#sha256=12", fault: "64 hexadecimal digits"},
+		"another protocol":         {url: "http://example.com/1.db", fault: "must begin with https:// or s3://"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := parse(c.url)
+			if c.fault != "" {
+				if err == nil || !strings.Contains(err.Error(), c.fault) {
+					t.Errorf("got %v, want %q", err, c.fault)
+				}
+				return
+			}
+			want, _ := url.Parse(c.want) // it is one
+			if err != nil || got.url != *want {
+				t.Errorf("got %s, %v", got, err)
+			}
+		})
+	}
+}

@@ -1,12 +1,13 @@
-// Package hostedapi is a stand-in: it runs the API server of a hosted cluster, as long as no control plane of ours does.
+// Package hostedapi is a stand-in for the pods of a control plane, in beds without nodes: it runs the API server of a hosted cluster
+// as a process, and says of the pods that they run.
 //
 //	Start: key and issuer of the cluster ─► certificates ─► kube-apiserver (real, on loopback, in a prefix of a shared etcd)
-//	         ─► Secrets <infraID>-kubeconfig and admin-kubeconfig in the namespace of the control plane
-//	then:  bootstrap tokens of the namespace ─► kube-system of the hosted cluster
+//	         ─► Secrets with kubeconfigs in the namespace of the control plane
+//	then:  Deployments and StatefulSets of the control plane ─► as ready as they want to be
 //	       requests of kubelets for a certificate ─► approved and signed
 //	until: the HostedControlPlane is gone, or Stop
 //
 // What is real: the server, with RBAC, the Node authorizer and bootstrap tokens, and its certificates, which name what nodes
-// and users call it by. What is played here belongs to others: to run all this as pods, to hand tokens in and to sign for
-// kubelets is the work of a control plane. There is no controller manager and no scheduler in the hosted cluster.
+// and users call it by. What is played here is what its pods would be, and the controller manager, which signs for kubelets.
+// There is no scheduler in the hosted cluster.
 package hostedapi

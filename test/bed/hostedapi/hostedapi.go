@@ -2,7 +2,6 @@ package hostedapi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -89,11 +88,11 @@ func Start(ctx context.Context, opts Options, hc *hyperv1.HostedCluster) (_ *API
 	if a.kube, err = kubernetes.NewForConfig(a.Config); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(a.applyRBAC(ctx), a.publish(ctx, hc)); err != nil {
+	if err := a.publish(ctx, hc); err != nil {
 		return nil, err
 	}
 	a.every(work, 200*time.Millisecond, a.signRequests)
-	a.every(work, 200*time.Millisecond, a.copyTokens)
+	a.every(work, 200*time.Millisecond, a.playPods)
 	a.every(work, time.Second, a.endWith(client.ObjectKey{Namespace: a.namespace, Name: hc.Name}))
 	fmt.Fprintf(a.progress, "hosted API server of %s at %s (stand-in)\n", a.namespace, a.Address)
 	return a, nil

@@ -2,7 +2,6 @@ package hostedapi
 
 import (
 	"context"
-	_ "embed" // rbac.yaml
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,16 +14,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/test/bed"
 )
-
-//go:embed rbac.yaml
-var rbac string
-
-// applyRBAC lets machines join.
-func (a *API) applyRBAC(ctx context.Context) error {
-	return bed.Apply(ctx, a.Config, rbac)
-}
 
 // publish says in the namespace of the control plane how the API server is reached.
 func (a *API) publish(ctx context.Context, hc *hyperv1.HostedCluster) error {
@@ -40,6 +30,10 @@ func (a *API) publish(ctx context.Context, hc *hyperv1.HostedCluster) error {
 		},
 		{
 			ObjectMeta: metav1.ObjectMeta{Name: names.AdminKubeconfig},
+			Data:       map[string][]byte{names.AdminKubeconfigFile: text},
+		},
+		{
+			ObjectMeta: metav1.ObjectMeta{Name: names.ControlPlaneOperatorKubeconfig},
 			Data:       map[string][]byte{names.AdminKubeconfigFile: text},
 		},
 	} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components"
 	"github.com/hosted-control-planes/hypershift/internal/release/payload"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 	"github.com/hosted-control-planes/hypershift/test/bed/registry"
@@ -34,9 +35,14 @@ func (s *Stage) PushOlderRelease(ctx context.Context) (string, error) {
 }
 
 func (s *Stage) pushRelease(ctx context.Context, version, amd64 string) (string, error) {
+	// No registry has these images: their pods are played.
+	images := map[string]string{}
+	for _, name := range components.Required {
+		images[name] = "registry.example.test/" + name + ":v" + version
+	}
 	image, err := s.registry.Push(ctx, "kubernetes-release:v"+version, &payload.Description{
 		Version:    version,
-		Components: map[string]string{"kube-apiserver": "registry.example.test/kube-apiserver:v" + version},
+		Components: images,
 		BootImages: map[hyperv1.Architecture]map[string]string{
 			hyperv1.ArchitectureAMD64: {region: amd64},
 			hyperv1.ArchitectureARM64: {region: awsemulator.ImageARM64},

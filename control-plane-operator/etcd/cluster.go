@@ -18,8 +18,8 @@ const (
 const (
 	// DiscoveryService has a name for each member, whether it is ready or not.
 	DiscoveryService = names.Etcd + "-discovery"
-	// ClientService leads to a member that is ready, which it is only as part of
-	// a majority.
+	// ClientService leads to a member that is ready, which one of several is only
+	// as part of a majority.
 	ClientService = names.Etcd + "-client"
 )
 

@@ -21,6 +21,7 @@ var Component = component.Component{
 	Assets: assets,
 	Wanted: managed,
 	Adapters: []component.Adapter{
+		component.On("client-service.yaml", adaptClientService),
 		component.On("configmap.yaml", adaptConfig),
 		component.On("state.yaml", adaptState),
 		component.Only("state.yaml", decides),
@@ -45,6 +46,14 @@ func formed(env *component.Env) bool {
 
 func adaptState(env *component.Env, cm *corev1.ConfigMap) error {
 	cm.Data["formed"] = strconv.FormatBool(formed(env))
+	return nil
+}
+
+// adaptClientService leads clients to a member that is ready. To the only one it
+// leads them at once: they try until it listens, which is a second before the
+// kubelet finds out that it is ready.
+func adaptClientService(env *component.Env, svc *corev1.Service) error {
+	svc.Spec.PublishNotReadyAddresses = etcd.Of(env.HCP).Size == 1
 	return nil
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
 
-const usage = `usage: lab up [--machines N] [--zones N] [--memory MiB] | down | status | kubeconfig
+const usage = `usage: lab up [--machines N] [--zones N] [--memory MiB] [--cloud=false] | down | status | kubeconfig
        lab machine add NAME [--zone ZONE] [--memory MiB] [--type TYPE] [--instance-id ID] [--join KUBECONFIG] | stop NAME | start NAME | kill NAME | remove NAME
        every command takes --dir, the directory of the lab`
 
@@ -91,6 +91,7 @@ func up(ctx context.Context, a *arguments) error {
 	a.IntVar(&o.Machines, "machines", 0, "how many machines")
 	a.IntVar(&o.Zones, "zones", 0, "in how many zones")
 	a.IntVar(&o.MemoryMiB, "memory", 0, "memory of each in MiB")
+	a.BoolVar(&o.Cloud, "cloud", true, "with AWS, emulated")
 	if _, err := a.words(0); err != nil {
 		return err
 	}

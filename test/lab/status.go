@@ -48,6 +48,16 @@ func status(ctx context.Context, a *arguments) error {
 		}
 		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", m.Name, word(m.Running, "on", "off"), node, m.Zone, m.Address, m.Log)
 	}
+	if c := there.Cloud; c != nil {
+		fmt.Fprintln(out, "\nCLOUD\tADDRESS")
+		fmt.Fprintf(out, "AWS emulator\t%s\nDNS\t%s\n", c.Endpoint, c.DNS)
+		for _, b := range c.LoadBalancers {
+			fmt.Fprintf(out, "%s\t%s\n", b.Host, b.Address)
+		}
+		for _, trouble := range c.Trouble {
+			fmt.Fprintf(out, "trouble\t%s\n", trouble)
+		}
+	}
 	if err := out.Flush(); err != nil {
 		return err
 	}

@@ -11,16 +11,34 @@ import (
 // Ensure builds those of the named binaries that are missing and returns the path of each. Progress is one line per event,
 // and one every few seconds while a build runs.
 func Ensure(ctx context.Context, progress io.Writer, names ...string) (map[string]string, error) {
-	cache, err := CacheDir()
+	s, err := cached(progress)
 	if err != nil {
 		return nil, err
+	}
+	return s.ensure(ctx, names)
+}
+
+// Built says whether one is there already.
+func Built(name string) (bool, error) {
+	s, err := cached(io.Discard)
+	if err != nil {
+		return false, err
+	}
+	_, missing, err := s.plan([]string{name})
+	return len(missing) == 0, err
+}
+
+// cached is the shelf of this user.
+func cached(progress io.Writer) (shelf, error) {
+	cache, err := CacheDir()
+	if err != nil {
+		return shelf{}, err
 	}
 	root, err := Root()
 	if err != nil {
-		return nil, err
+		return shelf{}, err
 	}
-	s := shelf{pins: filepath.Join(root, "hack", "binaries"), bin: filepath.Join(cache, "bin"), table: table, progress: progress}
-	return s.ensure(ctx, names)
+	return shelf{pins: filepath.Join(root, "hack", "binaries"), bin: filepath.Join(cache, "bin"), table: table, progress: progress}, nil
 }
 
 // shelf is where binaries are looked for and put.

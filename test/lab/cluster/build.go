@@ -44,7 +44,7 @@ func (u *start) build(ctx context.Context) error {
 			}
 		}
 	}
-	if !u.NoCloud {
+	if u.Cloud {
 		// Inside there is no way to the internet.
 		if err := awsemulator.Install(ctx, u); err != nil {
 			return err

@@ -17,9 +17,9 @@ type Options struct {
 	Zones    int `json:"zones"`
 	// MemoryMiB is the size of each; 6144.
 	MemoryMiB int `json:"memoryMiB"`
-	// NoCloud does without the AWS emulator and the cloud-controller-manager: no load balancers, no names, and nodes that are
-	// no instances.
-	NoCloud bool `json:"noCloud,omitempty"`
+	// Cloud is whether there is AWS: the emulator and the cloud-controller-manager, machines that are instances, load balancers
+	// with names and traffic.
+	Cloud bool `json:"cloud"`
 	// Progress gets a line with the seconds for each thing that has happened.
 	Progress io.Writer `json:"-"`
 }

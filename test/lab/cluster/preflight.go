@@ -11,19 +11,22 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
 )
 
-// Missing lists what this host lacks for a lab, a line for each, and what to do about it.
-func Missing(ctx context.Context) []string {
+// Missing lists what this host lacks for such a lab, a line for each, and what to do about it.
+func Missing(ctx context.Context, o Options) []string {
 	if os.Geteuid() != 0 {
 		// Nothing else can be found out.
 		return []string{"root: namespaces, mounts and cgroups take it; try again with sudo"}
 	}
 	var missing []string
-	for _, check := range []func(context.Context) string{
-		namespaces, overlay, links, firewall, cgroups, seccompLibrary,
-	} {
+	checks := []func(context.Context) string{namespaces, overlay, links, firewall, cgroups, compiler}
+	if o.Cloud {
+		checks = append(checks, python)
+	}
+	for _, check := range checks {
 		if lack := check(ctx); lack != "" {
 			missing = append(missing, lack)
 		}
@@ -105,8 +108,13 @@ func cgroups(context.Context) string {
 	return ""
 }
 
-// seccompLibrary is what runc is linked with, once.
-func seccompLibrary(ctx context.Context) string {
+// compiler is for runc, the one program that is not all Go. Once it is built nothing is needed.
+func compiler(ctx context.Context) string {
+	if built, err := pinned.Built("runc"); err != nil {
+		return fmt.Sprintf("a checkout of this project: %v", err)
+	} else if built {
+		return ""
+	}
 	for _, program := range []string{"gcc", "pkg-config"} {
 		if _, err := exec.LookPath(program); err != nil {
 			return program + ": apt-get install gcc libc6-dev pkg-config libseccomp-dev, to build runc"
@@ -114,6 +122,14 @@ func seccompLibrary(ctx context.Context) string {
 	}
 	if err := exec.CommandContext(ctx, "pkg-config", "--exists", "libseccomp").Run(); err != nil {
 		return "libseccomp: apt-get install libseccomp-dev, to build runc"
+	}
+	return ""
+}
+
+// python is what the AWS emulator is written in. Which version it has to be is for its installation to say.
+func python(context.Context) string {
+	if _, err := exec.LookPath("python3"); err != nil {
+		return "python3: apt-get install python3 python3-venv, for the AWS emulator"
 	}
 	return ""
 }

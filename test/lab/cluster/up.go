@@ -93,7 +93,7 @@ const supervisorLog = "supervisor.log"
 
 // supervisor starts one.
 func (u *start) supervisor(ctx context.Context) (*state, error) {
-	if missing := Missing(ctx); len(missing) > 0 {
+	if missing := Missing(ctx, u.Options); len(missing) > 0 {
 		return nil, fmt.Errorf("this host cannot have a lab; it lacks\n  %s", strings.Join(missing, "\n  "))
 	}
 	if err := mustBeEmpty(u.Dir); err != nil {

@@ -17,7 +17,7 @@ var machineNetwork = netip.MustParsePrefix(cluster.MachineNetwork)
 
 // startCloud starts the AWS emulator, load balancers and names.
 func (s *supervisor) startCloud(ctx context.Context) (err error) {
-	if s.options.NoCloud {
+	if !s.options.Cloud {
 		return nil
 	}
 	s.cloud, err = cloud.Start(ctx, cloud.Options{

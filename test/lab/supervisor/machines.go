@@ -29,6 +29,7 @@ type machines struct {
 
 	mu       sync.Mutex
 	known    map[string]*machine
+	lastHost int
 	clusters map[string]*joined // by kubeconfig
 }
 
@@ -104,10 +105,11 @@ func (all *machines) make(options cluster.MachineOptions, joins *joined) (*machi
 	for _, m := range all.known {
 		taken = append(taken, m.host)
 	}
-	host, err := freeHost(taken)
+	host, err := nextHost(all.lastHost, taken)
 	if err != nil {
 		return nil, err
 	}
+	all.lastHost = host
 	m := &machine{MachineOptions: options, host: host, cluster: joins}
 	all.known[options.Name] = m
 	return m, nil

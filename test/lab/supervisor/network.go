@@ -103,11 +103,18 @@ func unplug(port string) error {
 	return nil
 }
 
-// freeHost is the lowest number of an address in the machine network, from 11 on, that is not taken.
-func freeHost(taken []int) (int, error) {
-	for n := 11; n < 250; n++ {
-		if !slices.Contains(taken, n) {
-			return n, nil
+// Numbers of machines are the last parts of their addresses.
+const firstHost, lastHost = 11, 250
+
+// nextHost is the next number after the last one that is not taken. One that has become free comes late again: those who knew its
+// machine may still talk to it.
+func nextHost(last int, taken []int) (int, error) {
+	for range lastHost - firstHost + 1 {
+		if last++; last > lastHost || last < firstHost {
+			last = firstHost
+		}
+		if !slices.Contains(taken, last) {
+			return last, nil
 		}
 	}
 	return 0, errors.New("all addresses for machines are taken")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
@@ -43,9 +44,15 @@ func (all *machines) route(ctx context.Context, c *joined) {
 		}
 		// It lists from memory, which does not fail.
 		list, _ := nodes.Lister().List(labels.Everything())
-		if err := all.routeTo(c, list); err != nil {
+		err := all.routeTo(c, list)
+		if err == nil {
+			continue
+		}
+		// A machine that boots has no network yet.
+		if !errors.Is(err, unix.ENETUNREACH) {
 			fmt.Fprintf(os.Stderr, "routing to the pods of %s: %v\n", c.config.Host, err)
 		}
+		time.AfterFunc(time.Second, c.changed)
 	}
 }
 

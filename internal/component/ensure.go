@@ -49,10 +49,15 @@ func NewRunner(opts Options) *Runner {
 type part struct {
 	Component
 	objs []client.Object
-	// fault is why it cannot be rendered.
-	fault error
+	// fault is why it cannot be rendered, and unseen why nobody knows how it is.
+	fault, unseen error
 	observation
 	status *hyperv1.ControlPlaneComponent
+	// waits is why it is left as it is, empty if it is not.
+	waits string
+	// state and failed are what came of it.
+	state  State
+	failed error
 }
 
 // Ensure brings the components closer to what they should be, all at once. One
@@ -62,27 +67,36 @@ type part struct {
 //
 // Held, Ensure changes nothing and tells how things are.
 func (r *Runner) Ensure(ctx context.Context, env *Env, held bool, components ...Component) ([]State, error) {
-	parts, err := r.observeAll(ctx, env, components)
-	if err != nil {
-		return nil, err
-	}
+	parts := wantedParts(env, components)
+	each(parts, func(p *part) { p.unseen = r.look(ctx, env, p) })
 	if !held {
 		if err := r.settle(ctx, env, parts); err != nil {
 			return nil, err
 		}
 	}
-	states, errs := make([]State, len(parts)), make([]error, len(parts))
-	var all sync.WaitGroup
-	for i, waits := range waitingParts(env, held, parts) {
-		all.Go(func() { states[i], errs[i] = r.ensure(ctx, env, parts[i], waits) })
+	for _, p := range parts {
+		p.waits = p.waitsFor(env.Release.Version, held, parts)
 	}
-	all.Wait()
+	each(parts, func(p *part) { p.state, p.failed = r.ensure(ctx, env, p) })
+	states, errs := make([]State, len(parts)), make([]error, len(parts))
+	for i, p := range parts {
+		states[i], errs[i] = p.state, p.failed
+	}
 	return states, errors.Join(errs...)
 }
 
-// observeAll renders and looks at every component that the cluster has: those
-// that it wants, and that its release has the images for.
-func (r *Runner) observeAll(ctx context.Context, env *Env, components []Component) ([]*part, error) {
+// each does something with all parts at once.
+func each(parts []*part, do func(*part)) {
+	var all sync.WaitGroup
+	for _, p := range parts {
+		all.Go(func() { do(p) })
+	}
+	all.Wait()
+}
+
+// wantedParts are the components that the cluster has: those that it wants, and
+// that its release has the images for.
+func wantedParts(env *Env, components []Component) []*part {
 	var parts []*part
 	for _, c := range components {
 		if c.Wanted != nil && !c.Wanted(env) {
@@ -91,19 +105,20 @@ func (r *Runner) observeAll(ctx context.Context, env *Env, components []Componen
 		p := &part{Component: c}
 		p.objs, p.fault = Render(c, env)
 		var missing *MissingImagesError
-		if errors.As(p.fault, &missing) {
-			continue
+		if !errors.As(p.fault, &missing) {
+			parts = append(parts, p)
 		}
-		var err error
-		if p.observation, err = r.observe(ctx, c, env); err != nil {
-			return nil, err
-		}
-		if p.status, err = r.statusOf(ctx, env, c); err != nil {
-			return nil, err
-		}
-		parts = append(parts, p)
 	}
-	return parts, nil
+	return parts
+}
+
+// look fills in how the part is.
+func (r *Runner) look(ctx context.Context, env *Env, p *part) (err error) {
+	if p.observation, err = r.observe(ctx, p.Component, env); err != nil {
+		return err
+	}
+	p.status, err = r.statusOf(ctx, env, p.Component)
+	return err
 }
 
 // kinds are those of which components have objects, or ever had.
@@ -162,20 +177,14 @@ func (r *Runner) remove(ctx context.Context, hcp *hyperv1.HostedControlPlane, wa
 	return nil
 }
 
-// waitingParts says of each part why it is left as it is; empty if it is not.
-func waitingParts(env *Env, held bool, parts []*part) []string {
-	waits := make([]string, len(parts))
-	for i, p := range parts {
-		if held {
-			waits[i] = "spec.pausedUntil stops changes"
-		} else if p.live != nil {
-			waits[i] = p.waitsFor(env.Release.Version, parts)
-		}
+// waitsFor is why a part is left as it is; empty if it is not.
+func (p *part) waitsFor(version string, held bool, parts []*part) string {
+	switch {
+	case held:
+		return "spec.pausedUntil stops changes"
+	case p.live == nil:
+		return ""
 	}
-	return waits
-}
-
-func (p *part) waitsFor(version string, parts []*part) string {
 	var names []string
 	for _, before := range parts {
 		if slices.Contains(p.After, before.Name) && !(before.available && before.runs(version)) {
@@ -195,13 +204,16 @@ func (p *part) runs(version string) bool {
 }
 
 // ensure applies one component unless it waits for another, and tells how it is.
-func (r *Runner) ensure(ctx context.Context, env *Env, p *part, waits string) (State, error) {
+func (r *Runner) ensure(ctx context.Context, env *Env, p *part) (State, error) {
+	if p.unseen != nil {
+		return State{Name: p.Name}, fmt.Errorf("component %s: %w", p.Name, p.unseen)
+	}
 	failed := p.fault
 	changed := false
-	if failed == nil && waits == "" {
+	if failed == nil && p.waits == "" {
 		changed, failed = r.apply.Apply(ctx, setOf(env.HCP, p.Name), p.objs...)
 	}
-	state, err := r.tell(ctx, env, p, waits, changed, failed)
+	state, err := r.tell(ctx, env, p, changed, failed)
 	if err == nil && !conditions.SaysNothing(failed) {
 		err = r.writeStatus(ctx, env, p, state)
 	}

@@ -1,6 +1,7 @@
 package component
 
 import (
+	routev1 "github.com/openshift/api/route/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -21,6 +22,9 @@ type Env struct {
 	// API and Konnectivity are where the hosted cluster's nodes and users find
 	// them, as far as that is known yet.
 	API, Konnectivity Host
+	// Routes are those of the namespace, and Services those that they lead to, by name.
+	Routes   []routev1.Route
+	Services map[string]*corev1.Service
 	// Secrets and ConfigMaps are those of the namespace, by name.
 	Secrets    map[string]*corev1.Secret
 	ConfigMaps map[string]*corev1.ConfigMap

@@ -32,14 +32,14 @@ type State struct {
 }
 
 // tell puts together what is known of a component after its turn.
-func (r *Runner) tell(ctx context.Context, env *Env, p *part, waits string, changed bool, failed error) (State, error) {
+func (r *Runner) tell(ctx context.Context, env *Env, p *part, changed bool, failed error) (State, error) {
 	s := State{Name: p.Name, Available: p.available}
 	if p.status != nil {
 		s.Version = p.status.Status.Version
 	}
 	if p.complete && !changed {
 		s.Version = p.version
-		s.RolledOut = failed == nil && waits == "" && p.version == env.Release.Version
+		s.RolledOut = failed == nil && p.waits == "" && p.version == env.Release.Version
 	}
 	if s.RolledOut {
 		return s, nil
@@ -54,8 +54,8 @@ func (r *Runner) tell(ctx context.Context, env *Env, p *part, waits string, chan
 	case failed != nil:
 		t = trouble{hyperv1.ReconciliationErrorReason, shortened(failed.Error())}
 	case t.reason != "":
-	case waits != "":
-		t = trouble{hyperv1.WaitingForDependenciesReason, waits}
+	case p.waits != "":
+		t = trouble{hyperv1.WaitingForDependenciesReason, p.waits}
 	case p.live == nil || s.Version == "":
 		t = trouble{hyperv1.WaitingForRolloutCompleteReason, "its pods are being started"}
 	case changed || p.replacing || p.complete:

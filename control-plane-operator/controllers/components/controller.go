@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	routev1 "github.com/openshift/api/route/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
@@ -108,6 +109,8 @@ type scope struct {
 	runs, wanted *release.Release
 	// api and konnectivity are known as far as they are. resolveHosts
 	api, konnectivity component.Host
+	routes            []routev1.Route
+	services          map[string]*corev1.Service
 	// gather
 	secrets    map[string]*corev1.Secret
 	configMaps map[string]*corev1.ConfigMap

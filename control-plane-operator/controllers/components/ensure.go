@@ -19,7 +19,7 @@ const look = 15 * time.Second
 func (r *Reconciler) ensureComponents(ctx context.Context, s *scope) error {
 	env := &component.Env{
 		HCP: s.hcp, Release: s.runs, OperatorImage: r.OperatorImage,
-		API: s.api, Konnectivity: s.konnectivity, Secrets: s.secrets, ConfigMaps: s.configMaps,
+		API: s.api, Konnectivity: s.konnectivity, Routes: s.routes, Services: s.services, Secrets: s.secrets, ConfigMaps: s.configMaps,
 	}
 	states, err := r.runner.Ensure(ctx, env, s.paused, r.Components...)
 	if !conditions.SaysNothing(err) {

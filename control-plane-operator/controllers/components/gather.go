@@ -21,7 +21,7 @@ import (
 const routePort = 443
 
 // resolveHosts takes the host of the API from the hostedcontrolplane controller,
-// and that of the tunnels from their Route.
+// that of the tunnels from their Route, and what all Routes lead to.
 func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
 	endpoint := s.hcp.Status.ControlPlaneEndpoint
 	s.api = component.Host{Name: endpoint.Host, Port: endpoint.Port}
@@ -29,10 +29,16 @@ func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
 	if err := r.Client.List(ctx, routes, client.InNamespace(s.hcp.Namespace)); err != nil {
 		return fmt.Errorf("listing Routes: %w", err)
 	}
+	s.routes, s.services = routes.Items, map[string]*corev1.Service{}
 	for _, route := range routes.Items {
 		if route.Spec.To.Name == names.KonnectivityServer {
 			s.konnectivity = component.Host{Name: hostOf(&route), Port: routePort}
 		}
+		service := &corev1.Service{}
+		if err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: route.Spec.To.Name}, service); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("getting Service %s: %w", route.Spec.To.Name, err)
+		}
+		s.services[route.Spec.To.Name] = service
 	}
 	return nil
 }

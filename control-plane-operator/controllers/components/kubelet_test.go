@@ -1,0 +1,180 @@
+package components
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+)
+
+// revision is the label by which pods of two templates are told apart.
+const revision = "revision"
+
+// kubelet stands for everybody who makes pods of workloads and runs them. Each
+// call takes one step, and says whether there was one to take.
+func (w *world) kubelet(ctx context.Context) (moved bool) {
+	deployments, statefulSets := &appsv1.DeploymentList{}, &appsv1.StatefulSetList{}
+	w.must(w.Admin().List(ctx, deployments))
+	w.must(w.Admin().List(ctx, statefulSets))
+	for i := range deployments.Items {
+		d := &deployments.Items[i]
+		f := w.fleetOf(ctx, d, d.Spec.Template, int(*d.Spec.Replicas))
+		moved = w.surge(ctx, f) || moved
+		f = w.fleetOf(ctx, d, d.Spec.Template, int(*d.Spec.Replicas))
+		before := d.DeepCopy()
+		d.Status.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas = int32(len(f.pods)), int32(len(f.fresh)), f.available()
+		moved = w.publish(ctx, d, before) || moved
+	}
+	for i := range statefulSets.Items {
+		s := &statefulSets.Items[i]
+		f := w.fleetOf(ctx, s, s.Spec.Template, int(*s.Spec.Replicas))
+		moved = w.replace(ctx, f) || moved
+		f = w.fleetOf(ctx, s, s.Spec.Template, int(*s.Spec.Replicas))
+		before := s.DeepCopy()
+		s.Status.Replicas, s.Status.AvailableReplicas = int32(len(f.pods)), f.available()
+		s.Status.UpdateRevision, s.Status.CurrentRevision = f.revision, f.revision
+		for _, old := range f.old {
+			s.Status.CurrentRevision = old.Labels[revision]
+		}
+		moved = w.publish(ctx, s, before) || moved
+	}
+	return moved
+}
+
+func (w *world) publish(ctx context.Context, obj, before client.Object) bool {
+	if text(obj) == text(before) {
+		return false
+	}
+	w.must(w.Admin().Status().Patch(ctx, obj, client.MergeFrom(before)))
+	return true
+}
+
+func text(v any) string {
+	out, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(out)
+}
+
+// fleet are the pods of one workload.
+type fleet struct {
+	owner            client.Object
+	template         corev1.PodTemplateSpec
+	revision         string
+	replicas         int
+	pods, fresh, old []*corev1.Pod
+}
+
+func (w *world) fleetOf(ctx context.Context, owner client.Object, template corev1.PodTemplateSpec, replicas int) *fleet {
+	sum := sha256.Sum256([]byte(text(template)))
+	f := &fleet{owner: owner, template: template, replicas: replicas, revision: hex.EncodeToString(sum[:4])}
+	list := &corev1.PodList{}
+	w.must(w.Admin().List(ctx, list, client.InNamespace(owner.GetNamespace())))
+	for i := range list.Items {
+		pod := &list.Items[i]
+		switch {
+		case !metav1.IsControlledBy(pod, owner):
+			continue
+		case pod.Labels[revision] == f.revision:
+			f.fresh = append(f.fresh, pod)
+		default:
+			f.old = append(f.old, pod)
+		}
+		f.pods = append(f.pods, pod)
+	}
+	return f
+}
+
+func (f *fleet) available() (n int32) {
+	for _, pod := range f.pods {
+		if healthy(pod) {
+			n++
+		}
+	}
+	return n
+}
+
+func healthy(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// surge makes the new pods of a Deployment, has them get ready, and takes the
+// old ones away.
+func (w *world) surge(ctx context.Context, f *fleet) bool {
+	for i := range f.replicas {
+		name := fmt.Sprintf("%s-%s-%d", f.owner.GetName(), f.revision, i)
+		if !slices.ContainsFunc(f.fresh, func(p *corev1.Pod) bool { return p.Name == name }) {
+			w.run(ctx, f, name)
+			return true
+		}
+	}
+	if w.heal(ctx, f.fresh) {
+		return true
+	}
+	if len(f.old) == 0 || slices.ContainsFunc(f.fresh, func(p *corev1.Pod) bool { return !healthy(p) }) {
+		return false
+	}
+	for _, pod := range f.old {
+		w.must(w.Admin().Delete(ctx, pod))
+	}
+	return true
+}
+
+// replace does so with a StatefulSet, whose pods have names and go before they come.
+func (w *world) replace(ctx context.Context, f *fleet) bool {
+	made := false
+	for i := range f.replicas {
+		name := fmt.Sprintf("%s-%d", f.owner.GetName(), i)
+		if !slices.ContainsFunc(f.pods, func(p *corev1.Pod) bool { return p.Name == name }) {
+			w.run(ctx, f, name)
+			made = true
+		}
+	}
+	if made || w.heal(ctx, f.pods) {
+		return true
+	}
+	if len(f.old) == 0 || slices.ContainsFunc(f.pods, func(p *corev1.Pod) bool { return !healthy(p) }) {
+		return false
+	}
+	w.must(w.Admin().Delete(ctx, f.old[len(f.old)-1]))
+	return true
+}
+
+func (w *world) run(ctx context.Context, f *fleet, name string) {
+	pod := &corev1.Pod{ObjectMeta: *f.template.ObjectMeta.DeepCopy(), Spec: *f.template.Spec.DeepCopy()}
+	pod.Namespace, pod.Name = f.owner.GetNamespace(), name
+	pod.CreationTimestamp = metav1.NewTime(w.clock.Now())
+	pod.Labels[revision] = f.revision
+	pod.Spec.NodeName = "node-1"
+	w.must(controllerutil.SetControllerReference(f.owner, pod, scheme))
+	w.must(client.IgnoreAlreadyExists(w.Admin().Create(ctx, pod))) // an orphan of that name is about to go
+}
+
+// heal has a pod that is not ready get ready, or say what it is sick of.
+func (w *world) heal(ctx context.Context, pods []*corev1.Pod) bool {
+	moved := false
+	for _, pod := range pods {
+		if healthy(pod) {
+			continue
+		}
+		before := pod.DeepCopy()
+		status, sick := w.sick[pod.Spec.Containers[0].Name]
+		if !sick {
+			status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
+		}
+		pod.Status = status
+		moved = w.publish(ctx, pod, before) || moved
+	}
+	return moved
+}

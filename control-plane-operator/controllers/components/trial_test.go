@@ -1,0 +1,34 @@
+package components
+
+import (
+	"context"
+	"testing"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/test/trial"
+)
+
+func story(policy hyperv1.AvailabilityPolicy) trial.Beginning {
+	return func(t testing.TB) *trial.Story {
+		w := newWorld(t, controlPlane(policy))
+		return &trial.Story{
+			Cluster: w.Cluster,
+			Start:   w.start,
+			Others:  func(ctx context.Context) error { w.kubelet(ctx); return nil },
+			Advance: w.clock.Step,
+			Ready:   w.ready,
+			Delete:  func(ctx context.Context) error { return w.Admin().Delete(ctx, controlPlane(policy)) },
+		}
+	}
+}
+
+func TestTrial(t *testing.T) {
+	for _, policy := range []hyperv1.AvailabilityPolicy{hyperv1.SingleReplica, hyperv1.HighlyAvailable} {
+		t.Run(string(policy)+": crash", func(t *testing.T) { t.Parallel(); trial.Crash(t, story(policy)) })
+	}
+	t.Run("vanish", func(t *testing.T) { t.Parallel(); trial.Vanish(t, story(hyperv1.SingleReplica)) })
+}
+
+func TestTrialUnderFaults(t *testing.T) {
+	trial.APIFaults(t, story(hyperv1.HighlyAvailable))
+}

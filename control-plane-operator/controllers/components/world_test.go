@@ -1,0 +1,266 @@
+package components
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	configv1 "github.com/openshift/api/config/v1"
+	routev1 "github.com/openshift/api/route/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/fakerelease"
+	"github.com/hosted-control-planes/hypershift/test/trial"
+)
+
+func init() { ctrl.SetLogger(logr.Discard()) }
+
+// scheme has what these stories are about and no more: the fake API server goes
+// through all of it for every write.
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		appsv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme, hyperv1.AddToScheme, routev1.Install,
+	} {
+		utilruntime.Must(add(s))
+	}
+	return s
+}()
+
+const (
+	older = "registry.example.com/release:1.35.4"
+	newer = "registry.example.com/release:1.36.3"
+)
+
+// world is a management cluster whose pods come up, unless they are sick.
+type world struct {
+	*trial.Cluster
+	t        testing.TB
+	clock    *clocktesting.FakeClock
+	releases *fakerelease.Registry
+	// sick says by component what is written into the status of new pods; they
+	// do not get ready.
+	sick       map[string]corev1.PodStatus
+	reconciler *Reconciler
+}
+
+// newWorld has the schemas that converters know: only a story in which others
+// write the same status needs one.
+func newWorld(t testing.TB, hcp *hyperv1.HostedControlPlane, converters ...managedfields.TypeConverter) *world {
+	w := &world{
+		t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), sick: map[string]corev1.PodStatus{},
+		releases: fakerelease.New(fakerelease.Kubernetes(older, "1.35.4"), fakerelease.Kubernetes(newer, "1.36.3")),
+	}
+	w.Cluster = trial.NewCluster(trial.Options{
+		Scheme:     scheme,
+		Converters: converters,
+		Kinds: []client.ObjectList{
+			&hyperv1.HostedControlPlaneList{}, &hyperv1.ControlPlaneComponentList{}, &appsv1.DeploymentList{}, &appsv1.StatefulSetList{}, &corev1.PodList{},
+			&corev1.ServiceList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}, &policyv1.PodDisruptionBudgetList{}, &networkingv1.NetworkPolicyList{},
+		},
+		WithStatus: []client.Object{&hyperv1.HostedControlPlane{}, &hyperv1.ControlPlaneComponent{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &corev1.Pod{}},
+		Index: func(b *fake.ClientBuilder) {
+			b.WithIndex(&corev1.Event{}, "involvedObject.uid", func(obj client.Object) []string {
+				return []string{string(obj.(*corev1.Event).InvolvedObject.UID)}
+			})
+		},
+	})
+	w.Create(t, hcp)
+	return w
+}
+
+// controlPlane runs the older release.
+func controlPlane(policy hyperv1.AvailabilityPolicy) *hyperv1.HostedControlPlane {
+	hcp := componenttest.Env().HCP
+	hcp.UID = ""
+	hcp.Spec.ReleaseImage = older
+	hcp.Spec.PullSecret.Name = ""
+	hcp.Spec.ControllerAvailabilityPolicy = policy
+	return hcp
+}
+
+// start makes the controller anew and returns one pass over all control planes.
+func (w *world) start() func(context.Context) error {
+	w.reconciler = New(Options{
+		Client: w.Client(), Reader: w.Admin(), Scheme: scheme, Clock: w.clock, Releases: w.releases,
+		Certificates: &issuer{apply.New(w.Client(), scheme, "certificates")}, Components: components.All, Required: components.Required,
+		OperatorImage: "registry.example.com/control-plane-operator:test",
+	})
+	return func(ctx context.Context) error {
+		list := &hyperv1.HostedControlPlaneList{}
+		w.must(w.Admin().List(ctx, list))
+		for i := range list.Items {
+			if err := w.Queue(w.reconciler.Reconcile(ctx, &list.Items[i])); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// issuer makes certificates that say no more than what they are for.
+type issuer struct{ *apply.Applier }
+
+func (i *issuer) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPlane, facts certificates.Facts) (time.Duration, bool, error) {
+	var objs []client.Object
+	for _, name := range []string{names.SchedulerKubeconfig, names.ControllerManagerKubeconfig, names.APIServerCertificate, names.EtcdServerCertificate} {
+		objs = append(objs, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: hcp.Namespace, Name: name},
+			Data:       map[string][]byte{"tls.crt": []byte(name + " " + facts.API.Name)},
+		})
+	}
+	set := apply.Set{Name: "certificates", Namespace: hcp.Namespace, Parent: hcp, Kinds: []client.ObjectList{&corev1.SecretList{}}}
+	changed, err := i.Apply(ctx, set, objs...)
+	return time.Hour, changed, err
+}
+
+// settle lets time pass until nothing more happens.
+func (w *world) settle() {
+	w.t.Helper()
+	w.watch(func() {})
+}
+
+// watch lets time pass, and looks after each step of the world.
+func (w *world) watch(look func()) {
+	w.t.Helper()
+	pass := w.start()
+	for range 40 {
+		before := w.Life.Writes()
+		w.must(pass(w.t.Context()))
+		look()
+		moved := w.kubelet(w.t.Context())
+		w.must(w.Tidy(w.t.Context()))
+		w.clock.Step(20 * time.Second)
+		if !moved && w.Life.Writes() == before {
+			return
+		}
+		look()
+	}
+	w.t.Fatal("the world does not come to rest")
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
+	w.t.Helper()
+	hcp := &hyperv1.HostedControlPlane{}
+	w.must(w.Admin().Get(ctx, w.key("demo"), hcp))
+	return hcp
+}
+
+func (w *world) key(name string) client.ObjectKey {
+	return client.ObjectKey{Namespace: "clusters-demo", Name: name}
+}
+
+func (w *world) change(how func(*hyperv1.HostedControlPlane)) {
+	w.t.Helper()
+	hcp := w.hcp(w.t.Context())
+	how(hcp)
+	w.must(w.Admin().Update(w.t.Context(), hcp))
+}
+
+func (w *world) release(image string) {
+	w.t.Helper()
+	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ReleaseImage = image })
+}
+
+// component is the ControlPlaneComponent of that name, nil if there is none.
+func (w *world) component(name string) *hyperv1.ControlPlaneComponent {
+	w.t.Helper()
+	c := &hyperv1.ControlPlaneComponent{}
+	err := w.Admin().Get(w.t.Context(), w.key(name), c)
+	w.must(client.IgnoreNotFound(err))
+	if err != nil {
+		return nil
+	}
+	return c
+}
+
+// wants the component to say that of itself.
+func (w *world) wants(name, condition string, status metav1.ConditionStatus, reason, message string) {
+	w.t.Helper()
+	c := w.component(name)
+	if c == nil {
+		w.t.Fatalf("there is no %s", name)
+	}
+	got := conditions.Get(c.Status.Conditions, condition)
+	if got == nil || got.Status != status || got.Reason != reason || !strings.Contains(got.Message, message) {
+		w.t.Errorf("%s of %s is %+v, want %s %s %q", condition, name, got, status, reason, message)
+	}
+}
+
+// says wants the control plane to say that of itself.
+func (w *world) says(condition string, status metav1.ConditionStatus, reason, message string) {
+	w.t.Helper()
+	got := conditions.Get(w.hcp(w.t.Context()).Status.Conditions, condition)
+	if got == nil || got.Status != status || got.Reason != reason || !strings.Contains(got.Message, message) {
+		w.t.Errorf("%s is %+v, want %s %s %q", condition, got, status, reason, message)
+	}
+}
+
+// ready says what is missing until the wanted release is rolled out.
+func (w *world) ready(ctx context.Context) string {
+	v := w.hcp(ctx).Status.VersionStatus
+	if v == nil || len(v.History) == 0 || v.History[0].State != configv1.CompletedUpdate {
+		return fmt.Sprintf("%+v", v)
+	}
+	for _, c := range components.All {
+		cpc := w.component(c.Name)
+		if cpc == nil || !conditions.IsTrue(cpc.Status.Conditions, hyperv1.ControlPlaneComponentRolloutComplete) {
+			return fmt.Sprintf("%s: %+v", c.Name, cpc)
+		}
+	}
+	return ""
+}
+
+// pods are those of a component, by the version of their main image.
+func (w *world) pods(name string) map[string]int {
+	w.t.Helper()
+	list := &corev1.PodList{}
+	w.must(w.Admin().List(w.t.Context(), list, client.InNamespace("clusters-demo"), client.MatchingLabels{"app": name}))
+	versions := map[string]int{}
+	for _, pod := range list.Items {
+		_, version, _ := strings.Cut(pod.Spec.Containers[0].Image, ":")
+		versions[version]++
+	}
+	return versions
+}
+
+// revisions are the templates that the pods of a component have, to see whether
+// any was replaced.
+func (w *world) revisions(name string) string {
+	w.t.Helper()
+	list := &corev1.PodList{}
+	w.must(w.Admin().List(w.t.Context(), list, client.InNamespace("clusters-demo"), client.MatchingLabels{"app": name}))
+	all := map[string]int{}
+	for _, pod := range list.Items {
+		all[pod.Labels[revision]]++
+	}
+	return fmt.Sprint(all)
+}

@@ -21,6 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/yaml"
+
+	"github.com/hosted-control-planes/hypershift/internal/apply"
 )
 
 // A Cluster is a fake API server with the two controllers that every cluster
@@ -151,6 +153,9 @@ func normalized(o *unstructured.Unstructured) map[string]any {
 	metadata := content["metadata"].(map[string]any)
 	for _, field := range []string{"resourceVersion", "uid", "creationTimestamp", "deletionTimestamp", "generation", "managedFields"} {
 		delete(metadata, field)
+	}
+	if annotations, ok := metadata["annotations"].(map[string]any); ok && len(o.GetOwnerReferences()) > 0 {
+		delete(annotations, apply.AppliedAnnotation) // the UID of the owner is in the digest
 	}
 	if data, ok := content["data"].(map[string]any); ok && o.GetKind() == "Secret" {
 		for k := range data { // keys differ between runs

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/patch"
@@ -49,7 +51,12 @@ func (r *Reconciler) ensureCluster(ctx context.Context, s *scope) error {
 
 func desiredCluster(s *scope) *clusterv1.Cluster {
 	c := &clusterv1.Cluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.controlPlane, Name: s.hc.Spec.InfraID, Annotations: s.ownerAnnotations()},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.controlPlane, Name: s.hc.Spec.InfraID, Annotations: s.ownerAnnotations(),
+			// Cluster API's own: what the Cluster owns goes with it, so that it must
+			// not go before Cluster API has seen it.
+			Finalizers: []string{clusterv1.ClusterFinalizer},
+		},
 		Spec: clusterv1.ClusterSpec{
 			Paused:            ptr.To(s.machinesPaused()),
 			ControlPlaneRef:   clusterv1.ContractVersionedObjectReference{APIGroup: hyperv1.GroupVersion.Group, Kind: "HostedControlPlane", Name: s.hc.Name},
@@ -74,7 +81,7 @@ func desiredAWSCluster(s *scope) *infrav1.AWSCluster {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: s.controlPlane, Name: s.hc.Name, Annotations: annotations,
 			Labels:     map[string]string{clusterv1.ClusterNameLabel: s.hc.Spec.InfraID},
-			Finalizers: []string{hyperv1.HypershiftOperatorFinalizer},
+			Finalizers: []string{hyperv1.HypershiftOperatorFinalizer}, OwnerReferences: clusterapi.Owner(s.cluster),
 		},
 		Spec: infrav1.AWSClusterSpec{Region: aws.Region, AdditionalTags: infrav1.Tags{}},
 	}
@@ -185,11 +192,40 @@ func (r *Reconciler) releaseCluster(ctx context.Context, s *scope) (left []strin
 		if len(machines) > 0 || !controllerutil.ContainsFinalizer(held.obj, held.finalizer) {
 			continue
 		}
+		if alone, err := r.disown(ctx, s.hcp, held.obj); err != nil || !alone {
+			return left, err
+		}
 		if err := patch.RemoveFinalizer(ctx, r.Client, held.obj, held.finalizer); err != nil {
 			return nil, fmt.Errorf("releasing %s %s: %w", kindOf(held.obj), held.name, err)
 		}
 	}
 	return left, nil
+}
+
+// disown takes the control plane from an owner that goes, whoever gave it one:
+// the garbage collector would have it go along. If somebody changes it meanwhile
+// it is not done, and its change brings us back.
+func (r *Reconciler) disown(ctx context.Context, hcp *hyperv1.HostedControlPlane, owner client.Object) (done bool, err error) {
+	if hcp == nil {
+		return true, nil
+	}
+	kept := slices.DeleteFunc(slices.Clone(hcp.OwnerReferences), func(ref metav1.OwnerReference) bool { return ref.UID == owner.GetUID() })
+	if len(kept) == len(hcp.OwnerReferences) {
+		return true, nil
+	}
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": hcp.ResourceVersion, "ownerReferences": kept}})
+	if err != nil {
+		return false, err
+	}
+	alone := hcp.DeepCopy() // other steps read what gather has found
+	err = r.Client.Patch(ctx, alone, client.RawPatch(types.MergePatchType, body))
+	if apierrors.IsConflict(err) {
+		return false, nil
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("taking HostedControlPlane %s from %s %s: %w", hcp.Name, kindOf(owner), owner.GetName(), err)
+	}
+	return true, nil
 }
 
 func kindOf(obj client.Object) string {

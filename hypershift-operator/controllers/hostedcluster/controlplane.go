@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -44,7 +45,7 @@ var handedOn = []string{
 func desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
 	spec := withCopies(s.hc)
 	hcp := &hyperv1.HostedControlPlane{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.controlPlane, Name: s.hc.Name, Annotations: s.ownerAnnotations()},
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.controlPlane, Name: s.hc.Name, Annotations: s.ownerAnnotations(), OwnerReferences: clusterapi.Owner(s.cluster)},
 		Spec: hyperv1.HostedControlPlaneSpec{
 			ReleaseImage:                     s.releaseImage,
 			PullSecret:                       spec.PullSecret,

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -26,6 +27,9 @@ type scope struct {
 	namespace *corev1.Namespace
 	// hcp is nil if there is none of ours.
 	hcp *hyperv1.HostedControlPlane
+	// cluster is what Cluster API knows of the hosted cluster, nil if there is
+	// none, or no node pool, without which Cluster API does not run.
+	cluster *clusterv1.Cluster
 	// operator is the Deployment of the control-plane-operator, nil if there is none.
 	operator *appsv1.Deployment
 	// endpoints are the AWSEndpointServices of the control plane.
@@ -109,6 +113,16 @@ func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*sc
 	}
 	if err == nil {
 		s.hcp = hcp
+	}
+	if len(s.pools) > 0 && r.missing == "" {
+		cluster := &clusterv1.Cluster{}
+		err = r.Client.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: hc.Spec.InfraID}, cluster)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("getting Cluster %s: %w", hc.Spec.InfraID, err)
+		}
+		if err == nil {
+			s.cluster = cluster
+		}
 	}
 	operator := &appsv1.Deployment{}
 	err = r.Client.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: names.ControlPlaneOperator}, operator)

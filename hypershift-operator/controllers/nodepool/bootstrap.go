@@ -56,7 +56,7 @@ func desiredBootstrap(s *scope, configName string) (*hyperv1.NodeBootstrapTempla
 	if err != nil {
 		return nil, err
 	}
-	meta := s.meta(s.np.Name + "-" + hash)
+	meta := s.clusters(s.np.Name + "-" + hash)
 	meta.Annotations[hyperv1.ReleaseVersionAnnotation] = s.release.Version
 	return &hyperv1.NodeBootstrapTemplate{
 		ObjectMeta: meta,

@@ -65,7 +65,7 @@ func desiredHealthCheck(s *scope) *clusterv1.MachineHealthCheck {
 	condition := func(status corev1.ConditionStatus) clusterv1.UnhealthyNodeCondition {
 		return clusterv1.UnhealthyNodeCondition{Type: corev1.NodeReady, Status: status, TimeoutSeconds: wholeSeconds(s.health.timeout)}
 	}
-	mhc := &clusterv1.MachineHealthCheck{ObjectMeta: s.meta(s.np.Name)}
+	mhc := &clusterv1.MachineHealthCheck{ObjectMeta: s.clusters(s.np.Name)}
 	mhc.Spec = clusterv1.MachineHealthCheckSpec{
 		ClusterName: s.hc.Spec.InfraID,
 		Selector:    metav1.LabelSelector{MatchLabels: s.identity()},

@@ -14,21 +14,10 @@ func (r *Reconciler) checkArch(_ context.Context, s *scope) error {
 	if arch != hyperv1.ArchitectureAMD64 && arch != hyperv1.ArchitectureARM64 {
 		return flow.Block(hyperv1.NodePoolValidationFailedReason, "AWS has no machines of arch %s: create a pool with amd64 or arm64", arch)
 	}
-	if !carries(s.release.Architecture, arch) {
+	if !s.release.Carries(arch) {
 		return flow.Block(hyperv1.NodePoolArchMismatchReason, "release %s has images for %s only, and the pool has arch %s: choose a release for several architectures, or one for %s", s.release.Version, s.release.Architecture, arch, arch)
 	}
 	return nil
-}
-
-// payloads are what a payload of one architecture says of itself.
-var payloads = map[hyperv1.Architecture]hyperv1.PayloadArchType{
-	hyperv1.ArchitectureAMD64: hyperv1.AMD64, hyperv1.ArchitectureARM64: hyperv1.ARM64,
-}
-
-// carries says whether a payload may have images for arch: one that does not say
-// for what it is, is not held against it.
-func carries(payload hyperv1.PayloadArchType, arch hyperv1.Architecture) bool {
-	return payload == "" || payload == hyperv1.Multi || payload == payloads[arch]
 }
 
 // resolveImage finds what the machines boot from.

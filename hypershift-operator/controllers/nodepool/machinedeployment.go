@@ -34,7 +34,7 @@ func (r *Reconciler) ensureDeployment(ctx context.Context, s *scope) error {
 // desiredDeployment is complete: no webhook adds defaults. It leaves out how many
 // machines there are; see scale.
 func desiredDeployment(s *scope) *clusterv1.MachineDeployment {
-	md := &clusterv1.MachineDeployment{ObjectMeta: s.meta(s.np.Name)}
+	md := &clusterv1.MachineDeployment{ObjectMeta: s.clusters(s.np.Name)}
 	maps.Copy(md.Annotations, autoscalerAnnotations(s))
 	md.Spec = clusterv1.MachineDeploymentSpec{
 		ClusterName: s.hc.Spec.InfraID,

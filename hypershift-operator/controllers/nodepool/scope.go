@@ -58,7 +58,9 @@ type scope struct {
 // children are what there is of the pool in the control plane's namespace.
 type children struct {
 	// namespace is nil if there is none, or if it is another cluster's.
-	namespace   *corev1.Namespace
+	namespace *corev1.Namespace
+	// cluster is what Cluster API knows of the hosted cluster, nil if there is none yet.
+	cluster     *clusterv1.Cluster
 	deployment  *clusterv1.MachineDeployment
 	healthCheck *clusterv1.MachineHealthCheck
 	machineSets []clusterv1.MachineSet
@@ -121,6 +123,16 @@ func gatherChildren(ctx context.Context, c client.Reader, s *scope) error {
 		return nil // two clusters may want one namespace, and both may have a pool of this name
 	}
 	s.namespace = ns
+	if s.hc != nil {
+		cluster := &clusterv1.Cluster{}
+		err := c.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: s.hc.Spec.InfraID}, cluster)
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("getting Cluster %s: %w", s.hc.Spec.InfraID, err)
+		}
+		if err == nil {
+			s.cluster = cluster
+		}
+	}
 	if s.deployment, err = get(ctx, c, s, &clusterv1.MachineDeployment{}); err != nil {
 		return err
 	}

@@ -65,6 +65,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(onNodes(names.UserCABundle))).
 		WithOptions(options)
 	if r.missing = kinds.Missing(mgr.GetRESTMapper(), mgr.GetScheme(), Kinds()...); r.missing == "" {
+		b = b.Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(comesOrGoes))
 		for _, kind := range Kinds() {
 			b = b.Watches(kind, handler.EnqueueRequestsFromMapFunc(ofAnnotation))
 		}
@@ -78,6 +79,11 @@ func onNodes(name string) predicate.Predicate {
 	named := predicate.NewPredicateFuncs(func(obj client.Object) bool { return obj.GetName() == name })
 	return predicate.And(named, predicate.AnnotationChangedPredicate{})
 }
+
+// comesOrGoes is about being there: a Cluster owns nothing while it goes.
+var comesOrGoes = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	return e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
+}}
 
 // clusterChanged lets through what a pool depends on. The rest of a cluster's
 // status changes often, and would wake all of its pools each time.

@@ -16,6 +16,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 )
 
@@ -68,7 +69,7 @@ func desiredTemplate(s *scope) (*infrav1.AWSMachineTemplate, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &infrav1.AWSMachineTemplate{ObjectMeta: s.meta(s.np.Name + "-" + hash)}
+	t := &infrav1.AWSMachineTemplate{ObjectMeta: s.clusters(s.np.Name + "-" + hash)}
 	t.Spec.Template.Spec = desiredMachine(s)
 	return t, nil
 }
@@ -81,6 +82,13 @@ func (s *scope) meta(name string) metav1.ObjectMeta {
 		Labels:      s.identity(),
 		Annotations: map[string]string{hyperv1.NodePoolAnnotation: poolKey(s.np)},
 	}
+}
+
+// clusters is the same of an object that Cluster API knows, too.
+func (s *scope) clusters(name string) metav1.ObjectMeta {
+	m := s.meta(name)
+	m.OwnerReferences = clusterapi.Owner(s.cluster)
+	return m
 }
 
 // identity is what the machines of the pool are selected by.

@@ -34,3 +34,8 @@ func (r *Release) AMI(arch hyperv1.Architecture, region string) (string, bool) {
 	ami, ok := r.BootImages[arch][region]
 	return ami, ok
 }
+
+// Carries says whether the payload may have images for arch: one that does not say for what it is, is not held against it.
+func (r *Release) Carries(arch hyperv1.Architecture) bool {
+	return r.Architecture == "" || r.Architecture == hyperv1.Multi || r.Architecture == payloadArchitectures[string(arch)]
+}

@@ -13,6 +13,9 @@ const (
 	// UnsupportedVersionReason: this version of the operators cannot run such a release. Choose one in the window that the
 	// message names.
 	UnsupportedVersionReason = "UnsupportedVersion"
+	// UnsupportedArchitectureReason: the release has no images for the nodes that the control plane would run on. Choose one for
+	// several architectures, or nodes with spec.nodeSelector.
+	UnsupportedArchitectureReason = "UnsupportedArchitecture"
 	// UnsupportedUpgradeReason: the release cannot follow the present one. Choose one of the same or the next minor version, or
 	// force it with the annotation that the message names.
 	UnsupportedUpgradeReason = "UnsupportedUpgrade"

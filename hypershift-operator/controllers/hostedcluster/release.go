@@ -3,6 +3,7 @@ package hostedcluster
 import (
 	"context"
 	"errors"
+	"runtime"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,6 +26,9 @@ func (r *Reconciler) checkRelease(ctx context.Context, s *scope) error {
 	rel, err := r.readRelease(ctx, s, wanted)
 	if err == nil {
 		err = checkVersion(s.hc, rel.Version)
+	}
+	if err == nil {
+		err = checkArchitecture(s.hc, rel, runtime.GOARCH)
 	}
 	if err == nil {
 		s.release, s.releaseImage = rel, wanted

@@ -1,10 +1,12 @@
 package hostedcluster
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -36,6 +38,17 @@ func checkVersion(hc *hyperv1.HostedCluster, wanted string) error {
 	}
 	return flow.Block(hyperv1.UnsupportedUpgradeReason, "the cluster cannot go to version %s: %s; to do it all the same, set annotation %s to %s",
 		wanted, why, hyperv1.ForceUpgradeToAnnotation, image)
+}
+
+// checkArchitecture refuses a payload that the nodes of the control plane
+// cannot run. Unless the cluster says which nodes these are, they are like the
+// one that we run on.
+func checkArchitecture(hc *hyperv1.HostedCluster, rel *release.Release, ours string) error {
+	arch := hyperv1.Architecture(cmp.Or(string(hc.Spec.NodeSelector[corev1.LabelArchStable]), ours))
+	if rel.Carries(arch) || hc.Annotations[hyperv1.SkipReleaseImageValidationAnnotation] == "true" {
+		return nil
+	}
+	return flow.Block(hyperv1.UnsupportedArchitectureReason, "release %s has images for %s only, and its control plane would run on nodes of architecture %s: choose a release for several architectures, or for %s, or nodes of another one with spec.nodeSelector", rel.Version, rel.Architecture, arch, arch)
 }
 
 // checkStep says why a line cannot follow what the control plane has run. A

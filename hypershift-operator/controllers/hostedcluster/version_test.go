@@ -1,13 +1,16 @@
 package hostedcluster
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
@@ -53,6 +56,38 @@ func TestStepsOfAControlPlane(t *testing.T) {
 			}
 			if why := checkStep(to, c.history); !strings.HasPrefix(why, c.refused) || (c.refused == "") != (why == "") {
 				t.Errorf("refused because %q, want %q", why, c.refused)
+			}
+		})
+	}
+}
+
+func TestControlPlanesRunWhereTheirImagesDo(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		payload   hyperv1.PayloadArchType
+		ours      string
+		nodes     string // of spec.nodeSelector
+		unchecked bool
+		want      string
+	}{
+		"a payload for several architectures runs everywhere": {payload: hyperv1.Multi, ours: "arm64"},
+		"one that does not say may run":                       {payload: "", ours: "arm64"},
+		"one for our nodes runs":                              {payload: hyperv1.ARM64, ours: "arm64"},
+		"one for others does not":                             {payload: hyperv1.ARM64, ours: "amd64", want: "images for ARM64 only, and its control plane would run on nodes of architecture amd64"},
+		"the cluster may choose nodes that fit":               {payload: hyperv1.ARM64, ours: "amd64", nodes: "arm64"},
+		"and nodes that do not":                               {payload: hyperv1.AMD64, ours: "amd64", nodes: "arm64", want: "nodes of architecture arm64"},
+		"whoever skips the checks is not asked":               {payload: hyperv1.ARM64, ours: "amd64", unchecked: true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			hc := &hyperv1.HostedCluster{}
+			if c.nodes != "" {
+				hc.Spec.NodeSelector = map[string]hyperv1.LabelValue{corev1.LabelArchStable: hyperv1.LabelValue(c.nodes)}
+			}
+			if c.unchecked {
+				annotate(hyperv1.SkipReleaseImageValidationAnnotation, "true")(hc)
+			}
+			err := checkArchitecture(hc, &release.Release{Version: "1.36.3", Architecture: c.payload}, c.ours)
+			if got := fmt.Sprint(err); c.want == "" && err != nil || !strings.Contains(got, c.want) {
+				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
 	}

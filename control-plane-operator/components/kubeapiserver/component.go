@@ -25,6 +25,8 @@ var Component = component.Component{
 		component.On("audit-configmap.yaml", adaptAuditPolicy),
 		component.On("authentication-configmap.yaml", adaptAuthentication),
 		component.Only("authentication-configmap.yaml", hasProvider),
+		component.On("client-ca-configmap.yaml", adaptClientCA),
+		component.Only("client-ca-configmap.yaml", bringsClientCA),
 		component.On("encryption-secret.yaml", adaptEncryption),
 		component.Only("encryption-secret.yaml", encrypts),
 		component.Only("egress-configmap.yaml", hasKonnectivity),
@@ -34,7 +36,7 @@ var Component = component.Component{
 	// authorities for which it says so. What it trusts of etcd and of the agents
 	// it reads once.
 	Reloads: []string{
-		"Secret/" + names.APIServerCertificate, "Secret/" + names.APIServerPrivateCertificate, "ConfigMap/" + names.ClientCA,
+		"Secret/" + names.APIServerCertificate, "Secret/" + names.APIServerPrivateCertificate, "ConfigMap/" + names.ClientCA, "ConfigMap/" + clientCA,
 		"Secret/" + names.AggregatorClientCertificate, "Secret/" + names.KubeletClientCertificate,
 		"Secret/" + names.EtcdClientCertificate + "/" + corev1.TLSCertKey, "Secret/" + names.EtcdClientCertificate + "/" + corev1.TLSPrivateKeyKey,
 		"ConfigMap/" + authenticationConfig,
@@ -45,7 +47,7 @@ var Component = component.Component{
 func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
 	p := &pod{PodSpec: &d.Spec.Template.Spec, replicas: *d.Spec.Replicas}
 	for _, adapt := range []func(*component.Env, *pod) error{
-		addAddresses, addIdentity, addEtcd, addTLS, addNamedCertificates, addAudit, addAuthentication, addEncryption, addKonnectivity, addFeatures,
+		addAddresses, addIdentity, addEtcd, addTLS, addNamedCertificates, addClientCA, addAudit, addAuthentication, addEncryption, addKonnectivity, addFeatures,
 	} {
 		if err := adapt(env, p); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
 func TestGolden(t *testing.T) {
@@ -102,6 +103,8 @@ func withProvider(env *component.Env) {
 
 func configured(env *component.Env) {
 	has(env, "copied-audit", auditWebhookKey, "a kubeconfig")
+	env.ConfigMaps[names.ClientCA] = &corev1.ConfigMap{Data: map[string]string{pki.TrustKey: "ours\n"}}
+	env.ConfigMaps["copied-clients"] = &corev1.ConfigMap{Data: map[string]string{trustBundleKey: "theirs\n"}}
 	env.HCP.Spec.AuditWebhook = &corev1.LocalObjectReference{Name: "copied-audit"}
 	env.HCP.Spec.Configuration = &hyperv1.ClusterConfiguration{
 		APIServer: &configv1.APIServerSpec{
@@ -113,6 +116,7 @@ func configured(env *component.Env) {
 				{Names: []string{"api.example.com", "*.api.example.com"}, ServingCertificate: configv1.SecretNameReference{Name: "copied-named"}},
 				{ServingCertificate: configv1.SecretNameReference{Name: "copied-unnamed"}},
 			}},
+			ClientCA:           configv1.ConfigMapNameReference{Name: "copied-clients"},
 			TLSSecurityProfile: &configv1.TLSSecurityProfile{Type: configv1.TLSProfileModernType},
 		},
 		Authentication: &configv1.AuthenticationSpec{

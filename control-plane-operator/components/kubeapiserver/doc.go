@@ -3,6 +3,7 @@
 //
 //	flags.go           addresses, networks, who issues tokens
 //	tls.go             protocol and ciphers, the user's own certificates
+//	clients.go         whose certificates it takes
 //	audit.go           what is written down about requests
 //	authentication.go  who users are: an OIDC provider or a webhook
 //	encryption.go      how Secrets are kept in etcd

@@ -102,6 +102,7 @@ func TestItServesAsTheUserWantsIt(t *testing.T) {
 	encrypted(env)
 	n := &env.HCP.Spec.Networking
 	n.ServiceNetwork = append(n.ServiceNetwork, hyperv1.ServiceNetworkEntry{CIDR: "fd02::/112"})
+	env.ConfigMaps["copied-clients"].Data[trustBundleKey] = someAuthority(t)
 	env.ConfigMaps["copied-idp-ca"].Data[trustBundleKey] = someAuthority(t)
 	has(env, "copied-audit", auditWebhookKey, webhook)
 

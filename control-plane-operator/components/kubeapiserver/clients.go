@@ -1,0 +1,38 @@
+package kubeapiserver
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
+)
+
+// clientCA has our authorities and the user's: the API server takes one file.
+const clientCA = "kas-client-ca"
+
+func bringsClientCA(env *component.Env) bool { return apiServer(env).ClientCA.Name != "" }
+
+// adaptClientCA lets in those to whom the user's authority has given
+// certificates. Without ours beside it nobody of us would get in.
+func adaptClientCA(env *component.Env, cm *corev1.ConfigMap) error {
+	ours, theirs := env.ConfigMapData(names.ClientCA, pki.TrustKey), env.ConfigMapData(apiServer(env).ClientCA.Name, trustBundleKey)
+	if ours == "" {
+		return fmt.Errorf("ConfigMap %s has no %s yet", names.ClientCA, pki.TrustKey)
+	}
+	if theirs == "" {
+		return fmt.Errorf("configuration.apiServer.clientCA names ConfigMap %s, which has no %s", apiServer(env).ClientCA.Name, trustBundleKey)
+	}
+	cm.Data = map[string]string{pki.TrustKey: strings.TrimRight(ours, "\n") + "\n" + theirs}
+	return nil
+}
+
+func addClientCA(env *component.Env, p *pod) error {
+	if bringsClientCA(env) {
+		p.volume("client-ca").ConfigMap.Name = clientCA
+	}
+	return nil
+}

@@ -1,0 +1,246 @@
+package kubeapiserver
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+	"testing"
+
+	configv1 "github.com/openshift/api/config/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
+)
+
+// What cannot be done is said before anything is changed.
+func TestWhatCannotBeConfigured(t *testing.T) {
+	for name, c := range map[string]struct {
+		given func(*component.Env)
+		want  string
+	}{
+		"the key for Secrets is missing": {
+			given: func(env *component.Env) { encrypted(env); delete(env.Secrets, "copied-new") },
+			want:  "Secret copied-new with secretEncryption.aescbc.activeKey does not exist",
+		},
+		"the key for Secrets is too short": {
+			given: func(env *component.Env) { encrypted(env); has(env, "copied-new", aesKeyKey, "short") },
+			want:  "Secret copied-new with secretEncryption.aescbc.activeKey has 5 bytes under key and must have 32",
+		},
+		"the key from before has another name in its Secret": {
+			given: func(env *component.Env) { encrypted(env); has(env, "copied-old", "aes", oneKey) },
+			want:  "Secret copied-old with secretEncryption.aescbc.backupKey has 0 bytes under key",
+		},
+		"the keys from before cannot be read": {
+			given: func(env *component.Env) { encrypted(env); has(env, encryptionSecret, encryptionFile, "{") },
+			want:  "reading the keys that were used before from Secret kas-secret-encryption",
+		},
+		"nobody says with what to encrypt": {
+			given: func(env *component.Env) {
+				env.HCP.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{Type: hyperv1.KMS}
+			},
+			want: `secretEncryption is of type "kms" and has no key`,
+		},
+		"the payload has no plugin for keys of AWS": {
+			given: func(env *component.Env) { encryptedByAWS(env); delete(env.Release.Components, kmsImage) },
+			want:  "the release has no image for aws-kms-provider",
+		},
+		"the authority of the provider is missing": {
+			given: func(env *component.Env) { withProvider(env); delete(env.ConfigMaps, "copied-idp-ca") },
+			want:  "oidcProviders has idp: its certificate authority, ConfigMap copied-idp-ca with key ca-bundle.crt, is not there",
+		},
+		"the provider wants to be asked for claims": {
+			given: func(env *component.Env) {
+				withProvider(env)
+				env.HCP.Spec.Configuration.Authentication.OIDCProviders[0].ExternalClaimsSources = []configv1.ExternalClaimsSource{{}}
+			},
+			want: "externalClaimsSources, which Kubernetes does not know",
+		},
+		"a rule about claims asks for nothing": {
+			given: func(env *component.Env) {
+				withProvider(env)
+				env.HCP.Spec.Configuration.Authentication.OIDCProviders[0].ClaimValidationRules = []configv1.TokenClaimValidationRule{{Type: configv1.TokenValidationRuleTypeCEL}}
+			},
+			want: "a claim validation rule of type CEL without what it asks for",
+		},
+		"the user's authority for clients is missing": {
+			given: func(env *component.Env) { configured(env); delete(env.ConfigMaps, "copied-clients") },
+			want:  "configuration.apiServer.clientCA names ConfigMap copied-clients, which has no ca-bundle.crt",
+		},
+		"an audit profile that there is not": {
+			given: func(env *component.Env) { configured(env); env.HCP.Spec.Configuration.APIServer.Audit.Profile = "All" },
+			want:  `configuration.apiServer.audit has profile "All"`,
+		},
+		"an audit profile of a group that there is not": {
+			given: func(env *component.Env) {
+				configured(env)
+				env.HCP.Spec.Configuration.APIServer.Audit.CustomRules[0].Profile = "All"
+			},
+			want: `configuration.apiServer.audit has profile "All"`,
+		},
+		"a TLS profile that there is not": {given: withTLS(configv1.TLSSecurityProfile{Type: "Ancient"}), want: `tlsSecurityProfile is of type "Ancient"`},
+		"ciphers without which there is no HTTP/2": {
+			given: withTLS(custom(configv1.VersionTLS12, "ECDHE-ECDSA-AES256-GCM-SHA384")), want: "HTTP/2 wants one of them",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := componenttest.Env()
+			c.given(env)
+			if _, err := component.Render(Component, env); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func withTLS(profile configv1.TLSSecurityProfile) func(*component.Env) {
+	return func(env *component.Env) {
+		configured(env)
+		env.HCP.Spec.Configuration.APIServer.TLSSecurityProfile = &profile
+	}
+}
+
+func custom(version configv1.TLSProtocolVersion, ciphers ...string) configv1.TLSSecurityProfile {
+	return configv1.TLSSecurityProfile{Type: configv1.TLSProfileCustomType, Custom: &configv1.CustomTLSProfile{
+		TLSProfileSpec: configv1.TLSProfileSpec{Ciphers: ciphers, MinTLSVersion: version},
+	}}
+}
+
+func TestTLSProfiles(t *testing.T) {
+	for name, c := range map[string]struct {
+		profile configv1.TLSSecurityProfile
+		want    []string
+	}{
+		"of a kind": {configv1.TLSSecurityProfile{Type: configv1.TLSProfileModernType}, []string{"--tls-min-version=VersionTLS13"}},
+		"the user's own": {
+			custom(configv1.VersionTLS12, "ECDHE-RSA-AES128-GCM-SHA256", "TLS_AES_128_GCM_SHA256", "AES128-SHA", "DHE-RSA-AES128-GCM-SHA256"),
+			[]string{"--tls-min-version=VersionTLS12", "--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,TLS_RSA_WITH_AES_128_CBC_SHA"},
+		},
+		"with ciphers that cannot be chosen": {custom(configv1.VersionTLS12, "TLS_AES_128_GCM_SHA256"), []string{"--tls-min-version=VersionTLS12"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := componenttest.Env()
+			withTLS(c.profile)(env)
+			var got []string
+			for _, arg := range args(t, env) {
+				if strings.HasPrefix(arg, "--tls-min") || strings.HasPrefix(arg, "--tls-ci") {
+					got = append(got, arg)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// Every cipher of the oldest profile that Go has keeps its meaning.
+func TestAllCiphersHaveANameInGo(t *testing.T) {
+	lost := []string{ // which Go does not have
+		"ECDHE-ECDSA-AES256-SHA384", "ECDHE-RSA-AES256-SHA384", "AES256-SHA256",
+		"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256",
+	}
+	for _, cipher := range configv1.TLSProfiles[configv1.TLSProfileOldType].Ciphers {
+		if got := cipherSuites([]string{cipher}); (len(got) == 0) != slices.Contains(lost, cipher) {
+			t.Errorf("%s is %v", cipher, got)
+		}
+	}
+}
+
+func args(t *testing.T, env *component.Env) []string {
+	t.Helper()
+	objs, err := component.Render(Component, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := podOf(objs)
+	return pod.Containers[0].Args
+}
+
+// What a key has encrypted can be read as long as there is the cluster.
+func TestAKeyThatWasUsedIsKept(t *testing.T) {
+	env := componenttest.Env()
+	encrypted(env)
+	env.Secrets[encryptionSecret] = configOf(t, env)
+	has(env, "copied-newest", aesKeyKey, strings.Repeat("z", aesKeySize))
+	spec := env.HCP.Spec.SecretEncryption.AESCBC
+	spec.ActiveKey, spec.BackupKey = corev1.LocalObjectReference{Name: "copied-newest"}, nil
+	delete(env.Secrets, "copied-old")
+
+	env.Secrets[encryptionSecret] = configOf(t, env)
+	keys, err := keysBefore(env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, key := range keys {
+		secret, _ := base64.StdEncoding.DecodeString(key.Secret) // it was encoded here
+		got = append(got, string(secret))
+	}
+	if want := []string{strings.Repeat("z", aesKeySize), oneKey, anotherKey}; !slices.Equal(got, want) {
+		t.Errorf("the keys are %v, want %v", got, want)
+	}
+}
+
+// A copy of the Secret under another name is the same key.
+func TestAKeyIsWhatItIsAndNotWhatItIsCalled(t *testing.T) {
+	env := componenttest.Env()
+	encrypted(env)
+	before := configOf(t, env)
+	has(env, "copied-renamed", aesKeyKey, oneKey)
+	env.HCP.Spec.SecretEncryption.AESCBC.ActiveKey.Name = "copied-renamed"
+	if after := configOf(t, env); string(after.Data[encryptionFile]) != string(before.Data[encryptionFile]) {
+		t.Errorf("it was\n%s\nand is\n%s", before.Data[encryptionFile], after.Data[encryptionFile])
+	}
+}
+
+func configOf(t *testing.T, env *component.Env) *corev1.Secret {
+	t.Helper()
+	objs, err := component.Render(Component, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(objs, func(obj client.Object) bool { return obj.GetName() == encryptionSecret })
+	return objs[i].(*corev1.Secret)
+}
+
+func TestThePluginOfAKeyStaysWhatItIs(t *testing.T) {
+	env := componenttest.Env()
+	encryptedByAWS(env)
+	spec := *env.HCP.Spec.SecretEncryption.KMS.AWS
+	before := kmsProviders(spec)
+	spec.ActiveKey, *spec.BackupKey = *spec.BackupKey, spec.ActiveKey //nolint:staticcheck // deprecated, and in use where somebody still sets it
+	after := kmsProviders(spec)
+	if *after[0].KMS != *before[1].KMS || *after[1].KMS != *before[0].KMS {
+		t.Errorf("a key that is used again is another: %v, %v", before, after)
+	}
+}
+
+func TestUserNames(t *testing.T) {
+	for name, c := range map[string]struct {
+		claim      configv1.UsernameClaimMapping
+		wantPrefix string
+	}{
+		"of a claim that others have too":  {configv1.UsernameClaimMapping{Claim: "sub"}, "https://idp.example.com#"},
+		"that are addresses of a mailbox":  {configv1.UsernameClaimMapping{Claim: "email"}, ""},
+		"that are to be as they are":       {configv1.UsernameClaimMapping{Claim: "sub", PrefixPolicy: configv1.NoPrefix}, ""},
+		"that begin as the user has it":    {configv1.UsernameClaimMapping{Claim: "sub", PrefixPolicy: configv1.Prefix, Prefix: &configv1.UsernamePrefix{PrefixString: "idp:"}}, "idp:"},
+		"that are worked out, not claimed": {configv1.UsernameClaimMapping{Expression: "claims.sub"}, "none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := configv1.OIDCProvider{Issuer: configv1.TokenIssuer{URL: "https://idp.example.com"}}
+			p.ClaimMappings.Username = c.claim
+			got := username(p)
+			switch {
+			case c.wantPrefix == "none":
+				if got.Prefix != nil || got.Expression != c.claim.Expression {
+					t.Errorf("got %+v", got)
+				}
+			case got.Prefix == nil || *got.Prefix != c.wantPrefix:
+				t.Errorf("got %+v, want prefix %q", got, c.wantPrefix)
+			}
+		})
+	}
+}

@@ -15,6 +15,7 @@
 //
 //	token-minter   keeps a token by which AWS knows it
 //	wait           holds it back until what it needs is there
+//	router-reload  tells it of changes, and empties it before it ends
 package main
 
 import (
@@ -32,6 +33,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/restore"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/snapshot"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/operator"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/routerreload"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokenminter"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/wait"
 	"github.com/hosted-control-planes/hypershift/internal/logs"
@@ -71,11 +73,12 @@ func main() {
 
 // subcommands do one thing for another program; nothing else of us runs then.
 var subcommands = map[string]func(context.Context, []string) error{
-	tokenminter.Command: mint,
-	wait.Command:        hold,
-	member.Command:      decideMember,
-	restore.Command:     fetchSnapshot,
-	snapshot.Command:    snapshot.Run,
+	tokenminter.Command:  mint,
+	wait.Command:         hold,
+	routerreload.Command: reload,
+	member.Command:       decideMember,
+	restore.Command:      fetchSnapshot,
+	snapshot.Command:     snapshot.Run,
 }
 
 func subcommand(name string, run func(context.Context, []string) error, args []string) {
@@ -101,6 +104,14 @@ func hold(ctx context.Context, args []string) error {
 		return err
 	}
 	return waiter.Run(ctx)
+}
+
+func reload(ctx context.Context, args []string) error {
+	reloader, err := routerreload.Parse(args)
+	if err != nil {
+		return err
+	}
+	return reloader.Run(ctx)
 }
 
 // run returns when ctx ends or something cannot go on.

@@ -7,6 +7,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeapiserver"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubecontrollermanager"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubescheduler"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/router"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -18,6 +19,7 @@ var All = []component.Component{
 	kubeapiserver.Component,
 	kubecontrollermanager.Component,
 	kubescheduler.Component,
+	router.Component,
 }
 
 // Required are the images that every release has to have.

@@ -1,0 +1,33 @@
+package router
+
+import (
+	"embed"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// Component is the router of a control plane.
+var Component = component.Component{
+	Name:           names.Router,
+	Assets:         assets,
+	Wanted:         func(env *component.Env) bool { return len(served(env)) > 0 },
+	RequestServing: true,
+	Adapters: []component.Adapter{
+		component.On("configmap.yaml", adaptConfig),
+	},
+	Reloads: []string{"ConfigMap/" + names.Router},
+}
+
+// configFile is the key of the ConfigMap.
+const configFile = "haproxy.cfg"
+
+func adaptConfig(env *component.Env, cm *corev1.ConfigMap) error {
+	cm.Data = map[string]string{configFile: configuration(served(env))}
+	return nil
+}

@@ -1,0 +1,70 @@
+package router
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// head comes before the Routes. A worker tells its description: by that it is
+// known whether a new configuration is in use.
+const head = `# Written by the control-plane-operator.
+global
+    description %s
+    log stdout format raw local0 notice
+    # A node with many cores needs no thread of this program on each of them.
+    nbthread 2
+    # As many connections as files may be open; a container may have millions, and room is kept for each.
+    fd-hard-limit 50000
+    # A worker of an older configuration keeps its connections for that long.
+    hard-stop-after 1h
+
+defaults
+    mode tcp
+    log global
+    option dontlognull
+    option clitcpka
+    option srvtcpka
+    timeout connect 10s
+    timeout client 1m
+    timeout server 1m
+    timeout client-fin 30s
+    timeout server-fin 30s
+    # Watches and tunnels say something at least every half minute.
+    timeout tunnel 1h
+
+frontend health
+    mode http
+    bind :::9444 v4v6
+    monitor-uri /haproxy_ready
+
+frontend hosts
+    bind :::8443 v4v6
+    tcp-request inspect-delay 5s
+    tcp-request content accept if { req.ssl_hello_type 1 }
+`
+
+// configuration is what HAProxy reads. The same rules give the same text.
+func configuration(rules []rule) string {
+	var out strings.Builder
+	for _, r := range rules {
+		fmt.Fprintf(&out, "    use_backend %s if { req.ssl_sni -i %s }\n", r.service, r.host)
+	}
+	if slices.ContainsFunc(rules, func(r rule) bool { return r.service == names.KubeAPIServer }) {
+		out.WriteString("    # Pods call the API server by its address in their own cluster, or by another name of that.\n")
+		fmt.Fprintf(&out, "    default_backend %s\n", names.KubeAPIServer)
+	}
+	written := map[string]bool{}
+	for _, r := range rules {
+		if !written[r.service] {
+			fmt.Fprintf(&out, "\nbackend %s\n    server service %s\n", r.service, r.address)
+		}
+		written[r.service] = true
+	}
+	sum := sha256.Sum256([]byte(head + out.String()))
+	return fmt.Sprintf(head, hex.EncodeToString(sum[:8])) + out.String()
+}

@@ -1,0 +1,121 @@
+package routerreload
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+// Command is the name of the subcommand.
+const Command = "router-reload"
+
+const (
+	// pause is between two looks at the file.
+	pause = 2 * time.Second
+	// again is how long what did not load is left alone.
+	again = time.Minute
+	// loads is how long a configuration may take to load.
+	loads = 10 * time.Second
+)
+
+// Reloader keeps one HAProxy in step with its file.
+type Reloader struct {
+	config string
+	master master
+	listen string
+	// drain is how long connections may take to end.
+	drain time.Duration
+	clock clock.Clock
+
+	// refused is what did not load, and retry when to try it once more.
+	refused []byte
+	retry   time.Time
+}
+
+// Parse reads the arguments after the name of the subcommand.
+func Parse(args []string) (*Reloader, error) {
+	r := &Reloader{clock: clock.RealClock{}}
+	fs := flag.NewFlagSet(Command, flag.ContinueOnError)
+	fs.StringVar(&r.config, "config", "", "the file that HAProxy reads")
+	fs.StringVar((*string)(&r.master), "master", "", "the socket of HAProxy's master process")
+	fs.StringVar(&r.listen, "listen", ":9445", "where to be asked to drain")
+	fs.DurationVar(&r.drain, "drain", 50*time.Second, "how long connections may take to end, less than the pod's time to end")
+	if err := fs.Parse(args); err != nil {
+		return nil, err
+	}
+	if r.config == "" || r.master == "" {
+		return nil, errors.New("--config or --master is missing")
+	}
+	return r, nil
+}
+
+// Run works until ctx ends.
+func (r *Reloader) Run(ctx context.Context) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", r.listen)
+	if err != nil {
+		return fmt.Errorf("listening for the kubelet: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/drain", r.serveDrain)
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: patience}
+	go func() { _ = server.Serve(listener) }()
+	defer func() { _ = server.Close() }()
+	for ctx.Err() == nil {
+		r.look(ctx)
+		r.sleep(ctx, pause)
+	}
+	return nil
+}
+
+// look reloads HAProxy if it runs with something else than the file.
+func (r *Reloader) look(ctx context.Context) {
+	want, err := os.ReadFile(r.config)
+	if err != nil || bytes.Equal(want, r.refused) && r.clock.Now().Before(r.retry) {
+		return // the kubelet is about to write it, or it did not load
+	}
+	running, err := r.master.running(ctx)
+	if err != nil || running == description(want) {
+		return // HAProxy is starting, and reads the file by itself
+	}
+	log := ctrl.LoggerFrom(ctx)
+	log.Info("Reloading HAProxy", "from", running, "to", description(want))
+	if err := r.reload(ctx, description(want)); err != nil {
+		log.Error(err, "HAProxy goes on with what it has; its own log says what is wrong")
+		r.refused, r.retry = want, r.clock.Now().Add(again)
+	}
+}
+
+// reload returns when a worker with the new configuration takes connections.
+func (r *Reloader) reload(ctx context.Context, want string) error {
+	deadline := r.clock.Now().Add(loads)
+	if _, err := r.master.say(ctx, "reload"); err != nil {
+		return err
+	}
+	for r.clock.Now().Before(deadline) && ctx.Err() == nil {
+		if running, err := r.master.running(ctx); err == nil && running == want {
+			return nil
+		}
+		r.sleep(ctx, loads/20)
+	}
+	return errors.New("the configuration was not taken")
+}
+
+// description is what the configuration says of itself.
+func description(config []byte) string {
+	for line := range strings.Lines(string(config)) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "description" {
+			return fields[1]
+		}
+	}
+	return ""
+}

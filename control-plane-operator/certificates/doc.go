@@ -1,7 +1,7 @@
 // Package certificates has the table of the certificates of a control plane, and
 // keeps it true.
 //
-//	signers.go      who signs, and for what
+//	table.go        who signs, and what is trusted
 //	leaves.go       every certificate: Secret, signer, subject, usage, hosts
 //	kubeconfigs.go  every kubeconfig: Secret, server, who it makes its owner
 //

@@ -18,7 +18,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
 // Options are what Certificates needs.
@@ -60,6 +59,7 @@ type Facts struct {
 // Certificates keeps the certificates of control planes.
 type Certificates struct {
 	Options
+	table table
 	apply *apply.Applier
 }
 
@@ -68,19 +68,19 @@ func New(opts Options) *Certificates {
 	if opts.Settle == 0 {
 		opts.Settle = DefaultSettle
 	}
-	return &Certificates{Options: opts, apply: apply.New(opts.Client, opts.Scheme, names.ControlPlaneOperator)}
+	return &Certificates{Options: opts, table: whole, apply: apply.New(opts.Client, opts.Scheme, names.ControlPlaneOperator)}
 }
 
-func setOf(hcp *hyperv1.HostedControlPlane) apply.Set {
+func setOf(hcp *hyperv1.HostedControlPlane, name string) apply.Set {
 	return apply.Set{
-		Name: "certificates", Namespace: hcp.Namespace, Parent: hcp,
+		Name: name, Namespace: hcp.Namespace, Parent: hcp, Independent: true,
 		Kinds: []client.ObjectList{&corev1.SecretList{}, &corev1.ConfigMapList{}},
 	}
 }
 
 // Ensure makes the certificates of hcp what they should be, and says when to come
-// again although nothing has changed, and whether it wrote anything. Where the
-// user brings the certificates it does nothing.
+// again although nothing has changed, and whether something has that the cache
+// does not have yet. Where the user brings the certificates it does nothing.
 func (c *Certificates) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPlane, facts Facts) (again time.Duration, changed bool, err error) {
 	if hcp.Annotations[hyperv1.DisablePKIReconciliationAnnotation] == yes {
 		return 0, false, nil
@@ -91,7 +91,7 @@ func (c *Certificates) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPla
 	p, err := c.plan(ctx, c.Client, hcp, facts)
 	if err == nil && p.differs {
 		if p, err = c.plan(ctx, c.Reader, hcp, facts); err == nil && !p.differs {
-			return p.again(), false, nil // the cache is behind, and will wake us
+			return p.again(), true, nil // the cache is behind, and will wake us
 		}
 	}
 	if err != nil {
@@ -100,13 +100,22 @@ func (c *Certificates) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPla
 	for _, i := range p.issued {
 		ctrl.LoggerFrom(ctx).Info("Issuing a certificate", "secret", i.secret, "why", i.why)
 	}
-	changed, err = c.apply.Apply(ctx, setOf(hcp), p.objects...)
-	if changed {
-		for _, n := range p.news {
-			c.Recorder.Eventf(hcp, nil, n.kind, n.reason, "IssueCertificates", "%s", n.text)
-		}
-	}
+	changed, err = c.write(ctx, p)
 	return p.again(), changed, err
+}
+
+// write makes the authorities what they are to be, tells of what has become of
+// them, and then makes the rest.
+func (c *Certificates) write(ctx context.Context, p *plan) (changed bool, err error) {
+	turned, err := c.apply.Apply(ctx, setOf(p.hcp, "certificate-authorities"), p.authorities...)
+	if err != nil {
+		return turned, err
+	}
+	for _, n := range p.news {
+		c.Recorder.Eventf(p.hcp, nil, n.kind, n.reason, "IssueCertificates", "%s", n.text)
+	}
+	changed, err = c.apply.Apply(ctx, setOf(p.hcp, "certificates"), p.objects...)
+	return turned || changed, err
 }
 
 func (c *Certificates) plan(ctx context.Context, from client.Reader, hcp *hyperv1.HostedControlPlane, facts Facts) (*plan, error) {
@@ -114,34 +123,11 @@ func (c *Certificates) plan(ctx context.Context, from client.Reader, hcp *hyperv
 	if err != nil {
 		return nil, fmt.Errorf("reading the certificates: %w", err)
 	}
-	p := &plan{hcp: hcp, facts: facts, terms: termsOf(hcp), settle: c.Settle, now: c.Clock.Now(), there: there}
+	p := &plan{table: c.table, hcp: hcp, facts: facts, terms: termsOf(hcp), settle: c.Settle, now: c.Clock.Now(), there: there}
 	return p, p.make()
 }
 
 // again is how long it takes until there is something to do.
 func (p *plan) again() time.Duration {
 	return wait.Jitter(max(p.due.Sub(p.now), time.Second), jitter)
-}
-
-// bootstrapTerms leave time for a pass that binds roles.
-var bootstrapTerms = pki.Terms{Validity: 10 * time.Minute, Renewal: pki.DefaultTerms.Renewal}
-
-// Bootstrap returns a kubeconfig whose owner may do everything, for ten minutes.
-// It is written nowhere: with it this operator binds the roles that its own
-// kubeconfig needs, when those are not there yet or not any more.
-func (c *Certificates) Bootstrap(ctx context.Context, hcp *hyperv1.HostedControlPlane) ([]byte, error) {
-	there, err := read(ctx, c.Client, hcp.Namespace)
-	if err != nil {
-		return nil, fmt.Errorf("reading the certificates: %w", err)
-	}
-	signer, err := pki.DecodeSigner(there.secrets[names.ClientSigner])
-	if err != nil {
-		return nil, fmt.Errorf("reading signer %s: %w", names.ClientSigner, err)
-	}
-	leaf, err := signer.Current.Issue(pki.Request{User: names.ControlPlaneOperatorUser, Groups: []string{"system:masters"}, Usage: pki.Client}, bootstrapTerms, c.Clock.Now())
-	if err != nil {
-		return nil, err
-	}
-	server := kubeconfig{host: names.KubeAPIServer + "." + hcp.Namespace + ".svc", port: apiPort}.server()
-	return pki.Kubeconfig(server, []byte(there.configMaps[names.RootCA][pki.TrustKey]), leaf)
 }

@@ -1,9 +1,6 @@
 package certificates
 
 import (
-	"cmp"
-	"net/netip"
-
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
@@ -45,7 +42,7 @@ func leaves(hcp *hyperv1.HostedControlPlane, facts Facts) []leaf {
 func publicHosts(hcp *hyperv1.HostedControlPlane, facts Facts) []string {
 	hosts := []string{
 		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
-		names.LocalAPI(hcp.Name), facts.API.Name, hcp.Spec.KubeAPIServerDNSName, AdvertiseAddress(hcp.Spec.Networking),
+		names.LocalAPI(hcp.Name), facts.API.Name, hcp.Spec.KubeAPIServerDNSName, hcp.Spec.Networking.AdvertiseAddress(),
 	}
 	for _, network := range hcp.Spec.Networking.ServiceNetwork {
 		if address, err := pki.FirstAddress(network.CIDR); err == nil { // else CheckServiceNetwork has said so
@@ -74,23 +71,5 @@ func here(hosts ...[]string) []string {
 	return all
 }
 
-// Where nodes find the API server on themselves if nobody says.
-const (
-	advertiseIPv4 = "172.20.0.1"
-	advertiseIPv6 = "fd00::1"
-)
-
 // AdvertiseAddress is where nodes find the API server on themselves.
-func AdvertiseAddress(n hyperv1.ClusterNetworking) string {
-	chosen := ""
-	if n.APIServer != nil && n.APIServer.AdvertiseAddress != nil {
-		chosen = *n.APIServer.AdvertiseAddress
-	}
-	otherwise := advertiseIPv4
-	for _, network := range n.ServiceNetwork {
-		if prefix, err := netip.ParsePrefix(network.CIDR); err == nil && prefix.Addr().Is6() {
-			otherwise = advertiseIPv6
-		}
-	}
-	return cmp.Or(chosen, otherwise)
-}
+func AdvertiseAddress(n hyperv1.ClusterNetworking) string { return n.AdvertiseAddress() }

@@ -2,7 +2,6 @@ package certificates
 
 import (
 	"bytes"
-	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,21 +11,22 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
-// secret adds a Secret to what there has to be.
-func (p *plan) secret(name string, kind corev1.SecretType, labels map[string]string, data map[string][]byte) {
-	p.objects = append(p.objects, &corev1.Secret{ObjectMeta: p.meta(name, labels), Type: kind, Data: data})
-	p.differs = p.differs || !maps.EqualFunc(data, p.there.secrets[name], bytes.Equal)
+// secret is one that there has to be.
+func (p *plan) secret(name string, kind corev1.SecretType, labels map[string]string, data map[string][]byte) *corev1.Secret {
+	for key, value := range data {
+		p.differs = p.differs || !bytes.Equal(value, p.there.secrets[name][key])
+	}
+	return &corev1.Secret{ObjectMeta: p.meta(name, labels), Type: kind, Data: data}
 }
 
-// bundle adds a ConfigMap with what is to be trusted of these signers.
-func (p *plan) bundle(name string, of ...string) {
+// bundle adds a ConfigMap to what there has to be.
+func (p *plan) bundle(b bundle) {
 	var trust []byte
-	for _, signer := range of {
-		trust = append(trust, p.signers[signer].Trust()...)
+	for _, signer := range b.of {
+		trust = append(trust, p.current[signer].Trust()...)
 	}
-	data := map[string]string{pki.TrustKey: string(trust)}
-	p.objects = append(p.objects, &corev1.ConfigMap{ObjectMeta: p.meta(name, nil), Data: data})
-	p.differs = p.differs || !maps.Equal(data, p.there.configMaps[name])
+	p.objects = append(p.objects, &corev1.ConfigMap{ObjectMeta: p.meta(b.name, nil), Data: map[string]string{pki.TrustKey: string(trust)}})
+	p.differs = p.differs || string(trust) != p.there.configMaps[b.name][pki.TrustKey]
 }
 
 func (p *plan) meta(name string, labels map[string]string) metav1.ObjectMeta {
@@ -66,6 +66,6 @@ func (p *plan) kubeadmin() error {
 		}
 		password = []byte(made)
 	}
-	p.secret(names.KubeadminPassword, corev1.SecretTypeOpaque, nil, map[string][]byte{names.KubeadminPasswordFile: password})
+	p.objects = append(p.objects, p.secret(names.KubeadminPassword, corev1.SecretTypeOpaque, nil, map[string][]byte{names.KubeadminPasswordFile: password}))
 	return nil
 }

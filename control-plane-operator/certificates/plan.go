@@ -16,6 +16,7 @@ import (
 
 // A plan is what a pass is about to do.
 type plan struct {
+	table
 	hcp   *hyperv1.HostedControlPlane
 	facts Facts
 	terms pki.Terms
@@ -23,10 +24,12 @@ type plan struct {
 	settle time.Duration
 	now    time.Time
 
-	there   found
-	signers map[string]*pki.Signer
-	// objects are what there has to be, in the order in which it may come to be.
-	objects []client.Object
+	there found
+	// current are the signers as they are to be, by name.
+	current map[string]*pki.Signer
+	// authorities and objects are what there has to be: their Secrets, and what
+	// there is because of them.
+	authorities, objects []client.Object
 	// differs says that there is something else.
 	differs bool
 	// due is when to look again.
@@ -55,7 +58,7 @@ func (p *plan) make() error {
 	}
 	// What is trusted or shown is only being written now, perhaps long after the
 	// step that asked for it: its time begins anew.
-	for _, s := range p.signers {
+	for _, s := range p.current {
 		if s.Rotating() {
 			s.Since = p.now
 		}
@@ -65,13 +68,13 @@ func (p *plan) make() error {
 
 // findSigners reads the authorities, and makes those that are not there.
 func (p *plan) findSigners() error {
-	p.signers = map[string]*pki.Signer{}
-	for _, line := range signers {
+	p.current = map[string]*pki.Signer{}
+	for _, line := range p.signers {
 		s, err := p.findSigner(line.name)
 		if err != nil {
 			return err
 		}
-		p.signers[line.name] = s
+		p.current[line.name] = s
 	}
 	return nil
 }
@@ -100,9 +103,9 @@ func (p *plan) findSigner(name string) (*pki.Signer, error) {
 
 // advance takes the next step of every rotation for which it is time.
 func (p *plan) advance() (turned bool, err error) {
-	for _, line := range signers {
+	for _, line := range p.signers {
 		rolledOut := p.facts.RolledOut != nil && p.facts.RolledOut(line.name)
-		turn, err := p.signers[line.name].Advance(line.name, p.hcp.Annotations[hyperv1.RotateCertificatesAnnotation], rolledOut, p.pace(line.lives), p.now)
+		turn, err := p.current[line.name].Advance(line.name, p.hcp.Annotations[hyperv1.RotateCertificatesAnnotation], rolledOut, p.pace(line.lives), p.now)
 		if err != nil {
 			return turned, fmt.Errorf("rotating %s: %w", line.name, err)
 		}
@@ -118,25 +121,25 @@ func (p *plan) pace(lives time.Duration) pki.Pace {
 
 // compute says what there has to be, with the signers as they are now.
 func (p *plan) compute() error {
-	p.objects, p.differs, p.issued, p.due = nil, false, nil, time.Time{}
-	for _, line := range signers {
-		s := p.signers[line.name]
+	p.authorities, p.objects, p.differs, p.issued, p.due = nil, nil, false, nil, time.Time{}
+	for _, line := range p.signers {
+		s := p.current[line.name]
 		data, err := s.Data()
 		if err != nil {
 			return fmt.Errorf("writing signer %s: %w", line.name, err)
 		}
-		p.secret(line.name, corev1.SecretTypeOpaque, nil, data)
+		p.authorities = append(p.authorities, p.secret(line.name, corev1.SecretTypeOpaque, nil, data))
 		p.soon(s.Due(p.pace(line.lives), p.now))
 	}
-	p.bundle(names.RootCA, names.RootCA)
-	// What the API server asks of kubelets is signed by the cluster's signer, too.
-	p.bundle(names.ClientCA, names.ClientSigner, names.ClusterSignerCA)
-	for _, l := range leaves(p.hcp, p.facts) {
+	for _, b := range p.bundles {
+		p.bundle(b)
+	}
+	for _, l := range p.leaves(p.hcp, p.facts) {
 		if err := p.leaf(l); err != nil {
 			return err
 		}
 	}
-	for _, k := range kubeconfigs(p.hcp, p.facts) {
+	for _, k := range p.kubeconfigs(p.hcp, p.facts) {
 		if err := p.kubeconfig(k); err != nil {
 			return err
 		}
@@ -149,7 +152,7 @@ func (p *plan) leaf(l leaf) error {
 	if err != nil {
 		return err
 	}
-	p.secret(l.secret, corev1.SecretTypeTLS, nil, have.Data(p.signers[l.signer].Trust()))
+	p.objects = append(p.objects, p.secret(l.secret, corev1.SecretTypeTLS, nil, have.Data(p.current[l.signer].Trust())))
 	return nil
 }
 
@@ -162,7 +165,7 @@ func (p *plan) kubeconfig(k kubeconfig) error {
 	if err != nil {
 		return err
 	}
-	trust := p.signers[names.RootCA].Trust()
+	trust := p.current[names.RootCA].Trust()
 	if k.outside {
 		trust = append(trust, p.brought()...)
 	}
@@ -170,13 +173,13 @@ func (p *plan) kubeconfig(k kubeconfig) error {
 	if err != nil {
 		return fmt.Errorf("writing kubeconfig %s: %w", k.secret, err)
 	}
-	p.secret(k.secret, corev1.SecretTypeOpaque, k.labels, map[string][]byte{k.key: text})
+	p.objects = append(p.objects, p.secret(k.secret, corev1.SecretTypeOpaque, k.labels, map[string][]byte{k.key: text}))
 	return nil
 }
 
 // certificate is the one in data if it may stay, and a new one if not.
 func (p *plan) certificate(l leaf, data map[string][]byte) (*pki.Leaf, error) {
-	by := p.signers[l.signer].Current
+	by := p.current[l.signer].Current
 	have, why := pki.Judge(data, l.Request, by, p.terms, p.now)
 	if why != "" {
 		var err error

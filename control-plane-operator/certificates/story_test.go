@@ -1,13 +1,301 @@
 package certificates
 
 import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
+func services(cidrs ...string) func(*hyperv1.HostedControlPlane) {
+	return func(hcp *hyperv1.HostedControlPlane) {
+		hcp.Spec.Networking.ServiceNetwork = nil
+		for _, cidr := range cidrs {
+			hcp.Spec.Networking.ServiceNetwork = append(hcp.Spec.Networking.ServiceNetwork, hyperv1.ServiceNetworkEntry{CIDR: cidr})
+		}
+	}
+}
+
+func annotated(key, value string) func(*hyperv1.HostedControlPlane) {
+	return func(hcp *hyperv1.HostedControlPlane) { hcp.Annotations[key] = value }
+}
+
+// mostWrites is the share of the certificates in the writes that a whole control
+// plane may take.
+const mostWrites = 25
+
 func TestOnceMadeNothingIsWritten(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*hyperv1.HostedControlPlane)
+		facts  Facts
+	}{
+		"IPv4":                       {services("172.31.0.0/16"), reachable},
+		"IPv4 and IPv6":              {services("172.31.0.0/16", "2001:db8::/112"), reachable},
+		"IPv6":                       {services("2001:db8::/112"), reachable},
+		"IPv6 of one's own":          {services("fd02::/112"), reachable},
+		"a range with bits too many": {services("172.31.0.9/16"), reachable},
+		"hosts in capitals":          {services("172.31.0.0/16"), Facts{API: component.Host{Name: "API.Example.COM.", Port: 443}}},
+		"hosts that are addresses":   {services("172.31.0.0/16"), Facts{API: component.Host{Name: "2001:DB8:0::7", Port: 6443}, Konnectivity: component.Host{Name: "10.1.2.3"}}},
+		"no hosts yet":               {services("172.31.0.0/16"), Facts{}},
+		"certificates of an hour":    {annotated(hyperv1.CertificateValidityAnnotation, "1h"), reachable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, c.change)
+			w.facts = c.facts
+			if n := w.pass(); n > mostWrites {
+				t.Errorf("%d writes to make them", n)
+			}
+			w.restart()
+			if n := w.pass(); n != 0 {
+				t.Errorf("%d writes at rest: %v", n, w.Life.Log(0)[mostWrites:])
+			}
+		})
+	}
+}
+
+func TestHostsThatAppear(t *testing.T) {
 	w := newWorld(t)
-	t.Logf("%d writes", w.pass())
+	w.facts = Facts{}
+	w.pass()
+	if w.exists(names.AdminKubeconfig) {
+		t.Error("there is a kubeconfig that leads nowhere")
+	}
+	if !w.exists(names.ControlPlaneOperatorKubeconfig) {
+		t.Error("those within the management cluster wait for a load balancer")
+	}
+	before := w.versions()
+	w.facts = reachable
+	w.pass()
+	changed := differing(before, w.versions())
+	if want := []string{names.AdminKubeconfig, names.APIServerCertificate, names.KonnectivityCertificate}; !slices.Equal(changed, want) {
+		t.Errorf("changed %v, want %v", changed, want)
+	}
+}
+
+func TestANameOfTheUsersOwn(t *testing.T) {
+	w := newWorld(t, withOwnName)
+	w.pass()
+	if text := string(w.secret(names.CustomAdminKubeconfig).Data[names.AdminKubeconfigFile]); !strings.Contains(text, "https://k8s.example.com:6443") {
+		t.Errorf("leads elsewhere:\n%s", text)
+	}
+	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.KubeAPIServerDNSName = "" })
+	w.pass()
+	if w.exists(names.CustomAdminKubeconfig) {
+		t.Error("the kubeconfig stays although nobody wants the name any more")
+	}
+}
+
+func TestWhatWasSpoiledIsMadeAgain(t *testing.T) {
+	garbage := func(key string) func(map[string][]byte) {
+		return func(data map[string][]byte) { data[key] = []byte("garbage") }
+	}
+	etcd := []string{names.EtcdClientCertificate, names.EtcdPeerCertificate, names.EtcdServerCertificate, names.EtcdSigner}
+	for name, c := range map[string]struct {
+		secret  string
+		spoil   func(map[string][]byte) // nil: the Secret is deleted
+		changed []string
+		event   string
+	}{
+		"a certificate that is deleted":           {secret: names.EtcdPeerCertificate, changed: []string{names.EtcdPeerCertificate}},
+		"a certificate that is garbage":           {secret: names.EtcdPeerCertificate, spoil: garbage(corev1.TLSCertKey), changed: []string{names.EtcdPeerCertificate}},
+		"a key that is garbage":                   {secret: names.EtcdPeerCertificate, spoil: garbage(corev1.TLSPrivateKeyKey), changed: []string{names.EtcdPeerCertificate}},
+		"trust that is garbage":                   {secret: names.EtcdPeerCertificate, spoil: garbage("ca.crt"), changed: []string{names.EtcdPeerCertificate}},
+		"a kubeconfig that is garbage":            {secret: names.AdminKubeconfig, spoil: garbage(names.AdminKubeconfigFile), changed: []string{names.AdminKubeconfig}},
+		"a kubeconfig that is deleted":            {secret: "demo-x-kubeconfig", changed: []string{"demo-x-kubeconfig"}},
+		"an authority that is deleted":            {secret: names.EtcdSigner, changed: etcd},
+		"an authority that has lost its key":      {secret: names.EtcdSigner, spoil: garbage(corev1.TLSPrivateKeyKey), changed: etcd, event: "Warning CertificateAuthorityReplaced the private key in Secret etcd-signer cannot be read"},
+		"an authority of which nothing is left":   {secret: names.EtcdSigner, spoil: func(data map[string][]byte) { clear(data) }, changed: etcd, event: "Warning CertificateAuthorityReplaced"},
+		"what others put into a Secret is theirs": {secret: names.EtcdSigner, spoil: garbage("note"), changed: nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.pass()
+			if c.spoil == nil {
+				w.must(w.Admin().Delete(t.Context(), w.secret(c.secret)))
+			} else {
+				w.spoil(c.secret, c.spoil)
+			}
+			before := w.versions()
+			w.pass()
+			if changed := differing(before, w.versions()); !slices.Equal(changed, c.changed) {
+				t.Errorf("changed %v, want %v", changed, c.changed)
+			}
+			w.heard(c.event)
+			if n := w.pass(); n != 0 {
+				t.Errorf("%d writes at rest", n)
+			}
+		})
+	}
+}
+
+// An authority whose key is there has signed what is in use. Who lost half of
+// its Secret hears of it; nothing is replaced behind his back.
+func TestAnAuthorityThatLostItsCertificate(t *testing.T) {
+	w := newWorld(t)
+	w.pass()
+	whole := w.secret(names.RootCA).Data
+	w.spoil(names.RootCA, func(data map[string][]byte) { delete(data, corev1.TLSCertKey) })
+	n, err := w.try(t.Context())
+	var block *flow.Blocked
+	if !errors.As(err, &block) || block.Reason != hyperv1.CertificateAuthorityBrokenReason || n != 0 {
+		t.Fatalf("%d writes, %v", n, err)
+	}
+	for _, words := range []string{"Secret root-ca", "put the certificate back", "delete the Secret"} {
+		if !strings.Contains(block.Message, words) {
+			t.Errorf("%q does not say %q", block.Message, words)
+		}
+	}
+	w.spoil(names.RootCA, func(data map[string][]byte) { maps.Copy(data, whole) })
 	if n := w.pass(); n != 0 {
-		t.Errorf("%d writes at rest:\n%v", n, w.Life.Log(0))
+		t.Errorf("%d writes although the certificate is back", n)
+	}
+}
+
+func TestASecretOfSomebodyElse(t *testing.T) {
+	w := newWorld(t)
+	w.Create(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.RootCA}, Data: map[string][]byte{"mine": []byte("!")}})
+	_, err := w.try(t.Context())
+	if err == nil || !strings.Contains(err.Error(), `Secret "root-ca" exists and belongs to somebody else`) {
+		t.Error(err)
+	}
+	if string(w.secret(names.RootCA).Data["mine"]) != "!" || w.exists(names.APIServerCertificate) {
+		t.Error("the Secret is written, or what an authority has signed that is written nowhere")
+	}
+}
+
+func TestRenewal(t *testing.T) {
+	w := newWorld(t)
+	w.pass()
+	if eightMonths := 243 * 24 * time.Hour; w.again < eightMonths || w.again > eightMonths*11/10 {
+		t.Errorf("comes back after %s", w.again)
+	}
+	before := w.versions()
+	w.clock.Step(w.again)
+	w.pass()
+	changed := differing(before, w.versions())
+	for _, line := range signers {
+		if slices.Contains(changed, line.name) {
+			t.Errorf("authority %s is another", line.name)
+		}
+	}
+	if len(changed) != len(before)-len(signers) {
+		t.Errorf("changed %v", changed)
+	}
+	if n := w.pass(); n != 0 {
+		t.Errorf("%d writes at rest", n)
+	}
+}
+
+func TestAnAuthorityThatNobodyLookedAfterForTenYears(t *testing.T) {
+	w := newWorld(t)
+	w.pass()
+	w.clock.Step(11 * 365 * 24 * time.Hour)
+	w.pass()
+	w.heard("Warning CertificateAuthorityReplaced the certificate authority in Secret root-ca has expired")
+	w.connect()
+	if n := w.pass(); n != 0 {
+		t.Errorf("%d writes at rest", n)
+	}
+}
+
+func TestCertificatesThatOthersBring(t *testing.T) {
+	w := newWorld(t)
+	w.pass()
+	w.change(annotated(hyperv1.DisablePKIReconciliationAnnotation, "true"))
+	w.must(w.Admin().Delete(t.Context(), w.secret(names.EtcdSigner)))
+	w.spoil(names.RootCA, func(data map[string][]byte) { clear(data) })
+	w.facts = Facts{} // else, the administrator's kubeconfig would be pruned
+	before := w.versions()
+	if n := w.pass(); n != 0 || len(differing(before, w.versions())) > 0 {
+		t.Errorf("%d writes: %v", n, w.Life.Log(0))
+	}
+}
+
+// A cache that has not heard of an authority must not lead to a second one.
+func TestACacheThatIsBehind(t *testing.T) {
+	w := newWorld(t)
+	w.pass()
+	w.restart()
+	w.certs.Client = blind{w.Client()}
+	before := w.versions()
+	if n := w.pass(); n != 0 || len(differing(before, w.versions())) > 0 {
+		t.Errorf("%d writes: %v", n, w.Life.Log(0))
+	}
+}
+
+// blind is a cache in which there is nothing yet.
+type blind struct{ client.Client }
+
+func (blind) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
+
+func TestThePasswordOfTheFirstUser(t *testing.T) {
+	w := newWorld(t)
+	w.facts.KubeadminPassword = true
+	w.pass()
+	first := w.secret(names.KubeadminPassword).Data[names.KubeadminPasswordFile]
+	if groups := strings.Split(string(first), "-"); len(first) != 23 || len(groups) != 4 || len(groups[0]) != 5 {
+		t.Errorf("%d characters in %d groups", len(first), len(groups))
+	}
+	w.clock.Step(w.again)
+	w.pass()
+	if string(w.secret(names.KubeadminPassword).Data[names.KubeadminPasswordFile]) != string(first) {
+		t.Error("it changes")
+	}
+	w.facts.KubeadminPassword = false
+	w.pass()
+	if w.exists(names.KubeadminPassword) {
+		t.Error("it stays although there is no OAuth server")
+	}
+}
+
+// versions are what every Secret and ConfigMap of ours holds.
+func (w *world) versions() map[string]string {
+	w.t.Helper()
+	out := map[string]string{}
+	secrets := &corev1.SecretList{}
+	w.must(w.Admin().List(w.t.Context(), secrets))
+	for _, s := range secrets.Items {
+		out[s.Name] = s.ResourceVersion
+	}
+	return out
+}
+
+func differing(before, after map[string]string) []string {
+	var out []string
+	for name, version := range after {
+		if before[name] != version {
+			out = append(out, name)
+		}
+	}
+	for name := range before {
+		if _, ok := after[name]; !ok {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// heard wants an event that begins so, or none if it is empty.
+func (w *world) heard(want string) {
+	w.t.Helper()
+	var all []string
+	for len(w.events.Events) > 0 {
+		all = append(all, <-w.events.Events)
+	}
+	if want == "" && len(all) > 0 || want != "" && !slices.ContainsFunc(all, func(e string) bool { return strings.HasPrefix(e, want) }) {
+		w.t.Errorf("heard %q, want %q", all, want)
 	}
 }

@@ -39,6 +39,8 @@ type world struct {
 	events *events.FakeRecorder
 	certs  *Certificates
 	facts  Facts
+	// table is the whole one, or a smaller one for long stories.
+	table table
 	// again is when the last pass wanted to be followed by another.
 	again time.Duration
 }
@@ -50,7 +52,7 @@ var reachable = Facts{
 }
 
 func newWorld(t testing.TB, changes ...func(*hyperv1.HostedControlPlane)) *world {
-	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)), events: events.NewFakeRecorder(100), facts: reachable}
+	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)), events: events.NewFakeRecorder(100), facts: reachable, table: whole}
 	w.Cluster = trial.NewCluster(trial.Options{
 		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}},
 		WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
@@ -74,9 +76,13 @@ func controlPlane(changes ...func(*hyperv1.HostedControlPlane)) *hyperv1.HostedC
 	return hcp
 }
 
+// withOwnName has one more name for its API server, and so a kubeconfig with it.
+func withOwnName(hcp *hyperv1.HostedControlPlane) { hcp.Spec.KubeAPIServerDNSName = "k8s.example.com" }
+
 // restart makes the operator anew, as a process that begins with empty hands.
 func (w *world) restart() {
 	w.certs = New(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock})
+	w.certs.table = w.table
 }
 
 // try is one pass, which may fail.
@@ -100,7 +106,7 @@ func (w *world) pass() (writes int) {
 
 func (w *world) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
 	hcp := &hyperv1.HostedControlPlane{}
-	if err := w.Admin().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp); err != nil {
+	if err := w.Admin().Get(ctx, keyOf("demo"), hcp); err != nil {
 		w.must(client.IgnoreNotFound(err))
 		return nil
 	}
@@ -117,7 +123,7 @@ func (w *world) change(how func(*hyperv1.HostedControlPlane)) {
 func (w *world) secret(name string) *corev1.Secret {
 	w.t.Helper()
 	s := &corev1.Secret{}
-	w.must(w.Admin().Get(w.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, s))
+	w.must(w.Admin().Get(w.t.Context(), keyOf(name), s))
 	return s
 }
 
@@ -129,9 +135,11 @@ func (w *world) spoil(name string, how func(map[string][]byte)) {
 	w.must(w.Admin().Update(w.t.Context(), s))
 }
 
+func keyOf(name string) client.ObjectKey { return client.ObjectKey{Namespace: namespace, Name: name} }
+
 func (w *world) exists(name string) bool {
 	w.t.Helper()
-	err := w.Admin().Get(w.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, &corev1.Secret{})
+	err := w.Admin().Get(w.t.Context(), keyOf(name), &corev1.Secret{})
 	w.must(client.IgnoreNotFound(err))
 	return err == nil
 }

@@ -8,8 +8,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
+	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,7 +49,15 @@ type Set struct {
 	// It lives in the same namespace. Sets of the same name with other parents
 	// are other sets: one does not prune what another has.
 	Parent client.Object
+	// Independent says that no object of the set needs another: they are applied
+	// at the same time, and what keeps one back keeps back no other. Else, they
+	// are applied in their order, up to the first that cannot be.
+	Independent bool
 }
+
+// atOnce is how many independent objects are applied at the same time: enough
+// not to wait for each write, and few beside what an API server has to do.
+const atOnce = 8
 
 // An Applier applies objects under one field owner.
 type Applier struct {
@@ -65,21 +76,58 @@ func New(c client.Client, scheme *runtime.Scheme, owner string) *Applier {
 // no longer has, and says whether it wrote anything. A field that objs do not
 // set is left to the API server and to other writers.
 func (a *Applier) Apply(ctx context.Context, set Set, objs ...client.Object) (changed bool, err error) {
-	wanted := map[objectID]bool{}
-	for _, obj := range objs {
-		id, err := a.identify(obj)
-		if err != nil {
-			return changed, err
+	wanted, ids := map[objectID]bool{}, make([]objectID, len(objs))
+	for i, obj := range objs {
+		if ids[i], err = a.identify(obj); err != nil {
+			return false, err
 		}
-		wanted[id] = true
-		wrote, err := a.applyOne(ctx, set, id, obj)
-		changed = changed || wrote
-		if err != nil {
-			return changed, fmt.Errorf("applying %s %s: %w", id.Kind, client.ObjectKeyFromObject(obj), err)
+		wanted[ids[i]] = true
+	}
+	each := inOrder
+	if set.Independent {
+		each = together
+	}
+	var wrote atomic.Bool
+	err = each(len(objs), func(i int) error {
+		one, err := a.applyOne(ctx, set, ids[i], objs[i])
+		if one {
+			wrote.Store(true)
 		}
+		if err != nil {
+			return fmt.Errorf("applying %s %s: %w", ids[i].Kind, client.ObjectKeyFromObject(objs[i]), err)
+		}
+		return nil
+	})
+	if err != nil {
+		return wrote.Load(), err
 	}
 	pruned, err := a.prune(ctx, set, wanted)
-	return changed || len(pruned) > 0, err
+	return wrote.Load() || len(pruned) > 0, err
+}
+
+func inOrder(n int, do func(int) error) error {
+	for i := range n {
+		if err := do(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// together does all, and returns every error.
+func together(n int, do func(int) error) error {
+	errs := make([]error, n)
+	places := make(chan struct{}, atOnce)
+	var all sync.WaitGroup
+	for i := range n {
+		places <- struct{}{}
+		all.Go(func() {
+			errs[i] = do(i)
+			<-places
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // Delete deletes every object of the set and says whether all are gone.

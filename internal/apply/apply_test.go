@@ -3,6 +3,7 @@ package apply_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,7 +27,13 @@ type world struct {
 
 func newWorld(objs ...client.Object) *world {
 	w := &world{}
-	count := func(err error) error { w.writes++; return err }
+	var mu sync.Mutex
+	count := func(err error) error {
+		mu.Lock()
+		defer mu.Unlock()
+		w.writes++
+		return err
+	}
 	w.Client = interceptor.NewClient(fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(objs...).Build(), interceptor.Funcs{
 		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 			return count(c.Apply(ctx, obj, opts...))
@@ -212,5 +219,27 @@ func TestSetsOfOneNameWithTwoParentsAreTwoSets(t *testing.T) {
 	var foreign *apply.ForeignError
 	if !errors.As(err, &foreign) || foreign.Owner != "ConfigMap second" {
 		t.Errorf("one took what belongs to the other: %v", err)
+	}
+}
+
+// What keeps one object back keeps back those after it, unless they do not need it.
+func TestWhatOneFailureKeepsBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		independent bool
+		want        int
+	}{
+		"objects that need each other": {false, 1},
+		"objects that do not":          {true, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(configMap("b", nil)) // of somebody else
+			set := set
+			set.Independent = c.independent
+			changed, err := apply.New(w, clientgoscheme.Scheme, "tester").Apply(t.Context(), set, configMap("a", nil), configMap("b", nil), configMap("c", nil))
+			var foreign *apply.ForeignError
+			if !errors.As(err, &foreign) || foreign.Name != "b" || !changed || w.writes != c.want {
+				t.Errorf("%d writes, changed %v, %v", w.writes, changed, err)
+			}
+		})
 	}
 }

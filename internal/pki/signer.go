@@ -31,12 +31,15 @@ type Signer struct {
 	Asked string
 	// Since is when the last step of a rotation was taken, or was last spread.
 	Since time.Time
+	// Retired is when the last of the old ones signed for the last time.
+	Retired time.Time
 }
 
 // rotation is how a Secret says what certificates cannot.
 type rotation struct {
-	Asked string    `json:"asked,omitempty"`
-	Since time.Time `json:"since"`
+	Asked   string    `json:"asked,omitempty"`
+	Since   time.Time `json:"since"`
+	Retired time.Time `json:"retired,omitzero"`
 }
 
 // NewSigner makes a signer. It trusts old, too: what is left of the one before.
@@ -45,7 +48,7 @@ func NewSigner(name, asked string, now time.Time, old ...*x509.Certificate) (*Si
 	if err != nil {
 		return nil, err
 	}
-	return &Signer{Current: authority, Old: old, Asked: asked, Since: now}, nil
+	return &Signer{Current: authority, Old: old, Asked: asked, Since: now, Retired: now}, nil
 }
 
 // A LostKeyError says that a signer cannot sign any more, whoever wanted it.
@@ -82,7 +85,7 @@ func DecodeSigner(data map[string][]byte) (*Signer, error) {
 	// Without it, no more is lost than that a rotation was asked for before.
 	var r rotation
 	if json.Unmarshal(data[rotationKey], &r) == nil {
-		s.Asked, s.Since = r.Asked, r.Since
+		s.Asked, s.Since, s.Retired = r.Asked, r.Since, r.Retired
 	}
 	return s, nil
 }
@@ -120,11 +123,14 @@ func (s *Signer) Data() (map[string][]byte, error) {
 			return nil, err
 		}
 	}
-	if data[rotationKey], err = json.Marshal(rotation{Asked: s.Asked, Since: s.Since.UTC().Truncate(time.Second)}); err != nil {
+	if data[rotationKey], err = json.Marshal(rotation{Asked: s.Asked, Since: whole(s.Since), Retired: whole(s.Retired)}); err != nil {
 		return nil, err
 	}
 	return data, nil
 }
+
+// whole leaves whole seconds, as certificates do.
+func whole(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // Expired says whether nothing that the signer signs is trusted any more.
 func (s *Signer) Expired(now time.Time) bool { return !s.Current.Certificate.NotAfter.After(now) }

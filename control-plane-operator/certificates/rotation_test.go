@@ -1,0 +1,133 @@
+package certificates
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
+)
+
+// rotate is the user who asks for new authorities.
+var rotate = annotated(hyperv1.RotateCertificatesAnnotation, "2026-01-02")
+
+func rolledOut(string) bool { return true }
+
+// trusted is how many authorities of a signer are trusted.
+func (w *world) trusted(signer string) int {
+	w.t.Helper()
+	certs, err := pki.ParseBundle(w.secret(signer).Data["ca.crt"])
+	w.must(err)
+	return len(certs)
+}
+
+// signing is the authority that signs.
+func (w *world) signing(signer string) []byte { return w.secret(signer).Data[corev1.TLSCertKey] }
+
+// While everything is replaced, pods have Secrets of this step or of the one
+// before: they understand each other in every mixture.
+func TestARotationIsNotNoticed(t *testing.T) {
+	w := newWorld(t)
+	w.facts.RolledOut = rolledOut
+	w.pass()
+	w.change(rotate)
+	first, before := w.signing(names.RootCA), w.ends()
+	for _, step := range []struct {
+		name     string
+		trusted  int
+		newSigns bool
+		nodes    int // authorities that are trusted of those who sign for nodes
+	}{
+		{"the next one is introduced", 2, false, 2},
+		{"it signs", 2, true, 2},
+		{"the old one is dropped", 1, true, 2},
+	} {
+		if n := w.pass(); n == 0 {
+			t.Fatalf("%s: nothing happens", step.name)
+		}
+		after := w.ends()
+		w.between(before, after)
+		w.between(after, before)
+		w.between(after, after)
+		if w.trusted(names.RootCA) != step.trusted || w.trusted(names.ClusterSignerCA) != step.nodes || bytes.Equal(w.signing(names.RootCA), first) == step.newSigns {
+			t.Errorf("%s: %d trusted, %d of those for nodes, the first one signs: %v", step.name, w.trusted(names.RootCA), w.trusted(names.ClusterSignerCA), bytes.Equal(w.signing(names.RootCA), first))
+		}
+		w.heard("Normal CertificateAuthorityRotation")
+		if n := w.pass(); n != 0 {
+			t.Errorf("%s: %d writes before it has settled", step.name, n)
+		}
+		before = after
+		w.clock.Step(DefaultSettle)
+	}
+	// kubelets have certificates of the old one until they ask for others.
+	w.clock.Step(nodeCertificates)
+	w.pass() // everything else is renewed
+	w.clock.Step(DefaultSettle)
+	w.pass()
+	if n := w.trusted(names.ClusterSignerCA); n != 1 {
+		t.Errorf("%d authorities for nodes are trusted when nothing is left of the old one", n)
+	}
+}
+
+func TestARotationWaitsUntilItIsRolledOut(t *testing.T) {
+	w := newWorld(t)
+	w.pass()
+	w.change(rotate)
+	late := map[string]bool{names.EtcdSigner: true}
+	w.facts.RolledOut = func(signer string) bool { return !late[signer] }
+	w.pass()
+	first := w.signing(names.EtcdSigner)
+	w.clock.Step(time.Hour)
+	w.pass()
+	if !bytes.Equal(w.signing(names.EtcdSigner), first) {
+		t.Error("the next authority signs before everybody trusts it")
+	}
+	if w.again > 2*DefaultSettle {
+		t.Errorf("looks again only after %s", w.again)
+	}
+	late[names.EtcdSigner] = false
+	w.clock.Step(DefaultSettle)
+	w.pass()
+	if bytes.Equal(w.signing(names.EtcdSigner), first) {
+		t.Error("the next authority does not sign although everybody trusts it")
+	}
+}
+
+// An operator that dies between the authority and those who have to trust it,
+// and is away for long, has not spread what it had begun to.
+func TestTimeThatNobodyHadCountsForNothing(t *testing.T) {
+	w := newWorld(t)
+	w.facts.RolledOut = rolledOut
+	w.pass()
+	w.change(rotate)
+	old := w.secret(names.EtcdClientCertificate).Data
+	w.pass()
+	first := w.signing(names.EtcdSigner)
+	w.spoil(names.EtcdClientCertificate, func(data map[string][]byte) { data["ca.crt"] = old["ca.crt"] })
+	w.clock.Step(time.Hour)
+	for range 2 {
+		w.pass()
+		if !bytes.Equal(w.signing(names.EtcdSigner), first) {
+			t.Fatal("the next authority signs, and a client of etcd has just heard of it")
+		}
+	}
+	w.clock.Step(DefaultSettle)
+	w.pass()
+	if bytes.Equal(w.signing(names.EtcdSigner), first) {
+		t.Error("it never signs")
+	}
+}
+
+func TestWhatIsYoungerThanTheRequestStays(t *testing.T) {
+	w := newWorld(t, rotate)
+	w.facts.RolledOut = rolledOut
+	w.pass()
+	w.clock.Step(time.Hour)
+	if n := w.pass(); n != 0 || w.trusted(names.RootCA) != 1 {
+		t.Errorf("%d writes", n)
+	}
+}

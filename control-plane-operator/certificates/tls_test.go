@@ -1,0 +1,170 @@
+package certificates
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
+)
+
+// An end of a connection: what it shows, and whom it trusts.
+type end struct{ cert, key, trust []byte }
+
+// ends are all that there is now, as pods mount it.
+func (w *world) ends() map[string]end {
+	w.t.Helper()
+	out := map[string]end{}
+	secrets := &corev1.SecretList{}
+	w.must(w.Admin().List(w.t.Context(), secrets))
+	for _, s := range secrets.Items {
+		e := end{s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey], s.Data["ca.crt"]}
+		for _, key := range []string{names.AdminKubeconfigFile, names.ClusterKubeconfigFile} {
+			if text := s.Data[key]; text != nil {
+				config, err := clientcmd.RESTConfigFromKubeConfig(text)
+				w.must(err)
+				e = end{config.CertData, config.KeyData, config.CAData}
+			}
+		}
+		out[s.Name] = e
+	}
+	// The API server trusts clients by a ConfigMap.
+	clients := &corev1.ConfigMap{}
+	w.must(client.IgnoreNotFound(w.Admin().Get(w.t.Context(), keyOf(names.ClientCA), clients)))
+	for _, name := range []string{names.APIServerCertificate, names.APIServerPrivateCertificate} {
+		e := out[name]
+		e.trust = []byte(clients.Data["ca.crt"])
+		out[name] = e
+	}
+	return out
+}
+
+// connections are those that a control plane is made of: who calls, whom, by which name.
+var connections = []struct{ client, server, host string }{
+	{names.AdminKubeconfig, names.APIServerCertificate, "api.demo.example.com"},
+	{names.AdminKubeconfig, names.APIServerCertificate, "api.demo.hypershift.local"},
+	{names.AdminKubeconfig, names.APIServerCertificate, "172.31.0.1"},
+	{names.AdminKubeconfig, names.APIServerCertificate, "172.20.0.1"},
+	{names.AdminKubeconfig, names.APIServerCertificate, "kubernetes.default.svc"},
+	{names.ControllerManagerKubeconfig, names.APIServerPrivateCertificate, "kube-apiserver.clusters-demo.svc"},
+	{names.SchedulerKubeconfig, names.APIServerPrivateCertificate, "kube-apiserver.clusters-demo.svc"},
+	{names.ControlPlaneOperatorKubeconfig, names.APIServerPrivateCertificate, "kube-apiserver.clusters-demo.svc"},
+	{"demo-x-kubeconfig", names.APIServerPrivateCertificate, "kube-apiserver.clusters-demo.svc"},
+	{"demo-x-kubeconfig", names.APIServerPrivateCertificate, "localhost"},
+	{"demo-x-kubeconfig", names.APIServerPrivateCertificate, "127.0.0.1"},
+	{names.EtcdClientCertificate, names.EtcdServerCertificate, "etcd-client.clusters-demo.svc"},
+	{names.EtcdClientCertificate, names.EtcdServerCertificate, "etcd-1.etcd-discovery.clusters-demo.svc"},
+	{names.EtcdServerCertificate, names.EtcdServerCertificate, "::1"},
+	{names.EtcdPeerCertificate, names.EtcdPeerCertificate, "etcd-2.etcd-discovery.clusters-demo.svc.cluster.local"},
+	{names.KonnectivityAgentCertificate, names.KonnectivityCertificate, "konnectivity.demo.example.com"},
+	{names.KonnectivityAgentCertificate, names.KonnectivityCertificate, "konnectivity-server.clusters-demo.svc"},
+}
+
+// connect makes every connection for which both ends are there.
+func (w *world) connect() {
+	w.t.Helper()
+	w.between(w.ends(), w.ends())
+}
+
+// between makes every connection from the clients of one state of the Secrets to
+// the servers of another.
+func (w *world) between(clients, servers map[string]end) {
+	w.t.Helper()
+	for _, c := range connections {
+		if clients[c.client].cert == nil || servers[c.server].cert == nil {
+			continue // it is not there yet
+		}
+		if err := handshake(servers[c.server], clients[c.client], c.host, w.clock.Now()); err != nil {
+			w.t.Errorf("%s to %s as %s: %v", c.client, c.server, c.host, err)
+		}
+	}
+}
+
+func TestEverybodyUnderstandsTheOthers(t *testing.T) {
+	w := newWorld(t)
+	w.pass()
+	w.connect()
+	ends := w.ends()
+	for _, c := range connections {
+		if ends[c.client].cert == nil || ends[c.server].cert == nil {
+			t.Errorf("there is no connection from %s to %s", c.client, c.server)
+		}
+	}
+}
+
+// What one authority has signed opens no other door.
+func TestStrangersAreNotLetIn(t *testing.T) {
+	w := newWorld(t)
+	w.pass()
+	ends := w.ends()
+	for _, c := range []struct{ client, server, likeThem string }{
+		{names.EtcdClientCertificate, names.APIServerPrivateCertificate, names.AdminKubeconfig},
+		{names.AggregatorClientCertificate, names.APIServerPrivateCertificate, names.AdminKubeconfig},
+		{names.KubeletClientCertificate, names.APIServerPrivateCertificate, names.AdminKubeconfig},
+		{names.ControllerManagerCertificate, names.APIServerPrivateCertificate, names.AdminKubeconfig},
+		{names.AdminKubeconfig, names.EtcdServerCertificate, names.EtcdClientCertificate},
+		{names.KonnectivityAgentCertificate, names.EtcdServerCertificate, names.EtcdClientCertificate},
+	} {
+		stranger := ends[c.client]
+		stranger.trust = ends[c.likeThem].trust
+		if err := handshake(ends[c.server], stranger, "localhost", w.clock.Now()); err == nil || !strings.Contains(err.Error(), "unknown authority") {
+			t.Errorf("%s does not refuse %s: %v", c.server, c.client, err)
+		}
+	}
+}
+
+// Membership in system:masters cannot be taken away.
+func TestNobodyIsAMaster(t *testing.T) {
+	w := newWorld(t, withOwnName)
+	w.pass()
+	for name, e := range w.ends() {
+		certs, err := pki.ParseBundle(e.cert)
+		if err == nil && slices.Contains(certs[0].Subject.Organization, "system:masters") {
+			t.Errorf("%s is of system:masters", name)
+		}
+	}
+}
+
+// handshake is a real one, in which both ends show a certificate.
+func handshake(server, client end, host string, at time.Time) error {
+	a, b := net.Pipe()
+	defer a.Close()
+	defer b.Close()
+	there, err1 := config(server, at)
+	here, err2 := config(client, at)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	there.ClientAuth, here.ServerName = tls.RequireAndVerifyClientCert, host
+	shown := &here.Certificates[0] // even if the server does not ask for one like it
+	here.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return shown, nil }
+	said := make(chan error, 1)
+	go func() {
+		defer a.Close()
+		said <- tls.Server(a, there).Handshake()
+	}()
+	err := tls.Client(b, here).Handshake()
+	b.Close() // all has been said; nobody would read an alert
+	return errors.Join(err, <-said)
+}
+
+func config(e end, at time.Time) (*tls.Config, error) {
+	pair, err := tls.X509KeyPair(e.cert, e.key)
+	if err != nil {
+		return nil, fmt.Errorf("reading a certificate: %w", err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(e.trust)
+	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: pool, ClientCAs: pool, Time: func() time.Time { return at }}, nil
+}

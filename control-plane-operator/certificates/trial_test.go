@@ -1,0 +1,109 @@
+package certificates
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/test/trial"
+)
+
+func TestTrial(t *testing.T) {
+	begin := func(t testing.TB) *trial.Story { return newWorld(t, withOwnName).story() }
+	t.Run("crash", func(t *testing.T) { t.Parallel(); trial.Crash(t, begin) })
+	t.Run("vanish", func(t *testing.T) { t.Parallel(); trial.Vanish(t, begin) })
+	t.Run("faults", func(t *testing.T) { t.Parallel(); trial.APIFaults(t, begin) })
+}
+
+// A rotation that dies after any write comes to the same end, and at no moment on
+// the way does anybody meet somebody whom he does not understand.
+func TestRotationOnTrial(t *testing.T) {
+	t.Parallel()
+	trial.Crash(t, func(t testing.TB) *trial.Story {
+		w := newWorld(t)
+		w.table, w.facts.RolledOut = ofEtcd, rolledOut
+		// What is there before the story begins is not part of it.
+		certs := New(Options{Client: w.Admin(), Reader: w.Admin(), Scheme: scheme, Recorder: w.events, Clock: w.clock})
+		certs.table = ofEtcd
+		_, _, err := certs.Ensure(t.Context(), w.hcp(t.Context()), w.facts)
+		w.must(err)
+		w.change(rotate)
+		return w.story()
+	})
+}
+
+// ofEtcd is the part of the table that is about etcd.
+var ofEtcd = table{
+	signers: []signer{{name: names.EtcdSigner}},
+	leaves: func(hcp *hyperv1.HostedControlPlane, facts Facts) []leaf {
+		return slices.DeleteFunc(leaves(hcp, facts), func(l leaf) bool { return l.signer != names.EtcdSigner })
+	},
+	kubeconfigs: func(*hyperv1.HostedControlPlane, Facts) []kubeconfig { return nil },
+}
+
+// random is what no two worlds share: certificates, and the hash of what has them in it.
+var random = regexp.MustCompile(`(?s)(applied: [^\n]+|-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----)`)
+
+// mask takes that away, and the order that comes of it.
+func mask(text string) string {
+	objects := strings.Split(random.ReplaceAllString(text, "..."), "---\n")
+	slices.Sort(objects)
+	return strings.Join(objects, "---\n")
+}
+
+// story ends when what was asked for is signed by whom it should be.
+func (w *world) story() *trial.Story {
+	return &trial.Story{
+		Cluster: w.Cluster,
+		Start: func() func(context.Context) error {
+			w.restart()
+			return func(ctx context.Context) error {
+				_, err := w.try(ctx)
+				return w.Queue(ctrl.Result{RequeueAfter: w.again}, err)
+			}
+		},
+		Others: func(context.Context) error {
+			w.connect()
+			return nil
+		},
+		Mask:    mask,
+		Advance: func(time.Duration) { w.clock.Step(DefaultSettle) },
+		Ready:   w.missing,
+		Delete:  func(ctx context.Context) error { return w.Admin().Delete(ctx, controlPlane()) },
+	}
+}
+
+// missing says what is, until everything is there and no rotation goes on.
+func (w *world) missing(ctx context.Context) string {
+	hcp := w.hcp(ctx)
+	if hcp == nil {
+		return ""
+	}
+	facts := w.facts
+	for _, l := range w.table.leaves(hcp, facts) {
+		if !w.exists(l.secret) {
+			return l.secret
+		}
+	}
+	for _, k := range w.table.kubeconfigs(hcp, facts) {
+		if k.host != "" && !w.exists(k.secret) {
+			return k.secret
+		}
+	}
+	for _, line := range w.table.signers {
+		s, err := pki.DecodeSigner(w.secret(line.name).Data)
+		w.must(err)
+		if s.Asked != hcp.Annotations[hyperv1.RotateCertificatesAnnotation] || s.Rotating() {
+			return "the end of the rotation of " + line.name
+		}
+	}
+	return ""
+}

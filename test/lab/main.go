@@ -96,6 +96,10 @@ func up(ctx context.Context, a *arguments) error {
 		return err
 	}
 	o.Dir, o.Progress = a.dir, os.Stderr
+	var err error
+	if o.Program, err = os.Executable(); err != nil {
+		return fmt.Errorf("finding this program: %w", err)
+	}
 	lab, err := cluster.Up(ctx, o)
 	if err != nil {
 		return err

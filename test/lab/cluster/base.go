@@ -5,6 +5,9 @@ import (
 	_ "embed"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
 	"github.com/hosted-control-planes/hypershift/test/bed"
 	"github.com/hosted-control-planes/hypershift/test/lab/images"
 )
@@ -26,6 +29,22 @@ func (u *start) furnish(ctx context.Context, lab *Lab) (err error) {
 	if err != nil {
 		return fmt.Errorf("furnishing the management cluster: %w", err)
 	}
-	u.say("storage class and DNS are applied")
+	return nil
+}
+
+// waitForDNS waits for the first pod there is.
+func (u *start) waitForDNS(ctx context.Context, lab *Lab) error {
+	client, err := kubernetes.NewForConfig(lab.Config)
+	if err != nil {
+		return fmt.Errorf("waiting for DNS: %w", err)
+	}
+	err = until(ctx, func() (bool, error) {
+		dns, err := client.AppsV1().Deployments(metav1.NamespaceSystem).Get(ctx, "coredns", metav1.GetOptions{})
+		return err == nil && dns.Status.AvailableReplicas > 0, err
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for DNS: %w", err)
+	}
+	u.say("DNS of the cluster")
 	return nil
 }

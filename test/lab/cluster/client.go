@@ -141,16 +141,28 @@ func (l *Lab) WaitForNode(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("waiting for node %s: %w", name, err)
 	}
+	err = until(ctx, func() (bool, error) {
+		node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		return err == nil && Ready(node), err
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for node %s: %w", name, err)
+	}
+	return nil
+}
+
+// until asks again and again, until the answer is yes; an error is told when there is no time left.
+func until(ctx context.Context, ask func() (bool, error)) error {
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
 	for {
-		node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
-		if err == nil && Ready(node) {
+		yes, err := ask()
+		if yes {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for node %s: %w", name, errors.Join(context.Cause(ctx), err))
+			return errors.Join(context.Cause(ctx), err)
 		case <-again.C:
 		}
 	}

@@ -86,7 +86,10 @@ func (u *start) run(ctx context.Context) (*Lab, error) {
 	if err := u.furnish(ctx, lab); err != nil {
 		return nil, err
 	}
-	return lab, u.machines(ctx, lab)
+	if err := u.machines(ctx, lab); err != nil {
+		return nil, err
+	}
+	return lab, u.waitForDNS(ctx, lab)
 }
 
 const supervisorLog = "supervisor.log"
@@ -106,6 +109,7 @@ func (u *start) supervisor(ctx context.Context) (*state, error) {
 	if err := u.build(ctx); err != nil {
 		return nil, err
 	}
+	u.say("programs are in %s", filepath.Join(u.Dir, "bin"))
 	if err := s.raiseLimits(); err != nil {
 		return nil, err
 	}
@@ -165,8 +169,13 @@ func (u *start) follow(ctx context.Context, lab *Lab, s *state) error {
 	return lab.progress(ctx, func(text string) { u.say("%s", text) })
 }
 
+// patience is for a node to get ready, on a host that is busy with other things too.
+const patience = 3 * time.Minute
+
 // machines adds those that a lab starts with and that are not there, all at once.
 func (u *start) machines(ctx context.Context, lab *Lab) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	status, err := lab.Status(ctx)
 	if err != nil {
 		return err

@@ -110,7 +110,6 @@ func (s *supervisor) startControllers(ctx context.Context) error {
 			"--service-account-private-key-file="+s.pki.keyOf("service-account"),
 			"--cluster-signing-cert-file="+s.pki.cert("ca"), "--cluster-signing-key-file="+s.pki.keyOf("ca"),
 			"--allocate-node-cidrs=true", "--cluster-cidr="+cluster.PodNetwork, "--service-cluster-ip-range="+cluster.ServiceNetwork,
-			"--enable-hostpath-provisioner=true",
 		),
 		s.controller("kube-scheduler", 10259),
 	)(ctx)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/test/lab/cloud"
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
+	"github.com/hosted-control-planes/hypershift/test/lab/storage"
 )
 
 // supervisor is a lab.
@@ -41,6 +42,7 @@ func Run(ctx context.Context, dir string) error {
 		s.certify,
 		s.startRegistry,
 		together(inOrder(s.startEtcd, s.startAPIServer, s.connect, s.startControllers), s.startCloud),
+		s.startStorage,
 		s.startCloudController,
 	)
 	if err := rise(ctx); err != nil {
@@ -75,6 +77,16 @@ func together(steps ...step) step {
 		}
 		return all.Wait()
 	}
+}
+
+// startStorage gives pods volumes.
+func (s *supervisor) startStorage(ctx context.Context) error {
+	go func() {
+		if err := storage.Run(ctx, s.admin, s.path("volumes")); err != nil {
+			s.say("%v", err)
+		}
+	}()
+	return nil
 }
 
 func (s *supervisor) path(elements ...string) string {

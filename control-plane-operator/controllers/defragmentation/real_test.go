@@ -1,0 +1,74 @@
+package defragmentation
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/test/bed/etcdserver"
+)
+
+// real is one member on loopback, whatever it is called.
+type real struct {
+	*clientv3.Client
+	url string
+}
+
+func (r real) Status(ctx context.Context, _ string) (*clientv3.StatusResponse, error) {
+	return r.Client.Status(ctx, r.url)
+}
+
+func (r real) Defragment(ctx context.Context, _ string) (*clientv3.DefragmentResponse, error) {
+	return r.Client.Defragment(ctx, r.url)
+}
+
+func (r real) Close() error { return nil }
+
+func TestARealDatabaseShrinks(t *testing.T) {
+	server := etcdserver.New(t, "etcd-0")
+	server.Alone()
+	etcd := real{etcdserver.Connect(t, server), server.ClientURL}
+	fillAndEmpty(t, etcd.Client)
+
+	w := newWorld(t)
+	w.hcp.Spec.ControllerAvailabilityPolicy = hyperv1.SingleReplica
+	w.Connect = func(context.Context, *hyperv1.HostedControlPlane) (API, error) { return etcd, nil }
+	before, err := etcd.Status(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.pass()
+	w.pass()
+	after, err := etcd.Status(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before.DbSize < least || after.DbSize > before.DbSize/10 {
+		t.Errorf("the database had %d MiB and has %d", before.DbSize/mib, after.DbSize/mib)
+	}
+	if after.DbSizeQuota == 0 {
+		t.Error("etcd does not say how large its database may become")
+	}
+}
+
+// fillAndEmpty leaves a database that is nothing but holes.
+func fillAndEmpty(t *testing.T, c *clientv3.Client) {
+	t.Helper()
+	big := strings.Repeat("x", 1<<20)
+	for i := range least/len(big) + 20 {
+		if _, err := c.Put(t.Context(), fmt.Sprintf("key-%d", i), big); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone, err := c.Delete(t.Context(), "key-", clientv3.WithPrefix())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Compact(t.Context(), gone.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 )
@@ -28,7 +27,7 @@ func Run(ctx context.Context, config *rest.Config, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("provisioning volumes: %w", err)
 	}
-	controller.NewProvisionController(klog.FromContext(ctx), client, Provisioner, directories(dir),
+	controller.NewProvisionController(ctx, client, Provisioner, directories(dir),
 		controller.LeaderElection(false), // there is one
 	).Run(ctx)
 	return nil

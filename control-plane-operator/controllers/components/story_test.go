@@ -190,7 +190,6 @@ func TestWhatSomebodyDeletesIsMadeAgain(t *testing.T) {
 }
 
 func TestWhatAChangeRolls(t *testing.T) {
-	all := []string{names.Etcd, names.KubeAPIServer, names.KubeControllerManager, names.KubeScheduler}
 	for name, tc := range map[string]struct {
 		change func(*world)
 		rolls  []string

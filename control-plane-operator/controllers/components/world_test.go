@@ -53,6 +53,9 @@ const (
 	newer = "registry.example.com/release:1.36.3"
 )
 
+// all are the components that every cluster has, in the order of an upgrade.
+var all = []string{names.Etcd, names.KubeAPIServer, names.KubeControllerManager, names.KubeScheduler}
+
 // world is a management cluster whose pods come up, unless they are sick.
 type world struct {
 	*trial.Cluster
@@ -230,10 +233,10 @@ func (w *world) ready(ctx context.Context) string {
 	if v == nil || len(v.History) == 0 || v.History[0].State != configv1.CompletedUpdate {
 		return fmt.Sprintf("%+v", v)
 	}
-	for _, c := range components.All {
-		cpc := w.component(c.Name)
-		if cpc == nil || !conditions.IsTrue(cpc.Status.Conditions, hyperv1.ControlPlaneComponentRolloutComplete) {
-			return fmt.Sprintf("%s: %+v", c.Name, cpc)
+	for _, name := range all {
+		c := w.component(name)
+		if c == nil || !conditions.IsTrue(c.Status.Conditions, hyperv1.ControlPlaneComponentRolloutComplete) {
+			return fmt.Sprintf("%s: %+v", name, c)
 		}
 	}
 	return ""
@@ -258,9 +261,9 @@ func (w *world) revisions(name string) string {
 	w.t.Helper()
 	list := &corev1.PodList{}
 	w.must(w.Admin().List(w.t.Context(), list, client.InNamespace("clusters-demo"), client.MatchingLabels{"app": name}))
-	all := map[string]int{}
+	count := map[string]int{}
 	for _, pod := range list.Items {
-		all[pod.Labels[revision]]++
+		count[pod.Labels[revision]]++
 	}
-	return fmt.Sprint(all)
+	return fmt.Sprint(count)
 }

@@ -11,6 +11,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/history"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
@@ -86,7 +87,7 @@ func (s *scope) recordVersion(now time.Time) {
 		v = &hyperv1.ClusterVersionStatus{}
 	}
 	v.Desired = configv1.Release{Version: s.release.Version, Image: s.releaseImage}
-	v.History = advance(v.History, v.Desired, s.rolledOut(), metav1.NewTime(now.Truncate(time.Second)))
+	v.History = history.Advance(v.History, v.Desired, s.rolledOut(), metav1.NewTime(now.Truncate(time.Second)))
 	if !s.held {
 		v.ObservedGeneration = s.hc.Generation
 	}
@@ -104,40 +105,6 @@ func (s *scope) rolledOut() bool {
 	history := s.hcp.Status.VersionStatus.History
 	return len(history) > 0 && history[0].State == configv1.CompletedUpdate &&
 		history[0].Image == s.releaseImage && history[0].Version == s.release.Version // a tag may have moved
-}
-
-// maxHistory is what the API takes.
-const maxHistory = 100
-
-// advance adds a release to a history, newest first, and completes it. A version
-// that has been completed once stays so: that it cannot be asked just now is
-// what other conditions say.
-func advance(history []configv1.UpdateHistory, to configv1.Release, done bool, now metav1.Time) []configv1.UpdateHistory {
-	history = slices.Clone(history)
-	if len(history) == 0 || history[0].Image != to.Image || history[0].Version != to.Version {
-		if len(history) > 0 && history[0].CompletionTime == nil {
-			history[0].CompletionTime = &now // another one takes its place
-		}
-		history = slices.Insert(history, 0, configv1.UpdateHistory{State: configv1.PartialUpdate, StartedTime: now, Version: to.Version, Image: to.Image})
-	}
-	if done && history[0].State != configv1.CompletedUpdate {
-		history[0].State, history[0].CompletionTime = configv1.CompletedUpdate, &now
-	}
-	for len(history) > maxHistory {
-		history = forget(history)
-	}
-	return history
-}
-
-// forget drops the oldest entry that says least: one that never was completed,
-// but for the newest, else the oldest of all.
-func forget(history []configv1.UpdateHistory) []configv1.UpdateHistory {
-	for i := len(history) - 1; i > 0; i-- {
-		if history[i].State != configv1.CompletedUpdate {
-			return slices.Delete(history, i, i+1)
-		}
-	}
-	return history[:len(history)-1]
 }
 
 // controlPlaneVersion says the same of the management side.

@@ -129,7 +129,7 @@ func (s *story) connect(name string) (*net.TCPConn, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	s.Cleanup(func() { c.Close() })
+	s.Cleanup(func() { _ = c.Close() })
 	line, err := bufio.NewReaderSize(c, 16).ReadString('\n')
 	return c, strings.TrimSpace(line), err
 }

@@ -24,7 +24,7 @@ func listen(ctx context.Context, wg *sync.WaitGroup, at netip.AddrPort, to *grou
 	l := &listener{}
 	l.group.Store(to)
 	ctx, l.stop = context.WithCancel(ctx)
-	context.AfterFunc(ctx, func() { socket.Close() })
+	context.AfterFunc(ctx, func() { _ = socket.Close() })
 	wg.Go(func() {
 		for {
 			client, err := socket.AcceptTCP()

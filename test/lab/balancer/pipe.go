@@ -20,14 +20,14 @@ func pipe(a, b *net.TCPConn) {
 	both.Go(func() { carry(a, b) })
 	both.Go(func() { carry(b, a) })
 	both.Wait()
-	a.Close()
-	b.Close()
+	_ = a.Close()
+	_ = b.Close()
 }
 
 // reset breaks connections, so that whoever holds the other end learns at once that nobody is there any more.
 func reset(connections ...*net.TCPConn) {
 	for _, c := range connections {
 		_ = c.SetLinger(0)
-		c.Close()
+		_ = c.Close()
 	}
 }

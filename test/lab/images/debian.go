@@ -149,11 +149,15 @@ func (d debian) closure(files []file) ([]file, error) {
 
 // needed are the libraries that a program or library names, and the dynamic linker by its path.
 func needed(path string) ([]string, error) {
-	f, err := elf.Open(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer file.Close()
+	f, err := elf.NewFile(file)
+	if err != nil {
+		return nil, err
+	}
 	libraries, err := f.ImportedLibraries()
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func Start(o Options) (*Server, error) {
 	// The same port for both, also if it was chosen for us.
 	listener, err := net.Listen("tcp", packets.LocalAddr().String())
 	if err != nil {
-		packets.Close()
+		_ = packets.Close()
 		return nil, fmt.Errorf("starting the DNS server: %w", err)
 	}
 	s.Loop = follow.New("DNS", o.Options, s.read)

@@ -4,6 +4,7 @@
 //	hostedcontrolplane   Services, Routes, hosts, conditions
 //	components           certificates, and the pods: etcd, API server and the rest
 //	defragmentation      the databases of etcd
+//	nudge                has the router see a change of its configuration at once
 //	hostedapi            whether the hosted API server serves
 //	guest                what the hosted cluster needs inside
 //	awsprivatelink       AWSEndpointServices, and their endpoints in the customer's account

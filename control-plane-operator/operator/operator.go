@@ -31,6 +31,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/guest"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedapi"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedcontrolplane"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/nudge"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/probe"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/workersecuritygroup"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/identity"
@@ -127,7 +128,7 @@ func newScheme() *runtime.Scheme {
 // AddControllers adds them all. They run whatever the cluster is like, so that
 // a change of it finds them.
 func (o *Operator) AddControllers() error {
-	return errors.Join(o.AddControlPlane(), o.AddComponents(), o.AddDefragmentation(), o.AddHostedAPI(), o.AddGuest(), o.AddPrivateLink(), o.AddWorkerSecurityGroup(), o.AddIdentityProbe())
+	return errors.Join(o.AddControlPlane(), o.AddComponents(), o.AddNudge(), o.AddDefragmentation(), o.AddHostedAPI(), o.AddGuest(), o.AddPrivateLink(), o.AddWorkerSecurityGroup(), o.AddIdentityProbe())
 }
 
 // AddControlPlane adds who makes the Services and Routes of the control plane.
@@ -151,6 +152,9 @@ func (o *Operator) AddDefragmentation() error {
 		Client: o.GetClient(), Secrets: o.GetAPIReader(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
 	})
 }
+
+// AddNudge adds who lets the router see a change of its configuration at once.
+func (o *Operator) AddNudge() error { return nudge.Setup(o, o.GetClient()) }
 
 // AddHostedAPI adds who asks the hosted API server how it is.
 func (o *Operator) AddHostedAPI() error {

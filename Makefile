@@ -7,6 +7,9 @@ SHELL := bash
 # KEEP=1 leaves what the demo has built up; ACCESS is Public, PublicAndPrivate or Private.
 KEEP ?=
 ACCESS ?= Private
+# MACHINES of the lab, spread over ZONES.
+MACHINES ?= 3
+ZONES ?= 3
 # IMAGE is what `make image` builds, PLATFORMS the architectures.
 IMAGE ?= hypershift:dev
 PLATFORMS ?= linux/amd64,linux/arm64
@@ -33,6 +36,16 @@ unit: ## the tests that need nothing but Go (seconds)
 .PHONY: integration
 integration: ## stories across controllers, on a real API server and the AWS emulator
 	go test -count=1 -timeout 30m -parallel 6 -v ./test/integration/...
+
+.PHONY: lab
+lab: ## a management cluster with real nodes on this machine, as root (MACHINES in ZONES); then: bin/lab status
+	@go run ./hack/progress "compiling the lab" -o bin/lab ./test/lab
+	@bin/lab up --machines $(MACHINES) --zones $(ZONES)
+
+.PHONY: lab-down
+lab-down: ## the end of it, with nothing left
+	@go run ./hack/progress "compiling the lab" -o bin/lab ./test/lab
+	@bin/lab down
 
 .PHONY: bench
 bench: ## the budgets of the design beside what is measured here

@@ -19,6 +19,8 @@ const family = "hypershift-lab"
 
 // System is how the host has its cgroups.
 type System interface {
+	// Host lists what has to be set on the host before machines can be made.
+	Host() ([]Setting, error)
 	// Make makes the cgroups of a machine. A limit of 0 is none.
 	Make(machine string, memoryMiB int) error
 	// Enter moves a process into them.
@@ -27,6 +29,13 @@ type System interface {
 	Mount() error
 	// roots are the directories that have a family in them.
 	roots() []string
+}
+
+// Setting is a file of the host that has to have another value, and what to write to it in the end.
+type Setting struct {
+	File   string `json:"file"`
+	Value  string `json:"value"`
+	Before string `json:"before"`
 }
 
 // Detect finds out which version the host has.

@@ -20,17 +20,21 @@ type hierarchy struct {
 	options string // which controllers; what mounts the same hierarchy again
 }
 
+// v1Controllers are all that the kernel knows in version 1.
+var v1Controllers = []string{
+	"blkio", "cpu", "cpuacct", "cpuset", "devices", "freezer", "hugetlb", "memory", "misc", "net_cls", "net_prio", "perf_event", "pids", "rdma",
+}
+
 // v1Options picks out of the options of a mount those that say which hierarchy it is.
 func v1Options(options string) string {
 	var kept []string
 	for _, o := range strings.Split(options, ",") {
-		if !slices.Contains([]string{"rw", "ro", "relatime", "noatime", "nosuid", "nodev", "noexec", "xattr", "clone_children"}, o) &&
-			!strings.HasPrefix(o, "release_agent=") {
+		switch {
+		case slices.Contains(v1Controllers, o):
 			kept = append(kept, o)
+		case strings.HasPrefix(o, "name="):
+			kept = append(kept, o, "none") // one without controllers, such as that of systemd
 		}
-	}
-	if len(kept) == 1 && strings.HasPrefix(kept[0], "name=") {
-		kept = append(kept, "none")
 	}
 	return strings.Join(kept, ",")
 }
@@ -102,6 +106,9 @@ func (v v1) Mount() error {
 	}
 	return nil
 }
+
+// Host needs no change in version 1: whoever has a directory has its controller.
+func (v v1) Host() ([]Setting, error) { return nil, nil }
 
 func (v v1) roots() []string {
 	var dirs []string

@@ -14,19 +14,35 @@ import (
 // v2 is where the one hierarchy of a host is mounted.
 type v2 string
 
-// needed are the controllers without which no kubelet starts.
-var needed = []string{"cpu", "cpuset", "memory", "pids"}
+const subtreeControl = "cgroup.subtree_control"
+
+// needed are the controllers without which no kubelet starts. It uses others if it has them.
+var needed = []string{"cpu", "memory", "pids"}
+
+// Host has the root of the host give its children the controllers. Where systemd runs, they have them.
+func (v v2) Host() ([]Setting, error) {
+	root := string(v)
+	given, err := words(filepath.Join(root, subtreeControl))
+	if err != nil {
+		return nil, err
+	}
+	var settings []Setting
+	for _, controller := range needed {
+		if !slices.Contains(given, controller) {
+			settings = append(settings, Setting{File: filepath.Join(root, subtreeControl), Value: "+" + controller, Before: "-" + controller})
+		}
+	}
+	return settings, nil
+}
 
 func (v v2) Make(machine string, memoryMiB int) error {
-	root := string(v)
-	dir := filepath.Join(root, family, machine)
+	parent := filepath.Join(string(v), family)
+	dir := filepath.Join(parent, machine)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("making cgroup %s: %w", dir, err)
 	}
-	for _, parent := range []string{root, filepath.Join(root, family)} {
-		if err := delegate(parent); err != nil {
-			return err
-		}
+	if err := delegate(parent); err != nil {
+		return err
 	}
 	if memoryMiB > 0 {
 		if err := write(filepath.Join(dir, "memory.max"), strconv.Itoa(memoryMiB<<20)); err != nil {
@@ -36,22 +52,26 @@ func (v v2) Make(machine string, memoryMiB int) error {
 	return nil
 }
 
-// delegate gives the children of a cgroup the controllers. Where they have them, which is so on a host that systemd runs, nothing
-// is written.
+// delegate gives the children of a cgroup all controllers that it has itself.
 func delegate(dir string) error {
-	have, err := os.ReadFile(filepath.Join(dir, "cgroup.subtree_control"))
+	have, err := words(filepath.Join(dir, "cgroup.controllers"))
 	if err != nil {
-		return fmt.Errorf("reading the controllers of %s: %w", dir, err)
+		return err
 	}
-	for _, controller := range needed {
-		if slices.Contains(strings.Fields(string(have)), controller) {
-			continue
-		}
-		if err := write(filepath.Join(dir, "cgroup.subtree_control"), "+"+controller); err != nil {
+	for _, controller := range have {
+		if err := write(filepath.Join(dir, subtreeControl), "+"+controller); err != nil {
 			return fmt.Errorf("giving the children of %s the controller %s: %w", dir, controller, err)
 		}
 	}
 	return nil
+}
+
+func words(path string) ([]string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the controllers in %s: %w", path, err)
+	}
+	return strings.Fields(string(text)), nil
 }
 
 func (v v2) Enter(machine string, pid int) error {

@@ -11,6 +11,7 @@
 //
 //	Up    preflight.go   what the host lacks, all at once
 //	      build.go       programs, into <dir>/bin
+//	      host.go        settings of the host, which are put back in the end
 //	      state.go       which supervisor there is: the pid, and when it began
 //	      uplink.go      the one link that the host gets, and the routes through it
 //	      client.go      from then on

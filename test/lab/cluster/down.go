@@ -47,7 +47,7 @@ func down(ctx context.Context, o Options) error {
 	if err := s.end(ctx); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{s.removeCgroups, s.unplug, s.restoreLimits, s.removeFiles} {
+	for _, step := range []func(context.Context) error{s.removeCgroups, s.unplug, s.restoreHost, s.removeFiles} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("removing what is left of the lab in %s: %w", o.Dir, err)
 		}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
 )
 
 // state is what is written down about a supervisor before it does anything. A directory that has it is that of a lab.
@@ -17,8 +19,8 @@ type state struct {
 	PID     int     `json:"pid"`
 	// Began is when the process began, in ticks since the host did: pids come again.
 	Began string `json:"began"`
-	// Sysctls are what they were before.
-	Sysctls map[string]string `json:"sysctls,omitempty"`
+	// Settings are what we have changed on the host.
+	Settings []cgroup.Setting `json:"settings,omitempty"`
 }
 
 const stateFile = "lab.json"

@@ -110,7 +110,7 @@ func (u *start) supervisor(ctx context.Context) (*state, error) {
 		return nil, err
 	}
 	u.say("programs are in %s", filepath.Join(u.Dir, "bin"))
-	if err := s.raiseLimits(); err != nil {
+	if err := s.prepareHost(); err != nil {
 		return nil, err
 	}
 	if err := os.Mkdir(filepath.Join(u.Dir, "logs"), 0o755); err != nil {

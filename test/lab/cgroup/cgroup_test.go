@@ -1,0 +1,88 @@
+package cgroup
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestDetect(t *testing.T) {
+	for name, c := range map[string]struct {
+		mounts []string
+		want   System
+	}{
+		"a host of version 2": {
+			mounts: []string{"cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid,nodev,noexec,relatime,nsdelegate,memory_recursiveprot 0 0"},
+			want:   v2("/sys/fs/cgroup"),
+		},
+		"a host of version 1, where systemd and runc also use the other one": {
+			mounts: []string{
+				"tmpfs /sys/fs/cgroup tmpfs ro,nosuid,nodev,noexec,mode=755 0 0",
+				"cgroup2 /sys/fs/cgroup/unified cgroup2 rw,nosuid,nodev,noexec,relatime,nsdelegate 0 0",
+				"cgroup /sys/fs/cgroup/systemd cgroup rw,nosuid,nodev,noexec,relatime,seclabel,xattr,name=systemd 0 0",
+				"cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,nosuid,nodev,noexec,relatime,cpu,cpuacct 0 0",
+				"cgroup /sys/fs/cgroup/memory cgroup rw,relatime,memory 0 0",
+			},
+			want: v1{
+				{dir: "/sys/fs/cgroup/unified", kind: "cgroup2"},
+				{dir: "/sys/fs/cgroup/systemd", kind: "cgroup", options: "name=systemd,none"},
+				{dir: "/sys/fs/cgroup/cpu,cpuacct", kind: "cgroup", options: "cpu,cpuacct"},
+				{dir: "/sys/fs/cgroup/memory", kind: "cgroup", options: "memory"},
+			},
+		},
+		"a host of version 2 on which somebody has mounted a hierarchy without controllers": {
+			mounts: []string{"cgroup2 /sys/fs/cgroup cgroup2 rw 0 0", "cgroup /sys/fs/cgroup/systemd cgroup rw,name=systemd 0 0"},
+			want:   v2("/sys/fs/cgroup"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := detect(strings.Join(c.mounts, "\n"))
+			if err != nil || !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got %#v, %v\nwant %#v", got, err, c.want)
+			}
+		})
+	}
+	if _, err := detect("proc /proc proc rw 0 0"); err == nil {
+		t.Error("a host without cgroups is none to start machines on")
+	}
+}
+
+// The files of a directory take what is written to them, as those of version 2 do.
+func TestVersion2(t *testing.T) {
+	root := t.TempDir()
+	set := func(path, text string) {
+		t.Helper()
+		path = filepath.Join(root, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	system := v2(root)
+
+	set("cgroup.subtree_control", "memory pids io\n")
+	settings, err := system.Host()
+	control := filepath.Join(root, "cgroup.subtree_control")
+	if want := []Setting{{File: control, Value: "+cpu", Before: "-cpu"}}; err != nil || !reflect.DeepEqual(settings, want) {
+		t.Errorf("the host needs %v, %v; want %v", settings, err, want)
+	}
+
+	set("hypershift-lab/cgroup.controllers", "memory\n")
+	set("hypershift-lab/cgroup.subtree_control", "")
+	set("hypershift-lab/m1/memory.max", "max")
+	if err := system.Make("m1", 512); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{
+		"hypershift-lab/cgroup.subtree_control": "+memory",
+		"hypershift-lab/m1/memory.max":          "536870912",
+	} {
+		if got, err := os.ReadFile(filepath.Join(root, file)); err != nil || string(got) != want {
+			t.Errorf("%s has %q, %v; want %q", file, got, err, want)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
+)
+
+// limits are those of the whole host that a lab of several machines and control planes reaches: each program that watches a
+// file has an inotify instance, and the default is 128.
+var limits = map[string]int{
+	"/proc/sys/fs/inotify/max_user_instances": 8192,
+	"/proc/sys/fs/inotify/max_user_watches":   524288,
+}
+
+// prepareHost changes what a lab needs changed, after it has been written down what it was.
+func (s *state) prepareHost() error {
+	system, err := cgroup.Detect()
+	if err != nil {
+		return err
+	}
+	if s.Settings, err = system.Host(); err != nil {
+		return err
+	}
+	for file, enough := range limits {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", file, err)
+		}
+		before := strings.TrimSpace(string(text))
+		if have, err := strconv.Atoi(before); err == nil && have < enough {
+			s.Settings = append(s.Settings, cgroup.Setting{File: file, Value: strconv.Itoa(enough), Before: before})
+		}
+	}
+	if err := s.write(); err != nil {
+		return err
+	}
+	for _, setting := range s.Settings {
+		if err := os.WriteFile(setting.File, []byte(setting.Value), 0o644); err != nil {
+			return fmt.Errorf("setting %s to %s: %w", setting.File, setting.Value, err)
+		}
+	}
+	return nil
+}
+
+// restoreHost makes the settings of the host what they were.
+func (s *state) restoreHost(context.Context) error {
+	for _, setting := range s.Settings {
+		if err := os.WriteFile(setting.File, []byte(setting.Before), 0o644); err != nil {
+			return fmt.Errorf("setting %s back to %s: %w", setting.File, setting.Before, err)
+		}
+	}
+	return nil
+}

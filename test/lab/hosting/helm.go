@@ -1,0 +1,120 @@
+package hosting
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/hosted-control-planes/hypershift/test/bed"
+	"github.com/hosted-control-planes/hypershift/test/bed/accounts"
+	"github.com/hosted-control-planes/hypershift/test/lab/images"
+)
+
+// Namespace is where hypershift is installed, Release the name that Helm has for that.
+const (
+	Namespace = "hypershift"
+	Release   = "hypershift"
+)
+
+// credentials are those of the account of the management cluster. On AWS a role of the service account takes their place.
+const credentials = `
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: ${NAMESPACE}
+---
+apiVersion: v1
+kind: Secret
+metadata:
+  name: aws-credentials
+  namespace: ${NAMESPACE}
+stringData:
+  credentials: |
+    [default]
+    role_arn = ${ROLE}
+    source_profile = account
+    [account]
+    aws_access_key_id = ${ACCOUNT}
+    aws_secret_access_key = any
+`
+
+// values are what an installation chooses.
+const values = `
+image:
+  repository: ${REPOSITORY}
+  digest: ${DIGEST}
+replicas: 2
+aws:
+  region: ${REGION}
+  privateLink: true
+  credentialsSecret:
+    name: aws-credentials
+oidc:
+  bucket: ${BUCKET}
+  region: ${REGION}
+extraEnv:
+- {name: AWS_ENDPOINT_URL, value: "${ENDPOINT}"}
+- {name: AWS_ENDPOINT_URL_STS, value: "${ENDPOINT}"}
+- {name: AWS_EC2_METADATA_DISABLED, value: "true"}
+`
+
+// Install installs the chart of this checkout, or upgrades to it, and waits until the operator is available.
+func (h *Hosting) Install(ctx context.Context) error {
+	err := h.Apply(ctx, map[string]string{"NAMESPACE": Namespace, "ROLE": h.role, "ACCOUNT": h.Management.Account}, credentials)
+	if err != nil {
+		return err
+	}
+	repository, digest, _ := strings.Cut(h.images[images.Operator], "@")
+	text, err := bed.Substitute(values, map[string]string{
+		"REPOSITORY": repository, "DIGEST": digest, "REGION": accounts.Region, "BUCKET": h.Management.Bucket, "ENDPOINT": h.AWS.URL,
+	})
+	if err != nil {
+		return fmt.Errorf("writing the values of the chart: %w", err)
+	}
+	// Where the user's clients are told that they may speak plainly, the same file serves him who looks around.
+	file := filepath.Join(h.Dir, "values.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		return fmt.Errorf("writing the values of the chart: %w", err)
+	}
+	args := []string{"upgrade", "--install", Release, filepath.Join(h.root, "config", "helm", "hypershift"), "--namespace", Namespace, "--values", file, "--wait", "--timeout", "3m"}
+	if h.options.Values != "" {
+		more := filepath.Join(h.Dir, "more-values.yaml")
+		if err := os.WriteFile(more, []byte(h.options.Values), 0o644); err != nil {
+			return fmt.Errorf("writing the values of the chart: %w", err)
+		}
+		args = append(args, "--values", more)
+	}
+	_, err = h.Helm(ctx, args...)
+	return err
+}
+
+// Uninstall removes what Install has made, but for the kinds and what there is of them.
+func (h *Hosting) Uninstall(ctx context.Context) error {
+	_, err := h.Helm(ctx, "uninstall", Release, "--namespace", Namespace, "--ignore-not-found", "--wait", "--timeout", "3m")
+	return err
+}
+
+// Helm runs helm in the management cluster and returns what it printed.
+func (h *Hosting) Helm(ctx context.Context, args ...string) (string, error) {
+	return h.run(ctx, "helm", "", append(args, "--kubeconfig", h.Kubeconfig)...)
+}
+
+// Kubectl runs kubectl as whom the kubeconfig says, with text piped into it, and returns what it printed, on either stream.
+func (h *Hosting) Kubectl(ctx context.Context, kubeconfig, stdin string, args ...string) (string, error) {
+	return h.run(ctx, "kubectl", stdin, append([]string{"--kubeconfig", kubeconfig, "--request-timeout=20s"}, args...)...)
+}
+
+func (h *Hosting) run(ctx context.Context, program, stdin string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, h.Programs[program], args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("%s %s: %w\n%s", program, strings.Join(args, " "), err, strings.TrimSpace(out.String()))
+	}
+	return out.String(), nil
+}

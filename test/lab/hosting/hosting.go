@@ -1,0 +1,140 @@
+// Package hosting is a lab that hosts clusters: hypershift is installed in it the way its users do it.
+//
+//	Start  lab (test/lab/cluster) with AWS ─► images and releases in its registry ─► helm install
+//	then   NewCustomer ─► Apply(config/samples/…) ─► Kubeconfig, as a user outside of the lab has it
+//	Stop   helm uninstall ─► the lab down
+package hosting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/test/awsemulator"
+	"github.com/hosted-control-planes/hypershift/test/bed"
+	"github.com/hosted-control-planes/hypershift/test/bed/accounts"
+	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
+	"github.com/hosted-control-planes/hypershift/test/lab/images"
+)
+
+// Options say how hosting starts.
+type Options struct {
+	// Lab says what the lab is like; its Cloud is always there.
+	Lab cluster.Options
+	// Delays is how long AWS takes; nil for the emulator's own, which suit tests.
+	Delays awsemulator.Delays
+	// Values are more values of the chart, as YAML.
+	Values string
+	// Progress gets a line per thing that has happened.
+	Progress io.Writer
+}
+
+// Hosting is a lab with hypershift installed.
+type Hosting struct {
+	*cluster.Lab
+	AWS        *awsemulator.Emulator
+	Management *awsemulator.Management
+	// Releases are the payloads by the version of Kubernetes, Versions these versions, the newest first.
+	Releases map[string]string
+	Versions []string
+	// Programs are those of a user: kubectl and helm, by name.
+	Programs map[string]string
+
+	options Options
+	images  images.Set
+	root    string
+	role    string
+}
+
+// Start brings the lab up, if it is not, and installs hypershift, or upgrades what is installed.
+func Start(ctx context.Context, o Options) (*Hosting, error) {
+	if o.Progress == nil {
+		o.Progress = io.Discard
+	}
+	o.Lab.Cloud, o.Lab.Progress = true, o.Progress
+	h := &Hosting{options: o}
+	var err error
+	if h.root, err = pinned.Root(); err != nil {
+		return nil, err
+	}
+	if h.Programs, err = pinned.Ensure(ctx, o.Progress, "kubectl", "helm"); err != nil {
+		return nil, err
+	}
+	if h.Lab, err = cluster.Up(ctx, o.Lab); err != nil {
+		return nil, err
+	}
+	if err := h.findCloud(ctx); err != nil {
+		return nil, err
+	}
+	if err := h.push(ctx); err != nil {
+		return nil, err
+	}
+	return h, h.Install(ctx)
+}
+
+// findCloud connects to the AWS of the lab.
+func (h *Hosting) findCloud(ctx context.Context) error {
+	status, err := h.Lab.Status(ctx)
+	if err != nil {
+		return err
+	}
+	if status.Cloud == nil {
+		return errors.New("the lab that is up has no AWS: take it down first")
+	}
+	h.AWS, h.Management = awsemulator.Connect(status.Cloud.Endpoint, awsemulator.Options{Progress: h.options.Progress}), status.Cloud.Management
+	if h.options.Delays != nil {
+		if err := h.AWS.SetDelays(ctx, h.options.Delays); err != nil {
+			return err
+		}
+	}
+	h.role, err = accounts.OperatorRole(ctx, h.AWS, h.Management.Account)
+	return err
+}
+
+// push puts all images and releases into the registry of the lab.
+func (h *Hosting) push(ctx context.Context) (err error) {
+	to := images.Options{Registry: cluster.Registry, Progress: h.options.Progress}
+	if h.images, err = images.Push(ctx, to); err != nil {
+		return err
+	}
+	if h.Releases, err = images.PushReleases(ctx, to, h.images); err != nil {
+		return err
+	}
+	h.Versions = slices.Sorted(maps.Keys(h.Releases))
+	slices.Reverse(h.Versions)
+	return nil
+}
+
+// NewCustomer prepares an account of its own for a hosted cluster of that name, which is to run a release.
+func (h *Hosting) NewCustomer(ctx context.Context, name, infraID, version string) (*accounts.Customer, error) {
+	return accounts.NewCustomer(ctx, h.AWS, h.Management.Bucket, h.Releases[version], h.AWS.NewAccount(), name, infraID)
+}
+
+// Apply applies manifests in their order, with ${VARIABLES} filled in.
+func (h *Hosting) Apply(ctx context.Context, variables map[string]string, manifests string) error {
+	manifests, err := bed.Substitute(manifests, variables)
+	if err != nil {
+		return fmt.Errorf("applying manifests: %w", err)
+	}
+	return bed.Apply(ctx, h.Config, manifests)
+}
+
+// Sample is a file of config/samples.
+func (h *Hosting) Sample(name string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(h.root, "config", "samples", name))
+	if err != nil {
+		return "", fmt.Errorf("reading a sample: %w", err)
+	}
+	return string(text), nil
+}
+
+// Stop uninstalls hypershift and takes the lab down.
+func (h *Hosting) Stop(ctx context.Context) error {
+	return errors.Join(h.Uninstall(ctx), h.Lab.Down(ctx))
+}

@@ -34,6 +34,10 @@ func (a *agent) connectPods(ctx context.Context) error {
 		return err
 	}
 	a.log.Info("The node has its pod addresses", "podCIDR", podCIDR)
+	return a.configureBridge(podCIDR)
+}
+
+func (a *agent) configureBridge(podCIDR string) error {
 	if err := os.MkdirAll(a.path("ipam"), 0o755); err != nil {
 		return err
 	}

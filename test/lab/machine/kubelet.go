@@ -8,33 +8,42 @@ import (
 	"strings"
 )
 
-// kubeletKubeconfig is what the kubelet gets when it has joined.
-const kubeletKubeconfig = "kubelet.kubeconfig"
+const (
+	kubeletConfig = "kubelet.yaml"
+	// kubeletKubeconfig is what the kubelet gets when it has joined.
+	kubeletKubeconfig = "kubelet.kubeconfig"
+)
 
 func (a *agent) startKubelet(ctx context.Context) error {
 	if err := os.WriteFile(a.path("resolv.conf"), []byte("nameserver "+a.Gateway+"\n"), 0o644); err != nil {
 		return err
 	}
-	address := a.host()
-	config := a.path("kubelet.yaml")
-	err := a.write(config, "kubelet.yaml", struct {
+	if err := a.configureKubelet(); err != nil {
+		return err
+	}
+	a.keep(ctx, "kubelet", a.kubeletArgs()...)
+	return nil
+}
+
+func (a *agent) configureKubelet() error {
+	return a.write(a.path(kubeletConfig), "kubelet.yaml", struct {
 		Spec
 		Address, Socket, CA, Resolv, PodLogs string
 		Taints                               []taint
 	}{
-		Spec: a.Spec, Address: address, Socket: containerdSocket,
+		Spec: a.Spec, Address: a.host(), Socket: containerdSocket,
 		CA: a.path(CA), Resolv: a.path("resolv.conf"), PodLogs: a.path("pod-logs"), Taints: taints(a.Taints),
 	})
-	if err != nil {
-		return err
-	}
+}
+
+func (a *agent) kubeletArgs() []string {
 	args := []string{
-		"--config=" + config,
+		"--config=" + a.path(kubeletConfig),
 		"--bootstrap-kubeconfig=" + a.path(BootstrapKubeconfig),
 		"--kubeconfig=" + a.path(kubeletKubeconfig),
 		"--cert-dir=" + a.path("kubelet-pki"),
 		"--hostname-override=" + a.Name,
-		"--node-ip=" + address,
+		"--node-ip=" + a.host(),
 		"--v=2",
 	}
 	if len(a.Labels) > 0 {
@@ -43,8 +52,7 @@ func (a *agent) startKubelet(ctx context.Context) error {
 	if a.ExternalCloud {
 		args = append(args, "--cloud-provider=external")
 	}
-	a.keep(ctx, "kubelet", args...)
-	return nil
+	return args
 }
 
 // host is the address without its prefix.

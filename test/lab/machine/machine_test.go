@@ -1,0 +1,123 @@
+package machine
+
+import (
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+func newAgent(t *testing.T, change func(*Spec)) *agent {
+	t.Helper()
+	s := Spec{
+		Name: "m1", Lab: "/lab", Dir: t.TempDir(), Address: "10.55.16.11/16", Gateway: "10.55.0.1",
+		Registry: "10.55.0.1:5000", Pause: "10.55.0.1:5000/pause:lab", ClusterDNS: "10.57.0.10",
+	}
+	change(&s)
+	return &agent{Spec: s, log: slog.New(slog.DiscardHandler)}
+}
+
+func TestKubeletConfiguration(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Spec)
+		want   map[string]any // of what differs between machines
+	}{
+		"a machine that is nothing special": {
+			change: func(*Spec) {},
+			want:   map[string]any{"address": "10.55.16.11", "providerID": nil, "registerWithTaints": nil},
+		},
+		"an instance whose node is tainted": {
+			change: func(s *Spec) {
+				s.ProviderID, s.Taints = "aws:///us-east-1a/i-1", []string{"dedicated=etcd:NoSchedule", "new:NoExecute"}
+			},
+			want: map[string]any{
+				"providerID": "aws:///us-east-1a/i-1",
+				"registerWithTaints": []any{
+					map[string]any{"key": "dedicated", "value": "etcd", "effect": "NoSchedule"},
+					map[string]any{"key": "new", "value": "", "effect": "NoExecute"},
+				},
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAgent(t, c.change)
+			if err := a.configureKubelet(); err != nil {
+				t.Fatal(err)
+			}
+			got := read(t, a.path(kubeletConfig))
+			for field, want := range c.want {
+				if !reflect.DeepEqual(got[field], want) {
+					t.Errorf("%s is %v, want %v", field, got[field], want)
+				}
+			}
+		})
+	}
+}
+
+func TestKubeletArguments(t *testing.T) {
+	plain := strings.Join(newAgent(t, func(*Spec) {}).kubeletArgs(), " ")
+	for _, never := range []string{"--node-labels", "--cloud-provider"} {
+		if strings.Contains(plain, never) {
+			t.Errorf("nobody asked for %s: %s", never, plain)
+		}
+	}
+	special := strings.Join(newAgent(t, func(s *Spec) {
+		s.Labels, s.ExternalCloud = map[string]string{"b": "2", "a": "1"}, true
+	}).kubeletArgs(), " ")
+	for _, want := range []string{"--node-labels=a=1,b=2", "--cloud-provider=external", "--node-ip=10.55.16.11", "--hostname-override=m1"} {
+		if !strings.Contains(special, want) {
+			t.Errorf("no %s: %s", want, special)
+		}
+	}
+}
+
+func TestTheBridgeOfPods(t *testing.T) {
+	a := newAgent(t, func(*Spec) {})
+	if err := a.configureBridge("10.56.3.0/24"); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(a.path("cni", "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("containerd would read %v, %v", files, err)
+	}
+	plugins, ok := read(t, files[0])["plugins"].([]any)
+	if !ok || len(plugins) == 0 {
+		t.Fatalf("no plugins in %s", files[0])
+	}
+	text, err := json.Marshal(plugins[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `"ranges":[[{"subnet":"10.56.3.0/24"}]]`; !strings.Contains(string(text), want) {
+		t.Errorf("no %s in %s", want, text)
+	}
+}
+
+func TestASpecSurvives(t *testing.T) {
+	want := newAgent(t, func(s *Spec) { s.Labels, s.KubeProxy = map[string]string{"a": "b"}, true }).Spec
+	if err := want.Write(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Read(want.Dir); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v\nwant %+v", got, err, want)
+	}
+}
+
+// read reads what a template has become, which has to be YAML.
+func read(t *testing.T, path string) map[string]any {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var content map[string]any
+	if err := yaml.UnmarshalStrict(text, &content); err != nil {
+		t.Fatalf("%s: %v\n%s", path, err, text)
+	}
+	return content
+}

@@ -4,10 +4,13 @@ package accounts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
+
+	"github.com/aws/aws-sdk-go-v2/service/iam/types"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
@@ -51,17 +54,23 @@ func NewCustomer(ctx context.Context, aws *awsemulator.Emulator, bucket, release
 	}}, nil
 }
 
-// OperatorRole makes the role as which the hypershift-operator acts in the account of the management cluster.
+// OperatorRole makes the role as which the hypershift-operator acts in the account of the management cluster, if there is none.
 func OperatorRole(ctx context.Context, aws *awsemulator.Emulator, account string) (role string, err error) {
 	err = aws.Given(ctx, account, func() error {
-		role, err = aws.Role(ctx, account, "hypershift-operator", awsemulator.TrustRole("arn:aws:iam::"+account+":root"))
+		role, err = aws.Role(ctx, account, operator, awsemulator.TrustRole("arn:aws:iam::"+account+":root"))
 		return err
 	})
+	var there *types.EntityAlreadyExistsException
+	if errors.As(err, &there) {
+		role, err = "arn:aws:iam::"+account+":role/"+operator, nil
+	}
 	if err != nil {
 		return "", err
 	}
 	return role, permit(ctx, aws, account, role, "hypershift-operator.json")
 }
+
+const operator = "hypershift-operator"
 
 // permit gives a role a policy that we ship.
 func permit(ctx context.Context, aws *awsemulator.Emulator, account, role, file string) error {

@@ -2,7 +2,7 @@ package certificates
 
 import (
 	"context"
-	"fmt"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -61,6 +61,8 @@ type Certificates struct {
 	Options
 	table table
 	apply *apply.Applier
+	// rest is of the last control plane; an operator has one.
+	rest atomic.Pointer[rest]
 }
 
 // New returns Certificates.
@@ -79,8 +81,8 @@ func setOf(hcp *hyperv1.HostedControlPlane, name string) apply.Set {
 }
 
 // Ensure makes the certificates of hcp what they should be, and says when to come
-// again although nothing has changed, and whether something has that the cache
-// does not have yet. Where the user brings the certificates it does nothing.
+// again although nothing has changed, and whether anything has that the cache
+// does not show yet. Where the user brings the certificates it does nothing.
 func (c *Certificates) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPlane, facts Facts) (again time.Duration, changed bool, err error) {
 	if hcp.Annotations[hyperv1.DisablePKIReconciliationAnnotation] == yes {
 		return 0, false, nil
@@ -88,25 +90,41 @@ func (c *Certificates) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPla
 	if err := CheckServiceNetwork(hcp); err != nil {
 		return 0, false, flow.Block(hyperv1.InvalidConfigurationReason, "%v", err)
 	}
-	p, err := c.plan(ctx, c.Client, hcp, facts)
+	there, err := read(ctx, c.Client, hcp.Namespace)
+	if err != nil {
+		return 0, false, err
+	}
+	now := c.Clock.Now()
+	digest, err := digestOf(hcp, facts, there)
+	if err != nil {
+		return 0, false, err
+	}
+	if r := c.atRest(digest, now); r != nil {
+		return comeBack(r.until, now), false, nil
+	}
+	p, err := c.plan(hcp, facts, there, now)
 	if err == nil && p.differs {
-		if p, err = c.plan(ctx, c.Reader, hcp, facts); err == nil && !p.differs {
-			return p.again(), true, nil // the cache is behind, and will wake us
+		p, err = c.planAnew(ctx, hcp, facts, now)
+		if err == nil && !p.differs {
+			return comeBack(p.due, now), true, nil
 		}
 	}
 	if err != nil {
 		return 0, false, err
 	}
-	for _, i := range p.issued {
-		ctrl.LoggerFrom(ctx).Info("Issuing a certificate", "secret", i.secret, "why", i.why)
-	}
 	changed, err = c.write(ctx, p)
-	return p.again(), changed, err
+	if err == nil && !changed && !p.rotating() {
+		c.rest.Store(&rest{digest: digest, until: p.due})
+	}
+	return comeBack(p.due, now), changed, err
 }
 
 // write makes the authorities what they are to be, tells of what has become of
 // them, and then makes the rest.
 func (c *Certificates) write(ctx context.Context, p *plan) (changed bool, err error) {
+	for _, i := range p.issued {
+		ctrl.LoggerFrom(ctx).Info("Issuing a certificate", "secret", i.secret, "why", i.why)
+	}
 	turned, err := c.apply.Apply(ctx, setOf(p.hcp, "certificate-authorities"), p.authorities...)
 	if err != nil {
 		return turned, err
@@ -118,16 +136,21 @@ func (c *Certificates) write(ctx context.Context, p *plan) (changed bool, err er
 	return turned || changed, err
 }
 
-func (c *Certificates) plan(ctx context.Context, from client.Reader, hcp *hyperv1.HostedControlPlane, facts Facts) (*plan, error) {
-	there, err := read(ctx, from, hcp.Namespace)
+// planAnew plans with what the API server has, not the cache.
+func (c *Certificates) planAnew(ctx context.Context, hcp *hyperv1.HostedControlPlane, facts Facts, now time.Time) (*plan, error) {
+	there, err := read(ctx, c.Reader, hcp.Namespace)
 	if err != nil {
-		return nil, fmt.Errorf("reading the certificates: %w", err)
+		return nil, err
 	}
-	p := &plan{table: c.table, hcp: hcp, facts: facts, terms: termsOf(hcp), settle: c.Settle, now: c.Clock.Now(), there: there}
+	return c.plan(hcp, facts, there, now)
+}
+
+func (c *Certificates) plan(hcp *hyperv1.HostedControlPlane, facts Facts, there found, now time.Time) (*plan, error) {
+	p := &plan{table: c.table, hcp: hcp, facts: facts, terms: termsOf(hcp), settle: c.Settle, now: now, there: there}
 	return p, p.make()
 }
 
-// again is how long it takes until there is something to do.
-func (p *plan) again() time.Duration {
-	return wait.Jitter(max(p.due.Sub(p.now), time.Second), jitter)
+// comeBack is how long it takes until there is something to do.
+func comeBack(due, now time.Time) time.Duration {
+	return wait.Jitter(max(due.Sub(now), time.Second), jitter)
 }

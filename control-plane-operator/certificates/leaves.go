@@ -70,6 +70,3 @@ func here(hosts ...[]string) []string {
 	}
 	return all
 }
-
-// AdvertiseAddress is where nodes find the API server on themselves.
-func AdvertiseAddress(n hyperv1.ClusterNetworking) string { return n.AdvertiseAddress() }

@@ -192,6 +192,16 @@ func (p *plan) certificate(l leaf, data map[string][]byte) (*pki.Leaf, error) {
 	return have, nil
 }
 
+// rotating says whether an authority is being replaced.
+func (p *plan) rotating() bool {
+	for _, s := range p.current {
+		if s.Rotating() {
+			return true
+		}
+	}
+	return false
+}
+
 // soon is when to look again, if not before.
 func (p *plan) soon(at time.Time) {
 	if p.due.IsZero() || at.Before(p.due) {

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -74,7 +73,7 @@ const defaultPort = 6443
 
 func advertised(n hyperv1.ClusterNetworking) (address string, port int32) {
 	chosen := ptr.Deref(n.APIServer, hyperv1.APIServerNetworking{})
-	return certificates.AdvertiseAddress(n), cmp.Or(ptr.Deref(chosen.Port, 0), defaultPort)
+	return n.AdvertiseAddress(), cmp.Or(ptr.Deref(chosen.Port, 0), defaultPort)
 }
 
 // defaultServiceNetwork is that of the API, which an object of before its time may lack.

@@ -77,6 +77,7 @@ func desiredPolicies(s *scope, management []netip.Addr) []client.Object {
 	}
 	return []client.Object{
 		policy("same-namespace", sameNamespace()),
+		policy(names.Etcd, etcdOnly()),
 		policy("published", openTo(names.KubeAPIServer, names.PrivateRouter, names.Router)),
 		policy("management-kas", withoutManagement(management)),
 	}
@@ -85,27 +86,56 @@ func desiredPolicies(s *scope, management []netip.Addr) []client.Object {
 var incoming, outgoing = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}, []networkingv1.PolicyType{networkingv1.PolicyTypeEgress}
 
 // sameNamespace closes the namespace to everybody who is not in it, but for the
-// metrics, which namespaces may collect that say they do that.
+// metrics. etcd is closed to most of those as well.
 func sameNamespace() networkingv1.NetworkPolicySpec {
-	collectors := &metav1.LabelSelector{MatchLabels: map[string]string{"network.openshift.io/policy-group": "monitoring"}}
 	return networkingv1.NetworkPolicySpec{
 		PolicyTypes: incoming,
+		PodSelector: apps(metav1.LabelSelectorOpNotIn, names.Etcd),
+		Ingress:     []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}}, metrics()},
+	}
+}
+
+// etcdOnly opens etcd, where the whole of the cluster lies, to whom it is for.
+// They show a certificate all the same.
+func etcdOnly() networkingv1.NetworkPolicySpec {
+	from := func(whom ...string) []networkingv1.NetworkPolicyPeer {
+		selector := apps(metav1.LabelSelectorOpIn, whom...)
+		return []networkingv1.NetworkPolicyPeer{{PodSelector: &selector}}
+	}
+	return networkingv1.NetworkPolicySpec{
+		PolicyTypes: incoming,
+		PodSelector: apps(metav1.LabelSelectorOpIn, names.Etcd),
 		Ingress: []networkingv1.NetworkPolicyIngressRule{
-			{From: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}},
 			{
-				From:  []networkingv1.NetworkPolicyPeer{{NamespaceSelector: collectors}},
-				Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolTCP, intstr.FromString(metricsPortName))},
+				From:  from(names.KubeAPIServer, names.ControlPlaneOperator, names.Etcd),
+				Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolTCP, intstr.FromString("client"))},
 			},
+			{From: from(names.Etcd), Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolTCP, intstr.FromString("peer"))}},
+			metrics(),
 		},
 	}
 }
 
+// metrics are for namespaces that say that they collect them.
+func metrics() networkingv1.NetworkPolicyIngressRule {
+	collectors := &metav1.LabelSelector{MatchLabels: map[string]string{"network.openshift.io/policy-group": "monitoring"}}
+	return networkingv1.NetworkPolicyIngressRule{
+		From:  []networkingv1.NetworkPolicyPeer{{NamespaceSelector: collectors}},
+		Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolTCP, intstr.FromString(metricsPortName))},
+	}
+}
+
+// apps are the pods of these, or of all others.
+func apps(op metav1.LabelSelectorOperator, names ...string) metav1.LabelSelector {
+	return metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: op, Values: names}}}
+}
+
 // openTo opens what load balancers lead to, to everybody: whoever comes through
 // one may have any address. They check who it is themselves.
-func openTo(apps ...string) networkingv1.NetworkPolicySpec {
+func openTo(whom ...string) networkingv1.NetworkPolicySpec {
 	return networkingv1.NetworkPolicySpec{
 		PolicyTypes: incoming,
-		PodSelector: metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn, Values: apps}}},
+		PodSelector: apps(metav1.LabelSelectorOpIn, whom...),
 		Ingress:     []networkingv1.NetworkPolicyIngressRule{{}},
 	}
 }

@@ -99,6 +99,45 @@ func TestWhoMayComeIn(t *testing.T) {
 	}
 }
 
+func TestWhoMayTalkToEtcd(t *testing.T) {
+	for app, want := range map[string][]string{
+		"kube-apiserver": {"client"}, "control-plane-operator": {"client"}, "etcd": {"client", "peer"}, "kube-scheduler": nil,
+	} {
+		t.Run(app, func(t *testing.T) {
+			var got []string
+			for _, p := range policiesFor(t, map[string]string{"app": "etcd"}, networkingv1.PolicyTypeIngress) {
+				for _, rule := range p.Ingress {
+					if !slices.ContainsFunc(rule.From, func(from networkingv1.NetworkPolicyPeer) bool { return isPeer(t, from, app) }) {
+						continue
+					}
+					for _, port := range rule.Ports {
+						got = append(got, port.Port.StrVal)
+					}
+					if len(rule.Ports) == 0 {
+						got = append(got, "every port")
+					}
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("it reaches %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// isPeer says whether pods of the app, in the same namespace, are meant.
+func isPeer(t *testing.T, peer networkingv1.NetworkPolicyPeer, app string) bool {
+	t.Helper()
+	if peer.PodSelector == nil {
+		return false
+	}
+	selector, err := metav1.LabelSelectorAsSelector(peer.PodSelector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return selector.Matches(labels.Set{"app": app})
+}
+
 func TestAddressesOfTheManagementCluster(t *testing.T) {
 	slice := func(addresses ...string) discoveryv1.EndpointSlice {
 		return discoveryv1.EndpointSlice{Endpoints: []discoveryv1.Endpoint{{Addresses: addresses}}}

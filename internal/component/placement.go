@@ -14,22 +14,22 @@ import (
 // hypershift-operator. An asset names the first; the others follow from what a
 // component does.
 const (
-	EtcdPriority         = "hypershift-etcd"
+	etcdPriority         = "hypershift-etcd"
 	apiCriticalPriority  = "hypershift-api-critical"
-	controlPlanePriority = "hypershift-control-plane"
+	ControlPlanePriority = "hypershift-control-plane"
 )
 
 // chosenPriorities are the annotations by which the user has others.
 var chosenPriorities = map[string]string{
-	EtcdPriority:         hyperv1.EtcdPriorityClassAnnotation,
+	etcdPriority:         hyperv1.EtcdPriorityClassAnnotation,
 	apiCriticalPriority:  hyperv1.APICriticalPriorityClassAnnotation,
-	controlPlanePriority: hyperv1.ControlPlanePriorityClassAnnotation,
+	ControlPlanePriority: hyperv1.ControlPlanePriorityClassAnnotation,
 }
 
 // place says on which nodes the pods run, and who goes first.
 func (c Component) place(env *Env, w *workload) {
 	pod := w.pod()
-	class := cmp.Or(pod.PriorityClassName, controlPlanePriority)
+	class := cmp.Or(pod.PriorityClassName, ControlPlanePriority)
 	if c.RequestServing {
 		class = cmp.Or(pod.PriorityClassName, apiCriticalPriority)
 	}

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -59,17 +60,7 @@ func deployment(s *scope, name string, pod corev1.PodSpec) appsv1.DeploymentSpec
 	pod.Tolerations = s.hc.Spec.Tolerations
 	pod.PriorityClassName = priorityClass(s.hc)
 	pod.ImagePullSecrets = []corev1.LocalObjectReference{{Name: names.PullSecret}}
-	pod.SecurityContext = &corev1.PodSecurityContext{
-		RunAsNonRoot:   ptr.To(true),
-		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
-	}
-	for i := range pod.Containers {
-		pod.Containers[i].SecurityContext = &corev1.SecurityContext{
-			AllowPrivilegeEscalation: ptr.To(false),
-			ReadOnlyRootFilesystem:   ptr.To(true),
-			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-		}
-	}
+	component.Restrict(&pod)
 	return appsv1.DeploymentSpec{
 		Replicas: ptr.To[int32](1),
 		// Two at once would only wait for each other's lease.

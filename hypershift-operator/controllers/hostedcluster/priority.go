@@ -4,12 +4,10 @@ import (
 	"cmp"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/component"
 )
-
-// controlPlanePriority is installed with the operator: config/scheduling.
-const controlPlanePriority = "hypershift-control-plane"
 
 // priorityClass is that of the pods which this operator runs for a control plane.
 func priorityClass(hc *hyperv1.HostedCluster) string {
-	return cmp.Or(hc.Annotations[hyperv1.ControlPlanePriorityClassAnnotation], controlPlanePriority)
+	return cmp.Or(hc.Annotations[hyperv1.ControlPlanePriorityClassAnnotation], component.ControlPlanePriority)
 }

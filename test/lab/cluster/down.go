@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -103,9 +102,9 @@ func (s *state) removeFiles(context.Context) error {
 		if entry.Name() == stateFile {
 			continue
 		}
-		if err := os.RemoveAll(filepath.Join(s.Options.Dir, entry.Name())); err != nil {
+		if err := os.RemoveAll(s.path(entry.Name())); err != nil {
 			return err
 		}
 	}
-	return os.Remove(filepath.Join(s.Options.Dir, stateFile))
+	return os.Remove(s.path(stateFile))
 }

@@ -26,6 +26,13 @@ type Options struct {
 	Progress io.Writer `json:"-"`
 }
 
+const (
+	// maxZones is how many have a network.
+	maxZones = 3
+	// maxSocket is what the kernel takes.
+	maxSocket = 107
+)
+
 // Region is where the lab is, as far as labels of nodes tell.
 const Region = "us-east-1"
 
@@ -46,7 +53,13 @@ func (o Options) withDefaults() (Options, error) {
 		o.Machines = 3
 	}
 	if o.Zones == 0 {
-		o.Zones = min(o.Machines, 3)
+		o.Zones = min(o.Machines, maxZones)
+	}
+	if o.Zones > maxZones {
+		return o, fmt.Errorf("a lab has %d zones at most, not %d", maxZones, o.Zones)
+	}
+	if socket := Socket(dir); len(socket) > maxSocket {
+		return o, fmt.Errorf("%s is too long for the name of a socket: choose another directory for the lab", socket)
 	}
 	if o.MemoryMiB == 0 {
 		o.MemoryMiB = 6144

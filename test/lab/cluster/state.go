@@ -23,12 +23,18 @@ type state struct {
 	Settings []cgroup.Setting `json:"settings,omitempty"`
 }
 
-const stateFile = "lab.json"
+const stateFile, newStateFile = "lab.json", "lab.json.new"
+
+func (s *state) path(file string) string { return filepath.Join(s.Options.Dir, file) }
 
 func (s *state) write() error {
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err == nil {
-		err = os.WriteFile(filepath.Join(s.Options.Dir, stateFile), append(text, '\n'), 0o644)
+		err = os.WriteFile(s.path(newStateFile), append(text, '\n'), 0o644)
+	}
+	if err == nil {
+		// Half a state would keep everybody from removing the lab.
+		err = os.Rename(s.path(newStateFile), s.path(stateFile))
 	}
 	if err != nil {
 		return fmt.Errorf("writing down what there is of the lab: %w", err)

@@ -146,8 +146,10 @@ func mustBeEmpty(dir string) error {
 	if err != nil {
 		return fmt.Errorf("looking into the directory of the lab: %w", err)
 	}
-	if len(entries) > 0 {
-		return fmt.Errorf("%s is not empty, and it is not that of a lab", dir)
+	for _, entry := range entries {
+		if entry.Name() != newStateFile { // we died while we wrote it
+			return fmt.Errorf("%s is not empty, and it is not that of a lab", dir)
+		}
 	}
 	return nil
 }

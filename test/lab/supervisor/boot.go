@@ -25,8 +25,7 @@ func Boot(dir string, reaper ...string) error {
 	for _, step := range []func() error{
 		namespace.Detach,
 		namespace.MountProc,
-		// kube-controller-manager has its volumes in /tmp/hostpath_pv, and so has every machine: what is there behaves as a
-		// disk on the network does.
+		// What is left in there goes with the lab.
 		func() error { return namespace.Cover(filepath.Join(dir, "tmp"), "/tmp", dir, cache) },
 		func() error { return os.Chmod("/tmp", 0o777|os.ModeSticky) },
 		func() error { return os.WriteFile(resolv, []byte("nameserver "+cluster.SwitchAddress+"\n"), 0o644) },

@@ -281,3 +281,17 @@ func TestResetForgetsEverything(t *testing.T) {
 	must(t, err)
 	equal(t, "calls", len(calls), 1)
 }
+
+func TestWhoConnectsFindsTheSameCloud(t *testing.T) {
+	a := newAccount(t)
+	other := awsemulator.Connect(emulator.URL, awsemulator.Options{})
+	found, err := ec2.NewFromConfig(other.Config(a.id)).DescribeVpcs(t.Context(), &ec2.DescribeVpcsInput{VpcIds: []string{a.vpc}})
+	must(t, err)
+	equal(t, "VPCs", len(found.Vpcs), 1)
+	if id := other.NewAccount(); id == a.id {
+		t.Errorf("a new account is %s again", id)
+	}
+	other.Stop()
+	_, err = emulator.Calls(t.Context())
+	must(t, err) // it goes on
+}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strconv"
@@ -35,9 +36,10 @@ func Install(ctx context.Context, progress io.Writer) error {
 	return err
 }
 
-// Connect is for an emulator that somebody else has started, at that URL; Stop does nothing to it.
+// Connect is for an emulator that somebody else has started, at that URL; Stop does nothing to it. Others may make accounts there
+// too: ours begin anywhere.
 func Connect(url string, o Options) *Emulator {
-	return &Emulator{URL: url, region: cmp.Or(o.Region, "us-east-1"), given: map[string]bool{}}
+	return &Emulator{URL: url, region: cmp.Or(o.Region, "us-east-1"), given: map[string]bool{}, next: 1 + rand.IntN(1e10)}
 }
 
 // Emulator is a running AWS emulator.

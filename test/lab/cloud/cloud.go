@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -32,6 +33,10 @@ const (
 	Port    = 4566
 	DNSPort = 53
 )
+
+// healthInterval is short enough not to wait for, and long enough that API servers do not spend their time on connections that
+// say nothing.
+const healthInterval = 2 * time.Second
 
 // Options say where in a lab its cloud is.
 type Options struct {
@@ -124,10 +129,11 @@ func (c *Cloud) seed(ctx context.Context, o Options) (err error) {
 func (c *Cloud) balance(ctx context.Context, o Options) {
 	config := c.AWS.Config(c.Management.Account)
 	c.balancer = balancer.New(balancer.Options{
-		LoadBalancers: elb.NewFromConfig(config),
-		Instances:     ec2.NewFromConfig(config),
-		Network:       o.Balancers,
-		Options:       follow.Options{Changed: (&changes{aws: c.AWS}).any, Clock: clock.RealClock{}, Progress: o.Progress},
+		LoadBalancers:  elb.NewFromConfig(config),
+		Instances:      ec2.NewFromConfig(config),
+		Network:        o.Balancers,
+		HealthInterval: healthInterval,
+		Options:        follow.Options{Changed: (&changes{aws: c.AWS}).any, Clock: clock.RealClock{}, Progress: o.Progress},
 	})
 	c.wg.Go(func() { c.balancer.Run(ctx) })
 }

@@ -82,7 +82,8 @@ func DecodeSigner(data map[string][]byte) (*Signer, error) {
 			s.Old = append(s.Old, cert)
 		}
 	}
-	// Without it, no more is lost than that a rotation was asked for before.
+	// Who cannot say when the current one began to sign says when it was made.
+	s.Since, s.Retired = s.Current.Certificate.NotBefore, s.Current.Certificate.NotBefore
 	var r rotation
 	if json.Unmarshal(data[rotationKey], &r) == nil {
 		s.Asked, s.Since, s.Retired = r.Asked, r.Since, r.Retired

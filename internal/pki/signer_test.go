@@ -83,6 +83,8 @@ func TestASignerInASecret(t *testing.T) {
 				t.Fatalf("got %v, want %q", err, c.says)
 			case c.says == "" && !bytes.Equal(s.Trust(), good[TrustKey]):
 				t.Error("something else is trusted than before")
+			case c.says == "" && s.Retired.Before(now.Add(-time.Hour)):
+				t.Errorf("what nodes have of an old one would be forgotten: it retired %s", s.Retired)
 			}
 			if err != nil && strings.Contains(err.Error(), "PRIVATE KEY--") {
 				t.Errorf("tells the key: %v", err)

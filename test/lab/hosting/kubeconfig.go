@@ -1,0 +1,74 @@
+package hosting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// AdminKubeconfig writes the kubeconfig that the user of a hosted cluster gets into a file, and gives its path. Nobody on the host
+// finds the names of the lab, so it names the address of the load balancer, and says by which name the server is known.
+func (h *Hosting) AdminKubeconfig(ctx context.Context, hc client.ObjectKey) (string, error) {
+	c, err := client.New(h.Config, client.Options{})
+	if err != nil {
+		return "", fmt.Errorf("finding the kubeconfig of %s: %w", hc, err)
+	}
+	secret := &corev1.Secret{}
+	if err := c.Get(ctx, client.ObjectKey{Namespace: hc.Namespace, Name: hc.Name + "-admin-kubeconfig"}, secret); err != nil {
+		return "", fmt.Errorf("finding the kubeconfig of %s: %w", hc, err)
+	}
+	config, err := clientcmd.Load(secret.Data["kubeconfig"])
+	if err != nil {
+		return "", fmt.Errorf("reading the kubeconfig of %s: %w", hc, err)
+	}
+	address, err := h.balancerOf(ctx, c, hc)
+	if err != nil {
+		return "", err
+	}
+	for _, cluster := range config.Clusters {
+		server, err := url.Parse(cluster.Server)
+		if err != nil {
+			return "", fmt.Errorf("reading the kubeconfig of %s: %w", hc, err)
+		}
+		cluster.TLSServerName = server.Hostname()
+		server.Host = net.JoinHostPort(address, server.Port())
+		cluster.Server = server.String()
+	}
+	path := filepath.Join(h.Dir, hc.Namespace+"-"+hc.Name+".kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		return "", fmt.Errorf("writing the kubeconfig of %s: %w", hc, err)
+	}
+	return path, nil
+}
+
+// balancerOf is the address of the load balancer by which users reach the API of a hosted cluster.
+func (h *Hosting) balancerOf(ctx context.Context, c client.Client, hc client.ObjectKey) (string, error) {
+	namespace := names.ControlPlaneNamespace(hc.Namespace, hc.Name)
+	status, err := h.Status(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range []string{names.KubeAPIServer, names.Router} {
+		svc := &corev1.Service{}
+		if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, svc); client.IgnoreNotFound(err) != nil {
+			return "", fmt.Errorf("finding the load balancer of %s: %w", hc, err)
+		}
+		for _, ingress := range svc.Status.LoadBalancer.Ingress {
+			for _, b := range status.Cloud.LoadBalancers {
+				if b.Host == ingress.Hostname {
+					return b.Address.String(), nil
+				}
+			}
+		}
+	}
+	return "", errors.New("no load balancer of " + hc.String() + " carries traffic")
+}

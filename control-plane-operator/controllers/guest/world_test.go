@@ -147,7 +147,7 @@ func secret(name string, kind corev1.SecretType, data map[string][]byte) *corev1
 // token is one that lets a machine join for half an hour.
 func (w *world) token(id string) *corev1.Secret {
 	s := secret("token-"+id, corev1.SecretTypeBootstrapToken, map[string][]byte{
-		bootstrapapi.BootstrapTokenIDKey: []byte(id), bootstrapapi.BootstrapTokenSecretKey: []byte("0123456789abcdef"),
+		bootstrapapi.BootstrapTokenIDKey: []byte(id), bootstrapapi.BootstrapTokenSecretKey: []byte("0123456789abcdef"), bootstrapapi.BootstrapTokenUsageAuthentication: []byte(yes),
 		bootstrapapi.BootstrapTokenExpirationKey: []byte(w.clock.Now().Add(30 * time.Minute).UTC().Format(time.RFC3339)),
 	})
 	s.Labels = map[string]string{hyperv1.BootstrapTokenLabel: "workers-abcde"}

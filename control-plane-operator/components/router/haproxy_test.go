@@ -188,13 +188,9 @@ func (p *proxy) server(name string) (address string) {
 }
 
 // dial calls a host through the router.
-func (p *proxy) dial(host string) (*tls.Conn, error) {
+func (p *proxy) dial(host string) (net.Conn, error) {
 	dialer := &tls.Dialer{NetDialer: &net.Dialer{Timeout: 10 * time.Second}, Config: &tls.Config{ServerName: host, RootCAs: p.trust}}
-	conn, err := dialer.DialContext(p.t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", p.port))
-	if err != nil {
-		return nil, err
-	}
-	return conn.(*tls.Conn), nil
+	return dialer.DialContext(p.t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", p.port))
 }
 
 // who says which server is at the other end.

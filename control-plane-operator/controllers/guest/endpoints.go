@@ -26,7 +26,7 @@ import (
 var apiEndpoints = part{
 	name:      "api-endpoints",
 	namespace: metav1.NamespaceDefault,
-	kinds:     []client.ObjectList{&corev1.EndpointsList{}, &discoveryv1.EndpointSliceList{}}, //nolint:staticcheck // old clients read Endpoints
+	kinds:     []client.ObjectList{&corev1.EndpointsList{}, &discoveryv1.EndpointSliceList{}},
 	desired:   desiredAPIEndpoints,
 }
 
@@ -39,7 +39,7 @@ const (
 )
 
 func desiredAPIEndpoints(_ *Reconciler, _ context.Context, s *scope) ([]client.Object, error) {
-	address, port := advertised(s.hcp.Spec.Networking)
+	address, port := s.hcp.Spec.Networking.AdvertiseAddress(), advertisedPort(s.hcp.Spec.Networking)
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
 		return nil, flow.Block(hyperv1.InvalidNetworkReason, "spec.networking.apiServer.advertiseAddress %q is no address", address)
@@ -67,13 +67,12 @@ func desiredAPIEndpoints(_ *Reconciler, _ context.Context, s *scope) ([]client.O
 	return []client.Object{endpoints, slice}, nil
 }
 
-// defaultPort is where nodes have their way to the API server unless somebody
+// defaultPort is where nodes find the API server on themselves unless somebody
 // says otherwise.
 const defaultPort = 6443
 
-func advertised(n hyperv1.ClusterNetworking) (address string, port int32) {
-	chosen := ptr.Deref(n.APIServer, hyperv1.APIServerNetworking{})
-	return n.AdvertiseAddress(), cmp.Or(ptr.Deref(chosen.Port, 0), defaultPort)
+func advertisedPort(n hyperv1.ClusterNetworking) int32 {
+	return cmp.Or(ptr.Deref(ptr.Deref(n.APIServer, hyperv1.APIServerNetworking{}).Port, 0), defaultPort)
 }
 
 // defaultServiceNetwork is that of the API, which an object of before its time may lack.

@@ -96,7 +96,7 @@ func newWorld(t testing.TB) *world {
 		Kinds: []client.ObjectList{
 			&rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{},
 			&corev1.ConfigMapList{}, &corev1.SecretList{}, &corev1.ServiceList{}, &corev1.ServiceAccountList{},
-			&corev1.EndpointsList{}, &discoveryv1.EndpointSliceList{}, //nolint:staticcheck // old clients read Endpoints
+			&corev1.EndpointsList{}, &discoveryv1.EndpointSliceList{},
 			&appsv1.DeploymentList{}, &appsv1.DaemonSetList{}, &policyv1.PodDisruptionBudgetList{},
 			&admissionregistrationv1.ValidatingAdmissionPolicyList{}, &admissionregistrationv1.ValidatingAdmissionPolicyBindingList{},
 			&corev1.PersistentVolumeList{}, &corev1.PersistentVolumeClaimList{}, &corev1.PodList{},

@@ -280,6 +280,26 @@ func TestWhatCannotBeReadStaysAsItWas(t *testing.T) {
 	}
 }
 
+// Between two calls of one reading somebody may delete what the first has named.
+func TestWhatGoesWhileItIsReadIsNoTrouble(t *testing.T) {
+	s, one := tell(t), serve(t, "one")
+	s.balance("api", s.port, one.at())
+	s.balance("other", s.port, one.at())
+	s.healthy("api", one)
+	s.healthy("other", one)
+	s.change(func() {
+		delete(s.listeners, "other")
+		delete(s.targets, "other")
+	})
+	s.eventually("it is gone", func() bool { return !s.address("other").IsValid() })
+	if trouble := s.b.Trouble(); trouble != "" {
+		t.Error(trouble)
+	}
+	if _, who := s.mustConnect("api"); who != "one" {
+		t.Errorf("%q answered", who)
+	}
+}
+
 func TestALoadBalancerThatIsMadeHasNoAddressYet(t *testing.T) {
 	s, one := tell(t), serve(t, "one")
 	s.balance("new", s.port, one.at())

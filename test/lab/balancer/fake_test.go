@@ -79,6 +79,9 @@ func (a *account) DescribeLoadBalancers(context.Context, *elb.DescribeLoadBalanc
 func (a *account) DescribeListeners(_ context.Context, in *elb.DescribeListenersInput, _ ...func(*elb.Options)) (*elb.DescribeListenersOutput, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if _, there := a.listeners[aws.ToString(in.LoadBalancerArn)]; !there {
+		return nil, &elbtypes.LoadBalancerNotFoundException{}
+	}
 	out := &elb.DescribeListenersOutput{}
 	for port, group := range a.listeners[aws.ToString(in.LoadBalancerArn)] {
 		out.Listeners = append(out.Listeners, elbtypes.Listener{
@@ -101,6 +104,9 @@ func (a *account) DescribeTargetGroups(context.Context, *elb.DescribeTargetGroup
 func (a *account) DescribeTargetHealth(_ context.Context, in *elb.DescribeTargetHealthInput, _ ...func(*elb.Options)) (*elb.DescribeTargetHealthOutput, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if _, there := a.targets[aws.ToString(in.TargetGroupArn)]; !there {
+		return nil, &elbtypes.TargetGroupNotFoundException{}
+	}
 	out := &elb.DescribeTargetHealthOutput{}
 	for _, target := range a.targets[aws.ToString(in.TargetGroupArn)] {
 		out.TargetHealthDescriptions = append(out.TargetHealthDescriptions, elbtypes.TargetHealthDescription{Target: &target})

@@ -3,6 +3,7 @@ package balancer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -79,7 +80,11 @@ func (r *reader) read(ctx context.Context) (*world, error) {
 				continue // its host name does not resolve yet
 			}
 			b := balancerSpec{arn: aws.ToString(balancer.LoadBalancerArn), name: aws.ToString(balancer.LoadBalancerName), host: aws.ToString(balancer.DNSName)}
-			if b.groups, err = r.listeners(ctx, b.arn); err != nil {
+			b.groups, err = r.listeners(ctx, b.arn)
+			if gone(err) {
+				continue
+			}
+			if err != nil {
 				return nil, err
 			}
 			w.balancers = append(w.balancers, b)
@@ -92,6 +97,9 @@ func (r *reader) read(ctx context.Context) (*world, error) {
 		}
 		for _, group := range page.TargetGroups {
 			spec, err := r.group(ctx, group)
+			if gone(err) {
+				continue
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -99,6 +107,13 @@ func (r *reader) read(ctx context.Context) (*world, error) {
 		}
 	}
 	return w, nil
+}
+
+// gone says that what was listed a moment ago has been deleted since.
+func gone(err error) bool {
+	var balancer *elbtypes.LoadBalancerNotFoundException
+	var group *elbtypes.TargetGroupNotFoundException
+	return errors.As(err, &balancer) || errors.As(err, &group)
 }
 
 // listeners gives the group that each port leads to. What is no plain TCP is not for us.

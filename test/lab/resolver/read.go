@@ -2,6 +2,7 @@ package resolver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -89,12 +90,16 @@ func (n *names) addZones(ctx context.Context, account Account) error {
 		return fmt.Errorf("listing zones: %w", err)
 	}
 	for _, zone := range zones.HostedZones {
-		if name := canonical(aws.ToString(zone.Name)); !slices.Contains(n.zones, name) {
-			n.zones = append(n.zones, name)
-		}
 		records, err := account.Zones.ListResourceRecordSets(ctx, &route53.ListResourceRecordSetsInput{HostedZoneId: zone.Id})
+		var gone *route53types.NoSuchHostedZone
+		if errors.As(err, &gone) {
+			continue // it was deleted after it was listed
+		}
 		if err != nil {
 			return fmt.Errorf("listing the records of zone %s: %w", aws.ToString(zone.Name), err)
+		}
+		if name := canonical(aws.ToString(zone.Name)); !slices.Contains(n.zones, name) {
+			n.zones = append(n.zones, name)
 		}
 		for _, record := range records.ResourceRecordSets {
 			n.addRecord(record)

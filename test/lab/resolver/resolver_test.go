@@ -42,6 +42,9 @@ func (a *account) ListHostedZones(context.Context, *route53.ListHostedZonesInput
 func (a *account) ListResourceRecordSets(context.Context, *route53.ListResourceRecordSetsInput, ...func(*route53.Options)) (*route53.ListResourceRecordSetsOutput, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.records == nil {
+		return nil, &route53types.NoSuchHostedZone{}
+	}
 	return &route53.ListResourceRecordSetsOutput{ResourceRecordSets: slices.Clone(a.records)}, nil
 }
 
@@ -189,7 +192,7 @@ func ask(t *testing.T, s *Server, network, name string, kind uint16) string {
 func TestTheServerAnswers(t *testing.T) {
 	a := newAccount()
 	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
-	others := start(t, Options{ // stands for the rest of the world, where one name is known
+	others := start(t, Options{ // stands for the rest of the world, where two names are known
 		Accounts: func() []Account { return nil },
 		LoadBalancers: func() []LoadBalancer {
 			return []LoadBalancer{{Host: "example.com", Address: netip.MustParseAddr("192.0.2.1")}}
@@ -229,9 +232,16 @@ func TestTheServerAnswers(t *testing.T) {
 	}
 
 	a.mu.Lock()
-	a.records = nil
+	a.records = a.records[:1]
 	a.mu.Unlock()
 	become("api.demo.hypershift.local", "NXDOMAIN")
+	a.mu.Lock()
+	a.records = nil // and with them the zone, after it was listed
+	a.mu.Unlock()
+	become("host.demo.hypershift.local", "NOERROR host.demo.hypershift.local=192.0.2.2")
+	if trouble := s.Trouble(); trouble != "" {
+		t.Error(trouble)
+	}
 }
 
 func TestASilentForwarderIsAFailure(t *testing.T) {

@@ -195,7 +195,10 @@ func TestTheServerAnswers(t *testing.T) {
 	others := start(t, Options{ // stands for the rest of the world, where two names are known
 		Accounts: func() []Account { return nil },
 		LoadBalancers: func() []LoadBalancer {
-			return []LoadBalancer{{Host: "example.com", Address: netip.MustParseAddr("192.0.2.1")}}
+			return []LoadBalancer{
+				{Host: "example.com", Address: netip.MustParseAddr("192.0.2.1")},
+				{Host: "host.demo.hypershift.local", Address: netip.MustParseAddr("192.0.2.2")},
+			}
 		},
 	})
 	s := start(t, Options{

@@ -63,7 +63,7 @@ func encrypted(env *component.Env) {
 	has(env, "copied-new", aesKeyKey, oneKey)
 	has(env, "copied-old", aesKeyKey, anotherKey)
 	env.HCP.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{Type: hyperv1.AESCBC, AESCBC: &hyperv1.AESCBCSpec{
-		ActiveKey: corev1.LocalObjectReference{Name: "copied-new"}, BackupKey: &corev1.LocalObjectReference{Name: "copied-old"},
+		ActiveKey: corev1.LocalObjectReference{Name: "copied-new"}, BackupKey: &corev1.LocalObjectReference{Name: "copied-old"}, //nolint:staticcheck // deprecated, and in use where somebody still sets it
 	}}
 }
 
@@ -72,7 +72,7 @@ func encryptedByAWS(env *component.Env) {
 	env.HCP.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{Type: hyperv1.KMS, KMS: &hyperv1.KMSSpec{Provider: hyperv1.AWSKMS, AWS: &hyperv1.AWSKMSSpec{
 		Region:    "us-east-1",
 		ActiveKey: hyperv1.AWSKMSKeyEntry{ARN: "arn:aws:kms:us-east-1:123456789012:key/new"},
-		BackupKey: &hyperv1.AWSKMSKeyEntry{ARN: "arn:aws:kms:us-east-1:123456789012:key/old"},
+		BackupKey: &hyperv1.AWSKMSKeyEntry{ARN: "arn:aws:kms:us-east-1:123456789012:key/old"}, //nolint:staticcheck // deprecated, and in use where somebody still sets it
 		Auth:      hyperv1.AWSKMSAuthSpec{AWSKMSRoleARN: "arn:aws:iam::123456789012:role/kms"},
 	}}}
 }

@@ -166,7 +166,7 @@ func TestAKeyThatWasUsedIsKept(t *testing.T) {
 	env.Secrets[encryptionSecret] = configOf(t, env)
 	has(env, "copied-newest", aesKeyKey, strings.Repeat("z", aesKeySize))
 	spec := env.HCP.Spec.SecretEncryption.AESCBC
-	spec.ActiveKey, spec.BackupKey = corev1.LocalObjectReference{Name: "copied-newest"}, nil
+	spec.ActiveKey, spec.BackupKey = corev1.LocalObjectReference{Name: "copied-newest"}, nil //nolint:staticcheck // deprecated, and in use where somebody still sets it
 	delete(env.Secrets, "copied-old")
 
 	env.Secrets[encryptionSecret] = configOf(t, env)

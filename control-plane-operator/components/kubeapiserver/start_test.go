@@ -124,7 +124,7 @@ func (c *controlPlane) kept(key string) []byte {
 	c.must(err)
 	members, err := etcd.Connect([]string{"https://" + c.replace[etcd.Of(c.env.HCP).ServiceAddress()]}, identity)
 	c.must(err)
-	defer members.Close()
+	defer func() { c.must(members.Close()) }()
 	got, err := members.Get(c.t.Context(), key)
 	c.must(err)
 	if len(got.Kvs) != 1 {

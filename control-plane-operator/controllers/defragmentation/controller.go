@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -11,12 +12,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -31,7 +30,7 @@ type API interface {
 	Defragment(ctx context.Context, endpoint string) (*clientv3.DefragmentResponse, error)
 	AlarmList(context.Context) (*clientv3.AlarmResponse, error)
 	AlarmDisarm(context.Context, *clientv3.AlarmMember) (*clientv3.AlarmResponse, error)
-	Close() error
+	io.Closer
 }
 
 // Options are what a Reconciler needs.
@@ -77,7 +76,6 @@ func New(opts Options) *Reconciler {
 func Setup(mgr ctrl.Manager, opts Options) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("defragmentation").
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)}).
 		Complete(reconcile.AsReconciler(opts.Client, New(opts)))
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"time"
 
@@ -33,7 +34,7 @@ type API interface {
 	MemberList(context.Context, ...clientv3.OpOption) (*clientv3.MemberListResponse, error)
 	MemberAdd(ctx context.Context, peerURLs []string) (*clientv3.MemberAddResponse, error)
 	MemberRemove(ctx context.Context, id uint64) (*clientv3.MemberRemoveResponse, error)
-	Close() error
+	io.Closer
 }
 
 // errNobody says that no member is ready.

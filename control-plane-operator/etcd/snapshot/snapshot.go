@@ -66,7 +66,7 @@ func Run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer members.Close()
+	defer func() { _ = members.Close() }() // there is nothing more to say to it
 	checksum, err := Save(ctx, members, os.Stdout)
 	if err != nil {
 		return err

@@ -95,6 +95,6 @@ func Connect(t testing.TB, members ...*Server) *clientv3.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close() })
+	t.Cleanup(func() { _ = c.Close() }) // its server may be gone
 	return c
 }

@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
 
@@ -198,7 +199,7 @@ func lookAround(t *testing.T, dir string) map[string][]string {
 		}
 	}
 	err = filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && d.Name() == "hypershift-lab" {
+		if err == nil && d.IsDir() && d.Name() == cgroup.Family(dir) {
 			seen["cgroups"] = append(seen["cgroups"], path)
 		}
 		return nil //nolint:nilerr // cgroups of others come and go while we look

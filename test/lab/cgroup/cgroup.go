@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,8 +15,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// family is the directory that all machines of a lab are in.
-const family = "hypershift-lab"
+// Family is the directory that all machines of the lab in dir are in. Another lab, that has ended and is to be removed, may be on
+// the host too.
+func Family(dir string) string {
+	return fmt.Sprintf("hypershift-lab-%08x", crc32.ChecksumIEEE([]byte(dir)))
+}
 
 // System is how the host has its cgroups.
 type System interface {
@@ -27,8 +31,8 @@ type System interface {
 	Enter(machine string, pid int) error
 	// Mount, inside the machine, replaces what is mounted of the host by what is the machine's.
 	Mount() error
-	// roots are the directories that have a family in them.
-	roots() []string
+	// families are the directories that all machines are in.
+	families() []string
 }
 
 // Setting is a file of the host that has to have another value, and what to write to it in the end.
@@ -38,18 +42,18 @@ type Setting struct {
 	Before string `json:"before"`
 }
 
-// Detect finds out which version the host has.
-func Detect() (System, error) {
+// Detect finds out which version the host has. The family is that of the lab.
+func Detect(family string) (System, error) {
 	text, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {
 		return nil, fmt.Errorf("looking for cgroups: %w", err)
 	}
-	return detect(string(text))
+	return detect(string(text), family)
 }
 
 // detect reads what is mounted. A host with both, which systemd calls hybrid, has its controllers on v1.
-func detect(mounts string) (System, error) {
-	var hierarchies v1
+func detect(mounts, family string) (System, error) {
+	var hierarchies []hierarchy
 	unified := ""
 	for line := range strings.Lines(mounts) {
 		fields := strings.Fields(line)
@@ -66,9 +70,9 @@ func detect(mounts string) (System, error) {
 	}
 	switch {
 	case slices.ContainsFunc(hierarchies, func(h hierarchy) bool { return h.has("memory") }):
-		return hierarchies, nil
+		return v1{hierarchies, family}, nil
 	case unified != "":
-		return v2(unified), nil
+		return v2{unified, family}, nil
 	}
 	return nil, errors.New("no cgroups with the memory controller are mounted")
 }
@@ -112,8 +116,8 @@ func remove(s System, machine string) error {
 }
 
 func walk(s System, visit func(dir string) error) error {
-	for _, root := range s.roots() {
-		err := filepath.WalkDir(filepath.Join(root, family), func(path string, d fs.DirEntry, err error) error {
+	for _, family := range s.families() {
+		err := filepath.WalkDir(family, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() {
 				err = visit(path)
 			}
@@ -124,7 +128,7 @@ func walk(s System, visit func(dir string) error) error {
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("looking through the cgroups in %s: %w", root, err)
+			return fmt.Errorf("looking through the cgroups in %s: %w", family, err)
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ func TestDetect(t *testing.T) {
 	}{
 		"a host of version 2": {
 			mounts: []string{"cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid,nodev,noexec,relatime,nsdelegate,memory_recursiveprot 0 0"},
-			want:   v2("/sys/fs/cgroup"),
+			want:   v2{"/sys/fs/cgroup", "lab"},
 		},
 		"a host of version 1, where systemd and runc also use the other one": {
 			mounts: []string{
@@ -25,26 +25,26 @@ func TestDetect(t *testing.T) {
 				"cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,nosuid,nodev,noexec,relatime,cpu,cpuacct 0 0",
 				"cgroup /sys/fs/cgroup/memory cgroup rw,relatime,memory 0 0",
 			},
-			want: v1{
+			want: v1{[]hierarchy{
 				{dir: "/sys/fs/cgroup/unified", kind: "cgroup2"},
 				{dir: "/sys/fs/cgroup/systemd", kind: "cgroup", options: "name=systemd,none"},
 				{dir: "/sys/fs/cgroup/cpu,cpuacct", kind: "cgroup", options: "cpu,cpuacct"},
 				{dir: "/sys/fs/cgroup/memory", kind: "cgroup", options: "memory"},
-			},
+			}, "lab"},
 		},
 		"a host of version 2 on which somebody has mounted a hierarchy without controllers": {
 			mounts: []string{"cgroup2 /sys/fs/cgroup cgroup2 rw 0 0", "cgroup /sys/fs/cgroup/systemd cgroup rw,name=systemd 0 0"},
-			want:   v2("/sys/fs/cgroup"),
+			want:   v2{"/sys/fs/cgroup", "lab"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := detect(strings.Join(c.mounts, "\n"))
+			got, err := detect(strings.Join(c.mounts, "\n"), "lab")
 			if err != nil || !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got %#v, %v\nwant %#v", got, err, c.want)
 			}
 		})
 	}
-	if _, err := detect("proc /proc proc rw 0 0"); err == nil {
+	if _, err := detect("proc /proc proc rw 0 0", "lab"); err == nil {
 		t.Error("a host without cgroups is none to start machines on")
 	}
 }
@@ -62,7 +62,7 @@ func TestVersion2(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	system := v2(root)
+	system := v2{root, "lab"}
 
 	set("cgroup.subtree_control", "memory pids io\n")
 	settings, err := system.Host()
@@ -71,15 +71,15 @@ func TestVersion2(t *testing.T) {
 		t.Errorf("the host needs %v, %v; want %v", settings, err, want)
 	}
 
-	set("hypershift-lab/cgroup.controllers", "memory\n")
-	set("hypershift-lab/cgroup.subtree_control", "")
-	set("hypershift-lab/m1/memory.max", "max")
+	set("lab/cgroup.controllers", "memory\n")
+	set("lab/cgroup.subtree_control", "")
+	set("lab/m1/memory.max", "max")
 	if err := system.Make("m1", 512); err != nil {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]string{
-		"hypershift-lab/cgroup.subtree_control": "+memory",
-		"hypershift-lab/m1/memory.max":          "536870912",
+		"lab/cgroup.subtree_control": "+memory",
+		"lab/m1/memory.max":          "536870912",
 	} {
 		if got, err := os.ReadFile(filepath.Join(root, file)); err != nil || string(got) != want {
 			t.Errorf("%s has %q, %v; want %q", file, got, err, want)

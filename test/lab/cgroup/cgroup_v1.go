@@ -12,7 +12,10 @@ import (
 )
 
 // v1 are all hierarchies of a host, the one of version 2 beside them included: runc makes directories there too.
-type v1 []hierarchy
+type v1 struct {
+	hierarchies []hierarchy
+	family      string
+}
 
 type hierarchy struct {
 	dir     string
@@ -44,8 +47,8 @@ func (h hierarchy) has(controller string) bool {
 }
 
 func (v v1) Make(machine string, memoryMiB int) error {
-	for _, h := range v {
-		for _, dir := range []string{filepath.Join(h.dir, family), filepath.Join(h.dir, family, machine)} {
+	for _, h := range v.hierarchies {
+		for _, dir := range []string{filepath.Join(h.dir, v.family), filepath.Join(h.dir, v.family, machine)} {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				return fmt.Errorf("making cgroup %s: %w", dir, err)
 			}
@@ -56,7 +59,7 @@ func (v v1) Make(machine string, memoryMiB int) error {
 			}
 		}
 		if h.has("memory") && memoryMiB > 0 {
-			limit := filepath.Join(h.dir, family, machine, "memory.limit_in_bytes")
+			limit := filepath.Join(h.dir, v.family, machine, "memory.limit_in_bytes")
 			if err := write(limit, strconv.Itoa(memoryMiB<<20)); err != nil {
 				return fmt.Errorf("limiting the memory of machine %s: %w", machine, err)
 			}
@@ -80,8 +83,8 @@ func inheritCPUs(dir string) error {
 }
 
 func (v v1) Enter(machine string, pid int) error {
-	for _, h := range v {
-		if err := write(filepath.Join(h.dir, family, machine, "cgroup.procs"), strconv.Itoa(pid)); err != nil {
+	for _, h := range v.hierarchies {
+		if err := write(filepath.Join(h.dir, v.family, machine, "cgroup.procs"), strconv.Itoa(pid)); err != nil {
 			return fmt.Errorf("moving process %d into cgroup %s of %s: %w", pid, machine, h.dir, err)
 		}
 	}
@@ -96,7 +99,7 @@ func (v v1) Mount() error {
 	if err := unix.Mount("cgroup", top, "tmpfs", 0, "mode=0755"); err != nil {
 		return fmt.Errorf("mounting cgroups: %w", err)
 	}
-	for _, h := range v {
+	for _, h := range v.hierarchies {
 		if err := os.MkdirAll(h.dir, 0o755); err != nil {
 			return fmt.Errorf("mounting cgroups: %w", err)
 		}
@@ -110,10 +113,10 @@ func (v v1) Mount() error {
 // Host needs no change in version 1: whoever has a directory has its controller.
 func (v v1) Host() ([]Setting, error) { return nil, nil }
 
-func (v v1) roots() []string {
+func (v v1) families() []string {
 	var dirs []string
-	for _, h := range v {
-		dirs = append(dirs, h.dir)
+	for _, h := range v.hierarchies {
+		dirs = append(dirs, filepath.Join(h.dir, v.family))
 	}
 	return dirs
 }

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// v2 is where the one hierarchy of a host is mounted.
-type v2 string
+// v2 is the one hierarchy of a host, and where it is mounted.
+type v2 struct{ root, family string }
 
 const subtreeControl = "cgroup.subtree_control"
 
@@ -21,22 +21,21 @@ var needed = []string{"cpu", "memory", "pids"}
 
 // Host has the root of the host give its children the controllers. Where systemd runs, they have them.
 func (v v2) Host() ([]Setting, error) {
-	root := string(v)
-	given, err := words(filepath.Join(root, subtreeControl))
+	given, err := words(filepath.Join(v.root, subtreeControl))
 	if err != nil {
 		return nil, err
 	}
 	var settings []Setting
 	for _, controller := range needed {
 		if !slices.Contains(given, controller) {
-			settings = append(settings, Setting{File: filepath.Join(root, subtreeControl), Value: "+" + controller, Before: "-" + controller})
+			settings = append(settings, Setting{File: filepath.Join(v.root, subtreeControl), Value: "+" + controller, Before: "-" + controller})
 		}
 	}
 	return settings, nil
 }
 
 func (v v2) Make(machine string, memoryMiB int) error {
-	parent := filepath.Join(string(v), family)
+	parent := filepath.Join(v.root, v.family)
 	dir := filepath.Join(parent, machine)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("making cgroup %s: %w", dir, err)
@@ -75,7 +74,7 @@ func words(path string) ([]string, error) {
 }
 
 func (v v2) Enter(machine string, pid int) error {
-	if err := write(filepath.Join(string(v), family, machine, "cgroup.procs"), strconv.Itoa(pid)); err != nil {
+	if err := write(filepath.Join(v.root, v.family, machine, "cgroup.procs"), strconv.Itoa(pid)); err != nil {
 		return fmt.Errorf("moving process %d into cgroup %s: %w", pid, machine, err)
 	}
 	return nil
@@ -84,21 +83,20 @@ func (v v2) Enter(machine string, pid int) error {
 // Mount also makes room for the kubelet: a cgroup that has processes cannot give controllers to children, and what is a root
 // inside the machine is none to the kernel. So pid 1, and with it all that it starts, moves aside.
 func (v v2) Mount() error {
-	root := string(v)
-	if err := unix.Unmount(root, unix.MNT_DETACH); err != nil {
+	if err := unix.Unmount(v.root, unix.MNT_DETACH); err != nil {
 		return fmt.Errorf("unmounting the cgroups of the host: %w", err)
 	}
-	if err := unix.Mount("cgroup2", root, "cgroup2", 0, ""); err != nil {
+	if err := unix.Mount("cgroup2", v.root, "cgroup2", 0, ""); err != nil {
 		return fmt.Errorf("mounting cgroups: %w", err)
 	}
-	aside := filepath.Join(root, "system")
+	aside := filepath.Join(v.root, "system")
 	if err := os.Mkdir(aside, 0o755); err != nil && !os.IsExist(err) {
 		return fmt.Errorf("making cgroup %s: %w", aside, err)
 	}
 	if err := write(filepath.Join(aside, "cgroup.procs"), strconv.Itoa(os.Getpid())); err != nil {
 		return fmt.Errorf("moving to cgroup %s: %w", aside, err)
 	}
-	return delegate(root)
+	return delegate(v.root)
 }
 
-func (v v2) roots() []string { return []string{string(v)} }
+func (v v2) families() []string { return []string{filepath.Join(v.root, v.family)} }

@@ -73,7 +73,7 @@ func (s *state) end(ctx context.Context) error {
 
 // removeCgroups removes those of all machines.
 func (s *state) removeCgroups(ctx context.Context) error {
-	system, err := cgroup.Detect()
+	system, err := cgroup.Detect(cgroup.Family(s.Options.Dir))
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ var limits = map[string]int{
 
 // prepareHost changes what a lab needs changed, after it has been written down what it was.
 func (s *state) prepareHost() error {
-	system, err := cgroup.Detect()
+	system, err := cgroup.Detect(cgroup.Family(s.Options.Dir))
 	if err != nil {
 		return err
 	}

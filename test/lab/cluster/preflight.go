@@ -102,7 +102,7 @@ func firewall(ctx context.Context) string {
 }
 
 func cgroups(context.Context) string {
-	if _, err := cgroup.Detect(); err != nil {
+	if _, err := cgroup.Detect(""); err != nil {
 		return fmt.Sprintf("cgroups: %v", err)
 	}
 	return ""

@@ -41,8 +41,8 @@ func Boot(dir string, reaper ...string) error {
 func setHostname(s Spec) error { return unix.Sethostname([]byte(s.Name)) }
 
 // mountCgroups makes the cgroups that we have been put into the roots of what we see.
-func mountCgroups(Spec) error {
-	system, err := cgroup.Detect()
+func mountCgroups(s Spec) error {
+	system, err := cgroup.Detect(cgroup.Family(s.Lab))
 	if err != nil {
 		return err
 	}

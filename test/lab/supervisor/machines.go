@@ -184,7 +184,7 @@ func (all *machines) start(name string) error {
 
 // boot starts pid 1 of a machine, and gives it what only the outside can.
 func (s *supervisor) boot(m *machine) (*namespace.Init, error) {
-	system, err := cgroup.Detect()
+	system, err := cgroup.Detect(cgroup.Family(m.spec.Lab))
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +241,7 @@ func (all *machines) end(name string, end func(*namespace.Init)) error {
 
 // cleanUp removes what a machine that is off had of us.
 func (m *machine) cleanUp() error {
-	system, err := cgroup.Detect()
+	system, err := cgroup.Detect(cgroup.Family(m.spec.Lab))
 	if err != nil {
 		return err
 	}

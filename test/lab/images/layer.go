@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/partial"
@@ -76,7 +77,28 @@ func (s shelf) find(key string) *packed {
 	if info, err := os.Stat(p.path); err != nil || info.Size() != p.Bytes {
 		return nil
 	}
+	now := time.Now()
+	for _, used := range []string{p.path, s.note(key)} {
+		if err := os.Chtimes(used, now, now); err != nil {
+			return nil
+		}
+	}
 	return p
+}
+
+// shelfLife is how long what nobody uses is kept: each change of our own programs makes another layer.
+const shelfLife = 7 * 24 * time.Hour
+
+// clear removes what nobody has used since then. What it cannot remove is for the next time.
+func (s shelf) clear(since time.Time) {
+	for _, pattern := range []string{"sha256/*", "layers/*", "layer-*"} {
+		paths, _ := filepath.Glob(filepath.Join(s.dir, pattern))
+		for _, path := range paths {
+			if info, err := os.Stat(path); err == nil && info.ModTime().Before(since) {
+				os.Remove(path)
+			}
+		}
+	}
 }
 
 // keyOf is the hash of all that decides what is in a layer.

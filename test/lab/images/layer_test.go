@@ -115,26 +115,49 @@ func TestALayerIsPackedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	packedAt := func() time.Time {
-		info, err := os.Stat(s.blob(first))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return info.ModTime()
-	}
-	long := time.Unix(1, 0)
-	if err := os.Chtimes(s.blob(first), long, long); err != nil {
+	whole, err := os.Stat(s.blob(first))
+	if err != nil {
 		t.Fatal(err)
 	}
 	layerOf(t, s, f)
-	if !packedAt().Equal(long) {
-		t.Error("it was packed again")
+	if again, err := os.Stat(s.blob(first)); err != nil || !os.SameFile(whole, again) {
+		t.Errorf("it was packed again (%v)", err)
 	}
 	if err := os.Truncate(s.blob(first), 1); err != nil {
 		t.Fatal(err)
 	}
 	layerOf(t, s, f)
-	if packedAt().Equal(long) {
-		t.Error("a broken one was not packed again")
+	if again, err := os.Stat(s.blob(first)); err != nil || again.Size() != whole.Size() {
+		t.Errorf("a broken one was not packed again (%v)", err)
+	}
+}
+
+func TestLayersThatNobodyUsesAreRemoved(t *testing.T) {
+	s := shelf{t.TempDir()}
+	used := file{path: "/used", source: program(t, "used"), mode: 0o755}
+	old := file{path: "/old", source: program(t, "old"), mode: 0o755}
+	kept, gone := digest(t, layerOf(t, s, used)), digest(t, layerOf(t, s, old))
+	long := time.Unix(1, 0)
+	for _, pattern := range []string{"sha256/*", "layers/*"} {
+		paths, err := filepath.Glob(filepath.Join(s.dir, pattern))
+		if err != nil || len(paths) != 2 {
+			t.Fatal(paths, err)
+		}
+		for _, path := range paths {
+			if err := os.Chtimes(path, long, long); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	layerOf(t, s, used)
+	s.clear(long.Add(time.Hour))
+	for _, dir := range []string{"sha256", "layers"} {
+		left, err := os.ReadDir(filepath.Join(s.dir, dir))
+		if err != nil || len(left) != 1 {
+			t.Errorf("left in %s: %v, %v", dir, left, err)
+		}
+	}
+	if digest(t, layerOf(t, s, used)) != kept || digest(t, layerOf(t, s, old)) != gone {
+		t.Error("layers are others after that")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -60,7 +61,11 @@ func Push(ctx context.Context, o Options, names ...string) (Set, error) {
 			return nil
 		})
 	}
-	return set, group.Wait()
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	w.shelf.clear(time.Now().Add(-shelfLife))
+	return set, nil
 }
 
 // tag is that of an image, for people who look into the registry: everybody else has digests.

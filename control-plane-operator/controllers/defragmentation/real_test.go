@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/test/bed/etcdserver"
@@ -32,7 +34,7 @@ func TestARealDatabaseShrinks(t *testing.T) {
 	server := etcdserver.New(t, "etcd-0")
 	server.Alone()
 	etcd := real{etcdserver.Connect(t, server), server.ClientURL}
-	fillAndEmpty(t, etcd.Client)
+	fillAndEmpty(t, etcd)
 
 	w := newWorld(t)
 	w.hcp.Spec.ControllerAvailabilityPolicy = hyperv1.SingleReplica
@@ -56,7 +58,7 @@ func TestARealDatabaseShrinks(t *testing.T) {
 }
 
 // fillAndEmpty leaves a database that is nothing but holes.
-func fillAndEmpty(t *testing.T, c *clientv3.Client) {
+func fillAndEmpty(t *testing.T, c real) {
 	t.Helper()
 	big := strings.Repeat("x", 1<<20)
 	for i := range least/len(big) + 20 {
@@ -69,6 +71,16 @@ func fillAndEmpty(t *testing.T, c *clientv3.Client) {
 		t.Fatal(err)
 	}
 	if _, err := c.Compact(t.Context(), gone.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	// It says so after the next commit.
+	err = wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		status, err := c.Status(ctx, "")
+		return err == nil && status.DbSizeInUse < mib, err
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 // appLabel selects the pods of a component, for its workload and for Services.
 const appLabel = "app"
 
-// ComponentLabel, on pods, names the component that they are of.
+// ComponentLabel names the component that an object is of, and a pod.
 const ComponentLabel = "hypershift.openshift.io/control-plane-component"
 
 // ReleaseAnnotation, on the workload and not on its pods, names the version
@@ -28,7 +28,7 @@ const ReleaseAnnotation = "hypershift.openshift.io/release-version"
 // begin gives an object what its adapters may rely on.
 func (c Component) begin(env *Env, obj client.Object) {
 	obj.SetNamespace(env.HCP.Namespace)
-	obj.SetLabels(with(obj.GetLabels(), appLabel, c.Name))
+	obj.SetLabels(with(with(obj.GetLabels(), appLabel, c.Name), ComponentLabel, c.Name))
 	if cluster := env.HCP.Annotations[hyperv1.HostedClusterAnnotation]; cluster != "" {
 		obj.SetAnnotations(with(obj.GetAnnotations(), hyperv1.HostedClusterAnnotation, cluster))
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -25,15 +27,15 @@ func (r *Runner) Delete(ctx context.Context, hcp *hyperv1.HostedControlPlane) (g
 	}
 	gone = true
 	for _, c := range list.Items {
+		podsGone, err := r.end(ctx, hcp.Namespace, c.Name)
+		if err != nil {
+			return false, fmt.Errorf("ending component %s: %w", c.Name, err)
+		}
 		objectsGone, err := r.apply.Delete(ctx, setOf(hcp, c.Name))
 		if err != nil {
 			return false, fmt.Errorf("deleting component %s: %w", c.Name, err)
 		}
-		podsGone, err := r.hasten(ctx, hcp.Namespace, c.Name)
-		if err != nil {
-			return false, err
-		}
-		gone = gone && objectsGone && podsGone
+		gone = gone && podsGone && objectsGone
 	}
 	if !gone {
 		return false, nil
@@ -41,22 +43,45 @@ func (r *Runner) Delete(ctx context.Context, hcp *hyperv1.HostedControlPlane) (g
 	return r.apply.Delete(ctx, statuses(hcp))
 }
 
-// hasten lets no pod of the component take its time, once whoever made it has
-// let it go: before that, it would be made again.
-func (r *Runner) hasten(ctx context.Context, namespace, component string) (gone bool, err error) {
-	pods := &corev1.PodList{}
-	if err := r.Client.List(ctx, pods, client.InNamespace(namespace), client.MatchingLabels{ComponentLabel: component}); err != nil {
-		return false, fmt.Errorf("listing the pods of component %s: %w", component, err)
+// end gives the pods of a component no time. That has to be said when they are
+// asked to go: a kubelet does not listen to it later. So those who would ask
+// them, or make them again, go first and leave them behind.
+func (r *Runner) end(ctx context.Context, namespace, component string) (gone bool, err error) {
+	inComponent := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{ComponentLabel: component}}
+	for _, makers := range []struct {
+		client.Reader
+		client.ObjectList
+	}{{r.Client, &appsv1.DeploymentList{}}, {r.Client, &appsv1.StatefulSetList{}}, {r.Reader, &appsv1.ReplicaSetList{}}} {
+		if err := r.deleteAll(ctx, makers.Reader, makers.ObjectList, inComponent, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
+			return false, err
+		}
 	}
-	for i := range pods.Items {
-		pod := &pods.Items[i]
-		if pod.DeletionTimestamp.IsZero() || ptr.Deref(pod.DeletionGracePeriodSeconds, 0) <= lastGrace {
-			continue
-		}
-		ctrl.LoggerFrom(ctx).Info("Hastening the end of a pod", "pod", pod.Name)
-		if err := r.Client.Delete(ctx, pod, client.GracePeriodSeconds(lastGrace)); client.IgnoreNotFound(err) != nil {
-			return false, fmt.Errorf("hastening the end of pod %s: %w", pod.Name, err)
-		}
+	pods := &corev1.PodList{}
+	if err := r.deleteAll(ctx, r.Client, pods, inComponent, client.GracePeriodSeconds(lastGrace)); err != nil {
+		return false, err
 	}
 	return len(pods.Items) == 0, nil
+}
+
+// deleteAll fills the list and deletes what is in it and is not being deleted.
+func (r *Runner) deleteAll(ctx context.Context, reader client.Reader, list client.ObjectList, which []client.ListOption, how client.DeleteOption) error {
+	if err := reader.List(ctx, list, which...); err != nil {
+		return fmt.Errorf("listing %T: %w", list, err)
+	}
+	items, err := meta.ExtractList(list)
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		obj := item.(client.Object)
+		if !obj.GetDeletionTimestamp().IsZero() {
+			continue
+		}
+		ctrl.LoggerFrom(ctx).Info("Deleting", "object", fmt.Sprintf("%T", obj), "name", obj.GetName())
+		uid := obj.GetUID()
+		if err := r.Client.Delete(ctx, obj, how, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting %T %s: %w", obj, obj.GetName(), err)
+		}
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package component
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -40,12 +41,12 @@ func runner(funcs interceptor.Funcs, objs ...client.Object) *Runner {
 	return NewRunner(Options{Client: c, Reader: c, Scheme: scheme(), Clock: clocktesting.NewFakePassiveClock(now), Owner: "test"})
 }
 
-func meta(name string) metav1.ObjectMeta {
+func object(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(now.Add(-time.Minute))}
 }
 
 func member(status corev1.PodStatus) *corev1.Pod {
-	pod := &corev1.Pod{ObjectMeta: meta("etcd-0"), Status: status}
+	pod := &corev1.Pod{ObjectMeta: object("etcd-0"), Status: status}
 	pod.Labels = map[string]string{"app": "etcd"}
 	pod.Spec.NodeName = "node"
 	pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-etcd-0"}}}}
@@ -67,7 +68,7 @@ var unbound = corev1.PodStatus{Conditions: []corev1.PodCondition{{
 var creating = corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "etcd", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}}}}
 
 func TestWhatOnlyEventsSay(t *testing.T) {
-	claim := &corev1.PersistentVolumeClaim{ObjectMeta: meta("data-etcd-0"), Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}}
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: object("data-etcd-0"), Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}}
 	young := member(creating)
 	young.CreationTimestamp = metav1.NewTime(now)
 	for name, tc := range map[string]struct {
@@ -106,7 +107,7 @@ func TestWhatOnlyEventsSay(t *testing.T) {
 }
 
 func statefulSet() *appsv1.StatefulSet {
-	return &appsv1.StatefulSet{ObjectMeta: meta("etcd"), Spec: appsv1.StatefulSetSpec{
+	return &appsv1.StatefulSet{ObjectMeta: object("etcd"), Spec: appsv1.StatefulSetSpec{
 		Replicas: ptr.To[int32](3), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "etcd"}},
 	}}
 }
@@ -117,7 +118,7 @@ func TestPodsThatCannotBeMade(t *testing.T) {
 	if got, err := r.trouble(t.Context(), judge(set)); err != nil || got != (trouble{hyperv1.PodsRefusedReason, "pods cannot be made: exceeded quota: pods"}) {
 		t.Errorf("of a StatefulSet: %+v, %v", got, err)
 	}
-	d := &appsv1.Deployment{ObjectMeta: meta("server"), Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{
+	d := &appsv1.Deployment{ObjectMeta: object("server"), Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{
 		{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota: pods"},
 	}}}
 	if got, err := r.trouble(t.Context(), judge(d)); err != nil || got != (trouble{hyperv1.PodsRefusedReason, "exceeded quota: pods"}) {
@@ -127,7 +128,7 @@ func TestPodsThatCannotBeMade(t *testing.T) {
 
 func TestWhatAWorkloadSaysOfItself(t *testing.T) {
 	deployment := func(generation, observed int64, all, updated, ready int32) client.Object {
-		d := &appsv1.Deployment{ObjectMeta: meta("server"), Spec: appsv1.DeploymentSpec{Replicas: ptr.To[int32](2)}}
+		d := &appsv1.Deployment{ObjectMeta: object("server"), Spec: appsv1.DeploymentSpec{Replicas: ptr.To[int32](2)}}
 		d.Generation = generation
 		d.Status = appsv1.DeploymentStatus{ObservedGeneration: observed, Replicas: all, UpdatedReplicas: updated, AvailableReplicas: ready}
 		return d
@@ -158,28 +159,34 @@ func TestWhatAWorkloadSaysOfItself(t *testing.T) {
 	}
 }
 
-// A pod that still belongs to somebody would only be made again.
-func TestPodsThatWereLetGoGetNoTime(t *testing.T) {
-	let, kept, short := member(creating), member(creating), member(creating)
-	going := metav1.NewTime(now)
-	for name, pod := range map[string]*corev1.Pod{"let": let, "kept": kept, "short": short} {
-		pod.ObjectMeta = meta(name)
-		pod.Labels = map[string]string{ComponentLabel: "server"}
-		pod.Finalizers = []string{"example.com/kubelet"}
+// A kubelet counts from when a pod was first asked to go. Who makes pods must
+// neither ask them nor make others.
+func TestPodsAreGivenNoTime(t *testing.T) {
+	labels := map[string]string{ComponentLabel: "server"}
+	deployment, replicaSet, pod, going := &appsv1.Deployment{ObjectMeta: object("server")}, &appsv1.ReplicaSet{ObjectMeta: object("server-1")}, member(creating), member(creating)
+	pod.Name, going.Name = "server-1-a", "server-1-b"
+	going.Finalizers, going.DeletionTimestamp = []string{"example.com/kubelet"}, ptr.To(metav1.NewTime(now))
+	other := &appsv1.Deployment{ObjectMeta: object("other")}
+	for _, obj := range []client.Object{deployment, replicaSet, pod, going} {
+		obj.SetLabels(labels)
 	}
-	let.DeletionTimestamp, let.DeletionGracePeriodSeconds = &going, ptr.To[int64](45)
-	short.DeletionTimestamp, short.DeletionGracePeriodSeconds = &going, ptr.To[int64](lastGrace)
-	var hastened []string
-	r := runner(interceptor.Funcs{Delete: func(_ context.Context, _ client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
+	var asked []string
+	r := runner(interceptor.Funcs{Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
 		o := (&client.DeleteOptions{}).ApplyOptions(opts)
-		if *o.GracePeriodSeconds != lastGrace {
-			t.Errorf("%s has %d s", obj.GetName(), *o.GracePeriodSeconds)
+		said := obj.GetName()
+		if o.PropagationPolicy != nil {
+			said += " " + string(*o.PropagationPolicy)
 		}
-		hastened = append(hastened, obj.GetName())
-		return nil
-	}}, let, kept, short)
-	gone, err := r.hasten(t.Context(), namespace, "server")
-	if gone || err != nil || len(hastened) != 1 || hastened[0] != "let" {
-		t.Errorf("gone %v, %v, hastened %v", gone, err, hastened)
+		if o.GracePeriodSeconds != nil {
+			said += " " + (time.Duration(*o.GracePeriodSeconds) * time.Second).String()
+		}
+		asked = append(asked, said)
+		return c.Delete(ctx, obj)
+	}}, deployment, replicaSet, pod, going, other)
+	if gone, err := r.end(t.Context(), namespace, "server"); gone || err != nil {
+		t.Errorf("gone %v, %v", gone, err)
+	}
+	if want := []string{"server Orphan", "server-1 Orphan", "server-1-a 1s"}; !slices.Equal(asked, want) {
+		t.Errorf("asked %v, want %v", asked, want)
 	}
 }

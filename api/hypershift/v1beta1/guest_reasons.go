@@ -31,3 +31,15 @@ const (
 	// NameTakenReason: something of the hosted cluster's users has a name that the control plane needs. Delete or rename it.
 	NameTakenReason = "NameTaken"
 )
+
+// Reasons of DataPlaneConnectionAvailable.
+const (
+	// NoNodesReason: the cluster has no nodes that could be reached. Nothing to do unless it should have some.
+	NoNodesReason = "NoNodes"
+	// NoTunnelsReason: no node has a tunnel to the control plane yet. Look at the pods konnectivity-agent in kube-system of the
+	// hosted cluster if it stays.
+	NoTunnelsReason = "NoTunnels"
+	// NodesUnreachableReason: the API server got no answer from a kubelet; the message holds what it said. Look at the
+	// konnectivity pods on both sides, and at the firewall between them.
+	NodesUnreachableReason = "NodesUnreachable"
+)

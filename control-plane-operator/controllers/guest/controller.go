@@ -33,6 +33,8 @@ type Options struct {
 	// Interval is how often the hosted cluster is compared with what it should
 	// be although nothing here has changed.
 	Interval time.Duration
+	// ReadLog reads a line of a pod's log; nil for the usual way.
+	ReadLog func(ctx context.Context, config *rest.Config, namespace, pod string) error
 	// Open makes a client of the hosted cluster; nil for the usual one.
 	Open func(*rest.Config) (client.WithWatch, error)
 }
@@ -59,9 +61,13 @@ func New(opts Options) *Reconciler {
 	if r.Open == nil {
 		r.Open = open(opts.Scheme)
 	}
+	if r.ReadLog == nil {
+		r.ReadLog = readLog
+	}
 	parts := []flow.Step[*scope]{
 		{Name: "node certificates", Run: r.approveServing},
 		{Name: "nodes", Run: r.countNodes},
+		{Name: "connection", Run: r.checkConnection},
 		{Name: "watches", Run: r.listen},
 	}
 	for _, p := range contents {

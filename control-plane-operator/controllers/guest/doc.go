@@ -7,6 +7,7 @@
 //	  then, whatever becomes of the others:               admission     nobody makes load balancers or volumes ►
 //	    node certificates                  servingcerts.go cloud resources  deleted; CloudResourcesDestroyed names
 //	    nodes        how many                    nodes.go                   what is left                  cleanup.go
+//	    connection   are they reached?      connection.go
 //	    watches      what wakes us                ears.go
 //	    contents     parts of objects:        contents.go
 //	      api-endpoints, cluster-info        endpoints.go

@@ -30,6 +30,8 @@ type door struct {
 	apply  *apply.Applier
 	// found is what was there when somebody last looked.
 	found map[string]found
+	// reached is when a node answered last.
+	reached time.Time
 	// watches are open until closed is.
 	watches map[string]*watching
 	closed  chan struct{}

@@ -28,7 +28,7 @@ func leaves(hcp *hyperv1.HostedControlPlane, facts Facts) []leaf {
 		{names.EtcdServerCertificate, names.EtcdSigner, pki.Request{User: "etcd-server", Usage: pki.Server | pki.Client, Hosts: here(members, inService(etcdClientService, ns))}},
 		{names.EtcdPeerCertificate, names.EtcdSigner, pki.Request{User: "etcd-peer", Usage: pki.Server | pki.Client, Hosts: here(members)}},
 		{names.EtcdClientCertificate, names.EtcdSigner, pki.Request{User: "etcd-client", Usage: pki.Client}},
-		{names.KonnectivityCertificate, names.KonnectivitySigner, pki.Request{User: names.KonnectivityServer, Usage: pki.Server, Hosts: here(inService(names.KonnectivityServer, ns), []string{facts.Konnectivity.Name})}},
+		{names.KonnectivityCertificate, names.KonnectivitySigner, pki.Request{User: names.KonnectivityServer, Usage: pki.Server, Hosts: here(inService(names.KonnectivityServer, ns), tunnelHosts(hcp, facts))}},
 		{names.KonnectivityAgentCertificate, names.KonnectivitySigner, pki.Request{User: "konnectivity-agent", Usage: pki.Client}},
 		{names.AggregatorClientCertificate, names.AggregatorClientSigner, pki.Request{User: names.AggregatorUser, Usage: pki.Client}},
 		{names.KubeletClientCertificate, names.KubeletClientSigner, pki.Request{User: names.APIServerUser, Usage: pki.Client}},
@@ -47,6 +47,19 @@ func publicHosts(hcp *hyperv1.HostedControlPlane, facts Facts) []string {
 	for _, network := range hcp.Spec.Networking.ServiceNetwork {
 		if address, err := pki.FirstAddress(network.CIDR); err == nil { // else CheckServiceNetwork has said so
 			hosts = append(hosts, address.String())
+		}
+	}
+	return hosts
+}
+
+// tunnelHosts are those under which agents find the server of the tunnels. It
+// reads its certificate once, so what it may be called in another access mode,
+// or before its Route is seen, is among them from the start.
+func tunnelHosts(hcp *hyperv1.HostedControlPlane, facts Facts) []string {
+	hosts := []string{facts.Konnectivity.Name, names.LocalApp(hcp.Name, names.KonnectivityServer)}
+	for _, service := range hcp.Spec.Services {
+		if service.Service == hyperv1.Konnectivity {
+			hosts = append(hosts, service.ServicePublishingStrategy.Hostname())
 		}
 	}
 	return hosts

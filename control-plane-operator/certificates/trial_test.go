@@ -36,7 +36,12 @@ func TestRotationOnTrial(t *testing.T) {
 		_, _, err := certs.Ensure(t.Context(), w.hcp(t.Context()), w.facts)
 		w.must(err)
 		w.change(rotate)
-		return w.story()
+		s := w.story()
+		s.Others = func(context.Context) error {
+			w.connect()
+			return nil
+		}
+		return s
 	})
 }
 
@@ -69,10 +74,6 @@ func (w *world) story() *trial.Story {
 				_, err := w.try(ctx)
 				return w.Queue(ctrl.Result{RequeueAfter: w.again}, err)
 			}
-		},
-		Others: func(context.Context) error {
-			w.connect()
-			return nil
 		},
 		Mask:    mask,
 		Advance: func(time.Duration) { w.clock.Step(DefaultSettle) },

@@ -95,8 +95,11 @@ func LocalZone(hcpName string) string { return hcpName + ".hypershift.local" }
 // LocalAPI is the name of the API server in the local zone.
 func LocalAPI(hcpName string) string { return "api." + LocalZone(hcpName) }
 
-// LocalApps is the name under which the local zone finds what the router serves.
-func LocalApps(hcpName string) string { return "*.apps." + LocalZone(hcpName) }
+// LocalApp is the name of a service in the local zone, where the router serves it.
+func LocalApp(hcpName, app string) string { return app + ".apps." + LocalZone(hcpName) }
+
+// LocalApps stands for all of these.
+func LocalApps(hcpName string) string { return LocalApp(hcpName, "*") }
 
 // ClusterTag is the key of the tag that everything in AWS carries that belongs
 // to a cluster; its value is "owned".

@@ -26,13 +26,13 @@ func desiredRoutes(hcp *hyperv1.HostedControlPlane, a access) []client.Object {
 			out = append(out, outside(hcp, a, "oauth", names.OAuthServer, how.Hostname()))
 		}
 		if a.private {
-			out = append(out, inside(hcp, "oauth-internal", names.OAuthServer, localApp(hcp, "oauth")))
+			out = append(out, inside(hcp, "oauth-internal", names.OAuthServer, names.LocalApp(hcp.Name, "oauth")))
 		}
 	}
 	if how, named := a.services[hyperv1.Konnectivity]; named {
 		route := outside(hcp, a, names.KonnectivityServer, names.KonnectivityServer, how.Hostname())
 		if a.private {
-			route = inside(hcp, names.KonnectivityServer, names.KonnectivityServer, localApp(hcp, names.KonnectivityServer))
+			route = inside(hcp, names.KonnectivityServer, names.KonnectivityServer, names.LocalApp(hcp.Name, names.KonnectivityServer))
 		}
 		route.Annotations[balanceAnnotation] = "roundrobin"
 		out = append(out, route)
@@ -71,8 +71,4 @@ func route(hcp *hyperv1.HostedControlPlane, name, service, host string) *routev1
 		Port: &routev1.RoutePort{TargetPort: intstr.FromString("https")},
 		TLS:  &routev1.TLSConfig{Termination: routev1.TLSTerminationPassthrough, InsecureEdgeTerminationPolicy: routev1.InsecureEdgeTerminationPolicyNone},
 	}}
-}
-
-func localApp(hcp *hyperv1.HostedControlPlane, app string) string {
-	return app + ".apps." + names.LocalZone(hcp.Name)
 }

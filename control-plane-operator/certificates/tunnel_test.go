@@ -1,0 +1,32 @@
+package certificates
+
+import (
+	"bytes"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// Another certificate would replace the pods of the API server, while they start
+// or in the middle of a change of the access mode.
+func TestTheServerOfTheTunnelsKeepsItsCertificate(t *testing.T) {
+	w := newWorld(t, func(hcp *hyperv1.HostedControlPlane) {
+		hcp.Spec.Services = []hyperv1.ServicePublishingStrategyMapping{{Service: hyperv1.Konnectivity, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{
+			Type: hyperv1.Route, Route: &hyperv1.RoutePublishingStrategy{Hostname: "konnectivity.example.com"},
+		}}}
+	})
+	w.facts.Konnectivity = component.Host{}
+	w.pass()
+	first := w.secret(names.KonnectivityCertificate).Data[corev1.TLSCertKey]
+	for _, name := range []string{"konnectivity.example.com", "konnectivity-server.apps.demo.hypershift.local"} {
+		w.facts.Konnectivity.Name = name
+		w.pass()
+		if now := w.secret(names.KonnectivityCertificate).Data[corev1.TLSCertKey]; !bytes.Equal(now, first) {
+			t.Errorf("when it is found as %s it gets another certificate", name)
+		}
+	}
+}

@@ -15,6 +15,7 @@ import (
 	routev1 "github.com/openshift/api/route/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -26,7 +27,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	bootstrapapi "k8s.io/cluster-bootstrap/token/api"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -55,12 +55,16 @@ const (
 
 func init() { ctrl.SetLogger(logr.Discard()) }
 
+// scheme has what these stories are about and no more: the fake API server goes
+// through all of it for every write.
 var scheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(s))
-	utilruntime.Must(hyperv1.AddToScheme(s))
-	utilruntime.Must(routev1.Install(s))
-	utilruntime.Must(clusterv1.AddToScheme(s))
+	for _, add := range []func(*runtime.Scheme) error{
+		hyperv1.AddToScheme, routev1.Install, clusterv1.AddToScheme, corev1.AddToScheme, rbacv1.AddToScheme, appsv1.AddToScheme,
+		discoveryv1.AddToScheme, policyv1.AddToScheme, certificatesv1.AddToScheme, admissionregistrationv1.AddToScheme, authorizationv1.AddToScheme,
+	} {
+		utilruntime.Must(add(s))
+	}
 	return s
 }()
 

@@ -27,13 +27,14 @@ func CheckServiceNetwork(hcp *hyperv1.HostedControlPlane) error {
 
 // CheckNamedCertificate wants a certificate of the user's to be for none of the
 // names under which the nodes and the rest of the control plane expect ours: they
-// trust nobody else. Without listed names those in the certificate count.
+// trust nobody else. Without listed names those in the certificate count, if it
+// is there already.
 func CheckNamedCertificate(hcp *hyperv1.HostedControlPlane, listed []string, text []byte) error {
-	certs, err := pki.ParseBundle(text)
-	if err != nil {
-		return err
-	}
-	if len(listed) == 0 {
+	if len(listed) == 0 && len(text) > 0 {
+		certs, err := pki.ParseBundle(text)
+		if err != nil {
+			return err
+		}
 		listed = certs[0].DNSNames
 	}
 	ours := publicHosts(hcp, Facts{})

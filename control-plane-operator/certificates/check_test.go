@@ -83,6 +83,9 @@ func TestNamedCertificatesThatClash(t *testing.T) {
 	if err := CheckNamedCertificate(hcp, nil, []byte("garbage")); err == nil {
 		t.Error("garbage is taken for a certificate")
 	}
+	if err := CheckNamedCertificate(hcp, nil, nil); err != nil {
+		t.Errorf("one that is not there yet: %v", err)
+	}
 }
 
 // Who has a kubeconfig from us meets the user's certificate, which our authority

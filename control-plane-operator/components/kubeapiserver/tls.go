@@ -9,6 +9,7 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 )
 
@@ -92,9 +93,14 @@ func servesHTTP2(suite string) bool {
 }
 
 // addNamedCertificates has the user's certificates for the user's names. Those
-// without a list are for the names in them.
+// without a list are for the names in them. One for a name of ours would be shown
+// to those who do not trust it.
 func addNamedCertificates(env *component.Env, p *pod) error {
 	for i, named := range apiServer(env).ServingCerts.NamedCertificates {
+		shown := env.SecretData(named.ServingCertificate.Name, corev1.TLSCertKey)
+		if err := certificates.CheckNamedCertificate(env.HCP, named.Names, shown); err != nil {
+			return fmt.Errorf("spec.configuration.apiServer.servingCerts.namedCertificates[%d] cannot be used: %w", i, err)
+		}
 		dir := p.mountSecret(fmt.Sprintf("named-%d", i), named.ServingCertificate.Name)
 		pair := dir + "/" + corev1.TLSCertKey + "," + dir + "/" + corev1.TLSPrivateKeyKey
 		if len(named.Names) > 0 {

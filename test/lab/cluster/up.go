@@ -38,6 +38,9 @@ func Up(ctx context.Context, o Options) (*Lab, error) {
 		// Nobody looks into a lab that he did not wait for.
 		err = errors.Join(err, down(context.WithoutCancel(ctx), o))
 	}
+	if err != nil {
+		os.Remove(o.Dir) // if there is nothing in it
+	}
 	return lab, err
 }
 

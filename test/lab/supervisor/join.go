@@ -30,10 +30,9 @@ const bootstrappers = "system:bootstrappers:machines"
 
 // joined is a cluster that machines of this lab are in.
 type joined struct {
-	kubeconfig string // empty: that of the lab
-	config     *rest.Config
-	client     kubernetes.Interface
-	machines   int // how many; guarded by machines.mu
+	config   *rest.Config
+	client   kubernetes.Interface
+	machines int // how many; guarded by machines.mu
 
 	wake  chan struct{} // has one if the routes have to be looked at
 	leave context.CancelFunc
@@ -43,16 +42,16 @@ type joined struct {
 func (all *machines) join(ctx context.Context, kubeconfig string) (*joined, error) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	if known := all.clusters[kubeconfig]; known != nil {
-		known.machines++
-		return known, nil
-	}
 	config := all.lab.admin
 	if kubeconfig != "" {
 		var err error
 		if config, err = clientcmd.RESTConfigFromKubeConfig([]byte(kubeconfig)); err != nil {
 			return nil, fmt.Errorf("reading the kubeconfig of the cluster to join: %w", err)
 		}
+	}
+	if known := all.clusters[config.Host]; known != nil {
+		known.machines++
+		return known, nil
 	}
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -62,17 +61,19 @@ func (all *machines) join(ctx context.Context, kubeconfig string) (*joined, erro
 		return nil, fmt.Errorf("letting machines join %s: %w", config.Host, err)
 	}
 	life, leave := context.WithCancel(context.Background())
-	c := &joined{kubeconfig: kubeconfig, config: config, client: client, machines: 1, wake: make(chan struct{}, 1), leave: leave}
-	all.clusters[kubeconfig] = c
+	c := &joined{config: config, client: client, machines: 1, wake: make(chan struct{}, 1), leave: leave}
+	all.clusters[config.Host] = c
 	go all.route(life, c)
 	return c, nil
 }
 
-// leave forgets a cluster with its last machine. It is called with mu held.
+// leave forgets a cluster with its last machine.
 func (all *machines) leave(c *joined) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
 	if c.machines--; c.machines == 0 {
 		c.leave()
-		delete(all.clusters, c.kubeconfig)
+		delete(all.clusters, c.config.Host)
 	}
 }
 

@@ -30,7 +30,7 @@ type machines struct {
 	mu       sync.Mutex
 	known    map[string]*machine
 	lastHost int
-	clusters map[string]*joined // by kubeconfig
+	clusters map[string]*joined // by the URL of their API server
 }
 
 // machine is one of them.
@@ -86,6 +86,7 @@ func (all *machines) add(ctx context.Context, options cluster.MachineOptions) er
 	}
 	m, err := all.make(options, joins)
 	if err != nil {
+		all.leave(joins)
 		return fmt.Errorf("adding machine %s: %w", options.Name, err)
 	}
 	if err := all.prepare(ctx, m); err != nil {
@@ -248,26 +249,29 @@ func (m *machine) cleanUp() error {
 	return errors.Join(cgroup.Remove(context.Background(), system, m.Name), unplug(m.port()))
 }
 
-// remove removes a machine with its disk.
+// remove removes a machine with its disk, and its instance.
 func (all *machines) remove(name string) error {
 	if err := all.kill(name); err != nil {
 		return err
 	}
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	m := all.known[name]
+	m := all.forget(name)
 	if m == nil {
 		return nil // somebody else has
 	}
-	if err := all.lab.terminate(m); err != nil {
-		return fmt.Errorf("removing machine %s: %w", name, err)
-	}
-	delete(all.known, name)
 	all.leave(m.cluster)
-	if err := os.RemoveAll(m.spec.Dir); err != nil {
+	if err := errors.Join(all.lab.terminate(m), os.RemoveAll(m.spec.Dir)); err != nil {
 		return fmt.Errorf("removing machine %s: %w", name, err)
 	}
 	return nil
+}
+
+// forget takes a machine from the list.
+func (all *machines) forget(name string) *machine {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	m := all.known[name]
+	delete(all.known, name)
+	return m
 }
 
 func (all *machines) find(name string) (*machine, error) {

@@ -70,7 +70,7 @@ func (all *machines) routeTo(c *joined, nodes []*corev1.Node) error {
 			errs = append(errs, routesInside(pid, routes(mine, nodes, m.Name)))
 		}
 	}
-	if c.kubeconfig == "" {
+	if c.config.Host == all.lab.admin.Host {
 		here, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 		if err == nil {
 			err = setRoutes(here, routes(mine, nodes, ""))

@@ -5,9 +5,11 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -157,21 +159,29 @@ func (c Component) render(file string, env *Env) (client.Object, error) {
 	return obj, nil
 }
 
+// decode reads an asset, whose object then belongs to the caller.
 func (c Component) decode(file string) (client.Object, error) {
 	text, err := fs.ReadFile(c.Assets, file)
 	if err != nil {
 		return nil, err
 	}
-	decoded, _, err := assets.Decode(text, nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	obj, ok := decoded.(client.Object)
+	known, ok := decoded.Load(string(text))
 	if !ok {
-		return nil, fmt.Errorf("a %T is no object", decoded)
+		if known, _, err = assets.Decode(text, nil, nil); err != nil {
+			return nil, err
+		}
+		decoded.Store(string(text), known)
+	}
+	obj, ok := known.(runtime.Object).DeepCopyObject().(client.Object)
+	if !ok {
+		return nil, fmt.Errorf("a %T is no object", known)
 	}
 	return obj, nil
 }
+
+// decoded has the objects of assets by their text. Every pass wants them, and to
+// read YAML would be most of its work.
+var decoded sync.Map
 
 // assets reads YAML. What an asset says and no field takes is an error.
 var assets = serializer.NewCodecFactory(clientgoscheme.Scheme, serializer.EnableStrict).UniversalDeserializer()

@@ -59,18 +59,23 @@ func newMachine(t *testing.T, env *component.Env) *machine {
 	return m
 }
 
-// port lets what the pods know as from be a port of loopback.
-func (m *machine) port(from string) string {
+// free is an address of loopback that nobody listens at.
+func (m *machine) free() string {
 	m.t.Helper()
 	port, err := process.FreePort()
 	m.must(err)
-	to := fmt.Sprintf("localhost:%d", port)
-	m.replace[from] = to
-	return to
+	return fmt.Sprintf("localhost:%d", port)
 }
 
-// start runs the first container of the component's workload.
+// start runs the first container of a pod of the component, and waits until it
+// is ready.
 func (m *machine) start(c component.Component, ready string, client *http.Client) {
+	m.t.Helper()
+	m.ready(m.run(c, c.Name, nil), ready, client)
+}
+
+// run has the name of the pod, and files that its init containers have written.
+func (m *machine) run(c component.Component, name string, files map[string]string) *process.Process {
 	m.t.Helper()
 	objs, err := component.Render(c, m.env)
 	m.must(err)
@@ -82,7 +87,10 @@ func (m *machine) start(c component.Component, ready string, client *http.Client
 		if i >= 0 {
 			source = pod.Volumes[i]
 		}
-		mounts[mount.MountPath] = m.volume(c.Name, mount.Name, source, objs)
+		mounts[mount.MountPath] = m.volume(name, mount.Name, source, objs)
+	}
+	for file, text := range files {
+		m.must(os.WriteFile(filepath.Join(mounts[filepath.Dir(file)], filepath.Base(file)), []byte(text), 0o600))
 	}
 	for from, to := range mounts {
 		m.replace[from+"/"] = to + "/"
@@ -97,9 +105,14 @@ func (m *machine) start(c component.Component, ready string, client *http.Client
 	for from := range mounts {
 		delete(m.replace, from+"/")
 	}
-	p, err := process.Start(process.Spec{Name: c.Name, Path: m.programs[pod.Containers[0].Command[0]], Args: args, Log: m.log(c)})
+	p, err := process.Start(process.Spec{Name: name, Path: m.programs[pod.Containers[0].Command[0]], Args: args, Log: m.log(name)})
 	m.must(err)
 	m.running = append(m.running, p)
+	return p
+}
+
+func (m *machine) ready(p *process.Process, ready string, client *http.Client) {
+	m.t.Helper()
 	ctx, cancel := context.WithTimeout(m.t.Context(), 2*time.Minute)
 	defer cancel()
 	if err := p.Ready(ctx, client, ready); err != nil {
@@ -107,12 +120,12 @@ func (m *machine) start(c component.Component, ready string, client *http.Client
 	}
 }
 
-func (m *machine) log(c component.Component) string { return filepath.Join(m.dir, c.Name+".log") }
+func (m *machine) log(name string) string { return filepath.Join(m.dir, name+".log") }
 
 // volume writes what a pod would find in the volume.
-func (m *machine) volume(component, name string, v corev1.Volume, objs []client.Object) string {
+func (m *machine) volume(pod, name string, v corev1.Volume, objs []client.Object) string {
 	m.t.Helper()
-	dir := filepath.Join(m.dir, component, name)
+	dir := filepath.Join(m.dir, pod, name)
 	m.must(os.MkdirAll(dir, 0o700))
 	content := map[string][]byte{}
 	var items []corev1.KeyToPath

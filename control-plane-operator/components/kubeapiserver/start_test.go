@@ -23,6 +23,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/test/bed/process"
 )
 
 // A controlPlane is an etcd and an API server that really run.
@@ -36,15 +37,8 @@ func startControlPlane(t *testing.T, env *component.Env) *controlPlane {
 	t.Helper()
 	certify(t, env)
 	m := newMachine(t, env)
-	members := etcd.Of(env.HCP)
-	service := m.port(members.ServiceAddress())
-	m.replace["https://0.0.0.0:2379"] = "https://127.0.0.1:" + portOf(service)
-	m.replace["https://0.0.0.0:2380"] = "https://127.0.0.1:" + portOf(m.port(strings.TrimPrefix(members.PeerURL("etcd-0"), "https://")))
-	probes := m.port("0.0.0.0:2381")
-	m.replace["http://0.0.0.0:2381"] = "http://127.0.0.1:" + portOf(probes)
-	m.start(etcdcomponent.Component, "http://"+probes+"/readyz", http.DefaultClient)
-
-	api := m.port("--bind-address=0.0.0.0")
+	m.startMembers()
+	api := m.free()
 	m.replace["--bind-address=0.0.0.0"] = "--bind-address=127.0.0.1"
 	m.replace["--secure-port=6443"] = "--secure-port=" + portOf(api)
 	m.start(Component, "https://"+api+"/readyz", trusting(env))
@@ -52,6 +46,42 @@ func startControlPlane(t *testing.T, env *component.Env) *controlPlane {
 	m.must(err)
 	return &controlPlane{m, client}
 }
+
+// startMembers runs every member of etcd, and waits until all are ready.
+func (m *machine) startMembers() {
+	m.t.Helper()
+	cluster := etcd.Of(m.env.HCP)
+	for _, name := range cluster.Members() {
+		m.replace[hostOf(cluster.ClientURL(name))], m.replace[hostOf(cluster.PeerURL(name))] = m.free(), m.free()
+	}
+	m.replace[cluster.ServiceAddress()] = m.replace[hostOf(cluster.ClientURL("etcd-0"))]
+	members, probes := map[string]*process.Process{}, map[string]string{}
+	for _, name := range cluster.Members() {
+		probes[name] = m.free()
+		m.replace["https://0.0.0.0:2379"] = "https://127.0.0.1:" + portOf(m.replace[hostOf(cluster.ClientURL(name))])
+		m.replace["https://0.0.0.0:2380"] = "https://127.0.0.1:" + portOf(m.replace[hostOf(cluster.PeerURL(name))])
+		m.replace["http://0.0.0.0:2381"] = "http://127.0.0.1:" + portOf(probes[name])
+		members[name] = m.run(etcdcomponent.Component, name, m.decided(cluster, name))
+	}
+	for name, member := range members {
+		m.ready(member, "http://"+probes[name]+"/readyz", http.DefaultClient)
+	}
+}
+
+// decided is what the init container of a member leaves, which one that is alone
+// does not have.
+func (m *machine) decided(cluster etcd.Cluster, name string) map[string]string {
+	m.t.Helper()
+	if cluster.Size == 1 {
+		return nil
+	}
+	objs, err := component.Render(etcdcomponent.Component, m.env)
+	m.must(err)
+	common := m.configMap("etcd-config", objs)["etcd.yaml"]
+	return map[string]string{"/etc/etcd/config/etcd.yaml": cluster.MemberConfig(string(common), name, cluster.Initial(), etcd.NewCluster)}
+}
+
+func hostOf(url string) string { return strings.TrimPrefix(url, "https://") }
 
 func portOf(address string) string { return address[strings.LastIndex(address, ":")+1:] }
 
@@ -86,8 +116,24 @@ func (c *controlPlane) says(text string) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
 	defer cancel()
 	c.must(wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) {
-		log, err := os.ReadFile(c.log(Component))
+		log, err := os.ReadFile(c.log(Component.Name))
 		return bytes.Contains(log, []byte(text)), err
+	}))
+}
+
+// Members that find each other by TLS, and an API server that knows all of them.
+func TestItServesWhileAMemberOfEtcdIsMissing(t *testing.T) {
+	env := componenttest.Env()
+	componenttest.HighlyAvailable.Adapt(env)
+	c := startControlPlane(t, env)
+	c.running[1].Kill()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	// What was under way to a leader that is gone may be lost.
+	c.must(wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "shop-"}}
+		_, err := c.CoreV1().Namespaces().Create(ctx, space, metav1.CreateOptions{})
+		return err == nil, nil
 	}))
 }
 

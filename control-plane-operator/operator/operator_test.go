@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,8 +12,10 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	"github.com/go-logr/logr"
 	routev1 "github.com/openshift/api/route/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
@@ -26,12 +29,14 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/config/rbac"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/patch"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/bed"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+	"github.com/hosted-control-planes/hypershift/test/fakerelease"
 )
 
 const (
@@ -41,6 +46,7 @@ const (
 	namespace = "clusters-demo"
 	infraID   = "demo-x"
 	issuer    = "https://issuer.example.com/demo"
+	payload   = "registry.example.com/release:1"
 )
 
 // world is a real API server, and AWS in memory.
@@ -65,7 +71,11 @@ func TestTheRoleIsEnough(t *testing.T) {
 	o, err := New(w.config, Options{
 		Namespace: namespace, MetricsAddr: "0", HealthAddr: "0", LeaderElect: true,
 		ResyncPeriod: time.Minute, IdentityInterval: time.Minute, APIStartInterval: time.Second, APIInterval: time.Second,
-		Bed: Bed{AWS: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff}},
+		Image: "registry.example.com/control-plane-operator:1",
+		Bed: Bed{
+			AWS:      []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff},
+			Releases: fakerelease.New(fakerelease.Kubernetes(payload, "1.36.3")),
+		},
 	})
 	w.must(err)
 	w.must(o.AddControllers())
@@ -121,6 +131,24 @@ func TestTheRoleIsEnough(t *testing.T) {
 		return nil
 	})
 
+	w.eventually("the pods of the control plane are asked for", func() error {
+		for _, name := range []string{names.Etcd, names.KubeAPIServer, names.KubeControllerManager, names.KubeScheduler} {
+			c := &hyperv1.ControlPlaneComponent{}
+			if err := w.admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, c); err != nil || len(c.Status.Resources) == 0 {
+				return fmt.Errorf("%s: %w, %+v", name, err, c.Status)
+			}
+		}
+		deployments := &appsv1.DeploymentList{}
+		if err := w.admin.List(t.Context(), deployments, client.InNamespace(namespace)); err != nil || len(deployments.Items) != 3 {
+			return fmt.Errorf("%d Deployments, %w", len(deployments.Items), err)
+		}
+		return nil
+	})
+	w.strand()
+	w.eventually("a pod without a volume says why", func() error {
+		return w.says(names.Etcd, hyperv1.VolumeNotReadyReason, `etcd-0: volume claim data-etcd-0 gets no volume: storageclass.storage.k8s.io "fast" not found`)
+	})
+
 	w.publishAPI()
 	w.eventually("the hosted API server is found and asked", func() error {
 		if err := w.admin.Get(t.Context(), client.ObjectKeyFromObject(hcp), hcp); err != nil {
@@ -140,6 +168,10 @@ func TestTheRoleIsEnough(t *testing.T) {
 
 	w.must(w.admin.Delete(t.Context(), hcp))
 	w.eventually("everything is gone", func() error {
+		pods := &corev1.PodList{}
+		if err := w.admin.List(t.Context(), pods, client.InNamespace(namespace)); err != nil || len(pods.Items) > 0 {
+			return fmt.Errorf("%d Pods, %w", len(pods.Items), err)
+		}
 		left := &corev1.ServiceList{}
 		if err := w.admin.List(t.Context(), left, client.InNamespace(namespace)); err != nil || len(left.Items) > 0 {
 			return fmt.Errorf("%d Services, %w", len(left.Items), err)
@@ -207,6 +239,7 @@ func (w *world) seed() {
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.ServiceAccountSigningKey},
 			Data:       map[string][]byte{names.ServiceAccountPrivateKeyFile: private},
 		},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.PullSecret}},
 		role,
 		&rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Name},
@@ -220,9 +253,10 @@ func (w *world) seed() {
 
 func (w *world) controlPlane() *hyperv1.HostedControlPlane {
 	hcp := &hyperv1.HostedControlPlane{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"},
+		// The certificates are brought: by publishAPI.
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo", Annotations: map[string]string{hyperv1.DisablePKIReconciliationAnnotation: "true"}},
 		Spec: hyperv1.HostedControlPlaneSpec{
-			ReleaseImage: "registry.example.com/release:1", InfraID: infraID, IssuerURL: issuer,
+			ReleaseImage: payload, InfraID: infraID, IssuerURL: issuer,
 			PullSecret: corev1.LocalObjectReference{Name: "pull-secret"},
 			Etcd:       hyperv1.EtcdSpec{ManagementType: hyperv1.Managed, Managed: &hyperv1.ManagedEtcdSpec{Storage: hyperv1.ManagedEtcdStorageSpec{Type: hyperv1.PersistentVolumeEtcdStorage}}},
 			Platform: hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{
@@ -244,6 +278,47 @@ func (w *world) controlPlane() *hyperv1.HostedControlPlane {
 func (w *world) roles() hyperv1.AWSRolesRef {
 	r := hyperv1.RoleARN(w.role)
 	return hyperv1.AWSRolesRef{IngressARN: r, ImageRegistryARN: r, StorageARN: r, NetworkARN: r, KubeCloudControllerARN: r, NodePoolManagementARN: r, ControlPlaneOperatorARN: r}
+}
+
+// says wants a component to be unavailable, and to say that of itself.
+func (w *world) says(name, reason, message string) error {
+	c := &hyperv1.ControlPlaneComponent{}
+	if err := w.admin.Get(w.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, c); err != nil {
+		return err
+	}
+	said := conditions.Get(c.Status.Conditions, hyperv1.ControlPlaneComponentAvailable)
+	if said == nil || said.Status != metav1.ConditionFalse || said.Reason != reason || !strings.Contains(said.Message, message) {
+		return fmt.Errorf("%s: %+v", name, said)
+	}
+	return nil
+}
+
+// strand makes the pod of etcd as its StatefulSet would, on a cluster without its
+// storage class.
+func (w *world) strand() {
+	ctx, meta := w.t.Context(), metav1.ObjectMeta{Namespace: namespace, Name: "data-etcd-0"}
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: meta, Spec: corev1.PersistentVolumeClaimSpec{
+		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, StorageClassName: ptr.To("fast"),
+		Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+	}}
+	w.must(w.admin.Create(ctx, claim))
+	w.must(w.admin.Create(ctx, &corev1.Event{
+		ObjectMeta: meta, InvolvedObject: corev1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: namespace, Name: claim.Name, UID: claim.UID},
+		Type: corev1.EventTypeWarning, Reason: "ProvisioningFailed", Message: `storageclass.storage.k8s.io "fast" not found`,
+	}))
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "etcd-0", Labels: map[string]string{"app": names.Etcd, component.ComponentLabel: names.Etcd}},
+		Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Name: "etcd", Image: "etcd"}},
+			Volumes:    []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.Name}}}},
+		},
+	}
+	w.must(w.admin.Create(ctx, pod))
+	pod.Status.Conditions = []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+		Message: "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.",
+	}}
+	w.must(w.admin.Status().Update(ctx, pod))
 }
 
 // publishAPI gives out a real API server for the hosted one: our own.

@@ -17,6 +17,10 @@
 //	token-minter   keeps a token by which AWS knows it
 //	wait           holds it back until what it needs is there
 //	router-reload  tells it of changes, and empties it before it ends
+//	etcd-member    decides what it starts as
+//	etcd-restore   fetches the snapshot that it begins with
+//
+// And for people: etcd-snapshot writes such a snapshot.
 package main
 
 import (

@@ -6,6 +6,9 @@
 //	snapshot ─► fetch ─► restore ───┘   only until the cluster has been up once
 //
 // A single member has the whole configuration from the ConfigMap, and no init
-// container: whoever waits for the cluster waits for it. The user who brings an
-// etcd of their own has none of this.
+// container: whoever waits for the cluster waits for it. That the cluster has
+// been up is in ConfigMap etcd-state, which members read when they start: another
+// template would start them again. The user who brings an etcd of their own has
+// none of this. Who may talk to etcd says the hypershift-operator, with all other
+// policies of the namespace.
 package etcd

@@ -3,6 +3,7 @@ package kubeapiserver
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	configv1 "github.com/openshift/api/config/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,10 +28,6 @@ func TestGolden(t *testing.T) {
 			n.ServiceNetwork = append(n.ServiceNetwork, hyperv1.ServiceNetworkEntry{CIDR: "fd02::/112"})
 			n.APIServer = &hyperv1.APIServerNetworking{AdvertiseAddress: ptr.To("172.22.0.9")}
 		}},
-		componenttest.Case{Name: "private", Adapt: func(env *component.Env) {
-			env.HCP.Spec.Platform.AWS.EndpointAccess = hyperv1.Private
-			env.API = component.Host{Name: names.LocalAPI("demo"), Port: 6443}
-		}},
 		componenttest.Case{Name: "unmanaged-etcd", Adapt: ownEtcd},
 		componenttest.Case{Name: "aescbc", Adapt: encrypted},
 		componenttest.Case{Name: "kms", Adapt: encryptedByAWS},
@@ -38,6 +35,25 @@ func TestGolden(t *testing.T) {
 		componenttest.Case{Name: "everything-configured", Adapt: configured},
 		componenttest.Case{Name: "without-konnectivity", Adapt: func(env *component.Env) { delete(env.Release.Components, names.KonnectivityServerImage) }},
 	)
+}
+
+// Another access mode must not replace the pods.
+func TestHowItIsReachedIsNothingToThePods(t *testing.T) {
+	public, private := componenttest.Env(), componenttest.Env()
+	public.HCP.Spec.Platform.AWS.EndpointAccess = hyperv1.Public
+	private.HCP.Spec.Platform.AWS.EndpointAccess = hyperv1.Private
+	private.API = component.Host{Name: names.LocalAPI("demo"), Port: 6443}
+	before, err := component.Render(Component, public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := component.Render(Component, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func ownEtcd(env *component.Env) {

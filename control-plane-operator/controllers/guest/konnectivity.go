@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 
 	routev1 "github.com/openshift/api/route/v1"
@@ -34,6 +35,9 @@ var konnectivityAgent = part{
 const contentsAnnotation = "hypershift.openshift.io/contents"
 
 func desiredKonnectivity(r *Reconciler, ctx context.Context, s *scope) ([]client.Object, error) {
+	if !slices.ContainsFunc(s.hcp.Spec.Services, func(m hyperv1.ServicePublishingStrategyMapping) bool { return m.Service == hyperv1.Konnectivity }) {
+		return nil, nil // nobody could find the other end
+	}
 	image, err := r.image(ctx, s, names.KonnectivityAgentImage)
 	if err != nil || image == "" {
 		return nil, err

@@ -206,6 +206,18 @@ func TestAnImageLeavesThePayload(t *testing.T) {
 	}
 }
 
+// Tunnels that are not published have no agents, and nobody waits for them.
+func TestTunnelsAreNotPublished(t *testing.T) {
+	w := newWorld(t)
+	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Services = nil })
+	w.must(w.Admin().Delete(t.Context(), route("")))
+	w.settle()
+	w.want(condition, allIsWell)
+	if w.inside("kube-system", "konnectivity-agent", &appsv1.DaemonSet{}) {
+		t.Error("agents that find nobody")
+	}
+}
+
 // One thing that cannot be had does not hold up the others.
 func TestWhatIsMissingHoldsUpNothingElse(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -129,7 +129,10 @@ func controlPlane() *hyperv1.HostedControlPlane {
 		Spec: hyperv1.HostedControlPlaneSpec{
 			ReleaseImage: oldImage, InfraID: "demo-x", PullSecret: corev1.LocalObjectReference{Name: names.PullSecret},
 			InfrastructureAvailabilityPolicy: hyperv1.HighlyAvailable,
-			Platform:                         hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{EndpointAccess: hyperv1.Public}},
+			Services: []hyperv1.ServicePublishingStrategyMapping{{Service: hyperv1.Konnectivity, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{
+				Type: hyperv1.Route, Route: &hyperv1.RoutePublishingStrategy{Hostname: "konnectivity.demo.example.com"},
+			}}},
+			Platform: hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{EndpointAccess: hyperv1.Public}},
 			Networking: hyperv1.ClusterNetworking{
 				ServiceNetwork: []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/16"}}, ClusterNetwork: []hyperv1.ClusterNetworkEntry{{CIDR: "10.132.0.0/14"}},
 			},

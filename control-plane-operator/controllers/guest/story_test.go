@@ -327,6 +327,16 @@ func TestTrial(t *testing.T) {
 	trial.Crash(t, story)
 }
 
+// The hosted cluster goes with its control plane; only the latter can be left behind.
+func TestTrialUnderFaults(t *testing.T) {
+	t.Parallel()
+	trial.APIFaults(t, func(t testing.TB) *trial.Story {
+		s := story(t)
+		s.Cloud = nil
+		return s
+	})
+}
+
 var random = regexp.MustCompile(`(?m)(hypershift.openshift.io/(applied|contents): |certificate-authority-data: ).*$`)
 
 // mask also puts objects in an order that has nothing to do with what it masks.

@@ -86,7 +86,11 @@ func began(pid int) (string, error) {
 	// The name, in parentheses, may have blanks in it.
 	_, rest, _ := strings.Cut(string(text), ") ")
 	fields := strings.Fields(rest)
-	if len(fields) < 20 || fields[0] == "Z" {
+	if len(fields) < 20 {
+		return "", fmt.Errorf("reading what process %d is: %q", pid, text)
+	}
+	if threads := fields[17]; fields[0] == "Z" && (threads == "0" || threads == "1") {
+		// With more threads than one it is replacing its program.
 		return "", fmt.Errorf("process %d has ended", pid)
 	}
 	return fields[19], nil

@@ -10,11 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	reader "github.com/hosted-control-planes/hypershift/internal/kubeconfig"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -100,13 +100,9 @@ func (k *kubeconfig) open(text []byte) {
 		k.problem = &problem{reason: hyperv1.NotDeployedReason}
 		return
 	}
-	cfg, err := clientcmd.RESTConfigFromKubeConfig(text)
+	cfg, err := reader.Config(text)
 	if err != nil {
-		k.refuse("cannot be read as a kubeconfig with a current context")
-		return
-	}
-	if !selfContained(cfg) {
-		k.refuse("relies on files or programs; put certificates and keys into it")
+		k.refuse(err.Error())
 		return
 	}
 	cfg.Timeout = patience
@@ -126,10 +122,4 @@ func (k *kubeconfig) open(text []byte) {
 
 func (k *kubeconfig) refuse(why string) {
 	k.problem = &problem{hyperv1.KubeconfigInvalidReason, fmt.Sprintf("%s in Secret %s %s", names.ClusterKubeconfigFile, k.secret, why)}
-}
-
-// selfContained is false for a kubeconfig that would make us read files or run
-// programs: both would be ours, not those of who wrote it.
-func selfContained(cfg *rest.Config) bool {
-	return cfg.ExecProvider == nil && cfg.AuthProvider == nil && cfg.BearerTokenFile == "" && cfg.CAFile == "" && cfg.CertFile == "" && cfg.KeyFile == ""
 }

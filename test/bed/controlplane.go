@@ -45,6 +45,8 @@ func (b *Bed) startControlPlane(ctx context.Context, audited bool) error {
 		// loopback has no address to advertise. This one is reserved for documentation.
 		Set("advertise-address", "192.0.2.1").
 		Set("endpoint-reconciler-type", "none").
+		// As on an OpenShift: who gives an object an owner must be allowed to delete the object.
+		Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement").
 		Set("service-cluster-ip-range", "10.96.0.0/16") // a thousand clusters have thousands of Services
 	if audited {
 		if err := b.audit(api.Configure()); err != nil {

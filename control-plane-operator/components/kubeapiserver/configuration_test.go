@@ -2,6 +2,7 @@ package kubeapiserver
 
 import (
 	"encoding/base64"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -45,7 +46,7 @@ func TestWhatCannotBeConfigured(t *testing.T) {
 		},
 		"the payload has no plugin for keys of AWS": {
 			given: func(env *component.Env) { encryptedByAWS(env); delete(env.Release.Components, kmsImage) },
-			want:  "the release has no image for aws-kms-provider",
+			want:  "secretEncryption is of type kms, and release 1.36.3 has no image aws-kms-provider",
 		},
 		"the authority of the provider is missing": {
 			given: func(env *component.Env) { withProvider(env); delete(env.ConfigMaps, "copied-idp-ca") },
@@ -88,8 +89,12 @@ func TestWhatCannotBeConfigured(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			env := componenttest.Env()
 			c.given(env)
-			if _, err := component.Render(Component, env); err == nil || !strings.Contains(err.Error(), c.want) {
+			_, err := component.Render(Component, env)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
+			}
+			if errors.As(err, new(*component.MissingImagesError)) {
+				t.Error("the API server would be removed")
 			}
 		})
 	}

@@ -150,7 +150,7 @@ func addEncryption(env *component.Env, p *pod) error {
 	}
 	p.arg("--encryption-provider-config=" + p.mountSecret("encryption", encryptionSecret) + "/" + encryptionFile)
 	if enc.KMS != nil && enc.KMS.AWS != nil {
-		addKMS(env, p, *enc.KMS.AWS)
+		return addKMS(env, p, *enc.KMS.AWS)
 	}
 	return nil
 }

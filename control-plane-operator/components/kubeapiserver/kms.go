@@ -57,8 +57,12 @@ func kmsProviders(spec hyperv1.AWSKMSSpec) []encryptionProvider {
 }
 
 // addKMS runs a plugin for each key, and a minter for the token by which AWS
-// knows them.
-func addKMS(env *component.Env, p *pod, spec hyperv1.AWSKMSSpec) {
+// knows them. A component whose images are missing is one that the release does
+// without: the API server is not meant to be that because of a plugin.
+func addKMS(env *component.Env, p *pod, spec hyperv1.AWSKMSSpec) error {
+	if !env.Has(kmsImage) {
+		return fmt.Errorf("secretEncryption is of type kms, and release %s has no image %s: take one that has", env.Release.Version, kmsImage)
+	}
 	inMemory := corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
 	p.Volumes = append(p.Volumes,
 		corev1.Volume{Name: "kms-sockets", VolumeSource: inMemory},
@@ -71,6 +75,7 @@ func addKMS(env *component.Env, p *pod, spec hyperv1.AWSKMSSpec) {
 	for i, arn := range kmsKeys(spec) {
 		p.Containers = append(p.Containers, kmsPlugin(spec, arn, kmsHealthPort+i, sockets))
 	}
+	return nil
 }
 
 func kmsMinter(issuer string) corev1.Container {

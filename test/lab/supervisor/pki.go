@@ -1,151 +1,102 @@
 package supervisor
 
 import (
-	"crypto"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"fmt"
-	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"time"
 
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	certutil "k8s.io/client-go/util/cert"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/keyutil"
+
+	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
-// life of everything here is longer than that of any lab.
-const life = 365 * 24 * time.Hour
-
-// pki makes the certificates of the management cluster, as files. One authority is enough where all clients are ours.
-type pki struct {
-	dir  string
-	ca   *x509.Certificate
-	key  crypto.Signer
-	last int64 // serial number
+// authority is the one of the management cluster, with its certificates as files. One is enough where all clients are ours.
+type authority struct {
+	dir    string
+	signer *pki.Signer
 }
 
-func newPKI(dir string) (*pki, error) {
+// ca is the name of the files of the authority itself.
+const ca = "ca"
+
+func newAuthority(dir string) (*authority, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making certificates: %w", err)
 	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	signer, err := pki.NewSigner("lab", "", time.Now())
 	if err != nil {
 		return nil, fmt.Errorf("making certificates: %w", err)
 	}
-	p := &pki{dir: dir, key: key, last: 1}
-	if p.ca, err = certutil.NewSelfSignedCACert(certutil.Config{CommonName: "lab"}, key); err != nil {
+	data, err := signer.Data()
+	if err != nil {
 		return nil, fmt.Errorf("making certificates: %w", err)
 	}
-	return p, p.save("ca", p.ca.Raw, key)
+	a := &authority{dir: dir, signer: signer}
+	return a, a.write(ca, data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey])
 }
 
-func (p *pki) cert(name string) string  { return filepath.Join(p.dir, name+".crt") }
-func (p *pki) keyOf(name string) string { return filepath.Join(p.dir, name+".key") }
+func (a *authority) cert(name string) string { return filepath.Join(a.dir, name+".crt") }
+func (a *authority) key(name string) string  { return filepath.Join(a.dir, name+".key") }
 
-// leaf makes a certificate for a client and, where it has names, for a server.
-func (p *pki) leaf(name, user, group string, hosts ...string) error {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return fmt.Errorf("making the certificate of %s: %w", name, err)
-	}
-	p.last++
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(p.last),
-		Subject:      pkix.Name{CommonName: user},
-		NotBefore:    p.ca.NotBefore,
-		NotAfter:     p.ca.NotBefore.Add(life),
-		KeyUsage:     x509.KeyUsageDigitalSignature,
-		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
-	}
-	if group != "" {
-		template.Subject.Organization = []string{group}
-	}
-	for _, host := range hosts {
-		if ip := net.ParseIP(host); ip != nil {
-			template.IPAddresses = append(template.IPAddresses, ip)
-			continue
-		}
-		template.DNSNames = append(template.DNSNames, host)
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, p.ca, key.Public(), p.key)
-	if err != nil {
-		return fmt.Errorf("making the certificate of %s: %w", name, err)
-	}
-	return p.save(name, der, key)
-}
-
-func (p *pki) save(name string, der []byte, key crypto.PrivateKey) error {
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		return fmt.Errorf("making the certificate of %s: %w", name, err)
-	}
-	certPEM, err := certutil.EncodeCertificates(cert)
-	if err != nil {
-		return fmt.Errorf("making the certificate of %s: %w", name, err)
-	}
-	if err := os.WriteFile(p.cert(name), certPEM, 0o644); err != nil {
+func (a *authority) write(name string, cert, key []byte) error {
+	if err := os.WriteFile(a.cert(name), cert, 0o644); err != nil {
 		return fmt.Errorf("writing the certificate of %s: %w", name, err)
 	}
-	return p.saveKey(name, key)
-}
-
-func (p *pki) saveKey(name string, key crypto.PrivateKey) error {
-	keyPEM, err := keyutil.MarshalPrivateKeyToPEM(key)
-	if err == nil {
-		err = os.WriteFile(p.keyOf(name), keyPEM, 0o600)
-	}
-	if err != nil {
+	if err := os.WriteFile(a.key(name), key, 0o600); err != nil {
 		return fmt.Errorf("writing the key of %s: %w", name, err)
 	}
 	return nil
 }
 
+// leaf makes a certificate that a client or a server can show.
+func (a *authority) leaf(name string, want pki.Request) error {
+	leaf, err := a.issue(want)
+	if err != nil {
+		return err
+	}
+	return a.write(name, leaf.CertPEM, leaf.KeyPEM)
+}
+
+func (a *authority) issue(want pki.Request) (*pki.Leaf, error) {
+	want.Usage = pki.Client
+	if len(want.Hosts) > 0 {
+		want.Usage |= pki.Server
+	}
+	return a.signer.Current.Issue(want, pki.DefaultTerms, time.Now())
+}
+
+// kubeconfig writes one for a user of the management cluster.
+func (a *authority) kubeconfig(path, server, user string, groups ...string) error {
+	leaf, err := a.issue(pki.Request{User: user, Groups: groups})
+	if err != nil {
+		return err
+	}
+	text, err := pki.Kubeconfig(server, a.signer.Trust(), leaf)
+	if err == nil {
+		err = os.WriteFile(path, text, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("writing the kubeconfig of %s: %w", user, err)
+	}
+	return nil
+}
+
 // serviceAccountKey makes the key that signs tokens.
-func (p *pki) serviceAccountKey(name string) error {
+func (a *authority) serviceAccountKey(name string) error {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		return fmt.Errorf("making the key of service accounts: %w", err)
 	}
-	return p.saveKey(name, key)
-}
-
-// kubeconfig makes a certificate for a user, and writes a kubeconfig with it.
-func (p *pki) kubeconfig(path, server, user, group string) error {
-	name := filepath.Base(path)
-	if err := p.leaf(name, user, group); err != nil {
-		return err
+	text, err := keyutil.MarshalPrivateKeyToPEM(key)
+	if err == nil {
+		err = os.WriteFile(a.key(name), text, 0o600)
 	}
-	config := clientcmdapi.NewConfig()
-	info := clientcmdapi.NewAuthInfo()
-	cluster := clientcmdapi.NewCluster()
-	cluster.Server = server
-	for _, part := range []struct {
-		file string
-		into *[]byte
-	}{
-		{p.cert("ca"), &cluster.CertificateAuthorityData},
-		{p.cert(name), &info.ClientCertificateData},
-		{p.keyOf(name), &info.ClientKeyData},
-	} {
-		text, err := os.ReadFile(part.file)
-		if err != nil {
-			return fmt.Errorf("writing kubeconfig %s: %w", path, err)
-		}
-		*part.into = text
-	}
-	config.Clusters["lab"], config.AuthInfos["lab"] = cluster, info
-	config.Contexts["lab"] = &clientcmdapi.Context{Cluster: "lab", AuthInfo: "lab"}
-	config.CurrentContext = "lab"
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
-		return fmt.Errorf("writing kubeconfig %s: %w", path, err)
+	if err != nil {
+		return fmt.Errorf("writing the key of service accounts: %w", err)
 	}
 	return nil
 }

@@ -16,14 +16,14 @@ import (
 
 // supervisor is a lab.
 type supervisor struct {
-	options  cluster.Options
-	up       chan struct{} // closed when all of it is
-	news     *news
-	servers  *servers
-	pki      *pki
-	admin    *rest.Config // of the management cluster
-	machines *machines
-	cloud    *cloud.Cloud // nil: there is none
+	options   cluster.Options
+	up        chan struct{} // closed when all of it is
+	news      *news
+	servers   *servers
+	authority *authority
+	admin     *rest.Config // of the management cluster
+	machines  *machines
+	cloud     *cloud.Cloud // nil: there is none
 }
 
 // Run runs the lab in dir until it is killed, or could not start.

@@ -30,6 +30,9 @@ type answer struct {
 	problem *problem
 	// silent says that nobody answered at all.
 	silent bool
+	// server and etcd are what those components say of themselves; nil if there
+	// is no problem, or none of theirs.
+	server, etcd *problem
 	// checks are the parts that /readyz named, and whether each is well.
 	checks map[string]bool
 	// version is empty if it was not said.

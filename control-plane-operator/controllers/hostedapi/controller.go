@@ -96,6 +96,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 	if r.doubtful(hcp, said) {
 		return ctrl.Result{RequeueAfter: confirmAfter}, nil
 	}
+	if err := r.explain(ctx, hcp, &said); err != nil {
+		return flow.Report{{Step: "components", Err: err}}.Result(nil)
+	}
 	r.summarize(hcp, said)
 	if err := status.Close(ctx); err != nil {
 		return flow.Report{}.Result(err)

@@ -8,6 +8,7 @@
 //	GET /readyz?verbose ── nobody answers, twice ──► False, and why
 //	      │                 (what has never been up is believed at once)
 //	      ├── not ready ──► False, and which checks fail
+//	      │                 (of both: and what kube-apiserver and etcd say of themselves)
 //	      ▼
 //	GET /version ──► True: ready, initialized for good, version
 //

@@ -69,6 +69,9 @@ func apiCondition(said answer) metav1.Condition {
 		if p.reason == hyperv1.NotDeployedReason {
 			c.Message = notDeployed(said.kubeconfig, "the API server")
 		}
+		if cause := cmp.Or(said.server, said.etcd); cause != nil {
+			c.Reason, c.Message = cause.reason, c.Message+"; "+cause.message
+		}
 	}
 	return c
 }
@@ -84,6 +87,8 @@ func etcdCondition(said answer) metav1.Condition {
 	switch {
 	case said.problem != nil && said.problem.reason == hyperv1.NotDeployedReason:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, hyperv1.NotDeployedReason, notDeployed(said.kubeconfig, "etcd")
+	case said.etcd != nil && (!asked || !well):
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, said.etcd.reason, said.etcd.message
 	case !asked:
 		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, hyperv1.StatusUnknownReason, "the API server, which alone knows, does not say"
 	case !well:

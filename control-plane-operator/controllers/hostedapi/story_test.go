@@ -86,6 +86,30 @@ func TestEtcdIsLost(t *testing.T) {
 	w.want(hyperv1.EtcdAvailable, "False EtcdWaitingForQuorum: the API server gets no answer from etcd")
 }
 
+// Who looks at the cluster is told what the pods say: they know why.
+func TestComponentsSayWhy(t *testing.T) {
+	w := deployed(t)
+	w.api.Close()
+	is := func(name string, status metav1.ConditionStatus, reason, message string) {
+		t.Helper()
+		c := &hyperv1.ControlPlaneComponent{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+		_ = w.Admin().Delete(t.Context(), c)
+		c.ResourceVersion = ""
+		c.Status.Conditions = []metav1.Condition{{Type: hyperv1.ControlPlaneComponentAvailable, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.Unix(0, 0)}}
+		w.must(w.Admin().Create(t.Context(), c))
+		w.pass()
+	}
+	is(names.KubeAPIServer, metav1.ConditionFalse, hyperv1.WaitingForDependenciesReason, "waiting until etcd runs version 1.36.3")
+	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerUnreachable: "+w.host()+" refuses connections")
+	is(names.Etcd, metav1.ConditionFalse, hyperv1.VolumeNotReadyReason, "etcd-0: no volume")
+	w.want(hyperv1.KubeAPIServerAvailable, "False VolumeNotReady: "+w.host()+" refuses connections; etcd-0: no volume")
+	w.want(hyperv1.EtcdAvailable, "False VolumeNotReady: etcd-0: no volume")
+	is(names.Etcd, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	is(names.KubeAPIServer, metav1.ConditionFalse, hyperv1.ContainerCrashedReason, "container kube-apiserver ends with exit code 1")
+	w.want(hyperv1.KubeAPIServerAvailable, "False ContainerCrashed: "+w.host()+" refuses connections; container kube-apiserver ends with exit code 1")
+	w.want(hyperv1.EtcdAvailable, "Unknown StatusUnknown: the API server, which alone knows, does not say")
+}
+
 func TestAnUpgradeShowsInTheVersion(t *testing.T) {
 	w := deployed(t)
 	w.pass()

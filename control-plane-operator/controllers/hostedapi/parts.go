@@ -1,0 +1,46 @@
+package hostedapi
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// explain adds to a problem what the components behind it say of themselves.
+func (r *Reconciler) explain(ctx context.Context, hcp *hyperv1.HostedControlPlane, said *answer) (err error) {
+	if said.problem == nil {
+		return nil
+	}
+	if said.server, err = r.trouble(ctx, hcp, names.KubeAPIServer); err != nil {
+		return err
+	}
+	said.etcd, err = r.trouble(ctx, hcp, names.Etcd)
+	return err
+}
+
+// trouble is what keeps a component from its work, in the words of its pods; nil
+// if it does its work, is on its way, or is not there.
+func (r *Reconciler) trouble(ctx context.Context, hcp *hyperv1.HostedControlPlane, name string) (*problem, error) {
+	part := &hyperv1.ControlPlaneComponent{}
+	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: hcp.Namespace, Name: name}, part); err != nil {
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("getting component %s: %w", name, err)
+		}
+		return nil, nil
+	}
+	c := conditions.Get(part.Status.Conditions, hyperv1.ControlPlaneComponentAvailable)
+	if c == nil || c.Status != metav1.ConditionFalse {
+		return nil, nil
+	}
+	switch c.Reason {
+	case hyperv1.WaitingForRolloutCompleteReason, hyperv1.WaitingForDependenciesReason:
+		return nil, nil
+	}
+	return &problem{c.Reason, c.Message}, nil
+}

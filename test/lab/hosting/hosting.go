@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -113,7 +114,9 @@ func (h *Hosting) push(ctx context.Context) (err error) {
 
 // NewCustomer prepares an account of its own for a hosted cluster of that name, which is to run a release.
 func (h *Hosting) NewCustomer(ctx context.Context, name, infraID, version string) (*accounts.Customer, error) {
-	return accounts.NewCustomer(ctx, h.AWS, h.Management.Bucket, h.Releases[version], h.AWS.NewAccount(), name, infraID)
+	// Others may have had accounts in this lab before us.
+	account := fmt.Sprintf("4%011d", rand.Int64N(1e11))
+	return accounts.NewCustomer(ctx, h.AWS, h.Management.Bucket, h.Releases[version], account, name, infraID)
 }
 
 // Apply applies manifests in their order, with ${VARIABLES} filled in.

@@ -1,0 +1,236 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/bed"
+	"github.com/hosted-control-planes/hypershift/test/bed/accounts"
+	"github.com/hosted-control-planes/hypershift/test/lab/load"
+)
+
+// hosted is a hosted cluster on its way through a story.
+type hosted struct {
+	t        *testing.T
+	hc       *hyperv1.HostedCluster
+	customer *accounts.Customer
+	// management is the management cluster, as an administrator sees it.
+	management client.Client
+	// kubeconfig is the user's, once available has been.
+	kubeconfig string
+}
+
+const namespace = "clusters"
+
+// newHosted makes everything ready for a hosted cluster of that name. At the end of the test it is deleted, and nothing may be left.
+func newHosted(t *testing.T, name, version string) *hosted {
+	t.Helper()
+	h := &hosted{t: t, hc: &hyperv1.HostedCluster{}}
+	scheme := runtime.NewScheme()
+	h.must(errors.Join(clientgoscheme.AddToScheme(scheme), hyperv1.AddToScheme(scheme)))
+	var err error
+	h.management, err = client.New(on.Config, client.Options{Scheme: scheme})
+	h.must(err)
+	h.customer, err = on.NewCustomer(t.Context(), name, name+"-x7k2p", version)
+	h.must(err)
+	text, err := on.Sample("hostedcluster-public.yaml")
+	h.must(err)
+	text = strings.ReplaceAll(text, ".example.example.test", "."+name+".example.test")
+	filled, err := bed.Substitute(text, h.customer.Variables)
+	h.must(err)
+	objects, err := bed.Decode(filled)
+	h.must(err)
+	for _, o := range objects {
+		if o.GetKind() != "HostedCluster" {
+			h.must(h.management.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(o), client.FieldOwner("e2e"), client.ForceOwnership))
+			continue
+		}
+		text, err := yaml.Marshal(o.Object)
+		h.must(err)
+		h.must(yaml.UnmarshalStrict(text, h.hc))
+	}
+	h.hc.Name = name
+	return h
+}
+
+// create creates it. Delete ends it, at the latest at the end of the test.
+func (h *hosted) create() {
+	h.t.Helper()
+	h.must(h.management.Create(h.t.Context(), h.hc))
+	h.t.Cleanup(func() { h.delete(context.WithoutCancel(h.t.Context())) })
+}
+
+// available waits until it is, all of it, and gets the user's kubeconfig.
+func (h *hosted) available() {
+	h.t.Helper()
+	h.is(hyperv1.HostedClusterAvailable, "True")
+	h.is(hyperv1.HostedClusterProgressing, "False")
+	h.is(hyperv1.ConfigOperatorReconciliationSucceeded, "True")
+	h.eventually("there is a way to its API", func(ctx context.Context) (err error) {
+		h.kubeconfig, err = on.AdminKubeconfig(ctx, client.ObjectKeyFromObject(h.hc))
+		return err
+	})
+}
+
+// is waits until a condition has a status, and words in its message.
+func (h *hosted) is(condition, status string, words ...string) {
+	h.t.Helper()
+	h.eventually(condition+" is "+status, func(ctx context.Context) error {
+		if err := h.management.Get(ctx, client.ObjectKeyFromObject(h.hc), h.hc); err != nil {
+			return err
+		}
+		c := conditions.Get(h.hc.Status.Conditions, condition)
+		if c == nil || string(c.Status) != status {
+			return fmt.Errorf("it is %+v; Available: %+v", c, conditions.Get(h.hc.Status.Conditions, hyperv1.HostedClusterAvailable))
+		}
+		for _, w := range words {
+			if !strings.Contains(c.Message, w) {
+				return fmt.Errorf("it says %q, and not %q", c.Message, w)
+			}
+		}
+		return nil
+	})
+}
+
+// change changes the HostedCluster, whoever else does at the same time.
+func (h *hosted) change(edit func(*hyperv1.HostedCluster)) {
+	h.t.Helper()
+	h.eventually("the HostedCluster is changed", func(ctx context.Context) error {
+		if err := h.management.Get(ctx, client.ObjectKeyFromObject(h.hc), h.hc); err != nil {
+			return err
+		}
+		edit(h.hc)
+		return h.management.Update(ctx, h.hc)
+	})
+}
+
+// load asks its API server all the time, until the end of the test.
+func (h *hosted) load() *load.Load {
+	h.t.Helper()
+	l, err := load.Start(h.t.Context(), h.kubeconfig)
+	h.must(err)
+	h.t.Cleanup(l.Stop)
+	return l
+}
+
+// pods are those of the control plane.
+func (h *hosted) pods(ctx context.Context) ([]corev1.Pod, error) {
+	list := &corev1.PodList{}
+	err := h.management.List(ctx, list, client.InNamespace(h.namespace()))
+	return list.Items, err
+}
+
+func (h *hosted) namespace() string { return names.ControlPlaneNamespace(h.hc.Namespace, h.hc.Name) }
+
+// rolledOut says whether every workload of the control plane has all its pods ready.
+func (h *hosted) rolledOut(ctx context.Context) error {
+	deployments, sets := &appsv1.DeploymentList{}, &appsv1.StatefulSetList{}
+	if err := h.management.List(ctx, deployments, client.InNamespace(h.namespace())); err != nil {
+		return err
+	}
+	if err := h.management.List(ctx, sets, client.InNamespace(h.namespace())); err != nil {
+		return err
+	}
+	for _, d := range deployments.Items {
+		if s := d.Status; s.ReadyReplicas != *d.Spec.Replicas || s.UpdatedReplicas != *d.Spec.Replicas || s.Replicas != *d.Spec.Replicas {
+			return fmt.Errorf("Deployment %s has %d of %d pods ready", d.Name, s.ReadyReplicas, *d.Spec.Replicas)
+		}
+	}
+	for _, s := range sets.Items {
+		if s.Status.ReadyReplicas != *s.Spec.Replicas {
+			return fmt.Errorf("StatefulSet %s has %d of %d pods ready", s.Name, s.Status.ReadyReplicas, *s.Spec.Replicas)
+		}
+	}
+	return nil
+}
+
+// delete deletes it, and fails the test if anything is left.
+func (h *hosted) delete(ctx context.Context) {
+	h.t.Helper()
+	started := time.Now()
+	h.must(client.IgnoreNotFound(h.management.Delete(ctx, h.hc)))
+	h.eventuallyIn(ctx, "it is gone", func(ctx context.Context) error {
+		err := h.management.Get(ctx, client.ObjectKeyFromObject(h.hc), h.hc)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return errors.Join(err, fmt.Errorf("%+v", h.hc.Status.Conditions))
+	})
+	h.t.Logf("deleted in %.1f s", time.Since(started).Seconds())
+	h.eventuallyIn(ctx, "nothing of it is left", h.left)
+}
+
+// left says what is left of it.
+func (h *hosted) left(ctx context.Context) error {
+	err := h.management.Get(ctx, client.ObjectKey{Name: h.namespace()}, &corev1.Namespace{})
+	if !apierrors.IsNotFound(err) {
+		return errors.Join(err, errors.New("its namespace is there"))
+	}
+	volumes := &corev1.PersistentVolumeList{}
+	if err := h.management.List(ctx, volumes); err != nil {
+		return err
+	}
+	for _, v := range volumes.Items {
+		if v.Spec.ClaimRef != nil && v.Spec.ClaimRef.Namespace == h.namespace() {
+			return fmt.Errorf("its volume %s is there", v.Name)
+		}
+	}
+	for _, account := range []string{h.customer.Account, on.Management.Account} {
+		resources, err := on.AWS.Leftovers(ctx, account)
+		if err != nil {
+			return err
+		}
+		for _, r := range resources {
+			if account == h.customer.Account || strings.Contains(r, h.hc.Spec.InfraID) {
+				return fmt.Errorf("in account %s there is %s", account, r)
+			}
+		}
+	}
+	return nil
+}
+
+func (h *hosted) eventually(what string, check func(context.Context) error) {
+	h.t.Helper()
+	h.eventuallyIn(h.t.Context(), what, check)
+}
+
+func (h *hosted) eventuallyIn(ctx context.Context, what string, check func(context.Context) error) {
+	h.t.Helper()
+	deadline := time.Now().Add(5 * time.Minute)
+	for {
+		err := check(ctx)
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) || ctx.Err() != nil {
+			h.t.Fatalf("%s: not so: %v", what, err)
+		}
+		pause(ctx, 200*time.Millisecond)
+	}
+}
+
+func (h *hosted) must(err error) {
+	h.t.Helper()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func key(obj client.Object) client.ObjectKey { return client.ObjectKeyFromObject(obj) }

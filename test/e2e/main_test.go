@@ -1,0 +1,51 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
+	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
+)
+
+// on is where all stories happen.
+var on *hosting.Hosting
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	ctrl.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) (code int) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	on, err = hosting.Start(ctx, hosting.Options{Lab: cluster.Options{Machines: 3}, Progress: os.Stdout})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code = m.Run()
+	if os.Getenv("HYPERSHIFT_E2E_KEEP") == "true" {
+		fmt.Println("the lab stays up: go run ./test/lab status")
+		return code
+	}
+	if err := on.Stop(context.WithoutCancel(ctx)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}

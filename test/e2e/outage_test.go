@@ -1,0 +1,98 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/test/lab/load"
+)
+
+// Everything of a highly available control plane dies once, without a warning, while requests run.
+func TestOutages(t *testing.T) {
+	h := newHosted(t, "outage", on.Versions[0])
+	h.hc.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
+	h.create()
+	h.available()
+	h.eventually("all pods are ready", h.rolledOut)
+	h.spread()
+
+	asked := h.load()
+	pods, err := h.pods(t.Context())
+	h.must(err)
+	var total load.Count
+	tell := func(what string) {
+		count := asked.Count()
+		total.Asked, total.Failed = total.Asked+count.Asked, total.Failed+count.Failed
+		t.Logf("%-55s %v", what, count)
+	}
+	tell("nothing happens")
+	for _, pod := range pods {
+		h.must(h.management.Delete(t.Context(), &pod, &client.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}))
+		h.eventually(pod.Name+" has a successor", func(ctx context.Context) error { return h.replaced(ctx, pod) })
+		tell("killed pod " + pod.Name)
+	}
+
+	machine := "m2"
+	h.must(on.KillMachine(t.Context(), machine))
+	h.eventually("the node is not ready", func(ctx context.Context) error {
+		node := &corev1.Node{}
+		if err := h.management.Get(ctx, client.ObjectKey{Name: machine}, node); err != nil {
+			return err
+		}
+		for _, c := range node.Status.Conditions {
+			if c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue {
+				return nil
+			}
+		}
+		return fmt.Errorf("%s is ready", machine)
+	})
+	tell("killed machine " + machine + ", until its node is not ready")
+	pause(t.Context(), 20*time.Second)
+	tell("20 s later")
+	h.must(on.StartMachine(t.Context(), machine))
+	h.must(on.WaitForNode(t.Context(), machine))
+	h.eventually("all pods are ready", h.rolledOut)
+	tell("machine " + machine + " is back")
+	t.Logf("all together: %v", total)
+	h.is(hyperv1.HostedClusterAvailable, "True")
+}
+
+// spread fails the test unless the members of etcd and the API servers are in different zones.
+func (h *hosted) spread() {
+	h.t.Helper()
+	pods, err := h.pods(h.t.Context())
+	h.must(err)
+	for _, app := range []string{"etcd", "kube-apiserver"} {
+		var nodes []string
+		for _, p := range pods {
+			if p.Labels["app"] == app {
+				nodes = append(nodes, p.Spec.NodeName)
+			}
+		}
+		slices.Sort(nodes)
+		if len(nodes) != 3 || len(slices.Compact(nodes)) != 3 {
+			h.t.Errorf("%s runs on %v", app, nodes)
+		}
+	}
+}
+
+// replaced says that the pod is gone and that there are as many ready ones of its kind as before.
+func (h *hosted) replaced(ctx context.Context, pod corev1.Pod) error {
+	now := &corev1.Pod{}
+	if err := h.management.Get(ctx, client.ObjectKeyFromObject(&pod), now); err == nil && now.UID == pod.UID {
+		return fmt.Errorf("it is still there")
+	} else if client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	return h.rolledOut(ctx)
+}

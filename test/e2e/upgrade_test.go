@@ -1,0 +1,70 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	configv1 "github.com/openshift/api/config/v1"
+	"k8s.io/utils/ptr"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+// A highly available cluster goes to the next minor version while requests run, each part after what it needs.
+func TestUpgrade(t *testing.T) {
+	from, to := on.Versions[1], on.Versions[0]
+	h := newHosted(t, "upgrade", from)
+	h.hc.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
+	h.create()
+	h.available()
+	h.serves("v" + from)
+
+	asked := h.load()
+	h.change(func(hc *hyperv1.HostedCluster) { hc.Spec.Release.Image = on.Releases[to] })
+	h.eventually("the upgrade begins", func(context.Context) error {
+		return h.history("Partial "+to, "Completed "+from)
+	})
+	h.eventually("the upgrade is complete", func(context.Context) error {
+		return h.history("Completed "+to, "Completed "+from)
+	})
+	h.eventually("all pods are new", h.rolledOut)
+	asked.Stop()
+	count := asked.Count()
+	t.Logf("while %s became %s: %v", from, to, count)
+	if count.Asked == 0 || count.Percent() > 1 {
+		t.Errorf("more than one in a hundred failed")
+	}
+	h.serves("v" + to)
+	h.is(hyperv1.HostedClusterAvailable, "True")
+}
+
+// serves fails the test unless the API server says that it is of that version.
+func (h *hosted) serves(version string) {
+	h.t.Helper()
+	out, err := on.Kubectl(h.t.Context(), h.kubeconfig, "", "get", "--raw", "/version")
+	h.must(err)
+	if want := fmt.Sprintf(`"gitVersion": %q`, version); !strings.Contains(out, want) {
+		h.t.Errorf("/version is %s, want %s", out, want)
+	}
+}
+
+// history compares the states and versions of the cluster's history, the newest first.
+func (h *hosted) history(want ...string) error {
+	if err := h.management.Get(h.t.Context(), key(h.hc), h.hc); err != nil {
+		return err
+	}
+	var got []string
+	for _, e := range ptr.Deref(h.hc.Status.Version, hyperv1.ClusterVersionStatus{}).History {
+		got = append(got, state(e))
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		return fmt.Errorf("the history is %v, not %v", got, want)
+	}
+	return nil
+}
+
+func state(e configv1.UpdateHistory) string { return fmt.Sprintf("%s %s", e.State, e.Version) }

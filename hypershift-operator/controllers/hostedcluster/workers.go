@@ -17,8 +17,9 @@ import (
 )
 
 func (s *scope) workersSet() apply.Set {
+	// Who goes is stopped before it is forbidden everything.
 	return apply.Set{Name: setWorkers, Namespace: s.controlPlane, Kinds: []client.ObjectList{
-		&corev1.ServiceAccountList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{}, &corev1.SecretList{}, &appsv1.DeploymentList{},
+		&appsv1.DeploymentList{}, &corev1.ServiceAccountList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{}, &corev1.SecretList{},
 	}}
 }
 

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/test/lab/load"
+)
+
+// stage is what the acts share.
+type stage struct {
+	management client.Client
+	// one is a cluster with single pods, two one with three of what matters, and of the release before.
+	one, two hosted
+}
+
+// hosted is a hosted cluster.
+type hosted struct {
+	client.ObjectKey
+	availability hyperv1.AvailabilityPolicy
+	version      string
+	kubeconfig   string // once it is available
+}
+
+// patience is how long an act may take.
+const patience = 5 * time.Minute
+
+func (s *show) connect(context.Context) (err error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), hyperv1.AddToScheme(scheme)); err != nil {
+		return err
+	}
+	if s.management, err = client.New(s.hosting.Config, client.Options{Scheme: scheme}); err != nil {
+		return fmt.Errorf("connecting to the management cluster: %w", err)
+	}
+	versions := s.hosting.Versions
+	s.one = hosted{ObjectKey: client.ObjectKey{Namespace: "clusters", Name: "one"}, availability: hyperv1.SingleReplica, version: versions[0]}
+	s.two = hosted{ObjectKey: client.ObjectKey{Namespace: "clusters", Name: "two"}, availability: hyperv1.HighlyAvailable, version: versions[1]}
+	return nil
+}
+
+// create makes both clusters at once.
+func (s *show) create(ctx context.Context) error {
+	s.act("Two hosted clusters: %q with Kubernetes %s, and %q, highly available, with %s.", s.one.Name, s.one.version, s.two.Name, s.two.version)
+	for _, h := range []hosted{s.one, s.two} {
+		if err := s.apply(ctx, h); err != nil {
+			return err
+		}
+	}
+	applied := time.Now()
+	for _, h := range []*hosted{&s.one, &s.two} {
+		if err := s.follow(ctx, "creation", *h, available); err != nil {
+			return err
+		}
+		var err error
+		if h.kubeconfig, err = s.hosting.AdminKubeconfig(ctx, h.ObjectKey); err != nil {
+			return err
+		}
+		s.say("✓ %s is available %.1f s after apply", h.Name, time.Since(applied).Seconds())
+	}
+	return s.kubectl(ctx, s.hosting.Kubeconfig, "get hostedclusters,controlplanecomponents -A", "get pods -A -o wide")
+}
+
+func (s *show) apply(ctx context.Context, h hosted) error {
+	customer, err := s.hosting.NewCustomer(ctx, h.Name, h.Name+"-x7k2p", h.version)
+	if err != nil {
+		return err
+	}
+	sample, err := s.hosting.Sample("hostedcluster-public.yaml")
+	if err != nil {
+		return err
+	}
+	for from, to := range map[string]string{
+		"kind: HostedCluster\nmetadata:\n  name: example\n": "kind: HostedCluster\nmetadata:\n  name: " + h.Name + "\n",
+		".example.example.test":                             "." + h.Name + ".example.test",
+		"Policy: SingleReplica":                             "Policy: " + string(h.availability),
+	} {
+		if !strings.Contains(sample, from) {
+			return fmt.Errorf("the sample has no %q any more", from)
+		}
+		sample = strings.ReplaceAll(sample, from, to)
+	}
+	s.say("kubectl apply -f %s.yaml   # config/samples/hostedcluster-public.yaml", h.Name)
+	return s.hosting.Apply(ctx, customer.Variables, sample)
+}
+
+// use does what a user does.
+func (s *show) use(ctx context.Context) error {
+	s.act("The API of %q is a Kubernetes API like any other.", s.one.Name)
+	return s.kubectl(ctx, s.one.kubeconfig,
+		"get --raw /readyz?verbose",
+		"get namespaces",
+		"create deployment hello --image=registry.example.test/hello:1 --replicas=2",
+		"create configmap greeting --from-literal=text=hello",
+		"get configmap greeting -o jsonpath={.data.text}",
+		"get deployments,services -A",
+		"auth can-i create clusterroles",
+	)
+}
+
+// upgrade takes the highly available cluster to the newer version while requests run.
+func (s *show) upgrade(ctx context.Context) error {
+	s.act("%q goes from %s to %s, while 40 requests a second run.", s.two.Name, s.two.version, s.one.version)
+	l, err := load.Start(ctx, s.two.kubeconfig)
+	if err != nil {
+		return err
+	}
+	defer l.Stop()
+	s.two.version = s.one.version
+	s.say("kubectl patch hostedcluster %s --type=merge -p '{\"spec\":{\"release\":{\"image\":...}}}'", s.two.Name)
+	hc := &hyperv1.HostedCluster{}
+	if err := s.management.Get(ctx, s.two.ObjectKey, hc); err != nil {
+		return err
+	}
+	before := hc.DeepCopy()
+	hc.Spec.Release.Image = s.hosting.Releases[s.two.version]
+	if err := s.management.Patch(ctx, hc, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("changing the release: %w", err)
+	}
+	if err := s.follow(ctx, "upgrade", s.two, available); err != nil {
+		return err
+	}
+	l.Stop()
+	s.say("✓ %v", l.Count())
+	return s.kubectl(ctx, s.two.kubeconfig, "version")
+}
+
+// end deletes both.
+func (s *show) end(ctx context.Context) error {
+	s.act("Both are deleted.")
+	began := time.Now()
+	for _, h := range []hosted{s.one, s.two} {
+		s.say("kubectl delete hostedcluster %s", h.Name)
+		hc := &hyperv1.HostedCluster{}
+		hc.Namespace, hc.Name = h.Namespace, h.Name
+		if err := s.management.Delete(ctx, hc); err != nil {
+			return fmt.Errorf("deleting the HostedCluster: %w", err)
+		}
+	}
+	for _, h := range []hosted{s.one, s.two} {
+		if err := s.follow(ctx, "deletion", h, gone); err != nil {
+			return err
+		}
+	}
+	s.say("✓ both are gone after %.1f s", time.Since(began).Seconds())
+	return s.kubectl(ctx, s.hosting.Kubeconfig, "get namespaces,persistentvolumes", "get pods -A")
+}
+
+// kubectl runs commands as a user would, and shows what it prints.
+func (s *show) kubectl(ctx context.Context, kubeconfig string, commands ...string) error {
+	for _, c := range commands {
+		out, err := s.hosting.Kubectl(ctx, kubeconfig, "", strings.Fields(c)...)
+		fmt.Fprintf(s.out, "\n    $ kubectl %s\n", c)
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		if most := 24; len(lines) > most {
+			lines = append(append(lines[:3:3], fmt.Sprintf("... %d more ...", len(lines)-6)), lines[len(lines)-3:]...)
+		}
+		for _, line := range lines {
+			fmt.Fprintf(s.out, "    %s\n", line)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

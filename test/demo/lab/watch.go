@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// available says what is missing until a cluster serves its version, all of it; empty at the end.
+func available(h hosted, hc *hyperv1.HostedCluster) string {
+	if hc == nil {
+		return "there is no HostedCluster"
+	}
+	for _, want := range []struct{ condition, status string }{
+		{hyperv1.HostedClusterAvailable, "True"}, {hyperv1.HostedClusterProgressing, "False"}, {hyperv1.ConfigOperatorReconciliationSucceeded, "True"},
+	} {
+		if c := conditions.Get(hc.Status.Conditions, want.condition); c == nil || string(c.Status) != want.status {
+			return want.condition + ": " + ptr.Deref(c, metav1.Condition{Message: "nobody has looked yet"}).Message
+		}
+	}
+	history := ptr.Deref(hc.Status.Version, hyperv1.ClusterVersionStatus{}).History
+	if len(history) == 0 || history[0].Version != h.version || history[0].State != "Completed" {
+		return h.version + " is not rolled out yet"
+	}
+	return ""
+}
+
+// gone says what is missing until a cluster is gone.
+func gone(_ hosted, hc *hyperv1.HostedCluster) string {
+	if hc != nil {
+		return "the HostedCluster is still there"
+	}
+	return ""
+}
+
+// follow tells what happens to a cluster until nothing is missing.
+func (s *show) follow(ctx context.Context, what string, h hosted, missing func(hosted, *hyperv1.HostedCluster) string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("the %s of %s takes too long", what, h.Name))
+	defer cancel()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	last, said := map[string]string{}, ""
+	for {
+		hc := &hyperv1.HostedCluster{}
+		err := s.management.Get(ctx, h.ObjectKey, hc)
+		if apierrors.IsNotFound(err) {
+			hc, err = nil, nil
+		}
+		pods, podsErr := s.pods(ctx, h)
+		if err == nil && podsErr == nil {
+			s.tell(h, last, pods)
+			last = pods
+			now := missing(h, hc)
+			if now == "" {
+				return nil
+			}
+			if now != said {
+				s.say("… %s: %s", h.Name, now)
+				said = now
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %s", context.Cause(ctx), said)
+		case <-tick.C:
+		}
+	}
+}
+
+// pods are those of a control plane, and how each is.
+func (s *show) pods(ctx context.Context, h hosted) (map[string]string, error) {
+	list := &corev1.PodList{}
+	if err := s.management.List(ctx, list, client.InNamespace(names.ControlPlaneNamespace(h.Namespace, h.Name))); err != nil {
+		return nil, fmt.Errorf("listing pods: %w", err)
+	}
+	found := map[string]string{}
+	for _, p := range list.Items {
+		found[p.Name] = stateOf(&p)
+	}
+	return found, nil
+}
+
+const ready = "ready"
+
+func stateOf(p *corev1.Pod) string {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			return ready + " on " + p.Spec.NodeName
+		}
+	}
+	return ""
+}
+
+// tell says which pods have become ready, and which are gone.
+func (s *show) tell(h hosted, before, after map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if after[name] != "" && before[name] != after[name] {
+			s.say("+ %s: pod %s is %s", h.Name, name, after[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if _, there := after[name]; !there {
+			s.say("- %s: pod %s is gone", h.Name, name)
+		}
+	}
+}

@@ -31,9 +31,10 @@ import (
 const Command = "wait"
 
 const (
-	// pause is between two questions: what it costs is small, and the start of
-	// a control plane waits for it.
-	pause = 200 * time.Millisecond
+	// shortest is between the first two questions: what it costs is small, and
+	// the start of a control plane waits for it. What takes long may take a
+	// little longer: a question is some look-ups of a name, too.
+	shortest, longest = 200 * time.Millisecond, time.Second
 	// patience is how long one question may take.
 	patience = 5 * time.Second
 )
@@ -145,7 +146,7 @@ func get(ctx context.Context, c *http.Client, target string) error {
 // Run returns when the answer is yes, or ctx ends: then with what stood in the
 // way last.
 func (w *Waiter) Run(ctx context.Context) error {
-	for {
+	for pause := shortest; ; pause = min(pause*11/10, longest) {
 		err := w.ask(ctx)
 		if err == nil {
 			return nil

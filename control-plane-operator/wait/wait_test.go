@@ -118,7 +118,7 @@ func TestItAsksUntilItIsToldYes(t *testing.T) {
 		for !clock.HasWaiters() {
 			runtime.Gosched()
 		}
-		clock.Step(pause)
+		clock.Step(longest)
 	}
 	<-asked
 	if err := <-done; err != nil {

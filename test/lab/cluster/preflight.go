@@ -22,7 +22,7 @@ func Missing(ctx context.Context, o Options) []string {
 		return []string{"root: namespaces, mounts and cgroups take it; try again with sudo"}
 	}
 	var missing []string
-	checks := []func(context.Context) string{namespaces, overlay, links, firewall, cgroups, compiler}
+	checks := []func(context.Context) string{namespaces, o.overlay, links, firewall, cgroups, compiler}
 	if o.Cloud {
 		checks = append(checks, python)
 	}
@@ -44,8 +44,9 @@ func namespaces(ctx context.Context) string {
 	return ""
 }
 
-func overlay(context.Context) string {
-	dir, err := os.MkdirTemp("", "overlay-")
+// overlay tries what containerd does, where it will.
+func (o Options) overlay(context.Context) string {
+	dir, err := os.MkdirTemp(o.Dir, "overlay-")
 	if err != nil {
 		return fmt.Sprintf("a directory for temporary files: %v", err)
 	}
@@ -58,7 +59,7 @@ func overlay(context.Context) string {
 	// Where it exists, it may still have to be loaded: mount(2) does that.
 	options := fmt.Sprintf("lowerdir=%[1]s/lower,upperdir=%[1]s/upper,workdir=%[1]s/work", dir)
 	if err := unix.Mount("overlay", filepath.Join(dir, "merged"), "overlay", 0, options); err != nil {
-		return fmt.Sprintf("overlayfs (%v): modprobe overlay, or a TMPDIR that is not itself on an overlay", err)
+		return fmt.Sprintf("overlayfs (%v): modprobe overlay, or --dir on a disk that is not itself an overlay", err)
 	}
 	if err := unix.Unmount(filepath.Join(dir, "merged"), unix.MNT_DETACH); err != nil {
 		return fmt.Sprintf("overlayfs: %v", err)

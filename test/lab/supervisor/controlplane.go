@@ -107,6 +107,8 @@ func (s *supervisor) startControllers(ctx context.Context) error {
 			"--root-ca-file="+s.authority.cert(ca),
 			"--service-account-private-key-file="+s.authority.key("service-account"),
 			"--cluster-signing-cert-file="+s.authority.cert(ca), "--cluster-signing-key-file="+s.authority.key(ca),
+			// A node that is ready takes pods soon after.
+			"--node-monitor-period=1s",
 			"--allocate-node-cidrs=true", "--cluster-cidr="+cluster.PodNetwork, "--service-cluster-ip-range="+cluster.ServiceNetwork,
 		),
 		s.controller("kube-scheduler", 10259),

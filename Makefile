@@ -25,7 +25,7 @@ demo: ## a private cluster from apply to gone, without an AWS account (KEEP=1 to
 
 .PHONY: test
 test: ## every test: unit, trials, API validation, contract of the AWS beds, integration
-	@go run ./hack/binaries etcd kube-apiserver kube-controller-manager aws-cloud-controller-manager cluster-api-manager cluster-api-provider-aws-manager >/dev/null
+	@go run ./hack/binaries etcd kube-apiserver kube-controller-manager aws-cloud-controller-manager cluster-api-manager cluster-api-provider-aws-manager helm >/dev/null
 	@go run ./hack/progress "compiling everything" ./...
 	go test -timeout 30m -parallel 6 ./...
 

@@ -241,7 +241,7 @@ func TestNothingNewInTheCloud(t *testing.T) {
 		a.pass()
 		a.clock.Step(a.next)
 	}
-	a.want(destroyed, "False CloudResourcesRemaining: load balancer not yet known of Service default/there")
+	a.want(destroyed, "False CloudResourcesRemaining: load balancer of Service default/there")
 	a.eventually("the policy is obeyed", func(ctx context.Context) bool {
 		return apierrors.IsForbidden(user.Create(ctx, service("new", corev1.ServiceTypeLoadBalancer), client.DryRunAll))
 	})

@@ -74,11 +74,11 @@ func (r *Reconciler) removeBalancers(ctx context.Context, s *scope) (left []stri
 		if svc.Spec.Type != corev1.ServiceTypeLoadBalancer {
 			continue
 		}
-		name := "not yet known"
+		name := ""
 		for _, in := range svc.Status.LoadBalancer.Ingress {
-			name = cmp.Or(in.Hostname, in.IP, name)
+			name = " " + cmp.Or(in.Hostname, in.IP)
 		}
-		left = append(left, fmt.Sprintf("load balancer %s of Service %s/%s", name, svc.Namespace, svc.Name))
+		left = append(left, fmt.Sprintf("load balancer%s of Service %s/%s", name, svc.Namespace, svc.Name))
 		if err := patch.Delete(ctx, s.hosted.client, svc); err != nil {
 			return nil, err
 		}
@@ -100,7 +100,7 @@ func (r *Reconciler) removeVolumes(ctx context.Context, s *scope) (left []string
 			retained[pv.Name] = true
 			continue
 		}
-		left = append(left, "volume "+handle(pv)+" of PersistentVolume "+pv.Name)
+		left = append(left, "volume"+handle(pv)+" of PersistentVolume "+pv.Name)
 		if pv.Spec.ClaimRef == nil { // nobody's claim takes it along
 			if err := patch.Delete(ctx, s.hosted.client, pv); err != nil {
 				return nil, err
@@ -126,12 +126,12 @@ func (r *Reconciler) removeVolumes(ctx context.Context, s *scope) (left []string
 	return left, r.removeHolders(ctx, s, claims.Items)
 }
 
-// handle is what the cloud calls the volume, if it says.
+// handle is what the cloud calls the volume, after a blank, if that is known.
 func handle(pv *corev1.PersistentVolume) string {
 	if pv.Spec.CSI != nil {
-		return pv.Spec.CSI.VolumeHandle
+		return " " + pv.Spec.CSI.VolumeHandle
 	}
-	return "not named"
+	return ""
 }
 
 // removeHolders deletes the pods that use the claims, at once: the nodes on

@@ -69,8 +69,8 @@ func TestWhatIsRunning(t *testing.T) {
 func TestDescription(t *testing.T) {
 	for text, want := range map[string]string{
 		"global\n    description abc\n    nbthread 2\n": "abc",
-		"# description of it\nglobal\n":               "",
-		"":                                            "",
+		"# description of it\nglobal\n":                 "",
+		"":                                              "",
 	} {
 		if got := description([]byte(text)); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)

@@ -18,11 +18,11 @@ import (
 // appLabel selects the pods of a component, for its workload and for Services.
 const appLabel = "app"
 
-// ComponentLabel names the component that an object is of, and a pod.
+// ComponentLabel names the component that an object or a pod is of.
 const ComponentLabel = "hypershift.openshift.io/control-plane-component"
 
-// ReleaseAnnotation, on the workload and not on its pods, names the version
-// that it was last told to run: an image that two releases share is not rolled.
+// ReleaseAnnotation is on a workload, and not on its pods: it names the version
+// that they were last told to run. An image that two releases share is not rolled.
 const ReleaseAnnotation = "hypershift.openshift.io/release-version"
 
 // begin gives an object what its adapters may rely on.

@@ -51,7 +51,8 @@ func (u *start) build(ctx context.Context) error {
 		}
 	}
 	if u.Program != "" {
-		return place(u.Program, filepath.Join(bin, "lab"))
+		// Not a link: who builds it again must not write into what runs.
+		return copyFile(u.Program, filepath.Join(bin, "lab"))
 	}
 	root, err := pinned.Root()
 	if err != nil {
@@ -67,6 +68,10 @@ func place(from, to string) error {
 	if err := os.Link(from, to); err == nil {
 		return nil
 	}
+	return copyFile(from, to)
+}
+
+func copyFile(from, to string) error {
 	source, err := os.Open(from)
 	if err != nil {
 		return fmt.Errorf("copying %s: %w", from, err)

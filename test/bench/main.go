@@ -31,6 +31,7 @@ var sections = []section{
 	{"1,000 services", true, thousand},
 	{"200 HostedClusters", true, hostedClusters},
 	{"restart with 1,000 HostedClusters", true, restart},
+	{"hosted control planes", false, hostedControlPlanes},
 }
 
 func tasks() map[string]task {

@@ -11,6 +11,7 @@
 //	            observe.go     Deployment or StatefulSet ─► is it available, is it rolled out
 //	            pods.go        if not, what its pods say
 //	            status.go      ─► ControlPlaneComponent
+//	Delete    delete.go    all pods at once, and without time
 //
 // Rendering asks nobody anything: all it knows is in Env, which the controller
 // has gathered before. Package componenttest shows what comes of it.

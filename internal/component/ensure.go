@@ -24,8 +24,8 @@ import (
 
 // Options are what a Runner needs.
 type Options struct {
-	// Client reads from a cache, and Reader past it: Events and volume claims,
-	// which are wanted only when something does not come up.
+	// Client reads from a cache, and Reader past it: Events and volume claims when
+	// something does not come up, ReplicaSets at the end.
 	Client client.Client
 	Reader client.Reader
 	Scheme *runtime.Scheme

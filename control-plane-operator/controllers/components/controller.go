@@ -26,7 +26,7 @@ const Owner = "control-plane-operator-components"
 // Options are what a Reconciler needs.
 type Options struct {
 	Client client.Client
-	// Reader reads Events and volume claims past the cache.
+	// Reader reads past the cache what is wanted rarely.
 	Reader client.Reader
 	Scheme *runtime.Scheme
 	Clock  clock.PassiveClock

@@ -10,6 +10,8 @@ ACCESS ?= Private
 # MACHINES of the lab, spread over ZONES.
 MACHINES ?= 3
 ZONES ?= 3
+# STORIES are those that e2e tells, as a pattern of go test.
+STORIES ?=
 # IMAGE is what `make image` builds, PLATFORMS the architectures.
 IMAGE ?= hypershift:dev
 PLATFORMS ?= linux/amd64,linux/arm64
@@ -19,9 +21,14 @@ help: ## this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: ## a private cluster from apply to gone, without an AWS account (KEEP=1 to look around, ACCESS=Public|PublicAndPrivate|Private)
-	@go run ./hack/progress "compiling the demo" -o bin/demo ./test/demo
-	@bin/demo $(if $(KEEP),-keep) -access $(ACCESS)
+demo: ## two hosted clusters on real machines, all on this one, as root: created, used, upgraded, deleted (KEEP=1 to look around)
+	@go run ./hack/progress "compiling the demo" -o bin/demo ./test/demo/lab
+	@bin/demo $(if $(KEEP),-keep) -machines $(MACHINES)
+
+.PHONY: demo-private
+demo-private: ## the life of a private cluster and its workers in AWS, without root (KEEP=1, ACCESS=Public|PublicAndPrivate|Private)
+	@go run ./hack/progress "compiling the demo" -o bin/demo-private ./test/demo/private
+	@bin/demo-private $(if $(KEEP),-keep) -access $(ACCESS)
 
 .PHONY: test
 test: ## every test: unit, trials, API validation, contract of the AWS beds, integration
@@ -36,6 +43,11 @@ unit: ## the tests that need nothing but Go (seconds)
 .PHONY: integration
 integration: ## stories across controllers, on a real API server and the AWS emulator
 	go test -count=1 -timeout 30m -parallel 6 -v ./test/integration/...
+
+.PHONY: e2e
+e2e: ## stories on the lab, as root: everyday use, upgrade, outages, mistakes, installation (STORIES='Everyday|Upgrade')
+	@go run ./hack/progress "compiling the stories" ./test/lab/...
+	go test -tags e2e -count=1 -timeout 30m -run '$(STORIES)' -v ./test/e2e/...
 
 .PHONY: lab
 lab: ## a management cluster with real nodes on this machine, as root (MACHINES in ZONES); then: bin/lab status

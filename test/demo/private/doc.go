@@ -1,4 +1,4 @@
-// Command demo is `make demo`: the life of a private cluster on this machine, told as it happens.
+// Command private is `make demo-private`: the life of a private cluster on this machine, told as it happens.
 //
 //	stage.go      a management cluster (test/bed), two AWS accounts (test/awsemulator), both operators as Deployments
 //	story.go      the acts: apply the samples, scale a pool, add one in a third zone, open to the public, delete; each says what

@@ -37,8 +37,6 @@ type hosted struct {
 	kubeconfig string
 }
 
-const namespace = "clusters"
-
 // newHosted makes everything ready for a hosted cluster of that name. At the end of the test it is deleted, and nothing may be left.
 func newHosted(t *testing.T, name, version string) *hosted {
 	t.Helper()

@@ -1,6 +1,6 @@
 package v1beta1
 
-// HostedClusterDeletedAnnotation, if "true" on a HostedControlPlane, says that its HostedCluster is being deleted and that its
+// HostedClusterDeletedAnnotation says, if "true" on a HostedControlPlane, that its HostedCluster is being deleted and that its
 // nodes are gone: what the hosted cluster made in the cloud is removed now, if CleanupCloudResourcesAnnotation asks for that,
 // and nothing new may be made. The HostedControlPlane itself is deleted later, when the hosted API server is not needed any more.
 const HostedClusterDeletedAnnotation = "hypershift.openshift.io/hosted-cluster-deleted"

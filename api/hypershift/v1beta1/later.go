@@ -1,42 +1,47 @@
 package v1beta1
 
+import (
+	"reflect"
+
+	configv1 "github.com/openshift/api/config/v1"
+)
+
 // later lists the fields of spec that are accepted so that manifests stay valid from version to version, and that nothing acts
 // on yet. A line goes when its field starts to work.
 var later = []struct {
 	path string
 	set  func(*HostedClusterSpec) bool
 }{
-	{"controlPlaneRelease", func(s *HostedClusterSpec) bool { return s.ControlPlaneRelease != nil }},
 	{"updateService", func(s *HostedClusterSpec) bool { return s.UpdateService != "" }},
 	{"channel", func(s *HostedClusterSpec) bool { return s.Channel != "" }},
-	{"kubeAPIServerDNSName", func(s *HostedClusterSpec) bool { return s.KubeAPIServerDNSName != "" }},
 	{"platform.aws.serviceEndpoints", func(s *HostedClusterSpec) bool {
 		return s.Platform.AWS != nil && len(s.Platform.AWS.ServiceEndpoints) > 0
 	}},
 	{"platform.aws.terminationHandlerQueueURL", func(s *HostedClusterSpec) bool {
 		return s.Platform.AWS != nil && s.Platform.AWS.TerminationHandlerQueueURL != ""
 	}},
-	{"networking.allocateNodeCIDRs", func(s *HostedClusterSpec) bool { return s.Networking.AllocateNodeCIDRs != nil }},
 	{"autoscaling", func(s *HostedClusterSpec) bool { return s.Autoscaling.chosen() }},
 	{"autoNode", func(s *HostedClusterSpec) bool { return s.AutoNode != nil }},
-	{"etcd.managed.storage.restoreSnapshotURL", func(s *HostedClusterSpec) bool {
-		return s.Etcd.Managed != nil && len(s.Etcd.Managed.Storage.RestoreSnapshotURL) > 0
-	}},
-	{"etcd.unmanaged", func(s *HostedClusterSpec) bool { return s.Etcd.Unmanaged != nil }},
-	{"configuration", func(s *HostedClusterSpec) bool {
-		return s.Configuration != nil && *s.Configuration != ClusterConfiguration{Proxy: s.Configuration.Proxy}
-	}},
+	{"configuration.image", configures(func(c *ClusterConfiguration) bool { return c.Image != nil })},
+	{"configuration.ingress", configures(func(c *ClusterConfiguration) bool { return c.Ingress != nil })},
+	{"configuration.network", configures(func(c *ClusterConfiguration) bool {
+		return c.Network != nil && !reflect.DeepEqual(*c.Network, configv1.NetworkSpec{ServiceNodePortRange: c.Network.ServiceNodePortRange})
+	})},
+	{"configuration.oauth", configures(func(c *ClusterConfiguration) bool { return c.OAuth != nil })},
+	{"configuration.operatorhub", configures(func(c *ClusterConfiguration) bool { return c.OperatorHub != nil })},
 	{"operatorConfiguration", func(s *HostedClusterSpec) bool {
 		return s.OperatorConfiguration != nil && *s.OperatorConfiguration != OperatorConfiguration{}
 	}},
-	{"auditWebhook", func(s *HostedClusterSpec) bool { return s.AuditWebhook != nil }},
-	{"secretEncryption", func(s *HostedClusterSpec) bool { return s.SecretEncryption != nil }},
 	{"fips", func(s *HostedClusterSpec) bool { return s.FIPS }},
 	{"olmCatalogPlacement", func(s *HostedClusterSpec) bool { return s.OLMCatalogPlacement == GuestOLMCatalogPlacement }},
 	{"capabilities", func(s *HostedClusterSpec) bool {
 		return s.Capabilities != nil && len(s.Capabilities.Enabled)+len(s.Capabilities.Disabled) > 0
 	}},
 	{"monitoring", func(s *HostedClusterSpec) bool { return s.Monitoring != nil && s.Monitoring.MetricsForwarding != nil }},
+}
+
+func configures(set func(*ClusterConfiguration) bool) func(*HostedClusterSpec) bool {
+	return func(s *HostedClusterSpec) bool { return s.Configuration != nil && set(s.Configuration) }
 }
 
 // NotActedOn returns the paths, below spec and in the order of its fields, of what the user asks for and this version does not

@@ -26,7 +26,7 @@ func TestNotActedOn(t *testing.T) {
 		},
 		"releases and updates": {
 			spec: `{"controlPlaneRelease": {"image": "a"}, "updateService": "https://a", "kubeAPIServerDNSName": "api.example.com"}`,
-			want: []string{"controlPlaneRelease", "updateService", "kubeAPIServerDNSName"},
+			want: []string{"updateService"},
 		},
 		"fields of AWS": {
 			spec: `{"platform": {"type": "AWS", "aws": {"serviceEndpoints": [{"name": "ec2", "url": "https://a"}], "terminationHandlerQueueURL": "https://b"}}}`,
@@ -34,24 +34,28 @@ func TestNotActedOn(t *testing.T) {
 		},
 		"networks and scaling": {
 			spec: `{"networking": {"allocateNodeCIDRs": "Enabled"}, "autoscaling": {"scaling": "ScaleUpOnly"}, "autoNode": {}}`,
-			want: []string{"networking.allocateNodeCIDRs", "autoscaling", "autoNode"},
+			want: []string{"autoscaling", "autoNode"},
 		},
 		"a limit of nodes is scaling too": {spec: `{"autoscaling": {"maxNodesTotal": 3}}`, want: []string{"autoscaling"}},
-		"etcd from a snapshot": {
-			spec: `{"etcd": {"managed": {"storage": {"restoreSnapshotURL": ["https://a"]}}}}`,
-			want: []string{"etcd.managed.storage.restoreSnapshotURL"},
+		"etcd from a snapshot, or of the user's": {
+			spec: `{"etcd": {"managed": {"storage": {"restoreSnapshotURL": ["https://a"]}}, "unmanaged": {"endpoint": "https://a"}}}`,
 		},
-		"etcd of the user's": {spec: `{"etcd": {"unmanaged": {"endpoint": "https://a"}}}`, want: []string{"etcd.unmanaged"}},
 		"what the nodes have of a cluster": {
 			spec: `{"sshKey": {"name": "a"}, "additionalTrustBundle": {"name": "b"}, "configuration": {"proxy": {"httpProxy": "http://c"}}}`,
 		},
 		"configuration": {
-			spec: `{"configuration": {"proxy": {}, "scheduler": {}}, "operatorConfiguration": {"ingressOperator": {}}}`,
-			want: []string{"configuration", "operatorConfiguration"},
+			spec: `{"configuration": {"proxy": {}, "scheduler": {}, "apiServer": {}, "authentication": {}, "featureGate": {},
+				"image": {}, "ingress": {}, "oauth": {}, "operatorhub": {}}, "operatorConfiguration": {"ingressOperator": {}}}`,
+			want: []string{"configuration.image", "configuration.ingress", "configuration.oauth", "configuration.operatorhub", "operatorConfiguration"},
+		},
+		"of the network, the range of node ports": {
+			spec: `{"configuration": {"network": {"serviceNodePortRange": "30000-31000"}}}`,
+		},
+		"of the network, the rest": {
+			spec: `{"configuration": {"network": {"networkType": "Other"}}}`, want: []string{"configuration.network"},
 		},
 		"what comes from Secrets and ConfigMaps": {
 			spec: `{"auditWebhook": {"name": "b"}, "secretEncryption": {"type": "aescbc"}}`,
-			want: []string{"auditWebhook", "secretEncryption"},
 		},
 		"images and parts of the release": {
 			spec: `{"olmCatalogPlacement": "guest", "capabilities": {"disabled": ["Insights"]},

@@ -16,6 +16,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
+	"github.com/hosted-control-planes/hypershift/test/lab/host"
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 )
 
@@ -32,7 +33,17 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) (code int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	var err error
+	dir, err := cluster.DefaultDir()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	before, err := host.Look(dir)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	_, notFound := cluster.Find(ctx, cluster.Options{})
 	on, err = hosting.Start(ctx, hosting.Options{Lab: cluster.Options{Machines: 3}, Progress: os.Stdout})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -46,6 +57,18 @@ func run(m *testing.M) (code int) {
 	if err := on.Stop(context.WithoutCancel(ctx)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
+	}
+	if notFound == nil {
+		return code // who found a lab cannot know what was before it
+	}
+	now, err := host.Look(dir)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	for _, d := range host.Differences(before, now) {
+		fmt.Fprintln(os.Stderr, d)
+		code = 1
 	}
 	return code
 }

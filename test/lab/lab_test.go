@@ -3,15 +3,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,8 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
+	"github.com/hosted-control-planes/hypershift/test/lab/host"
 )
 
 // A lab comes up, runs a pod with a volume, is found by a second up, and leaves nothing, however it ends.
@@ -72,18 +68,8 @@ func TestALabLeavesNothing(t *testing.T) {
 	if err := cluster.Down(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	after := lookAround(t, dir)
-	for what, then := range before {
-		for _, now := range after[what] {
-			if !slices.Contains(then, now) {
-				t.Errorf("left behind, of the %s: %s", what, now)
-			}
-		}
-		for _, once := range then {
-			if !slices.Contains(after[what], once) {
-				t.Errorf("missing, of the %s: %s", what, once)
-			}
-		}
+	for _, d := range host.Differences(before, lookAround(t, dir)) {
+		t.Error(d)
 	}
 	if _, err := os.Stat(dir); err == nil {
 		t.Errorf("%s is still there", dir)
@@ -164,46 +150,9 @@ func supervisorOf(t *testing.T, dir string) int {
 	return state.PID
 }
 
-// lookAround lists what a lab could leave on a host.
-func lookAround(t *testing.T, dir string) map[string][]string {
+func lookAround(t *testing.T, dir string) host.Host {
 	t.Helper()
-	seen := map[string][]string{"processes": nil, "cgroups": nil}
-	links, err := net.Interfaces()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, link := range links {
-		seen["links"] = append(seen["links"], link.Name)
-	}
-	for what, path := range map[string]string{
-		"mounts":        "/proc/self/mounts",
-		"routes":        "/proc/net/route",
-		"limits":        "/proc/sys/fs/inotify/max_user_instances",
-		"forwarding":    "/proc/sys/net/ipv4/ip_forward",
-		"shared memory": "/proc/sysvipc/shm",
-	} {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seen[what] = strings.Split(strings.TrimSpace(string(text)), "\n")
-	}
-	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range commands {
-		text, err := os.ReadFile(path)
-		if err == nil && bytes.Contains(text, []byte(dir)) {
-			seen["processes"] = append(seen["processes"], fmt.Sprintf("%s %q", path, text))
-		}
-	}
-	err = filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && d.Name() == cgroup.Family(dir) {
-			seen["cgroups"] = append(seen["cgroups"], path)
-		}
-		return nil //nolint:nilerr // cgroups of others come and go while we look
-	})
+	seen, err := host.Look(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

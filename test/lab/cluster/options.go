@@ -36,13 +36,22 @@ const (
 // Region is where the lab is, as far as labels of nodes tell.
 const Region = "us-east-1"
 
+// DefaultDir is where a lab is that is nowhere else.
+func DefaultDir() (string, error) {
+	cache, err := pinned.CacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(cache, "lab"), nil
+}
+
 func (o Options) withDefaults() (Options, error) {
 	if o.Dir == "" {
-		cache, err := pinned.CacheDir()
+		dir, err := DefaultDir()
 		if err != nil {
 			return o, err
 		}
-		o.Dir = filepath.Join(cache, "lab")
+		o.Dir = dir
 	}
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {

@@ -17,6 +17,10 @@ import (
 // that it takes time.
 type trouble struct{ reason, message string }
 
+// Trouble says what keeps a pod from getting ready, in a sentence that is the
+// same as long as it is so; empty if its status does not show any.
+func Trouble(pod *corev1.Pod) string { return troubleOf(pod).message }
+
 // troubleOf reads the status of one pod, in the order in which things have to
 // go well.
 func troubleOf(pod *corev1.Pod) trouble {

@@ -1,18 +1,26 @@
 package hostedcluster
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // startPeriod is how long a control-plane-operator may be away, to start, to be
 // replaced, to move to another node, before what it said last is doubted.
 const startPeriod = 2 * time.Minute
+
+// startLook is how often to look at the pods of one that has not said a word
+// yet: no watch tells us of them.
+const startLook = 10 * time.Second
 
 // operatorRuns says whether the control-plane-operator works.
 func (s *scope) operatorRuns() bool {
@@ -27,13 +35,15 @@ func (r *Reconciler) operatorRunsSince(s *scope, then time.Time) bool {
 
 // silence says in words that the control-plane-operator does not run, and why;
 // it is empty while it does, or while it may still be starting. again is when
-// to look again, 0 if a watch tells.
-func (r *Reconciler) silence(s *scope) (words string, again time.Duration) {
+// to look again, 0 if a watch tells. What keeps its pods from running is said at
+// once where there is no word of its own that would be doubted with that.
+func (r *Reconciler) silence(ctx context.Context, s *scope) (words string, again time.Duration, err error) {
 	var since time.Time
+	var trouble string
 	words = "the control-plane-operator does not run: "
 	switch {
 	case s.hcp == nil, s.operatorRuns():
-		return "", 0
+		return "", 0, nil
 	case s.operator == nil:
 		since = s.hcp.CreationTimestamp.Time
 		words += fmt.Sprintf("there is no Deployment %s/%s", s.controlPlane, names.ControlPlaneOperator)
@@ -42,12 +52,35 @@ func (r *Reconciler) silence(s *scope) (words string, again time.Duration) {
 		if c := deploymentCondition(s.operator, appsv1.DeploymentAvailable); c != nil {
 			since = c.LastTransitionTime.Time
 		}
-		words += fmt.Sprintf("Deployment %s/%s: %s", s.controlPlane, s.operator.Name, complaint(s.operator))
+		if trouble, err = r.podTrouble(ctx, s.operator); err != nil {
+			return "", 0, err
+		}
+		words += fmt.Sprintf("Deployment %s/%s: %s", s.controlPlane, s.operator.Name, cmp.Or(trouble, complaint(s.operator)))
 	}
-	if left := since.Add(startPeriod).Sub(r.Clock.Now()); left > 0 {
-		return "", left
+	mute := len(s.hcp.Status.Conditions) == 0
+	left := since.Add(startPeriod).Sub(r.Clock.Now())
+	switch {
+	case mute && trouble != "", left <= 0:
+		return words, 0, nil
+	case mute:
+		return "", min(left, startLook), nil
 	}
-	return words, 0
+	return "", left, nil
+}
+
+// podTrouble is what keeps a pod of a Deployment from running, as far as that
+// can be seen.
+func (r *Reconciler) podTrouble(ctx context.Context, d *appsv1.Deployment) (string, error) {
+	pods := &corev1.PodList{}
+	if err := r.Reader.List(ctx, pods, client.InNamespace(d.Namespace), client.MatchingLabels(d.Spec.Selector.MatchLabels)); err != nil {
+		return "", fmt.Errorf("listing the pods of Deployment %s: %w", d.Name, err)
+	}
+	for i := range pods.Items {
+		if trouble := component.Trouble(&pods.Items[i]); trouble != "" {
+			return trouble, nil
+		}
+	}
+	return "", nil
 }
 
 // complaint is the most telling thing that a Deployment says about itself.

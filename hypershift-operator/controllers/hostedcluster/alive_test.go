@@ -46,7 +46,7 @@ func TestWeLookAgainAtAnOperatorThatStarts(t *testing.T) {
 	w := newWorld(t)
 	w.down = "no such image"
 	w.run(t, w.start(), 2)
-	r := &Reconciler{Options: Options{Clock: w.clock, Client: w.Admin(), Resync: time.Hour}}
+	r := &Reconciler{Options: Options{Clock: w.clock, Client: w.Admin(), Reader: w.Admin(), Resync: time.Hour}}
 	hc, err := w.get(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -58,6 +58,27 @@ func TestWeLookAgainAtAnOperatorThatStarts(t *testing.T) {
 	if s.silence != "" || s.silenceIn <= 0 || s.silenceIn > startPeriod {
 		t.Errorf("silence %q in %s", s.silence, s.silenceIn)
 	}
+}
+
+// Where it has not said a word yet, nobody waits for it to be told that it cannot start.
+func TestAnOperatorThatNoNodeTakes(t *testing.T) {
+	w := newWorld(t)
+	w.down = "no pod is ready"
+	pass := w.start()
+	w.run(t, pass, 2)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "control-plane-operator-1", Labels: map[string]string{"app": "control-plane-operator"}}}
+	if err := w.Admin().Create(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	pod.Status.Conditions = []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available: 3 Insufficient memory.",
+	}}
+	if err := w.Admin().Status().Update(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t, pass, 1)
+	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.ControlPlaneOperatorNotRunningReason,
+		"the control-plane-operator does not run: Deployment clusters-demo/control-plane-operator: no node takes a pod: Insufficient memory")
 }
 
 func TestComplaint(t *testing.T) {

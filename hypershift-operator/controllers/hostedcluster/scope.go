@@ -137,8 +137,8 @@ func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*sc
 		return nil, fmt.Errorf("listing AWSEndpointServices of namespace %s: %w", s.controlPlane, err)
 	}
 	s.endpoints = list.Items
-	s.silence, s.silenceIn = r.silence(s)
-	return s, nil
+	s.silence, s.silenceIn, err = r.silence(ctx, s)
+	return s, err
 }
 
 // owns says whether a namespace was made for this very HostedCluster: another

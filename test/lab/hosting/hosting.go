@@ -39,8 +39,6 @@ type Options struct {
 // Hosting is a lab with hypershift installed.
 type Hosting struct {
 	*cluster.Lab
-	AWS        *awsemulator.Emulator
-	Management *awsemulator.Management
 	// Releases are the payloads by the version of Kubernetes, Versions these versions, the newest first.
 	Releases map[string]string
 	Versions []string
@@ -70,7 +68,7 @@ func Start(ctx context.Context, o Options) (*Hosting, error) {
 	if h.Lab, err = cluster.Up(ctx, o.Lab); err != nil {
 		return nil, err
 	}
-	if err := h.findCloud(ctx); err != nil {
+	if err := h.prepareAccount(ctx); err != nil {
 		return nil, err
 	}
 	if err := h.push(ctx); err != nil {
@@ -79,16 +77,11 @@ func Start(ctx context.Context, o Options) (*Hosting, error) {
 	return h, h.Install(ctx)
 }
 
-// findCloud connects to the AWS of the lab.
-func (h *Hosting) findCloud(ctx context.Context) error {
-	status, err := h.Lab.Status(ctx)
-	if err != nil {
-		return err
-	}
-	if status.Cloud == nil {
+// prepareAccount makes the account of the management cluster ready.
+func (h *Hosting) prepareAccount(ctx context.Context) (err error) {
+	if h.AWS == nil {
 		return errors.New("the lab that is up has no AWS: take it down first")
 	}
-	h.AWS, h.Management = awsemulator.Connect(status.Cloud.Endpoint, awsemulator.Options{Progress: h.options.Progress}), status.Cloud.Management
 	if h.options.Delays != nil {
 		if err := h.AWS.SetDelays(ctx, h.options.Delays); err != nil {
 			return err

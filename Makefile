@@ -47,7 +47,7 @@ integration: ## stories across controllers, on a real API server and the AWS emu
 .PHONY: e2e
 e2e: ## stories on the lab, as root: everyday use, upgrade, outages, mistakes, installation (STORIES='Everyday|Upgrade')
 	@go run ./hack/progress "compiling the stories" ./test/lab/...
-	go test -tags e2e -count=1 -timeout 30m -run '$(STORIES)' -v ./test/e2e/...
+	go test -tags e2e -count=1 -p 1 -timeout 30m -run '$(STORIES)' -v ./test/lab ./test/e2e
 
 .PHONY: lab
 lab: ## a management cluster with real nodes on this machine, as root (MACHINES in ZONES); then: bin/lab status

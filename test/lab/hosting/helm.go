@@ -68,7 +68,7 @@ func (h *Hosting) Install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	repository, digest, _ := strings.Cut(h.images[images.Operator], "@")
+	repository, digest, _ := strings.Cut(h.Images[images.Operator], "@")
 	text, err := bed.Substitute(values, map[string]string{
 		"REPOSITORY": repository, "DIGEST": digest, "REGION": accounts.Region, "BUCKET": h.Management.Bucket, "ENDPOINT": h.AWS.URL,
 	})
@@ -80,7 +80,7 @@ func (h *Hosting) Install(ctx context.Context) error {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("writing the values of the chart: %w", err)
 	}
-	args := []string{"upgrade", "--install", Release, filepath.Join(h.root, "config", "helm", "hypershift"), "--namespace", Namespace, "--values", file, "--wait", "--timeout", "3m"}
+	args := []string{"--install", "--values", file}
 	if h.options.Values != "" {
 		more := filepath.Join(h.Dir, "more-values.yaml")
 		if err := os.WriteFile(more, []byte(h.options.Values), 0o644); err != nil {
@@ -88,8 +88,14 @@ func (h *Hosting) Install(ctx context.Context) error {
 		}
 		args = append(args, "--values", more)
 	}
-	_, err = h.Helm(ctx, args...)
+	_, err = h.Upgrade(ctx, args...)
 	return err
+}
+
+// Upgrade upgrades to the chart of this checkout, waits until the operator is available, and returns what Helm printed.
+func (h *Hosting) Upgrade(ctx context.Context, args ...string) (string, error) {
+	chart := filepath.Join(h.root, "config", "helm", "hypershift")
+	return h.Helm(ctx, append([]string{"upgrade", Release, chart, "--namespace", Namespace, "--wait", "--timeout", "3m"}, args...)...)
 }
 
 // Uninstall removes what Install has made, but for the kinds and what there is of them.

@@ -44,9 +44,10 @@ type Hosting struct {
 	Versions []string
 	// Programs are those of a user: kubectl and helm, by name.
 	Programs map[string]string
+	// Images are those in the registry of the lab.
+	Images images.Set
 
 	options Options
-	images  images.Set
 	root    string
 	role    string
 }
@@ -93,16 +94,28 @@ func (h *Hosting) prepareAccount(ctx context.Context) (err error) {
 
 // push puts all images and releases into the registry of the lab.
 func (h *Hosting) push(ctx context.Context) (err error) {
-	to := images.Options{Registry: cluster.Registry, Progress: h.options.Progress}
-	if h.images, err = images.Push(ctx, to); err != nil {
+	to := h.registry()
+	if h.Images, err = images.Push(ctx, to); err != nil {
 		return err
 	}
-	if h.Releases, err = images.PushReleases(ctx, to, h.images); err != nil {
+	if h.Releases, err = images.PushReleases(ctx, to, h.Images); err != nil {
 		return err
 	}
 	h.Versions = slices.Sorted(maps.Keys(h.Releases))
 	slices.Reverse(h.Versions)
 	return nil
+}
+
+// registry is where images go.
+func (h *Hosting) registry() images.Options {
+	return images.Options{Registry: cluster.Registry, Progress: h.options.Progress}
+}
+
+// PushRelease pushes a release like that of a version, but for the images that take the place of its own, and gives its name by digest.
+func (h *Hosting) PushRelease(ctx context.Context, tag, version string, instead map[string]string) (string, error) {
+	d := images.Describe(h.Images, version)
+	maps.Copy(d.Components, instead)
+	return images.PushRelease(ctx, h.registry(), tag, d)
 }
 
 // NewCustomer prepares an account of its own for a hosted cluster of that name, which is to run a release.

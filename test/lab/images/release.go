@@ -22,19 +22,25 @@ var machineImages = map[string]string{
 func PushReleases(ctx context.Context, o Options, set Set) (map[string]string, error) {
 	releases := map[string]string{}
 	for _, version := range Versions {
-		img, err := describe(set, version).Image()
-		if err != nil {
-			return nil, fmt.Errorf("making release %s: %w", version, err)
-		}
-		if releases[version], err = o.push(ctx, "kubernetes-release", "v"+version, img); err != nil {
+		var err error
+		if releases[version], err = PushRelease(ctx, o, "v"+version, Describe(set, version)); err != nil {
 			return nil, err
 		}
 	}
 	return releases, nil
 }
 
-// describe says what is in a release: the images of its version, and those that are the same in all.
-func describe(set Set, version string) *payload.Description {
+// PushRelease pushes a payload and gives its name by digest. The tag is for people.
+func PushRelease(ctx context.Context, o Options, tag string, d *payload.Description) (string, error) {
+	img, err := d.Image()
+	if err != nil {
+		return "", fmt.Errorf("making release %s: %w", tag, err)
+	}
+	return o.push(ctx, "kubernetes-release", tag, img)
+}
+
+// Describe says what is in a release: the images of its version, and those that are the same in all.
+func Describe(set Set, version string) *payload.Description {
 	components := map[string]string{}
 	for _, i := range table() {
 		if ref, pushed := set[i.key()]; pushed && !i.apart && (i.version == "" || i.version == version) {

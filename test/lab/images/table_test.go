@@ -31,7 +31,7 @@ func TestAReleaseHasTheImagesOfItsVersion(t *testing.T) {
 		"kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "pause",
 	}
 	for _, version := range Versions {
-		d := describe(set, version)
+		d := Describe(set, version)
 		var got []string
 		for name, ref := range d.Components {
 			got = append(got, name)

@@ -116,6 +116,17 @@ func ask(ctx context.Context, c *http.Client, url string) string {
 	return ""
 }
 
+// Asked is how many requests the next Count will have, at least.
+func (l *Load) Asked() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	asked := l.good
+	for _, n := range l.failed {
+		asked += n
+	}
+	return asked
+}
+
 // Count is how requests went since the last call.
 func (l *Load) Count() Count {
 	l.mu.Lock()

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -35,10 +36,16 @@ func TestOutages(t *testing.T) {
 		total.Asked, total.Failed = total.Asked+count.Asked, total.Failed+count.Failed
 		t.Logf("%-55s %v", what, count)
 	}
+	h.eventually("requests are counted", func(context.Context) error {
+		if n := asked.Asked(); n < 100 {
+			return fmt.Errorf("there were %d", n)
+		}
+		return nil
+	})
 	tell("nothing happens")
 	for _, pod := range pods {
 		h.must(h.management.Delete(t.Context(), &pod, &client.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}))
-		h.eventually(pod.Name+" has a successor", func(ctx context.Context) error { return h.replaced(ctx, pod) })
+		h.eventually(pod.Name+" has a successor", func(ctx context.Context) error { return h.replaced(ctx, pod, pods) })
 		tell("killed pod " + pod.Name)
 	}
 
@@ -86,13 +93,33 @@ func (h *hosted) spread() {
 	}
 }
 
-// replaced says that the pod is gone and that there are as many ready ones of its kind as before.
-func (h *hosted) replaced(ctx context.Context, pod corev1.Pod) error {
-	now := &corev1.Pod{}
-	if err := h.management.Get(ctx, client.ObjectKeyFromObject(&pod), now); err == nil && now.UID == pod.UID {
-		return fmt.Errorf("it is still there")
-	} else if client.IgnoreNotFound(err) != nil {
+// replaced says that the pod is gone and that as many of its kind are ready as there were before. The status of its workload would not do:
+// for a moment it says that nothing has happened.
+func (h *hosted) replaced(ctx context.Context, pod corev1.Pod, before []corev1.Pod) error {
+	now, err := h.pods(ctx)
+	if err != nil {
 		return err
 	}
-	return h.rolledOut(ctx)
+	if slices.ContainsFunc(now, func(p corev1.Pod) bool { return p.UID == pod.UID }) {
+		return errors.New("it is still there")
+	}
+	kind := pod.Labels["app"]
+	if got, want := ready(now, kind), ready(before, kind); got != want {
+		return fmt.Errorf("of %d pods of %s %d are ready", want, kind, got)
+	}
+	return nil
+}
+
+// ready is how many pods of a kind are.
+func ready(pods []corev1.Pod, kind string) int {
+	n := 0
+	for _, p := range pods {
+		isReady := slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
+		if p.Labels["app"] == kind && p.DeletionTimestamp.IsZero() && isReady {
+			n++
+		}
+	}
+	return n
 }

@@ -1,0 +1,113 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
+)
+
+// The installation changes while a cluster lives, which does not notice; and it does not go while one lives.
+func TestInstallation(t *testing.T) {
+	h := newHosted(t, "installed", on.Versions[0])
+	h.create()
+	h.available()
+	h.eventually("all pods are ready", h.rolledOut)
+	before, generation := h.identities(), h.hc.Generation
+	asked := h.load()
+	// Whatever happens, the next story finds what it expects.
+	t.Cleanup(func() { h.must(on.Install(context.WithoutCancel(t.Context()))) })
+
+	started := time.Now()
+	notes, err := on.Upgrade(t.Context(), "--reuse-values", "--set", "log.level=debug")
+	h.must(err)
+	t.Logf("%5.1f s  helm upgrade", time.Since(started).Seconds())
+	h.says(notes, "STATUS: deployed", "is installed in namespace "+hosting.Namespace, "`helm uninstall` is refused while there are HostedClusters")
+	h.says(h.helm("get values"), "level: debug", "privateLink: true", "bucket: ")
+	h.says(h.helm("get manifest"), "kind: PodDisruptionBudget")
+
+	revision := h.revision("deployed")
+	started = time.Now()
+	out, err := on.Helm(t.Context(), "uninstall", hosting.Release, "--namespace", hosting.Namespace)
+	if err == nil {
+		t.Fatalf("hypershift was uninstalled under a cluster:\n%s", out)
+	}
+	t.Logf("%5.1f s  helm uninstall:\n%s", time.Since(started).Seconds(), out)
+	h.says(out, "HostedCluster "+namespace+"/"+h.hc.Name, "delete the HostedClusters and wait until they are gone")
+	h.revision("uninstalling")
+	h.helm("rollback", revision, "--wait")
+	h.revision("deployed")
+	h.says(h.helm("get values"), "level: debug")
+
+	// Not before the new operator has looked at the cluster.
+	h.must(h.management.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: h.hc.Name + "-admin-kubeconfig"}}))
+	h.available()
+	h.must(h.rolledOut(t.Context()))
+	if after := h.identities(); !maps.Equal(before, after) {
+		t.Errorf("pods were replaced: there were %v, there are %v", before, after)
+	}
+	if h.hc.Generation != generation {
+		t.Errorf("somebody changed the HostedCluster: its generation was %d and is %d", generation, h.hc.Generation)
+	}
+	asked.Stop()
+	count := asked.Count()
+	t.Logf("         meanwhile: %v", count)
+	if count.Asked == 0 || count.Failed > 0 {
+		t.Error("requests failed")
+	}
+}
+
+// helm runs a command on the release of hypershift.
+func (h *hosted) helm(command string, args ...string) string {
+	h.t.Helper()
+	out, err := on.Helm(h.t.Context(), append(append(strings.Fields(command), hosting.Release, "--namespace", hosting.Namespace), args...)...)
+	h.must(err)
+	return out
+}
+
+// revision fails the test unless Helm has the release in that state, and gives its number.
+func (h *hosted) revision(status string) string {
+	h.t.Helper()
+	var release struct {
+		Revision int
+		Status   string
+	}
+	h.must(json.Unmarshal([]byte(h.helm("get metadata", "--output", "json")), &release))
+	if release.Status != status {
+		h.t.Errorf("Helm has the release as %s, not as %s", release.Status, status)
+	}
+	return strconv.Itoa(release.Revision)
+}
+
+// identities are those of the pods of the control plane, by name.
+func (h *hosted) identities() map[string]types.UID {
+	h.t.Helper()
+	pods, err := h.pods(h.t.Context())
+	h.must(err)
+	all := map[string]types.UID{}
+	for _, p := range pods {
+		all[p.Name] = p.UID
+	}
+	return all
+}
+
+// says fails the test unless all words are in the text.
+func (h *hosted) says(text string, words ...string) {
+	h.t.Helper()
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			h.t.Errorf("not a word of %q in:\n%s", w, text)
+		}
+	}
+}

@@ -44,14 +44,14 @@ func TestInstallation(t *testing.T) {
 		t.Fatalf("hypershift was uninstalled under a cluster:\n%s", out)
 	}
 	t.Logf("%5.1f s  helm uninstall:\n%s", time.Since(started).Seconds(), out)
-	h.says(out, "HostedCluster "+namespace+"/"+h.hc.Name, "delete the HostedClusters and wait until they are gone")
+	h.says(out, "HostedCluster "+h.hc.Namespace+"/"+h.hc.Name, "delete the HostedClusters and wait until they are gone")
 	h.revision("uninstalling")
 	h.helm("rollback", revision, "--wait")
 	h.revision("deployed")
 	h.says(h.helm("get values"), "level: debug")
 
 	// Not before the new operator has looked at the cluster.
-	h.must(h.management.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: h.hc.Name + "-admin-kubeconfig"}}))
+	h.must(h.management.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: h.hc.Namespace, Name: h.hc.Name + "-admin-kubeconfig"}}))
 	h.available()
 	h.must(h.rolledOut(t.Context()))
 	if after := h.identities(); !maps.Equal(before, after) {

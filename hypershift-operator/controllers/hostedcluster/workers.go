@@ -36,6 +36,11 @@ func (r *Reconciler) ensureWorkers(ctx context.Context, s *scope) error {
 		}
 		return r.forbidSchemas(ctx, s)
 	}
+	if s.cluster == nil {
+		// Its owner is written into what belongs to the Cluster in the next pass,
+		// before Cluster API looks for it there; see clusterapi.Owner.
+		return nil
+	}
 	core, err := r.componentImage(ctx, s, r.ClusterAPIImage, "cluster-api-image", names.ClusterAPI, "cluster-capi-controllers")
 	if err != nil {
 		return err

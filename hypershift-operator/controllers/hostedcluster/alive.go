@@ -18,9 +18,12 @@ import (
 // replaced, to move to another node, before what it said last is doubted.
 const startPeriod = 2 * time.Minute
 
-// startLook is how often to look at the pods of one that has not said a word
-// yet: no watch tells us of them.
-const startLook = 10 * time.Second
+// How often to look at the pods of one that does not run, of which no watch
+// tells us: startLook while it may still be starting, and then silentLook.
+const (
+	startLook  = 10 * time.Second
+	silentLook = 30 * time.Second
+)
 
 // operatorRuns says whether the control-plane-operator works.
 func (s *scope) operatorRuns() bool {
@@ -35,7 +38,7 @@ func (r *Reconciler) operatorRunsSince(s *scope, then time.Time) bool {
 
 // silence says in words that the control-plane-operator does not run, and why;
 // it is empty while it does, or while it may still be starting. again is when
-// to look again, 0 if a watch tells. What keeps its pods from running is said at
+// to look again, 0 for never. What keeps its pods from running is said at
 // once where there is no word of its own that would be doubted with that.
 func (r *Reconciler) silence(ctx context.Context, s *scope) (words string, again time.Duration, err error) {
 	var since time.Time
@@ -60,8 +63,10 @@ func (r *Reconciler) silence(ctx context.Context, s *scope) (words string, again
 	mute := len(s.hcp.Status.Conditions) == 0
 	left := since.Add(startPeriod).Sub(r.Clock.Now())
 	switch {
-	case mute && trouble != "", left <= 0:
-		return words, 0, nil
+	case left <= 0:
+		return words, silentLook, nil
+	case mute && trouble != "":
+		return words, min(left, startLook), nil
 	case mute:
 		return "", min(left, startLook), nil
 	}
@@ -76,6 +81,9 @@ func (r *Reconciler) podTrouble(ctx context.Context, d *appsv1.Deployment) (stri
 		return "", fmt.Errorf("listing the pods of Deployment %s: %w", d.Name, err)
 	}
 	for i := range pods.Items {
+		if !pods.Items[i].DeletionTimestamp.IsZero() {
+			continue // how it ends is not why there is none
+		}
 		if trouble := component.Trouble(&pods.Items[i]); trouble != "" {
 			return trouble, nil
 		}

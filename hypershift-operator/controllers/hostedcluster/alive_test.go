@@ -70,15 +70,18 @@ func TestAnOperatorThatNoNodeTakes(t *testing.T) {
 	if err := w.Admin().Create(t.Context(), pod); err != nil {
 		t.Fatal(err)
 	}
-	pod.Status.Conditions = []corev1.PodCondition{{
-		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available: 3 Insufficient memory.",
-	}}
-	if err := w.Admin().Status().Update(t.Context(), pod); err != nil {
-		t.Fatal(err)
+	for _, lacks := range []string{"memory", "cpu"} {
+		pod.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available: 3 Insufficient " + lacks + ".",
+		}}
+		if err := w.Admin().Status().Update(t.Context(), pod); err != nil {
+			t.Fatal(err)
+		}
+		w.clock.Step(startLook)
+		w.run(t, pass, 1)
+		w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.ControlPlaneOperatorNotRunningReason,
+			"the control-plane-operator does not run: Deployment clusters-demo/control-plane-operator: no node takes a pod: Insufficient "+lacks)
 	}
-	w.run(t, pass, 1)
-	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.ControlPlaneOperatorNotRunningReason,
-		"the control-plane-operator does not run: Deployment clusters-demo/control-plane-operator: no node takes a pod: Insufficient memory")
 }
 
 func TestComplaint(t *testing.T) {

@@ -185,7 +185,11 @@ func (b *labBench) round(ctx context.Context, n int, rest bool) (l labLife, err 
 			return l, err
 		}
 	}
-	return l, b.end(ctx, all, &l)
+	if err := b.end(ctx, all, &l); err != nil {
+		return l, err
+	}
+	fmt.Fprintf(os.Stderr, "%d at once: %+v\n", n, l)
+	return l, nil
 }
 
 // end deletes the clusters and waits.

@@ -92,7 +92,7 @@ func run(ctx context.Context, only string, markdown bool) error {
 		got, err := s.run(ctx)
 		if err != nil {
 			failed = append(failed, fmt.Sprintf("%s: %v", s.name, err))
-			got = []Row{{What: s.name, Figures: []Figure{{}}, Note: "failed, see below"}}
+			got = append(got, Row{What: s.name, Figures: []Figure{{}}, Note: "failed, see below"})
 		}
 		rows = append(rows, got...)
 		fmt.Fprintf(os.Stderr, "%s: measured in %.0f s\n", s.name, time.Since(began).Seconds())

@@ -41,6 +41,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/routerreload"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokenminter"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/wait"
+	"github.com/hosted-control-planes/hypershift/internal/intern"
 	"github.com/hosted-control-planes/hypershift/internal/logs"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
@@ -124,6 +125,7 @@ func run(ctx context.Context, opts operator.Options) error {
 	if err := check(opts); err != nil {
 		return err
 	}
+	intern.Collect()
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("finding the management cluster: %w", err)

@@ -28,7 +28,7 @@ type scope struct {
 	// hcp is nil if there is none of ours.
 	hcp *hyperv1.HostedControlPlane
 	// cluster is what Cluster API knows of the hosted cluster, nil if there is
-	// none, or no node pool, without which Cluster API does not run.
+	// none, or while Cluster API does not run.
 	cluster *clusterv1.Cluster
 	// operator is the Deployment of the control-plane-operator, nil if there is none.
 	operator *appsv1.Deployment
@@ -114,7 +114,11 @@ func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*sc
 	if err == nil {
 		s.hcp = hcp
 	}
-	if len(s.pools) > 0 && r.missing == "" {
+	runs, err := r.clusterAPIRuns(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if runs {
 		cluster := &clusterv1.Cluster{}
 		err = r.Client.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: hc.Spec.InfraID}, cluster)
 		if client.IgnoreNotFound(err) != nil {

@@ -68,6 +68,20 @@ func (r *Reconciler) ensureWorkers(ctx context.Context, s *scope) error {
 	return err
 }
 
+// clusterAPIRuns says whether Cluster API is there, or about to be: while the
+// cluster has node pools, and until its Deployment is gone. As long as it is, it
+// wants the Cluster to own what belongs to it.
+func (r *Reconciler) clusterAPIRuns(ctx context.Context, s *scope) (bool, error) {
+	if r.missing != "" || len(s.pools) > 0 {
+		return r.missing == "", nil
+	}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: names.ClusterAPI}, &appsv1.Deployment{})
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("getting Deployment %s: %w", names.ClusterAPI, err)
+	}
+	return err == nil, nil
+}
+
 // desiredSchemas lets both programs read CustomResourceDefinitions, where the
 // versions of kinds are: those are in no namespace.
 func desiredSchemas(s *scope) *rbacv1.ClusterRoleBinding {

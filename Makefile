@@ -31,10 +31,13 @@ demo-private: ## the life of a private cluster and its workers in AWS, without r
 	@bin/demo-private $(if $(KEEP),-keep) -access $(ACCESS)
 
 .PHONY: test
-test: ## every test: unit, trials, API validation, contract of the AWS beds, integration
-	@go run ./hack/binaries etcd kube-apiserver kube-controller-manager aws-cloud-controller-manager cluster-api-manager cluster-api-provider-aws-manager helm >/dev/null
+test: binaries ## every test: unit, trials, API validation, contract of the AWS beds, integration
 	@go run ./hack/progress "compiling everything" ./...
 	go test -timeout 30m -parallel 6 ./...
+
+.PHONY: binaries
+binaries:
+	@go run ./hack/binaries etcd kube-apiserver kube-controller-manager aws-cloud-controller-manager cluster-api-manager cluster-api-provider-aws-manager helm >/dev/null
 
 .PHONY: unit
 unit: ## the tests that need nothing but Go (seconds)

@@ -37,7 +37,7 @@ test: binaries ## every test: unit, trials, API validation, contract of the AWS 
 
 .PHONY: binaries
 binaries:
-	@go run ./hack/binaries etcd kube-apiserver kube-controller-manager aws-cloud-controller-manager cluster-api-manager cluster-api-provider-aws-manager helm >/dev/null
+	@go run ./hack/binaries etcd etcdutl kube-apiserver kube-controller-manager aws-cloud-controller-manager cluster-api-manager cluster-api-provider-aws-manager helm >/dev/null
 
 .PHONY: unit
 unit: ## the tests that need nothing but Go (seconds)

@@ -63,6 +63,15 @@ var OnPurpose = []Reason{
 	{names.ClusterAPI, "machinedeployments.cluster.x-k8s.io", []string{"delete"}, accident},
 }
 
+const early = "a Cluster that was deleted by accident is made again while Cluster API runs: it wants to be the first to write the owner, and finds it a moment later"
+
+// Early are refusals of what is granted and what somebody else does a moment later. They are no failure either: who is refused
+// tries again, and would go on for good, and no story would end well, if nobody did.
+var Early = []Reason{
+	{names.ClusterAPI, "awsclusters.infrastructure.cluster.x-k8s.io", []string{"patch"}, early},
+	{names.ClusterAPI, "hostedcontrolplanes.hypershift.openshift.io", []string{"patch"}, early},
+}
+
 const (
 	// An admission plugin asks for it within the request for something else.
 	heldBack = "OpenShift asks for it of who makes an object that holds its owner back"

@@ -36,7 +36,7 @@ func InAWS(roles []Holder, use *Use) Report {
 func (r Report) Refused() error {
 	var errs []error
 	for _, refusal := range r.Use.Refused {
-		if find(OnPurpose, refusal.Holder, refusal.Right) != "" {
+		if find(OnPurpose, refusal.Holder, refusal.Right) != "" || find(Early, refusal.Holder, refusal.Right) != "" {
 			continue
 		}
 		errs = append(errs, fmt.Errorf("%s may not %s %s: %s", refusal.Holder, refusal.Right.Verb, refusal.Right.Thing, refusal.Message))
@@ -65,7 +65,7 @@ func (r Report) Write(w io.Writer) {
 	} else {
 		table(w, "refused", "what", "why")
 		for _, refusal := range r.Use.Refused {
-			row(w, refusal.Holder, refusal.Right.Verb+" "+refusal.Right.Thing, cmp.Or(find(OnPurpose, refusal.Holder, refusal.Right), refusal.Message))
+			row(w, refusal.Holder, refusal.Right.Verb+" "+refusal.Right.Thing, cmp.Or(find(OnPurpose, refusal.Holder, refusal.Right), find(Early, refusal.Holder, refusal.Right), refusal.Message))
 		}
 		fmt.Fprintln(w)
 	}

@@ -37,7 +37,7 @@ func main() {
 }
 
 func run(ctx context.Context, out io.Writer, machines int, keep bool) (err error) {
-	s := &show{out: out, began: time.Now()}
+	s := &show{out: out, began: time.Now(), seen: map[string]map[string]string{}}
 	s.act("A management cluster with %d machines, AWS behind it, and hypershift, installed with Helm.", machines)
 	s.hosting, err = hosting.Start(ctx, hosting.Options{Lab: cluster.Options{Machines: machines}, Progress: s})
 	if err != nil {
@@ -78,6 +78,8 @@ type show struct {
 	stage
 	out   io.Writer
 	began time.Time
+	// seen are the pods of each cluster as they were told last.
+	seen map[string]map[string]string
 }
 
 // act prints the headline of an act.

@@ -51,7 +51,7 @@ func (s *show) follow(ctx context.Context, what string, h hosted, missing func(h
 	defer cancel()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	last, said := map[string]string{}, ""
+	said := ""
 	for {
 		hc := &hyperv1.HostedCluster{}
 		err := s.management.Get(ctx, h.ObjectKey, hc)
@@ -60,8 +60,8 @@ func (s *show) follow(ctx context.Context, what string, h hosted, missing func(h
 		}
 		pods, podsErr := s.pods(ctx, h)
 		if err == nil && podsErr == nil {
-			s.tell(h, last, pods)
-			last = pods
+			s.tell(h, s.seen[h.Name], pods)
+			s.seen[h.Name] = pods
 			now := missing(h, hc)
 			if now == "" {
 				return nil

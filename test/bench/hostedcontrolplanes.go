@@ -86,7 +86,6 @@ type labBench struct {
 	*hosting.Hosting
 	management client.Client
 	kube       kubernetes.Interface
-	sample     string
 	made       int
 }
 
@@ -103,8 +102,7 @@ func newLabBench(h *hosting.Hosting) (*labBench, error) {
 	if err != nil {
 		return nil, err
 	}
-	sample, err := h.Sample("hostedcluster-public.yaml")
-	return &labBench{Hosting: h, management: management, kube: kube, sample: sample}, err
+	return &labBench{Hosting: h, management: management, kube: kube}, nil
 }
 
 // labLife is how one round went, in seconds and MiB.
@@ -141,8 +139,10 @@ func (b *labBench) round(ctx context.Context, n int, rest bool) (l labLife, err 
 		if err != nil {
 			return l, err
 		}
-		text := strings.ReplaceAll(b.sample, "kind: HostedCluster\nmetadata:\n  name: example\n", "kind: HostedCluster\nmetadata:\n  name: "+name+"\n")
-		text = strings.ReplaceAll(text, ".example.example.test", "."+name+".example.test")
+		text, err := b.Sample(name, hyperv1.SingleReplica)
+		if err != nil {
+			return l, err
+		}
 		manifests = append(manifests, func() error { return b.Apply(ctx, customer.Variables, text) })
 		all = append(all, client.ObjectKey{Namespace: "clusters", Name: name})
 	}

@@ -48,9 +48,8 @@ func newHosted(t *testing.T, name, version string) *hosted {
 	h.must(err)
 	h.customer, err = on.NewCustomer(t.Context(), name, name+"-x7k2p", version)
 	h.must(err)
-	text, err := on.Sample("hostedcluster-public.yaml")
+	text, err := on.Sample(name, hyperv1.SingleReplica)
 	h.must(err)
-	text = strings.ReplaceAll(text, ".example.example.test", "."+name+".example.test")
 	filled, err := bed.Substitute(text, h.customer.Variables)
 	h.must(err)
 	objects, err := bed.Decode(filled)
@@ -64,7 +63,6 @@ func newHosted(t *testing.T, name, version string) *hosted {
 		h.must(err)
 		h.must(yaml.UnmarshalStrict(text, h.hc))
 	}
-	h.hc.Name = name
 	return h
 }
 

@@ -74,19 +74,9 @@ func (s *show) apply(ctx context.Context, h hosted) error {
 	if err != nil {
 		return err
 	}
-	sample, err := s.hosting.Sample("hostedcluster-public.yaml")
+	sample, err := s.hosting.Sample(h.Name, h.availability)
 	if err != nil {
 		return err
-	}
-	for from, to := range map[string]string{
-		"kind: HostedCluster\nmetadata:\n  name: example\n": "kind: HostedCluster\nmetadata:\n  name: " + h.Name + "\n",
-		".example.example.test":                             "." + h.Name + ".example.test",
-		"Policy: SingleReplica":                             "Policy: " + string(h.availability),
-	} {
-		if !strings.Contains(sample, from) {
-			return fmt.Errorf("the sample has no %q any more", from)
-		}
-		sample = strings.ReplaceAll(sample, from, to)
 	}
 	s.say("kubectl apply -f %s.yaml   # config/samples/hostedcluster-public.yaml", h.Name)
 	return s.hosting.Apply(ctx, customer.Variables, sample)

@@ -12,8 +12,6 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
@@ -132,15 +130,6 @@ func (h *Hosting) Apply(ctx context.Context, variables map[string]string, manife
 		return fmt.Errorf("applying manifests: %w", err)
 	}
 	return bed.Apply(ctx, h.Config, manifests)
-}
-
-// Sample is a file of config/samples.
-func (h *Hosting) Sample(name string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(h.root, "config", "samples", name))
-	if err != nil {
-		return "", fmt.Errorf("reading a sample: %w", err)
-	}
-	return string(text), nil
 }
 
 // Stop uninstalls hypershift and takes the lab down.

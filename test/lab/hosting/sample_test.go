@@ -1,0 +1,28 @@
+package hosting
+
+import (
+	"strings"
+	"testing"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+)
+
+func TestTheSampleBecomesAnotherCluster(t *testing.T) {
+	root, err := pinned.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := (&Hosting{root: root}).Sample("blue", hyperv1.HighlyAvailable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"  name: blue\n", "hostname: api.blue.example.test\n", "controllerAvailabilityPolicy: HighlyAvailable\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q in\n%s", want, text)
+		}
+	}
+	if _, err := rename("kind: HostedCluster", "blue", hyperv1.SingleReplica); err == nil {
+		t.Error("something else was taken for the sample")
+	}
+}

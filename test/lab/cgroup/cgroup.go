@@ -15,6 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// top is where everybody looks for cgroups.
+const top = "/sys/fs/cgroup"
+
 // Family is the directory that all machines of the lab in dir are in. Another lab, that has ended and is to be removed, may be on
 // the host too.
 func Family(dir string) string {
@@ -23,6 +26,8 @@ func Family(dir string) string {
 
 // System is how the host has its cgroups.
 type System interface {
+	// Check says what the host lacks, or what stands in the way.
+	Check() error
 	// Host lists what has to be set on the host before machines can be made.
 	Host() ([]Setting, error)
 	// Make makes the cgroups of a machine. A limit of 0 is none.
@@ -64,7 +69,9 @@ func detect(mounts, family string) (System, error) {
 		case "cgroup":
 			hierarchies = append(hierarchies, hierarchy{dir: target, kind: kind, options: v1Options(options)})
 		case "cgroup2":
-			unified = target
+			if unified == "" || target == top {
+				unified = target // who mounts it once more does so for himself
+			}
 			hierarchies = append(hierarchies, hierarchy{dir: target, kind: kind})
 		}
 	}
@@ -75,6 +82,14 @@ func detect(mounts, family string) (System, error) {
 		return v2{unified, family}, nil
 	}
 	return nil, errors.New("no cgroups with the memory controller are mounted")
+}
+
+// without says which controllers the kernel does not have; nil for none.
+func without(controllers []string) error {
+	if len(controllers) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the kernel has no controller %s: it may have to be turned on when it is started, such as by cgroup_enable=memory", strings.Join(controllers, ", "))
 }
 
 // Remove removes the cgroups of a machine, or of all machines if it has no name, when the kernel has buried the last process in

@@ -36,6 +36,10 @@ func TestDetect(t *testing.T) {
 			mounts: []string{"cgroup2 /sys/fs/cgroup cgroup2 rw 0 0", "cgroup /sys/fs/cgroup/systemd cgroup rw,name=systemd 0 0"},
 			want:   v2{"/sys/fs/cgroup", "lab"},
 		},
+		"a host of version 2 on which a network plugin has mounted it once more": {
+			mounts: []string{"cgroup2 /sys/fs/cgroup cgroup2 rw 0 0", "none /run/cilium/cgroupv2 cgroup2 rw 0 0"},
+			want:   v2{"/sys/fs/cgroup", "lab"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := detect(strings.Join(c.mounts, "\n"), "lab")
@@ -84,5 +88,41 @@ func TestVersion2(t *testing.T) {
 		if got, err := os.ReadFile(filepath.Join(root, file)); err != nil || string(got) != want {
 			t.Errorf("%s has %q, %v; want %q", file, got, err, want)
 		}
+	}
+}
+
+func TestWhatAHostOfVersion2Lacks(t *testing.T) {
+	for name, c := range map[string]struct {
+		controllers, given, processes string
+		want                          string
+	}{
+		"one on which systemd runs":                {controllers: "cpuset cpu io memory pids", given: "cpu memory pids"},
+		"a root that nobody has told to share":     {controllers: "cpuset cpu io memory pids"},
+		"a kernel without the memory controller":   {controllers: "cpuset cpu io pids", given: "cpu pids", want: "memory"},
+		"a container whose root has processes":     {controllers: "cpu memory pids", given: "", processes: "1\n17\n", want: "processes"},
+		"a container that somebody has made ready": {controllers: "cpu memory pids", given: "cpu memory pids", processes: ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			for file, text := range map[string]string{"cgroup.controllers": c.controllers, "cgroup.subtree_control": c.given, "cgroup.procs": c.processes, "cgroup.type": "domain"} {
+				if err := os.WriteFile(filepath.Join(root, file), []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := v2{root, "lab"}.Check()
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestWhatAHostOfVersion1Lacks(t *testing.T) {
+	system, err := detect("cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0\ncgroup /sys/fs/cgroup/cpu cgroup rw,cpu,cpuacct 0 0", "lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := system.Check(); err == nil || !strings.Contains(err.Error(), "cpuset") {
+		t.Errorf("it has no cpuset, and that is said: %v", err)
 	}
 }

@@ -92,7 +92,6 @@ func (v v1) Enter(machine string, pid int) error {
 }
 
 func (v v1) Mount() error {
-	const top = "/sys/fs/cgroup"
 	if err := unix.Unmount(top, unix.MNT_DETACH); err != nil {
 		return fmt.Errorf("unmounting the cgroups of the host: %w", err)
 	}
@@ -108,6 +107,17 @@ func (v v1) Mount() error {
 		}
 	}
 	return nil
+}
+
+// Check wants what a kubelet does not start without.
+func (v v1) Check() error {
+	var missing []string
+	for _, controller := range []string{"cpu", "cpuacct", "cpuset", "memory"} {
+		if !slices.ContainsFunc(v.hierarchies, func(h hierarchy) bool { return h.has(controller) }) {
+			missing = append(missing, controller)
+		}
+	}
+	return without(missing)
 }
 
 // Host needs no change in version 1: whoever has a directory has its controller.

@@ -19,6 +19,32 @@ const subtreeControl = "cgroup.subtree_control"
 // needed are the controllers without which no kubelet starts. It uses others if it has them.
 var needed = []string{"cpu", "memory", "pids"}
 
+// Check wants a root that has the controllers, and that can give them on. One that is the root of a container only is none to the
+// kernel, which does not let a cgroup with processes have children with controllers.
+func (v v2) Check() error {
+	have, err := words(filepath.Join(v.root, "cgroup.controllers"))
+	if err != nil {
+		return err
+	}
+	missing := slices.DeleteFunc(slices.Clone(needed), func(c string) bool { return slices.Contains(have, c) })
+	if len(missing) > 0 {
+		return without(missing)
+	}
+	settings, err := v.Host()
+	if err != nil || len(settings) == 0 {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(v.root, "cgroup.type")); err != nil {
+		return nil //nolint:nilerr // the root of the host has no type
+	}
+	processes, err := words(filepath.Join(v.root, "cgroup.procs"))
+	if err != nil || len(processes) == 0 {
+		return err
+	}
+	return fmt.Errorf("the root of this container has processes, so that it cannot have children with controllers: "+
+		"start the container with the cgroups of the host (docker run --cgroupns=host), or move them: mkdir %[1]s/init && xargs -n1 < %[1]s/cgroup.procs > %[1]s/init/cgroup.procs", v.root)
+}
+
 // Host has the root of the host give its children the controllers. Where systemd runs, they have them.
 func (v v2) Host() ([]Setting, error) {
 	given, err := words(filepath.Join(v.root, subtreeControl))
@@ -68,7 +94,7 @@ func delegate(dir string) error {
 func words(path string) ([]string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading the controllers in %s: %w", path, err)
+		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
 	return strings.Fields(string(text)), nil
 }

@@ -103,7 +103,11 @@ func firewall(ctx context.Context) string {
 }
 
 func cgroups(context.Context) string {
-	if _, err := cgroup.Detect(""); err != nil {
+	system, err := cgroup.Detect("")
+	if err == nil {
+		err = system.Check()
+	}
+	if err != nil {
 		return fmt.Sprintf("cgroups: %v", err)
 	}
 	return ""

@@ -34,7 +34,7 @@ func annotated(key, value string) func(*hyperv1.HostedControlPlane) {
 
 // mostWrites is the share of the certificates in the writes that a whole control
 // plane may take.
-const mostWrites = 25
+const mostWrites = 26
 
 func TestOnceMadeNothingIsWritten(t *testing.T) {
 	for name, c := range map[string]struct {

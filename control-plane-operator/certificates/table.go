@@ -51,4 +51,6 @@ var bundles = []bundle{
 	{names.RootCA, []string{names.RootCA}},
 	// What kubelets show to the API server is signed by the cluster's signer, too.
 	{names.ClientCA, []string{names.ClientSigner, names.ClusterSignerCA}},
+	// Nodes are told: whom else an authority vouches for has no business there.
+	{names.KubeletClientCA, []string{names.KubeletClientSigner}},
 }

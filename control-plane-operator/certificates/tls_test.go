@@ -103,6 +103,27 @@ func TestEverybodyUnderstandsTheOthers(t *testing.T) {
 	}
 }
 
+// A kubelet lets the API server in, and nobody else whom an authority of the control plane vouches for.
+func TestKubeletsKnowTheAPIServer(t *testing.T) {
+	w := newWorld(t)
+	w.pass()
+	ends := w.ends()
+	trusted := &corev1.ConfigMap{}
+	w.must(w.Admin().Get(t.Context(), keyOf(names.KubeletClientCA), trusted))
+	kubelet := ends[names.SchedulerCertificate] // any server
+	kubelet.trust = []byte(trusted.Data[pki.TrustKey])
+	for _, c := range []struct {
+		client string
+		letIn  bool
+	}{{names.KubeletClientCertificate, true}, {names.AdminKubeconfig, false}, {names.ControllerManagerCertificate, false}} {
+		caller := ends[c.client]
+		caller.trust = ends[names.AdminKubeconfig].trust
+		if err := handshake(kubelet, caller, "localhost", w.clock.Now()); (err == nil) != c.letIn {
+			t.Errorf("%s: %v", c.client, err)
+		}
+	}
+}
+
 // What one authority has signed opens no other door.
 func TestStrangersAreNotLetIn(t *testing.T) {
 	w := newWorld(t)

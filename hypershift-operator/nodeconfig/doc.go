@@ -9,17 +9,19 @@
 //
 // # What a machine image must have
 //
-// Ignition (specification 3.4), systemd, curl, containerd 2 with its CRI plugin and the systemd cgroup driver, a kubelet
-// anywhere in kubeletPath and a unit kubelet.service for it; Flatcar images of the image-builder project are of this kind.
+// Ignition (specification 3.4), systemd with its socket-proxyd, curl, ip, containerd 2 with its CRI plugin, a kubelet anywhere in
+// kubeletPath and a unit kubelet.service for it; Flatcar images of the image-builder project are of this kind.
 // The rest comes from here:
 //
 //	/etc/kubernetes/bootstrap.kubeconfig      API server and one-time token; removed once the node has joined
 //	/etc/kubernetes/pki/ca.crt                whom the node believes
+//	/etc/kubernetes/pki/kubelet-clients.crt   by whom the kubelet knows the API server
 //	/etc/kubernetes/kubelet.yaml              KubeletConfiguration: the user's fields under ours
 //	/etc/kubernetes/identity.sh               asks AWS, before the kubelet starts, who this machine is
 //	/etc/kubernetes/environment               proxy and trust of kubelet and containerd
 //	/etc/containerd/certs.d/<registry>        mirrors
 //	kubelet.service.d, hypershift-joined      flags of the kubelet; what is done once it has joined
+//	hypershift-apiserver                      where the node's pods find the API server
 //
 // There is no pull secret: images are pulled with the credentials that pods name.
 package nodeconfig

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api/v1"
@@ -18,6 +19,10 @@ type Machine struct {
 	// Server is the URL of the API server, CA whom to believe there, Token what to join with.
 	Server, Token string
 	CA            []byte
+	// ClientCA is by whom the kubelet knows the API server when that calls.
+	ClientCA []byte
+	// Advertised is the address and port at which pods of the node find the API server.
+	Advertised netip.AddrPort
 	// ClusterDNS are the addresses of the DNS of the cluster.
 	ClusterDNS []string
 	// SSHKeys open the machine for SSHUser.
@@ -60,7 +65,7 @@ func kubeletConfiguration(c Config, m Machine) ([]byte, error) {
 	maps.Copy(fields, map[string]any{
 		"apiVersion":               "kubelet.config.k8s.io/v1beta1",
 		"kind":                     "KubeletConfiguration",
-		"authentication":           map[string]any{"anonymous": map[string]any{"enabled": false}, "webhook": map[string]any{"enabled": true}, "x509": map[string]any{"clientCAFile": caFile}},
+		"authentication":           map[string]any{"anonymous": map[string]any{"enabled": false}, "webhook": map[string]any{"enabled": true}, "x509": map[string]any{"clientCAFile": clientCAFile}},
 		"authorization":            map[string]any{"mode": "Webhook"},
 		"cgroupDriver":             "systemd",
 		"clusterDNS":               m.ClusterDNS,

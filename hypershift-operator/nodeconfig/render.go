@@ -69,6 +69,7 @@ func baseConfig(c Config, m Machine) (types.Config, error) {
 	}
 	write(bootstrapKubeconfigFile, 0o600, kubeconfig)
 	write(caFile, 0o644, m.CA)
+	write(clientCAFile, 0o644, m.ClientCA)
 	write(kubeletFile, 0o644, kubelet)
 	write(identityFile, 0o755, []byte(identity))
 	for _, registry := range slices.Sorted(maps.Keys(mirrors)) {
@@ -80,7 +81,9 @@ func baseConfig(c Config, m Machine) (types.Config, error) {
 	if env := environment(m); env != "" {
 		write(environmentFile, 0o600, []byte(env)) // the URL of a proxy may have a password
 	}
-	base.Systemd.Units = units(m)
+	if base.Systemd.Units, err = units(m); err != nil {
+		return types.Config{}, err
+	}
 	for _, key := range m.SSHKeys {
 		base.Passwd.Users = addKey(base.Passwd.Users, key)
 	}
@@ -95,13 +98,19 @@ func addKey(users []types.PasswdUser, key string) []types.PasswdUser {
 	return users
 }
 
-func units(m Machine) []types.Unit {
+func units(m Machine) ([]types.Unit, error) {
+	server, err := serverAddress(m.Server)
+	if err != nil {
+		return nil, err
+	}
 	return []types.Unit{
 		{Name: containerdUnit, Enabled: ptr.To(true), Dropins: []types.Dropin{{Name: dropin, Contents: ptr.To(containerdDropin)}}},
 		{Name: kubeletUnit, Enabled: ptr.To(true), Dropins: []types.Dropin{{Name: dropin, Contents: ptr.To(kubeletDropin(m))}}},
 		{Name: joinedPathUnit, Enabled: ptr.To(true), Contents: ptr.To(joinedPath)},
 		{Name: joinedUnit, Contents: ptr.To(joined)},
-	}
+		{Name: apiServerUnit + ".socket", Enabled: ptr.To(true), Contents: ptr.To(apiServerSocket(m.Advertised))},
+		{Name: apiServerUnit + ".service", Contents: ptr.To(apiServerProxy(server))},
+	}, nil
 }
 
 // Nothing is user data that does nothing.

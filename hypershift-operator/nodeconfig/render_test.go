@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
+	"net/netip"
 	"os/exec"
 	"strings"
 	"testing"
@@ -21,6 +22,8 @@ func machine() nodeconfig.Machine {
 		Server:     "https://api.example.hypershift.local:6443",
 		Token:      "abcdef.0123456789abcdef",
 		CA:         []byte("-----BEGIN CERTIFICATE-----\nroot\n-----END CERTIFICATE-----\n"),
+		ClientCA:   []byte("-----BEGIN CERTIFICATE-----\nclients\n-----END CERTIFICATE-----\n"),
+		Advertised: netip.MustParseAddrPort("172.20.0.1:6443"),
 		ClusterDNS: []string{"172.31.0.10"},
 	}
 }
@@ -87,7 +90,7 @@ authentication:
   webhook:
     enabled: true
   x509:
-    clientCAFile: /etc/kubernetes/pki/ca.crt
+    clientCAFile: /etc/kubernetes/pki/kubelet-clients.crt
 authorization:
   mode: Webhook
 cgroupDriver: systemd
@@ -104,6 +107,34 @@ staticPodPath: /etc/kubernetes/manifests
 	}
 	if _, found := node.Files["/etc/kubernetes/environment"]; found {
 		t.Error("an environment was written although there is neither proxy nor trust bundle")
+	}
+}
+
+// Who vouches for servers must not vouch for those who may look into every pod.
+func TestTheKubeletKnowsTheAPIServerByAnotherAuthority(t *testing.T) {
+	m := machine()
+	node := read(t, nodeconfig.Config{}, m)
+	if got := node.Files["/etc/kubernetes/pki/kubelet-clients.crt"]; got != string(m.ClientCA) {
+		t.Errorf("clients are known by %q", got)
+	}
+}
+
+func TestPodsFindTheAPIServerOnTheirNode(t *testing.T) {
+	for sentence, c := range map[string]struct{ server, at, address, listen, proxy string }{
+		"IPv4": {"https://api.example.hypershift.local:443", "172.20.0.1:6443", "ip address replace 172.20.0.1/32 dev lo\n", "ListenStream=172.20.0.1:6443\n", " api.example.hypershift.local:443\n"},
+		"IPv6": {"https://[2001:db8::7]:6443", "[fd00::1]:7443", "ip address replace fd00::1/128 dev lo\n", "ListenStream=[fd00::1]:7443\n", " [2001:db8::7]:6443\n"},
+	} {
+		m := machine()
+		m.Server, m.Advertised = c.server, netip.MustParseAddrPort(c.at)
+		units := read(t, nodeconfig.Config{}, m).Units
+		for unit, want := range map[string]string{"hypershift-apiserver.socket": c.address, "hypershift-apiserver.service": c.proxy} {
+			if !strings.Contains(units[unit], want) {
+				t.Errorf("%s: %s lacks %q:\n%s", sentence, unit, want, units[unit])
+			}
+		}
+		if !strings.Contains(units["hypershift-apiserver.socket"], c.listen) {
+			t.Errorf("%s: nobody listens:\n%s", sentence, units["hypershift-apiserver.socket"])
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ const (
 	bootstrapKubeconfigFile = "/etc/kubernetes/bootstrap.kubeconfig"
 	kubeconfigFile          = "/var/lib/kubelet/kubeconfig"
 	caFile                  = "/etc/kubernetes/pki/ca.crt"
+	clientCAFile            = "/etc/kubernetes/pki/kubelet-clients.crt"
 	kubeletFile             = "/etc/kubernetes/kubelet.yaml"
 	identityFile            = "/etc/kubernetes/identity.sh"
 	environmentFile         = "/etc/kubernetes/environment"

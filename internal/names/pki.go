@@ -41,6 +41,10 @@ const (
 // lets in.
 const ClientCA = "client-ca"
 
+// KubeletClientCA is the ConfigMap with the authority by which kubelets know the
+// API server when it calls them.
+const KubeletClientCA = "kubelet-client-ca"
+
 // Secrets with kubeconfigs for inside the management cluster, under AdminKubeconfigFile.
 const (
 	CustomAdminKubeconfig          = "custom-admin-kubeconfig"

@@ -153,6 +153,7 @@ type APIServerNetworking struct {
 const (
 	defaultAdvertiseIPv4 = "172.20.0.1"
 	defaultAdvertiseIPv6 = "fd00::1"
+	defaultAdvertisePort = 6443
 )
 
 // AdvertiseAddress is where nodes find the API server on themselves. It is of the family in which the Service of the API
@@ -167,6 +168,14 @@ func (n ClusterNetworking) AdvertiseAddress() string {
 		}
 	}
 	return defaultAdvertiseIPv4
+}
+
+// AdvertisePort is the port beside AdvertiseAddress.
+func (n ClusterNetworking) AdvertisePort() int32 {
+	if n.APIServer != nil && n.APIServer.Port != nil && *n.APIServer.Port != 0 {
+		return *n.APIServer.Port
+	}
+	return defaultAdvertisePort
 }
 
 // CIDRBlock is an address range in CIDR notation.

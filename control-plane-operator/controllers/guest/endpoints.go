@@ -1,7 +1,6 @@
 package guest
 
 import (
-	"cmp"
 	"context"
 	"net"
 	"net/netip"
@@ -39,7 +38,7 @@ const (
 )
 
 func desiredAPIEndpoints(_ *Reconciler, _ context.Context, s *scope) ([]client.Object, error) {
-	address, port := s.hcp.Spec.Networking.AdvertiseAddress(), advertisedPort(s.hcp.Spec.Networking)
+	address, port := s.hcp.Spec.Networking.AdvertiseAddress(), s.hcp.Spec.Networking.AdvertisePort()
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
 		return nil, flow.Block(hyperv1.InvalidNetworkReason, "spec.networking.apiServer.advertiseAddress %q is no address", address)
@@ -65,14 +64,6 @@ func desiredAPIEndpoints(_ *Reconciler, _ context.Context, s *scope) ([]client.O
 	}
 	endpoints.Labels = map[string]string{skipMirror: yes}
 	return []client.Object{endpoints, slice}, nil
-}
-
-// defaultPort is where nodes find the API server on themselves unless somebody
-// says otherwise.
-const defaultPort = 6443
-
-func advertisedPort(n hyperv1.ClusterNetworking) int32 {
-	return cmp.Or(ptr.Deref(ptr.Deref(n.APIServer, hyperv1.APIServerNetworking{}).Port, 0), defaultPort)
 }
 
 // defaultServiceNetwork is that of the API, which an object of before its time may lack.

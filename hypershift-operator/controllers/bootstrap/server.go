@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
 // lookAgain is how long to wait for what no watch tells us.
@@ -37,8 +39,36 @@ func (r *Reconciler) resolveServer(ctx context.Context, s *scope) error {
 	}
 	s.node.Server = "https://" + net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port)))
 	var err error
-	s.node.CA, err = r.authority(ctx, s.nb.Namespace, names.ClusterKubeconfig(s.machine.Spec.ClusterName))
+	if s.node.CA, err = r.authority(ctx, s.nb.Namespace, names.ClusterKubeconfig(s.machine.Spec.ClusterName)); err != nil {
+		return err
+	}
+	if s.node.ClientCA, err = r.clientAuthority(ctx, s.nb.Namespace); err != nil {
+		return err
+	}
+	s.node.Advertised, err = advertised(s.hcp.Spec.Networking)
 	return err
+}
+
+// advertised is where pods of the node find the API server.
+func advertised(n hyperv1.ClusterNetworking) (netip.AddrPort, error) {
+	address, err := netip.ParseAddr(n.AdvertiseAddress())
+	if err != nil {
+		return netip.AddrPort{}, flow.Wait(lookAgain, hyperv1.InvalidNodeInputReason, "spec.networking.apiServer.advertiseAddress %q is no address", n.AdvertiseAddress())
+	}
+	return netip.AddrPortFrom(address, uint16(n.AdvertisePort())), nil
+}
+
+// clientAuthority is that by which kubelets know the API server.
+func (r *Reconciler) clientAuthority(ctx context.Context, namespace string) ([]byte, error) {
+	cm := &corev1.ConfigMap{}
+	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: names.KubeletClientCA}, cm)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("getting ConfigMap %s: %w", names.KubeletClientCA, err)
+	}
+	if cm.Data[pki.TrustKey] == "" {
+		return nil, flow.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "ConfigMap %s, by which kubelets know the API server, is not there yet", names.KubeletClientCA)
+	}
+	return []byte(cm.Data[pki.TrustKey]), nil
 }
 
 // authority is that of the kubeconfig in a Secret.

@@ -65,7 +65,7 @@ func newWorld(t testing.TB) *world {
 		Kinds:      []client.ObjectList{&hyperv1.NodeBootstrapList{}, &corev1.SecretList{}, &clusterv1.MachineList{}},
 		WithStatus: []client.Object{&hyperv1.NodeBootstrap{}, &clusterv1.Machine{}},
 	})
-	w.Create(t, controlPlane(), trustBundle(), machine(), nodeBootstrap())
+	w.Create(t, controlPlane(), trustBundle(), clientAuthority(), machine(), nodeBootstrap())
 	for _, secret := range inputs() {
 		w.Create(t, secret)
 	}
@@ -114,6 +114,11 @@ func secret(name, key, value string) *corev1.Secret {
 
 func trustBundle() *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.UserCABundle}, Data: map[string]string{"ca-bundle.crt": "more\n"}}
+}
+
+// clientAuthority is what the control-plane-operator says of the API server as a client.
+func clientAuthority() *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KubeletClientCA}, Data: map[string]string{"ca.crt": "clients\n"}}
 }
 
 func machine() *clusterv1.Machine {

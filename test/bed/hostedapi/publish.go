@@ -14,6 +14,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
 // publish says in the namespace of the control plane how the API server is reached.
@@ -41,6 +42,13 @@ func (a *API) publish(ctx context.Context, hc *hyperv1.HostedCluster) error {
 		if err := a.management.Create(ctx, secret); err != nil {
 			return fmt.Errorf("writing Secret %s: %w", client.ObjectKeyFromObject(secret), err)
 		}
+	}
+	clients := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: a.namespace, Name: names.KubeletClientCA},
+		Data:       map[string]string{pki.TrustKey: string(a.Config.CAData)}, // one authority for everything
+	}
+	if err := a.management.Create(ctx, clients); err != nil {
+		return fmt.Errorf("writing ConfigMap %s: %w", client.ObjectKeyFromObject(clients), err)
 	}
 	return nil
 }

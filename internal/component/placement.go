@@ -43,15 +43,19 @@ func (c Component) place(env *Env, w *workload) {
 	}
 }
 
-// spread keeps the pods of a component apart: evenly over the zones and the nodes
-// that take any of them, however few those are. While a Deployment is rolled out
-// its new pods are counted by themselves: those that they replace must not stand
-// in the way.
+// spread keeps the pods of a component apart: evenly over the nodes that take
+// any of them, however few those are, and over zones as far as there are any. A
+// node without a zone takes no pod that must know its own, and whole clusters
+// have such nodes only. While a Deployment is rolled out its new pods are counted
+// by themselves: those that they replace must not stand in the way.
 func spread(w *workload) []corev1.TopologySpreadConstraint {
 	var out []corev1.TopologySpreadConstraint
-	for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelHostname} {
+	for _, over := range []struct {
+		key  string
+		must corev1.UnsatisfiableConstraintAction
+	}{{corev1.LabelTopologyZone, corev1.ScheduleAnyway}, {corev1.LabelHostname, corev1.DoNotSchedule}} {
 		out = append(out, corev1.TopologySpreadConstraint{
-			MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: corev1.DoNotSchedule,
+			MaxSkew: 1, TopologyKey: over.key, WhenUnsatisfiable: over.must,
 			LabelSelector:  &metav1.LabelSelector{MatchLabels: (*w.selector).MatchLabels},
 			MatchLabelKeys: w.revision,
 			// A zone or a node that is lost has none, and is not to be made up for.

@@ -2,6 +2,7 @@ package component_test
 
 import (
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -166,6 +167,19 @@ func TestHowManyPods(t *testing.T) {
 		if spread := len(d.Spec.Template.Spec.TopologySpreadConstraints) > 0; spread != (tc.want > 1) {
 			t.Errorf("%s: kept apart %v", name, spread)
 		}
+	}
+}
+
+// Nodes have zones in a cloud, and hardly anywhere else.
+func TestNodesWithoutZonesTakePods(t *testing.T) {
+	available := componenttest.Env()
+	available.HCP.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
+	must := map[string]bool{}
+	for _, c := range workload(t, server(), available).Spec.Template.Spec.TopologySpreadConstraints {
+		must[c.TopologyKey] = c.WhenUnsatisfiable == corev1.DoNotSchedule
+	}
+	if want := map[string]bool{corev1.LabelTopologyZone: false, corev1.LabelHostname: true}; !maps.Equal(must, want) {
+		t.Errorf("pods are not scheduled unless spread over %v, want %v", must, want)
 	}
 }
 

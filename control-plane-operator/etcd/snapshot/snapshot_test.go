@@ -9,16 +9,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/test/bed/etcdserver"
 )
 
 // What is saved here is what etcdutl unpacks when a cluster begins with it.
 func TestAClusterBeginsWithASnapshot(t *testing.T) {
-	programs, err := pinned.Ensure(t.Context(), os.Stderr, "etcdutl")
-	if err != nil {
-		t.Fatal(err)
-	}
 	before := etcdserver.New(t, "before")
 	before.Alone()
 	c := etcdserver.Connect(t, before)
@@ -26,15 +24,42 @@ func TestAClusterBeginsWithASnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	got := restored(t, c)
+	if got.Header.Revision <= put.Header.Revision+1000 {
+		t.Errorf("revision %d could be taken for one of the old cluster", got.Header.Revision)
+	}
+}
+
+// A member that has lost the others is not ready, and has the data all the same.
+func TestTheLastMemberIsSaved(t *testing.T) {
+	last, other := etcdserver.New(t, "last"), etcdserver.New(t, "other")
+	for _, m := range []*etcdserver.Server{last, other} {
+		m.Start(last.Name+"="+last.PeerURL+","+other.Name+"="+other.PeerURL, "new")
+	}
+	last.Ready()
+	c := etcdserver.Connect(t, last)
+	if _, err := c.Put(t.Context(), "key", "value"); err != nil {
+		t.Fatal(err)
+	}
+	other.Kill()
+	restored(t, c)
+}
+
+// restored saves a snapshot, begins a cluster with it, and reads there what was put before.
+func restored(t *testing.T, from Source) *clientv3.GetResponse {
+	t.Helper()
+	programs, err := pinned.Ensure(t.Context(), os.Stderr, "etcdutl")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var saved bytes.Buffer
-	checksum, err := Save(t.Context(), c, &saved)
+	checksum, err := Save(t.Context(), from, &saved)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if sum := sha256.Sum256(saved.Bytes()); checksum != hex.EncodeToString(sum[:]) {
 		t.Errorf("the checksum is %s, and the file has %x", checksum, sum)
 	}
-
 	file := filepath.Join(t.TempDir(), "snapshot.db")
 	if err := os.WriteFile(file, saved.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
@@ -51,7 +76,33 @@ func TestAClusterBeginsWithASnapshot(t *testing.T) {
 	if err != nil || len(got.Kvs) != 1 || string(got.Kvs[0].Value) != "value" {
 		t.Fatalf("the new cluster has %v, %v", got, err)
 	}
-	if got.Header.Revision <= put.Header.Revision+1000 {
-		t.Errorf("revision %d could be taken for one of the old cluster", got.Header.Revision)
+	return got
+}
+
+// The command that docs/control-plane.md shows has no arguments.
+func TestOfWhatItIs(t *testing.T) {
+	pod, elsewhere := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(pod, "namespace"), []byte("clusters-demo"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		dir  string
+		args []string
+		want string // empty for an error
+	}{
+		"of the control plane in whose pod it runs": {dir: pod, want: "https://etcd-client.clusters-demo.svc:2379"},
+		"of another one":                  {dir: pod, args: []string{"--namespace=clusters-other"}, want: "https://etcd-client.clusters-other.svc:2379"},
+		"of the last member that is left": {dir: pod, args: []string{"--member=etcd-1"}, want: "https://etcd-1.etcd-discovery.clusters-demo.svc:2379"},
+		"outside of a pod nobody knows":   {dir: elsewhere},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, err := parse(c.args, c.dir)
+			if (err != nil) != (c.want == "") {
+				t.Fatal(err)
+			}
+			if err == nil && o.endpoint() != c.want {
+				t.Errorf("it asks %s, want %s", o.endpoint(), c.want)
+			}
+		})
 	}
 }

@@ -1,4 +1,4 @@
-# Both operators in one image of static binaries: no shell, no package manager,
+# Both operators, and what runs beside others, in one image of static binaries: no shell, no package manager,
 # not root. Built for the platform that is asked for on the platform at hand.
 FROM --platform=$BUILDPLATFORM golang:1.26 AS build
 WORKDIR /src
@@ -7,7 +7,7 @@ RUN go mod download
 COPY . .
 ARG TARGETOS TARGETARCH
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -ldflags '-s -w' -o /out/ ./hypershift-operator ./control-plane-operator
+    go build -trimpath -ldflags '-s -w' -o /out/ ./hypershift-operator ./control-plane-operator ./control-plane-operator/companion
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/

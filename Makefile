@@ -69,7 +69,7 @@ bench: ## the budgets of the design beside what is measured here
 
 .PHONY: build
 build: ## the programs, static, into bin/
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/ ./hypershift-operator ./control-plane-operator
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/ ./hypershift-operator ./control-plane-operator ./control-plane-operator/companion
 
 .PHONY: image
 image: ## a container image of the operators (IMAGE, PLATFORMS)

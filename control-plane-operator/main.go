@@ -11,12 +11,9 @@
 //	workersecuritygroup  the security group of the workers, in the customer's account
 //	probe                whether AWS knows us
 //
-// With the name of a subcommand it runs in the pod of another program, and does
-// one thing for that program:
+// With the name of a subcommand it runs in the pod of an etcd, and does one thing
+// for that; what other pods have beside their programs is in companion/.
 //
-//	token-minter   keeps a token by which AWS knows it
-//	wait           holds it back until what it needs is there
-//	router-reload  tells it of changes, and empties it before it ends
 //	etcd-member    decides what it starts as
 //	etcd-restore   fetches the snapshot that it begins with
 //
@@ -38,9 +35,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/restore"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/snapshot"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/operator"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/routerreload"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokenminter"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/wait"
 	"github.com/hosted-control-planes/hypershift/internal/intern"
 	"github.com/hosted-control-planes/hypershift/internal/logs"
 	"github.com/hosted-control-planes/hypershift/internal/release"
@@ -79,12 +73,9 @@ func main() {
 
 // subcommands do one thing for another program; nothing else of us runs then.
 var subcommands = map[string]func(context.Context, []string) error{
-	tokenminter.Command:  mint,
-	wait.Command:         hold,
-	routerreload.Command: reload,
-	member.Command:       decideMember,
-	restore.Command:      fetchSnapshot,
-	snapshot.Command:     snapshot.Run,
+	member.Command:   decideMember,
+	restore.Command:  fetchSnapshot,
+	snapshot.Command: snapshot.Run,
 }
 
 func subcommand(name string, run func(context.Context, []string) error, args []string) {
@@ -93,31 +84,6 @@ func subcommand(name string, run func(context.Context, []string) error, args []s
 		fmt.Fprintln(os.Stderr, name+":", err)
 		os.Exit(1)
 	}
-}
-
-func mint(ctx context.Context, args []string) error {
-	minter, err := tokenminter.Parse(args)
-	if err != nil {
-		return err
-	}
-	minter.Run(ctx)
-	return nil
-}
-
-func hold(ctx context.Context, args []string) error {
-	waiter, err := wait.Parse(args)
-	if err != nil {
-		return err
-	}
-	return waiter.Run(ctx)
-}
-
-func reload(ctx context.Context, args []string) error {
-	reloader, err := routerreload.Parse(args)
-	if err != nil {
-		return err
-	}
-	return reloader.Run(ctx)
 }
 
 // run returns when ctx ends or something cannot go on.

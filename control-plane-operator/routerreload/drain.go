@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	ctrl "sigs.k8s.io/controller-runtime"
+	"github.com/go-logr/logr"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 
 func (r *Reloader) serveDrain(w http.ResponseWriter, req *http.Request) {
 	if err := r.empty(req.Context()); err != nil {
-		ctrl.LoggerFrom(req.Context()).Error(err, "Draining")
+		logr.FromContextOrDiscard(req.Context()).Error(err, "Draining")
 	}
 	w.WriteHeader(http.StatusOK) // HAProxy ends now in any case
 }

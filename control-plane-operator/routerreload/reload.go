@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
-	ctrl "sigs.k8s.io/controller-runtime"
 )
 
 // Command is the name of the subcommand.
@@ -67,7 +67,7 @@ func (r *Reloader) Run(ctx context.Context) error {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/drain", r.serveDrain)
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: patience}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: patience, BaseContext: func(net.Listener) context.Context { return ctx }}
 	go func() { _ = server.Serve(listener) }()
 	defer func() { _ = server.Close() }()
 	for ctx.Err() == nil {
@@ -87,7 +87,7 @@ func (r *Reloader) look(ctx context.Context) {
 	if err != nil || running == description(want) {
 		return // HAProxy is starting, and reads the file by itself
 	}
-	log := ctrl.LoggerFrom(ctx)
+	log := logr.FromContextOrDiscard(ctx)
 	log.Info("Reloading HAProxy", "from", running, "to", description(want))
 	if err := r.reload(ctx, description(want)); err != nil {
 		log.Error(err, "HAProxy goes on with what it has; its own log says what is wrong")

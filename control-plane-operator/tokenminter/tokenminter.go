@@ -70,8 +70,8 @@ func Parse(args []string) (*Minter, error) {
 	return m, nil
 }
 
-// Run keeps the token fresh until ctx ends.
-func (m *Minter) Run(ctx context.Context) {
+// Run keeps the token fresh until ctx ends. It does not give up.
+func (m *Minter) Run(ctx context.Context) error {
 	log := logr.FromContextOrDiscard(ctx)
 	for {
 		pause := m.Life / 2
@@ -84,7 +84,7 @@ func (m *Minter) Run(ctx context.Context) {
 		case <-timer.C():
 		case <-ctx.Done():
 			timer.Stop()
-			return
+			return nil
 		}
 	}
 }

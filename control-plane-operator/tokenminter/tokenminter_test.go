@@ -62,7 +62,7 @@ func story(t *testing.T, tell func(m *Minter, clk *clocktesting.FakeClock, bring
 		ctx, stop := context.WithCancel(t.Context())
 		defer synctest.Wait()
 		defer stop()
-		go m.Run(ctx)
+		go func() { _ = m.Run(ctx) }()
 		synctest.Wait()
 		tell(m, clk, func() {
 			if err := os.WriteFile(m.KeyFile, key, 0o600); err != nil {

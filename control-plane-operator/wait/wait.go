@@ -11,19 +11,12 @@ package wait
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"flag"
 	"fmt"
-	"net"
-	"net/http"
 	"net/url"
-	"os"
 	"time"
 
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/clock"
 )
 
@@ -78,69 +71,9 @@ func question(kubeconfig, target, caFile string) (func(context.Context) error, e
 	case "tcp":
 		return func(ctx context.Context) error { return dial(ctx, u.Host) }, nil
 	case "https":
-		c, err := trusting(caFile)
-		if err != nil {
-			return nil, err
-		}
-		return func(ctx context.Context) error { return get(ctx, c, u.String()) }, nil
+		return askURL(u.String(), caFile)
 	}
 	return nil, fmt.Errorf("--url is %s: it must begin with https:// or tcp://", target)
-}
-
-// askAPIServer asks as who the kubeconfig says: an API server need not answer
-// strangers.
-func askAPIServer(kubeconfig, target string) (func(context.Context) error, error) {
-	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", kubeconfig, err)
-	}
-	c, err := rest.HTTPClientFor(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("using %s: %w", kubeconfig, err)
-	}
-	if target == "" {
-		target = cfg.Host + "/readyz"
-	}
-	return func(ctx context.Context) error { return get(ctx, c, target) }, nil
-}
-
-func trusting(caFile string) (*http.Client, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if caFile != "" {
-		text, err := os.ReadFile(caFile)
-		if err != nil {
-			return nil, fmt.Errorf("reading --ca-file: %w", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("%s has no certificate", caFile)
-		}
-	}
-	return &http.Client{Transport: &http.Transport{TLSClientConfig: config}}, nil
-}
-
-func dial(ctx context.Context, address string) error {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return err
-	}
-	return conn.Close()
-}
-
-func get(ctx context.Context, c *http.Client, target string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := c.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", target, resp.Status)
-	}
-	return nil
 }
 
 // Run returns when the answer is yes, or ctx ends: then with what stood in the

@@ -2,6 +2,7 @@ package wait
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/pem"
 	"errors"
 	"net/http"
@@ -14,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -39,15 +40,23 @@ func server(t *testing.T) (s *httptest.Server, ready *atomic.Bool, caFile string
 	return s, ready, caFile
 }
 
-func kubeconfig(t *testing.T, s *httptest.Server, caFile string) string {
+// kubeconfigOf is one as control planes have them, of somebody with that name.
+func kubeconfigOf(t *testing.T, name string, s *httptest.Server) string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	config := clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{"c": {Server: s.URL, CertificateAuthority: caFile}},
-		Contexts:       map[string]*clientcmdapi.Context{"c": {Cluster: "c"}},
-		CurrentContext: "c",
+	authority, err := pki.NewAuthority("clients", time.Now())
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := clientcmd.WriteToFile(config, file); err != nil {
+	leaf, err := authority.Issue(pki.Request{User: name, Usage: pki.Client}, pki.DefaultTerms, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := pki.Kubeconfig(s.URL, pki.Bundle(s.Certificate()), leaf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return file
@@ -56,7 +65,7 @@ func kubeconfig(t *testing.T, s *httptest.Server, caFile string) string {
 func TestWhatIsAsked(t *testing.T) {
 	s, ready, caFile := server(t)
 	for name, args := range map[string][]string{
-		"the API server of a kubeconfig": {"--kubeconfig=" + kubeconfig(t, s, caFile)},
+		"the API server of a kubeconfig": {"--kubeconfig=" + kubeconfigOf(t, "somebody", s)},
 		"a URL":                          {"--url=" + s.URL + "/readyz", "--ca-file=" + caFile},
 	} {
 		w, err := Parse(args)
@@ -70,6 +79,47 @@ func TestWhatIsAsked(t *testing.T) {
 		ready.Store(true)
 		if err := w.Run(t.Context()); err != nil {
 			t.Errorf("%s that is ready: %v", name, err)
+		}
+	}
+}
+
+func TestAnAPIServerIsAskedAsWhomTheKubeconfigSays(t *testing.T) {
+	var asking string
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asking = r.TLS.PeerCertificates[0].Subject.CommonName
+	}))
+	s.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+	s.StartTLS()
+	defer s.Close()
+	w, err := Parse([]string{"--kubeconfig=" + kubeconfigOf(t, "system:kube-scheduler", s)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.ask(t.Context()); err != nil || asking != "system:kube-scheduler" {
+		t.Errorf("asked as %q: %v", asking, err)
+	}
+}
+
+func TestKubeconfigsThatCannotBeUsed(t *testing.T) {
+	s, _, _ := server(t)
+	good, err := os.ReadFile(kubeconfigOf(t, "somebody", s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"nothing":                       "",
+		"a text":                        "secret",
+		"one without a current context": strings.Replace(string(good), "current-context: cluster", "", 1),
+		"one without its user":          strings.Replace(string(good), "user: somebody", "user: nobody", 1),
+		"one without a key":             strings.Replace(string(good), "client-key-data", "client-key", 1),
+		"one without an authority":      strings.Replace(string(good), "certificate-authority-data: ", "certificate-authority-data: ZWFzeQ== #", 1),
+	} {
+		file := filepath.Join(t.TempDir(), "kubeconfig")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Parse([]string{"--kubeconfig=" + file}); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -82,12 +82,12 @@ func kmsMinter(issuer string) corev1.Container {
 	return corev1.Container{
 		Name:    "kms-token-minter",
 		Image:   component.OperatorImage,
-		Command: []string{"control-plane-operator", "token-minter"},
+		Command: []string{"companion", "token-minter"},
 		Args: []string{
 			"--key-file=/etc/kubernetes/service-account/" + names.ServiceAccountPrivateKeyFile,
 			"--issuer=" + issuer, "--subject=" + kmsSubject, "--token-file=" + names.WebIdentityTokenFile,
 		},
-		Resources: requests("1m", "20Mi"),
+		Resources: requests("1m", "5Mi"),
 		VolumeMounts: []corev1.VolumeMount{
 			{Name: "service-account", MountPath: "/etc/kubernetes/service-account", ReadOnly: true},
 			{Name: "kms-token", MountPath: path.Dir(names.WebIdentityTokenFile)},

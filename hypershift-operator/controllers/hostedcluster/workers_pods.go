@@ -93,14 +93,14 @@ func capiProviderPod(s *scope, image, minter string, endpoints []corev1.EnvVar) 
 		Containers: []corev1.Container{provider, {
 			Name:    "token-minter",
 			Image:   minter,
-			Command: []string{"control-plane-operator", "token-minter"},
+			Command: []string{"companion", "token-minter"},
 			Args: []string{
 				"--key-file=" + path.Join(keyDir, names.ServiceAccountPrivateKeyFile),
 				"--issuer=" + s.hc.Spec.IssuerURL,
 				"--subject=" + names.CAPIProviderSubject,
 				"--token-file=" + names.WebIdentityTokenFile,
 			},
-			Resources: requests("1m", "15Mi"),
+			Resources: requests("1m", "5Mi"),
 			VolumeMounts: []corev1.VolumeMount{
 				{Name: "signing-key", MountPath: keyDir, ReadOnly: true},
 				{Name: "token", MountPath: tokens},

@@ -116,11 +116,12 @@ func Start(ctx context.Context, opts Options) (_ *Stage, err error) {
 
 // build builds the programs of the image, with the flags of `go test` and `go run`, so that most of it is compiled already.
 func (s *Stage) build(ctx context.Context) error {
-	for _, program := range []string{"hypershift-operator", "control-plane-operator"} {
+	for _, dir := range []string{"hypershift-operator", "control-plane-operator", "control-plane-operator/companion"} {
+		program := filepath.Base(dir)
 		err := gobuild.Run(ctx, s.options.Progress, gobuild.Spec{
 			Label:   "building " + program,
 			Dir:     s.root,
-			Package: "./" + program,
+			Package: "./" + dir,
 			Output:  filepath.Join(s.bin(), program),
 		})
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 
 // What our own image has, as Dockerfile says it too.
 var (
-	operators  = []string{"hypershift-operator", "control-plane-operator"}
+	operators  = []string{"hypershift-operator", "control-plane-operator", "control-plane-operator/companion"}
 	buildFlags = []string{"-trimpath", "-ldflags=-s -w"}
 )
 
@@ -19,12 +19,13 @@ const binDir = "/usr/bin"
 // ourOperators builds our operators from this checkout. Certificates of public authorities, which Dockerfile adds, are for AWS.
 func ourOperators(ctx context.Context, w *workshop) ([]file, error) {
 	var files []file
-	for _, program := range operators {
+	for _, dir := range operators {
+		program := path.Base(dir)
 		output := filepath.Join(w.cache, "operators", program)
 		err := gobuild.Run(ctx, w.progress, gobuild.Spec{
 			Label:   "building " + program,
 			Dir:     w.root,
-			Package: "./" + program,
+			Package: "./" + dir,
 			Flags:   buildFlags,
 			Env:     []string{"CGO_ENABLED=0"},
 			Output:  output,

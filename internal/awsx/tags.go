@@ -2,6 +2,7 @@ package awsx
 
 import (
 	"maps"
+	"strings"
 
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -11,8 +12,9 @@ type Tags map[string]string
 
 const (
 	// OwnerTag is on everything we make; its value is the UID of the
-	// HostedControlPlane that it serves. What does not carry our UID is not
-	// ours: it is neither adopted nor deleted.
+	// HostedControlPlane that it serves. What does not carry our UID is not ours:
+	// it is neither adopted nor deleted, unless Tags.Inherit says that it was made
+	// for the same cluster.
 	OwnerTag = "hypershift.openshift.io/owner"
 	// RoleTag says what a resource is to its owner, e.g. "private-router-endpoint".
 	RoleTag = "hypershift.openshift.io/role"
@@ -29,6 +31,21 @@ func OwnedTags(user Tags, ownerUID, role, infraID, name string) Tags {
 	tags[RoleTag] = role
 	tags[names.ClusterTag(infraID)] = "owned"
 	return tags
+}
+
+// Inherit says whether something with the tags have was made by us, for what want
+// is for, and for the same cluster, although maybe for an earlier control plane of
+// it: who deletes a control plane's namespace leaves what it had in AWS.
+func (want Tags) Inherit(have Tags) bool {
+	if have[OwnerTag] == "" || have[RoleTag] != want[RoleTag] {
+		return false
+	}
+	for k, v := range want {
+		if strings.HasPrefix(k, names.ClusterTag("")) && have[k] != v {
+			return false
+		}
+	}
+	return true
 }
 
 // Missing returns the tags of want that have another value in have or none. It

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -163,6 +164,37 @@ func TestRest(t *testing.T) {
 	}
 }
 
+// Somebody deletes the control plane's namespace: what it had in AWS stays, and
+// is the new one's, whatever has changed meanwhile.
+func TestTheGroupOfAnEarlierControlPlaneIsTakenOver(t *testing.T) {
+	w := newWorld(t)
+	w.settle(1)
+	id := w.published()
+	lost := w.hcp(t.Context())
+	lost.Finalizers = nil
+	w.must(w.Admin().Update(t.Context(), lost))
+	w.must(w.delete(t.Context()))
+	lost.ObjectMeta = metav1.ObjectMeta{Namespace: lost.Namespace, Name: lost.Name}
+	lost.Status = hyperv1.HostedControlPlaneStatus{}
+	lost.Spec.Networking.MachineNetwork = []hyperv1.MachineNetworkEntry{{CIDR: "10.7.0.0/16"}}
+	w.Create(t, lost)
+	w.next = time.Second
+	w.settle(2)
+	w.want(hyperv1.AWSDefaultSecurityGroupCreated, well)
+	if w.published() != id {
+		t.Errorf("published %q, the group was %s", w.published(), id)
+	}
+	if text := strings.Join(w.group(), "\n"); !strings.Contains(text, "10.7.0.0/16") || strings.Contains(text, `10.0.0.0/16 "SSH"`) {
+		t.Errorf("not put right:\n%s", text)
+	}
+	w.must(w.delete(t.Context()))
+	w.next = time.Second
+	w.settle(2)
+	if left := w.group(); len(left) > 0 || w.hcp(t.Context()) != nil {
+		t.Errorf("left: %v", left)
+	}
+}
+
 func TestWhatStandsInTheWay(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*world)
@@ -183,6 +215,17 @@ func TestWhatStandsInTheWay(t *testing.T) {
 		"another group has the name": {
 			func(w *world) {
 				w.try(w.customerEC2().CreateSecurityGroup(w.t.Context(), &ec2.CreateSecurityGroupInput{GroupName: aws.String("demo-x-default-sg"), Description: aws.String("mine"), VpcId: &w.vpc}))
+			},
+			"False SecurityGroupNameTaken: security group \"demo-x-default-sg\" exists in VPC and is not ours; delete or rename it",
+		},
+		"another cluster's group has the name": {
+			func(w *world) {
+				var tags []types.Tag
+				for k, v := range awsx.OwnedTags(nil, "another", role, "demo-y", "demo-x-default-sg") {
+					tags = append(tags, types.Tag{Key: &k, Value: &v})
+				}
+				w.try(w.customerEC2().CreateSecurityGroup(w.t.Context(), &ec2.CreateSecurityGroupInput{GroupName: aws.String("demo-x-default-sg"), Description: aws.String("theirs"), VpcId: &w.vpc,
+					TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeSecurityGroup, Tags: tags}}}))
 			},
 			"False SecurityGroupNameTaken: security group \"demo-x-default-sg\" exists in VPC and is not ours; delete or rename it",
 		},

@@ -90,7 +90,8 @@ func (k *Keeper) findOrCreate(ctx context.Context, all []Group, spec Spec) (got 
 	})
 	if awsx.IsExists(err) {
 		k.Look(0)
-		return Group{}, false, &TakenError{Name: spec.Name, VPC: spec.VPC}
+		got, err := k.inherit(ctx, spec)
+		return got, false, err
 	}
 	if err != nil {
 		k.Look(0)
@@ -99,6 +100,26 @@ func (k *Keeper) findOrCreate(ctx context.Context, all []Group, spec Spec) (got 
 	got = Group{ID: aws.ToString(out.GroupId), Name: spec.Name, Tags: spec.Tags}
 	k.seen.Made(got)
 	return got, true, nil
+}
+
+// inherit finds the group that has the name, if it is of an earlier control plane
+// of the same cluster: somebody has deleted that one without its group. Tags of
+// ours are put on it like any that are missing.
+func (k *Keeper) inherit(ctx context.Context, spec Spec) (Group, error) {
+	out, err := k.api.DescribeSecurityGroups(ctx, &ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{
+		{Name: aws.String("group-name"), Values: []string{spec.Name}},
+		{Name: aws.String("vpc-id"), Values: []string{spec.VPC}},
+	}})
+	if err != nil {
+		return Group{}, fmt.Errorf("looking at security group %s, which exists: %w", spec.Name, err)
+	}
+	for _, g := range out.SecurityGroups {
+		if got := read(g); spec.Tags.Inherit(got.Tags) {
+			ctrl.LoggerFrom(ctx).Info("Taking over the security group of an earlier control plane", "group", got.ID, "owner", got.Tags[awsx.OwnerTag])
+			return got, nil
+		}
+	}
+	return Group{}, &TakenError{Name: spec.Name, VPC: spec.VPC}
 }
 
 // repair makes rules and tags of the group what they should be. What is

@@ -76,7 +76,10 @@ func write(t *testing.T, values string) string {
 }
 
 // monitored is a cluster with the Prometheus operator, as far as Helm sees it without one.
-var monitored = []string{"--api-versions=monitoring.coreos.com/v1/ServiceMonitor", "--api-versions=monitoring.coreos.com/v1/PrometheusRule"}
+var monitored = []string{
+	"--api-versions=monitoring.coreos.com/v1/ServiceMonitor", "--api-versions=monitoring.coreos.com/v1/PodMonitor",
+	"--api-versions=monitoring.coreos.com/v1/PrometheusRule",
+}
 
 func render(t *testing.T, values string, args ...string) []*unstructured.Unstructured {
 	t.Helper()

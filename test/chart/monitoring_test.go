@@ -184,8 +184,9 @@ func TestWithoutThePrometheusOperatorNothingOfItIsInstalled(t *testing.T) {
 		want   int
 	}{
 		{want: 0},
-		{args: monitored, want: 2},
-		{values: "monitoring: {alerts: false}", args: monitored, want: 1},
+		{args: monitored, want: 3},
+		{values: "monitoring: {alerts: false}", args: monitored, want: 2},
+		{values: "monitoring: {controlPlanes: false}", args: monitored, want: 2},
 		{values: "monitoring: {enabled: false}", args: monitored, want: 0},
 	} {
 		t.Run(fmt.Sprint(tc.values, tc.args), func(t *testing.T) {

@@ -17,5 +17,6 @@
 //	      client.go      from then on
 //	Down  down.go        the supervisor, and with it everything that runs; then what the kernel does not clean up by itself
 //
-// With USE_EXISTING_CLUSTER=true the cluster of KUBECONFIG is the lab, and it is neither made nor taken down.
+// With USE_EXISTING_CLUSTER=true the cluster of KUBECONFIG is the lab, and it is neither made nor taken down. What needs machines,
+// balancers or AWS of ours says that it has none (Existing).
 package cluster

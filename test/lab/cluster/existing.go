@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -13,6 +14,9 @@ import (
 // because many shells have a KUBECONFIG that points to a cluster which no test should touch.
 func existing() bool { return os.Getenv("USE_EXISTING_CLUSTER") == "true" }
 
+// Existing says whether the lab is somebody's cluster: one without machines, AWS, balancers and a registry of ours.
+func (l *Lab) Existing() bool { return l.Dir == "" }
+
 // useExisting checks that there is a cluster and says which.
 func useExisting(_ context.Context, o Options) (*Lab, error) {
 	o, err := o.withDefaults()
@@ -20,6 +24,9 @@ func useExisting(_ context.Context, o Options) (*Lab, error) {
 		return nil, err
 	}
 	lab := &Lab{Kubeconfig: os.Getenv("KUBECONFIG")}
+	if lab.Kubeconfig == "" {
+		return nil, errors.New("USE_EXISTING_CLUSTER is true, and KUBECONFIG names no file")
+	}
 	if err := lab.readKubeconfig(); err != nil {
 		return nil, err
 	}

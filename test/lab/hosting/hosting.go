@@ -78,6 +78,9 @@ func Start(ctx context.Context, o Options) (*Hosting, error) {
 
 // prepareAccount makes the account of the management cluster ready.
 func (h *Hosting) prepareAccount(ctx context.Context) (err error) {
+	if h.Existing() {
+		return errors.New("what is hosted here lives on an AWS and a registry that only a lab has: unset USE_EXISTING_CLUSTER, or install the chart in your cluster as docs/install.md says")
+	}
 	if h.AWS == nil {
 		return errors.New("the lab that is up has no AWS: take it down first")
 	}

@@ -28,7 +28,8 @@ type answer struct {
 	kubeconfig *kubeconfig
 	// problem is why the API server is not available; nil if it is.
 	problem *problem
-	// silent says that nobody answered at all.
+	// silent says that nobody answered at all, or one of whom is known that he
+	// ends: the next connection goes to another.
 	silent bool
 	// server and etcd are what those components say of themselves; nil if there
 	// is no problem, or none of theirs.
@@ -53,6 +54,7 @@ func (k *kubeconfig) ask(ctx context.Context) answer {
 	}
 	said := answer{checks: checks(body)}
 	if said.problem = k.judge(code, said.checks); said.problem != nil {
+		said.silent = ending(said.checks)
 		return said
 	}
 	if code, body, err = k.get(ctx, "version", ""); err == nil && code == http.StatusOK {
@@ -62,6 +64,18 @@ func (k *kubeconfig) ask(ctx context.Context) answer {
 		}
 	}
 	return said
+}
+
+// ending says whether that is all that an API server has to complain of. One
+// that is replaced says so while it is being taken out of its Service.
+func ending(checks map[string]bool) bool {
+	well, named := checks["shutdown"]
+	for name, fine := range checks {
+		if !fine && name != "shutdown" {
+			return false
+		}
+	}
+	return named && !well
 }
 
 func (k *kubeconfig) get(ctx context.Context, path, query string) (code int, body []byte, err error) {

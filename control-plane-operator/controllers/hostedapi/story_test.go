@@ -77,6 +77,20 @@ func TestAnAPIServerGoesAway(t *testing.T) {
 	}
 }
 
+// During an upgrade one API server after the other ends, and none is missed.
+func TestOneThatEndsIsNoOutage(t *testing.T) {
+	w := deployed(t)
+	w.pass()
+	w.api.code, w.api.readyz = http.StatusInternalServerError, "[+]etcd ok\n[-]shutdown failed: reason withheld\n"
+	w.pass()
+	w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+	if w.next != confirmAfter {
+		t.Errorf("comes back after %s", w.next)
+	}
+	w.pass()
+	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+w.host()+" is not ready; these checks fail: shutdown")
+}
+
 func TestEtcdIsLost(t *testing.T) {
 	w := deployed(t)
 	w.pass()

@@ -63,7 +63,12 @@ const configFile = "etcd.yaml"
 // decide nothing, all that is its own.
 func adaptConfig(env *component.Env, cm *corev1.ConfigMap) error {
 	text := cm.Data[configFile] + "quota-backend-bytes: " + strconv.FormatInt(quota(volumeSize(env.HCP)), 10) + "\n"
-	if cluster := etcd.Of(env.HCP); !decides(env) {
+	cluster := etcd.Of(env.HCP)
+	if cluster.Size == 1 {
+		// The last 5,000 writes would be kept in memory for others to catch up.
+		text += "snapshot-catchup-entries: 100\n"
+	}
+	if !decides(env) {
 		text = cluster.MemberConfig(text, cluster.Members()[0], cluster.Initial(), etcd.NewCluster)
 	}
 	cm.Data[configFile] = text

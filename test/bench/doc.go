@@ -16,6 +16,8 @@
 //	200 HostedClusters the same, with the HostedCluster controller too       hostedclusters.go
 //	restart with       the same, with all controllers, on 1,000              restart.go
 //	1,000 ...          HostedClusters and 2,000 NodePools that are made
+//	hosted control     all of it: a lab, as root                             hostedcontrolplanes.go
+//	planes, ...        (-only "one at rest" is the shortest)
 //
 // AWS is test/fakeaws, under the real SDK: validation, retries, credentials and
 // signatures are paid for, TLS and XML are not. It lives in the process that is

@@ -2,54 +2,47 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
-	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/names"
 	lab "github.com/hosted-control-planes/hypershift/test/lab/cluster"
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 )
 
-// hostedControlPlanes measures real ones, as pods of a lab. It needs root.
-func hostedControlPlanes(ctx context.Context, _ string) (rows []Row, err error) {
-	h, err := hosting.Start(ctx, hosting.Options{Lab: lab.Options{Machines: 3}, Progress: os.Stderr})
-	if err != nil {
-		return nil, err
+// onLab is a section that measures real control planes, as pods of a lab. It
+// needs root.
+func onLab(measure func(context.Context, *labBench) ([]Row, error)) func(context.Context, string) ([]Row, error) {
+	return func(ctx context.Context, _ string) (rows []Row, err error) {
+		h, err := hosting.Start(ctx, hosting.Options{Lab: lab.Options{Machines: 3}, Progress: os.Stderr})
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, h.Stop(context.WithoutCancel(ctx))) }()
+		l, err := newLabBench(h)
+		if err != nil {
+			return nil, err
+		}
+		// The first one pulls the images.
+		if _, err := l.live(ctx, 1, 0); err != nil {
+			return nil, err
+		}
+		return measure(ctx, l)
 	}
-	defer func() { err = errors.Join(err, h.Stop(context.WithoutCancel(ctx))) }()
-	l, err := newLabBench(h)
-	if err != nil {
-		return nil, err
-	}
-	// The first one pulls the images.
-	if _, err := l.live(ctx, 1); err != nil {
-		return nil, err
-	}
+}
+
+// hostedControlPlaneLives measures how one comes and goes.
+func hostedControlPlaneLives(ctx context.Context, l *labBench) ([]Row, error) {
 	single := &labLives{}
 	for range 3 {
-		one, err := l.live(ctx, 1)
+		one, err := l.live(ctx, 1, 0)
 		if err != nil {
 			return nil, err
 		}
 		single.add(one)
 	}
-	rows = append(rows, Row{
+	return []Row{{
 		What: "hosted control plane, 1 etcd and 1 API server, images there",
 		Note: "through load balancer and router, three times",
 		Figures: []Figure{
@@ -59,9 +52,22 @@ func hostedControlPlanes(ctx context.Context, _ string) (rows []Row, err error) 
 			within("deletion: its last pod gone", 4, "s", single.podsGone...),
 			info("deletion: everything gone", "s", single.gone...),
 		},
-	})
-	for _, n := range []int{1, 5, 10} {
-		life, err := l.liveAtRest(ctx, n)
+	}}, nil
+}
+
+// hostedControlPlaneAtRest measures what one has and uses while nobody does anything.
+func hostedControlPlaneAtRest(ctx context.Context, l *labBench) ([]Row, error) {
+	return atOnce(ctx, l, 1)
+}
+
+// hostedControlPlanesAtOnce measures how many come at once, and then the same.
+func hostedControlPlanesAtOnce(ctx context.Context, l *labBench) ([]Row, error) {
+	return atOnce(ctx, l, 5, 10)
+}
+
+func atOnce(ctx context.Context, l *labBench, numbers ...int) (rows []Row, err error) {
+	for _, n := range numbers {
+		life, err := l.live(ctx, n, time.Minute)
 		if err != nil {
 			return rows, err
 		}
@@ -72,357 +78,11 @@ func hostedControlPlanes(ctx context.Context, _ string) (rows []Row, err error) 
 		}
 		row.Figures = []Figure{
 			last, cpu,
-			within("memory of each at rest", 265, "MiB", life.memory).saying("%s", life.byApp),
-			within("CPU of each at rest", 3.5, "% of a core", life.idle),
+			within("memory of each at rest", 265, "MiB", life.memory).saying("%s", life.memoryByApp),
+			within("CPU of each at rest", 3.5, "% of a core", life.idle).saying("%s", life.idleByApp),
 			info("hypershift-operator: memory", "MiB", life.operator),
 		}
 		rows = append(rows, row)
 	}
 	return rows, nil
-}
-
-// labBench is a lab as this bench sees it.
-type labBench struct {
-	*hosting.Hosting
-	management client.Client
-	kube       kubernetes.Interface
-	made       int
-}
-
-func newLabBench(h *hosting.Hosting) (*labBench, error) {
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), hyperv1.AddToScheme(scheme)); err != nil {
-		return nil, err
-	}
-	management, err := client.New(h.Config, client.Options{Scheme: scheme})
-	if err != nil {
-		return nil, err
-	}
-	kube, err := kubernetes.NewForConfig(h.Config)
-	if err != nil {
-		return nil, err
-	}
-	return &labBench{Hosting: h, management: management, kube: kube}, nil
-}
-
-// labLife is how one round went, in seconds and MiB.
-type labLife struct {
-	ready, rolledOut, writes, podsGone, gone float64
-	cpu, memory, idle, operator              float64
-	byApp                                    string
-}
-
-// labLives are the same of several rounds.
-type labLives struct{ ready, rolledOut, writes, podsGone, gone []float64 }
-
-func (l *labLives) add(one labLife) {
-	l.ready, l.rolledOut = append(l.ready, one.ready), append(l.rolledOut, one.rolledOut)
-	l.writes = append(l.writes, one.writes)
-	l.podsGone, l.gone = append(l.podsGone, one.podsGone), append(l.gone, one.gone)
-}
-
-// live creates n clusters, waits until they are there, and deletes them.
-func (b *labBench) live(ctx context.Context, n int) (labLife, error) { return b.round(ctx, n, false) }
-
-// liveAtRest looks at them for a minute in between.
-func (b *labBench) liveAtRest(ctx context.Context, n int) (labLife, error) {
-	return b.round(ctx, n, true)
-}
-
-func (b *labBench) round(ctx context.Context, n int, rest bool) (l labLife, err error) {
-	var all []client.ObjectKey
-	var manifests []func() error
-	for range n {
-		b.made++
-		name := fmt.Sprintf("bench-%d", b.made)
-		customer, err := b.NewCustomer(ctx, name, name+"-x7k2p", b.Versions[0])
-		if err != nil {
-			return l, err
-		}
-		text, err := b.Sample(name, hyperv1.SingleReplica)
-		if err != nil {
-			return l, err
-		}
-		manifests = append(manifests, func() error { return b.Apply(ctx, customer.Variables, text) })
-		all = append(all, client.ObjectKey{Namespace: "clusters", Name: name})
-	}
-	before, err := b.writes(ctx, hosting.Namespace)
-	if err != nil {
-		return l, err
-	}
-	began := time.Now()
-	for _, apply := range manifests {
-		if err := apply(); err != nil {
-			return l, err
-		}
-	}
-	for _, hc := range all {
-		if err := until(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) { return b.serves(ctx, hc), nil }); err != nil {
-			return l, fmt.Errorf("%s: %w", hc, err)
-		}
-	}
-	l.ready = time.Since(began).Seconds()
-	for _, hc := range all {
-		if err := until(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) { return b.rolledOut(ctx, hc), nil }); err != nil {
-			return l, fmt.Errorf("%s: %w", hc, err)
-		}
-	}
-	l.rolledOut = time.Since(began).Seconds()
-	after, err := b.writes(ctx, hosting.Namespace)
-	if err != nil {
-		return l, err
-	}
-	l.writes = after - before
-	for _, hc := range all {
-		ours, err := b.writes(ctx, controlPlane(hc))
-		if err != nil {
-			return l, err
-		}
-		l.writes += ours
-	}
-	if rest {
-		if err := b.lookAt(ctx, all, &l); err != nil {
-			return l, err
-		}
-	}
-	if err := b.end(ctx, all, &l); err != nil {
-		return l, err
-	}
-	fmt.Fprintf(os.Stderr, "%d at once: %+v\n", n, l)
-	return l, nil
-}
-
-// end deletes the clusters and waits.
-func (b *labBench) end(ctx context.Context, all []client.ObjectKey, l *labLife) error {
-	began := time.Now()
-	for _, hc := range all {
-		obj := &hyperv1.HostedCluster{}
-		obj.Namespace, obj.Name = hc.Namespace, hc.Name
-		if err := b.management.Delete(ctx, obj); err != nil {
-			return fmt.Errorf("deleting %s: %w", hc, err)
-		}
-	}
-	for _, hc := range all {
-		err := until(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) {
-			pods := &corev1.PodList{}
-			err := b.management.List(ctx, pods, client.InNamespace(controlPlane(hc)))
-			for _, p := range pods.Items {
-				if p.Labels["app"] != names.ControlPlaneOperator {
-					return false, nil
-				}
-			}
-			return err == nil, nil
-		})
-		if err != nil {
-			return fmt.Errorf("the pods of %s: %w", hc, err)
-		}
-	}
-	l.podsGone = time.Since(began).Seconds()
-	for _, hc := range all {
-		err := until(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) {
-			return apierrors.IsNotFound(b.management.Get(ctx, hc, &hyperv1.HostedCluster{})), nil
-		})
-		if err != nil {
-			return fmt.Errorf("deleting %s: %w", hc, err)
-		}
-	}
-	l.gone = time.Since(began).Seconds()
-	return nil
-}
-
-func controlPlane(hc client.ObjectKey) string {
-	return names.ControlPlaneNamespace(hc.Namespace, hc.Name)
-}
-
-// serves says whether the user of a cluster is told that its API server is ready.
-func (b *labBench) serves(ctx context.Context, hc client.ObjectKey) bool {
-	path, err := b.AdminKubeconfig(ctx, hc)
-	if err != nil {
-		return false
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", path)
-	if err != nil {
-		return false
-	}
-	config.Timeout = time.Second
-	c, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return false
-	}
-	defer c.CloseIdleConnections()
-	resp, err := c.Get(config.Host + "/readyz")
-	if err != nil {
-		return false
-	}
-	return resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
-}
-
-// rolledOut says whether all of a cluster is there.
-func (b *labBench) rolledOut(ctx context.Context, hc client.ObjectKey) bool {
-	obj := &hyperv1.HostedCluster{}
-	if err := b.management.Get(ctx, hc, obj); err != nil {
-		return false
-	}
-	c := conditions.Get(obj.Status.Conditions, hyperv1.HostedClusterProgressing)
-	return conditions.IsTrue(obj.Status.Conditions, hyperv1.HostedClusterAvailable) && c != nil && c.Status == "False" &&
-		conditions.IsTrue(obj.Status.Conditions, hyperv1.ConfigOperatorReconciliationSucceeded)
-}
-
-// writes is how often our operators in a namespace have written, as they count it themselves.
-func (b *labBench) writes(ctx context.Context, namespace string) (float64, error) {
-	pods, err := b.operators(ctx, namespace)
-	if err != nil {
-		return 0, err
-	}
-	var total float64
-	for _, p := range pods {
-		text, err := b.kube.CoreV1().RESTClient().Get().Namespace(namespace).Resource("pods").Name(p.Name + ":8080").
-			SubResource("proxy").Suffix("metrics").DoRaw(ctx)
-		if err != nil {
-			return 0, fmt.Errorf("reading the metrics of %s: %w", p.Name, err)
-		}
-		for line := range strings.Lines(string(text)) {
-			var n float64
-			if !strings.HasPrefix(line, "rest_client_requests_total{") || strings.Contains(line, `method="GET"`) {
-				continue
-			}
-			if _, err := fmt.Sscan(line[strings.LastIndex(line, " ")+1:], &n); err == nil {
-				total += n
-			}
-		}
-	}
-	return total, nil
-}
-
-// operators are the pods of our operators.
-func (b *labBench) operators(ctx context.Context, namespace string) ([]corev1.Pod, error) {
-	list := &corev1.PodList{}
-	if err := b.management.List(ctx, list, client.InNamespace(namespace)); err != nil {
-		return nil, err
-	}
-	var found []corev1.Pod
-	for _, p := range list.Items {
-		if p.Labels["app"] == names.ControlPlaneOperator || strings.HasPrefix(p.Name, names.HypershiftOperator) {
-			found = append(found, p)
-		}
-	}
-	return found, nil
-}
-
-// lookAt measures what the clusters use for a minute.
-func (b *labBench) lookAt(ctx context.Context, all []client.ObjectKey, l *labLife) error {
-	const settle, watch = 30 * time.Second, time.Minute
-	first, err := b.usage(ctx)
-	if err != nil {
-		return err
-	}
-	l.cpu = first.cpu(all)
-	if err := pause(ctx, settle); err != nil {
-		return err
-	}
-	before, err := b.usage(ctx)
-	if err != nil {
-		return err
-	}
-	if err := pause(ctx, watch); err != nil {
-		return err
-	}
-	after, err := b.usage(ctx)
-	if err != nil {
-		return err
-	}
-	n := float64(len(all))
-	l.idle = 100 * (after.cpu(all) - before.cpu(all)) / watch.Seconds() / n
-	l.memory, l.byApp = after.memory(all)
-	for _, p := range after {
-		if p.PodRef.Namespace == hosting.Namespace {
-			l.operator += float64(p.Memory.RSS) / (1 << 20)
-		}
-	}
-	return nil
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
-	}
-}
-
-// podUsage is what a kubelet says of a pod.
-// https://kubernetes.io/docs/reference/instrumentation/node-metrics
-type podUsage struct {
-	PodRef struct {
-		Name, Namespace string
-	} `json:"podRef"`
-	CPU struct {
-		Used uint64 `json:"usageCoreNanoSeconds"`
-	} `json:"cpu"`
-	Memory struct {
-		RSS uint64 `json:"rssBytes"`
-	} `json:"memory"`
-}
-
-type podUsages []podUsage
-
-// usage asks all kubelets.
-func (b *labBench) usage(ctx context.Context) (podUsages, error) {
-	nodes := &corev1.NodeList{}
-	if err := b.management.List(ctx, nodes); err != nil {
-		return nil, err
-	}
-	var all podUsages
-	for _, node := range nodes.Items {
-		text, err := b.kube.CoreV1().RESTClient().Get().Resource("nodes").Name(node.Name).SubResource("proxy").Suffix("stats/summary").DoRaw(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("asking the kubelet of %s: %w", node.Name, err)
-		}
-		var summary struct {
-			Pods podUsages `json:"pods"`
-		}
-		if err := json.Unmarshal(text, &summary); err != nil {
-			return nil, fmt.Errorf("asking the kubelet of %s: %w", node.Name, err)
-		}
-		all = append(all, summary.Pods...)
-	}
-	return all, nil
-}
-
-func (u podUsages) of(all []client.ObjectKey) podUsages {
-	var found podUsages
-	for _, hc := range all {
-		for _, p := range u {
-			if p.PodRef.Namespace == controlPlane(hc) {
-				found = append(found, p)
-			}
-		}
-	}
-	return found
-}
-
-// cpu is the processor time of the clusters' pods, in seconds.
-func (u podUsages) cpu(all []client.ObjectKey) (seconds float64) {
-	for _, p := range u.of(all) {
-		seconds += float64(p.CPU.Used) / 1e9
-	}
-	return seconds
-}
-
-// memory is what a cluster has on average, in MiB, and by whom.
-func (u podUsages) memory(all []client.ObjectKey) (each float64, byApp string) {
-	apps := []string{names.KubeAPIServer, names.Etcd, names.KubeControllerManager, names.KubeScheduler, names.ControlPlaneOperator, names.Router}
-	var parts []string
-	for _, app := range apps {
-		var sum float64
-		for _, p := range u.of(all) {
-			if strings.HasPrefix(p.PodRef.Name, app+"-") {
-				sum += float64(p.Memory.RSS) / (1 << 20) / float64(len(all))
-			}
-		}
-		each += sum
-		parts = append(parts, fmt.Sprintf("%s %.0f", app, sum))
-	}
-	return each, strings.Join(parts, ", ")
 }

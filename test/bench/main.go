@@ -31,7 +31,9 @@ var sections = []section{
 	{"1,000 services", true, thousand},
 	{"200 HostedClusters", true, hostedClusters},
 	{"restart with 1,000 HostedClusters", true, restart},
-	{"hosted control planes", false, hostedControlPlanes},
+	{"hosted control planes, one after the other", false, onLab(hostedControlPlaneLives)},
+	{"hosted control planes, one at rest", false, onLab(hostedControlPlaneAtRest)},
+	{"hosted control planes, many at once", false, onLab(hostedControlPlanesAtOnce)},
 }
 
 func tasks() map[string]task {

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
+)
+
+// labBench is a lab as this bench sees it.
+type labBench struct {
+	*hosting.Hosting
+	management client.Client
+	kube       kubernetes.Interface
+	made       int
+}
+
+func newLabBench(h *hosting.Hosting) (*labBench, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), hyperv1.AddToScheme(scheme)); err != nil {
+		return nil, err
+	}
+	management, err := client.New(h.Config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, err
+	}
+	kube, err := kubernetes.NewForConfig(h.Config)
+	if err != nil {
+		return nil, err
+	}
+	return &labBench{Hosting: h, management: management, kube: kube}, nil
+}
+
+// labLife is how one round went, in seconds and MiB.
+type labLife struct {
+	ready, rolledOut, writes, podsGone, gone float64
+	cpu, memory, idle, operator              float64
+	memoryByApp, idleByApp                   string
+}
+
+// labLives are the same of several rounds.
+type labLives struct{ ready, rolledOut, writes, podsGone, gone []float64 }
+
+func (l *labLives) add(one labLife) {
+	l.ready, l.rolledOut = append(l.ready, one.ready), append(l.rolledOut, one.rolledOut)
+	l.writes = append(l.writes, one.writes)
+	l.podsGone, l.gone = append(l.podsGone, one.podsGone), append(l.gone, one.gone)
+}
+
+// live creates n clusters, waits until they are there, looks at them for that
+// long, and deletes them.
+func (b *labBench) live(ctx context.Context, n int, watch time.Duration) (l labLife, err error) {
+	var all []client.ObjectKey
+	var manifests []func() error
+	for range n {
+		b.made++
+		name := fmt.Sprintf("bench-%d", b.made)
+		customer, err := b.NewCustomer(ctx, name, name+"-x7k2p", b.Versions[0])
+		if err != nil {
+			return l, err
+		}
+		text, err := b.Sample(name, hyperv1.SingleReplica)
+		if err != nil {
+			return l, err
+		}
+		manifests = append(manifests, func() error { return b.Apply(ctx, customer.Variables, text) })
+		all = append(all, client.ObjectKey{Namespace: "clusters", Name: name})
+	}
+	before, err := b.writes(ctx, hosting.Namespace)
+	if err != nil {
+		return l, err
+	}
+	began := time.Now()
+	for _, apply := range manifests {
+		if err := apply(); err != nil {
+			return l, err
+		}
+	}
+	for _, hc := range all {
+		if err := until(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) { return b.serves(ctx, hc), nil }); err != nil {
+			return l, fmt.Errorf("%s: %w", hc, err)
+		}
+	}
+	l.ready = time.Since(began).Seconds()
+	for _, hc := range all {
+		if err := until(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) { return b.rolledOut(ctx, hc), nil }); err != nil {
+			return l, fmt.Errorf("%s: %w", hc, err)
+		}
+	}
+	l.rolledOut = time.Since(began).Seconds()
+	after, err := b.writes(ctx, hosting.Namespace)
+	if err != nil {
+		return l, err
+	}
+	l.writes = after - before
+	for _, hc := range all {
+		ours, err := b.writes(ctx, controlPlane(hc))
+		if err != nil {
+			return l, err
+		}
+		l.writes += ours
+	}
+	if watch > 0 {
+		if err := b.lookAt(ctx, all, watch, &l); err != nil {
+			return l, err
+		}
+	}
+	if err := b.end(ctx, all, &l); err != nil {
+		return l, err
+	}
+	fmt.Fprintf(os.Stderr, "%d at once: %+v\n", n, l)
+	return l, nil
+}
+
+// end deletes the clusters and waits.
+func (b *labBench) end(ctx context.Context, all []client.ObjectKey, l *labLife) error {
+	began := time.Now()
+	for _, hc := range all {
+		obj := &hyperv1.HostedCluster{}
+		obj.Namespace, obj.Name = hc.Namespace, hc.Name
+		if err := b.management.Delete(ctx, obj); err != nil {
+			return fmt.Errorf("deleting %s: %w", hc, err)
+		}
+	}
+	for _, hc := range all {
+		err := until(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) {
+			pods := &corev1.PodList{}
+			err := b.management.List(ctx, pods, client.InNamespace(controlPlane(hc)))
+			for _, p := range pods.Items {
+				if p.Labels["app"] != names.ControlPlaneOperator {
+					return false, nil
+				}
+			}
+			return err == nil, nil
+		})
+		if err != nil {
+			return fmt.Errorf("the pods of %s: %w", hc, err)
+		}
+	}
+	l.podsGone = time.Since(began).Seconds()
+	for _, hc := range all {
+		err := until(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) {
+			return apierrors.IsNotFound(b.management.Get(ctx, hc, &hyperv1.HostedCluster{})), nil
+		})
+		if err != nil {
+			return fmt.Errorf("deleting %s: %w", hc, err)
+		}
+	}
+	l.gone = time.Since(began).Seconds()
+	return nil
+}
+
+func controlPlane(hc client.ObjectKey) string {
+	return names.ControlPlaneNamespace(hc.Namespace, hc.Name)
+}
+
+// serves says whether the user of a cluster is told that its API server is ready.
+func (b *labBench) serves(ctx context.Context, hc client.ObjectKey) bool {
+	path, err := b.AdminKubeconfig(ctx, hc)
+	if err != nil {
+		return false
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", path)
+	if err != nil {
+		return false
+	}
+	config.Timeout = time.Second
+	c, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return false
+	}
+	defer c.CloseIdleConnections()
+	resp, err := c.Get(config.Host + "/readyz")
+	if err != nil {
+		return false
+	}
+	return resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
+}
+
+// rolledOut says whether all of a cluster is there.
+func (b *labBench) rolledOut(ctx context.Context, hc client.ObjectKey) bool {
+	obj := &hyperv1.HostedCluster{}
+	if err := b.management.Get(ctx, hc, obj); err != nil {
+		return false
+	}
+	c := conditions.Get(obj.Status.Conditions, hyperv1.HostedClusterProgressing)
+	return conditions.IsTrue(obj.Status.Conditions, hyperv1.HostedClusterAvailable) && c != nil && c.Status == "False" &&
+		conditions.IsTrue(obj.Status.Conditions, hyperv1.ConfigOperatorReconciliationSucceeded)
+}
+
+// writes is how often our operators in a namespace have written, as they count it themselves.
+func (b *labBench) writes(ctx context.Context, namespace string) (float64, error) {
+	pods, err := b.operators(ctx, namespace)
+	if err != nil {
+		return 0, err
+	}
+	var total float64
+	for _, p := range pods {
+		text, err := b.kube.CoreV1().RESTClient().Get().Namespace(namespace).Resource("pods").Name(p.Name + ":8080").
+			SubResource("proxy").Suffix("metrics").DoRaw(ctx)
+		if err != nil {
+			return 0, fmt.Errorf("reading the metrics of %s: %w", p.Name, err)
+		}
+		for line := range strings.Lines(string(text)) {
+			var n float64
+			if !strings.HasPrefix(line, "rest_client_requests_total{") || strings.Contains(line, `method="GET"`) {
+				continue
+			}
+			if _, err := fmt.Sscan(line[strings.LastIndex(line, " ")+1:], &n); err == nil {
+				total += n
+			}
+		}
+	}
+	return total, nil
+}
+
+// operators are the pods of our operators.
+func (b *labBench) operators(ctx context.Context, namespace string) ([]corev1.Pod, error) {
+	list := &corev1.PodList{}
+	if err := b.management.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return nil, err
+	}
+	var found []corev1.Pod
+	for _, p := range list.Items {
+		if p.Labels["app"] == names.ControlPlaneOperator || strings.HasPrefix(p.Name, names.HypershiftOperator) {
+			found = append(found, p)
+		}
+	}
+	return found, nil
+}

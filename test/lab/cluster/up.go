@@ -80,8 +80,9 @@ func (u *start) run(ctx context.Context) (*Lab, error) {
 	}
 	lab := open(u.Dir)
 	if err := u.follow(ctx, lab, s); err != nil {
+		// It says why in its last lines, with up to twenty of the server that did not start.
 		return nil, fmt.Errorf("%w\nlogs are in %s; last lines of the supervisor:\n%s",
-			err, lab.path("logs"), process.Tail(lab.path("logs", supervisorLog), 10))
+			err, lab.path("logs"), process.Tail(lab.path("logs", supervisorLog), 25))
 	}
 	if err := lab.connect(ctx); err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func About(ctx context.Context, reader client.Reader, obj client.Object, reasons
 	for i := range list.Items {
 		e := &list.Items[i]
 		complains := e.Type == corev1.EventTypeWarning || slices.Contains(reasons, e.Reason)
-		if complains && (last == nil || when(last).Before(when(e))) {
+		if complains && !overcome(obj, e) && (last == nil || when(last).Before(when(e))) {
 			last = e
 		}
 	}
@@ -36,6 +36,13 @@ func About(ctx context.Context, reader client.Reader, obj client.Object, reasons
 		return "", nil
 	}
 	return stable(last.Message), nil
+}
+
+// overcome says whether something has happened since that shows that the
+// complaint is no more: a pod that has a node was scheduled in the end.
+func overcome(obj client.Object, e *corev1.Event) bool {
+	pod, isPod := obj.(*corev1.Pod)
+	return isPod && pod.Spec.NodeName != "" && e.Reason == "FailedScheduling"
 }
 
 // when is the time of an event: who writes the newer API leaves the older field empty.

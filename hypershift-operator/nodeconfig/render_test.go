@@ -119,6 +119,17 @@ func TestTheKubeletKnowsTheAPIServerByAnotherAuthority(t *testing.T) {
 	}
 }
 
+// The kubelet writes the kubeconfig that names its certificate before it has that. Ending in between must not cost it the token.
+func TestTheTokenStaysUntilItIsOfNoMoreUse(t *testing.T) {
+	units := read(t, nodeconfig.Config{}, machine()).Units
+	if got := units["hypershift-joined.path"]; !strings.Contains(got, "PathExists=/var/lib/kubelet/pki/kubelet-client-current.pem\n") {
+		t.Errorf("it waits for something else:\n%s", got)
+	}
+	if got := units["kubelet.service.d/90-hypershift.conf"]; !strings.Contains(got, " --cert-dir=/var/lib/kubelet/pki ") {
+		t.Errorf("the kubelet keeps its certificates elsewhere:\n%s", got)
+	}
+}
+
 func TestPodsFindTheAPIServerOnTheirNode(t *testing.T) {
 	for sentence, c := range map[string]struct{ server, at, address, listen, proxy string }{
 		"IPv4": {"https://api.example.hypershift.local:443", "172.20.0.1:6443", "ip address replace 172.20.0.1/32 dev lo\n", "ListenStream=172.20.0.1:6443\n", " api.example.hypershift.local:443\n"},

@@ -14,6 +14,8 @@ import (
 const (
 	bootstrapKubeconfigFile = "/etc/kubernetes/bootstrap.kubeconfig"
 	kubeconfigFile          = "/var/lib/kubelet/kubeconfig"
+	certificatesDirectory   = "/var/lib/kubelet/pki"
+	certificateFile         = certificatesDirectory + "/kubelet-client-current.pem"
 	caFile                  = "/etc/kubernetes/pki/ca.crt"
 	clientCAFile            = "/etc/kubernetes/pki/kubelet-clients.crt"
 	kubeletFile             = "/etc/kubernetes/kubelet.yaml"
@@ -57,6 +59,7 @@ func kubeletDropin(m Machine) string {
 		"--config=" + kubeletFile,
 		"--bootstrap-kubeconfig=" + bootstrapKubeconfigFile,
 		"--kubeconfig=" + kubeconfigFile,
+		"--cert-dir=" + certificatesDirectory,
 		"--cloud-provider=external",
 		"--hostname-override=${NODE_NAME}",
 		"--provider-id=${PROVIDER_ID}",
@@ -84,9 +87,10 @@ const containerdDropin = `[Service]
 EnvironmentFile=-` + environmentFile + `
 `
 
-// joinedPath waits for the credentials that the kubelet gets for its token.
+// joinedPath waits for the certificate that the kubelet gets for its token. The kubeconfig that names it comes before it: a kubelet
+// that ended in between would find neither the certificate nor the token.
 const joinedPath = `[Path]
-PathExists=` + kubeconfigFile + `
+PathExists=` + certificateFile + `
 [Install]
 WantedBy=multi-user.target
 `

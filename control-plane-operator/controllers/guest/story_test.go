@@ -294,6 +294,22 @@ func TestADualStackCluster(t *testing.T) {
 	}
 }
 
+// Nodes may be where only mirrors are.
+func TestThePayloadIsFoundAtItsMirror(t *testing.T) {
+	w := newWorld(t)
+	const digest = "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	w.releases.Put(&release.Release{Image: "mirror.example.com/release" + digest, Version: "1.36.3", Components: map[string]string{"kube-proxy": "proxy"}})
+	w.change(func(hcp *hyperv1.HostedControlPlane) {
+		hcp.Spec.ReleaseImage = "away.example.com/release" + digest
+		hcp.Spec.ImageContentSources = []hyperv1.ImageContentSource{{Source: "away.example.com/release", Mirrors: []string{"mirror.example.com/release"}}}
+	})
+	w.settle()
+	proxy := &appsv1.DaemonSet{}
+	if w.inside("kube-system", "kube-proxy", proxy); proxy.Spec.Template.Spec.Containers[0].Image != "proxy" {
+		t.Errorf("the image of kube-proxy is %s", proxy.Spec.Template.Spec.Containers[0].Image)
+	}
+}
+
 func story(t testing.TB) *trial.Story {
 	w := newWorld(t)
 	w.Create(t, w.token("abcdef"))

@@ -122,28 +122,57 @@ func New(o Options) *Reconciler {
 		{Name: "the cluster of Cluster API", Run: r.deleteCluster},
 		{Name: "the OIDC documents", Run: r.removeDocuments},
 		{Name: "the namespace", Run: r.deleteNamespace},
-		{Name: "what Cluster API may read outside of it", Run: r.forbidSchemas},
 		{Name: "the grace period", Run: r.waitGracePeriod},
 		{Name: "the finalizer", Run: r.removeFinalizer},
 	}
 	return r
 }
 
-// Reconcile drives one HostedCluster.
+// Reconcile drives one HostedCluster, and what one of the same name has left
+// behind that went without us.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	hc := &hyperv1.HostedCluster{}
-	if err := r.Client.Get(ctx, req.NamespacedName, hc); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+	err := r.Client.Get(ctx, req.NamespacedName, hc)
+	if client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, err
 	}
-	s, err := r.gather(ctx, hc)
+	if err != nil {
+		hc = nil
+	}
+	lost, err := r.lost(ctx, req.NamespacedName, hc)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	p := patch.New(r.Client, hc, names.HypershiftOperator, func(hc *hyperv1.HostedCluster) any { return hc.Status })
-	s.save = p.Close
+	var scopes []*scope
+	if lost != nil {
+		scopes = append(scopes, lost)
+	}
+	if hc != nil {
+		s, err := r.gather(ctx, hc)
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		s.save = patch.New(r.Client, hc, names.HypershiftOperator, func(hc *hyperv1.HostedCluster) any { return hc.Status }).Close
+		scopes = append(scopes, s)
+	}
+	var soonest ctrl.Result
+	for _, s := range scopes {
+		res, err := r.drive(ctx, s)
+		if err != nil {
+			return res, err
+		}
+		if soonest.RequeueAfter == 0 || res.RequeueAfter < soonest.RequeueAfter {
+			soonest = res
+		}
+	}
+	return soonest, nil
+}
+
+// drive takes the steps, and says in the status where they have led.
+func (r *Reconciler) drive(ctx context.Context, s *scope) (ctrl.Result, error) {
 	report := flow.Run(ctx, s, r.stepsFor(s)...)
 	r.summarize(s, report)
-	res, err := report.Result(p.Close(ctx))
+	res, err := report.Result(s.save(ctx))
 	if err != nil {
 		return res, err
 	}

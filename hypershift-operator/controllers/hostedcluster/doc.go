@@ -23,8 +23,12 @@
 //	        ► node pools ► machines                                                delete.go, machines.go
 //	        ► cloud resources of the hosted cluster                                cleanup.go
 //	        ► endpoints ► HostedControlPlane ► Cluster API's objects ►
-//	        OIDC documents ► namespace ► what Cluster API may read outside of it   workers.go
-//	        ► grace period ► finalizer                                             delete.go
+//	        OIDC documents ► namespace ► grace period ► finalizer                  delete.go
+//
+// A HostedCluster can be gone without all that: somebody took the finalizer
+// away, or the deletion was quicker than it. Its namespace leads here then, too,
+// and the same steps are taken for what the namespace and the HostedControlPlane
+// remember of it (lost.go). The next one of the name waits for the namespace.
 //
 // What spec names of the user's Secrets and ConfigMaps is listed in one place
 // (references.go), from which follow what is checked (contents.go), what is

@@ -34,7 +34,7 @@ func (r *Reconciler) deleteMachines(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	return flow.Wait(deletionPause, hyperv1.DeletingReason, "waiting for %s to go", strings.Join(machines, ", "))
+	return flow.Wait(deletionPause, hyperv1.DeletingReason, "waiting for %s to go%s", strings.Join(machines, ", "), r.keepWorkers(ctx, s))
 }
 
 // machineKinds are what a machine consists of and what makes it, the last to go

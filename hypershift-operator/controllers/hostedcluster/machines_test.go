@@ -75,7 +75,7 @@ func (w *world) machinesOf(ctx context.Context, np *hyperv1.NodePool, able bool)
 	switch {
 	case err != nil:
 		return err
-	case np.DeletionTimestamp.IsZero() && gone && able:
+	case np.DeletionTimestamp.IsZero() && gone && able && w.home(ctx):
 		made := metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}
 		machine.ObjectMeta, instance.ObjectMeta = made, made
 		machine.Finalizers, instance.Finalizers = []string{clusterv1.MachineFinalizer}, []string{infrav1.MachineFinalizer}
@@ -94,6 +94,14 @@ func (w *world) machinesOf(ctx context.Context, np *hyperv1.NodePool, able bool)
 		return errors.Join(w.release(ctx, instance, infrav1.MachineFinalizer), w.release(ctx, machine, clusterv1.MachineFinalizer), w.release(ctx, np, hyperv1.HostedClusterFinalizer))
 	}
 	return nil
+}
+
+// home says whether the namespace is that of the HostedCluster which the node
+// pool is of now.
+func (w *world) home(ctx context.Context) bool {
+	hc, err := w.get(ctx)
+	ns := &corev1.Namespace{}
+	return err == nil && w.existsIn(ctx, ns, client.ObjectKey{Name: plane}) && owns(hc, ns)
 }
 
 // has says whether an object of that name is in the control plane's namespace.

@@ -29,6 +29,8 @@ func (r *Reconciler) ensureNamespace(ctx context.Context, s *scope) error {
 		case apierrors.IsNotFound(err):
 		case err != nil:
 			return fmt.Errorf("getting namespace %s: %w", s.controlPlane, err)
+		case orphan(client.ObjectKeyFromObject(s.hc), s.hc, ns):
+			return flow.Wait(10*time.Second, hyperv1.NamespaceInUseReason, "namespace %s of an earlier cluster of this name is being taken down%s", s.controlPlane, farewell(ns))
 		case !owns(s.hc, ns) && !ns.DeletionTimestamp.IsZero():
 			return flow.Wait(10*time.Second, hyperv1.NamespaceInUseReason, "namespace %s of an earlier cluster is being deleted", s.controlPlane)
 		case !owns(s.hc, ns):
@@ -39,7 +41,7 @@ func (r *Reconciler) ensureNamespace(ctx context.Context, s *scope) error {
 	if s.namespaceEnds() {
 		return r.awaitNamespace(ctx, s)
 	}
-	_, err := r.apply.Apply(ctx, namespaceSet, desiredNamespace(s))
+	_, err := r.apply.Apply(ctx, namespaceSet, r.desiredNamespace(s))
 	return err
 }
 
@@ -71,10 +73,10 @@ func (r *Reconciler) awaitNamespace(ctx context.Context, s *scope) error {
 // podSecurity is what the pods of a control plane may do: nothing special.
 const podSecurity = "restricted"
 
-func desiredNamespace(s *scope) *corev1.Namespace {
+func (r *Reconciler) desiredNamespace(s *scope) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name:        s.controlPlane,
-		Annotations: map[string]string{hyperv1.HostedClusterAnnotation: clusterKey(s.hc)},
+		Annotations: map[string]string{hyperv1.HostedClusterAnnotation: clusterKey(s.hc), recordAnnotation: r.recordFor(s.hc)},
 		Labels: map[string]string{
 			hyperv1.ControlPlaneNamespaceLabel:   "true",
 			hyperv1.HostedClusterUIDLabel:        string(s.hc.UID),

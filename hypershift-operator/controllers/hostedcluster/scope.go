@@ -36,6 +36,8 @@ type scope struct {
 	endpoints []hyperv1.AWSEndpointService
 	// pools are the cluster's node pools.
 	pools []hyperv1.NodePool
+	// workers says that there are node pools, or machines that one has left.
+	workers bool
 	// paused says that the user wants no change, for pauseLeft if that is not 0.
 	paused    bool
 	pauseLeft time.Duration
@@ -113,6 +115,9 @@ func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*sc
 	}
 	if err == nil {
 		s.hcp = hcp
+	}
+	if s.workers, err = r.hasWorkers(ctx, s); err != nil {
+		return nil, err
 	}
 	runs, err := r.clusterAPIRuns(ctx, s)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -28,9 +29,9 @@ var schemasSet = apply.Set{Name: setWorkers}
 
 // ensureWorkers runs Cluster API and its AWS provider beside the control plane
 // for as long as the cluster has node pools. A node pool stays until its
-// machines are gone.
+// machines are gone, unless somebody has taken its finalizer away.
 func (r *Reconciler) ensureWorkers(ctx context.Context, s *scope) error {
-	if len(s.pools) == 0 || s.aws() == nil {
+	if !s.workers || s.aws() == nil {
 		if _, err := r.apply.Apply(ctx, s.workersSet()); err != nil {
 			return err
 		}
@@ -68,11 +69,20 @@ func (r *Reconciler) ensureWorkers(ctx context.Context, s *scope) error {
 	return err
 }
 
+// hasWorkers looks for node pools, and for machines without one.
+func (r *Reconciler) hasWorkers(ctx context.Context, s *scope) (bool, error) {
+	if r.missing != "" || len(s.pools) > 0 {
+		return len(s.pools) > 0, nil
+	}
+	left, err := r.machines(ctx, s)
+	return len(left) > 0, err
+}
+
 // clusterAPIRuns says whether Cluster API is there, or about to be: while the
 // cluster has node pools, and until its Deployment is gone. As long as it is, it
 // wants the Cluster to own what belongs to it.
 func (r *Reconciler) clusterAPIRuns(ctx context.Context, s *scope) (bool, error) {
-	if r.missing != "" || len(s.pools) > 0 {
+	if r.missing != "" || s.workers {
 		return r.missing == "", nil
 	}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: names.ClusterAPI}, &appsv1.Deployment{})
@@ -83,11 +93,15 @@ func (r *Reconciler) clusterAPIRuns(ctx context.Context, s *scope) (bool, error)
 }
 
 // desiredSchemas lets both programs read CustomResourceDefinitions, where the
-// versions of kinds are: those are in no namespace.
+// versions of kinds are: those are in no namespace. The garbage collector takes
+// this away when the namespace is gone; until then they run, and read.
 func desiredSchemas(s *scope) *rbacv1.ClusterRoleBinding {
 	b := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: schemasBinding(s), Annotations: s.ownerAnnotations()},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "hypershift-cluster-api"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: schemasBinding(s), Annotations: s.ownerAnnotations(),
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: s.controlPlane, UID: s.namespace.UID, Controller: ptr.To(true)}},
+		},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "hypershift-cluster-api"},
 	}
 	for _, name := range []string{names.ClusterAPI, names.CAPIProvider} {
 		b.Subjects = append(b.Subjects, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Name: name, Namespace: s.controlPlane})
@@ -97,9 +111,7 @@ func desiredSchemas(s *scope) *rbacv1.ClusterRoleBinding {
 
 func schemasBinding(s *scope) string { return "hypershift-cluster-api-" + s.controlPlane }
 
-// forbidSchemas takes back what desiredSchemas gives. It is not in the
-// namespace, with which the rest goes, and goes after it: until then the
-// programs run and read.
+// forbidSchemas takes back what desiredSchemas gives, when it is needed no more.
 func (r *Reconciler) forbidSchemas(ctx context.Context, s *scope) error {
 	b := &rbacv1.ClusterRoleBinding{}
 	err := r.Client.Get(ctx, client.ObjectKey{Name: schemasBinding(s)}, b)

@@ -89,8 +89,10 @@ type world struct {
 	imageOverride bool
 	// stuck machines are not taken away.
 	stuck bool
-	// lagging hides namespaces from the controller's cache.
-	lagging bool
+	// lagging hides namespaces from the controller's cache, blind HostedClusters.
+	lagging, blind bool
+	// hasty is the user who deletes the cluster while it gets its finalizer.
+	hasty bool
 }
 
 // cached is what the controller reads through.
@@ -103,7 +105,20 @@ func (c cached) Get(ctx context.Context, key client.ObjectKey, obj client.Object
 	if _, ok := obj.(*corev1.Namespace); ok && c.w.lagging {
 		return apierrors.NewNotFound(corev1.Resource("namespaces"), key.Name)
 	}
+	if _, ok := obj.(*hyperv1.HostedCluster); ok && c.w.blind {
+		return apierrors.NewNotFound(hyperv1.GroupVersion.WithResource("hostedclusters").GroupResource(), key.Name)
+	}
 	return c.Client.Get(ctx, key, obj, opts...)
+}
+
+func (c cached) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	if err := c.Client.Patch(ctx, obj, patch, opts...); err != nil {
+		return err
+	}
+	if _, ok := obj.(*hyperv1.HostedCluster); ok && c.w.hasty {
+		return c.w.lose(ctx)
+	}
+	return nil
 }
 
 func emptyWorld(t testing.TB) *world {
@@ -210,16 +225,37 @@ func (w *world) start() func(context.Context) error {
 	}
 	r := New(o)
 	return func(ctx context.Context) error {
-		var list hyperv1.HostedClusterList
-		if err := w.Admin().List(ctx, &list); err != nil {
+		requests, err := w.requests(ctx)
+		if err != nil {
 			return err
 		}
 		var errs []error
-		for i := range list.Items {
-			errs = append(errs, w.Queue(r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})))
+		for _, req := range requests {
+			errs = append(errs, w.Queue(r.Reconcile(ctx, req)))
 		}
 		return errors.Join(errs...)
 	}
+}
+
+// requests are those that the watches of HostedClusters and of namespaces make.
+func (w *world) requests(ctx context.Context) ([]ctrl.Request, error) {
+	var clusters hyperv1.HostedClusterList
+	var namespaces corev1.NamespaceList
+	if err := errors.Join(w.Admin().List(ctx, &clusters), w.Admin().List(ctx, &namespaces)); err != nil {
+		return nil, err
+	}
+	var requests []ctrl.Request
+	for i := range clusters.Items {
+		requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&clusters.Items[i])})
+	}
+	for i := range namespaces.Items {
+		for _, req := range ofAnnotation(ctx, &namespaces.Items[i]) {
+			if !slices.Contains(requests, req) {
+				requests = append(requests, req)
+			}
+		}
+	}
+	return requests, nil
 }
 
 // others are the control-plane-operator, the other half of AWSEndpointServices,

@@ -10,7 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -38,8 +40,9 @@ func (r *Reconciler) operatorRunsSince(s *scope, then time.Time) bool {
 
 // silence says in words that the control-plane-operator does not run, and why;
 // it is empty while it does, or while it may still be starting. again is when
-// to look again, 0 for never. What keeps its pods from running is said at
-// once where there is no word of its own that would be doubted with that.
+// to look again, 0 for never. What keeps its pods from running is said at once,
+// unless the cluster is Available: then it may be a matter of moments that
+// nobody notices.
 func (r *Reconciler) silence(ctx context.Context, s *scope) (words string, again time.Duration, err error) {
 	var since time.Time
 	var trouble string
@@ -60,17 +63,17 @@ func (r *Reconciler) silence(ctx context.Context, s *scope) (words string, again
 		}
 		words += fmt.Sprintf("Deployment %s/%s: %s", s.controlPlane, s.operator.Name, cmp.Or(trouble, complaint(s.operator)))
 	}
-	mute := len(s.hcp.Status.Conditions) == 0
+	well := conditions.IsTrue(s.hc.Status.Conditions, hyperv1.HostedClusterAvailable)
 	left := since.Add(startPeriod).Sub(r.Clock.Now())
 	switch {
 	case left <= 0:
 		return words, silentLook, nil
-	case mute && trouble != "":
-		return words, min(left, startLook), nil
-	case mute:
-		return "", min(left, startLook), nil
+	case well:
+		return "", left, nil
+	case trouble == "":
+		words = ""
 	}
-	return "", left, nil
+	return words, min(left, startLook), nil
 }
 
 // podTrouble is what keeps a pod of a Deployment from running, as far as that

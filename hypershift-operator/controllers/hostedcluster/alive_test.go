@@ -1,6 +1,7 @@
 package hostedcluster
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
 )
 
 func TestAnOperatorThatDoesNotRun(t *testing.T) {
@@ -60,27 +62,55 @@ func TestWeLookAgainAtAnOperatorThatStarts(t *testing.T) {
 	}
 }
 
-// Where it has not said a word yet, nobody waits for it to be told that it cannot start.
+// Where nothing is well that could be doubted, nobody waits for it to be told that it cannot start.
 func TestAnOperatorThatNoNodeTakes(t *testing.T) {
-	w := newWorld(t)
-	w.down = "no pod is ready"
-	pass := w.start()
-	w.run(t, pass, 2)
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "control-plane-operator-1", Labels: map[string]string{"app": "control-plane-operator"}}}
-	if err := w.Admin().Create(t.Context(), pod); err != nil {
-		t.Fatal(err)
+	for name, prepare := range map[string]func(*world, func(context.Context) error){
+		"and that has not said a word yet": func(w *world, pass func(context.Context) error) {
+			w.down = "no pod is ready"
+			w.run(t, pass, 2)
+		},
+		"when it is moved before the cluster is available": func(w *world, pass func(context.Context) error) {
+			w.run(t, pass, 4)
+			w.etcdFails(t)
+			w.run(t, pass, 1)
+			w.down = "no pod is ready"
+			w.run(t, pass, 1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			pass := w.start()
+			prepare(w, pass)
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "control-plane-operator-1", Labels: map[string]string{"app": "control-plane-operator"}}}
+			if err := w.Admin().Create(t.Context(), pod); err != nil {
+				t.Fatal(err)
+			}
+			for _, lacks := range []string{"memory", "cpu"} {
+				pod.Status.Conditions = []corev1.PodCondition{{
+					Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available: 3 Insufficient " + lacks + ".",
+				}}
+				if err := w.Admin().Status().Update(t.Context(), pod); err != nil {
+					t.Fatal(err)
+				}
+				w.clock.Step(startLook)
+				w.run(t, pass, 1)
+				w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.ControlPlaneOperatorNotRunningReason,
+					"the control-plane-operator does not run: Deployment clusters-demo/control-plane-operator: no node takes a pod: Insufficient "+lacks)
+			}
+		})
 	}
-	for _, lacks := range []string{"memory", "cpu"} {
-		pod.Status.Conditions = []corev1.PodCondition{{
-			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available: 3 Insufficient " + lacks + ".",
-		}}
-		if err := w.Admin().Status().Update(t.Context(), pod); err != nil {
-			t.Fatal(err)
-		}
-		w.clock.Step(startLook)
-		w.run(t, pass, 1)
-		w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.ControlPlaneOperatorNotRunningReason,
-			"the control-plane-operator does not run: Deployment clusters-demo/control-plane-operator: no node takes a pod: Insufficient "+lacks)
+}
+
+// etcdFails is what the control-plane-operator says from now on.
+func (w *world) etcdFails(t *testing.T) {
+	t.Helper()
+	hcp := &hyperv1.HostedControlPlane{}
+	if !w.exists(t, hcp, w.object("demo")) {
+		t.Fatal("there is no control plane")
+	}
+	conditions.Set(&hcp.Status.Conditions, metav1.Condition{Type: hyperv1.EtcdAvailable, Status: metav1.ConditionFalse, Reason: "Said", Message: "no quorum"}, w.clock.Now())
+	if err := w.Admin().Status().Update(t.Context(), hcp); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -150,7 +149,7 @@ func (h *hosted) answers() {
 }
 
 // loseNamespace deletes the namespace of the control plane under it. That is told, and a new control plane is made. What was in etcd is
-// lost, and what the old one had in the customer's account is named, for the user to take away.
+// lost; what the old one had in the customer's account is the new one's.
 func (h *hosted) loseNamespace() {
 	h.t.Helper()
 	// Nobody repairs anything in the minutes that there usually are for that.
@@ -178,8 +177,12 @@ func (h *hosted) loseNamespace() {
 	h.available()
 	h.answers()
 	h.t.Logf("%5.1f s  there is a control plane again", time.Since(started).Seconds())
-	h.told(hyperv1.CloudResourcesDestroyed, "False", "left behind: security group "+group)
-	h.told(hyperv1.AWSDefaultSecurityGroupCreated, "False", h.hc.Spec.InfraID+"-default-sg")
-	_, err := ec2.NewFromConfig(on.AWS.Config(h.customer.Account)).DeleteSecurityGroup(h.t.Context(), &ec2.DeleteSecurityGroupInput{GroupId: &group})
-	h.must(err)
+	// What the old one had in the customer's account it has taken over, and so nothing is left behind.
+	h.is(hyperv1.AWSDefaultSecurityGroupCreated, "True")
+	if now := h.hc.Status.Platform.AWS.DefaultWorkerSecurityGroupID; now != group {
+		h.t.Errorf("security group %s was not taken over: there is %s", group, now)
+	}
+	if c := conditions.Get(h.hc.Status.Conditions, hyperv1.CloudResourcesDestroyed); c != nil {
+		h.t.Errorf("said to be left behind: %q", c.Message)
+	}
 }

@@ -144,17 +144,15 @@ func (r *Reconciler) namespaceLost(s *scope) bool {
 // is gone, and in an event. It comes before the deed, so that it is said even
 // by a process that dies in between.
 func (r *Reconciler) leave(ctx context.Context, s *scope, related runtime.Object, why, left string) error {
-	const intro = "left behind: "
-	message := intro + left
+	items := []string{left}
 	if was := conditions.Get(s.hc.Status.Conditions, hyperv1.CloudResourcesDestroyed); leftBehind(was) {
-		message = was.Message
-		if !slices.Contains(strings.Split(strings.TrimPrefix(message, intro), "; "), left) {
-			message += "; " + left
+		if items = itemsLeft(was); !slices.Contains(items, left) {
+			items = append(items, left)
 		}
 	}
 	conditions.Set(&s.hc.Status.Conditions, metav1.Condition{
 		Type: hyperv1.CloudResourcesDestroyed, Status: metav1.ConditionFalse, Reason: hyperv1.CloudResourcesCleanupSkippedReason,
-		Message: message, ObservedGeneration: s.hc.Generation,
+		Message: wordsLeft(items), ObservedGeneration: s.hc.Generation,
 	}, r.Clock.Now())
 	if err := s.save(ctx); err != nil {
 		return err
@@ -167,6 +165,31 @@ func (r *Reconciler) leave(ctx context.Context, s *scope, related runtime.Object
 // leftBehind recognizes what leave has said.
 func leftBehind(c *metav1.Condition) bool {
 	return c != nil && c.Reason == hyperv1.CloudResourcesCleanupSkippedReason
+}
+
+const (
+	leftIntro     = "left behind: "
+	leftSeparator = "; "
+)
+
+// itemsLeft are what such a condition names, and wordsLeft its message.
+func itemsLeft(c *metav1.Condition) []string {
+	return strings.Split(strings.TrimPrefix(c.Message, leftIntro), leftSeparator)
+}
+
+func wordsLeft(items []string) string { return leftIntro + strings.Join(items, leftSeparator) }
+
+// takenOver says what is still left behind when a control plane has the security
+// group of the workers that an earlier one left: empty for nothing.
+func takenOver(c *metav1.Condition, hcp *hyperv1.HostedControlPlane) string {
+	items := itemsLeft(c)
+	if hcp != nil && hcp.DeletionTimestamp.IsZero() {
+		items = slices.DeleteFunc(items, func(item string) bool { return item == workerGroup(hcp) })
+	}
+	if len(items) == 0 {
+		return ""
+	}
+	return wordsLeft(items)
 }
 
 // leftovers names what the customer's half of an AWSEndpointService consists of.

@@ -75,3 +75,28 @@ func TestWhatIsLeftOfTheWorkersIsNamed(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatTheNextControlPlaneTakesOverIsNotLeftBehind(t *testing.T) {
+	with := func(id string) *hyperv1.HostedControlPlane {
+		return &hyperv1.HostedControlPlane{Status: hyperv1.HostedControlPlaneStatus{Platform: &hyperv1.PlatformStatus{AWS: &hyperv1.AWSPlatformStatus{DefaultWorkerSecurityGroupID: id}}}}
+	}
+	dying := with("sg-2")
+	dying.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	for name, c := range map[string]struct {
+		said string
+		hcp  *hyperv1.HostedControlPlane
+		want string
+	}{
+		"the group of the workers":                   {"left behind: security group sg-2", with("sg-2"), ""},
+		"but the rest is":                            {"left behind: VPC endpoint vpce-1, security group sg-1; security group sg-2", with("sg-2"), "left behind: VPC endpoint vpce-1, security group sg-1"},
+		"not as long as there is no next one":        {"left behind: security group sg-2", nil, "left behind: security group sg-2"},
+		"not while that has another one":             {"left behind: security group sg-2", with("sg-3"), "left behind: security group sg-2"},
+		"the one that leaves it does not take it on": {"left behind: security group sg-2", dying, "left behind: security group sg-2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := takenOver(&metav1.Condition{Message: c.said}, c.hcp); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}

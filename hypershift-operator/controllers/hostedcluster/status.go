@@ -197,7 +197,12 @@ func (b *board) mirror(s *scope) {
 		}
 		switch {
 		case m.condition == hyperv1.CloudResourcesDestroyed && leftBehind(b.get(m.condition)):
-			// It stands until the cluster is gone: nobody will take it away.
+			// It stands until the cluster is gone: nobody will take the rest away.
+			if c := b.get(m.condition); takenOver(c, s.hcp) == "" {
+				b.remove(m.condition)
+			} else {
+				b.set(m.condition, c.Status, c.Reason, takenOver(c, s.hcp))
+			}
 		case s.silence != "" && (said != nil || m.expected(b.hc)):
 			b.set(m.condition, metav1.ConditionUnknown, hyperv1.ControlPlaneOperatorNotRunningReason, s.silence)
 		case said == nil && s.unchecked[m.condition].Reason != "":

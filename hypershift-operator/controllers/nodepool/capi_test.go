@@ -28,6 +28,10 @@ type capi struct {
 	away bool
 	// refuse is what EC2 says to new instances.
 	refuse string
+	// lost says that they go on for machines without a pool. Otherwise they are
+	// there for as long as the cluster has one, so that who lets go of his machines
+	// too early leaves them behind.
+	lost bool
 	// stuck keeps instances from going.
 	stuck bool
 	// acts counts what was done.
@@ -40,10 +44,8 @@ func (c *capi) pass(ctx context.Context) error {
 	if c.away {
 		return nil
 	}
-	// They are deployed for as long as the cluster has a pool: whoever lets go of
-	// his machines too early leaves them behind.
 	var pools hyperv1.NodePoolList
-	if err := c.List(ctx, &pools); err != nil || len(pools.Items) == 0 {
+	if err := c.List(ctx, &pools); err != nil || len(pools.Items) == 0 && !c.lost {
 		return err
 	}
 	var mds clusterv1.MachineDeploymentList

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
@@ -97,11 +98,15 @@ func New(o Options) *Reconciler {
 	return r
 }
 
-// Reconcile drives one NodePool.
+// Reconcile drives one NodePool, or what one has left that went without us.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	np := &hyperv1.NodePool{}
-	if err := r.Client.Get(ctx, req.NamespacedName, np); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+	err := r.Client.Get(ctx, req.NamespacedName, np)
+	if apierrors.IsNotFound(err) {
+		return r.reconcileLost(ctx, req.NamespacedName)
+	}
+	if err != nil {
+		return ctrl.Result{}, err
 	}
 	s, err := r.gather(ctx, np)
 	if err != nil {

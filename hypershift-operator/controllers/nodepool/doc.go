@@ -25,6 +25,9 @@
 //	dying   unpause ► MachineDeployment, MachineHealthCheck ► Machines ►
 //	        templates, Secrets ► finalizer                                   delete.go
 //
+//	lost    the same, when somebody has taken the finalizer away, or
+//	        the deletion was quicker than it                                 lost.go
+//
 // Machines are replaced when, and only when, the user asked for other ones: a
 // template is named by a hash over what was asked for, so another version of
 // this operator, which may write a template in other words, rolls nobody's

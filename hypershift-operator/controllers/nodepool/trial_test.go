@@ -1,8 +1,13 @@
 package nodepool
 
 import (
+	"context"
+	"errors"
 	"testing"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/test/trial"
 )
 
@@ -15,3 +20,25 @@ func TestTrial(t *testing.T) {
 }
 
 func TestTrialUnderFaults(t *testing.T) { trial.APIFaults(t, life) }
+
+// Whenever the NodePool gets lost, its machines go.
+func TestTrialOfALostPool(t *testing.T) {
+	trial.Vanish(t, func(t testing.TB) *trial.Story {
+		w := newWorld(t)
+		w.capi.lost = true
+		story := w.story()
+		story.Delete = w.lose
+		return story
+	})
+}
+
+// lose lets the pool be gone at once, whatever was to be done before: its user
+// took the finalizer away, or was quicker than it.
+func (w *world) lose(ctx context.Context) error {
+	np := &hyperv1.NodePool{}
+	if err := w.Admin().Get(ctx, key, np); err != nil {
+		return err
+	}
+	np.Finalizers = nil
+	return errors.Join(w.Admin().Update(ctx, np), client.IgnoreNotFound(w.Admin().Delete(ctx, np)))
+}

@@ -17,8 +17,9 @@ import (
 // takes the operator away.
 const uninstallCheckCommand = "uninstall-check"
 
-// held are the kinds whose finalizers are the operator's to take away.
-var held = []string{"HostedCluster", "NodePool", "AWSEndpointService"}
+// held are the kinds whose finalizers are the operator's to take away, and
+// control planes: their HostedClusters may be gone without them.
+var held = []string{"HostedCluster", "NodePool", "AWSEndpointService", "HostedControlPlane"}
 
 // named is how many objects an error names.
 const named = 10

@@ -5,15 +5,19 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 )
@@ -45,6 +49,7 @@ func TestInstallation(t *testing.T) {
 	}
 	t.Logf("%5.1f s  helm uninstall:\n%s", time.Since(started).Seconds(), out)
 	h.says(out, "HostedCluster "+h.hc.Namespace+"/"+h.hc.Name, "delete the HostedClusters and wait until they are gone")
+	h.eventually("nothing but the words is left of the question", h.noJobs)
 	h.revision("uninstalling")
 	h.helm("rollback", revision, "--wait")
 	h.revision("deployed")
@@ -66,6 +71,18 @@ func TestInstallation(t *testing.T) {
 	if count.Asked == 0 || count.Failed > 0 {
 		t.Error("requests failed")
 	}
+}
+
+// noJobs says which Jobs, or pods of one, there are beside the operator.
+func (h *hosted) noJobs(ctx context.Context) error {
+	var jobs batchv1.JobList
+	var pods corev1.PodList
+	err := errors.Join(h.management.List(ctx, &jobs, client.InNamespace(hosting.Namespace)),
+		h.management.List(ctx, &pods, client.InNamespace(hosting.Namespace), client.HasLabels{batchv1.JobNameLabel}))
+	if err == nil && len(jobs.Items)+len(pods.Items) > 0 {
+		return fmt.Errorf("there are %d Jobs and %d pods of Jobs", len(jobs.Items), len(pods.Items))
+	}
+	return err
 }
 
 // helm runs a command on the release of hypershift.

@@ -8,11 +8,11 @@ type ServiceType string
 const (
 	// APIServer is the Kubernetes API of the hosted cluster.
 	APIServer ServiceType = "APIServer"
-	// OAuthServer is where users log in.
+	// OAuthServer is where users log in, if the release has a server for that; releases of Kubernetes have none.
 	OAuthServer ServiceType = "OAuthServer"
 	// Konnectivity is where the nodes' tunnel agents connect to.
 	Konnectivity ServiceType = "Konnectivity"
-	// Ignition is where new nodes fetch their configuration.
+	// Ignition is accepted for the sake of old manifests and has no effect: new nodes get their configuration from their cloud.
 	Ignition ServiceType = "Ignition"
 	// OIDC is accepted for the sake of old manifests and has no effect.
 	OIDC ServiceType = "OIDC"
@@ -87,6 +87,24 @@ func (s ServicePublishingStrategy) Hostname() string {
 		return s.LoadBalancer.Hostname
 	}
 	return ""
+}
+
+// Chosen is the name or address by which the user has decided that clients reach the service; empty if he leaves that to us.
+func (s ServicePublishingStrategy) Chosen() string {
+	if s.Type == NodePort && s.NodePort != nil {
+		return s.NodePort.Address
+	}
+	return s.Hostname()
+}
+
+// PublishingOf is how a service is published; its type is empty if the service is not listed.
+func PublishingOf(services []ServicePublishingStrategyMapping, service ServiceType) ServicePublishingStrategy {
+	for _, m := range services {
+		if m.Service == service {
+			return m.ServicePublishingStrategy
+		}
+	}
+	return ServicePublishingStrategy{}
 }
 
 // LoadBalancerPublishingStrategy holds the settings of a service with its own load balancer.

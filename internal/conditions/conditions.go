@@ -40,7 +40,8 @@ type Judge struct {
 //   - an error is False with the judge's words, but a transient one says
 //     nothing: a True condition stays, anything else becomes Unknown;
 //   - a step that did not run is Unknown, unless a transient error stood
-//     before it: then its condition stays as it was.
+//     before it: then its condition stays as it was. It says why if what
+//     stopped it has no condition that does.
 func FromReport(report flow.Report, judge Judge, previous []metav1.Condition, generation int64, now time.Time) []metav1.Condition {
 	conds := append([]metav1.Condition(nil), previous...)
 	for _, o := range report {
@@ -66,7 +67,7 @@ func fromOutcome(o flow.Outcome, judge Judge, previous *metav1.Condition) (c met
 		if previous != nil && judge.transient(o.Stopper.Err) {
 			return metav1.Condition{}, false
 		}
-		return cond(metav1.ConditionUnknown, WaitingFor, "waiting for "+o.Stopper.Step)
+		return cond(metav1.ConditionUnknown, WaitingFor, "waiting for "+o.Stopper.Step+judge.untold(o.Stopper))
 	case o.Err == nil:
 		return cond(metav1.ConditionTrue, AsExpected, allIsWell)
 	case errors.As(o.Err, &wait):
@@ -81,6 +82,21 @@ func fromOutcome(o flow.Outcome, judge Judge, previous *metav1.Condition) (c met
 	default:
 		return cond(metav1.ConditionFalse, judge.Reason(o.Err), judge.Message(o.Err))
 	}
+}
+
+// untold is why a step stopped that answers for no condition: nobody else says it.
+func (j Judge) untold(stopper *flow.Outcome) string {
+	var wait *flow.Waiting
+	var block *flow.Blocked
+	switch {
+	case stopper.Condition != "" || j.transient(stopper.Err):
+		return ""
+	case errors.As(stopper.Err, &wait):
+		return ": " + wait.Message
+	case errors.As(stopper.Err, &block):
+		return ": " + block.Message
+	}
+	return ": " + j.Message(stopper.Err)
 }
 
 // transient is false for what a step decided itself: waits and blocks are

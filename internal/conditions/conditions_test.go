@@ -62,16 +62,24 @@ func TestFromReport(t *testing.T) {
 			said(errThrottled), []metav1.Condition{isFalse}, at(later, condition(metav1.ConditionUnknown, "Because", "throttled")),
 		},
 		"a lost race says nothing": {said(errRace), []metav1.Condition{isTrue}, isTrue},
-		"what did not run is Unknown": {
-			stoppedBy(errDenied), []metav1.Condition{isTrue}, at(later, condition(metav1.ConditionUnknown, "WaitingFor", "waiting for earlier")),
+		"what did not run is Unknown, and says why if nobody else does": {
+			stoppedBy(errDenied), []metav1.Condition{isTrue}, at(later, condition(metav1.ConditionUnknown, "WaitingFor", "waiting for earlier: denied")),
+		},
+		"what did not run leaves the words to the condition of what stopped it": {
+			flow.Outcome{Step: "it", Condition: "Ready", Stopper: &flow.Outcome{Step: "earlier", Condition: "Valid", Err: errDenied}}, nil,
+			at(later, condition(metav1.ConditionUnknown, "WaitingFor", "waiting for earlier")),
 		},
 		"what did not run because of a throttle stays as it was": {stoppedBy(errThrottled), []metav1.Condition{isTrue}, isTrue},
 		"what never ran is Unknown, throttle or not": {
 			stoppedBy(errThrottled), nil, at(later, condition(metav1.ConditionUnknown, "WaitingFor", "waiting for earlier")),
 		},
 		"a wait before it is no throttle": {
-			stoppedBy(flow.Wait(0, "Pending", "")), []metav1.Condition{isTrue},
-			at(later, condition(metav1.ConditionUnknown, "WaitingFor", "waiting for earlier")),
+			stoppedBy(flow.Wait(0, "Pending", "it is pending")), []metav1.Condition{isTrue},
+			at(later, condition(metav1.ConditionUnknown, "WaitingFor", "waiting for earlier: it is pending")),
+		},
+		"a block before it is none either": {
+			stoppedBy(flow.Block("Bad", "change it")), []metav1.Condition{isTrue},
+			at(later, condition(metav1.ConditionUnknown, "WaitingFor", "waiting for earlier: change it")),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

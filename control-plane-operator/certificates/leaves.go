@@ -56,13 +56,9 @@ func publicHosts(hcp *hyperv1.HostedControlPlane, facts Facts) []string {
 // reads its certificate once, so what it may be called in another access mode,
 // or before its Route is seen, is among them from the start.
 func tunnelHosts(hcp *hyperv1.HostedControlPlane, facts Facts) []string {
-	hosts := []string{facts.Konnectivity.Name, names.LocalApp(hcp.Name, names.KonnectivityServer)}
-	for _, service := range hcp.Spec.Services {
-		if service.Service == hyperv1.Konnectivity {
-			hosts = append(hosts, service.ServicePublishingStrategy.Hostname())
-		}
+	return []string{
+		facts.Konnectivity.Name, names.LocalApp(hcp.Name, names.KonnectivityServer), hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.Konnectivity).Chosen(),
 	}
-	return hosts
 }
 
 // privateHosts are those under which the rest of the control plane finds it.

@@ -9,7 +9,9 @@ import (
 
 	"github.com/aws/smithy-go/middleware"
 	routev1 "github.com/openshift/api/route/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -133,9 +135,26 @@ func (o *Operator) AddControllers() error {
 
 // AddControlPlane adds who makes the Services and Routes of the control plane.
 func (o *Operator) AddControlPlane() error {
+	serves, err := servesRoutes(o.GetRESTMapper())
+	if err != nil {
+		return err
+	}
 	return hostedcontrolplane.Setup(o, hostedcontrolplane.Options{
-		Client: o.GetClient(), Events: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{},
+		Client: o.GetClient(), Events: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{}, ServesRoutes: serves,
 	})
+}
+
+// servesRoutes says whether the management cluster serves Routes. That it has
+// such objects does not say so: where it has none we bring the kind.
+func servesRoutes(mapper meta.RESTMapper) (bool, error) {
+	_, err := mapper.RESTMapping(schema.GroupKind{Group: "operator.openshift.io", Kind: "IngressController"}, "v1")
+	if meta.IsNoMatchError(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("finding out whether the management cluster serves Routes: %w", err)
+	}
+	return true, nil
 }
 
 // AddComponents adds who runs the pods of the control plane.

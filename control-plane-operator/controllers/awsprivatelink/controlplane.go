@@ -62,10 +62,8 @@ func (r *Reconciler) paused(ctx context.Context, es *hyperv1.AWSEndpointService)
 // apiRoute returns how the router serves the API server, or nil if the API
 // server has a load balancer of its own.
 func apiRoute(hcp *hyperv1.HostedControlPlane) *hyperv1.ServicePublishingStrategy {
-	for _, m := range hcp.Spec.Services {
-		if m.Service == hyperv1.APIServer && m.ServicePublishingStrategy.Type == hyperv1.Route {
-			return &m.ServicePublishingStrategy
-		}
+	if how := hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.APIServer); how.Type == hyperv1.Route {
+		return &how
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package components
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -11,29 +10,27 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/published"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
-	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// routePort is where routers serve.
-const routePort = 443
-
 // resolveHosts takes the host of the API from the hostedcontrolplane controller,
-// that of the tunnels from their Route, and what all Routes lead to.
+// that of the tunnels from where they are published, and what all Routes lead to.
 func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
 	endpoint := s.hcp.Status.ControlPlaneEndpoint
 	s.api = component.Host{Name: endpoint.Host, Port: endpoint.Port}
+	var err error
+	if s.konnectivity, err = published.Konnectivity(ctx, r.Client, s.hcp); err != nil {
+		return err
+	}
 	routes := &routev1.RouteList{}
 	if err := r.Client.List(ctx, routes, client.InNamespace(s.hcp.Namespace)); err != nil {
 		return fmt.Errorf("listing Routes: %w", err)
 	}
 	s.routes, s.services = routes.Items, map[string]*corev1.Service{}
 	for _, route := range routes.Items {
-		if route.Spec.To.Name == names.KonnectivityServer {
-			s.konnectivity = component.Host{Name: hostOf(&route), Port: routePort}
-		}
 		service := &corev1.Service{}
 		if err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: route.Spec.To.Name}, service); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("getting Service %s: %w", route.Spec.To.Name, err)
@@ -41,14 +38,6 @@ func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
 		s.services[route.Spec.To.Name] = service
 	}
 	return nil
-}
-
-func hostOf(route *routev1.Route) string {
-	admitted := ""
-	if len(route.Status.Ingress) > 0 {
-		admitted = route.Status.Ingress[0].Host
-	}
-	return cmp.Or(route.Spec.Host, admitted)
 }
 
 // oauthServer is the image of the OAuth server, which OpenShift has.

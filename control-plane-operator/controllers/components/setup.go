@@ -33,7 +33,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, othersSaid()))).
 		Owns(&hyperv1.ControlPlaneComponent{}, ours).
-		Owns(&corev1.Service{}, ours).
+		Owns(&corev1.Service{}). // its load balancer is news, and changes no generation
 		Owns(&policyv1.PodDisruptionBudget{}, ours).
 		Owns(&networkingv1.NetworkPolicy{}, ours).
 		Owns(&appsv1.Deployment{}).

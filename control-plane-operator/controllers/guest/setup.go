@@ -33,6 +33,9 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(news)).
 		Watches(&corev1.Secret{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(concerns))).
 		Watches(&routev1.Route{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&corev1.Service{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(obj client.Object) bool {
+			return obj.GetName() == names.KonnectivityServer // where it is published without a Route
+		}))).
 		WatchesRawSource(r.ears).
 		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)}).
 		Complete(reconcile.AsReconciler(opts.Client, r))

@@ -232,7 +232,7 @@ func TestWhatIsMissingHoldsUpNothingElse(t *testing.T) {
 		},
 		"no host for the tunnels": {
 			spoil: func(w *world) { w.must(w.Admin().Delete(w.t.Context(), route(""))) },
-			want:  "False WaitingForEndpoint: waiting for the host of the Route to konnectivity-server",
+			want:  "False WaitingForEndpoint: waiting for the host at which nodes find konnectivity-server",
 		},
 		"a registry that does not answer": {
 			spoil: func(w *world) { w.releases.Fail(oldImage, release.Unreachable, "it is silent") },

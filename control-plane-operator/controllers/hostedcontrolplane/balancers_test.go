@@ -20,8 +20,11 @@ const (
 	roundsToGo = 3
 )
 
+// allocatedPort is the node port that the management cluster chooses.
+const allocatedPort = 30123
+
 // cloudController gives every LoadBalancer Service a load balancer, and holds
-// the Service until that is gone again.
+// the Service until that is gone again. It chooses node ports, too.
 func (w *world) cloudController(ctx context.Context) error {
 	list := &corev1.ServiceList{}
 	if err := w.Admin().List(ctx, list); err != nil {
@@ -30,6 +33,12 @@ func (w *world) cloudController(ctx context.Context) error {
 	for i := range list.Items {
 		svc := &list.Items[i]
 		var err error
+		if svc.Spec.Type == corev1.ServiceTypeNodePort && svc.Spec.Ports[0].NodePort == 0 {
+			svc.Spec.Ports[0].NodePort = allocatedPort
+			if err := w.Admin().Update(ctx, svc); err != nil {
+				return err
+			}
+		}
 		if svc.Spec.Type == corev1.ServiceTypeLoadBalancer && svc.DeletionTimestamp.IsZero() {
 			err = w.balance(ctx, svc)
 		} else {

@@ -15,20 +15,35 @@ func (r *Reconciler) checkConfiguration(_ context.Context, s *scope) error {
 	if s.hcp.Spec.Platform.Type == hyperv1.AWSPlatform && s.hcp.Spec.Platform.AWS == nil {
 		return flow.Block(hyperv1.PlatformConfigMissingReason, "spec.platform.aws is missing")
 	}
-	s.access = accessOf(s.hcp)
+	s.access = accessOf(s.hcp, r.ServesRoutes)
 	api, named := s.access.services[hyperv1.APIServer]
 	switch {
 	case !named:
 		return flow.Block(hyperv1.UnsupportedPublishingReason, "spec.services does not say how the APIServer is published")
 	case api.Type == hyperv1.Route && s.access.apiHostname == "":
 		return flow.Block(hyperv1.UnsupportedPublishingReason, "the APIServer is published as a Route without a hostname")
-	case api.Type != hyperv1.Route && api.Type != hyperv1.LoadBalancer:
-		return flow.Block(hyperv1.UnsupportedPublishingReason, "the APIServer is published as %s; use Route with a hostname, or LoadBalancer", api.Type)
+	case !reachable(api):
+		return flow.Block(hyperv1.UnsupportedPublishingReason, "the APIServer is published as %s; use LoadBalancer, Route with a hostname, or NodePort with an address", api.Type)
+	case s.access.private && api.Type == hyperv1.NodePort:
+		return flow.Block(hyperv1.UnsupportedPublishingReason, "the APIServer is published as NodePort, which PrivateLink cannot offer; use LoadBalancer, or Route with a hostname")
 	}
-	for _, service := range []hyperv1.ServiceType{hyperv1.Konnectivity, hyperv1.OAuthServer, hyperv1.Ignition} {
-		if how, named := s.access.services[service]; named && how.Type != hyperv1.Route {
-			return flow.Block(hyperv1.UnsupportedPublishingReason, "%s is published as %s; use Route", service, how.Type)
-		}
+	tunnels, named := s.access.services[hyperv1.Konnectivity]
+	switch {
+	case named && !reachable(tunnels):
+		return flow.Block(hyperv1.UnsupportedPublishingReason, "Konnectivity is published as %s; use LoadBalancer, Route, or NodePort with an address", tunnels.Type)
+	case named && s.access.private && tunnels.Type != hyperv1.Route:
+		return flow.Block(hyperv1.UnsupportedPublishingReason, "Konnectivity is published as %s, and PrivateLink leads to the router only; use Route", tunnels.Type)
 	}
 	return nil
+}
+
+// reachable says whether there is a way to what is published so.
+func reachable(how hyperv1.ServicePublishingStrategy) bool {
+	switch how.Type {
+	case hyperv1.LoadBalancer, hyperv1.Route:
+		return true
+	case hyperv1.NodePort:
+		return how.Chosen() != ""
+	}
+	return false
 }

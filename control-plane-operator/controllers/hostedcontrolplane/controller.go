@@ -23,6 +23,9 @@ type Options struct {
 	Events client.Reader
 	Scheme *runtime.Scheme
 	Clock  clock.PassiveClock
+	// ServesRoutes says that the management cluster serves Routes, as OpenShift
+	// does: then a control plane has a router of its own only where that one would not do.
+	ServesRoutes bool
 }
 
 // Reconciler drives a HostedControlPlane.

@@ -16,12 +16,13 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// modes is the table of access.go with all that follows from it.
+// modes is the table of access.go with all that follows from it, where nobody
+// but the control plane's router serves Routes.
 var modes = map[hyperv1.AWSEndpointAccessType]map[hyperv1.PublishingStrategyType][]string{
 	hyperv1.Public: {
 		hyperv1.LoadBalancer: {
-			"Service konnectivity-server", "Service kube-apiserver: balanced", "Service oauth-openshift",
-			"Route konnectivity-server konnectivity.demo.example.com", "Route oauth oauth.demo.example.com",
+			"Service konnectivity-server", "Service kube-apiserver: balanced", "Service oauth-openshift", "Service router: balanced internet-facing",
+			"Route konnectivity-server konnectivity.demo.example.com: served", "Route oauth oauth.demo.example.com: served",
 		},
 		hyperv1.Route: {
 			"Service konnectivity-server", "Service kube-apiserver", "Service oauth-openshift", "Service router: balanced internet-facing",
@@ -33,7 +34,7 @@ var modes = map[hyperv1.AWSEndpointAccessType]map[hyperv1.PublishingStrategyType
 		hyperv1.LoadBalancer: {
 			"Service konnectivity-server", "Service kube-apiserver: balanced cross-zone", "Service kube-apiserver-private: balanced internal cross-zone",
 			"Service oauth-openshift", "Service private-router: balanced internal cross-zone",
-			"Route konnectivity-server konnectivity-server.apps.demo.hypershift.local: served internal", "Route oauth oauth.demo.example.com",
+			"Route konnectivity-server konnectivity-server.apps.demo.hypershift.local: served internal", "Route oauth oauth.demo.example.com: served",
 			"Route oauth-internal oauth.apps.demo.hypershift.local: served internal",
 		},
 		hyperv1.Route: {
@@ -73,6 +74,8 @@ func describe(obj client.Object) string {
 	case *corev1.Service:
 		line = "Service " + o.Name
 		add("balanced", o.Spec.Type == corev1.ServiceTypeLoadBalancer && o.Annotations[balancerType] == "nlb")
+		add("node port", o.Spec.Type == corev1.ServiceTypeNodePort)
+		add("for "+o.Annotations[hyperv1.ExternalDNSHostnameAnnotation], o.Annotations[hyperv1.ExternalDNSHostnameAnnotation] != "")
 		add("internal", o.Annotations[balancerInternal] == "true")
 		add("internet-facing", o.Annotations[balancerScheme] == "internet-facing")
 		add("cross-zone", o.Annotations[balancerCrossZone] == "true" && o.Annotations[balancerAttributes] != "")
@@ -127,6 +130,21 @@ func TestAccessModes(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// OpenShift serves Routes: a load balancer of our own beside that of its router
+// would be one for nothing.
+func TestAManagementClusterThatServesRoutes(t *testing.T) {
+	w := newWorld(t, controlPlane(hyperv1.Public, hyperv1.LoadBalancer))
+	w.servesRoutes = true
+	w.settle()
+	want := []string{
+		"Route konnectivity-server konnectivity.demo.example.com", "Route oauth oauth.demo.example.com",
+		"Service konnectivity-server", "Service kube-apiserver: balanced", "Service oauth-openshift",
+	}
+	if d := cmp.Diff(want, w.exposed()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }
 

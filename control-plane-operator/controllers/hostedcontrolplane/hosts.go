@@ -1,7 +1,6 @@
 package hostedcontrolplane
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/published"
 	"github.com/hosted-control-planes/hypershift/internal/complaint"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -50,14 +50,12 @@ func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
 func (r *Reconciler) apiEndpoint(ctx context.Context, s *scope) (hyperv1.APIEndpoint, error) {
 	switch {
 	case s.access.apiRoute:
-		return hyperv1.APIEndpoint{Host: s.access.apiHostname, Port: routerPort}, nil
+		return hyperv1.APIEndpoint{Host: s.access.apiHostname, Port: published.RouterPort}, nil
 	case !s.access.public:
 		return hyperv1.APIEndpoint{Host: names.LocalAPI(s.hcp.Name), Port: apiPort}, nil
-	case s.access.apiHostname != "":
-		return hyperv1.APIEndpoint{Host: s.access.apiHostname, Port: apiPort}, nil
 	}
-	host, err := r.balancerHost(ctx, s.hcp.Namespace, names.KubeAPIServer)
-	return hyperv1.APIEndpoint{Host: host, Port: apiPort}, err
+	at, err := published.AtService(ctx, r.Client, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.KubeAPIServer}, s.access.services[hyperv1.APIServer])
+	return hyperv1.APIEndpoint{Host: at.Name, Port: at.Port}, err
 }
 
 // unreachable says why clients cannot reach a Service or Route by name yet, or "".
@@ -78,7 +76,7 @@ func (r *Reconciler) balancerProblem(ctx context.Context, a access, want *corev1
 	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(want), svc); err != nil {
 		return "", client.IgnoreNotFound(err)
 	}
-	host := hostOf(svc)
+	host := published.Balancer(svc)
 	if host == "" {
 		said, err := complaint.About(ctx, r.Events, svc)
 		if err != nil {
@@ -117,13 +115,5 @@ func (r *Reconciler) balancerHost(ctx context.Context, namespace, name string) (
 	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, svc); err != nil {
 		return "", client.IgnoreNotFound(err)
 	}
-	return hostOf(svc), nil
-}
-
-func hostOf(svc *corev1.Service) string {
-	if len(svc.Status.LoadBalancer.Ingress) == 0 {
-		return ""
-	}
-	first := svc.Status.LoadBalancer.Ingress[0]
-	return cmp.Or(first.Hostname, first.IP)
+	return published.Balancer(svc), nil
 }

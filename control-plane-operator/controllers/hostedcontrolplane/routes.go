@@ -21,7 +21,7 @@ func desiredRoutes(hcp *hyperv1.HostedControlPlane, a access) []client.Object {
 		out = append(out, outside(hcp, a, names.KubeAPIServer, names.KubeAPIServer, a.apiHostname))
 		out = append(out, inside(hcp, names.KubeAPIServer+"-internal", names.KubeAPIServer, names.LocalAPI(hcp.Name)))
 	}
-	if how, named := a.services[hyperv1.OAuthServer]; named {
+	if how := a.services[hyperv1.OAuthServer]; how.Type == hyperv1.Route {
 		if a.public || how.Hostname() != "" {
 			out = append(out, outside(hcp, a, "oauth", names.OAuthServer, how.Hostname()))
 		}
@@ -29,7 +29,7 @@ func desiredRoutes(hcp *hyperv1.HostedControlPlane, a access) []client.Object {
 			out = append(out, inside(hcp, "oauth-internal", names.OAuthServer, names.LocalApp(hcp.Name, "oauth")))
 		}
 	}
-	if how, named := a.services[hyperv1.Konnectivity]; named {
+	if how := a.services[hyperv1.Konnectivity]; how.Type == hyperv1.Route {
 		route := outside(hcp, a, names.KonnectivityServer, names.KonnectivityServer, how.Hostname())
 		if a.private {
 			route = inside(hcp, names.KonnectivityServer, names.KonnectivityServer, names.LocalApp(hcp.Name, names.KonnectivityServer))

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/published"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -26,7 +27,6 @@ const (
 // Ports of the control plane.
 const (
 	apiPort          = 6443
-	routerPort       = 443
 	konnectivityPort = 8091
 	oauthPort        = 6443
 )
@@ -35,7 +35,8 @@ const (
 func desiredServices(hcp *hyperv1.HostedControlPlane, a access) []client.Object {
 	out := []client.Object{
 		apiServer(hcp, a),
-		clusterIP(hcp, names.KonnectivityServer, names.KubeAPIServer, konnectivityPort, intstr.FromInt32(konnectivityPort)),
+		byItself(a, a.services[hyperv1.Konnectivity],
+			clusterIP(hcp, names.KonnectivityServer, names.KubeAPIServer, konnectivityPort, intstr.FromInt32(konnectivityPort))),
 	}
 	if _, named := a.services[hyperv1.OAuthServer]; named {
 		oauth := clusterIP(hcp, names.OAuthServer, names.OAuthServer, oauthPort, intstr.FromInt32(oauthPort))
@@ -48,7 +49,7 @@ func desiredServices(hcp *hyperv1.HostedControlPlane, a access) []client.Object 
 	if a.private {
 		out = append(out, targets(hcp, internal(a, routerService(hcp, names.PrivateRouter))))
 	}
-	if a.public && a.ownRouter {
+	if a.publicRouter {
 		router := targets(hcp, balanced(a, routerService(hcp, names.Router)))
 		router.Annotations[balancerScheme] = "internet-facing" // one controller makes internal ones unless told
 		router.Spec.LoadBalancerSourceRanges = allowed(hcp)
@@ -57,24 +58,38 @@ func desiredServices(hcp *hyperv1.HostedControlPlane, a access) []client.Object 
 	return out
 }
 
-// apiServer is the Service of the API server: with a load balancer of its own
-// if it is public and not behind the router.
+// apiServer is the Service of the API server: with a way of its own if it is
+// public and not behind the router.
 func apiServer(hcp *hyperv1.HostedControlPlane, a access) *corev1.Service {
 	svc := clusterIP(hcp, names.KubeAPIServer, names.KubeAPIServer, apiPort, intstr.FromString("client"))
 	svc.Spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicyPreferDualStack)
-	if !a.public || a.apiRoute {
+	if !a.public {
 		return svc
 	}
-	balanced(a, svc)
-	svc.Spec.LoadBalancerSourceRanges = allowed(hcp)
-	if a.apiHostname != "" {
-		svc.Annotations[hyperv1.ExternalDNSHostnameAnnotation] = a.apiHostname
+	if byItself(a, a.services[hyperv1.APIServer], svc); svc.Spec.Type == corev1.ServiceTypeLoadBalancer {
+		svc.Spec.LoadBalancerSourceRanges = allowed(hcp)
+	}
+	return svc
+}
+
+// byItself gives the Service the way of its own that the user has chosen. One
+// that is behind a router, or not published, stays as it is.
+func byItself(a access, how hyperv1.ServicePublishingStrategy, svc *corev1.Service) *corev1.Service {
+	switch how.Type {
+	case hyperv1.LoadBalancer:
+		balanced(a, svc)
+		if how.Hostname() != "" {
+			svc.Annotations[hyperv1.ExternalDNSHostnameAnnotation] = how.Hostname()
+		}
+	case hyperv1.NodePort:
+		svc.Spec.Type = corev1.ServiceTypeNodePort
+		svc.Spec.Ports[0].NodePort = how.NodePort.Port
 	}
 	return svc
 }
 
 func routerService(hcp *hyperv1.HostedControlPlane, name string) *corev1.Service {
-	return service(hcp, name, names.PrivateRouter, routerPort, intstr.FromString("https"))
+	return service(hcp, name, names.PrivateRouter, published.RouterPort, intstr.FromString("https"))
 }
 
 func service(hcp *hyperv1.HostedControlPlane, name, app string, port int32, target intstr.IntOrString) *corev1.Service {

@@ -111,17 +111,18 @@ func TestConfiguration(t *testing.T) {
 		reason string
 		word   string
 	}{
-		"type AWS without aws":   {func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS = nil }, hyperv1.PlatformConfigMissingReason, "spec.platform.aws"},
-		"no way to the API":      {func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Services = nil }, hyperv1.UnsupportedPublishingReason, "APIServer"},
-		"a Route without a name": {api(byRoute("")), hyperv1.UnsupportedPublishingReason, "hostname"},
-		"a node port":            {api(hyperv1.ServicePublishingStrategy{Type: hyperv1.NodePort}), hyperv1.UnsupportedPublishingReason, "NodePort"},
-		"a balancer for OAuth": {func(hcp *hyperv1.HostedControlPlane) {
-			for i := range hcp.Spec.Services {
-				if hcp.Spec.Services[i].Service == hyperv1.OAuthServer {
-					hcp.Spec.Services[i].ServicePublishingStrategy = hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer}
-				}
-			}
-		}, hyperv1.UnsupportedPublishingReason, "OAuthServer"},
+		"type AWS without aws":        {func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS = nil }, hyperv1.PlatformConfigMissingReason, "spec.platform.aws"},
+		"no way to the API":           {func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Services = nil }, hyperv1.UnsupportedPublishingReason, "APIServer"},
+		"a Route without a name":      {api(byRoute("")), hyperv1.UnsupportedPublishingReason, "hostname"},
+		"no way at all":               {api(hyperv1.ServicePublishingStrategy{Type: hyperv1.None}), hyperv1.UnsupportedPublishingReason, "published as None"},
+		"a node port nowhere":         {api(hyperv1.ServicePublishingStrategy{Type: hyperv1.NodePort}), hyperv1.UnsupportedPublishingReason, "NodePort with an address"},
+		"a node port for PrivateLink": {api(byNodePort("192.0.2.1", 0)), hyperv1.UnsupportedPublishingReason, "PrivateLink cannot offer"},
+		"tunnels in a bucket": {func(hcp *hyperv1.HostedControlPlane) {
+			publish(hcp, hyperv1.Konnectivity, hyperv1.ServicePublishingStrategy{Type: hyperv1.S3})
+		}, hyperv1.UnsupportedPublishingReason, "Konnectivity is published as S3"},
+		"tunnels beside PrivateLink": {func(hcp *hyperv1.HostedControlPlane) {
+			publish(hcp, hyperv1.Konnectivity, hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer})
+		}, hyperv1.UnsupportedPublishingReason, "PrivateLink leads to the router only"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hcp := controlPlane(hyperv1.Private, hyperv1.Route)

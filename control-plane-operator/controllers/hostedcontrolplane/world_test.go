@@ -47,8 +47,10 @@ type world struct {
 	slow map[string]string
 	// balancers are in AWS, by the name of their Service, with the rounds that
 	// each still takes to go once nobody wants it.
-	balancers  map[string]int
-	reconciler *Reconciler
+	balancers map[string]int
+	// servesRoutes says that the management cluster does.
+	servesRoutes bool
+	reconciler   *Reconciler
 }
 
 // newWorld has the schemas that converters know: only a story in which others
@@ -100,7 +102,7 @@ func byRoute(host string) hyperv1.ServicePublishingStrategy {
 
 // start makes the controller anew and returns one pass over all control planes.
 func (w *world) start() func(context.Context) error {
-	w.reconciler = New(Options{Client: w.Client(), Events: w.Admin(), Scheme: scheme, Clock: w.clock})
+	w.reconciler = New(Options{Client: w.Client(), Events: w.Admin(), Scheme: scheme, Clock: w.clock, ServesRoutes: w.servesRoutes})
 	return func(ctx context.Context) error {
 		list := &hyperv1.HostedControlPlaneList{}
 		w.must(w.Admin().List(ctx, list))

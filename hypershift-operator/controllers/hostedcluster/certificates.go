@@ -18,10 +18,8 @@ func ownNames(hc *hyperv1.HostedCluster) []string {
 	if hc.Spec.Platform.PrivateLink() {
 		own = append(own, names.LocalAPI(hc.Name))
 	}
-	for _, svc := range hc.Spec.Services {
-		if host := svc.ServicePublishingStrategy.Hostname(); svc.Service == hyperv1.APIServer && host != "" {
-			own = append(own, host)
-		}
+	if host := hyperv1.PublishingOf(hc.Spec.Services, hyperv1.APIServer).Chosen(); host != "" {
+		own = append(own, host)
 	}
 	return own
 }

@@ -1,0 +1,120 @@
+package hostedcontrolplane
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/published"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+)
+
+func byNodePort(address string, port int32) hyperv1.ServicePublishingStrategy {
+	return hyperv1.ServicePublishingStrategy{Type: hyperv1.NodePort, NodePort: &hyperv1.NodePortPublishingStrategy{Address: address, Port: port}}
+}
+
+func byBalancer(host string) hyperv1.ServicePublishingStrategy {
+	return hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer, LoadBalancer: &hyperv1.LoadBalancerPublishingStrategy{Hostname: host}}
+}
+
+func publish(hcp *hyperv1.HostedControlPlane, service hyperv1.ServiceType, how hyperv1.ServicePublishingStrategy) {
+	at := slices.IndexFunc(hcp.Spec.Services, func(m hyperv1.ServicePublishingStrategyMapping) bool { return m.Service == service })
+	hcp.Spec.Services[at].ServicePublishingStrategy = how
+}
+
+// onNone is a control plane outside of any cloud.
+func onNone(api, tunnels hyperv1.ServicePublishingStrategy) *hyperv1.HostedControlPlane {
+	hcp := controlPlane("", hyperv1.Route)
+	hcp.Spec.Platform = hyperv1.PlatformSpec{Type: hyperv1.NonePlatform}
+	hcp.Spec.Services = []hyperv1.ServicePublishingStrategyMapping{
+		{Service: hyperv1.APIServer, ServicePublishingStrategy: api},
+		{Service: hyperv1.Konnectivity, ServicePublishingStrategy: tunnels},
+		// Nobody serves these in Kubernetes, however they are published.
+		{Service: hyperv1.Ignition, ServicePublishingStrategy: byNodePort("192.0.2.1", 0)},
+		{Service: hyperv1.OIDC, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{Type: hyperv1.S3}},
+	}
+	return hcp
+}
+
+// Each way to publish the API server goes with each way to publish the tunnels,
+// and both are known where they are.
+func TestWaysToPublish(t *testing.T) {
+	const balancer = "-0123456789abcdef.elb.us-east-1.amazonaws.com"
+	type way struct {
+		how hyperv1.ServicePublishingStrategy
+		// made is what there is because of it, beside the router.
+		made []string
+		at   component.Host
+	}
+	apis := map[string]way{
+		"a load balancer":           {byBalancer(""), []string{"Service kube-apiserver: balanced"}, component.Host{Name: "a-kube-apiserver" + balancer, Port: 6443}},
+		"a load balancer by a name": {byBalancer("api.example.com"), []string{"Service kube-apiserver: balanced for api.example.com"}, component.Host{Name: "api.example.com", Port: 6443}},
+		"a chosen node port":        {byNodePort("192.0.2.1", 31000), []string{"Service kube-apiserver: node port"}, component.Host{Name: "192.0.2.1", Port: 31000}},
+		"any node port":             {byNodePort("nodes.example.com", 0), []string{"Service kube-apiserver: node port"}, component.Host{Name: "nodes.example.com", Port: allocatedPort}},
+		"a Route": {byRoute("api.example.com"), []string{
+			"Route kube-apiserver api.example.com: served", "Route kube-apiserver-internal api.demo.hypershift.local: served internal", "Service kube-apiserver",
+		}, component.Host{Name: "api.example.com", Port: 443}},
+	}
+	tunnels := map[string]way{
+		"a load balancer":           {byBalancer(""), []string{"Service konnectivity-server: balanced"}, component.Host{Name: "a-konnectivity-server" + balancer, Port: 8091}},
+		"a load balancer by a name": {byBalancer("tunnels.example.com"), []string{"Service konnectivity-server: balanced for tunnels.example.com"}, component.Host{Name: "tunnels.example.com", Port: 8091}},
+		"a chosen node port":        {byNodePort("192.0.2.1", 31001), []string{"Service konnectivity-server: node port"}, component.Host{Name: "192.0.2.1", Port: 31001}},
+		"any node port":             {byNodePort("192.0.2.1", 0), []string{"Service konnectivity-server: node port"}, component.Host{Name: "192.0.2.1", Port: allocatedPort}},
+		"a Route": {byRoute("tunnels.example.com"), []string{
+			"Route konnectivity-server tunnels.example.com: served", "Service konnectivity-server",
+		}, component.Host{Name: "tunnels.example.com", Port: 443}},
+	}
+	for apiName, api := range apis {
+		for tunnelsName, tunnel := range tunnels {
+			t.Run("the API by "+apiName+", tunnels by "+tunnelsName, func(t *testing.T) {
+				w := newWorld(t, onNone(api.how, tunnel.how))
+				w.settle()
+				want := slices.Concat(api.made, tunnel.made)
+				if api.how.Type == hyperv1.Route || tunnel.how.Type == hyperv1.Route {
+					want = append(want, "Service router: balanced internet-facing")
+				}
+				if d := cmp.Diff(slices.Sorted(slices.Values(want)), w.exposed()); d != "" {
+					t.Errorf("(-want +got):\n%s", d)
+				}
+				if missing := w.ready(t.Context()); missing != "" {
+					t.Error(missing)
+				}
+				hcp := w.hcp(t.Context())
+				if got := hcp.Status.ControlPlaneEndpoint; got != (hyperv1.APIEndpoint{Host: api.at.Name, Port: api.at.Port}) {
+					t.Errorf("the API is at %+v, want %+v", got, api.at)
+				}
+				if got, err := published.Konnectivity(t.Context(), w.Client(), hcp); err != nil || got != tunnel.at {
+					t.Errorf("tunnels are at %+v (%v), want %+v", got, err, tunnel.at)
+				}
+			})
+		}
+	}
+}
+
+// A node port may belong to somebody else, or be out of range: only the API
+// server of the management cluster knows.
+func TestANodePortThatIsTaken(t *testing.T) {
+	hcp := onNone(byNodePort("192.0.2.1", 31000), byNodePort("192.0.2.1", 31001))
+	w := newWorld(t, hcp)
+	taken := interceptor.NewClient(w.Client().(client.WithWatch), interceptor.Funcs{
+		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), "kube-apiserver", field.ErrorList{
+				field.Invalid(field.NewPath("spec", "ports").Index(0).Child("nodePort"), 31000, "provided port is already allocated"),
+			})
+		},
+	})
+	if _, err := New(Options{Client: taken, Events: w.Admin(), Scheme: scheme, Clock: w.clock}).Reconcile(t.Context(), w.hcp(t.Context())); err == nil {
+		t.Error("it is not tried again")
+	}
+	w.wants("InfrastructureReady", metav1.ConditionUnknown, "WaitingFor", "Service clusters-demo/kube-apiserver", "31000: provided port is already allocated")
+}

@@ -162,6 +162,42 @@ func TestJudge(t *testing.T) {
 			},
 			reason: hyperv1.NetworksOverlapReason, says: []string{"APIServer at node address 172.31.0.10, which is inside networking.serviceNetwork"},
 		},
+		"node ports": {
+			change: func(hc *hyperv1.HostedCluster) {
+				onNodePorts(hc, 31000, 31001)
+			},
+		},
+		"one node port for two services": {
+			change: func(hc *hyperv1.HostedCluster) { onNodePorts(hc, 31000, 31000) },
+			reason: hyperv1.UnsupportedPublishingReason, says: []string{"node port 31000 to APIServer and Konnectivity"},
+		},
+		"node ports that the management cluster chooses": {
+			change: func(hc *hyperv1.HostedCluster) { onNodePorts(hc, 0, 0) },
+		},
+		"a node port for some networks only": {
+			change: func(hc *hyperv1.HostedCluster) {
+				onNodePorts(hc, 0, 0)
+				hc.Spec.Networking.APIServer = &hyperv1.APIServerNetworking{AllowedCIDRBlocks: []hyperv1.CIDRBlock{"192.0.2.0/24"}}
+			},
+			reason: hyperv1.UnsupportedPublishingReason, says: []string{"allowedCIDRBlocks", "published as NodePort and open to whoever reaches a node: remove it"},
+		},
+		"a control plane outside of AWS that nobody reaches": {
+			change: func(hc *hyperv1.HostedCluster) {
+				onNodePorts(hc, 0, 0)
+				hc.Spec.Services = hc.Spec.Services[1:]
+			},
+			reason: hyperv1.UnsupportedPublishingReason, says: []string{"does not say how APIServer is published"},
+		},
+		"services that nobody serves, published anyhow": {
+			change: func(hc *hyperv1.HostedCluster) {
+				onNodePorts(hc, 0, 0)
+				publish(hc, hyperv1.OAuthServer, hyperv1.None, "")
+				publish(hc, hyperv1.Ignition, hyperv1.LoadBalancer, "")
+				hc.Spec.Services = append(hc.Spec.Services, hyperv1.ServicePublishingStrategyMapping{
+					Service: hyperv1.OIDC, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{Type: hyperv1.S3},
+				})
+			},
+		},
 		"a service that nobody can reach": {
 			change: func(hc *hyperv1.HostedCluster) {
 				hc.Spec.Platform = hyperv1.PlatformSpec{Type: hyperv1.NonePlatform}
@@ -390,6 +426,19 @@ func publish(hc *hyperv1.HostedCluster, svc hyperv1.ServiceType, how hyperv1.Pub
 	for i := range hc.Spec.Services {
 		if hc.Spec.Services[i].Service == svc {
 			hc.Spec.Services[i].ServicePublishingStrategy = p
+		}
+	}
+}
+
+// onNodePorts takes the cluster out of AWS, to where nodes are reached at 192.0.2.1.
+func onNodePorts(hc *hyperv1.HostedCluster, api, tunnels int32) {
+	hc.Spec.Platform = hyperv1.PlatformSpec{Type: hyperv1.NonePlatform}
+	for service, port := range map[hyperv1.ServiceType]int32{hyperv1.APIServer: api, hyperv1.Konnectivity: tunnels} {
+		publish(hc, service, hyperv1.NodePort, "")
+		for i := range hc.Spec.Services {
+			if s := &hc.Spec.Services[i]; s.Service == service {
+				s.ServicePublishingStrategy.NodePort = &hyperv1.NodePortPublishingStrategy{Address: "192.0.2.1", Port: port}
+			}
 		}
 	}
 }

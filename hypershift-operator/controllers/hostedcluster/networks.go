@@ -173,4 +173,4 @@ func checkAdvertiseAddress(hc *hyperv1.HostedCluster, nets []network) []problem 
 	return problems
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -16,10 +16,10 @@ func checkServices(hc *hyperv1.HostedCluster) []problem {
 	return append(problems, checkPublishing(hc)...)
 }
 
-// checkOnce wants each service and each host name once.
+// checkOnce wants each service, each host name and each node port once.
 func checkOnce(hc *hyperv1.HostedCluster) []problem {
 	var problems []problem
-	count, hosts := map[hyperv1.ServiceType]int{}, map[string][]string{}
+	count, hosts, ports := map[hyperv1.ServiceType]int{}, map[string][]string{}, map[int32][]string{}
 	for _, svc := range hc.Spec.Services {
 		count[svc.Service]++
 		if count[svc.Service] == 2 {
@@ -28,14 +28,25 @@ func checkOnce(hc *hyperv1.HostedCluster) []problem {
 		if host := svc.ServicePublishingStrategy.Hostname(); host != "" {
 			hosts[host] = append(hosts[host], string(svc.Service))
 		}
+		if chosen := svc.ServicePublishingStrategy.NodePort; chosen != nil && chosen.Port != 0 && slices.Contains(withNodePort, svc.Service) {
+			ports[chosen.Port] = append(ports[chosen.Port], string(svc.Service))
+		}
 	}
 	for _, host := range sortedKeys(hosts) {
 		if users := hosts[host]; len(users) > 1 {
 			problems = append(problems, problemf(hyperv1.UnsupportedPublishingReason, "spec.services gives host name %s to %s: give each its own", host, strings.Join(users, " and ")))
 		}
 	}
+	for _, port := range sortedKeys(ports) {
+		if users := ports[port]; len(users) > 1 {
+			problems = append(problems, problemf(hyperv1.UnsupportedPublishingReason, "spec.services gives node port %d to %s: give each its own, or none to have one chosen", port, strings.Join(users, " and ")))
+		}
+	}
 	return problems
 }
+
+// withNodePort are the services that can have one.
+var withNodePort = []hyperv1.ServiceType{hyperv1.APIServer, hyperv1.Konnectivity}
 
 // behindRouter are the services that the router of an AWS cluster serves.
 var behindRouter = []hyperv1.ServiceType{hyperv1.Konnectivity, hyperv1.Ignition, hyperv1.OAuthServer}
@@ -65,18 +76,24 @@ func checkAWSPublishing(hc *hyperv1.HostedCluster) []problem {
 	return problems
 }
 
-// checkPublishing knows what can be reached at all.
+// checkPublishing knows what can be reached at all. Of the services only two are
+// served in Kubernetes: how the others are published makes no difference.
 func checkPublishing(hc *hyperv1.HostedCluster) []problem {
 	var problems []problem
-	for _, svc := range hc.Spec.Services {
-		p := svc.ServicePublishingStrategy
-		known := svc.Service == hyperv1.APIServer || slices.Contains(behindRouter, svc.Service)
-		if known && !slices.Contains([]hyperv1.PublishingStrategyType{hyperv1.LoadBalancer, hyperv1.NodePort, hyperv1.Route}, p.Type) {
-			problems = append(problems, problemf(hyperv1.UnsupportedPublishingReason, "spec.services publishes %s as %s: use LoadBalancer, NodePort or Route", svc.Service, p.Type))
+	for _, service := range withNodePort {
+		p := hyperv1.PublishingOf(hc.Spec.Services, service)
+		if p.Type != "" && !slices.Contains([]hyperv1.PublishingStrategyType{hyperv1.LoadBalancer, hyperv1.NodePort, hyperv1.Route}, p.Type) {
+			problems = append(problems, problemf(hyperv1.UnsupportedPublishingReason, "spec.services publishes %s as %s: use LoadBalancer, NodePort or Route", service, p.Type))
 		}
-		if svc.Service == hyperv1.APIServer && p.Type == hyperv1.Route && p.Hostname() == "" {
-			problems = append(problems, problemf(hyperv1.UnsupportedPublishingReason, "spec.services publishes APIServer as Route without a hostname: add it, by which the router tells it from the rest"))
-		}
+	}
+	switch api := hyperv1.PublishingOf(hc.Spec.Services, hyperv1.APIServer); {
+	case api.Type == "":
+		problems = append(problems, problemf(hyperv1.UnsupportedPublishingReason, "spec.services does not say how APIServer is published: add it"))
+	case api.Type == hyperv1.Route && api.Hostname() == "":
+		problems = append(problems, problemf(hyperv1.UnsupportedPublishingReason, "spec.services publishes APIServer as Route without a hostname: add it, by which the router tells it from the rest"))
+	case api.Type == hyperv1.NodePort && hc.Spec.Networking.APIServer != nil && len(hc.Spec.Networking.APIServer.AllowedCIDRBlocks) > 0:
+		problems = append(problems, problemf(hyperv1.UnsupportedPublishingReason,
+			"networking.apiServer.allowedCIDRBlocks says who may reach the load balancer of APIServer, which is published as NodePort and open to whoever reaches a node: remove it, or publish APIServer as LoadBalancer or Route"))
 	}
 	return problems
 }

@@ -2,6 +2,7 @@ package certificates
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,6 +28,20 @@ func TestTheServerOfTheTunnelsKeepsItsCertificate(t *testing.T) {
 		w.pass()
 		if now := w.secret(names.KonnectivityCertificate).Data[corev1.TLSCertKey]; !bytes.Equal(now, first) {
 			t.Errorf("when it is found as %s it gets another certificate", name)
+		}
+	}
+}
+
+// Agents come to a node by its address as well as by a name.
+func TestTheServerOfTheTunnelsIsKnownAtNodes(t *testing.T) {
+	for _, address := range []string{"192.0.2.1", "nodes.example.com"} {
+		hcp := &hyperv1.HostedControlPlane{Spec: hyperv1.HostedControlPlaneSpec{Services: []hyperv1.ServicePublishingStrategyMapping{{
+			Service: hyperv1.Konnectivity, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{
+				Type: hyperv1.NodePort, NodePort: &hyperv1.NodePortPublishingStrategy{Address: address},
+			},
+		}}}}
+		if hosts := tunnelHosts(hcp, Facts{}); !slices.Contains(hosts, address) {
+			t.Errorf("its certificate is for %v, and not for %s", hosts, address)
 		}
 	}
 }

@@ -189,6 +189,34 @@ func TestAKeyThatWasUsedIsKept(t *testing.T) {
 	}
 }
 
+// The same is true of keys of AWS: each keeps its plugin, in its own region.
+func TestAKeyOfAWSThatWasUsedIsKept(t *testing.T) {
+	env := componenttest.Env()
+	encryptedByAWS(env)
+	kms := env.HCP.Spec.SecretEncryption.KMS.AWS
+	kms.BackupKey = nil //nolint:staticcheck // deprecated, and in use where somebody still sets it
+	used := kms.ActiveKey.ARN
+	const next = "arn:aws:kms:eu-west-1:123456789012:key/next"
+	env.Secrets[encryptionSecret] = configOf(t, env)
+	kms.Region, kms.ActiveKey.ARN = "eu-west-1", next
+	env.Secrets[encryptionSecret] = configOf(t, env)
+
+	if got := kmsKeys(env, *kms); !slices.Equal(got, []string{next, used}) {
+		t.Errorf("the keys are %v", got)
+	}
+	objs, err := component.Render(Component, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, region := range map[string]string{used: "us-east-1", next: "eu-west-1"} {
+		pod := podOf(objs)
+		plugin := component.Container(&pod, kmsName(key))
+		if plugin == nil || !slices.Contains(plugin.Args, "--region="+region) {
+			t.Errorf("the plugin of %s is %+v", key, plugin)
+		}
+	}
+}
+
 // A copy of the Secret under another name is the same key.
 func TestAKeyIsWhatItIsAndNotWhatItIsCalled(t *testing.T) {
 	env := componenttest.Env()
@@ -215,9 +243,9 @@ func TestThePluginOfAKeyStaysWhatItIs(t *testing.T) {
 	env := componenttest.Env()
 	encryptedByAWS(env)
 	spec := *env.HCP.Spec.SecretEncryption.KMS.AWS
-	before := kmsProviders(spec)
+	before := kmsProviders(kmsKeys(env, spec))
 	spec.ActiveKey, *spec.BackupKey = *spec.BackupKey, spec.ActiveKey //nolint:staticcheck // deprecated, and in use where somebody still sets it
-	after := kmsProviders(spec)
+	after := kmsProviders(kmsKeys(env, spec))
 	if *after[0].KMS != *before[1].KMS || *after[1].KMS != *before[0].KMS {
 		t.Errorf("a key that is used again is another: %v, %v", before, after)
 	}

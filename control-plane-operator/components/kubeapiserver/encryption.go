@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
@@ -64,6 +65,9 @@ func adaptEncryption(env *component.Env, s *corev1.Secret) error {
 		return fmt.Errorf("writing the encryption configuration: %w", err)
 	}
 	s.Data = map[string][]byte{encryptionFile: text}
+	if kms := env.HCP.Spec.SecretEncryption.KMS; kms != nil && kms.AWS != nil {
+		s.Data[kmsKeysKey] = []byte(strings.Join(kmsKeys(env, *kms.AWS), "\n"))
+	}
 	return nil
 }
 
@@ -73,7 +77,7 @@ func encryptionProviders(env *component.Env) ([]encryptionProvider, error) {
 		keys, err := aesKeys(env, *enc.AESCBC)
 		return []encryptionProvider{{AESCBC: &aescbc{Keys: keys}}}, err
 	case enc.Type == hyperv1.KMS && enc.KMS != nil && enc.KMS.AWS != nil:
-		return kmsProviders(*enc.KMS.AWS), nil
+		return kmsProviders(kmsKeys(env, *enc.KMS.AWS)), nil
 	default:
 		return nil, fmt.Errorf("secretEncryption is of type %q and has no key: set secretEncryption.aescbc or secretEncryption.kms.aws", enc.Type)
 	}

@@ -3,6 +3,8 @@ package kubeapiserver
 import (
 	"fmt"
 	"path"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -22,6 +24,8 @@ const (
 	kmsSockets = "/run/kms"
 	// kmsHealthPort is that of the first plugin; others follow.
 	kmsHealthPort = 8100
+	// kmsKeysKey is where the Secret with the configuration remembers the keys.
+	kmsKeysKey = "kms-keys"
 )
 
 // kmsProvider is a plugin, as version 2 of their protocol has it.
@@ -32,26 +36,42 @@ type kmsProvider struct {
 	Timeout    string `json:"timeout"`
 }
 
-// kmsKeys are the keys, the one that is used now first.
-func kmsKeys(spec hyperv1.AWSKMSSpec) []string {
+// kmsKeys are the key that is used now, the one that the user names beside it,
+// and all that have been used before: what they encrypted may still be there.
+func kmsKeys(env *component.Env, spec hyperv1.AWSKMSSpec) []string {
 	keys := []string{spec.ActiveKey.ARN}
-	if backup := spec.BackupKey; backup != nil && backup.ARN != spec.ActiveKey.ARN { //nolint:staticcheck // deprecated, and in use where somebody still sets it
+	if backup := spec.BackupKey; backup != nil { //nolint:staticcheck // deprecated, and in use where somebody still sets it
 		keys = append(keys, backup.ARN)
 	}
-	return keys
+	keys = append(keys, strings.Fields(string(env.SecretData(encryptionSecret, kmsKeysKey)))...)
+	var each []string
+	for _, key := range keys {
+		if !slices.Contains(each, key) {
+			each = append(each, key)
+		}
+	}
+	return each
+}
+
+// kmsRegion is the region of a key, which one that was used before has for itself.
+func kmsRegion(key string, spec hyperv1.AWSKMSSpec) string {
+	if parts := strings.Split(key, ":"); len(parts) > 3 && parts[3] != "" { // arn:aws:kms:us-east-1:…
+		return parts[3]
+	}
+	return spec.Region
 }
 
 // kmsName is the name of a key's plugin, its socket and its provider. It tells
 // keys apart and does not tell which of them is used now: one that changes its
 // place stays what it is.
-func kmsName(arn string) string { return "awskms-" + fingerprint([]byte(arn)) }
+func kmsName(key string) string { return "awskms-" + fingerprint([]byte(key)) }
 
-func kmsSocket(arn string) string { return path.Join(kmsSockets, kmsName(arn)+".sock") }
+func kmsSocket(key string) string { return path.Join(kmsSockets, kmsName(key)+".sock") }
 
-func kmsProviders(spec hyperv1.AWSKMSSpec) []encryptionProvider {
+func kmsProviders(keys []string) []encryptionProvider {
 	var providers []encryptionProvider
-	for _, arn := range kmsKeys(spec) {
-		providers = append(providers, encryptionProvider{KMS: &kmsProvider{APIVersion: "v2", Name: kmsName(arn), Endpoint: "unix://" + kmsSocket(arn), Timeout: "35s"}})
+	for _, key := range keys {
+		providers = append(providers, encryptionProvider{KMS: &kmsProvider{APIVersion: "v2", Name: kmsName(key), Endpoint: "unix://" + kmsSocket(key), Timeout: "35s"}})
 	}
 	return providers
 }
@@ -72,8 +92,8 @@ func addKMS(env *component.Env, p *pod, spec hyperv1.AWSKMSSpec) error {
 	server := p.server()
 	server.VolumeMounts = append(server.VolumeMounts, sockets)
 	p.Containers = append(p.Containers, kmsMinter(env.HCP.Spec.IssuerURL))
-	for i, arn := range kmsKeys(spec) {
-		p.Containers = append(p.Containers, kmsPlugin(spec, arn, kmsHealthPort+i, sockets))
+	for i, key := range kmsKeys(env, spec) {
+		p.Containers = append(p.Containers, kmsPlugin(spec, key, kmsHealthPort+i, sockets))
 	}
 	return nil
 }
@@ -95,14 +115,14 @@ func kmsMinter(issuer string) corev1.Container {
 	}
 }
 
-func kmsPlugin(spec hyperv1.AWSKMSSpec, arn string, health int, sockets corev1.VolumeMount) corev1.Container {
+func kmsPlugin(spec hyperv1.AWSKMSSpec, key string, health int, sockets corev1.VolumeMount) corev1.Container {
 	port := intstr.FromInt32(int32(health))
 	return corev1.Container{
-		Name:  kmsName(arn),
+		Name:  kmsName(key),
 		Image: kmsImage,
-		Args:  []string{"--key=" + arn, "--region=" + spec.Region, "--listen=" + kmsSocket(arn), fmt.Sprintf("--health-port=:%d", health)},
+		Args:  []string{"--key=" + key, "--region=" + kmsRegion(key, spec), "--listen=" + kmsSocket(key), fmt.Sprintf("--health-port=:%d", health)},
 		Env: []corev1.EnvVar{
-			{Name: "AWS_REGION", Value: spec.Region},
+			{Name: "AWS_REGION", Value: kmsRegion(key, spec)},
 			{Name: "AWS_ROLE_ARN", Value: spec.Auth.AWSKMSRoleARN},
 			{Name: "AWS_WEB_IDENTITY_TOKEN_FILE", Value: names.WebIdentityTokenFile},
 		},

@@ -15,6 +15,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
 
+// patience is for a server to answer, on a host that is busy with other things too: an API server takes five seconds on one that is not.
+const patience = 3 * time.Minute
+
 // servers are the processes beside the machines. One that ends is started again; all end with us.
 type servers struct {
 	dir string
@@ -37,7 +40,7 @@ func (s *servers) start(ctx context.Context, health string, spec process.Spec) e
 	s.mu.Unlock()
 	go s.keep(p, status)
 
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	// They sign their serving certificates themselves, or for other names; we talk to our own children.
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // see above

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	ignition "github.com/coreos/ignition/v2/config/v3_4"
@@ -26,6 +27,9 @@ type Node struct {
 	Taints        []corev1.Taint
 	// Files by path, unpacked; Units and their drop-ins, as "unit" and "unit.d/drop-in".
 	Files, Units map[string]string
+	// Modes are those of the files; Enabled are the units that start with the machine, in their order.
+	Modes   map[string]os.FileMode
+	Enabled []string
 	// SSHKeys by user.
 	SSHKeys map[string][]string
 }
@@ -39,14 +43,18 @@ func Read(userData []byte) (*Node, error) {
 	if len(report.Entries) > 0 {
 		return nil, fmt.Errorf("parsing user data: %s", report.String())
 	}
-	n := &Node{Files: map[string]string{}, Units: map[string]string{}, SSHKeys: map[string][]string{}}
+	n := &Node{Files: map[string]string{}, Units: map[string]string{}, Modes: map[string]os.FileMode{}, SSHKeys: map[string][]string{}}
 	for _, f := range c.Storage.Files {
 		if n.Files[f.Path], err = unpack(f.Contents); err != nil {
 			return nil, fmt.Errorf("unpacking %s: %w", f.Path, err)
 		}
+		n.Modes[f.Path] = os.FileMode(ptr.Deref(f.Mode, 0o644)) //nolint:gosec // Ignition has checked it
 	}
 	for _, u := range c.Systemd.Units {
 		n.Units[u.Name] = ptr.Deref(u.Contents, "")
+		if ptr.Deref(u.Enabled, false) {
+			n.Enabled = append(n.Enabled, u.Name)
+		}
 		for _, d := range u.Dropins {
 			n.Units[u.Name+".d/"+d.Name] = ptr.Deref(d.Contents, "")
 		}

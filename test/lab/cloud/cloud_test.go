@@ -2,11 +2,13 @@ package cloud
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -202,4 +204,46 @@ func TestCallsThatChangeTraffic(t *testing.T) {
 			t.Errorf("%s: %v", sentence, got)
 		}
 	}
+}
+
+func TestInstancesOfCustomersAreToldOf(t *testing.T) {
+	c := startCloud(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var told atomic.Pointer[[]Worker]
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		c.FollowWorkers(ctx, t.Output(), func(_ context.Context, workers []Worker) (bool, error) {
+			told.Store(&workers)
+			return true, nil
+		})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-followed
+	})
+	customer := must[*awsemulator.Customer](t)(c.AWS.SeedCustomer(t.Context(), awsemulator.CustomerOptions{Name: "demo", InfraID: "demo-1", Issuer: "https://issuer.example.test"}))
+	client := ec2.NewFromConfig(c.AWS.Config(customer.Account))
+	made := must[*ec2.RunInstancesOutput](t)(client.RunInstances(t.Context(), &ec2.RunInstancesInput{
+		ImageId: aws.String(awsemulator.ImageAMD64), InstanceType: ec2types.InstanceTypeM5Large, MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
+		SubnetId: &customer.Subnets[1].ID, UserData: aws.String(base64.StdEncoding.EncodeToString([]byte("data"))),
+	})).Instances[0]
+	must[awsemulator.Instance](t)(c.RunInstance(t.Context(), awsemulator.InstanceOptions{Name: "m1", Zone: "us-east-1b"}))
+	eventually(t, "it is told of, and not that of the management cluster", func(context.Context) error {
+		if w := told.Load(); w == nil || len(*w) != 1 {
+			return fmt.Errorf("%+v", w)
+		}
+		return nil
+	})
+	w := (*told.Load())[0]
+	if w.ID != *made.InstanceId || w.Zone != customer.Subnets[1].Zone || w.Hostname != *made.PrivateDnsName || w.Address.String() != *made.PrivateIpAddress || w.VPC != customer.VPC || string(w.UserData) != "data" {
+		t.Errorf("%+v", w)
+	}
+	must[*ec2.TerminateInstancesOutput](t)(client.TerminateInstances(t.Context(), &ec2.TerminateInstancesInput{InstanceIds: []string{w.ID}}))
+	eventually(t, "that it is gone is told too", func(context.Context) error {
+		if w := told.Load(); len(*w) != 0 {
+			return fmt.Errorf("%+v", *w)
+		}
+		return nil
+	})
 }

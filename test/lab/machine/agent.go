@@ -29,7 +29,11 @@ func Run(ctx context.Context, dir string) error {
 	}
 	a := &agent{Spec: s, log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	defer a.servers.Wait()
-	for _, step := range []func(context.Context) error{a.startContainerd, a.startKubelet, a.startKubeProxy, a.connectPods} {
+	steps := []func(context.Context) error{a.startContainerd, a.startKubelet, a.startKubeProxy, a.connectPods}
+	if s.Instance != nil {
+		steps = []func(context.Context) error{a.serveMetadata, a.ignite, a.startUnits, a.connectPods}
+	}
+	for _, step := range steps {
 		if err := step(ctx); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("running machine %s: %w", s.Name, err)
 		}

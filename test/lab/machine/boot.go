@@ -62,6 +62,7 @@ func mountDisk(s Spec) error {
 		func() error { return namespace.Cover(s.path("var"), "/var", s.Lab) },
 		func() error { return namespace.MountTmpfs("/run") },
 		func() error { return os.MkdirAll("/run/netns", 0o755) },
+		func() error { return mountImage(s) },
 		namespace.Share,
 	} {
 		if err := step(); err != nil {
@@ -96,7 +97,11 @@ func connect(s Spec) error {
 	if err != nil {
 		return fmt.Errorf("reading its address %s: %w", s.Address, err)
 	}
-	for name, address := range map[string]*netlink.Addr{"lo": nil, "eth0": address} {
+	own := map[string]*netlink.Addr{"lo": nil, "eth0": address}
+	if s.Instance != nil {
+		own["lo"] = metadataAddress
+	}
+	for name, address := range own {
 		link, err := netlink.LinkByName(name)
 		if err != nil {
 			return fmt.Errorf("finding its link %s: %w", name, err)
@@ -109,6 +114,9 @@ func connect(s Spec) error {
 		if err := netlink.LinkSetUp(link); err != nil {
 			return fmt.Errorf("setting %s up: %w", name, err)
 		}
+	}
+	if s.Instance != nil {
+		return connectInstance(s)
 	}
 	if err := netlink.RouteAdd(&netlink.Route{Gw: net.ParseIP(s.Gateway)}); err != nil {
 		return fmt.Errorf("routing through %s: %w", s.Gateway, err)

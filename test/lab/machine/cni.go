@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -15,7 +16,7 @@ import (
 func (a *agent) connectPods(ctx context.Context) error {
 	var podCIDR string
 	err := until(ctx, func() (bool, error) {
-		config, err := clientcmd.BuildConfigFromFlags("", a.path(kubeletKubeconfig))
+		config, err := clientcmd.BuildConfigFromFlags("", a.places().kubeconfig)
 		if err != nil {
 			return false, nil //nolint:nilerr // the kubelet writes the file when it has joined
 		}
@@ -23,7 +24,7 @@ func (a *agent) connectPods(ctx context.Context) error {
 		if err != nil {
 			return false, fmt.Errorf("reading our node: %w", err)
 		}
-		node, err := client.CoreV1().Nodes().Get(ctx, a.Name, metav1.GetOptions{})
+		node, err := client.CoreV1().Nodes().Get(ctx, a.places().node, metav1.GetOptions{})
 		if err != nil {
 			return false, nil //nolint:nilerr // not registered yet, or the API server is away
 		}
@@ -37,9 +38,32 @@ func (a *agent) connectPods(ctx context.Context) error {
 	return a.configureBridge(podCIDR)
 }
 
+// places are where the parts of a machine are, and what its node is called.
+type places struct {
+	node, kubeconfig, cni, ipam string
+	// masquerade hides the pods behind the machine where they call others than pods of the same machine.
+	masquerade bool
+}
+
+func (a *agent) places() places {
+	if a.Instance == nil {
+		return places{node: a.Name, kubeconfig: a.path(kubeletKubeconfig), cni: a.path("cni"), ipam: a.path("ipam")}
+	}
+	// A VPC knows no addresses of pods.
+	return places{node: a.Instance.Hostname, kubeconfig: joinedKubeconfig, cni: imageCNI, ipam: imageIPAM, masquerade: true}
+}
+
 func (a *agent) configureBridge(podCIDR string) error {
-	if err := os.MkdirAll(a.path("ipam"), 0o755); err != nil {
+	p := a.places()
+	if err := os.MkdirAll(p.ipam, 0o755); err != nil {
 		return err
 	}
-	return a.write(a.path("cni", "10-bridge.conflist"), "bridge.conflist", struct{ PodCIDR, IPAM string }{podCIDR, a.path("ipam")})
+	err := a.write(filepath.Join(p.cni, "10-bridge.conflist"), "bridge.conflist", struct {
+		PodCIDR, IPAM string
+		Masquerade    bool
+	}{podCIDR, p.ipam, p.masquerade})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(a.path(PodRange), []byte(podCIDR), 0o644)
 }

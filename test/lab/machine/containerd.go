@@ -5,21 +5,26 @@ import "context"
 const containerdSocket = "/run/containerd/containerd.sock"
 
 func (a *agent) startContainerd(ctx context.Context) error {
+	config := a.path("containerd.toml")
+	if err := a.configureContainerd(config, a.path("containerd"), a.path("certs.d"), a.path("cni")); err != nil {
+		return err
+	}
+	a.keep(ctx, "containerd", "--config="+config, "--log-level=warn")
+	return until(ctx, func() (bool, error) { return listening(containerdSocket) })
+}
+
+// configureContainerd writes its file, and where it finds our registry.
+func (a *agent) configureContainerd(file, root, certs, cni string) error {
 	data := struct {
 		Spec
 		Socket                          string
 		Root, Certs, CNI, Plugins, Runc string
 	}{
 		Spec: a.Spec, Socket: containerdSocket,
-		Root: a.path("containerd"), Certs: a.path("certs.d"), CNI: a.path("cni"), Plugins: a.program("cni"), Runc: a.program("runc"),
+		Root: root, Certs: certs, CNI: cni, Plugins: a.program("cni"), Runc: a.program("runc"),
 	}
-	config := a.path("containerd.toml")
-	if err := a.write(config, "containerd.toml", data); err != nil {
+	if err := a.write(file, "containerd.toml", data); err != nil {
 		return err
 	}
-	if err := a.write(a.path("certs.d", a.Registry, "hosts.toml"), "hosts.toml", data); err != nil {
-		return err
-	}
-	a.keep(ctx, "containerd", "--config="+config, "--log-level=warn")
-	return until(ctx, func() (bool, error) { return listening(containerdSocket) })
+	return a.write(certs+"/"+a.Registry+"/hosts.toml", "hosts.toml", data)
 }

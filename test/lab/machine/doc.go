@@ -8,6 +8,12 @@
 //	  cni.go          once the node has its range of pod addresses: the bridge of the pods
 //	  kubeproxy.go    kube-proxy, if the cluster has none of its own
 //
+// An instance of a customer knows nothing of its cluster but what its user data says; instead of the above it has
+//
+//	image.go       what a machine image has: containerd, kubelet
+//	metadata.go    who it is, for those on it who ask at 169.254.169.254
+//	ignition.go    the files and units of its user data, which test/lab/systemd then starts
+//
 // A machine is its directory: Spec as JSON, the disk, the logs. Killed and booted again it is the same node with the same
 // containers on its disk; without its directory it never was.
 package machine

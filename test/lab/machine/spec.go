@@ -35,6 +35,16 @@ type Spec struct {
 	ExternalCloud bool `json:"externalCloud,omitempty"`
 	// KubeProxy is whether the machine runs kube-proxy itself.
 	KubeProxy bool `json:"kubeProxy,omitempty"`
+
+	// Instance is the one that the machine is, if it starts as instances of AWS do: with nothing but its user data.
+	Instance *Instance `json:"instance,omitempty"`
+}
+
+// Instance is what an instance learns about itself.
+type Instance struct {
+	ID       string `json:"id"`
+	Zone     string `json:"zone"`
+	Hostname string `json:"hostname"`
 }
 
 // Files of a machine, in its directory.
@@ -45,6 +55,10 @@ const (
 	KubeProxyKubeconfig = "kube-proxy.kubeconfig"
 	// CA is what the kubelet knows clients by.
 	CA = "ca.crt"
+	// UserData is that of an instance.
+	UserData = "user-data"
+	// PodRange is where a machine that is an instance says which addresses its pods have, for the routes of others.
+	PodRange = "pod-range"
 	// ConsoleLog is what pid 1 and the agent say.
 	ConsoleLog = "console.log"
 )

@@ -59,6 +59,17 @@ func Cover(source, target string, keep ...string) error {
 	return nil
 }
 
+// Overlay lets a directory of the host be written to: what is written is in dir.
+func Overlay(dir, target string) error {
+	upper, work := filepath.Join(dir, "upper"), filepath.Join(dir, "work")
+	for _, d := range []string{upper, work} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			return fmt.Errorf("laying %s over %s: %w", dir, target, err)
+		}
+	}
+	return mount("overlay", target, "overlay", 0, fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", target, upper, work))
+}
+
 func mount(source, target, kind string, flags uintptr, data string) error {
 	if err := unix.Mount(source, target, kind, flags, data); err != nil {
 		return fmt.Errorf("mounting %q at %s: %w", source, target, err)

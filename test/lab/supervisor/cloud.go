@@ -28,6 +28,7 @@ func (s *supervisor) startCloud(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("starting the cloud: %w", err)
 	}
+	s.followWorkers(ctx)
 	s.say("AWS emulator at %s, DNS at %s", s.cloud.AWS.URL, s.cloud.Status().DNS)
 	return nil
 }

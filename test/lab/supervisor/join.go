@@ -69,6 +69,9 @@ func (all *machines) join(ctx context.Context, kubeconfig string) (*joined, erro
 
 // leave forgets a cluster with its last machine.
 func (all *machines) leave(c *joined) {
+	if c == nil {
+		return // it was never let in by us
+	}
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if c.machines--; c.machines == 0 {
@@ -79,6 +82,9 @@ func (all *machines) leave(c *joined) {
 
 // changed has the routes of the cluster looked at.
 func (c *joined) changed() {
+	if c == nil {
+		return
+	}
 	select {
 	case c.wake <- struct{}{}:
 	default: // they will be

@@ -38,7 +38,9 @@ type machine struct {
 	cluster.MachineOptions
 	spec    machineos.Spec
 	host    int     // the last part of its address, and the number of its port
-	cluster *joined // which it has joined
+	cluster *joined // which it has joined; nil for a worker, who joins by himself
+	// worker is the instance of a customer that it is, if it is one.
+	worker *cloud.Worker
 	// instantiated says that its instance in the cloud is ours to end.
 	instantiated bool
 
@@ -51,6 +53,9 @@ func (m *machine) console() string { return filepath.Join(m.spec.Dir, machineos.
 
 // address is that of its network card. Where zones have networks of their own, it is in that of its zone.
 func (m *machine) address() netip.Addr {
+	if m.worker != nil {
+		return m.worker.Address
+	}
 	if m.Join != "" {
 		return cloud.Address(machineNetwork, "", m.host)
 	}
@@ -204,6 +209,7 @@ func (s *supervisor) boot(m *machine) (*namespace.Init, error) {
 	for _, step := range []func() error{
 		func() error { return system.Enter(m.Name, pid1.PID()) },
 		func() error { return plugIn(m.port(), pid1.PID()) },
+		m.routeTo,
 		pid1.Open,
 	} {
 		if err := step(); err != nil {
@@ -246,7 +252,7 @@ func (m *machine) cleanUp() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(cgroup.Remove(context.Background(), system, m.Name), unplug(m.port()))
+	return errors.Join(cgroup.Remove(context.Background(), system, m.Name), m.unroute(), unplug(m.port()))
 }
 
 // remove removes a machine with its disk, and its instance.

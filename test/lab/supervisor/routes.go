@@ -73,7 +73,7 @@ func (all *machines) routeTo(c *joined, nodes []*corev1.Node) error {
 	if c.config.Host == all.lab.admin.Host {
 		here, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 		if err == nil {
-			err = setRoutes(here, routes(mine, nodes, ""))
+			err = setRoutes(here, switchName, routes(mine, nodes, ""))
 			here.Close()
 		}
 		errs = append(errs, err)
@@ -94,6 +94,7 @@ func routes(mine []*machine, nodes []*corev1.Node, but string) map[string]string
 	return all
 }
 
+// routesInside sets the routes of a machine, whose pid 1 is given.
 func routesInside(pid int, want map[string]string) error {
 	ns, err := netns.GetFromPid(pid)
 	if err != nil {
@@ -105,11 +106,15 @@ func routesInside(pid int, want map[string]string) error {
 		return fmt.Errorf("looking into process %d: %w", pid, err)
 	}
 	defer inside.Close()
-	return setRoutes(inside, want)
+	return setRoutes(inside, "eth0", want)
 }
 
-// setRoutes makes those that are wanted, and removes those of ours that are not.
-func setRoutes(h *netlink.Handle, want map[string]string) error {
+// setRoutes makes those that are wanted over a link, and removes those of ours that are not.
+func setRoutes(h *netlink.Handle, over string, want map[string]string) error {
+	link, err := h.LinkByName(over)
+	if err != nil {
+		return fmt.Errorf("finding link %s: %w", over, err)
+	}
 	have, err := h.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{Protocol: byUs}, netlink.RT_FILTER_PROTOCOL)
 	if err != nil {
 		return fmt.Errorf("reading routes: %w", err)
@@ -123,7 +128,8 @@ func setRoutes(h *netlink.Handle, want map[string]string) error {
 	for pods, gateway := range want {
 		_, destination, err := net.ParseCIDR(pods)
 		if err == nil {
-			err = h.RouteReplace(&netlink.Route{Dst: destination, Gw: net.ParseIP(gateway), Protocol: byUs})
+			// All are on one switch, whatever their networks say.
+			err = h.RouteReplace(&netlink.Route{LinkIndex: link.Attrs().Index, Dst: destination, Gw: net.ParseIP(gateway), Protocol: byUs, Flags: int(netlink.FLAG_ONLINK)})
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("routing %s through %s: %w", pods, gateway, err))

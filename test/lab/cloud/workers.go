@@ -1,0 +1,92 @@
+package cloud
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"maps"
+	"net/netip"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"k8s.io/utils/clock"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/follow"
+)
+
+// Worker is an instance that runs in the account of a customer.
+type Worker struct {
+	ID, Account, VPC, Zone, Type, Image, Hostname string
+	Address                                       netip.Addr
+	UserData                                      []byte
+}
+
+// FollowWorkers tells which instances run in the accounts of customers, whenever that has changed, and again until settled, until
+// ctx ends.
+func (c *Cloud) FollowWorkers(ctx context.Context, progress io.Writer, tell func(context.Context, []Worker) (settled bool, err error)) {
+	seen := &changes{aws: c.AWS, accounts: map[string]bool{}}
+	follow.New("workers", follow.Options{Changed: seen.any, Clock: clock.RealClock{}, Progress: progress}, func(ctx context.Context) (bool, error) {
+		var all []Worker
+		stable := true
+		for _, account := range slices.Sorted(maps.Keys(seen.accounts)) {
+			if account == c.Management.Account {
+				continue
+			}
+			workers, still, err := c.workers(ctx, account)
+			if err != nil {
+				return false, err
+			}
+			all, stable = append(all, workers...), stable && still
+		}
+		settled, err := tell(ctx, all)
+		return settled && stable, err
+	}).Run(ctx)
+}
+
+// workers are the instances that run in an account, and whether they are all there will be.
+func (c *Cloud) workers(ctx context.Context, account string) (running []Worker, stable bool, err error) {
+	client := ec2.NewFromConfig(c.AWS.Config(account))
+	described, err := client.DescribeInstances(ctx, &ec2.DescribeInstancesInput{})
+	if err != nil {
+		return nil, false, fmt.Errorf("describing instances of account %s: %w", account, err)
+	}
+	stable = true
+	for _, reservation := range described.Reservations {
+		for _, i := range reservation.Instances {
+			switch i.State.Name {
+			case types.InstanceStateNameRunning:
+				w, err := worker(ctx, client, account, i)
+				if err != nil {
+					return nil, false, err
+				}
+				running = append(running, w)
+			case types.InstanceStateNamePending:
+				stable = false
+			}
+		}
+	}
+	return running, stable, nil
+}
+
+func worker(ctx context.Context, client *ec2.Client, account string, i types.Instance) (Worker, error) {
+	w := Worker{
+		ID: aws.ToString(i.InstanceId), Account: account, VPC: aws.ToString(i.VpcId), Zone: aws.ToString(i.Placement.AvailabilityZone),
+		Type: string(i.InstanceType), Image: aws.ToString(i.ImageId), Hostname: aws.ToString(i.PrivateDnsName),
+	}
+	data, err := client.DescribeInstanceAttribute(ctx, &ec2.DescribeInstanceAttributeInput{InstanceId: i.InstanceId, Attribute: types.InstanceAttributeNameUserData})
+	if err != nil {
+		return w, fmt.Errorf("reading the user data of instance %s: %w", w.ID, err)
+	}
+	if data.UserData != nil {
+		if w.UserData, err = base64.StdEncoding.DecodeString(aws.ToString(data.UserData.Value)); err != nil {
+			return w, fmt.Errorf("reading the user data of instance %s: %w", w.ID, err)
+		}
+	}
+	if w.Address, err = netip.ParseAddr(aws.ToString(i.PrivateIpAddress)); err != nil {
+		return w, fmt.Errorf("reading the address of instance %s: %w", w.ID, err)
+	}
+	return w, nil
+}

@@ -1,0 +1,44 @@
+package machine
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Where the image of an instance has its parts, and where user data of node pools puts what others read.
+const (
+	imageCNI         = "/etc/cni/net.d"
+	imageIPAM        = "/var/lib/cni/networks"
+	imageUnits       = "/opt/systemd/system"
+	joinedKubeconfig = "/var/lib/kubelet/kubeconfig"
+)
+
+// installImage puts into a new machine what its image has: containerd and a kubelet, with what of their configuration is no
+// business of a node pool.
+func (a *agent) installImage() error {
+	err := a.configureContainerd("/etc/containerd/config.toml", "/var/lib/containerd", "/etc/containerd/certs.d", imageCNI)
+	if err != nil {
+		return err
+	}
+	for _, dir := range []string{imageCNI, "/etc/kubernetes/manifests"} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("installing the image: %w", err)
+		}
+	}
+	data := struct{ Containerd, Kubelet, Path, Nameserver string }{
+		a.program("containerd"), a.program("kubelet"), filepath.Join(a.Lab, "bin"), a.Gateway,
+	}
+	for _, f := range []struct{ path, template string }{
+		{"/etc/resolv.conf", "resolv.conf"},
+		{imageUnits + "/containerd.service", "containerd.service"},
+		{imageUnits + "/kubelet.service", "kubelet.service"},
+		{"/opt/bin/kubelet", "kubelet.sh"},
+		{"/opt/kubelet.conf.d/10-image.conf", "kubelet-image.yaml"},
+	} {
+		if err := a.write(f.path, f.template, data); err != nil {
+			return err
+		}
+	}
+	return os.Chmod("/opt/bin/kubelet", 0o755)
+}

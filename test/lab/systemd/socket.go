@@ -1,0 +1,58 @@
+package systemd
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// runSocket listens, and starts the service of the same name with the first connection, again whenever that has ended.
+func (m *Manager) runSocket(ctx context.Context, u *unit) error {
+	before := &service{unit: u, o: m.Options, log: m.log}
+	for _, line := range u.said["Socket.ExecStartPre"] {
+		if err := before.command(ctx, line, nil); err != nil {
+			return err
+		}
+	}
+	address, err := net.ResolveTCPAddr("tcp", u.last("Socket.ListenStream"))
+	if err != nil {
+		return fmt.Errorf("reading where %s listens: %w", u.name, err)
+	}
+	listener, err := net.ListenTCP("tcp", address)
+	if err != nil {
+		return fmt.Errorf("listening for %s: %w", u.name, err)
+	}
+	file, err := listener.File()
+	listener.Close() // the file is another one of the same
+	if err != nil {
+		return fmt.Errorf("listening for %s: %w", u.name, err)
+	}
+	s, err := m.service(other(u.name, "service"))
+	if err != nil {
+		file.Close()
+		return err
+	}
+	s.listening = file
+	m.running.Go(func() {
+		defer file.Close()
+		for called(ctx, file) {
+			s.run(ctx, func() {})
+		}
+	})
+	return nil
+}
+
+// called waits until somebody wants to be talked to. It does not answer: that is the service's.
+func called(ctx context.Context, file *os.File) bool {
+	const moment = 100 // milliseconds; nothing else wakes us when ctx ends
+	for ctx.Err() == nil {
+		fds := []unix.PollFd{{Fd: int32(file.Fd()), Events: unix.POLLIN}}
+		if n, err := unix.Poll(fds, moment); err == nil && n > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,180 @@
+package systemd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/clock"
+
+	"github.com/hosted-control-planes/hypershift/test/bed/process"
+)
+
+// boot starts a machine with these files, of which ${DIR} is the directory.
+func boot(t *testing.T, files map[string]string) (dir string, err error) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "${DIR}", dir)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	m, err := Start(ctx, Options{
+		Units: []string{filepath.Join(dir, "etc"), filepath.Join(dir, "usr")}, Presets: []string{filepath.Join(dir, "etc")},
+		Logs: dir, Run: dir, Clock: clock.RealClock{}, Log: slog.New(slog.DiscardHandler),
+	})
+	t.Cleanup(func() {
+		cancel()
+		if m != nil {
+			m.Wait()
+		}
+	})
+	return dir, err
+}
+
+func mustBoot(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir, err := boot(t, files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// says waits until a file says something.
+func says(t *testing.T, file, want string) {
+	t.Helper()
+	for until := time.Now().Add(20 * time.Second); ; {
+		text, err := os.ReadFile(file)
+		if err == nil && string(text) == want {
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("%s says %q (%v), want %q", file, text, err, want)
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+func TestADropInChangesAService(t *testing.T) {
+	dir := mustBoot(t, map[string]string{
+		"etc/20.preset":       "enable kubelet.service\n",
+		"usr/kubelet.service": "# of the image\n[Service]\nExecStart=/bin/false\n",
+		"etc/kubelet.service.d/90-us.conf": "[Unit]\nAfter=network-online.target\n[Service]\nEnvironment=WHO=me\nEnvironmentFile=-${DIR}/missing\nEnvironmentFile=-${DIR}/learned\n" +
+			"ExecStartPre=/bin/sh -c 'echo NODE_NAME=\"n 1\" >${DIR}/learned'\nExecStart=\nExecStart=/bin/sh -c \"echo $WHO ${NODE_NAME} >${DIR}/said; sleep 100\"\n",
+	})
+	says(t, filepath.Join(dir, "said"), "me n 1\n")
+}
+
+func TestAServiceIsStartedAgain(t *testing.T) {
+	dir := mustBoot(t, map[string]string{
+		"etc/20.preset": "enable a.service\n",
+		"usr/a.service": "[Service]\nRestart=always\nRestartSec=10ms\nExecStart=/bin/sh -c 'echo >>${DIR}/starts; test $(wc -l <${DIR}/starts) = 3 && exec sleep 100'\n",
+	})
+	says(t, filepath.Join(dir, "starts"), "\n\n\n")
+}
+
+func TestAServiceWaitsForAnother(t *testing.T) {
+	dir := mustBoot(t, map[string]string{
+		"etc/20.preset":     "enable late.service\nenable early.service\n",
+		"usr/early.service": "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sh -c 'echo early >>${DIR}/order'\n",
+		"usr/late.service":  "[Unit]\nAfter=early.service\n[Service]\nType=oneshot\nExecStart=/bin/sh -c 'echo late >>${DIR}/order'\n",
+	})
+	says(t, filepath.Join(dir, "order"), "early\nlate\n")
+}
+
+func TestAPathStartsAService(t *testing.T) {
+	dir := mustBoot(t, map[string]string{
+		"etc/20.preset":      "enable joined.path\n",
+		"etc/joined.path":    "[Path]\nPathExists=${DIR}/kubeconfig\n[Install]\nWantedBy=multi-user.target\n",
+		"etc/joined.service": "[Service]\nType=oneshot\nExecStart=/bin/mkdir -p ${DIR}/run\nExecStart=/bin/sh -c 'echo yes >${DIR}/run/joined'\n",
+	})
+	if err := os.WriteFile(filepath.Join(dir, "kubeconfig"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	says(t, filepath.Join(dir, "run", "joined"), "yes\n")
+}
+
+func TestASocketHandsOn(t *testing.T) {
+	const proxy = "/usr/lib/systemd/systemd-socket-proxyd"
+	if _, err := os.Stat(proxy); err != nil {
+		t.Skip("this host has no systemd")
+	}
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	go func() {
+		for {
+			c, err := server.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(c, "hello")
+			c.Close()
+		}
+	}()
+	port, err := process.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := mustBoot(t, map[string]string{
+		"etc/20.preset":   "enable api.socket\n",
+		"etc/api.socket":  fmt.Sprintf("[Socket]\nExecStartPre=/usr/bin/env true\nListenStream=127.0.0.1:%d\n", port),
+		"etc/api.service": "[Unit]\nWants=network-online.target\n[Service]\nExecStart=" + proxy + " " + server.Addr().String() + "\n",
+	})
+	for range 2 {
+		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, err := io.ReadAll(c)
+		c.Close()
+		if err != nil || string(said) != "hello" {
+			log, _ := os.ReadFile(filepath.Join(dir, "api.service.log"))
+			t.Errorf("it says %q, %v\n%s", said, err, log)
+		}
+	}
+}
+
+func TestWhatIsNotUnderstoodIsAnError(t *testing.T) {
+	for sentence, files := range map[string]map[string]string{
+		"Service.Slice is not understood": {"usr/a.service": "[Service]\nSlice=b.slice\n"},
+		"nowhere":                         {},
+		"is no assignment":                {"usr/a.service": "[Service]\nExecStart\n"},
+	} {
+		files["etc/20.preset"] = "enable a.service\n"
+		if _, err := boot(t, files); err == nil || !strings.Contains(err.Error(), sentence) {
+			t.Errorf("%s: %v", sentence, err)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for line, want := range map[string][]string{
+		"/bin/a -b":            {"/bin/a", "-b"},
+		`a "b  c" 'd "e"' f""`: {"a", "b  c", `d "e"`, "f"},
+		` a  ''`:               {"a", ""},
+	} {
+		if got, err := split(line); err != nil || !cmp.Equal(got, want) {
+			t.Errorf("%s: %q, %v", line, got, err)
+		}
+	}
+	if _, err := split(`a "b`); err == nil {
+		t.Error("a quote may stay open")
+	}
+}

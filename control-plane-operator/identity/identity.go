@@ -1,4 +1,5 @@
-// Package identity makes the tokens by which AWS knows the control-plane-operator.
+// Package identity makes the tokens by which AWS knows the control-plane-operator,
+// and those in whose name it asks.
 //
 // They are signed here, with the key that signs the service account tokens of
 // the hosted cluster. So the operator has an identity before the hosted API
@@ -37,6 +38,12 @@ type Signer struct {
 
 // Token returns a token of the issuer for the control-plane-operator.
 func (s *Signer) Token(ctx context.Context, issuerURL string) ([]byte, error) {
+	return s.TokenFor(ctx, issuerURL, names.ControlPlaneOperatorSubject)
+}
+
+// TokenFor returns a token of the issuer for somebody else of the hosted cluster:
+// whether AWS believes him is found out in his name.
+func (s *Signer) TokenFor(ctx context.Context, issuerURL, subject string) ([]byte, error) {
 	key, err := s.key(ctx)
 	if err != nil {
 		return nil, err
@@ -45,7 +52,7 @@ func (s *Signer) Token(ctx context.Context, issuerURL string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s in Secret %s: %w", names.ServiceAccountPrivateKeyFile, names.ServiceAccountSigningKey, err)
 	}
-	token, err := signer.Token(names.ControlPlaneOperatorSubject, names.WebIdentityAudience, lifetime)
+	token, err := signer.Token(subject, names.WebIdentityAudience, lifetime)
 	return []byte(token), err
 }
 

@@ -3,6 +3,7 @@
 package operator
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -33,10 +34,13 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/guest"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedapi"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedcontrolplane"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/keyprobe"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/nudge"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/probe"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/workersecuritygroup"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/identity"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/key"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
@@ -130,7 +134,7 @@ func newScheme() *runtime.Scheme {
 // AddControllers adds them all. They run whatever the cluster is like, so that
 // a change of it finds them.
 func (o *Operator) AddControllers() error {
-	return errors.Join(o.AddControlPlane(), o.AddComponents(), o.AddNudge(), o.AddDefragmentation(), o.AddHostedAPI(), o.AddGuest(), o.AddPrivateLink(), o.AddWorkerSecurityGroup(), o.AddIdentityProbe())
+	return errors.Join(o.AddControlPlane(), o.AddComponents(), o.AddNudge(), o.AddDefragmentation(), o.AddHostedAPI(), o.AddGuest(), o.AddPrivateLink(), o.AddWorkerSecurityGroup(), o.AddIdentityProbe(), o.AddKeyProbe())
 }
 
 // AddControlPlane adds who makes the Services and Routes of the control plane.
@@ -216,4 +220,24 @@ func (o *Operator) AddIdentityProbe() error {
 	return probe.Setup(o, probe.Options{
 		Client: o.GetClient(), Clock: clock.RealClock{}, Sessions: o.sessions, KeyReady: o.signer.Ready, Interval: o.options.IdentityInterval,
 	})
+}
+
+// AddKeyProbe adds who tells whether the key for Secrets can be used.
+func (o *Operator) AddKeyProbe() error {
+	return keyprobe.Setup(o, keyprobe.Options{Client: o.GetClient(), Clock: clock.RealClock{}, Keys: o.keys, KeyReady: o.signer.Ready})
+}
+
+// keys are those of a control plane, as its plugin calls them.
+func (o *Operator) keys(ctx context.Context, hcp *hyperv1.HostedControlPlane) (key.API, error) {
+	spec, issuer := keyprobe.Of(hcp), hcp.Spec.IssuerURL
+	cfg, err := awsx.NewConfig(ctx, awsx.Options{
+		Region: spec.Region, Middleware: o.options.Bed.AWS,
+		WebIdentity: &awsx.WebIdentity{RoleARN: spec.Auth.AWSKMSRoleARN, SessionName: names.ControlPlaneOperator, Token: func(ctx context.Context) ([]byte, error) {
+			return o.signer.TokenFor(ctx, issuer, names.KMSSubject)
+		}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return awsx.KMS(cfg), nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
@@ -97,6 +98,9 @@ func EC2(cfg aws.Config) *ec2.Client { return ec2.NewFromConfig(cfg) }
 func ELBv2(cfg aws.Config) *elasticloadbalancingv2.Client {
 	return elasticloadbalancingv2.NewFromConfig(cfg)
 }
+
+// KMS returns a client for keys.
+func KMS(cfg aws.Config) *kms.Client { return kms.NewFromConfig(cfg) }
 
 // Route53 returns a client for DNS records.
 func Route53(cfg aws.Config) *route53.Client { return route53.NewFromConfig(cfg) }

@@ -79,6 +79,7 @@ var kindOfCode = map[string]ErrorKind{
 	"BucketAlreadyOwnedByYou":        Exists,
 	"IdempotentParameterMismatch":    Invalid,
 	"MissingParameter":               Invalid,
+	"NotFoundException":              NotFound,
 	"ValidationError":                Invalid,
 }
 

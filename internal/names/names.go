@@ -68,6 +68,9 @@ const (
 	// ControlPlaneOperatorSubject is the service account, in the hosted
 	// cluster, that the trust policy of the control-plane-operator role names.
 	ControlPlaneOperatorSubject = "system:serviceaccount:kube-system:control-plane-operator"
+	// KMSSubject is the service account that the trust policy of the role for
+	// the keys of Secrets names.
+	KMSSubject = "system:serviceaccount:kube-system:kms-provider"
 	// CAPIProviderSubject is that of the role for node pools.
 	CAPIProviderSubject = "system:serviceaccount:kube-system:capa-controller-manager"
 	// WebIdentityTokenFile is where a component finds the token by which AWS knows it.

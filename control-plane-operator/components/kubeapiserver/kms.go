@@ -18,8 +18,6 @@ import (
 const (
 	// kmsImage is the plugin for keys of AWS in a release payload.
 	kmsImage = "aws-kms-provider"
-	// kmsSubject is whom the trust policy of the role for the keys names.
-	kmsSubject = "system:serviceaccount:kube-system:kms-provider"
 	// kmsSockets is where the API server finds its plugins.
 	kmsSockets = "/run/kms"
 	// kmsHealthPort is that of the first plugin; others follow.
@@ -105,7 +103,7 @@ func kmsMinter(issuer string) corev1.Container {
 		Command: []string{"companion", "token-minter"},
 		Args: []string{
 			"--key-file=/etc/kubernetes/service-account/" + names.ServiceAccountPrivateKeyFile,
-			"--issuer=" + issuer, "--subject=" + kmsSubject, "--token-file=" + names.WebIdentityTokenFile,
+			"--issuer=" + issuer, "--subject=" + names.KMSSubject, "--token-file=" + names.WebIdentityTokenFile,
 		},
 		Resources: requests("1m", "5Mi"),
 		VolumeMounts: []corev1.VolumeMount{

@@ -5,6 +5,7 @@
 //	upgrade_test.go     1.35.4 becomes 1.36.3 while requests run
 //	outage_test.go      every pod of a highly available control plane is killed in turn, and a machine
 //	mistakes_test.go    what a user does wrong, and what he is told
+//	publishing_test.go  a cluster outside of AWS, reached at ports of nodes
 //	install_test.go     helm upgrade, and helm uninstall while clusters are there
 //
 // A story ends with the deletion of its cluster, and with a look at whether anything is left, in Kubernetes and in AWS.

@@ -28,8 +28,9 @@ import (
 
 // hosted is a hosted cluster on its way through a story.
 type hosted struct {
-	t        *testing.T
-	hc       *hyperv1.HostedCluster
+	t  *testing.T
+	hc *hyperv1.HostedCluster
+	// customer is whose AWS it uses, nil if it uses none.
 	customer *accounts.Customer
 	// management is the management cluster, as an administrator sees it.
 	management client.Client
@@ -40,17 +41,29 @@ type hosted struct {
 // newHosted makes everything ready for a hosted cluster of that name. At the end of the test it is deleted, and nothing may be left.
 func newHosted(t *testing.T, name, version string) *hosted {
 	t.Helper()
+	customer, err := on.NewCustomer(t.Context(), name, name+"-x7k2p", version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := on.Sample(name, hyperv1.SingleReplica)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := readHosted(t, text, customer.Variables)
+	h.customer = customer
+	return h
+}
+
+// readHosted is the hosted cluster of a sample, whose other objects are applied.
+func readHosted(t *testing.T, text string, variables map[string]string) *hosted {
+	t.Helper()
 	h := &hosted{t: t, hc: &hyperv1.HostedCluster{}}
 	scheme := runtime.NewScheme()
 	h.must(errors.Join(clientgoscheme.AddToScheme(scheme), hyperv1.AddToScheme(scheme)))
 	var err error
 	h.management, err = client.New(on.Config, client.Options{Scheme: scheme})
 	h.must(err)
-	h.customer, err = on.NewCustomer(t.Context(), name, name+"-x7k2p", version)
-	h.must(err)
-	text, err := on.Sample(name, hyperv1.SingleReplica)
-	h.must(err)
-	filled, err := bed.Substitute(text, h.customer.Variables)
+	filled, err := bed.Substitute(text, variables)
 	h.must(err)
 	objects, err := bed.Decode(filled)
 	h.must(err)
@@ -188,13 +201,20 @@ func (h *hosted) left(ctx context.Context) error {
 			return fmt.Errorf("its volume %s is there", v.Name)
 		}
 	}
-	for _, account := range []string{h.customer.Account, on.Management.Account} {
+	theirs := ""
+	if h.customer != nil {
+		theirs = h.customer.Account
+	}
+	for _, account := range []string{theirs, on.Management.Account} {
+		if account == "" {
+			continue
+		}
 		resources, err := on.AWS.Leftovers(ctx, account)
 		if err != nil {
 			return err
 		}
 		for _, r := range resources {
-			if account == h.customer.Account || strings.Contains(r, h.hc.Spec.InfraID) {
+			if account == theirs || strings.Contains(r, h.hc.Spec.InfraID) {
 				return fmt.Errorf("in account %s there is %s", account, r)
 			}
 		}

@@ -20,7 +20,7 @@ func TestTheSamplesAreValid(t *testing.T) {
 	variables := map[string]string{
 		"CUSTOMER_ACCOUNT": "222222222222", "AWS_REGION": "us-east-1", "INFRA_ID": "example-x7k2p", "OIDC_BUCKET": "oidc",
 		"RELEASE_IMAGE": "registry.example.test/release:1", "VPC": "vpc-0123456789abcdef0", "ZONE_A": "us-east-1a",
-		"SUBNET_A": "subnet-0123456789abcdefa", "SUBNET_B": "subnet-0123456789abcdefb", "SUBNET_C": "subnet-0123456789abcdefc",
+		"NODE_ADDRESS": "192.0.2.1", "SUBNET_A": "subnet-0123456789abcdefa", "SUBNET_B": "subnet-0123456789abcdefb", "SUBNET_C": "subnet-0123456789abcdefc",
 	}
 	// The API server looks for the namespace even in a dry run.
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "clusters"}}

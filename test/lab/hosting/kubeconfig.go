@@ -30,14 +30,17 @@ func (h *Hosting) AdminKubeconfig(ctx context.Context, hc client.ObjectKey) (str
 	if err != nil {
 		return "", fmt.Errorf("reading the kubeconfig of %s: %w", hc, err)
 	}
-	address, err := h.balancerOf(ctx, c, hc)
-	if err != nil {
-		return "", err
-	}
 	for _, cluster := range config.Clusters {
 		server, err := url.Parse(cluster.Server)
 		if err != nil {
 			return "", fmt.Errorf("reading the kubeconfig of %s: %w", hc, err)
+		}
+		if net.ParseIP(server.Hostname()) != nil {
+			continue // of a node, which the host reaches
+		}
+		address, err := h.balancerOf(ctx, c, hc)
+		if err != nil {
+			return "", err
 		}
 		cluster.TLSServerName = server.Hostname()
 		server.Host = net.JoinHostPort(address, server.Port())

@@ -68,25 +68,11 @@ func addEtcd(env *component.Env, p *pod) error {
 	return nil
 }
 
-// addFeatures turns features of Kubernetes on and off by their names. A set of
-// features is known by its name in OpenShift only.
+// addFeatures turns features of Kubernetes on and off.
 func addFeatures(env *component.Env, p *pod) error {
-	f := configuration(env).FeatureGate
-	if f == nil || f.CustomNoUpgrade == nil {
-		return nil
-	}
-	var gates []string
-	add := func(names []configv1.FeatureGateName, to string) {
-		for _, name := range names {
-			gates = append(gates, string(name)+"="+to)
-		}
-	}
-	add(f.CustomNoUpgrade.Enabled, "true")
-	add(f.CustomNoUpgrade.Disabled, "false")
-	if len(gates) > 0 {
-		p.arg("--feature-gates=" + strings.Join(gates, ","))
-	}
-	return nil
+	gates, err := component.FeatureGates(env)
+	p.arg(gates...)
+	return err
 }
 
 // configuration is what the user has configured, empty if nothing.

@@ -3,6 +3,7 @@ package kubecontrollermanager
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -20,7 +21,11 @@ func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
 	if err != nil {
 		return err
 	}
-	c.Args = append(c.Args, nodeRanges...)
+	gates, err := component.FeatureGates(env)
+	if err != nil {
+		return err
+	}
+	c.Args = slices.Concat(c.Args, nodeRanges, gates)
 	return nil
 }
 

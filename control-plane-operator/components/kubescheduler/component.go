@@ -4,6 +4,8 @@ package kubescheduler
 import (
 	"embed"
 
+	appsv1 "k8s.io/api/apps/v1"
+
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -18,7 +20,15 @@ var Component = component.Component{
 	After:  []string{names.KubeAPIServer},
 	Adapters: []component.Adapter{
 		component.On("config.yaml", adaptConfig),
+		component.On("deployment.yaml", adaptDeployment),
 	},
 	// It looks at its own certificate every minute.
 	Reloads: []string{"Secret/scheduler-server-tls"},
+}
+
+func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
+	gates, err := component.FeatureGates(env)
+	c := component.Container(&d.Spec.Template.Spec, names.KubeScheduler)
+	c.Args = append(c.Args, gates...)
+	return err
 }

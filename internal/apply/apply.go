@@ -136,7 +136,7 @@ func (a *Applier) Delete(ctx context.Context, set Set) (gone bool, err error) {
 	return err == nil && len(left) == 0, err
 }
 
-// desired is obj as we send it: labelled, owned, hashed, without status.
+// desired is obj as we send it: labelled, owned, hashed, without status and nulls.
 func (a *Applier) desired(set Set, id objectID, obj client.Object, hash string) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 	if err != nil {
@@ -145,8 +145,7 @@ func (a *Applier) desired(set Set, id objectID, obj client.Object, hash string) 
 	want := &unstructured.Unstructured{Object: content}
 	want.SetGroupVersionKind(id.GroupVersionKind)
 	unstructured.RemoveNestedField(content, "status")
-	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
-	unstructured.RemoveNestedField(content, "spec", "template", "metadata", "creationTimestamp")
+	dropNulls(content)
 	want.SetLabels(with(want.GetLabels(), InventoryLabel, a.inventory(set)))
 	if set.Parent != nil {
 		if err := controllerutil.SetControllerReference(set.Parent, want, a.scheme); err != nil {
@@ -155,6 +154,25 @@ func (a *Applier) desired(set Set, id objectID, obj client.Object, hash string) 
 	}
 	want.SetAnnotations(with(want.GetAnnotations(), AppliedAnnotation, hash))
 	return want, nil
+}
+
+// dropNulls takes out what a Go type writes as null because it has no omitempty.
+// It says nothing, and the API server puts a default in its place: that would be
+// a difference for ever.
+func dropNulls(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, entry := range v {
+			if entry == nil {
+				delete(v, key)
+			}
+			dropNulls(entry)
+		}
+	case []any:
+		for _, entry := range v {
+			dropNulls(entry)
+		}
+	}
 }
 
 func (a *Applier) inventory(set Set) string { return a.owner + "." + set.Name }

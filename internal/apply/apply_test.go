@@ -6,12 +6,14 @@ import (
 	"sync"
 	"testing"
 
+	routev1 "github.com/openshift/api/route/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -106,6 +108,43 @@ func TestApplyRepairsWhatSomebodyChanged(t *testing.T) {
 	}
 	if n := mustApply(t, w, configMap("b", map[string]string{"k": "v"})); n != 0 {
 		t.Errorf("%d writes because of what others added", n)
+	}
+}
+
+// A Route has a weight, whose type writes null where there is none. The API
+// server has a default for it.
+func TestWhatIsNotSaidIsLeftToTheDefault(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := routev1.Install(scheme); err != nil {
+		t.Fatal(err)
+	}
+	c := fake.NewClientBuilder().WithScheme(scheme).Build()
+	route := &routev1.Route{
+		ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "ns"},
+		Spec:       routev1.RouteSpec{Host: "a.example.com", To: routev1.RouteTargetReference{Kind: "Service", Name: "a"}},
+	}
+	set := apply.Set{Name: "test", Namespace: "ns", Kinds: []client.ObjectList{&routev1.RouteList{}}}
+	pass := func() bool {
+		t.Helper()
+		wrote, err := apply.New(c, scheme, "tester").Apply(t.Context(), set, route.DeepCopy())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return wrote
+	}
+	if !pass() {
+		t.Fatal("it was not made")
+	}
+	live := &routev1.Route{}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(route), live); err != nil {
+		t.Fatal(err)
+	}
+	live.Spec.To.Weight = ptr.To[int32](100)
+	if err := c.Update(t.Context(), live); err != nil {
+		t.Fatal(err)
+	}
+	if pass() {
+		t.Error("it is written again because of a default")
 	}
 }
 

@@ -35,6 +35,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/restore"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/snapshot"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/operator"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/intern"
 	"github.com/hosted-control-planes/hypershift/internal/logs"
 	"github.com/hosted-control-planes/hypershift/internal/release"
@@ -65,6 +66,7 @@ func main() {
 	log.Bind(flag.CommandLine)
 	flag.Parse()
 	logs.Use(log.Logger(os.Stderr))
+	o.AWSEndpoints = awsx.Endpoints(os.Environ())
 	if err := run(ctrl.SetupSignalHandler(), o); err != nil {
 		ctrl.Log.Error(err, "Stopping")
 		os.Exit(1)

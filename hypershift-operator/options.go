@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/logs"
 	"github.com/hosted-control-planes/hypershift/internal/release"
@@ -28,7 +29,7 @@ const (
 // parse reads the flags, and the variables of the environment that stand for some.
 func parse(name string, args, environ []string) (options, error) {
 	env := variables(environ)
-	o := options{Options: operator.Options{Region: env["AWS_REGION"], AWSEndpoints: awsEndpoints(env)}}
+	o := options{Options: operator.Options{Region: env["AWS_REGION"], AWSEndpoints: awsx.Endpoints(environ)}}
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	fs.StringVar(&o.Namespace, "namespace", "hypershift", "namespace of this operator")
 	fs.StringVar(&o.MetricsAddr, "metrics-addr", ":8080", "address of the metrics")

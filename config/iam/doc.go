@@ -4,8 +4,10 @@
 //	hypershift-operator.json     for the user or role of the hypershift-operator, in the management account
 //	control-plane-operator.json  for rolesRef.controlPlaneOperatorARN, in the customer's account
 //	node-pool-management.json    for rolesRef.nodePoolManagementARN, in the customer's account
+//	cloud-controller.json        for rolesRef.kubeCloudControllerARN, in the customer's account
 //
-// The last one is for a program that is not ours, Cluster API's AWS provider, and
+// The last one is for the cloud-controller-manager of AWS: instances of nodes, and
+// load balancers of Services with their security groups. The one before it is for a program that is not ours, Cluster API's AWS provider, and
 // has what that calls for machines in a VPC that is in other hands. Other
 // documents for this role let it make networks, load balancers and launch
 // templates too, which nothing of ours asks it to; they lack DescribeDhcpOptions

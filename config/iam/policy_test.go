@@ -40,7 +40,7 @@ func TestPolicies(t *testing.T) {
 
 // Nothing is allowed wholesale.
 func TestNoPolicyIsOpen(t *testing.T) {
-	for _, file := range []string{"hypershift-operator.json", "control-plane-operator.json", "node-pool-management.json"} {
+	for _, file := range []string{"hypershift-operator.json", "control-plane-operator.json", "node-pool-management.json", "cloud-controller.json"} {
 		actions := allowed(t, file)
 		if len(actions) == 0 {
 			t.Errorf("%s allows nothing", file)

@@ -46,6 +46,9 @@ func kubeconfigs(hcp *hyperv1.HostedControlPlane, facts Facts) []kubeconfig {
 			Request: pki.Request{User: names.ClusterAPIUser, Groups: []string{names.ClusterAPIGroup}, Usage: pki.Client},
 		},
 	}
+	if hcp.Spec.Platform.AWS != nil {
+		all = append(all, kubeconfig{secret: names.CloudControllerKubeconfig, host: inside, port: apiPort, Request: pki.Request{User: names.CloudControllerUser, Usage: pki.Client}})
+	}
 	for i := range all {
 		if all[i].key == "" {
 			all[i].key = names.AdminKubeconfigFile

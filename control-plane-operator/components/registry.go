@@ -3,6 +3,7 @@
 package components
 
 import (
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/cloudcontrollermanager"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/etcd"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeapiserver"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubecontrollermanager"
@@ -15,6 +16,7 @@ import (
 // All are the components that there are. Which of them a cluster has depends on
 // what it is like and on the images of its release.
 var All = []component.Component{
+	cloudcontrollermanager.Component,
 	etcd.Component,
 	kubeapiserver.Component,
 	kubecontrollermanager.Component,

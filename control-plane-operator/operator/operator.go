@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/smithy-go/middleware"
 	routev1 "github.com/openshift/api/route/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -66,6 +67,8 @@ type Options struct {
 	Image string
 	// RegistryOverrides say where release images and their components are pulled.
 	RegistryOverrides release.Overrides
+	// AWSEndpoints is environment that says where AWS is, for the parts of the control plane that call it.
+	AWSEndpoints []corev1.EnvVar
 
 	// Bed is empty but in a test bed.
 	Bed Bed
@@ -166,6 +169,7 @@ func (o *Operator) AddComponents() error {
 	return componentscontroller.Setup(o, componentscontroller.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{},
 		Releases: o.releases, Certificates: o.certificates, Components: components.All, Required: components.Required, OperatorImage: o.options.Image,
+		AWSEndpoints: o.options.AWSEndpoints,
 	})
 }
 

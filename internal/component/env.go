@@ -22,6 +22,10 @@ type Env struct {
 	// API and Konnectivity are where the hosted cluster's nodes and users find
 	// them, as far as that is known yet.
 	API, Konnectivity Host
+	// Workers says that the cluster has nodes, or has had some.
+	Workers bool
+	// AWSEndpoints is environment that says where AWS is, if it is not where it is for everybody.
+	AWSEndpoints []corev1.EnvVar
 	// Routes are those of the namespace, and Services those that they lead to, by name.
 	Routes   []routev1.Route
 	Services map[string]*corev1.Service

@@ -3,9 +3,10 @@ package names
 // The components of a control plane, which are also the names of their images
 // in a release payload. KubeAPIServer is above: its Service has the same name.
 const (
-	Etcd                  = "etcd"
-	KubeControllerManager = "kube-controller-manager"
-	KubeScheduler         = "kube-scheduler"
+	Etcd                   = "etcd"
+	KubeControllerManager  = "kube-controller-manager"
+	KubeScheduler          = "kube-scheduler"
+	CloudControllerManager = "aws-cloud-controller-manager"
 )
 
 // Images of a release payload that no component is named after.

@@ -71,6 +71,8 @@ const (
 	// KMSSubject is the service account that the trust policy of the role for
 	// the keys of Secrets names.
 	KMSSubject = "system:serviceaccount:kube-system:kms-provider"
+	// CloudControllerSubject is that of the role of the cloud-controller-manager.
+	CloudControllerSubject = "system:serviceaccount:kube-system:kube-controller-manager"
 	// CAPIProviderSubject is that of the role for node pools.
 	CAPIProviderSubject = "system:serviceaccount:kube-system:capa-controller-manager"
 	// WebIdentityTokenFile is where a component finds the token by which AWS knows it.

@@ -50,6 +50,7 @@ const (
 	CustomAdminKubeconfig          = "custom-admin-kubeconfig"
 	ControllerManagerKubeconfig    = "kube-controller-manager-kubeconfig"
 	SchedulerKubeconfig            = "kube-scheduler-kubeconfig"
+	CloudControllerKubeconfig      = "cloud-controller-manager-kubeconfig"
 	ControlPlaneOperatorKubeconfig = "control-plane-operator-kubeconfig"
 )
 
@@ -73,6 +74,7 @@ const (
 
 	ControllerManagerUser     = "system:kube-controller-manager"
 	SchedulerUser             = "system:kube-scheduler"
+	CloudControllerUser       = "system:cloud-controller-manager"
 	ControlPlaneOperatorUser  = "system:control-plane-operator"
 	ControlPlaneOperatorGroup = "hypershift:control-plane-operator"
 	ClusterAPIUser            = "system:cluster-api"

@@ -148,6 +148,7 @@ type Customer struct {
 	OIDCProvider                string // ARN
 	Role                        string // ARN of the control-plane-operator's role
 	NodePoolRole                string // ARN of the role with which machines are made
+	CloudControllerRole         string // ARN of the role of the cloud-controller-manager
 	InstanceProfile             string // name of the workers' profile
 }
 
@@ -205,6 +206,10 @@ func (e *Emulator) SeedCustomer(ctx context.Context, o CustomerOptions) (*Custom
 		}
 		trust = TrustWebIdentity(c.OIDCProvider, nodePoolSubject)
 		if c.NodePoolRole, err = e.Role(ctx, c.Account, c.InfraID+"-node-pool", trust); err != nil {
+			return err
+		}
+		trust = TrustWebIdentity(c.OIDCProvider, names.CloudControllerSubject)
+		if c.CloudControllerRole, err = e.Role(ctx, c.Account, c.InfraID+"-cloud-controller", trust); err != nil {
 			return err
 		}
 		c.InstanceProfile = c.InfraID + "-worker"

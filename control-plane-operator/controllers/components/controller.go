@@ -38,6 +38,8 @@ type Options struct {
 	Required []string
 	// OperatorImage is the image that this program runs in.
 	OperatorImage string
+	// AWSEndpoints is environment that says where AWS is.
+	AWSEndpoints []corev1.EnvVar
 }
 
 // Certificates makes the certificates of a control plane. It says when to come
@@ -111,7 +113,8 @@ type scope struct {
 	api, konnectivity component.Host
 	routes            []routev1.Route
 	services          map[string]*corev1.Service
-	// gather
+	// workers says that there are nodes, or have been. gather
+	workers    bool
 	secrets    map[string]*corev1.Secret
 	configMaps map[string]*corev1.ConfigMap
 	// states say how each component is; nil if that is not known. ensureComponents

@@ -6,6 +6,7 @@ import (
 
 	routev1 "github.com/openshift/api/route/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -14,6 +15,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // resolveHosts takes the host of the API from the hostedcontrolplane controller,
@@ -81,9 +83,12 @@ func (r *Reconciler) settled(ctx context.Context, hcp *hyperv1.HostedControlPlan
 	return conditions.IsTrue(hcp.Status.Conditions, hyperv1.ConfigOperatorReconciliationSucceeded)
 }
 
-// gather reads what pods may mount. It is only read, so that the cache need not
-// copy it.
-func (r *Reconciler) gather(ctx context.Context, s *scope) error {
+// gather reads what components depend on. It is only read, so that the cache
+// need not copy it.
+func (r *Reconciler) gather(ctx context.Context, s *scope) (err error) {
+	if s.workers, err = r.hasWorkers(ctx, s.hcp); err != nil {
+		return err
+	}
 	s.secrets, s.configMaps = map[string]*corev1.Secret{}, map[string]*corev1.ConfigMap{}
 	secrets, configMaps := &corev1.SecretList{}, &corev1.ConfigMapList{}
 	for _, list := range []client.ObjectList{secrets, configMaps} {
@@ -98,4 +103,18 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) error {
 		s.configMaps[configMaps.Items[i].Name] = &configMaps.Items[i]
 	}
 	return nil
+}
+
+// hasWorkers says whether the cluster has nodes, or has had some: what has once
+// been made for them may have left something to be cleaned up.
+func (r *Reconciler) hasWorkers(ctx context.Context, hcp *hyperv1.HostedControlPlane) (bool, error) {
+	if ptr.Deref(hcp.Status.NodeCount, 0) > 0 {
+		return true, nil
+	}
+	key := client.ObjectKey{Namespace: hcp.Namespace, Name: names.CloudControllerManager}
+	err := r.Client.Get(ctx, key, &hyperv1.ControlPlaneComponent{})
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("getting ControlPlaneComponent %s: %w", key.Name, err)
+	}
+	return err == nil, nil
 }

@@ -12,6 +12,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -73,6 +74,7 @@ func othersSaid() predicate.Predicate {
 		return !slices.Equal(before.Finalizers, after.Finalizers) ||
 			before.Status.ControlPlaneEndpoint != after.Status.ControlPlaneEndpoint ||
 			!equality.Semantic.DeepEqual(before.Status.Initialization, after.Status.Initialization) ||
-			succeeded(before) != succeeded(after)
+			succeeded(before) != succeeded(after) ||
+			ptr.Deref(before.Status.NodeCount, 0) > 0 != (ptr.Deref(after.Status.NodeCount, 0) > 0)
 	}}
 }

@@ -48,7 +48,7 @@ func Release(version string) *release.Release {
 	rel := &release.Release{Image: "registry.example.com/release:" + version, Version: version, KubernetesVersion: version, Components: map[string]string{}}
 	for _, name := range []string{
 		names.Etcd, names.KubeAPIServer, names.KubeControllerManager, names.KubeScheduler, "kube-proxy", "coredns",
-		names.KonnectivityServerImage, names.KonnectivityAgentImage, names.HAProxyImage, "pause", names.ClusterAPI, "cluster-api-provider-aws",
+		names.KonnectivityServerImage, names.KonnectivityAgentImage, names.HAProxyImage, "pause", names.ClusterAPI, "cluster-api-provider-aws", names.CloudControllerManager,
 	} {
 		rel.Components[name] = "registry.example.com/" + name + ":" + version
 	}

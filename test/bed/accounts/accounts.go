@@ -35,7 +35,9 @@ func NewCustomer(ctx context.Context, aws *awsemulator.Emulator, bucket, release
 	if err != nil {
 		return nil, err
 	}
-	for role, file := range map[string]string{seeded.Role: "control-plane-operator.json", seeded.NodePoolRole: "node-pool-management.json"} {
+	for role, file := range map[string]string{
+		seeded.Role: "control-plane-operator.json", seeded.NodePoolRole: "node-pool-management.json", seeded.CloudControllerRole: "cloud-controller.json",
+	} {
 		if err := permit(ctx, aws, seeded.Account, role, file); err != nil {
 			return nil, err
 		}

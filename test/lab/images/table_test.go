@@ -27,7 +27,7 @@ func TestAReleaseHasTheImagesOfItsVersion(t *testing.T) {
 		set[i.key()] = "registry.example.test/" + i.key()
 	}
 	want := []string{
-		"cluster-api", "cluster-api-provider-aws", "coredns", "etcd", "haproxy", "konnectivity-agent", "konnectivity-server",
+		"aws-cloud-controller-manager", "cluster-api", "cluster-api-provider-aws", "coredns", "etcd", "haproxy", "konnectivity-agent", "konnectivity-server",
 		"kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "pause",
 	}
 	for _, version := range Versions {

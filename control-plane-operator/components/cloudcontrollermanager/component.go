@@ -1,0 +1,58 @@
+package cloudcontrollermanager
+
+import (
+	"embed"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// Component is the cloud-controller-manager.
+var Component = component.Component{
+	Name:   names.CloudControllerManager,
+	Assets: assets,
+	After:  []string{names.KubeAPIServer},
+	Wanted: func(env *component.Env) bool { return env.HCP.Spec.Platform.AWS != nil && env.Workers },
+	Adapters: []component.Adapter{
+		component.On("deployment.yaml", adaptDeployment),
+		component.On("config.yaml", adaptConfig),
+	},
+	// The minter reads the key for each token.
+	Reloads: []string{"Secret/" + names.ServiceAccountSigningKey},
+}
+
+func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
+	pod := &d.Spec.Template.Spec
+	c := component.Container(pod, names.CloudControllerManager)
+	c.Args = append(c.Args, component.LeaderElection(*d.Spec.Replicas)...)
+	c.Env = append(c.Env, corev1.EnvVar{Name: "AWS_REGION", Value: env.HCP.Spec.Platform.AWS.Region})
+	c.Env = append(c.Env, env.AWSEndpoints...)
+	minter := component.Container(pod, "token-minter")
+	minter.Args = append(minter.Args, "--issuer="+env.HCP.Spec.IssuerURL, "--subject="+names.CloudControllerSubject)
+	return nil
+}
+
+// adaptConfig says where the nodes are, so that it does not ask the metadata of
+// the machine that it runs on, which is another's.
+func adaptConfig(env *component.Env, cm *corev1.ConfigMap) error {
+	aws := env.HCP.Spec.Platform.AWS
+	lines := []string{"[Global]", "Region = " + aws.Region, "KubernetesClusterID = " + env.HCP.Spec.InfraID}
+	if c := aws.CloudProviderConfig; c != nil {
+		lines = append(lines, "VPC = "+c.VPC)
+		if c.Zone != "" {
+			lines = append(lines, "Zone = "+c.Zone)
+		}
+		if c.Subnet != nil && c.Subnet.ID != nil {
+			lines = append(lines, "SubnetID = "+*c.Subnet.ID)
+		}
+	}
+	cm.Data = map[string]string{"cloud.conf": strings.Join(lines, "\n") + "\n"}
+	return nil
+}

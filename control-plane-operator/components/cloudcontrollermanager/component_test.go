@@ -1,0 +1,40 @@
+package cloudcontrollermanager
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
+)
+
+func TestGolden(t *testing.T) {
+	componenttest.Golden(t, Component, componenttest.Single, componenttest.HighlyAvailable,
+		componenttest.Case{Name: "placed", Adapt: func(env *component.Env) {
+			env.HCP.Spec.Platform.AWS.CloudProviderConfig = &hyperv1.AWSCloudProviderConfig{
+				VPC: "vpc-1", Zone: "us-east-1a", Subnet: &hyperv1.AWSResourceReference{ID: ptr.To("subnet-1")},
+			}
+			env.AWSEndpoints = []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://aws.test"}}
+		}},
+	)
+}
+
+func TestWhoHasOne(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		change func(*component.Env)
+		want   bool
+	}{
+		"a cluster with nodes":               {func(env *component.Env) { env.Workers = true }, true},
+		"not one that has never had any":     {func(*component.Env) {}, false},
+		"not one whose nodes are not on AWS": {func(env *component.Env) { env.Workers, env.HCP.Spec.Platform.AWS = true, nil }, false},
+	} {
+		env := componenttest.Env()
+		c.change(env)
+		if got := Component.Wanted(env); got != c.want {
+			t.Errorf("%s: %v", sentence, got)
+		}
+	}
+}

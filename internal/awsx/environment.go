@@ -1,0 +1,21 @@
+package awsx
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Endpoints are the variables of an environment by which every program that calls AWS finds it, where it is not where it is for
+// everybody: in a region that is cut off from the others, or in a lab. They say nothing of who calls.
+func Endpoints(environ []string) []corev1.EnvVar {
+	var found []corev1.EnvVar
+	for _, v := range slices.Sorted(slices.Values(environ)) {
+		name, value, _ := strings.Cut(v, "=")
+		if strings.HasPrefix(name, "AWS_ENDPOINT_URL") || name == "AWS_USE_FIPS_ENDPOINT" || name == "AWS_USE_DUALSTACK_ENDPOINT" {
+			found = append(found, corev1.EnvVar{Name: name, Value: value})
+		}
+	}
+	return found
+}

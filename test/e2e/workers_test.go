@@ -1,0 +1,119 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+// Machines of the customer join by PrivateLink with nothing but their user data, and then the cluster is like any other.
+func TestWorkers(t *testing.T) {
+	h := newHosted(t, "workers", on.Versions[0])
+	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.PublicAndPrivate
+	// The network plugin of the machine image takes the ranges of pods from the nodes.
+	h.hc.Spec.Networking.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)
+	h.create()
+	pool := h.nodePool("workers", 2)
+	h.must(h.management.Create(t.Context(), pool))
+	h.available()
+	h.eventually("both machines are nodes", func(ctx context.Context) error { return h.poolReady(ctx, pool, 2) })
+	h.is(hyperv1.DataPlaneConnectionAvailable, "True")
+	runAll(t, h.kubeconfig, onNodes(on.Images["busybox"]))
+}
+
+// nodePool is one of so many machines, in the first zone.
+func (h *hosted) nodePool(name string, replicas int32) *hyperv1.NodePool {
+	return &hyperv1.NodePool{
+		ObjectMeta: metav1.ObjectMeta{Namespace: h.hc.Namespace, Name: name},
+		Spec: hyperv1.NodePoolSpec{
+			ClusterName: h.hc.Name, Replicas: &replicas, Release: h.hc.Spec.Release,
+			Management: hyperv1.NodePoolManagement{UpgradeType: hyperv1.UpgradeTypeReplace},
+			NodeLabels: map[string]hyperv1.LabelValue{"pool": hyperv1.LabelValue(name)},
+			Platform: hyperv1.NodePoolPlatform{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSNodePoolPlatform{
+				InstanceType: "m5.large", InstanceProfile: h.customer.InstanceProfile,
+				Subnet: hyperv1.AWSResourceReference{ID: ptr.To(h.customer.Subnets[0].ID)},
+			}},
+		},
+	}
+}
+
+// poolReady says what a pool lacks.
+func (h *hosted) poolReady(ctx context.Context, pool *hyperv1.NodePool, replicas int32) error {
+	if err := h.management.Get(ctx, key(pool), pool); err != nil {
+		return err
+	}
+	ready := map[string]bool{}
+	for _, c := range pool.Status.Conditions {
+		ready[c.Type] = c.Status == corev1.ConditionTrue
+	}
+	if !ready[hyperv1.NodePoolReadyCondition] || !ready[hyperv1.NodePoolAllNodesHealthyCondition] || pool.Status.Replicas != replicas {
+		return fmt.Errorf("%d of %d are there: %+v", pool.Status.Replicas, replicas, pool.Status.Conditions)
+	}
+	return nil
+}
+
+// onNodes is what a user does with nodes; image is that of a shell.
+func onNodes(image string) []command {
+	return []command{
+		{name: "the nodes are ready", args: "get nodes -o wide", want: `(?s)\.ec2\.internal +Ready .*\.ec2\.internal +Ready `, again: true},
+		{name: "the cloud has told where they are", args: "get nodes -L topology.kubernetes.io/zone,node.kubernetes.io/instance-type,pool", want: `us-east-1\w +m5\.large +workers`, again: true},
+		{name: "and has taken its taint", args: "get nodes -o jsonpath={.items[*].spec.taints}", want: `^$`, again: true},
+		{name: "what every node needs runs", args: "rollout status daemonset/kube-proxy -n kube-system --timeout=60s", want: `successfully rolled out`},
+		{name: "and the tunnels", args: "rollout status daemonset/konnectivity-agent -n kube-system --timeout=60s", want: `successfully rolled out`},
+		{name: "and DNS", args: "rollout status deployment/coredns -n kube-system --timeout=60s", want: `successfully rolled out`},
+		{name: "a deployment", args: "apply -f -", stdin: web(image), want: `(?s)deployment.apps/web created.*service/web created`},
+		{name: "runs, a pod on each node", args: "rollout status deployment/web --timeout=60s", want: `successfully rolled out`},
+		{name: "its logs come from the nodes", args: "logs deployment/web --all-pods=true", want: `(?s)web is here.*web is here`, again: true},
+		{name: "a command in a pod", args: "exec deployment/web -- hostname", want: `^web-`},
+		{name: "names are resolved", args: "exec deployment/web -- nslookup web.default.svc.cluster.local", want: `Address.*172\.31\.77\.77`, again: true},
+		{name: "a service leads to its pods", args: "exec -i deployment/web -- nc -w 5 172.31.77.77 80", stdin: request, want: `web-\S+$`, again: true},
+		{name: "and so does the API server, through the tunnels", args: "get --raw /api/v1/namespaces/default/services/web:80/proxy/", want: `^web-`},
+		{name: "pods find the API server", args: "exec -i deployment/web -- nc -w 5 172.31.0.1 443", stdin: request, want: `HTTP request to an HTTPS server`, again: true},
+		{name: "all is put away", args: "delete deployment,service web --timeout=60s", want: `deleted`},
+	}
+}
+
+// request is what a browser says; busybox has one that does not work everywhere.
+const request = "GET / HTTP/1.0\r\n\r\n"
+
+// web greets, from a pod on each of two nodes.
+func web(image string) string {
+	return fmt.Sprintf(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      terminationGracePeriodSeconds: 1
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+          - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}
+      containers:
+      - name: web
+        image: %s
+        command: [sh, -c, "echo web is here; mkdir /web; hostname >/web/index.html; exec httpd -f -p 8080 -h /web"]
+        readinessProbe: {httpGet: {path: /, port: 8080}, periodSeconds: 1}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec:
+  clusterIP: 172.31.77.77
+  selector: {app: web}
+  ports:
+  - {port: 80, targetPort: 8080}
+`, image)
+}

@@ -147,7 +147,7 @@ func (o *Operator) AddControlPlane() error {
 		return err
 	}
 	return hostedcontrolplane.Setup(o, hostedcontrolplane.Options{
-		Client: o.GetClient(), Events: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{}, ServesRoutes: serves,
+		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{}, ServesRoutes: serves,
 	})
 }
 
@@ -186,7 +186,7 @@ func (o *Operator) AddNudge() error { return nudge.Setup(o, o.GetClient()) }
 // AddHostedAPI adds who asks the hosted API server how it is.
 func (o *Operator) AddHostedAPI() error {
 	return hostedapi.Setup(o, hostedapi.Options{
-		Client: o.GetClient(), Secrets: o.GetAPIReader(), Clock: clock.RealClock{},
+		Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{},
 		StartInterval: o.options.APIStartInterval, Interval: o.options.APIInterval,
 	})
 }
@@ -206,7 +206,7 @@ func (o *Operator) AddGuest() error {
 // AddPrivateLink adds the customer's half of PrivateLink.
 func (o *Operator) AddPrivateLink() error {
 	return awsprivatelink.Setup(o, awsprivatelink.Options{
-		Client: o.GetClient(), Scheme: o.GetScheme(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
+		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
 		Sessions: o.sessions, KeyReady: o.signer.Ready, ResyncPeriod: o.options.ResyncPeriod,
 	})
 }
@@ -214,7 +214,7 @@ func (o *Operator) AddPrivateLink() error {
 // AddWorkerSecurityGroup adds who keeps the security group of the workers.
 func (o *Operator) AddWorkerSecurityGroup() error {
 	return workersecuritygroup.Setup(o, workersecuritygroup.Options{
-		Client: o.GetClient(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
+		Client: o.GetClient(), Reader: o.GetAPIReader(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
 		Sessions: o.sessions, KeyReady: o.signer.Ready, ResyncPeriod: o.options.ResyncPeriod,
 	})
 }
@@ -222,13 +222,13 @@ func (o *Operator) AddWorkerSecurityGroup() error {
 // AddIdentityProbe adds who tells whether AWS knows us.
 func (o *Operator) AddIdentityProbe() error {
 	return probe.Setup(o, probe.Options{
-		Client: o.GetClient(), Clock: clock.RealClock{}, Sessions: o.sessions, KeyReady: o.signer.Ready, Interval: o.options.IdentityInterval,
+		Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{}, Sessions: o.sessions, KeyReady: o.signer.Ready, Interval: o.options.IdentityInterval,
 	})
 }
 
 // AddKeyProbe adds who tells whether the key for Secrets can be used.
 func (o *Operator) AddKeyProbe() error {
-	return keyprobe.Setup(o, keyprobe.Options{Client: o.GetClient(), Clock: clock.RealClock{}, Keys: o.keys, KeyReady: o.signer.Ready})
+	return keyprobe.Setup(o, keyprobe.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{}, Keys: o.keys, KeyReady: o.signer.Ready})
 }
 
 // keys are those of a control plane, as its plugin calls them.

@@ -356,7 +356,7 @@ func (w *world) others() {
 	if err := w.admin.Get(w.t.Context(), key, es); err != nil || es.Status.EndpointServiceName != "" {
 		return
 	}
-	p := patch.New(w.admin, es, names.HypershiftOperator, func(es *hyperv1.AWSEndpointService) any {
+	p := patch.New(w.admin, w.admin, es, names.HypershiftOperator, func(es *hyperv1.AWSEndpointService) any {
 		return hyperv1.AWSEndpointServiceStatus{EndpointServiceName: es.Status.EndpointServiceName, AvailabilityZoneIDs: es.Status.AvailabilityZoneIDs}
 	})
 	es.Spec.SubnetIDs = w.subnets

@@ -96,7 +96,7 @@ func (r *Runner) writeStatus(ctx context.Context, env *Env, p *part, s State) er
 	if p.status == nil {
 		return nil
 	}
-	written := patch.New(r.Client, p.status, r.Owner, func(c *hyperv1.ControlPlaneComponent) any { return c.Status })
+	written := patch.New(r.Client, r.Reader, p.status, r.Owner, func(c *hyperv1.ControlPlaneComponent) any { return c.Status })
 	status := &p.status.Status
 	status.ObservedGeneration = env.HCP.Generation
 	status.Version = s.Version

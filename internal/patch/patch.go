@@ -1,5 +1,14 @@
 // Package patch writes what a reconcile has learned: the status once, at the
 // end, and finalizers one by one, each only when it makes a difference.
+//
+//	write, as of the version that was read ── taken ──► done
+//	      ▲                │ conflict
+//	      │                ▼
+//	      │        the object past the cache ── our part is another, or what is asked of us ──► conflict: the pass is repeated
+//	      └── its version ◄── else
+//
+// Several controllers share one object, each with a part of its status. That
+// another one wrote his is no reason to do all work again.
 package patch
 
 import (
@@ -7,6 +16,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,10 +28,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
 
-// A Status writes one writer's half of an object's status by server-side
-// apply, so that two operators can share one status without losing a field.
+// A Status writes one writer's part of an object's status by server-side
+// apply, so that several writers can share one status without losing a field,
+// and the writer's finalizers.
 type Status[T client.Object] struct {
 	client client.Client
+	live   client.Reader
 	obj    T
 	owner  string
 	mine   func(T) any
@@ -30,18 +42,21 @@ type Status[T client.Object] struct {
 
 // New remembers the status of obj as it is now. mine returns the part of it
 // that owner writes, as a value that marshals to a JSON object; a field that
-// mine leaves out is given up.
-func New[T client.Object](c client.Client, obj T, owner string, mine func(T) any) *Status[T] {
-	s := &Status[T]{client: c, obj: obj, owner: owner, mine: mine}
+// mine leaves out is given up. live reads past the cache.
+func New[T client.Object](c client.Client, live client.Reader, obj T, owner string, mine func(T) any) *Status[T] {
+	s := &Status[T]{client: c, live: live, obj: obj, owner: owner, mine: mine}
 	// What does not marshal now does not marshal in Close, which says so.
 	s.before, _ = json.Marshal(mine(obj))
 	return s
 }
 
-// Close writes our part of the status if it changed since New. It sends the
-// resource version that the reconcile started from: a pass over an old copy
-// ends in a conflict and never takes a newer field away. An object that is
-// gone is a conflict too, or nothing at all: it is not brought back.
+// Close writes our part of the status if it changed since New. It names the
+// resource version of the copy that the reconcile started from. If somebody
+// else has written meanwhile, and neither our part nor what the reconcile was
+// asked to do, then the object is as if we had been faster, and is written in
+// its new version. Else the conflict stands: a pass over an old copy never
+// takes a newer field away. An object that is gone is a conflict too, or
+// nothing at all: it is not brought back.
 func (s *Status[T]) Close(ctx context.Context) error {
 	after, err := json.Marshal(s.mine(s.obj))
 	if err != nil {
@@ -50,25 +65,85 @@ func (s *Status[T]) Close(ctx context.Context) error {
 	if bytes.Equal(s.before, after) {
 		return nil
 	}
+	err = s.insist(ctx, func() error { return s.apply(ctx, after) })
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("writing status of %T %s: %w", s.obj, client.ObjectKeyFromObject(s.obj), err)
+	}
+	s.before = after
+	return nil
+}
+
+// AddFinalizer puts the finalizer on the object, in the cluster and in memory,
+// so that the pass goes on with the version that it wrote.
+func (s *Status[T]) AddFinalizer(ctx context.Context, finalizer string) error {
+	return s.insist(ctx, func() error {
+		return finalizers(ctx, s.client, s.obj, controllerutil.AddFinalizer, "adding", finalizer)
+	})
+}
+
+func (s *Status[T]) apply(ctx context.Context, part []byte) error {
 	u, err := identity(s.obj, s.client.Scheme())
 	if err != nil {
 		return err
 	}
 	var status map[string]any
-	if err := json.Unmarshal(after, &status); err != nil {
+	if err := json.Unmarshal(part, &status); err != nil {
 		return fmt.Errorf("status is not a JSON object: %w", err)
 	}
 	u.Object["status"] = status
-	err = s.client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(s.owner), client.ForceOwnership)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("writing status of %s %s: %w", u.GetKind(), client.ObjectKeyFromObject(s.obj), err)
+	if err := s.client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(s.owner), client.ForceOwnership); err != nil {
+		return err
 	}
 	s.obj.SetResourceVersion(u.GetResourceVersion())
-	s.before = after
 	return nil
+}
+
+// attempts is how often a write is tried: each of a handful of writers may come
+// before us once.
+const attempts = 5
+
+// insist repeats a write that others came before.
+func (s *Status[T]) insist(ctx context.Context, write func() error) error {
+	err := write()
+	for again := 1; again < attempts && apierrors.IsConflict(err); again++ {
+		same, failed := s.catchUp(ctx)
+		if failed != nil {
+			return failed
+		}
+		if !same {
+			break
+		}
+		err = write()
+	}
+	return err
+}
+
+// catchUp moves on to the version that the object has by now, if our part of the
+// status is there as we know it and nothing else is asked of us. Finalizers come
+// with the version: a later write of them must not take one away.
+func (s *Status[T]) catchUp(ctx context.Context) (same bool, err error) {
+	live := reflect.New(reflect.TypeOf(s.obj).Elem()).Interface().(T)
+	err = s.live.Get(ctx, client.ObjectKeyFromObject(s.obj), live)
+	if apierrors.IsNotFound(err) {
+		return false, nil // who repeats the pass finds nothing to do
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading what has won: %w", err)
+	}
+	part, err := json.Marshal(s.mine(live))
+	if err != nil {
+		return false, fmt.Errorf("marshalling status: %w", err)
+	}
+	if live.GetUID() != s.obj.GetUID() || live.GetGeneration() != s.obj.GetGeneration() ||
+		!live.GetDeletionTimestamp().Equal(s.obj.GetDeletionTimestamp()) || !bytes.Equal(part, s.before) {
+		return false, nil
+	}
+	s.obj.SetFinalizers(live.GetFinalizers())
+	s.obj.SetResourceVersion(live.GetResourceVersion())
+	return true, nil
 }
 
 // identity names obj as it was read: kind, name, uid and version, nothing else.
@@ -84,12 +159,6 @@ func identity(obj client.Object, scheme *runtime.Scheme) (*unstructured.Unstruct
 	u.SetUID(obj.GetUID())
 	u.SetResourceVersion(obj.GetResourceVersion())
 	return u, nil
-}
-
-// AddFinalizer puts the finalizer on obj, in the cluster and in memory, so
-// that the pass goes on with the version that it wrote.
-func AddFinalizer(ctx context.Context, c client.Client, obj client.Object, finalizer string) error {
-	return finalizers(ctx, c, obj, controllerutil.AddFinalizer, "adding", finalizer)
 }
 
 // RemoveFinalizer takes the finalizer from obj. An object that is gone has none.

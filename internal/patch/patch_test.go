@@ -2,6 +2,8 @@ package patch_test
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -70,12 +72,12 @@ func customersHalf(es *hyperv1.AWSEndpointService) any {
 func TestTwoWritersShareOneStatus(t *testing.T) {
 	w := newWorld(t)
 	es := w.read(t)
-	p := patch.New(w.Client, es, "provider", providersHalf)
+	p := patch.New(w.Client, w.Client, es, "provider", providersHalf)
 	es.Status.EndpointServiceName = "service"
 	mustClose(t, p)
 
 	es = w.read(t)
-	c := patch.New(w.Client, es, "customer", customersHalf)
+	c := patch.New(w.Client, w.Client, es, "customer", customersHalf)
 	es.Status.EndpointID = "vpce-1"
 	mustClose(t, c)
 
@@ -84,7 +86,7 @@ func TestTwoWritersShareOneStatus(t *testing.T) {
 	}
 
 	es = w.read(t)
-	c = patch.New(w.Client, es, "customer", customersHalf)
+	c = patch.New(w.Client, w.Client, es, "customer", customersHalf)
 	es.Status.EndpointID = ""
 	mustClose(t, c)
 	if got := w.read(t).Status; got.EndpointServiceName != "service" || got.EndpointID != "" {
@@ -95,7 +97,7 @@ func TestTwoWritersShareOneStatus(t *testing.T) {
 func TestWhatDidNotChangeIsNotWritten(t *testing.T) {
 	w := newWorld(t)
 	es := w.read(t)
-	p := patch.New(w.Client, es, "provider", providersHalf)
+	p := patch.New(w.Client, w.Client, es, "provider", providersHalf)
 	es.Status.EndpointID = "not this writer's business"
 	mustClose(t, p)
 	es.Status.EndpointServiceName = "service"
@@ -109,11 +111,11 @@ func TestWhatDidNotChangeIsNotWritten(t *testing.T) {
 func TestAnOldCopyIsAConflict(t *testing.T) {
 	w := newWorld(t)
 	stale, fresh := w.read(t), w.read(t)
-	p := patch.New(w.Client, fresh, "provider", providersHalf)
+	p := patch.New(w.Client, w.Client, fresh, "provider", providersHalf)
 	fresh.Status.EndpointServiceName = "service"
 	mustClose(t, p)
 
-	p = patch.New(w.Client, stale, "provider", providersHalf)
+	p = patch.New(w.Client, w.Client, stale, "provider", providersHalf)
 	stale.Status.EndpointServiceName = "older"
 	if err := p.Close(t.Context()); !apierrors.IsConflict(err) {
 		t.Fatalf("got %v, want a conflict", err)
@@ -126,7 +128,7 @@ func TestAnOldCopyIsAConflict(t *testing.T) {
 func TestAStatusDoesNotBringAnObjectBack(t *testing.T) {
 	w := newWorld(t)
 	es := w.read(t)
-	p := patch.New(w.Client, es, "provider", providersHalf)
+	p := patch.New(w.Client, w.Client, es, "provider", providersHalf)
 	es.Status.EndpointServiceName = "service"
 	if err := w.Delete(t.Context(), w.read(t)); err != nil {
 		t.Fatal(err)
@@ -140,35 +142,139 @@ func TestAStatusDoesNotBringAnObjectBack(t *testing.T) {
 	}
 }
 
+// Others write between our reading and our writing.
+func TestWhoWritesSomethingElseDoesNotStandInTheWay(t *testing.T) {
+	w := newWorld(t)
+	ours, theirs := w.read(t), w.read(t)
+	c := patch.New(w.Client, w.Client, ours, "customer", customersHalf)
+	p := patch.New(w.Client, w.Client, theirs, "provider", providersHalf)
+	theirs.Status.EndpointServiceName = "service"
+	mustClose(t, p)
+	theirs = w.read(t)
+	theirs.Labels = map[string]string{"a": "b"}
+	must(t, w.Update(t.Context(), theirs))
+	for _, id := range []string{"vpce-1", "vpce-2"} {
+		ours.Status.EndpointID = id
+		mustClose(t, c)
+		if got := w.read(t).Status; got.EndpointServiceName != "service" || got.EndpointID != id {
+			t.Errorf("a half is lost: %+v", got)
+		}
+	}
+}
+
+func TestWhatChangesThePassIsAConflict(t *testing.T) {
+	for name, meanwhile := range map[string]func(*testing.T, *world, *hyperv1.AWSEndpointService){
+		"something else is asked of us": func(t *testing.T, w *world, es *hyperv1.AWSEndpointService) {
+			es.Generation++
+			must(t, w.Update(t.Context(), es))
+		},
+		"it is being deleted": func(t *testing.T, w *world, es *hyperv1.AWSEndpointService) {
+			es.Finalizers = []string{"example.com/hold"}
+			must(t, w.Update(t.Context(), es))
+			must(t, w.Delete(t.Context(), es))
+		},
+		"it was deleted and made anew": func(t *testing.T, w *world, es *hyperv1.AWSEndpointService) {
+			must(t, w.Delete(t.Context(), es))
+			must(t, w.Create(t.Context(), &hyperv1.AWSEndpointService{ObjectMeta: metav1.ObjectMeta{Namespace: es.Namespace, Name: es.Name, UID: "uid-2"}}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			es := w.read(t)
+			p := patch.New(w.Client, w.Client, es, "customer", customersHalf)
+			meanwhile(t, w, w.read(t))
+			es.Status.EndpointID = "vpce-1"
+			if err := p.Close(t.Context()); !apierrors.IsConflict(err) {
+				t.Errorf("got %v, want a conflict", err)
+			}
+			if got := w.read(t).Status.EndpointID; got != "" {
+				t.Errorf("it was written: %s", got)
+			}
+		})
+	}
+}
+
+// Somebody who writes all the time does not hold a pass for ever.
+func TestInTheEndAConflictStands(t *testing.T) {
+	w := newWorld(t)
+	restless := interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{
+		SubResourceApply: func(ctx context.Context, c client.Client, sub string, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
+			other := w.read(t)
+			other.Labels = map[string]string{"writes": strconv.Itoa(w.writes)}
+			must(t, w.Update(ctx, other))
+			return c.SubResource(sub).Apply(ctx, obj, opts...)
+		},
+	})
+	es := w.read(t)
+	p := patch.New(restless, w.Client, es, "customer", customersHalf)
+	es.Status.EndpointID = "vpce-1"
+	if err := p.Close(t.Context()); !apierrors.IsConflict(err) {
+		t.Errorf("got %v, want a conflict", err)
+	}
+	if w.writes < 2 {
+		t.Error("it was tried once only")
+	}
+}
+
 func TestFinalizersKeepWhatThePassHasLearned(t *testing.T) {
 	w := newWorld(t)
 	es := w.read(t)
+	p := patch.New(w.Client, w.Client, es, "customer", customersHalf)
 	es.Status.EndpointID = "vpce-1" // learned in this pass, not written yet
-	if err := patch.AddFinalizer(t.Context(), w.Client, es, "example.com/a"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.AddFinalizer(t.Context(), "example.com/a"))
 	if es.Status.EndpointID == "" {
 		t.Error("adding a finalizer has overwritten the status in memory")
 	}
-	if err := patch.AddFinalizer(t.Context(), w.Client, es, "example.com/b"); err != nil {
+	if err := p.AddFinalizer(t.Context(), "example.com/b"); err != nil {
 		t.Fatalf("the pass cannot go on with the object: %v", err)
 	}
-	if err := patch.RemoveFinalizer(t.Context(), w.Client, es, "example.com/a"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, patch.RemoveFinalizer(t.Context(), w.Client, es, "example.com/a"))
 	if got := w.read(t).Finalizers; len(got) != 1 || got[0] != "example.com/b" {
 		t.Errorf("finalizers %v, want b only", got)
 	}
 }
 
-func TestAFinalizerOfAnOldCopyIsAConflict(t *testing.T) {
+func TestFinalizersOfSeveral(t *testing.T) {
+	w := newWorld(t)
+	ours, theirs := w.read(t), w.read(t)
+	c := patch.New(w.Client, w.Client, ours, "customer", customersHalf)
+	p := patch.New(w.Client, w.Client, theirs, "provider", providersHalf)
+	must(t, p.AddFinalizer(t.Context(), "example.com/provider"))
+	must(t, c.AddFinalizer(t.Context(), "example.com/customer"))
+	must(t, p.AddFinalizer(t.Context(), "example.com/second"))
+	theirs.Status.EndpointServiceName = "service"
+	mustClose(t, p)
+	ours.Status.EndpointID = "vpce-1"
+	mustClose(t, c) // catches up
+	must(t, c.AddFinalizer(t.Context(), "example.com/third"))
+	want := []string{"example.com/provider", "example.com/customer", "example.com/second", "example.com/third"}
+	if got := w.read(t).Finalizers; !slices.Equal(got, want) {
+		t.Errorf("finalizers %v, want %v", got, want)
+	}
+}
+
+// Else a status written after the finalizer would take away what was recorded.
+func TestAFinalizerOverAnOldStatusIsAConflict(t *testing.T) {
 	w := newWorld(t)
 	stale, fresh := w.read(t), w.read(t)
-	if err := patch.AddFinalizer(t.Context(), w.Client, fresh, "example.com/a"); err != nil {
-		t.Fatal(err)
+	old := patch.New(w.Client, w.Client, stale, "customer", customersHalf)
+	c := patch.New(w.Client, w.Client, fresh, "customer", customersHalf)
+	fresh.Status.EndpointID = "vpce-1"
+	mustClose(t, c)
+	if err := old.AddFinalizer(t.Context(), "example.com/a"); !apierrors.IsConflict(err) {
+		t.Errorf("got %v, want a conflict", err)
 	}
-	if err := patch.AddFinalizer(t.Context(), w.Client, stale, "example.com/b"); !apierrors.IsConflict(err) {
-		t.Fatalf("got %v: the other's finalizer would be lost", err)
+}
+
+func TestRemovingAFinalizerOfAnOldCopyIsAConflict(t *testing.T) {
+	w := newWorld(t)
+	es := w.read(t)
+	p := patch.New(w.Client, w.Client, es, "customer", customersHalf)
+	must(t, p.AddFinalizer(t.Context(), "example.com/a"))
+	stale := w.read(t)
+	must(t, p.AddFinalizer(t.Context(), "example.com/b"))
+	if err := patch.RemoveFinalizer(t.Context(), w.Client, stale, "example.com/a"); !apierrors.IsConflict(err) {
+		t.Errorf("got %v: the other's finalizer would be lost", err)
 	}
 }
 
@@ -177,9 +283,7 @@ func TestAFinalizerOfAnOldCopyIsAConflict(t *testing.T) {
 func TestDeletionIsOfWhatWasSeen(t *testing.T) {
 	w := newWorld(t)
 	stale, fresh := w.read(t), w.read(t)
-	if err := patch.AddFinalizer(t.Context(), w.Client, fresh, "example.com/a"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, patch.New(w.Client, w.Client, fresh, "customer", customersHalf).AddFinalizer(t.Context(), "example.com/a"))
 	if err := patch.Delete(t.Context(), w.Client, stale); !apierrors.IsConflict(err) {
 		t.Fatalf("got %v, want a conflict", err)
 	}
@@ -209,7 +313,12 @@ func TestRemovingAFinalizerFromWhatIsGone(t *testing.T) {
 
 func mustClose(t *testing.T, p interface{ Close(context.Context) error }) {
 	t.Helper()
-	if err := p.Close(t.Context()); err != nil {
+	must(t, p.Close(t.Context()))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
 		t.Fatal(err)
 	}
 }

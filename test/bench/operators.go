@@ -103,6 +103,6 @@ func controlPlaneOperator(c client.Client, secrets client.Reader, cl *cluster, a
 	sessions := session.New(session.Options{
 		Name: names.ControlPlaneOperator, Token: signer.Token, Clock: clock.RealClock{}, Middleware: []func(*middleware.Stack) error{aws.Install},
 	})
-	return awsprivatelink.Options{Client: c, Scheme: scheme, Clock: clock.RealClock{}, Sessions: sessions, KeyReady: signer.Ready, ResyncPeriod: resyncCPO},
-		probe.Options{Client: c, Clock: clock.RealClock{}, Sessions: sessions, KeyReady: signer.Ready, Interval: identityInterval}
+	return awsprivatelink.Options{Client: c, Reader: secrets, Scheme: scheme, Clock: clock.RealClock{}, Sessions: sessions, KeyReady: signer.Ready, ResyncPeriod: resyncCPO},
+		probe.Options{Client: c, Reader: secrets, Clock: clock.RealClock{}, Sessions: sessions, KeyReady: signer.Ready, Interval: identityInterval}
 }

@@ -210,7 +210,7 @@ func clusterAtRest(ctx context.Context) (quiet, error) {
 	q.add(ofControlPlane(observer.Reconcile))
 	q.add(ofControlPlane(prober.Reconcile))
 	q.add(ofControlPlane(workersecuritygroup.New(workersecuritygroup.Options{
-		Client: link.Client, Recorder: discard{}, Clock: link.Clock, Sessions: link.Sessions, KeyReady: link.KeyReady, ResyncPeriod: link.ResyncPeriod,
+		Client: link.Client, Reader: link.Reader, Recorder: discard{}, Clock: link.Clock, Sessions: link.Sessions, KeyReady: link.KeyReady, ResyncPeriod: link.ResyncPeriod,
 	}).Reconcile))
 	for _, name := range offered {
 		key := client.ObjectKey{Namespace: cl.namespace(), Name: name}

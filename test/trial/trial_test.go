@@ -68,7 +68,7 @@ func (y *toy) reconcile(ctx context.Context) error {
 		return patch.RemoveFinalizer(ctx, c, cm, finalizer)
 	}
 	if !y.noFinalizer {
-		if err := patch.AddFinalizer(ctx, c, cm, finalizer); err != nil {
+		if err := patch.New(c, c, cm, "toy", func(*corev1.ConfigMap) any { return nil }).AddFinalizer(ctx, finalizer); err != nil {
 			return err
 		}
 	}

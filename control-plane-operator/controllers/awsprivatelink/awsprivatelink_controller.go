@@ -23,7 +23,9 @@ import (
 
 // Options are what both controllers of this package need.
 type Options struct {
-	Client   client.Client
+	Client client.Client
+	// Reader reads past the cache.
+	Reader   client.Reader
 	Scheme   *runtime.Scheme
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
@@ -96,8 +98,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, es *hyperv1.AWSEndpointServi
 	}
 
 	was := es.Status.DeepCopy()
-	status := patch.New(r.Client, es, names.ControlPlaneOperator, ourHalf)
-	s := &scope{es: es, save: status.Close}
+	status := patch.New(r.Client, r.Reader, es, names.ControlPlaneOperator, ourHalf)
+	s := &scope{es: es, status: status}
 	report := flow.Run(ctx, s, steps...)
 	r.summarize(s, report)
 	written := status.Close(ctx)
@@ -120,8 +122,8 @@ func (r *Reconciler) untilResync(s *scope) time.Duration {
 
 // scope is what one pass has learned, and by which step.
 type scope struct {
-	es   *hyperv1.AWSEndpointService
-	save func(context.Context) error // writes the status now
+	es     *hyperv1.AWSEndpointService
+	status *patch.Status[*hyperv1.AWSEndpointService]
 
 	hcp     *hyperv1.HostedControlPlane // resolveControlPlane
 	cleanup *hyperv1.AWSEndpointCleanup // record, or as recorded

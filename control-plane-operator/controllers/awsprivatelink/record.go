@@ -6,19 +6,18 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/owned"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
 )
 
 // record writes down, before anything is made, what deleting it will need.
 // By then the HostedControlPlane may be gone.
 func (r *Reconciler) record(ctx context.Context, s *scope) error {
-	if err := patch.AddFinalizer(ctx, r.Client, s.es, hyperv1.ControlPlaneOperatorFinalizer); err != nil {
+	if err := s.status.AddFinalizer(ctx, hyperv1.ControlPlaneOperatorFinalizer); err != nil {
 		return err
 	}
 	s.cleanup = cleanupOf(s.hcp)
 	s.es.Status.Cleanup = s.cleanup
 	s.recordTags()
-	return s.save(ctx)
+	return s.status.Close(ctx)
 }
 
 // witness writes down, before a resource is made, that there may be one: its id
@@ -31,7 +30,7 @@ func (r *Reconciler) witness(s *scope, of hyperv1.AWSEndpointResource) owned.Wit
 				return nil
 			}
 			s.es.Status.Creating = append(s.es.Status.Creating, of)
-			return s.save(ctx)
+			return s.status.Close(ctx)
 		},
 		Changed: func(id, what string) { r.tellChange(s.es, id, what) },
 		GivenUp: func(id, what string) { r.tellGivenUp(s.es, id, what) },

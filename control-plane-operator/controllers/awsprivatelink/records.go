@@ -26,7 +26,7 @@ func (r *Reconciler) ensureRecords(ctx context.Context, s *scope) error {
 	}
 	if s.es.Status.DNSZoneID != id {
 		s.es.Status.DNSZoneID = id
-		if err := s.save(ctx); err != nil { // deletion looks nowhere else
+		if err := s.status.Close(ctx); err != nil { // deletion looks nowhere else
 			return err
 		}
 	}

@@ -270,7 +270,7 @@ func (w *world) hcp() *hyperv1.HostedControlPlane {
 func (w *world) start() func(context.Context) error {
 	signer := &identity.Signer{Client: w.Client(), Namespace: namespace, Clock: w.clock}
 	opts := Options{
-		Client: w.Client(), Scheme: scheme, Recorder: w.diary, Clock: w.clock, KeyReady: signer.Ready, ResyncPeriod: resync,
+		Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.diary, Clock: w.clock, KeyReady: signer.Ready, ResyncPeriod: resync,
 		Sessions: session.New(session.Options{
 			Name: "control-plane-operator", Token: signer.Token, Clock: w.clock,
 			Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff, w.Life.Middleware},
@@ -332,7 +332,7 @@ func (w *world) providersHalf(ctx context.Context) error {
 				return err
 			}
 		}
-		p := patch.New(w.Admin(), es, names.HypershiftOperator, func(es *hyperv1.AWSEndpointService) any {
+		p := patch.New(w.Admin(), w.Admin(), es, names.HypershiftOperator, func(es *hyperv1.AWSEndpointService) any {
 			return hyperv1.AWSEndpointServiceStatus{EndpointServiceName: es.Status.EndpointServiceName, AvailabilityZoneIDs: es.Status.AvailabilityZoneIDs}
 		})
 		es.Status.EndpointServiceName, es.Status.AvailabilityZoneIDs = w.services[es.Name], w.zones

@@ -83,13 +83,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 	if hcp.Unreadable() != "" {
 		return ctrl.Result{}, nil // the hostedcontrolplane controller says so
 	}
-	s := &scope{hcp: hcp}
+	status := patch.New(r.Client, r.Reader, hcp, Owner, ourStatus)
+	s := &scope{hcp: hcp, status: status}
 	steps := r.live
 	s.paused, s.again = hcp.Spec.PausedUntil.Paused(r.Clock.Now())
 	if !hcp.DeletionTimestamp.IsZero() {
 		steps = r.dying
 	}
-	status := patch.New(r.Client, hcp, Owner, ourStatus)
 	report := flow.Run(ctx, s, steps...)
 	r.summarize(s, report)
 	result, err := report.Result(status.Close(ctx))
@@ -101,7 +101,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 
 // scope is what one pass has learned, and by which step.
 type scope struct {
-	hcp *hyperv1.HostedControlPlane
+	hcp    *hyperv1.HostedControlPlane
+	status *patch.Status[*hyperv1.HostedControlPlane]
 	// paused says that nothing may be changed. What is true is told all the same.
 	paused bool
 	// again is when to come back although all is well, 0 for never.
@@ -125,5 +126,5 @@ func (r *Reconciler) addFinalizer(ctx context.Context, s *scope) error {
 	if s.paused {
 		return nil
 	}
-	return patch.AddFinalizer(ctx, r.Client, s.hcp, hyperv1.ControlPlaneComponentsFinalizer)
+	return s.status.AddFinalizer(ctx, hyperv1.ControlPlaneComponentsFinalizer)
 }

@@ -130,7 +130,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 	case paused:
 		return ctrl.Result{RequeueAfter: remaining}, nil
 	}
-	status := patch.New(r.Client, hcp, Owner, ourStatus)
+	status := patch.New(r.Client, r.Reader, hcp, Owner, ourStatus)
 	report := r.run(ctx, s, steps)
 	r.summarize(s, report)
 	r.distrust(s, report)

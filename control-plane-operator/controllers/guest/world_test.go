@@ -319,7 +319,7 @@ func (w *world) says(api metav1.ConditionStatus) {
 func (w *world) status(how func(*hyperv1.HostedControlPlaneStatus)) {
 	w.t.Helper()
 	hcp := w.hcp(w.t.Context())
-	status := patch.New(w.Admin(), hcp, "others", func(hcp *hyperv1.HostedControlPlane) any {
+	status := patch.New(w.Admin(), w.Admin(), hcp, "others", func(hcp *hyperv1.HostedControlPlane) any {
 		said := hcp.DeepCopy().Status
 		said.NodeCount = nil
 		conditions.Remove(&said.Conditions, ours...)

@@ -29,10 +29,10 @@ const Owner = "control-plane-operator-hosted-api"
 // Options are what a Reconciler needs.
 type Options struct {
 	Client client.Client
-	// Secrets reads the kubeconfigs past the cache: a cache would have to be
-	// allowed to read every Secret of the namespace.
-	Secrets client.Reader
-	Clock   clock.PassiveClock
+	// Reader reads past the cache: the kubeconfigs, because a cache would have to
+	// be allowed to read every Secret of the namespace.
+	Reader client.Reader
+	Clock  clock.PassiveClock
 	// StartInterval is how often to ask an API server that is not ready, and
 	// Interval how often one that is.
 	StartInterval, Interval time.Duration
@@ -57,7 +57,7 @@ type Reconciler struct {
 
 // New returns a Reconciler that has asked nobody yet.
 func New(opts Options) *Reconciler {
-	return &Reconciler{Options: opts, access: newAccess(opts.Secrets, opts.Clock), missed: map[types.UID]bool{}}
+	return &Reconciler{Options: opts, access: newAccess(opts.Reader, opts.Clock), missed: map[types.UID]bool{}}
 }
 
 // Setup starts the controller with the manager.
@@ -88,7 +88,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 	if hcp.Unreadable() != "" {
 		return ctrl.Result{}, nil // the hostedcontrolplane controller says so
 	}
-	status := patch.New(r.Client, hcp, Owner, ourStatus)
+	status := patch.New(r.Client, r.Reader, hcp, Owner, ourStatus)
 	said, err := r.ask(ctx, hcp)
 	if err != nil {
 		return flow.Report{{Step: "kubeconfig", Err: err}}.Result(nil)

@@ -138,7 +138,7 @@ func (w *world) put(name, key string, value []byte) {
 }
 
 func (w *world) start() func(context.Context) error {
-	w.reconciler = New(Options{Client: w.Client(), Secrets: w.Client(), Clock: w.clock, StartInterval: 10 * time.Second, Interval: 30 * time.Second})
+	w.reconciler = New(Options{Client: w.Client(), Reader: w.Client(), Clock: w.clock, StartInterval: 10 * time.Second, Interval: 30 * time.Second})
 	return func(ctx context.Context) error {
 		hcp := w.hcp(ctx)
 		if hcp == nil {

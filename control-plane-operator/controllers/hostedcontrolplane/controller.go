@@ -19,8 +19,8 @@ import (
 // Options are what a Reconciler needs.
 type Options struct {
 	Client client.Client
-	// Events reads Events past the cache: they are many, and wanted rarely.
-	Events client.Reader
+	// Reader reads past the cache: Events, which are many and wanted rarely.
+	Reader client.Reader
 	Scheme *runtime.Scheme
 	Clock  clock.PassiveClock
 	// ServesRoutes says that the management cluster serves Routes, as OpenShift
@@ -56,7 +56,8 @@ func New(opts Options) *Reconciler {
 
 // Reconcile brings one HostedControlPlane closer to what it should be.
 func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPlane) (ctrl.Result, error) {
-	s := &scope{hcp: hcp}
+	status := patch.New(r.Client, r.Reader, hcp, names.ControlPlaneOperator, ourStatus)
+	s := &scope{hcp: hcp, status: status}
 	var remaining time.Duration
 	s.paused, remaining = hcp.Spec.PausedUntil.Paused(r.Clock.Now())
 	var steps []flow.Step[*scope]
@@ -66,7 +67,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 	case !s.paused:
 		steps = r.live
 	}
-	status := patch.New(r.Client, hcp, names.ControlPlaneOperator, ourStatus)
 	report := flow.Run(ctx, s, steps...)
 	r.summarize(s, report)
 	result, err := report.Result(status.Close(ctx))
@@ -79,13 +79,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 // scope is what one pass has learned, and by which step.
 type scope struct {
 	hcp     *hyperv1.HostedControlPlane
+	status  *patch.Status[*hyperv1.HostedControlPlane]
 	paused  bool            // what is true is told all the same
 	access  access          // checkConfiguration
 	objects []client.Object // ensureExposure: Services and Routes as they should be
 }
 
 func (r *Reconciler) addFinalizer(ctx context.Context, s *scope) error {
-	return patch.AddFinalizer(ctx, r.Client, s.hcp, hyperv1.HostedClusterFinalizer)
+	return s.status.AddFinalizer(ctx, hyperv1.HostedClusterFinalizer)
 }
 
 func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {

@@ -78,7 +78,7 @@ func (r *Reconciler) balancerProblem(ctx context.Context, a access, want *corev1
 	}
 	host := published.Balancer(svc)
 	if host == "" {
-		said, err := complaint.About(ctx, r.Events, svc)
+		said, err := complaint.About(ctx, r.Reader, svc)
 		if err != nil {
 			return "", err
 		}

@@ -102,7 +102,7 @@ func byRoute(host string) hyperv1.ServicePublishingStrategy {
 
 // start makes the controller anew and returns one pass over all control planes.
 func (w *world) start() func(context.Context) error {
-	w.reconciler = New(Options{Client: w.Client(), Events: w.Admin(), Scheme: scheme, Clock: w.clock, ServesRoutes: w.servesRoutes})
+	w.reconciler = New(Options{Client: w.Client(), Reader: w.Admin(), Scheme: scheme, Clock: w.clock, ServesRoutes: w.servesRoutes})
 	return func(ctx context.Context) error {
 		list := &hyperv1.HostedControlPlaneList{}
 		w.must(w.Admin().List(ctx, list))

@@ -40,6 +40,8 @@ const Owner = "control-plane-operator-keyprobe"
 // Options are what a Reconciler needs.
 type Options struct {
 	Client client.Client
+	// Reader reads past the cache.
+	Reader client.Reader
 	Clock  clock.PassiveClock
 	// Keys are the keys of a control plane, as its plugin calls them.
 	Keys func(ctx context.Context, hcp *hyperv1.HostedControlPlane) (key.API, error)
@@ -83,7 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 	if hcp.Unreadable() != "" || !hcp.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
-	status := patch.New(r.Client, hcp, Owner, ourStatus)
+	status := patch.New(r.Client, r.Reader, hcp, Owner, ourStatus)
 	if Of(hcp) == nil {
 		conditions.Remove(&hcp.Status.Conditions, hyperv1.ValidAWSKMSConfig)
 		return flow.Report{}.Result(status.Close(ctx))

@@ -124,7 +124,7 @@ func (w *world) hcp() *hyperv1.HostedControlPlane {
 func (w *world) start() func(context.Context) error {
 	signer := &identity.Signer{Client: w.Client(), Namespace: namespace, Clock: w.clock}
 	r := New(Options{
-		Client: w.Client(), Clock: w.clock,
+		Client: w.Client(), Reader: w.Client(), Clock: w.clock,
 		Keys:     func(context.Context, *hyperv1.HostedControlPlane) (key.API, error) { return w.aws, nil },
 		KeyReady: signer.Ready,
 	})

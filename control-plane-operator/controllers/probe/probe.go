@@ -44,7 +44,9 @@ const Owner = "control-plane-operator-probe"
 
 // Options are what a Reconciler needs.
 type Options struct {
-	Client   client.Client
+	Client client.Client
+	// Reader reads past the cache.
+	Reader   client.Reader
 	Clock    clock.PassiveClock
 	Sessions *session.Sessions
 	// KeyReady returns identity.ErrNoKey as long as there is no key to sign with.
@@ -96,7 +98,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 	if hcp.Unreadable() != "" || hcp.Spec.Platform.AWS == nil {
 		return ctrl.Result{}, nil
 	}
-	status := patch.New(r.Client, hcp, Owner, ourStatus)
+	status := patch.New(r.Client, r.Reader, hcp, Owner, ourStatus)
 	report := flow.Run(ctx, hcp, r.steps...)
 	r.summarize(hcp, report)
 	if err := status.Close(ctx); err != nil {

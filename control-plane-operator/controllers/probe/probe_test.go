@@ -104,7 +104,7 @@ func (w *world) start() func(context.Context) error {
 		Name: "control-plane-operator", Token: signer.Token, Clock: w.clock,
 		Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff, w.Life.Middleware},
 	})
-	r := New(Options{Client: w.Client(), Clock: w.clock, Sessions: w.sessions, KeyReady: signer.Ready, Interval: interval})
+	r := New(Options{Client: w.Client(), Reader: w.Client(), Clock: w.clock, Sessions: w.sessions, KeyReady: signer.Ready, Interval: interval})
 	return func(ctx context.Context) error {
 		list := &hyperv1.HostedControlPlaneList{}
 		w.must(w.Admin().List(ctx, list))

@@ -29,7 +29,9 @@ const Owner = "control-plane-operator-worker-security-group"
 
 // Options are what a Reconciler needs.
 type Options struct {
-	Client   client.Client
+	Client client.Client
+	// Reader reads past the cache.
+	Reader   client.Reader
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 	Sessions *session.Sessions
@@ -96,8 +98,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 			return ctrl.Result{RequeueAfter: remaining}, nil
 		}
 	}
-	status := patch.New(r.Client, hcp, Owner, ourStatus)
-	s := &scope{hcp: hcp, save: status.Close}
+	status := patch.New(r.Client, r.Reader, hcp, Owner, ourStatus)
+	s := &scope{hcp: hcp, status: status}
 	report := flow.Run(ctx, s, steps...)
 	r.summarize(s, report)
 	result, err := report.Result(status.Close(ctx))
@@ -109,8 +111,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 
 // scope is what one pass has learned, and by which step.
 type scope struct {
-	hcp  *hyperv1.HostedControlPlane
-	save func(context.Context) error // writes the status now
+	hcp    *hyperv1.HostedControlPlane
+	status *patch.Status[*hyperv1.HostedControlPlane]
 
 	groups *securitygroup.Keeper // openSession
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/owned"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
 )
 
 // checkPlatform says whether it is known where the workers are.
@@ -22,7 +21,7 @@ func (r *Reconciler) checkPlatform(_ context.Context, s *scope) error {
 
 // record writes down, before anything is made, what deleting it will need.
 func (r *Reconciler) record(ctx context.Context, s *scope) error {
-	if err := patch.AddFinalizer(ctx, r.Client, s.hcp, hyperv1.ControlPlaneOperatorFinalizer); err != nil {
+	if err := s.status.AddFinalizer(ctx, hyperv1.ControlPlaneOperatorFinalizer); err != nil {
 		return err
 	}
 	aws := s.hcp.Spec.Platform.AWS
@@ -35,7 +34,7 @@ func (r *Reconciler) record(ctx context.Context, s *scope) error {
 		is.TagKeys = slices.Compact(slices.Sorted(slices.Values(slices.Concat(is.TagKeys, was.TagKeys))))
 	}
 	s.hcp.Status.WorkerSecurityGroup = is
-	return s.save(ctx)
+	return s.status.Close(ctx)
 }
 
 // witness writes down, before the group is made, that there may be one: its id
@@ -45,7 +44,7 @@ func (r *Reconciler) witness(s *scope) owned.Witness {
 	return owned.Witness{
 		Creating: func(ctx context.Context) error {
 			s.hcp.Status.WorkerSecurityGroup.Creating = true
-			return s.save(ctx)
+			return s.status.Close(ctx)
 		},
 		Changed: func(id, what string) { r.tell(s.hcp, resourceChanged, id, what) },
 		GivenUp: func(id, what string) { r.tell(s.hcp, changeGivenUp, id, what) },

@@ -111,7 +111,7 @@ func (w *world) start() func(context.Context) error {
 		Name: "control-plane-operator", Token: signer.Token, Clock: w.clock,
 		Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff, w.Life.Middleware},
 	})
-	w.reconciler = New(Options{Client: w.Client(), Recorder: &w.diary, Clock: w.clock, Sessions: w.sessions, KeyReady: signer.Ready, ResyncPeriod: resync})
+	w.reconciler = New(Options{Client: w.Client(), Reader: w.Client(), Recorder: &w.diary, Clock: w.clock, Sessions: w.sessions, KeyReady: signer.Ready, ResyncPeriod: resync})
 	return w.pass
 }
 

@@ -84,7 +84,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	status := patch.New(r.Client, nb, names.HypershiftOperator, func(nb *hyperv1.NodeBootstrap) any { return nb.Status })
+	status := patch.New(r.Client, r.Reader, nb, names.HypershiftOperator, func(nb *hyperv1.NodeBootstrap) any { return nb.Status })
 	var report flow.Report
 	if !s.paused {
 		report = flow.Run(ctx, s, r.live...)

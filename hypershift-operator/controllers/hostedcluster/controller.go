@@ -152,7 +152,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if err != nil {
 			return ctrl.Result{}, err
 		}
-		s.save = patch.New(r.Client, hc, names.HypershiftOperator, func(hc *hyperv1.HostedCluster) any { return hc.Status }).Close
+		s.status = patch.New(r.Client, r.Reader, hc, names.HypershiftOperator, func(hc *hyperv1.HostedCluster) any { return hc.Status })
+		s.save = s.status.Close
 		scopes = append(scopes, s)
 	}
 	var soonest ctrl.Result
@@ -205,7 +206,7 @@ func (r *Reconciler) comeBack(s *scope, res ctrl.Result) ctrl.Result {
 }
 
 func (r *Reconciler) addFinalizer(ctx context.Context, s *scope) error {
-	return patch.AddFinalizer(ctx, r.Client, s.hc, hyperv1.HostedClusterFinalizer)
+	return s.status.AddFinalizer(ctx, hyperv1.HostedClusterFinalizer)
 }
 
 func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {

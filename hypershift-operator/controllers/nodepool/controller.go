@@ -112,10 +112,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	p := patch.New(r.Client, np, names.HypershiftOperator, func(np *hyperv1.NodePool) any { return np.Status })
+	s.status = patch.New(r.Client, r.Reader, np, names.HypershiftOperator, func(np *hyperv1.NodePool) any { return np.Status })
 	report := flow.Run(ctx, s, r.stepsFor(s)...)
 	r.summarize(s, report)
-	res, err := report.Result(p.Close(ctx))
+	res, err := report.Result(s.status.Close(ctx))
 	if err != nil {
 		return res, err
 	}
@@ -151,7 +151,7 @@ func (r *Reconciler) comeBack(s *scope, res ctrl.Result) ctrl.Result {
 }
 
 func (r *Reconciler) addFinalizer(ctx context.Context, s *scope) error {
-	return patch.AddFinalizer(ctx, r.Client, s.np, hyperv1.HostedClusterFinalizer)
+	return s.status.AddFinalizer(ctx, hyperv1.HostedClusterFinalizer)
 }
 
 func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {

@@ -15,12 +15,15 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/patch"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
 // scope is what one pass knows. Gather fills it, but for what says otherwise.
 type scope struct {
 	np *hyperv1.NodePool
+	// status writes the status. Filled by Reconcile.
+	status *patch.Status[*hyperv1.NodePool]
 	// hc is nil if there is none.
 	hc *hyperv1.HostedCluster
 	// controlPlane is the name of the control plane's namespace.

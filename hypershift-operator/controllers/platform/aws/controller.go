@@ -96,7 +96,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		steps = r.live
 	}
-	p := patch.New(r.client, es, names.HypershiftOperator, ourStatus)
+	p := patch.New(r.client, r.reader, es, names.HypershiftOperator, ourStatus)
 	report := flow.Run(ctx, s, steps...)
 	r.summarize(s, report)
 	res, err := report.Result(p.Close(ctx))

@@ -93,15 +93,16 @@ func New(o Options) *Reconciler {
 		{Name: "the identifiers", Run: r.ensureIdentifiers},
 		{Name: "the namespace", Run: r.ensureNamespace},
 		flow.All(
-			flow.Step[*scope]{Name: "the token issuer", Condition: hyperv1.ValidOIDCConfiguration, Run: r.ensureIssuer},
+			// Its pod takes longest to come up.
 			flow.Step[*scope]{Name: "the pull secret", Run: r.ensurePullSecret},
+			flow.Step[*scope]{Name: "the control-plane-operator", Run: r.ensureOperator},
+			flow.Step[*scope]{Name: "the token issuer", Condition: hyperv1.ValidOIDCConfiguration, Run: r.ensureIssuer},
 			flow.Step[*scope]{Name: "the copies", Run: r.ensureCopies},
 			flow.Step[*scope]{Name: "the proxy's certificate authorities", Condition: hyperv1.ValidProxyConfiguration, Run: r.checkProxyTrust},
 			flow.Step[*scope]{Name: "the way to etcd", Condition: hyperv1.UnmanagedEtcdAvailable, Run: r.checkEtcdClient},
 			flow.Step[*scope]{Name: "the credentials", Condition: hyperv1.PlatformCredentialsFound, Run: r.ensureCredentials},
 			flow.Step[*scope]{Name: "the release image", Condition: hyperv1.ValidReleaseImage, Run: r.checkRelease},
 			flow.Step[*scope]{Name: "the HostedControlPlane", Run: r.ensureControlPlane},
-			flow.Step[*scope]{Name: "the control-plane-operator", Run: r.ensureOperator},
 			flow.Step[*scope]{Name: "the network policies", Run: r.ensurePolicies},
 			flow.Step[*scope]{Name: "the cluster of Cluster API", Run: r.ensureCluster},
 			flow.Step[*scope]{Name: "the controllers of the machines", Run: r.ensureWorkers},

@@ -5,14 +5,14 @@
 //	live    configuration              what cannot work, and how to change it      configuration.go
 //	        ► support                  what this installation cannot do            platform.go
 //	        ► finalizer ► identifiers ► namespace ►                                identifiers.go, namespace.go
-//	          token issuer               signing key; OIDC documents in S3         issuer.go
 //	          pull secret                                                          pullsecret.go
+//	          control-plane-operator     Deployment and its permissions            operator.go
+//	          token issuer               signing key; OIDC documents in S3         issuer.go
 //	          copies                     of what else the user brings              copies.go
 //	          proxy, way to etcd         whether those of the user can be used     proxy.go, brought.go
 //	          credentials                one Secret for each role                  credentials.go
 //	          release image              a gate before the control plane           release.go
 //	          HostedControlPlane         what the control-plane-operator reads     controlplane.go
-//	          control-plane-operator     Deployment and its permissions            operator.go
 //	          network policies           who may talk to whom                      networkpolicies.go
 //	          Cluster API                its objects, and its pods if needed       cluster.go, workers.go
 //	          what the user gets         kubeconfig, password                      kubeconfig.go

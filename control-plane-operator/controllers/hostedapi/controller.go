@@ -2,9 +2,11 @@ package hostedapi
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
@@ -44,6 +46,9 @@ const (
 	// confirmAfter is how soon to ask again before it is believed that an API
 	// server that was there is gone: one lost packet is no outage.
 	confirmAfter = 2 * time.Second
+	// arrival is how long it may take until a Service leads to a pod that is
+	// ready, and knock how often to try meanwhile.
+	arrival, knock = 20 * time.Second, time.Second
 )
 
 // Reconciler asks the API server of a control plane.
@@ -65,8 +70,15 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("hostedapi").
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Owns(&appsv1.Deployment{}, builder.WithPredicates(serversChanged())).
+		Owns(&corev1.Secret{}, builder.WithPredicates(predicate.NewPredicateFuncs(forUsers))).
 		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)}).
 		Complete(reconcile.AsReconciler(opts.Client, New(opts)))
+}
+
+// forUsers says whether a Secret is a kubeconfig that users get: they wait for it
+// while the API server is still being started.
+func forUsers(secret client.Object) bool {
+	return secret.GetName() == names.AdminKubeconfig || secret.GetName() == names.CustomAdminKubeconfig
 }
 
 // serversChanged lets through that other pods serve the API than before: that
@@ -106,7 +118,22 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 	if hcp.Status.Ready {
 		return ctrl.Result{RequeueAfter: wait.Jitter(r.Interval, jitter)}, nil
 	}
+	if arrived, err := r.justArrived(ctx, hcp); err != nil || arrived && said.silent {
+		return ctrl.Result{RequeueAfter: knock}, err
+	}
 	return ctrl.Result{RequeueAfter: wait.Jitter(r.StartInterval, jitter)}, nil
+}
+
+// justArrived says whether there are pods that serve the API since a moment ago.
+func (r *Reconciler) justArrived(ctx context.Context, hcp *hyperv1.HostedControlPlane) (bool, error) {
+	servers := &appsv1.Deployment{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: hcp.Namespace, Name: names.KubeAPIServer}, servers)
+	if err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	return slices.ContainsFunc(servers.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
+		return c.Type == appsv1.DeploymentAvailable && c.Status == corev1.ConditionTrue && r.Clock.Since(c.LastTransitionTime.Time) < arrival
+	}), nil
 }
 
 // ask returns what the API server said. An error is one of the management cluster.

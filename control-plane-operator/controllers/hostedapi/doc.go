@@ -12,8 +12,9 @@
 //	      ▼
 //	GET /version ──► True: ready, initialized for good, version
 //
-// It asks often until the answer is good and rarely from then on, and at once
-// when other pods serve than before. It goes on while changes are paused and
+// It asks often until the answer is good and rarely from then on, at once when
+// other pods serve than before, and every second until somebody answers where
+// they are new. A kubeconfig for users is told of when it is there. It goes on while changes are paused and
 // while the cluster is being deleted: it changes nothing, and others wait for
 // what it says.
 package hostedapi

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -89,6 +90,33 @@ func TestOneThatEndsIsNoOutage(t *testing.T) {
 	}
 	w.pass()
 	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+w.host()+" is not ready; these checks fail: shutdown")
+}
+
+// Between a pod that is ready and a Service that leads there is a moment; who is
+// slow after that is asked no more often than anybody.
+func TestAnAPIServerArrives(t *testing.T) {
+	w := deployed(t)
+	w.api.Close()
+	w.pass()
+	if w.next < 8*time.Second {
+		t.Errorf("comes back after %s although there is no pod", w.next)
+	}
+	w.Create(t, &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KubeAPIServer},
+		Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{{
+			Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(w.clock.Now()),
+		}}},
+	})
+	w.next = 0 // the pod is ready: a watch
+	w.pass()
+	if w.next != knock {
+		t.Errorf("comes back after %s", w.next)
+	}
+	w.clock.Step(arrival)
+	w.pass()
+	if w.next < 8*time.Second {
+		t.Errorf("comes back after %s although that was long ago", w.next)
+	}
 }
 
 func TestEtcdIsLost(t *testing.T) {

@@ -109,7 +109,7 @@ func (s *service) command(ctx context.Context, line string, started func()) erro
 		if err != nil {
 			return err
 		}
-		defer socket.Close()
+		defer func() { _ = socket.Close() }() // nothing was written
 		env["NOTIFY_SOCKET"], started = socket.LocalAddr().String(), nil
 	}
 	if err := s.exec(ctx, words, env, started); err != nil && !mayFail {

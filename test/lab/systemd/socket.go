@@ -2,6 +2,7 @@ package systemd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -25,9 +26,8 @@ func (m *Manager) runSocket(ctx context.Context, u *unit) error {
 	if err != nil {
 		return fmt.Errorf("listening for %s: %w", u.name, err)
 	}
-	file, err := listener.File()
-	listener.Close() // the file is another one of the same
-	if err != nil {
+	file, err := listener.File() // another one of the same
+	if err := errors.Join(err, listener.Close()); err != nil {
 		return fmt.Errorf("listening for %s: %w", u.name, err)
 	}
 	s, err := m.service(other(u.name, "service"))

@@ -46,6 +46,9 @@ frontend hosts
     bind :::8443 v4v6
     tcp-request inspect-delay 5s
     tcp-request content accept if { req.ssl_hello_type 1 }
+    # A load balancer that looks whether we are there says nothing; no server needs to hear of it. While a Service has no endpoints
+    # its node refuses connections by ICMP, and HAProxy is busy with each of them until it is tried again.
+    tcp-request content reject if { req.len 0 }
 `
 
 // configuration is what HAProxy reads. The same rules give the same text.

@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -13,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -215,6 +218,49 @@ func (p *proxy) eventually(what string, is func() bool) {
 	err := wait.PollUntilContextTimeout(p.t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return is(), nil })
 	if err != nil {
 		p.t.Fatalf("not within a minute: %s", what)
+	}
+}
+
+// A load balancer asks by a connection without a word whether the router is there.
+func TestSilenceIsNotCarriedOn(t *testing.T) {
+	t.Parallel()
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	var asked atomic.Int32
+	go func() {
+		for {
+			conn, err := server.Accept()
+			if err != nil {
+				return
+			}
+			asked.Add(1)
+			conn.Close()
+		}
+	}()
+	p := startProxy(t, rule{"a.example.com", "kube-apiserver", server.Addr().String()})
+	for _, c := range []struct {
+		says string
+		want int32
+	}{{"", 0}, {"GET / HTTP/1.1\r\n\r\n", 1}} {
+		p.eventually("the router answers", func() bool {
+			conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p.port))
+			if err != nil {
+				return false
+			}
+			defer conn.Close()
+			_, err = fmt.Fprint(conn, c.says)
+			if err := errors.Join(err, conn.(*net.TCPConn).CloseWrite()); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.ReadAll(conn) // until it is closed
+			return true
+		})
+		if got := asked.Load(); got != c.want {
+			t.Errorf("after %q the server was called %d times, want %d", c.says, got, c.want)
+		}
 	}
 }
 

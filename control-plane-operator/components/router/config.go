@@ -29,7 +29,10 @@ defaults
     option dontlognull
     option clitcpka
     option srvtcpka
-    timeout connect 10s
+    # Shorter than the second after which the kernel tries again by itself. While a Service has no endpoints its node refuses by ICMP,
+    # and HAProxy before 3.0 has no rest (its issue 2491) until the socket is closed: for good if the kernel's second try succeeds.
+    timeout connect 900ms
+    retries 10
     timeout client 1m
     timeout server 1m
     timeout client-fin 30s
@@ -46,8 +49,7 @@ frontend hosts
     bind :::8443 v4v6
     tcp-request inspect-delay 5s
     tcp-request content accept if { req.ssl_hello_type 1 }
-    # A load balancer that looks whether we are there says nothing; no server needs to hear of it. While a Service has no endpoints
-    # its node refuses connections by ICMP, and HAProxy is busy with each of them until it is tried again.
+    # A load balancer that looks whether we are there says nothing; no server needs to hear of it.
     tcp-request content reject if { req.len 0 }
 `
 

@@ -1,11 +1,8 @@
 package kubecontrollermanager
 
 import (
-	"slices"
 	"testing"
 
-	configv1 "github.com/openshift/api/config/v1"
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -35,17 +32,5 @@ func TestARangeThatIsNone(t *testing.T) {
 
 // Half a feature is a fault: what the API server has on, this has on too.
 func TestFeaturesAreThoseOfTheAPIServer(t *testing.T) {
-	env := componenttest.Env()
-	env.HCP.Spec.Configuration = &hyperv1.ClusterConfiguration{FeatureGate: &configv1.FeatureGateSpec{FeatureGateSelection: configv1.FeatureGateSelection{
-		FeatureSet: configv1.CustomNoUpgrade, CustomNoUpgrade: &configv1.CustomFeatureGates{Enabled: []configv1.FeatureGateName{"HPAScaleToZero"}},
-	}}}
-	objs, err := component.Render(Component, env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, obj := range objs {
-		if d, ok := obj.(*appsv1.Deployment); ok && !slices.Contains(d.Spec.Template.Spec.Containers[0].Args, "--feature-gates=HPAScaleToZero=true") {
-			t.Errorf("it runs with %v", d.Spec.Template.Spec.Containers[0].Args)
-		}
-	}
+	componenttest.Features(t, Component)
 }

@@ -40,6 +40,9 @@ func (h Holder) Has(r Right) bool {
 // NodePoolManagement is the role as which Cluster API's AWS provider acts.
 const NodePoolManagement = "node-pool-management"
 
+// cloudController is the role of the cloud controller of a hosted cluster.
+const cloudController = "cloud-controller"
+
 // hypershiftOperator is both a service account and a role.
 const hypershiftOperator = "hypershift-operator"
 
@@ -59,13 +62,14 @@ func Roles(root string) ([]Holder, error) {
 		hypershiftOperator:         {"hypershift-operator.json"},
 		names.ControlPlaneOperator: {"control-plane-operator.json"},
 		NodePoolManagement:         {"node-pool-management.json"},
+		cloudController:            {"cloud-controller.json"},
 	})
 }
 
 // read makes the holders, in an order in which a reader meets them.
 func read(root, dir string, parse func([]byte) ([]Grant, error), files map[string][]string) ([]Holder, error) {
 	var holders []Holder
-	for _, name := range []string{hypershiftOperator, names.ControlPlaneOperator, names.ClusterAPI, names.CAPIProvider, NodePoolManagement} {
+	for _, name := range []string{hypershiftOperator, names.ControlPlaneOperator, names.ClusterAPI, names.CAPIProvider, NodePoolManagement, cloudController} {
 		if len(files[name]) == 0 {
 			continue
 		}

@@ -1,6 +1,7 @@
 package privilege
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,7 +46,7 @@ func reasons(all []Reason) string {
 	var w strings.Builder
 	table(&w, "who", "what", "why")
 	for _, r := range all {
-		row(&w, r.Holder, r.Thing+": "+strings.Join(r.Verbs, ", "), r.Why)
+		row(&w, r.Holder, r.Thing+": "+cmp.Or(strings.Join(r.Verbs, ", "), "all"), r.Why)
 	}
 	return w.String()
 }

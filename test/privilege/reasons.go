@@ -11,14 +11,14 @@ import (
 type Reason struct {
 	Holder string
 	Thing  string
-	Verbs  []string
+	Verbs  []string // all of them if there is none
 	Why    string
 }
 
 // find gives the reason for a right of a holder, "" if there is none.
 func find(reasons []Reason, holder string, right Right) string {
 	for _, reason := range reasons {
-		if reason.Holder == holder && reason.Thing == right.Thing && slices.Contains(reason.Verbs, right.Verb) {
+		if reason.Holder == holder && reason.Thing == right.Thing && (len(reason.Verbs) == 0 || slices.Contains(reason.Verbs, right.Verb)) {
 			return reason.Why
 		}
 	}
@@ -79,6 +79,7 @@ const (
 	election = "one of several copies leads; on the stage there is one, without an election"
 	untagged = "a tag that the user has taken out of resourceTags"
 	volumes  = "AWS itself, for volumes with a key of the user's"
+	absent   = "a program of others, which the stage does not have; it runs on the lab"
 )
 
 // unusedByAccounts are the reasons for what service accounts may do and no test lets them do.
@@ -116,4 +117,7 @@ var unusedByRoles = []Reason{
 	{NodePoolManagement, "ec2", []string{"ModifyInstanceMetadataOptions"}, "an instance on which somebody has switched IMDSv1 on"},
 	{NodePoolManagement, "iam", []string{"CreateServiceLinkedRole"}, "AWS itself, for the first spot instance of an account"},
 	{NodePoolManagement, "kms", []string{"CreateGrant", "Decrypt", "DescribeKey", "GenerateDataKeyWithoutPlaintext", "ReEncryptFrom", "ReEncryptTo"}, volumes},
+	{cloudController, "ec2", nil, absent},
+	{cloudController, "elasticloadbalancing", nil, absent},
+	{cloudController, "iam", nil, "AWS itself, for the first load balancer of an account"},
 }

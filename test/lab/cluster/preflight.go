@@ -24,7 +24,7 @@ func Missing(ctx context.Context, o Options) []string {
 	var missing []string
 	checks := []func(context.Context) string{namespaces, o.overlay, links, firewall, cgroups, compiler}
 	if o.Cloud {
-		checks = append(checks, python)
+		checks = append(checks, python, image)
 	}
 	for _, check := range checks {
 		if lack := check(ctx); lack != "" {
@@ -137,4 +137,18 @@ func python(context.Context) string {
 		return "python3: apt-get install python3 python3-venv, for the AWS emulator"
 	}
 	return ""
+}
+
+// image is for instances: their image is this host, with a containerd and a kubelet of ours. Systemd need not run here.
+func image(context.Context) string {
+	var lacks, packages []string
+	for _, need := range [][2]string{{"curl", "curl"}, {"ip", "iproute2"}, {"/usr/lib/systemd/systemd-socket-proxyd", "systemd"}} {
+		if _, err := exec.LookPath(need[0]); err != nil {
+			lacks, packages = append(lacks, need[0]), append(packages, need[1])
+		}
+	}
+	if len(lacks) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: apt-get install %s, for machines of node pools", strings.Join(lacks, " and "), strings.Join(packages, " "))
 }

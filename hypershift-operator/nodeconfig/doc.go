@@ -18,6 +18,7 @@
 //	/etc/kubernetes/pki/kubelet-clients.crt   by whom the kubelet knows the API server
 //	/etc/kubernetes/kubelet.yaml              KubeletConfiguration: the user's fields under ours
 //	/etc/kubernetes/identity.sh               asks AWS, before the kubelet starts, who this machine is
+//	/etc/kubernetes/authorities.sh            keeps the two files in pki as the cluster says; by hypershift-authorities.timer
 //	/etc/kubernetes/environment               proxy and trust of kubelet and containerd
 //	/etc/containerd/certs.d/<registry>        mirrors
 //	kubelet.service.d, hypershift-joined      flags of the kubelet; what is done once it has joined

@@ -72,6 +72,7 @@ func baseConfig(c Config, m Machine) (types.Config, error) {
 	write(clientCAFile, 0o644, m.ClientCA)
 	write(kubeletFile, 0o644, kubelet)
 	write(identityFile, 0o755, []byte(identity))
+	write(authoritiesFile, 0o755, []byte(authorities))
 	for _, registry := range slices.Sorted(maps.Keys(mirrors)) {
 		write(registriesDirectory+"/"+registry+"/"+hostsFile, 0o644, []byte(mirrors[registry]))
 	}
@@ -110,6 +111,8 @@ func units(m Machine) ([]types.Unit, error) {
 		{Name: joinedUnit, Contents: ptr.To(joined)},
 		{Name: apiServerUnit + ".socket", Enabled: ptr.To(true), Contents: ptr.To(apiServerSocket(m.Advertised))},
 		{Name: apiServerUnit + ".service", Contents: ptr.To(apiServerProxy(server))},
+		{Name: authoritiesUnit + ".timer", Enabled: ptr.To(true), Contents: ptr.To(authoritiesTimer)},
+		{Name: authoritiesUnit + ".service", Contents: ptr.To(authoritiesService(m.Server))},
 	}, nil
 }
 

@@ -20,6 +20,7 @@ const (
 	clientCAFile            = "/etc/kubernetes/pki/kubelet-clients.crt"
 	kubeletFile             = "/etc/kubernetes/kubelet.yaml"
 	identityFile            = "/etc/kubernetes/identity.sh"
+	authoritiesFile         = "/etc/kubernetes/authorities.sh"
 	environmentFile         = "/etc/kubernetes/environment"
 	trustDirectory          = "/etc/kubernetes/trust"
 	trustFile               = trustDirectory + "/additional.crt"

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,11 +35,12 @@ func (a *agent) installImage() error {
 		{imageUnits + "/containerd.service", "containerd.service"},
 		{imageUnits + "/kubelet.service", "kubelet.service"},
 		{"/opt/bin/kubelet", "kubelet.sh"},
+		{"/opt/bin/systemctl", "systemctl.sh"},
 		{"/opt/kubelet.conf.d/10-image.conf", "kubelet-image.yaml"},
 	} {
 		if err := a.write(f.path, f.template, data); err != nil {
 			return err
 		}
 	}
-	return os.Chmod("/opt/bin/kubelet", 0o755)
+	return errors.Join(os.Chmod("/opt/bin/kubelet", 0o755), os.Chmod("/opt/bin/systemctl", 0o755))
 }

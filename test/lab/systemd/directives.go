@@ -22,5 +22,9 @@ var understood = map[string]bool{
 
 	"Path.PathExists": true,
 
+	"Timer.OnActiveSec":        true,
+	"Timer.OnUnitActiveSec":    true,
+	"Timer.RandomizedDelaySec": true,
+
 	"Install.WantedBy": true,
 }

@@ -86,6 +86,8 @@ func (m *Manager) start(ctx context.Context, u *unit) error {
 		return m.runSocket(ctx, u)
 	case ".path":
 		return m.runPath(ctx, u)
+	case ".timer":
+		return m.runTimer(ctx, u)
 	case ".service":
 		s := &service{unit: u, o: m.Options, log: m.log}
 		m.running.Go(func() {

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -56,11 +57,7 @@ func (s *service) again(err error) bool {
 
 // pause is how long it waits before it is started again.
 func (s *service) pause() time.Duration {
-	text := s.last("Service.RestartSec")
-	if d, err := time.ParseDuration(text); err == nil {
-		return d
-	}
-	if d, err := time.ParseDuration(text + "s"); err == nil {
+	if d, err := span(s.last("Service.RestartSec")); err == nil {
 		return d
 	}
 	return 100 * time.Millisecond
@@ -164,10 +161,18 @@ func (s *service) exec(ctx context.Context, words []string, env map[string]strin
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+	if err := s.tellPID(cmd.Process.Pid); err != nil {
+		return errors.Join(err, cmd.Cancel(), cmd.Wait())
+	}
 	if started != nil {
 		started()
 	}
 	return cmd.Wait()
+}
+
+// tellPID lets others on the machine, such as systemctl, find the process that runs.
+func (s *service) tellPID(pid int) error {
+	return os.WriteFile(filepath.Join(s.o.Run, s.name+".pid"), []byte(strconv.Itoa(pid)), 0o644)
 }
 
 // hear makes a socket on which a process says that it is ready.

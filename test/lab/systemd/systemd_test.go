@@ -108,6 +108,34 @@ func TestAPathStartsAService(t *testing.T) {
 	says(t, filepath.Join(dir, "run", "joined"), "yes\n")
 }
 
+// A drop-in says it anew, as users do who want another pace.
+func TestATimerStartsAServiceAgainAndAgain(t *testing.T) {
+	dir := mustBoot(t, map[string]string{
+		"etc/20.preset":              "enable follow.timer\n",
+		"etc/follow.timer":           "[Timer]\nOnActiveSec=1min\nOnUnitActiveSec=5min\nRandomizedDelaySec=1min\n[Install]\nWantedBy=timers.target\n",
+		"etc/follow.timer.d/50.conf": "[Timer]\nOnActiveSec=\nOnActiveSec=0\nOnUnitActiveSec=10ms\nRandomizedDelaySec=0\n",
+		"etc/follow.service":         "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'test -e ${DIR}/third || echo >>${DIR}/starts; test $(wc -l <${DIR}/starts) != 3 || touch ${DIR}/third'\n",
+	})
+	says(t, filepath.Join(dir, "starts"), "\n\n\n")
+}
+
+func TestAServiceCanBeFound(t *testing.T) {
+	dir := mustBoot(t, map[string]string{
+		"etc/20.preset": "enable a.service\n",
+		"usr/a.service": "[Service]\nExecStart=/bin/sh -c 'echo $$ >${DIR}/self; exec sleep 100'\n",
+	})
+	for until := time.Now().Add(20 * time.Second); ; <-time.After(10 * time.Millisecond) {
+		self, _ := os.ReadFile(filepath.Join(dir, "self"))
+		found, _ := os.ReadFile(filepath.Join(dir, "a.service.pid"))
+		if len(self) > 0 && strings.TrimSpace(string(self)) == string(found) {
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("it is %q, and is told to be %q", self, found)
+		}
+	}
+}
+
 func TestASocketHandsOn(t *testing.T) {
 	const proxy = "/usr/lib/systemd/systemd-socket-proxyd"
 	if _, err := os.Stat(proxy); err != nil {

@@ -1,0 +1,266 @@
+package nodeconfig_test
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
+)
+
+// follower is a node with a real shell, and an API server that says whom to believe.
+type follower struct {
+	t      *testing.T
+	root   string // the directory that is / to the script
+	server *httptest.Server
+	// says is what the ConfigMap has; told what the node has said of itself.
+	says, told map[string]string
+}
+
+func newFollower(t *testing.T, by *pki.Signer) *follower {
+	for _, program := range []string{"sh", "curl", "sed"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("no %s on this machine", program)
+		}
+	}
+	f := &follower{t: t, root: t.TempDir(), told: map[string]string{}}
+	f.says = map[string]string{
+		names.ServerAuthorities: string(by.Trust()), names.KubeletClientAuthorities: string(newSigner(t, "clients").Trust()), names.AuthoritiesRevision: "1",
+	}
+	node := issue(t, newSigner(t, "nodes"), pki.Request{User: "system:node:n", Usage: pki.Client})
+	f.write("/var/lib/kubelet/pki/kubelet-client-current.pem", string(node.CertPEM)+string(node.KeyPEM))
+	f.write("/etc/kubernetes/pki/ca.crt", f.says[names.ServerAuthorities])
+	f.write("/etc/kubernetes/pki/kubelet-clients.crt", f.says[names.KubeletClientAuthorities])
+	f.write("/run/hypershift/identity", "NODE_NAME=n")
+	f.write("/bin/systemctl", "#!/bin/sh\necho \"$@\" >>"+f.root+"/systemctl\n")
+	f.serve(by)
+	return f
+}
+
+func newSigner(t *testing.T, name string) *pki.Signer {
+	t.Helper()
+	s, err := pki.NewSigner(name, "", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func issue(t *testing.T, by *pki.Signer, r pki.Request) *pki.Leaf {
+	t.Helper()
+	leaf, err := by.Current.Issue(r, pki.DefaultTerms, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return leaf
+}
+
+// serve starts the API server again, with a certificate of a signer.
+func (f *follower) serve(by *pki.Signer) {
+	f.t.Helper()
+	if f.server != nil {
+		f.server.Close()
+	}
+	leaf := issue(f.t, by, pki.Request{User: "kubernetes", Usage: pki.Server, Hosts: []string{"127.0.0.1"}})
+	pair, err := tls.X509KeyPair(leaf.CertPEM, leaf.KeyPEM)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.server = httptest.NewUnstartedServer(f)
+	f.server.Config.ErrorLog = log.New(io.Discard, "", 0) // who does not believe it hangs up
+	f.server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAnyClientCert}
+	f.server.StartTLS()
+	f.t.Cleanup(f.server.Close)
+}
+
+func (f *follower) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.Method + " " + r.URL.Path {
+	case "GET /api/v1/namespaces/kube-public/configmaps/node-authorities":
+		fields := map[string]any{"f:data": map[string]any{"f:" + names.ServerAuthorities: map[string]any{}}}
+		_ = json.NewEncoder(w).Encode(map[string]any{"kind": "ConfigMap", "data": f.says, "metadata": map[string]any{"managedFields": []any{fields}}})
+	case "PATCH /api/v1/nodes/n":
+		var patch struct {
+			Metadata struct{ Annotations map[string]string }
+		}
+		text, _ := io.ReadAll(r.Body)
+		if err := json.Unmarshal(text, &patch); err != nil || r.Header.Get("Content-Type") != "application/merge-patch+json" {
+			http.Error(w, fmt.Sprintf("%s: %v", text, err), http.StatusBadRequest)
+			return
+		}
+		f.told = patch.Metadata.Annotations
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (f *follower) write(path, content string) {
+	f.t.Helper()
+	path = filepath.Join(f.root, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		f.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *follower) read(path string) string {
+	f.t.Helper()
+	text, err := os.ReadFile(filepath.Join(f.root, path))
+	if err != nil && !os.IsNotExist(err) {
+		f.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// follow is one run of the unit, and returns what its log says.
+func (f *follower) follow() (string, error) {
+	f.t.Helper()
+	node := read(f.t, nodeconfig.Config{}, machine())
+	script := node.Files["/etc/kubernetes/authorities.sh"]
+	for _, dir := range []string{"/etc/kubernetes/", "/var/lib/kubelet/", "/run/hypershift/"} {
+		script = strings.ReplaceAll(script, dir, f.root+dir)
+	}
+	ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
+	defer cancel()
+	run := exec.CommandContext(ctx, "sh", "-c", script)
+	run.Env = []string{"PATH=" + f.root + "/bin:" + os.Getenv("PATH"), "SERVER=" + f.server.URL, f.read("/run/hypershift/identity")}
+	said, err := run.CombinedOutput()
+	return string(said), err
+}
+
+func (f *follower) must() {
+	f.t.Helper()
+	if said, err := f.follow(); err != nil || said != "" {
+		f.t.Fatalf("it does not follow: %v: %s", err, said)
+	}
+	if got := f.told[names.AuthoritiesAnnotation]; got != f.says[names.AuthoritiesRevision] {
+		f.t.Errorf("the node says that it has revision %q", got)
+	}
+}
+
+// A rotation as a node sees it.
+func TestANodeFollowsItsAuthorities(t *testing.T) {
+	old := newSigner(t, "root-ca")
+	f := newFollower(t, old)
+	f.must()
+	if got := f.read("/systemctl"); got != "" {
+		t.Errorf("the kubelet was disturbed although nothing has changed: %s", got)
+	}
+
+	next := newSigner(t, "root-ca")
+	f.says[names.ServerAuthorities] += string(next.Trust())
+	f.says[names.KubeletClientAuthorities] += string(newSigner(t, "clients").Trust())
+	f.says[names.AuthoritiesRevision] = "2"
+	f.must()
+	f.must()
+	if f.read("/etc/kubernetes/pki/ca.crt") != f.says[names.ServerAuthorities] || f.read("/etc/kubernetes/pki/kubelet-clients.crt") != f.says[names.KubeletClientAuthorities] {
+		t.Error("the node does not believe the next ones")
+	}
+	if got := f.read("/systemctl"); got != "try-restart kubelet.service\n" {
+		t.Errorf("the kubelet was not started again, or more than once: %q", got)
+	}
+
+	f.serve(next)
+	f.must()
+	f.says[names.ServerAuthorities], f.says[names.AuthoritiesRevision] = string(next.Trust()), "3"
+	f.must()
+	if f.read("/etc/kubernetes/pki/ca.crt") != string(next.Trust()) {
+		t.Error("the node still believes the old one")
+	}
+}
+
+// The kubelet looks itself by whom its clients are to be known.
+func TestTheKubeletIsNotStartedAgainForItsClients(t *testing.T) {
+	f := newFollower(t, newSigner(t, "root-ca"))
+	f.says[names.KubeletClientAuthorities], f.says[names.AuthoritiesRevision] = string(newSigner(t, "clients").Trust()), "2"
+	f.must()
+	if f.read("/systemctl") != "" || f.read("/etc/kubernetes/pki/kubelet-clients.crt") != f.says[names.KubeletClientAuthorities] {
+		t.Errorf("systemctl %s", f.read("/systemctl"))
+	}
+}
+
+// Nothing that the ConfigMap may have costs the node its server.
+func TestANodeKeepsWhatWorks(t *testing.T) {
+	root := newSigner(t, "root-ca")
+	for sentence, c := range map[string]struct{ key, text, says string }{
+		"no text":                           {names.ServerAuthorities, "", "server-ca.crt is no bundle"},
+		"something else":                    {names.ServerAuthorities, "garbage", "server-ca.crt is no bundle"},
+		"half of a certificate":             {names.ServerAuthorities, string(root.Trust()[:200]), "server-ca.crt is no bundle"},
+		"who does not vouch for the server": {names.ServerAuthorities, string(newSigner(t, "root-ca").Trust()), "curl: "},
+		"a certificate that is none":        {names.ServerAuthorities, "-----BEGIN CERTIFICATE-----\nxxxx\n-----END CERTIFICATE-----\n", "curl: "},
+		"no clients":                        {names.KubeletClientAuthorities, "", "kubelet-client-ca.crt is no bundle"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			f := newFollower(t, root)
+			clients := f.says[names.KubeletClientAuthorities]
+			f.says[c.key], f.says[names.AuthoritiesRevision] = c.text, "2"
+			said, err := f.follow()
+			if err == nil || !strings.Contains(said, c.says) {
+				t.Errorf("%v: %s", err, said)
+			}
+			if f.told[names.AuthoritiesAnnotation] != "" || f.read("/systemctl") != "" {
+				t.Error("the node says that it has taken it over")
+			}
+			if f.read("/etc/kubernetes/pki/ca.crt") != string(root.Trust()) || f.read("/etc/kubernetes/pki/kubelet-clients.crt") != clients {
+				t.Error("the node has taken it over")
+			}
+		})
+	}
+}
+
+// A machine that loses power between the file and the kubelet starts one that has read the file.
+func TestAKubeletThatCannotBeStartedIsTriedAgain(t *testing.T) {
+	root := newSigner(t, "root-ca")
+	f := newFollower(t, root)
+	f.says[names.ServerAuthorities], f.says[names.AuthoritiesRevision] = f.says[names.ServerAuthorities]+string(newSigner(t, "root-ca").Trust()), "2"
+	systemctl := f.read("/bin/systemctl")
+	f.write("/bin/systemctl", "#!/bin/sh\nexit 1\n")
+	if said, err := f.follow(); err == nil || len(f.told) > 0 {
+		t.Errorf("the node says that its kubelet has taken it over: %s", said)
+	}
+	f.write("/bin/systemctl", systemctl)
+	f.must()
+	if got := f.read("/systemctl"); got != "try-restart kubelet.service\n" {
+		t.Errorf("the kubelet was not started again: %q", got)
+	}
+}
+
+func TestAMachineThatHasNotJoinedAsksNobody(t *testing.T) {
+	f := newFollower(t, newSigner(t, "root-ca"))
+	f.server.Close()
+	if err := os.Remove(filepath.Join(f.root, "/var/lib/kubelet/pki/kubelet-client-current.pem")); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := f.follow(); err != nil || said != "" {
+		t.Errorf("%v: %s", err, said)
+	}
+}
+
+// All nodes of a pool start together.
+func TestNodesDoNotAskAllAtOnce(t *testing.T) {
+	units := read(t, nodeconfig.Config{}, machine()).Units
+	for unit, lines := range map[string][]string{
+		"hypershift-authorities.timer":   {"OnUnitActiveSec=5min\n", "RandomizedDelaySec=1min\n"},
+		"hypershift-authorities.service": {"SERVER=https://api.example.hypershift.local:6443\n", "EnvironmentFile=-/run/hypershift/identity\n", "EnvironmentFile=-/etc/kubernetes/environment\n"},
+	} {
+		for _, line := range lines {
+			if !strings.Contains(units[unit], line) {
+				t.Errorf("%s lacks %q:\n%s", unit, line, units[unit])
+			}
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package systemd
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// runTimer starts the service of the same name after a while, and again some time after each start.
+func (m *Manager) runTimer(ctx context.Context, u *unit) error {
+	s, err := m.service(other(u.name, "service"))
+	if err != nil {
+		return err
+	}
+	spans := map[string]time.Duration{}
+	for _, key := range []string{"Timer.OnActiveSec", "Timer.OnUnitActiveSec", "Timer.RandomizedDelaySec"} {
+		if spans[key], err = span(u.last(key)); err != nil {
+			return err
+		}
+	}
+	m.running.Go(func() {
+		for pause := spans["Timer.OnActiveSec"]; ; {
+			late := rand.N(spans["Timer.RandomizedDelaySec"] + 1) //nolint:gosec // it need not be a secret
+			select {
+			case <-ctx.Done():
+				return
+			case <-m.Clock.After(pause + late):
+			}
+			pause = spans["Timer.OnUnitActiveSec"]
+			s.run(ctx, func() {})
+		}
+	})
+	return nil
+}
+
+// span reads a length of time; without a unit it is in seconds.
+func span(text string) (time.Duration, error) {
+	for _, written := range []string{strings.ReplaceAll(text, "min", "m"), text + "s"} {
+		if d, err := time.ParseDuration(written); err == nil {
+			return d, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is no length of time", text)
+}

@@ -1,27 +1,34 @@
 // Package patch writes what a reconcile has learned: the status once, at the
 // end, and finalizers one by one, each only when it makes a difference.
 //
-//	write, as of the version that was read ── taken ──► done
-//	      ▲                │ conflict
-//	      │                ▼
-//	      │        the object past the cache ── our part is another, or what is asked of us ──► conflict: the pass is repeated
-//	      └── its version ◄── else
+//	the object in the cache ── our part is another, or what is asked of us ──► conflict: the pass is repeated
+//	      │ else                                        ▲
+//	      ▼                                             │
+//	write, as of that version ── conflict ──► the object past the cache
+//	      │  ▲                                          │ else
+//	    taken └────────── as of its version ◄───────────┘
+//	      ▼
+//	    done
 //
 // Several controllers share one object, each with a part of its status. That
-// another one wrote his is no reason to do all work again.
+// another one wrote his is no reason to do all work again, nor to be refused
+// before we know of it.
 package patch
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -50,13 +57,12 @@ func New[T client.Object](c client.Client, live client.Reader, obj T, owner stri
 	return s
 }
 
-// Close writes our part of the status if it changed since New. It names the
-// resource version of the copy that the reconcile started from. If somebody
-// else has written meanwhile, and neither our part nor what the reconcile was
-// asked to do, then the object is as if we had been faster, and is written in
-// its new version. Else the conflict stands: a pass over an old copy never
-// takes a newer field away. An object that is gone is a conflict too, or
-// nothing at all: it is not brought back.
+// Close writes our part of the status if it changed since New, as of a resource
+// version: that of the copy that the reconcile started from. If somebody else has
+// written meanwhile, and neither our part nor what the reconcile was asked to do,
+// then the object is as if we had been faster, and is written in its new version.
+// Else the conflict stands: a pass over an old copy never takes a newer field away.
+// An object that is gone is a conflict too, or nothing at all: it is not brought back.
 func (s *Status[T]) Close(ctx context.Context) error {
 	after, err := json.Marshal(s.mine(s.obj))
 	if err != nil {
@@ -79,6 +85,9 @@ func (s *Status[T]) Close(ctx context.Context) error {
 // AddFinalizer puts the finalizer on the object, in the cluster and in memory,
 // so that the pass goes on with the version that it wrote.
 func (s *Status[T]) AddFinalizer(ctx context.Context, finalizer string) error {
+	if controllerutil.ContainsFinalizer(s.obj, finalizer) {
+		return nil
+	}
 	return s.insist(ctx, func() error {
 		return finalizers(ctx, s.client, s.obj, controllerutil.AddFinalizer, "adding", finalizer)
 	})
@@ -105,45 +114,52 @@ func (s *Status[T]) apply(ctx context.Context, part []byte) error {
 // before us once.
 const attempts = 5
 
-// insist repeats a write that others came before.
+// insist makes a write, and repeats it if others came before.
 func (s *Status[T]) insist(ctx context.Context, write func() error) error {
-	err := write()
-	for again := 1; again < attempts && apierrors.IsConflict(err); again++ {
-		same, failed := s.catchUp(ctx)
-		if failed != nil {
-			return failed
-		}
-		if !same {
+	err := s.catchUp(ctx, s.client)
+	for try := 1; err == nil; try++ {
+		if err = write(); try == attempts || !apierrors.IsConflict(err) {
 			break
 		}
-		err = write()
+		err = s.catchUp(ctx, s.live)
 	}
 	return err
 }
 
-// catchUp moves on to the version that the object has by now, if our part of the
-// status is there as we know it and nothing else is asked of us. Finalizers come
-// with the version: a later write of them must not take one away.
-func (s *Status[T]) catchUp(ctx context.Context) (same bool, err error) {
-	live := reflect.New(reflect.TypeOf(s.obj).Elem()).Interface().(T)
-	err = s.live.Get(ctx, client.ObjectKeyFromObject(s.obj), live)
+// catchUp moves on to the version that the object has by now. It is a conflict if
+// our part of the status is not there as we know it, or something else is asked of
+// us. Finalizers come with the version: a later write of them must not take one away.
+func (s *Status[T]) catchUp(ctx context.Context, from client.Reader) error {
+	now := reflect.New(reflect.TypeOf(s.obj).Elem()).Interface().(T)
+	err := from.Get(ctx, client.ObjectKeyFromObject(s.obj), now)
 	if apierrors.IsNotFound(err) {
-		return false, nil // who repeats the pass finds nothing to do
+		return s.conflict() // who repeats the pass finds nothing to do
 	}
 	if err != nil {
-		return false, fmt.Errorf("reading what has won: %w", err)
+		return fmt.Errorf("reading what others have written: %w", err)
 	}
-	part, err := json.Marshal(s.mine(live))
+	newer, err := resourceversion.CompareResourceVersion(now.GetResourceVersion(), s.obj.GetResourceVersion())
 	if err != nil {
-		return false, fmt.Errorf("marshalling status: %w", err)
+		return fmt.Errorf("comparing versions: %w", err)
 	}
-	if live.GetUID() != s.obj.GetUID() || live.GetGeneration() != s.obj.GetGeneration() ||
-		!live.GetDeletionTimestamp().Equal(s.obj.GetDeletionTimestamp()) || !bytes.Equal(part, s.before) {
-		return false, nil
+	if newer <= 0 {
+		return nil // a cache that does not have yet what this pass has written
 	}
-	s.obj.SetFinalizers(live.GetFinalizers())
-	s.obj.SetResourceVersion(live.GetResourceVersion())
-	return true, nil
+	part, err := json.Marshal(s.mine(now))
+	if err != nil {
+		return fmt.Errorf("marshalling status: %w", err)
+	}
+	if now.GetUID() != s.obj.GetUID() || now.GetGeneration() != s.obj.GetGeneration() ||
+		!now.GetDeletionTimestamp().Equal(s.obj.GetDeletionTimestamp()) || !bytes.Equal(part, s.before) {
+		return s.conflict()
+	}
+	s.obj.SetFinalizers(now.GetFinalizers())
+	s.obj.SetResourceVersion(now.GetResourceVersion())
+	return nil
+}
+
+func (s *Status[T]) conflict() error {
+	return apierrors.NewConflict(schema.GroupResource{}, s.obj.GetName(), errors.New("what was acted on is old"))
 }
 
 // identity names obj as it was read: kind, name, uid and version, nothing else.

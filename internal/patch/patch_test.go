@@ -162,6 +162,40 @@ func TestWhoWritesSomethingElseDoesNotStandInTheWay(t *testing.T) {
 	}
 }
 
+// Who knows better does not have to be refused.
+func TestWhatTheCacheKnowsIsNoConflict(t *testing.T) {
+	for name, tc := range map[string]struct {
+		behind bool
+		writes int
+	}{
+		"the cache has what another one wrote":           {behind: false, writes: 1},
+		"the cache does not have yet what another wrote": {behind: true, writes: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			ours, old := w.read(t), w.read(t)
+			theirs := w.read(t)
+			theirs.Labels = map[string]string{"a": "b"}
+			must(t, w.Update(t.Context(), theirs))
+			cached := interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{
+				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+					if tc.behind {
+						old.DeepCopyInto(obj.(*hyperv1.AWSEndpointService))
+						return nil
+					}
+					return c.Get(ctx, key, obj, opts...)
+				},
+			})
+			p := patch.New(cached, w.Client, ours, "customer", customersHalf)
+			ours.Status.EndpointID = "vpce-1"
+			mustClose(t, p)
+			if w.writes != tc.writes {
+				t.Errorf("%d writes, want %d", w.writes, tc.writes)
+			}
+		})
+	}
+}
+
 func TestWhatChangesThePassIsAConflict(t *testing.T) {
 	for name, meanwhile := range map[string]func(*testing.T, *world, *hyperv1.AWSEndpointService){
 		"something else is asked of us": func(t *testing.T, w *world, es *hyperv1.AWSEndpointService) {

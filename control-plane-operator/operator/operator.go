@@ -43,6 +43,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/key"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
+	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
@@ -97,18 +98,21 @@ type Operator struct {
 
 // New returns an operator without controllers.
 func New(cfg *rest.Config, opts Options) (*Operator, error) {
-	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		Scheme:                        newScheme(),
-		Cache:                         cache.Options{DefaultNamespaces: map[string]cache.Config{opts.Namespace: {}}, DefaultTransform: cache.TransformStripManagedFields()},
-		NewClient:                     opts.Bed.NewClient,
-		Metrics:                       server.Options{BindAddress: opts.MetricsAddr},
-		HealthProbeBindAddress:        opts.HealthAddr,
-		LeaderElection:                opts.LeaderElect,
-		LeaderElectionID:              names.ControlPlaneOperator + "-leader-elect",
-		LeaderElectionNamespace:       opts.Namespace,
-		LeaderElectionReleaseOnCancel: true,
-		Controller:                    config.Controller{SkipNameValidation: &opts.Bed.Shared},
-	})
+	manager := ctrl.Options{
+		Scheme:                 newScheme(),
+		Cache:                  cache.Options{DefaultNamespaces: map[string]cache.Config{opts.Namespace: {}}, DefaultTransform: cache.TransformStripManagedFields()},
+		NewClient:              opts.Bed.NewClient,
+		Metrics:                server.Options{BindAddress: opts.MetricsAddr},
+		HealthProbeBindAddress: opts.HealthAddr,
+		Controller:             config.Controller{SkipNameValidation: &opts.Bed.Shared},
+	}
+	if opts.LeaderElect {
+		lease := leader.Lease{Namespace: opts.Namespace, Name: names.ControlPlaneOperator + "-leader-elect", Pace: leader.Many}
+		if err := lease.Require(&manager, cfg); err != nil {
+			return nil, err
+		}
+	}
+	mgr, err := ctrl.NewManager(cfg, manager)
 	if err != nil {
 		return nil, fmt.Errorf("making the manager: %w", err)
 	}
@@ -198,7 +202,7 @@ const guestInterval = 10 * time.Minute
 // AddGuest adds who keeps what the hosted cluster needs inside.
 func (o *Operator) AddGuest() error {
 	return guest.Setup(o, guest.Options{
-		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{},
+		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
 		Releases: o.releases, Interval: guestInterval,
 	})
 }

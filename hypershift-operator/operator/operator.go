@@ -52,6 +52,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
 	"github.com/hosted-control-planes/hypershift/internal/intern"
+	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
@@ -70,18 +71,21 @@ func New(ctx context.Context, cfg *rest.Config, opts Options) (*Operator, error)
 	// Priority and fairness of the API server know better than a fixed rate.
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
-	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		Scheme:                        newScheme(),
-		Cache:                         cacheOptions(),
-		NewClient:                     opts.Bed.NewClient,
-		Metrics:                       server.Options{BindAddress: opts.MetricsAddr},
-		HealthProbeBindAddress:        opts.HealthAddr,
-		LeaderElection:                opts.LeaderElect,
-		LeaderElectionID:              names.HypershiftOperator,
-		LeaderElectionNamespace:       opts.Namespace,
-		LeaderElectionReleaseOnCancel: true,
-		Controller:                    config.Controller{SkipNameValidation: &opts.Bed.Shared},
-	})
+	manager := ctrl.Options{
+		Scheme:                 newScheme(),
+		Cache:                  cacheOptions(),
+		NewClient:              opts.Bed.NewClient,
+		Metrics:                server.Options{BindAddress: opts.MetricsAddr},
+		HealthProbeBindAddress: opts.HealthAddr,
+		Controller:             config.Controller{SkipNameValidation: &opts.Bed.Shared},
+	}
+	if opts.LeaderElect {
+		lease := leader.Lease{Namespace: opts.Namespace, Name: names.HypershiftOperator, Pace: leader.One}
+		if err := lease.Require(&manager, cfg); err != nil {
+			return nil, err
+		}
+	}
+	mgr, err := ctrl.NewManager(cfg, manager)
 	if err != nil {
 		return nil, fmt.Errorf("making the manager: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/config/rbac"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -62,6 +63,7 @@ func (r *Reconciler) operatorContainer(s *scope, image string) corev1.Container 
 			"--health-addr=:8081",
 			"--image=" + image,
 		},
+		Env: []corev1.EnvVar{{Name: leader.PodName, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}}},
 		Ports: []corev1.ContainerPort{
 			{Name: metricsPortName, ContainerPort: metricsPort},
 			{Name: healthPortName, ContainerPort: healthPort},
@@ -74,7 +76,8 @@ func (r *Reconciler) operatorContainer(s *scope, image string) corev1.Container 
 		c.Args = append(c.Args, "--registry-overrides="+r.RegistryOverrides.String())
 	}
 	if aws := s.aws(); aws != nil {
-		c.Env = append([]corev1.EnvVar{{Name: "AWS_REGION", Value: aws.Region}}, r.AWSEndpoints...)
+		c.Env = append(c.Env, corev1.EnvVar{Name: "AWS_REGION", Value: aws.Region})
+		c.Env = append(c.Env, r.AWSEndpoints...)
 	}
 	return c
 }

@@ -202,7 +202,7 @@ const guestInterval = 10 * time.Minute
 // AddGuest adds who keeps what the hosted cluster needs inside.
 func (o *Operator) AddGuest() error {
 	return guest.Setup(o, guest.Options{
-		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{},
+		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
 		Releases: o.releases, Interval: guestInterval,
 	})
 }

@@ -26,6 +26,10 @@ const (
 	// WaitingForReleaseReason: what runs on the nodes follows the control plane to a new release when that has arrived
 	// there. Nothing to do.
 	WaitingForReleaseReason = "WaitingForRelease"
+	// NodesBehindReason: certificate authorities are being replaced, and the nodes that the message names do not believe the next
+	// ones yet. Nothing to do for some minutes; then see whether these machines are alive, and replace those that were made before
+	// nodes followed. After a day they are left behind.
+	NodesBehindReason = "NodesBehind"
 	// InvalidNetworkReason: the networks of the cluster leave no room for an address that it needs; the message says which.
 	InvalidNetworkReason = "InvalidNetwork"
 	// NameTakenReason: something of the hosted cluster's users has a name that the control plane needs. Delete or rename it.

@@ -68,8 +68,8 @@ func (r *Reconciler) ensureCertificates(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// settled says whether all pods run with the certificates that there are, and
-// the hosted cluster has been told of them.
+// settled says whether all pods run with the certificates that there are, the
+// hosted cluster has been told of them, and its nodes believe who is to sign next.
 func (r *Reconciler) settled(ctx context.Context, hcp *hyperv1.HostedControlPlane) bool {
 	list := &hyperv1.ControlPlaneComponentList{}
 	if err := r.Client.List(ctx, list, client.InNamespace(hcp.Namespace)); err != nil || len(list.Items) == 0 {

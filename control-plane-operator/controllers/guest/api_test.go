@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
@@ -83,7 +84,7 @@ func startAPIServer(t *testing.T) *apiServer {
 	text, err := pki.Kubeconfig(a.host, a.ca, leaf)
 	w.must(err)
 	w.must(w.Admin().Update(t.Context(), secret(names.ControlPlaneOperatorKubeconfig, corev1.SecretTypeOpaque, map[string][]byte{names.AdminKubeconfigFile: text})))
-	w.reconciler = New(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Clock: w.clock, Releases: w.releases, Interval: interval})
+	w.reconciler = New(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock, Releases: w.releases, Interval: interval})
 	return a
 }
 
@@ -180,6 +181,7 @@ func TestOnARealAPIServer(t *testing.T) {
 		}
 	}
 
+	a.follow("worker")
 	machine := a.client(&rest.Config{Host: a.host, BearerToken: "abcdef.0123456789abcdef", TLSClientConfig: rest.TLSClientConfig{CAData: a.ca}})
 	if !a.may(machine, "create", "certificates.k8s.io", "certificatesigningrequests", "") || a.may(machine, "list", "", "secrets", "kube-system") {
 		t.Error("a machine with a token cannot join, or can do more")
@@ -188,6 +190,20 @@ func TestOnARealAPIServer(t *testing.T) {
 		if got := a.anonymous(path); got != want {
 			t.Errorf("who has nothing yet asks for %s: %d", path, got)
 		}
+	}
+}
+
+// follow is what a node does to keep whom it believes.
+func (a *apiServer) follow(name string) {
+	a.t.Helper()
+	a.must(a.client(a.as("test", masterGroup)).Create(a.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+	node := a.client(a.as("system:node:"+name, "system:nodes"))
+	cm := &corev1.ConfigMap{}
+	a.must(node.Get(a.t.Context(), client.ObjectKey{Namespace: metav1.NamespacePublic, Name: names.NodeAuthorities}, cm))
+	text := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, names.AuthoritiesAnnotation, cm.Data[names.AuthoritiesRevision])
+	a.must(node.Patch(a.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, client.RawPatch(types.MergePatchType, []byte(text))))
+	if err := node.List(a.t.Context(), &corev1.ConfigMapList{}, client.InNamespace(metav1.NamespacePublic)); !apierrors.IsForbidden(err) {
+		a.t.Errorf("a node may look around in %s: %v", metav1.NamespacePublic, err)
 	}
 }
 

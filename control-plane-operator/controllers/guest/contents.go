@@ -29,7 +29,7 @@ type part struct {
 }
 
 // contents are the parts that need nothing of each other.
-var contents = []part{apiEndpoints, clusterInfo, bootstrapTokens, pullSecret, coreDNS, kubeProxy, konnectivityAgent}
+var contents = []part{apiEndpoints, clusterInfo, nodeAuthorities, bootstrapTokens, pullSecret, coreDNS, kubeProxy, konnectivityAgent}
 
 func (p part) set() apply.Set { return apply.Set{Name: p.name, Namespace: p.namespace, Kinds: p.kinds} }
 

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,7 +28,9 @@ type Options struct {
 	// Reader reads Machines past the cache: they are asked rarely.
 	Reader client.Reader
 	Scheme *runtime.Scheme
-	Clock  clock.PassiveClock
+	// Recorder tells of nodes that do not follow.
+	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
 	// Releases tells which images the payload has.
 	Releases release.Resolver
 	// Interval is how often the hosted cluster is compared with what it should
@@ -69,6 +72,7 @@ func New(opts Options) *Reconciler {
 		{Name: "nodes", Run: r.countNodes},
 		{Name: "connection", Run: r.checkConnection},
 		{Name: "watches", Run: r.listen},
+		{Name: "followers", Run: r.awaitNodes},
 	}
 	for _, p := range contents {
 		parts = append(parts, flow.Step[*scope]{Name: p.name, Run: func(ctx context.Context, s *scope) error { return r.ensure(ctx, s, p) }})

@@ -40,6 +40,10 @@ func desiredCoreDNS(r *Reconciler, ctx context.Context, s *scope) ([]client.Obje
 	if err != nil {
 		return nil, err
 	}
+	believed, err := r.believed(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	addresses, err := dnsAddresses(s.hcp.Spec.Networking)
 	if err != nil {
 		return nil, err
@@ -54,7 +58,7 @@ func desiredCoreDNS(r *Reconciler, ctx context.Context, s *scope) ([]client.Obje
 		service.Spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicyRequireDualStack)
 	}
 	deployment := one[*appsv1.Deployment](objs)
-	run(&deployment.Spec.Template.Spec, image, at)
+	run(&deployment.Spec.Template, image, at, believed)
 	deployment.Spec.Replicas = ptr.To[int32](1)
 	if s.hcp.Spec.InfrastructureAvailabilityPolicy == hyperv1.HighlyAvailable {
 		deployment.Spec.Replicas = ptr.To[int32](2)
@@ -87,8 +91,11 @@ func dnsAddresses(n hyperv1.ClusterNetworking) ([]string, error) {
 }
 
 // run says which image the only container of a pod runs, and where the API
-// server is: what other pods need to find it must not need to be there first.
-func run(pod *corev1.PodSpec, image string, at hyperv1.APIEndpoint) {
+// server is: what other pods need to find it must not need to be there first. It
+// is started again when it has to believe somebody else there.
+func run(template *corev1.PodTemplateSpec, image string, at hyperv1.APIEndpoint, believed []byte) {
+	template.Annotations = map[string]string{contentsAnnotation: digest(believed)}
+	pod := &template.Spec
 	c := &pod.Containers[0]
 	c.Image = image
 	c.Env = append(c.Env,

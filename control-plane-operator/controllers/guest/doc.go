@@ -9,8 +9,11 @@
 //	    nodes        how many                    nodes.go                   what is left                  cleanup.go
 //	    connection   are they reached?      connection.go
 //	    watches      what wakes us                ears.go
+//	    followers    nodes have the next authorities, before these sign
+//	                                         followers.go
 //	    contents     parts of objects:        contents.go
 //	      api-endpoints, cluster-info        endpoints.go
+//	      node-authorities                 authorities.go
 //	      bootstrap-tokens                      tokens.go
 //	      pull-secret                           images.go
 //	      coredns, kube-proxy, konnectivity-agent

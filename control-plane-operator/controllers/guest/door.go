@@ -32,6 +32,10 @@ type door struct {
 	found map[string]found
 	// reached is when a node answered last.
 	reached time.Time
+	// believed is who vouches for the API server to pods.
+	believed []byte
+	// told is the revision of authorities of which an event has told, by its reason.
+	told map[string]string
 	// watches are open until closed is.
 	watches map[string]*watching
 	closed  chan struct{}
@@ -87,7 +91,7 @@ func (r *Reconciler) build(text []byte) (*door, error) {
 	}
 	return &door{
 		key: sha256.Sum256(text), config: config, client: c, apply: apply.New(c, r.Scheme, names.ControlPlaneOperator),
-		found: map[string]found{}, watches: map[string]*watching{}, closed: make(chan struct{}),
+		found: map[string]found{}, told: map[string]string{}, watches: map[string]*watching{}, closed: make(chan struct{}),
 	}, nil
 }
 

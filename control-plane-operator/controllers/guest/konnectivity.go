@@ -28,8 +28,8 @@ var konnectivityAgent = part{
 	desired:   desiredKonnectivity,
 }
 
-// contentsAnnotation, on the pods, is a hash of the certificate, which the agent
-// reads once.
+// contentsAnnotation, on pods, is a hash of what their programs read once:
+// certificates, and whom to believe.
 const contentsAnnotation = "hypershift.openshift.io/contents"
 
 func desiredKonnectivity(r *Reconciler, ctx context.Context, s *scope) ([]client.Object, error) {
@@ -60,7 +60,9 @@ func desiredKonnectivity(r *Reconciler, ctx context.Context, s *scope) ([]client
 		return nil, err
 	}
 	agents := one[*appsv1.DaemonSet](objs)
-	agents.Spec.Template.Annotations = map[string]string{contentsAnnotation: digest(certificate.Data)}
+	agents.Spec.Template.Annotations = map[string]string{
+		contentsAnnotation: digest(certificate.Data[corev1.TLSCertKey], certificate.Data[corev1.TLSPrivateKeyKey], certificate.Data[pki.TrustKey]),
+	}
 	pod := &agents.Spec.Template.Spec
 	c := &pod.Containers[0]
 	c.Image = image
@@ -70,10 +72,11 @@ func desiredKonnectivity(r *Reconciler, ctx context.Context, s *scope) ([]client
 	return objs, nil
 }
 
-func digest(data map[string][]byte) string {
+// digest names some texts, one after the other.
+func digest(texts ...[]byte) string {
 	sum := sha256.New()
-	for _, key := range []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey, pki.TrustKey} {
-		part := sha256.Sum256(data[key])
+	for _, text := range texts {
+		part := sha256.Sum256(text)
 		sum.Write(part[:])
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:8])

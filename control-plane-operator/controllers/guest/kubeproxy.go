@@ -33,6 +33,10 @@ func desiredKubeProxy(r *Reconciler, ctx context.Context, s *scope) ([]client.Ob
 	if err != nil {
 		return nil, err
 	}
+	believed, err := r.believed(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	objs, err := assets("kube-proxy.yaml")
 	if err != nil {
 		return nil, err
@@ -42,7 +46,7 @@ func desiredKubeProxy(r *Reconciler, ctx context.Context, s *scope) ([]client.Ob
 		return nil, err
 	}
 	one[*corev1.ConfigMap](objs).Data = map[string]string{"config.yaml": config}
-	run(&one[*appsv1.DaemonSet](objs).Spec.Template.Spec, image, at)
+	run(&one[*appsv1.DaemonSet](objs).Spec.Template, image, at, believed)
 	return objs, nil
 }
 

@@ -353,7 +353,7 @@ func TestTrialUnderFaults(t *testing.T) {
 	})
 }
 
-var random = regexp.MustCompile(`(?m)(hypershift.openshift.io/(applied|contents): |certificate-authority-data: ).*$`)
+var random = regexp.MustCompile(`(?m)(hypershift.openshift.io/(applied|contents): |certificate-authority-data: |revision: ).*$|()^    [\w+/=]{1,64}$`)
 
 // mask also puts objects in an order that has nothing to do with what it masks.
 func mask(text string) string {

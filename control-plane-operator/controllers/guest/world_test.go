@@ -28,6 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
 	bootstrapapi "k8s.io/cluster-bootstrap/token/api"
 	clocktesting "k8s.io/utils/clock/testing"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -76,6 +77,7 @@ type world struct {
 	clock    *clocktesting.FakeClock
 	releases *fakerelease.Registry
 	signer   *pki.Signer
+	events   *events.FakeRecorder
 	// written says who wrote what in the hosted cluster.
 	written []string
 	// endpoint is where the API server is.
@@ -88,7 +90,7 @@ type world struct {
 }
 
 func newWorld(t testing.TB) *world {
-	w := &world{t: t, endpoint: hyperv1.APIEndpoint{Host: "api.demo.example.com", Port: 6443}, clock: clocktesting.NewFakeClock(time.Now().Truncate(time.Second))} // certificates are judged by the real time
+	w := &world{t: t, endpoint: hyperv1.APIEndpoint{Host: "api.demo.example.com", Port: 6443}, events: events.NewFakeRecorder(100), clock: clocktesting.NewFakeClock(time.Now().Truncate(time.Second))} // certificates are judged by the real time
 	w.Cluster = trial.NewCluster(trial.Options{
 		Scheme:     scheme,
 		Converters: []managedfields.TypeConverter{trial.Converter("../../../config/crd")},
@@ -168,15 +170,29 @@ func (w *world) makeCertificates() {
 	w.must(err)
 	data, err := w.signer.Data()
 	w.must(err)
-	leaf, err := w.signer.Current.Issue(pki.Request{User: names.ControlPlaneOperatorUser, Groups: []string{names.ControlPlaneOperatorGroup}, Usage: pki.Client}, pki.DefaultTerms, w.clock.Now())
-	w.must(err)
-	text, err := pki.Kubeconfig("https://kube-apiserver."+namespace+".svc:6443", w.signer.Trust(), leaf)
-	w.must(err)
+	leaf := w.leaf()
 	w.Create(w.t,
 		secret(names.ClientSigner, corev1.SecretTypeOpaque, data),
-		secret(names.ControlPlaneOperatorKubeconfig, corev1.SecretTypeOpaque, map[string][]byte{names.AdminKubeconfigFile: text}),
+		w.kubeconfig(leaf, w.signer.Trust()),
 		secret(names.KonnectivityAgentCertificate, corev1.SecretTypeTLS, leaf.Data(w.signer.Trust())),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KubeletClientCA}, Data: map[string]string{pki.TrustKey: string(w.signer.Trust())}},
 	)
+}
+
+// leaf is the identity of the operator.
+func (w *world) leaf() *pki.Leaf {
+	w.t.Helper()
+	leaf, err := w.signer.Current.Issue(pki.Request{User: names.ControlPlaneOperatorUser, Groups: []string{names.ControlPlaneOperatorGroup}, Usage: pki.Client}, pki.DefaultTerms, w.clock.Now())
+	w.must(err)
+	return leaf
+}
+
+// kubeconfig lets in who has the leaf, at a server that the trust vouches for.
+func (w *world) kubeconfig(leaf *pki.Leaf, trust []byte) *corev1.Secret {
+	w.t.Helper()
+	text, err := pki.Kubeconfig("https://kube-apiserver."+namespace+".svc:6443", trust, leaf)
+	w.must(err)
+	return secret(names.ControlPlaneOperatorKubeconfig, corev1.SecretTypeOpaque, map[string][]byte{names.AdminKubeconfigFile: text})
 }
 
 // open is the front door of the hosted cluster.
@@ -250,7 +266,7 @@ func (d *doorman) may(ctx context.Context, verb string, obj any) error {
 }
 
 func (w *world) start() func(context.Context) error {
-	w.reconciler = New(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Clock: w.clock, Releases: w.releases, Interval: interval, Open: w.open})
+	w.reconciler = New(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock, Releases: w.releases, Interval: interval, Open: w.open})
 	return func(ctx context.Context) error {
 		hcp := w.hcp(ctx)
 		if hcp == nil {

@@ -60,3 +60,12 @@ func termsOf(hcp *hyperv1.HostedControlPlane) pki.Terms {
 	}
 	return terms
 }
+
+// settleOf is how long each step of a rotation takes at least; what cannot be
+// read counts as not set.
+func settleOf(hcp *hyperv1.HostedControlPlane, usual time.Duration) time.Duration {
+	if d, err := time.ParseDuration(hcp.Annotations[hyperv1.RotationPauseAnnotation]); err == nil && d > 0 {
+		return d
+	}
+	return usual
+}

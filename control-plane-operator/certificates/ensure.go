@@ -28,7 +28,8 @@ type Options struct {
 	Scheme   *runtime.Scheme
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
-	// Settle is how long each step of a rotation takes at least; DefaultSettle if it is 0.
+	// Settle is how long each step of a rotation takes at least unless the control plane is to take another time;
+	// DefaultSettle if it is 0.
 	Settle time.Duration
 }
 
@@ -146,7 +147,7 @@ func (c *Certificates) planAnew(ctx context.Context, hcp *hyperv1.HostedControlP
 }
 
 func (c *Certificates) plan(hcp *hyperv1.HostedControlPlane, facts Facts, there found, now time.Time) (*plan, error) {
-	p := &plan{table: c.table, hcp: hcp, facts: facts, terms: termsOf(hcp), settle: c.Settle, now: now, there: there}
+	p := &plan{table: c.table, hcp: hcp, facts: facts, terms: termsOf(hcp), settle: settleOf(hcp, c.Settle), now: now, there: there}
 	return p, p.make()
 }
 

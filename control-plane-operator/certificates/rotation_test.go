@@ -97,6 +97,28 @@ func TestARotationWaitsUntilItIsRolledOut(t *testing.T) {
 	}
 }
 
+// Programs in the cluster may need to be started again by hand in between.
+func TestARotationTakesAsLongAsItIsAskedTo(t *testing.T) {
+	for pause, want := range map[string]time.Duration{"2h": 2 * time.Hour, "20s": 20 * time.Second, "soon": DefaultSettle, "-1h": DefaultSettle} {
+		w := newWorld(t, annotated(hyperv1.RotationPauseAnnotation, pause))
+		w.facts.RolledOut = rolledOut
+		w.pass()
+		w.change(rotate)
+		w.pass()
+		first := w.signing(names.RootCA)
+		w.clock.Step(want - time.Second)
+		w.pass()
+		if !bytes.Equal(w.signing(names.RootCA), first) {
+			t.Errorf("%s: the next authority signs already", pause)
+		}
+		w.clock.Step(2 * time.Second)
+		w.pass()
+		if bytes.Equal(w.signing(names.RootCA), first) {
+			t.Errorf("%s: the next authority does not sign yet", pause)
+		}
+	}
+}
+
 // An operator that dies between the authority and those who have to trust it,
 // and is away for long, has not spread what it had begun to.
 func TestTimeThatNobodyHadCountsForNothing(t *testing.T) {

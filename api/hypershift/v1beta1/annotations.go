@@ -28,4 +28,7 @@ const (
 	// CertificateRenewalAnnotation is the share of that time that is left when they are renewed, such as 0.5, in the place of
 	// a third. It is more than 0, and 0.9 at most.
 	CertificateRenewalAnnotation = "hypershift.openshift.io/certificate-renewal"
+	// RotationPauseAnnotation is how long each step of a rotation of certificate authorities takes at least, such as 24h, in the
+	// place of five minutes: time for programs that hold connections to the API server to be started again between two steps.
+	RotationPauseAnnotation = "hypershift.openshift.io/certificate-rotation-pause"
 )

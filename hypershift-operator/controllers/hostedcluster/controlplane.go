@@ -36,6 +36,7 @@ var handedOn = []string{
 	hyperv1.RotateCertificatesAnnotation,
 	hyperv1.CertificateValidityAnnotation,
 	hyperv1.CertificateRenewalAnnotation,
+	hyperv1.RotationPauseAnnotation,
 	hyperv1.ControlPlanePriorityClassAnnotation,
 	hyperv1.APICriticalPriorityClassAnnotation,
 	hyperv1.EtcdPriorityClassAnnotation,

@@ -36,6 +36,7 @@ func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
 	c.Env = append(c.Env, env.AWSEndpoints...)
 	minter := component.Container(pod, "token-minter")
 	minter.Args = append(minter.Args, "--issuer="+env.HCP.Spec.IssuerURL, "--subject="+names.CloudControllerSubject)
+	component.TrustUser(env, pod)
 	return nil
 }
 

@@ -18,6 +18,7 @@ func TestGolden(t *testing.T) {
 				VPC: "vpc-1", Zone: "us-east-1a", Subnet: &hyperv1.AWSResourceReference{ID: ptr.To("subnet-1")},
 			}
 			env.AWSEndpoints = []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://aws.test"}}
+			componenttest.Trusting(env)
 		}},
 	)
 }

@@ -20,6 +20,7 @@ func TestGolden(t *testing.T) {
 		componenttest.Case{Name: "restore-highly-available", Adapt: func(env *component.Env) {
 			componenttest.HighlyAvailable.Adapt(env)
 			fromSnapshot(env)
+			componenttest.Trusting(env)
 		}},
 	)
 }

@@ -44,6 +44,7 @@ func adaptStatefulSet(env *component.Env, s *appsv1.StatefulSet) error {
 	pod := &s.Spec.Template.Spec
 	if url := snapshotURL(env); url != "" {
 		restoreFrom(pod, url, cluster)
+		component.TrustUser(env, pod)
 	} else {
 		drop(pod, fetch, restore)
 		unmount(pod, "snapshot")

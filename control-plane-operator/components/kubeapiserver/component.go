@@ -53,6 +53,7 @@ func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
 			return err
 		}
 	}
+	component.TrustUser(env, p.PodSpec)
 	return nil
 }
 

@@ -32,7 +32,10 @@ func TestGolden(t *testing.T) {
 		componenttest.Case{Name: "aescbc", Adapt: encrypted},
 		componenttest.Case{Name: "kms", Adapt: encryptedByAWS},
 		componenttest.Case{Name: "oidc", Adapt: withProvider},
-		componenttest.Case{Name: "everything-configured", Adapt: configured},
+		componenttest.Case{Name: "everything-configured", Adapt: func(env *component.Env) {
+			configured(env)
+			componenttest.Trusting(env)
+		}},
 		componenttest.Case{Name: "without-konnectivity", Adapt: func(env *component.Env) { delete(env.Release.Components, names.KonnectivityServerImage) }},
 	)
 }

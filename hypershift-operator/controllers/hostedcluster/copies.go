@@ -1,6 +1,7 @@
 package hostedcluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,20 +31,13 @@ func (r *Reconciler) ensureCopies(ctx context.Context, s *scope) error {
 	var faults []string
 	done := map[string]bool{}
 	for _, ref := range references(s.hc) {
-		source := *ref.name
-		data, err := r.brought(ctx, s, ref)
-		var wait *flow.Waiting
-		if err != nil && !errors.As(err, &wait) {
+		data, source, fault, err := r.broughtOrCopied(ctx, s, ref)
+		if err != nil {
 			return err
 		}
-		if err != nil {
-			if reason == "" {
-				reason = wait.Reason
-			}
-			faults = append(faults, wait.Message)
-			if data, source, err = r.lastCopy(ctx, s, ref); err != nil {
-				return err
-			}
+		if fault != nil {
+			reason = cmp.Or(reason, fault.Reason)
+			faults = append(faults, fault.Message)
 		}
 		if id := string(ref.kind) + "/" + ref.copy(); data != nil && !done[id] {
 			done[id] = true
@@ -57,6 +51,17 @@ func (r *Reconciler) ensureCopies(ctx context.Context, s *scope) error {
 		return flow.Wait(0, reason, "%s", strings.Join(faults, "; "))
 	}
 	return nil
+}
+
+// broughtOrCopied is what the copy is to hold, nil if there is nothing, and of
+// what it is one. A fault of that leaves what the copy holds.
+func (r *Reconciler) broughtOrCopied(ctx context.Context, s *scope, ref reference) (data map[string][]byte, source string, fault *flow.Waiting, err error) {
+	data, err = r.brought(ctx, s, ref)
+	if errors.As(err, &fault) {
+		data, source, err = r.lastCopy(ctx, s, ref)
+		return data, source, fault, err
+	}
+	return data, *ref.name, nil, err
 }
 
 // lastCopy is what the copy holds, nil if there is none, and of what it is one.

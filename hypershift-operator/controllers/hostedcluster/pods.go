@@ -60,6 +60,9 @@ func deployment(s *scope, name string, pod corev1.PodSpec) appsv1.DeploymentSpec
 	pod.Tolerations = s.hc.Spec.Tolerations
 	pod.PriorityClassName = priorityClass(s.hc)
 	pod.ImagePullSecrets = []corev1.LocalObjectReference{{Name: names.PullSecret}}
+	if s.trust != "" {
+		component.MountTrust(&pod)
+	}
 	component.Restrict(&pod)
 	return appsv1.DeploymentSpec{
 		Replicas: ptr.To[int32](1),

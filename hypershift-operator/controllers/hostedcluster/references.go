@@ -66,6 +66,12 @@ const (
 	etcdCAKey       = "etcd-client-ca.crt"
 )
 
+// trustBundleOf is the reference to the user's authorities.
+func trustBundleOf(spec *hyperv1.HostedClusterSpec) reference {
+	return reference{field: "spec.additionalTrustBundle", kind: inConfigMap, name: &spec.AdditionalTrustBundle.Name,
+		keys: []string{bundleKey}, fault: each(faultOfBundle), fixed: names.UserCABundle}
+}
+
 // pullSecretOf and signingKeyOf are the references that have steps of their own.
 func pullSecretOf(spec *hyperv1.HostedClusterSpec) reference {
 	return reference{field: "spec.pullSecret", kind: inSecret, name: &spec.PullSecret.Name,
@@ -87,8 +93,7 @@ func references(hc *hyperv1.HostedCluster) []reference {
 		l.add(reference{field: "spec.auditWebhook", kind: inSecret, name: &spec.AuditWebhook.Name, keys: []string{auditWebhookKey}, fault: each(faultOfKubeconfig)})
 	}
 	if spec.AdditionalTrustBundle != nil {
-		l.add(reference{field: "spec.additionalTrustBundle", kind: inConfigMap, name: &spec.AdditionalTrustBundle.Name,
-			keys: []string{bundleKey}, fault: each(faultOfBundle), fixed: names.UserCABundle})
+		l.add(trustBundleOf(spec))
 	}
 	if enc := spec.SecretEncryption; enc != nil && enc.AESCBC != nil {
 		l.encryptionKey("activeKey", &enc.AESCBC.ActiveKey)

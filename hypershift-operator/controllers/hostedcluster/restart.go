@@ -2,6 +2,7 @@ package hostedcluster
 
 import (
 	"cmp"
+	"maps"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
@@ -18,9 +19,7 @@ func (s *scope) restartDate() string {
 
 // podAnnotations are on every pod that this operator runs for the control plane.
 func (s *scope) podAnnotations() map[string]string {
-	date := s.restartDate()
-	if date == "" {
-		return nil
-	}
-	return map[string]string{hyperv1.RestartDateAnnotation: date}
+	annotations := map[string]string{hyperv1.RestartDateAnnotation: s.restartDate(), trustAnnotation: s.trust}
+	maps.DeleteFunc(annotations, func(_, value string) bool { return value == "" })
+	return annotations
 }

@@ -65,6 +65,9 @@ type scope struct {
 	// unkept is what the control-plane-operator needs and cannot get. Filled by
 	// keepOperator.
 	unkept []string
+	// trust tells bundles of the user's authorities apart, empty while there is
+	// none. Filled by gather.
+	trust string
 	// save writes the status now, for what must be known before something is
 	// done. Filled by Reconcile.
 	save func(context.Context) error
@@ -102,8 +105,12 @@ func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*sc
 		return nil, fmt.Errorf("listing node pools: %w", err)
 	}
 	s.pools = pools.Items
+	var err error
+	if s.trust, err = r.trust(ctx, s); err != nil {
+		return nil, err
+	}
 	ns := &corev1.Namespace{}
-	err := r.Client.Get(ctx, client.ObjectKey{Name: s.controlPlane}, ns)
+	err = r.Client.Get(ctx, client.ObjectKey{Name: s.controlPlane}, ns)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("getting namespace %s: %w", s.controlPlane, err)
 	}

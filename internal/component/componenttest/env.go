@@ -54,3 +54,9 @@ func Release(version string) *release.Release {
 	}
 	return rel
 }
+
+// Trusting is for a Case in which the user brings authorities of his own.
+func Trusting(env *component.Env) {
+	env.HCP.Spec.AdditionalTrustBundle = &corev1.LocalObjectReference{Name: names.UserCABundle}
+	env.ConfigMaps[names.UserCABundle] = &corev1.ConfigMap{Data: map[string]string{"ca-bundle.crt": "-----BEGIN CERTIFICATE-----\n"}}
+}

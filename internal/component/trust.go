@@ -1,0 +1,38 @@
+package component
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+const (
+	trustVolume = "user-ca-bundle"
+	trustDir    = "/etc/hypershift/trust"
+	// trustPath is where Go looks for authorities beside the file of an image
+	// (crypto/x509): where it would by itself, and where the user's are.
+	trustPath = "/etc/ssl/certs:/etc/pki/tls/certs:" + trustDir
+)
+
+// TrustUser is for pods that call out: they believe the authorities of the
+// user's additionalTrustBundle, once those are there.
+func TrustUser(env *Env, pod *corev1.PodSpec) {
+	if env.HCP.Spec.AdditionalTrustBundle != nil && env.ConfigMaps[names.UserCABundle] != nil {
+		MountTrust(pod)
+	}
+}
+
+// MountTrust has all containers of a pod believe the authorities of the user.
+// Programs take them up when they start.
+func MountTrust(pod *corev1.PodSpec) {
+	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: trustVolume, VolumeSource: corev1.VolumeSource{
+		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: names.UserCABundle}},
+	}})
+	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
+		for i := range containers {
+			c := &containers[i]
+			c.Env = append(c.Env, corev1.EnvVar{Name: "SSL_CERT_DIR", Value: trustPath})
+			c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: trustVolume, MountPath: trustDir, ReadOnly: true})
+		}
+	}
+}

@@ -1,5 +1,5 @@
 // Package hostedapi asks the hosted API server how it is, and tells: in the
-// conditions KubeAPIServerAvailable and EtcdAvailable, and in the fields of the
+// conditions KubeAPIServerAvailable, EtcdAvailable and, after a restore, EtcdSnapshotRestored, and in the fields of the
 // status that Cluster API and the hypershift-operator wait for.
 //
 //	Secret <infraID>-kubeconfig ── none ──► NotDeployed

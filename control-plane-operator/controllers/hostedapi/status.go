@@ -29,7 +29,7 @@ func ourStatus(hcp *hyperv1.HostedControlPlane) any {
 		Ready: s.Ready, Initialized: s.Initialized, Initialization: s.Initialization, Version: s.Version,
 		KubeConfig: s.KubeConfig, CustomKubeconfig: s.CustomKubeconfig,
 	}
-	for _, t := range []string{hyperv1.KubeAPIServerAvailable, hyperv1.EtcdAvailable} {
+	for _, t := range []string{hyperv1.KubeAPIServerAvailable, hyperv1.EtcdAvailable, hyperv1.EtcdSnapshotRestored} {
 		if c := conditions.Get(s.Conditions, t); c != nil {
 			part.Conditions = append(part.Conditions, *c)
 		}
@@ -48,7 +48,11 @@ func (r *Reconciler) summarize(hcp *hyperv1.HostedControlPlane, said answer) {
 	s.Version = cmp.Or(said.version, s.Version)
 	s.KubeConfig = published(said.kubeconfig.admin, names.AdminKubeconfig)
 	s.CustomKubeconfig = published(said.kubeconfig.custom, names.CustomAdminKubeconfig)
-	for _, c := range []metav1.Condition{apiCondition(said), etcdCondition(said)} {
+	all := []metav1.Condition{apiCondition(said), etcdCondition(said)}
+	if c, ok := restoredCondition(hcp, said); ok {
+		all = append(all, c)
+	}
+	for _, c := range all {
 		c.ObservedGeneration = hcp.Generation
 		conditions.Set(&s.Conditions, c, r.Clock.Now())
 	}

@@ -1,0 +1,27 @@
+package hostedapi
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+// restoredCondition says whether etcd has begun with the snapshot that the user
+// names; ok is false for who names none. A cluster that has been up did: nothing
+// else lets its etcd start for the first time.
+func restoredCondition(hcp *hyperv1.HostedControlPlane, said answer) (c metav1.Condition, ok bool) {
+	m := hcp.Spec.Etcd.Managed
+	if m == nil || len(m.Storage.RestoreSnapshotURL) == 0 {
+		return c, false
+	}
+	c = metav1.Condition{Type: hyperv1.EtcdSnapshotRestored, Status: metav1.ConditionFalse}
+	switch {
+	case hcp.Status.Initialized:
+		c.Status, c.Reason, c.Message = metav1.ConditionTrue, hyperv1.AsExpectedReason, "etcd began with the snapshot"
+	case said.etcd != nil:
+		c.Reason, c.Message = said.etcd.reason, said.etcd.message
+	default:
+		c.Reason, c.Message = hyperv1.EtcdWaitingForQuorumReason, "the cluster has not been up yet"
+	}
+	return c, true
+}

@@ -1,0 +1,43 @@
+package hostedapi
+
+import (
+	"net/http"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+func TestASnapshotIsRestored(t *testing.T) {
+	w := deployed(t)
+	hcp := w.hcp(t.Context())
+	before := hcp.DeepCopy()
+	hcp.Spec.Etcd.Managed = &hyperv1.ManagedEtcdSpec{Storage: hyperv1.ManagedEtcdStorageSpec{RestoreSnapshotURL: []hyperv1.SnapshotURL{"https://backups.example.com/demo.db"}}}
+	w.must(w.Admin().Patch(t.Context(), hcp, client.MergeFrom(before)))
+	w.api.code, w.api.readyz = http.StatusInternalServerError, noEtcd
+	w.pass()
+	w.want(hyperv1.EtcdSnapshotRestored, "False EtcdWaitingForQuorum: the cluster has not been up yet")
+	etcd := &hyperv1.ControlPlaneComponent{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.Etcd}}
+	etcd.Status.Conditions = []metav1.Condition{{
+		Type: hyperv1.ControlPlaneComponentAvailable, Status: metav1.ConditionFalse, Reason: hyperv1.ContainerCrashedReason,
+		Message: "the server says 404 Not Found", LastTransitionTime: metav1.Unix(0, 0),
+	}}
+	w.Create(t, etcd)
+	w.pass()
+	w.want(hyperv1.EtcdSnapshotRestored, "False ContainerCrashed: the server says 404 Not Found")
+	w.api.code, w.api.readyz = http.StatusOK, allWell
+	w.pass()
+	w.want(hyperv1.EtcdSnapshotRestored, "True AsExpected: etcd began with the snapshot")
+	w.api.code, w.api.readyz = http.StatusInternalServerError, noEtcd
+	w.pass()
+	w.want(hyperv1.EtcdSnapshotRestored, "True AsExpected: etcd began with the snapshot")
+}
+
+func TestWhoNamesNoSnapshotIsToldNothingOfOne(t *testing.T) {
+	w := deployed(t)
+	w.pass()
+	w.want(hyperv1.EtcdSnapshotRestored, "nothing")
+}

@@ -18,9 +18,12 @@ const (
 	// ClusterDNS is the Service of CoreDNS.
 	ClusterDNS = "10.57.0.10"
 
+	// Host is where the host is found from within the lab.
+	Host = "10.59.0.1"
+
 	// A cable leads from the host into the lab, where its end is UplinkName.
 	hostLink      = "hypershift-lab"
-	hostAddress   = "10.59.0.1/30"
+	hostAddress   = Host + "/30"
 	UplinkName    = "uplink"
 	UplinkAddress = "10.59.0.2/30"
 )

@@ -1,0 +1,129 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
+)
+
+// What a cluster knows is saved, and another one begins with it: from a server that nobody vouches for but an authority of the user's.
+func TestSnapshots(t *testing.T) {
+	saved := newHosted(t, "saved", on.Versions[0])
+	saved.create()
+	saved.available()
+	saved.kubectl("create configmap kept --from-literal=what=this")
+	content, checksum := saved.snapshot()
+	saved.kubectl("delete configmap kept")
+
+	shelf := newShelf(t)
+	shelf.put([]byte("not what it was"))
+	restored := newHosted(t, "restored", on.Versions[0])
+	restored.hc.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
+	restored.hc.Spec.Etcd.Managed.Storage.RestoreSnapshotURL = []hyperv1.SnapshotURL{hyperv1.SnapshotURL(shelf.url + "/saved.db#sha256=" + checksum)}
+	restored.trust(shelf.authority)
+	restored.create()
+	restored.told(hyperv1.EtcdAvailable, "False", "has the SHA-256 checksum", "and should have "+checksum)
+
+	shelf.put(content)
+	restored.available()
+	restored.eventually("all pods are ready", restored.rolledOut)
+	if what := restored.kubectl("get configmap kept -o jsonpath={.data.what}"); what != "this" {
+		t.Errorf("what was saved came back as %q", what)
+	}
+	restored.kubectl("create configmap new --from-literal=after=all")
+}
+
+// kubectl is a command of the user's, which has to succeed, and what it prints.
+func (h *hosted) kubectl(command string) string {
+	h.t.Helper()
+	out, err := on.Kubectl(h.t.Context(), h.kubeconfig, "", strings.Fields(command)...)
+	h.must(err)
+	return out
+}
+
+// whole is how a snapshot's checksum is told, which comes last.
+var whole = regexp.MustCompile(`"The snapshot is whole".*"sha256":\s*"([0-9a-f]{64})"`)
+
+// snapshot saves etcd as docs/control-plane.md says.
+func (h *hosted) snapshot() (content []byte, checksum string) {
+	h.t.Helper()
+	save := exec.CommandContext(h.t.Context(), on.Programs["kubectl"], "--kubeconfig", on.Kubeconfig, "-n", h.namespace(),
+		"exec", "deployment/"+names.ControlPlaneOperator, "--", "control-plane-operator", "etcd-snapshot")
+	var out, said bytes.Buffer
+	save.Stdout, save.Stderr = &out, &said
+	if err := save.Run(); err != nil {
+		h.t.Fatalf("saving etcd: %v\n%s", err, said.String())
+	}
+	told := whole.FindStringSubmatch(said.String())
+	if told == nil {
+		h.t.Fatalf("the snapshot is not whole:\n%s", said.String())
+	}
+	h.t.Logf("a snapshot of %d bytes", out.Len())
+	return out.Bytes(), told[1]
+}
+
+// trust has the cluster believe an authority.
+func (h *hosted) trust(bundle []byte) {
+	h.t.Helper()
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: h.hc.Namespace, Name: h.hc.Name + "-authorities"}, Data: map[string]string{"ca-bundle.crt": string(bundle)}}
+	h.must(h.management.Create(h.t.Context(), cm))
+	h.t.Cleanup(func() { h.must(h.management.Delete(context.WithoutCancel(h.t.Context()), cm)) })
+	h.hc.Spec.AdditionalTrustBundle = &corev1.LocalObjectReference{Name: cm.Name}
+}
+
+// A shelf is a server of one file, beside the management cluster.
+type shelf struct {
+	url string
+	// authority vouches for it, in PEM.
+	authority []byte
+	file      atomic.Pointer[[]byte]
+}
+
+func newShelf(t *testing.T) *shelf {
+	t.Helper()
+	authority, errAuthority := pki.NewAuthority("shelf", time.Now())
+	if errAuthority != nil {
+		t.Fatal(errAuthority)
+	}
+	leaf, errLeaf := authority.Issue(pki.Request{User: "shelf", Usage: pki.Server, Hosts: []string{cluster.Host}}, pki.Terms{Validity: time.Hour}, time.Now())
+	listener, errListen := net.Listen("tcp", net.JoinHostPort(cluster.Host, "0"))
+	if err := errors.Join(errLeaf, errListen); err != nil {
+		t.Fatal(err)
+	}
+	certificate, err := tls.X509KeyPair(leaf.CertPEM, leaf.KeyPEM)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &shelf{authority: pki.Bundle(authority.Certificate)}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(*s.file.Load()) // who has gone needs no answer
+	}))
+	server.Listener.Close()
+	server.Listener, server.TLS = listener, &tls.Config{Certificates: []tls.Certificate{certificate}}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	return s
+}
+
+func (s *shelf) put(content []byte) { s.file.Store(&content) }

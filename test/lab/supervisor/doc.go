@@ -15,6 +15,6 @@
 //
 //	network.go ► pki.go ► registry.go ► controlplane.go ► join.go (who may join) ► routes.go, services
 //
-// and then does what it is asked for: machines.go. What other packages have a lab run is in services.go; it runs in this process,
+// and then does what it is asked for: machines.go (add, remove), power.go (on, off). What other packages have a lab run is in services.go; it runs in this process,
 // and so in the network of the lab.
 package supervisor

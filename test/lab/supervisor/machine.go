@@ -1,0 +1,88 @@
+package supervisor
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"path/filepath"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/cloud"
+	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
+	machineos "github.com/hosted-control-planes/hypershift/test/lab/machine"
+	"github.com/hosted-control-planes/hypershift/test/lab/namespace"
+)
+
+// machine is one of a lab, on or off.
+type machine struct {
+	cluster.MachineOptions
+	spec    machineos.Spec
+	host    int     // the last part of its address, and the number of its port
+	cluster *joined // which it has joined; nil for a worker, who joins by himself
+	// worker is the instance of a customer that it is, if it is one.
+	worker *cloud.Worker
+	// instantiated says that its instance in the cloud is ours to end.
+	instantiated bool
+
+	mu      sync.Mutex      // held while it is being turned on or off
+	running *namespace.Init // nil: it is off
+}
+
+func (m *machine) port() string    { return fmt.Sprintf("port%d", m.host) }
+func (m *machine) console() string { return filepath.Join(m.spec.Dir, machineos.ConsoleLog) }
+
+// address is that of its network card. Where zones have networks of their own, it is in that of its zone.
+func (m *machine) address() netip.Addr {
+	if m.worker != nil {
+		return m.worker.Address
+	}
+	if m.Join != "" {
+		return cloud.Address(machineNetwork, "", m.host)
+	}
+	return cloud.Address(machineNetwork, m.Zone, m.host)
+}
+
+// pid1 is that of a machine that is on, or 0.
+func (m *machine) pid1() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.running == nil {
+		return 0
+	}
+	select {
+	case <-m.running.Done(): // by itself
+		return 0
+	default:
+		return m.running.PID()
+	}
+}
+
+// specify says what a machine is told.
+func (s *supervisor) specify(m *machine) machineos.Spec {
+	spec := machineos.Spec{
+		Name: m.Name, Lab: s.options.Dir, Dir: s.path("machines", m.Name),
+		Address: netip.PrefixFrom(m.address(), machineNetwork.Bits()).String(), Gateway: cluster.SwitchAddress,
+		MemoryMiB: m.MemoryMiB,
+		Registry:  cluster.Registry, Pause: cluster.Registry + "/pause:lab",
+		ClusterDNS: m.ClusterDNS,
+		Labels:     map[string]string{}, Taints: m.Taints,
+		ExternalCloud: m.ExternalCloud,
+		KubeProxy:     m.Join == "",
+	}
+	maps.Copy(spec.Labels, m.Labels)
+	if m.Zone != "" && !m.ExternalCloud {
+		spec.Labels[corev1.LabelTopologyZone], spec.Labels[corev1.LabelTopologyRegion] = m.Zone, cluster.Region
+	}
+	if m.InstanceType != "" && !m.ExternalCloud {
+		spec.Labels[corev1.LabelInstanceTypeStable] = m.InstanceType
+	}
+	if m.InstanceID != "" {
+		spec.ProviderID = fmt.Sprintf("aws:///%s/%s", m.Zone, m.InstanceID)
+	}
+	if spec.ClusterDNS == "" {
+		spec.ClusterDNS = cluster.ClusterDNS
+	}
+	return spec
+}

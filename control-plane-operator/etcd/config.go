@@ -13,6 +13,9 @@ const (
 	SnapshotFile = "/var/lib/snapshot/snapshot.db"
 )
 
+// NobodyToJoin are words of a member that has no data, and a cluster that has been up without it.
+const NobodyToJoin = "has no majority that it could join"
+
 // A State is what etcd is told of the cluster that a member without data belongs to.
 type State string
 

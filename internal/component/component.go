@@ -44,6 +44,9 @@ type Component struct {
 	// "Secret/<name>" or "ConfigMap/<name>", or one key of it, as
 	// "Secret/<name>/<key>": a change does not roll its pods.
 	Reloads []string
+	// Explain says what the last words of a program mean to a user, if that is
+	// more than that it has ended: a reason, and what to do. Nil, they are repeated.
+	Explain func(words string) (reason, message string)
 }
 
 // An Adapter changes or leaves out what one asset says. It is pure.

@@ -24,6 +24,8 @@ type Env struct {
 	API, Konnectivity Host
 	// Workers says that the cluster has nodes, or has had some.
 	Workers bool
+	// Available are the names of the components that do their work.
+	Available []string
 	// AWSEndpoints is environment that says where AWS is, if it is not where it is for everybody.
 	AWSEndpoints []corev1.EnvVar
 	// Routes are those of the namespace, and Services those that they lead to, by name.

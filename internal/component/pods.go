@@ -21,7 +21,7 @@ import (
 const slow = 10 * time.Second
 
 // trouble is why a workload does not have all its pods ready.
-func (r *Runner) trouble(ctx context.Context, o observation) (trouble, error) {
+func (r *Runner) trouble(ctx context.Context, c Component, o observation) (trouble, error) {
 	if o.refused != "" {
 		return trouble{hyperv1.PodsRefusedReason, shortened(o.refused)}, nil
 	}
@@ -41,7 +41,7 @@ func (r *Runner) trouble(ctx context.Context, o observation) (trouble, error) {
 			return trouble{}, err
 		}
 		if t.reason != "" {
-			all = append(all, o.of(pod, t))
+			all = append(all, o.of(pod, c.explained(t)))
 		}
 	}
 	if len(all) > 0 {
@@ -51,6 +51,17 @@ func (r *Runner) trouble(ctx context.Context, o observation) (trouble, error) {
 		return r.said(ctx, o.live.Object, hyperv1.PodsRefusedReason, "pods cannot be made")
 	}
 	return trouble{}, nil
+}
+
+// explained is what a program's end means, if the component knows.
+func (c Component) explained(t trouble) trouble {
+	if c.Explain == nil || t.reason != hyperv1.ContainerCrashedReason {
+		return t
+	}
+	if reason, message := c.Explain(t.message); reason != "" {
+		return trouble{reason, message}
+	}
+	return t
 }
 
 // of names the member that is in trouble. Pods of a Deployment have names that

@@ -3,6 +3,7 @@ package component
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,11 +99,29 @@ func TestWhatOnlyEventsSay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := runner(interceptor.Funcs{}, append(tc.others, tc.pod)...)
-			got, err := r.trouble(t.Context(), judge(statefulSet()))
+			got, err := r.trouble(t.Context(), Component{}, judge(statefulSet()))
 			if err != nil || got.reason != tc.reason || got.message != tc.message {
 				t.Errorf("got %q: %q, %v", got.reason, got.message, err)
 			}
 		})
+	}
+}
+
+func TestAComponentKnowsWhatItsLastWordsMean(t *testing.T) {
+	c := Component{Explain: func(words string) (reason, message string) {
+		if !strings.Contains(words, "nothing on the volume") {
+			return "", ""
+		}
+		return "DataLost", "bring the volume back"
+	}}
+	for words, want := range map[string]trouble{
+		"there is nothing on the volume": {"DataLost", "etcd-0: bring the volume back"},
+		"out of luck":                    {hyperv1.ContainerCrashedReason, "etcd-0: container etcd ends with exit code 1: out of luck"},
+	} {
+		pod := member(corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "etcd", State: corev1.ContainerState{Terminated: ending(1, "Error", words)}}}})
+		if got, err := runner(interceptor.Funcs{}, pod).trouble(t.Context(), c, judge(statefulSet())); err != nil || got != want {
+			t.Errorf("got %+v, %v; want %+v", got, err, want)
+		}
 	}
 }
 
@@ -115,13 +134,13 @@ func statefulSet() *appsv1.StatefulSet {
 func TestPodsThatCannotBeMade(t *testing.T) {
 	set := statefulSet()
 	r := runner(interceptor.Funcs{}, event(set, "Warning", "FailedCreate", "exceeded quota: pods"))
-	if got, err := r.trouble(t.Context(), judge(set)); err != nil || got != (trouble{hyperv1.PodsRefusedReason, "pods cannot be made: exceeded quota: pods"}) {
+	if got, err := r.trouble(t.Context(), Component{}, judge(set)); err != nil || got != (trouble{hyperv1.PodsRefusedReason, "pods cannot be made: exceeded quota: pods"}) {
 		t.Errorf("of a StatefulSet: %+v, %v", got, err)
 	}
 	d := &appsv1.Deployment{ObjectMeta: object("server"), Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{
 		{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota: pods"},
 	}}}
-	if got, err := r.trouble(t.Context(), judge(d)); err != nil || got != (trouble{hyperv1.PodsRefusedReason, "exceeded quota: pods"}) {
+	if got, err := r.trouble(t.Context(), Component{}, judge(d)); err != nil || got != (trouble{hyperv1.PodsRefusedReason, "exceeded quota: pods"}) {
 		t.Errorf("of a Deployment: %+v, %v", got, err)
 	}
 }

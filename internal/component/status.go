@@ -47,7 +47,7 @@ func (r *Runner) tell(ctx context.Context, env *Env, p *part, changed bool, fail
 	var t trouble
 	var err error
 	if p.live != nil && !p.complete {
-		t, err = r.trouble(ctx, p.observation)
+		t, err = r.trouble(ctx, p.Component, p.observation)
 	}
 	s.Degraded = t.reason != "" || failed != nil
 	switch {

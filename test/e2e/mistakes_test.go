@@ -10,8 +10,10 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -52,6 +54,7 @@ func TestMistakes(t *testing.T) {
 	h.eventually("all pods are ready", h.rolledOut)
 
 	h.loseCertificates()
+	h.loseData()
 	h.loseNamespace()
 }
 
@@ -146,6 +149,49 @@ func (h *hosted) answers() {
 		_, err = on.Kubectl(ctx, h.kubeconfig, "", "get", "--raw", "/readyz")
 		return err
 	})
+}
+
+// loseData deletes the volume of the only etcd: nobody begins with nothing until the user says so.
+func (h *hosted) loseData() {
+	h.t.Helper()
+	h.deleteAll(&corev1.PersistentVolumeClaim{}, client.InNamespace(h.namespace()))
+	h.deleteAll(&corev1.Pod{}, client.InNamespace(h.namespace()), client.MatchingLabels{"app": names.Etcd})
+	h.told(hyperv1.EtcdAvailable, "False", "its volume is empty", `set formed to "false" in ConfigMap etcd-config`)
+	h.is(hyperv1.HostedClusterAvailable, "False")
+
+	started := time.Now()
+	given := client.RawPatch(types.MergePatchType, []byte(`{"data":{"formed":"false"}}`))
+	h.must(h.management.Patch(h.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: h.namespace(), Name: "etcd-config"}}, given))
+	h.deleteAll(&corev1.Pod{}, client.InNamespace(h.namespace()), client.MatchingLabels{"app": names.Etcd})
+	h.eventually("etcd is ready", func(ctx context.Context) error {
+		etcd := &appsv1.StatefulSet{}
+		if err := h.management.Get(ctx, client.ObjectKey{Namespace: h.namespace(), Name: names.Etcd}, etcd); err != nil {
+			return err
+		}
+		if etcd.Status.ReadyReplicas == 0 {
+			return errors.New("it is not")
+		}
+		return nil
+	})
+	h.deleteAll(&corev1.Pod{}, client.InNamespace(h.namespace()), client.MatchingLabels{"app": names.KubeAPIServer})
+	h.available()
+	h.answers()
+	h.t.Logf("%5.1f s  it has begun again", time.Since(started).Seconds())
+	h.eventually("the next loss is told, too", func(ctx context.Context) error {
+		config := &corev1.ConfigMap{}
+		if err := h.management.Get(ctx, client.ObjectKey{Namespace: h.namespace(), Name: "etcd-config"}, config); err != nil {
+			return err
+		}
+		if config.Data["formed"] != "true" {
+			return fmt.Errorf("formed is %q", config.Data["formed"])
+		}
+		return nil
+	})
+}
+
+func (h *hosted) deleteAll(kind client.Object, which ...client.DeleteAllOfOption) {
+	h.t.Helper()
+	h.must(h.management.DeleteAllOf(h.t.Context(), kind, which...))
 }
 
 // loseNamespace deletes the namespace of the control plane under it. That is told, and a new control plane is made. What was in etcd is

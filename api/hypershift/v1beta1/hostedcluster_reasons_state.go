@@ -52,6 +52,10 @@ const (
 	EtcdQuorumAvailableReason = "QuorumAvailable"
 	// EtcdWaitingForQuorumReason: too few members of etcd serve. Look at their pods and volumes if it stays.
 	EtcdWaitingForQuorumReason = "EtcdWaitingForQuorum"
+	// EtcdDataMissingReason: a member of etcd that has been up finds its volume empty, and nobody to get the data from. It does not
+	// begin with nothing: bring back the volume, or those of most members. If they are lost for good, begin a new HostedCluster
+	// with a snapshot, or give up what was there: docs/control-plane.md says how.
+	EtcdDataMissingReason = "EtcdDataMissing"
 	// EtcdStatefulSetNotFoundReason: etcd has not been made yet. Nothing to do unless it stays.
 	EtcdStatefulSetNotFoundReason = "StatefulSetNotFound"
 	// KubeconfigWaitingForCreateReason: the administrator's kubeconfig has not been made yet. Nothing to do unless it stays.

@@ -12,6 +12,15 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
+// What ConfigMap etcd-config has: the configuration that all members share, that
+// of a single one, and whether the cluster has been up.
+const (
+	configMap  = "etcd-config"
+	commonFile = "etcd.yaml"
+	memberFile = "member.yaml"
+	formedKey  = "formed"
+)
+
 //go:embed assets
 var assets embed.FS
 
@@ -23,31 +32,21 @@ var Component = component.Component{
 	Adapters: []component.Adapter{
 		component.On("client-service.yaml", adaptClientService),
 		component.On("configmap.yaml", adaptConfig),
-		component.On("state.yaml", adaptState),
-		component.Only("state.yaml", decides),
 		component.On("statefulset.yaml", adaptStatefulSet),
 	},
 	// etcd reads a certificate and its key when somebody connects, and the
-	// bundle that it trusts when it starts.
+	// bundle that it trusts when it starts. Whether the cluster has been up is for
+	// a member that starts without data.
 	Reloads: []string{
 		"Secret/etcd-server-tls/tls.crt", "Secret/etcd-server-tls/tls.key",
 		"Secret/etcd-peer-tls/tls.crt", "Secret/etcd-peer-tls/tls.key",
-		"Secret/etcd-client-tls", "ConfigMap/etcd-state",
+		"Secret/etcd-client-tls",
+		"ConfigMap/" + configMap + "/" + formedKey, "ConfigMap/" + configMap + "/" + memberFile,
 	},
+	Explain: explain,
 }
 
 func managed(env *component.Env) bool { return env.HCP.Spec.Etcd.ManagementType != hyperv1.Unmanaged }
-
-// formed says whether the hosted API server has been up once, with an etcd behind it.
-func formed(env *component.Env) bool {
-	i := env.HCP.Status.Initialization
-	return i != nil && i.ControlPlaneInitialized != nil && *i.ControlPlaneInitialized
-}
-
-func adaptState(env *component.Env, cm *corev1.ConfigMap) error {
-	cm.Data["formed"] = strconv.FormatBool(formed(env))
-	return nil
-}
 
 // adaptClientService leads clients to a member that is ready. To the only one it
 // leads them at once: they try until it listens, which is a second before the
@@ -57,20 +56,28 @@ func adaptClientService(env *component.Env, svc *corev1.Service) error {
 	return nil
 }
 
-const configFile = "etcd.yaml"
-
-// adaptConfig adds how much the volume holds and, for a member that needs to
-// decide nothing, all that is its own.
+// adaptConfig adds how much the volume holds, whether the cluster has been up
+// and, for a member that needs to decide nothing, all that is its own.
 func adaptConfig(env *component.Env, cm *corev1.ConfigMap) error {
-	text := cm.Data[configFile] + "quota-backend-bytes: " + strconv.FormatInt(quota(volumeSize(env.HCP)), 10) + "\n"
+	text := cm.Data[commonFile] + "quota-backend-bytes: " + strconv.FormatInt(quota(volumeSize(env.HCP)), 10) + "\n"
 	cluster := etcd.Of(env.HCP)
 	if cluster.Size == 1 {
 		// The last 5,000 writes would be kept in memory for others to catch up.
 		text += "snapshot-catchup-entries: 100\n"
 	}
+	cm.Data[commonFile] = text
+	cm.Data[formedKey] = strconv.FormatBool(formed(env))
 	if !decides(env) {
-		text = cluster.MemberConfig(text, cluster.Members()[0], cluster.Initial(), etcd.NewCluster)
+		cm.Data[memberFile] = cluster.MemberConfig(text, cluster.Members()[0], cluster.Initial(), stateOf(env))
 	}
-	cm.Data[configFile] = text
 	return nil
+}
+
+// stateOf is what a single member is told. There is nobody whom it could join,
+// so that one that has lost its data ends, and does not begin another cluster.
+func stateOf(env *component.Env) etcd.State {
+	if formed(env) {
+		return etcd.ExistingCluster
+	}
+	return etcd.NewCluster
 }

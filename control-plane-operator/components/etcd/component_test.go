@@ -3,18 +3,22 @@ package etcd
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/bed/etcdserver"
 )
 
 func TestGolden(t *testing.T) {
 	componenttest.Golden(t, Component,
 		componenttest.Single,
 		componenttest.HighlyAvailable,
+		componenttest.Case{Name: "formed", Adapt: up},
 		componenttest.Case{Name: "volume", Adapt: func(env *component.Env) { setStorage(env, "20Gi", "fast") }},
 		componenttest.Case{Name: "restore-single", Adapt: fromSnapshot},
 		componenttest.Case{Name: "restore-highly-available", Adapt: func(env *component.Env) {
@@ -45,9 +49,61 @@ func TestASnapshotIsForTheFirstStartOnly(t *testing.T) {
 	if !decides(env) {
 		t.Fatal("a member that begins with a snapshot has nothing that puts it in place")
 	}
-	env.HCP.Status.Initialization = &hyperv1.HostedControlPlaneInitialization{ControlPlaneInitialized: ptr.To(true)}
+	up(env)
 	if url := snapshotURL(env); url != "" {
 		t.Errorf("a cluster that has been up would be set back to %s", url)
+	}
+}
+
+// up is a cluster that has been up, and is.
+func up(env *component.Env) {
+	env.HCP.Status.Initialization = &hyperv1.HostedControlPlaneInitialization{ControlPlaneInitialized: ptr.To(true)}
+	env.Available = []string{names.Etcd}
+}
+
+// down is one that has been up, and is not any more.
+func down(env *component.Env) {
+	up(env)
+	env.Available = nil
+}
+
+func TestFormed(t *testing.T) {
+	for name, c := range map[string]struct {
+		is   func(*component.Env)
+		says string
+		want bool
+	}{
+		"a new cluster":                                {func(*component.Env) {}, "", false},
+		"one that has not been up yet":                 {func(*component.Env) {}, "false", false},
+		"its etcd is up for the first time":            {up, "false", true},
+		"its etcd is lost":                             {down, "true", true},
+		"what was lost is given up":                    {down, "false", false},
+		"what was given up has begun again":            {up, "false", true},
+		"somebody deletes the ConfigMap while it runs": {up, "", true},
+		"somebody deletes the ConfigMap of a lost one": {down, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := componenttest.Env()
+			c.is(env)
+			if c.says != "" {
+				env.ConfigMaps[configMap] = &corev1.ConfigMap{Data: map[string]string{formedKey: c.says}}
+			}
+			if got := formed(env); got != c.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}
+
+// A single member that finds its volume empty does not begin another cluster: the
+// etcd that there is ends, with words that are known.
+func TestASingleMemberDoesNotBeginTwice(t *testing.T) {
+	env := componenttest.Env()
+	down(env)
+	m := etcdserver.New(t, "etcd-0")
+	m.Start("etcd-0="+m.PeerURL, string(stateOf(env)))
+	if reason, _ := explain(m.LastWords()); reason != hyperv1.EtcdDataMissingReason {
+		t.Errorf("what it says is not known: %s", m.LastWords())
 	}
 }
 

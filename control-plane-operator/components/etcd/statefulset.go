@@ -51,7 +51,7 @@ func adaptStatefulSet(env *component.Env, s *appsv1.StatefulSet) error {
 	}
 	if !decides(env) {
 		drop(pod, member)
-		unmount(pod, "config", "state", "client-tls")
+		unmount(pod, "config", "client-tls")
 		configFromMap(pod)
 		return nil
 	}

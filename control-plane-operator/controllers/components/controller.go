@@ -116,6 +116,7 @@ type scope struct {
 	services          map[string]*corev1.Service
 	// workers says that there are nodes, or have been. gather
 	workers    bool
+	available  []string
 	secrets    map[string]*corev1.Secret
 	configMaps map[string]*corev1.ConfigMap
 	// states say how each component is; nil if that is not known. ensureComponents

@@ -18,7 +18,7 @@ const look = 15 * time.Second
 // ensureComponents runs what is to run.
 func (r *Reconciler) ensureComponents(ctx context.Context, s *scope) error {
 	env := &component.Env{
-		HCP: s.hcp, Release: s.runs, OperatorImage: r.OperatorImage, AWSEndpoints: r.AWSEndpoints, Workers: s.workers,
+		HCP: s.hcp, Release: s.runs, OperatorImage: r.OperatorImage, AWSEndpoints: r.AWSEndpoints, Workers: s.workers, Available: s.available,
 		API: s.api, Konnectivity: s.konnectivity, Routes: s.routes, Services: s.services, Secrets: s.secrets, ConfigMaps: s.configMaps,
 	}
 	states, err := r.runner.Ensure(ctx, env, s.paused, r.Components...)

@@ -89,6 +89,9 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) (err error) {
 	if s.workers, err = r.hasWorkers(ctx, s.hcp); err != nil {
 		return err
 	}
+	if s.available, err = r.available(ctx, s.hcp); err != nil {
+		return err
+	}
 	s.secrets, s.configMaps = map[string]*corev1.Secret{}, map[string]*corev1.ConfigMap{}
 	secrets, configMaps := &corev1.SecretList{}, &corev1.ConfigMapList{}
 	for _, list := range []client.ObjectList{secrets, configMaps} {
@@ -103,6 +106,21 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) (err error) {
 		s.configMaps[configMaps.Items[i].Name] = &configMaps.Items[i]
 	}
 	return nil
+}
+
+// available are the components that said last that they do their work.
+func (r *Reconciler) available(ctx context.Context, hcp *hyperv1.HostedControlPlane) ([]string, error) {
+	list := &hyperv1.ControlPlaneComponentList{}
+	if err := r.Client.List(ctx, list, client.InNamespace(hcp.Namespace)); err != nil {
+		return nil, fmt.Errorf("listing components: %w", err)
+	}
+	var names []string
+	for _, c := range list.Items {
+		if conditions.IsTrue(c.Status.Conditions, hyperv1.ControlPlaneComponentAvailable) {
+			names = append(names, c.Name)
+		}
+	}
+	return names, nil
 }
 
 // hasWorkers says whether the cluster has nodes, or has had some: what has once

@@ -68,13 +68,13 @@ func neighbours(c client.Client) handler.MapFunc {
 func othersSaid() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*hyperv1.HostedControlPlane), e.ObjectNew.(*hyperv1.HostedControlPlane)
-		succeeded := func(hcp *hyperv1.HostedControlPlane) bool {
-			return conditions.IsTrue(hcp.Status.Conditions, hyperv1.ConfigOperatorReconciliationSucceeded)
+		turned := func(condition string) bool {
+			return conditions.IsTrue(before.Status.Conditions, condition) != conditions.IsTrue(after.Status.Conditions, condition)
 		}
 		return !slices.Equal(before.Finalizers, after.Finalizers) ||
 			before.Status.ControlPlaneEndpoint != after.Status.ControlPlaneEndpoint ||
 			!equality.Semantic.DeepEqual(before.Status.Initialization, after.Status.Initialization) ||
-			succeeded(before) != succeeded(after) ||
+			turned(hyperv1.ConfigOperatorReconciliationSucceeded) || turned(hyperv1.EtcdAvailable) ||
 			ptr.Deref(before.Status.NodeCount, 0) > 0 != (ptr.Deref(after.Status.NodeCount, 0) > 0)
 	}}
 }

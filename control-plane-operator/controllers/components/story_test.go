@@ -243,6 +243,21 @@ func (w *world) rewrite(secret string) {
 	w.must(w.Admin().Update(w.t.Context(), s))
 }
 
+// Its only member learns that when it starts, and is not started for it.
+func TestEtcdHasBeenUp(t *testing.T) {
+	w := up(t, hyperv1.SingleReplica)
+	before := w.revisions(names.Etcd)
+	hcp := w.hcp(t.Context())
+	hcp.Status.Initialization = &hyperv1.HostedControlPlaneInitialization{ControlPlaneInitialized: ptr.To(true)}
+	w.must(w.Admin().Status().Update(t.Context(), hcp))
+	w.settle()
+	config := &corev1.ConfigMap{}
+	w.must(w.Admin().Get(t.Context(), w.key("etcd-config"), config))
+	if config.Data["formed"] != "true" || w.revisions(names.Etcd) != before {
+		t.Errorf("formed is %q, and pods were %s and are %s", config.Data["formed"], before, w.revisions(names.Etcd))
+	}
+}
+
 func TestEtcdIsOfUseWhileMostMembersAre(t *testing.T) {
 	w := up(t, hyperv1.HighlyAvailable)
 	for n, want := range []metav1.ConditionStatus{isTrue, isFalse} {

@@ -8,9 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apimachinery/pkg/util/wait"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
 )
@@ -71,7 +74,8 @@ func newMember(t *testing.T) *Member {
 	write(t, d.StateFile, "false")
 	return &Member{
 		Name: "etcd-2", Cluster: three, Disk: d,
-		Dial: func(context.Context) (API, error) { return nil, errNobody },
+		Dial:  func(context.Context) (API, error) { return nil, errNobody },
+		Clock: clocktesting.NewFakeClock(time.Time{}),
 	}
 }
 
@@ -171,7 +175,7 @@ func TestThereIsNoSecondCluster(t *testing.T) {
 	}{
 		"the cluster has been up, and nobody is ready": {
 			given: func(t *testing.T, m *Member) { write(t, m.Disk.StateFile, "true\n") },
-			want:  "etcd-2 has no data, and its cluster, which has been up before, has no majority",
+			want:  "starting etcd-2: it has no data, and its cluster, which has been up before, has no majority",
 		},
 		"somebody is ready and loses the majority": {
 			given: func(_ *testing.T, m *Member) { m.meets(&cluster{lost: errors.New("etcdserver: no leader")}) },
@@ -203,6 +207,29 @@ func TestThereIsNoSecondCluster(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// Others may be away for a moment; later the status of the pod has to say what is wrong.
+func TestAMemberThatLostItsDataSaysSoInTheEnd(t *testing.T) {
+	m := newMember(t)
+	write(t, m.Disk.StateFile, "true")
+	clock := clocktesting.NewFakeClock(time.Time{})
+	m.Clock = clock
+	asked := 0
+	m.Dial = func(context.Context) (API, error) {
+		asked++
+		clock.Step(hope / 3)
+		return nil, errNobody
+	}
+	go wait.PollUntilContextCancel(t.Context(), time.Millisecond, true, func(context.Context) (bool, error) { //nolint:errcheck // it goes on until the test ends
+		if clock.HasWaiters() {
+			clock.Step(pause)
+		}
+		return false, nil
+	})
+	if err := m.Run(t.Context()); !errors.Is(err, errLost) || asked < 2 {
+		t.Errorf("asked %d times: %v", asked, err)
 	}
 }
 

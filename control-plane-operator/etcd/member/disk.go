@@ -22,7 +22,7 @@ type Disk struct {
 // Volume is the disk of a pod.
 var Volume = Disk{
 	Data: etcd.DataDir, Restored: etcd.RestoredDir,
-	CommonFile: "/etc/etcd/common/etcd.yaml", ConfigFile: "/etc/etcd/config/etcd.yaml", StateFile: "/etc/etcd/state/formed",
+	CommonFile: "/etc/etcd/common/etcd.yaml", StateFile: "/etc/etcd/common/formed", ConfigFile: "/etc/etcd/config/member.yaml",
 }
 
 // HasData says whether etcd has begun its log, as etcd itself finds out.

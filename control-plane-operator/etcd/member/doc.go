@@ -3,7 +3,7 @@
 //
 //	it has data                      ─► it starts with that
 //	a majority of others answers     ─► it joins them; a member of its name that lost its data makes room
-//	the cluster has been up once     ─► it waits for them: what it would begin would be a second cluster
+//	the cluster has been up once     ─► it waits for them, and says so: what it would begin would be a second cluster
 //	a snapshot has been unpacked     ─► it starts with that, as all of them do
 //	else                             ─► it begins the cluster, together with the others
 //

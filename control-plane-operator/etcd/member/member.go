@@ -24,6 +24,8 @@ const (
 	pause = 2 * time.Second
 	// patience is how long one of them may take.
 	patience = 10 * time.Second
+	// hope is how long the others may be away before somebody is told.
+	hope = time.Minute
 	// reach is how long to try to reach the Service of the members. Most networks
 	// refuse at once while none is ready.
 	reach = 2 * time.Second
@@ -37,8 +39,12 @@ type API interface {
 	io.Closer
 }
 
-// errNobody says that no member is ready.
-var errNobody = errors.New("no member of etcd is ready")
+var (
+	// errNobody says that no member is ready.
+	errNobody = errors.New("no member of etcd is ready")
+	// errLost says that the data of the member is gone, and nobody there who has it.
+	errLost = errors.New("it has no data, and its cluster, which has been up before, " + etcd.NobodyToJoin + ": bring back the other members, or their volumes")
+)
 
 // A Member is about to start.
 type Member struct {
@@ -82,13 +88,18 @@ func dialer(cluster etcd.Cluster) func(context.Context) (API, error) {
 	}
 }
 
-// Run writes the configuration of the member once it knows what it starts as.
+// Run writes the configuration of the member once it knows what it starts as. One
+// that has lost its data and finds nobody for long ends with that: the status of
+// its pod has the last words of a program, and it is started again.
 func (m *Member) Run(ctx context.Context) error {
 	log := logr.FromContextOrDiscard(ctx)
-	for {
+	for started := m.Clock.Now(); ; {
 		initial, state, err := m.decide(ctx)
 		if err == nil {
 			return m.write(initial, state)
+		}
+		if errors.Is(err, errLost) && m.Clock.Since(started) >= hope {
+			return err
 		}
 		log.Error(err, "The member cannot start yet; trying again", "after", pause)
 		timer := m.Clock.NewTimer(pause)
@@ -122,7 +133,7 @@ func (m *Member) decide(ctx context.Context) (initial string, state etcd.State, 
 		return "", "", stateErr
 	}
 	if formed {
-		return "", "", fmt.Errorf("%s has no data, and its cluster, which has been up before, has no majority that it could join: bring back the other members, or their volumes: %w", m.Name, err)
+		return "", "", fmt.Errorf("starting %s: %w: %w", m.Name, errLost, err)
 	}
 	return m.Cluster.Initial(), etcd.NewCluster, m.Disk.UseRestored()
 }

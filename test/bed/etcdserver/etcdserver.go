@@ -81,6 +81,17 @@ func (s *Server) Ready() {
 	}
 }
 
+// LastWords waits until the member has ended by itself, and is what it said last.
+func (s *Server) LastWords() string {
+	s.t.Helper()
+	select {
+	case <-s.process.Done():
+	case <-time.After(time.Minute):
+		s.t.Fatalf("%s goes on", s.Name)
+	}
+	return process.Tail(s.Data+".log", 1)
+}
+
 // Kill ends the member the way a crash does.
 func (s *Server) Kill() { s.process.Kill() }
 

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/utils/clock"
 
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
 )
@@ -39,15 +40,15 @@ type Fetcher struct {
 	// File is where it goes, and Restored where one was unpacked to that is of no use any more.
 	File, Restored string
 	Client         *http.Client
+	Clock          clock.WithDelayedExecution
 }
 
 // Parse reads the arguments after the name of the subcommand.
 func Parse(args []string) (*Fetcher, error) {
-	f := &Fetcher{File: etcd.SnapshotFile, Restored: etcd.RestoredDir, Client: &http.Client{Transport: &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: 30 * time.Second}).DialContext,
-		TLSHandshakeTimeout:   30 * time.Second,
-		ResponseHeaderTimeout: time.Minute,
+	f := &Fetcher{File: etcd.SnapshotFile, Restored: etcd.RestoredDir, Clock: clock.RealClock{}, Client: &http.Client{Transport: &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout: 30 * time.Second,
 	}}}
 	fs := flag.NewFlagSet(Command, flag.ContinueOnError)
 	fs.StringVar(&f.URL, "url", "", "where the snapshot is: https://… or s3://bucket/key, with #sha256=… to check it")
@@ -149,6 +150,7 @@ func (r *refusal) Error() string {
 }
 
 func (f *Fetcher) get(ctx context.Context, u url.URL) (io.ReadCloser, error) {
+	ctx, s := listen(ctx, f.Clock)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, err
@@ -156,14 +158,15 @@ func (f *Fetcher) get(ctx context.Context, u url.URL) (io.ReadCloser, error) {
 	resp, err := f.Client.Do(req)
 	var inURL *url.Error
 	if errors.As(err, &inURL) {
-		return nil, inURL.Err // the whole of it has the URL, and so a signature that opens what is there
+		err = inURL.Err // the whole of it has the URL, and so a signature that opens what is there
 	}
 	if err != nil {
-		return nil, err
+		return nil, s.cause(err)
 	}
+	s.body = resp.Body
 	if resp.StatusCode != http.StatusOK {
-		resp.Body.Close()
+		s.Close()
 		return nil, &refusal{code: resp.StatusCode, status: resp.Status}
 	}
-	return resp.Body, nil
+	return s, nil
 }

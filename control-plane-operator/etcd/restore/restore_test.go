@@ -1,16 +1,24 @@
 package restore
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 )
 
 const content = "a snapshot"
@@ -45,7 +53,7 @@ func newShop(t *testing.T) *shop {
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
 	s.url = server.URL + "/demo.db"
-	s.Fetcher = &Fetcher{URL: s.url, File: filepath.Join(dir, "snapshot.db"), Restored: filepath.Join(dir, "restored"), Client: server.Client()}
+	s.Fetcher = &Fetcher{URL: s.url, File: filepath.Join(dir, "snapshot.db"), Restored: filepath.Join(dir, "restored"), Client: server.Client(), Clock: clock.RealClock{}}
 	return s
 }
 
@@ -105,6 +113,31 @@ func TestASnapshotThatIsNotUsed(t *testing.T) {
 			s := newShop(t)
 			c.given(s)
 			s.wantFault(c.want)
+		})
+	}
+}
+
+// A server that stops in the middle, or does not even begin, and keeps the connection.
+func TestAServerThatFallsSilent(t *testing.T) {
+	for name, first := range map[string]string{"before it answers": "", "in the middle": "a snap"} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t)
+			fake := clocktesting.NewFakeClock(time.Time{})
+			s.Clock = fake
+			server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if first != "" {
+					w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+					_, _ = io.WriteString(w, first) // as above
+					w.(http.Flusher).Flush()
+				}
+				_ = wait.PollUntilContextCancel(r.Context(), time.Millisecond, true, func(context.Context) (bool, error) {
+					fake.Step(silence)
+					return false, nil
+				}) // until it is left
+			}))
+			t.Cleanup(server.Close)
+			s.URL, s.Client = server.URL+"/demo.db#sha256="+checksum, server.Client()
+			s.wantFault("/demo.db: the server has sent nothing for 1m0s")
 		})
 	}
 }

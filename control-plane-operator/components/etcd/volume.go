@@ -23,10 +23,27 @@ func volume(hcp *hyperv1.HostedControlPlane) hyperv1.PersistentVolumeEtcdStorage
 	return hyperv1.PersistentVolumeEtcdStorageSpec{}
 }
 
-// quota is how large the database may become, in whole MiB. The log, which has
-// up to seven files of 64 MB, and the file system want the rest: a database that
-// is full can be cleaned up, a volume that is full cannot.
+const (
+	mib = 1 << 20
+	// maxQuota is the most that the authors of etcd advise.
+	maxQuota = 8 << 10 * mib
+	// logSize is that of etcd's log: five files that it keeps, the one that it
+	// writes and the one that it has ready, of 64 MB each.
+	logSize = 7 * 64_000_000
+)
+
+// quota is how large the database may become, in whole MiB: a database that is
+// full can be cleaned up, a volume that is full cannot. Besides it the volume
+// holds the log, what the file system takes for itself, 3 % of it, and the
+// database a second time: a member that has fallen behind receives that of the
+// leader while it still has its own, and to defragment is to write it anew.
+//
+//	8Gi: 8192 MiB = 246 file system + 427 log + 2 × 3759, of which one is 46 %
+//
+// One of less than 790 MB has no room for all of that, and is for clusters that
+// nobody will miss: they get a fifth.
 func quota(size resource.Quantity) int64 {
-	const mib = 1 << 20
-	return size.Value() / mib * 8 / 10 * mib
+	bytes := size.Value()
+	fits := (bytes/100*97 - logSize) / 2
+	return min(max(fits, bytes/5), maxQuota) / mib * mib
 }

@@ -1,6 +1,8 @@
 // Package patch writes what a reconcile has learned: the status once, at the
 // end, and finalizers one by one, each only when it makes a difference.
 //
+//	our turn among the writers of this process
+//	      ▼
 //	the object in the cache ── our part is another, or what is asked of us ──► conflict: the pass is repeated
 //	      │ else                                        ▲
 //	      ▼                                             │
@@ -8,7 +10,7 @@
 //	      │  ▲                                          │ else
 //	    taken └────────── as of its version ◄───────────┘
 //	      ▼
-//	    done
+//	the cache has it: the next turn, and the next pass, begin with it
 //
 // Several controllers share one object, each with a part of its status. That
 // another one wrote his is no reason to do all work again, nor to be refused
@@ -22,6 +24,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -29,6 +32,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -116,9 +120,18 @@ const attempts = 5
 
 // insist makes a write, and repeats it if others came before.
 func (s *Status[T]) insist(ctx context.Context, write func() error) error {
-	err := s.catchUp(ctx, s.client)
+	done, err := inTurn.take(ctx, s.obj.GetUID())
+	if err != nil {
+		return err
+	}
+	defer done()
+	err = s.catchUp(ctx, s.client)
 	for try := 1; err == nil; try++ {
-		if err = write(); try == attempts || !apierrors.IsConflict(err) {
+		if err = write(); err == nil {
+			s.awaitCache(ctx)
+			return nil
+		}
+		if try == attempts || !apierrors.IsConflict(err) {
 			break
 		}
 		err = s.catchUp(ctx, s.live)
@@ -126,24 +139,42 @@ func (s *Status[T]) insist(ctx context.Context, write func() error) error {
 	return err
 }
 
+// A cache is behind by milliseconds. One that is behind by more costs a conflict
+// now and then; it is not waited for.
+const glance, patience = time.Millisecond, 250 * time.Millisecond
+
+// awaitCache waits until the cache has what was written: whoever begins with less
+// is refused in the end.
+func (s *Status[T]) awaitCache(ctx context.Context) {
+	_ = wait.PollUntilContextTimeout(ctx, glance, patience, true, func(ctx context.Context) (bool, error) {
+		_, newer, err := s.now(ctx, s.client)
+		return newer >= 0, err
+	})
+}
+
+// now is the object as somebody has it, and whether that is newer than ours (1),
+// the same (0), or older (-1).
+func (s *Status[T]) now(ctx context.Context, from client.Reader) (now T, newer int, err error) {
+	now = reflect.New(reflect.TypeOf(s.obj).Elem()).Interface().(T)
+	if err := from.Get(ctx, client.ObjectKeyFromObject(s.obj), now); err != nil {
+		return now, 0, fmt.Errorf("reading what others have written: %w", err)
+	}
+	if newer, err = resourceversion.CompareResourceVersion(now.GetResourceVersion(), s.obj.GetResourceVersion()); err != nil {
+		return now, 0, fmt.Errorf("comparing versions: %w", err)
+	}
+	return now, newer, nil
+}
+
 // catchUp moves on to the version that the object has by now. It is a conflict if
 // our part of the status is not there as we know it, or something else is asked of
 // us. Finalizers come with the version: a later write of them must not take one away.
 func (s *Status[T]) catchUp(ctx context.Context, from client.Reader) error {
-	now := reflect.New(reflect.TypeOf(s.obj).Elem()).Interface().(T)
-	err := from.Get(ctx, client.ObjectKeyFromObject(s.obj), now)
+	now, newer, err := s.now(ctx, from)
 	if apierrors.IsNotFound(err) {
 		return s.conflict() // who repeats the pass finds nothing to do
 	}
-	if err != nil {
-		return fmt.Errorf("reading what others have written: %w", err)
-	}
-	newer, err := resourceversion.CompareResourceVersion(now.GetResourceVersion(), s.obj.GetResourceVersion())
-	if err != nil {
-		return fmt.Errorf("comparing versions: %w", err)
-	}
-	if newer <= 0 {
-		return nil // a cache that does not have yet what this pass has written
+	if err != nil || newer <= 0 {
+		return err
 	}
 	part, err := json.Marshal(s.mine(now))
 	if err != nil {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/patch"
 	"github.com/hosted-control-planes/hypershift/test/trial"
 )
@@ -193,6 +196,62 @@ func TestWhatTheCacheKnowsIsNoConflict(t *testing.T) {
 				t.Errorf("%d writes, want %d", w.writes, tc.writes)
 			}
 		})
+	}
+}
+
+// All that a process knows of an object it writes without being refused: several
+// controllers that begin with the same copy, over a cache that is a little behind.
+func TestWritersOfOneProcessDoNotRefuseEachOther(t *testing.T) {
+	w := newWorld(t)
+	cache := w.read(t)
+	var mu sync.Mutex
+	behind := 0 // how often the cache is still asked in vain
+	cached := interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if behind--; behind < 0 {
+				cache = w.read(t)
+			}
+			cache.DeepCopyInto(obj.(*hyperv1.AWSEndpointService))
+			return nil
+		},
+		SubResourceApply: func(ctx context.Context, c client.Client, sub string, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
+			mu.Lock()
+			defer mu.Unlock()
+			behind = 3
+			err := c.SubResource(sub).Apply(ctx, obj, opts...)
+			obj.(metav1.Object).SetResourceVersion(w.read(t).ResourceVersion) // a real API server says so
+			return err
+		},
+	})
+	const writers = 6
+	passes := make([]*patch.Status[*hyperv1.AWSEndpointService], writers)
+	for i := range passes {
+		es, name := w.read(t), strconv.Itoa(i)
+		passes[i] = patch.New(cached, w.Client, es, name, func(es *hyperv1.AWSEndpointService) any {
+			part := hyperv1.AWSEndpointServiceStatus{}
+			if c := conditions.Get(es.Status.Conditions, name); c != nil {
+				part.Conditions = []metav1.Condition{*c}
+			}
+			return part
+		})
+		conditions.Set(&es.Status.Conditions, metav1.Condition{Type: name, Status: metav1.ConditionTrue}, time.Unix(1, 0))
+	}
+	var all sync.WaitGroup
+	for _, p := range passes {
+		all.Go(func() {
+			if err := p.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if got := len(w.read(t).Status.Conditions); got != writers {
+		t.Errorf("%d conditions, want %d", got, writers)
+	}
+	if w.writes != writers {
+		t.Errorf("%d writes, want %d", w.writes, writers)
 	}
 }
 

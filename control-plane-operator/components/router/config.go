@@ -49,8 +49,9 @@ frontend hosts
     bind :::8443 v4v6
     tcp-request inspect-delay 5s
     tcp-request content accept if { req.ssl_hello_type 1 }
-    # A load balancer that looks whether we are there says nothing; no server needs to hear of it.
-    tcp-request content reject if { req.len 0 }
+    # Who speaks something else need not wait. A load balancer that looks whether we are there says nothing; no server needs to hear of it.
+    tcp-request content accept if { req.len gt 0 }
+    tcp-request content reject
 `
 
 // configuration is what HAProxy reads. The same rules give the same text.

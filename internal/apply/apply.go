@@ -5,27 +5,17 @@ package apply
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"sync"
 	"sync/atomic"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
-
-	"github.com/hosted-control-planes/hypershift/internal/patch"
 )
 
 const (
@@ -130,53 +120,6 @@ func together(n int, do func(int) error) error {
 	return errors.Join(errs...)
 }
 
-// Delete deletes every object of the set and says whether all are gone.
-func (a *Applier) Delete(ctx context.Context, set Set) (gone bool, err error) {
-	left, err := a.prune(ctx, set, nil)
-	return err == nil && len(left) == 0, err
-}
-
-// desired is obj as we send it: labelled, owned, hashed, without status and nulls.
-func (a *Applier) desired(set Set, id objectID, obj client.Object, hash string) (*unstructured.Unstructured, error) {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
-	if err != nil {
-		return nil, fmt.Errorf("converting: %w", err)
-	}
-	want := &unstructured.Unstructured{Object: content}
-	want.SetGroupVersionKind(id.GroupVersionKind)
-	unstructured.RemoveNestedField(content, "status")
-	dropNulls(content)
-	want.SetLabels(with(want.GetLabels(), InventoryLabel, a.inventory(set)))
-	if set.Parent != nil {
-		if err := controllerutil.SetControllerReference(set.Parent, want, a.scheme); err != nil {
-			return nil, err
-		}
-	}
-	want.SetAnnotations(with(want.GetAnnotations(), AppliedAnnotation, hash))
-	return want, nil
-}
-
-// dropNulls takes out what a Go type writes as null because it has no omitempty.
-// It says nothing, and the API server puts a default in its place: that would be
-// a difference for ever.
-func dropNulls(value any) {
-	switch v := value.(type) {
-	case map[string]any:
-		for key, entry := range v {
-			if entry == nil {
-				delete(v, key)
-			}
-			dropNulls(entry)
-		}
-	case []any:
-		for _, entry := range v {
-			dropNulls(entry)
-		}
-	}
-}
-
-func (a *Applier) inventory(set Set) string { return a.owner + "." + set.Name }
-
 func (a *Applier) applyOne(ctx context.Context, set Set, id objectID, obj client.Object) (wrote bool, err error) {
 	hash, err := a.hash(set, id, obj)
 	if err != nil {
@@ -236,134 +179,4 @@ func (a *Applier) ours(live client.Object, want *unstructured.Unstructured) erro
 		inventory = "somebody else"
 	}
 	return &ForeignError{Kind: want.GetKind(), Name: live.GetName(), Owner: inventory}
-}
-
-// prune deletes what the set owns and does not want, and returns what of that
-// is still there.
-func (a *Applier) prune(ctx context.Context, set Set, wanted map[objectID]bool) (left []objectID, err error) {
-	for _, kind := range set.Kinds {
-		list := kind.DeepCopyObject().(client.ObjectList)
-		err := a.client.List(ctx, list, client.InNamespace(set.Namespace), client.MatchingLabels{InventoryLabel: a.inventory(set)})
-		if err != nil {
-			return left, fmt.Errorf("listing %T of set %s: %w", kind, set.Name, err)
-		}
-		items, err := meta.ExtractList(list)
-		if err != nil {
-			return left, err
-		}
-		for _, item := range items {
-			obj := item.(client.Object)
-			id, err := a.identify(obj)
-			if err != nil {
-				return left, err
-			}
-			if wanted[id] || set.Parent != nil && !metav1.IsControlledBy(obj, set.Parent) {
-				continue
-			}
-			left = append(left, id)
-			if err := patch.Delete(ctx, a.client, obj); err != nil {
-				return left, err
-			}
-		}
-	}
-	return left, nil
-}
-
-type objectID struct {
-	schema.GroupVersionKind
-	Namespace, Name string
-}
-
-func (a *Applier) identify(obj client.Object) (objectID, error) {
-	gvk, err := apiutil.GVKForObject(obj, a.scheme)
-	return objectID{GroupVersionKind: gvk, Namespace: obj.GetNamespace(), Name: obj.GetName()}, err
-}
-
-// hash is of everything that desired depends on.
-func (a *Applier) hash(set Set, id objectID, obj client.Object) (string, error) {
-	var parent types.UID
-	if set.Parent != nil {
-		parent = set.Parent.GetUID()
-	}
-	text, err := json.Marshal([]any{a.inventory(set), parent, id, obj}) // map keys are sorted: the same object has the same text
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:8]), nil
-}
-
-// A verdict says that live object and desired one, in these versions, were
-// compared and nothing differed. While both stay, nobody has to look again. It is
-// a digest: an operator has one for each object that it ever applied.
-type verdict [16]byte
-
-// nothingDiffers is the verdict on live and what has that hash, which is of the
-// object's name, too.
-func nothingDiffers(hash string, live client.Object) verdict {
-	sum := sha256.Sum256([]byte(hash + " " + string(live.GetUID()) + " " + live.GetResourceVersion()))
-	return verdict(sum[:16])
-}
-
-// maxVerdicts is how many of them are remembered: a thousand hosted clusters have
-// half as many objects. With one too few, all would be forgotten before they come
-// by again.
-const maxVerdicts = 1 << 16
-
-// upToDate says whether applying want would change nothing: the same thing was
-// applied last, and all of it still stands in live.
-func upToDate(want *unstructured.Unstructured, live client.Object) (bool, error) {
-	if live.GetAnnotations()[AppliedAnnotation] != want.GetAnnotations()[AppliedAnnotation] {
-		return false, nil
-	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
-	if err != nil {
-		return false, err
-	}
-	// The cached copy of a typed object has no kind, and want has no more to
-	// say about its identity than the key it was found by.
-	have := &unstructured.Unstructured{Object: content}
-	have.SetGroupVersionKind(want.GroupVersionKind())
-	return contains(have.Object, want.Object), nil
-}
-
-// contains says whether have has everything that want has. Lists are compared
-// entry by entry: an entry that somebody else added is a difference.
-func contains(have, want any) bool {
-	switch w := want.(type) {
-	case map[string]any:
-		h, ok := have.(map[string]any)
-		if !ok {
-			return len(w) == 0 && have == nil
-		}
-		for k, v := range w {
-			if !contains(h[k], v) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		h, ok := have.([]any)
-		if !ok || len(h) != len(w) {
-			return len(w) == 0 && have == nil
-		}
-		for i := range w {
-			if !contains(h[i], w[i]) {
-				return false
-			}
-		}
-		return true
-	default:
-		return reflect.DeepEqual(have, want)
-	}
-}
-
-func with(m map[string]string, key, value string) map[string]string {
-	out := map[string]string{key: value}
-	for k, v := range m {
-		if k != key {
-			out[k] = v
-		}
-	}
-	return out
 }

@@ -1,0 +1,51 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hosted-control-planes/hypershift/internal/patch"
+)
+
+// Delete deletes every object of the set and says whether all are gone.
+func (a *Applier) Delete(ctx context.Context, set Set) (gone bool, err error) {
+	left, err := a.prune(ctx, set, nil)
+	return err == nil && len(left) == 0, err
+}
+
+func (a *Applier) inventory(set Set) string { return a.owner + "." + set.Name }
+
+// prune deletes what the set owns and does not want, and returns what of that
+// is still there.
+func (a *Applier) prune(ctx context.Context, set Set, wanted map[objectID]bool) (left []objectID, err error) {
+	for _, kind := range set.Kinds {
+		list := kind.DeepCopyObject().(client.ObjectList)
+		err := a.client.List(ctx, list, client.InNamespace(set.Namespace), client.MatchingLabels{InventoryLabel: a.inventory(set)})
+		if err != nil {
+			return left, fmt.Errorf("listing %T of set %s: %w", kind, set.Name, err)
+		}
+		items, err := meta.ExtractList(list)
+		if err != nil {
+			return left, err
+		}
+		for _, item := range items {
+			obj := item.(client.Object)
+			id, err := a.identify(obj)
+			if err != nil {
+				return left, err
+			}
+			if wanted[id] || set.Parent != nil && !metav1.IsControlledBy(obj, set.Parent) {
+				continue
+			}
+			left = append(left, id)
+			if err := patch.Delete(ctx, a.client, obj); err != nil {
+				return left, err
+			}
+		}
+	}
+	return left, nil
+}

@@ -89,8 +89,7 @@ func New(o Options) *Reconciler {
 	r.live = []flow.Step[*scope]{
 		{Name: "the configuration", Condition: hyperv1.ValidHostedClusterConfiguration, Run: r.checkConfiguration},
 		{Name: "support by this installation", Condition: hyperv1.SupportedHostedCluster, Run: r.checkSupport},
-		{Name: "the finalizer", Run: r.addFinalizer},
-		{Name: "the identifiers", Run: r.ensureIdentifiers},
+		{Name: "the identifiers", Run: r.claim},
 		{Name: "the namespace", Run: r.ensureNamespace},
 		flow.All(
 			// Its pod takes longest to come up.
@@ -153,8 +152,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if err != nil {
 			return ctrl.Result{}, err
 		}
-		s.status = patch.New(r.Client, r.Reader, hc, names.HypershiftOperator, func(hc *hyperv1.HostedCluster) any { return hc.Status })
-		s.save = s.status.Close
+		s.save = patch.New(r.Client, r.Reader, hc, names.HypershiftOperator, func(hc *hyperv1.HostedCluster) any { return hc.Status }).Close
 		scopes = append(scopes, s)
 	}
 	var soonest ctrl.Result
@@ -204,10 +202,6 @@ func (r *Reconciler) comeBack(s *scope, res ctrl.Result) ctrl.Result {
 		res.RequeueAfter = min(res.RequeueAfter, s.silenceIn)
 	}
 	return res
-}
-
-func (r *Reconciler) addFinalizer(ctx context.Context, s *scope) error {
-	return s.status.AddFinalizer(ctx, hyperv1.HostedClusterFinalizer)
 }
 
 func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {

@@ -12,13 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// ensureIdentifiers sets clusterID and infraID once, if the user did not. Both
-// follow from the UID: who dies before the answer sets the same again.
-func (r *Reconciler) ensureIdentifiers(ctx context.Context, s *scope) error {
+// claim puts our finalizer on the cluster and sets clusterID and infraID once, if
+// the user did not. Both follow from the UID: who dies before the answer sets the
+// same again.
+func (r *Reconciler) claim(ctx context.Context, s *scope) error {
 	set := map[string]string{}
 	if s.hc.Spec.ClusterID == "" {
 		set["clusterID"] = string(s.hc.UID)
@@ -26,22 +28,23 @@ func (r *Reconciler) ensureIdentifiers(ctx context.Context, s *scope) error {
 	if s.hc.Spec.InfraID == "" {
 		set["infraID"] = r.infraIDFor(s.hc)
 	}
-	if len(set) == 0 {
+	claimed := s.hc.DeepCopy()
+	if !controllerutil.AddFinalizer(claimed, hyperv1.HostedClusterFinalizer) && len(set) == 0 {
 		return nil
 	}
 	body, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": s.hc.ResourceVersion},
+		"metadata": map[string]any{"resourceVersion": s.hc.ResourceVersion, "finalizers": claimed.Finalizers},
 		"spec":     set,
 	})
 	if err != nil {
 		return err
 	}
-	answer := s.hc.DeepCopy()
-	if err := r.Client.Patch(ctx, answer, client.RawPatch(types.MergePatchType, body)); err != nil {
-		return fmt.Errorf("setting clusterID and infraID: %w", err)
+	if err := r.Client.Patch(ctx, claimed, client.RawPatch(types.MergePatchType, body)); err != nil {
+		return fmt.Errorf("setting finalizer, clusterID and infraID: %w", err)
 	}
-	s.hc.Spec.ClusterID, s.hc.Spec.InfraID = answer.Spec.ClusterID, answer.Spec.InfraID
-	s.hc.ResourceVersion, s.hc.Generation = answer.ResourceVersion, answer.Generation
+	s.hc.Finalizers = claimed.Finalizers
+	s.hc.Spec.ClusterID, s.hc.Spec.InfraID = claimed.Spec.ClusterID, claimed.Spec.InfraID
+	s.hc.ResourceVersion, s.hc.Generation = claimed.ResourceVersion, claimed.Generation
 	return nil
 }
 

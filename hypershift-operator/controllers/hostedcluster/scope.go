@@ -15,7 +15,6 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
@@ -71,8 +70,6 @@ type scope struct {
 	// save writes the status now, for what must be known before something is
 	// done. Filled by Reconcile.
 	save func(context.Context) error
-	// status is of a cluster that is there. Filled by Reconcile.
-	status *patch.Status[*hyperv1.HostedCluster]
 }
 
 func (s *scope) dying() bool { return !s.hc.DeletionTimestamp.IsZero() }

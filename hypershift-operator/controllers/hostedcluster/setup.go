@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/util/workqueue"
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -109,8 +111,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 		Watches(&hyperv1.NodePool{}, handler.EnqueueRequestsFromMapFunc(ofNodePool), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&hyperv1.AWSEndpointService{}, handler.EnqueueRequestsFromMapFunc(r.ofNamespace)).
 		WithOptions(opts)
+	b = b.Watches(&hyperv1.HostedControlPlane{}, soon(ofAnnotation))
 	for _, obj := range []client.Object{
-		&corev1.Namespace{}, &hyperv1.HostedControlPlane{}, &corev1.Secret{}, &corev1.ConfigMap{}, &corev1.ServiceAccount{}, &rbacv1.Role{}, &rbacv1.RoleBinding{},
+		&corev1.Namespace{}, &corev1.Secret{}, &corev1.ConfigMap{}, &corev1.ServiceAccount{}, &rbacv1.Role{}, &rbacv1.RoleBinding{},
 		&rbacv1.ClusterRoleBinding{}, &networkingv1.NetworkPolicy{},
 	} {
 		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(ofAnnotation))
@@ -141,6 +144,27 @@ var statementChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) boo
 		return a.Type == b.Type && a.Status == b.Status && a.Reason == b.Reason
 	})
 }}
+
+// moment is how long what is said of a control plane waits for more of the kind. A
+// handful of controllers say it, one after the other, and most of that is progress.
+const moment = 300 * time.Millisecond
+
+// soon puts what changes in a moment into one pass. What comes and goes does not wait.
+func soon(requests handler.MapFunc) handler.EventHandler {
+	now := handler.EnqueueRequestsFromMapFunc(requests)
+	return handler.Funcs{
+		CreateFunc: now.Create, DeleteFunc: now.Delete, GenericFunc: now.Generic,
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			if !e.ObjectNew.GetDeletionTimestamp().IsZero() {
+				now.Update(ctx, e, q)
+				return
+			}
+			for _, req := range requests(ctx, e.ObjectNew) {
+				q.AddAfter(req, moment)
+			}
+		},
+	}
+}
 
 func request(namespace, name string) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}}

@@ -82,7 +82,7 @@ func (r *Reconciler) awaitPrivateLinks(ctx context.Context, s *scope) error {
 
 func exposure(hcp *hyperv1.HostedControlPlane) apply.Set {
 	return apply.Set{
-		Name: "exposure", Namespace: hcp.Namespace, Parent: hcp,
+		Name: "exposure", Namespace: hcp.Namespace, Parent: hcp, Independent: true,
 		Kinds: []client.ObjectList{&corev1.ServiceList{}, &routev1.RouteList{}},
 	}
 }

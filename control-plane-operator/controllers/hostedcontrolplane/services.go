@@ -62,6 +62,10 @@ func desiredServices(hcp *hyperv1.HostedControlPlane, a access) []client.Object 
 // public and not behind the router.
 func apiServer(hcp *hyperv1.HostedControlPlane, a access) *corev1.Service {
 	svc := clusterIP(hcp, names.KubeAPIServer, names.KubeAPIServer, apiPort, intstr.FromString("client"))
+	// The only one there is, which has not been ready yet, can be asked how far it
+	// is; and the first who gets an answer does not have to wait for a probe, which
+	// comes once a second. Later a pod that is not ready has one beside it that is.
+	svc.Spec.PublishNotReadyAddresses = hcp.Spec.ControllerAvailabilityPolicy == hyperv1.SingleReplica && !hcp.Status.Initialized
 	svc.Spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicyPreferDualStack)
 	if !a.public {
 		return svc

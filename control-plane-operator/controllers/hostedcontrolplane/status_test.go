@@ -14,6 +14,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/trial"
 )
 
@@ -74,6 +75,28 @@ func TestAvailableWaitsForTheAPIServer(t *testing.T) {
 	w.probeSays(metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 	w.settle()
 	w.wants(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason)
+}
+
+// While there is one that has never been ready, its Service leads to it all the same.
+func TestAnAPIServerThatStartsIsReached(t *testing.T) {
+	for policy, early := range map[hyperv1.AvailabilityPolicy]bool{hyperv1.SingleReplica: true, hyperv1.HighlyAvailable: false} {
+		w := newWorld(t, controlPlane(hyperv1.Public, hyperv1.Route), trial.Converter("../../../config/crd"))
+		w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ControllerAvailabilityPolicy = policy })
+		reached := func(want bool) {
+			t.Helper()
+			w.settle()
+			svc := &corev1.Service{}
+			w.must(w.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: names.KubeAPIServer}, svc))
+			if svc.Spec.PublishNotReadyAddresses != want {
+				t.Errorf("%s: pods that are not ready are reached: %v", policy, !want)
+			}
+		}
+		reached(early)
+		hcp := w.hcp(t.Context())
+		hcp.Status.Initialized = true
+		w.must(w.Admin().Status().Update(t.Context(), hcp))
+		reached(false)
+	}
 }
 
 // probeSays writes the conditions that another controller answers for.

@@ -140,7 +140,7 @@ func setOf(hcp *hyperv1.HostedControlPlane, name string) apply.Set {
 
 // statuses are the ControlPlaneComponents of all components.
 func statuses(hcp *hyperv1.HostedControlPlane) apply.Set {
-	return apply.Set{Name: "components", Namespace: hcp.Namespace, Parent: hcp, Kinds: []client.ObjectList{&hyperv1.ControlPlaneComponentList{}}}
+	return apply.Set{Name: "components", Namespace: hcp.Namespace, Parent: hcp, Independent: true, Kinds: []client.ObjectList{&hyperv1.ControlPlaneComponentList{}}}
 }
 
 // settle decides which components there are. The ControlPlaneComponent of one

@@ -54,9 +54,11 @@ func (r *Runner) tell(ctx context.Context, env *Env, p *part, changed bool, fail
 	case failed != nil:
 		t = trouble{hyperv1.ReconciliationErrorReason, shortened(failed.Error())}
 	case t.reason != "":
+	case p.live != nil && s.Version == "": // pods that are started for the first time wait by themselves
+		t = trouble{hyperv1.WaitingForRolloutCompleteReason, "its pods are being started"}
 	case p.waits != "":
 		t = trouble{hyperv1.WaitingForDependenciesReason, p.waits}
-	case p.live == nil || s.Version == "":
+	case p.live == nil:
 		t = trouble{hyperv1.WaitingForRolloutCompleteReason, "its pods are being started"}
 	case changed || p.replacing || p.complete:
 		t = trouble{hyperv1.WaitingForRolloutCompleteReason, "its pods are being replaced"}

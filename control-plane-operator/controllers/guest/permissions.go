@@ -51,7 +51,7 @@ func (r *Reconciler) ensurePermissions(ctx context.Context, s *scope) error {
 			return fmt.Errorf("setting up permissions: %w", err)
 		}
 		// API servers hear of new permissions a moment later.
-		return flow.Wait(time.Second, hyperv1.WaitingForPermissionsReason, "permissions have been set up and take effect in a moment")
+		return flow.Wait(300*time.Millisecond, hyperv1.WaitingForPermissionsReason, "permissions have been set up and take effect in a moment")
 	})
 }
 

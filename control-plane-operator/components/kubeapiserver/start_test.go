@@ -78,7 +78,7 @@ func (m *machine) decided(cluster etcd.Cluster, name string) map[string]string {
 	objs, err := component.Render(etcdcomponent.Component, m.env)
 	m.must(err)
 	common := m.configMap("etcd-config", objs)["etcd.yaml"]
-	return map[string]string{"/etc/etcd/config/etcd.yaml": cluster.MemberConfig(string(common), name, cluster.Initial(), etcd.NewCluster)}
+	return map[string]string{"/etc/etcd/config/member.yaml": cluster.MemberConfig(string(common), name, cluster.Initial(), etcd.NewCluster)}
 }
 
 func hostOf(url string) string { return strings.TrimPrefix(url, "https://") }

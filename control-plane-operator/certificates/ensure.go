@@ -113,12 +113,17 @@ func (c *Certificates) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPla
 	if err != nil {
 		return 0, false, err
 	}
-	changed, err = c.write(ctx, p)
-	if err == nil && !changed && !p.rotating() {
+	wrote, err := c.write(ctx, p)
+	if err != nil {
+		return 0, wrote, err
+	}
+	if !wrote && !p.rotating() {
 		c.rest.Store(&rest{digest: digest, until: p.due})
 	}
-	return comeBack(p.due, now), changed, err
+	return comeBack(p.due, now), wrote && !c.seen(ctx, p), nil
 }
+
+const setAuthorities, setCertificates = "certificate-authorities", "certificates"
 
 // write makes the authorities what they are to be, tells of what has become of
 // them, and then makes the rest.
@@ -126,15 +131,20 @@ func (c *Certificates) write(ctx context.Context, p *plan) (changed bool, err er
 	for _, i := range p.issued {
 		ctrl.LoggerFrom(ctx).Info("Issuing a certificate", "secret", i.secret, "why", i.why)
 	}
-	turned, err := c.apply.Apply(ctx, setOf(p.hcp, "certificate-authorities"), p.authorities...)
+	turned, err := c.apply.Apply(ctx, setOf(p.hcp, setAuthorities), p.authorities...)
 	if err != nil {
 		return turned, err
 	}
 	for _, n := range p.news {
 		c.Recorder.Eventf(p.hcp, nil, n.kind, n.reason, "IssueCertificates", "%s", n.text)
 	}
-	changed, err = c.apply.Apply(ctx, setOf(p.hcp, "certificates"), p.objects...)
+	changed, err = c.apply.Apply(ctx, setOf(p.hcp, setCertificates), p.objects...)
 	return turned || changed, err
+}
+
+// seen says whether the cache has what was written.
+func (c *Certificates) seen(ctx context.Context, p *plan) bool {
+	return c.apply.Await(ctx, setOf(p.hcp, setAuthorities), p.authorities...) && c.apply.Await(ctx, setOf(p.hcp, setCertificates), p.objects...)
 }
 
 // planAnew plans with what the API server has, not the cache.

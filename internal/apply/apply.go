@@ -10,10 +10,12 @@ import (
 	"reflect"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -95,6 +97,44 @@ func (a *Applier) Apply(ctx context.Context, set Set, objs ...client.Object) (ch
 	return wrote.Load() || len(pruned) > 0, err
 }
 
+// A cache has what was written after milliseconds; one that is slower is not waited for.
+const glance, patience = 2 * time.Millisecond, 250 * time.Millisecond
+
+// Await says whether the cache has the objects as they were applied, and gives it
+// a moment for that: who needs them can go on then.
+func (a *Applier) Await(ctx context.Context, set Set, objs ...client.Object) bool {
+	return wait.PollUntilContextTimeout(ctx, glance, patience, true, func(ctx context.Context) (bool, error) {
+		for _, obj := range objs {
+			if seen, err := a.seen(ctx, set, obj); err != nil || !seen {
+				return false, err
+			}
+		}
+		return true, nil
+	}) == nil
+}
+
+func (a *Applier) seen(ctx context.Context, set Set, obj client.Object) (bool, error) {
+	id, err := a.identify(obj)
+	if err != nil {
+		return false, err
+	}
+	hash, err := a.hash(set, id, obj)
+	if err != nil {
+		return false, err
+	}
+	live, err := a.live(ctx, id, obj)
+	return err == nil && live.GetAnnotations()[AppliedAnnotation] == hash, client.IgnoreNotFound(err)
+}
+
+// live is the object as the cache has it.
+func (a *Applier) live(ctx context.Context, id objectID, obj client.Object) (client.Object, error) {
+	live := reflect.New(reflect.TypeOf(obj).Elem()).Interface().(client.Object)
+	if u, ok := live.(*unstructured.Unstructured); ok {
+		u.SetGroupVersionKind(id.GroupVersionKind)
+	}
+	return live, a.client.Get(ctx, client.ObjectKeyFromObject(obj), live)
+}
+
 func inOrder(n int, do func(int) error) error {
 	for i := range n {
 		if err := do(i); err != nil {
@@ -125,11 +165,7 @@ func (a *Applier) applyOne(ctx context.Context, set Set, id objectID, obj client
 	if err != nil {
 		return false, err
 	}
-	live := reflect.New(reflect.TypeOf(obj).Elem()).Interface().(client.Object)
-	if u, ok := live.(*unstructured.Unstructured); ok {
-		u.SetGroupVersionKind(id.GroupVersionKind)
-	}
-	err = a.client.Get(ctx, client.ObjectKeyFromObject(obj), live)
+	live, err := a.live(ctx, id, obj)
 	if client.IgnoreNotFound(err) != nil {
 		return false, err
 	}

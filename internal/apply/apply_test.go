@@ -282,3 +282,38 @@ func TestWhatOneFailureKeepsBack(t *testing.T) {
 		})
 	}
 }
+
+// Who has written goes on with what the cache has, once it has what was written.
+func TestAwaitGivesTheCacheAMoment(t *testing.T) {
+	for name, tc := range map[string]struct {
+		looks int // in which the cache has nothing yet
+		want  bool
+	}{
+		"a cache that is there soon is waited for": {looks: 5, want: true},
+		"one that stays behind is not":             {looks: 1 << 30, want: false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			old := configMap("a", map[string]string{"key": "old"})
+			mustApply(t, w, old)
+			before := get(t, w, "a", &corev1.ConfigMap{})
+			looks := 0
+			cached := interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{
+				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+					if looks++; looks <= tc.looks {
+						before.DeepCopyInto(obj.(*corev1.ConfigMap))
+						return nil
+					}
+					return c.Get(ctx, key, obj, opts...)
+				},
+			})
+			a, wanted := apply.New(cached, clientgoscheme.Scheme, "tester"), configMap("a", map[string]string{"key": "new"})
+			if changed, err := a.Apply(t.Context(), set, wanted); err != nil || !changed {
+				t.Fatal(changed, err)
+			}
+			if got := a.Await(t.Context(), set, wanted); got != tc.want {
+				t.Errorf("the cache has it: %v", got)
+			}
+		})
+	}
+}

@@ -54,11 +54,11 @@ func (r *Reconciler) awaitNodes(ctx context.Context, s *scope) error {
 	}
 	who, waited := some(behind), r.Clock.Since(since)
 	if waited >= leaveBehind {
-		r.tell(s, nodesLeftBehind, revision, "the next certificate authorities sign although nodes %s have not taken them over within %s: these lose the API server, and have to be replaced", who, leaveBehind)
+		r.tell(s, nodesLeftBehind, revision, "the next certificate authorities sign although nodes %s have not taken them over within %.0f hours: these lose the API server, and have to be replaced", who, leaveBehind.Hours())
 		return nil
 	}
 	if waited >= holdUp {
-		r.tell(s, nodesHoldUp, revision, "nodes %s have not taken over the next certificate authorities, which wait for them until %s after they were introduced; machines that were made before nodes followed never will, and have to be replaced", who, leaveBehind)
+		r.tell(s, nodesHoldUp, revision, "nodes %s have not taken over the next certificate authorities, which wait for them until %.0f hours after they were introduced; machines that were made before nodes followed never will, and have to be replaced", who, leaveBehind.Hours())
 	}
 	return flow.Wait(lookForFollowers, hyperv1.NodesBehindReason, "nodes %s have not taken over the next certificate authorities, which do not sign before they have", who)
 }

@@ -2,7 +2,9 @@ package component
 
 import (
 	"cmp"
+	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -38,8 +40,35 @@ func (c Component) place(env *Env, w *workload) {
 		pod.NodeSelector = with(pod.NodeSelector, k, string(v))
 	}
 	pod.Tolerations = append(pod.Tolerations, env.HCP.Spec.Tolerations...)
+	if _, ok := w.Object.(*appsv1.Deployment); ok {
+		LeaveDeadNodes(pod)
+	}
 	if w.count() > 1 {
 		pod.TopologySpreadConstraints = spread(w)
+	}
+}
+
+// deadAfter is how long, in seconds, the pods of a node that is not ready stay
+// there. It has been silent for most of a minute when it is called that. With the
+// five minutes that Kubernetes gives by itself, half of a control plane is missing
+// for so long; a kubelet that is started again, or a switch, is back in one.
+const deadAfter = 60
+
+// LeaveDeadNodes has the pods of a Deployment replaced soon after their node has
+// gone silent, unless the user tolerates that. Not those of a StatefulSet: one
+// that may still run is replaced only once its node says that it has ended, or
+// once the Node is deleted, and to ask for it earlier would just stop members
+// whose kubelet was away for a moment.
+func LeaveDeadNodes(pod *corev1.PodSpec) {
+	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
+		tolerated := func(t corev1.Toleration) bool { // as Kubernetes asks before it adds its own
+			return (t.Key == key || t.Key == "") && (t.Effect == corev1.TaintEffectNoExecute || t.Effect == "")
+		}
+		if !slices.ContainsFunc(pod.Tolerations, tolerated) {
+			pod.Tolerations = append(pod.Tolerations, corev1.Toleration{
+				Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To[int64](deadAfter),
+			})
+		}
 	}
 }
 

@@ -128,7 +128,7 @@ func TestWishesOfTheUserForThePods(t *testing.T) {
 	env.HCP.Annotations[hyperv1.ControlPlanePriorityClassAnnotation] = "chosen"
 	env.HCP.Annotations[hyperv1.APICriticalPriorityClassAnnotation] = "critical"
 	template := workload(t, server(), env).Spec.Template
-	if template.Spec.NodeSelector["pool"] != "control" || len(template.Spec.Tolerations) != 1 || template.Labels["team"] != "a" || template.Annotations[hyperv1.RestartDateAnnotation] != "today" {
+	if template.Spec.NodeSelector["pool"] != "control" || len(template.Spec.Tolerations) != 3 || template.Labels["team"] != "a" || template.Annotations[hyperv1.RestartDateAnnotation] != "today" {
 		t.Errorf("%+v", template)
 	}
 	if template.Labels["app"] != "server" {

@@ -2,6 +2,7 @@ package hostedcluster
 
 import (
 	"maps"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -57,7 +58,8 @@ func deployment(s *scope, name string, pod corev1.PodSpec) appsv1.DeploymentSpec
 	podLabels[managementAccessLabel] = "true"
 	pod.ServiceAccountName = name
 	pod.NodeSelector = plain(s.hc.Spec.NodeSelector)
-	pod.Tolerations = s.hc.Spec.Tolerations
+	pod.Tolerations = slices.Clone(s.hc.Spec.Tolerations)
+	component.LeaveDeadNodes(&pod)
 	pod.PriorityClassName = priorityClass(s.hc)
 	pod.ImagePullSecrets = []corev1.LocalObjectReference{{Name: names.PullSecret}}
 	if s.trust != "" {

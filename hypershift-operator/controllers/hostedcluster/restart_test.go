@@ -21,6 +21,9 @@ func TestARestartIsHandedOnOnce(t *testing.T) {
 		if got := d.Spec.Template.Spec.PriorityClassName; got != "hypershift-control-plane" {
 			t.Errorf("the pods have priority class %q", got)
 		}
+		if got := d.Spec.Template.Spec.Tolerations; len(got) != 2 || *got[0].TolerationSeconds > 60 {
+			t.Errorf("the pods leave dead nodes by %v", got)
+		}
 		return hcp.Annotations[hyperv1.RestartDateAnnotation], d.Spec.Template.Annotations[hyperv1.RestartDateAnnotation]
 	}
 	w.run(t, pass, 2)

@@ -27,7 +27,8 @@ type hosted struct {
 	client.ObjectKey
 	availability hyperv1.AvailabilityPolicy
 	version      string
-	kubeconfig   string // once it is available
+	kubeconfig   string            // once it is available
+	variables    map[string]string // of its samples, once they are applied
 }
 
 // patience is how long an act may take.
@@ -50,7 +51,7 @@ func (s *show) connect(context.Context) (err error) {
 // create makes both clusters at once.
 func (s *show) create(ctx context.Context) error {
 	s.act("Two hosted clusters: %q with Kubernetes %s, and %q, highly available, with %s.", s.one.Name, s.one.version, s.two.Name, s.two.version)
-	for _, h := range []hosted{s.one, s.two} {
+	for _, h := range []*hosted{&s.one, &s.two} {
 		if err := s.apply(ctx, h); err != nil {
 			return err
 		}
@@ -69,17 +70,18 @@ func (s *show) create(ctx context.Context) error {
 	return s.kubectl(ctx, s.hosting.Kubeconfig, "get hostedclusters,controlplanecomponents -A", "get pods -A -o wide")
 }
 
-func (s *show) apply(ctx context.Context, h hosted) error {
+func (s *show) apply(ctx context.Context, h *hosted) error {
 	customer, err := s.hosting.NewCustomer(ctx, h.Name, h.Name+"-x7k2p", h.version)
 	if err != nil {
 		return err
 	}
+	h.variables = customer.Variables
 	sample, err := s.hosting.Sample(h.Name, h.availability)
 	if err != nil {
 		return err
 	}
 	s.say("kubectl apply -f %s.yaml   # config/samples/hostedcluster-public.yaml", h.Name)
-	return s.hosting.Apply(ctx, customer.Variables, sample)
+	return s.hosting.Apply(ctx, h.variables, sample)
 }
 
 // use does what a user does.
@@ -88,7 +90,7 @@ func (s *show) use(ctx context.Context) error {
 	return s.kubectl(ctx, s.one.kubeconfig,
 		"get --raw /readyz?verbose",
 		"get namespaces",
-		"create deployment hello --image=registry.example.test/hello:1 --replicas=2",
+		"create deployment hello --image="+s.hosting.Images["busybox"]+" --replicas=2 -- httpd -f -p 8080",
 		"create configmap greeting --from-literal=text=hello",
 		"get configmap greeting -o jsonpath={.data.text}",
 		"get deployments,services -A",

@@ -57,7 +57,7 @@ func run(ctx context.Context, out io.Writer, machines int, keep bool) (err error
 			s.act("Hypershift is uninstalled and the lab is down: nothing is left on this machine but a cache.")
 		}
 	}()
-	acts := []func(context.Context) error{s.connect, s.create, s.use, s.upgrade}
+	acts := []func(context.Context) error{s.connect, s.create, s.use, s.work, s.upgrade}
 	if !keep {
 		acts = append(acts, s.end)
 	}
@@ -108,7 +108,7 @@ Everything stays up.
   export KUBECONFIG=%[1]s
   kubectl get hostedcluster,controlplanecomponent -A
   kubectl get pods -A -o wide
-  kubectl --kubeconfig %[2]s get ns      # a hosted cluster
+  kubectl --kubeconfig %[2]s get nodes,pods -A      # a hosted cluster
   go run ./test/lab status
   go run ./test/lab machine kill m2      # and watch what happens
   go run ./test/lab down

@@ -26,8 +26,8 @@ func available(h hosted, hc *hyperv1.HostedCluster) string {
 	for _, want := range []struct{ condition, status string }{
 		{hyperv1.HostedClusterAvailable, "True"}, {hyperv1.HostedClusterProgressing, "False"}, {hyperv1.ConfigOperatorReconciliationSucceeded, "True"},
 	} {
-		if c := conditions.Get(hc.Status.Conditions, want.condition); c == nil || string(c.Status) != want.status {
-			return want.condition + ": " + ptr.Deref(c, metav1.Condition{Message: "nobody has looked yet"}).Message
+		if what := lacks(hc, want.condition, want.status); what != "" {
+			return what
 		}
 	}
 	history := ptr.Deref(hc.Status.Version, hyperv1.ClusterVersionStatus{}).History
@@ -35,6 +35,23 @@ func available(h hosted, hc *hyperv1.HostedCluster) string {
 		return h.version + " is not rolled out yet"
 	}
 	return ""
+}
+
+// connected says what is missing until the API server reaches what runs on nodes.
+func connected(_ hosted, hc *hyperv1.HostedCluster) string {
+	if hc == nil {
+		return "there is no HostedCluster"
+	}
+	return lacks(hc, hyperv1.DataPlaneConnectionAvailable, "True")
+}
+
+// lacks is what a condition says that has another status.
+func lacks(hc *hyperv1.HostedCluster, condition, status string) string {
+	c := conditions.Get(hc.Status.Conditions, condition)
+	if c != nil && string(c.Status) == status {
+		return ""
+	}
+	return condition + ": " + ptr.Deref(c, metav1.Condition{Message: "nobody has looked yet"}).Message
 }
 
 // gone says what is missing until a cluster is gone.

@@ -11,19 +11,43 @@ import (
 
 // Sample is the sample of a public cluster, as that of a cluster with another name: two clusters cannot have the same host names.
 func (h *Hosting) Sample(name string, availability hyperv1.AvailabilityPolicy) (string, error) {
-	text, err := os.ReadFile(filepath.Join(h.root, "config", "samples", "hostedcluster-public.yaml"))
+	text, err := h.sample("hostedcluster-public.yaml")
+	if err != nil {
+		return "", err
+	}
+	return rename(text, name, availability)
+}
+
+// Pool is the first node pool of the samples, as one of a cluster with another name.
+func (h *Hosting) Pool(cluster string) (string, error) {
+	text, err := h.sample("nodepools.yaml")
+	if err != nil {
+		return "", err
+	}
+	_, text, _ = strings.Cut(text, "\n---\n")
+	text, _, _ = strings.Cut(text, "\n---\n")
+	return replace(text, map[string]string{"name: example-a\n": "name: " + cluster + "\n", "clusterName: example\n": "clusterName: " + cluster + "\n"})
+}
+
+func (h *Hosting) sample(file string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(h.root, "config", "samples", file))
 	if err != nil {
 		return "", fmt.Errorf("reading a sample: %w", err)
 	}
-	return rename(string(text), name, availability)
+	return string(text), nil
 }
 
-func rename(sample, name string, availability hyperv1.AvailabilityPolicy) (string, error) {
-	for from, to := range map[string]string{
+func rename(text, name string, availability hyperv1.AvailabilityPolicy) (string, error) {
+	return replace(text, map[string]string{
 		"kind: HostedCluster\nmetadata:\n  name: example\n": "kind: HostedCluster\nmetadata:\n  name: " + name + "\n",
 		".example.example.test":                             "." + name + ".example.test",
 		"Policy: SingleReplica":                             "Policy: " + string(availability),
-	} {
+	})
+}
+
+// replace replaces each of what a sample must have.
+func replace(sample string, pairs map[string]string) (string, error) {
+	for from, to := range pairs {
 		if !strings.Contains(sample, from) {
 			return "", fmt.Errorf("the sample has no %q any more", from)
 		}

@@ -26,3 +26,17 @@ func TestTheSampleBecomesAnotherCluster(t *testing.T) {
 		t.Error("something else was taken for the sample")
 	}
 }
+
+func TestTheSampleOfAPoolIsOfAnotherCluster(t *testing.T) {
+	root, err := pinned.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := (&Hosting{root: root}).Pool("blue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(text, "kind: NodePool\n") != 1 || !strings.Contains(text, "  clusterName: blue\n") || strings.Contains(text, "example") {
+		t.Errorf("this is no pool of blue:\n%s", text)
+	}
+}

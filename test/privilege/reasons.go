@@ -90,7 +90,6 @@ var unusedByAccounts = []Reason{
 	{hypershiftOperator, "nodebootstraps.hypershift.openshift.io/finalizers", []string{"update"}, heldBack},
 	{names.ControlPlaneOperator, "hostedcontrolplanes.hypershift.openshift.io/finalizers", []string{"update"}, heldBack},
 	{names.ControlPlaneOperator, "routes.route.openshift.io/custom-host", []string{"create", "update"}, "OpenShift asks for it where a Route names its host"},
-	{names.ControlPlaneOperator, "events", []string{"patch"}, repeated},
 	{names.ClusterAPI, "clusters.cluster.x-k8s.io/finalizers", []string{"update"}, heldBack},
 	{names.ClusterAPI, "machinedeployments.cluster.x-k8s.io/finalizers", []string{"update"}, heldBack},
 	{names.ClusterAPI, "machinesets.cluster.x-k8s.io/finalizers", []string{"update"}, heldBack},

@@ -48,7 +48,7 @@ func hostedControlPlaneLives(ctx context.Context, l *labBench) ([]Row, error) {
 		Figures: []Figure{
 			within("apply → /readyz for its user", 6.5, "s", single.ready...),
 			info("apply → all of it rolled out", "s", single.rolledOut...),
-			within("writes of our operators until then", 60, "", single.writes...),
+			within("writes of our operators to the management cluster until then", 60, "", single.writes...).saying("%s", single.last),
 			within("deletion: its last pod gone", 4, "s", single.podsGone...),
 			info("deletion: everything gone", "s", single.gone...),
 		},

@@ -50,17 +50,21 @@ func newLabBench(h *hosting.Hosting) (*labBench, error) {
 
 // labLife is how one round went, in seconds and MiB.
 type labLife struct {
-	ready, rolledOut, writes, podsGone, gone float64
-	cpu, memory, idle, operator              float64
-	memoryByApp, idleByApp                   string
+	ready, rolledOut, podsGone, gone float64
+	writes                           tally
+	cpu, memory, idle, operator      float64
+	memoryByApp, idleByApp           string
 }
 
 // labLives are the same of several rounds.
-type labLives struct{ ready, rolledOut, writes, podsGone, gone []float64 }
+type labLives struct {
+	ready, rolledOut, writes, podsGone, gone []float64
+	last                                     tally // of writes
+}
 
 func (l *labLives) add(one labLife) {
 	l.ready, l.rolledOut = append(l.ready, one.ready), append(l.rolledOut, one.rolledOut)
-	l.writes = append(l.writes, one.writes)
+	l.writes, l.last = append(l.writes, float64(one.writes.total)), one.writes
 	l.podsGone, l.gone = append(l.podsGone, one.podsGone), append(l.gone, one.gone)
 }
 
@@ -83,10 +87,6 @@ func (b *labBench) live(ctx context.Context, n int, watch time.Duration) (l labL
 		manifests = append(manifests, func() error { return b.Apply(ctx, customer.Variables, text) })
 		all = append(all, client.ObjectKey{Namespace: "clusters", Name: name})
 	}
-	before, err := b.writes(ctx, hosting.Namespace)
-	if err != nil {
-		return l, err
-	}
 	began := time.Now()
 	for _, apply := range manifests {
 		if err := apply(); err != nil {
@@ -105,17 +105,8 @@ func (b *labBench) live(ctx context.Context, n int, watch time.Duration) (l labL
 		}
 	}
 	l.rolledOut = time.Since(began).Seconds()
-	after, err := b.writes(ctx, hosting.Namespace)
-	if err != nil {
+	if l.writes, err = b.writes(all, began); err != nil {
 		return l, err
-	}
-	l.writes = after - before
-	for _, hc := range all {
-		ours, err := b.writes(ctx, controlPlane(hc))
-		if err != nil {
-			return l, err
-		}
-		l.writes += ours
 	}
 	if watch > 0 {
 		if err := b.lookAt(ctx, all, watch, &l); err != nil {
@@ -203,32 +194,6 @@ func (b *labBench) rolledOut(ctx context.Context, hc client.ObjectKey) bool {
 	c := conditions.Get(obj.Status.Conditions, hyperv1.HostedClusterProgressing)
 	return conditions.IsTrue(obj.Status.Conditions, hyperv1.HostedClusterAvailable) && c != nil && c.Status == "False" &&
 		conditions.IsTrue(obj.Status.Conditions, hyperv1.ConfigOperatorReconciliationSucceeded)
-}
-
-// writes is how often our operators in a namespace have written, as they count it themselves.
-func (b *labBench) writes(ctx context.Context, namespace string) (float64, error) {
-	pods, err := b.operators(ctx, namespace)
-	if err != nil {
-		return 0, err
-	}
-	var total float64
-	for _, p := range pods {
-		text, err := b.kube.CoreV1().RESTClient().Get().Namespace(namespace).Resource("pods").Name(p.Name + ":8080").
-			SubResource("proxy").Suffix("metrics").DoRaw(ctx)
-		if err != nil {
-			return 0, fmt.Errorf("reading the metrics of %s: %w", p.Name, err)
-		}
-		for line := range strings.Lines(string(text)) {
-			var n float64
-			if !strings.HasPrefix(line, "rest_client_requests_total{") || strings.Contains(line, `method="GET"`) {
-				continue
-			}
-			if _, err := fmt.Sscan(line[strings.LastIndex(line, " ")+1:], &n); err == nil {
-				total += n
-			}
-		}
-	}
-	return total, nil
 }
 
 // operators are the pods of our operators.

@@ -98,6 +98,9 @@ func (u *start) run(ctx context.Context) (*Lab, error) {
 
 const supervisorLog = "supervisor.log"
 
+// AuditLog is the file among the logs that has what operators wrote, a line of JSON each.
+const AuditLog = "audit.log"
+
 // supervisor starts one.
 func (u *start) supervisor(ctx context.Context) (*state, error) {
 	if missing := Missing(ctx, u.Options); len(missing) > 0 {

@@ -2,7 +2,9 @@ package supervisor
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/hosted-control-planes/hypershift/internal/pki"
@@ -18,6 +20,11 @@ const (
 	serviceIssuer = "https://kubernetes.default.svc"
 	masters       = "system:masters"
 )
+
+// auditPolicy says what of the management cluster is written to cluster.AuditLog.
+//
+//go:embed manifests/audit.yaml
+var auditPolicy []byte
 
 // certify makes all certificates and kubeconfigs of the management cluster.
 func (s *supervisor) certify(context.Context) error {
@@ -73,7 +80,10 @@ func (s *supervisor) startEtcd(ctx context.Context) error {
 }
 
 func (s *supervisor) startAPIServer(ctx context.Context) error {
-	trust := s.authority.cert(ca)
+	trust, policy := s.authority.cert(ca), s.path("audit-policy.yaml")
+	if err := os.WriteFile(policy, auditPolicy, 0o644); err != nil {
+		return fmt.Errorf("writing the audit policy: %w", err)
+	}
 	return s.start(ctx, cluster.APIServer+"/readyz", process.Spec{Name: "kube-apiserver", Args: []string{
 		"--bind-address=" + cluster.SwitchAddress, "--advertise-address=" + cluster.SwitchAddress, "--secure-port=6443",
 		"--etcd-servers=" + etcdClient, "--etcd-cafile=" + trust,
@@ -96,6 +106,7 @@ func (s *supervisor) startAPIServer(ctx context.Context) error {
 		// We have a route to pods, and none to Services.
 		"--enable-aggregator-routing=true",
 		"--profiling=false",
+		"--audit-policy-file=" + policy, "--audit-log-path=" + s.path("logs", cluster.AuditLog),
 	}})
 }
 

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	lab "github.com/hosted-control-planes/hypershift/test/lab/cluster"
+	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
+)
+
+// audited is a write as the audit log of the lab has it.
+type audited struct {
+	Verb                     string
+	User                     struct{ Username string }
+	ObjectRef                struct{ Resource, Subresource string }
+	ResponseStatus           struct{ Code int }
+	RequestReceivedTimestamp time.Time
+}
+
+// tally is what our operators wrote to the management cluster. How often a Lease
+// is renewed depends on how long one looks.
+type tally struct {
+	total, refused, leases int
+	byKind                 map[string]int
+}
+
+// writes counts what was written since then for these clusters.
+func (b *labBench) writes(all []client.ObjectKey, since time.Time) (tally, error) {
+	const account = "system:serviceaccount:"
+	ours := map[string]bool{account + hosting.Namespace + ":" + names.HypershiftOperator: true}
+	for _, hc := range all {
+		ours[account+controlPlane(hc)+":"+names.ControlPlaneOperator] = true
+	}
+	t := tally{byKind: map[string]int{}}
+	file, err := os.Open(filepath.Join(b.Dir, "logs", lab.AuditLog))
+	if err != nil {
+		return t, fmt.Errorf("counting writes: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	lines := bufio.NewReader(file)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return t, nil // what is not a whole line is not written yet
+		}
+		var w audited
+		if err := json.Unmarshal(line, &w); err != nil {
+			return t, fmt.Errorf("reading %s: %w", file.Name(), err)
+		}
+		if ours[w.User.Username] && !w.RequestReceivedTimestamp.Before(since) {
+			t.add(w)
+		}
+	}
+}
+
+func (t *tally) add(w audited) {
+	if w.ObjectRef.Resource == "leases" {
+		t.leases++
+		return
+	}
+	t.total++
+	if w.ResponseStatus.Code >= 300 {
+		t.refused++
+	}
+	t.byKind[strings.TrimSuffix(w.ObjectRef.Resource+"/"+w.ObjectRef.Subresource, "/")]++
+}
+
+// String says of what there were, the most first.
+func (t tally) String() string {
+	kinds := slices.SortedFunc(maps.Keys(t.byKind), func(a, b string) int {
+		return cmp.Or(cmp.Compare(t.byKind[b], t.byKind[a]), cmp.Compare(a, b))
+	})
+	for i, kind := range kinds {
+		kinds[i] = fmt.Sprintf("%d %s", t.byKind[kind], kind)
+	}
+	return fmt.Sprintf("%s; %d of them refused; %d of Leases besides", strings.Join(kinds, ", "), t.refused, t.leases)
+}

@@ -23,7 +23,7 @@ var packages = []string{
 	"haproxy", "libcap2", "libcrypt1", "libgcc-s1", "libgcrypt20", "libgpg-error0", "liblua5.3-0", "liblz4-1", "liblzma5",
 	"libopentracing-c-wrapper0", "libopentracing1", "libpcre2-8-0", "libssl3", "libstdc++6", "libsystemd0", "libzstd1", "zlib1g",
 	"conntrack", "iptables", "nftables", "libbsd0", "libedit2", "libgmp10", "libjansson4", "libmd0", "libmnl0",
-	"libnetfilter-conntrack3", "libnfnetlink0", "libnftables1", "libnftnl11", "libtinfo6", "libxtables12",
+	"libnetfilter-conntrack3", "libnfnetlink0", "libnftables1", "libnftnl11", "libtinfo6", "libxtables12", "netbase",
 	"libc6",
 }
 
@@ -147,7 +147,7 @@ func (d debian) closure(files []file) ([]file, error) {
 	return files, nil
 }
 
-// needed are the libraries that a program or library names, and the dynamic linker by its path.
+// needed are the libraries that a program or library names, and the dynamic linker by its path. Other files need nothing.
 func needed(path string) ([]string, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -155,6 +155,9 @@ func needed(path string) ([]string, error) {
 	}
 	defer file.Close()
 	f, err := elf.NewFile(file)
+	if text := new(elf.FormatError); errors.As(err, &text) {
+		return nil, nil // it is no program
+	}
 	if err != nil {
 		return nil, err
 	}

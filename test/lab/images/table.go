@@ -74,11 +74,13 @@ var pause = fromDebian(map[string]string{"/usr/bin/catatonit": "/pause"}, nil)
 // proxy is HAProxy, where its own image has it.
 var proxy = fromDebian(map[string]string{"/usr/sbin/haproxy": "/usr/local/sbin/haproxy"}, nil)
 
-// firewall is what kube-proxy writes its rules with.
+// firewall is what kube-proxy writes its rules with. Without the names of protocols it reads its rules with their numbers, takes them
+// for those of others when it starts again, and deletes them.
 var firewall = fromDebian(
 	map[string]string{
 		"/usr/sbin/nft":                           "",
 		"/usr/sbin/conntrack":                     "",
+		"/etc/protocols":                          "",
 		"/usr/sbin/xtables-nft-multi":             "",
 		"/usr/lib/*-linux-gnu*/xtables/libxt*.so": "",
 		"/usr/lib/*-linux-gnu*/xtables/libip*.so": "",

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	lab "github.com/hosted-control-planes/hypershift/test/lab/cluster"
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 )
@@ -24,8 +25,8 @@ func onLab(measure func(context.Context, *labBench) ([]Row, error)) func(context
 		if err != nil {
 			return nil, err
 		}
-		// The first one pulls the images.
-		if _, err := l.live(ctx, 1, 0); err != nil {
+		// The first one pulls the images, to more than one machine.
+		if _, err := l.live(ctx, 1, hyperv1.HighlyAvailable, 0); err != nil {
 			return nil, err
 		}
 		return measure(ctx, l)
@@ -36,7 +37,7 @@ func onLab(measure func(context.Context, *labBench) ([]Row, error)) func(context
 func hostedControlPlaneLives(ctx context.Context, l *labBench) ([]Row, error) {
 	single := &labLives{}
 	for range 3 {
-		one, err := l.live(ctx, 1, 0)
+		one, err := l.live(ctx, 1, hyperv1.SingleReplica, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +68,7 @@ func hostedControlPlanesAtOnce(ctx context.Context, l *labBench) ([]Row, error) 
 
 func atOnce(ctx context.Context, l *labBench, numbers ...int) (rows []Row, err error) {
 	for _, n := range numbers {
-		life, err := l.live(ctx, n, time.Minute)
+		life, err := l.live(ctx, n, hyperv1.SingleReplica, time.Minute)
 		if err != nil {
 			return rows, err
 		}

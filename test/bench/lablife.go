@@ -70,7 +70,7 @@ func (l *labLives) add(one labLife) {
 
 // live creates n clusters, waits until they are there, looks at them for that
 // long, and deletes them.
-func (b *labBench) live(ctx context.Context, n int, watch time.Duration) (l labLife, err error) {
+func (b *labBench) live(ctx context.Context, n int, availability hyperv1.AvailabilityPolicy, watch time.Duration) (l labLife, err error) {
 	var all []client.ObjectKey
 	var manifests []func() error
 	for range n {
@@ -80,7 +80,7 @@ func (b *labBench) live(ctx context.Context, n int, watch time.Duration) (l labL
 		if err != nil {
 			return l, err
 		}
-		text, err := b.Sample(name, hyperv1.SingleReplica)
+		text, err := b.Sample(name, availability)
 		if err != nil {
 			return l, err
 		}

@@ -161,12 +161,15 @@ func (f *Fetcher) get(ctx context.Context, u url.URL) (io.ReadCloser, error) {
 		err = inURL.Err // the whole of it has the URL, and so a signature that opens what is there
 	}
 	if err != nil {
-		return nil, s.cause(err)
+		err = s.cause(err)
+		s.end()
+		return nil, err
 	}
-	s.body = resp.Body
 	if resp.StatusCode != http.StatusOK {
-		s.Close()
+		resp.Body.Close()
+		s.end()
 		return nil, &refusal{code: resp.StatusCode, status: resp.Status}
 	}
+	s.body = resp.Body
 	return s, nil
 }

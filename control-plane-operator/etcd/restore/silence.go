@@ -51,7 +51,11 @@ func (s *stream) cause(err error) error {
 }
 
 func (s *stream) Close() error {
-	s.timer.Stop()
-	defer s.stop(nil)
+	defer s.end()
 	return s.body.Close()
+}
+
+func (s *stream) end() {
+	s.timer.Stop()
+	s.stop(nil)
 }

@@ -147,7 +147,7 @@ var statementChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) boo
 
 // moment is how long what is said of a control plane waits for more of the kind. A
 // handful of controllers say it, one after the other, and most of that is progress.
-const moment = 300 * time.Millisecond
+const moment = 500 * time.Millisecond
 
 // soon puts what changes in a moment into one pass. What comes and goes does not wait.
 func soon(requests handler.MapFunc) handler.EventHandler {

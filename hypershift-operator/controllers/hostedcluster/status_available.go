@@ -67,8 +67,6 @@ func (b *board) available(s *scope, report flow.Report) {
 		switch {
 		case missing.Type == hyperv1.ValidHostedClusterConfiguration, missing.Type == hyperv1.SupportedHostedCluster, missing.Type == hyperv1.ValidReleaseImage && missing.Status == metav1.ConditionFalse:
 			b.set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, message)
-		case missing.Reason == hyperv1.NotDeployedReason: // all that this version makes is there
-			b.set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.AsExpectedReason, calm)
 		default:
 			b.set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, message)
 		}

@@ -10,7 +10,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 )
 
-// A cluster that nobody can talk to is not available, however well it is connected.
+// A cluster that nobody can talk to is not available, however well it is connected,
+// and on its way.
 func TestAConnectedClusterWithoutAnAPIServerIsNotAvailable(t *testing.T) {
 	hc := &hyperv1.HostedCluster{}
 	b := &board{hc: hc, now: metav1.NewTime(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))}
@@ -25,7 +26,7 @@ func TestAConnectedClusterWithoutAnAPIServerIsNotAvailable(t *testing.T) {
 	b.available(&scope{hc: hc}, nil)
 	for condition, want := range map[string]metav1.Condition{
 		hyperv1.HostedClusterAvailable:   {Status: metav1.ConditionFalse, Reason: hyperv1.NotDeployedReason, Message: "KubeAPIServerAvailable: it does not run"},
-		hyperv1.HostedClusterProgressing: {Status: metav1.ConditionFalse, Reason: hyperv1.AsExpectedReason, Message: calm},
+		hyperv1.HostedClusterProgressing: {Status: metav1.ConditionTrue, Reason: hyperv1.ProgressingReason, Message: "KubeAPIServerAvailable: it does not run"},
 	} {
 		if got := b.get(condition); got.Status != want.Status || got.Reason != want.Reason || got.Message != want.Message {
 			t.Errorf("%s is %s %s %q", condition, got.Status, got.Reason, got.Message)

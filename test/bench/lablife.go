@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -194,19 +193,4 @@ func (b *labBench) rolledOut(ctx context.Context, hc client.ObjectKey) bool {
 	c := conditions.Get(obj.Status.Conditions, hyperv1.HostedClusterProgressing)
 	return conditions.IsTrue(obj.Status.Conditions, hyperv1.HostedClusterAvailable) && c != nil && c.Status == "False" &&
 		conditions.IsTrue(obj.Status.Conditions, hyperv1.ConfigOperatorReconciliationSucceeded)
-}
-
-// operators are the pods of our operators.
-func (b *labBench) operators(ctx context.Context, namespace string) ([]corev1.Pod, error) {
-	list := &corev1.PodList{}
-	if err := b.management.List(ctx, list, client.InNamespace(namespace)); err != nil {
-		return nil, err
-	}
-	var found []corev1.Pod
-	for _, p := range list.Items {
-		if p.Labels["app"] == names.ControlPlaneOperator || strings.HasPrefix(p.Name, names.HypershiftOperator) {
-			found = append(found, p)
-		}
-	}
-	return found, nil
 }

@@ -34,6 +34,6 @@ func explain(words string) (reason, message string) {
 	if !strings.Contains(words, alone) && !strings.Contains(words, etcd.NobodyToJoin) {
 		return "", ""
 	}
-	return hyperv1.EtcdDataMissingReason, "its volume is empty, and there is nobody to get the data of the cluster from: bring back the volume, or that of most other members; " +
+	return hyperv1.EtcdDataMissingReason, "its volume is empty, and there is nobody to get the data of the cluster from: bring back the volume, or the other members; " +
 		`or, to give up what was there and begin with the snapshot that spec.etcd names or with nothing, set formed to "false" in ConfigMap ` + configMap
 }

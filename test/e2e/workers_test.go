@@ -14,17 +14,23 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// Machines of the customer join by PrivateLink with nothing but their user data, and then the cluster is like any other.
+// Machines of the customer join by PrivateLink with nothing but their user data, and then the cluster is like any other. It
+// still is when all its certificate authorities have been replaced under them.
 func TestWorkers(t *testing.T) {
 	h := newHosted(t, "workers", on.Versions[0])
 	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.PublicAndPrivate
 	// The network plugin of the machine image takes the ranges of pods from the nodes.
 	h.hc.Spec.Networking.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)
+	h.hc.Annotations = map[string]string{hyperv1.RotationPauseAnnotation: "45s"}
 	h.create()
 	pool := h.nodePool("workers", 2)
+	pool.Spec.Config = []hyperv1.NodePoolConfigMapReference{{Name: h.followOften()}}
 	h.must(h.management.Create(t.Context(), pool))
 	h.available()
 	h.eventually("both machines are nodes", func(ctx context.Context) error { return h.poolReady(ctx, pool, 2) })
+	h.is(hyperv1.DataPlaneConnectionAvailable, "True")
+	runAll(t, h.kubeconfig, onNodes(on.Images["busybox"]))
+	h.rotate()
 	h.is(hyperv1.DataPlaneConnectionAvailable, "True")
 	runAll(t, h.kubeconfig, onNodes(on.Images["busybox"]))
 }
@@ -76,7 +82,7 @@ func onNodes(image string) []command {
 		{name: "names are resolved", args: "exec deployment/web -- nslookup web.default.svc.cluster.local", want: `Address.*172\.31\.77\.77`, again: true},
 		{name: "a service leads to its pods", args: "exec -i deployment/web -- nc -w 5 172.31.77.77 80", stdin: request, want: `web-\S+$`, again: true},
 		{name: "and so does the API server, through the tunnels", args: "get --raw /api/v1/namespaces/default/services/web:80/proxy/", want: `^web-`},
-		{name: "pods find the API server", args: "exec -i deployment/web -- nc -w 5 172.31.0.1 443", stdin: request, want: `HTTP request to an HTTPS server`, again: true},
+		{name: "pods find the API server", args: "exec -i deployment/web -- sh /ask 172.31.0.1 443", stdin: request, want: `HTTP request to an HTTPS server`, again: true},
 		{name: "all is put away", args: "delete deployment,service web --timeout=60s", want: `deleted`},
 	}
 }
@@ -84,7 +90,8 @@ func onNodes(image string) []command {
 // request is what a browser says; busybox has one that does not work everywhere.
 const request = "GET / HTTP/1.0\r\n\r\n"
 
-// web greets, from a pod on each of two nodes.
+// web greets, from a pod on each of two nodes, once both lead to DNS. It has a script that goes on listening after it has asked: the
+// socket by which nodes lead to the API server hangs up on who closes his half.
 func web(image string) string {
 	return fmt.Sprintf(`
 apiVersion: apps/v1
@@ -104,8 +111,8 @@ spec:
       containers:
       - name: web
         image: %s
-        command: [sh, -c, "echo web is here; mkdir /web; hostname >/web/index.html; exec httpd -f -p 8080 -h /web"]
-        readinessProbe: {httpGet: {path: /, port: 8080}, periodSeconds: 1}
+        command: [sh, -c, "echo web is here; echo '(cat; sleep 2) | nc -w 5 $1 $2' >/ask; mkdir /web; hostname >/web/index.html; exec httpd -f -p 8080 -h /web"]
+        readinessProbe: {exec: {command: [nslookup, kubernetes.default.svc.cluster.local]}, timeoutSeconds: 5, periodSeconds: 1}
 ---
 apiVersion: v1
 kind: Service

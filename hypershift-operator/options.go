@@ -11,6 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/logs"
 	"github.com/hosted-control-planes/hypershift/internal/release"
+	"github.com/hosted-control-planes/hypershift/internal/release/signature"
 )
 
 // options are the flags.
@@ -46,6 +47,14 @@ func parse(name string, args, environ []string) (options, error) {
 	fs.StringVar(&o.OIDC.Credentials, "oidc-storage-provider-s3-credentials", "", "credentials file for that bucket; default as for all of AWS")
 	fs.Func("registry-overrides", "where release images and their components are pulled: source=mirror,source=mirror, such as quay.io/example=mirror.example.com/quay", func(text string) (err error) {
 		o.RegistryOverrides, err = release.ParseOverrides(text)
+		return err
+	})
+	fs.Func("allowed-release-repositories", "registries and repositories that releases may come from, separated by commas, such as quay.io/example; default all", func(text string) (err error) {
+		o.ReleasePolicy.Repositories, err = release.ParseRepositories(text)
+		return err
+	})
+	fs.Func("release-signature-keys", "public keys in PEM, one of which must have signed a release with cosign; default none, and releases need no signature", func(text string) (err error) {
+		o.ReleasePolicy.Keys, err = signature.ParseKeys([]byte(text))
 		return err
 	})
 	fs.DurationVar(&o.ResyncPeriod, "resync-period", 30*time.Minute, "how often to look at what no watch tells of, AWS included")

@@ -22,6 +22,9 @@ func TestParse(t *testing.T) {
 		"a period of nothing":         {args: []string{"--resync-period=0s"}, says: "--resync-period must be more than 0"},
 		"registries with mirrors":     {args: []string{"--registry-overrides=quay.io/a=mirror.test/a,registry.k8s.io=mirror.test/k8s"}},
 		"an override without an end":  {args: []string{"--registry-overrides=quay.io"}, says: "write source=mirror"},
+		"allowed repositories":        {args: []string{"--allowed-release-repositories=quay.io/a,registry.test:5000"}},
+		"a repository of no registry": {args: []string{"--allowed-release-repositories=library/a"}, says: "write it with its host name"},
+		"a key that is none":          {args: []string{"--release-signature-keys=abc"}, says: "not PEM"},
 		"a word too many":             {args: []string{"run"}, says: `unexpected argument "run"`},
 	} {
 		t.Run(name, func(t *testing.T) {

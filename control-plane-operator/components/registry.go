@@ -10,7 +10,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubescheduler"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/router"
 	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // All are the components that there are. Which of them a cluster has depends on
@@ -23,6 +22,3 @@ var All = []component.Component{
 	kubescheduler.Component,
 	router.Component,
 }
-
-// Required are the images that every release has to have.
-var Required = []string{names.Etcd, names.KubeAPIServer, names.KubeControllerManager, names.KubeScheduler}

@@ -45,6 +45,8 @@ type Options struct {
 
 	// RegistryOverrides say where release images and their components are pulled.
 	RegistryOverrides release.Overrides
+	// ReleasePolicy restricts which releases clusters and node pools may have.
+	ReleasePolicy release.Policy
 
 	ResyncPeriod      time.Duration
 	PermissionsPeriod time.Duration
@@ -74,7 +76,7 @@ func (o Options) releases() release.Resolver {
 	if o.Bed.Releases != nil {
 		return o.Bed.Releases
 	}
-	return release.New(release.Options{Clock: clock.RealClock{}, Overrides: o.RegistryOverrides})
+	return release.New(release.Options{Clock: clock.RealClock{}, Overrides: o.RegistryOverrides, Policy: o.ReleasePolicy})
 }
 
 // instanceTypes asks EC2, and remembers for all; nil if EC2 may not be asked.

@@ -31,6 +31,12 @@ const (
 	Unreachable Kind = "Unreachable"
 	// NotRelease says that the image is there and no release.
 	NotRelease Kind = "NotRelease"
+	// Incomplete means that the release names an image that its registry does not have or does not give.
+	Incomplete Kind = "Incomplete"
+	// NotAllowed means that this installation does not accept releases of that repository.
+	NotAllowed Kind = "NotAllowed"
+	// NotSigned means that no key that this installation trusts has signed the image.
+	NotSigned Kind = "NotSigned"
 )
 
 // An Error says why there is no Release. Its text is for the user: the same problem reads the same each time.
@@ -53,6 +59,9 @@ var phrases = map[Kind]string{
 	Denied:            "may not be pulled",
 	Unreachable:       "could not be read",
 	NotRelease:        "is not a release payload",
+	Incomplete:        "names an image that cannot be pulled",
+	NotAllowed:        "comes from a repository that this installation does not accept",
+	NotSigned:         "has no signature that this installation trusts",
 }
 
 func (e *Error) Unwrap() error { return e.Err }

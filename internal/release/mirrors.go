@@ -24,7 +24,7 @@ type mirrored struct {
 func (m *mirrored) Resolve(ctx context.Context, image string, pullSecret []byte) (*Release, error) {
 	var away error
 	for _, mirror := range m.mirrors(image) {
-		rel, err := m.resolver.Resolve(ctx, mirror, pullSecret)
+		rel, err := m.resolveFrom(ctx, mirror, image, pullSecret)
 		if err == nil {
 			named := *rel
 			named.Image = image
@@ -39,6 +39,14 @@ func (m *mirrored) Resolve(ctx context.Context, image string, pullSecret []byte)
 		return nil, away
 	}
 	return rel, err
+}
+
+// resolveFrom has the policy judge the image and not its mirror, where a tenant may have it: a digest is the same everywhere.
+func (m *mirrored) resolveFrom(ctx context.Context, mirror, image string, pullSecret []byte) (*Release, error) {
+	if registry, ok := m.resolver.(*Registry); ok {
+		return registry.resolveFrom(ctx, mirror, image, pullSecret)
+	}
+	return m.resolver.Resolve(ctx, mirror, pullSecret)
 }
 
 // mirrors are the other names of an image, best first.

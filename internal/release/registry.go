@@ -23,6 +23,8 @@ type question struct {
 	// ref is where it is pulled from.
 	ref  name.Reference
 	auth authn.Authenticator
+	// pullSecret has the credentials for other repositories that the payload names.
+	pullSecret []byte
 	// key is the same for all who ask the same and show the same credentials.
 	key string
 }
@@ -37,27 +39,34 @@ func (r *Registry) question(image string, pullSecret []byte) (*question, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &question{ref: ref, auth: auth, key: credential + " " + ref.Name()}, nil
+	return &question{ref: ref, auth: auth, pullSecret: pullSecret, key: credential + " " + ref.Name()}, nil
 }
 
 // a session talks to one registry with one set of credentials.
 type session struct {
 	*remote.Puller
+	// remote are the options with which the registry is called.
+	remote     []remote.Option
 	repository name.Repository
 	pulled     int64
 }
 
 // open does not ask anything yet.
 func (q *question) open(transport http.RoundTripper) (*session, error) {
-	puller, err := remote.NewPuller(
-		remote.WithAuth(q.auth),
+	options := options(q.auth, transport)
+	puller, err := remote.NewPuller(options...)
+	return &session{Puller: puller, remote: options, repository: q.ref.Context()}, err
+}
+
+func options(auth authn.Authenticator, transport http.RoundTripper) []remote.Option {
+	return []remote.Option{
+		remote.WithAuth(auth),
 		remote.WithTransport(transport),
 		remote.WithUserAgent("hypershift"),
-		// Whoever asks comes back by himself, less and less often.
+		// The caller retries with a back-off of its own.
 		remote.WithRetryBackoff(remote.Backoff{Duration: 100 * time.Millisecond, Steps: 2}),
 		remote.WithRetryStatusCodes(),
-	)
-	return &session{Puller: puller, repository: q.ref.Context()}, err
+	}
 }
 
 // image gives the manifest of an image. An index leads to one of its images: the files of a payload are the same in all.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // A Resolver tells what is in a release image. pullSecret is the content of a Secret's key .dockerconfigjson; without one, the
@@ -27,6 +28,18 @@ type Release struct {
 	Components map[string]string
 	// BootImages has the AMIs by architecture and region.
 	BootImages map[hyperv1.Architecture]map[string]string
+}
+
+// Missing returns the images, by name and in order, that a control plane needs and the release lacks. A user who brings an etcd needs
+// none of the release.
+func (r *Release) Missing(etcd hyperv1.EtcdManagementType) []string {
+	var missing []string
+	for _, image := range names.RequiredImages {
+		if r.Components[image] == "" && (image != names.Etcd || etcd != hyperv1.Unmanaged) {
+			missing = append(missing, image)
+		}
+	}
+	return missing
 }
 
 // AMI is the image that a machine of that architecture boots from in that region of AWS.

@@ -104,10 +104,13 @@ func (w *world) asked(do func()) int {
 	return len(w.Requests()) - before
 }
 
+// someDigest is that of an image that is never looked at.
+const someDigest = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
 func kubernetes() *payload.Description {
 	return &payload.Description{
 		Version:    "1.36.3",
-		Components: map[string]string{"etcd": "registry.example.test/etcd:v3", "kube-apiserver": "registry.example.test/kube-apiserver:v1.36.3"},
+		Components: map[string]string{"etcd": "registry.example.test/etcd@" + someDigest, "kube-apiserver": "registry.example.test/kube-apiserver@" + someDigest},
 		BootImages: map[hyperv1.Architecture]map[string]string{
 			hyperv1.ArchitectureAMD64: {"us-east-1": "ami-a"}, hyperv1.ArchitectureARM64: {"us-east-1": "ami-b", "eu-west-1": "ami-c"},
 		},
@@ -490,7 +493,7 @@ func TestOverridesSayWhereToPull(t *testing.T) {
 	if r.Image != "quay.io/example/kubernetes:v1.36.3" {
 		t.Errorf("image is %s", r.Image)
 	}
-	want := map[string]string{"etcd": "mirror.example.test/db:v3", "kube-apiserver": "registry.example.test/kube-apiserver:v1.36.3"}
+	want := map[string]string{"etcd": "mirror.example.test/db@" + someDigest, "kube-apiserver": "registry.example.test/kube-apiserver@" + someDigest}
 	if diff := cmp.Diff(want, r.Components); diff != "" {
 		t.Errorf("components (-want +got):\n%s", diff)
 	}

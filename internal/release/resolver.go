@@ -18,6 +18,8 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Overrides say where images are really pulled, releases and their components alike.
 	Overrides Overrides
+	// Policy restricts which releases are read.
+	Policy Policy
 	// Wait is how long one who asks waits. What takes longer goes on, and is
 	// there when he asks again: a registry that holds the line must not hold up
 	// everybody else. 0 is a few seconds.
@@ -64,7 +66,15 @@ type content struct {
 
 // Resolve implements Resolver.
 func (r *Registry) Resolve(ctx context.Context, image string, pullSecret []byte) (*Release, error) {
-	q, err := r.question(image, pullSecret)
+	return r.resolveFrom(ctx, image, image, pullSecret)
+}
+
+// resolveFrom resolves an image that is pulled from one of its mirrors. The policy of the installation is about the image.
+func (r *Registry) resolveFrom(ctx context.Context, mirror, image string, pullSecret []byte) (*Release, error) {
+	if err := r.Policy.Repositories.allow(image); err != nil {
+		return nil, explain(image, err)
+	}
+	q, err := r.question(mirror, pullSecret)
 	if err != nil {
 		return nil, explain(image, err)
 	}
@@ -154,13 +164,16 @@ func (r *Registry) look(ctx context.Context, q *question, a *answer) (*content, 
 	if c, ok := r.content(desc.Digest); ok {
 		return c, nil
 	}
+	if err := r.Policy.verify(ctx, s, s.repository.Digest(desc.Digest.String())); err != nil {
+		return nil, err
+	}
 	c := &content{}
 	if c.release, c.err = s.read(ctx, desc); c.err != nil && explain("", c.err).Kind != NotRelease {
 		return nil, c.err
 	}
 	if c.err == nil {
-		for component, image := range c.release.Components {
-			c.release.Components[component] = r.Overrides.Apply(image)
+		if err := r.pin(ctx, q, c.release.Components); err != nil {
+			return nil, err
 		}
 	}
 	r.contents.Add(desc.Digest, c)

@@ -24,6 +24,8 @@ func TestMistakesAreNamed(t *testing.T) {
 		"a user for a role":              {`aws: {roleARN: "arn:aws:iam::111111111111:user/me"}`, `at '/aws/roleARN'`},
 		"a bucket that S3 gives no TLS":  {`oidc: {bucket: my.bucket, region: us-east-1}`, `at '/oidc/bucket'`},
 		"a mirror with a comma":          {`registryOverrides: {quay.io: "a,b"}`, `at '/registryOverrides/quay.io'`},
+		"a repository of no registry":    {`releases: {allowedRepositories: ["Quay.io/a:1@x"]}`, `at '/releases/allowedRepositories/0'`},
+		"a key that is a file":           {`releases: {signatureKeys: [/etc/key.pem]}`, `at '/releases/signatureKeys/0'`},
 		"private clusters nowhere":       {`aws: {privateLink: true}`, `aws.privateLink needs aws.region`},
 		"two identities":                 {`aws: {roleARN: "arn:aws:iam::111111111111:role/a", credentialsSecret: {name: b}}`, `aws.roleARN and aws.credentialsSecret are both set`},
 		"a bucket nowhere":               {`oidc: {bucket: b}`, `oidc.bucket and oidc.region are needed together`},

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,8 +27,10 @@ import (
 // One mistake after the other is made, told and corrected, until the cluster is there. Then it loses what it needs, and gets it back.
 func TestMistakes(t *testing.T) {
 	h := newHosted(t, "mistakes", on.Versions[0])
-	missing := cluster.Registry + "/kube-scheduler:missing"
+	missing := cluster.Registry + "/kube-scheduler@sha256:" + strings.Repeat("0", 64)
 	incomplete, err := on.PushRelease(t.Context(), "incomplete", on.Versions[0], map[string]string{names.KubeScheduler: missing})
+	h.must(err)
+	unresolved, err := on.PushRelease(t.Context(), "unresolved", on.Versions[0], map[string]string{names.KubeScheduler: cluster.Registry + "/kube-scheduler:missing"})
 	h.must(err)
 
 	h.hc.Spec.Release.Image = cluster.Registry + "/kubernetes-release:missing"
@@ -35,6 +38,8 @@ func TestMistakes(t *testing.T) {
 	h.told(hyperv1.ValidReleaseImage, "False", "kubernetes-release:missing does not exist", "choose another spec.release.image")
 	h.release(on.Images["busybox"])
 	h.told(hyperv1.ValidReleaseImage, "False", "is not a release payload")
+	h.release(unresolved)
+	h.told(hyperv1.ValidReleaseImage, "False", "looking up its component kube-scheduler", "kube-scheduler:missing")
 	h.release("10.55.0.1:1/release:1")
 	h.told(hyperv1.ValidReleaseImage, "Unknown", "10.55.0.1:1/release:1 could not be read", "connection refused")
 

@@ -67,7 +67,7 @@ func Kubernetes(image, version string) *release.Release {
 			hyperv1.ArchitectureARM64: {"us-east-1": "ami-arm64-" + version},
 		},
 	}
-	for _, name := range []string{"cluster-api", "cluster-api-provider-aws", "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
+	for _, name := range []string{"cluster-api", "cluster-api-provider-aws", "etcd", "konnectivity-server", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
 		rel.Components[name] = "example.test/" + name + ":" + version
 	}
 	return rel

@@ -9,3 +9,12 @@ const (
 	// version.
 	SkipReleaseImageValidationAnnotation = "hypershift.openshift.io/skip-release-image-validation"
 )
+
+// Annotations of a HostedControlPlane about its releases. The hypershift-operator writes them.
+const (
+	// ReleaseDigestAnnotation is the digest, such as sha256:…, of the image spec.releaseImage that has passed the checks of the
+	// hypershift-operator. The control plane runs this one, also when spec.releaseImage is a tag that has moved since.
+	ReleaseDigestAnnotation = "hypershift.openshift.io/release-image-digest"
+	// ControlPlaneReleaseDigestAnnotation is the same of spec.controlPlaneReleaseImage.
+	ControlPlaneReleaseDigestAnnotation = "hypershift.openshift.io/control-plane-release-image-digest"
+)

@@ -10,6 +10,12 @@ const (
 	// RegistryUnreachableReason: the registry gave no answer to go by; the message says why. It is asked again by itself. Check
 	// the network between the hypershift-operator and the registry if it stays, or install with --registry-overrides.
 	RegistryUnreachableReason = "RegistryUnreachable"
+	// ReleaseImageNotAllowedReason: the administrator of the management cluster accepts releases of other repositories only, which
+	// the message lists. Choose a release there, or have the repository added (chart value releases.allowedRepositories).
+	ReleaseImageNotAllowedReason = "ReleaseImageNotAllowed"
+	// ReleaseImageNotSignedReason: the administrator of the management cluster accepts signed releases only, and no trusted key has
+	// signed this one. Choose a release of your vendor, or have the key added (chart value releases.signatureKeys).
+	ReleaseImageNotSignedReason = "ReleaseImageNotSigned"
 	// UnsupportedVersionReason: this version of the operators cannot run such a release. Choose one in the window that the
 	// message names.
 	UnsupportedVersionReason = "UnsupportedVersion"

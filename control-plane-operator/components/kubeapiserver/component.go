@@ -29,7 +29,6 @@ var Component = component.Component{
 		component.Only("client-ca-configmap.yaml", bringsClientCA),
 		component.On("encryption-secret.yaml", adaptEncryption),
 		component.Only("encryption-secret.yaml", encrypts),
-		component.Only("egress-configmap.yaml", hasKonnectivity),
 		component.On("deployment.yaml", adaptDeployment),
 	},
 	// What follows the files by itself: certificates and their keys, and those

@@ -36,7 +36,6 @@ func TestGolden(t *testing.T) {
 			configured(env)
 			componenttest.Trusting(env)
 		}},
-		componenttest.Case{Name: "without-konnectivity", Adapt: func(env *component.Env) { delete(env.Release.Components, names.KonnectivityServerImage) }},
 	)
 }
 

@@ -1,25 +1,15 @@
 package kubeapiserver
 
 import (
-	"slices"
 	"strconv"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-func hasKonnectivity(env *component.Env) bool { return env.Has(names.KonnectivityServerImage) }
-
-// addKonnectivity sends what goes to nodes through the tunnels, if the payload
-// has the program that keeps them.
-func addKonnectivity(env *component.Env, p *pod) error {
-	if !hasKonnectivity(env) {
-		p.unmount("egress", "konnectivity", "konnectivity-socket")
-		p.Containers = slices.DeleteFunc(p.Containers, func(c corev1.Container) bool { return c.Name == names.KonnectivityServerImage })
-		return nil
-	}
+// addKonnectivity sends what goes to nodes, pods and Services of the hosted cluster through the tunnels, and never from the
+// management network.
+func addKonnectivity(_ *component.Env, p *pod) error {
 	p.arg("--egress-selector-config-file=/etc/kubernetes/egress/config.yaml")
 	// An agent dials until it has met that many servers.
 	c := component.Container(p.PodSpec, names.KonnectivityServerImage)

@@ -34,8 +34,6 @@ type Options struct {
 	Releases     release.Resolver
 	Certificates Certificates
 	Components   []component.Component
-	// Required names the images without which there is no control plane.
-	Required []string
 	// OperatorImage is the image that this program runs in.
 	OperatorImage string
 	// AWSEndpoints is environment that says where AWS is.

@@ -3,7 +3,6 @@ package components
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,7 +12,6 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
-	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
@@ -24,7 +22,7 @@ func (r *Reconciler) resolveRelease(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	releases := release.From(s.hcp.Spec.ImageContentSources, r.Releases)
+	releases := release.For(s.hcp, r.Releases)
 	wanted, err := releases.Resolve(ctx, s.hcp.Spec.ReleaseImage, credentials)
 	if err != nil {
 		return err
@@ -35,25 +33,11 @@ func (r *Reconciler) resolveRelease(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
-	if missing := r.missing(s.hcp, runs); len(missing) > 0 {
+	if missing := runs.Missing(s.hcp.Spec.Etcd.ManagementType); len(missing) > 0 {
 		return flow.Block(hyperv1.MissingReleaseImagesReason, "release %s has no image for %s: choose a complete release", runs.Version, strings.Join(missing, ", "))
 	}
 	s.wanted, s.runs = wanted, runs
 	return nil
-}
-
-// missing are the required images that the release lacks. Who brings an etcd
-// needs none.
-func (r *Reconciler) missing(hcp *hyperv1.HostedControlPlane, rel *release.Release) []string {
-	var missing []string
-	for _, image := range r.Required {
-		brought := image == names.Etcd && hcp.Spec.Etcd.ManagementType == hyperv1.Unmanaged
-		if rel.Components[image] == "" && !brought {
-			missing = append(missing, image)
-		}
-	}
-	slices.Sort(missing)
-	return missing
 }
 
 func (r *Reconciler) pullSecret(ctx context.Context, hcp *hyperv1.HostedControlPlane) ([]byte, error) {

@@ -62,6 +62,8 @@ func reason(err error) string {
 		return hyperv1.RegistryUnreachableReason
 	case release.InvalidReference, release.NotRelease:
 		return hyperv1.InvalidImageReason
+	case release.Incomplete:
+		return hyperv1.MissingReleaseImagesReason
 	}
 	return hyperv1.ReconciliationErrorReason
 }

@@ -107,7 +107,7 @@ func controlPlane(policy hyperv1.AvailabilityPolicy) *hyperv1.HostedControlPlane
 func (w *world) start() func(context.Context) error {
 	w.reconciler = New(Options{
 		Client: w.Client(), Reader: w.Admin(), Scheme: scheme, Clock: w.clock, Releases: w.releases,
-		Certificates: &issuer{apply.New(w.Client(), scheme, "certificates")}, Components: components.All, Required: components.Required,
+		Certificates: &issuer{apply.New(w.Client(), scheme, "certificates")}, Components: components.All,
 		OperatorImage: "registry.example.com/control-plane-operator:test",
 	})
 	return func(ctx context.Context) error {

@@ -51,7 +51,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (*release.Release, e
 	if err != nil {
 		return nil, err
 	}
-	payload, err := release.From(s.hcp.Spec.ImageContentSources, r.Releases).Resolve(ctx, s.hcp.Spec.ReleaseImage, credentials)
+	payload, err := release.For(s.hcp, r.Releases).Resolve(ctx, s.hcp.Spec.ReleaseImage, credentials)
 	var said *release.Error
 	if errors.As(err, &said) {
 		return nil, flow.Wait(lookAgain, hyperv1.WaitingForReason, "what runs on the nodes waits for the release: %v", said)

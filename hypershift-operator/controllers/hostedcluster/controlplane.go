@@ -91,6 +91,9 @@ func desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
 			hcp.Annotations[key] = value
 		}
 	}
+	if digest := s.releaseDigest(); digest != "" {
+		hcp.Annotations[hyperv1.ReleaseDigestAnnotation] = digest
+	}
 	if date := s.restartDate(); date != "" {
 		hcp.Annotations[hyperv1.RestartDateAnnotation] = date
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,9 @@ func (r *Reconciler) checkRelease(ctx context.Context, s *scope) error {
 	s.releaseImage = s.runningImage()
 	wanted := s.hc.Spec.Release.Image
 	rel, err := r.readRelease(ctx, s, wanted)
+	if err == nil {
+		err = checkComplete(s.hc, rel)
+	}
 	if err == nil {
 		err = checkVersion(s.hc, rel.Version)
 	}
@@ -53,6 +57,18 @@ func (s *scope) runningImage() string {
 	return s.hcp.Spec.ReleaseImage
 }
 
+// releaseDigest is the digest of the release that the control plane runs: the one that has passed the checks, or, while that release
+// cannot be read, the one that had passed them before.
+func (s *scope) releaseDigest() string {
+	switch {
+	case s.release != nil && s.release.Image == s.releaseImage:
+		return s.release.Digest
+	case s.hcp != nil && s.hcp.Spec.ReleaseImage == s.releaseImage:
+		return s.hcp.Annotations[hyperv1.ReleaseDigestAnnotation]
+	}
+	return ""
+}
+
 // readRelease asks for a release with the user's pull secret, and says what to
 // do if that fails.
 func (r *Reconciler) readRelease(ctx context.Context, s *scope, image string) (*release.Release, error) {
@@ -74,8 +90,22 @@ func (r *Reconciler) readRelease(ctx context.Context, s *scope, image string) (*
 		return nil, flow.Block(hyperv1.InvalidImageReason, "%s", failed)
 	case release.NotRelease:
 		return nil, flow.Wait(releasePause, hyperv1.InvalidImageReason, "%s: choose another spec.release.image", failed)
+	case release.Incomplete:
+		return nil, flow.Wait(releasePause, hyperv1.MissingReleaseImagesReason, "%s: choose another spec.release.image, or add credentials for that registry to Secret %s", failed, s.hc.Spec.PullSecret.Name)
+	case release.NotAllowed:
+		return nil, flow.Block(hyperv1.ReleaseImageNotAllowedReason, "%s: choose such a release", failed)
+	case release.NotSigned:
+		return nil, flow.Wait(releasePause, hyperv1.ReleaseImageNotSignedReason, "%s: choose a release of your vendor", failed)
 	}
 	return nil, failed
+}
+
+// checkComplete refuses a release without an image that every control plane needs.
+func checkComplete(hc *hyperv1.HostedCluster, rel *release.Release) error {
+	if missing := rel.Missing(hc.Spec.Etcd.ManagementType); len(missing) > 0 {
+		return flow.Block(hyperv1.MissingReleaseImagesReason, "release %s has no image for %s: choose a complete release", rel.Version, strings.Join(missing, ", "))
+	}
+	return nil
 }
 
 // componentImage is what runs a component: the image that this installation was

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
 )
@@ -95,6 +96,28 @@ func TestAReleaseThatDoesNotPass(t *testing.T) {
 			func(r *fakerelease.Registry) { r.Fail(firstRelease, release.NotRelease, "it has no files") },
 			metav1.ConditionFalse, hyperv1.InvalidImageReason, "is not a release payload", true,
 		},
+		"it is of a repository that is not accepted": {
+			func(r *fakerelease.Registry) {
+				r.Fail(firstRelease, release.NotAllowed, "releases come from quay.io/vendor")
+			},
+			metav1.ConditionFalse, hyperv1.ReleaseImageNotAllowedReason, "releases come from quay.io/vendor: choose such a release", true,
+		},
+		"it has no trusted signature": {
+			func(r *fakerelease.Registry) { r.Fail(firstRelease, release.NotSigned, "none of the keys") },
+			metav1.ConditionFalse, hyperv1.ReleaseImageNotSignedReason, "choose a release of your vendor", true,
+		},
+		"it names an image that does not exist": {
+			func(r *fakerelease.Registry) {
+				r.Fail(firstRelease, release.Incomplete, "looking up its component etcd")
+			},
+			metav1.ConditionFalse, hyperv1.MissingReleaseImagesReason, "component etcd: choose another", true,
+		},
+		"it has no tunnel server": {
+			func(r *fakerelease.Registry) {
+				r.Put(fakerelease.With(fakerelease.Kubernetes(firstRelease, "1.35.4"), func(rel *release.Release) { delete(rel.Components, names.KonnectivityServerImage) }))
+			},
+			metav1.ConditionFalse, hyperv1.MissingReleaseImagesReason, "has no image for konnectivity-server: choose a complete release", true,
+		},
 		"its name cannot be one": {
 			func(r *fakerelease.Registry) { r.Fail(firstRelease, release.InvalidReference, "write it so") },
 			metav1.ConditionFalse, hyperv1.InvalidImageReason, "is not the name of an image", true,
@@ -159,6 +182,33 @@ func (w *world) unchanged(t *testing.T, was *hyperv1.HostedCluster) bool {
 		t.Logf("(-before +after):\n%s", diff)
 	}
 	return hc.ResourceVersion == was.ResourceVersion
+}
+
+func TestTheControlPlaneRunsTheDigestThatWasChecked(t *testing.T) {
+	w := newWorld(t)
+	pass := w.start()
+	w.run(t, pass, 4)
+	if got := w.releaseDigest(t); got != "sha256:1.35.4" {
+		t.Errorf("the control plane runs digest %q", got)
+	}
+	// The tag moves to an image that does not pass.
+	w.releases.Fail(firstRelease, release.NotSigned, "none of the keys")
+	w.run(t, pass, 2)
+	if got := w.releaseDigest(t); got != "sha256:1.35.4" {
+		t.Errorf("after the tag has moved the control plane runs digest %q", got)
+	}
+	w.choose(t, nextRelease)
+	w.run(t, pass, 2)
+	if got := w.releaseDigest(t); got != "sha256:1.36.3" {
+		t.Errorf("after the upgrade the control plane runs digest %q", got)
+	}
+}
+
+func (w *world) releaseDigest(t *testing.T) string {
+	t.Helper()
+	hcp := &hyperv1.HostedControlPlane{}
+	w.exists(t, hcp, w.object("demo"))
+	return hcp.Annotations[hyperv1.ReleaseDigestAnnotation]
 }
 
 func TestAnUpgrade(t *testing.T) {

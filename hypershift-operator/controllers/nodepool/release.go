@@ -33,10 +33,18 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope, image string) (*rele
 	}
 	rel, err := release.From(s.hc.Spec.ImageContentSources, r.Releases).Resolve(ctx, image, secret)
 	var failed *release.Error
-	if errors.As(err, &failed) && failed.Kind == release.InvalidReference {
-		return nil, flow.Block(hyperv1.InvalidImageReason, "%s", failed)
+	if !errors.As(err, &failed) {
+		return rel, err
 	}
-	return rel, err
+	switch failed.Kind {
+	case release.InvalidReference:
+		return nil, flow.Block(hyperv1.InvalidImageReason, "%s", failed)
+	case release.NotAllowed:
+		return nil, flow.Block(hyperv1.ReleaseImageNotAllowedReason, "%s: choose such a release", failed)
+	case release.NotSigned:
+		return nil, flow.Wait(lookAgain, hyperv1.ReleaseImageNotSignedReason, "%s: choose a release of your vendor", failed)
+	}
+	return nil, failed
 }
 
 // pullSecret prefers the copy in the control plane's namespace, which is cached.

@@ -10,7 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/components"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // playPods says of the workloads of the control plane that all their pods are ready, of the version that is wanted.
@@ -46,7 +46,7 @@ func (a *API) playPods(ctx context.Context) error {
 // play writes the status of a workload, if it is one whose pods nobody runs here.
 func play[S any](ctx context.Context, a *API, obj client.Object, status *S, well S) error {
 	played := func(name string) bool { return name == obj.GetName() }
-	if !slices.ContainsFunc(components.Required, played) || !obj.GetDeletionTimestamp().IsZero() || equality.Semantic.DeepEqual(*status, well) {
+	if !slices.ContainsFunc(names.RequiredImages, played) || !obj.GetDeletionTimestamp().IsZero() || equality.Semantic.DeepEqual(*status, well) {
 		return nil
 	}
 	before := obj.DeepCopyObject().(client.Object)

@@ -2,10 +2,11 @@ package stage
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/components"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release/payload"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 	"github.com/hosted-control-planes/hypershift/test/bed/registry"
@@ -37,8 +38,8 @@ func (s *Stage) PushOlderRelease(ctx context.Context) (string, error) {
 func (s *Stage) pushRelease(ctx context.Context, version, amd64 string) (string, error) {
 	// No registry has these images: their pods are played.
 	images := map[string]string{}
-	for _, name := range components.Required {
-		images[name] = "registry.example.test/" + name + ":v" + version
+	for _, name := range names.RequiredImages {
+		images[name] = fmt.Sprintf("registry.example.test/%s@sha256:%x", name, sha256.Sum256([]byte(name+version)))
 	}
 	image, err := s.registry.Push(ctx, "kubernetes-release:v"+version, &payload.Description{
 		Version:    version,

@@ -1,0 +1,35 @@
+package release
+
+import (
+	"context"
+
+	"k8s.io/utils/ptr"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+// For returns a Resolver for what a control plane runs. The hypershift-operator has checked the policy of the installation for the
+// digest that an annotation records; a tag that has moved since is not followed until it has been checked again.
+func For(hcp *hyperv1.HostedControlPlane, resolver Resolver) Resolver {
+	digests := map[string]string{hcp.Spec.ReleaseImage: hcp.Annotations[hyperv1.ReleaseDigestAnnotation]}
+	if own := ptr.Deref(hcp.Spec.ControlPlaneReleaseImage, ""); own != "" {
+		digests[own] = hcp.Annotations[hyperv1.ControlPlaneReleaseDigestAnnotation]
+	}
+	return &checked{digests: digests, resolver: From(hcp.Spec.ImageContentSources, resolver)}
+}
+
+type checked struct {
+	digests  map[string]string
+	resolver Resolver
+}
+
+// Resolve implements Resolver.
+func (c *checked) Resolve(ctx context.Context, image string, pullSecret []byte) (*Release, error) {
+	rel, err := c.resolver.Resolve(ctx, Pin(image, c.digests[image]), pullSecret)
+	if err != nil {
+		return nil, err
+	}
+	named := *rel
+	named.Image = image
+	return &named, nil
+}

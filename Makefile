@@ -16,6 +16,9 @@ STORIES ?=
 IMAGE ?= hypershift:dev
 PLATFORMS ?= linux/amd64,linux/arm64
 
+# GOTEST runs go test and lists at the end which tests failed and which were skipped, with the reason.
+GOTEST = go run gotest.tools/gotestsum@v1.13.0
+
 .PHONY: help
 help: ## this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,7 +36,7 @@ demo-private: ## the life of a private cluster and its workers in AWS, without r
 .PHONY: test
 test: binaries ## every test: unit, trials, API validation, contract of the AWS beds, integration
 	@go run ./hack/progress "compiling everything" ./...
-	go test -timeout 30m -parallel 6 ./...
+	$(GOTEST) --format pkgname -- -timeout 30m -parallel 6 ./...
 
 .PHONY: binaries
 binaries:
@@ -45,12 +48,12 @@ unit: ## the tests that need nothing but Go (seconds)
 
 .PHONY: integration
 integration: ## stories across controllers, on a real API server and the AWS emulator
-	go test -count=1 -timeout 30m -parallel 6 -v ./test/integration/...
+	$(GOTEST) --format standard-verbose -- -count=1 -timeout 30m -parallel 6 ./test/integration/...
 
 .PHONY: e2e
 e2e: ## stories on the lab, as root: everyday use, upgrade, outages, mistakes, installation (STORIES='Everyday|Upgrade')
 	@go run ./hack/progress "compiling the stories" ./test/lab/...
-	go test -tags e2e -count=1 -p 1 -timeout 30m -run '$(STORIES)' -v ./test/lab ./test/e2e
+	$(GOTEST) --format standard-verbose -- -tags e2e -count=1 -p 1 -timeout 45m -run '$(STORIES)' ./test/lab ./test/e2e
 
 .PHONY: lab
 lab: ## a management cluster with real nodes on this machine, as root (MACHINES in ZONES); then: bin/lab status
@@ -86,6 +89,10 @@ lint: ## golangci-lint with the import table
 .PHONY: verify
 verify: lint ## lint, generated files up to date, tidy modules, a clean tree
 	hack/verify.sh
+
+.PHONY: vulnerabilities
+vulnerabilities: ## known vulnerabilities in what our code calls, where the database of them can be reached
+	hack/vulnerabilities.sh
 
 .PHONY: clean
 clean: ## what was built here (the cache of third-party binaries stays)

@@ -17,3 +17,7 @@ const (
 
 // AuthoritiesAnnotation is on a Node: the revision of NodeAuthorities that it has taken over.
 const AuthoritiesAnnotation = "hypershift.openshift.io/authorities"
+
+// NodeCertificates is the ConfigMap in the namespace of a control plane that has, by the UID of a Machine that has not joined
+// yet, the digest of the key for which it got a client certificate. There is one for each Machine.
+const NodeCertificates = "node-certificates"

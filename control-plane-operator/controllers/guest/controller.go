@@ -68,7 +68,8 @@ func New(opts Options) *Reconciler {
 		r.ReadLog = readLog
 	}
 	parts := []flow.Step[*scope]{
-		{Name: "node certificates", Run: r.approveServing},
+		{Name: "client certificates", Run: r.approveJoining},
+		{Name: "serving certificates", Run: r.approveServing},
 		{Name: "nodes", Run: r.countNodes},
 		{Name: "connection", Run: r.checkConnection},
 		{Name: "watches", Run: r.listen},
@@ -98,9 +99,9 @@ type scope struct {
 	hosted *door
 	// payload is filled by whoever needs it first.
 	payload *release.Release
-	// nodes and requests are where watches of them have to begin. Filled by
-	// countNodes and approveServing.
-	nodes, requests string
+	// nodes, requests and joins are where watches of them have to begin. Filled by
+	// countNodes, approveServing and approveJoining.
+	nodes, requests, joins string
 	// looked says that removeCloudResources knows what is left.
 	looked bool
 	// again is when to come back although nothing is wrong, 0 for the usual time.

@@ -5,8 +5,10 @@
 //	  API server    the way in ►                door.go    API server
 //	  permissions   who may do what there  permissions.go  permissions   those to delete, too
 //	  then, whatever becomes of the others:               admission     nobody makes load balancers or volumes ►
-//	    node certificates                  servingcerts.go cloud resources  deleted; CloudResourcesDestroyed names
-//	    nodes        how many                    nodes.go                   what is left                  cleanup.go
+//	    client certificates of nodes        clientcerts.go cloud resources  deleted; CloudResourcesDestroyed names
+//	    serving certificates of nodes      servingcerts.go                 what is left                  cleanup.go
+//	      both for Machines only           csrapprover.go
+//	    nodes        how many                    nodes.go
 //	    connection   are they reached?      connection.go
 //	    watches      what wakes us                ears.go
 //	    followers    nodes have the next authorities, before these sign

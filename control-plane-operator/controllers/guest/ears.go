@@ -18,7 +18,7 @@ import (
 // the rest of the operator in a cluster with many nodes.
 type ears struct{ wanted chan *watching }
 
-func newEars() *ears { return &ears{wanted: make(chan *watching, 2)} }
+func newEars() *ears { return &ears{wanted: make(chan *watching, 3)} }
 
 // watching is one watch, which is opened again in the pass after it has ended.
 type watching struct {
@@ -35,10 +35,17 @@ type watching struct {
 func (r *Reconciler) listen(_ context.Context, s *scope) error {
 	// That a node changes says nothing about how many there are.
 	r.hear(s, "nodes", func(t watch.EventType) bool { return t != watch.Modified }, metadata("NodeList"), s.nodes)
-	csrs := metadata("CertificateSigningRequestList")
-	csrs.SetGroupVersionKind(certificatesv1.SchemeGroupVersion.WithKind("CertificateSigningRequestList"))
-	r.hear(s, "requests", func(t watch.EventType) bool { return t == watch.Added }, csrs, s.requests, ofKubeletServing)
+	added := func(t watch.EventType) bool { return t == watch.Added }
+	r.hear(s, "requests", added, requestsMetadata(), s.requests, ofKubeletServing)
+	r.hear(s, "joins", added, requestsMetadata(), s.joins, ofKubeletClient)
 	return nil
+}
+
+// requestsMetadata is a list of certificate requests, without what they ask for.
+func requestsMetadata() *metav1.PartialObjectMetadataList {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(certificatesv1.SchemeGroupVersion.WithKind("CertificateSigningRequestList"))
+	return list
 }
 
 func (r *Reconciler) hear(s *scope, name string, heard func(watch.EventType) bool, list *metav1.PartialObjectMetadataList, from string, opts ...client.ListOption) {

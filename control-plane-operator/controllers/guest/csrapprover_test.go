@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/url"
 	"testing"
+	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,13 +59,29 @@ func request(t testing.TB, change func(*x509.CertificateRequest, *certificatesv1
 	return csr
 }
 
-func TestJudge(t *testing.T) {
+// deleted is a machine on its way out.
+func deleted(m *clusterv1.Machine) *clusterv1.Machine {
+	m.DeletionTimestamp, m.Finalizers = &metav1.Time{Time: time.Now()}, []string{clusterv1.MachineFinalizer}
+	return m
+}
+
+// forge replaces the signature of a request by that of nobody: who asks does not have the key.
+func forge(csr *certificatesv1.CertificateSigningRequest) {
+	block, _ := pem.Decode(csr.Spec.Request)
+	block.Bytes[len(block.Bytes)-1] ^= 1
+	csr.Spec.Request = pem.EncodeToMemory(block)
+}
+
+func TestWhichServingCertificatesAreApproved(t *testing.T) {
 	itself := machine("workers-1", nodeName, nodeName, nodeIP)
 	for name, c := range map[string]struct {
 		change   func(*x509.CertificateRequest, *certificatesv1.CertificateSigningRequestSpec)
 		machines []*clusterv1.Machine
+		after    func(*certificatesv1.CertificateSigningRequest)
 		why      string
 	}{
+		"a machine that is being deleted":                   {machines: []*clusterv1.Machine{deleted(machine("workers-1", nodeName, nodeName, nodeIP))}, why: "no Machine is node " + nodeName},
+		"it is signed with another key":                     {machines: []*clusterv1.Machine{itself}, after: forge, why: "it cannot be read, or is not signed with its own key"},
 		"a node asks for its own addresses":                 {machines: []*clusterv1.Machine{machine("other", "other"), itself}},
 		"Cluster API has not said yet which node it is":     {machines: []*clusterv1.Machine{machine("workers-1", "", nodeName, nodeIP)}},
 		"another machine has the name, and is another node": {machines: []*clusterv1.Machine{machine("workers-1", "other", nodeName, nodeIP)}, why: "no Machine is node " + nodeName},
@@ -82,7 +99,7 @@ func TestJudge(t *testing.T) {
 			change: func(r *x509.CertificateRequest, _ *certificatesv1.CertificateSigningRequestSpec) {
 				r.Subject.Organization = []string{nodeGroup, "system:masters"}
 			}},
-		"a node wants to be a client, too": {machines: []*clusterv1.Machine{itself}, why: "it is for more than to be a server",
+		"a node wants to be a client, too": {machines: []*clusterv1.Machine{itself}, why: "it is for more than server auth",
 			change: func(_ *x509.CertificateRequest, s *certificatesv1.CertificateSigningRequestSpec) {
 				s.Usages = append(s.Usages, certificatesv1.UsageClientAuth)
 			}},
@@ -114,7 +131,11 @@ func TestJudge(t *testing.T) {
 			for _, m := range c.machines {
 				machines = append(machines, *m)
 			}
-			voucher, why := judge(request(t, c.change), machines)
+			csr := request(t, c.change)
+			if c.after != nil {
+				c.after(csr)
+			}
+			voucher, why := servingMachine(csr, machines)
 			if why != c.why || (voucher == "workers-1") != (c.why == "") {
 				t.Errorf("got %q because %q, want %q", voucher, why, c.why)
 			}

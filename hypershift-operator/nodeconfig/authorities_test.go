@@ -3,6 +3,7 @@ package nodeconfig_test
 import (
 	"context"
 	"crypto/tls"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -26,19 +27,23 @@ type follower struct {
 	t      *testing.T
 	root   string // the directory that is / to the script
 	server *httptest.Server
+	// signer signs what the ConfigMap has.
+	signer *pki.Signer
+	// path is where the script finds programs.
+	path string
 	// says is what the ConfigMap has; told what the node has said of itself.
 	says, told map[string]string
 }
 
 func newFollower(t *testing.T, by *pki.Signer) *follower {
-	for _, program := range []string{"sh", "curl", "sed"} {
+	for _, program := range []string{"sh", "curl", "sed", "openssl"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("no %s on this machine", program)
 		}
 	}
-	f := &follower{t: t, root: t.TempDir(), told: map[string]string{}}
+	f := &follower{t: t, root: t.TempDir(), told: map[string]string{}, signer: by, path: os.Getenv("PATH")}
 	f.says = map[string]string{
-		names.ServerAuthorities: string(by.Trust()), names.KubeletClientAuthorities: string(newSigner(t, "clients").Trust()), names.AuthoritiesRevision: "1",
+		names.ServerAuthorities: string(by.Trust()), names.KubeletClientAuthorities: string(newSigner(t, "clients").Trust()), names.AuthoritiesRevision: "1", names.AuthoritiesSerial: "1",
 	}
 	node := issue(t, newSigner(t, "nodes"), pki.Request{User: "system:node:n", Usage: pki.Client})
 	f.write("/var/lib/kubelet/pki/kubelet-client-current.pem", string(node.CertPEM)+string(node.KeyPEM))
@@ -93,14 +98,18 @@ func (f *follower) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"kind": "ConfigMap", "data": f.says, "metadata": map[string]any{"managedFields": []any{fields}}})
 	case "PATCH /api/v1/nodes/n":
 		var patch struct {
-			Metadata struct{ Annotations map[string]string }
+			Metadata struct{ Annotations map[string]*string }
 		}
 		text, _ := io.ReadAll(r.Body)
 		if err := json.Unmarshal(text, &patch); err != nil || r.Header.Get("Content-Type") != "application/merge-patch+json" {
 			http.Error(w, fmt.Sprintf("%s: %v", text, err), http.StatusBadRequest)
 			return
 		}
-		f.told = patch.Metadata.Annotations
+		for key, value := range patch.Metadata.Annotations {
+			if delete(f.told, key); value != nil {
+				f.told[key] = *value
+			}
+		}
 	default:
 		http.NotFound(w, r)
 	}
@@ -126,8 +135,24 @@ func (f *follower) read(path string) string {
 	return string(text)
 }
 
-// follow is one run of the unit, and returns what its log says.
+// sign is what the operator does with what it publishes.
+func (f *follower) sign() {
+	f.t.Helper()
+	signature, err := f.signer.Current.Sign([]byte(names.SignedAuthorities(f.says)))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.says[names.AuthoritiesSignature] = base64.StdEncoding.EncodeToString(signature)
+}
+
+// follow is one run of the unit for what the operator has published, and returns what its log says.
 func (f *follower) follow() (string, error) {
+	f.t.Helper()
+	f.sign()
+	return f.run()
+}
+
+func (f *follower) run() (string, error) {
 	f.t.Helper()
 	node := read(f.t, nodeconfig.Config{}, machine())
 	script := node.Files["/etc/kubernetes/authorities.sh"]
@@ -136,8 +161,8 @@ func (f *follower) follow() (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
 	defer cancel()
-	run := exec.CommandContext(ctx, "sh", "-c", script)
-	run.Env = []string{"PATH=" + f.root + "/bin:" + os.Getenv("PATH"), "SERVER=" + f.server.URL, f.read("/run/hypershift/identity")}
+	run := exec.CommandContext(ctx, "sh", "-c", strings.ReplaceAll(script, "run=/run/hypershift\n", "run="+f.root+"/run/hypershift\n"))
+	run.Env = []string{"PATH=" + f.root + "/bin:" + f.path, "SERVER=" + f.server.URL, f.read("/run/hypershift/identity")}
 	said, err := run.CombinedOutput()
 	return string(said), err
 }
@@ -175,6 +200,7 @@ func TestANodeFollowsItsAuthorities(t *testing.T) {
 	}
 
 	f.serve(next)
+	f.signer = next
 	f.must()
 	f.says[names.ServerAuthorities], f.says[names.AuthoritiesRevision] = string(next.Trust()), "3"
 	f.must()
@@ -219,6 +245,103 @@ func TestANodeKeepsWhatWorks(t *testing.T) {
 				t.Error("the node has taken it over")
 			}
 		})
+	}
+}
+
+// Roles that write ConfigMaps in kube-public are given to people who may not be root on every node.
+func TestANodeTakesOverOnlyWhatItsAuthorityHasSigned(t *testing.T) {
+	root, clients := newSigner(t, "root-ca"), newSigner(t, "clients")
+	theirs := string(newSigner(t, "clients").Trust())
+	for sentence, c := range map[string]struct {
+		how  func(f *follower)
+		says string
+	}{
+		"an authority of kubelet clients of somebody else": {how: func(f *follower) { f.says[names.KubeletClientAuthorities] += theirs }},
+		"an authority of servers of somebody else":         {how: func(f *follower) { f.says[names.ServerAuthorities] += theirs }},
+		"the authorities change places": {how: func(f *follower) {
+			f.says[names.ServerAuthorities] += names.AuthoritiesSeparator + "\n" + f.says[names.KubeletClientAuthorities]
+			f.says[names.KubeletClientAuthorities] = f.says[names.ServerAuthorities]
+		}},
+		"another revision and serial": {how: func(f *follower) {
+			f.says[names.KubeletClientAuthorities] += theirs
+			f.says[names.AuthoritiesRevision], f.says[names.AuthoritiesSerial] = "2", "99"
+		}},
+		"signed by another authority": {how: func(f *follower) {
+			f.says[names.KubeletClientAuthorities] += theirs
+			f.signer = newSigner(t, "root-ca")
+			f.sign()
+		}},
+		"not signed at all": {how: func(f *follower) {
+			f.says[names.KubeletClientAuthorities] += theirs
+			delete(f.says, names.AuthoritiesSignature)
+		}},
+		"a signature that is none": {how: func(f *follower) {
+			f.says[names.KubeletClientAuthorities] += theirs
+			f.says[names.AuthoritiesSignature] = "$(reboot)"
+		}},
+		"no serial": {how: func(f *follower) {
+			f.says[names.KubeletClientAuthorities] += theirs
+			delete(f.says, names.AuthoritiesSerial)
+			f.sign()
+		}},
+		"an older one": {says: "older than those of the node", how: func(f *follower) {
+			f.says[names.KubeletClientAuthorities] += theirs // whose key is known to somebody by now
+			f.says[names.AuthoritiesSerial] = "6"
+			f.sign()
+		}},
+		"signed, on an image without openssl": {how: func(f *follower) {
+			f.says[names.KubeletClientAuthorities] += theirs
+			f.says[names.AuthoritiesSerial] = "8"
+			f.sign()
+			for _, program := range []string{"sh", "curl", "sed", "cat", "mv", "touch", "rm"} {
+				path, err := exec.LookPath(program)
+				if err != nil {
+					t.Fatal(err)
+				}
+				f.write("/bin/"+program, "#!/bin/sh\nexec "+path+" \"$@\"\n")
+			}
+			f.path = ""
+		}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			f := newFollower(t, root)
+			f.says[names.KubeletClientAuthorities], f.says[names.AuthoritiesSerial] = string(clients.Trust()), "7"
+			f.must()
+			before := f.says[names.KubeletClientAuthorities]
+			c.how(f)
+			said, err := f.run()
+			if c.says == "" {
+				c.says = "not signed by one that the node trusts"
+			}
+			if err == nil || !strings.Contains(said, c.says) {
+				t.Errorf("%v: %s", err, said)
+			}
+			if f.read("/etc/kubernetes/pki/kubelet-clients.crt") != before || f.read("/etc/kubernetes/pki/ca.crt") != string(root.Trust()) {
+				t.Error("whoever writes the ConfigMap decides who may command the kubelet")
+			}
+		})
+	}
+}
+
+// An operator of before signs nothing. Its nodes change nothing, and report what they have.
+func TestANodeReportsWhatItHasWithoutASignature(t *testing.T) {
+	f := newFollower(t, newSigner(t, "root-ca"))
+	delete(f.says, names.AuthoritiesSerial)
+	if said, err := f.run(); err != nil || said != "" || f.told[names.AuthoritiesAnnotation] != "1" {
+		t.Errorf("%v: %s: %v", err, said, f.told)
+	}
+}
+
+func TestANodeReportsThatItsServingCertificateIsSigned(t *testing.T) {
+	f := newFollower(t, newSigner(t, "root-ca"))
+	f.must()
+	if got, reported := f.told[names.ServingCertificateAnnotation]; reported {
+		t.Errorf("reports %q before it has one", got)
+	}
+	f.write("/var/lib/kubelet/pki/kubelet-server-current.pem", "certificate and key")
+	f.must()
+	if f.told[names.ServingCertificateAnnotation] == "" {
+		t.Error("does not report its certificate")
 	}
 }
 

@@ -72,6 +72,7 @@ func kubeletConfiguration(c Config, m Machine) ([]byte, error) {
 		"clusterDomain":            "cluster.local",
 		"containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
 		"rotateCertificates":       true,
+		"serverTLSBootstrap":       true,
 		"staticPodPath":            "/etc/kubernetes/manifests",
 	})
 	text, err := json.Marshal(fields)

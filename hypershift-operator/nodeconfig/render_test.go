@@ -100,6 +100,7 @@ clusterDomain: cluster.local
 containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
 kind: KubeletConfiguration
 rotateCertificates: true
+serverTLSBootstrap: true
 staticPodPath: /etc/kubernetes/manifests
 `
 	if diff := cmp.Diff(wantKubelet, node.Files["/etc/kubernetes/kubelet.yaml"]); diff != "" {

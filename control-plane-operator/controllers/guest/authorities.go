@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/x509"
+	"encoding/base64"
 	"fmt"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -56,7 +58,37 @@ func (r *Reconciler) authorities(ctx context.Context, s *scope) (map[string]stri
 		data[b.key] = string(pki.Bundle(certs...))
 	}
 	data[names.AuthoritiesRevision] = digest([]byte(data[names.ServerAuthorities]), []byte(data[names.KubeletClientAuthorities]))
-	return data, nil
+	return data, r.signAuthorities(ctx, s, data)
+}
+
+// signAuthorities signs what nodes have to believe with the authority that vouches
+// for the API server: nodes trust it already, in each step of a rotation. Its
+// serial number is the time of the latest step, so that nodes do not go back.
+// Where the user brings the certificates there may be no key to sign with; nodes
+// keep then what they were made with.
+func (r *Reconciler) signAuthorities(ctx context.Context, s *scope, data map[string]string) error {
+	var serial int64
+	var by *pki.Authority
+	for _, name := range []string{names.KubeletClientSigner, names.RootCA} {
+		secret := &corev1.Secret{}
+		if err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: name}, secret); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("reading Secret %s: %w", name, err)
+		}
+		signer, err := pki.DecodeSigner(secret.Data)
+		if by = nil; err == nil {
+			by, serial = signer.Current, max(serial, signer.Since.Unix())
+		}
+	}
+	if by == nil {
+		return nil
+	}
+	data[names.AuthoritiesSerial] = strconv.FormatInt(serial, 10)
+	signature, err := by.Sign([]byte(names.SignedAuthorities(data)))
+	if err != nil {
+		return fmt.Errorf("signing the authorities of nodes: %w", err)
+	}
+	data[names.AuthoritiesSignature] = base64.StdEncoding.EncodeToString(signature)
+	return nil
 }
 
 // rootCAOfPods is the ConfigMap that kube-controller-manager puts into every

@@ -1,6 +1,9 @@
 package guest
 
 import (
+	"crypto/ecdsa"
+	"crypto/sha256"
+	"encoding/base64"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +89,47 @@ func TestANodeThatNeverFollows(t *testing.T) {
 	w.clock.Step(interval)
 	w.pass()
 	w.heard("")
+}
+
+// Nodes take over what the authority has signed that they trust for the API server.
+func TestTheAuthoritiesOfNodesAreSigned(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	if got := w.authorities(); got[names.AuthoritiesSignature] != "" {
+		t.Errorf("signed without a key: %v", got)
+	}
+	verify := func(when string) (serial string) {
+		t.Helper()
+		s := secret(names.RootCA, "", nil)
+		w.must(w.Admin().Get(t.Context(), client.ObjectKeyFromObject(s), s))
+		signer, err := pki.DecodeSigner(s.Data)
+		w.must(err)
+		data := w.authorities()
+		signature, err := base64.StdEncoding.DecodeString(data[names.AuthoritiesSignature])
+		w.must(err)
+		digest := sha256.Sum256([]byte(names.SignedAuthorities(data)))
+		if !ecdsa.VerifyASN1(signer.Current.Certificate.PublicKey.(*ecdsa.PublicKey), digest[:], signature) {
+			t.Errorf("%s: the signature is not that of the authority that signs", when)
+		}
+		return data[names.AuthoritiesSerial]
+	}
+	w.turn(names.RootCA, pki.Introduced)
+	w.pass()
+	first := verify("introduced")
+	writes := w.Life.Writes()
+	w.later()
+	if got := w.Life.Log(writes); len(got) > 0 {
+		t.Errorf("the same text is signed again and again: %v", got)
+	}
+	w.clock.Step(time.Minute)
+	w.turn(names.KubeletClientSigner, pki.Introduced)
+	w.pass()
+	if second := verify("another authority of clients"); second <= first {
+		t.Errorf("serial %s comes after %s", second, first)
+	}
+	w.turn(names.RootCA, pki.Switched)
+	w.pass()
+	verify("switched")
 }
 
 // publish is what kube-controller-manager does.

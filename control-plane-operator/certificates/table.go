@@ -51,6 +51,8 @@ var bundles = []bundle{
 	{names.RootCA, []string{names.RootCA}},
 	// What kubelets show to the API server is signed by the cluster's signer, too.
 	{names.ClientCA, []string{names.ClientSigner, names.ClusterSignerCA}},
+	// What kubelets serve with, and nothing else.
+	{names.KubeletServingCA, []string{names.ClusterSignerCA}},
 	// Nodes are told: whom else an authority vouches for has no business there.
 	{names.KubeletClientCA, []string{names.KubeletClientSigner}},
 }

@@ -52,6 +52,7 @@ var healthyClusters = map[string]metav1.ConditionStatus{
 	hyperv1.ValidIDPConfiguration:                 metav1.ConditionTrue,
 	hyperv1.ConfigOperatorReconciliationSucceeded: metav1.ConditionTrue,
 	hyperv1.DataPlaneConnectionAvailable:          metav1.ConditionTrue,
+	hyperv1.KubeletServingCertificatesSigned:      metav1.ConditionTrue,
 	hyperv1.ControlPlaneConnectionAvailable:       metav1.ConditionTrue,
 	hyperv1.EtcdDataEncryptionUpToDate:            metav1.ConditionTrue,
 	hyperv1.EtcdBackupSucceeded:                   metav1.ConditionTrue,

@@ -41,6 +41,10 @@ const (
 // lets in.
 const ClientCA = "client-ca"
 
+// KubeletServingCA is the ConfigMap with the authority by which the API server
+// knows kubelets.
+const KubeletServingCA = "kubelet-serving-ca"
+
 // KubeletClientCA is the ConfigMap with the authority by which kubelets know the
 // API server when it calls them.
 const KubeletClientCA = "kubelet-client-ca"

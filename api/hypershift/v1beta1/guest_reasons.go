@@ -36,6 +36,13 @@ const (
 	NameTakenReason = "NameTaken"
 )
 
+// Reasons of KubeletServingCertificatesSigned.
+const (
+	// NodesSelfSignedReason: the nodes that the message names serve with certificates that nobody has signed. Those whose machines
+	// were made before Hypershift requested such certificates have to be replaced; a new one has its certificate within minutes.
+	NodesSelfSignedReason = "NodesSelfSigned"
+)
+
 // Reasons of DataPlaneConnectionAvailable.
 const (
 	// NoNodesReason: the cluster has no nodes that could be reached. Nothing to do unless it should have some.

@@ -106,6 +106,14 @@ type HostedControlPlaneSpec struct {
 	Monitoring *MonitoringSpec `json:"monitoring,omitempty"`
 }
 
+// KubeletVerification says whether the API server knows the kubelets that it calls.
+// +kubebuilder:validation:Enum=Enabled
+type KubeletVerification string
+
+// KubeletVerificationEnabled: only certificates that the hosted cluster has
+// signed for a node are accepted under its addresses.
+const KubeletVerificationEnabled KubeletVerification = "Enabled"
+
 // HostedControlPlaneStatus satisfies version v1beta2 of the control-plane
 // contract of Cluster API
 // (https://cluster-api.sigs.k8s.io/developer/providers/contracts/control-plane),
@@ -134,6 +142,11 @@ type HostedControlPlaneStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	Version string `json:"version,omitempty"`
+	// KubeletVerification is Enabled when the API server verifies the serving
+	// certificates of kubelets. Clusters have that from the start; one whose nodes
+	// are older gets it when all nodes have certificates, and keeps it.
+	// +optional
+	KubeletVerification KubeletVerification `json:"kubeletVerification,omitempty"`
 	// ControlPlaneEndpoint is where the API is reached.
 	// +optional
 	ControlPlaneEndpoint APIEndpoint `json:"controlPlaneEndpoint,omitempty"`

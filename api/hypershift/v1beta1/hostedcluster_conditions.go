@@ -99,6 +99,10 @@ const (
 	// DataPlaneConnectionAvailable says that the control plane reaches the nodes. Unknown without nodes. If False, look at the
 	// konnectivity pods on both sides, and at the firewall between them.
 	DataPlaneConnectionAvailable = "DataPlaneConnectionAvailable"
+	// KubeletServingCertificatesSigned says that the kubelet of every node serves with a certificate that the hosted cluster has
+	// signed, and that the API server verifies them. Unknown without nodes. If False, replace the nodes that the message names:
+	// until then, one node could answer in the place of another. Absent if the control plane makes no certificates.
+	KubeletServingCertificatesSigned = "KubeletServingCertificatesSigned"
 	// ControlPlaneConnectionAvailable says that the nodes reach the API server. Unknown without nodes. If False, look at DNS
 	// and firewall on the nodes' side.
 	ControlPlaneConnectionAvailable = "ControlPlaneConnectionAvailable"

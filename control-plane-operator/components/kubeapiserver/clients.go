@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
@@ -27,6 +28,19 @@ func adaptClientCA(env *component.Env, cm *corev1.ConfigMap) error {
 		return fmt.Errorf("configuration.apiServer.clientCA names ConfigMap %s, which has no %s", apiServer(env).ClientCA.Name, trustBundleKey)
 	}
 	cm.Data = map[string]string{pki.TrustKey: strings.TrimRight(ours, "\n") + "\n" + theirs}
+	return nil
+}
+
+// addKubeletCA has it verify that a node is the one that it calls: traffic to
+// nodes goes through agents on nodes, any of which could answer itself.
+func addKubeletCA(env *component.Env, p *pod) error {
+	if env.HCP.Status.KubeletVerification != hyperv1.KubeletVerificationEnabled {
+		return nil
+	}
+	if env.ConfigMapData(names.KubeletServingCA, pki.TrustKey) == "" {
+		return fmt.Errorf("ConfigMap %s has no %s yet, and kubelets are verified with it", names.KubeletServingCA, pki.TrustKey)
+	}
+	p.arg("--kubelet-certificate-authority=" + p.mountConfigMap("kubelet-ca", names.KubeletServingCA) + "/" + pki.TrustKey)
 	return nil
 }
 

@@ -46,7 +46,7 @@ var Component = component.Component{
 func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
 	p := &pod{PodSpec: &d.Spec.Template.Spec, replicas: *d.Spec.Replicas}
 	for _, adapt := range []func(*component.Env, *pod) error{
-		addAddresses, addIdentity, addEtcd, addTLS, addNamedCertificates, addClientCA, addAudit, addAuthentication, addEncryption, addKonnectivity, addFeatures,
+		addAddresses, addIdentity, addEtcd, addTLS, addNamedCertificates, addClientCA, addKubeletCA, addAudit, addAuthentication, addEncryption, addKonnectivity, addFeatures,
 	} {
 		if err := adapt(env, p); err != nil {
 			return err

@@ -1,10 +1,13 @@
 package kubeapiserver
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	configv1 "github.com/openshift/api/config/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -55,6 +58,39 @@ func TestHowItIsReachedIsNothingToThePods(t *testing.T) {
 	}
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Nodes of before serve with certificates that nobody has signed: their logs are
+// read until they are replaced.
+func TestKubeletsAreVerifiedWhenTheyCanBe(t *testing.T) {
+	const flag = "--kubelet-certificate-authority=/etc/kubernetes/kubelet-ca/ca.crt"
+	args := func(env *component.Env) []string {
+		t.Helper()
+		objs, err := component.Render(Component, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, obj := range objs {
+			if d, ok := obj.(*appsv1.Deployment); ok {
+				return component.Container(&d.Spec.Template.Spec, names.KubeAPIServer).Args
+			}
+		}
+		t.Fatal("there is no Deployment")
+		return nil
+	}
+	if !slices.Contains(args(componenttest.Env()), flag) {
+		t.Errorf("without %s", flag)
+	}
+	before := componenttest.Env()
+	before.HCP.Status.KubeletVerification = ""
+	if got := args(before); slices.ContainsFunc(got, func(arg string) bool { return strings.HasPrefix(arg, "--kubelet-certificate-authority") }) {
+		t.Errorf("nodes of before are not reached with %v", got)
+	}
+	without := componenttest.Env()
+	delete(without.ConfigMaps, names.KubeletServingCA)
+	if _, err := component.Render(Component, without); err == nil {
+		t.Error("without the authority the verification ends, and nobody notices")
 	}
 }
 

@@ -66,6 +66,7 @@ func New(opts Options) *Reconciler {
 		),
 		{Name: "certificates", Run: r.ensureCertificates},
 		{Name: "gather", Run: r.gather},
+		{Name: "kubelet verification", Run: r.resolveKubeletVerification},
 		{Name: "components", Run: r.ensureComponents},
 	}
 	r.dying = []flow.Step[*scope]{

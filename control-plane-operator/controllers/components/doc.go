@@ -6,6 +6,7 @@
 //	  hosts         ┘ where the control plane is found    pods       all at once
 //	  certificates    package certificates                finalizer
 //	  gather          Secrets and ConfigMaps
+//	  verification    does the API server verify kubelets? Once it does, for ever
 //	  components      the graph of package component
 //
 // It does not wait for load balancers: certificates gain their names when they

@@ -16,6 +16,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
 // resolveHosts takes the host of the API from the hostedcontrolplane controller,
@@ -104,6 +105,21 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) (err error) {
 	}
 	for i := range configMaps.Items {
 		s.configMaps[configMaps.Items[i].Name] = &configMaps.Items[i]
+	}
+	return nil
+}
+
+// resolveKubeletVerification has the API server verify kubelets from the start
+// where there was never a node, and else when all nodes have certificates. The
+// status has that it does: a node that cannot be verified any more is in trouble,
+// and must not be able to end the verification of others.
+func (r *Reconciler) resolveKubeletVerification(_ context.Context, s *scope) error {
+	ca := s.configMaps[names.KubeletServingCA]
+	if s.paused || ca == nil || ca.Data[pki.TrustKey] == "" {
+		return nil // who brings the certificates, and has none for this, has it as it was
+	}
+	if !s.workers || conditions.IsTrue(s.hcp.Status.Conditions, hyperv1.KubeletServingCertificatesSigned) {
+		s.hcp.Status.KubeletVerification = hyperv1.KubeletVerificationEnabled
 	}
 	return nil
 }

@@ -21,8 +21,9 @@ var ours = []string{hyperv1.ValidReleaseInfo, hyperv1.HostedControlPlaneDegraded
 // statusPart is the part of the status that this controller writes. Of the
 // versions it leaves to others what the update service says.
 type statusPart struct {
-	VersionStatus *versions          `json:"versionStatus,omitempty"`
-	Conditions    []metav1.Condition `json:"conditions,omitempty"`
+	VersionStatus       *versions                   `json:"versionStatus,omitempty"`
+	KubeletVerification hyperv1.KubeletVerification `json:"kubeletVerification,omitempty"`
+	Conditions          []metav1.Condition          `json:"conditions,omitempty"`
 }
 
 type versions struct {
@@ -32,7 +33,7 @@ type versions struct {
 }
 
 func ourStatus(hcp *hyperv1.HostedControlPlane) any {
-	part := statusPart{}
+	part := statusPart{KubeletVerification: hcp.Status.KubeletVerification}
 	if v := hcp.Status.VersionStatus; v != nil {
 		part.VersionStatus = &versions{Desired: v.Desired, History: v.History, ObservedGeneration: v.ObservedGeneration}
 	}

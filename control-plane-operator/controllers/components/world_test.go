@@ -30,6 +30,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
 	"github.com/hosted-control-planes/hypershift/test/trial"
 )
@@ -96,7 +97,7 @@ func newWorld(t testing.TB, hcp *hyperv1.HostedControlPlane, converters ...manag
 // controlPlane runs the older release.
 func controlPlane(policy hyperv1.AvailabilityPolicy) *hyperv1.HostedControlPlane {
 	hcp := componenttest.Env().HCP
-	hcp.UID = ""
+	hcp.UID, hcp.Status = "", hyperv1.HostedControlPlaneStatus{}
 	hcp.Spec.ReleaseImage = older
 	hcp.Spec.PullSecret.Name = ""
 	hcp.Spec.ControllerAvailabilityPolicy = policy
@@ -126,14 +127,16 @@ func (w *world) start() func(context.Context) error {
 type issuer struct{ *apply.Applier }
 
 func (i *issuer) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPlane, facts certificates.Facts) (time.Duration, bool, error) {
-	var objs []client.Object
+	objs := []client.Object{&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: hcp.Namespace, Name: names.KubeletServingCA}, Data: map[string]string{pki.TrustKey: "those who sign for kubelets"},
+	}}
 	for _, name := range []string{names.SchedulerKubeconfig, names.ControllerManagerKubeconfig, names.APIServerCertificate, names.EtcdServerCertificate} {
 		objs = append(objs, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: hcp.Namespace, Name: name},
 			Data:       map[string][]byte{"tls.crt": []byte(name + " " + facts.API.Name)},
 		})
 	}
-	set := apply.Set{Name: "certificates", Namespace: hcp.Namespace, Parent: hcp, Kinds: []client.ObjectList{&corev1.SecretList{}}}
+	set := apply.Set{Name: "certificates", Namespace: hcp.Namespace, Parent: hcp, Kinds: []client.ObjectList{&corev1.SecretList{}, &corev1.ConfigMapList{}}}
 	changed, err := i.Apply(ctx, set, objs...)
 	return time.Hour, changed, err
 }

@@ -72,6 +72,7 @@ func New(opts Options) *Reconciler {
 		{Name: "serving certificates", Run: r.approveServing},
 		{Name: "nodes", Run: r.countNodes},
 		{Name: "connection", Run: r.checkConnection},
+		{Name: "kubelets", Run: r.checkKubelets},
 		{Name: "watches", Run: r.listen},
 		{Name: "followers", Run: r.awaitNodes},
 	}

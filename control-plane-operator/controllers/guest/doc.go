@@ -9,6 +9,8 @@
 //	    serving certificates of nodes      servingcerts.go                 what is left                  cleanup.go
 //	      both for Machines only           csrapprover.go
 //	    nodes        how many                    nodes.go
+//	    kubelets     does each serve with a certificate?
+//	                                          kubelets.go
 //	    connection   are they reached?      connection.go
 //	    watches      what wakes us                ears.go
 //	    followers    nodes have the next authorities, before these sign

@@ -51,7 +51,7 @@ var news = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 
 func relevant(hcp *hyperv1.HostedControlPlane) any {
 	return []any{
-		hcp.Generation, hcp.Annotations, hcp.DeletionTimestamp.IsZero(), hcp.Status.ControlPlaneEndpoint, arrived(hcp),
+		hcp.Generation, hcp.Annotations, hcp.DeletionTimestamp.IsZero(), hcp.Status.ControlPlaneEndpoint, hcp.Status.KubeletVerification, arrived(hcp),
 		conditions.IsTrue(hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable),
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // ours are the conditions that this controller writes.
-var ours = []string{hyperv1.ConfigOperatorReconciliationSucceeded, hyperv1.CloudResourcesDestroyed, hyperv1.DataPlaneConnectionAvailable}
+var ours = []string{hyperv1.ConfigOperatorReconciliationSucceeded, hyperv1.CloudResourcesDestroyed, hyperv1.DataPlaneConnectionAvailable, hyperv1.KubeletServingCertificatesSigned}
 
 // statusPart is the part of the status that this controller writes.
 type statusPart struct {

@@ -31,6 +31,7 @@ var mirrored = []struct {
 	{hyperv1.AWSDefaultSecurityGroupDeleted, never},
 	{hyperv1.ConfigOperatorReconciliationSucceeded, never},
 	{hyperv1.DataPlaneConnectionAvailable, never},
+	{hyperv1.KubeletServingCertificatesSigned, never},
 	{hyperv1.ControlPlaneConnectionAvailable, never},
 	{hyperv1.EtcdDataEncryptionUpToDate, never},
 	{hyperv1.EtcdBackupSucceeded, never},

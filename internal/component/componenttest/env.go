@@ -7,6 +7,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
@@ -33,13 +34,16 @@ func Env() *component.Env {
 				Platform: hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{Region: "us-east-1"}},
 				Etcd:     hyperv1.EtcdSpec{ManagementType: hyperv1.Managed},
 			},
+			Status: hyperv1.HostedControlPlaneStatus{KubeletVerification: hyperv1.KubeletVerificationEnabled},
 		},
 		Release:       Release("1.36.3"),
 		OperatorImage: "registry.example.com/control-plane-operator:test",
 		API:           component.Host{Name: "api.demo.example.com", Port: 6443},
 		Konnectivity:  component.Host{Name: "konnectivity.demo.example.com", Port: 443},
 		Secrets:       map[string]*corev1.Secret{},
-		ConfigMaps:    map[string]*corev1.ConfigMap{},
+		ConfigMaps: map[string]*corev1.ConfigMap{
+			names.KubeletServingCA: {ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-demo", Name: names.KubeletServingCA}, Data: map[string]string{pki.TrustKey: "those who sign for kubelets"}},
+		},
 	}
 }
 

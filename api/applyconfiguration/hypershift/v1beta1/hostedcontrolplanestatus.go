@@ -3,6 +3,7 @@
 package v1beta1
 
 import (
+	hypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
@@ -31,6 +32,10 @@ type HostedControlPlaneStatusApplyConfiguration struct {
 	// Version of Kubernetes that the API server runs, as it says itself, such as
 	// v1.36.3.
 	Version *string `json:"version,omitempty"`
+	// KubeletVerification is Enabled when the API server verifies the serving
+	// certificates of kubelets. Clusters have that from the start; one whose nodes
+	// are older gets it when all nodes have certificates, and keeps it.
+	KubeletVerification *hypershiftv1beta1.KubeletVerification `json:"kubeletVerification,omitempty"`
 	// ControlPlaneEndpoint is where the API is reached.
 	ControlPlaneEndpoint *APIEndpointApplyConfiguration `json:"controlPlaneEndpoint,omitempty"`
 	// OAuthCallbackURLTemplate is for identity providers.
@@ -96,6 +101,14 @@ func (b *HostedControlPlaneStatusApplyConfiguration) WithExternalManagedControlP
 // If called multiple times, the Version field is set to the value of the last call.
 func (b *HostedControlPlaneStatusApplyConfiguration) WithVersion(value string) *HostedControlPlaneStatusApplyConfiguration {
 	b.Version = &value
+	return b
+}
+
+// WithKubeletVerification sets the KubeletVerification field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the KubeletVerification field is set to the value of the last call.
+func (b *HostedControlPlaneStatusApplyConfiguration) WithKubeletVerification(value hypershiftv1beta1.KubeletVerification) *HostedControlPlaneStatusApplyConfiguration {
+	b.KubeletVerification = &value
 	return b
 }
 

@@ -1,0 +1,68 @@
+package components
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// verifies reports whether the API server that is deployed verifies kubelets.
+func (w *world) verifies() bool {
+	w.t.Helper()
+	d := &appsv1.Deployment{}
+	w.must(w.Admin().Get(w.t.Context(), w.key(names.KubeAPIServer), d))
+	return slices.ContainsFunc(d.Spec.Template.Spec.Containers[0].Args, func(arg string) bool { return strings.HasPrefix(arg, "--kubelet-certificate-authority=") })
+}
+
+// nodes is what the guest controller reports of them.
+func (w *world) nodes(count int32, signed metav1.ConditionStatus) {
+	w.t.Helper()
+	hcp := w.hcp(w.t.Context())
+	hcp.Status.NodeCount = ptr.To(count)
+	conditions.Set(&hcp.Status.Conditions, metav1.Condition{Type: hyperv1.KubeletServingCertificatesSigned, Status: signed}, w.clock.Now())
+	w.must(w.Admin().Status().Update(w.t.Context(), hcp))
+}
+
+// A kube-apiserver that begins without it would be rolled out twice.
+func TestANewClusterVerifiesKubeletsFromItsFirstPod(t *testing.T) {
+	w := newWorld(t, controlPlane(hyperv1.SingleReplica))
+	w.watch(func() {
+		if d := (&appsv1.Deployment{}); w.Admin().Get(t.Context(), w.key(names.KubeAPIServer), d) == nil && !w.verifies() {
+			t.Error("there is an API server that does not verify kubelets")
+		}
+	})
+	w.nodes(1, metav1.ConditionFalse) // one that is not verified is in trouble, and nobody else
+	w.settle()
+	if !w.verifies() || w.hcp(t.Context()).Status.KubeletVerification != hyperv1.KubeletVerificationEnabled {
+		t.Error("the first node ends the verification of all")
+	}
+}
+
+func TestAClusterWithNodesOfBeforeVerifiesKubeletsWhenAllHaveCertificates(t *testing.T) {
+	w := newWorld(t, controlPlane(hyperv1.SingleReplica))
+	w.nodes(3, metav1.ConditionFalse)
+	w.settle()
+	if w.verifies() {
+		t.Fatal("the logs of nodes of before cannot be read any more")
+	}
+	w.nodes(3, metav1.ConditionUnknown)
+	if w.settle(); w.verifies() {
+		t.Fatal("verifies nodes of which nothing is known")
+	}
+	w.nodes(3, metav1.ConditionTrue)
+	if w.settle(); !w.verifies() {
+		t.Fatal("does not verify nodes that all have certificates")
+	}
+	w.nodes(3, metav1.ConditionFalse)
+	if w.settle(); !w.verifies() {
+		t.Error("a node without a certificate ends the verification of all")
+	}
+}

@@ -49,14 +49,36 @@ func CheckNamedCertificate(hcp *hyperv1.HostedControlPlane, listed []string, tex
 // mostRenewal keeps certificates from being renewed all the time.
 const mostRenewal = 0.9
 
+// validityAsked is what the annotation asks for, 0 if it cannot be read.
+func validityAsked(hcp *hyperv1.HostedControlPlane) time.Duration {
+	d, err := time.ParseDuration(hcp.Annotations[hyperv1.CertificateValidityAnnotation])
+	if err != nil {
+		return 0
+	}
+	return max(d, 0)
+}
+
 // termsOf are those of the annotations; what cannot be read counts as not set.
 func termsOf(hcp *hyperv1.HostedControlPlane) pki.Terms {
 	terms := pki.DefaultTerms
-	if d, err := time.ParseDuration(hcp.Annotations[hyperv1.CertificateValidityAnnotation]); err == nil && d > 0 {
+	if d := validityAsked(hcp); d > 0 {
 		terms.Validity = d
 	}
 	if f, err := strconv.ParseFloat(hcp.Annotations[hyperv1.CertificateRenewalAnnotation], 64); err == nil && f > 0 && f <= mostRenewal {
 		terms.Renewal = f
+	}
+	return terms
+}
+
+// adminValidity is for how long the administrator's certificates are made out
+// unless the annotation asks for another time: one cannot be taken back.
+const adminValidity = 30 * 24 * time.Hour
+
+// adminTerms are those of the administrator's certificates.
+func adminTerms(hcp *hyperv1.HostedControlPlane) pki.Terms {
+	terms := termsOf(hcp)
+	if validityAsked(hcp) == 0 {
+		terms.Validity = adminValidity
 	}
 	return terms
 }

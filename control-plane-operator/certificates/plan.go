@@ -74,6 +74,13 @@ func (p *plan) findSigners() error {
 		if err != nil {
 			return err
 		}
+		if line.lives > 0 {
+			before := line.lives // nobody else has had the key of one that is new
+			if _, there := p.there.secrets[line.name]; there {
+				before = nodeCertificatesBefore
+			}
+			s.Limit(line.lives, before, p.now)
+		}
 		p.current[line.name] = s
 	}
 	return nil
@@ -179,16 +186,19 @@ func (p *plan) kubeconfig(k kubeconfig) error {
 
 // certificate is the one in data if it may stay, and a new one if not.
 func (p *plan) certificate(l leaf, data map[string][]byte) (*pki.Leaf, error) {
-	by := p.current[l.signer].Current
-	have, why := pki.Judge(data, l.Request, by, p.terms, p.now)
+	by, terms := p.current[l.signer].Current, p.terms
+	if l.User == names.AdminUser {
+		terms = adminTerms(p.hcp)
+	}
+	have, why := pki.Judge(data, l.Request, by, terms, p.now)
 	if why != "" {
 		var err error
-		if have, err = by.Issue(l.Request, p.terms, p.now); err != nil {
+		if have, err = by.Issue(l.Request, terms, p.now); err != nil {
 			return nil, fmt.Errorf("issuing %s: %w", l.secret, err)
 		}
 		p.issued = append(p.issued, issue{l.secret, why})
 	}
-	p.soon(have.Due(p.terms))
+	p.soon(have.Due(terms))
 	return have, nil
 }
 

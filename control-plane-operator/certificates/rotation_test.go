@@ -73,6 +73,49 @@ func TestARotationIsNotNoticed(t *testing.T) {
 	}
 }
 
+// Before Hypershift limited them, certificates of nodes were made out for a year.
+func TestNodesOfBeforeAreTrustedForAYear(t *testing.T) {
+	w := newWorld(t)
+	w.facts.RolledOut = rolledOut
+	w.pass()
+	s := w.secret(names.ClusterSignerCA)
+	delete(s.Data, "rotation") // as an operator of before has it
+	w.must(w.Admin().Update(t.Context(), s))
+	w.pass()
+	w.change(rotate)
+	for range 3 {
+		w.pass()
+		w.clock.Step(DefaultSettle)
+	}
+	w.clock.Step(nodeCertificates)
+	w.pass()
+	w.clock.Step(DefaultSettle)
+	if w.pass(); w.trusted(names.ClusterSignerCA) != 2 {
+		t.Fatal("nodes that joined before the upgrade lose the API server")
+	}
+	w.clock.Step(nodeCertificatesBefore - nodeCertificates)
+	w.pass()
+	w.clock.Step(DefaultSettle)
+	if w.pass(); w.trusted(names.ClusterSignerCA) != 1 {
+		t.Error("the old authority is trusted for ever")
+	}
+}
+
+// An administrator's certificate cannot be taken back.
+func TestAnAdministratorsCertificateIsShort(t *testing.T) {
+	for annotation, want := range map[string]time.Duration{"": adminValidity, "8760h": 8760 * time.Hour, "1h": time.Hour} {
+		w := newWorld(t, annotated(hyperv1.CertificateValidityAnnotation, annotation))
+		w.facts = reachable
+		w.pass()
+		leaf := w.ends()[names.AdminKubeconfig]
+		certs, err := pki.ParseBundle(leaf.cert)
+		w.must(err)
+		if got := certs[0].NotAfter.Sub(w.clock.Now()).Round(time.Minute); got != want {
+			t.Errorf("%q: good for %s, want %s", annotation, got, want)
+		}
+	}
+}
+
 func TestARotationWaitsUntilItIsRolledOut(t *testing.T) {
 	w := newWorld(t)
 	w.pass()

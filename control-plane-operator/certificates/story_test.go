@@ -34,7 +34,7 @@ func annotated(key, value string) func(*hyperv1.HostedControlPlane) {
 
 // mostWrites is the share of the certificates in the writes that a whole control
 // plane may take.
-const mostWrites = 26
+const mostWrites = 27
 
 func TestOnceMadeNothingIsWritten(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -178,13 +178,21 @@ func TestASecretOfSomebodyElse(t *testing.T) {
 func TestRenewal(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
-	if eightMonths := 243 * 24 * time.Hour; w.again < eightMonths || w.again > eightMonths*11/10 {
+	if due := adminValidity * 2 / 3; w.again < due || w.again > due*11/10 {
 		t.Errorf("comes back after %s", w.again)
 	}
 	before := w.versions()
 	w.clock.Step(w.again)
 	w.pass()
 	changed := differing(before, w.versions())
+	if len(changed) != 1 || changed[0] != names.AdminKubeconfig {
+		t.Errorf("after %s: changed %v", w.again, changed)
+	}
+	before = w.versions()
+	const eightMonths = 243 * 24 * time.Hour
+	w.clock.Step(eightMonths)
+	w.pass()
+	changed = differing(before, w.versions())
 	for _, line := range signers {
 		if slices.Contains(changed, line.name) {
 			t.Errorf("authority %s is another", line.name)

@@ -26,10 +26,14 @@ type signer struct {
 	lives time.Duration
 }
 
-// nodeCertificates is how long the certificates of nodes live, which
-// kube-controller-manager signs with the key of the cluster signer: as long as it
-// does unless told otherwise. A rotation keeps the old authority until then.
-const nodeCertificates = 365 * 24 * time.Hour
+const (
+	// nodeCertificates is for how long a rotation keeps the old authority of
+	// nodes: kube-controller-manager makes out their certificates for 30 days, with
+	// the key that it had a moment ago.
+	nodeCertificates = names.NodeCertificateLife + 24*time.Hour
+	// nodeCertificatesBefore is how long they lived before that was limited.
+	nodeCertificatesBefore = 366 * 24 * time.Hour
+)
 
 var signers = []signer{
 	{name: names.RootCA},

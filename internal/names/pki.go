@@ -1,5 +1,7 @@
 package names
 
+import "time"
+
 // Secrets with the certificate authorities of a control plane. Each signs for
 // one purpose, so that what one of them has signed is nothing to the others.
 const (
@@ -40,6 +42,10 @@ const (
 // ClientCA is the ConfigMap with the authorities whose clients the API server
 // lets in.
 const ClientCA = "client-ca"
+
+// NodeCertificateLife is for how long the certificates of nodes are made out.
+// Kubelets renew them after 70 to 90 % of it.
+const NodeCertificateLife = 30 * 24 * time.Hour
 
 // KubeletServingCA is the ConfigMap with the authority by which the API server
 // knows kubelets.

@@ -52,7 +52,7 @@ func (s *Signer) Advance(name, asked string, rolledOut bool, pace Pace, now time
 		return Switched, nil
 	case s.Next != nil:
 		return NoTurn, nil
-	case len(s.Old) > 0 && settled && !now.Before(s.Retired.Add(pace.Lives)):
+	case len(s.Old) > 0 && settled && !now.Before(s.gone(pace.Lives)):
 		s.Old = nil
 		return Finished, nil
 	case len(s.Old) > 0 && !settled, !s.wants(asked, now):
@@ -76,7 +76,7 @@ func (s *Signer) Rotating() bool { return s.Next != nil || len(s.Old) > 0 }
 
 // Due is when Advance may have something to do that nothing but time tells of.
 func (s *Signer) Due(pace Pace, now time.Time) time.Time {
-	settled, gone := s.Since.Add(pace.Settle), s.Retired.Add(pace.Lives)
+	settled, gone := s.Since.Add(pace.Settle), s.gone(pace.Lives)
 	switch {
 	case !s.Rotating():
 		return authorityTerms.due(s.Current.Certificate)

@@ -33,6 +33,13 @@ type Signer struct {
 	Since time.Time
 	// Retired is when the last of the old ones signed for the last time.
 	Retired time.Time
+	// Lives is how long the certificates live that others sign with its key since
+	// Limit was called last; 0 for a signer of before that, or of which nobody else
+	// has the key.
+	Lives time.Duration
+	// Outlived is until when what others signed before may be valid, if they made
+	// it out for longer than they do now.
+	Outlived time.Time
 }
 
 // rotation is how a Secret says what certificates cannot.
@@ -40,6 +47,9 @@ type rotation struct {
 	Asked   string    `json:"asked,omitempty"`
 	Since   time.Time `json:"since"`
 	Retired time.Time `json:"retired,omitzero"`
+	// Lives is in the words of time.Duration.
+	Lives    string    `json:"lives,omitempty"`
+	Outlived time.Time `json:"outlived,omitzero"`
 }
 
 // NewSigner makes a signer. It trusts old, too: what is left of the one before.
@@ -86,7 +96,8 @@ func DecodeSigner(data map[string][]byte) (*Signer, error) {
 	s.Since, s.Retired = s.Current.Certificate.NotBefore, s.Current.Certificate.NotBefore
 	var r rotation
 	if json.Unmarshal(data[rotationKey], &r) == nil {
-		s.Asked, s.Since, s.Retired = r.Asked, r.Since, r.Retired
+		s.Asked, s.Since, s.Retired, s.Outlived = r.Asked, r.Since, r.Retired, r.Outlived
+		s.Lives, _ = time.ParseDuration(r.Lives) // one that cannot be read is that of before
 	}
 	return s, nil
 }
@@ -124,10 +135,40 @@ func (s *Signer) Data() (map[string][]byte, error) {
 			return nil, err
 		}
 	}
-	if data[rotationKey], err = json.Marshal(rotation{Asked: s.Asked, Since: whole(s.Since), Retired: whole(s.Retired)}); err != nil {
+	if data[rotationKey], err = json.Marshal(s.rotation()); err != nil {
 		return nil, err
 	}
 	return data, nil
+}
+
+func (s *Signer) rotation() rotation {
+	r := rotation{Asked: s.Asked, Since: whole(s.Since), Retired: whole(s.Retired), Outlived: whole(s.Outlived)}
+	if s.Lives > 0 {
+		r.Lives = s.Lives.String()
+	}
+	return r
+}
+
+// Limit records for how long others make out certificates with its key from now
+// on. What they have signed before may live for as long as it could then, which
+// was for as long as unlimited where nobody has recorded it.
+func (s *Signer) Limit(lives, unlimited time.Duration, now time.Time) {
+	was := s.Lives
+	if was == 0 {
+		was = unlimited
+	}
+	if end := now.Add(was); was > lives && end.After(s.Outlived) {
+		s.Outlived = end
+	}
+	s.Lives = lives
+}
+
+// gone is when nothing is valid any more that the old authorities have signed.
+func (s *Signer) gone(lives time.Duration) time.Time {
+	if gone := s.Retired.Add(lives); gone.After(s.Outlived) {
+		return gone
+	}
+	return s.Outlived
 }
 
 // whole leaves whole seconds, as certificates do.

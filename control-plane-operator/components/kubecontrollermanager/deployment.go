@@ -17,6 +17,8 @@ import (
 func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
 	c := component.Container(&d.Spec.Template.Spec, names.KubeControllerManager)
 	c.Args = append(c.Args, component.LeaderElection(*d.Spec.Replicas)...)
+	// An identity that was taken from a node ends, even if nobody notices.
+	c.Args = append(c.Args, "--cluster-signing-duration="+names.NodeCertificateLife.String())
 	nodeRanges, err := nodeRangeArgs(env.HCP.Spec.Networking)
 	if err != nil {
 		return err

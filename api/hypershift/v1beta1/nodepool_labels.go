@@ -18,6 +18,9 @@ const (
 	// MachineHealthCheckMaxUnhealthyAnnotation, on a NodePool or its HostedCluster, is a number or a percentage: with more broken
 	// machines than that none is replaced, because the fault is then likely elsewhere. Default 2, for spot machines 100%.
 	MachineHealthCheckMaxUnhealthyAnnotation = "hypershift.openshift.io/machine-health-check-max-unhealthy"
+	// MetadataHopLimitAnnotation, "1" or "2" on a NodePool, is how far from an instance its metadata is answered. With 1, the
+	// default, pods with a network of their own do not reach it; with 2 they do, and so do the user data and the instance's role.
+	MetadataHopLimitAnnotation = "hypershift.openshift.io/ec2-instance-metadata-hop-limit"
 	// AWSMachinePublicIPsAnnotation, "true" on a HostedCluster, gives its machines public addresses.
 	AWSMachinePublicIPsAnnotation = "hypershift.openshift.io/aws-machine-public-ips"
 )

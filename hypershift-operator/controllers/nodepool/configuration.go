@@ -65,6 +65,7 @@ func judge(np *hyperv1.NodePool, hc *hyperv1.HostedCluster, now time.Time) []pro
 	problems = append(problems, checkRollout(np)...)
 	problems = append(problems, checkNodeLabels(np)...)
 	problems = append(problems, checkReferences(np)...)
+	problems = append(problems, checkHopLimit(np)...)
 	return append(problems, checkTags(np, hc)...)
 }
 
@@ -103,6 +104,15 @@ func unreadablePause(p *hyperv1.PausedUntil) bool {
 	}
 	_, err := time.Parse(time.RFC3339, string(*p))
 	return err != nil
+}
+
+func checkHopLimit(np *hyperv1.NodePool) []problem {
+	switch asked := np.Annotations[hyperv1.MetadataHopLimitAnnotation]; asked {
+	case "", "1", "2":
+		return nil
+	default:
+		return []problem{invalidf("annotation %s is %q: set it to 1 or 2, or remove it", hyperv1.MetadataHopLimitAnnotation, asked)}
+	}
 }
 
 func checkReplicas(np *hyperv1.NodePool) []problem {

@@ -70,6 +70,53 @@ func TestTheNamesOfTemplatesStay(t *testing.T) {
 	}
 }
 
+// Pods reach the metadata of machines that were made before, until their user asks for others.
+func TestTheHopLimitOfATemplateThatIsThereStays(t *testing.T) {
+	for name, c := range map[string]struct {
+		there, other int64 // hop limits of the template of that name, and of another one of the pool
+		asked        string
+		want         int64
+	}{
+		"a new pool":                       {want: 1},
+		"a template of before":             {there: 2, want: 2},
+		"the next one of such a pool":      {other: 2, want: 1},
+		"one that somebody has opened":     {there: 64, want: 1},
+		"one that is closed already":       {there: 1, want: 1},
+		"a pool that asks for the former":  {asked: "2", want: 2},
+		"a pool of before that asks for 1": {asked: "1", other: 2, want: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := judged(func(np *hyperv1.NodePool) {
+				if c.asked != "" {
+					np.Annotations = map[string]string{hyperv1.MetadataHopLimitAnnotation: c.asked}
+				}
+			})
+			before, err := desiredTemplate(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, limit := range map[string]int64{before.Name: c.there, "workers-other": c.other} {
+				if limit > 0 {
+					there := before.DeepCopy()
+					there.Name = name
+					there.Spec.Template.Spec.InstanceMetadataOptions.HTTPPutResponseHopLimit = limit
+					s.templates = append(s.templates, *there)
+				}
+			}
+			got, err := desiredTemplate(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if limit := got.Spec.Template.Spec.InstanceMetadataOptions.HTTPPutResponseHopLimit; limit != c.want {
+				t.Errorf("hop limit %d, want %d", limit, c.want)
+			}
+			if c.there == formerHopLimit && edited(&s.templates[0], got) {
+				t.Error("the upgrade of the operator makes the template again")
+			}
+		})
+	}
+}
+
 func TestWhatReplacesMachines(t *testing.T) {
 	before, err := templateHash(judged(nil))
 	if err != nil {
@@ -87,6 +134,7 @@ func TestWhatReplacesMachines(t *testing.T) {
 		"a profile":                {func(s *scope) { s.aws().InstanceProfile = "mine" }, true},
 		"spot":                     {func(s *scope) { s.aws().Placement = &hyperv1.PlacementOptions{MarketType: hyperv1.MarketTypeSpot} }, true},
 		"public addresses":         {func(s *scope) { s.hc.Annotations = map[string]string{hyperv1.AWSMachinePublicIPsAnnotation: "true"} }, true},
+		"a hop limit":              {func(s *scope) { s.np.Annotations = map[string]string{hyperv1.MetadataHopLimitAnnotation: "2"} }, true},
 		"the default profile":      {func(s *scope) { s.aws().InstanceProfile = infraID + "-worker" }, false},
 		"the same image, said":     {func(s *scope) { s.aws().AMI = s.ami }, false},
 		"the default disk, said":   {func(s *scope) { s.aws().RootVolume.Type = "" }, false},
@@ -170,7 +218,7 @@ func TestDesiredMachine(t *testing.T) {
 		UncompressedUserData:     ptr.To(true),
 		Ignition:                 &infrav1.Ignition{Version: "3.4", StorageType: infrav1.IgnitionStorageTypeOptionUnencryptedUserData},
 		InstanceMetadataOptions: &infrav1.InstanceMetadataOptions{
-			HTTPEndpoint: "enabled", HTTPProtocolIPv6: "disabled", HTTPTokens: "required", HTTPPutResponseHopLimit: 2, InstanceMetadataTags: "disabled",
+			HTTPEndpoint: "enabled", HTTPProtocolIPv6: "disabled", HTTPTokens: "required", HTTPPutResponseHopLimit: 1, InstanceMetadataTags: "disabled",
 		},
 		HostAffinity:      ptr.To("default"),
 		Tenancy:           "default",

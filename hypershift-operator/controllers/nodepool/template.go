@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -71,6 +72,7 @@ func desiredTemplate(s *scope) (*infrav1.AWSMachineTemplate, error) {
 	}
 	t := &infrav1.AWSMachineTemplate{ObjectMeta: s.clusters(s.np.Name + "-" + hash)}
 	t.Spec.Template.Spec = desiredMachine(s)
+	t.Spec.Template.Spec.InstanceMetadataOptions.HTTPPutResponseHopLimit = hopLimit(s, t.Name)
 	return t, nil
 }
 
@@ -121,6 +123,9 @@ func templateHash(s *scope) (string, error) {
 	if publicIP(s.hc) {
 		fields["publicIP"] = true
 	}
+	if asked := s.np.Annotations[hyperv1.MetadataHopLimitAnnotation]; asked != "" {
+		fields["hopLimit"] = asked
+	}
 	text, err := json.Marshal(fields) // sorted: the order of the fields in the API does not matter
 	if err != nil {
 		return "", fmt.Errorf("naming the machine template: %w", err)
@@ -151,9 +156,8 @@ func desiredMachine(s *scope) infrav1.AWSMachineSpec {
 			HTTPEndpoint:     infrav1.InstanceMetadataEndpointStateEnabled,
 			HTTPProtocolIPv6: infrav1.InstanceMetadataEndpointStateDisabled,
 			// Version 2 only: a request that a pod was tricked into gets no credentials.
-			HTTPTokens: infrav1.HTTPTokensStateRequired,
-			// Storage drivers ask from the pod network, which is one hop further.
-			HTTPPutResponseHopLimit: 2,
+			HTTPTokens:              infrav1.HTTPTokensStateRequired,
+			HTTPPutResponseHopLimit: defaultHopLimit,
 			InstanceMetadataTags:    infrav1.InstanceMetadataEndpointStateDisabled,
 		},
 		// The CRD's default, so that a template reads as it was written.
@@ -164,6 +168,32 @@ func desiredMachine(s *scope) infrav1.AWSMachineSpec {
 	}
 	place(&spec, aws.Placement)
 	return spec
+}
+
+const (
+	// defaultHopLimit keeps pods with a network of their own from the user data of
+	// the machine and from its role: they are one hop further. Those of the host's
+	// network, as cloud controllers and storage drivers are, are not.
+	defaultHopLimit = 1
+	// formerHopLimit is what templates had before.
+	formerHopLimit = 2
+)
+
+// hopLimit is what the annotation asks for. Without one, a template that is there
+// stays what it is: to change it would replace the machines of every pool with
+// the upgrade of the operator. The next one that its user asks for is another.
+func hopLimit(s *scope, template string) int64 {
+	if asked, err := strconv.ParseInt(s.np.Annotations[hyperv1.MetadataHopLimitAnnotation], 10, 64); err == nil {
+		return asked
+	}
+	for i := range s.templates {
+		if t := &s.templates[i]; t.Name == template && t.DeletionTimestamp.IsZero() {
+			if o := t.Spec.Template.Spec.InstanceMetadataOptions; o != nil && o.HTTPPutResponseHopLimit == formerHopLimit {
+				return formerHopLimit
+			}
+		}
+	}
+	return defaultHopLimit
 }
 
 // ignitionVersion is that of the user data (package nodeconfig).

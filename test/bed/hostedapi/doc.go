@@ -4,7 +4,7 @@
 //	Start: key and issuer of the cluster ─► certificates ─► kube-apiserver (real, on loopback, in a prefix of a shared etcd)
 //	         ─► Secrets with kubeconfigs in the namespace of the control plane
 //	then:  Deployments and StatefulSets of the control plane ─► as ready as they want to be
-//	       requests of kubelets for a certificate ─► approved and signed
+//	       requests of kubelets for a certificate that the operator has approved ─► signed
 //	until: the HostedControlPlane is gone, or Stop
 //
 // What is real: the server, with RBAC, the Node authorizer and bootstrap tokens, and its certificates, which name what nodes

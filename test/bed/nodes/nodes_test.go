@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/go-logr/logr"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -121,6 +122,13 @@ func (w *world) letIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	go func() {
+		for ctx := t.Context(); ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+			if err := w.approve(ctx); err != nil && ctx.Err() == nil {
+				t.Logf("approving: %v", err)
+			}
+		}
+	}()
 	_, err = w.hosted.CoreV1().Secrets(metav1.NamespaceSystem).Create(t.Context(), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "bootstrap-token-abcdef"},
 		Type:       corev1.SecretTypeBootstrapToken,
@@ -129,6 +137,25 @@ func (w *world) letIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// approve approves all certificate requests, as the control-plane-operator does those of its machines.
+func (w *world) approve(ctx context.Context) error {
+	requests := w.hosted.CertificatesV1().CertificateSigningRequests()
+	all, err := requests.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, request := range all.Items {
+		if len(request.Status.Conditions) > 0 {
+			continue
+		}
+		request.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: "Test"}}
+		if _, err := requests.UpdateApproval(ctx, request.Name, &request, metav1.UpdateOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // launch starts an instance with user data of the operator.

@@ -1,11 +1,15 @@
 package nodeconfig
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hosted-control-planes/hypershift/internal/controlchars"
 )
 
 // mirrorSet is a manifest with mirrors. Each of the three kinds has its list under another name.
@@ -75,6 +79,9 @@ func (m Mirror) Check() error {
 // cannot replace a part of it.
 func (m Mirror) endpoints() ([]endpoint, error) {
 	registry, repository, _ := strings.Cut(m.Source, "/")
+	if controlchars.In(m.Source) || slices.ContainsFunc(m.Mirrors, controlchars.In) {
+		return nil, errors.New("a source or mirror has a line break or another control character: remove it")
+	}
 	if !isRegistry(registry) {
 		return nil, fmt.Errorf("source %q must begin with the host of a registry, without wildcards", m.Source)
 	}
@@ -103,9 +110,13 @@ func (m Mirror) endpoints() ([]endpoint, error) {
 	return endpoints, nil
 }
 
+// registryHost is a host name or an address, with a port or not. It is the name
+// of a directory on the nodes as well.
+var registryHost = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?$`)
+
 // isRegistry says whether a text is a host, with a port or not.
 func isRegistry(host string) bool {
-	return strings.ContainsAny(host, ".:") && !strings.ContainsAny(host, `*"\ `)
+	return strings.ContainsAny(host, ".:") && registryHost.MatchString(host)
 }
 
 // registries returns the hosts.toml of containerd for each registry that has mirrors.

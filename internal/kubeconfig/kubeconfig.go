@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // Errors say what is wrong, in words that follow the name of the Secret.
@@ -20,12 +21,31 @@ var (
 
 // Config returns what the text says, which is all in the text.
 func Config(text []byte) (*rest.Config, error) {
-	config, err := clientcmd.RESTConfigFromKubeConfig(text)
+	raw, err := clientcmd.Load(text)
 	if err != nil {
 		return nil, ErrUnreadable
 	}
-	if config.ExecProvider != nil || config.AuthProvider != nil || config.BearerTokenFile != "" || config.CAFile != "" || config.CertFile != "" || config.KeyFile != "" {
+	// client-go opens files that are named, so that this comes first: otherwise the
+	// error would tell which files there are.
+	if !selfContained(raw) {
 		return nil, ErrNotSelfContained
 	}
+	config, err := clientcmd.NewDefaultClientConfig(*raw, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, ErrUnreadable
+	}
 	return config, nil
+}
+
+// selfContained tells whether the current context names neither files nor programs.
+func selfContained(raw *clientcmdapi.Config) bool {
+	current := raw.Contexts[raw.CurrentContext]
+	if current == nil {
+		return true
+	}
+	if c := raw.Clusters[current.Cluster]; c != nil && c.CertificateAuthority != "" {
+		return false
+	}
+	u := raw.AuthInfos[current.AuthInfo]
+	return u == nil || u.Exec == nil && u.AuthProvider == nil && u.TokenFile == "" && u.ClientCertificate == "" && u.ClientKey == ""
 }

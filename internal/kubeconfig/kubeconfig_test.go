@@ -15,10 +15,11 @@ func TestConfig(t *testing.T) {
 		user *clientcmdapi.AuthInfo
 		want error
 	}{
-		"one that has all in it":           {user: &clientcmdapi.AuthInfo{Token: secret}},
-		"one that wants a program to run":  {user: &clientcmdapi.AuthInfo{Exec: &clientcmdapi.ExecConfig{Command: secret, APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: clientcmdapi.NeverExecInteractiveMode}}, want: ErrNotSelfContained},
-		"one that wants a token file read": {user: &clientcmdapi.AuthInfo{TokenFile: "/dev/null"}, want: ErrNotSelfContained},
-		"one that wants a plugin":          {user: &clientcmdapi.AuthInfo{AuthProvider: &clientcmdapi.AuthProviderConfig{Name: "oidc"}}, want: ErrNotSelfContained},
+		"one that has all in it":                {user: &clientcmdapi.AuthInfo{Token: secret}},
+		"one that wants a program to run":       {user: &clientcmdapi.AuthInfo{Exec: &clientcmdapi.ExecConfig{Command: secret, APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: clientcmdapi.NeverExecInteractiveMode}}, want: ErrNotSelfContained},
+		"one that wants a token file read":      {user: &clientcmdapi.AuthInfo{TokenFile: "/dev/null"}, want: ErrNotSelfContained},
+		"one that names a file that is missing": {user: &clientcmdapi.AuthInfo{ClientCertificate: "/nowhere/tls.crt", ClientKey: "/nowhere/tls.key"}, want: ErrNotSelfContained},
+		"one that wants a plugin":               {user: &clientcmdapi.AuthInfo{AuthProvider: &clientcmdapi.AuthProviderConfig{Name: "oidc"}}, want: ErrNotSelfContained},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, err := clientcmd.Write(clientcmdapi.Config{

@@ -123,11 +123,12 @@ type AWSPlatformSpec struct {
 }
 
 // AWSCloudProviderConfig names the network of the workers.
+// +kubebuilder:validation:XValidation:rule="!has(self.subnet) || !has(self.subnet.id) || self.subnet.id.matches('^subnet-[0-9A-Za-z]+$')",message="subnet.id must be the id of a subnet, such as subnet-0123456789abcdef0"
 type AWSCloudProviderConfig struct {
 	// VPC of the workers.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
-	// +kubebuilder:validation:XValidation:rule="self.startsWith('vpc-')",message="vpc must be the id of a VPC, such as vpc-0123456789abcdef0"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^vpc-[0-9A-Za-z]+$')",message="vpc must be the id of a VPC, such as vpc-0123456789abcdef0"
 	VPC string `json:"vpc"`
 	// Subnet that the cloud provider uses by default.
 	// +optional
@@ -135,6 +136,7 @@ type AWSCloudProviderConfig struct {
 	// Zone of that subnet.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9-]*$')",message="zone must be the name of an availability zone, such as us-east-1a"
 	Zone string `json:"zone,omitempty"`
 }
 

@@ -249,12 +249,15 @@ type HostedClusterSpec struct {
 	// +kubebuilder:validation:MaxItems=25
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
-	// labels are put on every pod of the control plane.
+	// labels are put on every pod of the control plane. Labels by which pods are selected and fenced are reserved: app,
+	// pod-template-hash, controller-revision-hash, and keys of the domains hypershift.openshift.io, network.openshift.io,
+	// cluster.x-k8s.io, kubernetes.io and k8s.io, but for app.kubernetes.io.
 	//
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=20
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue())",message="each key of labels must be the key of a label, such as example.com/name"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.startsWith('app.kubernetes.io/') || !k.matches('^(app|pod-template-hash|controller-revision-hash)$|^([^/]*[.])?(hypershift[.]openshift[.]io|network[.]openshift[.]io|cluster[.]x-k8s[.]io|kubernetes[.]io|k8s[.]io)/'))",message="labels has a reserved key: use keys of your own domain, such as example.com/name"
 	Labels map[string]LabelValue `json:"labels,omitempty"`
 
 	// capabilities turns optional parts of the release on and off. It cannot be changed.

@@ -2,12 +2,14 @@ package cloudcontrollermanager
 
 import (
 	"embed"
+	"errors"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/controlchars"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -52,6 +54,11 @@ func adaptConfig(env *component.Env, cm *corev1.ConfigMap) error {
 		}
 		if c.Subnet != nil && c.Subnet.ID != nil {
 			lines = append(lines, "SubnetID = "+*c.Subnet.ID)
+		}
+	}
+	for _, line := range lines {
+		if controlchars.In(line) {
+			return errors.New("writing cloud.conf: platform.aws has a line break or another control character in region, vpc, zone or subnet.id: remove it")
 		}
 	}
 	cm.Data = map[string]string{"cloud.conf": strings.Join(lines, "\n") + "\n"}

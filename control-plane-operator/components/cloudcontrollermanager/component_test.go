@@ -39,3 +39,20 @@ func TestWhoHasOne(t *testing.T) {
 		}
 	}
 }
+
+func TestCloudConfTakesNoLineBreaks(t *testing.T) {
+	for name, config := range map[string]hyperv1.AWSCloudProviderConfig{
+		"in the zone":   {VPC: "vpc-1", Zone: "us-east-1a\n[ServiceOverride \"1\"]\nService=ec2\nURL=http://10.1.2.3"},
+		"in the VPC":    {VPC: "vpc-1\nDisableSecurityGroupIngress=true"},
+		"in the subnet": {VPC: "vpc-1", Subnet: &hyperv1.AWSResourceReference{ID: ptr.To("subnet-1\rRoleARN=x")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := componenttest.Env()
+			env.HCP.Spec.Platform.AWS = &hyperv1.AWSPlatformSpec{Region: "us-east-1", CloudProviderConfig: &config}
+			cm := &corev1.ConfigMap{}
+			if err := adaptConfig(env, cm); err == nil {
+				t.Errorf("written: %q", cm.Data["cloud.conf"])
+			}
+		})
+	}
+}

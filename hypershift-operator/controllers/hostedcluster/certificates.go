@@ -3,8 +3,11 @@ package hostedcluster
 import (
 	"crypto/tls"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -35,12 +38,25 @@ func checkNamedCertificates(hc *hyperv1.HostedCluster) []problem {
 			problems = append(problems, problemf(hyperv1.InvalidConfigurationReason,
 				"configuration.apiServer.servingCerts.namedCertificates[%d] is for %s, under which the nodes expect our own certificate: remove the name, or publish APIServer under another", i, host))
 		}
+		for _, host := range c.Names {
+			if !isServerName(host) {
+				problems = append(problems, problemf(hyperv1.InvalidConfigurationReason,
+					"configuration.apiServer.servingCerts.namedCertificates[%d] has name %q, which is neither a DNS name, one with a leading wildcard, nor an address: write it like api.example.com", i, host))
+			}
+		}
 		if c.ServingCertificate.Name == "" {
 			problems = append(problems, problemf(hyperv1.InvalidConfigurationReason,
 				"configuration.apiServer.servingCerts.namedCertificates[%d].servingCertificate is empty: name a Secret with %s and %s", i, corev1.TLSCertKey, corev1.TLSPrivateKeyKey))
 		}
 	}
 	return problems
+}
+
+// isServerName tells whether a client can ask for a certificate by this name.
+// The names of a certificate reach one flag, in which commas separate them.
+func isServerName(name string) bool {
+	name = strings.ToLower(name)
+	return len(validation.IsDNS1123Subdomain(name)) == 0 || len(validation.IsWildcardDNS1123Subdomain(name)) == 0 || len(validation.IsValidIP(field.NewPath("name"), name)) == 0
 }
 
 // servingCertificate judges the Secret of a named certificate. Without names

@@ -2,6 +2,7 @@ package hostedcluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
+	"github.com/hosted-control-planes/hypershift/internal/controlchars"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -35,6 +37,11 @@ func (r *Reconciler) checkConfiguration(ctx context.Context, s *scope) error {
 		return err
 	}
 	problems = append(problems, keys...)
+	obeyed, err := r.checkObeyed(ctx, s)
+	if err != nil {
+		return err
+	}
+	problems = append(problems, obeyed...)
 	conflicts, err := r.conflicts(ctx, s)
 	if err != nil {
 		return err
@@ -43,18 +50,53 @@ func (r *Reconciler) checkConfiguration(ctx context.Context, s *scope) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	var messages []string
+	return flow.Block(problems[0].reason, "%s", messages(problems))
+}
+
+func messages(problems []problem) string {
+	var all []string
 	for _, p := range problems {
-		messages = append(messages, p.message)
+		all = append(all, p.message)
 	}
-	return flow.Block(problems[0].reason, "%s", strings.Join(messages, "; "))
+	return strings.Join(all, "; ")
+}
+
+// checkObeyed lists what is wrong with contents that a program of the control
+// plane acts on. Once there is a good copy, that one stays in use and everything
+// else goes on, so that the fault is only reported.
+func (r *Reconciler) checkObeyed(ctx context.Context, s *scope) ([]problem, error) {
+	var problems []problem
+	for _, ref := range references(s.hc) {
+		if !ref.obeyed {
+			continue
+		}
+		_, err := r.brought(ctx, s, ref)
+		var wait *flow.Waiting
+		switch {
+		case err == nil, errors.As(err, &wait) && wait.Reason != hyperv1.InvalidSecretReason:
+			continue // who copies reports that there is none
+		case wait == nil:
+			return nil, err
+		}
+		copied, _, err := r.lastCopy(ctx, s, ref)
+		if err != nil {
+			return nil, err
+		}
+		p := problem{reason: wait.Reason, message: wait.Message}
+		if copied != nil {
+			s.refused = append(s.refused, p)
+			continue
+		}
+		problems = append(problems, p)
+	}
+	return problems, nil
 }
 
 // judge lists everything that is wrong with a HostedCluster by itself.
 func judge(hc *hyperv1.HostedCluster) []problem {
 	var problems []problem
 	for _, check := range []func(*hyperv1.HostedCluster) []problem{
-		checkName, checkClusterID, checkPlatform, checkTags, checkServices, checkNetworks, checkPlacement,
+		checkName, checkText, checkClusterID, checkPlatform, checkTags, checkServices, checkNetworks, checkPlacement,
 		checkEtcd, checkEncryption, checkAuthentication, checkNamedCertificates, checkProxy,
 	} {
 		problems = append(problems, check(hc)...)
@@ -69,6 +111,24 @@ func checkName(hc *hyperv1.HostedCluster) []problem {
 	}
 	return []problem{problemf(hyperv1.NameTooLongReason,
 		"the control plane's namespace would be %s, which has %d characters and may have 63: choose a shorter name or namespace", ns, len(ns))}
+}
+
+// freeText are the fields that programs read as values of JSON, so that a line
+// break in them is harmless, and in which people write several lines.
+var freeText = []string{"configuration.authentication.oidcProviders", "configuration.proxy.noProxy"}
+
+// checkText refuses control characters: values reach flags and files, where a
+// line break could begin an option of its own.
+func checkText(hc *hyperv1.HostedCluster) []problem {
+	fields, err := controlchars.Fields(hc.Spec, freeText...)
+	if err != nil {
+		return []problem{problemf(hyperv1.InvalidConfigurationReason, "spec cannot be read: %v", err)}
+	}
+	var problems []problem
+	for _, field := range fields {
+		problems = append(problems, problemf(hyperv1.InvalidConfigurationReason, "spec.%s has a line break or another control character: remove it", field))
+	}
+	return problems
 }
 
 // uuid is how metrics and reports write a cluster's name.

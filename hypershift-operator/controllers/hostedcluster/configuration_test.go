@@ -241,6 +241,50 @@ func TestJudge(t *testing.T) {
 			},
 			reason: hyperv1.InvalidConfigurationReason, says: []string{"spec.labels has not good=x, which is not a label"},
 		},
+		"a label by which a pod would leave its network policies": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Labels = map[string]hyperv1.LabelValue{"hypershift.openshift.io/need-management-kas-access": "true"}
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"spec.labels has hypershift.openshift.io/need-management-kas-access, which is reserved: remove it"},
+		},
+		"labels by which a pod would join others": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Labels = map[string]hyperv1.LabelValue{
+					"app": "etcd", "pod-template-hash": "x", "network.openshift.io/policy-group": "monitoring", "cluster.x-k8s.io/cluster-name": "x",
+					"topology.cluster.x-k8s.io/owned": "", "apps.kubernetes.io/pod-index": "0", "k8s.io/x": "",
+				}
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{
+				"has app,", "has pod-template-hash", "has network.openshift.io/policy-group", "has cluster.x-k8s.io/cluster-name",
+				"has topology.cluster.x-k8s.io/owned", "has apps.kubernetes.io/pod-index", "has k8s.io/x",
+			},
+		},
+		"labels that describe": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Labels = map[string]hyperv1.LabelValue{
+					"app.kubernetes.io/name": "x", "team": "y", "example.com/app": "z", "mycluster.x-k8s.io.example.com/a": "b", "notkubernetes.io/a": "b",
+				}
+			},
+		},
+		"a zone that adds a section to the file of the cloud provider": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Platform.AWS.CloudProviderConfig.Zone = "us-east-1a\n[ServiceOverride \"1\"]\nService=ec2"
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"spec.platform.aws.cloudProviderConfig.zone has a line break or another control character: remove it"},
+		},
+		"lines in fields that may have them": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{NoProxy: "a.example.com,\nb.example.com\n"}}
+			},
+		},
+		"a named certificate with two names in one": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Configuration = &hyperv1.ClusterConfiguration{APIServer: &configv1.APIServerSpec{ServingCerts: configv1.APIServerServingCerts{NamedCertificates: []configv1.APIServerNamedServingCert{{
+					Names: []string{"*.example.com", "10.0.0.1", "my.example.org,kubernetes"}, ServingCertificate: configv1.SecretNameReference{Name: "x"},
+				}}}}}
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{`namedCertificates[0] has name "my.example.org,kubernetes", which is neither a DNS name`},
+		},
 		"a node selector with a value that no node can have": {
 			change: func(hc *hyperv1.HostedCluster) {
 				hc.Spec.NodeSelector = map[string]hyperv1.LabelValue{"zone": "-a-"}

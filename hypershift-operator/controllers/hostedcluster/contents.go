@@ -9,10 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 
-	"k8s.io/client-go/tools/clientcmd"
-
+	"github.com/hosted-control-planes/hypershift/internal/kubeconfig"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
@@ -62,14 +62,16 @@ func faultOfSSHKey(text []byte) error {
 	return nil
 }
 
+// faultOfKubeconfig refuses what would run a program or read a file beside
+// kube-apiserver, and a server to which its requests would go in the clear.
 func faultOfKubeconfig(text []byte) error {
-	cfg, err := clientcmd.Load(text)
+	config, err := kubeconfig.Config(text)
 	if err != nil {
-		return errors.New("it is not a kubeconfig")
+		return fmt.Errorf("it %w", err)
 	}
-	current := cfg.Contexts[cfg.CurrentContext]
-	if current == nil || cfg.Clusters[current.Cluster] == nil || cfg.Clusters[current.Cluster].Server == "" {
-		return errors.New("its current context does not lead to a server")
+	server, err := url.Parse(config.Host)
+	if err != nil || server.Scheme != "https" || server.Host == "" {
+		return errors.New("its server is not an https URL: write it like https://audit.example.com")
 	}
 	return nil
 }

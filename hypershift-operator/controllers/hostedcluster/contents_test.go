@@ -18,6 +18,9 @@ const (
 	someKubeconfig = `{apiVersion: v1, kind: Config, current-context: a, contexts: [{name: a, context: {cluster: b, user: c}}], clusters: [{name: b, cluster: {server: "https://audit.example.com"}}], users: [{name: c, user: {token: secret}}]}`
 )
 
+// asUser is a kubeconfig with another user.
+func asUser(user string) string { return strings.Replace(someKubeconfig, "token: secret", user, 1) }
+
 // certificate is a self-signed one for these names, and its key.
 func certificate(until time.Time, hosts ...string) (cert, key []byte) {
 	must := func(err error) {
@@ -55,8 +58,15 @@ func TestContents(t *testing.T) {
 		"a public key that was cut":                  {faultOfSSHKey, "ssh-ed25519 AAAAC3Nz", "not a public key"},
 		"a public key of another kind than it says":  {faultOfSSHKey, strings.Replace(somePublicKey, "ssh-ed25519", "ssh-rsa", 1), "not a public key"},
 		"a kubeconfig":                               {faultOfKubeconfig, someKubeconfig, ""},
-		"a kubeconfig that is text":                  {faultOfKubeconfig, "secret", "not a kubeconfig"},
-		"a kubeconfig that leads nowhere":            {faultOfKubeconfig, strings.Replace(someKubeconfig, "current-context: a", "current-context: x", 1), "does not lead to a server"},
+		"a kubeconfig that is text":                  {faultOfKubeconfig, "secret", "cannot be read as a kubeconfig"},
+		"a kubeconfig that leads nowhere":            {faultOfKubeconfig, strings.Replace(someKubeconfig, "current-context: a", "current-context: x", 1), "cannot be read as a kubeconfig with a current context"},
+		"a kubeconfig without a server":              {faultOfKubeconfig, strings.Replace(someKubeconfig, `server: "https://audit.example.com"`, "", 1), "cannot be read as a kubeconfig"},
+		"a kubeconfig whose server speaks HTTP":      {faultOfKubeconfig, strings.Replace(someKubeconfig, "https:", "http:", 1), "not an https URL"},
+		"a kubeconfig whose server is only a host":   {faultOfKubeconfig, strings.Replace(someKubeconfig, "https://", "", 1), "not an https URL"},
+		"a kubeconfig that runs a program":           {faultOfKubeconfig, asUser(`exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/sh, args: [-c, id], interactiveMode: Never}`), "relies on files or programs"},
+		"a kubeconfig that uses a plugin":            {faultOfKubeconfig, asUser(`auth-provider: {name: oidc}`), "relies on files or programs"},
+		"a kubeconfig that reads a token":            {faultOfKubeconfig, asUser(`tokenFile: /etc/kubernetes/service-account/service-account.key`), "relies on files or programs"},
+		"a kubeconfig that uses a key of ours":       {faultOfKubeconfig, asUser(`client-certificate: /etc/kubernetes/aggregator/tls.crt, client-key: /etc/kubernetes/aggregator/tls.key`), "relies on files or programs"},
 		"a trust bundle":                             {faultOfBundle, "# ours\n" + string(cert) + string(cert), ""},
 		"a trust bundle that is empty":               {faultOfBundle, "# none", "no certificate"},
 		"a trust bundle with a key in it":            {faultOfBundle, string(cert) + string(key), "type PRIVATE KEY"},

@@ -137,7 +137,7 @@ func TestWhatTheUserBringsIsCopied(t *testing.T) {
 		}
 		w.run(t, pass, 2)
 		w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.InvalidSecretReason,
-			"Secret control-plane-operator-creds, which spec.auditWebhook names, cannot be used: its key webhook-kubeconfig: it is not a kubeconfig; ConfigMap my-bundle, which spec.additionalTrustBundle names, does not exist in namespace clusters: create it")
+			"Secret control-plane-operator-creds, which spec.auditWebhook names, cannot be used: its key webhook-kubeconfig: it cannot be read as a kubeconfig with a current context; ConfigMap my-bundle, which spec.additionalTrustBundle names, does not exist in namespace clusters: create it")
 		w.want(t, hyperv1.ValidProxyConfiguration, metav1.ConditionFalse, hyperv1.ConfigMapNotFoundReason, "my-bundle, which spec.configuration.proxy.trustedCA names")
 		if w.copied(t, "copied-control-plane-operator-creds", auditWebhookKey) != someKubeconfig || !w.exists(t, &corev1.ConfigMap{}, w.object("user-ca-bundle")) {
 			t.Error("a copy is gone or spoiled")
@@ -149,6 +149,52 @@ func TestWhatTheUserBringsIsCopied(t *testing.T) {
 		if w.exists(t, &corev1.Secret{}, w.object("copied-control-plane-operator-creds")) {
 			t.Error("the copy is still there")
 		}
+	})
+}
+
+// TestAKubeconfigThatRunsProgramsIsRefused tries it with a Secret of its own,
+// and by changing the Secret that is in use.
+func TestAKubeconfigThatRunsProgramsIsRefused(t *testing.T) {
+	evil := asUser(`exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/sh, args: [-c, id], interactiveMode: Never}`)
+	const says = "spec.auditWebhook names, cannot be used: its key webhook-kubeconfig: it relies on files or programs; put certificates and keys into it"
+	w := richWorld(t)
+	pass := w.start()
+	w.run(t, pass, 3)
+	w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+
+	t.Run("in another Secret: the HostedControlPlane keeps the good one", func(t *testing.T) {
+		w.Create(t, secret("clusters", "evil", map[string]string{auditWebhookKey: evil}))
+		w.change(t, func(hc *hyperv1.HostedCluster) {
+			hc.Spec.AuditWebhook.Name = "evil"
+			hc.Spec.Labels = map[string]hyperv1.LabelValue{"team": "a"}
+		})
+		w.run(t, pass, 2)
+		w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidSecretReason, "Secret evil, which "+says)
+		hcp := &hyperv1.HostedControlPlane{}
+		if !w.exists(t, hcp, w.object("demo")) || hcp.Spec.AuditWebhook.Name != "copied-control-plane-operator-creds" {
+			t.Errorf("the HostedControlPlane has %v", hcp.Spec.AuditWebhook)
+		}
+		if w.exists(t, &corev1.Secret{}, w.object("copied-evil")) || !w.exists(t, &corev1.Secret{}, w.object("copied-control-plane-operator-creds")) {
+			t.Error("the copy in use is gone, or the refused one is copied")
+		}
+	})
+	t.Run("in the Secret in use: the copy stays, and all else goes on", func(t *testing.T) {
+		w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.AuditWebhook.Name = "control-plane-operator-creds" })
+		w.put(t, secret("clusters", "control-plane-operator-creds", map[string]string{auditWebhookKey: evil}))
+		w.run(t, pass, 2)
+		w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidSecretReason, "Secret control-plane-operator-creds, which "+says)
+		if got := w.copied(t, "copied-control-plane-operator-creds", auditWebhookKey); got != someKubeconfig {
+			t.Errorf("the copy holds %q", got)
+		}
+		hcp := &hyperv1.HostedControlPlane{}
+		if !w.exists(t, hcp, w.object("demo")) || hcp.Spec.Labels["team"] != "a" {
+			t.Error("another change of the HostedCluster is held up")
+		}
+	})
+	t.Run("until it is put right", func(t *testing.T) {
+		w.put(t, secret("clusters", "control-plane-operator-creds", map[string]string{auditWebhookKey: someKubeconfig}))
+		w.run(t, pass, 2)
+		w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 // something that a pod takes: otherwise none of them could be made.
 func checkPlacement(hc *hyperv1.HostedCluster) []problem {
 	problems := append(checkLabels("labels", hc.Spec.Labels), checkLabels("nodeSelector", hc.Spec.NodeSelector)...)
+	problems = append(problems, checkReserved(hc.Spec.Labels)...)
 	for _, t := range hc.Spec.Tolerations {
 		if text := faultOfToleration(t); text != "" {
 			problems = append(problems, problemf(hyperv1.InvalidConfigurationReason, "spec.tolerations has one for key %q %s", t.Key, text))
@@ -28,6 +29,40 @@ func checkLabels(field string, labels map[string]hyperv1.LabelValue) []problem {
 		faults := append(validation.IsQualifiedName(key), validation.IsValidLabelValue(string(labels[key]))...)
 		if len(faults) > 0 {
 			problems = append(problems, problemf(hyperv1.InvalidConfigurationReason, "spec.%s has %s=%s, which is not a label: %s", field, key, labels[key], strings.Join(faults, ", ")))
+		}
+	}
+	return problems
+}
+
+// reservedLabels select pods: for their workloads, for Services, and for the
+// network policies that keep them away from the management cluster.
+var reservedLabels = []string{"app", "pod-template-hash", "controller-revision-hash"}
+
+// reservedDomains have keys with a meaning to Kubernetes, to Cluster API or to
+// the operators. Subdomains belong to them.
+var reservedDomains = []string{"hypershift.openshift.io", "network.openshift.io", "cluster.x-k8s.io", "kubernetes.io", "k8s.io"}
+
+// descriptiveDomain is kept free: its labels describe and select nothing.
+const descriptiveDomain = "app.kubernetes.io"
+
+// reserved tells whether users may not put the label on pods. The CRD has the same rule.
+func reserved(key string) bool {
+	domain, _, qualified := strings.Cut(key, "/")
+	if !qualified {
+		return slices.Contains(reservedLabels, key)
+	}
+	return domain != descriptiveDomain && slices.ContainsFunc(reservedDomains, func(of string) bool {
+		return domain == of || strings.HasSuffix(domain, "."+of)
+	})
+}
+
+// checkReserved refuses labels by which a pod would leave its network policies,
+// or join the pods of another workload.
+func checkReserved(labels map[string]hyperv1.LabelValue) []problem {
+	var problems []problem
+	for _, key := range sortedKeys(labels) {
+		if reserved(key) {
+			problems = append(problems, problemf(hyperv1.InvalidConfigurationReason, "spec.labels has %s, which is reserved: remove it, and use keys of your own domain, such as example.com/name", key))
 		}
 	}
 	return problems

@@ -34,6 +34,9 @@ type reference struct {
 	// fixed is the name of the copy, if others know it by a name; then the copy
 	// has the keys and nothing else.
 	fixed string
+	// obeyed says that a program of the control plane acts on the contents: what is
+	// wrong with them is wrong with the configuration.
+	obeyed bool
 	// first says that nothing may be made as long as the object is not in order.
 	first bool
 }
@@ -90,7 +93,7 @@ func references(hc *hyperv1.HostedCluster) []reference {
 	l := &lister{}
 	l.add(reference{field: "spec.sshKey", kind: inSecret, name: &spec.SSHKey.Name, keys: []string{sshKeyKey}, fault: each(faultOfSSHKey), fixed: names.SSHKey})
 	if spec.AuditWebhook != nil {
-		l.add(reference{field: "spec.auditWebhook", kind: inSecret, name: &spec.AuditWebhook.Name, keys: []string{auditWebhookKey}, fault: each(faultOfKubeconfig)})
+		l.add(reference{field: "spec.auditWebhook", kind: inSecret, name: &spec.AuditWebhook.Name, keys: []string{auditWebhookKey}, fault: each(faultOfKubeconfig), obeyed: true})
 	}
 	if spec.AdditionalTrustBundle != nil {
 		l.add(trustBundleOf(spec))
@@ -177,7 +180,7 @@ func (l *lister) authentication(auth *configv1.AuthenticationSpec) {
 	}
 	if auth.WebhookTokenAuthenticator != nil {
 		l.add(reference{field: "spec.configuration.authentication.webhookTokenAuthenticator.kubeConfig", kind: inSecret,
-			name: &auth.WebhookTokenAuthenticator.KubeConfig.Name, keys: []string{configv1.KubeConfigKey}, fault: each(faultOfKubeconfig)})
+			name: &auth.WebhookTokenAuthenticator.KubeConfig.Name, keys: []string{configv1.KubeConfigKey}, fault: each(faultOfKubeconfig), obeyed: true})
 	}
 	for i := range auth.OIDCProviders {
 		p, field := &auth.OIDCProviders[i], fmt.Sprintf("authentication.oidcProviders[%d]", i)

@@ -61,6 +61,9 @@ type scope struct {
 	told bool
 	// sources are the user's objects that this pass has read. Filled by brought.
 	sources map[string]userObject
+	// refused is what is wrong with the configuration and has not stopped the pass,
+	// because the last good one is in use. Filled by checkConfiguration.
+	refused []problem
 	// unkept is what the control-plane-operator needs and cannot get. Filled by
 	// keepOperator.
 	unkept []string

@@ -54,6 +54,7 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 	if s.hc.Spec.Etcd.Unmanaged == nil {
 		b.remove(hyperv1.UnmanagedEtcdAvailable)
 	}
+	b.refused(s)
 	s.recordVersion(b.now.Time)
 	b.mirror(s)
 	b.aggregate(s)
@@ -118,6 +119,13 @@ func (b *board) set(condition string, status metav1.ConditionStatus, reason, mes
 	conditions.Set(&b.hc.Status.Conditions, metav1.Condition{
 		Type: condition, Status: status, Reason: reason, Message: message, ObservedGeneration: b.hc.Generation,
 	}, b.now.Time)
+}
+
+// refused reports what is wrong with the configuration and did not stop the pass.
+func (b *board) refused(s *scope) {
+	if c := b.get(hyperv1.ValidHostedClusterConfiguration); len(s.refused) > 0 && c != nil && c.Status == metav1.ConditionTrue {
+		b.set(hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, s.refused[0].reason, messages(s.refused))
+	}
 }
 
 const calm = "All is well"

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/controlchars"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 )
 
@@ -60,7 +61,7 @@ func judge(np *hyperv1.NodePool, hc *hyperv1.HostedCluster, now time.Time) []pro
 	if problems := checkCluster(np, hc); len(problems) > 0 {
 		return problems
 	}
-	problems := checkPause(np)
+	problems := append(checkPause(np), checkText(np)...)
 	problems = append(problems, checkReplicas(np)...)
 	problems = append(problems, checkRollout(np)...)
 	problems = append(problems, checkNodeLabels(np)...)
@@ -113,6 +114,20 @@ func checkHopLimit(np *hyperv1.NodePool) []problem {
 	default:
 		return []problem{invalidf("annotation %s is %q: set it to 1 or 2, or remove it", hyperv1.MetadataHopLimitAnnotation, asked)}
 	}
+}
+
+// checkText refuses control characters: values reach units of systemd and flags
+// of the kubelet.
+func checkText(np *hyperv1.NodePool) []problem {
+	fields, err := controlchars.Fields(np.Spec)
+	if err != nil {
+		return []problem{invalidf("spec cannot be read: %v", err)}
+	}
+	var problems []problem
+	for _, field := range fields {
+		problems = append(problems, invalidf("%s has a line break or another control character: remove it", field))
+	}
+	return problems
 }
 
 func checkReplicas(np *hyperv1.NodePool) []problem {

@@ -85,7 +85,9 @@ type HostedClusterSpecApplyConfiguration struct {
 	NodeSelector map[string]hypershiftv1beta1.LabelValue `json:"nodeSelector,omitempty"`
 	// tolerations lets the control plane run on nodes with these taints.
 	Tolerations []v1.Toleration `json:"tolerations,omitempty"`
-	// labels are put on every pod of the control plane.
+	// labels are put on every pod of the control plane. Labels by which pods are selected and fenced are reserved: app,
+	// pod-template-hash, controller-revision-hash, and keys of the domains hypershift.openshift.io, network.openshift.io,
+	// cluster.x-k8s.io, kubernetes.io and k8s.io, but for app.kubernetes.io.
 	Labels map[string]hypershiftv1beta1.LabelValue `json:"labels,omitempty"`
 	// capabilities turns optional parts of the release on and off. It cannot be changed.
 	Capabilities *CapabilitiesApplyConfiguration `json:"capabilities,omitempty"`

@@ -94,7 +94,7 @@ func (p *parser) checkIgnition(m manifest, c types.Config) {
 
 // checkUnit lets users add to the units that make a node, and not replace them.
 func (p *parser) checkUnit(m manifest, unit types.Unit) {
-	if slices.Contains([]string{joinedUnit, joinedPathUnit}, unit.Name) {
+	if slices.Contains(ownUnits, unit.Name) {
 		p.refuse("%s: unit %s is written by the operator: use another name", m, unit.Name)
 	}
 	if unit.Name != kubeletUnit && unit.Name != containerdUnit {
@@ -110,9 +110,26 @@ func (p *parser) checkUnit(m manifest, unit types.Unit) {
 	}
 }
 
+// ownUnits are written by Render as a whole.
+var ownUnits = []string{
+	joinedUnit, joinedPathUnit, apiServerUnit + ".socket", apiServerUnit + ".service", authoritiesUnit + ".timer", authoritiesUnit + ".service",
+}
+
+// unitDirectories are where systemd finds units, the first that it asks first.
+var unitDirectories = []string{"/etc/systemd/system.control/", "/run/systemd/system.control/", "/etc/systemd/system/", "/run/systemd/system/", "/usr/local/lib/systemd/system/", "/usr/lib/systemd/system/", "/lib/systemd/system/"}
+
+// replacesUnit says whether a file is one of our units, or a drop-in of one.
+func replacesUnit(path string) bool {
+	return slices.ContainsFunc(unitDirectories, func(dir string) bool {
+		name, found := strings.CutPrefix(path, dir)
+		name, _, _ = strings.Cut(name, "/")
+		return found && slices.Contains(ownUnits, strings.TrimSuffix(name, ".d"))
+	})
+}
+
 // isOurs says whether Render may write to a path.
 func isOurs(path string) bool {
-	if slices.Contains([]string{bootstrapKubeconfigFile, caFile, kubeletFile, identityFile, environmentFile, trustFile}, path) {
+	if slices.Contains([]string{bootstrapKubeconfigFile, caFile, clientCAFile, kubeletFile, identityFile, authoritiesFile, environmentFile, trustFile}, path) || replacesUnit(path) {
 		return true
 	}
 	return strings.HasPrefix(path, registriesDirectory+"/") && strings.HasSuffix(path, "/"+hostsFile)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"regexp"
 
@@ -145,10 +146,39 @@ func words(err error) string {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		// The library's text has the present time in it.
 		return "the certificate of the registry is not valid at this time"
+	case errors.As(err, &network) && isPrivate(network.Addr):
+		return "no connection to its private address; the log of the operator has the cause"
 	case errors.As(err, &network) && network.Addr != nil:
 		return fmt.Sprintf("%s %s: %s", network.Op, network.Addr, network.Err)
 	case errors.As(err, &request):
 		err = request.Err
 	}
 	return ports.ReplaceAllString(err.Error(), "")
+}
+
+// isPrivate is about addresses that are not the world's. Who may name a release
+// image must not learn by its error what answers in the networks of the
+// management cluster.
+func isPrivate(addr net.Addr) bool {
+	if addr == nil {
+		return false
+	}
+	at, err := netip.ParseAddrPort(addr.String())
+	if err != nil {
+		return false
+	}
+	ip := at.Addr().Unmap()
+	return ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsUnspecified() || carrier.Contains(ip)
+}
+
+// carrier is the shared range that clouds use for pods and services.
+var carrier = netip.MustParsePrefix("100.64.0.0/10")
+
+// Cause is what lies behind an error of this package, for a log.
+func Cause(err error) error {
+	var f *failure
+	if errors.As(err, &f) && f.err != nil {
+		return f.err
+	}
+	return err
 }

@@ -36,6 +36,9 @@ type Registry struct {
 	// contents by digest, as *content.
 	contents *lru.Cache
 	flights  singleflight.Group
+	// downloads are those that run: a payload may be a gibibyte, and more when it
+	// is unpacked.
+	downloads chan struct{}
 }
 
 // New returns a Registry.
@@ -46,7 +49,7 @@ func New(o Options) *Registry {
 	if o.Wait == 0 {
 		o.Wait = wait
 	}
-	return &Registry{Options: o, answers: lru.New(maxAnswers), contents: lru.New(maxContents)}
+	return &Registry{Options: o, answers: lru.New(maxAnswers), contents: lru.New(maxContents), downloads: make(chan struct{}, maxDownloads)}
 }
 
 // answer is what a registry said to a question: a digest, or an error. It does not keep what is under the digest: that
@@ -167,6 +170,11 @@ func (r *Registry) look(ctx context.Context, q *question, a *answer) (*content, 
 	if err := r.Policy.verify(ctx, s, s.repository.Digest(desc.Digest.String())); err != nil {
 		return nil, err
 	}
+	done, err := r.download(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	c := &content{}
 	if c.release, c.err = s.read(ctx, desc); c.err != nil && explain("", c.err).Kind != NotRelease {
 		return nil, c.err
@@ -178,4 +186,15 @@ func (r *Registry) look(ctx context.Context, q *question, a *answer) (*content, 
 	}
 	r.contents.Add(desc.Digest, c)
 	return c, nil
+}
+
+// download waits until there is room for one more. What waits too long has no
+// answer in time, and asks again.
+func (r *Registry) download(ctx context.Context) (done func(), err error) {
+	select {
+	case r.downloads <- struct{}{}:
+		return func() { <-r.downloads }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }

@@ -13,6 +13,10 @@ const (
 	// patience is how long one reading may take, layers included.
 	patience = 2 * time.Minute
 
+	// maxDownloads is how many payloads are read at a time, so that tenants with many large ones do not fill memory and network of
+	// the operator.
+	maxDownloads = 8
+
 	// maxAnswers and maxContents are many more than an installation has releases. A content is some 50 kB, and one that was made
 	// to fill our memory as large as its files may be.
 	maxAnswers  = 4096

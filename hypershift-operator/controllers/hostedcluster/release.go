@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
@@ -97,6 +98,7 @@ func (r *Reconciler) readRelease(ctx context.Context, s *scope, image string) (*
 	case release.NotSigned:
 		return nil, flow.Wait(releasePause, hyperv1.ReleaseImageNotSignedReason, "%s: choose a release of your vendor", failed)
 	}
+	ctrl.LoggerFrom(ctx).Info("The release image could not be read", "image", image, "cause", release.Cause(failed).Error())
 	return nil, failed
 }
 

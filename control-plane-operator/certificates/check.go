@@ -49,13 +49,20 @@ func CheckNamedCertificate(hcp *hyperv1.HostedControlPlane, listed []string, tex
 // mostRenewal keeps certificates from being renewed all the time.
 const mostRenewal = 0.9
 
+// leastValidity keeps them from being renewed all the time as well: each renewal writes some 20 Secrets to the etcd that all
+// control planes share.
+const leastValidity = time.Hour
+
 // validityAsked is what the annotation asks for, 0 if it cannot be read.
 func validityAsked(hcp *hyperv1.HostedControlPlane) time.Duration {
 	d, err := time.ParseDuration(hcp.Annotations[hyperv1.CertificateValidityAnnotation])
 	if err != nil {
 		return 0
 	}
-	return max(d, 0)
+	if d <= 0 {
+		return 0
+	}
+	return max(d, leastValidity)
 }
 
 // termsOf are those of the annotations; what cannot be read counts as not set.

@@ -120,6 +120,7 @@ func TestTermsOfAnnotations(t *testing.T) {
 		"no duration, no number":   {"3 months", "half", pki.DefaultTerms},
 		"nothing and all of it":    {"0s", "1", pki.DefaultTerms},
 		"less than nothing":        {"-1h", "-0.5", pki.DefaultTerms},
+		"a second":                 {"1s", "", pki.Terms{Validity: time.Hour, Renewal: pki.DefaultTerms.Renewal}},
 		"no number that compares":  {"1h", "NaN", pki.Terms{Validity: time.Hour, Renewal: pki.DefaultTerms.Renewal}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,7 +24,9 @@ func TestJudge(t *testing.T) {
 	}{
 		"a good pool": {},
 		"a hop limit that is none": {
-			pool: func(np *hyperv1.NodePool) { np.Annotations = map[string]string{hyperv1.MetadataHopLimitAnnotation: "64"} },
+			pool: func(np *hyperv1.NodePool) {
+				np.Annotations = map[string]string{hyperv1.MetadataHopLimitAnnotation: "64"}
+			},
 			want: `ValidationFailed: annotation hypershift.openshift.io/ec2-instance-metadata-hop-limit is "64": set it to 1 or 2, or remove it`,
 		},
 		"a value that cannot be read": {

@@ -37,6 +37,7 @@ func parse(name string, args, environ []string) (options, error) {
 	fs.StringVar(&o.HealthAddr, "health-addr", ":8081", "address of /healthz and /readyz")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", true, "work only while holding the lease hypershift-operator")
 	o.log.Bind(fs)
+	o.Limits.Bind(fs)
 	fs.StringVar(&o.ControlPlaneOperatorImage, "control-plane-operator-image", env["IMAGE_CONTROL_PLANE_OPERATOR"], "image of the control-plane-operators")
 	fs.StringVar(&o.ClusterAPIImage, "cluster-api-image", env["IMAGE_CLUSTER_API"], "image of Cluster API, which makes the machines of node pools")
 	fs.StringVar(&o.CAPIProviderImage, "capi-provider-aws-image", env["IMAGE_AWS_CAPI_PROVIDER"], "image of Cluster API's AWS provider")
@@ -79,6 +80,9 @@ func (o options) check() error {
 		}
 	default:
 		return fmt.Errorf("--private-platform is %q: use AWS or None", o.privatePlatform)
+	}
+	if err := o.Limits.Check(); err != nil {
+		return err
 	}
 	if (o.OIDC.Bucket == "") != (o.OIDC.Region == "") {
 		return errors.New("--oidc-storage-provider-s3-bucket-name and --oidc-storage-provider-s3-region are needed together")

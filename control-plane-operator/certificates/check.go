@@ -56,10 +56,7 @@ const leastValidity = time.Hour
 // validityAsked is what the annotation asks for, 0 if it cannot be read.
 func validityAsked(hcp *hyperv1.HostedControlPlane) time.Duration {
 	d, err := time.ParseDuration(hcp.Annotations[hyperv1.CertificateValidityAnnotation])
-	if err != nil {
-		return 0
-	}
-	if d <= 0 {
+	if err != nil || d <= 0 {
 		return 0
 	}
 	return max(d, leastValidity)

@@ -2,6 +2,7 @@ package components_test
 
 import (
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -24,6 +25,11 @@ func templates(t *testing.T) map[string]corev1.PodTemplateSpec {
 	t.Helper()
 	env := componenttest.Env()
 	env.HCP.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
+	env.HCP.Annotations = maps.Clone(env.HCP.Annotations)
+	if env.HCP.Annotations == nil {
+		env.HCP.Annotations = map[string]string{}
+	}
+	env.HCP.Annotations[hyperv1.MemoryLimitFactorAnnotation] = "64"
 	out := map[string]corev1.PodTemplateSpec{}
 	for _, c := range components.All {
 		objs, err := component.Render(c, env)
@@ -102,6 +108,23 @@ func TestAdaptersHaveTheirFiles(t *testing.T) {
 		for _, a := range c.Adapters {
 			if !slices.Contains(files, a.File()) {
 				t.Errorf("%s has no %s", c.Name, a.File())
+			}
+		}
+	}
+}
+
+// What a tenant makes them take stays within what the pods of other tenants leave them.
+func TestNoPodTakesAllOfItsNode(t *testing.T) {
+	for name, template := range templates(t) {
+		for _, v := range template.Spec.Volumes {
+			if v.EmptyDir != nil && v.EmptyDir.SizeLimit.IsZero() {
+				t.Errorf("%s: emptyDir %s has no sizeLimit", name, v.Name)
+			}
+		}
+		for _, c := range slices.Concat(template.Spec.InitContainers, template.Spec.Containers) {
+			request, limit := c.Resources.Requests.Memory(), c.Resources.Limits.Memory()
+			if limit.Value() < 1<<30 || limit.Value() < 64*request.Value() {
+				t.Errorf("%s: container %s requests %s and is limited to %s", name, c.Name, request, limit)
 			}
 		}
 	}

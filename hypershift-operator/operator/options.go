@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/limits"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/meter"
@@ -47,6 +48,9 @@ type Options struct {
 	RegistryOverrides release.Overrides
 	// ReleasePolicy restricts which releases clusters and node pools may have.
 	ReleasePolicy release.Policy
+
+	// Limits of one control plane.
+	Limits limits.Limits
 
 	ResyncPeriod      time.Duration
 	PermissionsPeriod time.Duration

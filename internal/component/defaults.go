@@ -74,6 +74,7 @@ func (c Component) finish(env *Env, w *workload, objs []client.Object) error {
 	Restrict(w.pod())
 	runAsNobody(w.pod())
 	mountTmp(w.pod())
+	Bound(w.pod(), memoryFactor(env.HCP))
 	if d, ok := w.Object.(*appsv1.Deployment); ok {
 		defaultStrategy(d)
 	}

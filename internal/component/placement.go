@@ -28,6 +28,16 @@ var chosenPriorities = map[string]string{
 	ControlPlanePriority: hyperv1.ControlPlanePriorityClassAnnotation,
 }
 
+// PriorityClasses are those that pods of control planes have without an annotation.
+func PriorityClasses() []string {
+	return []string{ControlPlanePriority, apiCriticalPriority, etcdPriority}
+}
+
+// PriorityAnnotations are those by which the user has others.
+func PriorityAnnotations() []string {
+	return []string{hyperv1.ControlPlanePriorityClassAnnotation, hyperv1.APICriticalPriorityClassAnnotation, hyperv1.EtcdPriorityClassAnnotation}
+}
+
 // place says on which nodes the pods run, and who goes first.
 func (c Component) place(env *Env, w *workload) {
 	pod := w.pod()

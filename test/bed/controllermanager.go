@@ -21,6 +21,7 @@ var controllers = []string{
 	"garbage-collector-controller",
 	"serviceaccount-controller",
 	"root-ca-certificate-publisher-controller",
+	"resourcequota-controller",
 }
 
 func (b *Bed) startControllerManager(ctx context.Context) error {

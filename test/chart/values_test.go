@@ -29,6 +29,8 @@ func TestMistakesAreNamed(t *testing.T) {
 		"private clusters nowhere":       {`aws: {privateLink: true}`, `aws.privateLink needs aws.region`},
 		"two identities":                 {`aws: {roleARN: "arn:aws:iam::111111111111:role/a", credentialsSecret: {name: b}}`, `aws.roleARN and aws.credentialsSecret are both set`},
 		"a bucket nowhere":               {`oidc: {bucket: b}`, `oidc.bucket and oidc.region are needed together`},
+		"a quota that is no quantity":    {`controlPlaneLimits: {quota: {pods: many}}`, `at '/controlPlaneLimits/quota/pods'`},
+		"a class that is no name":        {`controlPlaneLimits: {priorityClasses: ["a,b"]}`, `at '/controlPlaneLimits/priorityClasses/0'`},
 		"credentials for no bucket":      {`oidc: {credentialsSecret: {name: b}}`, `oidc.credentialsSecret is for a bucket`},
 		"two that work at once":          {`leaderElection: false`, `replicas is more than 1 without leaderElection`},
 		"public names of all the world":  {`externalDNS: {enabled: true, txtOwnerID: a}`, `externalDNS.domainFilters is empty`},

@@ -86,6 +86,8 @@ const (
 var unusedByAccounts = []Reason{
 	{hypershiftOperator, "configmaps", []string{"create", "patch", "delete"}, "copies of ConfigMaps that a HostedCluster names, such as its trust bundle"},
 	{hypershiftOperator, "networkpolicies.networking.k8s.io", []string{"delete"}, "policies that an earlier version made and this one does not"},
+	{hypershiftOperator, "resourcequotas", []string{"delete"}, "the installer takes the quota away: controlPlaneLimits.quota is null"},
+	{hypershiftOperator, "limitranges", []string{"delete"}, "the installer takes the limits away: controlPlaneLimits.containerMemory is null"},
 	{hypershiftOperator, "hostedclusters.hypershift.openshift.io/finalizers", []string{"update"}, heldBack},
 	{hypershiftOperator, "nodebootstraps.hypershift.openshift.io/finalizers", []string{"update"}, heldBack},
 	{names.ControlPlaneOperator, "hostedcontrolplanes.hypershift.openshift.io/finalizers", []string{"update"}, heldBack},

@@ -53,6 +53,10 @@ const (
 	// TargetNodeLabelsAnnotation, on a HostedCluster, restricts the targets of
 	// its load balancers to nodes with these labels.
 	TargetNodeLabelsAnnotation = "hypershift.openshift.io/aws-load-balancer-target-node-labels"
+	// PublishedNamesAnnotation, on the namespace of a control plane, lists the host
+	// names that its objects may publish, separated by commas. One that begins
+	// with a dot stands for all names below it.
+	PublishedNamesAnnotation = "hypershift.openshift.io/published-names"
 	// ExternalDNSHostnameAnnotation, on a Service, is the public name that
 	// external-dns registers for it.
 	ExternalDNSHostnameAnnotation = "external-dns.alpha.kubernetes.io/hostname"

@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
@@ -44,6 +45,7 @@ func adaptStatefulSet(env *component.Env, s *appsv1.StatefulSet) error {
 	pod := &s.Spec.Template.Spec
 	if url := snapshotURL(env); url != "" {
 		restoreFrom(pod, url, cluster)
+		limitSnapshot(pod, quota(volumeSize(env.HCP)))
 		component.TrustUser(env, pod)
 	} else {
 		drop(pod, fetch, restore)
@@ -71,6 +73,16 @@ func restoreFrom(pod *corev1.PodSpec, url string, cluster etcd.Cluster) {
 		"--initial-cluster-token="+cluster.Namespace,
 		"--initial-advertise-peer-urls="+cluster.PeerURL("$(POD_NAME)"),
 	)
+}
+
+// limitSnapshot leaves room for a database that is as large as it may become,
+// and was not defragmented.
+func limitSnapshot(pod *corev1.PodSpec, quota int64) {
+	for i := range pod.Volumes {
+		if v := &pod.Volumes[i]; v.Name == "snapshot" {
+			v.EmptyDir = &corev1.EmptyDirVolumeSource{SizeLimit: resource.NewQuantity(2*quota, resource.BinarySI)}
+		}
+	}
 }
 
 func drop(pod *corev1.PodSpec, containers ...string) {

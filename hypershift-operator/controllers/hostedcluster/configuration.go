@@ -31,6 +31,7 @@ func (r *Reconciler) checkConfiguration(ctx context.Context, s *scope) error {
 		return flow.Block(hyperv1.UnreadableReason, "the object has values that cannot be read; write these fields again: %s", text)
 	}
 	problems := append(judge(s.hc), r.checkInfraID(s.hc)...)
+	problems = append(problems, r.checkLimits(s)...)
 	problems = append(problems, checkEncryptionKept(s.hc, s.hcp)...)
 	keys, err := r.checkEncryptionKeys(ctx, s)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/limits"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
@@ -66,6 +67,9 @@ type Options struct {
 	// then do all that the control-plane-operator of the cluster may.
 	AllowOperatorImageOverride bool
 
+	// Limits bound what one control plane takes of the management cluster.
+	Limits limits.Limits
+
 	// Resync is how long a cluster at rest is left alone; jitter is added.
 	Resync time.Duration
 	// DocumentsAge is how long published OIDC documents are believed to be there.
@@ -92,6 +96,8 @@ func New(o Options) *Reconciler {
 		{Name: "the identifiers", Run: r.claim},
 		{Name: "the namespace", Run: r.ensureNamespace},
 		flow.All(
+			// Whoever creates anything after it is counted.
+			flow.Step[*scope]{Name: "the limits of the namespace", Run: r.ensureLimits},
 			// Its pod takes longest to come up.
 			flow.Step[*scope]{Name: "the pull secret", Run: r.ensurePullSecret},
 			flow.Step[*scope]{Name: "the control-plane-operator", Run: r.ensureOperator},

@@ -3,6 +3,7 @@ package hostedcluster
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -40,6 +41,7 @@ var handedOn = []string{
 	hyperv1.ControlPlanePriorityClassAnnotation,
 	hyperv1.APICriticalPriorityClassAnnotation,
 	hyperv1.EtcdPriorityClassAnnotation,
+	hyperv1.MemoryLimitFactorAnnotation,
 }
 
 // desiredControlPlane is the HostedCluster without what is this operator's business.
@@ -93,6 +95,10 @@ func desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
 	}
 	if digest := s.releaseDigest(); digest != "" {
 		hcp.Annotations[hyperv1.ReleaseDigestAnnotation] = digest
+	}
+	delete(hcp.Annotations, hyperv1.MemoryLimitFactorAnnotation)
+	if s.memoryFactor > 0 {
+		hcp.Annotations[hyperv1.MemoryLimitFactorAnnotation] = strconv.FormatInt(s.memoryFactor, 10)
 	}
 	if date := s.restartDate(); date != "" {
 		hcp.Annotations[hyperv1.RestartDateAnnotation] = date

@@ -5,6 +5,7 @@
 //	live    configuration              what cannot work, and how to change it      configuration.go
 //	        ► support                  what this installation cannot do            platform.go
 //	        ► finalizer, identifiers ► namespace ►                                 identifiers.go, namespace.go
+//	          limits of the namespace    ResourceQuota and LimitRange              limits.go
 //	          pull secret                                                          pullsecret.go
 //	          control-plane-operator     Deployment and its permissions            operator.go
 //	          token issuer               signing key; OIDC documents in S3         issuer.go

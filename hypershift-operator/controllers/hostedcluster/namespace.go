@@ -75,8 +75,10 @@ const podSecurity = "restricted"
 
 func (r *Reconciler) desiredNamespace(s *scope) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-		Name:        s.controlPlane,
-		Annotations: map[string]string{hyperv1.HostedClusterAnnotation: clusterKey(s.hc), recordAnnotation: r.recordFor(s.hc)},
+		Name: s.controlPlane,
+		Annotations: map[string]string{
+			hyperv1.HostedClusterAnnotation: clusterKey(s.hc), recordAnnotation: r.recordFor(s.hc), hyperv1.PublishedNamesAnnotation: publishedNames(s.hc),
+		},
 		Labels: map[string]string{
 			hyperv1.ControlPlaneNamespaceLabel:   "true",
 			hyperv1.HostedClusterUIDLabel:        string(s.hc.UID),

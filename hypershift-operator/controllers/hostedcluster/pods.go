@@ -66,6 +66,7 @@ func deployment(s *scope, name string, pod corev1.PodSpec) appsv1.DeploymentSpec
 		component.MountTrust(&pod)
 	}
 	component.Restrict(&pod)
+	component.Bound(&pod, s.memoryFactor)
 	return appsv1.DeploymentSpec{
 		Replicas: ptr.To[int32](1),
 		// Two at once would only wait for each other's lease.

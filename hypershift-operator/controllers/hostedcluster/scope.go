@@ -42,6 +42,10 @@ type scope struct {
 	paused    bool
 	pauseLeft time.Duration
 
+	// memoryFactor is the memory limit of containers as a multiple of their
+	// request, 0 for none.
+	memoryFactor int64
+
 	// unchecked says in words why a condition that a step answers for is
 	// neither true nor false. Filled by the steps.
 	unchecked map[string]metav1.Condition
@@ -99,6 +103,8 @@ func clusterKey(hc *hyperv1.HostedCluster) string { return hc.Namespace + "/" + 
 // gather reads what there is of the cluster.
 func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*scope, error) {
 	s := &scope{hc: hc, controlPlane: names.ControlPlaneNamespace(hc.Namespace, hc.Name), unchecked: map[string]metav1.Condition{}, sources: map[string]userObject{}}
+	// What is wrong with the annotation is found by checkConfiguration.
+	s.memoryFactor, _ = r.Limits.Factor(hc.Annotations[hyperv1.MemoryLimitFactorAnnotation])
 	s.paused, s.pauseLeft = hc.Spec.PausedUntil.Paused(r.Clock.Now())
 	var pools hyperv1.NodePoolList
 	if err := r.Client.List(ctx, &pools, client.InNamespace(hc.Namespace), client.MatchingFields{index.NodePoolCluster: hc.Name}); err != nil {

@@ -78,13 +78,14 @@ const (
 	setWorkers     = "cluster-api"
 	setCluster     = "cluster"
 	setPolicies    = "network-policies"
+	setLimits      = "limits"
 )
 
 // Made selects the objects of those groups, all that a cache needs to keep.
 // Other controllers add their sets of the same kinds.
 func Made(others ...string) labels.Selector {
 	var values []string
-	for _, set := range append([]string{setPullSecret, setSigningKey, setCredentials, setOperator, setCopies, setHandouts, setWorkers, setCluster, setPolicies}, others...) {
+	for _, set := range append([]string{setPullSecret, setSigningKey, setCredentials, setOperator, setCopies, setHandouts, setWorkers, setCluster, setPolicies, setLimits}, others...) {
 		values = append(values, names.HypershiftOperator+"."+set)
 	}
 	ours, err := labels.NewRequirement(apply.InventoryLabel, selection.In, values)
@@ -117,6 +118,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 		&rbacv1.ClusterRoleBinding{}, &networkingv1.NetworkPolicy{},
 	} {
 		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(ofAnnotation))
+	}
+	for _, obj := range []client.Object{&corev1.ResourceQuota{}, &corev1.LimitRange{}} {
+		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(ofAnnotation), builder.WithPredicates(quotaChanged))
 	}
 	if r.missing = kinds.Missing(mgr.GetRESTMapper(), mgr.GetScheme(), clusterAPIKinds()...); r.missing == "" {
 		for _, obj := range []client.Object{&clusterv1.Cluster{}, &infrav1.AWSCluster{}} {

@@ -28,6 +28,13 @@ capabilities:
   drop: [ALL]
 {{- end }}
 
+{{/* key=value,key=value of a map, without what is null. */}}
+{{- define "hypershift.pairs" -}}
+{{- $pairs := list }}
+{{- range $key, $value := . }}{{ if not (kindIs "invalid" $value) }}{{ $pairs = append $pairs (printf "%s=%v" $key $value) }}{{ end }}{{ end }}
+{{- join "," $pairs }}
+{{- end }}
+
 {{/* Who a program is in AWS: environment, mounts and volumes, from a dict of region, roleARN, tokenAudience and credentialsSecret.
      A role is assumed with a token of our own projection: it needs no webhook, so that it works on clusters that are not EKS. */}}
 {{- define "hypershift.awsEnv" -}}

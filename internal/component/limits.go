@@ -1,0 +1,67 @@
+package component
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+// The least memory limit, so that a small program that was measured at rest has
+// room for a burst, and the limits of emptyDirs that set none: on the disk of
+// the node, and in its memory.
+var (
+	leastMemoryLimit = resource.MustParse("1Gi")
+	diskSizeLimit    = resource.MustParse("1Gi")
+	memorySizeLimit  = resource.MustParse("16Mi")
+)
+
+// Bound limits what a pod takes of its node, which pods of other tenants share.
+// The memory limit of a container is a multiple of what it requests: enough for
+// a busy cluster, and less than a node. A factor of 0 sets none. What a container
+// or a volume limits itself stays.
+func Bound(pod *corev1.PodSpec, factor int64) {
+	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
+		for i := range containers {
+			limitMemory(&containers[i].Resources, factor)
+		}
+	}
+	for i := range pod.Volumes {
+		dir := pod.Volumes[i].EmptyDir
+		if dir == nil || dir.SizeLimit != nil {
+			continue
+		}
+		limit := diskSizeLimit.DeepCopy()
+		if dir.Medium == corev1.StorageMediumMemory {
+			limit = memorySizeLimit.DeepCopy()
+		}
+		// Several volumes may share one value.
+		pod.Volumes[i].EmptyDir = &corev1.EmptyDirVolumeSource{Medium: dir.Medium, SizeLimit: &limit}
+	}
+}
+
+func limitMemory(r *corev1.ResourceRequirements, factor int64) {
+	request, requested := r.Requests[corev1.ResourceMemory]
+	if _, limited := r.Limits[corev1.ResourceMemory]; limited || !requested || factor <= 0 {
+		return
+	}
+	limit := *resource.NewQuantity(request.Value()*factor, resource.BinarySI)
+	if limit.Cmp(leastMemoryLimit) < 0 {
+		limit = leastMemoryLimit.DeepCopy()
+	}
+	if r.Limits == nil {
+		r.Limits = corev1.ResourceList{}
+	}
+	r.Limits[corev1.ResourceMemory] = limit
+}
+
+// memoryFactor is what the hypershift-operator has set; 0 for none.
+func memoryFactor(hcp *hyperv1.HostedControlPlane) int64 {
+	n, err := strconv.ParseInt(hcp.Annotations[hyperv1.MemoryLimitFactorAnnotation], 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}

@@ -199,6 +199,7 @@ func (o *Operator) AddHostedClusters(ctx context.Context) error {
 		CAPIProviderImage:          o.options.CAPIProviderImage,
 		AWSEndpoints:               o.options.AWSEndpoints,
 		AllowOperatorImageOverride: o.options.AllowOperatorImageOverride,
+		Namespace:                  o.options.Namespace,
 		Limits:                     o.options.Limits,
 		Releases:                   o.releases,
 		Resync:                     o.options.ResyncPeriod,

@@ -28,7 +28,7 @@ const (
 	NetworksOverlapReason = "NetworksOverlap"
 	// UnsupportedPublishingReason: a service is published in a way that the platform does not know. Change spec.services.
 	UnsupportedPublishingReason = "UnsupportedPublishing"
-	// InfraIDInUseReason: another HostedCluster has the same infraID. Create this one again with another, or without.
+	// InfraIDInUseReason: another HostedCluster has the same infraID, or had it in another namespace. Create this one again with another, or without.
 	InfraIDInUseReason = "InfraIDInUse"
 	// NamespaceInUseReason: the namespace for the control plane exists and belongs to somebody else. Choose another name for
 	// the HostedCluster, or another namespace.

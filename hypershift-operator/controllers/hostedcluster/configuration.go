@@ -147,6 +147,7 @@ const (
 	infraIDIndex      = "spec.infraID"
 	controlPlaneIndex = "controlPlaneNamespace"
 	hostnameIndex     = "hostname"
+	handoutIndex      = "handout"
 )
 
 // conflicts lists what older clusters have taken already.
@@ -161,6 +162,11 @@ func (r *Reconciler) conflicts(ctx context.Context, s *scope) ([]problem, error)
 			problems = append(problems, problemf(hyperv1.InfraIDInUseReason,
 				"infraID %s belongs to HostedCluster %s: create this cluster again with another infraID, or without", id, clusterKey(other)))
 		}
+		released, err := r.checkReleased(ctx, s, id)
+		if err != nil {
+			return nil, err
+		}
+		problems = append(problems, released...)
 	}
 	other, err := r.olderWith(ctx, s.hc, controlPlaneIndex, s.controlPlane)
 	if err != nil {
@@ -170,6 +176,11 @@ func (r *Reconciler) conflicts(ctx context.Context, s *scope) ([]problem, error)
 		problems = append(problems, problemf(hyperv1.NamespaceInUseReason,
 			"namespace %s is for the control plane of HostedCluster %s: choose another name or namespace for this cluster", s.controlPlane, clusterKey(other)))
 	}
+	secrets, err := r.handoutConflicts(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	problems = append(problems, secrets...)
 	for _, host := range byHostname(s.hc) {
 		other, err := r.olderWith(ctx, s.hc, hostnameIndex, host)
 		if err != nil {

@@ -67,6 +67,10 @@ type Options struct {
 	// then do all that the control-plane-operator of the cluster may.
 	AllowOperatorImageOverride bool
 
+	// Namespace is that of this operator; there it remembers whose an infraID was.
+	// Empty for no memory.
+	Namespace string
+
 	// Limits bound what one control plane takes of the management cluster.
 	Limits limits.Limits
 
@@ -129,6 +133,7 @@ func New(o Options) *Reconciler {
 		{Name: "the OIDC documents", Run: r.removeDocuments},
 		{Name: "the namespace", Run: r.deleteNamespace},
 		{Name: "the grace period", Run: r.waitGracePeriod},
+		{Name: "the infraID", Run: r.releaseInfraID},
 		{Name: "the finalizer", Run: r.removeFinalizer},
 	}
 	return r

@@ -24,7 +24,7 @@
 //	        ► node pools ► machines                                                delete.go, machines.go
 //	        ► cloud resources of the hosted cluster                                cleanup.go
 //	        ► endpoints ► HostedControlPlane ► Cluster API's objects ►
-//	        OIDC documents ► namespace ► grace period ► finalizer                  delete.go
+//	        OIDC documents ► namespace ► grace period ► infraID ► finalizer        delete.go, released.go
 //
 // A HostedCluster can be gone without all that: somebody took the finalizer
 // away, or the deletion was quicker than it. Its namespace leads here then, too,

@@ -3,6 +3,7 @@ package hostedcluster
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 )
@@ -24,23 +26,26 @@ var handouts = []struct {
 	// from says which Secret of the control plane has it, under which key. The
 	// name is empty while there is none.
 	from func(*hyperv1.HostedControlPlane) (name, key string)
+	// wanted tells whether a cluster gets it, or may.
+	wanted func(*hyperv1.HostedCluster) bool
 	// to is where the status names the user's Secret.
 	to func(*hyperv1.HostedClusterStatus) **corev1.LocalObjectReference
 }{
 	{
-		suffix: "-admin-kubeconfig", key: kubeconfigKey,
+		suffix: "-admin-kubeconfig", key: kubeconfigKey, wanted: always,
 		from: func(hcp *hyperv1.HostedControlPlane) (string, string) { return kubeconfigOf(hcp.Status.KubeConfig) },
 		to:   func(st *hyperv1.HostedClusterStatus) **corev1.LocalObjectReference { return &st.KubeConfig },
 	},
 	{
 		suffix: "-custom-admin-kubeconfig", key: kubeconfigKey,
+		wanted: func(hc *hyperv1.HostedCluster) bool { return hc.Spec.KubeAPIServerDNSName != "" },
 		from: func(hcp *hyperv1.HostedControlPlane) (string, string) {
 			return kubeconfigOf(hcp.Status.CustomKubeconfig)
 		},
 		to: func(st *hyperv1.HostedClusterStatus) **corev1.LocalObjectReference { return &st.CustomKubeconfig },
 	},
 	{
-		suffix: "-kubeadmin-password", key: passwordKey,
+		suffix: "-kubeadmin-password", key: passwordKey, wanted: always,
 		from: func(hcp *hyperv1.HostedControlPlane) (string, string) {
 			if hcp.Status.KubeadminPassword == nil {
 				return "", ""
@@ -107,4 +112,54 @@ func (r *Reconciler) handout(ctx context.Context, s *scope, name, key string) ([
 		return nil, fmt.Errorf("getting Secret %s/%s: %w", s.controlPlane, name, err)
 	}
 	return secret.Data[key], nil
+}
+
+// handoutConflicts finds another cluster that wants a Secret of the same name:
+// a with a custom kubeconfig and a-custom both want a-custom-admin-kubeconfig.
+// Who has the Secret keeps it; as long as there is none, the older one gets it.
+// A control plane that exists already goes on without it.
+func (r *Reconciler) handoutConflicts(ctx context.Context, s *scope) ([]problem, error) {
+	var problems []problem
+	for _, id := range byHandout(s.hc) {
+		owner, err := r.rivalFor(ctx, s, id)
+		if err != nil {
+			return nil, err
+		}
+		if owner == "" {
+			continue
+		}
+		p := problemf(hyperv1.InvalidConfigurationReason,
+			"Secret %s, in which the user of this cluster would find a kubeconfig, belongs to HostedCluster %s: create this cluster with another name, or leave out spec.kubeAPIServerDNSName of the one whose name is shorter", id, owner)
+		if s.hcp != nil {
+			s.refused = append(s.refused, p)
+			continue
+		}
+		problems = append(problems, p)
+	}
+	return problems, nil
+}
+
+// rivalFor names the other cluster to which the Secret belongs, empty if there is none.
+func (r *Reconciler) rivalFor(ctx context.Context, s *scope, id string) (string, error) {
+	var list hyperv1.HostedClusterList
+	if err := r.Client.List(ctx, &list, client.MatchingFields{handoutIndex: id}); err != nil {
+		return "", fmt.Errorf("listing HostedClusters by %s: %w", handoutIndex, err)
+	}
+	if len(list.Items) < 2 {
+		return "", nil
+	}
+	namespace, name, _ := strings.Cut(id, "/")
+	secret := &corev1.Secret{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
+	if client.IgnoreNotFound(err) != nil {
+		return "", fmt.Errorf("getting Secret %s: %w", id, err)
+	}
+	owner := secret.Annotations[hyperv1.HostedClusterAnnotation]
+	for i := range list.Items {
+		other := &list.Items[i]
+		if other.UID != s.hc.UID && (owner == clusterKey(other) || owner == "" && index.Older(other, s.hc)) {
+			return clusterKey(other), nil
+		}
+	}
+	return "", nil
 }

@@ -61,8 +61,20 @@ func byHostname(obj client.Object) []string {
 	return hosts
 }
 
+// byHandout has the names of the Secrets that the user gets.
+func byHandout(obj client.Object) []string {
+	hc := obj.(*hyperv1.HostedCluster)
+	var secrets []string
+	for _, h := range handouts {
+		if h.wanted(hc) {
+			secrets = append(secrets, hc.Namespace+"/"+hc.Name+h.suffix)
+		}
+	}
+	return secrets
+}
+
 // indexes find the HostedClusters that want the same.
-var indexes = map[string]client.IndexerFunc{infraIDIndex: byInfraID, controlPlaneIndex: byControlPlane, hostnameIndex: byHostname}
+var indexes = map[string]client.IndexerFunc{infraIDIndex: byInfraID, controlPlaneIndex: byControlPlane, hostnameIndex: byHostname, handoutIndex: byHandout}
 
 const workers = 10
 

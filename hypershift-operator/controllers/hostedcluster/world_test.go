@@ -88,6 +88,8 @@ type world struct {
 	down string
 	// imageOverride lets clusters choose their operator.
 	imageOverride bool
+	// namespace of the operator, empty for one that remembers nothing.
+	namespace string
 	// stuck machines are not taken away.
 	stuck bool
 	// lagging hides namespaces from the controller's cache, blind HostedClusters.
@@ -219,7 +221,7 @@ func (w *world) start() func(context.Context) error {
 		AllowOperatorImageOverride: w.imageOverride, Releases: w.releases, Limits: limits.Default(),
 		GenerateKey: oneKey, PrivateRegion: w.region, ControlPlaneOperatorImage: image, ClusterAPIImage: "example.test/cluster-api:1", CAPIProviderImage: "example.test/cluster-api-provider-aws:1",
 		GenerateCertificate: func() ([]byte, []byte, error) { return []byte("certificate"), []byte("key"), nil },
-		Resync:              30 * time.Minute, DocumentsAge: time.Hour,
+		Resync:              30 * time.Minute, DocumentsAge: time.Hour, Namespace: w.namespace,
 	}
 	if w.bucket != "" {
 		o.Documents = oidcdocs.New(awsx.S3(cfg), w.bucket)

@@ -1,0 +1,169 @@
+package hostedcluster
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+)
+
+func namespaceOf(name, uid string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(uid)}}
+}
+
+// TestAnInfraIDIsNotTakenOver deletes a cluster, and tries who gets its infraID.
+func TestAnInfraIDIsNotTakenOver(t *testing.T) {
+	w := emptyWorld(t)
+	w.namespace = "hypershift"
+	victim := privateCluster()
+	w.Create(t, namespaceOf("hypershift", "o"), namespaceOf("clusters", "a"), namespaceOf("attacker", "b"), victim, pullSecret())
+	pass := w.start()
+	w.run(t, pass, 3)
+	id := victim.Spec.InfraID
+	if hc, err := w.get(t.Context()); err != nil {
+		t.Fatal(err)
+	} else if id = hc.Spec.InfraID; id == "" {
+		t.Fatal("the cluster has no infraID")
+	}
+	w.removeWhole(t, pass, victim)
+
+	made := 0
+	again := func(namespace string) *hyperv1.HostedCluster {
+		made++
+		hc := privateCluster()
+		hc.Namespace, hc.UID, hc.Spec.InfraID = namespace, types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", made)), id
+		return hc
+	}
+	valid := func(t *testing.T, hc *hyperv1.HostedCluster) *metav1.Condition {
+		t.Helper()
+		if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(hc), hc); err != nil {
+			t.Fatal(err)
+		}
+		return conditions.Get(hc.Status.Conditions, hyperv1.ValidHostedClusterConfiguration)
+	}
+
+	t.Run("by a cluster of another namespace", func(t *testing.T) {
+		hc := again("attacker")
+		w.Create(t, hc)
+		w.run(t, pass, 3)
+		c := valid(t, hc)
+		if c == nil || c.Status != metav1.ConditionFalse || c.Reason != hyperv1.InfraIDInUseReason {
+			t.Errorf("ValidConfiguration is %+v", c)
+		}
+		w.removeWhole(t, pass, hc)
+	})
+	t.Run("and its namespace gets it back", func(t *testing.T) {
+		hc := again("clusters")
+		w.Create(t, hc)
+		w.run(t, pass, 3)
+		if c := valid(t, hc); c == nil || c.Status != metav1.ConditionTrue {
+			t.Errorf("ValidConfiguration is %+v", c)
+		}
+		w.removeWhole(t, pass, hc)
+	})
+	t.Run("until it is forgotten", func(t *testing.T) {
+		w.clock.Step(releasedFor + time.Hour)
+		hc := again("attacker")
+		w.Create(t, hc)
+		w.run(t, pass, 3)
+		if c := valid(t, hc); c == nil || c.Reason == hyperv1.InfraIDInUseReason {
+			t.Errorf("ValidConfiguration is %+v", c)
+		}
+	})
+}
+
+// removeWhole deletes a cluster and waits until it is gone.
+func (w *world) removeWhole(t *testing.T, pass func(context.Context) error, hc *hyperv1.HostedCluster) {
+	t.Helper()
+	if err := w.Admin().Delete(t.Context(), hc); err != nil {
+		t.Fatal(err)
+	}
+	for range 60 {
+		w.run(t, pass, 1)
+		if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(hc), &hyperv1.HostedCluster{}); apierrors.IsNotFound(err) {
+			return
+		}
+		w.clock.Step(time.Minute)
+	}
+	t.Fatalf("HostedCluster %s is still there", client.ObjectKeyFromObject(hc))
+}
+
+func TestReleasedInfraIDsAreBounded(t *testing.T) {
+	w := emptyWorld(t)
+	w.namespace = "hypershift"
+	hc := privateCluster()
+	w.Create(t, namespaceOf("hypershift", "o"), namespaceOf("clusters", "a"), hc, pullSecret())
+	pass := w.start()
+	w.run(t, pass, 3)
+	w.removeWhole(t, pass, hc)
+	list := func() []corev1.ConfigMap {
+		var found corev1.ConfigMapList
+		if err := w.Admin().List(t.Context(), &found, client.InNamespace("hypershift")); err != nil {
+			t.Fatal(err)
+		}
+		return found.Items
+	}
+	if n := len(list()); n != 1 {
+		t.Fatalf("%d infraIDs are remembered", n)
+	}
+	w.clock.Step(releasedFor + time.Hour)
+	other := privateCluster()
+	other.UID, other.Name, other.Spec.InfraID, other.Spec.IssuerURL = "other", "other", "other", "https://documents.s3.us-east-1.amazonaws.com/other"
+	w.Create(t, other)
+	w.run(t, pass, 3)
+	w.removeWhole(t, pass, other)
+	if left := list(); len(left) != 1 || left[0].Data[releasedInfraID] != "other" {
+		t.Errorf("remembered are %v", left)
+	}
+}
+
+// TestSecretsOfTheUserDoNotCollide has a cluster a with a custom kubeconfig, and
+// a cluster a-custom.
+func TestSecretsOfTheUserDoNotCollide(t *testing.T) {
+	cluster := func(name, uid, dns string, made time.Time) *hyperv1.HostedCluster {
+		hc := privateCluster()
+		hc.Name, hc.UID, hc.CreationTimestamp = name, types.UID(uid), metav1.NewTime(made)
+		hc.Spec.KubeAPIServerDNSName = dns
+		hc.Spec.InfraID, hc.Spec.IssuerURL = name, "https://documents.s3.us-east-1.amazonaws.com/"+name
+		return hc
+	}
+	const secretName = "demo-custom-admin-kubeconfig"
+	now := time.Now().Truncate(time.Second)
+	for name, tc := range map[string]struct {
+		dns    string
+		owner  string // of the Secret, if there is one
+		second time.Duration
+		says   bool // of the cluster demo-custom
+	}{
+		"without a custom kubeconfig both can have theirs":     {second: time.Minute},
+		"the younger one is refused":                           {dns: "api.custom.example.com", second: time.Minute, says: true},
+		"the older one is not":                                 {dns: "api.custom.example.com", second: -time.Minute},
+		"who has the Secret keeps it, although it is younger":  {dns: "api.custom.example.com", second: time.Minute, owner: "clusters/demo-custom"},
+		"who has not is refused, although it is the older one": {dns: "api.custom.example.com", second: -time.Minute, owner: "clusters/demo", says: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := emptyWorld(t)
+			other := cluster("demo-custom", "2", "", now.Add(tc.second))
+			w.Create(t, cluster("demo", "1", tc.dns, now), other)
+			if tc.owner != "" {
+				made := secret("clusters", secretName, map[string]string{"kubeconfig": "x"})
+				made.Annotations = map[string]string{hyperv1.HostedClusterAnnotation: tc.owner}
+				w.Create(t, made)
+			}
+			r := New(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Clock: w.clock})
+			problems, err := r.handoutConflicts(t.Context(), &scope{hc: other})
+			if err != nil || (len(problems) > 0) != tc.says {
+				t.Errorf("problems %v, %v", problems, err)
+			}
+		})
+	}
+}

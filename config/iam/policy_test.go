@@ -2,7 +2,6 @@ package iam
 
 import (
 	"encoding/json"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
@@ -18,6 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/subnet"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // The policies that an administrator gives to the operators allow what the
@@ -38,19 +39,117 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// Nothing is allowed wholesale.
-func TestNoPolicyIsOpen(t *testing.T) {
-	for _, file := range []string{"hypershift-operator.json", "control-plane-operator.json", "node-pool-management.json", "cloud-controller.json"} {
-		actions := allowed(t, file)
-		if len(actions) == 0 {
-			t.Errorf("%s allows nothing", file)
-		}
-		for _, action := range actions {
-			if strings.Contains(action, "*") {
-				t.Errorf("%s allows %s", file, action)
+// wholesale are the actions that change something and may be done on every resource, with the reason.
+var wholesale = map[string]string{
+	"kms:CreateGrant":                     "the user chooses the key of a volume; the condition limits it to grants that EC2 asks for on the caller's behalf",
+	"kms:Decrypt":                         "the same, by kms:ViaService",
+	"kms:GenerateDataKeyWithoutPlaintext": "the same",
+	"kms:ReEncryptFrom":                   "the same",
+	"kms:ReEncryptTo":                     "the same",
+}
+
+// unconditional are statements that change something without a condition on tags or on the VPC.
+var unconditional = map[string]string{
+	"EndpointsInTheClustersVPC":      "the resource is the VPC itself",
+	"SecurityGroupsInTheClustersVPC": "the resource is the VPC itself",
+	"NewEndpointsInSubnetsOfThatVPC": "ec2:CreateVpcEndpoint knows no key for the VPC of a subnet, and EC2 refuses a subnet of another VPC than the endpoint's",
+	"WhatNewInstancesAreMadeOf":      "images and capacity reservations are chosen by the user, and may belong to others; nothing about them changes",
+	"RecordsInTheClustersZone":       "the resource is the zone itself",
+	"OIDCDocuments":                  "the resource is the bucket itself",
+}
+
+// What changes something is limited to the cluster: by its resource, or by a condition on tags or on the VPC.
+func TestPoliciesAreLimitedToTheCluster(t *testing.T) {
+	seen := map[string]bool{}
+	for _, file := range files {
+		for _, s := range statements(t, file) {
+			for _, action := range s.Action {
+				if strings.Contains(action, "*") {
+					t.Errorf("%s %s allows %s", file, s.Sid, action)
+				}
+			}
+			changing := slices.DeleteFunc(slices.Clone(s.Action), reads)
+			if len(changing) == 0 {
+				continue
+			}
+			if slices.Contains(s.Resource, "*") {
+				for _, action := range changing {
+					seen[action] = true
+					if wholesale[action] == "" || len(s.Condition) == 0 {
+						t.Errorf("%s %s allows %s on everything", file, s.Sid, action)
+					}
+				}
+				continue
+			}
+			if len(s.Condition) == 0 {
+				seen[s.Sid] = true
+				if unconditional[s.Sid] == "" {
+					t.Errorf("%s %s allows %v without a condition", file, s.Sid, changing)
+				}
 			}
 		}
 	}
+	for _, table := range []map[string]string{wholesale, unconditional} {
+		for name := range table {
+			if !seen[name] {
+				t.Errorf("%s has a reason and no statement", name)
+			}
+		}
+	}
+}
+
+// reads says whether an action changes nothing.
+func reads(action string) bool {
+	_, name, _ := strings.Cut(action, ":")
+	return strings.HasPrefix(name, "Describe") || strings.HasPrefix(name, "List") || strings.HasPrefix(name, "Get")
+}
+
+// A condition on an existing resource asks for the tag of the cluster, or for that of the operator.
+func TestConditionsNameTheTagsThatOurCodeSets(t *testing.T) {
+	keys := []string{names.ClusterTag("${INFRA_ID}"), awsx.OwnerTag}
+	for _, file := range files {
+		for _, s := range statements(t, file) {
+			for operator, condition := range s.Condition {
+				for key := range condition {
+					for _, prefix := range []string{"aws:RequestTag/", "aws:ResourceTag/"} {
+						if tag, ok := strings.CutPrefix(key, prefix); ok && !slices.Contains(keys, tag) {
+							t.Errorf("%s %s: %s names the tag %s, want one of %v", file, s.Sid, operator, tag, keys)
+						}
+					}
+				}
+			}
+		}
+	}
+	if got := awsx.OwnedTags(nil, "uid", "role", "demo-abcde", "name"); got[names.ClusterTag("demo-abcde")] != "owned" || got[awsx.OwnerTag] != "uid" {
+		t.Errorf("the tags of a resource are %v", got)
+	}
+}
+
+func TestFill(t *testing.T) {
+	all := map[string]string{"INFRA_ID": "demo-abcde", "VPC": "vpc-1", "LOCAL_ZONE_ID": "Z1", "OIDC_BUCKET": "docs"}
+	for _, file := range files {
+		policy, err := Fill(file, all)
+		if err != nil || strings.Contains(policy, "${") {
+			t.Errorf("%s: %v, %s", file, err, policy)
+		}
+	}
+	_, err := Fill(ControlPlaneOperator, map[string]string{"INFRA_ID": "demo-abcde"})
+	if err == nil || !strings.Contains(err.Error(), "LOCAL_ZONE_ID") || !strings.Contains(err.Error(), "VPC") {
+		t.Errorf("the error does not name what is missing: %v", err)
+	}
+}
+
+// The worker role that nodes get by default is the one that may be passed on to them.
+func TestTheWorkerRoleIsTheOneOfTheDefaultInstanceProfile(t *testing.T) {
+	for _, s := range statements(t, NodePoolManagement) {
+		if slices.Contains(s.Action, "iam:PassRole") {
+			if diff := cmp.Diff([]string{"arn:aws:iam::*:role/" + names.WorkerRole("${INFRA_ID}")}, []string(s.Resource)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			return
+		}
+	}
+	t.Error("no statement allows iam:PassRole")
 }
 
 func hypershiftOperator() []string {
@@ -82,29 +181,51 @@ func called(interfaces map[string][]reflect.Type, others ...string) []string {
 	return slices.Compact(actions)
 }
 
-func allowed(t *testing.T, file string) []string {
+var files = []string{HypershiftOperator, ControlPlaneOperator, NodePoolManagement, CloudController}
+
+type statement struct {
+	Sid              string
+	Action, Resource oneOrMany
+	Condition        map[string]map[string]oneOrMany
+}
+
+// oneOrMany is a string or a list of strings.
+type oneOrMany []string
+
+func (o *oneOrMany) UnmarshalJSON(text []byte) error {
+	var many []string
+	if err := json.Unmarshal(text, &many); err != nil {
+		many = make([]string, 1)
+		if err := json.Unmarshal(text, &many[0]); err != nil {
+			return err
+		}
+	}
+	*o = many
+	return nil
+}
+
+func statements(t *testing.T, file string) []statement {
 	t.Helper()
-	text, err := os.ReadFile(file)
+	text, err := documents.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var policy struct {
-		Statement []struct{ Action json.RawMessage }
-	}
+	var policy struct{ Statement []statement }
 	if err := json.Unmarshal(text, &policy); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
+	if len(policy.Statement) == 0 {
+		t.Fatalf("%s allows nothing", file)
+	}
+	return policy.Statement
+}
+
+func allowed(t *testing.T, file string) []string {
+	t.Helper()
 	var actions []string
-	for _, s := range policy.Statement {
-		var many []string
-		if err := json.Unmarshal(s.Action, &many); err != nil {
-			many = make([]string, 1)
-			if err := json.Unmarshal(s.Action, &many[0]); err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-		}
-		actions = append(actions, many...)
+	for _, s := range statements(t, file) {
+		actions = append(actions, s.Action...)
 	}
 	slices.Sort(actions)
-	return actions
+	return slices.Compact(actions)
 }

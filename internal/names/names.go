@@ -109,3 +109,10 @@ func LocalApps(hcpName string) string { return LocalApp(hcpName, "*") }
 // ClusterTag is the key of the tag that everything in AWS carries that belongs
 // to a cluster; its value is "owned".
 func ClusterTag(infraID string) string { return "kubernetes.io/cluster/" + infraID }
+
+// InstanceProfile is the default instance profile of a cluster's workers, and
+// WorkerRole the role in it. The infrastructure command of the CLI makes both.
+func InstanceProfile(infraID string) string { return infraID + "-worker" }
+
+// WorkerRole is the only role that the role for node pools may pass on.
+func WorkerRole(infraID string) string { return infraID + "-worker-role" }

@@ -36,9 +36,11 @@ func (e *Emulator) Permit(ctx context.Context, account, role, policy string) err
 	return nil
 }
 
-// InstanceProfile makes an instance profile, and a role of the same name in it that EC2 assumes for the instance.
+// InstanceProfile makes an instance profile, and in it a role that EC2 assumes for the instance: <name>-role, as the
+// infrastructure command of the CLI names it.
 func (e *Emulator) InstanceProfile(ctx context.Context, account, name string) error {
-	if _, err := e.Role(ctx, account, name, trustPolicy("sts:AssumeRole", "Service", []string{"ec2.amazonaws.com"}, nil)); err != nil {
+	role := name + "-role"
+	if _, err := e.Role(ctx, account, role, trustPolicy("sts:AssumeRole", "Service", []string{"ec2.amazonaws.com"}, nil)); err != nil {
 		return err
 	}
 	client := iam.NewFromConfig(e.Config(account))
@@ -46,7 +48,7 @@ func (e *Emulator) InstanceProfile(ctx context.Context, account, name string) er
 	if err != nil {
 		return fmt.Errorf("making instance profile %s: %w", name, err)
 	}
-	_, err = client.AddRoleToInstanceProfile(ctx, &iam.AddRoleToInstanceProfileInput{InstanceProfileName: aws.String(name), RoleName: aws.String(name)})
+	_, err = client.AddRoleToInstanceProfile(ctx, &iam.AddRoleToInstanceProfileInput{InstanceProfileName: aws.String(name), RoleName: aws.String(role)})
 	if err != nil {
 		return fmt.Errorf("adding its role to instance profile %s: %w", name, err)
 	}

@@ -212,7 +212,7 @@ func (e *Emulator) SeedCustomer(ctx context.Context, o CustomerOptions) (*Custom
 		if c.CloudControllerRole, err = e.Role(ctx, c.Account, c.InfraID+"-cloud-controller", trust); err != nil {
 			return err
 		}
-		c.InstanceProfile = c.InfraID + "-worker"
+		c.InstanceProfile = names.InstanceProfile(c.InfraID)
 		return e.InstanceProfile(ctx, c.Account, c.InstanceProfile)
 	})
 	if err != nil {

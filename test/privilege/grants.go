@@ -3,6 +3,7 @@ package privilege
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,7 @@ type Right struct {
 type Grant struct {
 	Why    string // as its file says
 	Rights []Right
+	Where  string // the resources and conditions of a statement; empty for a rule
 }
 
 // Holder is whom we give permissions to.
@@ -149,8 +151,9 @@ func thing(group, resource string) string {
 func statements(text []byte) ([]Grant, error) {
 	var policy struct {
 		Statement []struct {
-			Sid    string
-			Action json.RawMessage
+			Sid              string
+			Action, Resource oneOrMany
+			Condition        map[string]map[string]oneOrMany
 		}
 	}
 	if err := json.Unmarshal(text, &policy); err != nil {
@@ -158,19 +161,50 @@ func statements(text []byte) ([]Grant, error) {
 	}
 	var grants []Grant
 	for _, s := range policy.Statement {
-		var actions []string
-		if one := ""; json.Unmarshal(s.Action, &one) == nil {
-			actions = []string{one}
-		} else if err := json.Unmarshal(s.Action, &actions); err != nil {
-			return nil, fmt.Errorf("actions of %s: %w", s.Sid, err)
-		}
-		grant := Grant{Why: s.Sid}
-		for _, action := range actions {
+		grant := Grant{Why: s.Sid, Where: where(s.Resource, s.Condition)}
+		for _, action := range s.Action {
 			grant.Rights = append(grant.Rights, right(action))
 		}
 		grants = append(grants, grant)
 	}
 	return grants, nil
+}
+
+// oneOrMany is a string or a list of strings.
+type oneOrMany []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (o *oneOrMany) UnmarshalJSON(text []byte) error {
+	var one string
+	if json.Unmarshal(text, &one) == nil {
+		*o = oneOrMany{one}
+		return nil
+	}
+	return json.Unmarshal(text, (*[]string)(o))
+}
+
+// where writes resources and conditions for a reader: the end of the ARNs, and key = values.
+func where(resources oneOrMany, conditions map[string]map[string]oneOrMany) string {
+	var ends, ifs []string
+	for _, resource := range resources {
+		parts := strings.SplitN(resource, ":", 6)
+		ends = append(ends, "`"+parts[len(parts)-1]+"`")
+	}
+	for _, operator := range slices.Sorted(maps.Keys(conditions)) {
+		for _, key := range slices.Sorted(maps.Keys(conditions[operator])) {
+			values := strings.Join(conditions[operator][key], " or ")
+			if operator == "Null" {
+				ifs = append(ifs, "`"+key+"` is set")
+			} else {
+				ifs = append(ifs, "`"+key+"` is `"+values+"`")
+			}
+		}
+	}
+	text := strings.Join(ends, ", ")
+	if len(ifs) > 0 {
+		text += ", if " + strings.Join(ifs, " and ")
+	}
+	return text
 }
 
 // right is an action such as ec2:RunInstances as a right.

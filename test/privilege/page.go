@@ -11,7 +11,7 @@ import (
 func Page(text string, accounts, roles []Holder) (string, error) {
 	for name, block := range map[string]string{
 		"service accounts":           granted(accounts, "why", "what"),
-		"roles":                      granted(roles, "statement", "what"),
+		"roles":                      granted(roles, "statement", "what", "where"),
 		"unused by service accounts": reasons(unusedByAccounts),
 		"unused by roles":            reasons(unusedByRoles),
 	} {
@@ -34,7 +34,8 @@ func granted(holders []Holder, columns ...string) string {
 		fmt.Fprintf(&w, "### %s\n\n", holder.Name)
 		table(&w, columns...)
 		for _, grant := range holder.Grants {
-			row(&w, grant.Why, words(slices.SortedFunc(slices.Values(grant.Rights), compare)))
+			cells := []string{grant.Why, words(slices.SortedFunc(slices.Values(grant.Rights), compare)), grant.Where}
+			row(&w, cells[:len(columns)]...)
 		}
 		sections = append(sections, w.String())
 	}

@@ -19,6 +19,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // ensureTemplate makes what all new machines are made from. Other machines are
@@ -208,7 +209,7 @@ func instanceProfile(s *scope) string {
 	if p := s.aws().InstanceProfile; p != "" {
 		return p
 	}
-	return s.hc.Spec.InfraID + "-worker"
+	return names.InstanceProfile(s.hc.Spec.InfraID)
 }
 
 func reference(ref hyperv1.AWSResourceReference) infrav1.AWSResourceReference {

@@ -197,7 +197,7 @@ func (k *Keeper) delete(ctx context.Context, e Endpoint) error {
 	if err == nil {
 		err = ec2wire.Refusal(out.Unsuccessful)
 	}
-	if awsx.IsNotFound(err) {
+	if awsx.IsNotFound(err) || awsx.IsDenied(err) && k.isGone(ctx, e.ID) {
 		k.seen.Gone(e.ID)
 		return nil
 	}
@@ -209,6 +209,14 @@ func (k *Keeper) delete(ctx context.Context, e Endpoint) error {
 	e.State = Deleting
 	k.seen.Update(e)
 	return nil
+}
+
+// isGone says whether EC2 has no endpoint with that id. A policy that asks for
+// the cluster's tag refuses the deletion of an endpoint that does not exist,
+// because what does not exist has no tags.
+func (k *Keeper) isGone(ctx context.Context, id string) bool {
+	_, err := k.api.DescribeVpcEndpoints(ctx, &ec2.DescribeVpcEndpointsInput{VpcEndpointIds: []string{id}})
+	return awsx.IsNotFound(err)
 }
 
 // OfAnother says whether an endpoint with that id is there and belongs to

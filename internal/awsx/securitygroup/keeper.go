@@ -191,11 +191,20 @@ func (k *Keeper) Delete(ctx context.Context, doomed func(role string) bool, reco
 	for _, id := range ids {
 		ctrl.LoggerFrom(ctx).Info("Deleting security group", "group", id)
 		_, err := k.api.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{GroupId: &id})
-		if err != nil && !awsx.IsNotFound(err) {
+		gone := err == nil || awsx.IsNotFound(err) || awsx.IsDenied(err) && k.isGone(ctx, id)
+		if !gone {
 			k.Look(0)
 			return fmt.Errorf("deleting security group %s: %w", id, err)
 		}
 		k.seen.Gone(id)
 	}
 	return nil
+}
+
+// isGone says whether EC2 has no group with that id. A policy that asks for the
+// cluster's tag refuses the deletion of a group that does not exist, because
+// what does not exist has no tags.
+func (k *Keeper) isGone(ctx context.Context, id string) bool {
+	_, err := k.api.DescribeSecurityGroups(ctx, &ec2.DescribeSecurityGroupsInput{GroupIds: []string{id}})
+	return awsx.IsNotFound(err)
 }

@@ -52,8 +52,8 @@ class FrontDoor:
             time.sleep(fault.seconds)
         if request.access_key and caller is None:
             answer = _refuse(request, *_unknown_key(request), "The AWS access key id is not known here")
-        elif caller is not None and (action := permissions.missing(request, caller)):
-            answer = _refuse(request, *faults.denied(request), permissions.refusal(action, caller))
+        elif caller is not None and (refusal := permissions.refusal(request, caller)):
+            answer = _refuse(request, *faults.denied(request), refusal)
         elif fault is not None and fault.kind not in (*_BEFORE, *_AFTER, "latency"):
             answer = _refuse(request, *fault.answer(request), fault.message or "A fault was asked for")
         elif fault is None or fault.kind not in _BEFORE:
@@ -67,7 +67,7 @@ class FrontDoor:
                 caller=caller.arn if caller else "",
                 service=request.service,
                 action=request.action,
-                permissions=permissions.needed(request),
+                permissions=permissions.needed(request, account),
                 region=request.region,
                 status=answer.status if answer and not broken else 0,
                 outcome=fault.kind if broken and fault else _outcome(answer),

@@ -1,81 +1,94 @@
 """What the policies of a role let its sessions do.
 
 A role that has no policy at all may do everything: most tests are about other things,
-and give their roles none. Once a role has one, what no policy allows is refused.
-Resources and conditions of a statement are not looked at.
+and give their roles none. Once a role has one, what no policy allows is refused, and so
+is what a policy denies: actions, resources and conditions, for each resource of a request.
 """
 
 from __future__ import annotations
 
-import fnmatch
-import functools
-import json
-from collections.abc import Iterator
 from typing import Any
 
-from moto.iam.models import iam_backends
+from moto.iam.exceptions import MalformedPolicyDocument
+from moto.iam.models import IAMBackend, iam_backends
 
-from . import accounts, wire
-
-_ALWAYS = {"sts:GetCallerIdentity"}
-
-# IAM knows these by another name than the API.
-_NAMES = {"s3:DeleteObjects": "s3:DeleteObject"}
+from . import accounts, authorization, policy, wire
+from .patching import wrap
+from .policy import Decision, Question
 
 
-def missing(request: wire.Request, caller: accounts.Caller) -> str:
-    """Name an action that the request needs and the caller's role does not have, or ""."""
+def refusal(request: wire.Request, caller: accounts.Caller) -> str:
+    """Word the first thing that the caller's role may not do as AWS does, or "" when all is allowed."""
     if not caller.role:
         return ""
     documents = _policies(caller.role)
     if not documents:
         return ""
-    for action in needed(request):
-        if not any(_allows(document, action) for document in documents):
-            return action
+    caller_keys = {
+        "aws:principalaccount": [caller.account],
+        "aws:principalarn": [caller.role],
+        "aws:requestedregion": [request.region],
+    }
+    for question in authorization.questions(request, caller.account):
+        question.context.update(caller_keys)
+        decision = policy.evaluate(documents, question)
+        if decision is not Decision.ALLOWED:
+            return _words(caller, question, decision)
     return ""
 
 
-def refusal(action: str, caller: accounts.Caller) -> str:
-    """Word the refusal as AWS does."""
-    return (
-        f"User: {caller.arn} is not authorized to perform: {action}"
-        f" because no identity-based policy allows the {action} action"
-    )
-
-
-def needed(request: wire.Request) -> list[str]:
+def needed(request: wire.Request, account: str) -> list[str]:
     """Name the actions that a policy must allow for the request to go through."""
-    return [action for action in _actions(request) if action not in _ALWAYS]
+    return list(dict.fromkeys(question.action for question in authorization.questions(request, account)))
 
 
-def _actions(request: wire.Request) -> Iterator[str]:
-    action = f"{request.service}:{request.action}"
-    yield _NAMES.get(action, action)
-    if request.service == "ec2" and any(name.startswith("TagSpecification") for name in request.params):
-        yield "ec2:CreateTags"
-    if request.action == "RunInstances" and any(name.startswith("IamInstanceProfile") for name in request.params):
-        yield "iam:PassRole"  # the instances act as the role of the profile
+def _words(caller: accounts.Caller, question: Question, decision: Decision) -> str:
+    why = (
+        "with an explicit deny in an identity-based policy"
+        if decision is Decision.DENIED
+        else f"because no identity-based policy allows the {question.action} action"
+    )
+    return f"User: {caller.arn} is not authorized to perform: {question.action} on resource: {question.resource} {why}"
 
 
 def _policies(role_arn: str) -> list[str]:
     for role in iam_backends[role_arn.split(":")[4]]["aws"].roles.values():
         if role.arn == role_arn:
-            return list(role.policies.values())
+            attached = [
+                version.document
+                for managed in role.managed_policies.values()
+                for version in managed.versions
+                if version.is_default
+            ]
+            return [*role.policies.values(), *attached]
     return []
 
 
-def _allows(document: str, action: str) -> bool:
-    return any(fnmatch.fnmatchcase(action.lower(), pattern) for pattern in _patterns(document))
+def _check_json(document: str) -> None:
+    """Refuse a document with an element or operator that the emulator does not evaluate; moto checks its syntax."""
+    try:
+        policy.check(document)
+    except policy.Unsupported as error:
+        raise MalformedPolicyDocument(str(error)) from error
+    except (ValueError, AttributeError, TypeError):
+        return
 
 
-@functools.cache
-def _patterns(document: str) -> tuple[str, ...]:
-    statements = _list(json.loads(document)["Statement"])
-    if any(statement["Effect"] != "Allow" for statement in statements):
-        raise NotImplementedError("the policies of our roles deny nothing explicitly")
-    return tuple(str(action).lower() for statement in statements for action in _list(statement["Action"]))
+@wrap(IAMBackend, "put_role_policy")
+def _put_role_policy(original: Any, self: IAMBackend, role_name: str, policy_name: str, policy_json: str) -> None:
+    _check_json(policy_json)
+    original(self, role_name, policy_name, policy_json)
 
 
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+@wrap(IAMBackend, "create_role")
+def _create_role(
+    original: Any, self: IAMBackend, role_name: str, assume_role_policy_document: str, *args: Any, **kwargs: Any
+) -> Any:
+    _check_json(assume_role_policy_document)
+    return original(self, role_name, assume_role_policy_document, *args, **kwargs)
+
+
+@wrap(IAMBackend, "update_assume_role_policy")
+def _update_assume_role_policy(original: Any, self: IAMBackend, role_name: str, policy_document: str) -> None:
+    _check_json(policy_document)
+    original(self, role_name, policy_document)

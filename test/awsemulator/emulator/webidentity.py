@@ -76,7 +76,11 @@ def _assume_role_with_web_identity(original: Any, self: TokenResponse) -> Action
     _verify(header, signed, signature, _published_key(issuer, header.get("kid", "")))
     _check_times(claims)
 
-    context = {f"{provider}:sub": [str(claims.get("sub", ""))], f"{provider}:aud": audiences}
+    context = {
+        f"{provider}:sub": [str(claims.get("sub", ""))],
+        f"{provider}:aud": audiences,
+        "sts:rolesessionname": [str(self._get_param("RoleSessionName"))],
+    }
     document = _trust_policy(role_arn)
     action = "sts:AssumeRoleWithWebIdentity"
     if document is None or not policy.trusts(document, action, "Federated", {known.arn}, context):

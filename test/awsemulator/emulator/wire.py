@@ -32,7 +32,9 @@ class Request:
     action: str = ""
     region: str = ""
     access_key: str = ""
+    host: str = ""
     params: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""  # what is not logged
 
 
 def read(environ: dict[str, Any]) -> Request:
@@ -43,6 +45,7 @@ def read(environ: dict[str, Any]) -> Request:
         request.region = found["region"]
         request.service = found["service"]
     body = _body(environ)
+    request.host, request.body = environ.get("HTTP_HOST", ""), body
     content_type = environ.get("CONTENT_TYPE", "")
     if content_type.startswith("application/x-www-form-urlencoded"):
         form = {k: v[0] for k, v in parse_qs(body.decode(), keep_blank_values=True).items()}

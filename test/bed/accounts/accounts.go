@@ -6,13 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path"
-	"path/filepath"
 
 	"github.com/aws/aws-sdk-go-v2/service/iam/types"
 
-	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/config/iam"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
@@ -35,29 +33,32 @@ func NewCustomer(ctx context.Context, aws *awsemulator.Emulator, bucket, release
 	if err != nil {
 		return nil, err
 	}
-	for role, file := range map[string]string{
-		seeded.Role: "control-plane-operator.json", seeded.NodePoolRole: "node-pool-management.json", seeded.CloudControllerRole: "cloud-controller.json",
-	} {
-		if err := permit(ctx, aws, seeded.Account, role, file); err != nil {
-			return nil, err
-		}
-	}
-	return &Customer{Customer: seeded, Variables: map[string]string{
+	variables := map[string]string{
 		"CUSTOMER_ACCOUNT": seeded.Account,
 		"AWS_REGION":       Region,
 		"INFRA_ID":         infraID,
 		"OIDC_BUCKET":      bucket,
 		"RELEASE_IMAGE":    release,
 		"VPC":              seeded.VPC,
+		"LOCAL_ZONE_ID":    seeded.LocalZoneID,
 		"ZONE_A":           seeded.Subnets[0].Zone,
 		"SUBNET_A":         seeded.Subnets[0].ID,
 		"SUBNET_B":         seeded.Subnets[1].ID,
 		"SUBNET_C":         seeded.Subnets[2].ID,
-	}}, nil
+	}
+	for role, file := range map[string]string{
+		seeded.Role: iam.ControlPlaneOperator, seeded.NodePoolRole: iam.NodePoolManagement, seeded.CloudControllerRole: iam.CloudController,
+	} {
+		if err := permit(ctx, aws, seeded.Account, role, file, variables); err != nil {
+			return nil, err
+		}
+	}
+	return &Customer{Customer: seeded, Variables: variables}, nil
 }
 
 // OperatorRole makes the role as which the hypershift-operator acts in the account of the management cluster, if there is none.
-func OperatorRole(ctx context.Context, aws *awsemulator.Emulator, account string) (role string, err error) {
+// It may write to that bucket.
+func OperatorRole(ctx context.Context, aws *awsemulator.Emulator, account, bucket string) (role string, err error) {
 	err = aws.Given(ctx, account, func() error {
 		role, err = aws.Role(ctx, account, operator, awsemulator.TrustRole("arn:aws:iam::"+account+":root"))
 		return err
@@ -69,20 +70,16 @@ func OperatorRole(ctx context.Context, aws *awsemulator.Emulator, account string
 	if err != nil {
 		return "", err
 	}
-	return role, permit(ctx, aws, account, role, "hypershift-operator.json")
+	return role, permit(ctx, aws, account, role, iam.HypershiftOperator, map[string]string{"OIDC_BUCKET": bucket})
 }
 
 const operator = "hypershift-operator"
 
 // permit gives a role a policy that we ship.
-func permit(ctx context.Context, aws *awsemulator.Emulator, account, role, file string) error {
-	root, err := pinned.Root()
+func permit(ctx context.Context, aws *awsemulator.Emulator, account, role, file string, variables map[string]string) error {
+	policy, err := iam.Fill(file, variables)
 	if err != nil {
 		return err
 	}
-	policy, err := os.ReadFile(filepath.Join(root, "config", "iam", file))
-	if err != nil {
-		return fmt.Errorf("reading the policy of %s: %w", role, err)
-	}
-	return aws.Permit(ctx, account, path.Base(role), string(policy))
+	return aws.Permit(ctx, account, path.Base(role), policy)
 }

@@ -54,7 +54,7 @@ func (s *Stage) startOperator(ctx context.Context) error {
 	if err := s.ApplyFiles(ctx, nil, append(permissions, s.Path("config", "scheduling", "priority_classes.yaml"))...); err != nil {
 		return err
 	}
-	role, err := accounts.OperatorRole(ctx, s.AWS, s.Management.Account)
+	role, err := accounts.OperatorRole(ctx, s.AWS, s.Management.Account, s.Management.Bucket)
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func (h *Hosting) prepareAccount(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	h.role, err = accounts.OperatorRole(ctx, h.AWS, h.Management.Account)
+	h.role, err = accounts.OperatorRole(ctx, h.AWS, h.Management.Account, h.Management.Bucket)
 	return err
 }
 

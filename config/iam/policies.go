@@ -1,0 +1,44 @@
+package iam
+
+import (
+	"embed"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+//go:embed *.json
+var documents embed.FS
+
+// Files of the policies.
+const (
+	HypershiftOperator   = "hypershift-operator.json"
+	ControlPlaneOperator = "control-plane-operator.json"
+	NodePoolManagement   = "node-pool-management.json"
+	CloudController      = "cloud-controller.json"
+)
+
+// variable is a placeholder of a policy. Policy variables of AWS have a colon and are left alone, here as by envsubst.
+var variable = regexp.MustCompile(`\$\{([A-Z_]+)\}`)
+
+// Fill returns the policy in that file with its variables replaced. A variable
+// without a value is an error: AWS would store the policy, and it would allow nothing.
+func Fill(file string, variables map[string]string) (string, error) {
+	text, err := documents.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("reading the policy: %w", err)
+	}
+	var missing []string
+	filled := variable.ReplaceAllStringFunc(string(text), func(placeholder string) string {
+		name := variable.FindStringSubmatch(placeholder)[1]
+		if variables[name] == "" && !slices.Contains(missing, name) {
+			missing = append(missing, name)
+		}
+		return variables[name]
+	})
+	if len(missing) > 0 {
+		return "", fmt.Errorf("the policy %s needs values for %s", file, strings.Join(missing, ", "))
+	}
+	return filled, nil
+}

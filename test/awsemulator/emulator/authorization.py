@@ -1,0 +1,354 @@
+"""Which permissions a request needs: actions, on which resources, with which condition keys.
+
+The tables follow the Service Authorization Reference of AWS for the actions that
+the programs of this project, Cluster API's AWS provider and the cloud controller
+manager call. An action that is not in a table is judged for the resource "*",
+which only a statement for all resources covers.
+
+What a request makes has the tags of the request (aws:RequestTag) and none of its
+own; what is there already has its tags (aws:ResourceTag). A resource that does
+not exist has none, so a condition on tags refuses a request for it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import parse_qs, unquote
+
+from moto.ec2.models import ec2_backends
+from moto.elb.models import elb_backends
+from moto.elbv2.models import elbv2_backends
+from moto.iam.models import iam_backends
+
+from . import wire
+from .policy import Question
+
+Context = dict[str, list[str]]
+
+
+def questions(request: wire.Request, account: str) -> list[Question]:
+    """List what a policy of a caller of account must allow for the request to go through."""
+    asked = list(_SERVICES.get(request.service, _others)(request, account))
+    return [question for question in asked if question.action not in _ALWAYS]
+
+
+_ALWAYS = {"sts:GetCallerIdentity"}
+
+
+def _others(request: wire.Request, account: str) -> Iterator[Question]:
+    yield Question(f"{request.service}:{request.action}")
+
+
+# --- Parameters of the query protocol
+
+
+def _values(request: wire.Request, *names: str) -> list[str]:
+    """Give the values of parameters such as GroupId, SubnetId.1 or NetworkInterface.1.SubnetId (as *.SubnetId)."""
+    patterns = [re.compile(re.escape(name).replace(r"\*", r".+") + r"(\.(member\.)?\d+)?") for name in names]
+    found = [value for name, value in request.params.items() if value and any(p.fullmatch(name) for p in patterns)]
+    return list(dict.fromkeys(found))
+
+
+def _tags(request: wire.Request, prefix: str) -> dict[str, str]:
+    """Read tags that are numbered below prefix, as Tag.1.Key and Tag.1.Value."""
+    tags = {}
+    for name, key in request.params.items():
+        if found := re.fullmatch(re.escape(prefix) + r"\.(\d+)\.Key", name):
+            tags[key] = request.params.get(f"{prefix}.{found[1]}.Value", "")
+    return tags
+
+
+def _request_tags(tags: dict[str, str]) -> Context:
+    context = {f"aws:requesttag/{key.lower()}": [value] for key, value in tags.items()}
+    if tags:
+        context["aws:tagkeys"] = list(tags)
+    return context
+
+
+def _resource_tags(service: str, tags: dict[str, str]) -> Context:
+    return {
+        f"{prefix}:resourcetag/{key.lower()}": [value] for key, value in tags.items() for prefix in ("aws", service)
+    }
+
+
+# --- EC2
+
+# What must be there already, by the parameters that name it.
+_EXISTING: dict[str, dict[str, tuple[str, ...]]] = {
+    "AuthorizeSecurityGroupEgress": {"security-group": ("GroupId",)},
+    "AuthorizeSecurityGroupIngress": {"security-group": ("GroupId",)},
+    "CreateSecurityGroup": {"vpc": ("VpcId",)},
+    "CreateVpcEndpoint": {
+        "vpc": ("VpcId",),
+        "subnet": ("SubnetId",),
+        "security-group": ("SecurityGroupId",),
+        "route-table": ("RouteTableId",),
+    },
+    "DeleteSecurityGroup": {"security-group": ("GroupId",)},
+    "DeleteVpcEndpointServiceConfigurations": {"vpc-endpoint-service": ("ServiceId",)},
+    "DeleteVpcEndpoints": {"vpc-endpoint": ("VpcEndpointId",)},
+    "DescribeNetworkInterfaceAttribute": {"network-interface": ("NetworkInterfaceId",)},
+    "DescribeVpcEndpointServicePermissions": {"vpc-endpoint-service": ("ServiceId",)},
+    "ModifyInstanceMetadataOptions": {"instance": ("InstanceId",)},
+    "ModifyNetworkInterfaceAttribute": {
+        "network-interface": ("NetworkInterfaceId",),
+        "security-group": ("SecurityGroupId",),
+    },
+    "ModifyVpcEndpoint": {
+        "vpc-endpoint": ("VpcEndpointId",),
+        "subnet": ("AddSubnetId", "RemoveSubnetId"),
+        "security-group": ("AddSecurityGroupId", "RemoveSecurityGroupId"),
+        "route-table": ("AddRouteTableId", "RemoveRouteTableId"),
+    },
+    "ModifyVpcEndpointServiceConfiguration": {"vpc-endpoint-service": ("ServiceId",)},
+    "ModifyVpcEndpointServicePermissions": {"vpc-endpoint-service": ("ServiceId",)},
+    "RejectVpcEndpointConnections": {"vpc-endpoint-service": ("ServiceId",)},
+    "RevokeSecurityGroupEgress": {"security-group": ("GroupId",)},
+    "RevokeSecurityGroupIngress": {"security-group": ("GroupId",)},
+    "RunInstances": {
+        "image": ("ImageId",),
+        "subnet": ("SubnetId", "NetworkInterface.*.SubnetId"),
+        "security-group": ("SecurityGroupId", "NetworkInterface.*.SecurityGroupId"),
+        "network-interface": ("NetworkInterface.*.NetworkInterfaceId",),
+        "key-pair": ("KeyName",),
+        "placement-group": ("Placement.GroupName",),
+        "snapshot": ("BlockDeviceMapping.*.Ebs.SnapshotId",),
+        "launch-template": ("LaunchTemplate.LaunchTemplateId",),
+        "capacity-reservation": ("CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId",),
+    },
+    "TerminateInstances": {"instance": ("InstanceId",)},
+}
+
+# What AWS takes from the VPC, or its defaults, where the request does not name it.
+_REQUIRED = {
+    "RunInstances": ("subnet", "security-group"),
+    "CreateVpcEndpoint": ("vpc",),
+    "CreateSecurityGroup": ("vpc",),
+}
+
+# What the request makes.
+_MADE: dict[str, tuple[str, ...]] = {
+    "CreateSecurityGroup": ("security-group",),
+    "CreateVpcEndpoint": ("vpc-endpoint",),
+    "CreateVpcEndpointServiceConfiguration": ("vpc-endpoint-service",),
+    "RunInstances": ("instance", "network-interface", "volume"),
+}
+
+_KINDS = {
+    "eni": "network-interface", "i": "instance", "rtb": "route-table", "sg": "security-group", "subnet": "subnet",
+    "vol": "volume", "vpc": "vpc", "vpce": "vpc-endpoint", "vpce-svc": "vpc-endpoint-service",
+}  # fmt: skip
+
+
+def _ec2(request: wire.Request, account: str) -> Iterator[Question]:
+    action = f"ec2:{request.action}"
+    if request.action in ("CreateTags", "DeleteTags"):
+        tags = _request_tags(_tags(request, "Tag"))
+        for resource in _values(request, "ResourceId"):
+            kind = _KINDS.get(resource.rpartition("-")[0], "unknown")
+            yield Question(
+                action,
+                _ec2_arn(request, account, kind, resource),
+                _ec2_existing(request, account, kind, resource) | tags,
+            )
+        return
+    existing, made = _EXISTING.get(request.action, {}), _MADE.get(request.action, ())
+    if not existing and not made:
+        yield Question(action)
+    for kind, parameters in existing.items():
+        named = _values(request, *parameters)
+        if not named and kind in _REQUIRED.get(request.action, ()):
+            named = ["default"]
+        for resource in named:
+            yield Question(
+                action, _ec2_arn(request, account, kind, resource), _ec2_existing(request, account, kind, resource)
+            )
+    asked = _specified_tags(request)
+    for kind in made:
+        arn = _ec2_arn(request, account, kind, "*")
+        context = _request_tags(asked.get(kind, {})) | _ec2_region(request)
+        if kind == "network-interface":
+            if _values(request, "NetworkInterface.*.NetworkInterfaceId"):
+                continue
+            subnets = _values(request, "SubnetId", "NetworkInterface.*.SubnetId") or ["default"]
+            context |= {
+                k: v for k, v in _ec2_existing(request, account, "subnet", subnets[0]).items() if k == "ec2:vpc"
+            }
+        yield Question(action, arn, context)
+    for kind, specified in asked.items():
+        context = _request_tags(specified) | _ec2_region(request) | {"ec2:createaction": [request.action]}
+        yield Question("ec2:CreateTags", _ec2_arn(request, account, kind, "*"), context)
+    if request.action == "RunInstances":
+        yield from _passed_role(request, account)
+
+
+def _specified_tags(request: wire.Request) -> dict[str, dict[str, str]]:
+    """Read TagSpecification.1.ResourceType and its tags: kind -> tags."""
+    asked = {}
+    for name, kind in request.params.items():
+        if found := re.fullmatch(r"(TagSpecifications?\.\d+)\.ResourceType", name):
+            asked[kind] = _tags(request, found[1] + ".Tag")
+    return asked
+
+
+def _passed_role(request: wire.Request, account: str) -> Iterator[Question]:
+    """RunInstances hands the role of the instance profile to EC2."""
+    named = _values(request, "IamInstanceProfile.Name", "IamInstanceProfile.Arn")
+    for profile in iam_backends[account]["aws"].instance_profiles.values():
+        if profile.name in named or profile.arn in named:
+            for role in profile.roles:
+                yield Question("iam:PassRole", role.arn, {"iam:passedtoservice": ["ec2.amazonaws.com"]})
+
+
+def _ec2_region(request: wire.Request) -> Context:
+    return {"ec2:region": [request.region]}
+
+
+def _ec2_arn(request: wire.Request, account: str, kind: str, resource: str) -> str:
+    owner = "" if kind in ("image", "snapshot") else account
+    return f"arn:aws:ec2:{request.region}:{owner}:{kind}/{resource}"
+
+
+def _ec2_existing(request: wire.Request, account: str, kind: str, resource: str) -> Context:
+    backend = ec2_backends[account][request.region]
+    context = _ec2_region(request) | _resource_tags("ec2", dict(backend.tags.get(resource, {})))
+    if kind == "vpc":
+        context["ec2:vpcid"] = [resource]
+    elif vpc := _vpc_of(backend, kind, resource):
+        context["ec2:vpc"] = [_ec2_arn(request, account, "vpc", vpc)]
+    return context
+
+
+def _vpc_of(backend: Any, kind: str, resource: str) -> str:
+    match kind:
+        case "subnet":
+            for subnets in backend.subnets.values():
+                if resource in subnets:
+                    return str(subnets[resource].vpc_id)
+        case "security-group":
+            for vpc, groups in backend.groups.items():
+                if resource in groups:
+                    return str(vpc)
+        case "network-interface":
+            if resource in backend.enis:
+                return str(backend.enis[resource].subnet.vpc_id)
+    return ""
+
+
+# --- Elastic Load Balancing: classic load balancers have names, the others ARNs
+
+_BALANCING_MADE = {
+    "CreateLoadBalancer": "loadbalancer/net/*/*",
+    "CreateTargetGroup": "targetgroup/*/*",
+    "CreateListener": "listener/net/*/*/*",
+}
+
+
+def _balancing(request: wire.Request, account: str) -> Iterator[Question]:
+    action = f"elasticloadbalancing:{request.action}"
+    if request.action.startswith("Describe"):
+        yield Question(action)
+        return
+    tags = _tags(request, "Tags.member")
+    arns = _values(request, "LoadBalancerArn", "TargetGroupArn", "ListenerArn", "ResourceArns")
+    names = _values(request, "LoadBalancerName", "LoadBalancerNames")
+    start = f"arn:aws:elasticloadbalancing:{request.region}:{account}:"
+    if request.action == "CreateListener":
+        arns = _values(request, "LoadBalancerArn")  # its actions name target groups, which need no permission
+    if request.action in _BALANCING_MADE:
+        if request.action == "CreateListener":  # the permission is that to change the load balancer
+            context = _resource_tags("elasticloadbalancing", _balancing_tags(request, account, arns[0]))
+            yield Question(action, arns[0], context | _request_tags(tags))
+        else:
+            made = f"loadbalancer/{names[0]}" if names else _BALANCING_MADE[request.action]
+            yield Question(action, start + made, _request_tags(tags))
+        if tags:
+            made = f"loadbalancer/{names[0]}" if names else _BALANCING_MADE[request.action]
+            created = {"elasticloadbalancing:createaction": [request.action]}
+            yield Question("elasticloadbalancing:AddTags", start + made, _request_tags(tags) | created)
+        return
+    for arn in [*arns, *(f"{start}loadbalancer/{name}" for name in names)]:
+        context = _resource_tags("elasticloadbalancing", _balancing_tags(request, account, arn))
+        yield Question(action, arn, context | _request_tags(tags))
+
+
+def _balancing_tags(request: wire.Request, account: str, arn: str) -> dict[str, str]:
+    name = arn.rpartition(":")[2].removeprefix("loadbalancer/")
+    classic = elb_backends[account][request.region].load_balancers.get(name)
+    if classic is not None:
+        return dict(classic.tags)
+    return dict(elbv2_backends[account][request.region].tagging_service.get_tag_dict_for_resource(arn))
+
+
+# --- Route 53
+
+
+def _route53(request: wire.Request, account: str) -> Iterator[Question]:
+    action = f"route53:{request.action}"
+    zone = re.search(r"/hostedzone/([^/]+)", request.params.get("path", ""))
+    resource = f"arn:aws:route53:::hostedzone/{zone[1]}" if zone else "*"
+    context: Context = {}
+    if request.action == "ChangeResourceRecordSets":
+        body = request.body.decode(errors="replace")
+        names = [unquote(name).lower().rstrip(".") for name in re.findall(r"<Name>([^<]*)</Name>", body)]
+        context["route53:changeresourcerecordsetsnormalizedrecordnames"] = names
+        context["route53:changeresourcerecordsetsrecordtypes"] = re.findall(r"<Type>([^<]*)</Type>", body)
+        context["route53:changeresourcerecordsetsactions"] = re.findall(r"<Action>([^<]*)</Action>", body)
+    yield Question(action, resource, context)
+
+
+# --- S3
+
+# IAM knows these by another name than the API.
+_S3_ACTIONS = {
+    "DeleteObjects": "DeleteObject", "HeadObject": "GetObject",
+    "HeadBucket": "ListBucket", "ListObjects": "ListBucket", "ListObjectsV2": "ListBucket",
+}  # fmt: skip
+
+
+def _s3(request: wire.Request, account: str) -> Iterator[Question]:
+    action = f"s3:{_S3_ACTIONS.get(request.action, request.action)}"
+    bucket, _, key = unquote(request.params.get("path", "")).removeprefix("/").partition("/")
+    if found := re.match(r"(.+)\.s3[.-]", request.host):
+        bucket, key = found[1], "/".join(part for part in (bucket, key) if part)
+    if request.action == "DeleteObjects":
+        for name in re.findall(r"<Key>([^<]*)</Key>", request.body.decode(errors="replace")):
+            yield Question(action, f"arn:aws:s3:::{bucket}/{name}")
+    elif not bucket:
+        yield Question(action)
+    else:
+        prefix = parse_qs(request.params.get("query", "")).get("prefix", [])
+        yield Question(
+            action, f"arn:aws:s3:::{bucket}/{key}" if key else f"arn:aws:s3:::{bucket}", {"s3:prefix": prefix}
+        )
+
+
+# --- KMS, STS, IAM
+
+
+def _kms(request: wire.Request, account: str) -> Iterator[Question]:
+    body = json.loads(request.body or b"{}")
+    key = str(body.get("KeyId", ""))
+    if not key and "CiphertextBlob" in body:
+        key = base64.b64decode(body["CiphertextBlob"])[:36].decode(errors="replace")  # moto puts it there
+    if key and not key.startswith("arn:"):
+        key = f"arn:aws:kms:{request.region}:{account}:{key if key.startswith('alias/') else f'key/{key}'}"
+    yield Question(f"kms:{request.action}", key or "*")
+
+
+def _sts(request: wire.Request, account: str) -> Iterator[Question]:
+    yield Question(f"sts:{request.action}", request.params.get("RoleArn", "*"))
+
+
+_SERVICES: dict[str, Callable[[wire.Request, str], Iterator[Question]]] = {
+    "ec2": _ec2,
+    "elasticloadbalancing": _balancing,
+    "kms": _kms,
+    "route53": _route53,
+    "s3": _s3,
+    "sts": _sts,
+}

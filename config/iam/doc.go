@@ -6,6 +6,10 @@
 //	node-pool-management.json    for rolesRef.nodePoolManagementARN, in the customer's account
 //	cloud-controller.json        for rolesRef.kubeCloudControllerARN, in the customer's account
 //
+// They are templates for one cluster (docs/permissions.md): Fill replaces their variables, as
+// envsubst does. What changes something is limited by its resource, or by a condition on the
+// tag of the cluster: aws:RequestTag for what is created, aws:ResourceTag for what is there.
+//
 // The last one is for the cloud-controller-manager of AWS: instances of nodes, and
 // load balancers of Services with their security groups. The one before it is for a program that is not ours, Cluster API's AWS provider, and
 // has what that calls for machines in a VPC that is in other hands. Other

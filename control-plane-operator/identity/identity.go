@@ -36,14 +36,9 @@ type Signer struct {
 	Clock     clock.PassiveClock
 }
 
-// Token returns a token of the issuer for the control-plane-operator.
-func (s *Signer) Token(ctx context.Context, issuerURL string) ([]byte, error) {
-	return s.TokenFor(ctx, issuerURL, names.ControlPlaneOperatorSubject)
-}
-
-// TokenFor returns a token of the issuer for somebody else of the hosted cluster:
-// whether AWS believes him is found out in his name.
-func (s *Signer) TokenFor(ctx context.Context, issuerURL, subject string) ([]byte, error) {
+// Token returns a token of the issuer for a subject: the operator's, or that of a
+// program beside it whose role is checked.
+func (s *Signer) Token(ctx context.Context, issuerURL, subject string) ([]byte, error) {
 	key, err := s.key(ctx)
 	if err != nil {
 		return nil, err

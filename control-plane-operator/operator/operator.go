@@ -118,7 +118,7 @@ func New(cfg *rest.Config, opts Options) (*Operator, error) {
 	}
 	signer := &identity.Signer{Client: mgr.GetAPIReader(), Namespace: opts.Namespace, Clock: clock.RealClock{}}
 	o := &Operator{Manager: mgr, options: opts, signer: signer, sessions: session.New(session.Options{
-		Name: names.ControlPlaneOperator, Token: signer.Token, Clock: clock.RealClock{}, Middleware: opts.Bed.AWS,
+		Name: names.ControlPlaneOperator, Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: clock.RealClock{}, Middleware: opts.Bed.AWS,
 	})}
 	if o.releases = opts.Bed.Releases; o.releases == nil {
 		o.releases = release.New(release.Options{Clock: clock.RealClock{}, Overrides: opts.RegistryOverrides})
@@ -227,7 +227,21 @@ func (o *Operator) AddWorkerSecurityGroup() error {
 func (o *Operator) AddIdentityProbe() error {
 	return probe.Setup(o, probe.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{}, Sessions: o.sessions, KeyReady: o.signer.Ready, Interval: o.options.IdentityInterval,
+		TakeRole: o.takeRole,
 	})
+}
+
+// takeRole asks STS whether a role trusts a subject.
+func (o *Operator) takeRole(ctx context.Context, region, issuerURL, roleARN, subject string) error {
+	token, err := o.signer.Token(ctx, issuerURL, subject)
+	if err != nil {
+		return err
+	}
+	cfg, err := awsx.NewConfig(ctx, awsx.Options{Region: region, Anonymous: true, Middleware: o.options.Bed.AWS})
+	if err != nil {
+		return err
+	}
+	return awsx.TakeRole(ctx, cfg, roleARN, names.ControlPlaneOperator, token)
 }
 
 // AddKeyProbe adds who tells whether the key for Secrets can be used.
@@ -240,9 +254,12 @@ func (o *Operator) keys(ctx context.Context, hcp *hyperv1.HostedControlPlane) (k
 	spec, issuer := keyprobe.Of(hcp), hcp.Spec.IssuerURL
 	cfg, err := awsx.NewConfig(ctx, awsx.Options{
 		Region: spec.Region, Middleware: o.options.Bed.AWS,
-		WebIdentity: &awsx.WebIdentity{RoleARN: spec.Auth.AWSKMSRoleARN, SessionName: names.ControlPlaneOperator, Token: func(ctx context.Context) ([]byte, error) {
-			return o.signer.TokenFor(ctx, issuer, names.KMSSubject)
-		}},
+		WebIdentity: &awsx.WebIdentity{RoleARN: spec.Auth.AWSKMSRoleARN, SessionName: names.ControlPlaneOperator,
+			Token: func(ctx context.Context) ([]byte, error) { return o.signer.Token(ctx, issuer, names.KMSSubject) },
+			Fallback: func(ctx context.Context) ([]byte, error) {
+				return o.signer.Token(ctx, issuer, names.ServiceAccountSubject(names.KMSSubject))
+			},
+		},
 	})
 	if err != nil {
 		return nil, err

@@ -5,12 +5,21 @@
 //	      ▲                                                              │
 //	      └──────────────── at half of the token's life ─────────────────┘
 //
+// The subject of the token is one that nobody in the hosted cluster can mint, if the
+// trust policy of the role names it. Roles that were made for earlier versions, or by
+// other command lines, name a service account. STS is asked for each token:
+//
+//	trusts the subject ──► a token for it
+//	does not, and trusts the service account ──► a token for that
+//	trusts neither, or does not answer ──► as last time; asked again soon
+//
 // The key is mounted into the container of the minter only. The hosted API
 // server, which makes such tokens elsewhere, is not needed: machines can be
 // made before it is up, and be taken away after it is gone.
 package tokenminter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -32,6 +41,10 @@ const Command = "token-minter"
 // and has half of its life left.
 const retry = 10 * time.Second
 
+// maxRetry bounds how long a change of the trust policy of a role that trusts
+// neither subject, or of STS that does not answer, goes unnoticed.
+const maxRetry = 5 * time.Minute
+
 // Minter makes tokens.
 type Minter struct {
 	// KeyFile holds the key that signs, PEM. It is read for each token, so that
@@ -39,11 +52,19 @@ type Minter struct {
 	KeyFile string
 	// Issuer, Subject and Audience are what AWS checks.
 	Issuer, Subject, Audience string
+	// RoleARN is the role that the token is for, Region where the program takes
+	// it on. Without a role STS is not asked.
+	RoleARN, Region string
 	// File is where the token goes.
 	File string
 	// Life of a token.
 	Life  time.Duration
 	Clock clock.Clock
+
+	// trusts asks STS whether the role trusts the subject of a token.
+	trusts func(ctx context.Context, token string) (bool, error)
+	// current is the subject of the last token that was made.
+	current string
 }
 
 // Parse reads the arguments after the name of the subcommand.
@@ -53,6 +74,8 @@ func Parse(args []string) (*Minter, error) {
 	fs.StringVar(&m.KeyFile, "key-file", "", "file with the key that signs the cluster's service account tokens, PEM")
 	fs.StringVar(&m.Issuer, "issuer", "", "URL of the issuer")
 	fs.StringVar(&m.Subject, "subject", "", "who the token is for, e.g. "+names.CAPIProviderSubject)
+	fs.StringVar(&m.RoleARN, "role-arn", "", "role that the token is for; one that trusts the service account of earlier versions gets a token for that")
+	fs.StringVar(&m.Region, "region", "", "region whose STS is asked about the role")
 	fs.StringVar(&m.Audience, "audience", names.WebIdentityAudience, "whom the token is for")
 	fs.StringVar(&m.File, "token-file", "", "file to keep the token in")
 	fs.DurationVar(&m.Life, "life", time.Hour, "how long a token is valid; it is replaced when half of that is over")
@@ -64,6 +87,12 @@ func Parse(args []string) (*Minter, error) {
 			return nil, fmt.Errorf("--%s is missing", flag)
 		}
 	}
+	if m.RoleARN != "" {
+		if m.Region == "" {
+			return nil, errors.New("--role-arn needs --region")
+		}
+		m.trusts = newSTS(m.Region, m.RoleARN).trusts
+	}
 	if m.Life < time.Minute {
 		return nil, errors.New("--life must be a minute or more")
 	}
@@ -73,11 +102,17 @@ func Parse(args []string) (*Minter, error) {
 // Run keeps the token fresh until ctx ends. It does not give up.
 func (m *Minter) Run(ctx context.Context) error {
 	log := logr.FromContextOrDiscard(ctx)
-	for {
+	for unsettled := 0; ; {
 		pause := m.Life / 2
-		if err := m.mint(); err != nil {
+		switch settled, err := m.mint(ctx, log); {
+		case err != nil:
 			log.Error(err, "Making a token; trying again", "after", retry)
 			pause = retry
+		case settled:
+			unsettled = 0
+		default:
+			pause = min(retry<<unsettled, maxRetry, pause)
+			unsettled = min(unsettled+1, 10)
 		}
 		timer := m.Clock.NewTimer(pause)
 		select {
@@ -89,20 +124,61 @@ func (m *Minter) Run(ctx context.Context) error {
 	}
 }
 
-func (m *Minter) mint() error {
+// mint makes one token. It is settled when STS has said which subject the role trusts.
+func (m *Minter) mint(ctx context.Context, log logr.Logger) (settled bool, err error) {
 	key, err := os.ReadFile(m.KeyFile)
 	if err != nil {
-		return fmt.Errorf("reading the signing key: %w", err)
+		return false, fmt.Errorf("reading the signing key: %w", err)
 	}
 	signer, err := webidentity.NewSigner(key, m.Issuer, m.Clock)
 	if err != nil {
-		return fmt.Errorf("reading the signing key in %s: %w", m.KeyFile, err)
+		return false, fmt.Errorf("reading the signing key in %s: %w", m.KeyFile, err)
 	}
-	token, err := signer.Token(m.Subject, m.Audience, m.Life)
+	subject, settled, err := m.choose(ctx, log, signer)
 	if err != nil {
-		return fmt.Errorf("signing: %w", err)
+		return false, err
 	}
-	// Who reads at the same time finds the old token or the new one.
+	token, err := signer.Token(subject, m.Audience, m.Life)
+	if err != nil {
+		return false, fmt.Errorf("signing: %w", err)
+	}
+	if err := m.replace(token); err != nil {
+		return false, err
+	}
+	if settled && subject != m.current {
+		log.Info("The role trusts the subject", "subject", subject, "role", m.RoleARN)
+	}
+	m.current = subject
+	return settled, nil
+}
+
+// choose picks the subject that the role trusts: Subject, or the service account
+// that it stands for.
+func (m *Minter) choose(ctx context.Context, log logr.Logger, signer *webidentity.Signer) (subject string, settled bool, err error) {
+	account := names.ServiceAccountSubject(m.Subject)
+	if m.trusts == nil || account == "" {
+		return m.Subject, true, nil
+	}
+	for _, subject := range []string{m.Subject, account} {
+		token, err := signer.Token(subject, m.Audience, m.Life)
+		if err != nil {
+			return "", false, fmt.Errorf("signing: %w", err)
+		}
+		trusted, err := m.trusts(ctx, token)
+		if err != nil {
+			log.Error(err, "Which subject the role trusts is not known")
+			break
+		}
+		if trusted {
+			return subject, true, nil
+		}
+	}
+	return cmp.Or(m.current, m.Subject), false, nil
+}
+
+// replace puts the token into the file. Who reads at the same time finds the old
+// token or the new one.
+func (m *Minter) replace(token string) error {
 	fresh := m.File + ".new"
 	if err := os.WriteFile(fresh, []byte(token), 0o644); err != nil {
 		return fmt.Errorf("writing the token: %w", err)

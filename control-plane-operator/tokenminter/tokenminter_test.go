@@ -4,8 +4,12 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -31,7 +35,12 @@ func read(t *testing.T, file string) claims {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts := strings.Split(string(token), ".")
+	return claimsOf(t, string(token))
+}
+
+func claimsOf(t *testing.T, token string) claims {
+	t.Helper()
+	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
 		t.Fatalf("%q is not a token", token)
 	}
@@ -126,6 +135,99 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	} {
 		if _, err := Parse(args); err == nil || !strings.Contains(err.Error(), flag) {
 			t.Errorf("%v: %v", args, err)
+		}
+	}
+}
+
+// The role decides which subject a token has, at each token anew.
+func TestTheTokenHasTheSubjectThatTheRoleTrusts(t *testing.T) {
+	account := names.ServiceAccountSubject(names.CAPIProviderSubject)
+	story(t, func(m *Minter, clk *clocktesting.FakeClock, bringKey func()) {
+		var trusted []string
+		var silent bool
+		asked := 0
+		m.trusts = func(_ context.Context, token string) (bool, error) {
+			asked++
+			if silent {
+				return false, errors.New("no answer")
+			}
+			return slices.Contains(trusted, claimsOf(t, token).Subject), nil
+		}
+		after := func(d time.Duration, want string) {
+			t.Helper()
+			clk.Step(d)
+			synctest.Wait()
+			if got := read(t, m.File).Subject; got != want {
+				t.Errorf("the subject is %s, want %s", got, want)
+			}
+		}
+		bringKey()
+		after(retry, m.Subject) // the role trusts nobody yet, as one that was just made
+		trusted = []string{account}
+		after(retry, account)
+		silent = true
+		after(m.Life/2, account)
+		silent = false
+		trusted = []string{account, m.Subject}
+		after(retry, m.Subject)
+		trusted = []string{m.Subject}
+		after(m.Life/2, m.Subject)
+
+		before := asked
+		trusted = nil
+		for range 30 {
+			after(time.Minute, m.Subject)
+		}
+		for range 60 {
+			after(time.Minute, m.Subject)
+		}
+		if n := asked - before; n > 60 {
+			t.Errorf("STS was asked %d times in 90 minutes about a role that trusts nobody", n)
+		}
+	})
+}
+
+func TestSTS(t *testing.T) {
+	for name, c := range map[string]struct {
+		status  int
+		answer  string
+		trusted bool
+		fails   bool
+	}{
+		"it gives credentials":          {http.StatusOK, "<AssumeRoleWithWebIdentityResponse/>", true, false},
+		"it denies":                     {http.StatusForbidden, "<ErrorResponse><Error><Code>AccessDenied</Code><Message>Not authorized</Message></Error></ErrorResponse>", false, false},
+		"it does not know the issuer":   {http.StatusBadRequest, "<ErrorResponse><Error><Code>InvalidIdentityToken</Code></Error></ErrorResponse>", false, true},
+		"a proxy answers":               {http.StatusForbidden, "<html>", false, true},
+		"it is not available right now": {http.StatusServiceUnavailable, "", false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.FormValue("Action") != "AssumeRoleWithWebIdentity" || r.FormValue("WebIdentityToken") != "token" || r.FormValue("RoleArn") != "arn:aws:iam::1:role/x" {
+					t.Errorf("the request is %v", r.Form)
+				}
+				w.WriteHeader(c.status)
+				_, _ = w.Write([]byte(c.answer))
+			}))
+			defer server.Close()
+			t.Setenv("AWS_ENDPOINT_URL", server.URL)
+			trusted, err := newSTS("us-east-1", "arn:aws:iam::1:role/x").trusts(t.Context(), "token")
+			if trusted != c.trusted || (err != nil) != c.fails {
+				t.Errorf("got %v, %v", trusted, err)
+			}
+		})
+	}
+}
+
+func TestSTSEndpoint(t *testing.T) {
+	t.Setenv("AWS_ENDPOINT_URL", "")
+	t.Setenv("AWS_ENDPOINT_URL_STS", "")
+	for arn, want := range map[string]string{
+		"arn:aws:iam::1:role/x":        "https://sts.us-east-1.amazonaws.com",
+		"arn:aws-us-gov:iam::1:role/x": "https://sts.us-east-1.amazonaws.com",
+		"arn:aws-cn:iam::1:role/x":     "https://sts.us-east-1.amazonaws.com.cn",
+	} {
+		if got := stsEndpoint("us-east-1", arn); got != want {
+			t.Errorf("%s: %s, want %s", arn, got, want)
 		}
 	}
 }

@@ -36,6 +36,7 @@ var healthyClusters = map[string]metav1.ConditionStatus{
 
 	hyperv1.ValidOIDCConfiguration:         metav1.ConditionTrue,
 	hyperv1.ValidAWSIdentityProvider:       metav1.ConditionTrue,
+	hyperv1.AWSRolesIsolated:               metav1.ConditionTrue,
 	hyperv1.ValidAWSKMSConfig:              metav1.ConditionTrue,
 	hyperv1.AWSDefaultSecurityGroupCreated: metav1.ConditionTrue,
 	hyperv1.AWSEndpointServiceAvailable:    metav1.ConditionTrue,

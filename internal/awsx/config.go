@@ -29,6 +29,8 @@ type Options struct {
 	// WebIdentity, if set, is the only identity: nothing else of the
 	// environment (static keys, instance profile) is tried.
 	WebIdentity *WebIdentity
+	// Anonymous makes calls without an identity, as the exchange of a token is one.
+	Anonymous bool
 	// AssumeRoleARN is a role to take on from that identity, for resources
 	// in a shared VPC that belong to a third account.
 	AssumeRoleARN string
@@ -43,6 +45,9 @@ type WebIdentity struct {
 	SessionName string
 	// Token returns a fresh token; it is asked about once an hour.
 	Token func(context.Context) ([]byte, error)
+	// Fallback, if set, returns the token for a role whose trust policy names
+	// the subject of earlier versions. It is asked when STS denies Token's.
+	Fallback func(context.Context) ([]byte, error)
 }
 
 // maxAttempts and the SDK's own exponential backoff with jitter ride out a
@@ -64,7 +69,7 @@ func NewConfig(ctx context.Context, opts Options) (aws.Config, error) {
 	if opts.CredentialsFile != "" {
 		load = append(load, config.WithSharedCredentialsFiles([]string{opts.CredentialsFile}))
 	}
-	if opts.WebIdentity != nil {
+	if opts.WebIdentity != nil || opts.Anonymous {
 		load = append(load, config.WithCredentialsProvider(aws.AnonymousCredentials{}))
 	}
 	cfg, err := config.LoadDefaultConfig(ctx, load...)
@@ -74,9 +79,7 @@ func NewConfig(ctx context.Context, opts Options) (aws.Config, error) {
 	// The SDK would make the client that fetches credentials before it knows
 	// of a custom endpoint, so we make it, from the finished configuration.
 	if w := opts.WebIdentity; w != nil {
-		provider := stscreds.NewWebIdentityRoleProvider(sts.NewFromConfig(cfg), w.RoleARN, token(func() ([]byte, error) { return w.Token(ctx) }),
-			func(o *stscreds.WebIdentityRoleOptions) { o.RoleSessionName = w.SessionName })
-		cfg.Credentials = aws.NewCredentialsCache(provider)
+		cfg.Credentials = aws.NewCredentialsCache(w.provider(ctx, sts.NewFromConfig(cfg)))
 	}
 	if opts.AssumeRoleARN != "" {
 		provider := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), opts.AssumeRoleARN)
@@ -84,12 +87,6 @@ func NewConfig(ctx context.Context, opts Options) (aws.Config, error) {
 	}
 	return cfg, nil
 }
-
-// token is a function as the SDK's token retriever.
-type token func() ([]byte, error)
-
-// GetIdentityToken implements stscreds.IdentityTokenRetriever.
-func (t token) GetIdentityToken() ([]byte, error) { return t() }
 
 // EC2 returns a client for EC2.
 func EC2(cfg aws.Config) *ec2.Client { return ec2.NewFromConfig(cfg) }

@@ -61,23 +61,39 @@ const (
 	NodeManagementCredentials = "node-management-creds"
 )
 
-// What the operators say of themselves to AWS.
+// What the operators say of themselves to AWS. A token's subject is what the
+// trust policy of a role names. The hosted API server signs with the same key as
+// we do, and signs no subject but system:serviceaccount:<namespace>:<name>. Ours
+// have another form, so that an administrator of the hosted cluster cannot mint them.
 const (
 	// WebIdentityAudience is what the trust policies of the roles ask for.
 	WebIdentityAudience = "openshift"
-	// ControlPlaneOperatorSubject is the service account, in the hosted
-	// cluster, that the trust policy of the control-plane-operator role names.
-	ControlPlaneOperatorSubject = "system:serviceaccount:kube-system:control-plane-operator"
-	// KMSSubject is the service account that the trust policy of the role for
-	// the keys of Secrets names.
-	KMSSubject = "system:serviceaccount:kube-system:kms-provider"
-	// CloudControllerSubject is that of the role of the cloud-controller-manager.
-	CloudControllerSubject = "system:serviceaccount:kube-system:kube-controller-manager"
-	// CAPIProviderSubject is that of the role for node pools.
-	CAPIProviderSubject = "system:serviceaccount:kube-system:capa-controller-manager"
+	// ControlPlaneOperatorSubject is for rolesRef.controlPlaneOperatorARN.
+	ControlPlaneOperatorSubject = "hypershift:control-plane-operator"
+	// KMSSubject is for the role of the key for Secrets.
+	KMSSubject = "hypershift:kms-provider"
+	// CloudControllerSubject is for rolesRef.kubeCloudControllerARN.
+	CloudControllerSubject = "hypershift:cloud-controller-manager"
+	// CAPIProviderSubject is for rolesRef.nodePoolManagementARN.
+	CAPIProviderSubject = "hypershift:cluster-api-provider-aws"
 	// WebIdentityTokenFile is where a component finds the token by which AWS knows it.
 	WebIdentityTokenFile = "/var/run/secrets/openshift/serviceaccount/token"
 )
+
+// ServiceAccountSubject is the service account of the hosted cluster that trust
+// policies name instead of one of these subjects, where they were written for
+// earlier versions or by other command lines. Its tokens are accepted too, but
+// the hosted API server signs them for whoever may ask it to.
+func ServiceAccountSubject(subject string) string {
+	return serviceAccountSubjects[subject]
+}
+
+var serviceAccountSubjects = map[string]string{
+	ControlPlaneOperatorSubject: "system:serviceaccount:kube-system:control-plane-operator",
+	KMSSubject:                  "system:serviceaccount:kube-system:kms-provider",
+	CloudControllerSubject:      "system:serviceaccount:kube-system:kube-controller-manager",
+	CAPIProviderSubject:         "system:serviceaccount:kube-system:capa-controller-manager",
+}
 
 // maxNamespace is the longest name that Kubernetes accepts for a Namespace.
 const maxNamespace = 63

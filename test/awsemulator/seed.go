@@ -27,9 +27,6 @@ const (
 	ImageAMD64Older = "ami-0000000000001a064"
 )
 
-// nodePoolSubject is the service account that the trust policy of the node pool role names.
-const nodePoolSubject = "system:serviceaccount:kube-system:capa-controller-manager"
-
 // Subnet is a subnet of a seeded VPC. Zone is the account's own name for the zone ZoneID.
 type Subnet struct {
 	ID, CIDR, Zone, ZoneID string
@@ -204,7 +201,7 @@ func (e *Emulator) SeedCustomer(ctx context.Context, o CustomerOptions) (*Custom
 		if c.Role, err = e.Role(ctx, c.Account, c.InfraID+"-"+names.ControlPlaneOperator, trust); err != nil {
 			return err
 		}
-		trust = TrustWebIdentity(c.OIDCProvider, nodePoolSubject)
+		trust = TrustWebIdentity(c.OIDCProvider, names.CAPIProviderSubject)
 		if c.NodePoolRole, err = e.Role(ctx, c.Account, c.InfraID+"-node-pool", trust); err != nil {
 			return err
 		}

@@ -137,6 +137,28 @@ func TestAWebIdentityTokenIsChecked(t *testing.T) {
 	}
 }
 
+// The hosted API server signs a token for every service account that somebody may
+// make there, with the key and the issuer of the operators' tokens.
+func TestAnAdministratorOfTheHostedClusterCannotTakeOnTheRolesOfItsOperators(t *testing.T) {
+	id := newIdentity(t)
+	for subject, role := range map[string]string{
+		names.ControlPlaneOperatorSubject: id.customer.Role,
+		names.CAPIProviderSubject:         id.customer.NodePoolRole,
+		names.CloudControllerSubject:      id.customer.CloudControllerRole,
+	} {
+		t.Run(subject, func(t *testing.T) {
+			_, err := id.assume(t, role, id.token(t, id.private, id.issuer, subject, names.WebIdentityAudience, clock.RealClock{}))
+			refused(t, err, "")
+			minted := names.ServiceAccountSubject(subject)
+			if !strings.HasPrefix(minted, "system:serviceaccount:") {
+				t.Fatalf("%s stands for %q", subject, minted)
+			}
+			_, err = id.assume(t, role, id.token(t, id.private, id.issuer, minted, names.WebIdentityAudience, clock.RealClock{}))
+			refused(t, err, "AccessDenied")
+		})
+	}
+}
+
 // forge changes the subject of a token and keeps its signature.
 func forge(t *testing.T, token, subject string) string {
 	t.Helper()

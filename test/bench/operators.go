@@ -101,7 +101,7 @@ func customersHalf(cfg *rest.Config, cl *cluster, aws *cloud, watch *writes) (*c
 func controlPlaneOperator(c client.Client, secrets client.Reader, cl *cluster, aws *cloud) (awsprivatelink.Options, probe.Options) {
 	signer := &identity.Signer{Client: secrets, Namespace: cl.namespace(), Clock: clock.RealClock{}}
 	sessions := session.New(session.Options{
-		Name: names.ControlPlaneOperator, Token: signer.Token, Clock: clock.RealClock{}, Middleware: []func(*middleware.Stack) error{aws.Install},
+		Name: names.ControlPlaneOperator, Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: clock.RealClock{}, Middleware: []func(*middleware.Stack) error{aws.Install},
 	})
 	return awsprivatelink.Options{Client: c, Reader: secrets, Scheme: scheme, Clock: clock.RealClock{}, Sessions: sessions, KeyReady: signer.Ready, ResyncPeriod: resyncCPO},
 		probe.Options{Client: c, Reader: secrets, Clock: clock.RealClock{}, Sessions: sessions, KeyReady: signer.Ready, Interval: identityInterval}

@@ -53,6 +53,10 @@ const (
 	// ValidAWSIdentityProvider says that AWS accepts the cluster's tokens. If False, compare the IAM OIDC provider and the
 	// trust policies of the roles with spec.issuerURL. Unknown means that AWS could not be asked.
 	ValidAWSIdentityProvider = "ValidAWSIdentityProvider"
+	// AWSRolesIsolated says that no role of the cluster's operators accepts a token that an administrator of the hosted cluster
+	// can mint. If False, name the subjects in the message in the trust policies of the roles. Unknown means that AWS could not
+	// be asked. The cluster works either way.
+	AWSRolesIsolated = "AWSRolesIsolated"
 	// ValidAWSKMSConfig says that the key for secret encryption can be used. If False, correct the key's ARN or the policy of
 	// the role in spec.secretEncryption.kms.aws. Unknown if no such key is asked for.
 	ValidAWSKMSConfig = "ValidAWSKMSConfig"

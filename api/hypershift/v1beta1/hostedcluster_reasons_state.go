@@ -29,6 +29,9 @@ const (
 	InvalidIdentityProviderReason = "InvalidIdentityProvider"
 	// InvalidIAMRoleReason: a role cannot be taken on. Correct its ARN or its trust policy.
 	InvalidIAMRoleReason = "InvalidIAMRole"
+	// ServiceAccountTrustedReason: the trust policies of roles name service accounts of the hosted cluster, for which its
+	// administrators can mint tokens. Name the subjects in the message instead.
+	ServiceAccountTrustedReason = "ServiceAccountTrusted"
 	// AWSErrorReason: AWS answered with an error; the message holds it.
 	AWSErrorReason = "AWSError"
 	// ControlPlaneOperatorNotRunningReason: the control-plane-operator, which alone knows, does not run. The message names its

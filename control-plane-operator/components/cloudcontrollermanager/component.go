@@ -37,7 +37,9 @@ func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
 	c.Env = append(c.Env, corev1.EnvVar{Name: "AWS_REGION", Value: env.HCP.Spec.Platform.AWS.Region})
 	c.Env = append(c.Env, env.AWSEndpoints...)
 	minter := component.Container(pod, "token-minter")
-	minter.Args = append(minter.Args, "--issuer="+env.HCP.Spec.IssuerURL, "--subject="+names.CloudControllerSubject)
+	minter.Args = append(minter.Args, "--issuer="+env.HCP.Spec.IssuerURL, "--subject="+names.CloudControllerSubject,
+		"--role-arn="+string(env.HCP.Spec.Platform.AWS.RolesRef.KubeCloudControllerARN), "--region="+env.HCP.Spec.Platform.AWS.Region)
+	minter.Env = append(minter.Env, env.AWSEndpoints...)
 	component.TrustUser(env, pod)
 	return nil
 }

@@ -89,22 +89,24 @@ func addKMS(env *component.Env, p *pod, spec hyperv1.AWSKMSSpec) error {
 	sockets := corev1.VolumeMount{Name: "kms-sockets", MountPath: kmsSockets}
 	server := p.server()
 	server.VolumeMounts = append(server.VolumeMounts, sockets)
-	p.Containers = append(p.Containers, kmsMinter(env.HCP.Spec.IssuerURL))
+	p.Containers = append(p.Containers, kmsMinter(env, spec))
 	for i, key := range kmsKeys(env, spec) {
 		p.Containers = append(p.Containers, kmsPlugin(spec, key, kmsHealthPort+i, sockets))
 	}
 	return nil
 }
 
-func kmsMinter(issuer string) corev1.Container {
+func kmsMinter(env *component.Env, spec hyperv1.AWSKMSSpec) corev1.Container {
 	return corev1.Container{
 		Name:    "kms-token-minter",
 		Image:   component.OperatorImage,
 		Command: []string{"companion", "token-minter"},
 		Args: []string{
 			"--key-file=/etc/kubernetes/service-account/" + names.ServiceAccountPrivateKeyFile,
-			"--issuer=" + issuer, "--subject=" + names.KMSSubject, "--token-file=" + names.WebIdentityTokenFile,
+			"--issuer=" + env.HCP.Spec.IssuerURL, "--subject=" + names.KMSSubject, "--token-file=" + names.WebIdentityTokenFile,
+			"--role-arn=" + spec.Auth.AWSKMSRoleARN, "--region=" + kmsRegion(spec.ActiveKey.ARN, spec),
 		},
+		Env:       slices.Clone(env.AWSEndpoints),
 		Resources: requests("1m", "5Mi"),
 		VolumeMounts: []corev1.VolumeMount{
 			{Name: "service-account", MountPath: "/etc/kubernetes/service-account", ReadOnly: true},

@@ -272,7 +272,7 @@ func (w *world) start() func(context.Context) error {
 	opts := Options{
 		Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.diary, Clock: w.clock, KeyReady: signer.Ready, ResyncPeriod: resync,
 		Sessions: session.New(session.Options{
-			Name: "control-plane-operator", Token: signer.Token, Clock: w.clock,
+			Name: "control-plane-operator", Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: w.clock,
 			Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff, w.Life.Middleware},
 		}),
 	}

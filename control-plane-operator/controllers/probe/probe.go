@@ -1,5 +1,6 @@
-// Package probe says whether AWS takes the cluster's tokens, in the condition
-// ValidAWSIdentityProvider.
+// Package probe reports whether AWS accepts the cluster's tokens, in the condition
+// ValidAWSIdentityProvider, and whether the roles of its operators accept only
+// those that nobody in the hosted cluster can mint, in AWSRolesIsolated (isolation.go).
 //
 //	what AWS said to the last call of any controller ── younger than the interval ──► judge it
 //	             ├── none, but somebody is about to call ──► let him, for a minute
@@ -53,6 +54,8 @@ type Options struct {
 	KeyReady func(context.Context) error
 	// Interval is how old an answer of AWS may be and still count.
 	Interval time.Duration
+	// TakeRole, if set, asks STS for credentials of a role with a token of that subject, and drops them.
+	TakeRole func(ctx context.Context, region, issuerURL, roleARN, subject string) error
 }
 
 // Pace of the probe. The condition follows an answer within minutes, and
@@ -74,13 +77,18 @@ type Reconciler struct {
 	// able is since when we could have called, by control plane. One pass runs
 	// at a time.
 	able map[types.UID]time.Time
+	// trust is what the last check of the roles found, by control plane.
+	trust map[types.UID]trusted
 }
 
 // New returns a Reconciler.
 func New(opts Options) *Reconciler {
-	r := &Reconciler{Options: opts, able: map[types.UID]time.Time{}}
+	r := &Reconciler{Options: opts, able: map[types.UID]time.Time{}, trust: map[types.UID]trusted{}}
 	r.steps = []flow.Step[*hyperv1.HostedControlPlane]{
 		{Name: "identity", Condition: hyperv1.ValidAWSIdentityProvider, Run: r.checkIdentity},
+	}
+	if opts.TakeRole != nil {
+		r.steps = append(r.steps, flow.Step[*hyperv1.HostedControlPlane]{Name: "isolation", Condition: hyperv1.AWSRolesIsolated, Run: r.checkIsolation})
 	}
 	return r
 }
@@ -181,7 +189,7 @@ var errOthersFirst = errors.New("waiting for the first call to AWS")
 var judge = conditions.Judge{
 	Transient: func(err error) bool {
 		// Only an answer of AWS about us makes the condition False.
-		return !awsx.IsIdentity(err)
+		return !awsx.IsIdentity(err) || errors.As(err, new(errUnchecked))
 	},
 	Reason: func(err error) string {
 		switch {
@@ -204,9 +212,14 @@ func (r *Reconciler) summarize(hcp *hyperv1.HostedControlPlane, report flow.Repo
 }
 
 func ourStatus(hcp *hyperv1.HostedControlPlane) any {
-	part := map[string]any{}
-	if c := conditions.Get(hcp.Status.Conditions, hyperv1.ValidAWSIdentityProvider); c != nil {
-		part["conditions"] = []metav1.Condition{*c}
+	var ours []metav1.Condition
+	for _, condition := range []string{hyperv1.ValidAWSIdentityProvider, hyperv1.AWSRolesIsolated} {
+		if c := conditions.Get(hcp.Status.Conditions, condition); c != nil {
+			ours = append(ours, *c)
+		}
 	}
-	return part
+	if ours == nil {
+		return map[string]any{}
+	}
+	return map[string]any{"conditions": ours}
 }

@@ -61,6 +61,8 @@ type world struct {
 	theirs   *fakeaws.Account
 	role     string
 	sessions *session.Sessions
+	// asksRoles makes the probe check the trust policies of the roles, too.
+	asksRoles bool
 }
 
 func newWorld(t testing.TB) *world {
@@ -101,10 +103,14 @@ func (w *world) must(err error) {
 func (w *world) start() func(context.Context) error {
 	signer := &identity.Signer{Client: w.Client(), Namespace: namespace, Clock: w.clock}
 	w.sessions = session.New(session.Options{
-		Name: "control-plane-operator", Token: signer.Token, Clock: w.clock,
+		Name: "control-plane-operator", Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: w.clock,
 		Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff, w.Life.Middleware},
 	})
-	r := New(Options{Client: w.Client(), Reader: w.Client(), Clock: w.clock, Sessions: w.sessions, KeyReady: signer.Ready, Interval: interval})
+	opts := Options{Client: w.Client(), Reader: w.Client(), Clock: w.clock, Sessions: w.sessions, KeyReady: signer.Ready, Interval: interval}
+	if w.asksRoles {
+		opts.TakeRole = w.takeRole(signer)
+	}
+	r := New(opts)
 	return func(ctx context.Context) error {
 		list := &hyperv1.HostedControlPlaneList{}
 		w.must(w.Admin().List(ctx, list))

@@ -108,7 +108,7 @@ func newWorld(t testing.TB) *world {
 func (w *world) start() func(context.Context) error {
 	signer := &identity.Signer{Client: w.Client(), Namespace: namespace, Clock: w.clock}
 	w.sessions = session.New(session.Options{
-		Name: "control-plane-operator", Token: signer.Token, Clock: w.clock,
+		Name: "control-plane-operator", Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: w.clock,
 		Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff, w.Life.Middleware},
 	})
 	w.reconciler = New(Options{Client: w.Client(), Reader: w.Client(), Recorder: &w.diary, Clock: w.clock, Sessions: w.sessions, KeyReady: signer.Ready, ResyncPeriod: resync})

@@ -265,7 +265,7 @@ func TestWhoCallsAWSIsToldWhereItIs(t *testing.T) {
 	for _, c := range append(capiProviderPod(s, "provider", "minter", there).Containers, r.operatorContainer(s, "operator")) {
 		told[c.Name] = slices.Contains(c.Env, there[0])
 	}
-	if want := map[string]bool{"manager": true, "token-minter": false, "control-plane-operator": true}; !maps.Equal(told, want) {
+	if want := map[string]bool{"manager": true, "token-minter": true, "control-plane-operator": true}; !maps.Equal(told, want) {
 		t.Errorf("told: %v, want %v", told, want)
 	}
 }

@@ -19,6 +19,7 @@ var mirrored = []struct {
 }{
 	{hyperv1.InfrastructureReady, always},
 	{hyperv1.ValidAWSIdentityProvider, onAWS},
+	{hyperv1.AWSRolesIsolated, never},
 	{hyperv1.EtcdAvailable, never},
 	{hyperv1.KubeAPIServerAvailable, never},
 	{hyperv1.IgnitionEndpointAvailable, never},

@@ -2,6 +2,7 @@ package hostedcluster
 
 import (
 	"path"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -99,7 +100,10 @@ func capiProviderPod(s *scope, image, minter string, endpoints []corev1.EnvVar) 
 				"--issuer=" + s.hc.Spec.IssuerURL,
 				"--subject=" + names.CAPIProviderSubject,
 				"--token-file=" + names.WebIdentityTokenFile,
+				"--role-arn=" + string(s.aws().RolesRef.NodePoolManagementARN),
+				"--region=" + s.aws().Region,
 			},
+			Env:       slices.Clone(endpoints),
 			Resources: requests("1m", "5Mi"),
 			VolumeMounts: []corev1.VolumeMount{
 				{Name: "signing-key", MountPath: keyDir, ReadOnly: true},

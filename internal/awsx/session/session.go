@@ -17,6 +17,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/subnet"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // A Target says as whom to call which region.
@@ -67,8 +68,10 @@ func (s *Session) Groups(owner, vpc string) *securitygroup.Keeper {
 type Options struct {
 	// Name shows in CloudTrail as who made a call.
 	Name string
-	// Token returns a fresh token of that issuer.
-	Token func(ctx context.Context, issuerURL string) ([]byte, error)
+	// Token returns a fresh token of that issuer for a subject.
+	Token func(ctx context.Context, issuerURL, subject string) ([]byte, error)
+	// Subject is what the trust policy of a role should name.
+	Subject string
 	// Middleware is added to every client; tests put a fake AWS there.
 	Middleware []func(*middleware.Stack) error
 	Clock      clock.PassiveClock
@@ -115,11 +118,9 @@ func (s *Sessions) For(ctx context.Context, target Target) (*Session, error) {
 
 func (s *Sessions) open(ctx context.Context, target Target) (*Session, error) {
 	opts := awsx.Options{
-		Region: target.Region,
-		WebIdentity: &awsx.WebIdentity{RoleARN: target.RoleARN, SessionName: s.opts.Name, Token: func(ctx context.Context) ([]byte, error) {
-			return s.opts.Token(ctx, target.IssuerURL)
-		}},
-		Middleware: append([]func(*middleware.Stack) error{s.listen(target)}, s.opts.Middleware...),
+		Region:      target.Region,
+		WebIdentity: s.webIdentity(target),
+		Middleware:  append([]func(*middleware.Stack) error{s.listen(target)}, s.opts.Middleware...),
 	}
 	self, err := awsx.NewConfig(ctx, opts)
 	if err != nil {
@@ -141,6 +142,18 @@ func (s *Sessions) open(ctx context.Context, target Target) (*Session, error) {
 			return err
 		},
 	}, nil
+}
+
+// webIdentity presents the subject that nobody in the hosted cluster can mint,
+// and that of the service account to a role which does not trust the first.
+func (s *Sessions) webIdentity(target Target) *awsx.WebIdentity {
+	w := &awsx.WebIdentity{RoleARN: target.RoleARN, SessionName: s.opts.Name, Token: func(ctx context.Context) ([]byte, error) {
+		return s.opts.Token(ctx, target.IssuerURL, s.opts.Subject)
+	}}
+	if account := names.ServiceAccountSubject(s.opts.Subject); account != "" {
+		w.Fallback = func(ctx context.Context) ([]byte, error) { return s.opts.Token(ctx, target.IssuerURL, account) }
+	}
+	return w
 }
 
 // as is the session of one more role, or self if there is none: who shares a
@@ -170,7 +183,8 @@ func (s *Sessions) listen(target Target) func(*middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("identityOutcome",
 			func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 				out, md, err := next.HandleInitialize(ctx, in)
-				if tells(middleware.GetOperationName(ctx), err) {
+				denied := awsx.IsProvisional(ctx) && awsx.IsUntrusted(err)
+				if !denied && tells(middleware.GetOperationName(ctx), err) {
 					s.mu.Lock()
 					s.last[identity{target.IssuerURL, target.RoleARN}] = Outcome{At: s.opts.Clock.Now(), Err: err}
 					s.mu.Unlock()

@@ -21,6 +21,7 @@ var saidByControlPlane = map[string]metav1.ConditionStatus{
 	hyperv1.ValidReleaseInfo:                      metav1.ConditionTrue,
 	hyperv1.ValidIDPConfiguration:                 metav1.ConditionTrue,
 	hyperv1.ValidAWSIdentityProvider:              metav1.ConditionTrue,
+	hyperv1.AWSRolesIsolated:                      metav1.ConditionTrue,
 	hyperv1.AWSDefaultSecurityGroupCreated:        metav1.ConditionTrue,
 	hyperv1.ConfigOperatorReconciliationSucceeded: metav1.ConditionTrue,
 	hyperv1.DataPlaneConnectionAvailable:          metav1.ConditionTrue,

@@ -1,8 +1,11 @@
 package awsemulator_test
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,9 +15,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokenminter"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
@@ -157,6 +162,45 @@ func TestAnAdministratorOfTheHostedClusterCannotTakeOnTheRolesOfItsOperators(t *
 			refused(t, err, "AccessDenied")
 		})
 	}
+}
+
+// A role that was made for an earlier version names the service account. The program beside a minter takes it on all the same.
+func TestTheMinterFollowsTheTrustPolicyOfTheRole(t *testing.T) {
+	id := newIdentity(t)
+	t.Setenv("AWS_ENDPOINT_URL", emulator.URL)
+	earlier, err := emulator.Role(t.Context(), id.customer.Account, "earlier", awsemulator.TrustWebIdentity(id.customer.OIDCProvider, names.ServiceAccountSubject(names.CAPIProviderSubject)))
+	must(t, err)
+	key := filepath.Join(t.TempDir(), "key")
+	must(t, os.WriteFile(key, id.private, 0o600))
+	for role, want := range map[string]string{
+		id.customer.NodePoolRole: names.CAPIProviderSubject,
+		earlier:                  names.ServiceAccountSubject(names.CAPIProviderSubject),
+	} {
+		t.Run(want, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "token")
+			minter, err := tokenminter.Parse([]string{
+				"--key-file=" + key, "--issuer=" + id.issuer, "--subject=" + names.CAPIProviderSubject, "--token-file=" + file, "--role-arn=" + role, "--region=us-east-1",
+			})
+			must(t, err)
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- minter.Run(ctx) }()
+			must(t, waitfor(t, func() bool { _, err := os.Stat(file); return err == nil }))
+			stop()
+			must(t, <-ended)
+			token, err := os.ReadFile(file)
+			must(t, err)
+			answer, err := id.assume(t, role, string(token))
+			must(t, err)
+			equal(t, "subject", *answer.SubjectFromWebIdentityToken, want)
+		})
+	}
+}
+
+// waitfor waits for at most ten seconds.
+func waitfor(t *testing.T, done func() bool) error {
+	t.Helper()
+	return wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) { return done(), nil })
 }
 
 // forge changes the subject of a token and keeps its signature.

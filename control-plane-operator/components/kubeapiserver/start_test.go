@@ -85,6 +85,35 @@ func hostOf(url string) string { return strings.TrimPrefix(url, "https://") }
 
 func portOf(address string) string { return address[strings.LastIndex(address, ":")+1:] }
 
+// An administrator of the hosted cluster gets tokens of service accounts and no others. The operators are none to AWS.
+func TestNoTokenOfTheAPIServerHasASubjectOfTheOperators(t *testing.T) {
+	c := startControlPlane(t, componenttest.Env())
+	accounts := c.CoreV1().ServiceAccounts("kube-system")
+	for _, subject := range []string{names.ControlPlaneOperatorSubject, names.CAPIProviderSubject, names.CloudControllerSubject, names.KMSSubject} {
+		if _, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: subject}}, metav1.CreateOptions{}); err == nil {
+			t.Errorf("there is a service account %s", subject)
+		}
+		account := names.ServiceAccountSubject(subject)
+		name := account[strings.LastIndex(account, ":")+1:]
+		if _, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		minted, err := accounts.CreateToken(t.Context(), name, &authenticationv1.TokenRequest{
+			Spec: authenticationv1.TokenRequestSpec{Audiences: []string{names.WebIdentityAudience}},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		claims, err := base64.RawURLEncoding.DecodeString(strings.Split(minted.Status.Token, ".")[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := `"sub":"` + account + `"`; !strings.Contains(string(claims), want) {
+			t.Errorf("a token for %s has %s, want %s", name, claims, want)
+		}
+	}
+}
+
 func TestItServes(t *testing.T) {
 	c := startControlPlane(t, componenttest.Env())
 	accounts := c.CoreV1().ServiceAccounts("default")

@@ -1,7 +1,8 @@
 // The companion runs in the pod of another program, and does one thing for it:
 //
 //	wait           holds it back until what it needs is there
-//	router-reload  tells it of changes, and empties it before it ends
+//	router-reload  makes HAProxy load changes of its configuration
+//	router-drain   closes HAProxy to new connections and waits until the open ones have ended
 //	token-minter   keeps a token by which AWS knows it
 //
 // It is in the image of the operators, and yet no part of them: each control
@@ -53,16 +54,18 @@ func run(ctx context.Context, args []string) error {
 
 func parse(args []string) (task, error) {
 	if len(args) == 0 {
-		return nil, errors.New("say what to do: wait, router-reload or token-minter")
+		return nil, errors.New("say what to do: wait, router-reload, router-drain or token-minter")
 	}
 	switch name, args := args[0], args[1:]; name {
 	case wait.Command:
 		return wait.Parse(args)
 	case routerreload.Command:
 		return routerreload.Parse(args)
+	case routerreload.DrainCommand:
+		return routerreload.ParseDrain(args)
 	case tokenminter.Command:
 		return tokenminter.Parse(args)
 	default:
-		return nil, fmt.Errorf("%s is none of wait, router-reload and token-minter", name)
+		return nil, fmt.Errorf("%s is none of wait, router-reload, router-drain and token-minter", name)
 	}
 }

@@ -1,10 +1,13 @@
-// Package routerreload runs beside HAProxy and tells its master process two things.
+// Package routerreload operates the HAProxy of a router over the socket of its master process. It has two commands:
 //
-//	file ── differs from what the worker says it runs ──► reload: a new worker takes the sockets, the old one keeps its connections
-//	kubelet, before it ends HAProxy: GET /drain ──► shutdown frontend ──► answers when the connections have ended, or time is up
+//	router-reload, beside HAProxy         the file differs from what the worker runs ──► reload: a new worker takes over the
+//	                                      listening sockets, the old one keeps its connections
+//	router-drain, preStop of HAProxy      disable frontend  ──► wait until the connections have ended, or the timeout has passed
 //
-// It looks at the file every other second: to be told of a change would take an
-// inotify instance, of which a node with many control planes has too few. What
-// does not load is not asked for again before it changes, or a minute later: HAProxy
-// goes on with what it has.
+// Neither listens on the network: whoever could ask for a drain would take the API of the cluster away. The socket is in a volume of the pod. HAProxy's image has no program for the hook, so router-reload
+// puts a copy of this one into the same volume.
+//
+// The file is read every other second: a notification would take an inotify instance, of which a node with many control planes has
+// too few. A configuration that HAProxy refuses is not loaded again before it changes, or a minute later; HAProxy continues with
+// the one that it has.
 package routerreload

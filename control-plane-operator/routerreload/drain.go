@@ -2,47 +2,98 @@ package routerreload
 
 import (
 	"context"
-	"net/http"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"time"
 
-	"github.com/go-logr/logr"
+	"k8s.io/utils/clock"
 )
 
+// DrainCommand is the name of the subcommand that the kubelet runs before it stops HAProxy.
+const DrainCommand = "router-drain"
+
 const (
-	// farewell is how long new connections are still welcome: who sends them
-	// here hears of the end of the pod at the same time as we do.
-	farewell = 3 * time.Second
-	// frontend is where connections come in.
+	// acceptFor is how long new connections are still accepted: load balancers
+	// and nodes learn that the pod ends at the same time as the hook starts.
+	acceptFor = 3 * time.Second
+	// frontend is the one that accepts the connections of clients.
 	frontend = "hosts"
 )
 
-func (r *Reloader) serveDrain(w http.ResponseWriter, req *http.Request) {
-	if err := r.empty(req.Context()); err != nil {
-		logr.FromContextOrDiscard(req.Context()).Error(err, "Draining")
-	}
-	w.WriteHeader(http.StatusOK) // HAProxy ends now in any case
+// Drainer closes one HAProxy to new connections and waits until the open ones have ended.
+type Drainer struct {
+	master master
+	// timeout is how long connections may take to end.
+	timeout time.Duration
+	clock   clock.Clock
 }
 
-// empty returns when the last connection has ended, or time is up.
-func (r *Reloader) empty(ctx context.Context) error {
-	deadline := r.clock.Now().Add(r.drain)
-	r.sleep(ctx, farewell)
-	if _, err := r.master.say(ctx, worker+" shutdown frontend "+frontend); err != nil {
+// ParseDrain reads the arguments after the name of the subcommand.
+func ParseDrain(args []string) (*Drainer, error) {
+	d := &Drainer{clock: clock.RealClock{}}
+	fs := flag.NewFlagSet(DrainCommand, flag.ContinueOnError)
+	fs.StringVar((*string)(&d.master), "master", "", "the socket of HAProxy's master process")
+	fs.DurationVar(&d.timeout, "timeout", 50*time.Second, "how long connections may take to end, less than the pod's termination grace period")
+	if err := fs.Parse(args); err != nil {
+		return nil, err
+	}
+	if d.master == "" {
+		return nil, errors.New("--master is missing")
+	}
+	return d, nil
+}
+
+// Run returns when the last connection has ended, or the timeout has passed.
+func (d *Drainer) Run(ctx context.Context) error {
+	deadline := d.clock.Now().Add(d.timeout)
+	sleep(ctx, d.clock, acceptFor)
+	if err := d.master.disable(ctx, frontend); err != nil {
 		return err
 	}
-	for r.clock.Now().Before(deadline) && ctx.Err() == nil {
-		n, err := r.master.connections(ctx)
+	for d.clock.Now().Before(deadline) && ctx.Err() == nil {
+		n, err := d.master.connections(ctx)
 		if err != nil || n == 0 {
 			return err
 		}
-		r.sleep(ctx, farewell/10)
+		sleep(ctx, d.clock, acceptFor/10)
 	}
 	return nil
 }
 
-func (r *Reloader) sleep(ctx context.Context, d time.Duration) {
+func sleep(ctx context.Context, clk clock.Clock, d time.Duration) {
 	select {
 	case <-ctx.Done():
-	case <-r.clock.After(d):
+	case <-clk.After(d):
 	}
+}
+
+// install copies this program to a path in a volume that HAProxy's container mounts too. Its image has no program that could talk to
+// the master socket, and the kubelet runs a hook in the container that it is about to stop. The file appears complete or not at all.
+func install(path string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("finding the program to install: %w", err)
+	}
+	from, err := os.Open(self)
+	if err != nil {
+		return fmt.Errorf("installing the program: %w", err)
+	}
+	defer func() { _ = from.Close() }()
+	to, err := os.CreateTemp(filepath.Dir(path), ".install-")
+	if err != nil {
+		return fmt.Errorf("installing the program: %w", err)
+	}
+	defer func() { _ = os.Remove(to.Name()) }() // does nothing after the rename
+	_, err = io.Copy(to, from)
+	if err = errors.Join(err, to.Chmod(0o755), to.Close()); err == nil {
+		err = os.Rename(to.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("installing the program: %w", err)
+	}
+	return nil
 }

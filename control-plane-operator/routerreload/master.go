@@ -65,6 +65,20 @@ func (m master) info(ctx context.Context, process, field string) (string, error)
 	return "", fmt.Errorf("HAProxy does not say its %s", field)
 }
 
+// disable makes a frontend refuse new connections. (A frontend that is shut down keeps its socket, so that clients connect and wait
+// for an answer instead of trying elsewhere.) HAProxy answers an empty line to a command that it obeys, and a sentence to one that
+// it refuses.
+func (m master) disable(ctx context.Context, frontend string) error {
+	answer, err := m.say(ctx, worker+" disable frontend "+frontend)
+	if err != nil {
+		return err
+	}
+	if refusal := strings.TrimSpace(answer); refusal != "" {
+		return fmt.Errorf("HAProxy does not disable frontend %s: %s", frontend, refusal)
+	}
+	return nil
+}
+
 // connections are those of all workers, old ones too.
 func (m master) connections(ctx context.Context) (int, error) {
 	answer, err := m.say(ctx, "show proc")

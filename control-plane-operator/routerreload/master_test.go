@@ -23,6 +23,11 @@ const table = `#<PID>          <type>          <reloads>       <uptime>        <
 
 // play is a master that answers as written.
 func play(t *testing.T, answers map[string]string) master {
+	return playWith(t, func(command string) string { return answers[command] })
+}
+
+// playWith is a master that gives the answer of a function to each command.
+func playWith(t *testing.T, answer func(command string) string) master {
 	socket := filepath.Join(t.TempDir(), "master.sock")
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
@@ -36,7 +41,7 @@ func play(t *testing.T, answers map[string]string) master {
 				return
 			}
 			command, _ := bufio.NewReader(conn).ReadString('\n')
-			fmt.Fprint(conn, answers[strings.TrimSpace(command)])
+			fmt.Fprint(conn, answer(strings.TrimSpace(command)))
 			conn.Close()
 		}
 	}()

@@ -5,9 +5,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -32,10 +29,9 @@ const (
 type Reloader struct {
 	config string
 	master master
-	listen string
-	// drain is how long connections may take to end.
-	drain time.Duration
-	clock clock.Clock
+	// install is where to put this program for the hook of HAProxy's container; empty for nowhere.
+	install string
+	clock   clock.Clock
 
 	// refused is what did not load, and retry when to try it once more.
 	refused []byte
@@ -48,8 +44,7 @@ func Parse(args []string) (*Reloader, error) {
 	fs := flag.NewFlagSet(Command, flag.ContinueOnError)
 	fs.StringVar(&r.config, "config", "", "the file that HAProxy reads")
 	fs.StringVar((*string)(&r.master), "master", "", "the socket of HAProxy's master process")
-	fs.StringVar(&r.listen, "listen", ":9445", "where to be asked to drain")
-	fs.DurationVar(&r.drain, "drain", 50*time.Second, "how long connections may take to end, less than the pod's time to end")
+	fs.StringVar(&r.install, "install", "", "where to put a copy of this program, in a volume that HAProxy's container mounts; its preStop hook runs it as "+DrainCommand)
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
@@ -61,18 +56,14 @@ func Parse(args []string) (*Reloader, error) {
 
 // Run works until ctx ends.
 func (r *Reloader) Run(ctx context.Context) error {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", r.listen)
-	if err != nil {
-		return fmt.Errorf("listening for the kubelet: %w", err)
+	if r.install != "" {
+		if err := install(r.install); err != nil {
+			return err
+		}
 	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("/drain", r.serveDrain)
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: patience, BaseContext: func(net.Listener) context.Context { return ctx }}
-	go func() { _ = server.Serve(listener) }()
-	defer func() { _ = server.Close() }()
 	for ctx.Err() == nil {
 		r.look(ctx)
-		r.sleep(ctx, pause)
+		sleep(ctx, r.clock, pause)
 	}
 	return nil
 }
@@ -105,7 +96,7 @@ func (r *Reloader) reload(ctx context.Context, want string) error {
 		if running, err := r.master.running(ctx); err == nil && running == want {
 			return nil
 		}
-		r.sleep(ctx, loads/20)
+		sleep(ctx, r.clock, loads/20)
 	}
 	return errors.New("the configuration was not taken")
 }

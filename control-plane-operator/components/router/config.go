@@ -40,18 +40,32 @@ defaults
     # Watches and tunnels say something at least every half minute.
     timeout tunnel 1h
 
+# Fails when frontend hosts does not answer, whatever else of this process still works: a frontend that is shut down keeps its socket,
+# and the kernel goes on completing handshakes for it.
 frontend health
     mode http
     bind :::9444 v4v6
+    monitor fail if { nbsrv(_hosts) lt 1 }
     monitor-uri /haproxy_ready
+
+backend _hosts
+    mode http
+    option httpchk GET /haproxy_ready
+    server self 127.0.0.1:8443 check inter 2s fall 2 rise 1
+
+backend _self
+    mode http
+    http-request return status 200
 
 frontend hosts
     bind :::8443 v4v6
     tcp-request inspect-delay 5s
+    tcp-request content switch-mode http if { src 127.0.0.0/8 } HTTP
     tcp-request content accept if { req.ssl_hello_type 1 }
     # Who speaks something else need not wait. A load balancer that looks whether we are there says nothing; no server needs to hear of it.
     tcp-request content accept if { req.len gt 0 }
     tcp-request content reject
+    use_backend _self if { src 127.0.0.0/8 } HTTP
 `
 
 // configuration is what HAProxy reads. The same rules give the same text.

@@ -15,5 +15,5 @@
 //	                                                          old ones stay ────►│ old worker, until they end, or hard-stop-after
 //
 // A kubelet looks at ConfigMaps once in a minute; the controller nudge lets it
-// look at once. A pod that ends is drained first, see package routerreload.
+// look at once. A pod that ends is drained first, by its own preStop hook, see package routerreload.
 package router

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -25,29 +26,33 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/routerreload"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/test/bed/debian"
 	"github.com/hosted-control-planes/hypershift/test/bed/process"
 )
 
-// haproxy finds the real program: installed, or where the lab has unpacked it.
+// unpacked is the root of the packages that have HAProxy.
+var unpacked = sync.OnceValues(func() (string, error) {
+	cache, err := pinned.CacheDir()
+	if err != nil {
+		return "", err
+	}
+	return debian.Unpack(context.Background(), filepath.Join(cache, "images"))
+})
+
+// haproxy is the real program: the installed one, or that of Debian's package.
 func haproxy(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	if path, err := exec.LookPath("haproxy"); err == nil {
 		return exec.Command(path, args...)
 	}
-	cache, err := pinned.CacheDir()
+	root, err := unpacked()
+	if err != nil {
+		t.Fatalf("these tests run HAProxy; install it, or let them unpack Debian's package: %v", err)
+	}
+	cmd, err := debian.Command(root, "/usr/sbin/haproxy", args...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	unpacked, err := filepath.Glob(filepath.Join(cache, "images", "debian-*"))
-	if err != nil || len(unpacked) == 0 {
-		t.Skip("there is no HAProxy: install it, or let `go run ./test/lab up` unpack one")
-	}
-	libraries, err := filepath.Glob(filepath.Join(unpacked[0], "usr", "lib", "*-linux-gnu"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(filepath.Join(unpacked[0], "usr", "sbin", "haproxy"), args...)
-	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+strings.Join(libraries, ":"))
 	return cmd
 }
 
@@ -84,25 +89,25 @@ func write(t testing.TB, file, text string) {
 
 // proxy is a running HAProxy with the reloader beside it.
 type proxy struct {
-	t           testing.TB
-	file, log   string
-	port, drain int
-	trust       *x509.CertPool
+	t                 testing.TB
+	file, log, master string
+	port, health      int
+	trust             *x509.CertPool
 }
 
 func startProxy(t testing.TB, rules ...rule) *proxy {
 	p := &proxy{t: t, trust: x509.NewCertPool()}
 	dir := t.TempDir()
 	p.file = filepath.Join(dir, configFile)
-	for _, port := range []*int{&p.port, &p.drain} {
+	for _, port := range []*int{&p.port, &p.health} {
 		var err error
 		if *port, err = process.FreePort(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	p.configure(configuration(rules))
-	socket := filepath.Join(dir, "master.sock")
-	cmd := haproxy(t, "-W", "-db", "-S", socket+",mode,600", "-f", p.file)
+	p.master = filepath.Join(dir, "master.sock")
+	cmd := haproxy(t, "-W", "-db", "-S", p.master+",mode,600", "-f", p.file)
 	p.log = filepath.Join(dir, "log")
 	log, err := os.Create(p.log)
 	if err != nil {
@@ -120,7 +125,7 @@ func startProxy(t testing.TB, rules ...rule) *proxy {
 			t.Log(p.said())
 		}
 	})
-	reloader, err := routerreload.Parse([]string{"--config=" + p.file, "--master=" + socket, fmt.Sprintf("--listen=127.0.0.1:%d", p.drain), "--drain=1m"})
+	reloader, err := routerreload.Parse([]string{"--config=" + p.file, "--master=" + p.master})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +155,8 @@ func (p *proxy) said() string {
 func (p *proxy) configure(text string) {
 	p.t.Helper()
 	text = strings.ReplaceAll(text, "bind :::8443 v4v6", fmt.Sprintf("bind 127.0.0.1:%d", p.port))
-	write(p.t, p.file, strings.ReplaceAll(text, "    bind :::9444 v4v6\n", ""))
+	text = strings.ReplaceAll(text, "server self 127.0.0.1:8443", fmt.Sprintf("server self 127.0.0.1:%d", p.port))
+	write(p.t, p.file, strings.ReplaceAll(text, "bind :::9444 v4v6", fmt.Sprintf("bind 127.0.0.1:%d", p.health)))
 }
 
 // server answers each line with its name.
@@ -244,7 +250,7 @@ func TestSilenceIsNotCarriedOn(t *testing.T) {
 	for _, c := range []struct {
 		says string
 		want int32
-	}{{"", 0}, {"GET / HTTP/1.1\r\n\r\n", 1}} {
+	}{{"", 0}, {"SSH-2.0-client\r\n", 1}} {
 		p.eventually("the router answers", func() bool {
 			conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p.port))
 			if err != nil {
@@ -308,8 +314,28 @@ func TestAChangeCostsNoConnection(t *testing.T) {
 	}
 }
 
-// A router that ends takes nobody new, and waits for those who are there.
-func TestARouterIsDrained(t *testing.T) {
+// drain runs the hook of the container, and returns when it has ended.
+func (p *proxy) drain() <-chan error {
+	drainer, err := routerreload.ParseDrain([]string{"--master=" + p.master, "--timeout=1m"})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- drainer.Run(p.t.Context()) }()
+	return done
+}
+
+// healthy is the answer that readiness and liveness get.
+func (p *proxy) healthy() bool {
+	resp, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/haproxy_ready", p.health))
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+func TestADrainedRouterAcceptsNoConnectionAndWaitsForThoseItHas(t *testing.T) {
 	t.Parallel()
 	p := startProxy(t)
 	p.configure(configuration([]rule{{"a.example.com", "one", p.server("one")}}))
@@ -319,22 +345,16 @@ func TestARouterIsDrained(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer there.Close()
-	drained := make(chan error, 1)
-	go func() {
-		resp, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/drain", p.drain))
-		if err == nil {
-			resp.Body.Close()
-		}
-		drained <- err
-	}()
-	p.eventually("nobody new is let in", func() bool { return p.reaches("a.example.com") == "" })
+	drained := p.drain()
+	p.eventually("new connections are refused", func() bool { return p.reaches("a.example.com") == "" })
+	p.eventually("readiness fails", func() bool { return !p.healthy() })
 	select {
 	case err := <-drained:
 		t.Fatalf("did not wait for a connection: %v", err)
 	default:
 	}
 	if got := who(there); got != "one" {
-		t.Errorf("who was there has %q at the other end", got)
+		t.Errorf("the open connection has %q at its other end", got)
 	}
 	there.Close()
 	p.eventually("it is drained", func() bool {
@@ -345,4 +365,66 @@ func TestARouterIsDrained(t *testing.T) {
 			return false
 		}
 	})
+}
+
+// The kubelet restarts HAProxy when nobody can connect to it, whoever caused that.
+func TestHealthFailsWhenTheFrontendIsShutDown(t *testing.T) {
+	t.Parallel()
+	p := startProxy(t)
+	p.configure(configuration([]rule{{"a.example.com", "one", p.server("one")}}))
+	p.eventually("a leads to one", func() bool { return p.reaches("a.example.com") == "one" })
+	if !p.healthy() {
+		t.Error("a router that works is not healthy")
+	}
+	p.command("@1 shutdown frontend hosts")
+	p.eventually("health fails", func() bool { return !p.healthy() })
+	p.command("reload")
+	p.eventually("a new worker is healthy", p.healthy)
+}
+
+// command is one over the socket of the master process.
+func (p *proxy) command(text string) {
+	p.t.Helper()
+	var conn net.Conn
+	p.eventually("the master process listens", func() (ok bool) {
+		var err error
+		conn, err = net.Dial("unix", p.master)
+		return err == nil
+	})
+	defer conn.Close()
+	fmt.Fprintln(conn, text)
+	if err := conn.(*net.UnixConn).CloseWrite(); err != nil {
+		p.t.Fatal(err)
+	}
+	_, _ = io.ReadAll(conn)
+}
+
+// The router answers its own health check on the port of the clients, and nobody else in plain HTTP.
+func TestPlainHTTPOfOthersGoesToTheServer(t *testing.T) {
+	text := configuration(nil)
+	for _, rule := range []string{"switch-mode http", "use_backend _self"} {
+		for line := range strings.Lines(text) {
+			if strings.Contains(line, rule) && !strings.Contains(line, "if { src 127.0.0.0/8 } HTTP") {
+				t.Errorf("others than the router itself get: %s", line)
+			}
+		}
+	}
+}
+
+// A change of the configuration is no reason to take the pod out of its Service.
+func TestHealthStaysGoodWhileTheConfigurationChanges(t *testing.T) {
+	t.Parallel()
+	p := startProxy(t)
+	one := p.server("one")
+	p.eventually("it is healthy", p.healthy)
+	for i := range 3 {
+		host := fmt.Sprintf("%c.example.com", 'a'+i)
+		p.configure(configuration([]rule{{host, "one", one}}))
+		p.eventually(host+" leads to one", func() bool {
+			if !p.healthy() {
+				t.Errorf("not healthy while it loads %s", host)
+			}
+			return p.reaches(host) == "one"
+		})
+	}
 }

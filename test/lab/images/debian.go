@@ -3,77 +3,24 @@ package images
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"debug/elf"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	packages "github.com/hosted-control-planes/hypershift/test/bed/debian"
 )
 
-// packages are those of Debian with the programs of our images and all libraries that these load. They are unpacked into the
-// cache, not installed: a machine on which somebody tries the lab stays as it is.
-var packages = []string{
-	"busybox-static", "catatonit",
-	"haproxy", "libcap2", "libcrypt1", "libgcc-s1", "libgcrypt20", "libgpg-error0", "liblua5.3-0", "liblz4-1", "liblzma5",
-	"libopentracing-c-wrapper0", "libopentracing1", "libpcre2-8-0", "libssl3", "libstdc++6", "libsystemd0", "libzstd1", "zlib1g",
-	"conntrack", "iptables", "nftables", "libbsd0", "libedit2", "libgmp10", "libjansson4", "libmd0", "libmnl0",
-	"libnetfilter-conntrack3", "libnfnetlink0", "libnftables1", "libnftnl11", "libtinfo6", "libxtables12", "netbase",
-	"libc6",
-}
-
-// debian is a tree with the content of packages.
+// debian is a tree with the content of Debian's packages.
 type debian struct{ root string }
 
-// unpackDebian downloads and unpacks packages, once per list. What lies there stays, also when Debian has newer ones: the images
-// of a machine do not change by themselves.
 func unpackDebian(ctx context.Context, cache string) (debian, error) {
-	sum := sha256.Sum256([]byte(strings.Join(packages, "\n")))
-	d := debian{root: filepath.Join(cache, "debian-"+hex.EncodeToString(sum[:6]))}
-	if _, err := os.Stat(d.root); err == nil {
-		return d, nil
-	}
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return debian{}, fmt.Errorf("making the cache of packages: %w", err)
-	}
-	unfinished, err := os.MkdirTemp(cache, "debian-unfinished-")
-	if err != nil {
-		return debian{}, fmt.Errorf("making the cache of packages: %w", err)
-	}
-	defer os.RemoveAll(unfinished)
-	if err := run(ctx, unfinished, "apt-get", append([]string{"download"}, packages...)...); err != nil {
-		return debian{}, fmt.Errorf("downloading packages of Debian (after an apt-get update?): %w", err)
-	}
-	archives, err := filepath.Glob(filepath.Join(unfinished, "*.deb"))
-	if err != nil {
-		return debian{}, err
-	}
-	root := filepath.Join(unfinished, "root")
-	for _, archive := range archives {
-		if err := run(ctx, unfinished, "dpkg-deb", "--extract", archive, root); err != nil {
-			return debian{}, fmt.Errorf("unpacking packages of Debian: %w", err)
-		}
-	}
-	// Another lab may have been faster.
-	if err := os.Rename(root, d.root); err != nil && !errors.Is(err, fs.ErrExist) {
-		return debian{}, fmt.Errorf("keeping packages of Debian: %w", err)
-	}
-	return d, nil
-}
-
-func run(ctx context.Context, dir, name string, args ...string) error {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%s: %w\n%s", name, err, out)
-	}
-	return nil
+	root, err := packages.Unpack(ctx, cache)
+	return debian{root: root}, err
 }
 
 // find gives the file behind a path, with links followed inside the tree. Releases of Debian differ in what is below /usr.

@@ -4,6 +4,7 @@ package fakerelease
 import (
 	"context"
 	"maps"
+	"strings"
 	"sync"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -47,6 +48,13 @@ func (r *Registry) Fail(image string, kind release.Kind, detail string) {
 func (r *Registry) Resolve(_ context.Context, image string, _ []byte) (*release.Release, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if repository, digest, pinned := strings.Cut(image, "@"); pinned {
+		for tag, rel := range r.releases {
+			if strings.HasPrefix(tag, repository+":") && rel.Digest == digest {
+				image = tag
+			}
+		}
+	}
 	if failure := r.failures[image]; failure != nil {
 		return nil, failure
 	}

@@ -166,6 +166,9 @@ type HostedControlPlaneStatus struct {
 	// VersionStatus is the history of the hosted cluster's payloads.
 	// +optional
 	VersionStatus *ClusterVersionStatus `json:"versionStatus,omitempty"`
+	// ControlPlaneVersion is the history of the payloads that the control plane runs: its own, if it has one.
+	// +optional
+	ControlPlaneVersion *ControlPlaneVersionStatus `json:"controlPlaneVersion,omitempty"`
 	// Platform is what we learned about the cloud.
 	// +optional
 	Platform *PlatformStatus `json:"platform,omitempty"`

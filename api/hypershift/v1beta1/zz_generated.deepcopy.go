@@ -1565,6 +1565,11 @@ func (in *HostedControlPlaneStatus) DeepCopyInto(out *HostedControlPlaneStatus) 
 		*out = new(ClusterVersionStatus)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.ControlPlaneVersion != nil {
+		in, out := &in.ControlPlaneVersion, &out.ControlPlaneVersion
+		*out = new(ControlPlaneVersionStatus)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.Platform != nil {
 		in, out := &in.Platform, &out.Platform
 		*out = new(PlatformStatus)

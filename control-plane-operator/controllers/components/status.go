@@ -1,11 +1,13 @@
 package components
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/component"
@@ -21,9 +23,10 @@ var ours = []string{hyperv1.ValidReleaseInfo, hyperv1.HostedControlPlaneDegraded
 // statusPart is the part of the status that this controller writes. Of the
 // versions it leaves to others what the update service says.
 type statusPart struct {
-	VersionStatus       *versions                   `json:"versionStatus,omitempty"`
-	KubeletVerification hyperv1.KubeletVerification `json:"kubeletVerification,omitempty"`
-	Conditions          []metav1.Condition          `json:"conditions,omitempty"`
+	VersionStatus       *versions                          `json:"versionStatus,omitempty"`
+	ControlPlaneVersion *hyperv1.ControlPlaneVersionStatus `json:"controlPlaneVersion,omitempty"`
+	KubeletVerification hyperv1.KubeletVerification        `json:"kubeletVerification,omitempty"`
+	Conditions          []metav1.Condition                 `json:"conditions,omitempty"`
 }
 
 type versions struct {
@@ -33,7 +36,7 @@ type versions struct {
 }
 
 func ourStatus(hcp *hyperv1.HostedControlPlane) any {
-	part := statusPart{KubeletVerification: hcp.Status.KubeletVerification}
+	part := statusPart{ControlPlaneVersion: hcp.Status.ControlPlaneVersion, KubeletVerification: hcp.Status.KubeletVerification}
 	if v := hcp.Status.VersionStatus; v != nil {
 		part.VersionStatus = &versions{Desired: v.Desired, History: v.History, ObservedGeneration: v.ObservedGeneration}
 	}
@@ -105,19 +108,30 @@ func degraded(states []component.State) metav1.Condition {
 	return c
 }
 
-// recordVersion tells which release is rolled out, and which ones were. Only
-// when all components have it is it complete.
+// recordVersion tells which releases are rolled out, and which ones were: that
+// of the cluster, and that of the control plane. Only when all components have
+// it is one complete.
 func recordVersion(s *scope, now time.Time) {
-	v := s.hcp.Status.VersionStatus
-	if v == nil {
-		v = &hyperv1.ClusterVersionStatus{}
-	}
 	done := len(s.states) > 0
 	for _, c := range s.states {
 		done = done && c.Version == s.runs.Version
 	}
+	at := metav1.NewTime(now.Truncate(time.Second))
+	v := s.hcp.Status.VersionStatus
+	if v == nil {
+		v = &hyperv1.ClusterVersionStatus{}
+	}
 	v.Desired = configv1.Release{Version: s.wanted.Version, Image: s.hcp.Spec.ReleaseImage}
-	v.History = history.Advance(v.History, v.Desired, done, metav1.NewTime(now.Truncate(time.Second)))
+	v.History = history.Advance(v.History, v.Desired, done, at)
 	v.ObservedGeneration = s.hcp.Generation
 	s.hcp.Status.VersionStatus = v
+
+	c := s.hcp.Status.ControlPlaneVersion
+	if c == nil {
+		c = &hyperv1.ControlPlaneVersionStatus{}
+	}
+	c.Desired = configv1.Release{Version: s.runs.Version, Image: cmp.Or(ptr.Deref(s.hcp.Spec.ControlPlaneReleaseImage, ""), s.hcp.Spec.ReleaseImage)}
+	c.History = history.AdvanceControlPlane(c.History, c.Desired, done, at)
+	c.ObservedGeneration = s.hcp.Generation
+	s.hcp.Status.ControlPlaneVersion = c
 }

@@ -151,6 +151,37 @@ func TestTheControlPlaneMayHaveAReleaseOfItsOwn(t *testing.T) {
 	if v := w.hcp(t.Context()).Status.VersionStatus; v.History[0].Version != "1.35.4" || v.History[0].State != configv1.CompletedUpdate {
 		t.Errorf("the cluster's own release: %+v", v)
 	}
+	w.ran("1.36.3")
+}
+
+// ran compares the versions that the control plane reports to have run, newest first.
+func (w *world) ran(want ...string) {
+	w.t.Helper()
+	v := w.hcp(w.t.Context()).Status.ControlPlaneVersion
+	if v == nil || len(v.History) != len(want) {
+		w.t.Fatalf("control plane version %+v, want %v", v, want)
+	}
+	for i, version := range want {
+		if v.History[i].Version != version || v.History[i].State != configv1.CompletedUpdate {
+			w.t.Errorf("%d: %+v, want %s completed", i, v.History[i], version)
+		}
+	}
+	if v.Desired.Version != want[0] || v.Desired.Image != v.History[0].Image {
+		w.t.Errorf("desired %+v with history %+v", v.Desired, v.History)
+	}
+}
+
+func TestTheControlPlaneVersionFollowsTheReleaseOfTheCluster(t *testing.T) {
+	w := up(t, hyperv1.SingleReplica)
+	w.ran("1.35.4")
+	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ControlPlaneReleaseImage = ptr.To(newer) })
+	w.settle()
+	w.ran("1.36.3", "1.35.4")
+	w.change(func(hcp *hyperv1.HostedControlPlane) {
+		hcp.Spec.ReleaseImage, hcp.Spec.ControlPlaneReleaseImage = newer, nil
+	})
+	w.settle()
+	w.ran("1.36.3", "1.35.4") // it ran that before
 }
 
 func TestAPausedControlPlaneIsLeftAlone(t *testing.T) {

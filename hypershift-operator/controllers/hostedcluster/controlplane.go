@@ -2,6 +2,7 @@ package hostedcluster
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -21,7 +22,7 @@ func (s *scope) controlPlaneSet() apply.Set {
 
 // ensureControlPlane tells the control-plane-operator what the user wants.
 func (r *Reconciler) ensureControlPlane(ctx context.Context, s *scope) error {
-	if s.releaseImage == "" {
+	if s.images.release == "" {
 		return errNoRelease()
 	}
 	changed, err := r.apply.Apply(ctx, s.controlPlaneSet(), desiredControlPlane(s))
@@ -50,7 +51,7 @@ func desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
 	hcp := &hyperv1.HostedControlPlane{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.controlPlane, Name: s.hc.Name, Annotations: s.ownerAnnotations(), OwnerReferences: clusterapi.Owner(s.cluster)},
 		Spec: hyperv1.HostedControlPlaneSpec{
-			ReleaseImage:                     s.releaseImage,
+			ReleaseImage:                     s.images.release,
 			PullSecret:                       spec.PullSecret,
 			Channel:                          spec.Channel,
 			UpdateService:                    spec.UpdateService,
@@ -85,17 +86,15 @@ func desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
 			Monitoring:                       spec.Monitoring,
 		},
 	}
-	if spec.ControlPlaneRelease != nil {
-		hcp.Spec.ControlPlaneReleaseImage = &spec.ControlPlaneRelease.Image
+	if own := s.images.controlPlane; own != "" {
+		hcp.Spec.ControlPlaneReleaseImage = &own
 	}
 	for _, key := range handedOn {
 		if value, ok := s.hc.Annotations[key]; ok {
 			hcp.Annotations[key] = value
 		}
 	}
-	if digest := s.releaseDigest(); digest != "" {
-		hcp.Annotations[hyperv1.ReleaseDigestAnnotation] = digest
-	}
+	maps.Copy(hcp.Annotations, s.digests())
 	delete(hcp.Annotations, hyperv1.MemoryLimitFactorAnnotation)
 	if s.memoryFactor > 0 {
 		hcp.Annotations[hyperv1.MemoryLimitFactorAnnotation] = strconv.FormatInt(s.memoryFactor, 10)

@@ -1,6 +1,7 @@
 package hostedcluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime"
@@ -9,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -20,29 +22,29 @@ import (
 // have or does not give: nobody tells us of a push, or of a permission.
 const releasePause = 2 * time.Minute
 
-// checkRelease is the gate that a release passes before the control plane hears
-// of it. A cluster that runs stays with the release that it has until then.
+// Fields of the HostedCluster that choose a release.
+const (
+	releaseField             = "spec.release.image"
+	controlPlaneReleaseField = "spec.controlPlaneRelease.image"
+)
+
+// payloadImages are the images that a cluster's releases are read from. The one
+// of the control plane is empty while it runs the release of the cluster.
+type payloadImages struct{ release, controlPlane string }
+
+// checkRelease is the gate that releases pass before the control plane gets
+// them. A running cluster keeps the two that it has until both wanted ones pass.
 func (r *Reconciler) checkRelease(ctx context.Context, s *scope) error {
-	s.releaseImage = s.runningImage()
-	wanted := s.hc.Spec.Release.Image
-	rel, err := r.readRelease(ctx, s, wanted)
+	s.images = s.runningImages()
+	wanted := wantedImages(s.hc)
+	rel, own, err := r.checkReleases(ctx, s, wanted)
 	if err == nil {
-		err = checkComplete(s.hc, rel)
-	}
-	if err == nil {
-		err = checkVersion(s.hc, rel.Version)
-	}
-	if err == nil {
-		err = checkArchitecture(s.hc, rel, runtime.GOARCH)
-	}
-	if err == nil {
-		s.release, s.releaseImage = rel, wanted
+		s.images, s.release, s.controlPlaneRelease = wanted, rel, own
 		return nil
 	}
-	s.held = s.releaseImage != ""
-	if s.held && s.releaseImage != wanted {
-		// Without it the present release still stands; who needs to look into it waits.
-		s.release, _ = r.readRelease(ctx, s, s.releaseImage)
+	s.held = s.images.release != ""
+	if s.held && (s.images != wanted || !release.IsUnreachable(err)) {
+		r.readRunning(ctx, s)
 	}
 	if release.IsUnreachable(err) {
 		s.unchecked[hyperv1.ValidReleaseImage] = metav1.Condition{Reason: hyperv1.RegistryUnreachableReason, Message: err.Error()}
@@ -50,29 +52,103 @@ func (r *Reconciler) checkRelease(ctx context.Context, s *scope) error {
 	return err
 }
 
-// runningImage is the release that the control plane was last told to run.
-func (s *scope) runningImage() string {
-	if s.hcp == nil {
-		return ""
+// readRunning reads the releases that the control plane keeps, by the digests
+// that have passed the checks: what a tag names now has not. Steps that need
+// their content wait if they cannot be read.
+func (r *Reconciler) readRunning(ctx context.Context, s *scope) {
+	read := func(field, image, annotation string) *release.Release {
+		rel, err := r.readRelease(ctx, s, field, release.Pin(image, s.hcp.Annotations[annotation]))
+		if err != nil {
+			return nil
+		}
+		named := *rel
+		named.Image = image
+		return &named
 	}
-	return s.hcp.Spec.ReleaseImage
+	s.release = read(releaseField, s.images.release, hyperv1.ReleaseDigestAnnotation)
+	if own := s.images.controlPlane; own != "" {
+		s.controlPlaneRelease = read(controlPlaneReleaseField, own, hyperv1.ControlPlaneReleaseDigestAnnotation)
+	}
 }
 
-// releaseDigest is the digest of the release that the control plane runs: the one that has passed the checks, or, while that release
-// cannot be read, the one that had passed them before.
-func (s *scope) releaseDigest() string {
+// checkReleases reads the releases and returns why the cluster cannot run them.
+// own is nil if the control plane is to run the release
+// of the cluster.
+func (r *Reconciler) checkReleases(ctx context.Context, s *scope, wanted payloadImages) (rel, own *release.Release, err error) {
+	if rel, err = r.readRelease(ctx, s, releaseField, wanted.release); err != nil {
+		return nil, nil, err
+	}
+	if err := checkComplete(s.hc, rel); err != nil {
+		return nil, nil, err
+	}
+	runs, field := rel, releaseField
+	if wanted.controlPlane != "" {
+		if own, err = r.readRelease(ctx, s, controlPlaneReleaseField, wanted.controlPlane); err != nil {
+			return nil, nil, err
+		}
+		if err := checkComplete(s.hc, own); err != nil {
+			return nil, nil, err
+		}
+		runs, field = own, controlPlaneReleaseField
+	}
+	if err := checkVersion(s.hc, clusterStep(s.hc, rel)); err != nil {
+		return nil, nil, err
+	}
+	if err := checkVersion(s.hc, s.controlPlaneStep(field, cmp.Or(wanted.controlPlane, wanted.release), runs)); err != nil {
+		return nil, nil, err
+	}
+	if own != nil {
+		err = checkSkew(s.hc, rel, own)
+	}
+	return rel, own, cmp.Or(err, checkArchitecture(s.hc, runs, runtime.GOARCH))
+}
+
+// digestOf is the digest of an image that the control plane runs: of the release that has passed the checks, or, while that cannot be
+// read, the one that had passed them before, which an annotation has.
+func (s *scope) digestOf(image string, rel *release.Release, annotation string) string {
 	switch {
-	case s.release != nil && s.release.Image == s.releaseImage:
-		return s.release.Digest
-	case s.hcp != nil && s.hcp.Spec.ReleaseImage == s.releaseImage:
-		return s.hcp.Annotations[hyperv1.ReleaseDigestAnnotation]
+	case rel != nil && rel.Image == image:
+		return rel.Digest
+	case s.hcp != nil && (s.hcp.Spec.ReleaseImage == image || ptr.Deref(s.hcp.Spec.ControlPlaneReleaseImage, "") == image):
+		return s.hcp.Annotations[annotation]
 	}
 	return ""
 }
 
-// readRelease asks for a release with the user's pull secret, and says what to
-// do if that fails.
-func (r *Reconciler) readRelease(ctx context.Context, s *scope, image string) (*release.Release, error) {
+// digests are the annotations of the control plane about the releases that it runs.
+func (s *scope) digests() map[string]string {
+	out := map[string]string{}
+	if digest := s.digestOf(s.images.release, s.release, hyperv1.ReleaseDigestAnnotation); digest != "" {
+		out[hyperv1.ReleaseDigestAnnotation] = digest
+	}
+	if own := s.images.controlPlane; own != "" {
+		if digest := s.digestOf(own, s.controlPlaneRelease, hyperv1.ControlPlaneReleaseDigestAnnotation); digest != "" {
+			out[hyperv1.ControlPlaneReleaseDigestAnnotation] = digest
+		}
+	}
+	return out
+}
+
+// wantedImages are those that the user names.
+func wantedImages(hc *hyperv1.HostedCluster) payloadImages {
+	images := payloadImages{release: hc.Spec.Release.Image}
+	if own := hc.Spec.ControlPlaneRelease; own != nil && own.Image != images.release {
+		images.controlPlane = own.Image
+	}
+	return images
+}
+
+// runningImages are those that the control plane was last asked to run.
+func (s *scope) runningImages() payloadImages {
+	if s.hcp == nil {
+		return payloadImages{}
+	}
+	return payloadImages{release: s.hcp.Spec.ReleaseImage, controlPlane: ptr.Deref(s.hcp.Spec.ControlPlaneReleaseImage, "")}
+}
+
+// readRelease asks for the release that a field names with the user's pull
+// secret, and says what to do if that fails.
+func (r *Reconciler) readRelease(ctx context.Context, s *scope, field, image string) (*release.Release, error) {
 	data, err := r.brought(ctx, s, pullSecretOf(&s.hc.Spec))
 	if err != nil {
 		return nil, err
@@ -84,19 +160,19 @@ func (r *Reconciler) readRelease(ctx context.Context, s *scope, image string) (*
 	}
 	switch failed.Kind {
 	case release.NotFound:
-		return nil, flow.Wait(releasePause, hyperv1.ReleaseImageNotFoundReason, "%s: choose another spec.release.image, or push it", failed)
+		return nil, flow.Wait(releasePause, hyperv1.ReleaseImageNotFoundReason, "%s: choose another %s, or push it", failed, field)
 	case release.Denied, release.InvalidPullSecret:
 		return nil, flow.Wait(releasePause, hyperv1.ReleaseImageDeniedReason, "%s: add credentials that may pull it to Secret %s, which spec.pullSecret names", failed, s.hc.Spec.PullSecret.Name)
 	case release.InvalidReference:
 		return nil, flow.Block(hyperv1.InvalidImageReason, "%s", failed)
 	case release.NotRelease:
-		return nil, flow.Wait(releasePause, hyperv1.InvalidImageReason, "%s: choose another spec.release.image", failed)
+		return nil, flow.Wait(releasePause, hyperv1.InvalidImageReason, "%s: choose another %s", failed, field)
 	case release.Incomplete:
-		return nil, flow.Wait(releasePause, hyperv1.MissingReleaseImagesReason, "%s: choose another spec.release.image, or add credentials for that registry to Secret %s", failed, s.hc.Spec.PullSecret.Name)
+		return nil, flow.Wait(releasePause, hyperv1.MissingReleaseImagesReason, "%s: choose another %s, or add credentials for that registry to Secret %s", failed, field, s.hc.Spec.PullSecret.Name)
 	case release.NotAllowed:
-		return nil, flow.Block(hyperv1.ReleaseImageNotAllowedReason, "%s: choose such a release", failed)
+		return nil, flow.Block(hyperv1.ReleaseImageNotAllowedReason, "%s: choose such a release in %s", failed, field)
 	case release.NotSigned:
-		return nil, flow.Wait(releasePause, hyperv1.ReleaseImageNotSignedReason, "%s: choose a release of your vendor", failed)
+		return nil, flow.Wait(releasePause, hyperv1.ReleaseImageNotSignedReason, "%s: choose a release of your vendor in %s", failed, field)
 	}
 	ctrl.LoggerFrom(ctx).Info("The release image could not be read", "image", image, "cause", release.Cause(failed).Error())
 	return nil, failed
@@ -117,12 +193,12 @@ func (r *Reconciler) componentImage(ctx context.Context, s *scope, chosen, flag 
 	if chosen != "" {
 		return chosen, nil
 	}
-	if s.release == nil && s.runningImage() == "" {
+	if s.release == nil && s.runningImages().release == "" {
 		return "", errNoRelease()
 	}
 	if s.release == nil { // the gate has not been asked, or could not read it
 		var err error
-		if s.release, err = r.readRelease(ctx, s, s.runningImage()); err != nil {
+		if s.release, err = r.readRelease(ctx, s, releaseField, s.runningImages().release); err != nil {
 			return "", err
 		}
 	}

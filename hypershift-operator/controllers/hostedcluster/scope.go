@@ -53,13 +53,15 @@ type scope struct {
 	// have to be said after silenceIn. Filled by gather.
 	silence   string
 	silenceIn time.Duration
-	// releaseImage is what the control plane is to run, empty while no release
-	// has passed the gate; release is what is in it, nil if that could not be
-	// read. held says that the user wants another one, which has not passed.
+	// images are what the cluster is to run, empty while no release has passed
+	// the gate; release and controlPlaneRelease are what is in them, nil if that
+	// could not be read or, of the latter, if the control plane runs the release
+	// of the cluster. held says that the user wants others, which have not passed.
 	// Filled by checkRelease.
-	releaseImage string
-	release      *release.Release
-	held         bool
+	images              payloadImages
+	release             *release.Release
+	controlPlaneRelease *release.Release
+	held                bool
 	// told says that the HostedControlPlane as gather found it says what the user
 	// wants. Filled by ensureControlPlane.
 	told bool

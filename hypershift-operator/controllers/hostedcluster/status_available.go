@@ -85,7 +85,7 @@ func (b *board) rollout(s *scope) {
 	switch {
 	case b.held && gate.Status == metav1.ConditionFalse:
 		b.set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, gate.Type+": "+gate.Message)
-	case b.held && s.releaseImage != b.hc.Spec.Release.Image:
+	case b.held && s.images != wantedImages(b.hc):
 		b.set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, gate.Type+": "+gate.Message)
 	case version != "" && b.get(hyperv1.HostedClusterAvailable).Status == metav1.ConditionTrue:
 		b.set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "version "+version+" is being rolled out")

@@ -8,6 +8,7 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/version"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
@@ -15,30 +16,96 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
+// maxSkew is how many minor versions of Kubernetes the control plane may be newer than what runs on the nodes.
+// https://kubernetes.io/releases/version-skew-policy/#kubelet
+const maxSkew = 3
+
+// A step is a change of version.
+type step struct {
+	// what goes to the version of an image, and field is where the user chooses that.
+	what, field    string
+	image, version string
+	// history is what ran before, newest first.
+	history []configv1.UpdateHistory
+	// taken is true when the step is known to have been taken although the history does not have it.
+	taken bool
+}
+
+// clusterStep is the step of the cluster to its release.
+func clusterStep(hc *hyperv1.HostedCluster, to *release.Release) step {
+	st := step{what: "the cluster", field: releaseField, image: hc.Spec.Release.Image, version: to.Version}
+	if v := hc.Status.Version; v != nil {
+		st.history = v.History
+	}
+	return st
+}
+
+// controlPlaneStep is the step of the control plane, whose data decide what can
+// follow. It counts beside that of the cluster where the two releases differ,
+// or did. Control plane operators before this version did not report what they
+// run: then what they were asked to run has been rolled out.
+func (s *scope) controlPlaneStep(field, image string, to *release.Release) step {
+	st := step{what: "the control plane", field: field, image: image, version: to.Version}
+	if v := s.hc.Status.ControlPlaneVersion; v != nil {
+		st.history = history.Updates(v.History)
+	}
+	runs := s.runningImages()
+	st.taken = s.hcp != nil && s.hcp.Status.ControlPlaneVersion == nil && image == cmp.Or(runs.controlPlane, runs.release)
+	return st
+}
+
 // checkVersion refuses versions that we cannot run, and steps that a control
 // plane cannot take.
-func checkVersion(hc *hyperv1.HostedCluster, wanted string) error {
+func checkVersion(hc *hyperv1.HostedCluster, to step) error {
 	if hc.Annotations[hyperv1.SkipReleaseImageValidationAnnotation] == "true" {
 		return nil
 	}
-	line, known := release.LineOf(wanted)
+	line, known := release.LineOf(to.version)
 	if !known || !line.Supported() {
-		return flow.Block(hyperv1.UnsupportedVersionReason, "version %s cannot be hosted by this version of the operators, which know %s: choose such a release", wanted, release.Window())
+		return flow.Block(hyperv1.UnsupportedVersionReason, "version %s cannot be hosted by this version of the operators, which know %s: choose such a release in %s", to.version, release.Window(), to.field)
 	}
-	image := hc.Spec.Release.Image
-	if hc.Annotations[hyperv1.ForceUpgradeToAnnotation] == image || hc.Status.Version == nil {
+	if hc.Annotations[hyperv1.ForceUpgradeToAnnotation] == to.image || to.taken {
 		return nil
 	}
-	history := hc.Status.Version.History
-	if len(history) > 0 && history[0].Image == image && history[0].Version == wanted {
+	if len(to.history) > 0 && to.history[0].Image == to.image && to.history[0].Version == to.version {
 		return nil // it has taken the step
 	}
-	why := checkStep(line, history)
+	why := checkStep(line, to.history)
 	if why == "" {
 		return nil
 	}
-	return flow.Block(hyperv1.UnsupportedUpgradeReason, "the cluster cannot go to version %s: %s; to do it all the same, set annotation %s to %s",
-		wanted, why, hyperv1.ForceUpgradeToAnnotation, image)
+	return flow.Block(hyperv1.UnsupportedUpgradeReason, "%s cannot go to version %s: %s; choose another %s, or to do it all the same, set annotation %s to %s",
+		to.what, to.version, why, to.field, hyperv1.ForceUpgradeToAnnotation, to.image)
+}
+
+// checkSkew refuses a control plane whose version does not fit what runs on the
+// nodes of the cluster.
+func checkSkew(hc *hyperv1.HostedCluster, cluster, own *release.Release) error {
+	if hc.Annotations[hyperv1.SkipReleaseImageValidationAnnotation] == "true" {
+		return nil
+	}
+	family, _ := release.LineOf(cluster.Version)
+	ownFamily, _ := release.LineOf(own.Version)
+	nodes, err := version.ParseSemantic(cluster.KubernetesVersion)
+	if err != nil {
+		return flow.Block(hyperv1.UnsupportedVersionReason, "release %s names no version of Kubernetes (%q): choose another %s", cluster.Version, cluster.KubernetesVersion, releaseField)
+	}
+	control, err := version.ParseSemantic(own.KubernetesVersion)
+	if err != nil {
+		return flow.Block(hyperv1.UnsupportedVersionReason, "release %s names no version of Kubernetes (%q): choose another %s", own.Version, own.KubernetesVersion, controlPlaneReleaseField)
+	}
+	switch {
+	case family.Family != ownFamily.Family:
+		return flow.Block(hyperv1.UnsupportedVersionReason, "%s is %s %s and %s is %s %s: choose releases of the same kind",
+			controlPlaneReleaseField, ownFamily.Family, own.Version, releaseField, family.Family, cluster.Version)
+	case control.LessThan(nodes):
+		return flow.Block(hyperv1.UnsupportedVersionReason, "the control plane would run Kubernetes %s and the nodes' components %s, which must not be newer: choose a newer %s, or remove it",
+			control, nodes, controlPlaneReleaseField)
+	case control.Major() != nodes.Major() || control.Minor() > nodes.Minor()+maxSkew:
+		return flow.Block(hyperv1.UnsupportedVersionReason, "the control plane would run Kubernetes %s and the nodes' components %s, which may be %d minor versions older at most: upgrade %s first",
+			control, nodes, maxSkew, releaseField)
+	}
+	return nil
 }
 
 // checkArchitecture refuses a payload that the nodes of the control plane
@@ -79,48 +146,77 @@ func checkStep(to release.Line, history []configv1.UpdateHistory) string {
 
 // recordVersion tells which release the cluster runs, comes from and goes to.
 func (s *scope) recordVersion(now time.Time) {
-	if s.release == nil || s.releaseImage == "" || s.dying() {
+	if s.release == nil || s.images.release == "" || s.dying() {
 		return
 	}
 	v := s.hc.Status.Version
 	if v == nil {
 		v = &hyperv1.ClusterVersionStatus{}
 	}
-	v.Desired = configv1.Release{Version: s.release.Version, Image: s.releaseImage}
-	v.History = history.Advance(v.History, v.Desired, s.rolledOut(), metav1.NewTime(now.Truncate(time.Second)))
+	at := metav1.NewTime(now.Truncate(time.Second))
+	v.Desired = configv1.Release{Version: s.release.Version, Image: s.images.release}
+	v.History = history.Advance(v.History, v.Desired, s.rolledOut(), at)
 	if !s.held {
 		v.ObservedGeneration = s.hc.Generation
 	}
 	s.hc.Status.Version = v
-	// The control plane has no release of its own yet.
-	s.hc.Status.ControlPlaneVersion = controlPlaneVersion(v)
 	s.hc.Status.PayloadArch = s.release.Architecture
+	s.recordControlPlaneVersion(at)
 }
 
-// rolledOut says that all of the control plane runs the release that it was told to run.
+// recordControlPlaneVersion tells the same of what the management side runs.
+func (s *scope) recordControlPlaneVersion(at metav1.Time) {
+	runs := configv1.Release{Version: s.release.Version, Image: s.images.release}
+	if own := s.images.controlPlane; own != "" {
+		if s.controlPlaneRelease == nil {
+			return // its version is not known while it cannot be read
+		}
+		runs = configv1.Release{Version: s.controlPlaneRelease.Version, Image: own}
+	}
+	v := s.hc.Status.ControlPlaneVersion
+	if v == nil {
+		v = &hyperv1.ControlPlaneVersionStatus{}
+	}
+	v.Desired = runs
+	v.History = history.AdvanceControlPlane(v.History, runs, s.controlPlaneRolledOut(runs), at)
+	if !s.held {
+		v.ObservedGeneration = s.hc.Generation
+	}
+	s.hc.Status.ControlPlaneVersion = v
+}
+
+// rolledOut says that all of the cluster runs the release that it was told to run.
 func (s *scope) rolledOut() bool {
 	if !s.told || s.silence != "" || s.hcp == nil || s.hcp.Status.VersionStatus == nil {
 		return false
 	}
-	history := s.hcp.Status.VersionStatus.History
-	return len(history) > 0 && history[0].State == configv1.CompletedUpdate &&
-		history[0].Image == s.releaseImage && history[0].Version == s.release.Version // a tag may have moved
+	return completed(s.hcp.Status.VersionStatus.History, configv1.Release{Version: s.release.Version, Image: s.images.release})
 }
 
-// controlPlaneVersion says the same of the management side.
-func controlPlaneVersion(v *hyperv1.ClusterVersionStatus) *hyperv1.ControlPlaneVersionStatus {
-	out := &hyperv1.ControlPlaneVersionStatus{Desired: v.Desired, ObservedGeneration: v.ObservedGeneration}
-	for _, h := range v.History {
-		out.History = append(out.History, hyperv1.ControlPlaneUpdateHistory{
-			State: h.State, StartedTime: h.StartedTime, CompletionTime: h.CompletionTime, Version: h.Version, Image: h.Image,
-		})
+// controlPlaneRolledOut says that all of the control plane runs a release.
+// Operators before this version report one history for both sides.
+func (s *scope) controlPlaneRolledOut(rel configv1.Release) bool {
+	if !s.told || s.silence != "" || s.hcp == nil {
+		return false
 	}
-	return out
+	if v := s.hcp.Status.ControlPlaneVersion; v != nil {
+		return completed(history.Updates(v.History), rel)
+	}
+	return s.rolledOut()
+}
+
+// completed says that the newest entry of a history is a release, and complete.
+// A tag may have moved, so that the image is not enough.
+func completed(history []configv1.UpdateHistory, rel configv1.Release) bool {
+	return len(history) > 0 && history[0].State == configv1.CompletedUpdate && history[0].Image == rel.Image && history[0].Version == rel.Version
 }
 
 // rollingOut is the version that is on its way, empty if there is none.
 func rollingOut(hc *hyperv1.HostedCluster) string {
 	if v := hc.Status.Version; v != nil && len(v.History) > 0 && v.History[0].State == configv1.PartialUpdate {
+		return v.History[0].Version
+	}
+	if v := hc.Status.ControlPlaneVersion; v != nil && len(v.History) > 0 && v.History[0].State == configv1.PartialUpdate {
 		return v.History[0].Version
 	}
 	return ""

@@ -27,6 +27,13 @@ func (r *Reconciler) checkVersion(ctx context.Context, s *scope) error {
 // controlPlaneImage is the release that the API server runs at least: the last
 // one that was rolled out, or the first one while none was.
 func controlPlaneImage(hc *hyperv1.HostedCluster) string {
+	if v := hc.Status.ControlPlaneVersion; v != nil {
+		for _, h := range v.History {
+			if h.State == configv1.CompletedUpdate && h.Image != "" {
+				return h.Image
+			}
+		}
+	}
 	if v := hc.Status.Version; v != nil {
 		for _, h := range v.History {
 			if h.State == configv1.CompletedUpdate && h.Image != "" {

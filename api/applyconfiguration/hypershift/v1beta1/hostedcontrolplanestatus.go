@@ -48,6 +48,8 @@ type HostedControlPlaneStatusApplyConfiguration struct {
 	KubeadminPassword *v1.LocalObjectReference `json:"kubeadminPassword,omitempty"`
 	// VersionStatus is the history of the hosted cluster's payloads.
 	VersionStatus *ClusterVersionStatusApplyConfiguration `json:"versionStatus,omitempty"`
+	// ControlPlaneVersion is the history of the payloads that the control plane runs: its own, if it has one.
+	ControlPlaneVersion *ControlPlaneVersionStatusApplyConfiguration `json:"controlPlaneVersion,omitempty"`
 	// Platform is what we learned about the cloud.
 	Platform *PlatformStatusApplyConfiguration `json:"platform,omitempty"`
 	// WorkerSecurityGroup is what deleting the security group of the workers
@@ -157,6 +159,14 @@ func (b *HostedControlPlaneStatusApplyConfiguration) WithKubeadminPassword(value
 // If called multiple times, the VersionStatus field is set to the value of the last call.
 func (b *HostedControlPlaneStatusApplyConfiguration) WithVersionStatus(value *ClusterVersionStatusApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
 	b.VersionStatus = value
+	return b
+}
+
+// WithControlPlaneVersion sets the ControlPlaneVersion field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ControlPlaneVersion field is set to the value of the last call.
+func (b *HostedControlPlaneStatusApplyConfiguration) WithControlPlaneVersion(value *ControlPlaneVersionStatusApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
+	b.ControlPlaneVersion = value
 	return b
 }
 

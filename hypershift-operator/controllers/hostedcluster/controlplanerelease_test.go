@@ -1,0 +1,207 @@
+package hostedcluster
+
+import (
+	"strings"
+	"testing"
+
+	configv1 "github.com/openshift/api/config/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/history"
+	"github.com/hosted-control-planes/hypershift/internal/release"
+	"github.com/hosted-control-planes/hypershift/test/fakerelease"
+)
+
+const (
+	ownOlder  = "example.test/own:1.34.1"
+	ownPatch  = "example.test/own:1.35.9"
+	ownNewer  = "example.test/own:1.36.3"
+	ownFamily = "example.test/own:4.19.0"
+)
+
+// own sets the release of the control plane; "" removes it.
+func (w *world) own(t *testing.T, image string, edit ...func(*hyperv1.HostedCluster)) {
+	t.Helper()
+	w.change(t, func(hc *hyperv1.HostedCluster) {
+		hc.Spec.ControlPlaneRelease = nil
+		if image != "" {
+			hc.Spec.ControlPlaneRelease = &hyperv1.Release{Image: image}
+		}
+		for _, e := range edit {
+			e(hc)
+		}
+	})
+}
+
+// reports lets the control plane report what it runs.
+func (w *world) reports(t *testing.T, image, version string) {
+	t.Helper()
+	hcp := &hyperv1.HostedControlPlane{}
+	if !w.exists(t, hcp, w.object("demo")) {
+		t.Fatal("there is no control plane")
+	}
+	v := ptr.Deref(hcp.Status.ControlPlaneVersion, hyperv1.ControlPlaneVersionStatus{})
+	v.Desired = configv1.Release{Image: image, Version: version}
+	v.History = history.AdvanceControlPlane(v.History, v.Desired, true, metav1.NewTime(w.clock.Now()))
+	hcp.Status.ControlPlaneVersion = &v
+	if err := w.Admin().Status().Update(t.Context(), hcp); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantOwn compares what the control plane is asked to run, and what is reported of it, newest first.
+func (w *world) wantOwn(t *testing.T, image string, versions ...string) {
+	t.Helper()
+	hcp := &hyperv1.HostedControlPlane{}
+	w.exists(t, hcp, w.object("demo"))
+	if got := ptr.Deref(hcp.Spec.ControlPlaneReleaseImage, ""); got != image {
+		t.Errorf("the control plane is asked to run %q, want %q", got, image)
+	}
+	hc, err := w.get(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, h := range hc.Status.ControlPlaneVersion.History {
+		prefix := ""
+		if h.State == configv1.PartialUpdate {
+			prefix = "~"
+		}
+		got = append(got, prefix+h.Version)
+	}
+	if strings.Join(got, " ") != strings.Join(versions, " ") {
+		t.Errorf("status.controlPlaneVersion has %v, want %v", got, versions)
+	}
+	if h := hc.Status.Version.History; len(h) != 1 || h[0].Version != "1.35.4" || h[0].State != configv1.CompletedUpdate {
+		t.Errorf("status.version is %+v, want 1.35.4 alone", h)
+	}
+}
+
+// both is a running cluster whose control plane reports its version, and releases that it may have of its own.
+func both(t *testing.T) (w *world, pass func(*testing.T)) {
+	w, pass = running(t)
+	w.reports(t, firstRelease, "1.35.4")
+	pass(t)
+	for image, version := range map[string]string{ownOlder: "1.34.1", ownPatch: "1.35.9", ownNewer: "1.36.3", ownFamily: "4.19.0"} {
+		w.releases.Put(fakerelease.Kubernetes(image, version))
+	}
+	return w, pass
+}
+
+func TestTheControlPlaneReleasePassesTheGatesOfTheRelease(t *testing.T) {
+	for name, c := range map[string]struct {
+		image  string
+		fail   func(*fakerelease.Registry)
+		status metav1.ConditionStatus
+		reason string
+		words  string
+	}{
+		"a minor version back":      {image: ownOlder, status: metav1.ConditionFalse, reason: hyperv1.UnsupportedUpgradeReason, words: "the control plane cannot go to version 1.34.1: a step back from 1.35.4"},
+		"another family":            {image: ownFamily, status: metav1.ConditionFalse, reason: hyperv1.UnsupportedUpgradeReason, words: "choose another spec.controlPlaneRelease.image"},
+		"an image that is missing":  {image: "example.test/own:none", status: metav1.ConditionFalse, reason: hyperv1.ReleaseImageNotFoundReason, words: "choose another spec.controlPlaneRelease.image"},
+		"a version that is too new": {image: ownNewer, fail: func(r *fakerelease.Registry) { r.Put(fakerelease.Kubernetes(ownNewer, "1.40.0")) }, status: metav1.ConditionFalse, reason: hyperv1.UnsupportedVersionReason, words: "choose such a release in spec.controlPlaneRelease.image"},
+		"another architecture": {image: ownPatch, fail: func(r *fakerelease.Registry) {
+			r.Put(fakerelease.With(fakerelease.Kubernetes(ownPatch, "1.35.9"), func(rel *release.Release) { rel.Architecture = hyperv1.S390X }))
+		}, status: metav1.ConditionFalse, reason: hyperv1.UnsupportedArchitectureReason, words: "release 1.35.9 has images for S390X only"},
+		"a registry that does not answer": {image: ownPatch, fail: func(r *fakerelease.Registry) { r.Fail(ownPatch, release.Unreachable, "no answer in time") }, status: metav1.ConditionUnknown, reason: hyperv1.RegistryUnreachableReason, words: "no answer in time"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, pass := both(t)
+			if c.fail != nil {
+				c.fail(w.releases)
+			}
+			w.own(t, c.image, func(hc *hyperv1.HostedCluster) { hc.Spec.Channel = "other" })
+			pass(t)
+			pass(t)
+			w.want(t, hyperv1.ValidReleaseImage, c.status, c.reason, c.words)
+			w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+			w.wantControlPlane(t, "false", firstRelease)
+			w.wantOwn(t, "", "1.35.4")
+			hcp := &hyperv1.HostedControlPlane{}
+			if w.exists(t, hcp, w.object("demo")); hcp.Spec.Channel != "other" {
+				t.Error("another change was not handed on")
+			}
+		})
+	}
+}
+
+func TestTheControlPlaneReleaseHasItsOwnHistory(t *testing.T) {
+	w, pass := both(t)
+	w.wantOwn(t, "", "1.35.4")
+	w.own(t, ownNewer)
+	pass(t)
+	pass(t)
+	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	w.wantOwn(t, ownNewer, "~1.36.3", "1.35.4")
+	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "version 1.36.3 is being rolled out")
+	w.reports(t, ownNewer, "1.36.3")
+	pass(t)
+	w.wantOwn(t, ownNewer, "1.36.3", "1.35.4")
+	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.AsExpectedReason, "")
+
+	// Without it the control plane would go back to the release of the cluster.
+	w.own(t, "")
+	pass(t)
+	pass(t)
+	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionFalse, hyperv1.UnsupportedUpgradeReason, "the control plane cannot go to version 1.35.4: a step back from 1.36.3")
+	w.wantOwn(t, ownNewer, "1.36.3", "1.35.4")
+	w.own(t, "", annotate(hyperv1.ForceUpgradeToAnnotation, firstRelease))
+	pass(t)
+	pass(t)
+	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	w.wantOwn(t, "", "~1.35.4", "1.36.3", "1.35.4")
+}
+
+func TestAControlPlaneIsNotOlderThanWhatRunsOnItsNodes(t *testing.T) {
+	rel := func(version, kubernetes string) *release.Release {
+		return &release.Release{Version: version, KubernetesVersion: kubernetes}
+	}
+	for name, c := range map[string]struct {
+		cluster, own *release.Release
+		want         string
+	}{
+		"the same version":              {rel("1.35.4", "1.35.4"), rel("1.35.4", "1.35.4"), ""},
+		"a newer patch":                 {rel("1.35.4", "1.35.4"), rel("1.35.9", "1.35.9"), ""},
+		"three minor versions newer":    {rel("1.33.1", "1.33.1"), rel("1.36.3", "1.36.3"), ""},
+		"four minor versions newer":     {rel("1.32.1", "1.32.1"), rel("1.36.3", "1.36.3"), "upgrade spec.release.image first"},
+		"an older minor version":        {rel("1.36.3", "1.36.3"), rel("1.35.4", "1.35.4"), "choose a newer spec.controlPlaneRelease.image, or remove it"},
+		"an older patch":                {rel("1.35.4", "1.35.4"), rel("1.35.1", "1.35.1"), "must not be newer"},
+		"another family":                {rel("1.33.1", "1.33.1"), rel("4.20.1", "1.33.2"), "choose releases of the same kind"},
+		"OpenShift counts by its parts": {rel("4.19.3", "1.32.1"), rel("4.20.1", "1.33.2"), ""},
+		"no version of Kubernetes":      {rel("1.35.4", "1.35.4"), rel("1.35.9", ""), "choose another spec.controlPlaneRelease.image"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := checkSkew(&hyperv1.HostedCluster{}, c.cluster, c.own)
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+			skip := &hyperv1.HostedCluster{}
+			annotate(hyperv1.SkipReleaseImageValidationAnnotation, "true")(skip)
+			if err := checkSkew(skip, c.cluster, c.own); err != nil {
+				t.Errorf("checked although the user skips it: %v", err)
+			}
+		})
+	}
+}
+
+// Before this version the control plane's release was neither checked nor reported.
+func TestAControlPlaneThatWasTakenBackBeforeKeepsRunningAndIsReported(t *testing.T) {
+	w, pass := running(t)
+	w.releases.Put(fakerelease.Kubernetes(ownOlder, "1.34.1"))
+	w.own(t, ownOlder)
+	hcp := &hyperv1.HostedControlPlane{}
+	w.exists(t, hcp, w.object("demo"))
+	hcp.Spec.ControlPlaneReleaseImage = ptr.To(ownOlder)
+	if err := w.Admin().Update(t.Context(), hcp); err != nil {
+		t.Fatal(err)
+	}
+	pass(t)
+	pass(t)
+	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionFalse, hyperv1.UnsupportedVersionReason, "choose a newer spec.controlPlaneRelease.image, or remove it")
+	w.reports(t, ownOlder, "1.34.1")
+	pass(t)
+	w.wantOwn(t, ownOlder, "1.34.1", "1.35.4")
+	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+}

@@ -58,6 +58,7 @@ func main() {
 	flag.DurationVar(&o.IdentityInterval, "identity-interval", 45*time.Minute, "How old an answer of AWS may be and still tell whether it knows us. Longer than the resync, which makes a question of its own unnecessary.")
 	flag.DurationVar(&o.APIStartInterval, "api-start-interval", 10*time.Second, "How often to ask a hosted API server that is not ready.")
 	flag.DurationVar(&o.APIInterval, "api-interval", 30*time.Second, "How often to ask a hosted API server that is ready.")
+	flag.BoolVar(&o.CheckLoadBalancers, "check-load-balancers", true, "Check that the hosted API server answers by the load balancers that users and nodes take.")
 	flag.StringVar(&o.Image, "image", os.Getenv("CONTROL_PLANE_OPERATOR_IMAGE"), "The image that this program runs in. Parts of the control plane run in it too.")
 	flag.Func("registry-overrides", "Where release images and their components are pulled: source=mirror,source=mirror.", func(text string) (err error) {
 		o.RegistryOverrides, err = release.ParseOverrides(text)

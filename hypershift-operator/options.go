@@ -58,6 +58,7 @@ func parse(name string, args, environ []string) (options, error) {
 		o.ReleasePolicy.Keys, err = signature.ParseKeys([]byte(text))
 		return err
 	})
+	fs.BoolVar(&o.CheckLoadBalancers, "check-load-balancers", true, "have the control-plane-operators check that API servers answer by the load balancers that users and nodes take; false where the management cluster reaches no load balancer")
 	fs.DurationVar(&o.ResyncPeriod, "resync-period", 30*time.Minute, "how often to look at what no watch tells of, AWS included")
 	fs.DurationVar(&o.PermissionsPeriod, "aws-permissions-check-period", endpointservice.DefaultPermissionsAge, "how often to check who may connect to an endpoint service")
 	fs.DurationVar(&o.DocumentsPeriod, "oidc-check-period", 6*time.Hour, "how often to check published OIDC documents")

@@ -63,6 +63,8 @@ type Options struct {
 	// APIStartInterval is how often to ask a hosted API server that is not
 	// ready, and APIInterval how often one that is.
 	APIStartInterval, APIInterval time.Duration
+	// CheckLoadBalancers says that it is asked where it is published, too.
+	CheckLoadBalancers bool
 
 	// Image is the one that this program runs in: parts of the control plane run in it too.
 	Image string
@@ -191,7 +193,7 @@ func (o *Operator) AddNudge() error { return nudge.Setup(o, o.GetClient()) }
 func (o *Operator) AddHostedAPI() error {
 	return hostedapi.Setup(o, hostedapi.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{},
-		StartInterval: o.options.APIStartInterval, Interval: o.options.APIInterval,
+		StartInterval: o.options.APIStartInterval, Interval: o.options.APIInterval, CheckPaths: o.options.CheckLoadBalancers,
 	})
 }
 

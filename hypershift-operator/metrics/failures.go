@@ -46,6 +46,7 @@ var healthyClusters = map[string]metav1.ConditionStatus{
 	hyperv1.InfrastructureReady:                   metav1.ConditionTrue,
 	hyperv1.EtcdAvailable:                         metav1.ConditionTrue,
 	hyperv1.KubeAPIServerAvailable:                metav1.ConditionTrue,
+	hyperv1.KubeAPIServerReachable:                metav1.ConditionTrue,
 	hyperv1.IgnitionEndpointAvailable:             metav1.ConditionTrue,
 	hyperv1.ExternalDNSReachable:                  metav1.ConditionTrue,
 	hyperv1.ValidHostedControlPlaneConfiguration:  metav1.ConditionTrue,

@@ -195,6 +195,7 @@ func (o *Operator) AddHostedClusters(ctx context.Context) error {
 		GenerateCertificate:        hostedcluster.GenerateCertificate,
 		ControlPlaneOperatorImage:  o.options.ControlPlaneOperatorImage,
 		RegistryOverrides:          o.options.RegistryOverrides,
+		SkipLoadBalancerChecks:     !o.options.CheckLoadBalancers,
 		ClusterAPIImage:            o.options.ClusterAPIImage,
 		CAPIProviderImage:          o.options.CAPIProviderImage,
 		AWSEndpoints:               o.options.AWSEndpoints,

@@ -44,6 +44,9 @@ type Options struct {
 	// control planes are told, too.
 	AWSEndpoints []corev1.EnvVar
 
+	// CheckLoadBalancers has the control-plane-operators check API servers by their load balancers.
+	CheckLoadBalancers bool
+
 	// RegistryOverrides say where release images and their components are pulled.
 	RegistryOverrides release.Overrides
 	// ReleasePolicy restricts which releases clusters and node pools may have.

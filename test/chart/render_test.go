@@ -47,6 +47,7 @@ registryOverrides: {registry.k8s.io: 10.55.0.1:5000, quay.io/a: 10.55.0.1:5000/b
 releases: {allowedRepositories: ["10.55.0.1:5000/kubernetes-release", quay.io/a], signatureKeys: ["-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAETf0tiJEKTlsgyHPKn9+YvR3U135L\nQcdpqSpozl0R5Ixgqm8lnX2nFP0vbF/EQr93gfXE9SWFeIO4SwGeKd19MA==\n-----END PUBLIC KEY-----\n"]}
 extraEnv: [{name: AWS_ENDPOINT_URL, value: "http://10.55.0.1:5001"}]
 controlPlaneLimits: {quota: {pods: null, "requests.storage": 1Ti}, containerMemory: null, memoryFactor: 0, priorityClasses: [one, two]}
+checkLoadBalancers: false
 extraArgs: [--allow-control-plane-operator-image-override]
 serviceAccount: {annotations: {example.com/a: b}}
 podLabels: {team: a}

@@ -15,7 +15,7 @@ const (
 	NotPausedReason = "NotPaused"
 )
 
-// Reasons of KubeAPIServerAvailable and EtcdAvailable.
+// Reasons of KubeAPIServerAvailable, KubeAPIServerReachable and EtcdAvailable.
 const (
 	// KubeconfigInvalidReason: the Secret with the kubeconfig of the hosted API server cannot be used. The message says what
 	// is wrong with it.
@@ -31,6 +31,13 @@ const (
 	KubeAPIServerUntrustedReason = "KubeAPIServerUntrusted"
 	// KubeAPIServerNotReadyReason: the hosted API server answers that it is not ready. The message names the checks that fail.
 	KubeAPIServerNotReadyReason = "KubeAPIServerNotReady"
+	// WaitingForFirstAnswerReason: the hosted API server has not answered yet where it is published. A new load balancer takes
+	// some minutes. If it stays, look at the events of the Service that the message names, and at the network in between.
+	WaitingForFirstAnswerReason = "WaitingForFirstAnswer"
+	// CheckedInsideOnlyReason: the control-plane-operator cannot reach the load balancer, and the hosted API server answers
+	// behind it. Nothing is wrong if the management cluster may not use that load balancer, for example because
+	// spec.networking.apiServer.allowedCIDRBlocks does not list its addresses. Otherwise look at the load balancer.
+	CheckedInsideOnlyReason = "CheckedInsideOnly"
 )
 
 // Reasons of AWSDefaultSecurityGroupCreated and AWSDefaultSecurityGroupDeleted, beside SecurityGroupNameTaken,

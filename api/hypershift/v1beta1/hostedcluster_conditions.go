@@ -82,6 +82,11 @@ const (
 	// KubeAPIServerAvailable says that the hosted API server answers and is ready. If False, the message says how it was asked
 	// and what came of it.
 	KubeAPIServerAvailable = "KubeAPIServerAvailable"
+	// KubeAPIServerReachable says that the hosted API server answers where it is published, by the load balancers that users
+	// and nodes take. If False, look at the Service that the message names. Unknown if the management cluster cannot reach the
+	// load balancer and the API server answers behind it. Absent if the hypershift-operator runs with
+	// --check-load-balancers=false.
+	KubeAPIServerReachable = "KubeAPIServerReachable"
 	// IgnitionEndpointAvailable says that new nodes can fetch their configuration. If False, look at the Deployment
 	// ignition-server.
 	IgnitionEndpointAvailable = "IgnitionEndpointAvailable"

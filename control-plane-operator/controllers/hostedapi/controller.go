@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	routev1 "github.com/openshift/api/route/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,8 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
@@ -38,14 +41,20 @@ type Options struct {
 	// StartInterval is how often to ask an API server that is not ready, and
 	// Interval how often one that is.
 	StartInterval, Interval time.Duration
+	// CheckPaths says that the API server is also to be reached where it is
+	// published, by the load balancers that users and nodes take.
+	CheckPaths bool
 }
 
 const (
 	// jitter keeps apart the operators that were started together.
 	jitter = 0.2
 	// confirmAfter is how soon to ask again before it is believed that an API
-	// server that was there is gone: one lost packet is no outage.
-	confirmAfter = 2 * time.Second
+	// server that was there is gone, and outage how long nobody must have answered
+	// until then: a lost packet is no outage, nor is a server that ends while
+	// others serve. Until no node sends connections to it any more, each attempt
+	// may meet it, and a change of its Deployment causes attempts of its own.
+	confirmAfter, outage = 2 * time.Second, 6 * time.Second
 	// arrival is how long it may take until a Service leads to a pod that is
 	// ready, and knock how often to try meanwhile.
 	arrival, knock = 20 * time.Second, time.Second
@@ -55,24 +64,50 @@ const (
 type Reconciler struct {
 	Options
 	access *access
-	// missed are the control planes whose API server was there and did not
-	// answer the last time. One pass runs at a time.
-	missed map[types.UID]bool
+	// missed are the control planes whose API server was there and does not
+	// answer, and since when. One pass runs at a time.
+	missed map[types.UID]time.Time
+	// monitor checks the paths; nil if they are not to be checked.
+	monitor *monitor
+	// changes has the control plane whose paths have changed.
+	changes chan event.GenericEvent
 }
 
 // New returns a Reconciler that has asked nobody yet.
 func New(opts Options) *Reconciler {
-	return &Reconciler{Options: opts, access: newAccess(opts.Reader, opts.Clock), missed: map[types.UID]bool{}}
+	r := &Reconciler{Options: opts, access: newAccess(opts.Reader, opts.Clock), missed: map[types.UID]time.Time{}, changes: make(chan event.GenericEvent, 1)}
+	if opts.CheckPaths {
+		r.monitor = newMonitor(opts.Interval, opts.Clock.Now, r.pathChanged)
+	}
+	return r
 }
 
 // Setup starts the controller with the manager.
 func Setup(mgr ctrl.Manager, opts Options) error {
-	return ctrl.NewControllerManagedBy(mgr).Named("hostedapi").
+	r := New(opts)
+	b := ctrl.NewControllerManagedBy(mgr).Named("hostedapi").
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Owns(&appsv1.Deployment{}, builder.WithPredicates(serversChanged())).
 		Owns(&corev1.Secret{}, builder.WithPredicates(predicate.NewPredicateFuncs(forUsers))).
-		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)}).
-		Complete(reconcile.AsReconciler(opts.Client, New(opts)))
+		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)})
+	if r.monitor != nil {
+		if err := mgr.Add(r.monitor); err != nil {
+			return err
+		}
+		b = b.Owns(&corev1.Service{}).Owns(&routev1.Route{}).
+			WatchesRawSource(source.Channel(r.changes, &handler.EnqueueRequestForObject{}))
+	}
+	return b.Complete(reconcile.AsReconciler(opts.Client, r))
+}
+
+// pathChanged wakes the controller; it is awake already if the channel is full.
+func (r *Reconciler) pathChanged(hcp client.ObjectKey) {
+	woken := &hyperv1.HostedControlPlane{}
+	woken.Namespace, woken.Name = hcp.Namespace, hcp.Name
+	select {
+	case r.changes <- event.GenericEvent{Object: woken}:
+	default:
+	}
 }
 
 // forUsers says whether a Secret is a kubeconfig that users get: they wait for it
@@ -110,6 +145,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 	}
 	if err := r.explain(ctx, hcp, &said); err != nil {
 		return flow.Report{{Step: "components", Err: err}}.Result(nil)
+	}
+	if err := r.checkPaths(ctx, hcp, said.kubeconfig); err != nil {
+		return flow.Report{{Step: "paths", Err: err}}.Result(nil)
 	}
 	r.summarize(hcp, said)
 	if err := status.Close(ctx); err != nil {
@@ -153,10 +191,15 @@ func (r *Reconciler) ask(ctx context.Context, hcp *hyperv1.HostedControlPlane) (
 	return said, nil
 }
 
-// doubtful says whether to ask once more before it is told that an API server
-// that was ready does not answer.
+// doubtful says whether to ask again before it is told that an API server that
+// was ready does not answer.
 func (r *Reconciler) doubtful(hcp *hyperv1.HostedControlPlane, said answer) bool {
-	first := !r.missed[hcp.UID]
-	r.missed[hcp.UID] = said.problem != nil
-	return first && said.silent && hcp.Status.Ready
+	if said.problem == nil || !said.silent || !hcp.Status.Ready {
+		delete(r.missed, hcp.UID)
+		return false
+	}
+	if r.missed[hcp.UID].IsZero() {
+		r.missed[hcp.UID] = r.Clock.Now()
+	}
+	return r.Clock.Since(r.missed[hcp.UID]) < outage
 }

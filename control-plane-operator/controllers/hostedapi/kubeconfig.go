@@ -44,6 +44,8 @@ type kubeconfig struct {
 	secret  string
 	server  *url.URL
 	client  *http.Client
+	// trust are the authorities that sign for the API server.
+	trust []byte
 }
 
 // to returns how to reach the API server of hcp.
@@ -117,7 +119,7 @@ func (k *kubeconfig) open(text []byte) {
 		return
 	}
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	k.server, k.client = server, c
+	k.server, k.client, k.trust = server, c, cfg.CAData
 }
 
 func (k *kubeconfig) refuse(why string) {

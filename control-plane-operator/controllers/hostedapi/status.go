@@ -29,7 +29,7 @@ func ourStatus(hcp *hyperv1.HostedControlPlane) any {
 		Ready: s.Ready, Initialized: s.Initialized, Initialization: s.Initialization, Version: s.Version,
 		KubeConfig: s.KubeConfig, CustomKubeconfig: s.CustomKubeconfig,
 	}
-	for _, t := range []string{hyperv1.KubeAPIServerAvailable, hyperv1.EtcdAvailable, hyperv1.EtcdSnapshotRestored} {
+	for _, t := range []string{hyperv1.KubeAPIServerAvailable, hyperv1.KubeAPIServerReachable, hyperv1.EtcdAvailable, hyperv1.EtcdSnapshotRestored} {
 		if c := conditions.Get(s.Conditions, t); c != nil {
 			part.Conditions = append(part.Conditions, *c)
 		}
@@ -46,8 +46,8 @@ func (r *Reconciler) summarize(hcp *hyperv1.HostedControlPlane, said answer) {
 		s.Initialization = &hyperv1.HostedControlPlaneInitialization{ControlPlaneInitialized: ptr.To(true)}
 	}
 	s.Version = cmp.Or(said.version, s.Version)
-	s.KubeConfig = published(said.kubeconfig.admin, names.AdminKubeconfig)
-	s.CustomKubeconfig = published(said.kubeconfig.custom, names.CustomAdminKubeconfig)
+	s.KubeConfig = secretRef(said.kubeconfig.admin, names.AdminKubeconfig)
+	s.CustomKubeconfig = secretRef(said.kubeconfig.custom, names.CustomAdminKubeconfig)
 	all := []metav1.Condition{apiCondition(said), etcdCondition(said)}
 	if c, ok := restoredCondition(hcp, said); ok {
 		all = append(all, c)
@@ -58,8 +58,8 @@ func (r *Reconciler) summarize(hcp *hyperv1.HostedControlPlane, said answer) {
 	}
 }
 
-// published names a Secret with a kubeconfig that the user gets, if it is there.
-func published(there bool, secret string) *hyperv1.KubeconfigSecretRef {
+// secretRef names a Secret with a kubeconfig that the user gets, if it is there.
+func secretRef(there bool, secret string) *hyperv1.KubeconfigSecretRef {
 	if !there {
 		return nil
 	}

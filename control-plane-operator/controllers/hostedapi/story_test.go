@@ -3,6 +3,7 @@ package hostedapi
 import (
 	"context"
 	"encoding/json"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -58,10 +59,7 @@ func TestAnAPIServerGoesAway(t *testing.T) {
 	w.api.Close()
 	w.pass()
 	w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
-	if w.next != confirmAfter {
-		t.Errorf("comes back after %s", w.next)
-	}
-	w.pass()
+	w.outlast()
 	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerUnreachable: "+w.host()+" refuses connections")
 	w.want(hyperv1.EtcdAvailable, "Unknown StatusUnknown: the API server, which alone knows, does not say")
 	if s := w.status(); s.Ready || !s.Initialized || !*s.Initialization.ControlPlaneInitialized || s.Version != "v1.36.3" {
@@ -78,18 +76,77 @@ func TestAnAPIServerGoesAway(t *testing.T) {
 	}
 }
 
-// During an upgrade one API server after the other ends, and none is missed.
-func TestOneThatEndsIsNoOutage(t *testing.T) {
+// outlast lets the controller ask until an outage is believed.
+func (w *world) outlast() {
+	w.t.Helper()
+	for spent := time.Duration(0); spent < outage; spent += confirmAfter {
+		w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+		if w.next != confirmAfter {
+			w.t.Errorf("comes back after %s", w.next)
+		}
+		w.pass()
+	}
+}
+
+const endingServer = "[+]etcd ok\n[-]shutdown failed: reason withheld\n"
+
+func TestAnOutageIsReportedWhenItLasts(t *testing.T) {
 	w := deployed(t)
 	w.pass()
-	w.api.code, w.api.readyz = http.StatusInternalServerError, "[+]etcd ok\n[-]shutdown failed: reason withheld\n"
+	w.api.code, w.api.readyz = http.StatusInternalServerError, endingServer
+	w.pass()
+	w.outlast()
+	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+w.host()+" is not ready; these checks fail: shutdown")
+}
+
+// While a highly available API server is rolled, each change of its Deployment
+// causes an attempt, and more than one may meet a server that is ending.
+func TestAServerThatEndsIsNoOutageHoweverOftenItIsAsked(t *testing.T) {
+	w := deployed(t)
+	w.pass()
+	w.api.code, w.api.readyz = http.StatusInternalServerError, endingServer
+	for range 5 {
+		_, err := w.reconciler.Reconcile(t.Context(), w.hcp(t.Context()))
+		w.must(err)
+		w.clock.Step(time.Second)
+		w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+	}
+	w.api.code, w.api.readyz = http.StatusOK, allWell
+	w.pass()
+	w.api.code, w.api.readyz = http.StatusInternalServerError, endingServer
+	w.pass() // the next one that ends begins anew
+	w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+}
+
+// The Service inside answers, and nobody can reach it: that is not available.
+func TestTheAPIServerIsToBeReachedByItsLoadBalancer(t *testing.T) {
+	w := deployed(t)
+	w.checkPaths()
+	balancer, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and passes nothing on
+	w.must(err)
+	defer balancer.Close()
+	svc := w.publishAt(balancer.Addr())
 	w.pass()
 	w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
-	if w.next != confirmAfter {
-		t.Errorf("comes back after %s", w.next)
-	}
+	w.want(hyperv1.KubeAPIServerReachable, "False WaitingForFirstAnswer: Service kube-apiserver: waiting for the first check")
+	w.awaitCheck()
+	w.want(hyperv1.KubeAPIServerReachable, "False WaitingForFirstAnswer: Service kube-apiserver: "+balancer.Addr().String()+" does not answer within 3s; within the management cluster: "+balancer.Addr().String()+" does not answer within 3s")
+
+	svc.Spec.Ports[0].Port = int32(w.api.Listener.Addr().(*net.TCPAddr).Port)
+	w.must(w.Admin().Update(t.Context(), svc))
 	w.pass()
-	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+w.host()+" is not ready; these checks fail: shutdown")
+	w.awaitCheck()
+	w.want(hyperv1.KubeAPIServerReachable, "True AsExpected: the API server answers where it is published")
+
+	// An operator that starts again keeps that until it knows better, and does without where nothing is to be checked.
+	w.checkPaths()
+	w.pass()
+	w.want(hyperv1.KubeAPIServerReachable, "True AsExpected: the API server answers where it is published")
+	w.awaitCheck()
+	w.want(hyperv1.KubeAPIServerReachable, "True AsExpected: the API server answers where it is published")
+	w.start()
+	w.pass()
+	w.want(hyperv1.KubeAPIServerReachable, "nothing")
 }
 
 // Between a pod that is ready and a Service that leads there is a moment; who is

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/pem"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
+	routev1 "github.com/openshift/api/route/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,6 +42,7 @@ var scheme = func() *runtime.Scheme {
 	utilruntime.Must(appsv1.AddToScheme(s))
 	utilruntime.Must(corev1.AddToScheme(s))
 	utilruntime.Must(hyperv1.AddToScheme(s))
+	utilruntime.Must(routev1.Install(s))
 	return s
 }()
 
@@ -150,6 +153,35 @@ func (w *world) start() func(context.Context) error {
 		w.next = result.RequeueAfter
 		return w.Queue(result, err)
 	}
+}
+
+// checkPaths starts a controller that checks load balancers.
+func (w *world) checkPaths() {
+	w.reconciler = New(Options{Client: w.Client(), Reader: w.Client(), Clock: w.clock, StartInterval: 10 * time.Second, Interval: 30 * time.Second, CheckPaths: true})
+	w.t.Cleanup(w.reconciler.monitor.stop)
+}
+
+// publishAt has the API server published by a load balancer at an address.
+func (w *world) publishAt(at net.Addr) *corev1.Service {
+	w.t.Helper()
+	tcp := at.(*net.TCPAddr)
+	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KubeAPIServer}, Spec: corev1.ServiceSpec{
+		Type: corev1.ServiceTypeLoadBalancer, ClusterIP: tcp.IP.String(), Ports: []corev1.ServicePort{{Port: int32(tcp.Port)}},
+	}}
+	s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: tcp.IP.String()}}
+	w.Create(w.t, s)
+	return s
+}
+
+// awaitCheck lets the controller work when a check in the background wakes it.
+func (w *world) awaitCheck() {
+	w.t.Helper()
+	select {
+	case <-w.reconciler.changes:
+	case <-time.After(time.Minute):
+		w.t.Fatal("no check has wakened the controller")
+	}
+	w.pass()
 }
 
 // pass lets the controller work once, after the time that it asked for.

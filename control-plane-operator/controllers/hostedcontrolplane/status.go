@@ -23,7 +23,7 @@ var ours = []string{
 }
 
 // others are the conditions that Available looks at and others write.
-var others = []string{hyperv1.KubeAPIServerAvailable, hyperv1.EtcdAvailable}
+var others = []string{hyperv1.KubeAPIServerAvailable, hyperv1.KubeAPIServerReachable, hyperv1.EtcdAvailable}
 
 // statusPart is the part of the status that this controller writes.
 type statusPart struct {
@@ -74,6 +74,9 @@ func available(conds []metav1.Condition, generation int64) metav1.Condition {
 	a := metav1.Condition{Type: hyperv1.HostedClusterAvailable, Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, ObservedGeneration: generation}
 	for _, t := range append([]string{hyperv1.ValidHostedControlPlaneConfiguration, hyperv1.InfrastructureReady}, others...) {
 		c := conditions.Get(conds, t)
+		if t == hyperv1.KubeAPIServerReachable && (c == nil || c.Status == metav1.ConditionUnknown) {
+			continue // where load balancers are not checked, or cannot be reached from here
+		}
 		if c == nil {
 			c = &metav1.Condition{Reason: hyperv1.StatusUnknownReason, Message: "nobody has looked yet"}
 		}

@@ -58,6 +58,9 @@ type Options struct {
 
 	// Releases tells what is in a release image.
 	Releases release.Resolver
+	// SkipLoadBalancerChecks says that the management cluster reaches no load
+	// balancer, so that the control-plane-operators do not check them.
+	SkipLoadBalancerChecks bool
 	// RegistryOverrides say where release images and their components are pulled,
 	// for the control-plane-operators, which resolve them too.
 	RegistryOverrides release.Overrides

@@ -75,6 +75,9 @@ func (r *Reconciler) operatorContainer(s *scope, image string) corev1.Container 
 	if len(r.RegistryOverrides) > 0 {
 		c.Args = append(c.Args, "--registry-overrides="+r.RegistryOverrides.String())
 	}
+	if r.SkipLoadBalancerChecks {
+		c.Args = append(c.Args, "--check-load-balancers=false")
+	}
 	if aws := s.aws(); aws != nil {
 		c.Env = append(c.Env, corev1.EnvVar{Name: "AWS_REGION", Value: aws.Region})
 		c.Env = append(c.Env, r.AWSEndpoints...)

@@ -27,6 +27,7 @@ var needed = []struct {
 	{hyperv1.AWSEndpointServiceAvailable, isPrivate},
 	{hyperv1.AWSEndpointAvailable, isPrivate},
 	{hyperv1.KubeAPIServerAvailable, always},
+	{hyperv1.KubeAPIServerReachable, never}, // Unknown where the management cluster cannot use the load balancer
 	{hyperv1.EtcdAvailable, always},
 }
 

@@ -22,6 +22,7 @@ var mirrored = []struct {
 	{hyperv1.AWSRolesIsolated, never},
 	{hyperv1.EtcdAvailable, never},
 	{hyperv1.KubeAPIServerAvailable, never},
+	{hyperv1.KubeAPIServerReachable, never},
 	{hyperv1.IgnitionEndpointAvailable, never},
 	{hyperv1.ExternalDNSReachable, never},
 	{hyperv1.ValidHostedControlPlaneConfiguration, never},

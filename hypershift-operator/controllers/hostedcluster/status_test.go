@@ -34,6 +34,39 @@ func TestAConnectedClusterWithoutAnAPIServerIsNotAvailable(t *testing.T) {
 	}
 }
 
+// What users and nodes cannot reach is not available, however well the API
+// server is inside. Where that could not be checked, or is not, nothing is held
+// against the cluster.
+func TestAvailableIsJudgedWhereTheAPIServerIsPublished(t *testing.T) {
+	for name, c := range map[string]struct {
+		reachable metav1.ConditionStatus // "" for no condition
+		want      metav1.ConditionStatus
+	}{
+		"it answers":                       {metav1.ConditionTrue, metav1.ConditionTrue},
+		"it does not":                      {metav1.ConditionFalse, metav1.ConditionFalse},
+		"it is out of reach from here":     {metav1.ConditionUnknown, metav1.ConditionTrue},
+		"load balancers are not looked at": {"", metav1.ConditionTrue},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hc := &hyperv1.HostedCluster{}
+			b := &board{hc: hc, behind: map[string]bool{}}
+			for _, n := range needed {
+				if n.of(hc) {
+					b.set(n.condition, metav1.ConditionTrue, hyperv1.AsExpectedReason, calm)
+				}
+			}
+			if c.reachable != "" {
+				b.set(hyperv1.KubeAPIServerReachable, c.reachable, hyperv1.KubeAPIServerUnreachableReason, "Service router: gone")
+			}
+			b.available(&scope{hc: hc}, nil)
+			got := b.get(hyperv1.HostedClusterAvailable)
+			if got.Status != c.want || c.want == metav1.ConditionFalse && got.Message != "KubeAPIServerReachable: Service router: gone" {
+				t.Errorf("Available is %s: %s, want %s", got.Status, got.Message, c.want)
+			}
+		})
+	}
+}
+
 func TestWhatADeletionWaitsFor(t *testing.T) {
 	said := []metav1.Condition{
 		{Type: hyperv1.AWSEndpointAvailable, Message: "waiting for vpce-1"},

@@ -1,0 +1,108 @@
+package hostedapi
+
+import (
+	"cmp"
+	"net"
+	"slices"
+	"strconv"
+
+	routev1 "github.com/openshift/api/route/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/published"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// A path is one by which users or nodes reach the API server.
+type path struct {
+	// name is that of the Service or Route that publishes it.
+	name string
+	// address is what clients dial, and serverName what they name in the
+	// ClientHello and expect in the certificate.
+	address, serverName string
+	// inside is the address of the same Service within the management cluster;
+	// empty for a Route that a router of the management cluster serves.
+	inside string
+	// limited is true where the load balancer may refuse the management cluster
+	// by design: it is in a private network, or admits only some addresses.
+	limited bool
+}
+
+// pathsOf are the paths of a control plane, as far as they have addresses.
+func pathsOf(hcp *hyperv1.HostedControlPlane, services []corev1.Service, routes []routev1.Route) []path {
+	var out []path
+	for i := range services {
+		if p, ok := byService(hcp, &services[i], routes); ok {
+			out = append(out, p)
+		}
+	}
+	for _, route := range routes {
+		// Others are served by a router of the control plane, behind one of the Services.
+		if host := hostOf(route); route.Spec.To.Name == names.KubeAPIServer && route.Labels[hyperv1.HCPRouteLabel] == "" && host != "" {
+			out = append(out, path{name: "Route " + route.Name, address: join(host, published.RouterPort), serverName: host})
+		}
+	}
+	slices.SortFunc(out, func(a, b path) int { return cmp.Compare(a.name, b.name) })
+	return out
+}
+
+// byService is the path through a Service that is published; ok is false for
+// one that is not, or by which the API server is not reached.
+func byService(hcp *hyperv1.HostedControlPlane, svc *corev1.Service, routes []routev1.Route) (p path, ok bool) {
+	how := hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.APIServer)
+	host := published.Balancer(svc)
+	p = path{name: "Service " + svc.Name}
+	switch svc.Name {
+	case names.KubeAPIServer:
+		p.serverName = cmp.Or(how.Hostname(), host)
+		p.limited = len(svc.Spec.LoadBalancerSourceRanges) > 0
+	case names.KubeAPIServerPrivate:
+		p.serverName, p.limited = names.LocalAPI(hcp.Name), true
+	case names.Router:
+		p.serverName, p.limited = behindRouter(routes, false), len(svc.Spec.LoadBalancerSourceRanges) > 0
+	case names.PrivateRouter:
+		p.serverName, p.limited = behindRouter(routes, true), true
+	default:
+		return path{}, false
+	}
+	if len(svc.Spec.Ports) == 0 {
+		return path{}, false
+	}
+	port := svc.Spec.Ports[0]
+	switch {
+	case svc.Spec.Type == corev1.ServiceTypeNodePort && svc.Name == names.KubeAPIServer:
+		host, p.serverName = how.Chosen(), how.Chosen()
+		p.address = join(host, port.NodePort)
+	case svc.Spec.Type == corev1.ServiceTypeLoadBalancer:
+		p.address = join(host, port.Port)
+	default:
+		return path{}, false
+	}
+	if ip := svc.Spec.ClusterIP; ip != "" && ip != corev1.ClusterIPNone {
+		p.inside = join(ip, port.Port)
+	}
+	return p, host != "" && p.serverName != ""
+}
+
+// behindRouter is the host under which a router of the control plane serves the
+// API server, to those who come from within the VPC of the nodes or to others.
+func behindRouter(routes []routev1.Route, internal bool) string {
+	for _, route := range routes {
+		ours := route.Labels[hyperv1.HCPRouteLabel] != "" && route.Spec.To.Name == names.KubeAPIServer
+		if ours && (route.Labels[hyperv1.InternalRouteLabel] == "true") == internal && hostOf(route) != "" {
+			return hostOf(route)
+		}
+	}
+	return ""
+}
+
+func hostOf(route routev1.Route) string {
+	host := route.Spec.Host
+	for _, in := range route.Status.Ingress {
+		host = cmp.Or(host, in.Host)
+	}
+	return host
+}
+
+func join(host string, port int32) string { return net.JoinHostPort(host, strconv.Itoa(int(port))) }

@@ -1,0 +1,158 @@
+package hostedapi
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	routev1 "github.com/openshift/api/route/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+)
+
+const unreachable = hyperv1.KubeAPIServerUnreachableReason
+
+// checkPaths has the paths of a control plane checked in the background, and
+// turns what is known of them into the condition. It comes before the status
+// says that the cluster has been up.
+func (r *Reconciler) checkPaths(ctx context.Context, hcp *hyperv1.HostedControlPlane, by *kubeconfig) error {
+	if r.monitor == nil {
+		conditions.Remove(&hcp.Status.Conditions, hyperv1.KubeAPIServerReachable)
+		return nil
+	}
+	if !hcp.DeletionTimestamp.IsZero() {
+		r.monitor.watch(client.ObjectKeyFromObject(hcp), nil, nil, false) // they are being taken away
+		return nil
+	}
+	services, routes := &corev1.ServiceList{}, &routev1.RouteList{}
+	if err := r.Client.List(ctx, services, client.InNamespace(hcp.Namespace)); err != nil {
+		return fmt.Errorf("listing Services: %w", err)
+	}
+	if err := r.Client.List(ctx, routes, client.InNamespace(hcp.Namespace)); err != nil {
+		return fmt.Errorf("listing Routes: %w", err)
+	}
+	previous := conditions.Get(hcp.Status.Conditions, hyperv1.KubeAPIServerReachable)
+	paths := pathsOf(hcp, services.Items, routes.Items)
+	if by.trust != nil { // as long as there is no authority, there is no API server
+		answered := previous != nil && previous.Status == metav1.ConditionTrue && !r.monitor.started()
+		r.monitor.watch(client.ObjectKeyFromObject(hcp), paths, by.trust, answered)
+	}
+	if slices.ContainsFunc(paths, func(p path) bool { return r.monitor.observed(p).untrusted() }) {
+		r.access.forget(hcp.UID) // the authority may have been renewed
+	}
+	c := reachableCondition(hcp, previous, paths, r.monitor.observed, r.Clock.Now())
+	c.ObservedGeneration = hcp.Generation
+	conditions.Set(&hcp.Status.Conditions, c, r.Clock.Now())
+	return nil
+}
+
+// newBalancer is how long a load balancer may take until its name resolves and
+// it sends connections on. One that has not answered then may be out of reach of
+// the management cluster, and is not held against the hosted cluster if the API
+// server answers behind it.
+const newBalancer = 5 * time.Minute
+
+// standing is how it is with one path.
+type standing int
+
+// Standings, from the best to the worst.
+const (
+	answers standing = iota
+	insideOnly
+	waiting
+	lost
+)
+
+// stand turns an observation into a standing, and says in words what is wrong.
+func stand(p path, seen observation, now time.Time) (standing, problem) {
+	switch {
+	case seen.answered && seen.failures < outageFailures:
+		return answers, problem{}
+	case seen.answered:
+		return lost, problem{seen.problem.reason, fmt.Sprintf("%s: %s%s", p.name, seen.problem.message, within(p, seen))}
+	case seen.checks == 0:
+		return waiting, problem{hyperv1.WaitingForFirstAnswerReason, p.name + ": waiting for the first check"}
+	case p.inside != "" && seen.insideProblem == nil && (p.limited || now.Sub(seen.first) >= newBalancer):
+		return insideOnly, problem{hyperv1.CheckedInsideOnlyReason, fmt.Sprintf(
+			"%s: %s, but the API server answers at %s: checked within the management cluster only", p.name, seen.problem.message, p.inside)}
+	}
+	return waiting, problem{hyperv1.WaitingForFirstAnswerReason, fmt.Sprintf("%s: %s%s", p.name, seen.problem.message, within(p, seen))}
+}
+
+// within says how the same check went inside the management cluster, which tells
+// a load balancer that fails from an API server that does.
+func within(p path, seen observation) string {
+	switch {
+	case p.inside == "":
+		return ""
+	case seen.insideProblem == nil:
+		return "; within the management cluster it answers"
+	}
+	return "; within the management cluster: " + seen.insideProblem.message
+}
+
+// reachableCondition judges all paths together, the worst first. previous is the
+// condition as it is, nil if there is none. A cluster that never was reachable is
+// not until each path has answered; one that was stays what it was while nothing
+// has been found out.
+func reachableCondition(hcp *hyperv1.HostedControlPlane, previous *metav1.Condition, paths []path, observed func(path) observation, now time.Time) metav1.Condition {
+	c := metav1.Condition{Type: hyperv1.KubeAPIServerReachable, Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, Message: "the API server answers where it is published"}
+	worst, found := answers, []problem{}
+	for _, p := range paths {
+		seen := observed(p)
+		if seen.checks == 0 && previous != nil && previous.Reason != hyperv1.WaitingForFirstAnswerReason {
+			c.Status, c.Reason, c.Message = previous.Status, previous.Reason, previous.Message
+			return c
+		}
+		s, what := stand(p, seen, now)
+		worst = max(worst, s)
+		if s != answers {
+			found = append(found, what)
+		}
+	}
+	if len(paths) == 0 {
+		worst, found = waiting, []problem{{hyperv1.WaitingForFirstAnswerReason, "it has no load balancer or host name yet"}}
+	}
+	switch worst {
+	case answers:
+		return c
+	case lost:
+		c.Status = metav1.ConditionFalse
+		found = slices.DeleteFunc(found, func(p problem) bool {
+			return p.reason == hyperv1.WaitingForFirstAnswerReason || p.reason == hyperv1.CheckedInsideOnlyReason
+		})
+	case waiting:
+		c.Status = metav1.ConditionUnknown
+		if neverReachable(hcp, previous) {
+			c.Status = metav1.ConditionFalse
+		}
+		found = slices.DeleteFunc(found, func(p problem) bool { return p.reason != hyperv1.WaitingForFirstAnswerReason })
+	case insideOnly:
+		c.Status = metav1.ConditionUnknown
+	}
+	c.Reason, c.Message = found[0].reason, words(found)
+	return c
+}
+
+// neverReachable is true for a cluster that has not served before: neither under
+// an operator that checked no paths, nor since.
+func neverReachable(hcp *hyperv1.HostedControlPlane, previous *metav1.Condition) bool {
+	if previous == nil {
+		return !hcp.Status.Initialized
+	}
+	return previous.Status == metav1.ConditionFalse && previous.Reason == hyperv1.WaitingForFirstAnswerReason
+}
+
+func words(found []problem) string {
+	var out []string
+	for _, p := range found {
+		out = append(out, p.message)
+	}
+	return strings.Join(out, "; ")
+}

@@ -154,6 +154,39 @@ func TestTheControlPlaneReleaseHasItsOwnHistory(t *testing.T) {
 	w.wantOwn(t, "", "~1.35.4", "1.36.3", "1.35.4")
 }
 
+func TestTheControlPlanesOwnReleaseRunsByTheDigestThatWasChecked(t *testing.T) {
+	w, pass := both(t)
+	want := func(cluster, own string) {
+		t.Helper()
+		hcp := &hyperv1.HostedControlPlane{}
+		w.exists(t, hcp, w.object("demo"))
+		a := hcp.Annotations
+		if a[hyperv1.ReleaseDigestAnnotation] != cluster || a[hyperv1.ControlPlaneReleaseDigestAnnotation] != own {
+			t.Errorf("digests %q and %q, want %q and %q", a[hyperv1.ReleaseDigestAnnotation], a[hyperv1.ControlPlaneReleaseDigestAnnotation], cluster, own)
+		}
+	}
+	want("sha256:1.35.4", "")
+	w.own(t, ownPatch)
+	pass(t)
+	pass(t)
+	want("sha256:1.35.4", "sha256:1.35.9")
+
+	// Both tags move, to what does not pass, and the user wants something else that does not.
+	w.releases.Put(fakerelease.Kubernetes(ownPatch, "1.34.0"))
+	w.releases.Put(fakerelease.Kubernetes(firstRelease, "1.34.0"))
+	pass(t)
+	want("sha256:1.35.4", "sha256:1.35.9")
+	w.own(t, "example.test/own:none")
+	pass(t)
+	pass(t)
+	w.wantOwn(t, ownPatch, "~1.35.9", "1.35.4")
+	want("sha256:1.35.4", "sha256:1.35.9")
+	w.own(t, "", func(hc *hyperv1.HostedCluster) { hc.Spec.Release.Image = nextRelease })
+	pass(t)
+	pass(t)
+	want("sha256:1.36.3", "")
+}
+
 func TestAControlPlaneIsNotOlderThanWhatRunsOnItsNodes(t *testing.T) {
 	rel := func(version, kubernetes string) *release.Release {
 		return &release.Release{Version: version, KubernetesVersion: kubernetes}

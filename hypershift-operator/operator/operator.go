@@ -16,6 +16,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
@@ -132,6 +133,10 @@ func cacheOptions() cache.Options {
 		Namespaces: map[string]cache.Config{hostedcluster.ManagementAPI.Namespace: {}},
 		Label:      labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: hostedcluster.ManagementAPI.Name}),
 	}
+	managementService := cache.ByObject{
+		Namespaces: managementAPI.Namespaces,
+		Field:      fields.OneTermEqualSelector("metadata.name", hostedcluster.ManagementAPI.Name),
+	}
 	options := cache.Options{
 		DefaultTransform: lean(),
 		ByObject: map[client.Object]cache.ByObject{
@@ -148,6 +153,7 @@ func cacheOptions() cache.Options {
 			&rbacv1.ClusterRoleBinding{}:  ours,
 			&networkingv1.NetworkPolicy{}: ours,
 			&discoveryv1.EndpointSlice{}:  managementAPI,
+			&corev1.Service{}:             managementService,
 			&clusterv1.Cluster{}:          ours,
 			&infrav1.AWSCluster{}:         ours,
 		},
@@ -202,6 +208,8 @@ func (o *Operator) AddHostedClusters(ctx context.Context) error {
 		AllowOperatorImageOverride: o.options.AllowOperatorImageOverride,
 		Namespace:                  o.options.Namespace,
 		Limits:                     o.options.Limits,
+		ManagementAPIEndpoints:     o.options.ManagementAPIEndpoints,
+		BlockedCIDRs:               o.options.BlockedCIDRs,
 		Releases:                   o.releases,
 		Resync:                     o.options.ResyncPeriod,
 		DocumentsAge:               o.options.DocumentsPeriod,

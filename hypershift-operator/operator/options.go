@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"time"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -54,6 +55,10 @@ type Options struct {
 
 	// Limits of one control plane.
 	Limits limits.Limits
+	// ManagementAPIEndpoints and BlockedCIDRs are what pods of control planes do not
+	// reach, beside what the operator finds out by itself.
+	ManagementAPIEndpoints []netip.AddrPort
+	BlockedCIDRs           []netip.Prefix
 
 	ResyncPeriod      time.Duration
 	PermissionsPeriod time.Duration

@@ -82,22 +82,24 @@ func (c Component) finish(env *Env, w *workload, objs []client.Object) error {
 	keepLastWords(pod)
 	pod.EnableServiceLinks = ptr.To(false)
 	pod.ImagePullSecrets = []corev1.LocalObjectReference{{Name: names.PullSecret}}
-	if ptr.Deref(pod.AutomountServiceAccountToken, false) {
-		w.template.Labels[names.ManagementAccessLabel] = "true"
-	} else {
-		pod.AutomountServiceAccountToken = ptr.To(false)
-	}
+	pod.AutomountServiceAccountToken = ptr.To(ptr.Deref(pod.AutomountServiceAccountToken, false))
 	w.template.Annotations = with(w.template.Annotations, contentsAnnotation, contents(c, env, objs, pod))
 	return nil
 }
 
-// label has the user's labels on the pods; they do not replace ours.
+// label adds the user's labels to the pods; they do not replace ours. Whether a pod
+// reaches the management API server follows from its token alone, never from a label
+// of the user.
 func (c Component) label(env *Env, w *workload) {
 	labels := map[string]string{}
 	for k, v := range env.HCP.Spec.Labels {
 		labels[k] = string(v)
 	}
 	maps.Copy(labels, w.template.Labels)
+	delete(labels, names.ManagementAccessLabel)
+	if ptr.Deref(w.pod().AutomountServiceAccountToken, false) {
+		labels[names.ManagementAccessLabel] = "true"
+	}
 	w.template.Labels = labels
 	if date := env.HCP.Annotations[hyperv1.RestartDateAnnotation]; date != "" {
 		w.template.Annotations = with(w.template.Annotations, hyperv1.RestartDateAnnotation, date)

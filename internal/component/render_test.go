@@ -196,6 +196,22 @@ func TestTheManagementClusterIsOutOfReach(t *testing.T) {
 	}
 }
 
+// NetworkPolicies let a pod with the label reach the management API server.
+func TestALabelOfTheUserDoesNotOpenTheManagementCluster(t *testing.T) {
+	withToken := server()
+	withToken.Assets = assets("deployment.yaml", strings.Replace(deployment, "      containers:", "      automountServiceAccountToken: true\n      containers:", 1))
+	for _, value := range []hyperv1.LabelValue{"true", "false", ""} {
+		env := componenttest.Env()
+		env.HCP.Spec.Labels = map[string]hyperv1.LabelValue{names.ManagementAccessLabel: value}
+		if got, ok := workload(t, server(), env).Spec.Template.Labels[names.ManagementAccessLabel]; ok {
+			t.Errorf("spec.labels has %q: a pod without a token is labelled %q", value, got)
+		}
+		if got := workload(t, withToken, env).Spec.Template.Labels[names.ManagementAccessLabel]; got != "true" {
+			t.Errorf("spec.labels has %q: a pod with a token is labelled %q", value, got)
+		}
+	}
+}
+
 func TestFilesThatAreLeftOut(t *testing.T) {
 	c := server()
 	c.Adapters = []component.Adapter{component.Only("config.yaml", (*component.Env).HighlyAvailable)}

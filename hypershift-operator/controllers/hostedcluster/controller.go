@@ -2,6 +2,7 @@ package hostedcluster
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -76,6 +77,11 @@ type Options struct {
 
 	// Limits bound what one control plane takes of the management cluster.
 	Limits limits.Limits
+	// ManagementAPIEndpoints are addresses of the API server of the management
+	// cluster beside those that the cluster itself lists: its public ones.
+	ManagementAPIEndpoints []netip.AddrPort
+	// BlockedCIDRs are further networks that no pod of a control plane reaches.
+	BlockedCIDRs []netip.Prefix
 
 	// Resync is how long a cluster at rest is left alone; jitter is added.
 	Resync time.Duration

@@ -3,6 +3,7 @@ package hostedcluster
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -18,57 +19,78 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// managementAccessLabel is on pods that may talk to the API server of the
-// management cluster.
-const managementAccessLabel = "hypershift.openshift.io/need-management-kas-access"
-
 func (s *scope) policiesSet() apply.Set {
 	return apply.Set{Name: setPolicies, Namespace: s.controlPlane, Kinds: []client.ObjectList{&networkingv1.NetworkPolicyList{}}}
 }
 
-// ensurePolicies fences the control plane in: who comes in from outside meets
-// what is meant for them, and what a tenant can influence does not reach the
-// management cluster.
+// ensurePolicies closes the namespace of the control plane: from outside, only
+// published ports can be reached, and what a tenant can influence reaches neither
+// the management cluster nor the identity of the node.
 func (r *Reconciler) ensurePolicies(ctx context.Context, s *scope) error {
-	management, err := r.managementAddresses(ctx)
+	api, err := r.managementAPI(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = r.apply.Apply(ctx, s.policiesSet(), desiredPolicies(s, management)...)
+	_, err = r.apply.Apply(ctx, s.policiesSet(), desiredPolicies(s, managementNetwork{api: api, blocked: r.BlockedCIDRs})...)
 	return err
+}
+
+// managementNetwork is what pods of control planes must not reach.
+type managementNetwork struct {
+	// api are the addresses of the API server of the management cluster: those of
+	// its endpoints, of its Service, and the public ones.
+	api []netip.AddrPort
+	// blocked are further networks that the administrator has named.
+	blocked []netip.Prefix
 }
 
 // ManagementAPI is the Service of the API server of the management cluster.
 var ManagementAPI = client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: "kubernetes"}
 
-// managementAddresses are where the API server of the management cluster is.
-func (r *Reconciler) managementAddresses(ctx context.Context) ([]netip.Addr, error) {
-	var found discoveryv1.EndpointSliceList
-	err := r.Client.List(ctx, &found, client.InNamespace(ManagementAPI.Namespace), client.MatchingLabels{discoveryv1.LabelServiceName: ManagementAPI.Name})
+// managementAPI returns every address at which the API server of the management
+// cluster is known to listen. Some networks compare a packet with policies before
+// the address of a Service is replaced by that of an endpoint, others after.
+func (r *Reconciler) managementAPI(ctx context.Context) ([]netip.AddrPort, error) {
+	var slices discoveryv1.EndpointSliceList
+	err := r.Client.List(ctx, &slices, client.InNamespace(ManagementAPI.Namespace), client.MatchingLabels{discoveryv1.LabelServiceName: ManagementAPI.Name})
 	if err != nil {
-		return nil, fmt.Errorf("finding the API server of the management cluster: %w", err)
+		return nil, fmt.Errorf("listing the endpoints of the management API server: %w", err)
 	}
-	return addresses(found.Items), nil
+	service := &corev1.Service{}
+	if err := r.Client.Get(ctx, ManagementAPI, service); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("getting the Service of the management API server: %w", err)
+	}
+	return addresses(slices.Items, service, r.ManagementAPIEndpoints), nil
 }
 
-// addresses are those of the slices, each once and in order, so that a
-// NetworkPolicy changes only when they do.
-func addresses(endpoints []discoveryv1.EndpointSlice) []netip.Addr {
-	var found []netip.Addr
+// addresses are those of the endpoints, of the Service and the others, each once
+// and in order, so that a NetworkPolicy changes only when they do.
+func addresses(endpoints []discoveryv1.EndpointSlice, service *corev1.Service, others []netip.AddrPort) []netip.AddrPort {
+	found := slices.Clone(others)
+	add := func(text string, port int32) {
+		if addr, err := netip.ParseAddr(text); err == nil { // else a name, or None, which a policy cannot have
+			found = append(found, netip.AddrPortFrom(addr.Unmap(), uint16(port)))
+		}
+	}
 	for _, slice := range endpoints {
-		for _, endpoint := range slice.Endpoints {
-			for _, text := range endpoint.Addresses {
-				if addr, err := netip.ParseAddr(text); err == nil { // else a name, which no policy can have
-					found = append(found, addr.Unmap())
+		for _, port := range slice.Ports {
+			for _, endpoint := range slice.Endpoints {
+				for _, addr := range endpoint.Addresses {
+					add(addr, ptr.Deref(port.Port, 0))
 				}
 			}
 		}
 	}
-	slices.SortFunc(found, netip.Addr.Compare)
+	for _, port := range service.Spec.Ports {
+		for _, addr := range service.Spec.ClusterIPs {
+			add(addr, port.Port)
+		}
+	}
+	slices.SortFunc(found, netip.AddrPort.Compare)
 	return slices.Compact(found)
 }
 
-func desiredPolicies(s *scope, management []netip.Addr) []client.Object {
+func desiredPolicies(s *scope, management managementNetwork) []client.Object {
 	policy := func(name string, spec networkingv1.NetworkPolicySpec) client.Object {
 		return &networkingv1.NetworkPolicy{
 			ObjectMeta: metav1.ObjectMeta{Namespace: s.controlPlane, Name: name, Annotations: s.ownerAnnotations()},
@@ -78,7 +100,10 @@ func desiredPolicies(s *scope, management []netip.Addr) []client.Object {
 	return []client.Object{
 		policy("same-namespace", sameNamespace()),
 		policy(names.Etcd, etcdOnly()),
-		policy("published", openTo(names.KubeAPIServer, names.PrivateRouter, names.Router)),
+		policy(names.KubeAPIServer, openTo([]string{names.KubeAPIServer}, clientPort, agentsPort)),
+		policy(names.Router, openTo([]string{names.PrivateRouter, names.Router}, httpsPort)),
+		// The pods that it selects need both of the following.
+		policy("management-kas-access", managementAccess(management.api)),
 		policy("management-kas", withoutManagement(management)),
 	}
 }
@@ -108,9 +133,9 @@ func etcdOnly() networkingv1.NetworkPolicySpec {
 		Ingress: []networkingv1.NetworkPolicyIngressRule{
 			{
 				From:  from(names.KubeAPIServer, names.ControlPlaneOperator, names.Etcd),
-				Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolTCP, intstr.FromString("client"))},
+				Ports: tcpPorts(clientPort),
 			},
-			{From: from(names.Etcd), Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolTCP, intstr.FromString("peer"))}},
+			{From: from(names.Etcd), Ports: tcpPorts("peer")},
 			metrics(),
 		},
 	}
@@ -121,7 +146,7 @@ func metrics() networkingv1.NetworkPolicyIngressRule {
 	collectors := &metav1.LabelSelector{MatchLabels: map[string]string{"network.openshift.io/policy-group": "monitoring"}}
 	return networkingv1.NetworkPolicyIngressRule{
 		From:  []networkingv1.NetworkPolicyPeer{{NamespaceSelector: collectors}},
-		Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolTCP, intstr.FromString(metricsPortName))},
+		Ports: tcpPorts(metricsPortName),
 	}
 }
 
@@ -130,53 +155,118 @@ func apps(op metav1.LabelSelectorOperator, names ...string) metav1.LabelSelector
 	return metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: op, Values: names}}}
 }
 
-// openTo opens what load balancers lead to, to everybody: whoever comes through
-// one may have any address. They check who it is themselves.
-func openTo(whom ...string) networkingv1.NetworkPolicySpec {
+// The published ports, by the names that they have in the pods: of the API server,
+// of the konnectivity server beside it, of the routers. Every other port of those
+// pods is for the namespace alone.
+const (
+	clientPort = "client"
+	agentsPort = "agents"
+	httpsPort  = "https"
+)
+
+// openTo opens ports that load balancers lead to, to everybody: a client of a
+// load balancer may have any address. The pods authenticate their clients.
+func openTo(components []string, ports ...string) networkingv1.NetworkPolicySpec {
 	return networkingv1.NetworkPolicySpec{
 		PolicyTypes: incoming,
-		PodSelector: apps(metav1.LabelSelectorOpIn, whom...),
-		Ingress:     []networkingv1.NetworkPolicyIngressRule{{}},
+		PodSelector: apps(metav1.LabelSelectorOpIn, components...),
+		Ingress:     []networkingv1.NetworkPolicyIngressRule{{Ports: tcpPorts(ports...)}},
 	}
 }
 
-// metadataServices of AWS hand out the identity of the node.
-var metadataServices = []netip.Addr{netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("fd00:ec2::254")}
+// nodeIdentity are the networks in which AWS answers every pod of a node: link-local
+// addresses (instance metadata, credentials of ECS and of EKS Pod Identity), and what
+// stands for them in IPv6.
+var nodeIdentity = []netip.Prefix{
+	netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("fe80::/10"), netip.MustParsePrefix("fd00:ec2::/32"),
+}
 
-// withoutManagement lets pods that have no business with the management cluster
-// reach their own kind, names and the world, and neither its API server nor the
-// identity of the node that they run on.
-func withoutManagement(management []netip.Addr) networkingv1.NetworkPolicySpec {
-	forbidden := append(slices.Clone(management), metadataServices...)
+// linkLocalDNS are the addresses in those networks that serve names and nothing
+// else: NodeLocal DNSCache, and the resolver of a VPC.
+var linkLocalDNS = []netip.Addr{
+	netip.MustParseAddr("169.254.20.10"), netip.MustParseAddr("169.254.169.253"), netip.MustParseAddr("fd00:ec2::253"),
+}
+
+// withoutManagement lets every pod reach its own namespace, names and the world, and
+// neither the API server of the management cluster, nor the identity of the node that
+// it runs on, nor the networks that the administrator has named.
+func withoutManagement(management managementNetwork) networkingv1.NetworkPolicySpec {
+	forbidden := slices.Concat(nodeIdentity, management.blocked)
+	for _, api := range management.api {
+		forbidden = append(forbidden, single(api.Addr()))
+	}
+	resolvers := []networkingv1.NetworkPolicyPeer{
+		// Some networks do not count pods as the world.
+		{NamespaceSelector: &metav1.LabelSelector{}},
+		// A node may serve names at the address of a Service, which may be in a network that is blocked.
+		{IPBlock: allBut("0.0.0.0/0", nodeIdentity)},
+		{IPBlock: allBut("::/0", nodeIdentity)},
+	}
+	for _, addr := range linkLocalDNS {
+		resolvers = append(resolvers, networkingv1.NetworkPolicyPeer{IPBlock: &networkingv1.IPBlock{CIDR: single(addr).String()}})
+	}
 	return networkingv1.NetworkPolicySpec{
 		PolicyTypes: outgoing,
-		PodSelector: metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
-			{Key: managementAccessLabel, Operator: metav1.LabelSelectorOpDoesNotExist},
-		}},
 		Egress: []networkingv1.NetworkPolicyEgressRule{
 			{To: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}},
-			// Some networks do not count pods as the world. 5353 is where DNS of OpenShift listens.
-			{To: []networkingv1.NetworkPolicyPeer{{NamespaceSelector: &metav1.LabelSelector{}}}, Ports: []networkingv1.NetworkPolicyPort{
-				port(corev1.ProtocolUDP, intstr.FromInt32(53)), port(corev1.ProtocolTCP, intstr.FromInt32(53)),
-				port(corev1.ProtocolUDP, intstr.FromInt32(5353)), port(corev1.ProtocolTCP, intstr.FromInt32(5353)),
-			}},
-			{To: []networkingv1.NetworkPolicyPeer{
-				{IPBlock: allBut("0.0.0.0/0", forbidden, netip.Addr.Is4)},
-				{IPBlock: allBut("::/0", forbidden, netip.Addr.Is6)},
-			}},
+			{To: resolvers, Ports: dnsPorts(53)},
+			// Where DNS of OpenShift listens.
+			{To: resolvers[:1], Ports: dnsPorts(5353)},
+			{To: []networkingv1.NetworkPolicyPeer{{IPBlock: allBut("0.0.0.0/0", forbidden)}, {IPBlock: allBut("::/0", forbidden)}}},
 		},
 	}
 }
 
-// allBut is a range of one family without the addresses of that family.
-func allBut(cidr string, forbidden []netip.Addr, ofFamily func(netip.Addr) bool) *networkingv1.IPBlock {
-	block := &networkingv1.IPBlock{CIDR: cidr}
-	for _, addr := range forbidden {
-		if ofFamily(addr) {
-			block.Except = append(block.Except, netip.PrefixFrom(addr, addr.BitLen()).String())
+// managementAccess lets labelled pods reach the API server of the management
+// cluster as well. Policies add up: a pod without the label has nothing of this.
+func managementAccess(api []netip.AddrPort) networkingv1.NetworkPolicySpec {
+	spec := networkingv1.NetworkPolicySpec{
+		PolicyTypes: outgoing,
+		PodSelector: metav1.LabelSelector{MatchLabels: map[string]string{names.ManagementAccessLabel: "true"}},
+	}
+	byPort := map[uint16][]networkingv1.NetworkPolicyPeer{}
+	for _, to := range api {
+		byPort[to.Port()] = append(byPort[to.Port()], networkingv1.NetworkPolicyPeer{IPBlock: &networkingv1.IPBlock{CIDR: single(to.Addr()).String()}})
+	}
+	for _, number := range slices.Sorted(maps.Keys(byPort)) {
+		rule := networkingv1.NetworkPolicyEgressRule{To: byPort[number], Ports: []networkingv1.NetworkPolicyPort{{Protocol: ptr.To(corev1.ProtocolTCP)}}}
+		if number != 0 { // An endpoint without a port has all.
+			rule.Ports = []networkingv1.NetworkPolicyPort{port(corev1.ProtocolTCP, intstr.FromInt32(int32(number)))}
 		}
+		spec.Egress = append(spec.Egress, rule)
+	}
+	return spec
+}
+
+func single(addr netip.Addr) netip.Prefix { return netip.PrefixFrom(addr, addr.BitLen()) }
+
+// allBut is a range of one family without the networks of that family, each of
+// which is listed unless another one has it.
+func allBut(cidr string, forbidden []netip.Prefix) *networkingv1.IPBlock {
+	all := netip.MustParsePrefix(cidr)
+	forbidden = slices.DeleteFunc(slices.Clone(forbidden), func(p netip.Prefix) bool { return p.Addr().Is4() != all.Addr().Is4() })
+	slices.SortFunc(forbidden, netip.Prefix.Compare) // By address, the wider network first.
+	block := &networkingv1.IPBlock{CIDR: cidr}
+	var last netip.Prefix
+	for _, p := range forbidden {
+		if last.IsValid() && last.Contains(p.Addr()) {
+			continue
+		}
+		last, block.Except = p, append(block.Except, p.String())
 	}
 	return block
+}
+
+func dnsPorts(number int32) []networkingv1.NetworkPolicyPort {
+	return []networkingv1.NetworkPolicyPort{port(corev1.ProtocolUDP, intstr.FromInt32(number)), port(corev1.ProtocolTCP, intstr.FromInt32(number))}
+}
+
+func tcpPorts(names ...string) []networkingv1.NetworkPolicyPort {
+	var ports []networkingv1.NetworkPolicyPort
+	for _, name := range names {
+		ports = append(ports, port(corev1.ProtocolTCP, intstr.FromString(name)))
+	}
+	return ports
 }
 
 func port(protocol corev1.Protocol, number intstr.IntOrString) networkingv1.NetworkPolicyPort {

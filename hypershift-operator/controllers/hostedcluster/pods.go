@@ -55,7 +55,7 @@ func deployment(s *scope, name string, pod corev1.PodSpec) appsv1.DeploymentSpec
 	labels := map[string]string{"app": name}
 	podLabels := plain(s.hc.Spec.Labels)
 	maps.Copy(podLabels, labels)
-	podLabels[managementAccessLabel] = "true"
+	podLabels[names.ManagementAccessLabel] = "true"
 	pod.ServiceAccountName = name
 	pod.NodeSelector = plain(s.hc.Spec.NodeSelector)
 	pod.Tolerations = slices.Clone(s.hc.Spec.Tolerations)

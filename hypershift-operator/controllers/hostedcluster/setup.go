@@ -139,7 +139,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 			b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(ofAnnotation), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, finalizersChanged)))
 		}
 	}
-	b = b.Watches(&discoveryv1.EndpointSlice{}, handler.EnqueueRequestsFromMapFunc(r.all))
+	for _, obj := range []client.Object{&discoveryv1.EndpointSlice{}, &corev1.Service{}} {
+		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(r.all))
+	}
 	b = b.Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(ofAnnotation), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, statementChanged)))
 	for _, src := range r.watchSources(r.Sources) {
 		b = b.WatchesRawSource(src)

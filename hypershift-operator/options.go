@@ -4,6 +4,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
@@ -59,6 +61,14 @@ func parse(name string, args, environ []string) (options, error) {
 		return err
 	})
 	fs.BoolVar(&o.CheckLoadBalancers, "check-load-balancers", true, "have the control-plane-operators check that API servers answer by the load balancers that users and nodes take; false where the management cluster reaches no load balancer")
+	fs.Func("management-api-endpoints", "public addresses of the API server of the management cluster, address or address:port, comma-separated; pods of control planes reach them only if they work with the management cluster", func(text string) (err error) {
+		o.ManagementAPIEndpoints, err = parseList(text, parseEndpoint)
+		return err
+	})
+	fs.Func("control-plane-egress-blocked-cidrs", "further networks that no pod of a control plane reaches, comma-separated, such as 10.0.0.0/8,fd00::/8; names are still resolved there", func(text string) (err error) {
+		o.BlockedCIDRs, err = parseList(text, parseNetwork)
+		return err
+	})
 	fs.DurationVar(&o.ResyncPeriod, "resync-period", 30*time.Minute, "how often to look at what no watch tells of, AWS included")
 	fs.DurationVar(&o.PermissionsPeriod, "aws-permissions-check-period", endpointservice.DefaultPermissionsAge, "how often to check who may connect to an endpoint service")
 	fs.DurationVar(&o.DocumentsPeriod, "oidc-check-period", 6*time.Hour, "how often to check published OIDC documents")
@@ -70,6 +80,49 @@ func parse(name string, args, environ []string) (options, error) {
 	}
 	o.PrivateAWS = o.privatePlatform == privateAWS
 	return o, o.check()
+}
+
+// parseList parses what commas separate.
+func parseList[T any](text string, parse func(string) (T, error)) ([]T, error) {
+	var list []T
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		value, err := parse(part)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, value)
+	}
+	return list, nil
+}
+
+// parseEndpoint parses an address with or without a port, which is 443.
+func parseEndpoint(text string) (netip.AddrPort, error) {
+	if addr, err := netip.ParseAddr(text); err == nil {
+		return netip.AddrPortFrom(addr.Unmap(), 443), nil
+	}
+	endpoint, err := netip.ParseAddrPort(text)
+	if err != nil || endpoint.Port() == 0 || endpoint.Addr().Zone() != "" {
+		return endpoint, fmt.Errorf("%q is not an address: write 203.0.113.7, 203.0.113.7:6443 or [2001:db8::7]:6443; a NetworkPolicy has no names", text)
+	}
+	return netip.AddrPortFrom(endpoint.Addr().Unmap(), endpoint.Port()), nil
+}
+
+// parseNetwork parses a network as the API server accepts it as the exception of
+// a rule about all addresses.
+func parseNetwork(text string) (netip.Prefix, error) {
+	network, err := netip.ParsePrefix(text)
+	switch {
+	case err != nil || network.Addr().Is4In6():
+		return network, fmt.Errorf("%q is not a network: write 10.0.0.0/8 or fd00::/8", text)
+	case network != network.Masked():
+		return network, fmt.Errorf("%q has bits of a host: write %s", text, network.Masked())
+	case network.Bits() == 0:
+		return network, fmt.Errorf("%q is every address: a control plane must reach AWS and its nodes; name the networks that it must not reach", text)
+	}
+	return network, nil
 }
 
 func (o options) check() error {

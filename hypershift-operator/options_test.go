@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -25,7 +26,17 @@ func TestParse(t *testing.T) {
 		"allowed repositories":        {args: []string{"--allowed-release-repositories=quay.io/a,registry.test:5000"}},
 		"a repository of no registry": {args: []string{"--allowed-release-repositories=library/a"}, says: "write it with its host name"},
 		"a key that is none":          {args: []string{"--release-signature-keys=abc"}, says: "not PEM"},
-		"a word too many":             {args: []string{"run"}, says: `unexpected argument "run"`},
+		"networks of the management cluster": {
+			args: []string{"--management-api-endpoints=203.0.113.7,203.0.113.8:6443,[2001:db8::7]:6443", "--control-plane-egress-blocked-cidrs=10.0.0.0/8, fd00::/8"},
+		},
+		"no further networks":                 {args: []string{"--management-api-endpoints=", "--control-plane-egress-blocked-cidrs="}},
+		"a name for an address":               {args: []string{"--management-api-endpoints=api.example.test"}, says: "a NetworkPolicy has no names"},
+		"a port of nothing":                   {args: []string{"--management-api-endpoints=203.0.113.7:0"}, says: "is not an address"},
+		"an address for a network":            {args: []string{"--control-plane-egress-blocked-cidrs=10.0.0.0"}, says: "is not a network"},
+		"an IPv4 network in the form of IPv6": {args: []string{"--control-plane-egress-blocked-cidrs=::ffff:10.0.0.0/104"}, says: "is not a network"},
+		"a network with bits of a host":       {args: []string{"--control-plane-egress-blocked-cidrs=10.0.0.1/8"}, says: "write 10.0.0.0/8"},
+		"every address":                       {args: []string{"--control-plane-egress-blocked-cidrs=10.0.0.0/8,0.0.0.0/0"}, says: "is every address"},
+		"a word too many":                     {args: []string{"run"}, says: `unexpected argument "run"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parse("hypershift-operator", tc.args, []string{"AWS_REGION=" + tc.region})
@@ -33,5 +44,15 @@ func TestParse(t *testing.T) {
 				t.Errorf("error %v, want %q", err, tc.says)
 			}
 		})
+	}
+}
+
+func TestParsedNetworks(t *testing.T) {
+	o, err := parse("hypershift-operator", []string{"--management-api-endpoints=203.0.113.7,[2001:db8::7]:6443", "--control-plane-egress-blocked-cidrs=10.0.0.0/8,fd00::/8"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(o.ManagementAPIEndpoints, o.BlockedCIDRs), "[203.0.113.7:443 [2001:db8::7]:6443] [10.0.0.0/8 fd00::/8]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

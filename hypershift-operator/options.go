@@ -33,6 +33,12 @@ const (
 func parse(name string, args, environ []string) (options, error) {
 	env := variables(environ)
 	o := options{Options: operator.Options{Region: env["AWS_REGION"], AWSEndpoints: awsx.Endpoints(environ)}}
+	if env["POD_IP"] != "" {
+		var err error
+		if o.PodIP, err = netip.ParseAddr(env["POD_IP"]); err != nil {
+			return o, fmt.Errorf("the environment variable POD_IP: %w", err)
+		}
+	}
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	fs.StringVar(&o.Namespace, "namespace", "hypershift", "namespace of this operator")
 	fs.StringVar(&o.MetricsAddr, "metrics-addr", ":8080", "address of the metrics")

@@ -7,12 +7,15 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 )
+
+var policiesEnforced = describe("hypershift_network_policies_enforced", "1 if the management cluster enforces NetworkPolicies, 0 if a connection that they forbid was made. Absent while no control plane could be tried.")
 
 // Options are what a Collector is made of.
 type Options struct {
@@ -23,6 +26,9 @@ type Options struct {
 	// InstanceTypes knows what machines have, without asking; nil for a type that
 	// nobody has asked for.
 	InstanceTypes func(region, name string) *instancetypes.Type
+	// PoliciesEnforced is whether the management cluster enforces NetworkPolicies;
+	// nil if nobody checks it.
+	PoliciesEnforced func() metav1.ConditionStatus
 }
 
 // A Collector is registered for as long as its operator leads; it is a Runnable
@@ -61,6 +67,7 @@ func (c *Collector) Start(ctx context.Context) error {
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(out chan<- *prometheus.Desc) {
 	out <- operatorInfo
+	out <- policiesEnforced
 	for _, g := range clusterGauges {
 		out <- g.desc
 	}
@@ -85,6 +92,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 		return
 	}
 	out <- prometheus.MustNewConstMetric(operatorInfo, prometheus.GaugeValue, 1, build()...)
+	c.collectPolicies(out)
 	w.collectClusters(out)
 	w.collectPools(out)
 	w.collectVCPUs(out, c.InstanceTypes)
@@ -92,6 +100,16 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	c.newPools.observe(w.poolSubjects())
 	c.newClusters.durations.Collect(out)
 	c.newPools.durations.Collect(out)
+}
+
+// collectPolicies has nothing while it is unknown.
+func (c *Collector) collectPolicies(out chan<- prometheus.Metric) {
+	if c.PoliciesEnforced == nil {
+		return
+	}
+	if status := c.PoliciesEnforced(); status != metav1.ConditionUnknown {
+		out <- prometheus.MustNewConstMetric(policiesEnforced, prometheus.GaugeValue, flag(status == metav1.ConditionTrue))
+	}
 }
 
 // world is everything at one time. What is in it belongs to the cache.

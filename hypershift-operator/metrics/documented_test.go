@@ -26,6 +26,7 @@ import (
 func everything(t *testing.T) *world {
 	w := newWorld(t)
 	w.lead()
+	w.enforced = metav1.ConditionTrue
 	w.clusters = append(w.clusters,
 		cluster("new", says(hyperv1.EtcdAvailable, metav1.ConditionTrue, ago(0))),
 		cluster("upgrading", released(partial("1.36.3", ago(time.Minute)), completed("1.35.4"))),

@@ -26,6 +26,7 @@ var healthyClusters = map[string]metav1.ConditionStatus{
 	hyperv1.ReconciliationActive:     metav1.ConditionTrue,
 	hyperv1.ReconciliationSucceeded:  metav1.ConditionTrue,
 	hyperv1.SupportedFields:          metav1.ConditionTrue,
+	hyperv1.NetworkPoliciesEnforced:  metav1.ConditionTrue,
 
 	hyperv1.ValidHostedClusterConfiguration: metav1.ConditionTrue,
 	hyperv1.SupportedHostedCluster:          metav1.ConditionTrue,

@@ -2,6 +2,7 @@ package metrics_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -324,5 +325,19 @@ func TestAScrapeThatFailsSaysSo(t *testing.T) {
 	w.fails = errors.New("the cache is gone")
 	if _, err := w.registry.Gather(); err == nil {
 		t.Error("a scrape that could list nothing looks like one without clusters")
+	}
+}
+
+func TestWhetherNetworkPoliciesAreEnforcedIsAbsentWhileUnknown(t *testing.T) {
+	for status, want := range map[metav1.ConditionStatus]string{
+		metav1.ConditionUnknown: "",
+		metav1.ConditionFalse:   "# HELP hypershift_network_policies_enforced 1 if the management cluster enforces NetworkPolicies, 0 if a connection that they forbid was made. Absent while no control plane could be tried.\n# TYPE hypershift_network_policies_enforced gauge\nhypershift_network_policies_enforced 0\n",
+	} {
+		w := newWorld(t)
+		w.lead()
+		w.enforced = status
+		if err := testutil.GatherAndCompare(w.registry, strings.NewReader(want), "hypershift_network_policies_enforced"); err != nil {
+			t.Errorf("%s: %v", status, err)
+		}
 	}
 }

@@ -33,6 +33,7 @@ type world struct {
 	pools    []*hyperv1.NodePool
 	types    map[string]int64 // processors by instance type
 	fails    error
+	enforced metav1.ConditionStatus
 
 	clock    *clocktesting.FakePassiveClock
 	registry *prometheus.Registry
@@ -40,7 +41,7 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
-	return &world{T: t, clock: clocktesting.NewFakePassiveClock(noon), registry: prometheus.NewRegistry(), started: make(chan struct{})}
+	return &world{T: t, enforced: metav1.ConditionUnknown, clock: clocktesting.NewFakePassiveClock(noon), registry: prometheus.NewRegistry(), started: make(chan struct{})}
 }
 
 // List implements client.Reader as far as the collector may use it.
@@ -78,7 +79,7 @@ func (w *world) Register(c prometheus.Collector) error {
 func (w *world) MustRegister(...prometheus.Collector)   { w.Error("a panic is risked") }
 func (w *world) Unregister(c prometheus.Collector) bool { return w.registry.Unregister(c) }
 func (w *world) collector() *metrics.Collector {
-	return metrics.New(metrics.Options{Cache: w, Clock: w.clock, Registerer: w, InstanceTypes: w.instanceType})
+	return metrics.New(metrics.Options{Cache: w, Clock: w.clock, Registerer: w, InstanceTypes: w.instanceType, PoliciesEnforced: func() metav1.ConditionStatus { return w.enforced }})
 }
 
 func (w *world) instanceType(region, name string) *instancetypes.Type {

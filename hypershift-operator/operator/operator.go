@@ -46,6 +46,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/platform/aws"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/metrics"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/policycheck"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
@@ -65,6 +66,8 @@ type Operator struct {
 	options       Options
 	releases      release.Resolver
 	instanceTypes *instancetypes.Cache
+	// policies is nil if the operator is not a pod.
+	policies *policycheck.Checker
 }
 
 // New returns an operator without controllers.
@@ -97,7 +100,14 @@ func New(ctx context.Context, cfg *rest.Config, opts Options) (*Operator, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Operator{Manager: mgr, options: opts, releases: opts.releases(), instanceTypes: types}, errors.Join(
+	o := &Operator{Manager: mgr, options: opts, releases: opts.releases(), instanceTypes: types}
+	if opts.PodIP.IsValid() {
+		o.policies = policycheck.New(policycheck.Options{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: clock.RealClock{}, Dial: policycheck.From(opts.PodIP)})
+		if err := mgr.Add(o.policies); err != nil {
+			return nil, fmt.Errorf("adding the check of NetworkPolicies: %w", err)
+		}
+	}
+	return o, errors.Join(
 		mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("cache", synced(mgr.GetCache())),
 	)
@@ -214,6 +224,9 @@ func (o *Operator) AddHostedClusters(ctx context.Context) error {
 		Resync:                     o.options.ResyncPeriod,
 		DocumentsAge:               o.options.DocumentsPeriod,
 	}
+	if o.policies != nil {
+		opts.PoliciesEnforced, opts.PoliciesChanged = o.policies.Enforced, o.policies.Changed
+	}
 	if o.options.Bed.GenerateKey != nil {
 		opts.GenerateKey = o.options.Bed.GenerateKey
 	}
@@ -264,7 +277,11 @@ func (o *Operator) AddNodeBootstraps() error {
 
 // AddMetrics adds who tells Prometheus about clusters and pools.
 func (o *Operator) AddMetrics() error {
-	return o.Add(metrics.New(metrics.Options{Cache: o.GetCache(), Clock: clock.RealClock{}, Registerer: ctrlmetrics.Registry, InstanceTypes: o.instanceTypes.Known}))
+	opts := metrics.Options{Cache: o.GetCache(), Clock: clock.RealClock{}, Registerer: ctrlmetrics.Registry, InstanceTypes: o.instanceTypes.Known}
+	if o.policies != nil {
+		opts.PoliciesEnforced = o.policies.Enforced
+	}
+	return o.Add(metrics.New(opts))
 }
 
 // AddEndpointServices adds the provider's half of PrivateLink.

@@ -64,6 +64,10 @@ type Options struct {
 	PermissionsPeriod time.Duration
 	DocumentsPeriod   time.Duration
 
+	// PodIP is the address of this pod; invalid if the operator is not one. Only
+	// from a pod can be seen whether NetworkPolicies are enforced.
+	PodIP netip.Addr
+
 	// Bed is empty but in a test bed.
 	Bed Bed
 }

@@ -19,6 +19,11 @@ const (
 	// SupportedFields says that this version acts on every field of spec. If False, the message names those that it accepts
 	// and does nothing about yet; remove them, or do not rely on them.
 	SupportedFields = "SupportedFields"
+	// NetworkPoliciesEnforced says that the management cluster enforces NetworkPolicies: a connection that they forbid was
+	// tried on control planes of this management cluster, and failed. If False, pods of other tenants and of this one reach
+	// what they must not; have the administrator of the management cluster make its network enforce them (docs/install.md).
+	// Unknown until a control plane could be tried. Absent if the operator does not run as a pod.
+	NetworkPoliciesEnforced = "NetworkPoliciesEnforced"
 )
 
 // Condition types of a HostedCluster about what the user wrote and brought. While one of them is False nothing further is

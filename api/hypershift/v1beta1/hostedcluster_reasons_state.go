@@ -13,6 +13,16 @@ const (
 	ReconciliationInvalidPausedUntilReason = "InvalidPausedUntilValue"
 )
 
+// Reasons of NetworkPoliciesEnforced.
+const (
+	// NetworkPoliciesIgnoredReason: a connection that NetworkPolicies forbid was made. Install a network that enforces them, or
+	// enable it in the one that is there.
+	NetworkPoliciesIgnoredReason = "NetworkPoliciesIgnored"
+	// NetworkPoliciesUntriedReason: no control plane of the management cluster has a pod that can be tried yet. It is tried
+	// again by itself.
+	NetworkPoliciesUntriedReason = "NetworkPoliciesUntried"
+)
+
 // Reasons of conditions about AWS, beside the kinds of errors that AWS gives.
 const (
 	// PlatformCredentialsNotFoundReason: a role is missing in spec.platform.aws.rolesRef, or its Secret could not be written.

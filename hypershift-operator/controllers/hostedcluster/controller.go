@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
@@ -13,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/limits"
@@ -82,6 +84,10 @@ type Options struct {
 	ManagementAPIEndpoints []netip.AddrPort
 	// BlockedCIDRs are further networks that no pod of a control plane reaches.
 	BlockedCIDRs []netip.Prefix
+	// PoliciesEnforced is whether the management cluster enforces NetworkPolicies;
+	// nil if nobody checks it. PoliciesChanged gets an event when that changes.
+	PoliciesEnforced func() metav1.ConditionStatus
+	PoliciesChanged  <-chan event.GenericEvent
 
 	// Resync is how long a cluster at rest is left alone; jitter is added.
 	Resync time.Duration

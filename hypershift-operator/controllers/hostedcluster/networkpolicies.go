@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -271,4 +272,22 @@ func tcpPorts(names ...string) []networkingv1.NetworkPolicyPort {
 
 func port(protocol corev1.Protocol, number intstr.IntOrString) networkingv1.NetworkPolicyPort {
 	return networkingv1.NetworkPolicyPort{Protocol: ptr.To(protocol), Port: &number}
+}
+
+// networkPolicies reports what is known of the network of the management cluster,
+// which is the same for all clusters. It does not make one unavailable.
+func (b *board) networkPolicies(enforced func() metav1.ConditionStatus) {
+	if enforced == nil {
+		b.remove(hyperv1.NetworkPoliciesEnforced)
+		return
+	}
+	switch status := enforced(); status {
+	case metav1.ConditionTrue:
+		b.set(hyperv1.NetworkPoliciesEnforced, status, hyperv1.AsExpectedReason, calm)
+	case metav1.ConditionFalse:
+		b.set(hyperv1.NetworkPoliciesEnforced, status, hyperv1.NetworkPoliciesIgnoredReason,
+			"the management cluster does not enforce NetworkPolicies: pods of control planes reach each other, the management API server and the identity of their node; install a network that enforces them, or enable it")
+	default:
+		b.set(hyperv1.NetworkPoliciesEnforced, metav1.ConditionUnknown, hyperv1.NetworkPoliciesUntriedReason, "no control plane of the management cluster could be tried yet")
+	}
 }

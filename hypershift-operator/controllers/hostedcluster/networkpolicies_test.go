@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/networkpolicy"
 )
@@ -311,6 +312,29 @@ func TestPoliciesFollowTheManagementCluster(t *testing.T) {
 		}
 		if !networkpolicy.Egress(list.Items, member(map[string]string{names.ManagementAccessLabel: "true"}), address(addr), networkpolicy.TCP(port)) {
 			t.Errorf("a pod with the label does not reach %s", addr)
+		}
+	}
+}
+
+func TestWhetherPoliciesAreEnforcedIsReportedAndChangesNothingElse(t *testing.T) {
+	w := newWorld(t)
+	w.run(t, w.start(), 6)
+	hc, err := w.get(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := conditions.Get(hc.Status.Conditions, hyperv1.NetworkPoliciesEnforced); c != nil {
+		t.Errorf("nobody checks it, and the condition is %+v", c)
+	}
+	available := w.condition(t, hyperv1.HostedClusterAvailable)
+	for _, status := range []metav1.ConditionStatus{metav1.ConditionUnknown, metav1.ConditionTrue, metav1.ConditionFalse} {
+		w.enforced = func() metav1.ConditionStatus { return status }
+		w.run(t, w.start(), 1)
+		if c := w.condition(t, hyperv1.NetworkPoliciesEnforced); c.Status != status || c.Reason == "" {
+			t.Errorf("enforced: %s, and the condition is %+v", status, c)
+		}
+		if c := w.condition(t, hyperv1.HostedClusterAvailable); c.Status != available.Status || c.Reason != available.Reason {
+			t.Errorf("enforced: %s, and Available has become %+v", status, c)
 		}
 	}
 }

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/kinds"
@@ -143,6 +144,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(r.all))
 	}
 	b = b.Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(ofAnnotation), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, statementChanged)))
+	if r.PoliciesChanged != nil {
+		b = b.WatchesRawSource(source.Channel(r.PoliciesChanged, handler.EnqueueRequestsFromMapFunc(r.all)))
+	}
 	for _, src := range r.watchSources(r.Sources) {
 		b = b.WatchesRawSource(src)
 	}
@@ -207,7 +211,7 @@ func (r *Reconciler) ofNamespace(ctx context.Context, obj client.Object) []recon
 	return r.clusters(ctx, controlPlaneIndex, obj.GetNamespace())
 }
 
-// all clusters have to do with the API server of the management cluster.
+// all clusters depend on the API server and on the network of the management cluster.
 func (r *Reconciler) all(ctx context.Context, _ client.Object) []reconcile.Request {
 	return r.which(ctx)
 }

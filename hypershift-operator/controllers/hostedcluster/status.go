@@ -61,6 +61,7 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 	b.pause(s)
 	b.reconciliation(s, report)
 	b.unsupported(r.AllowOperatorImageOverride)
+	b.networkPolicies(r.PoliciesEnforced)
 	b.destruction(s, report)
 	b.available(s, report)
 	b.rollout(s)

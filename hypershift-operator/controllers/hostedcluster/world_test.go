@@ -90,6 +90,8 @@ type world struct {
 	imageOverride bool
 	// namespace of the operator, empty for one that remembers nothing.
 	namespace string
+	// enforced is whether NetworkPolicies are; nil if nobody checks.
+	enforced func() metav1.ConditionStatus
 	// stuck machines are not taken away.
 	stuck bool
 	// lagging hides namespaces from the controller's cache, blind HostedClusters.
@@ -218,7 +220,7 @@ func (w *world) start() func(context.Context) error {
 	cfg.APIOptions = append(slices.Clone(cfg.APIOptions), func(s *middleware.Stack) error { return w.Life.Middleware(s) })
 	o := Options{
 		Client: cached{w.Client(), w}, Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock,
-		AllowOperatorImageOverride: w.imageOverride, Releases: w.releases, Limits: limits.Default(),
+		AllowOperatorImageOverride: w.imageOverride, Releases: w.releases, Limits: limits.Default(), PoliciesEnforced: w.enforced,
 		GenerateKey: oneKey, PrivateRegion: w.region, ControlPlaneOperatorImage: image, ClusterAPIImage: "example.test/cluster-api:1", CAPIProviderImage: "example.test/cluster-api-provider-aws:1",
 		GenerateCertificate: func() ([]byte, []byte, error) { return []byte("certificate"), []byte("key"), nil },
 		Resync:              30 * time.Minute, DocumentsAge: time.Hour, Namespace: w.namespace,

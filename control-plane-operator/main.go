@@ -38,6 +38,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/intern"
 	"github.com/hosted-control-planes/hypershift/internal/logs"
+	"github.com/hosted-control-planes/hypershift/internal/metricstls"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
@@ -68,6 +69,7 @@ func main() {
 	flag.Parse()
 	logs.Use(log.Logger(os.Stderr))
 	o.AWSEndpoints = awsx.Endpoints(os.Environ())
+	o.MetricsClientCA = []byte(os.Getenv(metricstls.ClientCA))
 	if err := run(ctrl.SetupSignalHandler(), o); err != nil {
 		ctrl.Log.Error(err, "Stopping")
 		os.Exit(1)

@@ -4,6 +4,7 @@ package operator
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"time"
@@ -44,6 +45,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/key"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
 	"github.com/hosted-control-planes/hypershift/internal/leader"
+	"github.com/hosted-control-planes/hypershift/internal/metricstls"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
@@ -65,6 +67,9 @@ type Options struct {
 	APIStartInterval, APIInterval time.Duration
 	// CheckLoadBalancers says that it is asked where it is published, too.
 	CheckLoadBalancers bool
+
+	// MetricsClientCA is the authority, PEM, whose clients may read the metrics.
+	MetricsClientCA []byte
 
 	// Image is the one that this program runs in: parts of the control plane run in it too.
 	Image string
@@ -98,13 +103,22 @@ type Operator struct {
 	certificates *certificates.Certificates
 }
 
+// metricsOptions let in who has a certificate of the authority that the
+// hypershift-operator names. To review tokens takes rights in the whole management
+// cluster, which this operator does not have.
+func metricsOptions(opts Options) server.Options {
+	return server.Options{
+		BindAddress: opts.MetricsAddr, SecureServing: true, TLSOpts: []func(*tls.Config){metricstls.SelfSigned, metricstls.SignedBy(opts.MetricsClientCA)},
+	}
+}
+
 // New returns an operator without controllers.
 func New(cfg *rest.Config, opts Options) (*Operator, error) {
 	manager := ctrl.Options{
 		Scheme:                 newScheme(),
 		Cache:                  cache.Options{DefaultNamespaces: map[string]cache.Config{opts.Namespace: {}}, DefaultTransform: cache.TransformStripManagedFields()},
 		NewClient:              opts.Bed.NewClient,
-		Metrics:                server.Options{BindAddress: opts.MetricsAddr},
+		Metrics:                metricsOptions(opts),
 		HealthProbeBindAddress: opts.HealthAddr,
 		Controller:             config.Controller{SkipNameValidation: &opts.Bed.Shared},
 	}

@@ -5,6 +5,7 @@ package operator
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -36,6 +37,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -46,6 +48,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/platform/aws"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/metrics"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/metricsclient"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/policycheck"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
@@ -55,10 +58,14 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
 	"github.com/hosted-control-planes/hypershift/internal/intern"
 	"github.com/hosted-control-planes/hypershift/internal/leader"
+	"github.com/hosted-control-planes/hypershift/internal/metricstls"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 )
+
+// noMetrics is the address of an operator without metrics.
+const noMetrics = "0"
 
 // An Operator is a manager to which controllers are added.
 type Operator struct {
@@ -79,7 +86,7 @@ func New(ctx context.Context, cfg *rest.Config, opts Options) (*Operator, error)
 		Scheme:                 newScheme(),
 		Cache:                  cacheOptions(),
 		NewClient:              opts.Bed.NewClient,
-		Metrics:                server.Options{BindAddress: opts.MetricsAddr},
+		Metrics:                metricsOptions(opts.MetricsAddr),
 		HealthProbeBindAddress: opts.HealthAddr,
 		Controller:             config.Controller{SkipNameValidation: &opts.Bed.Shared},
 	}
@@ -111,6 +118,14 @@ func New(ctx context.Context, cfg *rest.Config, opts Options) (*Operator, error)
 		mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("cache", synced(mgr.GetCache())),
 	)
+}
+
+// metricsOptions let in who shows a token of this cluster and may get /metrics. The
+// metrics name the clusters of all tenants.
+func metricsOptions(address string) server.Options {
+	return server.Options{
+		BindAddress: address, SecureServing: true, TLSOpts: []func(*tls.Config){metricstls.SelfSigned}, FilterProvider: filters.WithAuthenticationAndAuthorization,
+	}
 }
 
 // AddControllers adds those that the options ask for.
@@ -223,6 +238,15 @@ func (o *Operator) AddHostedClusters(ctx context.Context) error {
 		Releases:                   o.releases,
 		Resync:                     o.options.ResyncPeriod,
 		DocumentsAge:               o.options.DocumentsPeriod,
+	}
+	if o.options.MetricsAddr != noMetrics {
+		collectors := &metricsclient.Issuer{Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{}, Namespace: o.options.Namespace}
+		if opts.MetricsClientCA, err = collectors.Ensure(ctx); err != nil {
+			return fmt.Errorf("making the certificate of those who collect metrics: %w", err)
+		}
+		if err := o.Add(collectors); err != nil {
+			return err
+		}
 	}
 	if o.policies != nil {
 		opts.PoliciesEnforced, opts.PoliciesChanged = o.policies.Enforced, o.policies.Changed

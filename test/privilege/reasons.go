@@ -79,7 +79,9 @@ const (
 	election = "one of several copies leads; on the stage there is one, without an election"
 	untagged = "a tag that the user has taken out of resourceTags"
 	volumes  = "AWS itself, for volumes with a key of the user's"
-	absent   = "a program of others, which the stage does not have; it runs on the lab"
+	// Nothing collects metrics on the stage.
+	collectors = "who reads the metrics shows a token, which the operator has reviewed"
+	absent     = "a program of others, which the stage does not have; it runs on the lab"
 )
 
 // unusedByAccounts are the reasons for what service accounts may do and no test lets them do.
@@ -88,6 +90,8 @@ var unusedByAccounts = []Reason{
 	{hypershiftOperator, "networkpolicies.networking.k8s.io", []string{"delete"}, "policies that an earlier version made and this one does not"},
 	{hypershiftOperator, "resourcequotas", []string{"delete"}, "the installer takes the quota away: controlPlaneLimits.quota is null"},
 	{hypershiftOperator, "limitranges", []string{"delete"}, "the installer takes the limits away: controlPlaneLimits.containerMemory is null"},
+	{hypershiftOperator, "tokenreviews.authentication.k8s.io", []string{"create"}, collectors},
+	{hypershiftOperator, "subjectaccessreviews.authorization.k8s.io", []string{"create"}, collectors},
 	{hypershiftOperator, "hostedclusters.hypershift.openshift.io/finalizers", []string{"update"}, heldBack},
 	{hypershiftOperator, "nodebootstraps.hypershift.openshift.io/finalizers", []string{"update"}, heldBack},
 	{names.ControlPlaneOperator, "hostedcontrolplanes.hypershift.openshift.io/finalizers", []string{"update"}, heldBack},

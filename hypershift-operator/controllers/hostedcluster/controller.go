@@ -84,6 +84,9 @@ type Options struct {
 	ManagementAPIEndpoints []netip.AddrPort
 	// BlockedCIDRs are further networks that no pod of a control plane reaches.
 	BlockedCIDRs []netip.Prefix
+	// MetricsClientCA is the authority, PEM, whose clients may read the metrics of
+	// the control-plane-operators; nobody may if it is empty.
+	MetricsClientCA []byte
 	// PoliciesEnforced is whether the management cluster enforces NetworkPolicies;
 	// nil if nobody checks it. PoliciesChanged gets an event when that changes.
 	PoliciesEnforced func() metav1.ConditionStatus

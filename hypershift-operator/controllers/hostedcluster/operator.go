@@ -14,6 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/leader"
+	"github.com/hosted-control-planes/hypershift/internal/metricstls"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -71,6 +72,9 @@ func (r *Reconciler) operatorContainer(s *scope, image string) corev1.Container 
 		ReadinessProbe: probe("/readyz"),
 		LivenessProbe:  probe("/healthz"),
 		Resources:      requests("10m", "60Mi"),
+	}
+	if len(r.MetricsClientCA) > 0 {
+		c.Env = append(c.Env, corev1.EnvVar{Name: metricstls.ClientCA, Value: string(r.MetricsClientCA)})
 	}
 	if len(r.RegistryOverrides) > 0 {
 		c.Args = append(c.Args, "--registry-overrides="+r.RegistryOverrides.String())

@@ -38,9 +38,10 @@ func managerArgs(s *scope, gates string) []string {
 		"--leader-elect-retry-period=15s",
 		"--feature-gates=" + gates,
 		"--health-addr=:8081",
-		// Authorized diagnostics would take permissions in the whole management cluster.
+		// Authorized diagnostics would take permissions in the whole management cluster:
+		// they are for who may forward a port of the pod.
 		"--insecure-diagnostics=true",
-		"--diagnostics-address=:8080",
+		"--diagnostics-address=127.0.0.1:8080",
 		"--webhook-port=9443",
 		"--webhook-cert-dir=" + webhookDir,
 	}
@@ -52,7 +53,7 @@ func manager(name, image, cpu, memory string, args ...string) corev1.Container {
 		Image: image,
 		Args:  args,
 		Ports: []corev1.ContainerPort{
-			{Name: metricsPortName, ContainerPort: metricsPort},
+			{Name: "diagnostics", ContainerPort: metricsPort},
 			{Name: healthPortName, ContainerPort: healthPort},
 			{Name: "webhook", ContainerPort: 9443},
 		},

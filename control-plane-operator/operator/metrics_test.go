@@ -1,0 +1,18 @@
+package operator
+
+import (
+	"crypto/tls"
+	"testing"
+)
+
+// Package metricstls tests what these settings do to clients.
+func TestMetricsAreForClientsOfTheAuthorityAlone(t *testing.T) {
+	options := metricsOptions(Options{MetricsAddr: ":8080"})
+	cfg := &tls.Config{}
+	for _, set := range options.TLSOpts {
+		set(cfg)
+	}
+	if !options.SecureServing || cfg.ClientAuth != tls.RequireAndVerifyClientCert || cfg.ClientCAs == nil || cfg.GetCertificate == nil {
+		t.Errorf("secure: %v, clients: %v, verified: %v", options.SecureServing, cfg.ClientAuth, cfg.ClientCAs != nil)
+	}
+}

@@ -4,6 +4,7 @@
 //	router-reload  makes HAProxy load changes of its configuration
 //	router-drain   closes HAProxy to new connections and waits until the open ones have ended
 //	token-minter   keeps a token by which AWS knows it
+//	etcd-unpack    unpacks the snapshot that etcd begins with
 //
 // It is in the image of the operators, and yet no part of them: each control
 // plane has several of it, all the time, and starts wait for it. A program that
@@ -22,6 +23,7 @@ import (
 
 	"github.com/go-logr/logr"
 
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/unpack"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/routerreload"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokenminter"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/wait"
@@ -54,7 +56,7 @@ func run(ctx context.Context, args []string) error {
 
 func parse(args []string) (task, error) {
 	if len(args) == 0 {
-		return nil, errors.New("say what to do: wait, router-reload, router-drain or token-minter")
+		return nil, errors.New("a subcommand is needed: wait, router-reload, router-drain, token-minter or etcd-unpack")
 	}
 	switch name, args := args[0], args[1:]; name {
 	case wait.Command:
@@ -65,7 +67,9 @@ func parse(args []string) (task, error) {
 		return routerreload.ParseDrain(args)
 	case tokenminter.Command:
 		return tokenminter.Parse(args)
+	case unpack.Command:
+		return unpack.Parse(args)
 	default:
-		return nil, fmt.Errorf("%s is none of wait, router-reload, router-drain and token-minter", name)
+		return nil, fmt.Errorf("%s is none of wait, router-reload, router-drain, token-minter and etcd-unpack", name)
 	}
 }

@@ -8,11 +8,13 @@ import (
 
 func TestWhatItCanDo(t *testing.T) {
 	for line, understood := range map[string]bool{
-		"wait --url=tcp://etcd-client:2379":                                 true,
-		"router-reload --config=/etc/haproxy.cfg --master=/run/master.sock": true,
-		"router-drain --master=/run/master.sock":                            true,
-		"router-drain":                                                      false,
-		"token-minter --key-file=k --issuer=i --subject=s --token-file=t":   true,
+		"wait --url=tcp://etcd-client:2379":                                        true,
+		"router-reload --config=/etc/haproxy.cfg --master=/run/master.sock":        true,
+		"router-drain --master=/run/master.sock":                                   true,
+		"router-drain":                                                             false,
+		"token-minter --key-file=k --issuer=i --subject=s --token-file=t":          true,
+		"etcd-unpack --data=d --restored=r --checksum-file=c --token=t -- etcdutl": true,
+		"etcd-unpack --data=d --restored=r --checksum-file=c --token=t":            false,
 		"wait":                      false,
 		"etcd-member --name=etcd-0": false,
 		"":                          false,

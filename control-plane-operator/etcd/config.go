@@ -9,8 +9,9 @@ const (
 	// RestoredDir is where a snapshot is unpacked to.
 	RestoredDir = "/var/lib/etcd/restored"
 	// SnapshotFile is the snapshot, as it was fetched: not on the volume, which
-	// need not hold it twice.
+	// need not hold it twice. Its checksum is beside it.
 	SnapshotFile = "/var/lib/snapshot/snapshot.db"
+	ChecksumFile = SnapshotFile + ".sha256"
 )
 
 // NobodyToJoin are words of a member that has no data, and a cluster that has been up without it.

@@ -20,10 +20,10 @@ func TestGolden(t *testing.T) {
 		componenttest.HighlyAvailable,
 		componenttest.Case{Name: "formed", Adapt: up},
 		componenttest.Case{Name: "volume", Adapt: func(env *component.Env) { setStorage(env, "20Gi", "fast") }},
-		componenttest.Case{Name: "restore-single", Adapt: fromSnapshot},
+		componenttest.Case{Name: "restore-single", Adapt: restoring},
 		componenttest.Case{Name: "restore-highly-available", Adapt: func(env *component.Env) {
 			componenttest.HighlyAvailable.Adapt(env)
-			fromSnapshot(env)
+			restoring(env)
 			componenttest.Trusting(env)
 		}},
 	)
@@ -36,7 +36,7 @@ func setStorage(env *component.Env, size, class string) {
 	}}
 }
 
-func fromSnapshot(env *component.Env) {
+func restoring(env *component.Env) {
 	env.HCP.Spec.Etcd.Managed = &hyperv1.ManagedEtcdSpec{Storage: hyperv1.ManagedEtcdStorageSpec{
 		Type:               hyperv1.PersistentVolumeEtcdStorage,
 		RestoreSnapshotURL: []hyperv1.SnapshotURL{"https://backups.example.com/demo.db"},
@@ -45,7 +45,7 @@ func fromSnapshot(env *component.Env) {
 
 func TestASnapshotIsForTheFirstStartOnly(t *testing.T) {
 	env := componenttest.Env()
-	fromSnapshot(env)
+	restoring(env)
 	if !decides(env) {
 		t.Fatal("a member that begins with a snapshot has nothing that puts it in place")
 	}

@@ -23,11 +23,16 @@ const (
 // snapshotURL is where the snapshot is that the cluster begins with, empty if
 // it begins with nothing or has begun.
 func snapshotURL(env *component.Env) string {
-	m := env.HCP.Spec.Etcd.Managed
-	if m == nil || len(m.Storage.RestoreSnapshotURL) == 0 || formed(env) {
+	if !fromSnapshot(env) || formed(env) {
 		return ""
 	}
-	return string(m.Storage.RestoreSnapshotURL[0])
+	return string(env.HCP.Spec.Etcd.Managed.Storage.RestoreSnapshotURL[0])
+}
+
+// fromSnapshot is true for a cluster that begins with a snapshot, or has begun with one.
+func fromSnapshot(env *component.Env) bool {
+	m := env.HCP.Spec.Etcd.Managed
+	return m != nil && len(m.Storage.RestoreSnapshotURL) > 0
 }
 
 // decides says whether a member has to find out what it starts as.
@@ -44,8 +49,7 @@ func adaptStatefulSet(env *component.Env, s *appsv1.StatefulSet) error {
 
 	pod := &s.Spec.Template.Spec
 	if url := snapshotURL(env); url != "" {
-		restoreFrom(pod, url, cluster)
-		limitSnapshot(pod, quota(volumeSize(env.HCP)))
+		restoreFrom(pod, url, cluster, largestSnapshot(volumeSize(env.HCP)))
 		component.TrustUser(env, pod)
 	} else {
 		drop(pod, fetch, restore)
@@ -59,30 +63,24 @@ func adaptStatefulSet(env *component.Env, s *appsv1.StatefulSet) error {
 	}
 	c := component.Container(pod, member)
 	c.Args = append(c.Args, "--size="+strconv.Itoa(cluster.Size))
+	if fromSnapshot(env) {
+		c.Args = append(c.Args, "--from-snapshot")
+	}
 	return nil
 }
 
 // restoreFrom has every member unpack the same snapshot as a member of the same
 // cluster: each by itself would be a cluster of one.
-func restoreFrom(pod *corev1.PodSpec, url string, cluster etcd.Cluster) {
+func restoreFrom(pod *corev1.PodSpec, url string, cluster etcd.Cluster, largest int64) {
 	f := component.Container(pod, fetch)
-	f.Args = append(f.Args, "--url="+url)
+	f.Args = append(f.Args, "--url="+url, "--max-bytes="+strconv.FormatInt(largest, 10))
+	i := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == "snapshot" })
+	pod.Volumes[i].EmptyDir.SizeLimit = resource.NewQuantity(largest+unpackerSize, resource.BinarySI)
 	r := component.Container(pod, restore)
 	r.Args = append(r.Args,
 		"--initial-cluster="+cluster.Initial(),
-		"--initial-cluster-token="+cluster.Namespace,
 		"--initial-advertise-peer-urls="+cluster.PeerURL("$(POD_NAME)"),
 	)
-}
-
-// limitSnapshot leaves room for a database that is as large as it may become,
-// and was not defragmented.
-func limitSnapshot(pod *corev1.PodSpec, quota int64) {
-	for i := range pod.Volumes {
-		if v := &pod.Volumes[i]; v.Name == "snapshot" {
-			v.EmptyDir = &corev1.EmptyDirVolumeSource{SizeLimit: resource.NewQuantity(2*quota, resource.BinarySI)}
-		}
-	}
 }
 
 func drop(pod *corev1.PodSpec, containers ...string) {

@@ -47,3 +47,12 @@ func quota(size resource.Quantity) int64 {
 	fits := (bytes/100*97 - logSize) / 2
 	return min(max(fits, bytes/5), maxQuota) / mib * mib
 }
+
+// unpackerSize is room for the program that is beside a snapshot, twice while it is copied.
+const unpackerSize = 128 * mib
+
+// largestSnapshot is how large a snapshot may be that the volume can be restored
+// from. etcd takes no more writes at its quota, which it notices a little late: a
+// snapshot of a database that is full is larger, and can be restored on a volume
+// of the same size.
+func largestSnapshot(size resource.Quantity) int64 { return quota(size) / 100 * 105 }

@@ -76,6 +76,7 @@ func newMember(t *testing.T) *Member {
 		Name: "etcd-2", Cluster: three, Disk: d,
 		Dial:  func(context.Context) (API, error) { return nil, errNobody },
 		Clock: clocktesting.NewFakeClock(time.Time{}),
+		peers: peersOf(three),
 	}
 }
 
@@ -250,17 +251,74 @@ func TestAReplacedMemberIsNotSetBackToASnapshot(t *testing.T) {
 	write(t, filepath.Join(m.Disk.Restored, "member", "wal", "0-0.wal"), "restored")
 	m.meets(c)
 	m.config(t)
-	if m.Disk.HasData() {
+	if found, err := m.Disk.HasData(); found || err != nil {
 		t.Error("it has the data of the snapshot, and the others have gone on")
+	}
+}
+
+// Two others were ready a moment ago and have lost each other; then neither is ready.
+func TestAJoinThatFailsKeepsTheRestoredData(t *testing.T) {
+	m := newMember(t)
+	m.FromSnapshot = true
+	write(t, filepath.Join(m.Disk.Restored, "member", "wal", "0-0.wal"), "restored")
+	m.meets(&cluster{lost: errors.New("etcdserver: no leader")})
+	if _, _, err := m.decide(t.Context()); err == nil {
+		t.Fatal("it joined a cluster without a leader")
+	}
+	m.Dial = func(context.Context) (API, error) { return nil, errNobody }
+	wantLine(t, m.config(t), "initial-cluster-state: new")
+	if found, err := m.Disk.HasData(); !found || err != nil {
+		t.Errorf("it begins with nothing among members that begin with a snapshot: %v", err)
+	}
+}
+
+func TestAMemberOfARestoredClusterDoesNotBeginWithNothing(t *testing.T) {
+	m := newMember(t)
+	m.FromSnapshot = true
+	if initial, state, err := m.decide(t.Context()); !errors.Is(err, errNotRestored) {
+		t.Errorf("it begins %s, %s, %v", state, initial, err)
+	}
+}
+
+func TestTheRestoredDataGoesLast(t *testing.T) {
+	m, c := newMember(t), running("etcd-0", "etcd-1")
+	write(t, filepath.Join(m.Disk.Restored, "member", "wal", "0-0.wal"), "restored")
+	m.meets(c)
+	m.Disk.ConfigFile = filepath.Join(t.TempDir(), "missing", "config")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := m.Run(ctx); err == nil {
+		t.Fatal("it has no configuration, and starts")
+	}
+	if _, err := os.Stat(m.Disk.Restored); err != nil {
+		t.Errorf("the restored data is gone: %v", err)
+	}
+}
+
+// An I/O error of the volume is no sign of an empty one.
+func TestAVolumeThatCannotBeReadIsNotTakenForEmpty(t *testing.T) {
+	for name, dir := range map[string]func(*Member) string{
+		"the data":              func(m *Member) string { return m.Disk.Data },
+		"the unpacked snapshot": func(m *Member) string { return m.Disk.Restored },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMember(t)
+			write(t, filepath.Join(dir(m), "member", "wal"), "a file where a directory should be")
+			if initial, state, err := m.decide(t.Context()); err == nil {
+				t.Errorf("it begins %s, %s", state, initial)
+			}
+		})
 	}
 }
 
 func TestParse(t *testing.T) {
 	m, err := Parse([]string{"--name=etcd-0", "--namespace=clusters-demo", "--size=3"})
-	if err != nil || m.Name != "etcd-0" || m.Cluster != three {
+	if err != nil || m.Name != "etcd-0" || m.Cluster != three || m.self().url != three.PeerURL("etcd-0") {
 		t.Errorf("got %+v, %v", m, err)
 	}
-	if _, err := Parse([]string{"--name=etcd-0", "--namespace=clusters-demo"}); err == nil {
-		t.Error("it does not know of how many it is one")
+	for _, args := range [][]string{{"--name=etcd-0", "--namespace=clusters-demo"}, {"--name=etcd-3", "--namespace=clusters-demo", "--size=3"}} {
+		if m, err := Parse(args); err == nil {
+			t.Errorf("%v is %+v", args, m)
+		}
 	}
 }

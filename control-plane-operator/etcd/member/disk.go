@@ -3,10 +3,10 @@ package member
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/datadir"
 )
 
 // A Disk is where the files of a member are.
@@ -25,13 +25,8 @@ var Volume = Disk{
 	CommonFile: "/etc/etcd/common/etcd.yaml", StateFile: "/etc/etcd/common/formed", ConfigFile: "/etc/etcd/config/member.yaml",
 }
 
-// HasData says whether etcd has begun its log, as etcd itself finds out.
-func (d Disk) HasData() bool { return hasLog(d.Data) }
-
-func hasLog(dir string) bool {
-	logs, _ := filepath.Glob(filepath.Join(dir, "member", "wal", "*.wal")) // the pattern is a good one
-	return len(logs) > 0
-}
+// HasData is true when etcd has begun its log.
+func (d Disk) HasData() (bool, error) { return datadir.HasLog(d.Data) }
 
 // Formed says whether the cluster has been up once.
 func (d Disk) Formed() (bool, error) {
@@ -42,26 +37,26 @@ func (d Disk) Formed() (bool, error) {
 	return strings.TrimSpace(string(text)) == "true", nil
 }
 
-// UseRestored puts what a snapshot was unpacked to in the place of the data, if
-// there is any.
-func (d Disk) UseRestored() error {
-	if !hasLog(d.Restored) {
-		return nil
+// UseRestored puts the unpacked snapshot in the place of the data, and returns
+// false if none was unpacked.
+func (d Disk) UseRestored() (bool, error) {
+	if found, err := datadir.HasLog(d.Restored); !found || err != nil {
+		return false, err
 	}
 	// A directory without a log may be left of an attempt to start.
 	if err := os.RemoveAll(d.Data); err != nil {
-		return fmt.Errorf("making room for the restored data: %w", err)
+		return false, fmt.Errorf("making room for the restored data: %w", err)
 	}
 	if err := os.Rename(d.Restored, d.Data); err != nil {
-		return fmt.Errorf("putting the restored data in place: %w", err)
+		return false, fmt.Errorf("putting the restored data in place: %w", err)
 	}
-	return nil
+	return true, nil
 }
 
-// CleanUp removes what a restore has left.
-func (d Disk) CleanUp() error {
-	if err := os.RemoveAll(d.Restored); err != nil {
-		return fmt.Errorf("removing what the restore has left: %w", err)
+// RemoveRestored removes an unpacked snapshot that is of no more use.
+func (d Disk) RemoveRestored() error {
+	if err := datadir.Remove(d.Restored); err != nil {
+		return fmt.Errorf("removing the unpacked snapshot: %w", err)
 	}
 	return nil
 }

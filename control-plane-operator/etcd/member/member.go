@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -24,7 +26,7 @@ const (
 	pause = 2 * time.Second
 	// patience is how long one of them may take.
 	patience = 10 * time.Second
-	// hope is how long the others may be away before somebody is told.
+	// hope is how long a member waits before it ends with the reason.
 	hope = time.Minute
 	// reach is how long to try to reach the Service of the members. Most networks
 	// refuse at once while none is ready.
@@ -44,6 +46,9 @@ var (
 	errNobody = errors.New("no member of etcd is ready")
 	// errLost says that the data of the member is gone, and nobody there who has it.
 	errLost = errors.New("it has no data, and its cluster, which has been up before, " + etcd.NobodyToJoin + ": bring back the other members, or their volumes")
+	// errNotRestored is returned instead of an empty member among restored ones:
+	// etcd would take it in, and it would answer reads with nothing.
+	errNotRestored = errors.New("its cluster begins with a snapshot, and there is none on its volume that was unpacked: delete its pod, and the snapshot is fetched again")
 )
 
 // A Member is about to start.
@@ -51,9 +56,13 @@ type Member struct {
 	Name    string
 	Cluster etcd.Cluster
 	Disk    Disk
+	// FromSnapshot is true when the cluster begins with a snapshot.
+	FromSnapshot bool
 	// Dial reaches a member that is ready, or fails with errNobody.
 	Dial  func(context.Context) (API, error)
 	Clock clock.Clock
+
+	peers []peer
 }
 
 // Parse reads the arguments after the name of the subcommand.
@@ -63,13 +72,17 @@ func Parse(args []string) (*Member, error) {
 	fs.StringVar(&m.Name, "name", "", "name of the member, which is that of its pod")
 	fs.StringVar(&m.Cluster.Namespace, "namespace", "", "namespace of the control plane")
 	fs.IntVar(&m.Cluster.Size, "size", 0, "number of members")
+	fs.BoolVar(&m.FromSnapshot, "from-snapshot", false, "the cluster begins with a snapshot, and no member of it with nothing")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
 	if m.Name == "" || m.Cluster.Namespace == "" || m.Cluster.Size < 1 {
 		return nil, errors.New("--name, --namespace and --size are needed")
 	}
-	m.Dial = dialer(m.Cluster)
+	m.Dial, m.peers = dialer(m.Cluster), peersOf(m.Cluster)
+	if !slices.ContainsFunc(m.peers, func(p peer) bool { return p.name == m.Name }) {
+		return nil, fmt.Errorf("--name is %s: the members are %s", m.Name, strings.Join(m.Cluster.Members(), ", "))
+	}
 	return m, nil
 }
 
@@ -88,17 +101,24 @@ func dialer(cluster etcd.Cluster) func(context.Context) (API, error) {
 	}
 }
 
-// Run writes the configuration of the member once it knows what it starts as. One
-// that has lost its data and finds nobody for long ends with that: the status of
-// its pod has the last words of a program, and it is started again.
+// Run writes the configuration of the member once it knows what it starts as. A
+// member that cannot start for long ends with the reason: the status of its pod
+// has the last lines of a program that failed, and the kubelet starts it again.
 func (m *Member) Run(ctx context.Context) error {
 	log := logr.FromContextOrDiscard(ctx)
 	for started := m.Clock.Now(); ; {
 		initial, state, err := m.decide(ctx)
 		if err == nil {
-			return m.write(initial, state)
+			err = m.write(initial, state)
 		}
-		if errors.Is(err, errLost) && m.Clock.Since(started) >= hope {
+		if err == nil {
+			// Only now: a member that could not join needs the snapshot to begin with.
+			err = m.Disk.RemoveRestored()
+		}
+		if err == nil {
+			return nil
+		}
+		if m.Clock.Since(started) >= hope {
 			return err
 		}
 		log.Error(err, "The member cannot start yet; trying again", "after", pause)
@@ -112,18 +132,18 @@ func (m *Member) Run(ctx context.Context) error {
 	}
 }
 
-// decide says which cluster the member belongs to, and whether it is there.
+// decide returns the cluster that the member belongs to, and whether it is there.
 func (m *Member) decide(ctx context.Context) (initial string, state etcd.State, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if m.Disk.HasData() {
-		return m.Cluster.Initial(), etcd.NewCluster, m.Disk.CleanUp()
+	if found, err := m.Disk.HasData(); found || err != nil {
+		return m.initial(), etcd.NewCluster, err
 	}
 	api, err := m.Dial(ctx)
 	if err == nil {
 		defer api.Close()
-		initial, err = join(ctx, api, m.self(), m.peers())
-		return initial, etcd.ExistingCluster, errors.Join(err, m.Disk.CleanUp())
+		initial, err = join(ctx, api, m.self(), m.peers)
+		return initial, etcd.ExistingCluster, err
 	}
 	if !errors.Is(err, errNobody) {
 		return "", "", err
@@ -135,7 +155,11 @@ func (m *Member) decide(ctx context.Context) (initial string, state etcd.State, 
 	if formed {
 		return "", "", fmt.Errorf("starting %s: %w: %w", m.Name, errLost, err)
 	}
-	return m.Cluster.Initial(), etcd.NewCluster, m.Disk.UseRestored()
+	restored, err := m.Disk.UseRestored()
+	if err == nil && m.FromSnapshot && !restored {
+		err = fmt.Errorf("starting %s: %w", m.Name, errNotRestored)
+	}
+	return m.initial(), etcd.NewCluster, err
 }
 
 func (m *Member) write(initial string, state etcd.State) error {
@@ -146,12 +170,23 @@ func (m *Member) write(initial string, state etcd.State) error {
 	return m.Disk.WriteConfig(m.Cluster.MemberConfig(common, m.Name, initial, state))
 }
 
-func (m *Member) self() peer { return peer{m.Name, m.Cluster.PeerURL(m.Name)} }
+func (m *Member) self() peer {
+	return m.peers[slices.IndexFunc(m.peers, func(p peer) bool { return p.name == m.Name })]
+}
 
-func (m *Member) peers() []peer {
+// initial is a cluster that all members begin together, as etcd takes it.
+func (m *Member) initial() string {
+	var all []string
+	for _, p := range m.peers {
+		all = append(all, p.name+"="+p.url)
+	}
+	return strings.Join(all, ",")
+}
+
+func peersOf(cluster etcd.Cluster) []peer {
 	var peers []peer
-	for _, name := range m.Cluster.Members() {
-		peers = append(peers, peer{name, m.Cluster.PeerURL(name)})
+	for _, name := range cluster.Members() {
+		peers = append(peers, peer{name, cluster.PeerURL(name)})
 	}
 	return peers
 }

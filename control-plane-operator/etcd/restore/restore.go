@@ -1,12 +1,19 @@
 // Package restore fetches the snapshot that the etcd of a hosted cluster is to
 // begin with. It runs before etcdutl, which unpacks what it finds.
 //
-//	url ─► snapshot.db.part ─► is it whole? ─► snapshot.db
-//	                              ▲
-//	#sha256=… of the url, or else <url>.sha256 beside it
+//	data or an unpacked snapshot on the volume ─► nothing to do
+//	else: url ─► snapshot.db.part ─► is it whole? ─► snapshot.db, snapshot.db.sha256
+//	                                    ▲
+//	      #sha256=… of the url, or else <url>.sha256 beside it
 //
-// Whatever is said about the checksum here, etcdutl looks at the one that etcd
-// has put at the end of each snapshot.
+// The URL is read only when there is no data: it may have expired since.
+//
+// Where no checksum is published the snapshot is used without: etcdutl checks the
+// one that etcd has put at the end of each snapshot. Members whose snapshots
+// differ do not find each other, see package unpack.
+//
+// The program that unpacks the snapshot comes along: the image of etcd has
+// etcdutl, and nothing that could check whether it is needed.
 package restore
 
 import (
@@ -21,6 +28,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -28,6 +36,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/datadir"
 )
 
 // Command is the name of the subcommand.
@@ -37,39 +46,53 @@ const Command = "etcd-restore"
 type Fetcher struct {
 	// URL of the snapshot, https or s3, with #sha256=… if its checksum is known.
 	URL string
-	// File is where it goes, and Restored where one was unpacked to that is of no use any more.
-	File, Restored string
-	Client         *http.Client
-	Clock          clock.WithDelayedExecution
+	// File is where it goes, and ChecksumFile where its checksum goes.
+	File, ChecksumFile string
+	// Data is what etcd keeps, and Restored where a snapshot is unpacked to.
+	Data, Restored string
+	// MaxBytes is how large it may be.
+	MaxBytes int64
+	// Unpacker is the program that unpacks it, which is copied to the directory of File.
+	Unpacker string
+	Client   *http.Client
+	Clock    clock.WithDelayedExecution
 }
 
 // Parse reads the arguments after the name of the subcommand.
 func Parse(args []string) (*Fetcher, error) {
-	f := &Fetcher{File: etcd.SnapshotFile, Restored: etcd.RestoredDir, Clock: clock.RealClock{}, Client: &http.Client{Transport: &http.Transport{
+	f := &Fetcher{File: etcd.SnapshotFile, ChecksumFile: etcd.ChecksumFile, Data: etcd.DataDir, Restored: etcd.RestoredDir, Clock: clock.RealClock{}, Client: &http.Client{Transport: &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         (&net.Dialer{Timeout: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout: 30 * time.Second,
 	}}}
 	fs := flag.NewFlagSet(Command, flag.ContinueOnError)
 	fs.StringVar(&f.URL, "url", "", "where the snapshot is: https://… or s3://bucket/key, with #sha256=… to check it")
+	fs.Int64Var(&f.MaxBytes, "max-bytes", 0, "how large the snapshot may be")
+	fs.StringVar(&f.Unpacker, "unpacker", "/usr/bin/companion", "program that unpacks the snapshot, which is put beside it")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
-	if f.URL == "" {
-		return nil, errors.New("--url is missing")
+	if f.URL == "" || f.MaxBytes <= 0 {
+		return nil, errors.New("--url and --max-bytes are needed")
 	}
 	return f, nil
 }
 
-// Run fetches the snapshot. One that is not what it should be is not left behind.
+// Run fetches the snapshot, unless there is data. One that is not what it should
+// be is not left behind.
 func (f *Fetcher) Run(ctx context.Context) error {
+	if err := f.copyUnpacker(); err != nil {
+		return err
+	}
+	for _, dir := range []string{f.Data, f.Restored} {
+		if found, err := datadir.HasLog(dir); found || err != nil {
+			logr.FromContextOrDiscard(ctx).Info("The snapshot is not fetched", "found", dir)
+			return err
+		}
+	}
 	src, err := parse(f.URL)
 	if err != nil {
 		return err
-	}
-	// An attempt that was interrupted would be in the way of the next.
-	if err := os.RemoveAll(f.Restored); err != nil {
-		return fmt.Errorf("removing an earlier restore: %w", err)
 	}
 	want, err := f.expected(ctx, src)
 	if err != nil {
@@ -84,27 +107,50 @@ func (f *Fetcher) Run(ctx context.Context) error {
 	if want != "" && want != got {
 		return fmt.Errorf("the snapshot at %s has the SHA-256 checksum %s, and should have %s: it is not used", src, got, want)
 	}
-	if err := os.Rename(part, f.File); err != nil {
+	if err := errors.Join(os.Rename(part, f.File), os.WriteFile(f.ChecksumFile, []byte(got), 0o644)); err != nil {
 		return fmt.Errorf("putting the snapshot in place: %w", err)
 	}
 	logr.FromContextOrDiscard(ctx).Info("Fetched the snapshot", "from", src.String(), "sha256", got, "expected", want != "")
 	return nil
 }
 
+// copyUnpacker puts the program beside the snapshot. It is needed where there is
+// data, too: the next container finds that out with it.
+func (f *Fetcher) copyUnpacker() error {
+	program, err := os.ReadFile(f.Unpacker)
+	if err != nil {
+		return fmt.Errorf("reading the program that unpacks the snapshot: %w", err)
+	}
+	to := filepath.Join(filepath.Dir(f.File), filepath.Base(f.Unpacker))
+	if err := errors.Join(os.WriteFile(to+".part", program, 0o755), os.Rename(to+".part", to)); err != nil {
+		return fmt.Errorf("copying the program that unpacks the snapshot: %w", err)
+	}
+	return nil
+}
+
 func (f *Fetcher) download(ctx context.Context, src source, file string) (checksum string, err error) {
-	body, err := f.get(ctx, src.url)
+	body, size, err := f.get(ctx, src.url)
 	if err != nil {
 		return "", fmt.Errorf("fetching the snapshot from %s: %w", src, err)
 	}
 	defer body.Close()
+	tooLarge := fmt.Errorf("the snapshot at %s has more than %d MiB, which the volume of a member has no room for: "+
+		"defragment the etcd that it comes from, or begin with a larger spec.etcd.managed.storage.persistentVolume.size", src, f.MaxBytes>>20)
+	if size > f.MaxBytes {
+		return "", tooLarge
+	}
 	out, err := os.Create(file)
 	if err != nil {
 		return "", fmt.Errorf("writing the snapshot: %w", err)
 	}
 	defer out.Close()
 	sum := sha256.New()
-	if _, err := io.Copy(io.MultiWriter(out, sum), body); err != nil {
+	n, err := io.Copy(io.MultiWriter(out, sum), io.LimitReader(body, f.MaxBytes+1))
+	if err != nil {
 		return "", fmt.Errorf("fetching the snapshot from %s: %w", src, err)
+	}
+	if n > f.MaxBytes {
+		return "", tooLarge
 	}
 	if err := errors.Join(out.Sync(), out.Close()); err != nil {
 		return "", fmt.Errorf("writing the snapshot: %w", err)
@@ -112,14 +158,16 @@ func (f *Fetcher) download(ctx context.Context, src source, file string) (checks
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// expected is the checksum that the snapshot must have, empty if nobody says.
+// expected is the checksum that the snapshot must have, empty if none is
+// published. A bucket that does not let its objects be listed answers 403 where
+// there is no object. Any other error is one: the checksum may be there.
 func (f *Fetcher) expected(ctx context.Context, src source) (string, error) {
 	if src.checksum != "" || src.url.RawQuery != "" { // a signature in the query is for the snapshot alone
 		return src.checksum, nil
 	}
 	beside := src.url
 	beside.Path += ".sha256"
-	body, err := f.get(ctx, beside)
+	body, _, err := f.get(ctx, beside)
 	var refused *refusal
 	if errors.As(err, &refused) && (refused.code == http.StatusNotFound || refused.code == http.StatusForbidden) {
 		return "", nil
@@ -149,11 +197,12 @@ func (r *refusal) Error() string {
 	return "the server says " + r.status
 }
 
-func (f *Fetcher) get(ctx context.Context, u url.URL) (io.ReadCloser, error) {
+// get returns what is at the URL, and its size, which is -1 if the server does not send it.
+func (f *Fetcher) get(ctx context.Context, u url.URL) (io.ReadCloser, int64, error) {
 	ctx, s := listen(ctx, f.Clock)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	resp, err := f.Client.Do(req)
 	var inURL *url.Error
@@ -163,13 +212,13 @@ func (f *Fetcher) get(ctx context.Context, u url.URL) (io.ReadCloser, error) {
 	if err != nil {
 		err = s.cause(err)
 		s.end()
-		return nil, err
+		return nil, 0, err
 	}
 	if resp.StatusCode != http.StatusOK {
 		resp.Body.Close()
 		s.end()
-		return nil, &refusal{code: resp.StatusCode, status: resp.Status}
+		return nil, 0, &refusal{code: resp.StatusCode, status: resp.Status}
 	}
 	s.body = resp.Body
-	return s, nil
+	return s, resp.ContentLength, nil
 }

@@ -48,12 +48,24 @@ func newShop(t *testing.T) *shop {
 			http.Error(w, text, http.StatusForbidden)
 			return
 		}
+		if text == "unavailable" {
+			http.Error(w, text, http.StatusServiceUnavailable)
+			return
+		}
 		_, _ = w.Write([]byte(text)) // who has gone needs no answer
 	}))
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
 	s.url = server.URL + "/demo.db"
-	s.Fetcher = &Fetcher{URL: s.url, File: filepath.Join(dir, "snapshot.db"), Restored: filepath.Join(dir, "restored"), Client: server.Client(), Clock: clock.RealClock{}}
+	s.Fetcher = &Fetcher{
+		URL: s.url, File: filepath.Join(dir, "snapshot.db"), ChecksumFile: filepath.Join(dir, "snapshot.db.sha256"),
+		Data: filepath.Join(t.TempDir(), "data"), Restored: filepath.Join(t.TempDir(), "restored"),
+		MaxBytes: 1 << 20, Unpacker: filepath.Join(t.TempDir(), "companion"),
+		Client: server.Client(), Clock: clock.RealClock{},
+	}
+	if err := os.WriteFile(s.Unpacker, []byte("unpacks"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	return s
 }
 
@@ -65,6 +77,12 @@ func (s *shop) wantFetched() {
 	if got, err := os.ReadFile(s.File); string(got) != content {
 		s.t.Errorf("the file has %q, %v", got, err)
 	}
+	if got, err := os.ReadFile(s.ChecksumFile); string(got) != checksum {
+		s.t.Errorf("its checksum is %q, %v", got, err)
+	}
+	if f, err := os.Stat(filepath.Join(filepath.Dir(s.File), "companion")); err != nil || f.Mode().Perm() != 0o755 {
+		s.t.Errorf("the next container cannot run the program beside it: %v, %v", f, err)
+	}
 }
 
 func (s *shop) wantFault(want string) {
@@ -73,7 +91,7 @@ func (s *shop) wantFault(want string) {
 	if err == nil || !strings.Contains(err.Error(), want) {
 		s.t.Errorf("got %v, want %q", err, want)
 	}
-	left, _ := filepath.Glob(filepath.Dir(s.File) + "/*") // the pattern is a good one
+	left, _ := filepath.Glob(filepath.Dir(s.File) + "/snapshot*") // the pattern is a good one
 	if len(left) > 0 {
 		s.t.Errorf("left behind: %v", left)
 	}
@@ -106,6 +124,7 @@ func TestASnapshotThatIsNotUsed(t *testing.T) {
 		},
 		"it is another than is said beside it": {func(s *shop) { s.files["/demo.db.sha256"] = wrong }, "it is not used"},
 		"what is beside it is no checksum":     {func(s *shop) { s.files["/demo.db.sha256"] = "<html>" }, "/demo.db.sha256 is no SHA-256"},
+		"its checksum cannot be fetched":       {func(s *shop) { s.files["/demo.db.sha256"] = "unavailable" }, "503 Service Unavailable"},
 		"it is not there":                      {func(s *shop) { delete(s.files, "/demo.db") }, "404 Not Found"},
 		"it is not for everybody":              {func(s *shop) { s.files["/demo.db"] = "forbidden" }, "such as by a presigned URL"},
 	} {
@@ -155,14 +174,58 @@ type broken struct{}
 
 func (broken) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("no route") }
 
-func TestAnEarlierRestoreIsNotInTheWay(t *testing.T) {
+// A URL that was signed for a week ends, and the volume has the data.
+func TestAnExpiredURLDoesNotStopAMemberWithData(t *testing.T) {
+	for name, dir := range map[string]func(*shop) string{
+		"etcd has begun":                    func(s *shop) string { return s.Data },
+		"the snapshot was unpacked already": func(s *shop) string { return s.Restored },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t)
+			s.files["/demo.db"] = "forbidden"
+			wal := filepath.Join(dir(s), "member", "wal")
+			if err := errors.Join(os.MkdirAll(wal, 0o700), os.WriteFile(filepath.Join(wal, "0-0.wal"), nil, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Run(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(s.File), "companion")); err != nil {
+				t.Errorf("the next container has no program: %v", err)
+			}
+		})
+	}
+}
+
+func TestAVolumeThatCannotBeReadIsNotTakenForEmpty(t *testing.T) {
 	s := newShop(t)
-	if err := os.MkdirAll(filepath.Join(s.Restored, "member"), 0o700); err != nil {
+	member := filepath.Join(s.Data, "member")
+	if err := errors.Join(os.MkdirAll(member, 0o700), os.WriteFile(filepath.Join(member, "wal"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	s.wantFetched()
-	if _, err := os.Stat(s.Restored); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("etcdutl would find its directory not empty: %v", err)
+	s.wantFault("checking " + s.Data)
+}
+
+// Without a bound it would fill the disk of the node that all its pods share.
+func TestASnapshotThatIsTooLarge(t *testing.T) {
+	for name, size := range map[string]bool{"the server sends the size": true, "the server does not": false} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t)
+			s.MaxBytes = int64(len(content)) - 1
+			server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if size {
+					w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+				} else {
+					w.(http.Flusher).Flush()
+				}
+				_, _ = io.WriteString(w, content) // as above
+			}))
+			t.Cleanup(server.Close)
+			s.URL, s.Client = server.URL+"/demo.db#sha256="+checksum, server.Client()
+			s.wantFault("has more than 0 MiB, which the volume of a member has no room for")
+			s.MaxBytes++
+			s.wantFetched()
+		})
 	}
 }
 

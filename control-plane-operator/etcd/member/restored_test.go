@@ -21,6 +21,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/bed/etcdserver"
 )
 
+// tokenOfEmpty is the token that an etcd of these tests has which was not restored: that of etcd.
+const tokenOfEmpty = "etcd-cluster"
+
 // A pod is a member with an etcd that runs on loopback, and the init containers before it.
 type pod struct {
 	*Member
@@ -55,7 +58,7 @@ func podsOf(t *testing.T, server *httptest.Server) []*pod {
 			MaxBytes: 64 << 20, Unpacker: companion, Client: server.Client(), Clock: clock.RealClock{},
 		}
 		p.unpacker = &unpack.Unpacker{
-			Data: p.Disk.Data, Restored: p.Disk.Restored, ChecksumFile: file + ".sha256", Token: three.Namespace, Program: []string{
+			Data: p.Disk.Data, Restored: p.Disk.Restored, ChecksumFile: file + ".sha256", Token: tokenOfEmpty, Program: []string{
 				programs["etcdutl"], "snapshot", "restore", file, "--name=" + p.Name, "--bump-revision=1000000000", "--mark-compacted",
 				"--initial-cluster=" + p.initial(), "--initial-advertise-peer-urls=" + p.self().url,
 			},

@@ -44,6 +44,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/key"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -120,7 +121,7 @@ func New(cfg *rest.Config, opts Options) (*Operator, error) {
 		NewClient:              opts.Bed.NewClient,
 		Metrics:                metricsOptions(opts),
 		HealthProbeBindAddress: opts.HealthAddr,
-		Controller:             config.Controller{SkipNameValidation: &opts.Bed.Shared},
+		Controller:             config.Controller{SkipNameValidation: &opts.Bed.Shared, ReconciliationTimeout: flow.ReconcileTimeout},
 	}
 	if opts.LeaderElect {
 		lease := leader.Lease{Namespace: opts.Namespace, Name: names.ControlPlaneOperator + "-leader-elect", Pace: leader.Many}

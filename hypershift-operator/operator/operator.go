@@ -56,6 +56,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/intern"
 	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
@@ -88,7 +89,7 @@ func New(ctx context.Context, cfg *rest.Config, opts Options) (*Operator, error)
 		NewClient:              opts.Bed.NewClient,
 		Metrics:                metricsOptions(opts.MetricsAddr),
 		HealthProbeBindAddress: opts.HealthAddr,
-		Controller:             config.Controller{SkipNameValidation: &opts.Bed.Shared},
+		Controller:             config.Controller{SkipNameValidation: &opts.Bed.Shared, ReconciliationTimeout: flow.ReconcileTimeout},
 	}
 	if opts.LeaderElect {
 		lease := leader.Lease{Namespace: opts.Namespace, Name: names.HypershiftOperator, Pace: leader.One}

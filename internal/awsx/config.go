@@ -6,9 +6,12 @@ package awsx
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -18,6 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go/middleware"
+	"k8s.io/utils/clock"
 )
 
 // Options say who we are to AWS and where.
@@ -36,6 +40,8 @@ type Options struct {
 	AssumeRoleARN string
 	// Middleware is added to every client, the ones that fetch credentials too.
 	Middleware []func(*middleware.Stack) error
+	// Timeout is of one attempt of a call; the default is 15 seconds.
+	Timeout time.Duration
 }
 
 // WebIdentity is a role that trusts the tokens of a hosted cluster's issuer.
@@ -50,15 +56,36 @@ type WebIdentity struct {
 	Fallback func(context.Context) ([]byte, error)
 }
 
-// maxAttempts and the SDK's own exponential backoff with jitter ride out a
-// short throttle; a longer one is the workqueue's business.
-const maxAttempts = 4
+const (
+	// maxAttempts and the SDK's own exponential backoff with jitter ride out a
+	// short throttle; a longer one is the workqueue's business.
+	maxAttempts = 4
+	// attemptTimeout is from the connection to the last byte of the answer. Pages
+	// of a thousand resources take a few seconds. With maxAttempts and seven
+	// seconds of backoff no call takes longer than 67 seconds.
+	attemptTimeout = 15 * time.Second
+	// tokenTimeout is for the token that is exchanged for credentials. The SDK
+	// detaches the exchange from the call that waits for it.
+	tokenTimeout = 15 * time.Second
+)
+
+// httpClient is shared: requests are signed one by one, and a session that is
+// dropped leaves no connections behind.
+var httpClient = awshttp.NewBuildableClient().WithTimeout(attemptTimeout)
+
+// silentHosts is shared as well: hosts that do not answer one session do not answer another.
+var silentHosts = newBreaker(clock.RealClock{})
 
 // NewConfig returns a session for opts. It makes no call: a role that cannot
 // be assumed shows at the first call that is made with it.
 func NewConfig(ctx context.Context, opts Options) (aws.Config, error) {
+	client := httpClient
+	if opts.Timeout > 0 {
+		client = client.WithTimeout(opts.Timeout)
+	}
 	load := []func(*config.LoadOptions) error{
-		config.WithAPIOptions(opts.Middleware),
+		config.WithHTTPClient(client),
+		config.WithAPIOptions(append(slices.Clone(opts.Middleware), silentHosts.install)),
 		config.WithRetryer(func() aws.Retryer {
 			return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts = maxAttempts })
 		}),

@@ -96,6 +96,9 @@ func Kind(err error) ErrorKind {
 	if errors.As(err, &api) {
 		return kindOfAPIError(api, op, err)
 	}
+	if op == nil && errors.Is(err, context.DeadlineExceeded) {
+		return Transient // a caller that shares a call of another one, and had no more time
+	}
 	if op == nil {
 		return NotAWS
 	}
@@ -239,6 +242,10 @@ func outermost(err error) *smithy.OperationError {
 func said(err error) string {
 	var api smithy.APIError
 	if !errors.As(err, &api) {
+		var silent *SilentError
+		if errors.As(err, &silent) {
+			return "no answer from " + silent.Host
+		}
 		return "no answer from AWS"
 	}
 	text, _, _ := strings.Cut(api.ErrorMessage(), "Encoded authorization failure message")

@@ -19,7 +19,11 @@ func (t token) GetIdentityToken() ([]byte, error) { return t() }
 // Fallback for a role that denies them.
 func (w *WebIdentity) provider(ctx context.Context, client *sts.Client) aws.CredentialsProvider {
 	exchange := func(get func(context.Context) ([]byte, error)) aws.CredentialsProvider {
-		return stscreds.NewWebIdentityRoleProvider(client, w.RoleARN, token(func() ([]byte, error) { return get(ctx) }),
+		return stscreds.NewWebIdentityRoleProvider(client, w.RoleARN, token(func() ([]byte, error) {
+			ctx, cancel := context.WithTimeout(ctx, tokenTimeout)
+			defer cancel()
+			return get(ctx)
+		}),
 			func(o *stscreds.WebIdentityRoleOptions) { o.RoleSessionName = w.SessionName })
 	}
 	first := exchange(w.Token)

@@ -13,6 +13,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
+// ReconcileTimeout is how long a reconcile may take: longer than any call of AWS
+// with its retries, and short enough that what hangs nevertheless gives its worker
+// back. Both operators give it to all of their controllers.
+const ReconcileTimeout = 5 * time.Minute
+
 // A Step does one thing to the scope S. Its condition, if it has one, is the
 // condition of the object that this step alone answers for.
 type Step[S any] struct {

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/identity"
@@ -18,6 +19,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/subnet"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/sharedcall"
 )
 
 // account is what a cluster has in the customer's account, as we last saw it.
@@ -29,6 +31,7 @@ type account struct {
 	endpoints *endpoint.Keeper
 	groups    *securitygroup.Keeper
 	subnets   *subnet.Cache
+	zoneCalls sharedcall.Group[string]
 
 	mu      sync.Mutex
 	due     time.Time // for a look at everything
@@ -42,19 +45,23 @@ type accounts struct {
 	sessions *session.Sessions
 	clock    clock.PassiveClock
 
-	mu    sync.Mutex
-	known map[hyperv1.AWSEndpointCleanup]*account
+	mu    sync.Mutex // held while an account is opened, which takes no call
+	known *lru.Cache // *account by hyperv1.AWSEndpointCleanup
 }
 
+// maxAccounts is how many sets of roles and VPC are remembered. Users write them;
+// what was seen in the account of the others is looked at again.
+const maxAccounts = 20
+
 func newAccounts(sessions *session.Sessions, clk clock.PassiveClock) *accounts {
-	return &accounts{sessions: sessions, clock: clk, known: map[hyperv1.AWSEndpointCleanup]*account{}}
+	return &accounts{sessions: sessions, clock: clk, known: lru.New(maxAccounts)}
 }
 
 func (a *accounts) open(ctx context.Context, c hyperv1.AWSEndpointCleanup) (*account, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if known := a.known[c]; known != nil {
-		return known, nil
+	if known, ok := a.known.Get(c); ok {
+		return known.(*account), nil //nolint:forcetypeassert // nothing else is in it
 	}
 	s, err := a.sessions.For(ctx, session.Target{
 		Region: c.Region, IssuerURL: c.IssuerURL, RoleARN: c.RoleARN, EndpointRoleARN: c.EndpointRoleARN, DNSRoleARN: c.DNSRoleARN,
@@ -69,7 +76,7 @@ func (a *accounts) open(ctx context.Context, c hyperv1.AWSEndpointCleanup) (*acc
 		subnets:   subnet.NewCache(s.EC2, a.clock),
 		records:   map[string]*records.Keeper{},
 	}
-	a.known[c] = made
+	a.known.Add(c, made)
 	return made, nil
 }
 
@@ -109,10 +116,21 @@ func (a *account) untilResync() time.Duration {
 // zone returns the id of the hosted zone of the cluster's records: the given
 // one, if it can serve, or the one that the VPC resolves.
 func (a *account) zone(ctx context.Context, given string) (string, error) {
+	if id, ok := a.knownZone(given); ok {
+		return id, nil
+	}
+	return a.zoneCalls.Do(ctx, given, func(ctx context.Context) (string, error) { return a.findZone(ctx, given) })
+}
+
+func (a *account) knownZone(given string) (id string, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.zoneID != "" && a.given == given && a.clock.Now().Before(a.until) {
-		return a.zoneID, nil
+	return a.zoneID, a.zoneID != "" && a.given == given && a.clock.Now().Before(a.until)
+}
+
+func (a *account) findZone(ctx context.Context, given string) (string, error) {
+	if id, ok := a.knownZone(given); ok { // since a moment ago
+		return id, nil
 	}
 	where := records.Where{Zone: names.LocalZone(a.cleanup.HostedControlPlane), VPC: a.cleanup.VPC, Region: a.cleanup.Region}
 	find := records.Find
@@ -125,6 +143,8 @@ func (a *account) zone(ctx context.Context, given string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.zoneID, a.given, a.until = id, given, a.clock.Now().Add(zoneTTL)
 	return id, nil
 }

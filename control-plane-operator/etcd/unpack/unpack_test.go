@@ -80,7 +80,9 @@ func TestWhatCannotBeUnpackedIsNotUsed(t *testing.T) {
 		given func(*Unpacker)
 		want  string
 	}{
-		"the snapshot is none": {func(u *Unpacker) { u.Program = []string{"/bin/sh", "-c", "mkdir -p ${0#--data-dir=}/member/wal; exit 1"} }, "unpacking the snapshot: exit status 1"},
+		"the snapshot is none": {func(u *Unpacker) {
+			u.Program = []string{"/bin/sh", "-c", "mkdir -p ${0#--data-dir=}/member/wal; exit 1"}
+		}, "unpacking the snapshot: exit status 1"},
 		"there is no checksum": {func(u *Unpacker) { u.ChecksumFile += "-missing" }, "reading the checksum"},
 		"the volume cannot be read": {func(u *Unpacker) {
 			put(t, filepath.Join(u.Data, "member", "wal"), "")

@@ -24,7 +24,7 @@ func (s *Services) doubt(owner Owner, id string, err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.doubted[owner] = true
-	delete(s.permissions, id)
+	s.permissions.Remove(id)
 	return err
 }
 

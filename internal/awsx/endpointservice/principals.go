@@ -60,11 +60,11 @@ func (s *Services) changeOneByOne(ctx context.Context, in *ec2.ModifyVpcEndpoint
 }
 
 func (s *Services) principals(ctx context.Context, id string) ([]string, error) {
-	s.mu.Lock()
-	known, ok := s.permissions[id]
-	s.mu.Unlock()
-	if ok && s.clock.Now().Sub(known.read) <= s.permissionsAge(id) {
-		return known.principals, nil
+	if got, ok := s.permissions.Get(id); ok {
+		known := got.(permissions) //nolint:forcetypeassert // nothing else is in it
+		if s.clock.Now().Sub(known.read) <= s.permissionsAge(id) {
+			return known.principals, nil
+		}
 	}
 	var have []string
 	pages := ec2.NewDescribeVpcEndpointServicePermissionsPaginator(s.api, &ec2.DescribeVpcEndpointServicePermissionsInput{ServiceId: aws.String(id)})
@@ -82,7 +82,5 @@ func (s *Services) principals(ctx context.Context, id string) ([]string, error) 
 }
 
 func (s *Services) believe(id string, principals []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.permissions[id] = permissions{principals: slices.Clone(principals), read: s.clock.Now()}
+	s.permissions.Add(id, permissions{principals: slices.Clone(principals), read: s.clock.Now()})
 }

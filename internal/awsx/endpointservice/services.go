@@ -12,10 +12,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2wire"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/snapshot"
+	"github.com/hosted-control-planes/hypershift/internal/sharedcall"
 )
 
 // API is the part of EC2 that this package uses.
@@ -71,11 +73,17 @@ type Services struct {
 	opts  Options
 	all   *snapshot.Snapshot[[]Service] // by owner and role; more than one after an accident only
 
+	zoneCalls sharedcall.Group[map[string]string]
+
 	mu          sync.Mutex
 	doubted     map[Owner]bool
-	permissions map[string]permissions // by service id
-	zoneIDs     map[string]string      // by zone name, in this account
+	permissions *lru.Cache        // permissions by service id
+	zoneIDs     map[string]string // by zone name, in this account
 }
+
+// maxPermissions is how many services have their principals remembered. Those of
+// others are read again.
+const maxPermissions = 10000
 
 type permissions struct {
 	principals []string
@@ -84,7 +92,7 @@ type permissions struct {
 
 // New returns the endpoint services behind api.
 func New(api API, clk clock.PassiveClock, opts Options) *Services {
-	s := &Services{api: api, clock: clk, opts: opts, doubted: map[Owner]bool{}, permissions: map[string]permissions{}}
+	s := &Services{api: api, clock: clk, opts: opts, doubted: map[Owner]bool{}, permissions: lru.New(maxPermissions)}
 	s.all = snapshot.New(clk, opts.MaxAge, s.list)
 	return s
 }
@@ -189,10 +197,15 @@ func (s *Services) view(ctx context.Context, c types.ServiceConfiguration) (Serv
 // so they are read once. Regions that answer with ids never need this.
 func (s *Services) zones(ctx context.Context) (map[string]string, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.zoneIDs != nil {
-		return s.zoneIDs, nil
+	ids := s.zoneIDs
+	s.mu.Unlock()
+	if ids != nil {
+		return ids, nil
 	}
+	return s.zoneCalls.Do(ctx, "", s.readZones)
+}
+
+func (s *Services) readZones(ctx context.Context) (map[string]string, error) {
 	out, err := s.api.DescribeAvailabilityZones(ctx, &ec2.DescribeAvailabilityZonesInput{})
 	if err != nil {
 		return nil, fmt.Errorf("translating zone names: %w", err)
@@ -201,6 +214,8 @@ func (s *Services) zones(ctx context.Context) (map[string]string, error) {
 	for _, z := range out.AvailabilityZones {
 		ids[aws.ToString(z.ZoneName)] = aws.ToString(z.ZoneId)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.zoneIDs = ids
 	return ids, nil
 }

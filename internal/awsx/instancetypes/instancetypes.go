@@ -7,14 +7,15 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	"golang.org/x/sync/singleflight"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
+
+	"github.com/hosted-control-planes/hypershift/internal/sharedcall"
 )
 
 // API is the part of EC2 that this package calls.
@@ -36,14 +37,19 @@ type Type struct {
 
 // A Cache describes instance types, each at most once in ttl however many ask.
 type Cache struct {
-	api     func(region string) API
-	clock   clock.PassiveClock
-	flights singleflight.Group
+	api   func(region string) API
+	clock clock.PassiveClock
+	calls sharedcall.Group[*Type]
 
-	mu      sync.Mutex
-	regions map[string]API
-	known   map[key]entry
+	// Regions and names are what users write in NodePools: both are bounded.
+	regions *lru.Cache // API by region
+	known   *lru.Cache // entry by key
 }
+
+const (
+	maxRegions = 100
+	maxTypes   = 2000
+)
 
 type key struct{ region, name string }
 
@@ -54,7 +60,7 @@ type entry struct {
 
 // New returns an empty cache. A client for a region is made once, by api.
 func New(api func(region string) API, clk clock.PassiveClock) *Cache {
-	return &Cache{api: api, clock: clk, regions: map[string]API{}, known: map[key]entry{}}
+	return &Cache{api: api, clock: clk, regions: lru.New(maxRegions), known: lru.New(maxTypes)}
 }
 
 // Describe returns the instance type of that name, or nil if the region has none.
@@ -63,15 +69,12 @@ func (c *Cache) Describe(ctx context.Context, region, name string) (*Type, error
 	if it, known := c.remembered(k); known {
 		return it, nil
 	}
-	// The pools of an operator that has just started ask for the same few types
-	// at once. Who asks first may lose patience, and others wait for the same.
-	flight := c.flights.DoChan(region+"/"+name, func() (any, error) { return c.ask(context.WithoutCancel(ctx), k) })
-	select {
-	case <-ctx.Done():
-		return nil, fmt.Errorf("describing instance type %s in %s: %w", name, region, ctx.Err())
-	case answer := <-flight:
-		return answer.Val.(*Type), answer.Err
+	// The pools of an operator that has just started ask for the same few types at once.
+	it, err := c.calls.Do(ctx, region+"/"+name, func(ctx context.Context) (*Type, error) { return c.ask(ctx, k) })
+	if err != nil {
+		return nil, fmt.Errorf("describing instance type %s in %s: %w", name, region, err)
 	}
+	return it, nil
 }
 
 // ask is not under the lock: a region that does not answer holds up nobody else.
@@ -81,22 +84,23 @@ func (c *Cache) ask(ctx context.Context, k key) (*Type, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	out, err := c.client(k.region).DescribeInstanceTypes(ctx, &ec2.DescribeInstanceTypesInput{
+	pages := ec2.NewDescribeInstanceTypesPaginator(c.client(k.region), &ec2.DescribeInstanceTypesInput{
 		// By filter and not by name: a name that does not exist would be an error,
 		// the same one as for a name that cannot exist.
 		Filters: []types.Filter{{Name: aws.String("instance-type"), Values: []string{k.name}}},
 	})
-	if err != nil {
-		return nil, fmt.Errorf("describing instance type %s in %s: %w", k.name, k.region, err)
-	}
 	var it *Type
 	keep := unknownTTL
-	if len(out.InstanceTypes) > 0 {
-		it, keep = typeOf(out.InstanceTypes[0]), ttl
+	for it == nil && pages.HasMorePages() { // a page may be empty
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(page.InstanceTypes) > 0 {
+			it, keep = typeOf(page.InstanceTypes[0]), ttl
+		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.known[k] = entry{it: it, until: c.clock.Now().Add(keep)}
+	c.known.Add(k, entry{it: it, until: c.clock.Now().Add(keep)})
 	return it, nil
 }
 
@@ -106,25 +110,30 @@ func (c *Cache) Known(region, name string) *Type {
 	if c == nil {
 		return nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.known[key{region, name}].it
+	e, _ := c.entry(key{region, name})
+	return e.it
 }
 
 func (c *Cache) remembered(k key) (it *Type, known bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e, ok := c.known[k]
+	e, ok := c.entry(k)
 	return e.it, ok && c.clock.Now().Before(e.until)
 }
 
-func (c *Cache) client(region string) API {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.regions[region] == nil {
-		c.regions[region] = c.api(region)
+func (c *Cache) entry(k key) (entry, bool) {
+	e, ok := c.known.Get(k)
+	if !ok {
+		return entry{}, false
 	}
-	return c.regions[region]
+	return e.(entry), true //nolint:forcetypeassert // nothing else is in it
+}
+
+func (c *Cache) client(region string) API {
+	if there, ok := c.regions.Get(region); ok {
+		return there.(API) //nolint:forcetypeassert // nothing else is in it
+	}
+	there := c.api(region)
+	c.regions.Add(region, there)
+	return there
 }
 
 // architectures are the processors that nodes can have, in the words of EC2 and

@@ -6,10 +6,15 @@ package owned
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
 	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
+
+	"github.com/hosted-control-planes/hypershift/internal/sharedcall"
 )
 
 // settling is how long a list of AWS may miss what has just been made. For so
@@ -21,14 +26,23 @@ type List[T any] struct {
 	clock clock.PassiveClock
 	id    func(T) string
 	look  func(context.Context) ([]T, error)
+	looks sharedcall.Group[struct{}]
 
-	mu    sync.Mutex // held while looking: who comes meanwhile shares the look
+	mu    sync.Mutex
 	known bool
 	at    time.Time
 	items []T
 	made  map[string]made[T]
-	ended map[string]bool
+	ended *lru.Cache
+	// invalidated counts the calls of Forget: a look that began before the last
+	// one is not used. writes are those since the current look began, which may
+	// not show them.
+	invalidated int
+	writes      []func()
 }
+
+// maxEnded is how many deleted resources are remembered. A cluster has a few at a time.
+const maxEnded = 1000
 
 type made[T any] struct {
 	item T
@@ -37,25 +51,42 @@ type made[T any] struct {
 
 // New returns a List that nobody has looked at yet.
 func New[T any](clk clock.PassiveClock, id func(T) string, look func(context.Context) ([]T, error)) *List[T] {
-	return &List[T]{clock: clk, id: id, look: look, made: map[string]made[T]{}, ended: map[string]bool{}}
+	return &List[T]{clock: clk, id: id, look: look, made: map[string]made[T]{}, ended: lru.New(maxEnded)}
 }
 
 // Get returns what is there, and looks first if nobody has since the last Forget.
+// Callers at the same time share a look; none waits longer than its context lasts.
 func (l *List[T]) Get(ctx context.Context) ([]T, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.known {
-		if err := l.reload(ctx); err != nil {
+	for {
+		l.mu.Lock()
+		known, since, items := l.known, l.invalidated, slices.Clone(l.items)
+		l.mu.Unlock()
+		if known {
+			return items, nil
+		}
+		if _, err := l.looks.Do(ctx, strconv.Itoa(since), l.reload); err != nil {
 			return nil, err
 		}
 	}
-	return append([]T(nil), l.items...), nil
 }
 
-func (l *List[T]) reload(ctx context.Context) error {
+func (l *List[T]) reload(ctx context.Context) (none struct{}, err error) {
+	l.mu.Lock()
+	since := l.invalidated
+	l.writes = nil
+	known := l.known // another caller's look ended a moment ago
+	l.mu.Unlock()
+	if known {
+		return none, nil
+	}
 	seen, err := l.look(ctx)
 	if err != nil {
-		return err
+		return none, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if since != l.invalidated {
+		return none, nil
 	}
 	l.items, l.known, l.at = seen, true, l.clock.Now()
 	for _, item := range seen {
@@ -68,7 +99,21 @@ func (l *List[T]) reload(ctx context.Context) error {
 		}
 		l.items = append(l.items, m.item)
 	}
-	return nil
+	for _, write := range l.writes {
+		write()
+	}
+	l.writes = nil
+	return none, nil
+}
+
+// write applies a write to what was seen, and to what is being looked at now.
+func (l *List[T]) write(apply func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	apply()
+	if !l.known {
+		l.writes = append(l.writes, apply)
+	}
 }
 
 // Age is how long ago the last look was.
@@ -80,66 +125,53 @@ func (l *List[T]) Age() time.Duration {
 
 // Made adds what we have just made, or puts it in the place of what it was before.
 func (l *List[T]) Made(item T) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	id := l.id(item)
-	l.made[id] = made[T]{item: item, at: l.clock.Now()}
-	for i := range l.items {
-		if l.id(l.items[i]) == id {
+	id, now := l.id(item), l.clock.Now()
+	l.write(func() {
+		l.made[id] = made[T]{item: item, at: now}
+		if i := l.index(id); i >= 0 {
 			l.items[i] = item
 			return
 		}
-	}
-	l.items = append(l.items, item)
+		l.items = append(l.items, item)
+	})
+}
+
+func (l *List[T]) index(id string) int {
+	return slices.IndexFunc(l.items, func(item T) bool { return l.id(item) == id })
 }
 
 // Update puts an item in the place of what it was at the last look.
 func (l *List[T]) Update(item T) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for i := range l.items {
-		if l.id(l.items[i]) == l.id(item) {
+	l.write(func() {
+		if i := l.index(l.id(item)); i >= 0 {
 			l.items[i] = item
 		}
-	}
+	})
 }
 
 // Ended says that we have deleted id, even if AWS lists it for a while.
 func (l *List[T]) Ended(id string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.made, id)
-	l.ended[id] = true
+	l.write(func() {
+		delete(l.made, id)
+		l.ended.Add(id, nil)
+	})
 }
 
 // Missing says whether AWS does not list id although we have not seen its end.
 func (l *List[T]) Missing(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if id == "" || l.ended[id] {
-		return false
-	}
-	for _, item := range l.items {
-		if l.id(item) == id {
-			return false
-		}
-	}
-	return true
+	_, ended := l.ended.Get(id)
+	return id != "" && !ended && l.index(id) < 0
 }
 
 // Gone takes away what AWS says does not exist.
 func (l *List[T]) Gone(id string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.made, id)
-	l.ended[id] = true
-	kept := l.items[:0]
-	for _, item := range l.items {
-		if l.id(item) != id {
-			kept = append(kept, item)
-		}
-	}
-	l.items = kept
+	l.write(func() {
+		delete(l.made, id)
+		l.ended.Add(id, nil)
+		l.items = slices.DeleteFunc(l.items, func(item T) bool { return l.id(item) == id })
+	})
 }
 
 // Forget makes the next Get look, unless the last look is younger than age:
@@ -149,5 +181,6 @@ func (l *List[T]) Forget(age time.Duration) {
 	defer l.mu.Unlock()
 	if age == 0 || l.clock.Since(l.at) >= age {
 		l.known = false
+		l.invalidated++
 	}
 }

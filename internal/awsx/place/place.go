@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"github.com/hosted-control-planes/hypershift/internal/sharedcall"
 )
 
 // API is the part of STS that this package uses. It needs no permission.
@@ -39,6 +41,7 @@ func Of(resource string) (Place, error) {
 type Ours struct {
 	api    API
 	region string
+	calls  sharedcall.Group[string]
 
 	mu      sync.Mutex
 	account string // "" until it was asked for
@@ -51,13 +54,24 @@ func New(api API, region string) *Ours { return &Ours{api: api, region: region} 
 // credentials when it starts.
 func (o *Ours) Get(ctx context.Context) (Place, error) {
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.account == "" {
-		who, err := o.api.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
-		if err != nil {
+	account := o.account
+	o.mu.Unlock()
+	if account == "" {
+		var err error
+		if account, err = o.calls.Do(ctx, "", o.ask); err != nil {
 			return Place{}, fmt.Errorf("asking in which account we are: %w", err)
 		}
-		o.account = aws.ToString(who.Account)
 	}
-	return Place{Account: o.account, Region: o.region}, nil
+	return Place{Account: account, Region: o.region}, nil
+}
+
+func (o *Ours) ask(ctx context.Context) (string, error) {
+	who, err := o.api.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	if err != nil {
+		return "", err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.account = aws.ToString(who.Account)
+	return o.account, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go/middleware"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
@@ -81,10 +82,14 @@ type Options struct {
 type Sessions struct {
 	opts Options
 
-	mu     sync.Mutex
-	byRole map[Target]*Session
-	last   map[identity]Outcome
+	mu     sync.Mutex // held while a session is made, which takes no call
+	byRole *lru.Cache // *Session by Target
+	last   *lru.Cache // Outcome by identity
 }
+
+// maxTargets is how many roles have a session. Users write them; a cluster uses
+// one set of them, and a second one while they are changed.
+const maxTargets = 20
 
 // identity is the part of a Target that AWS has to believe.
 type identity struct{ IssuerURL, RoleARN string }
@@ -97,7 +102,7 @@ type Outcome struct {
 
 // New returns Sessions without any session.
 func New(opts Options) *Sessions {
-	return &Sessions{opts: opts, byRole: map[Target]*Session{}, last: map[identity]Outcome{}}
+	return &Sessions{opts: opts, byRole: lru.New(maxTargets), last: lru.New(maxTargets)}
 }
 
 // For returns the session of the target. It makes no call: a role that cannot
@@ -105,14 +110,14 @@ func New(opts Options) *Sessions {
 func (s *Sessions) For(ctx context.Context, target Target) (*Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known := s.byRole[target]; known != nil {
-		return known, nil
+	if known, ok := s.byRole.Get(target); ok {
+		return known.(*Session), nil //nolint:forcetypeassert // nothing else is in it
 	}
 	made, err := s.open(context.WithoutCancel(ctx), target) // it renews its credentials long after ctx
 	if err != nil {
 		return nil, err
 	}
-	s.byRole[target] = made
+	s.byRole.Add(target, made)
 	return made, nil
 }
 
@@ -171,10 +176,11 @@ func (s *Session) Check(ctx context.Context) error { return s.whoAmI(ctx) }
 
 // Last returns what AWS said last to a call of the target's role.
 func (s *Sessions) Last(target Target) (Outcome, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	o, ok := s.last[identity{target.IssuerURL, target.RoleARN}]
-	return o, ok
+	o, ok := s.last.Get(identity{target.IssuerURL, target.RoleARN})
+	if !ok {
+		return Outcome{}, false
+	}
+	return o.(Outcome), true //nolint:forcetypeassert // nothing else is in it
 }
 
 // listen remembers what calls tell about our identity, whoever makes them.
@@ -185,9 +191,7 @@ func (s *Sessions) listen(target Target) func(*middleware.Stack) error {
 				out, md, err := next.HandleInitialize(ctx, in)
 				denied := awsx.IsProvisional(ctx) && awsx.IsUntrusted(err)
 				if !denied && tells(middleware.GetOperationName(ctx), err) {
-					s.mu.Lock()
-					s.last[identity{target.IssuerURL, target.RoleARN}] = Outcome{At: s.opts.Clock.Now(), Err: err}
-					s.mu.Unlock()
+					s.last.Add(identity{target.IssuerURL, target.RoleARN}, Outcome{At: s.opts.Clock.Now(), Err: err})
 				}
 				return out, md, err
 			}), middleware.Before)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"k8s.io/utils/clock"
+
+	"github.com/hosted-control-planes/hypershift/internal/sharedcall"
 )
 
 // API is the part of EC2 that this package calls.
@@ -28,6 +31,7 @@ type Subnet struct{ ID, VPC, ZoneID, Zone string }
 type Cache struct {
 	api   API
 	clock clock.PassiveClock
+	calls sharedcall.Group[struct{}]
 
 	mu    sync.Mutex
 	known map[string]entry
@@ -46,19 +50,16 @@ func NewCache(api API, clk clock.PassiveClock) *Cache {
 // Describe returns the subnets with these ids; one that does not exist is not
 // in the answer and does not hide the others.
 func (c *Cache) Describe(ctx context.Context, ids []string) (map[string]Subnet, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.clock.Now()
-	var unknown []string
-	for _, id := range ids {
-		if e, ok := c.known[id]; !ok || now.After(e.until) {
-			delete(c.known, id)
-			unknown = append(unknown, id)
+	if unknown := c.unknown(ids); len(unknown) > 0 {
+		_, err := c.calls.Do(ctx, strings.Join(unknown, ","), func(ctx context.Context) (none struct{}, err error) {
+			return none, c.learn(ctx, c.unknown(unknown))
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
-	if err := c.learn(ctx, unknown, now.Add(ttl)); err != nil {
-		return nil, err
-	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	out := map[string]Subnet{}
 	for _, id := range ids {
 		if e, ok := c.known[id]; ok {
@@ -68,9 +69,23 @@ func (c *Cache) Describe(ctx context.Context, ids []string) (map[string]Subnet, 
 	return out, nil
 }
 
+func (c *Cache) unknown(ids []string) (unknown []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.clock.Now()
+	for _, id := range ids {
+		if e, ok := c.known[id]; !ok || now.After(e.until) {
+			delete(c.known, id)
+			unknown = append(unknown, id)
+		}
+	}
+	return unknown
+}
+
 // learn asks by filter and not by id: by id, one subnet that does not exist
 // makes EC2 refuse the whole call.
-func (c *Cache) learn(ctx context.Context, ids []string, until time.Time) error {
+func (c *Cache) learn(ctx context.Context, ids []string) error {
+	until := c.clock.Now().Add(ttl)
 	for chunk := range slices.Chunk(ids, filterValues) {
 		pages := ec2.NewDescribeSubnetsPaginator(c.api, &ec2.DescribeSubnetsInput{
 			Filters: []types.Filter{{Name: aws.String("subnet-id"), Values: chunk}},
@@ -80,15 +95,21 @@ func (c *Cache) learn(ctx context.Context, ids []string, until time.Time) error 
 			if err != nil {
 				return fmt.Errorf("describing subnets: %w", err)
 			}
-			for _, s := range page.Subnets {
-				id := aws.ToString(s.SubnetId)
-				c.known[id] = entry{until: until, subnet: Subnet{
-					ID: id, VPC: aws.ToString(s.VpcId), ZoneID: aws.ToString(s.AvailabilityZoneId), Zone: aws.ToString(s.AvailabilityZone),
-				}}
-			}
+			c.remember(page.Subnets, until)
 		}
 	}
 	return nil
+}
+
+func (c *Cache) remember(subnets []types.Subnet, until time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range subnets {
+		id := aws.ToString(s.SubnetId)
+		c.known[id] = entry{until: until, subnet: Subnet{
+			ID: id, VPC: aws.ToString(s.VpcId), ZoneID: aws.ToString(s.AvailabilityZoneId), Zone: aws.ToString(s.AvailabilityZone),
+		}}
+	}
 }
 
 // filterValues is how many values EC2 takes in one filter.

@@ -38,6 +38,7 @@ type List[T any] struct {
 	// one is not used. writes are those since the current look began, which may
 	// not show them.
 	invalidated int
+	began       time.Time
 	writes      []func()
 }
 
@@ -64,29 +65,32 @@ func (l *List[T]) Get(ctx context.Context) ([]T, error) {
 		if known {
 			return items, nil
 		}
-		if _, err := l.looks.Do(ctx, strconv.Itoa(since), l.reload); err != nil {
+		if _, err := l.looks.Do(ctx, strconv.Itoa(since), func(ctx context.Context) (none struct{}, err error) {
+			return none, l.reload(ctx, since)
+		}); err != nil {
 			return nil, err
 		}
 	}
 }
 
-func (l *List[T]) reload(ctx context.Context) (none struct{}, err error) {
+func (l *List[T]) reload(ctx context.Context, since int) error {
 	l.mu.Lock()
-	since := l.invalidated
-	l.writes = nil
-	known := l.known // another caller's look ended a moment ago
+	done := l.known || since != l.invalidated // by another look, a moment ago
+	if !done {
+		l.began, l.writes = l.clock.Now(), nil
+	}
 	l.mu.Unlock()
-	if known {
-		return none, nil
+	if done {
+		return nil
 	}
 	seen, err := l.look(ctx)
 	if err != nil {
-		return none, err
+		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if since != l.invalidated {
-		return none, nil
+		return nil
 	}
 	l.items, l.known, l.at = seen, true, l.clock.Now()
 	for _, item := range seen {
@@ -103,7 +107,7 @@ func (l *List[T]) reload(ctx context.Context) (none struct{}, err error) {
 		write()
 	}
 	l.writes = nil
-	return none, nil
+	return nil
 }
 
 // write applies a write to what was seen, and to what is being looked at now.
@@ -179,7 +183,11 @@ func (l *List[T]) Gone(id string) {
 func (l *List[T]) Forget(age time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if age == 0 || l.clock.Since(l.at) >= age {
+	last := l.at
+	if !l.known {
+		last = l.began // a look may be under way
+	}
+	if age == 0 || l.clock.Since(last) >= age {
 		l.known = false
 		l.invalidated++
 	}

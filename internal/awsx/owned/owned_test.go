@@ -17,13 +17,20 @@ type world struct {
 	aws   []string
 	looks int
 	list  *owned.List[string]
+
+	meanwhile func()
 }
 
 func start(aws ...string) *world {
 	w := &world{clock: clocktesting.NewFakeClock(time.Unix(0, 0)), aws: aws}
 	w.list = owned.New(w.clock, func(s string) string { return s }, func(context.Context) ([]string, error) {
 		w.looks++
-		return slices.Clone(w.aws), nil
+		answer, meanwhile := slices.Clone(w.aws), w.meanwhile
+		w.meanwhile = nil
+		if meanwhile != nil {
+			meanwhile()
+		}
+		return answer, nil
 	})
 	return w
 }
@@ -109,4 +116,41 @@ func TestWhatIsRecordedAndNotListedIsMissingUntilItsEnd(t *testing.T) {
 	if w.list.Missing("b") {
 		t.Error("b was deleted by us: that AWS does not list it is no wonder")
 	}
+}
+
+// slow runs what happens while AWS answers the next look, which shows what was there before.
+func (w *world) slow(meanwhile func()) {
+	w.meanwhile = meanwhile
+}
+
+func TestAWriteDuringALookIsKept(t *testing.T) {
+	w := start("a", "b")
+	w.slow(func() {
+		w.list.Made("c")
+		w.list.Gone("b")
+	})
+	w.want(t, 1, "a", "c")
+}
+
+func TestALookThatBeganBeforeItWasInvalidatedIsNotUsed(t *testing.T) {
+	w := start("a")
+	w.slow(func() {
+		w.aws = []string{"a", "b"}
+		w.list.Forget(0)
+	})
+	w.want(t, 2, "a", "b")
+}
+
+func TestALookThatHangsHoldsNobodyUp(t *testing.T) {
+	w := start("a")
+	w.slow(func() {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if _, err := w.list.Get(ctx); err == nil {
+			t.Error("it has an answer before AWS has given one")
+		}
+		w.list.Made("b")
+		w.list.Forget(time.Hour)
+	})
+	w.want(t, 1, "a", "b")
 }

@@ -21,13 +21,21 @@ type world struct {
 	items map[string]string
 	lists int
 	err   error
+
+	// meanwhile happens while AWS answers the next list, which shows what was there before.
+	meanwhile func()
 }
 
 func start() *world {
 	w := &world{clock: clocktesting.NewFakeClock(time.Unix(0, 0)), items: map[string]string{"a": "one"}}
 	w.Snapshot = snapshot.New(w.clock, maxAge, func(context.Context) (map[string]string, error) {
 		w.lists++
-		return maps.Clone(w.items), w.err
+		answer, meanwhile := maps.Clone(w.items), w.meanwhile
+		w.meanwhile = nil
+		if meanwhile != nil {
+			meanwhile()
+		}
+		return answer, w.err
 	})
 	return w
 }
@@ -107,4 +115,29 @@ func TestAListThatFailedIsNotBelieved(t *testing.T) {
 	}
 	w.err = nil
 	w.want(t, "a", "one", 2)
+}
+
+func TestAWriteDuringAListIsKept(t *testing.T) {
+	w := start()
+	w.items["b"], w.items["c"] = "two", "three"
+	w.meanwhile = func() {
+		w.Put("a", "ours")
+		w.Drop("b")
+		w.Forget("c")
+	}
+	w.want(t, "a", "ours", 1)
+	w.want(t, "b", "", 1)
+	w.want(t, "c", "", 1)
+}
+
+func TestAListThatHangsHoldsNobodyUp(t *testing.T) {
+	w := start()
+	w.meanwhile = func() {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if _, _, err := w.Get(ctx, "a"); err == nil {
+			t.Error("it has an answer before AWS has given one")
+		}
+	}
+	w.want(t, "a", "one", 1)
 }

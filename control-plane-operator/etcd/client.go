@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -12,7 +13,10 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
@@ -27,6 +31,20 @@ func Connect(endpoints []string, identity *tls.Config) (*clientv3.Client, error)
 		return nil, fmt.Errorf("making a client of etcd: %w", err)
 	}
 	return c, nil
+}
+
+// Open returns a client of the etcd of a control plane, with the certificate that
+// is in its Secret. It is to be closed.
+func Open(ctx context.Context, secrets client.Reader, hcp *hyperv1.HostedControlPlane) (*clientv3.Client, error) {
+	secret := &corev1.Secret{}
+	if err := secrets.Get(ctx, client.ObjectKey{Namespace: hcp.Namespace, Name: names.EtcdClientCertificate}, secret); err != nil {
+		return nil, fmt.Errorf("reading the certificate of a client of etcd: %w", err)
+	}
+	identity, err := Identity(secret.Data)
+	if err != nil {
+		return nil, err
+	}
+	return Connect(Of(hcp).Endpoints(), identity)
 }
 
 // IdentityIn reads who we are to etcd from the files of a mounted Secret.

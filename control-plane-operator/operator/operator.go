@@ -40,6 +40,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/nudge"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/probe"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/workersecuritygroup"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/key"
@@ -208,8 +209,17 @@ func (o *Operator) AddNudge() error { return nudge.Setup(o, o.GetClient()) }
 func (o *Operator) AddHostedAPI() error {
 	return hostedapi.Setup(o, hostedapi.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{},
-		StartInterval: o.options.APIStartInterval, Interval: o.options.APIInterval, CheckPaths: o.options.CheckLoadBalancers,
+		StartInterval: o.options.APIStartInterval, Interval: o.options.APIInterval, CheckPaths: o.options.CheckLoadBalancers, CorruptMembers: o.corruptMembers,
 	})
+}
+
+func (o *Operator) corruptMembers(ctx context.Context, hcp *hyperv1.HostedControlPlane) ([]string, error) {
+	api, err := etcd.Open(ctx, o.GetAPIReader(), hcp)
+	if err != nil {
+		return nil, err
+	}
+	defer api.Close() //nolint:errcheck // there is nothing more to send
+	return etcd.CorruptMembers(ctx, api)
 }
 
 // guestInterval is how often the hosted cluster is compared with what it should

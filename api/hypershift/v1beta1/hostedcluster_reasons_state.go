@@ -69,6 +69,9 @@ const (
 	// begin with nothing: bring back the volume, or those of most members. If they are lost for good, begin a new HostedCluster
 	// with a snapshot, or give up what was there: docs/control-plane.md says how.
 	EtcdDataMissingReason = "EtcdDataMissing"
+	// EtcdDataCorruptReason: the data of a member of etcd differs from that of the others, and etcd has stopped reading and writing.
+	// Replace the volume of the member that the message names, as docs/control-plane.md says.
+	EtcdDataCorruptReason = "EtcdDataCorrupt"
 	// EtcdStatefulSetNotFoundReason: etcd has not been made yet. Nothing to do unless it stays.
 	EtcdStatefulSetNotFoundReason = "StatefulSetNotFound"
 	// KubeconfigWaitingForCreateReason: the administrator's kubeconfig has not been made yet. Nothing to do unless it stays.

@@ -64,6 +64,8 @@ func adaptConfig(env *component.Env, cm *corev1.ConfigMap) error {
 	if cluster.Size == 1 {
 		// The last 5,000 writes would be kept in memory for others to catch up.
 		text += "snapshot-catchup-entries: 100\n"
+	} else {
+		text += checks
 	}
 	cm.Data[commonFile] = text
 	cm.Data[formedKey] = strconv.FormatBool(formed(env))
@@ -72,6 +74,11 @@ func adaptConfig(env *component.Env, cm *corev1.ConfigMap) error {
 	}
 	return nil
 }
+
+// checks compare the data of the members: when one starts, before it serves, and
+// by the leader once in a minute. The hash is that of the last compaction, which
+// is computed in any case. A single member has nothing to compare its data with.
+const checks = "feature-gates: InitialCorruptCheck=true,CompactHashCheck=true\n"
 
 // stateOf is what a single member is told. There is nobody whom it could join,
 // so that one that has lost its data ends, and does not begin another cluster.

@@ -3,7 +3,7 @@
 //
 //	ConfigMap etcd-config ─► (member: what it starts as) ─► etcd
 //	                                ▲
-//	snapshot ─► fetch ─► restore ───┘   only until the cluster has been up once
+//	snapshot ─► fetch ─► restore ───┘   only until the cluster has been up once, and without data
 //
 // A single member has the whole configuration from the ConfigMap, and no init
 // container: whoever waits for the cluster waits for it. That the cluster has

@@ -22,7 +22,6 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
-	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // API is what maintenance takes.
@@ -193,13 +192,5 @@ func (r *Reconciler) disarm(ctx context.Context, hcp *hyperv1.HostedControlPlane
 
 // connect reaches the members as who the operator is to them.
 func (r *Reconciler) connect(ctx context.Context, hcp *hyperv1.HostedControlPlane) (API, error) {
-	secret := &corev1.Secret{}
-	if err := r.Secrets.Get(ctx, client.ObjectKey{Namespace: hcp.Namespace, Name: names.EtcdClientCertificate}, secret); err != nil {
-		return nil, fmt.Errorf("reading who we are to etcd: %w", err)
-	}
-	identity, err := etcd.Identity(secret.Data)
-	if err != nil {
-		return nil, err
-	}
-	return etcd.Connect(etcd.Of(hcp).Endpoints(), identity)
+	return etcd.Open(ctx, r.Secrets, hcp)
 }

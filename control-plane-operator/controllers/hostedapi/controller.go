@@ -44,6 +44,8 @@ type Options struct {
 	// CheckPaths says that the API server is also to be reached where it is
 	// published, by the load balancers that users and nodes take.
 	CheckPaths bool
+	// CorruptMembers returns the members of etcd whose data differs from that of the others.
+	CorruptMembers func(context.Context, *hyperv1.HostedControlPlane) ([]string, error)
 }
 
 const (

@@ -3,6 +3,7 @@ package hostedapi
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,8 +21,28 @@ func (r *Reconciler) explain(ctx context.Context, hcp *hyperv1.HostedControlPlan
 	if said.server, err = r.trouble(ctx, hcp, names.KubeAPIServer); err != nil {
 		return err
 	}
+	if said.etcd = r.corruption(ctx, hcp, said); said.etcd != nil {
+		return nil
+	}
 	said.etcd, err = r.trouble(ctx, hcp, names.Etcd)
 	return err
+}
+
+// corruption is that members of etcd differ, which etcd reports in an alarm. It is
+// asked when the API server cannot read from it. An etcd that does not answer has
+// other problems, which its pods report.
+func (r *Reconciler) corruption(ctx context.Context, hcp *hyperv1.HostedControlPlane, said *answer) *problem {
+	if fine, named := said.checks["etcd"]; fine || !named || hcp.Spec.Etcd.ManagementType == hyperv1.Unmanaged {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	corrupt, err := r.CorruptMembers(ctx, hcp)
+	if err != nil || len(corrupt) == 0 {
+		return nil
+	}
+	return &problem{hyperv1.EtcdDataCorruptReason, "the data of " + strings.Join(corrupt, ", ") + " differs from that of the other members, and etcd has stopped: " +
+		"replace the volume, as docs/control-plane.md says"}
 }
 
 // trouble is what keeps a component from its work, in the words of its pods; nil

@@ -185,6 +185,18 @@ func TestEtcdIsLost(t *testing.T) {
 	w.want(hyperv1.EtcdAvailable, "False EtcdWaitingForQuorum: the API server gets no answer from etcd")
 }
 
+func TestMembersOfEtcdDiffer(t *testing.T) {
+	w := deployed(t)
+	w.pass()
+	w.corrupt = []string{"etcd-1"}
+	w.pass()
+	w.want(hyperv1.EtcdAvailable, "True QuorumAvailable: the API server reads from etcd")
+	w.api.code, w.api.readyz = http.StatusInternalServerError, noEtcd
+	w.pass()
+	w.want(hyperv1.EtcdAvailable, "False EtcdDataCorrupt: the data of etcd-1 differs from that of the other members, and etcd has stopped: "+
+		"replace the volume, as docs/control-plane.md says")
+}
+
 // Who looks at the cluster is told what the pods say: they know why.
 func TestComponentsSayWhy(t *testing.T) {
 	w := deployed(t)

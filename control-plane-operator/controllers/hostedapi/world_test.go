@@ -54,6 +54,8 @@ type world struct {
 	api   *apiServer
 
 	reconciler *Reconciler
+	// corrupt are the members of etcd about which there is an alarm.
+	corrupt []string
 	// next is when the controller wants to come back.
 	next time.Duration
 }
@@ -143,7 +145,9 @@ func (w *world) put(name, key string, value []byte) {
 }
 
 func (w *world) start() func(context.Context) error {
-	w.reconciler = New(Options{Client: w.Client(), Reader: w.Client(), Clock: w.clock, StartInterval: 10 * time.Second, Interval: 30 * time.Second})
+	w.reconciler = New(Options{Client: w.Client(), Reader: w.Client(), Clock: w.clock, StartInterval: 10 * time.Second, Interval: 30 * time.Second,
+		CorruptMembers: func(context.Context, *hyperv1.HostedControlPlane) ([]string, error) { return w.corrupt, nil },
+	})
 	return func(ctx context.Context) error {
 		hcp := w.hcp(ctx)
 		if hcp == nil {

@@ -53,18 +53,18 @@ func (s *Server) Alone() {
 	s.Ready()
 }
 
-// Start runs the member of the cluster initial, which is new or existing.
-func (s *Server) Start(initial, state string) {
+// Start runs the member of the cluster initial, which is new or existing, with more flags if there are any.
+func (s *Server) Start(initial, state string, flags ...string) {
 	s.t.Helper()
 	programs, err := pinned.Ensure(s.t.Context(), os.Stderr, "etcd")
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.process, err = process.Start(process.Spec{Name: s.Name, Path: programs["etcd"], Log: s.Data + ".log", Args: []string{
+	s.process, err = process.Start(process.Spec{Name: s.Name, Path: programs["etcd"], Log: s.Data + ".log", Args: append([]string{
 		"--name=" + s.Name, "--data-dir=" + s.Data, "--initial-cluster=" + initial, "--initial-cluster-state=" + state,
 		"--listen-peer-urls=" + s.PeerURL, "--initial-advertise-peer-urls=" + s.PeerURL,
 		"--listen-client-urls=" + s.ClientURL, "--advertise-client-urls=" + s.ClientURL, "--listen-metrics-urls=" + s.probes,
-	}})
+	}, flags...)})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,0 +1,181 @@
+package networkpolicy
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	networkinglisters "k8s.io/client-go/listers/networking/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+// Options say whose policies are enforced where.
+type Options struct {
+	// Node is the name of the node, Bridge the link that its pods are behind.
+	Node, Bridge string
+	// Client reads policies, namespaces and pods.
+	Client kubernetes.Interface
+	// Socket is where the CNI plugin calls.
+	Socket string
+	Log    *slog.Logger
+}
+
+// Enforcer enforces NetworkPolicies on a node.
+type Enforcer struct {
+	Options
+	pods       corelisters.PodLister
+	namespaces corelisters.NamespaceLister
+	policies   networkinglisters.NetworkPolicyLister
+	synced     chan struct{} // closed when the informers are
+	wake       chan struct{}
+
+	mu        sync.Mutex // held while rules are written
+	writer    *writer
+	addresses map[types.UID][]netip.Addr
+}
+
+// retry is how long after a failed write the next one is.
+const retry = time.Second
+
+// Start closes the node for pods, and opens it as the policies allow once the API server has answered. Until ctx ends it follows.
+func Start(ctx context.Context, o Options) (*Enforcer, error) {
+	w, err := newWriter()
+	if err != nil {
+		return nil, err
+	}
+	return start(ctx, o, w)
+}
+
+func start(ctx context.Context, o Options, w *writer) (*Enforcer, error) {
+	e := &Enforcer{
+		Options: o, writer: w,
+		synced: make(chan struct{}), wake: make(chan struct{}, 1), addresses: map[types.UID][]netip.Addr{},
+	}
+	if err := w.write(ctx, render(Rules{}, o.Bridge)); err != nil {
+		return nil, err
+	}
+	if err := e.listen(ctx); err != nil {
+		return nil, err
+	}
+	return e, e.follow(ctx)
+}
+
+// follow starts the informers.
+func (e *Enforcer) follow(ctx context.Context) error {
+	factory := informers.NewSharedInformerFactoryWithOptions(e.Client, 0, informers.WithTransform(trim))
+	pods, namespaces, policies := factory.Core().V1().Pods(), factory.Core().V1().Namespaces(), factory.Networking().V1().NetworkPolicies()
+	e.pods, e.namespaces, e.policies = pods.Lister(), namespaces.Lister(), policies.Lister()
+	for _, i := range []cache.SharedIndexInformer{pods.Informer(), namespaces.Informer(), policies.Informer()} {
+		_, err := i.AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc: func(any) { e.changed() }, UpdateFunc: func(any, any) { e.changed() }, DeleteFunc: func(any) { e.changed() },
+		})
+		if err != nil {
+			return fmt.Errorf("following NetworkPolicies: %w", err)
+		}
+	}
+	factory.Start(ctx.Done())
+	go func() {
+		factory.WaitForCacheSync(ctx.Done())
+		if ctx.Err() != nil {
+			return
+		}
+		close(e.synced)
+		e.changed()
+		e.run(ctx)
+	}()
+	return nil
+}
+
+// trim drops what is large and of no use here.
+func trim(object any) (any, error) {
+	if m, err := meta.Accessor(object); err == nil {
+		m.SetManagedFields(nil)
+		m.SetAnnotations(nil)
+	}
+	return object, nil
+}
+
+func (e *Enforcer) changed() {
+	select {
+	case e.wake <- struct{}{}:
+	default: // a write follows that has not yet read
+	}
+}
+
+// run writes the rules after each change.
+func (e *Enforcer) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.wake:
+		}
+		if err := e.write(ctx); err != nil && ctx.Err() == nil {
+			e.Log.Error("NetworkPolicies are not up to date", "err", err)
+			time.AfterFunc(retry, e.changed)
+		}
+	}
+}
+
+// write evaluates what the informers have, and writes it.
+func (e *Enforcer) write(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := State{Node: e.Node, Addresses: e.addresses}
+	// They list from memory, which does not fail.
+	s.Pods, _ = e.pods.List(labels.Everything())
+	s.Namespaces, _ = e.namespaces.List(labels.Everything())
+	s.Policies, _ = e.policies.List(labels.Everything())
+	return e.writer.write(ctx, render(Evaluate(s), e.Bridge))
+}
+
+// made opens the network for a new pod as its policies allow, and returns when that is done.
+func (e *Enforcer) made(ctx context.Context, p Pod) error {
+	if err := e.await(ctx, p); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	e.addresses[p.UID] = p.Addresses
+	e.mu.Unlock()
+	return e.write(ctx)
+}
+
+// await waits until the informers know the pod. The kubelet may be ahead of them.
+func (e *Enforcer) await(ctx context.Context, p Pod) error {
+	select {
+	case <-e.synced:
+	case <-ctx.Done():
+		return fmt.Errorf("the NetworkPolicies have not been read yet: %w", context.Cause(ctx))
+	}
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for {
+		known, err := e.pods.Pods(p.Namespace).Get(p.Name)
+		if err == nil && known.UID == p.UID {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("pod %s/%s (%s) is not known: %w", p.Namespace, p.Name, p.UID, context.Cause(ctx))
+		case <-again.C:
+		}
+	}
+}
+
+// gone forgets a pod that has ended.
+func (e *Enforcer) gone(p Pod) {
+	e.mu.Lock()
+	delete(e.addresses, p.UID)
+	e.mu.Unlock()
+	e.changed()
+}
+

@@ -1,0 +1,252 @@
+package networkpolicy
+
+import (
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// table is one of nftables, as text.
+type table struct {
+	sets   map[string]set
+	chains map[string]chain
+}
+
+// set is a set, or a map if its elements have values.
+type set struct {
+	of       string // type of its keys
+	verdicts bool   // the values of a map
+	elements map[string]string
+}
+
+// chain is a list of rules. A base chain has a hook.
+type chain struct {
+	hook     string
+	priority string
+	comment  string
+	rules    []string
+}
+
+// family is a version of IP in the words of nftables.
+type family struct {
+	name, suffix, of string
+	is               func(netip.Addr) bool
+}
+
+var families = []family{
+	{"ip", "-ip4", "ipv4_addr", netip.Addr.Is4},
+	{"ip6", "-ip6", "ipv6_addr", netip.Addr.Is6},
+}
+
+// Sets and chains that are always there. Those of addresses have the suffix of a family.
+const (
+	localPods      = "local-pods"
+	itself         = "itself"
+	ingress        = "ingress"
+	egress         = "egress"
+	ingressForward = "ingress-forward"
+	egressForward  = "egress-forward"
+	egressInput    = "egress-input"
+)
+
+// Addresses cannot be resolved without these, and they carry nothing else.
+const neighborDiscovery = "icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit, nd-router-advert, mld-listener-query, mld-listener-report, mld-listener-done, mld2-listener-report } accept"
+
+// render writes rules down for nftables, for pods behind the bridge.
+//
+//	egress-input, egress-forward (from the bridge)  ─► egress ─► pods-egress-* ─► egress-* of each policy, or drop
+//	ingress-forward (to the bridge)                 ─► ingress ─► pods-ingress-* ─► ingress-* of each policy, or drop
+//
+// Accept ends a base chain and not the others of its hook: what egress accepts meets ingress next.
+func render(r Rules, bridge string) table {
+	t := table{sets: map[string]set{}, chains: map[string]chain{}}
+	replies, fromPods, toPods := "ct state established,related accept", fmt.Sprintf("iifname != %q accept", bridge), fmt.Sprintf("oifname != %q accept", bridge)
+	t.chains[egressInput] = chain{hook: "input", priority: "0", rules: []string{fromPods, replies, neighborDiscovery, "jump " + egress}}
+	t.chains[egressForward] = chain{hook: "forward", priority: "0", rules: []string{fromPods, replies, neighborDiscovery, "jump " + egress}}
+	t.chains[ingressForward] = chain{hook: "forward", priority: "10", rules: []string{toPods, replies, neighborDiscovery, "jump " + ingress}}
+
+	var local, out, in []string
+	for _, f := range families {
+		local = append(local, f.name+" %s != @"+localPods+f.suffix+" counter drop")
+		loop := fmt.Sprintf("%[1]s saddr . %[1]s daddr @%[2]s accept", f.name, itself+f.suffix)
+		out = append(out, loop, fmt.Sprintf("%s saddr vmap @%s", f.name, egress+f.suffix))
+		in = append(in, loop, fmt.Sprintf("%s daddr vmap @%s", f.name, ingress+f.suffix))
+		pods, loops := newSet(f.of), newSet(f.of+" . "+f.of)
+		for _, pod := range r.Pods {
+			if f.is(pod) {
+				pods.elements[pod.String()] = ""
+				loops.elements[pod.String()+" . "+pod.String()] = ""
+			}
+		}
+		t.sets[localPods+f.suffix], t.sets[itself+f.suffix] = pods, loops
+	}
+	t.chains[egress] = chain{comment: "what pods of this node send", rules: append(each(local, "saddr"), out...)}
+	t.chains[ingress] = chain{comment: "what pods of this node receive", rules: append(each(local, "daddr"), in...)}
+	t.isolate(ingress, r.Ingress)
+	t.isolate(egress, r.Egress)
+	for name, policy := range r.Policies {
+		if isolates(r.Ingress, name) {
+			t.policy(ingress, "saddr", name, policy.Ingress)
+		}
+		if isolates(r.Egress, name) {
+			t.policy(egress, "daddr", name, policy.Egress)
+		}
+	}
+	for port, endpoints := range r.NamedPorts {
+		for _, f := range families {
+			s := newSet(f.of + " . inet_service")
+			for _, e := range endpoints {
+				if f.is(e.Addr()) {
+					s.elements[e.Addr().String()+" . "+strconv.Itoa(int(e.Port()))] = ""
+				}
+			}
+			t.sets[named(port)+f.suffix] = s
+		}
+	}
+	return t
+}
+
+func newSet(of string) set { return set{of: of, elements: map[string]string{}} }
+
+// each fills a word into each of the rules.
+func each(rules []string, word string) []string {
+	var all []string
+	for _, r := range rules {
+		all = append(all, fmt.Sprintf(r, word))
+	}
+	return all
+}
+
+func isolates(pods map[netip.Addr][]string, policy string) bool {
+	for _, policies := range pods {
+		if slices.Contains(policies, policy) {
+			return true
+		}
+	}
+	return false
+}
+
+// isolate leads the packets of isolated pods to the policies that select them. Pods with the same policies share a chain.
+func (t table) isolate(direction string, pods map[netip.Addr][]string) {
+	for _, f := range families {
+		verdicts := set{of: f.of, verdicts: true, elements: map[string]string{}}
+		for pod, policies := range pods {
+			if !f.is(pod) {
+				continue
+			}
+			name := "pods-" + direction + "-" + hash(policies...)
+			verdicts.elements[pod.String()] = "goto " + name
+			c := chain{}
+			for _, p := range policies {
+				c.rules = append(c.rules, "jump "+policyChain(direction, p))
+			}
+			c.rules = append(c.rules, "counter drop")
+			t.chains[name] = c
+		}
+		t.sets[direction+f.suffix] = verdicts
+	}
+}
+
+func policyChain(direction, policy string) string { return direction + "-" + hash(policy) }
+
+// policy writes the rules of a policy of one direction. The peers are at the end of a packet that field names.
+func (t table) policy(direction, field, name string, rules []Rule) {
+	c := chain{comment: short(name)}
+	for i, r := range rules {
+		ports := portMatches(r.Ports)
+		for _, peer := range t.peerMatches(fmt.Sprintf("peers-%s-%s-%d", direction, hash(name), i), field, r.Peers) {
+			for _, port := range ports {
+				if peer.family != "" && port.family != "" && peer.family != port.family {
+					continue
+				}
+				c.rules = append(c.rules, strings.Join(slices.DeleteFunc([]string{peer.text, port.text, "accept"}, func(s string) bool { return s == "" }), " "))
+			}
+		}
+	}
+	t.chains[policyChain(direction, name)] = c
+}
+
+// short is a comment that nftables accepts.
+func short(comment string) string { return comment[:min(len(comment), 120)] }
+
+// match is a part of a rule; if it names addresses, those of a family.
+type match struct{ family, text string }
+
+func (t table) peerMatches(name, field string, peers *Peers) []match {
+	if peers == nil {
+		return []match{{}}
+	}
+	var all []match
+	for _, f := range families {
+		s := newSet(f.of)
+		for _, pod := range peers.Pods {
+			if f.is(pod) {
+				s.elements[pod.String()] = ""
+			}
+		}
+		if len(s.elements) > 0 {
+			t.sets[name+f.suffix] = s
+			all = append(all, match{f.name, fmt.Sprintf("%s %s @%s", f.name, field, name+f.suffix)})
+		}
+		for _, b := range peers.Blocks {
+			if !f.is(b.CIDR.Addr()) {
+				continue
+			}
+			// A prefix of no length matches every address of the family, which nftables has another word for.
+			text := fmt.Sprintf("%s %s %s", f.name, field, b.CIDR)
+			if b.CIDR.Bits() == 0 {
+				text = "meta nfproto " + map[string]string{"ip": "ipv4", "ip6": "ipv6"}[f.name]
+			}
+			for _, except := range b.Except {
+				text += fmt.Sprintf(" %s %s != %s", f.name, field, except)
+			}
+			all = append(all, match{f.name, text})
+		}
+	}
+	return all
+}
+
+func portMatches(ports []Port) []match {
+	if len(ports) == 0 {
+		return []match{{}}
+	}
+	var all []match
+	for _, p := range ports {
+		protocol := strings.ToLower(string(p.Protocol))
+		switch {
+		case p.Name != "":
+			for _, f := range families {
+				all = append(all, match{f.name, fmt.Sprintf("%s daddr . %s dport @%s", f.name, protocol, named(NamedPort{p.Protocol, p.Name})+f.suffix)})
+			}
+		case p.First == 0:
+			all = append(all, match{text: "meta l4proto " + protocol})
+		case p.First == p.Last:
+			all = append(all, match{text: fmt.Sprintf("%s dport %d", protocol, p.First)})
+		default:
+			all = append(all, match{text: fmt.Sprintf("%s dport %d-%d", protocol, p.First, p.Last)})
+		}
+	}
+	return all
+}
+
+func named(p NamedPort) string { return "port-" + protocolName(p.Protocol) + "-" + p.Name }
+
+func protocolName(p corev1.Protocol) string { return strings.ToLower(string(p)) }
+
+// hash is short, and the same for the same words in the same order.
+func hash(words ...string) string {
+	h := fnv.New64a()
+	for _, w := range words {
+		_, _ = h.Write([]byte(w + "\x00")) // it never fails
+	}
+	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+// keys are in order, so that the same difference is the same transaction.
+func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -13,6 +13,7 @@
 //	cluster      what tests, the demo and this command use: Up, Down, machines
 //	supervisor   pid 1 of the lab: network, control plane, registry, machines
 //	machine      pid 1 of a machine: containerd, kubelet, kube-proxy
+//	networkpolicy  what the pods of the management cluster may send and receive
 //	namespace    how both are apart from what is around them
 //	cgroup       version 1 or 2
 //	images       the images, made of programs

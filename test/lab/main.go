@@ -8,9 +8,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
+	"github.com/hosted-control-planes/hypershift/test/lab/networkpolicy"
 )
 
 const usage = `usage: lab up [--machines N] [--zones N] [--memory MiB] [--cloud=false] | down | status | kubeconfig
@@ -29,6 +31,14 @@ var commands = map[string]func(context.Context, *arguments) error{
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if filepath.Base(os.Args[0]) == networkpolicy.PluginName {
+		// The container runtime has started us, and reads errors from the output.
+		if networkpolicy.RunPlugin(ctx, os.Getenv, os.Stdin, os.Stdout) != nil {
+			stop()
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		stop()

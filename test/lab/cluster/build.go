@@ -11,6 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
+	"github.com/hosted-control-planes/hypershift/test/lab/networkpolicy"
 )
 
 var (
@@ -50,16 +51,25 @@ func (u *start) build(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := u.buildLab(ctx, filepath.Join(bin, "lab")); err != nil {
+		return err
+	}
+	// The same program is a CNI plugin, by its name.
+	return place(filepath.Join(bin, "lab"), filepath.Join(bin, "cni", networkpolicy.PluginName))
+}
+
+// buildLab builds this program, unless the caller has it.
+func (u *start) buildLab(ctx context.Context, output string) error {
 	if u.Program != "" {
 		// Not a link: who builds it again must not write into what runs.
-		return copyFile(u.Program, filepath.Join(bin, "lab"))
+		return copyFile(u.Program, output)
 	}
 	root, err := pinned.Root()
 	if err != nil {
 		return err
 	}
 	return gobuild.Run(ctx, u, gobuild.Spec{
-		Label: "compiling the lab", Dir: root, Package: "./test/lab", Output: filepath.Join(bin, "lab"),
+		Label: "compiling the lab", Dir: root, Package: "./test/lab", Output: output,
 	})
 }
 

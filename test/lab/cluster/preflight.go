@@ -22,7 +22,7 @@ func Missing(ctx context.Context, o Options) []string {
 		return []string{"root: namespaces, mounts and cgroups take it; try again with sudo"}
 	}
 	var missing []string
-	checks := []func(context.Context) string{namespaces, o.overlay, links, firewall, cgroups, compiler}
+	checks := []func(context.Context) string{namespaces, o.overlay, links, firewall, bridged, cgroups, compiler}
 	if o.Cloud {
 		checks = append(checks, python, image)
 	}
@@ -100,6 +100,19 @@ func firewall(ctx context.Context) string {
 		return ""
 	}
 	return strings.Join(lacks, " and ") + ": apt-get install nftables iptables, and a kernel with nf_tables"
+}
+
+// bridged looks for what NetworkPolicies between pods of one machine take.
+func bridged(context.Context) string {
+	for path, lack := range map[string]string{
+		"/proc/sys/net/bridge": "rules for packets that pass a bridge: modprobe br_netfilter",
+		"/proc/sys/net/ipv6":   "IPv6: boot without ipv6.disable=1",
+	} {
+		if _, err := os.Stat(path); err != nil {
+			return lack
+		}
+	}
+	return ""
 }
 
 func cgroups(context.Context) string {

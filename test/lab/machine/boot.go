@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 
@@ -97,16 +96,12 @@ func connect(s Spec) error {
 	if err != nil {
 		return fmt.Errorf("reading its address %s: %w", s.Address, err)
 	}
-	own := map[string]*netlink.Addr{"lo": nil, "eth0": address}
-	if s.Instance != nil {
-		own["lo"] = metadataAddress
-	}
-	for name, address := range own {
+	for name, own := range map[string][]*netlink.Addr{"lo": s.metadataAddresses(), "eth0": {address}} {
 		link, err := netlink.LinkByName(name)
 		if err != nil {
 			return fmt.Errorf("finding its link %s: %w", name, err)
 		}
-		if address != nil {
+		for _, address := range own {
 			if err := netlink.AddrAdd(link, address); err != nil {
 				return fmt.Errorf("giving %s address %s: %w", name, address, err)
 			}
@@ -125,14 +120,15 @@ func connect(s Spec) error {
 }
 
 // forward lets packets from and to pods through. Those between pods of one machine only pass its bridge; the rules of Services
-// have to see them all the same.
+// and of NetworkPolicies have to see them all the same.
 func forward(Spec) error {
-	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644); err != nil {
-		return fmt.Errorf("forwarding: %w", err)
+	for _, setting := range []string{
+		"/proc/sys/net/ipv4/ip_forward", "/proc/sys/net/ipv6/conf/all/forwarding",
+		"/proc/sys/net/bridge/bridge-nf-call-iptables", "/proc/sys/net/bridge/bridge-nf-call-ip6tables",
+	} {
+		if err := os.WriteFile(setting, []byte("1"), 0o644); err != nil {
+			return fmt.Errorf("forwarding: %w", err)
+		}
 	}
-	const bridged = "/proc/sys/net/bridge/bridge-nf-call-iptables"
-	if _, err := os.Stat(filepath.Dir(bridged)); err != nil {
-		return nil // without the module no packet that is bridged can be seen; kube-proxy says so
-	}
-	return os.WriteFile(bridged, []byte("1"), 0o644)
+	return nil
 }

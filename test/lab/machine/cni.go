@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/networkpolicy"
 )
 
 // connectPods waits for the range of pod addresses that the cluster gives our node, which it reads as the kubelet may, and
@@ -58,11 +60,18 @@ func (a *agent) configureBridge(podCIDR string) error {
 	if err := os.MkdirAll(p.ipam, 0o755); err != nil {
 		return err
 	}
-	err := a.write(filepath.Join(p.cni, "10-bridge.conflist"), "bridge.conflist", struct {
-		PodCIDR, IPAM string
-		Masquerade    bool
-	}{podCIDR, p.ipam, p.masquerade})
-	if err != nil {
+	data := struct {
+		Bridge, PodCIDR, SecondPodCIDR, IPAM, Plugin, Socket string
+		Masquerade                                           bool
+	}{Bridge: podBridge, PodCIDR: podCIDR, IPAM: p.ipam, Masquerade: p.masquerade}
+	if a.NetworkPolicies {
+		data.Plugin, data.Socket = networkpolicy.PluginName, networkPolicySocket
+		var err error
+		if data.SecondPodCIDR, err = secondPodCIDR(podCIDR); err != nil {
+			return err
+		}
+	}
+	if err := a.write(filepath.Join(p.cni, "10-bridge.conflist"), "bridge.conflist", data); err != nil {
 		return err
 	}
 	return os.WriteFile(a.path(PodRange), []byte(podCIDR), 0o644)

@@ -3,6 +3,7 @@
 //
 //	boot.go        pid 1: cgroups, mounts, hostname, network; then
 //	agent.go       what systemd is elsewhere: starts these, and starts them again when they end
+//	  networkpolicy.go  what its pods may send and receive, if it is one of the management cluster
 //	  containerd.go   containerd, runc, CNI plugins
 //	  kubelet.go      kubelet, which joins with a bootstrap token
 //	  cni.go          once the node has its range of pod addresses: the bridge of the pods

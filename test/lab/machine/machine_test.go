@@ -77,7 +77,28 @@ func TestKubeletArguments(t *testing.T) {
 }
 
 func TestTheBridgeOfPods(t *testing.T) {
-	a := newAgent(t, func(*Spec) {})
+	for name, c := range map[string]struct {
+		change func(*Spec)
+		ranges string
+		last   string
+	}{
+		"a node of a hosted cluster": {
+			change: func(*Spec) {},
+			ranges: `"ranges":[[{"subnet":"10.56.3.0/24"}]]`,
+			last:   `"type":"portmap"`,
+		},
+		"a node of the management cluster": {
+			change: func(s *Spec) { s.NetworkPolicies = true },
+			ranges: `"ranges":[[{"subnet":"10.56.3.0/24"}],[{"subnet":"fd00:a38:300::/64"}]]`,
+			last:   `"socket":"/run/networkpolicy.sock","type":"networkpolicy"`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) { checkBridge(t, newAgent(t, c.change), c.ranges, c.last) })
+	}
+}
+
+func checkBridge(t *testing.T, a *agent, ranges, last string) {
+	t.Helper()
 	if err := a.configureBridge("10.56.3.0/24"); err != nil {
 		t.Fatal(err)
 	}
@@ -89,12 +110,14 @@ func TestTheBridgeOfPods(t *testing.T) {
 	if !ok || len(plugins) == 0 {
 		t.Fatalf("no plugins in %s", files[0])
 	}
-	text, err := json.Marshal(plugins[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := `"ranges":[[{"subnet":"10.56.3.0/24"}]]`; !strings.Contains(string(text), want) {
-		t.Errorf("no %s in %s", want, text)
+	for plugin, want := range map[int]string{0: ranges, len(plugins) - 1: last} {
+		text, err := json.Marshal(plugins[plugin])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %s in %s", want, text)
+		}
 	}
 }
 

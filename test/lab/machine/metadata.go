@@ -2,28 +2,76 @@ package machine
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
+	"path"
 	"strings"
+	"time"
 
 	"github.com/vishvananda/netlink"
 )
 
-// metadataAddress is where every instance finds out who it is.
-var metadataAddress = &netlink.Addr{IPNet: &net.IPNet{IP: net.IPv4(169, 254, 169, 254), Mask: net.CIDRMask(32, 32)}}
+var (
+	// instanceMetadata is where every instance finds out who it is.
+	instanceMetadata = []string{"169.254.169.254/32", "fd00:ec2::254/128"}
+	// containerCredentials is where containers of ECS and pods of EKS get the credentials of a role.
+	containerCredentials = []string{"169.254.170.2/32", "169.254.170.23/32", "fd00:ec2::23/128"}
+)
+
+// metadataAddresses are those that the machine answers at. Customers' instances have IPv4 alone.
+func (s Spec) metadataAddresses() []*netlink.Addr {
+	var texts []string
+	switch {
+	case s.Instance != nil:
+		texts = instanceMetadata[:1]
+	case s.NetworkPolicies:
+		texts = append(texts, instanceMetadata...)
+		texts = append(texts, containerCredentials...)
+	}
+	var all []*netlink.Addr
+	for _, text := range texts {
+		ip, network, err := net.ParseCIDR(text)
+		if err != nil {
+			panic(err) // they are above
+		}
+		all = append(all, &netlink.Addr{IPNet: &net.IPNet{IP: ip, Mask: network.Mask}})
+	}
+	return all
+}
 
 // serveMetadata answers as the metadata service of EC2 does, version 2, to everybody on the machine itself: pods have a network of
 // their own, and would be one hop too far.
 func (a *agent) serveMetadata(ctx context.Context) error {
-	listener, err := net.Listen("tcp", net.JoinHostPort(metadataAddress.IP.String(), "80"))
-	if err != nil {
-		return fmt.Errorf("serving metadata: %w", err)
+	return serve(ctx, a.metadata(), instanceMetadata[:1])
+}
+
+// serveNodeMetadata answers on a node of the management cluster, where the hop limit lets pods through: only a NetworkPolicy keeps
+// them from the role of the node.
+func (a *agent) serveNodeMetadata(ctx context.Context) error {
+	if !a.NetworkPolicies {
+		return nil
 	}
-	server := &http.Server{Handler: a.metadata()}
-	go func() { _ = server.Serve(listener) }() // until it is closed
+	if err := serve(ctx, a.nodeMetadata(), instanceMetadata); err != nil {
+		return err
+	}
+	return serve(ctx, roleCredentials(), containerCredentials)
+}
+
+// serve serves at port 80 of addresses.
+func serve(ctx context.Context, handler http.Handler, addresses []string) error {
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
+	for _, address := range addresses {
+		ip, _, _ := strings.Cut(address, "/")
+		listener, err := net.Listen("tcp", net.JoinHostPort(ip, "80"))
+		if err != nil {
+			return fmt.Errorf("serving metadata: %w", err)
+		}
+		go func() { _ = server.Serve(listener) }() // until it is closed
+	}
 	return nil
 }
 
@@ -33,12 +81,39 @@ const (
 )
 
 func (a *agent) metadata() http.Handler {
-	answers := map[string]string{
+	mux := metadataServer(map[string]string{
 		"instance-id":                 a.Instance.ID,
 		"local-hostname":              a.Instance.Hostname,
 		"local-ipv4":                  a.host(),
 		"placement/availability-zone": a.Instance.Zone,
+	})
+	mux.HandleFunc("GET /latest/user-data", withToken(func(w http.ResponseWriter, req *http.Request) {
+		http.ServeFile(w, req, a.path(UserData))
+	}))
+	return mux
+}
+
+// NodeRole is the role of a node of the management cluster, whose credentials nobody but the node should have.
+const NodeRole = "management-node"
+
+func (a *agent) nodeMetadata() http.Handler {
+	const credentials = "iam/security-credentials/"
+	answers := map[string]string{
+		"local-hostname":       a.Name,
+		"local-ipv4":           a.host(),
+		credentials:            NodeRole,
+		credentials + NodeRole: nodeCredentials(),
+		"placement/region":     a.Labels["topology.kubernetes.io/region"],
+		"iam/info":             fmt.Sprintf(`{"Code": "Success", "InstanceProfileArn": "arn:aws:iam::000000000000:instance-profile/%s"}`, NodeRole),
 	}
+	if a.ProviderID != "" {
+		answers["instance-id"], answers["placement/availability-zone"] = path.Base(a.ProviderID), path.Base(path.Dir(a.ProviderID))
+	}
+	return metadataServer(answers)
+}
+
+// metadataServer answers with what is below /latest/meta-data/.
+func metadataServer(answers map[string]string) *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("PUT /latest/api/token", func(w http.ResponseWriter, req *http.Request) {
 		if req.Header.Get(tokenHeader+"-ttl-seconds") == "" {
@@ -47,23 +122,47 @@ func (a *agent) metadata() http.Handler {
 		}
 		fmt.Fprint(w, token)
 	})
-	mux.HandleFunc("GET /latest/", func(w http.ResponseWriter, req *http.Request) {
-		if req.Header.Get(tokenHeader) != token {
-			http.Error(w, "a token is required", http.StatusUnauthorized)
-			return
-		}
-		if req.URL.Path == "/latest/user-data" {
-			http.ServeFile(w, req, a.path(UserData))
-			return
-		}
+	mux.HandleFunc("GET /latest/", withToken(func(w http.ResponseWriter, req *http.Request) {
 		answer, known := answers[strings.TrimPrefix(req.URL.Path, "/latest/meta-data/")]
 		if !known {
 			http.NotFound(w, req)
 			return
 		}
 		fmt.Fprint(w, answer)
-	})
+	}))
 	return mux
+}
+
+// withToken is for version 2: no answer without a token.
+func withToken(handle http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		if req.Header.Get(tokenHeader) != token {
+			http.Error(w, "a token is required", http.StatusUnauthorized)
+			return
+		}
+		handle(w, req)
+	}
+}
+
+// roleCredentials answers as the endpoints of ECS and of EKS Pod Identity do.
+func roleCredentials() http.Handler {
+	mux := http.NewServeMux()
+	answer := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, nodeCredentials()) }
+	mux.HandleFunc("GET /v1/credentials", answer)
+	mux.HandleFunc("GET /v2/credentials/", answer)
+	return mux
+}
+
+// nodeCredentials are of no use anywhere: who has got them has got through.
+func nodeCredentials() string {
+	text, err := json.Marshal(map[string]string{
+		"Code": "Success", "Type": "AWS-HMAC", "AccessKeyId": "ASIALABNODEIDENTITY0", "SecretAccessKey": "of-the-node", "Token": "of-the-node",
+		"Expiration": time.Now().Add(time.Hour).UTC().Format(time.RFC3339), "LastUpdated": time.Now().UTC().Format(time.RFC3339),
+	})
+	if err != nil {
+		panic(err) // they are strings
+	}
+	return string(text)
 }
 
 // userData is what the instance was started with.

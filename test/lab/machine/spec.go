@@ -35,6 +35,8 @@ type Spec struct {
 	ExternalCloud bool `json:"externalCloud,omitempty"`
 	// KubeProxy is whether the machine runs kube-proxy itself.
 	KubeProxy bool `json:"kubeProxy,omitempty"`
+	// NetworkPolicies is whether the machine enforces them, and gives its pods an IPv6 address beside that of IPv4.
+	NetworkPolicies bool `json:"networkPolicies,omitempty"`
 
 	// Instance is the one that the machine is, if it starts as instances of AWS do: with nothing but its user data.
 	Instance *Instance `json:"instance,omitempty"`
@@ -53,6 +55,8 @@ const (
 	// BootstrapKubeconfig is what the kubelet joins with, KubeProxyKubeconfig what kube-proxy runs with.
 	BootstrapKubeconfig = "bootstrap.kubeconfig"
 	KubeProxyKubeconfig = "kube-proxy.kubeconfig"
+	// NetworkPolicyKubeconfig reads what NetworkPolicies are evaluated from.
+	NetworkPolicyKubeconfig = "networkpolicy.kubeconfig"
 	// CA is what the kubelet knows clients by.
 	CA = "ca.crt"
 	// UserData is that of an instance.

@@ -178,4 +178,3 @@ func (e *Enforcer) gone(p Pod) {
 	e.mu.Unlock()
 	e.changed()
 }
-

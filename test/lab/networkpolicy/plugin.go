@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"strings"
 	"time"
 
@@ -172,6 +171,3 @@ func call(ctx context.Context, socket, method string, p Pod) error {
 	text, err := io.ReadAll(io.LimitReader(response.Body, 4<<10))
 	return errors.Join(err, errors.New(strings.TrimSpace(string(text))))
 }
-
-// IsPlugin is true in a process that a container runtime has started as the plugin.
-func IsPlugin() bool { return os.Getenv("CNI_COMMAND") != "" }

@@ -54,6 +54,7 @@ func (s *supervisor) certify(context.Context) error {
 		s.path("pki", "kube-controller-manager"): "system:kube-controller-manager",
 		s.path("pki", "kube-scheduler"):          "system:kube-scheduler",
 		s.path("pki", "kube-proxy"):              "system:kube-proxy",
+		s.path("pki", "networkpolicy"):           "system:networkpolicy",
 		s.path("pki", cloudcontroller.Name):      cloudcontroller.User,
 	} {
 		if err := a.kubeconfig(path, cluster.APIServer, user); err != nil {

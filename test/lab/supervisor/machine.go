@@ -69,7 +69,7 @@ func (s *supervisor) specify(m *machine) machineos.Spec {
 		ClusterDNS: m.ClusterDNS,
 		Labels:     map[string]string{}, Taints: m.Taints,
 		ExternalCloud: m.ExternalCloud,
-		KubeProxy:     m.Join == "",
+		KubeProxy:     m.Join == "", NetworkPolicies: m.Join == "",
 	}
 	maps.Copy(spec.Labels, m.Labels)
 	if m.Zone != "" && !m.ExternalCloud {

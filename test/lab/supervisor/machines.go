@@ -83,9 +83,13 @@ func (all *machines) prepare(ctx context.Context, m *machine) error {
 	if err := m.cluster.admit(ctx, m.spec, m.ClientCA); err != nil {
 		return err
 	}
-	if m.spec.KubeProxy {
-		if err := os.Link(all.lab.path("pki", "kube-proxy"), filepath.Join(m.spec.Dir, machineos.KubeProxyKubeconfig)); err != nil {
-			return fmt.Errorf("giving it a kubeconfig for kube-proxy: %w", err)
+	for kubeconfig, has := range map[string]bool{machineos.KubeProxyKubeconfig: m.spec.KubeProxy, machineos.NetworkPolicyKubeconfig: m.spec.NetworkPolicies} {
+		if !has {
+			continue
+		}
+		name := strings.TrimSuffix(kubeconfig, ".kubeconfig")
+		if err := os.Link(all.lab.path("pki", name), filepath.Join(m.spec.Dir, kubeconfig)); err != nil {
+			return fmt.Errorf("giving it a kubeconfig for %s: %w", name, err)
 		}
 	}
 	return m.spec.Write()

@@ -1,0 +1,46 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/networkpolicy"
+)
+
+const (
+	// podBridge is the link that the pods of a machine are behind.
+	podBridge           = "cni0"
+	networkPolicySocket = "/run/networkpolicy.sock"
+)
+
+// enforceNetworkPolicies starts before containerd: pods that it starts again after a crash of the machine find the network closed
+// until their policies are known.
+func (a *agent) enforceNetworkPolicies(ctx context.Context) error {
+	if !a.NetworkPolicies {
+		return nil
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", a.path(NetworkPolicyKubeconfig))
+	if err != nil {
+		return fmt.Errorf("enforcing NetworkPolicies: %w", err)
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("enforcing NetworkPolicies: %w", err)
+	}
+	_, err = networkpolicy.Start(ctx, networkpolicy.Options{Node: a.Name, Bridge: podBridge, Client: client, Socket: networkPolicySocket, Log: a.log})
+	return err
+}
+
+// secondPodCIDR are the IPv6 addresses of pods that have podCIDR. The cluster knows of IPv4 alone; pods report both of their addresses.
+func secondPodCIDR(podCIDR string) (string, error) {
+	prefix, err := netip.ParsePrefix(podCIDR)
+	if err != nil || !prefix.Addr().Is4() {
+		return "", fmt.Errorf("the range of pod addresses %q is not one of IPv4", podCIDR)
+	}
+	four := prefix.Addr().As4()
+	return fmt.Sprintf("fd00:%x%02x:%x%02x::/64", four[0], four[1], four[2], four[3]), nil
+}

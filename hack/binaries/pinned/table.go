@@ -110,6 +110,20 @@ var (
 		ldflags: versionIn("sigs.k8s.io/cluster-api-provider-aws/v2/version.gitVersion"),
 		gib:     3,
 	}
+	// cyclonus tries NetworkPolicies from pods that run agnhost. agnhost is apart from the servers, which need not be built again
+	// for what its module requires more.
+	cyclonus = &module{
+		dir:     "cyclonus",
+		require: "github.com/mattfenwick/cyclonus",
+		ldflags: stripped,
+		gib:     1,
+	}
+	agnhost = &module{
+		dir:     "agnhost",
+		require: "k8s.io/kubernetes",
+		ldflags: kubernetesVersion,
+		gib:     3,
+	}
 	golangciLint = &module{
 		dir:     "golangci-lint",
 		require: "github.com/golangci/golangci-lint/v2",
@@ -146,6 +160,8 @@ var (
 		{name: "aws-cloud-controller-manager", module: cloudControllerManager, pkg: "k8s.io/cloud-provider-aws/cmd/aws-cloud-controller-manager", minutes: 5},
 		{name: "cluster-api-manager", module: clusterAPI, pkg: "sigs.k8s.io/cluster-api", minutes: 3},
 		{name: "cluster-api-provider-aws-manager", module: clusterAPIProviderAWS, pkg: "sigs.k8s.io/cluster-api-provider-aws/v2", minutes: 4},
+		{name: "cyclonus", module: cyclonus, pkg: "github.com/mattfenwick/cyclonus/cmd/cyclonus", minutes: 1},
+		{name: "agnhost", module: agnhost, pkg: "k8s.io/kubernetes/test/images/agnhost", minutes: 2},
 		{name: "golangci-lint", module: golangciLint, pkg: "github.com/golangci/golangci-lint/v2/cmd/golangci-lint", minutes: 4},
 	}
 )

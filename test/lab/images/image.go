@@ -23,6 +23,8 @@ type image struct {
 	more     source
 	// apart says that it is in no release.
 	apart bool
+	// onRequest says that only a push which names it makes it.
+	onRequest bool
 	// entrypoint and user are those of the public image; empty if that has none.
 	entrypoint []string
 	user       string

@@ -36,7 +36,7 @@ func Dir() (string, error) {
 	return filepath.Join(cache, "images"), nil
 }
 
-// Push makes the images of these names, all if there are none, and pushes those that the registry does not have.
+// Push makes the images of these names, or without names those that every lab has, and pushes those that the registry does not have.
 func Push(ctx context.Context, o Options, names ...string) (Set, error) {
 	w, err := open(ctx, o)
 	if err != nil {

@@ -18,6 +18,8 @@ func table() []image {
 		{name: "coredns", programs: []at{{"coredns", "/coredns"}}, entrypoint: []string{"/coredns"}, user: nonroot},
 		{name: Operator, apart: true, more: ourOperators, entrypoint: []string{binDir + "/hypershift-operator"}, user: nonroot},
 		{name: "busybox", apart: true, more: busybox},
+		// As upstream's, without what only tests of the kubelet need.
+		{name: Agnhost, apart: true, onRequest: true, programs: []at{{"agnhost", "/agnhost"}}, entrypoint: []string{"/agnhost"}},
 		{name: "etcd", programs: []at{
 			{"etcd", "/usr/local/bin/etcd"}, {"etcdctl", "/usr/local/bin/etcdctl"}, {"etcdutl", "/usr/local/bin/etcdutl"},
 		}},
@@ -39,6 +41,9 @@ func table() []image {
 
 // Operator is the name of the image with our operators.
 const Operator = "hypershift"
+
+// Agnhost is the name of the image whose pods try NetworkPolicies.
+const Agnhost = "agnhost"
 
 // Key is the name in a Set of an image that each release has its own of. Without a version it is the name itself.
 func Key(name, version string) string {
@@ -107,10 +112,12 @@ func links(dir, to string, names ...string) map[string]string {
 	return all
 }
 
-// chosen are the images of these names, all if there are none.
+// chosen are the images of these names. Without names it is all but those that somebody has to request.
 func chosen(names []string) []image {
-	if len(names) == 0 {
-		return table()
-	}
-	return slices.DeleteFunc(table(), func(i image) bool { return !slices.Contains(names, i.name) })
+	return slices.DeleteFunc(table(), func(i image) bool {
+		if len(names) == 0 {
+			return i.onRequest
+		}
+		return !slices.Contains(names, i.name)
+	})
 }

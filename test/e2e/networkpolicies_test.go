@@ -36,12 +36,12 @@ var reach = map[string]struct{ address, port, request, want string }{
 	"credentials of ECS":        {"169.254.170.2", "80", `GET /v2/credentials/1 HTTP/1.0\r\n\r\n`, "AccessKeyId"},
 	"credentials of EKS":        {"169.254.170.23", "80", `GET /v1/credentials HTTP/1.0\r\n\r\n`, "AccessKeyId"},
 	"API server, its ClusterIP": {"kubernetes.default", "443", `GET / HTTP/1.0\r\n\r\n`, "HTTPS server"},
-	"API server, its endpoint":  {cluster.SwitchAddress, "6443", `GET / HTTP/1.0\r\n\r\n`, "HTTPS server"},
+	"API server, its endpoint":  {cluster.APIServerAddress, "6443", `GET / HTTP/1.0\r\n\r\n`, "HTTPS server"},
 }
 
 // fencedEgress allows all addresses but those of reach.
 const fencedEgress = `[{to: [{namespaceSelector: {}}], ports: [{port: 53, protocol: UDP}, {port: 53}]}, {to: [
-  {ipBlock: {cidr: 0.0.0.0/0, except: [169.254.0.0/16, ` + cluster.SwitchAddress + `/32]}}, {ipBlock: {cidr: "::/0", except: ["fd00:ec2::/32"]}}]}]`
+  {ipBlock: {cidr: 0.0.0.0/0, except: [169.254.0.0/16, ` + cluster.APIServerAddress + `/32]}}, {ipBlock: {cidr: "::/0", except: ["fd00:ec2::/32"]}}]}]`
 
 func testWhatAPodReaches(t *testing.T) {
 	client, err := kubernetes.NewForConfig(on.Config)

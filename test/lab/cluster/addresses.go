@@ -4,16 +4,18 @@ package cluster
 // them.
 const (
 	// MachineNetwork is the switch that all machines are plugged into, and SwitchAddress what runs beside them: the
-	// control plane, the registry, the AWS emulator, the DNS server.
-	MachineNetwork = "10.55.0.0/16"
-	SwitchAddress  = "10.55.0.1"
-	PodNetwork     = "10.56.0.0/16"
-	ServiceNetwork = "10.57.0.0/16"
+	// registry, the AWS emulator, the DNS server. The API server has an address of its own: a NetworkPolicy that keeps pods from
+	// it must not keep them from AWS.
+	MachineNetwork   = "10.55.0.0/16"
+	SwitchAddress    = "10.55.0.1"
+	APIServerAddress = "10.55.0.2"
+	PodNetwork       = "10.56.0.0/16"
+	ServiceNetwork   = "10.57.0.0/16"
 	// BalancerNetwork has the addresses of load balancers.
 	BalancerNetwork = "10.58.0.0/24"
 
 	// APIServer and Registry are where clients find them, from the host as from a machine.
-	APIServer = "https://" + SwitchAddress + ":6443"
+	APIServer = "https://" + APIServerAddress + ":6443"
 	Registry  = SwitchAddress + ":5000"
 	// ClusterDNS is the Service of CoreDNS.
 	ClusterDNS = "10.57.0.10"

@@ -101,13 +101,13 @@ func connect(s Spec) error {
 		if err != nil {
 			return fmt.Errorf("finding its link %s: %w", name, err)
 		}
+		if err := netlink.LinkSetUp(link); err != nil {
+			return fmt.Errorf("setting %s up: %w", name, err)
+		}
 		for _, address := range own {
 			if err := netlink.AddrAdd(link, address); err != nil {
 				return fmt.Errorf("giving %s address %s: %w", name, address, err)
 			}
-		}
-		if err := netlink.LinkSetUp(link); err != nil {
-			return fmt.Errorf("setting %s up: %w", name, err)
 		}
 	}
 	if s.Instance != nil {

@@ -40,7 +40,7 @@ func (s *supervisor) certify(context.Context) error {
 		"etcd":        {User: "etcd", Hosts: []string{"127.0.0.1", "localhost"}},
 		"etcd-client": {User: "kube-apiserver"},
 		"kube-apiserver": {User: "kube-apiserver", Hosts: []string{
-			cluster.SwitchAddress, serviceIP, "127.0.0.1", "localhost",
+			cluster.APIServerAddress, serviceIP, "127.0.0.1", "localhost",
 			"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc." + dnsDomain,
 		}},
 		"kubelet-client": {User: "kube-apiserver-kubelet-client", Groups: []string{masters}},
@@ -86,7 +86,7 @@ func (s *supervisor) startAPIServer(ctx context.Context) error {
 		return fmt.Errorf("writing the audit policy: %w", err)
 	}
 	return s.start(ctx, cluster.APIServer+"/readyz", process.Spec{Name: "kube-apiserver", Args: []string{
-		"--bind-address=" + cluster.SwitchAddress, "--advertise-address=" + cluster.SwitchAddress, "--secure-port=6443",
+		"--bind-address=" + cluster.APIServerAddress, "--advertise-address=" + cluster.APIServerAddress, "--secure-port=6443",
 		"--etcd-servers=" + etcdClient, "--etcd-cafile=" + trust,
 		"--etcd-certfile=" + s.authority.cert("etcd-client"), "--etcd-keyfile=" + s.authority.key("etcd-client"),
 		"--client-ca-file=" + trust,

@@ -26,14 +26,16 @@ func layNetwork() error {
 	if err := netlink.LinkAdd(bridge); err != nil {
 		return fmt.Errorf("making the switch: %w", err)
 	}
-	for name, address := range map[string]*net.IPNet{
+	for name, addresses := range map[string][]*net.IPNet{
 		"lo":               nil,
-		switchName:         {IP: net.ParseIP(cluster.SwitchAddress), Mask: machines.Mask},
-		cluster.UplinkName: parse(cluster.UplinkAddress),
+		switchName:         {{IP: net.ParseIP(cluster.SwitchAddress), Mask: machines.Mask}, {IP: net.ParseIP(cluster.APIServerAddress), Mask: machines.Mask}},
+		cluster.UplinkName: {parse(cluster.UplinkAddress)},
 	} {
 		link, err := netlink.LinkByName(name)
-		if err == nil && address != nil {
-			err = netlink.AddrAdd(link, &netlink.Addr{IPNet: address})
+		for _, address := range addresses {
+			if err == nil {
+				err = netlink.AddrAdd(link, &netlink.Addr{IPNet: address})
+			}
 		}
 		if err == nil {
 			err = netlink.LinkSetUp(link)

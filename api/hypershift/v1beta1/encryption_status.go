@@ -37,6 +37,28 @@ const (
 	SecretEncryptionMigrationInterrupted SecretEncryptionMigrationState = "Interrupted"
 )
 
+// SecretEncryptionStage is what a move to another key has reached. The stages follow each other in the order in which they
+// are listed.
+//
+// +kubebuilder:validation:Enum=ReadKey;WriteKey;Reencrypt;Retain;Drop;Done
+type SecretEncryptionStage string
+
+const (
+	// SecretEncryptionReadKey means that every API server is being given the new key to read with. Nothing is encrypted with it yet.
+	SecretEncryptionReadKey SecretEncryptionStage = "ReadKey"
+	// SecretEncryptionWriteKey means that every API server is being told to encrypt with the new key.
+	SecretEncryptionWriteKey SecretEncryptionStage = "WriteKey"
+	// SecretEncryptionReencrypt means that what is in etcd is being rewritten with the new key.
+	SecretEncryptionReencrypt SecretEncryptionStage = "Reencrypt"
+	// SecretEncryptionRetain means that everything is encrypted with the new key, and that the old one stays until etcd has
+	// no older revisions any more, of which a client may still be reading a list.
+	SecretEncryptionRetain SecretEncryptionStage = "Retain"
+	// SecretEncryptionDrop means that the old key is being taken from every API server.
+	SecretEncryptionDrop SecretEncryptionStage = "Drop"
+	// SecretEncryptionDone means that no API server has another key any more.
+	SecretEncryptionDone SecretEncryptionStage = "Done"
+)
+
 // SecretEncryptionMigration is one move from key to key.
 type SecretEncryptionMigration struct {
 	// state says how far the move has come.
@@ -59,7 +81,13 @@ type SecretEncryptionMigration struct {
 	// +required
 	StartedTime metav1.Time `json:"startedTime,omitzero"`
 
-	// completionTime is when the move ended.
+	// stage is what the move has reached. An interrupted one reached it and nothing further.
+	//
+	// +optional
+	Stage SecretEncryptionStage `json:"stage,omitempty"`
+
+	// completionTime is when everything was encrypted with the new key. An interrupted move has one as soon as nothing is
+	// encrypted with its key any more.
 	//
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`

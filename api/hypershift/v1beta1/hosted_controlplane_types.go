@@ -176,6 +176,10 @@ type HostedControlPlaneStatus struct {
 	// needs. It is recorded before the group is made.
 	// +optional
 	WorkerSecurityGroup *WorkerSecurityGroupRecord `json:"workerSecurityGroup,omitempty"`
+	// SecretEncryption records which keys may have encrypted what is in etcd. The
+	// configuration of the API servers follows from it.
+	// +optional
+	SecretEncryption *SecretEncryptionStatus `json:"secretEncryption,omitempty"`
 	// NodeCount is the number of nodes of the hosted cluster.
 	// +optional
 	NodeCount *int32 `json:"nodeCount,omitempty"`

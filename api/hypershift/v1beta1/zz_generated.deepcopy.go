@@ -1580,6 +1580,11 @@ func (in *HostedControlPlaneStatus) DeepCopyInto(out *HostedControlPlaneStatus) 
 		*out = new(WorkerSecurityGroupRecord)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.SecretEncryption != nil {
+		in, out := &in.SecretEncryption, &out.SecretEncryption
+		*out = new(SecretEncryptionStatus)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.NodeCount != nil {
 		in, out := &in.NodeCount, &out.NodeCount
 		*out = new(int32)

@@ -55,6 +55,9 @@ type HostedControlPlaneStatusApplyConfiguration struct {
 	// WorkerSecurityGroup is what deleting the security group of the workers
 	// needs. It is recorded before the group is made.
 	WorkerSecurityGroup *WorkerSecurityGroupRecordApplyConfiguration `json:"workerSecurityGroup,omitempty"`
+	// SecretEncryption records which keys may have encrypted what is in etcd. The
+	// configuration of the API servers follows from it.
+	SecretEncryption *SecretEncryptionStatusApplyConfiguration `json:"secretEncryption,omitempty"`
 	// NodeCount is the number of nodes of the hosted cluster.
 	NodeCount  *int32                               `json:"nodeCount,omitempty"`
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
@@ -183,6 +186,14 @@ func (b *HostedControlPlaneStatusApplyConfiguration) WithPlatform(value *Platfor
 // If called multiple times, the WorkerSecurityGroup field is set to the value of the last call.
 func (b *HostedControlPlaneStatusApplyConfiguration) WithWorkerSecurityGroup(value *WorkerSecurityGroupRecordApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
 	b.WorkerSecurityGroup = value
+	return b
+}
+
+// WithSecretEncryption sets the SecretEncryption field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the SecretEncryption field is set to the value of the last call.
+func (b *HostedControlPlaneStatusApplyConfiguration) WithSecretEncryption(value *SecretEncryptionStatusApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
+	b.SecretEncryption = value
 	return b
 }
 

@@ -20,7 +20,10 @@ type SecretEncryptionMigrationApplyConfiguration struct {
 	To *SecretEncryptionKeyStatusApplyConfiguration `json:"to,omitempty"`
 	// startedTime is when the move began.
 	StartedTime *v1.Time `json:"startedTime,omitempty"`
-	// completionTime is when the move ended.
+	// stage is what the move has reached. An interrupted one reached it and nothing further.
+	Stage *hypershiftv1beta1.SecretEncryptionStage `json:"stage,omitempty"`
+	// completionTime is when everything was encrypted with the new key. An interrupted move has one as soon as nothing is
+	// encrypted with its key any more.
 	CompletionTime *v1.Time `json:"completionTime,omitempty"`
 }
 
@@ -59,6 +62,14 @@ func (b *SecretEncryptionMigrationApplyConfiguration) WithTo(value *SecretEncryp
 // If called multiple times, the StartedTime field is set to the value of the last call.
 func (b *SecretEncryptionMigrationApplyConfiguration) WithStartedTime(value v1.Time) *SecretEncryptionMigrationApplyConfiguration {
 	b.StartedTime = &value
+	return b
+}
+
+// WithStage sets the Stage field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Stage field is set to the value of the last call.
+func (b *SecretEncryptionMigrationApplyConfiguration) WithStage(value hypershiftv1beta1.SecretEncryptionStage) *SecretEncryptionMigrationApplyConfiguration {
+	b.Stage = &value
 	return b
 }
 

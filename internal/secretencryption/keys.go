@@ -1,0 +1,149 @@
+package secretencryption
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+// Key identifies a key by its provider and its fingerprint. Its name is for users.
+type Key = hyperv1.SecretEncryptionKeyStatus
+
+// Fingerprint is that of the bytes of an aescbc key, or of the ARN of a KMS key.
+func Fingerprint(of []byte) string {
+	sum := sha256.Sum256(of)
+	return hex.EncodeToString(sum[:8])
+}
+
+// AESCBC is the key with these bytes, from the Secret of that name.
+func AESCBC(secret string, bytes []byte) Key {
+	return Key{Provider: hyperv1.AESCBC, Name: secret, Fingerprint: Fingerprint(bytes)}
+}
+
+// KMS is the key with that ARN.
+func KMS(arn string) Key {
+	return Key{Provider: hyperv1.KMS, Name: arn, Fingerprint: Fingerprint([]byte(arn))}
+}
+
+// Same reports whether both are the same key, whatever it is called.
+func Same(a, b Key) bool { return a.Provider == b.Provider && a.Fingerprint == b.Fingerprint }
+
+func contains(keys []Key, key Key) bool {
+	return slices.ContainsFunc(keys, func(k Key) bool { return Same(k, key) })
+}
+
+// union has each key once, in the order of their first appearance.
+func union(lists ...[]Key) []Key {
+	var each []Key
+	for _, key := range slices.Concat(lists...) {
+		if !contains(each, key) {
+			each = append(each, key)
+		}
+	}
+	return each
+}
+
+// A Configuration is the order of the keys: the first one writes, unless Secrets
+// are still written in the clear. What is in the clear can be read always.
+type Configuration struct {
+	Keys []Key
+	// InTheClear is set while no key writes.
+	InTheClear bool
+}
+
+// Equal reports whether API servers with either do the same.
+func (c Configuration) Equal(other Configuration) bool {
+	return c.InTheClear == other.InTheClear && slices.EqualFunc(c.Keys, other.Keys, Same)
+}
+
+// Needed are the keys that may have encrypted something that is in etcd, or are
+// about to. A configuration without one of them loses data.
+func Needed(st *hyperv1.SecretEncryptionStatus) []Key {
+	if st == nil {
+		return nil
+	}
+	keys := slices.Concat(optional(st.TargetKey), optional(st.ActiveKey))
+	for _, move := range st.History {
+		if move.CompletionTime == nil {
+			keys = append(keys, move.To)
+		}
+	}
+	return union(keys)
+}
+
+// Desired is the configuration that follows from the status. backup is the key
+// that the user has read as well, and present what the configuration has now:
+// whatever is in it stays, until the stage that drops it.
+func Desired(st *hyperv1.SecretEncryptionStatus, backup *Key, present []Key) Configuration {
+	writer := Writer(st)
+	if dropping(st) {
+		return Configuration{Keys: union(optional(writer), optional(backup))}
+	}
+	kept := slices.DeleteFunc(slices.Clone(present), func(key Key) bool {
+		return abandoned(st, key) && !contains(optional(backup), key)
+	})
+	return Configuration{
+		Keys:       union(optional(writer), optional(st.TargetKey), optional(backup), Needed(st), kept),
+		InTheClear: writer == nil,
+	}
+}
+
+// Writer is the key with which API servers encrypt; nil while none does.
+func Writer(st *hyperv1.SecretEncryptionStatus) *Key {
+	for i := range st.History {
+		move := &st.History[i]
+		if move.CompletionTime == nil && move.Stage != hyperv1.SecretEncryptionReadKey {
+			return &move.To
+		}
+	}
+	return st.ActiveKey
+}
+
+// Current is the move that decides what is in the configuration: the one that is
+// under way, else the last that came to its end. Nil before there is one.
+func Current(st *hyperv1.SecretEncryptionStatus) *hyperv1.SecretEncryptionMigration {
+	if st == nil {
+		return nil
+	}
+	for i := range st.History {
+		move := &st.History[i]
+		if st.TargetKey != nil || move.State == hyperv1.SecretEncryptionMigrationCompleted {
+			return move
+		}
+	}
+	return nil
+}
+
+// Rewrites reports whether what is in etcd is being rewritten, or is about to be.
+func Rewrites(st *hyperv1.SecretEncryptionStatus) bool {
+	move := Current(st)
+	return move != nil && (move.Stage == hyperv1.SecretEncryptionWriteKey || move.Stage == hyperv1.SecretEncryptionReencrypt)
+}
+
+func dropping(st *hyperv1.SecretEncryptionStatus) bool {
+	move := Current(st)
+	return move != nil && (move.Stage == hyperv1.SecretEncryptionDrop || move.Stage == hyperv1.SecretEncryptionDone)
+}
+
+// abandoned reports whether the key was given up before anything was encrypted
+// with it. A KMS key that never worked must not stay with the API servers.
+func abandoned(st *hyperv1.SecretEncryptionStatus, key Key) bool {
+	if contains(Needed(st), key) {
+		return false
+	}
+	for _, move := range st.History { // the latest move to it counts
+		if Same(move.To, key) {
+			return move.State == hyperv1.SecretEncryptionMigrationInterrupted && move.Stage == hyperv1.SecretEncryptionReadKey
+		}
+	}
+	return false
+}
+
+func optional(key *Key) []Key {
+	if key == nil {
+		return nil
+	}
+	return []Key{*key}
+}

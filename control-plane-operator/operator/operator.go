@@ -33,6 +33,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsprivatelink"
 	componentscontroller "github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/components"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/defragmentation"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/encryption"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/guest"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedapi"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedcontrolplane"
@@ -159,7 +160,7 @@ func newScheme() *runtime.Scheme {
 // AddControllers adds them all. They run whatever the cluster is like, so that
 // a change of it finds them.
 func (o *Operator) AddControllers() error {
-	return errors.Join(o.AddControlPlane(), o.AddComponents(), o.AddNudge(), o.AddDefragmentation(), o.AddHostedAPI(), o.AddGuest(), o.AddPrivateLink(), o.AddWorkerSecurityGroup(), o.AddIdentityProbe(), o.AddKeyProbe())
+	return errors.Join(o.AddControlPlane(), o.AddComponents(), o.AddNudge(), o.AddDefragmentation(), o.AddHostedAPI(), o.AddGuest(), o.AddPrivateLink(), o.AddWorkerSecurityGroup(), o.AddIdentityProbe(), o.AddKeyProbe(), o.AddEncryption())
 }
 
 // AddControlPlane adds who makes the Services and Routes of the control plane.
@@ -200,6 +201,11 @@ func (o *Operator) AddDefragmentation() error {
 	return defragmentation.Setup(o, defragmentation.Options{
 		Client: o.GetClient(), Secrets: o.GetAPIReader(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
 	})
+}
+
+// AddEncryption adds who changes the keys that encrypt Secrets in etcd.
+func (o *Operator) AddEncryption() error {
+	return encryption.Setup(o, encryption.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{}})
 }
 
 // AddNudge adds who lets the router see a change of its configuration at once.

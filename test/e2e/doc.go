@@ -3,6 +3,7 @@
 //
 //	everyday_test.go    kubectl of somebody else, forty commands (kubectl_test.go)
 //	upgrade_test.go     1.35.4 becomes 1.36.3 while requests run
+//	keys_test.go        Secrets are encrypted, then with another key, while requests read them
 //	outage_test.go      every pod of a highly available control plane is killed in turn, and a machine
 //	workers_test.go     machines of the customer join, and run pods; all authorities are replaced under them (rotation_test.go)
 //	mistakes_test.go    what a user does wrong, and what he is told

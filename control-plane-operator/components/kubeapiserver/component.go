@@ -44,7 +44,7 @@ var Component = component.Component{
 
 // adaptDeployment is in the order of the flags.
 func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
-	p := &pod{PodSpec: &d.Spec.Template.Spec, replicas: *d.Spec.Replicas}
+	p := &pod{PodSpec: &d.Spec.Template.Spec, replicas: *d.Spec.Replicas, annotations: map[string]string{}}
 	for _, adapt := range []func(*component.Env, *pod) error{
 		addAddresses, addIdentity, addEtcd, addTLS, addNamedCertificates, addClientCA, addKubeletCA, addAudit, addAuthentication, addEncryption, addKonnectivity, addFeatures,
 	} {
@@ -52,6 +52,7 @@ func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
 			return err
 		}
 	}
+	d.Spec.Template.Annotations = p.annotations
 	component.TrustUser(env, p.PodSpec)
 	return nil
 }
@@ -59,7 +60,8 @@ func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
 // A pod is that of the API server, of which there are so many.
 type pod struct {
 	*corev1.PodSpec
-	replicas int32
+	replicas    int32
+	annotations map[string]string
 }
 
 // server is its main container. Adding containers to the pod moves it.

@@ -119,6 +119,34 @@ func encrypted(env *component.Env) {
 	env.HCP.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{Type: hyperv1.AESCBC, AESCBC: &hyperv1.AESCBCSpec{
 		ActiveKey: corev1.LocalObjectReference{Name: "copied-new"}, BackupKey: &corev1.LocalObjectReference{Name: "copied-old"}, //nolint:staticcheck // deprecated, and in use where somebody still sets it
 	}}
+	settled(env)
+}
+
+// settled records that the user's key is the one that is in use.
+func settled(env *component.Env) {
+	active, _, err := SpecKeys(env.HCP, env.Secrets)
+	if err != nil {
+		panic(err)
+	}
+	env.HCP.Status.SecretEncryption = &hyperv1.SecretEncryptionStatus{ActiveKey: active, History: []hyperv1.SecretEncryptionMigration{{
+		State: hyperv1.SecretEncryptionMigrationCompleted, To: *active, Stage: hyperv1.SecretEncryptionDone, CompletionTime: &metav1.Time{},
+	}}}
+}
+
+// moving has the cluster on its way from the key of its status to that of its
+// spec, which is in a Secret of the namespace.
+func moving(env *component.Env, stage hyperv1.SecretEncryptionStage) {
+	to, _, err := SpecKeys(env.HCP, env.Secrets)
+	if err != nil {
+		panic(err)
+	}
+	st := env.HCP.Status.SecretEncryption
+	if st == nil {
+		st = &hyperv1.SecretEncryptionStatus{}
+	}
+	env.HCP.Status.SecretEncryption = &hyperv1.SecretEncryptionStatus{ActiveKey: st.ActiveKey, TargetKey: to, History: append([]hyperv1.SecretEncryptionMigration{{
+		State: hyperv1.SecretEncryptionMigrationInProgress, From: st.ActiveKey, To: *to, Stage: stage,
+	}}, st.History...)}
 }
 
 func encryptedByAWS(env *component.Env) {
@@ -129,6 +157,7 @@ func encryptedByAWS(env *component.Env) {
 		BackupKey: &hyperv1.AWSKMSKeyEntry{ARN: "arn:aws:kms:us-east-1:123456789012:key/old"}, //nolint:staticcheck // deprecated, and in use where somebody still sets it
 		Auth:      hyperv1.AWSKMSAuthSpec{AWSKMSRoleARN: "arn:aws:iam::123456789012:role/kms"},
 	}}}
+	settled(env)
 }
 
 func withProvider(env *component.Env) {

@@ -1,17 +1,13 @@
 package kubeapiserver
 
 import (
-	"encoding/base64"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
 
 	configv1 "github.com/openshift/api/config/v1"
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 )
@@ -22,27 +18,29 @@ func TestWhatCannotBeConfigured(t *testing.T) {
 		given func(*component.Env)
 		want  string
 	}{
-		"the key for Secrets is missing": {
+		"nobody has recorded which keys are in use": {
+			given: func(env *component.Env) { encrypted(env); env.HCP.Status.SecretEncryption = nil },
+			want:  "status.secretEncryption has no keys yet; EtcdDataEncryptionUpToDate has the reason",
+		},
+		"a key that may have encrypted something is nowhere": {
 			given: func(env *component.Env) { encrypted(env); delete(env.Secrets, "copied-new") },
-			want:  "Secret copied-new with secretEncryption.aescbc.activeKey does not exist",
+			want:  "last seen in Secret copied-new, may have encrypted Secrets and is in no Secret any more: create the HostedCluster's Secret copied-new again with the same 32 bytes",
 		},
-		"the key for Secrets is too short": {
+		"a key that may have encrypted something has other bytes": {
 			given: func(env *component.Env) { encrypted(env); has(env, "copied-new", aesKeyKey, "short") },
-			want:  "Secret copied-new with secretEncryption.aescbc.activeKey has 5 bytes under key and must have 32",
+			want:  "is in no Secret any more",
 		},
-		"the key from before has another name in its Secret": {
-			given: func(env *component.Env) { encrypted(env); has(env, "copied-old", "aes", oneKey) },
-			want:  "Secret copied-old with secretEncryption.aescbc.backupKey has 0 bytes under key",
+		"the ARN of a provider is lost": {
+			given: func(env *component.Env) {
+				encryptedByAWS(env)
+				env.Secrets[EncryptionSecret] = configOf(nil, env)
+				delete(env.Secrets[EncryptionSecret].Data, kmsKeysKey)
+			},
+			want: "and its key kms-keys has no ARN of it: put the ARN back",
 		},
 		"the keys from before cannot be read": {
-			given: func(env *component.Env) { encrypted(env); has(env, encryptionSecret, encryptionFile, "{") },
+			given: func(env *component.Env) { encrypted(env); has(env, EncryptionSecret, encryptionFile, "{") },
 			want:  "reading the keys that were used before from Secret kas-secret-encryption",
-		},
-		"nobody says with what to encrypt": {
-			given: func(env *component.Env) {
-				env.HCP.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{Type: hyperv1.KMS}
-			},
-			want: `secretEncryption is of type "kms" and has no key`,
 		},
 		"the payload has no plugin for keys of AWS": {
 			given: func(env *component.Env) { encryptedByAWS(env); delete(env.Release.Components, kmsImage) },
@@ -162,93 +160,6 @@ func args(t *testing.T, env *component.Env) []string {
 	}
 	pod := podOf(objs)
 	return pod.Containers[0].Args
-}
-
-// What a key has encrypted can be read as long as there is the cluster.
-func TestAKeyThatWasUsedIsKept(t *testing.T) {
-	env := componenttest.Env()
-	encrypted(env)
-	env.Secrets[encryptionSecret] = configOf(t, env)
-	has(env, "copied-newest", aesKeyKey, strings.Repeat("z", aesKeySize))
-	spec := env.HCP.Spec.SecretEncryption.AESCBC
-	spec.ActiveKey, spec.BackupKey = corev1.LocalObjectReference{Name: "copied-newest"}, nil //nolint:staticcheck // deprecated, and in use where somebody still sets it
-	delete(env.Secrets, "copied-old")
-
-	env.Secrets[encryptionSecret] = configOf(t, env)
-	keys, err := keysBefore(env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, key := range keys {
-		secret, _ := base64.StdEncoding.DecodeString(key.Secret) // it was encoded here
-		got = append(got, string(secret))
-	}
-	if want := []string{strings.Repeat("z", aesKeySize), oneKey, anotherKey}; !slices.Equal(got, want) {
-		t.Errorf("the keys are %v, want %v", got, want)
-	}
-}
-
-// The same is true of keys of AWS: each keeps its plugin, in its own region.
-func TestAKeyOfAWSThatWasUsedIsKept(t *testing.T) {
-	env := componenttest.Env()
-	encryptedByAWS(env)
-	kms := env.HCP.Spec.SecretEncryption.KMS.AWS
-	kms.BackupKey = nil //nolint:staticcheck // deprecated, and in use where somebody still sets it
-	used := kms.ActiveKey.ARN
-	const next = "arn:aws:kms:eu-west-1:123456789012:key/next"
-	env.Secrets[encryptionSecret] = configOf(t, env)
-	kms.Region, kms.ActiveKey.ARN = "eu-west-1", next
-	env.Secrets[encryptionSecret] = configOf(t, env)
-
-	if got := kmsKeys(env, *kms); !slices.Equal(got, []string{next, used}) {
-		t.Errorf("the keys are %v", got)
-	}
-	objs, err := component.Render(Component, env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for key, region := range map[string]string{used: "us-east-1", next: "eu-west-1"} {
-		pod := podOf(objs)
-		plugin := component.Container(&pod, kmsName(key))
-		if plugin == nil || !slices.Contains(plugin.Args, "--region="+region) {
-			t.Errorf("the plugin of %s is %+v", key, plugin)
-		}
-	}
-}
-
-// A copy of the Secret under another name is the same key.
-func TestAKeyIsWhatItIsAndNotWhatItIsCalled(t *testing.T) {
-	env := componenttest.Env()
-	encrypted(env)
-	before := configOf(t, env)
-	has(env, "copied-renamed", aesKeyKey, oneKey)
-	env.HCP.Spec.SecretEncryption.AESCBC.ActiveKey.Name = "copied-renamed"
-	if after := configOf(t, env); string(after.Data[encryptionFile]) != string(before.Data[encryptionFile]) {
-		t.Errorf("it was\n%s\nand is\n%s", before.Data[encryptionFile], after.Data[encryptionFile])
-	}
-}
-
-func configOf(t *testing.T, env *component.Env) *corev1.Secret {
-	t.Helper()
-	objs, err := component.Render(Component, env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := slices.IndexFunc(objs, func(obj client.Object) bool { return obj.GetName() == encryptionSecret })
-	return objs[i].(*corev1.Secret)
-}
-
-func TestThePluginOfAKeyStaysWhatItIs(t *testing.T) {
-	env := componenttest.Env()
-	encryptedByAWS(env)
-	spec := *env.HCP.Spec.SecretEncryption.KMS.AWS
-	before := kmsProviders(kmsKeys(env, spec))
-	spec.ActiveKey, *spec.BackupKey = *spec.BackupKey, spec.ActiveKey //nolint:staticcheck // deprecated, and in use where somebody still sets it
-	after := kmsProviders(kmsKeys(env, spec))
-	if *after[0].KMS != *before[1].KMS || *after[1].KMS != *before[0].KMS {
-		t.Errorf("a key that is used again is another: %v, %v", before, after)
-	}
 }
 
 func TestUserNames(t *testing.T) {

@@ -1,11 +1,8 @@
 package kubeapiserver
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +10,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
 // The part of apiserver.config.k8s.io/v1 that encryption needs.
@@ -41,120 +39,263 @@ type (
 )
 
 const (
-	encryptionSecret = "kas-secret-encryption"
-	encryptionFile   = "config.yaml"
+	// EncryptionSecret has the configuration of the keys, and the keys.
+	EncryptionSecret = "kas-secret-encryption"
+	// EncryptionAnnotation, on the pods of API servers, is the fingerprint of the
+	// configuration that they were started with.
+	EncryptionAnnotation = "hypershift.openshift.io/encryption-configuration"
+	encryptionFile       = "config.yaml"
 	// aesKeyKey is where the user's Secret has a key of aesKeySize bytes.
 	aesKeyKey  = "key"
 	aesKeySize = 32
 )
+
+// EncryptedResources are those that the keys encrypt.
+var EncryptedResources = []string{"secrets"}
 
 func encrypts(env *component.Env) bool { return env.HCP.Spec.SecretEncryption != nil }
 
 // adaptEncryption writes how Secrets are kept: with the first provider; the
 // others open what was kept before.
 func adaptEncryption(env *component.Env, s *corev1.Secret) error {
-	providers, err := encryptionProviders(env)
+	data, err := encryptionData(env)
+	s.Data = data
+	return err
+}
+
+// encryptionData is the configuration that follows from the status, with the
+// bytes of its keys. It fails rather than lack a key that may be needed.
+func encryptionData(env *component.Env) (map[string][]byte, error) {
+	desired, err := desiredEncryption(env)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	providers, err := encryptionProviders(env, desired)
+	if err != nil {
+		return nil, err
 	}
 	text, err := yaml.Marshal(encryptionConfiguration{
 		APIVersion: "apiserver.config.k8s.io/v1", Kind: "EncryptionConfiguration",
-		Resources: []encryptedResource{{Resources: []string{"secrets"}, Providers: append(providers, encryptionProvider{Identity: &struct{}{}})}},
+		Resources: []encryptedResource{{Resources: EncryptedResources, Providers: providers}},
 	})
 	if err != nil {
-		return fmt.Errorf("writing the encryption configuration: %w", err)
+		return nil, fmt.Errorf("writing the encryption configuration: %w", err)
 	}
-	s.Data = map[string][]byte{encryptionFile: text}
-	if kms := env.HCP.Spec.SecretEncryption.KMS; kms != nil && kms.AWS != nil {
-		s.Data[kmsKeysKey] = []byte(strings.Join(kmsKeys(env, *kms.AWS), "\n"))
+	data := map[string][]byte{encryptionFile: text}
+	if arns := kmsKeys(desired); len(arns) > 0 {
+		data[kmsKeysKey] = []byte(strings.Join(arns, "\n"))
 	}
-	return nil
+	return data, nil
 }
 
-func encryptionProviders(env *component.Env) ([]encryptionProvider, error) {
-	switch enc := env.HCP.Spec.SecretEncryption; {
-	case enc.Type == hyperv1.AESCBC && enc.AESCBC != nil:
-		keys, err := aesKeys(env, *enc.AESCBC)
-		return []encryptionProvider{{AESCBC: &aescbc{Keys: keys}}}, err
-	case enc.Type == hyperv1.KMS && enc.KMS != nil && enc.KMS.AWS != nil:
-		return kmsProviders(kmsKeys(env, *enc.KMS.AWS)), nil
-	default:
-		return nil, fmt.Errorf("secretEncryption is of type %q and has no key: set secretEncryption.aescbc or secretEncryption.kms.aws", enc.Type)
+// desiredEncryption is the order of the keys. Which key comes first is decided in
+// stages, by a controller that waits for the API servers, and never here.
+func desiredEncryption(env *component.Env) (secretencryption.Configuration, error) {
+	st := env.HCP.Status.SecretEncryption
+	if st == nil {
+		return secretencryption.Configuration{}, fmt.Errorf("status.secretEncryption has no keys yet; EtcdDataEncryptionUpToDate has the reason")
 	}
-}
-
-// aesKeys are the key that is used now, the one that the user names beside it,
-// and all that have been used before: what they encrypted may still be there.
-func aesKeys(env *component.Env, spec hyperv1.AESCBCSpec) ([]aesKey, error) {
-	active, err := userKey(env, "activeKey", spec.ActiveKey)
+	present, err := ConfiguredKeys(env.Secrets[EncryptionSecret])
 	if err != nil {
-		return nil, err
+		return secretencryption.Configuration{}, err
 	}
-	keys := []aesKey{active}
-	if backup := spec.BackupKey; backup != nil { //nolint:staticcheck // deprecated, and in use where somebody still sets it
-		key, err := userKey(env, "backupKey", *backup)
+	// If what the user names cannot be used, the keys of the status can.
+	_, backup, _ := SpecKeys(env.HCP, env.Secrets)
+	var keys []secretencryption.Key
+	if present != nil {
+		keys = present.Keys
+	}
+	return secretencryption.Desired(st, backup, keys), nil
+}
+
+// encryptionProviders are those of the keys, and one that reads what is in the clear.
+func encryptionProviders(env *component.Env, desired secretencryption.Configuration) ([]encryptionProvider, error) {
+	inTheClear := encryptionProvider{Identity: &struct{}{}}
+	var providers []encryptionProvider
+	if desired.InTheClear {
+		providers = append(providers, inTheClear)
+	}
+	for _, key := range desired.Keys {
+		if key.Provider == hyperv1.KMS {
+			providers = append(providers, kmsProviderOf(key.Name))
+			continue
+		}
+		aes, err := aesKeyOf(env, key)
 		if err != nil {
 			return nil, err
 		}
-		keys = append(keys, key)
+		if last := len(providers) - 1; last >= 0 && providers[last].AESCBC != nil {
+			providers[last].AESCBC.Keys = append(providers[last].AESCBC.Keys, aes)
+		} else {
+			providers = append(providers, encryptionProvider{AESCBC: &aescbc{Keys: []aesKey{aes}}})
+		}
 	}
-	before, err := keysBefore(env)
+	if !desired.InTheClear {
+		providers = append(providers, inTheClear)
+	}
+	return providers, nil
+}
+
+// aesKeyPrefix begins the name of a key in the configuration. Its fingerprint
+// follows: what was encrypted has that name before it, and a name of the user's
+// would not survive the renaming of a Secret.
+const aesKeyPrefix = "key-"
+
+// aesKeyOf finds the bytes of a key: in the configuration that is there, or else
+// in a copy of the user's Secret, which stays as long as the key is needed.
+func aesKeyOf(env *component.Env, key secretencryption.Key) (aesKey, error) {
+	found := aesKey{Name: aesKeyPrefix + key.Fingerprint}
+	config, err := readEncryption(env.Secrets[EncryptionSecret])
+	if err != nil {
+		return found, err
+	}
+	for _, known := range config.aesKeys() {
+		bytes, err := base64.StdEncoding.DecodeString(known.Secret)
+		if err == nil && secretencryption.Fingerprint(bytes) == key.Fingerprint {
+			found.Secret = known.Secret
+			return found, nil
+		}
+	}
+	for _, s := range env.Secrets {
+		if bytes := s.Data[aesKeyKey]; len(bytes) == aesKeySize && secretencryption.Fingerprint(bytes) == key.Fingerprint {
+			found.Secret = base64.StdEncoding.EncodeToString(bytes)
+			return found, nil
+		}
+	}
+	return found, &MissingKeyError{key}
+}
+
+// A MissingKeyError is about a key whose bytes are nowhere.
+type MissingKeyError struct{ Key secretencryption.Key }
+
+func (e *MissingKeyError) Error() string {
+	return fmt.Sprintf("the key with fingerprint %s, last seen in Secret %s, may have encrypted Secrets and is in no Secret any more: create the HostedCluster's Secret %s again with the same 32 bytes under %s",
+		e.Key.Fingerprint, e.Key.Name, e.Key.Name, aesKeyKey)
+}
+
+// CheckKeys returns a MissingKeyError if the configuration cannot be written.
+func CheckKeys(hcp *hyperv1.HostedControlPlane, secrets map[string]*corev1.Secret) error {
+	_, err := encryptionData(&component.Env{HCP: hcp, Secrets: secrets})
+	return err
+}
+
+// SpecKeys are the key with which the user wants Secrets to be encrypted, and the
+// one that is to be read with as well, nil if there is none.
+func SpecKeys(hcp *hyperv1.HostedControlPlane, secrets map[string]*corev1.Secret) (active, backup *secretencryption.Key, err error) {
+	switch enc := hcp.Spec.SecretEncryption; {
+	case enc == nil:
+		return nil, nil, nil
+	case enc.Type == hyperv1.AESCBC && enc.AESCBC != nil:
+		if ref := enc.AESCBC.BackupKey; ref != nil { //nolint:staticcheck // deprecated, and in use where somebody still sets it
+			if backup, err = userKey(secrets, "backupKey", ref.Name); err != nil {
+				return nil, nil, err
+			}
+		}
+		active, err = userKey(secrets, "activeKey", enc.AESCBC.ActiveKey.Name)
+		return active, backup, err
+	case enc.Type == hyperv1.KMS && enc.KMS != nil && enc.KMS.AWS != nil:
+		aws := enc.KMS.AWS
+		if aws.BackupKey != nil { //nolint:staticcheck // deprecated, and in use where somebody still sets it
+			backup = new(secretencryption.KMS(aws.BackupKey.ARN)) //nolint:staticcheck // deprecated, and in use where somebody still sets it
+		}
+		return new(secretencryption.KMS(aws.ActiveKey.ARN)), backup, nil
+	default:
+		return nil, nil, fmt.Errorf("secretEncryption is of type %q and has no key: set secretEncryption.aescbc or secretEncryption.kms.aws", enc.Type)
+	}
+}
+
+func userKey(secrets map[string]*corev1.Secret, field, name string) (*secretencryption.Key, error) {
+	s := secrets[name]
+	switch {
+	case s == nil:
+		return nil, fmt.Errorf("Secret %s with secretEncryption.aescbc.%s does not exist", name, field)
+	case len(s.Data[aesKeyKey]) != aesKeySize:
+		return nil, fmt.Errorf("Secret %s with secretEncryption.aescbc.%s has %d bytes under %s and must have %d", name, field, len(s.Data[aesKeyKey]), aesKeyKey, aesKeySize)
+	}
+	if source := s.Annotations[hyperv1.CopiedFromAnnotation]; source != "" {
+		name = source
+	}
+	key := secretencryption.AESCBC(name, s.Data[aesKeyKey])
+	return &key, nil
+}
+
+// ConfiguredKeys are those of a configuration that is written down; nil if it is not.
+func ConfiguredKeys(s *corev1.Secret) (*secretencryption.Configuration, error) {
+	if s == nil || len(s.Data[encryptionFile]) == 0 {
+		return nil, nil
+	}
+	config, err := readEncryption(s)
 	if err != nil {
 		return nil, err
 	}
-	for _, key := range before {
-		if !slices.Contains(keys, key) {
-			keys = append(keys, key)
-		}
-	}
-	return keys, nil
-}
-
-// userKey names a key after what it is. What was encrypted tells by that name
-// which key opens it: the name of the Secret would not survive its renaming.
-func userKey(env *component.Env, field string, ref corev1.LocalObjectReference) (aesKey, error) {
-	key := env.SecretData(ref.Name, aesKeyKey)
-	switch {
-	case env.Secrets[ref.Name] == nil:
-		return aesKey{}, fmt.Errorf("Secret %s with secretEncryption.aescbc.%s does not exist", ref.Name, field)
-	case len(key) != aesKeySize:
-		return aesKey{}, fmt.Errorf("Secret %s with secretEncryption.aescbc.%s has %d bytes under %s and must have %d", ref.Name, field, len(key), aesKeyKey, aesKeySize)
-	}
-	return aesKey{Name: "key-" + fingerprint(key), Secret: base64.StdEncoding.EncodeToString(key)}, nil
-}
-
-// keysBefore are those of the configuration that is in use.
-func keysBefore(env *component.Env) ([]aesKey, error) {
-	var config encryptionConfiguration
-	if err := yaml.Unmarshal(env.SecretData(encryptionSecret, encryptionFile), &config); err != nil {
-		return nil, fmt.Errorf("reading the keys that were used before from Secret %s: %w", encryptionSecret, err)
-	}
-	var keys []aesKey
-	for _, r := range config.Resources {
-		for _, p := range r.Providers {
-			if p.AESCBC != nil {
-				keys = append(keys, p.AESCBC.Keys...)
+	found := &secretencryption.Configuration{}
+	for i, p := range config.providers() {
+		switch {
+		case p.Identity != nil:
+			found.InTheClear = found.InTheClear || i == 0
+		case p.AESCBC != nil:
+			for _, key := range p.AESCBC.Keys {
+				found.Keys = append(found.Keys, secretencryption.Key{Provider: hyperv1.AESCBC, Name: key.Name, Fingerprint: strings.TrimPrefix(key.Name, aesKeyPrefix)})
 			}
+		case p.KMS != nil:
+			key, err := kmsKeyNamed(s, p.KMS.Name)
+			if err != nil {
+				return nil, err
+			}
+			found.Keys = append(found.Keys, key)
 		}
 	}
-	return keys, nil
+	return found, nil
 }
 
-func fingerprint(of []byte) string {
-	sum := sha256.Sum256(of)
-	return hex.EncodeToString(sum[:8])
+// EncryptionFingerprint is that of the configuration in its Secret.
+func EncryptionFingerprint(s *corev1.Secret) string {
+	return secretencryption.Fingerprint(s.Data[encryptionFile])
+}
+
+func readEncryption(s *corev1.Secret) (encryptionConfiguration, error) {
+	var config encryptionConfiguration
+	if s == nil {
+		return config, nil
+	}
+	if err := yaml.Unmarshal(s.Data[encryptionFile], &config); err != nil {
+		return config, fmt.Errorf("reading the keys that were used before from Secret %s: %w", EncryptionSecret, err)
+	}
+	return config, nil
+}
+
+func (c encryptionConfiguration) providers() []encryptionProvider {
+	var all []encryptionProvider
+	for _, r := range c.Resources {
+		all = append(all, r.Providers...)
+	}
+	return all
+}
+
+func (c encryptionConfiguration) aesKeys() []aesKey {
+	var all []aesKey
+	for _, p := range c.providers() {
+		if p.AESCBC != nil {
+			all = append(all, p.AESCBC.Keys...)
+		}
+	}
+	return all
 }
 
 // addEncryption has it encrypt Secrets, and with keys of AWS beside it who asks
 // AWS for them.
 func addEncryption(env *component.Env, p *pod) error {
-	enc := env.HCP.Spec.SecretEncryption
-	if enc == nil {
+	if !encrypts(env) {
 		return nil
 	}
-	p.arg("--encryption-provider-config=" + p.mountSecret("encryption", encryptionSecret) + "/" + encryptionFile)
-	if enc.KMS != nil && enc.KMS.AWS != nil {
-		return addKMS(env, p, *enc.KMS.AWS)
+	data, err := encryptionData(env)
+	if err != nil {
+		return err
+	}
+	p.annotations[EncryptionAnnotation] = secretencryption.Fingerprint(data[encryptionFile])
+	p.arg("--encryption-provider-config=" + p.mountSecret("encryption", EncryptionSecret) + "/" + encryptionFile)
+	if arns := strings.Fields(string(data[kmsKeysKey])); len(arns) > 0 {
+		return addKMS(env, p, arns)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package kubeapiserver
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +12,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
 const (
@@ -34,21 +34,26 @@ type kmsProvider struct {
 	Timeout    string `json:"timeout"`
 }
 
-// kmsKeys are the key that is used now, the one that the user names beside it,
-// and all that have been used before: what they encrypted may still be there.
-func kmsKeys(env *component.Env, spec hyperv1.AWSKMSSpec) []string {
-	keys := []string{spec.ActiveKey.ARN}
-	if backup := spec.BackupKey; backup != nil { //nolint:staticcheck // deprecated, and in use where somebody still sets it
-		keys = append(keys, backup.ARN)
-	}
-	keys = append(keys, strings.Fields(string(env.SecretData(encryptionSecret, kmsKeysKey)))...)
-	var each []string
-	for _, key := range keys {
-		if !slices.Contains(each, key) {
-			each = append(each, key)
+// kmsKeys are the ARNs of the keys of AWS, in their order.
+func kmsKeys(c secretencryption.Configuration) []string {
+	var arns []string
+	for _, key := range c.Keys {
+		if key.Provider == hyperv1.KMS {
+			arns = append(arns, key.Name)
 		}
 	}
-	return each
+	return arns
+}
+
+// kmsKeyNamed is the key of a provider. The configuration has its fingerprint,
+// and the ARN is beside it.
+func kmsKeyNamed(s *corev1.Secret, name string) (secretencryption.Key, error) {
+	for _, arn := range strings.Fields(string(s.Data[kmsKeysKey])) {
+		if kmsName(arn) == name {
+			return secretencryption.KMS(arn), nil
+		}
+	}
+	return secretencryption.Key{}, fmt.Errorf("Secret %s has provider %s and its key %s has no ARN of it: put the ARN back, or remove the Secret", EncryptionSecret, name, kmsKeysKey)
 }
 
 // kmsRegion is the region of a key, which one that was used before has for itself.
@@ -62,25 +67,26 @@ func kmsRegion(key string, spec hyperv1.AWSKMSSpec) string {
 // kmsName is the name of a key's plugin, its socket and its provider. It tells
 // keys apart and does not tell which of them is used now: one that changes its
 // place stays what it is.
-func kmsName(key string) string { return "awskms-" + fingerprint([]byte(key)) }
+func kmsName(key string) string { return "awskms-" + secretencryption.Fingerprint([]byte(key)) }
 
 func kmsSocket(key string) string { return path.Join(kmsSockets, kmsName(key)+".sock") }
 
-func kmsProviders(keys []string) []encryptionProvider {
-	var providers []encryptionProvider
-	for _, key := range keys {
-		providers = append(providers, encryptionProvider{KMS: &kmsProvider{APIVersion: "v2", Name: kmsName(key), Endpoint: "unix://" + kmsSocket(key), Timeout: "35s"}})
-	}
-	return providers
+func kmsProviderOf(key string) encryptionProvider {
+	return encryptionProvider{KMS: &kmsProvider{APIVersion: "v2", Name: kmsName(key), Endpoint: "unix://" + kmsSocket(key), Timeout: "35s"}}
 }
 
 // addKMS runs a plugin for each key, and a minter for the token by which AWS
 // knows them. A component whose images are missing is one that the release does
 // without: the API server is not meant to be that because of a plugin.
-func addKMS(env *component.Env, p *pod, spec hyperv1.AWSKMSSpec) error {
+func addKMS(env *component.Env, p *pod, keys []string) error {
+	enc := env.HCP.Spec.SecretEncryption
+	if enc.KMS == nil || enc.KMS.AWS == nil {
+		return fmt.Errorf("keys of AWS KMS are in use, and secretEncryption.kms.aws with the role that may use them is not set: set it")
+	}
 	if !env.Has(kmsImage) {
 		return fmt.Errorf("secretEncryption is of type kms, and release %s has no image %s: take one that has", env.Release.Version, kmsImage)
 	}
+	spec := *enc.KMS.AWS
 	inMemory := corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
 	p.Volumes = append(p.Volumes,
 		corev1.Volume{Name: "kms-sockets", VolumeSource: inMemory},
@@ -90,10 +96,30 @@ func addKMS(env *component.Env, p *pod, spec hyperv1.AWSKMSSpec) error {
 	server := p.server()
 	server.VolumeMounts = append(server.VolumeMounts, sockets)
 	p.Containers = append(p.Containers, kmsMinter(env, spec))
-	for i, key := range kmsKeys(env, spec) {
+	for i, key := range keys {
 		p.Containers = append(p.Containers, kmsPlugin(spec, key, kmsHealthPort+i, sockets))
 	}
+	excludeReaders(env, p, keys)
 	return nil
+}
+
+// excludeReaders keeps API servers ready without the keys that are only read
+// with. One that is disabled or deleted then costs what it encrypted, and not
+// the whole cluster. Their checks have the number of their provider.
+func excludeReaders(env *component.Env, p *pod, keys []string) {
+	var query []string
+	for i, key := range keys {
+		if writer := secretencryption.Writer(env.HCP.Status.SecretEncryption); writer == nil || kmsName(writer.Name) != kmsName(key) {
+			query = append(query, fmt.Sprintf("exclude=kms-provider-%d", i))
+		}
+	}
+	if len(query) == 0 {
+		return
+	}
+	server := p.server()
+	for _, probe := range []*corev1.Probe{server.StartupProbe, server.ReadinessProbe} {
+		probe.HTTPGet.Path += "?" + strings.Join(query, "&")
+	}
 }
 
 func kmsMinter(env *component.Env, spec hyperv1.AWSKMSSpec) corev1.Container {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,6 +24,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 	"github.com/hosted-control-planes/hypershift/test/bed/process"
 )
 
@@ -187,7 +189,7 @@ func TestItServesAsTheUserWantsIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := c.kept("/registry/secrets/default/password")
-	if !bytes.HasPrefix(kept, []byte("k8s:enc:aescbc:v1:key-"+fingerprint([]byte(oneKey))+":")) || bytes.Contains(kept, []byte("open sesame")) {
+	if !bytes.HasPrefix(kept, []byte("k8s:enc:aescbc:v1:key-"+secretencryption.Fingerprint([]byte(oneKey))+":")) || bytes.Contains(kept, []byte("open sesame")) {
 		t.Errorf("etcd has the Secret as %q", kept)
 	}
 }
@@ -195,17 +197,28 @@ func TestItServesAsTheUserWantsIt(t *testing.T) {
 // kept is what etcd has under the key.
 func (c *controlPlane) kept(key string) []byte {
 	c.t.Helper()
+	values := c.below(key)
+	if len(values) != 1 {
+		c.t.Fatalf("etcd has %d values under %s", len(values), key)
+	}
+	return values[key]
+}
+
+// below is what etcd has under all keys with that prefix.
+func (c *controlPlane) below(prefix string) map[string][]byte {
+	c.t.Helper()
 	identity, err := etcd.Identity(c.env.Secrets[names.EtcdClientCertificate].Data)
 	c.must(err)
 	members, err := etcd.Connect([]string{"https://" + c.replace[etcd.Of(c.env.HCP).ServiceAddress()]}, identity)
 	c.must(err)
 	defer func() { c.must(members.Close()) }()
-	got, err := members.Get(c.t.Context(), key)
+	got, err := members.Get(c.t.Context(), prefix, clientv3.WithPrefix())
 	c.must(err)
-	if len(got.Kvs) != 1 {
-		c.t.Fatalf("etcd has %d values under %s", len(got.Kvs), key)
+	values := map[string][]byte{}
+	for _, kv := range got.Kvs {
+		values[string(kv.Key)] = kv.Value
 	}
-	return got.Kvs[0].Value
+	return values
 }
 
 func someAuthority(t *testing.T) string {

@@ -67,6 +67,7 @@ func New(opts Options) *Reconciler {
 		{Name: "certificates", Run: r.ensureCertificates},
 		{Name: "gather", Run: r.gather},
 		{Name: "kubelet verification", Run: r.resolveKubeletVerification},
+		{Name: "encryption", Run: r.awaitEncryption},
 		{Name: "components", Run: r.ensureComponents},
 	}
 	r.dying = []flow.Step[*scope]{

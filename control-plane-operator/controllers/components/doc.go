@@ -7,6 +7,7 @@
 //	  certificates    package certificates                finalizer
 //	  gather          Secrets and ConfigMaps
 //	  verification    does the API server verify kubelets? Once it does, for ever
+//	  encryption      the keys of Secrets, as they are recorded now
 //	  components      the graph of package component
 //
 // It does not wait for load balancers: certificates gain their names when they

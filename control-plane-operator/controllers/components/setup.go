@@ -74,6 +74,7 @@ func othersSaid() predicate.Predicate {
 		return !slices.Equal(before.Finalizers, after.Finalizers) ||
 			before.Status.ControlPlaneEndpoint != after.Status.ControlPlaneEndpoint ||
 			!equality.Semantic.DeepEqual(before.Status.Initialization, after.Status.Initialization) ||
+			!equality.Semantic.DeepEqual(before.Status.SecretEncryption, after.Status.SecretEncryption) ||
 			turned(hyperv1.ConfigOperatorReconciliationSucceeded) || turned(hyperv1.EtcdAvailable) || turned(hyperv1.KubeletServingCertificatesSigned) ||
 			ptr.Deref(before.Status.NodeCount, 0) > 0 != (ptr.Deref(after.Status.NodeCount, 0) > 0)
 	}}

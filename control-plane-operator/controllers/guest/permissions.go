@@ -16,6 +16,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
 // permissions say who may do what in the hosted cluster. We ourselves may look
@@ -27,11 +28,15 @@ var permissions = part{
 	desired: desiredPermissions,
 }
 
-// desiredPermissions grants what deletes things only when things are to be deleted.
+// desiredPermissions grants what deletes things only when things are to be deleted,
+// and what writes Secrets only while these are re-encrypted.
 func desiredPermissions(_ *Reconciler, _ context.Context, s *scope) ([]client.Object, error) {
 	files := []string{"permissions.yaml", "permissions-nodes.yaml"}
 	if s.cleaning() {
 		files = append(files, "permissions-cleanup.yaml")
+	}
+	if secretencryption.Rewrites(s.hcp.Status.SecretEncryption) {
+		files = append(files, "permissions-encryption.yaml")
 	}
 	return assets(files...)
 }

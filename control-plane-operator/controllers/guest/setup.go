@@ -21,6 +21,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
 // Setup starts the controller with the manager.
@@ -52,7 +53,7 @@ var news = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 func relevant(hcp *hyperv1.HostedControlPlane) any {
 	return []any{
 		hcp.Generation, hcp.Annotations, hcp.DeletionTimestamp.IsZero(), hcp.Status.ControlPlaneEndpoint, hcp.Status.KubeletVerification, arrived(hcp),
-		conditions.IsTrue(hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable),
+		conditions.IsTrue(hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable), secretencryption.Rewrites(hcp.Status.SecretEncryption),
 	}
 }
 

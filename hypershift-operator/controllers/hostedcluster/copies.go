@@ -44,7 +44,11 @@ func (r *Reconciler) ensureCopies(ctx context.Context, s *scope) error {
 			wanted = append(wanted, s.desiredCopy(ref, source, data))
 		}
 	}
-	if _, err := r.apply.Apply(ctx, s.copiesSet(), wanted...); err != nil {
+	kept, err := r.keptKeys(ctx, s, done)
+	if err != nil {
+		return err
+	}
+	if _, err := r.apply.Apply(ctx, s.copiesSet(), append(wanted, kept...)...); err != nil {
 		return err
 	}
 	if len(faults) > 0 {

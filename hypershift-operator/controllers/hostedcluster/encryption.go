@@ -6,8 +6,11 @@ import (
 	"errors"
 	"regexp"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
 // kmsKeyARN has the region of the key in its second group.
@@ -119,4 +122,32 @@ func (r *Reconciler) checkEncryptionKeys(ctx context.Context, s *scope) ([]probl
 		}
 	}
 	return problems, nil
+}
+
+// keptKeys are the copies of keys that spec no longer names and with which
+// something in etcd may be encrypted. done has those that spec names.
+func (r *Reconciler) keptKeys(ctx context.Context, s *scope, done map[string]bool) ([]client.Object, error) {
+	if s.hcp == nil {
+		return nil, nil
+	}
+	var kept []client.Object
+	for _, key := range secretencryption.Needed(s.hcp.Status.SecretEncryption) {
+		if key.Provider != hyperv1.AESCBC {
+			continue
+		}
+		ref := reference{kind: inSecret, name: &key.Name, keys: []string{aescbcKey}}
+		id := string(ref.kind) + "/" + ref.copy()
+		if done[id] {
+			continue
+		}
+		data, source, err := r.lastCopy(ctx, s, ref)
+		if err != nil {
+			return nil, err
+		}
+		if data != nil && secretencryption.Fingerprint(data[aescbcKey]) == key.Fingerprint {
+			done[id] = true
+			kept = append(kept, s.desiredCopy(ref, source, data))
+		}
+	}
+	return kept, nil
 }

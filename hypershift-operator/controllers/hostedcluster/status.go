@@ -70,6 +70,7 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 	if s.hcp != nil {
 		s.hc.Status.ControlPlaneEndpoint = s.hcp.Status.ControlPlaneEndpoint
 		s.hc.Status.Platform = s.hcp.Status.Platform
+		s.hc.Status.SecretEncryption = s.hcp.Status.SecretEncryption
 	}
 	if b.turned != "" {
 		r.Recorder.Eventf(s.hc, nil, corev1.EventTypeNormal, b.turned, "Reconcile", "%s", conditions.Get(s.hc.Status.Conditions, hyperv1.HostedClusterAvailable).Message)

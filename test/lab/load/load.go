@@ -51,6 +51,11 @@ func (c Count) String() string {
 
 // Start begins to ask, as whom the kubeconfig says, until Stop.
 func Start(ctx context.Context, kubeconfig string) (*Load, error) {
+	return StartAt(ctx, kubeconfig, path)
+}
+
+// StartAt does so at another path.
+func StartAt(ctx context.Context, kubeconfig, path string) (*Load, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("asking an API server: %w", err)

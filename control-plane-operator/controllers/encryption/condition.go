@@ -1,0 +1,117 @@
+package encryption
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeapiserver"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
+)
+
+// summarize reports the stage, and what it waits for, in EtcdDataEncryptionUpToDate.
+func (r *Reconciler) summarize(s *scope, report flow.Report) {
+	c := s.condition(report)
+	c.Type, c.ObservedGeneration = hyperv1.EtcdDataEncryptionUpToDate, s.hcp.Generation
+	conditions.Set(&s.hcp.Status.Conditions, c, r.Clock.Now())
+}
+
+func (s *scope) condition(report flow.Report) metav1.Condition {
+	if c := s.faults(); c != nil {
+		return *c
+	}
+	for _, o := range report {
+		if o.Err == nil {
+			continue
+		}
+		reason := hyperv1.ReconciliationErrorReason
+		var wait *flow.Waiting
+		if errors.As(o.Err, &wait) {
+			reason = wait.Reason
+		}
+		return pending(reason, "%s: %v", s.phase(), o.Err)
+	}
+	st := s.status()
+	move := secretencryption.Current(st)
+	if move == nil {
+		return pending(hyperv1.EncryptionUnknownReason, "Secret %s does not exist, and it is not recorded with which keys the API servers run: put it back from a backup", kubeapiserver.EncryptionSecret)
+	}
+	if c := s.stage(move); c != nil {
+		return *c
+	}
+	if secretencryption.Overtaken(st, s.facts) {
+		return pending(hyperv1.TooManyKeysReason, "the key has been changed too often: the change to %s is finished first", move.To.Name)
+	}
+	return metav1.Condition{Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, Message: "Secrets are encrypted with " + st.ActiveKey.Name}
+}
+
+// faults are what the user has to put right; nil if there are none.
+func (s *scope) faults() *metav1.Condition {
+	var missing *kubeapiserver.MissingKeyError
+	if s.status() != nil && errors.As(kubeapiserver.CheckKeys(s.hcp, s.secrets), &missing) {
+		c := pending(hyperv1.EncryptionKeyMissingReason, "%v", missing)
+		return &c
+	}
+	if s.fault != nil {
+		c := pending(hyperv1.InvalidSecretReason, "%v", s.fault)
+		return &c
+	}
+	return nil
+}
+
+// stage reports the one that is under way; nil if none is.
+func (s *scope) stage(move *hyperv1.SecretEncryptionMigration) *metav1.Condition {
+	reason := map[hyperv1.SecretEncryptionStage]string{
+		hyperv1.SecretEncryptionReadKey: hyperv1.ReadKeyRolloutReason, hyperv1.SecretEncryptionWriteKey: hyperv1.WriteKeyRolloutReason,
+		hyperv1.SecretEncryptionReencrypt: hyperv1.ReencryptingReason, hyperv1.SecretEncryptionRetain: hyperv1.RetainingOldKeysReason,
+		hyperv1.SecretEncryptionDrop: hyperv1.DroppingOldKeysReason,
+	}[move.Stage]
+	if reason == "" {
+		return nil
+	}
+	c := pending(reason, "%s", s.phase())
+	switch run := s.rewriting; {
+	case s.paused:
+		c.Message += "; spec.pausedUntil stops it"
+	case move.Stage == hyperv1.SecretEncryptionRetain:
+	case run != nil && run.Complete && run.Failed() > 0:
+		c.Reason, c.Message = hyperv1.ReencryptionFailedReason, fmt.Sprintf("%d Secrets cannot be rewritten with %s, and the old keys stay: %s", run.Failed(), move.To.Name, strings.Join(run.Refused, "; "))
+	case run != nil:
+		c.Message += fmt.Sprintf("; %d have been", run.Done)
+	case s.behind > 0:
+		c.Message += fmt.Sprintf("; waiting for %d pods of kube-apiserver", s.behind)
+	case !s.facts.RolledOut:
+		c.Message += "; waiting until kube-apiserver is rolled out"
+	}
+	return &c
+}
+
+// phase names the stage in words.
+func (s *scope) phase() string {
+	move := secretencryption.Current(s.status())
+	if move == nil {
+		return "finding out which keys are in use"
+	}
+	switch move.Stage {
+	case hyperv1.SecretEncryptionReadKey:
+		return "all API servers are given " + move.To.Name + " to read with"
+	case hyperv1.SecretEncryptionWriteKey:
+		return "all API servers are told to encrypt with " + move.To.Name
+	case hyperv1.SecretEncryptionReencrypt:
+		return "all Secrets are rewritten with " + move.To.Name
+	case hyperv1.SecretEncryptionRetain:
+		return "all Secrets are encrypted with " + move.To.Name + "; the keys from before stay for ten minutes, for clients in the middle of a list"
+	case hyperv1.SecretEncryptionDrop:
+		return "the keys from before " + move.To.Name + " are taken from all API servers"
+	}
+	return "Secrets are encrypted with " + move.To.Name
+}
+
+func pending(reason, format string, args ...any) metav1.Condition {
+	return metav1.Condition{Status: metav1.ConditionFalse, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}

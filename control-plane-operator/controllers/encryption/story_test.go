@@ -1,0 +1,223 @@
+package encryption
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeapiserver"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/trial"
+)
+
+// running has a cluster at rest that encrypts with key one.
+func running(t testing.TB) (*world, func(context.Context) error) {
+	w := newWorld(t)
+	w.must(w.others(t.Context()))
+	w.want("one")
+	pass := w.start()
+	w.settle(pass)
+	return w, pass
+}
+
+func TestAKeyChangesInStages(t *testing.T) {
+	w := newWorld(t)
+	w.must(w.others(t.Context()))
+	pass := w.start()
+	w.want("one")
+	got := w.settle(pass)
+	if want := []string{hyperv1.ReadKeyRolloutReason, hyperv1.WriteKeyRolloutReason, hyperv1.ReencryptingReason}; !slices.Equal(got, want) {
+		t.Errorf("encryption was added by %v, want %v", got, want)
+	}
+	w.encrypted("one")
+	w.want("two")
+	got = w.settle(pass)
+	if want := []string{hyperv1.ReadKeyRolloutReason, hyperv1.WriteKeyRolloutReason, hyperv1.ReencryptingReason, hyperv1.RetainingOldKeysReason, hyperv1.DroppingOldKeysReason}; !slices.Equal(got, want) {
+		t.Errorf("the key changed by %v, want %v", got, want)
+	}
+	w.encrypted("two")
+	st := w.hcp(t.Context()).Status.SecretEncryption
+	if st.ActiveKey.Name != "two" || st.TargetKey != nil || st.History[0].From.Name != "one" || st.History[0].State != hyperv1.SecretEncryptionMigrationCompleted {
+		t.Errorf("the status is %+v", st)
+	}
+}
+
+func TestAClusterIsCreatedWithAKey(t *testing.T) {
+	w := newWorld(t)
+	w.want("one")
+	w.settle(w.start())
+	w.encrypted("one")
+}
+
+func TestAKeyThatChangesAgainMidway(t *testing.T) {
+	for _, reason := range []string{hyperv1.ReadKeyRolloutReason, hyperv1.WriteKeyRolloutReason, hyperv1.ReencryptingReason, hyperv1.RetainingOldKeysReason, hyperv1.DroppingOldKeysReason} {
+		t.Run(reason, func(t *testing.T) {
+			w, pass := running(t)
+			w.want("two")
+			w.until(pass, reason)
+			w.want("three")
+			w.settle(pass)
+			w.encrypted("three")
+		})
+	}
+}
+
+func (w *world) condition() *metav1.Condition {
+	return conditions.Get(w.hcp(w.t.Context()).Status.Conditions, hyperv1.EtcdDataEncryptionUpToDate)
+}
+
+func (w *world) until(pass func(context.Context) error, reason string) {
+	w.t.Helper()
+	for range 100 {
+		w.must(pass(w.t.Context()))
+		if w.condition().Reason == reason {
+			return
+		}
+		w.must(w.others(w.t.Context()))
+		w.clock.Step(20 * time.Second)
+	}
+	w.t.Fatalf("the reason never is %s, it is %+v", reason, w.condition())
+}
+
+// An API server with the old configuration, that serves for its last seconds.
+func TestAnAPIServerThatIsEndingIsWaitedFor(t *testing.T) {
+	w, pass := running(t)
+	old := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "kube-apiserver-old", Labels: map[string]string{"app": names.KubeAPIServer},
+		Annotations: map[string]string{"keys": "one", kubeapiserver.EncryptionAnnotation: "before"}}}
+	w.Create(t, old)
+	w.want("two")
+	for range 20 {
+		w.must(pass(t.Context()))
+		w.must(w.others(t.Context()))
+		w.clock.Step(20 * time.Second)
+	}
+	if c := w.condition(); c.Reason != hyperv1.ReadKeyRolloutReason || !strings.Contains(c.Message, "waiting for 1 pods of kube-apiserver") {
+		t.Errorf("the condition is %+v", c)
+	}
+	w.must(w.Admin().Delete(t.Context(), old))
+	w.settle(pass)
+	w.encrypted("two")
+}
+
+func TestASecretThatCannotBeRewrittenKeepsTheOldKey(t *testing.T) {
+	w, pass := running(t)
+	w.refuses["b"] = apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "b", errors.New("a webhook does not like it"))
+	w.want("two")
+	w.until(pass, hyperv1.ReencryptionFailedReason)
+	if c := w.condition(); !strings.Contains(c.Message, "default/b") || !strings.Contains(c.Message, "a webhook does not like it") {
+		t.Errorf("the condition is %+v", c)
+	}
+	w.must(w.others(t.Context()))
+	delete(w.refuses, "b")
+	w.settle(pass)
+	w.encrypted("two")
+}
+
+// Somebody deletes the configuration in the middle, with the keys that it has.
+func TestAConfigurationThatIsDeletedComesBackWithAllKeys(t *testing.T) {
+	w, pass := running(t)
+	w.want("two")
+	w.until(pass, hyperv1.WriteKeyRolloutReason)
+	w.must(w.others(t.Context()))
+	w.must(w.Admin().Delete(t.Context(), secret(kubeapiserver.EncryptionSecret, nil)))
+	w.settle(pass)
+	w.encrypted("two")
+}
+
+func TestAKeyThatIsGoneIsReportedAndChangesNothing(t *testing.T) {
+	w, pass := running(t)
+	w.want("two")
+	w.until(pass, hyperv1.WriteKeyRolloutReason)
+	w.must(w.others(t.Context()))
+	w.must(w.Admin().Delete(t.Context(), secret(kubeapiserver.EncryptionSecret, nil)))
+	w.must(w.Admin().Delete(t.Context(), secret("copied-one", nil)))
+	w.until(pass, hyperv1.EncryptionKeyMissingReason)
+	if c := w.condition(); !strings.Contains(c.Message, "create the HostedCluster's Secret one again with the same 32 bytes") {
+		t.Errorf("the condition is %+v", c)
+	}
+	if err := w.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: kubeapiserver.EncryptionSecret}, &corev1.Secret{}); !apierrors.IsNotFound(err) {
+		t.Error("a configuration without the key was written")
+	}
+	w.copyOf("one")
+	w.settle(pass)
+	w.encrypted("two")
+}
+
+// Without a record and without a configuration, nobody knows what encrypts.
+func TestAConfigurationThatWasDeletedBeforeTheRecord(t *testing.T) {
+	w, _ := running(t)
+	hcp := w.hcp(t.Context())
+	hcp.Status.SecretEncryption = nil
+	w.must(w.Admin().Status().Update(t.Context(), hcp))
+	w.must(w.Admin().Delete(t.Context(), secret(kubeapiserver.EncryptionSecret, nil)))
+	w.must(w.start()(t.Context()))
+	if c := w.condition(); c.Status != metav1.ConditionFalse || c.Reason != hyperv1.EncryptionUnknownReason || w.hcp(t.Context()).Status.SecretEncryption != nil {
+		t.Errorf("the condition is %+v", c)
+	}
+}
+
+// API servers that change during the re-encryption may have encrypted with
+// another key what had been rewritten.
+func TestAReencryptionCountsOnlyIfTheAPIServersStayTheSame(t *testing.T) {
+	w, pass := running(t)
+	w.want("two")
+	w.until(pass, hyperv1.ReencryptingReason)
+	w.refuses["b"] = apierrors.NewTooManyRequests("later", 1)
+	_ = pass(t.Context()) // a part of it
+	servers := &appsv1.Deployment{}
+	w.must(w.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: names.KubeAPIServer}, servers))
+	servers.Generation += 2
+	w.must(w.Admin().Update(t.Context(), servers))
+	w.etcd["a"] = "one" // by an API server that was there for a moment
+	delete(w.refuses, "b")
+	w.settle(pass)
+	w.encrypted("two")
+}
+
+func TestAPauseStopsTheStages(t *testing.T) {
+	w, pass := running(t)
+	w.want("two")
+	w.until(pass, hyperv1.ReadKeyRolloutReason)
+	hcp := w.hcp(t.Context())
+	hcp.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true"))
+	w.must(w.Admin().Update(t.Context(), hcp))
+	for range 5 {
+		w.must(w.others(t.Context()))
+		w.must(pass(t.Context()))
+		w.clock.Step(time.Minute)
+	}
+	if c := w.condition(); c.Reason != hyperv1.ReadKeyRolloutReason || !strings.Contains(c.Message, "pausedUntil") {
+		t.Errorf("the condition is %+v", c)
+	}
+}
+
+func TestTrial(t *testing.T) {
+	trial.Crash(t, func(t testing.TB) *trial.Story {
+		w, _ := running(t)
+		w.want("two")
+		return &trial.Story{
+			Cluster: w.Cluster, Start: w.start, Others: w.others, Advance: w.clock.Step,
+			Mask: func(text string) string { return text },
+			Ready: func(ctx context.Context) string {
+				if c := conditions.Get(w.hcp(ctx).Status.Conditions, hyperv1.EtcdDataEncryptionUpToDate); c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "two") {
+					return c.Reason
+				}
+				w.encrypted("two")
+				return ""
+			},
+		}
+	})
+}

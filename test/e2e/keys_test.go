@@ -1,0 +1,131 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
+	"github.com/hosted-control-planes/hypershift/test/lab/load"
+)
+
+// A highly available cluster gets encryption, and then another key, while requests read all its Secrets.
+func TestKeys(t *testing.T) {
+	h := newHosted(t, "keys", on.Versions[0])
+	h.hc.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
+	h.create()
+	h.available()
+	count := h.passwords(50)
+
+	asked, err := load.StartAt(t.Context(), h.kubeconfig, "/api/v1/secrets")
+	h.must(err)
+	t.Cleanup(asked.Stop)
+	first := h.key("keys-first")
+	h.encryptWith("keys-first", first)
+	h.inOrder(first)
+	second := h.key("keys-second")
+	h.encryptWith("keys-second", second)
+	h.inOrder(second)
+	asked.Stop()
+
+	result := asked.Count()
+	t.Logf("while the key changed twice: %v", result)
+	if result.Asked == 0 || result.Failed > 0 {
+		t.Errorf("reads of Secrets failed: %v", result)
+	}
+	if now := h.read(); now < count {
+		t.Errorf("%d Secrets can be read with the one key that is left, there were %d", now, count)
+	}
+}
+
+// key makes a Secret with a key beside the HostedCluster, and returns the fingerprint.
+func (h *hosted) key(name string) string {
+	h.t.Helper()
+	bytes := make([]byte, 32)
+	_, err := rand.Read(bytes)
+	h.must(err)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: h.hc.Namespace, Name: name}, Data: map[string][]byte{"key": bytes}}
+	h.must(h.management.Create(h.t.Context(), secret))
+	h.t.Cleanup(func() { h.must(h.management.Delete(context.WithoutCancel(h.t.Context()), secret)) })
+	return secretencryption.Fingerprint(bytes)
+}
+
+// encryptWith names the key, and waits until no other is in use. It logs when each stage began.
+func (h *hosted) encryptWith(secret, fingerprint string) {
+	h.t.Helper()
+	began := time.Now()
+	h.change(func(hc *hyperv1.HostedCluster) {
+		hc.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{Type: hyperv1.AESCBC, AESCBC: &hyperv1.AESCBCSpec{ActiveKey: corev1.LocalObjectReference{Name: secret}}}
+	})
+	last := ""
+	for deadline := began.Add(20 * time.Minute); ; pause(h.t.Context(), time.Second) {
+		h.must(h.management.Get(h.t.Context(), key(h.hc), h.hc))
+		c := conditions.Get(h.hc.Status.Conditions, hyperv1.EtcdDataEncryptionUpToDate)
+		if c == nil || c.ObservedGeneration < h.hc.Generation {
+			continue
+		}
+		if c.Reason != last {
+			last = c.Reason
+			h.t.Logf("%.1f s: %s: %s", time.Since(began).Seconds(), c.Reason, c.Message)
+		}
+		if st := h.hc.Status.SecretEncryption; c.Status == metav1.ConditionTrue && st != nil && st.ActiveKey != nil && st.ActiveKey.Fingerprint == fingerprint {
+			return
+		}
+		if time.Now().After(deadline) {
+			h.t.Fatalf("%s is not in use alone: %+v", secret, c)
+		}
+	}
+}
+
+// inOrder fails the test unless the API servers have that key and no other.
+func (h *hosted) inOrder(fingerprint string) {
+	h.t.Helper()
+	config := &corev1.Secret{}
+	h.must(h.management.Get(h.t.Context(), client.ObjectKey{Namespace: h.namespace(), Name: "kas-secret-encryption"}, config))
+	text := string(config.Data["config.yaml"])
+	if strings.Count(text, "name: key-") != 1 || !strings.Contains(text, "name: key-"+fingerprint) {
+		h.t.Errorf("the configuration does not have key %s alone", fingerprint)
+	}
+	h.eventually("every API server runs it", h.rolledOut)
+}
+
+// user is a client of the hosted cluster.
+func (h *hosted) user() client.Client {
+	h.t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", h.kubeconfig)
+	h.must(err)
+	c, err := client.New(config, client.Options{})
+	h.must(err)
+	return c
+}
+
+// passwords makes Secrets, and returns how many there are then.
+func (h *hosted) passwords(count int) int {
+	h.t.Helper()
+	for i := range count {
+		h.must(h.user().Create(h.t.Context(), &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("password-%d", i)}, StringData: map[string]string{"password": "open sesame"},
+		}))
+	}
+	return h.read()
+}
+
+// read counts the Secrets that can be read, from etcd and not from a cache.
+func (h *hosted) read() int {
+	h.t.Helper()
+	list := &corev1.SecretList{}
+	h.must(h.user().List(h.t.Context(), list))
+	return len(list.Items)
+}

@@ -6,7 +6,7 @@
 //	clients.go         whose certificates it takes
 //	audit.go           what is written down about requests
 //	authentication.go  who users are: an OIDC provider or a webhook
-//	encryption.go      how Secrets are kept in etcd
+//	encryption.go      how Secrets are kept in etcd: the keys that status.secretEncryption names
 //	kms.go             the same with keys of AWS KMS
 //	konnectivity.go    the way to the nodes
 //

@@ -57,6 +57,9 @@ func startFleet(t *testing.T, env *component.Env) *fleet {
 		r.clients, err = kubernetes.NewForConfig(config)
 		f.must(err)
 	}
+	if encrypts(env) {
+		env.Secrets[EncryptionSecret] = configOf(t, env)
+	}
 	return f
 }
 

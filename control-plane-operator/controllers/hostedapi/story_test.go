@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -374,4 +375,19 @@ func story(t testing.TB) *trial.Story {
 func TestTrial(t *testing.T) {
 	trial.Crash(t, story)
 	trial.APIFaults(t, story)
+}
+
+// A key of AWS that is disabled, and with which nothing is encrypted any more.
+func TestAKeyThatOnlyReadsDoesNotMakeTheAPIServerUnavailable(t *testing.T) {
+	k := &kubeconfig{server: &url.URL{Host: "api.example.com"}}
+	for body, want := range map[string]string{
+		"[+]etcd ok\n[+]kms-provider-0 ok\n[-]kms-provider-1 failed: reason withheld\n":               "",
+		"[+]etcd ok\n[-]kms-provider-0 failed: reason withheld\n":                                     "kms-provider-0",
+		"[-]etcd failed: reason withheld\n[-]kms-provider-1 failed: reason withheld\nreadyz failed\n": "etcd",
+	} {
+		got := k.judge(http.StatusInternalServerError, checks([]byte(body)))
+		if want == "" && got != nil || want != "" && (got == nil || !strings.HasSuffix(got.message, "these checks fail: "+want)) {
+			t.Errorf("%q is judged %+v, want %q", body, got, want)
+		}
+	}
 }

@@ -16,6 +16,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 	"github.com/hosted-control-planes/hypershift/test/trial"
 )
 
@@ -312,6 +313,47 @@ func TestAKeyThatIsInUseStaysWhatItWas(t *testing.T) {
 	w.run(t, pass, 1)
 	if w.copied(t, "copied-my-new-key", aescbcKey) != other || w.copied(t, "copied-my-aes-key", aescbcKey) != old {
 		t.Error("a rotation needs both keys")
+	}
+}
+
+// The configuration of the API servers has the bytes of an old key, and somebody
+// may delete it: the copy is the second place.
+func TestTheCopyOfAKeyStaysAsLongAsSomethingMayBeEncryptedWithIt(t *testing.T) {
+	w := richWorld(t)
+	pass := w.start()
+	w.run(t, pass, 2)
+	old, other := strings.Repeat("k", 32), strings.Repeat("n", 32)
+	record := func(st *hyperv1.SecretEncryptionStatus) {
+		t.Helper()
+		hcp := &hyperv1.HostedControlPlane{}
+		if !w.exists(t, hcp, w.object("demo")) {
+			t.Fatal("there is no control plane")
+		}
+		hcp.Status.SecretEncryption = st
+		if err := w.Admin().Status().Update(t.Context(), hcp); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, after := secretencryption.AESCBC("my-aes-key", []byte(old)), secretencryption.AESCBC("my-new-key", []byte(other))
+	record(&hyperv1.SecretEncryptionStatus{ActiveKey: &before})
+	w.Create(t, secret("clusters", "my-new-key", map[string]string{aescbcKey: other}))
+	w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.SecretEncryption.AESCBC.ActiveKey.Name = "my-new-key" })
+	w.run(t, pass, 2)
+	if err := w.Admin().Delete(t.Context(), secret("clusters", "my-aes-key", nil)); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t, pass, 2)
+	if w.copied(t, "copied-my-aes-key", aescbcKey) != old || w.copied(t, "copied-my-new-key", aescbcKey) != other {
+		t.Error("a key that may be needed has no copy")
+	}
+	hc := &hyperv1.HostedCluster{}
+	if !w.exists(t, hc, client.ObjectKey{Namespace: "clusters", Name: "demo"}) || hc.Status.SecretEncryption == nil || hc.Status.SecretEncryption.ActiveKey.Name != "my-aes-key" {
+		t.Errorf("the user sees %+v", hc.Status.SecretEncryption)
+	}
+	record(&hyperv1.SecretEncryptionStatus{ActiveKey: &after})
+	w.run(t, pass, 1)
+	if w.copied(t, "copied-my-aes-key", aescbcKey) != "" {
+		t.Error("a key that is not needed has a copy")
 	}
 }
 

@@ -3,6 +3,7 @@ package kubeapiserver
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"

@@ -1,0 +1,233 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// guest returns a client of the hosted cluster: an administrator's, or, with a token, that of whom the token is for.
+func (h *hosted) guest(token string) client.Client {
+	h.t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", h.kubeconfig)
+	h.must(err)
+	if token != "" {
+		config = rest.AnonymousClientConfig(config)
+		config.BearerToken = token
+	}
+	config.WarningHandler = rest.NoWarnings{}
+	c, err := client.New(config, client.Options{})
+	h.must(err)
+	return c
+}
+
+// attackWebhook has the API server call addresses of the management network and compares the errors: a difference between an open and a
+// closed port is a port scanner.
+func (h *hosted) attackWebhook() {
+	status, err := on.Status(h.t.Context())
+	h.must(err)
+	node := status.Machines[0].Address
+	answers := map[string]string{}
+	for what, url := range map[string]string{
+		"an open port":  "https://" + node + ":10250/",
+		"a closed port": "https://" + node + ":10999/",
+		"a pod":         "https://" + h.operatorAddress() + ":8081/",
+	} {
+		answers[what] = h.callWebhook(url)
+		h.t.Logf("%s: %s", what, answers[what])
+	}
+	for what, answer := range answers {
+		if strings.Contains(answer, "refused") || strings.Contains(answer, "certificate") || strings.Contains(answer, "HTTP response") {
+			h.t.Errorf("the guest learns about %s: %s", what, answer)
+		}
+	}
+}
+
+func (h *hosted) operatorAddress() string {
+	h.t.Helper()
+	pods := &corev1.PodList{}
+	h.must(h.management.List(h.t.Context(), pods, client.InNamespace("hypershift")))
+	return pods.Items[0].Status.PodIP
+}
+
+// callWebhook returns the error that a user gets when an admission webhook is at that address.
+func (h *hosted) callWebhook(url string) string {
+	h.t.Helper()
+	manifest := fmt.Sprintf(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: scan}
+webhooks:
+- name: scan.example.test
+  clientConfig: {url: %q}
+  timeoutSeconds: 3
+  failurePolicy: Fail
+  sideEffects: None
+  admissionReviewVersions: [v1]
+  rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
+  matchConditions: [{name: mine, expression: "object.metadata.name == 'scan'"}]
+`, url)
+	_, err := on.Kubectl(h.t.Context(), h.kubeconfig, manifest, "apply", "-f", "-")
+	h.must(err)
+	defer h.kubectl("delete validatingwebhookconfiguration scan")
+	var answer string
+	h.eventually("the webhook is called", func(ctx context.Context) error {
+		out, err := on.Kubectl(ctx, h.kubeconfig, "", "create", "configmap", "scan", "-n", "default", "--dry-run=server")
+		if err == nil {
+			return errors.New("it is not called yet")
+		}
+		answer = strings.ReplaceAll(lastLine(out), url, "URL")
+		return nil
+	})
+	return answer
+}
+
+// attackIdentity has the hosted API server issue tokens for the service accounts that the roles of the operators trust in HyperShift, and
+// takes them to AWS.
+func (h *hosted) attackIdentity() {
+	roles := h.hc.Spec.Platform.AWS.RolesRef
+	api := sts.NewFromConfig(aws.Config{Region: h.hc.Spec.Platform.AWS.Region, BaseEndpoint: aws.String(on.AWS.URL)})
+	for subject, role := range map[string]string{
+		names.ControlPlaneOperatorSubject: string(roles.ControlPlaneOperatorARN),
+		names.CAPIProviderSubject:         string(roles.NodePoolManagementARN),
+		names.CloudControllerSubject:      string(roles.KubeCloudControllerARN),
+	} {
+		account := subject[strings.LastIndex(subject, ":")+1:]
+		if _, err := on.Kubectl(h.t.Context(), h.kubeconfig, "", "create", "serviceaccount", "-n", "kube-system", account); err != nil {
+			h.t.Logf("service account %s: %v", account, err)
+		}
+		token, err := on.Kubectl(h.t.Context(), h.kubeconfig, "", "create", "token", "-n", "kube-system", account, "--audience="+names.WebIdentityAudience)
+		if err != nil {
+			h.t.Logf("refused: %v", err)
+			continue
+		}
+		_, err = api.AssumeRoleWithWebIdentity(h.t.Context(), &sts.AssumeRoleWithWebIdentityInput{
+			RoleArn: aws.String(role), RoleSessionName: aws.String("attack"), WebIdentityToken: aws.String(strings.TrimSpace(token)),
+		})
+		if err == nil {
+			h.t.Errorf("an administrator of the hosted cluster is %s in AWS", role)
+		} else {
+			h.t.Logf("refused: %v", err)
+		}
+	}
+}
+
+// bootstrapToken waits for the token with which a new machine joins, as it is in the user data of that machine.
+func (h *hosted) bootstrapToken() string {
+	h.t.Helper()
+	guest := h.guest("")
+	var token string
+	h.eventually("there is a bootstrap token", func(ctx context.Context) error {
+		secrets := &corev1.SecretList{}
+		if err := guest.List(ctx, secrets, client.InNamespace(metav1.NamespaceSystem)); err != nil {
+			return err
+		}
+		for _, s := range secrets.Items {
+			if s.Type == corev1.SecretTypeBootstrapToken {
+				token = string(s.Data["token-id"]) + "." + string(s.Data["token-secret"])
+				return nil
+			}
+		}
+		return errors.New("there is none")
+	})
+	return token
+}
+
+// attackNodeIdentity requests certificates with the token of a machine that joins: for another node, for a node that does not exist, and
+// for an identity that is no node's.
+func (h *hosted) attackNodeIdentity(pool *hyperv1.NodePool) {
+	nodes := &corev1.NodeList{}
+	h.must(h.guest("").List(h.t.Context(), nodes))
+	h.eventually("the pool has another machine", func(ctx context.Context) error {
+		if err := h.management.Get(ctx, key(pool), pool); err != nil {
+			return err
+		}
+		pool.Spec.Replicas = ptrTo(int32(3))
+		return h.management.Update(ctx, pool)
+	})
+	thief := h.guest(h.bootstrapToken())
+	requests := map[string]string{}
+	for i, victim := range []string{nodes.Items[0].Name, "ip-10-1-99-99.ec2.internal"} {
+		name := fmt.Sprintf("attack-%d", i)
+		err := thief.Create(h.t.Context(), nodeRequest(h, name, victim))
+		if err != nil {
+			h.t.Logf("refused: %v", err)
+			continue
+		}
+		requests[name] = victim
+	}
+	h.never("a bootstrap token got the certificate of another node", func() bool {
+		for name, victim := range requests {
+			csr := &certificatesv1.CertificateSigningRequest{}
+			h.must(h.guest("").Get(h.t.Context(), client.ObjectKey{Name: name}, csr))
+			if len(csr.Status.Certificate) > 0 {
+				h.t.Logf("it is %s now", victim)
+				return true
+			}
+		}
+		return false
+	})
+	h.eventually("the machine joins all the same", func(ctx context.Context) error { return h.poolReady(ctx, pool, 3) })
+}
+
+func ptrTo[T any](v T) *T { return &v }
+
+// nodeRequest is a kubelet's request for the client certificate of a node.
+func nodeRequest(h *hosted, name, node string) *certificatesv1.CertificateSigningRequest {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	h.must(err)
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
+		Subject: pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}},
+	}, private)
+	h.must(err)
+	return &certificatesv1.CertificateSigningRequest{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: certificatesv1.CertificateSigningRequestSpec{
+			Request:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
+			SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName,
+			Usages:     []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},
+		},
+	}
+}
+
+// attackKubelet checks that the API server verifies the certificates of kubelets, and that those of this cluster pass.
+func (h *hosted) attackKubelet() {
+	verifies := func() bool {
+		for _, c := range h.apiServer().Spec.Template.Spec.Containers {
+			if regexp.MustCompile(`--kubelet-certificate-authority=\S+`).MatchString(strings.Join(append(c.Command, c.Args...), " ")) {
+				return true
+			}
+		}
+		return false
+	}
+	if !h.within(time.Minute, verifies) {
+		h.t.Error("the API server takes any certificate for that of a kubelet")
+	}
+	requests := h.kubectl("get certificatesigningrequests -o wide")
+	if !strings.Contains(requests, "kubernetes.io/kubelet-serving") {
+		h.t.Error("kubelets do not request serving certificates")
+	}
+}

@@ -1,0 +1,130 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
+	"github.com/hosted-control-planes/hypershift/test/lab/images"
+)
+
+// apiServer returns the Deployment of the hosted API server.
+func (h *hosted) apiServer() *appsv1.Deployment {
+	h.t.Helper()
+	d := &appsv1.Deployment{}
+	h.must(h.management.Get(h.t.Context(), client.ObjectKey{Namespace: h.namespace(), Name: names.KubeAPIServer}, d))
+	return d
+}
+
+// attackLabels has the pods of the control plane carry the label that lets them reach the management API server.
+func (h *hosted) attackLabels() {
+	h.change(func(hc *hyperv1.HostedCluster) {
+		hc.Spec.Labels = map[string]hyperv1.LabelValue{names.ManagementAccessLabel: "true"}
+	})
+	h.refused(hyperv1.ValidHostedClusterConfiguration, names.ManagementAccessLabel)
+	h.never("pods of the API server carry the label of pods that may reach the management cluster", func() bool {
+		return h.apiServer().Spec.Template.Labels[names.ManagementAccessLabel] != ""
+	})
+	h.restore(func(hc *hyperv1.HostedCluster) { hc.Spec.Labels = nil })
+}
+
+// attackKubeconfig has the API server run a program, and send its audit log to an address without TLS.
+func (h *hosted) attackKubeconfig() {
+	for what, text := range map[string]string{
+		"exec": evilKubeconfig("https://10.1.2.3:8443", `exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/sh, args: [-c, id], interactiveMode: Never}`),
+		"http": evilKubeconfig("http://10.1.2.3:9445/drain", "token: abc"),
+		"file": evilKubeconfig("https://10.1.2.3:8443", "tokenFile: /etc/kubernetes/service-account/service-account.key"),
+	} {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: h.hc.Namespace, Name: h.hc.Name + "-evil-" + what}, StringData: map[string]string{"webhook-kubeconfig": text}}
+		h.must(h.management.Create(h.t.Context(), secret))
+		h.t.Cleanup(func() { h.must(h.management.Delete(context.WithoutCancel(h.t.Context()), secret)) })
+		h.change(func(hc *hyperv1.HostedCluster) {
+			hc.Spec.AuditWebhook = &corev1.LocalObjectReference{Name: secret.Name}
+		})
+		h.refused(hyperv1.ValidHostedClusterConfiguration, secret.Name)
+		if args := strings.Join(h.apiServer().Spec.Template.Spec.Containers[0].Args, " "); strings.Contains(args, "audit-webhook-config-file") {
+			h.t.Errorf("the API server was given a kubeconfig with %s", what)
+		}
+	}
+	h.restore(func(hc *hyperv1.HostedCluster) { hc.Spec.AuditWebhook = nil })
+}
+
+func evilKubeconfig(server, user string) string {
+	return fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters: [{name: a, cluster: {server: %q}}]
+users:
+- name: a
+  user:
+    %s
+contexts: [{name: a, context: {cluster: a, user: a}}]
+current-context: a
+`, server, user)
+}
+
+// attackPriority asks for a priority at which the scheduler preempts pods of other tenants and of the management cluster.
+func (h *hosted) attackPriority() {
+	h.change(func(hc *hyperv1.HostedCluster) {
+		hc.Annotations = merged(hc.Annotations, hyperv1.ControlPlanePriorityClassAnnotation, "system-node-critical")
+	})
+	h.refused(hyperv1.ValidHostedClusterConfiguration, "system-node-critical")
+	h.never("pods of the tenant have the priority of the node's own", func() bool {
+		pods, err := h.pods(h.t.Context())
+		h.must(err)
+		for _, p := range pods {
+			if p.Spec.PriorityClassName == "system-node-critical" {
+				return true
+			}
+		}
+		return false
+	})
+	h.restore(func(hc *hyperv1.HostedCluster) { delete(hc.Annotations, hyperv1.ControlPlanePriorityClassAnnotation) })
+}
+
+func merged(m map[string]string, key, value string) map[string]string {
+	if m == nil {
+		m = map[string]string{}
+	}
+	m[key] = value
+	return m
+}
+
+// attackKonnectivity chooses a release without the tunnel server, so that the API server would dial nodes, pods and Services itself, from
+// the management network.
+func (h *hosted) attackKonnectivity() {
+	d := images.Describe(on.Images, on.Versions[0])
+	delete(d.Components, names.KonnectivityServer)
+	without, err := images.PushRelease(h.t.Context(), images.Options{Registry: cluster.Registry}, "without-konnectivity", d)
+	h.must(err)
+	h.attackRelease("a release without konnectivity-server", names.KonnectivityServer, func(hc *hyperv1.HostedCluster) { hc.Spec.Release.Image = without })
+}
+
+// attackDowngrade takes the control plane to the minor version before its own by the field that only the control plane reads.
+func (h *hosted) attackDowngrade() {
+	h.attackRelease("an older minor version", on.Versions[1], func(hc *hyperv1.HostedCluster) {
+		hc.Spec.ControlPlaneRelease = &hyperv1.Release{Image: on.Releases[on.Versions[1]]}
+	})
+}
+
+func (h *hosted) attackRelease(what, word string, edit func(*hyperv1.HostedCluster)) {
+	before, was := h.apiServer().Spec.Template, *h.hc.Spec.DeepCopy()
+	h.change(edit)
+	h.refused(hyperv1.ValidReleaseImage, word)
+	h.never("the API server was rolled out from "+what, func() bool {
+		now := h.apiServer().Spec.Template
+		return now.Spec.Containers[0].Image != before.Spec.Containers[0].Image || len(now.Spec.Containers) != len(before.Spec.Containers)
+	})
+	h.restore(func(hc *hyperv1.HostedCluster) {
+		hc.Spec.Release, hc.Spec.ControlPlaneRelease = was.Release, was.ControlPlaneRelease
+	})
+}

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -104,7 +105,7 @@ func merged(m map[string]string, key, value string) map[string]string {
 func (h *hosted) attackKonnectivity() {
 	d := images.Describe(on.Images, on.Versions[0])
 	delete(d.Components, names.KonnectivityServer)
-	without, err := images.PushRelease(h.t.Context(), images.Options{Registry: cluster.Registry}, "without-konnectivity", d)
+	without, err := images.PushRelease(h.t.Context(), images.Options{Registry: cluster.Registry, Progress: io.Discard}, "without-konnectivity", d)
 	h.must(err)
 	h.attackRelease("a release without konnectivity-server", names.KonnectivityServer, func(hc *hyperv1.HostedCluster) { hc.Spec.Release.Image = without })
 }

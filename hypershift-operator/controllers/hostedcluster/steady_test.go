@@ -15,6 +15,8 @@ import (
 var saidByControlPlane = map[string]metav1.ConditionStatus{
 	hyperv1.InfrastructureReady:                   metav1.ConditionTrue,
 	hyperv1.KubeAPIServerAvailable:                metav1.ConditionTrue,
+	hyperv1.KubeAPIServerReachable:                metav1.ConditionTrue,
+	hyperv1.KubeletServingCertificatesSigned:      metav1.ConditionTrue,
 	hyperv1.EtcdAvailable:                         metav1.ConditionTrue,
 	hyperv1.IgnitionEndpointAvailable:             metav1.ConditionTrue,
 	hyperv1.ValidHostedControlPlaneConfiguration:  metav1.ConditionTrue,

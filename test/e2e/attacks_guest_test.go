@@ -27,6 +27,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
 
 // guest returns a client of the hosted cluster: an administrator's, or, with a token, that of whom the token is for.
@@ -44,11 +45,23 @@ func (h *hosted) guest(token string) client.Client {
 	return c
 }
 
+// managementNetworks are those of the nodes, pods and Services of the lab.
+const managementNetworks = "{10.55.16.0/20,10.55.48.0/20,10.55.80.0/20," + cluster.PodNetwork + "," + cluster.ServiceNetwork + "}"
+
 // attackWebhook has the API server call addresses of the management network and compares the errors: a difference between an open and a
-// closed port is a port scanner.
+// closed port is a port scanner. The installation blocks these networks.
 func (h *hosted) attackWebhook() {
 	status, err := on.Status(h.t.Context())
 	h.must(err)
+	_, err = on.Upgrade(h.t.Context(), "--reuse-values", "--set", "controlPlaneEgress.blockedCIDRs="+managementNetworks)
+	h.must(err)
+	h.eventually("the networks are blocked", func(ctx context.Context) error {
+		policy, err := on.Kubectl(ctx, on.Kubeconfig, "", "get", "networkpolicy", "-n", h.namespace(), "management-kas", "-o", "yaml")
+		if err == nil && !strings.Contains(policy, cluster.PodNetwork) {
+			err = errors.New(policy)
+		}
+		return err
+	})
 	node := status.Machines[0].Address
 	answers := map[string]string{}
 	for what, url := range map[string]string{

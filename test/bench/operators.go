@@ -19,6 +19,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/identity"
 	cpo "github.com/hosted-control-planes/hypershift/control-plane-operator/operator"
 	platformaws "github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/platform/aws"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/limits"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
@@ -69,6 +70,7 @@ func optionsHO(aws *cloud) (operator.Options, error) {
 	return operator.Options{
 		MetricsAddr: "0", HealthAddr: "0", ControlPlaneOperatorImage: "registry.example.test/hypershift:bench",
 		PrivateAWS: true, Region: region, OIDC: operator.OIDC{Bucket: bucket, Region: region},
+		Limits:       limits.Default(),
 		ResyncPeriod: resyncHO, PermissionsPeriod: permissionsPeriod, DocumentsPeriod: documentsPeriod,
 		Bed: operator.Bed{AWS: []func(*middleware.Stack) error{aws.Install}, Releases: fakerelease.New(fakerelease.Kubernetes(releaseImage, "1.36.3"))},
 	}, nil

@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/base64"
@@ -18,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
@@ -41,7 +43,11 @@ func (n *Nodes) join(ctx context.Context, i types.Instance) error {
 		return err
 	}
 	name := aws.ToString(i.PrivateDnsName)
-	kubelet, err := identity(ctx, n.bootstrap(m), name)
+	key, err := n.key(aws.ToString(i.InstanceId))
+	if err != nil {
+		return err
+	}
+	kubelet, err := identity(ctx, n.bootstrap(m), name, key)
 	if err != nil {
 		return err
 	}
@@ -79,30 +85,49 @@ func (n *Nodes) bootstrap(m *nodeconfigtest.Node) *rest.Config {
 	}
 }
 
+// key is the private key of a machine. A kubelet has it on its disk before it asks for a certificate, and asks for the same key
+// until it has one: a machine is given a certificate for one key only.
+func (n *Nodes) key(instance string) (*ecdsa.PrivateKey, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if key := n.keys[instance]; key != nil {
+		return key, nil
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("making the key of machine %s: %w", instance, err)
+	}
+	n.keys[instance] = key
+	return key, nil
+}
+
 // identity gets the certificate of a node for a bootstrap token.
-func identity(ctx context.Context, bootstrap *rest.Config, name string) (kubernetes.Interface, error) {
+func identity(ctx context.Context, bootstrap *rest.Config, name string, private *ecdsa.PrivateKey) (kubernetes.Interface, error) {
 	stranger, err := kubernetes.NewForConfig(bootstrap)
 	if err != nil {
 		return nil, fmt.Errorf("connecting with the bootstrap token: %w", err)
 	}
-	key, request, err := certificateRequest(name)
+	key, request, err := certificateRequest(name, private)
 	if err != nil {
 		return nil, err
 	}
 	requests := stranger.CertificatesV1().CertificateSigningRequests()
-	asked, err := requests.Create(ctx, request, metav1.CreateOptions{})
-	if err != nil {
+	if _, err := requests.Create(ctx, request, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return nil, fmt.Errorf("asking for a certificate: %w", err)
 	}
 	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		asked, err = requests.Get(ctx, asked.Name, metav1.GetOptions{})
-		return err == nil && len(asked.Status.Certificate) > 0, err
+		asked, err := requests.Get(ctx, request.Name, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		request = asked
+		return len(asked.Status.Certificate) > 0, nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("waiting for the certificate: %w", err)
 	}
 	c := rest.AnonymousClientConfig(bootstrap)
-	c.CertData, c.KeyData = asked.Status.Certificate, key
+	c.CertData, c.KeyData = request.Status.Certificate, key
 	kubelet, err := kubernetes.NewForConfig(c)
 	if err != nil {
 		return nil, fmt.Errorf("connecting as the node: %w", err)
@@ -110,13 +135,14 @@ func identity(ctx context.Context, bootstrap *rest.Config, name string) (kuberne
 	return kubelet, nil
 }
 
-func certificateRequest(name string) (key []byte, _ *certificatesv1.CertificateSigningRequest, err error) {
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, fmt.Errorf("making the key of a node: %w", err)
-	}
+// certificateRequest is for a key, which the name is made of as a kubelet does it: who asks again finds the request that there is.
+func certificateRequest(name string, private *ecdsa.PrivateKey) (key []byte, _ *certificatesv1.CertificateSigningRequest, err error) {
 	if key, err = keyutil.MarshalPrivateKeyToPEM(private); err != nil {
-		return nil, nil, fmt.Errorf("making the key of a node: %w", err)
+		return nil, nil, fmt.Errorf("writing the key of node %s: %w", name, err)
+	}
+	public, err := x509.MarshalPKIXPublicKey(private.Public())
+	if err != nil {
+		return nil, nil, fmt.Errorf("writing the key of node %s: %w", name, err)
 	}
 	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
 		Subject: pkix.Name{CommonName: "system:node:" + name, Organization: []string{"system:nodes"}},
@@ -125,7 +151,7 @@ func certificateRequest(name string) (key []byte, _ *certificatesv1.CertificateS
 		return nil, nil, fmt.Errorf("making a certificate request: %w", err)
 	}
 	return key, &certificatesv1.CertificateSigningRequest{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "node-csr-"},
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-csr-%x", sha256.Sum256(public))},
 		Spec: certificatesv1.CertificateSigningRequestSpec{
 			Request:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
 			SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName,

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"crypto/ecdsa"
 	"fmt"
 	"io"
 	"maps"
@@ -42,7 +43,8 @@ type Nodes struct {
 	kube    kubernetes.Interface // as the cloud controller
 
 	mu       sync.Mutex
-	problems map[string]error // instance -> why it has not joined
+	problems map[string]error             // instance -> why it has not joined
+	keys     map[string]*ecdsa.PrivateKey // instance -> what its kubelet asks a certificate for
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -60,7 +62,7 @@ func Start(ctx context.Context, opts Options) (*Nodes, error) {
 	if err != nil {
 		return nil, fmt.Errorf("playing the machines of %s: %w", opts.InfraID, err)
 	}
-	n := &Nodes{options: opts, kube: kube, problems: map[string]error{}}
+	n := &Nodes{options: opts, kube: kube, problems: map[string]error{}, keys: map[string]*ecdsa.PrivateKey{}}
 	// Not the caller's context: machines go on in the clean-up of a test, too.
 	ctx, n.stop = context.WithCancel(context.WithoutCancel(ctx))
 	n.running.Go(func() {

@@ -2,13 +2,18 @@ package systemd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -41,8 +46,43 @@ func boot(t *testing.T, files map[string]string) (dir string, err error) {
 		if m != nil {
 			m.Wait()
 		}
+		endProcesses(t, dir)
 	})
 	return dir, err
+}
+
+// endProcesses ends the processes that have files of dir open, as the log of their service is. The manager ends the main process of a service,
+// and what that has started may still run, and write, when its directory is removed.
+func endProcesses(t *testing.T, dir string) {
+	t.Helper()
+	for until := time.Now().Add(20 * time.Second); ; <-time.After(10 * time.Millisecond) {
+		files, err := filepath.Glob("/proc/[0-9]*/fd/*")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		pids := map[int]bool{}
+		for _, file := range files {
+			// A process that ended in the meantime has no files.
+			target, _ := os.Readlink(file)
+			pid, err := strconv.Atoi(strings.Split(file, "/")[2])
+			if err == nil && pid != os.Getpid() && strings.HasPrefix(target, dir+"/") {
+				pids[pid] = true
+			}
+		}
+		if len(pids) == 0 {
+			return
+		}
+		for pid := range pids {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+				t.Error(err)
+			}
+		}
+		if time.Now().After(until) {
+			t.Errorf("processes %v do not end", slices.Sorted(maps.Keys(pids)))
+			return
+		}
+	}
 }
 
 func mustBoot(t *testing.T, files map[string]string) string {

@@ -137,7 +137,6 @@ func etcdOnly() networkingv1.NetworkPolicySpec {
 				Ports: tcpPorts(clientPort),
 			},
 			{From: from(names.Etcd), Ports: tcpPorts("peer")},
-			metrics(),
 		},
 	}
 }

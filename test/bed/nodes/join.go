@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/base64"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"net"
@@ -175,18 +176,24 @@ func newNode(name string, m *nodeconfigtest.Node, i types.Instance) *corev1.Node
 
 var architectures = map[types.ArchitectureValues]string{types.ArchitectureValuesX8664: "amd64", types.ArchitectureValuesArm64: "arm64"}
 
-// register creates a Node and says that it is well.
+// register creates a Node and reports that it is well. As of a kubelet, that is a patch of the status alone: Cluster API may have
+// taken a taint off the Node meanwhile, which a kubelet may not put back.
 func register(ctx context.Context, kubelet kubernetes.Interface, node *corev1.Node, version string) error {
-	created, err := kubelet.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
-	if err != nil {
+	if _, err := kubelet.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("registering node %s: %w", node.Name, err)
 	}
-	created.Status.NodeInfo = corev1.NodeSystemInfo{KubeletVersion: version, Architecture: node.Labels[corev1.LabelArchStable], OperatingSystem: "linux"}
-	created.Status.Conditions = []corev1.NodeCondition{condition(corev1.NodeReady, corev1.ConditionTrue, "KubeletReady")}
-	for _, pressure := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure} {
-		created.Status.Conditions = append(created.Status.Conditions, condition(pressure, corev1.ConditionFalse, "KubeletHasEnough"))
+	status := corev1.NodeStatus{
+		NodeInfo:   corev1.NodeSystemInfo{KubeletVersion: version, Architecture: node.Labels[corev1.LabelArchStable], OperatingSystem: "linux"},
+		Conditions: []corev1.NodeCondition{condition(corev1.NodeReady, corev1.ConditionTrue, "KubeletReady")},
 	}
-	if _, err := kubelet.CoreV1().Nodes().UpdateStatus(ctx, created, metav1.UpdateOptions{}); err != nil {
+	for _, pressure := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure} {
+		status.Conditions = append(status.Conditions, condition(pressure, corev1.ConditionFalse, "KubeletHasEnough"))
+	}
+	patch, err := json.Marshal(map[string]any{"status": status})
+	if err != nil {
+		return fmt.Errorf("writing the health of node %s: %w", node.Name, err)
+	}
+	if _, err := kubelet.CoreV1().Nodes().PatchStatus(ctx, node.Name, patch); err != nil {
 		return fmt.Errorf("reporting the health of node %s: %w", node.Name, err)
 	}
 	return nil

@@ -218,6 +218,23 @@ func TestATokenIsGoodForOneCertificateOfItsMachine(t *testing.T) {
 	w.heard("")
 }
 
+// Nodes that do not answer are looked at rarely, and a machine that joins often.
+func TestAMachineJoinsSoonBesideNodesThatDoNotAnswer(t *testing.T) {
+	w := newWorld(t)
+	w.Create(t, w.tokenOf(tokenID, "workers-a"), waiting("workers-1", "workers-a", ""))
+	w.settle()
+	w.join(otherNode)
+	w.pass()
+	w.want(hyperv1.DataPlaneConnectionAvailable, "False NoTunnels: no pod konnectivity-agent is ready")
+	if w.next != lookForNodes {
+		t.Errorf("comes back after %s", w.next)
+	}
+	w.ask("early", joins(t, nil))
+	if w.next > 5*time.Second {
+		t.Errorf("a machine that is about to join waits for %s", w.next)
+	}
+}
+
 // Between the record and the approval the operator may end.
 func TestTheSameKeyIsApprovedAgain(t *testing.T) {
 	w := newWorld(t)

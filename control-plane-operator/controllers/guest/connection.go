@@ -31,7 +31,7 @@ func (r *Reconciler) checkConnection(ctx context.Context, s *scope) error {
 		s.hosted.reached = r.Clock.Now()
 	}
 	if c.Status == metav1.ConditionFalse {
-		s.again = lookForNodes
+		s.comeBack(lookForNodes)
 	}
 	c.Type, c.ObservedGeneration = hyperv1.DataPlaneConnectionAvailable, s.hcp.Generation
 	conditions.Set(&s.hcp.Status.Conditions, c, r.Clock.Now())

@@ -109,6 +109,13 @@ type scope struct {
 	again time.Duration
 }
 
+// comeBack has the next pass come after that long, or sooner if another step needs it.
+func (s *scope) comeBack(after time.Duration) {
+	if s.again == 0 || after < s.again {
+		s.again = after
+	}
+}
+
 // cleaning says whether the cluster is to be emptied, before its API server goes.
 func (s *scope) cleaning() bool {
 	return s.hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] == yes && s.hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] == yes

@@ -63,10 +63,7 @@ func pendingRequests(ctx context.Context, s *scope, ofSigner client.MatchingFiel
 // that is never approved costs little.
 func (r *Reconciler) awaitMachine(s *scope, csr *certificatesv1.CertificateSigningRequest) {
 	const share = 4
-	wait := min(max(r.Clock.Since(csr.CreationTimestamp.Time)/share, time.Second), lookAgain)
-	if s.again == 0 || wait < s.again {
-		s.again = wait
-	}
+	s.comeBack(min(max(r.Clock.Since(csr.CreationTimestamp.Time)/share, time.Second), lookAgain))
 }
 
 // machines are those of the cluster; none where there is no Cluster API.

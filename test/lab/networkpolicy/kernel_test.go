@@ -3,6 +3,7 @@ package networkpolicy
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"os"
@@ -22,10 +23,11 @@ import (
 
 const bridge = "cni0"
 
-// tryFor is how long an answer is waited for. On a host that is busy it may take longer: what should pass is tried again, tries times.
 const (
-	tryFor = 250 * time.Millisecond
-	tries  = 20
+	// dropAfter is how long an answer is waited for that should not come. Those that come take about a millisecond.
+	dropAfter = 250 * time.Millisecond
+	// answerWithin is how long an answer is waited for that should come. It is long for hosts that are busy, and costs nothing on others.
+	answerWithin = 30 * time.Second
 )
 
 // network is that of the cases, in network namespaces of its own: node n1, its pods behind a bridge, and the rest of the world.
@@ -33,7 +35,33 @@ type network struct {
 	t      *testing.T
 	places map[string][]netip.Addr
 	spaces map[string]netns.NsHandle
+	calls  map[string]chan func() // each is called by a thread that is in the namespace
 	writer *writer
+	ports  ports
+}
+
+// ports gives every attempt to connect a source port that no other had before. Connection tracking accepts packets of a connection that older rules
+// allowed: with ports that the kernel selects, some attempts would take the port of such a connection and pass although the rules drop new ones.
+type ports struct {
+	sync.Mutex
+	last map[netip.Addr]uint16
+}
+
+// firstPort is above the ports that the network listens on.
+const firstPort = 1024
+
+func (p *ports) next(from netip.Addr) (uint16, error) {
+	p.Lock()
+	defer p.Unlock()
+	switch p.last[from] {
+	case 0:
+		p.last[from] = firstPort
+	case math.MaxUint16:
+		return 0, fmt.Errorf("%s has no port left that was not used before", from)
+	default:
+		p.last[from]++
+	}
+	return p.last[from], nil
 }
 
 // newNetwork makes that of the cases.
@@ -54,10 +82,10 @@ func makeNetwork(t *testing.T, places map[string][]netip.Addr, pods ...string) *
 	if _, err := os.Stat("/proc/sys/net/bridge"); err != nil {
 		t.Skip("the kernel has no br_netfilter: modprobe br_netfilter")
 	}
-	n := &network{t: t, places: places, spaces: map[string]netns.NsHandle{}}
+	n := &network{t: t, places: places, spaces: map[string]netns.NsHandle{}, calls: map[string]chan func(){}, ports: ports{last: map[netip.Addr]uint16{}}}
 	all := append([]string{"n1", "world"}, pods...)
 	for _, name := range all {
-		n.spaces[name] = n.space()
+		n.spaces[name], n.calls[name] = n.space()
 	}
 	n.inside("n1", func() error {
 		for path, text := range map[string]string{
@@ -98,29 +126,33 @@ func makeNetwork(t *testing.T, places map[string][]netip.Addr, pods ...string) *
 	return n
 }
 
-// space makes a network namespace.
-func (n *network) space() netns.NsHandle {
+// space makes a network namespace, with a thread that is in it.
+func (n *network) space() (netns.NsHandle, chan func()) {
 	n.t.Helper()
 	type result struct {
 		ns  netns.NsHandle
 		err error
 	}
-	made := make(chan result)
+	made, calls := make(chan result), make(chan func())
 	go func() {
-		runtime.LockOSThread() // the thread ends with its namespace
+		runtime.LockOSThread() // the thread ends with its goroutine, as it is never unlocked
 		ns, err := netns.New()
 		if err == nil {
 			// Links have their addresses at once.
 			err = os.WriteFile("/proc/sys/net/ipv6/conf/default/accept_dad", []byte("0"), 0o644)
 		}
 		made <- result{ns, err}
+		for call := range calls {
+			call()
+		}
 	}()
+	n.t.Cleanup(func() { close(calls) })
 	r := <-made
 	if r.err != nil {
 		n.t.Fatalf("making a network namespace: %v", r.err)
 	}
 	n.t.Cleanup(func() { _ = r.ns.Close() })
-	return r.ns
+	return r.ns, calls
 }
 
 // inside calls do in a network namespace.
@@ -132,15 +164,8 @@ func (n *network) inside(name string, do func() error) {
 }
 
 func (n *network) in(name string, do func() error) error {
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		if err := netns.Set(n.spaces[name]); err != nil {
-			done <- err
-			return
-		}
-		done <- do()
-	}()
+	done := make(chan error, 1)
+	n.calls[name] <- func() { done <- do() }
 	return <-done
 }
 
@@ -259,49 +284,129 @@ func (n *network) own(space string) []netip.Addr {
 	return all
 }
 
-// passes is true when there is an answer.
-func (n *network) passes(from string, c connection) (ok bool) {
-	_ = n.in(n.spaceOf(from), func() error {
-		ok = answered(c)
-		return nil
-	})
-	return ok
-}
-
-// as is true when a connection passes or not, as it should.
-func (c connection) as(want bool) bool {
-	if !want {
-		// A port that an allowed connection had a while ago may be taken again: to the kernel that is the same connection.
-		return !answered(c) || !answered(c)
-	}
-	for range tries {
-		if answered(c) {
-			return true
-		}
-	}
-	return false
-}
-
-func answered(c connection) bool {
-	to := netip.AddrPortFrom(c.to, c.port).String()
-	dialer := net.Dialer{Timeout: tryFor, LocalAddr: &net.TCPAddr{IP: c.from.AsSlice()}}
-	if c.protocol == corev1.ProtocolUDP {
-		dialer.LocalAddr = &net.UDPAddr{IP: c.from.AsSlice()}
-	}
-	conn, err := dialer.Dial(strings.ToLower(string(c.protocol)), to)
-	if err != nil {
-		return false
-	}
-	defer conn.Close()
-	if c.protocol == corev1.ProtocolTCP {
-		return true
-	}
-	_ = conn.SetDeadline(time.Now().Add(tryFor))
-	_, err = conn.Write([]byte("?"))
-	if err == nil {
-		_, err = conn.Read(make([]byte, 1))
+// passes is true when an attempt is answered soon, and false when it is not.
+func (n *network) passes(text string) bool {
+	n.t.Helper()
+	err := n.attempt(strings.Fields(text)[0], parse(n.t, text), dropAfter)
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		n.t.Fatalf("%s: %v", text, err)
 	}
 	return err == nil
+}
+
+// expect is an error unless a connection from a place passes, or is dropped, as it should.
+func (n *network) expect(place string, c connection, passes bool) error {
+	if passes {
+		err := n.attempt(place, c, answerWithin)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return errors.New("it is dropped")
+		}
+		return err
+	}
+	err := n.attempt(place, c, dropAfter)
+	switch {
+	case err == nil:
+		return errors.New("it passes")
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil
+	}
+	return err // nothing was sent that could have been dropped
+}
+
+// attempt connects once, and waits for the answer.
+func (n *network) attempt(place string, c connection, wait time.Duration) error {
+	var conn *os.File
+	err := n.in(n.spaceOf(place), func() (err error) {
+		conn, err = n.open(c)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	end := time.Now().Add(wait)
+	if c.protocol == corev1.ProtocolUDP {
+		return answered(conn, end)
+	}
+	if err := conn.SetDeadline(end); err != nil {
+		return err
+	}
+	return connected(conn)
+}
+
+// answered waits for an answer to a datagram. It is sent again every second, as TCP would: a host that is busy may lose it.
+func answered(conn *os.File, end time.Time) error {
+	for {
+		until := time.Now().Add(time.Second)
+		if until.After(end) {
+			until = end
+		}
+		if err := conn.SetDeadline(until); err != nil {
+			return err
+		}
+		if _, err := conn.WriteString("?"); err != nil {
+			return err
+		}
+		if _, err := conn.Read(make([]byte, 1)); until.Equal(end) || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return err
+		}
+	}
+}
+
+// open begins to connect and does not wait, so that a thread has many connections under way. The socket belongs to the namespace of the thread.
+func (n *network) open(c connection) (*os.File, error) {
+	port, err := n.ports.next(c.from)
+	if err != nil {
+		return nil, err
+	}
+	kind, domain := syscall.SOCK_STREAM, syscall.AF_INET
+	if c.protocol == corev1.ProtocolUDP {
+		kind = syscall.SOCK_DGRAM
+	}
+	if c.from.Is6() {
+		domain = syscall.AF_INET6
+	}
+	fd, err := syscall.Socket(domain, kind|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("socket", err)
+	}
+	conn := os.NewFile(uintptr(fd), "socket")
+	if err := syscall.Bind(fd, sockaddr(c.from, port)); err != nil {
+		return nil, errors.Join(os.NewSyscallError("bind", err), conn.Close())
+	}
+	if err := syscall.Connect(fd, sockaddr(c.to, c.port)); err != nil && !errors.Is(err, syscall.EINPROGRESS) {
+		return nil, errors.Join(os.NewSyscallError("connect", err), conn.Close())
+	}
+	return conn, nil
+}
+
+func sockaddr(a netip.Addr, port uint16) syscall.Sockaddr {
+	if a.Is4() {
+		return &syscall.SockaddrInet4{Port: int(port), Addr: a.As4()}
+	}
+	return &syscall.SockaddrInet6{Port: int(port), Addr: a.As16()}
+}
+
+// connected waits until a socket is connected.
+func connected(conn *os.File) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failure error
+	err = raw.Write(func(fd uintptr) bool {
+		number, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_ERROR)
+		if err == nil && number != 0 {
+			err = syscall.Errno(number)
+		}
+		if err != nil {
+			failure = os.NewSyscallError("connect", err)
+			return true
+		}
+		_, err = syscall.Getpeername(int(fd))
+		return err == nil // it is not connected yet
+	})
+	return errors.Join(err, failure)
 }
 
 func (n *network) write(rules Rules) {
@@ -316,12 +421,9 @@ func (n *network) check(passes, dropped []string) {
 	for _, text := range slices.Concat(passes, dropped) {
 		c, want, from := parse(n.t, text), slices.Contains(passes, text), strings.Fields(text)[0]
 		all.Go(func() {
-			_ = n.in(n.spaceOf(from), func() error {
-				if !c.as(want) {
-					n.t.Errorf("%s: passes is %t", text, !want)
-				}
-				return nil
-			})
+			if err := n.expect(from, c, want); err != nil {
+				n.t.Errorf("%s: %v", text, err)
+			}
 		})
 	}
 	all.Wait()
@@ -352,13 +454,10 @@ func TestAPodCannotSendFromAnotherAddress(t *testing.T) {
 	n := newNetwork(t)
 	n.write(Evaluate(clusterWith(t)))
 	n.inside("x/a", func() error { return address("eth0", "10.0.0.77/24", "192.168.0.77/24", "fd00::77/64") })
-	for _, stolen := range addresses("10.0.0.77", "192.168.0.77") {
-		if n.passes("x/a", connection{stolen, places["x/b"][0], corev1.ProtocolTCP, 80}) {
-			t.Errorf("%s passes", stolen)
+	for stolen, to := range map[string]netip.Addr{"10.0.0.77": places["x/b"][0], "192.168.0.77": places["x/b"][0], "fd00::77": places["x/b"][1]} {
+		if err := n.expect("x/a", connection{netip.MustParseAddr(stolen), to, corev1.ProtocolTCP, 80}, false); err != nil {
+			t.Errorf("from %s: %v", stolen, err)
 		}
-	}
-	if n.passes("x/a", connection{netip.MustParseAddr("fd00::77"), places["x/b"][1], corev1.ProtocolTCP, 80}) {
-		t.Error("fd00::77 passes")
 	}
 	n.check([]string{"x/a > x/b tcp 80", "x/a > x/b tcp6 80"}, nil)
 }
@@ -384,7 +483,7 @@ func TestPoliciesAreNotBypassedByLinkLocalAddresses(t *testing.T) {
 		t.Fatal("the pod has no link-local address")
 	}
 	n.inside("x/a", func() error {
-		conn, err := net.DialTimeout("tcp", netip.AddrPortFrom(to.WithZone("eth0"), 80).String(), tryFor)
+		conn, err := net.DialTimeout("tcp", netip.AddrPortFrom(to.WithZone("eth0"), 80).String(), dropAfter)
 		if err == nil {
 			conn.Close()
 			t.Error("a connection from link-local address to link-local address passes")
@@ -419,19 +518,13 @@ func TestAServiceIsJudgedByItsEndpoint(t *testing.T) {
 			})
 			service := connection{places["x/a"][0], netip.MustParseAddr("10.96.0.1"), corev1.ProtocolTCP, 443}
 			n.write(Evaluate(clusterWith(t)))
-			n.inside("x/a", func() error {
-				if !service.as(true) {
-					t.Error("the Service does not work without policies")
-				}
-				return nil
-			})
+			if err := n.expect("x/a", service, true); err != nil {
+				t.Errorf("the Service without policies: %v", err)
+			}
 			n.write(Evaluate(clusterWith(t, c.policy)))
-			n.inside("x/a", func() error {
-				if !service.as(c.want) {
-					t.Errorf("passes is %t", !c.want)
-				}
-				return nil
-			})
+			if err := n.expect("x/a", service, c.want); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }
@@ -447,7 +540,7 @@ func TestAConnectionOutlivesAChangeOfPolicies(t *testing.T) {
 		}
 		defer conn.Close()
 		ask := func() error {
-			_ = conn.SetDeadline(time.Now().Add(tryFor))
+			_ = conn.SetDeadline(time.Now().Add(answerWithin))
 			if _, err := conn.Write([]byte("?")); err != nil {
 				return err
 			}

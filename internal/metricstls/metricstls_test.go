@@ -22,7 +22,7 @@ func serve(t *testing.T, opts ...func(*tls.Config)) string {
 	}
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })}
 	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(func() { server.Close() })
+	t.Cleanup(func() { _ = server.Close() })
 	return listener.Addr().String()
 }
 

@@ -32,7 +32,7 @@ func (h *hosted) attackNamespace() {
 	for what, manifest := range map[string]string{
 		"a Service that captures an address":     service("captures", "ClusterIP", "externalIPs: [10.57.0.10]"),
 		"a host name of another tenant":          strings.Replace(service("squats", "ClusterIP", ""), "metadata:", "metadata:\n  annotations: {external-dns.alpha.kubernetes.io/hostname: api.victim.example.test}", 1),
-		"a network policy that opens everything": fmt.Sprintf("{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: open, namespace: NS}, spec: {podSelector: {}, policyTypes: [Egress], egress: [{}]}}"),
+		"a network policy that opens everything": "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: open, namespace: NS}, spec: {podSelector: {}, policyTypes: [Egress], egress: [{}]}}",
 		"a label of its namespace":               "{apiVersion: v1, kind: Namespace, metadata: {name: NS, labels: {pod-security.kubernetes.io/enforce: privileged}}}",
 	} {
 		manifest = strings.ReplaceAll(manifest, "NS", h.namespace())

@@ -110,8 +110,8 @@ type HostedControlPlaneSpec struct {
 // +kubebuilder:validation:Enum=Enabled
 type KubeletVerification string
 
-// KubeletVerificationEnabled: only certificates that the hosted cluster has
-// signed for a node are accepted under its addresses.
+// KubeletVerificationEnabled means that only certificates that the hosted cluster
+// has signed for a node are accepted under its addresses.
 const KubeletVerificationEnabled KubeletVerification = "Enabled"
 
 // HostedControlPlaneStatus satisfies version v1beta2 of the control-plane

@@ -89,15 +89,6 @@ func (p *pod) mountConfigMap(name, configMap string) string {
 	return p.mount(name, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: configMap}}})
 }
 
-// unmount takes volumes away from the pod and its containers.
-func (p *pod) unmount(volumes ...string) {
-	p.Volumes = slices.DeleteFunc(p.Volumes, func(v corev1.Volume) bool { return slices.Contains(volumes, v.Name) })
-	for i := range p.Containers {
-		c := &p.Containers[i]
-		c.VolumeMounts = slices.DeleteFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return slices.Contains(volumes, m.Name) })
-	}
-}
-
 func (p *pod) volume(name string) *corev1.Volume {
 	i := slices.IndexFunc(p.Volumes, func(v corev1.Volume) bool { return v.Name == name })
 	return &p.Volumes[i]

@@ -59,9 +59,11 @@ type monitor struct {
 	// the control plane whose path it is.
 	changed func(client.ObjectKey)
 	check   func(ctx context.Context, address, serverName string, trust *x509.CertPool) *problem
+	// background returns a context of a check: it outlives the reconcile that starts
+	// it, and ends with the process.
+	background func() (context.Context, context.CancelFunc)
 
 	mu      sync.Mutex
-	ctx     context.Context // ends with the process
 	stop    context.CancelFunc
 	hcp     client.ObjectKey // a process works for one control plane
 	watched map[path]*watched
@@ -77,7 +79,9 @@ type watched struct {
 
 func newMonitor(interval time.Duration, now func() time.Time, changed func(client.ObjectKey)) *monitor {
 	m := &monitor{interval: interval, now: now, changed: changed, check: checkPath, watched: map[path]*watched{}}
-	m.ctx, m.stop = context.WithCancel(context.Background())
+	process, stop := context.WithCancel(context.Background())
+	m.stop = stop
+	m.background = func() (context.Context, context.CancelFunc) { return context.WithCancel(process) }
 	return m
 }
 
@@ -112,7 +116,7 @@ func (m *monitor) watch(hcp client.ObjectKey, paths []path, trust []byte, answer
 			m.watched[p] = w
 		}
 		var ctx context.Context
-		ctx, w.stop = context.WithCancel(m.ctx)
+		ctx, w.stop = m.background()
 		w.trust = trust
 		go m.run(ctx, p, w)
 	}

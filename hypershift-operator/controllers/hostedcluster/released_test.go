@@ -28,7 +28,7 @@ func TestAnInfraIDIsNotTakenOver(t *testing.T) {
 	w.Create(t, namespaceOf("hypershift", "o"), namespaceOf("clusters", "a"), namespaceOf("attacker", "b"), victim, pullSecret())
 	pass := w.start()
 	w.run(t, pass, 3)
-	id := victim.Spec.InfraID
+	var id string
 	if hc, err := w.get(t.Context()); err != nil {
 		t.Fatal(err)
 	} else if id = hc.Spec.InfraID; id == "" {

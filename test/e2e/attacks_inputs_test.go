@@ -29,10 +29,12 @@ func (h *hosted) apiServer() *appsv1.Deployment {
 
 // attackLabels has the pods of the control plane carry the label that lets them reach the management API server.
 func (h *hosted) attackLabels() {
-	h.change(func(hc *hyperv1.HostedCluster) {
+	label := func(hc *hyperv1.HostedCluster) {
 		hc.Spec.Labels = map[string]hyperv1.LabelValue{names.ManagementAccessLabel: "true"}
-	})
-	h.refused(hyperv1.ValidHostedClusterConfiguration, names.ManagementAccessLabel)
+	}
+	if h.attempt(label, "labels") {
+		h.refused(hyperv1.ValidHostedClusterConfiguration, names.ManagementAccessLabel)
+	}
 	h.never("pods of the API server carry the label of pods that may reach the management cluster", func() bool {
 		return h.apiServer().Spec.Template.Labels[names.ManagementAccessLabel] != ""
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -72,6 +73,33 @@ func TestAttacks(t *testing.T) {
 
 // attemptTime is how long an attack has to take effect. It is longer than the operators need for a change of a HostedCluster.
 const attemptTime = 20 * time.Second
+
+// attempt changes the HostedCluster, and reports whether the API server accepted it. A value that is refused there names the words.
+func (h *hosted) attempt(edit func(*hyperv1.HostedCluster), words ...string) (accepted bool) {
+	h.t.Helper()
+	var refusal error
+	h.eventually("the API server has decided", func(ctx context.Context) error {
+		if err := h.management.Get(ctx, client.ObjectKeyFromObject(h.hc), h.hc); err != nil {
+			return err
+		}
+		edit(h.hc)
+		err := h.management.Update(ctx, h.hc)
+		if apierrors.IsInvalid(err) {
+			refusal, err = err, nil
+		}
+		return err
+	})
+	if refusal == nil {
+		return true
+	}
+	for _, w := range words {
+		if !strings.Contains(refusal.Error(), w) {
+			h.t.Errorf("the API server refuses it without %q: %v", w, refusal)
+		}
+	}
+	h.t.Logf("refused: %v", refusal)
+	return false
+}
 
 // refused waits until a condition of the HostedCluster is False and names the words. It fails the test, without ending it, when
 // that does not happen: what the attack does is looked at all the same.

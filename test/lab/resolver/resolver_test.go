@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -187,6 +188,24 @@ func ask(t *testing.T, s *Server, network, name string, kind uint16) string {
 		}
 	}
 	return strings.Join(got, " ")
+}
+
+func TestAPortThatIsTakenForTCPIsNotSelected(t *testing.T) {
+	// With ports of TCP taken, some of those that the kernel selects for UDP are among them.
+	for range 3000 {
+		taken, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer taken.Close()
+	}
+	for range 100 {
+		packets, listener, err := listen("127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = packets.Close(), listener.Close()
+	}
 }
 
 func TestTheServerAnswers(t *testing.T) {

@@ -2,9 +2,11 @@ package resolver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/miekg/dns"
@@ -37,17 +39,30 @@ type Server struct {
 	names *names
 }
 
+// listen listens on the same port for both protocols. A port that the kernel selects for UDP may be taken for TCP: then it selects another.
+func listen(address string) (net.PacketConn, net.Listener, error) {
+	const attempts = 20
+	for attempt := 1; ; attempt++ {
+		packets, err := net.ListenPacket("udp", address)
+		if err != nil {
+			return nil, nil, err
+		}
+		listener, err := net.Listen("tcp", packets.LocalAddr().String())
+		if err == nil {
+			return packets, listener, nil
+		}
+		_ = packets.Close() // nothing was written
+		if attempt == attempts || packets.LocalAddr().String() == address || !errors.Is(err, syscall.EADDRINUSE) {
+			return nil, nil, err
+		}
+	}
+}
+
 // Start listens. Run has to be called for what there is to be known.
 func Start(o Options) (*Server, error) {
 	s := &Server{o: o, names: &names{zones: []string{amazon}}}
-	packets, err := net.ListenPacket("udp", o.Listen)
+	packets, listener, err := listen(o.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("starting the DNS server: %w", err)
-	}
-	// The same port for both, also if it was chosen for us.
-	listener, err := net.Listen("tcp", packets.LocalAddr().String())
-	if err != nil {
-		_ = packets.Close()
 		return nil, fmt.Errorf("starting the DNS server: %w", err)
 	}
 	s.Loop = follow.New("DNS", o.Options, s.read)

@@ -49,7 +49,8 @@ func (h *hosted) attackKubeconfig() {
 		"file": evilKubeconfig("https://10.1.2.3:8443", "tokenFile: /etc/kubernetes/service-account/service-account.key"),
 	} {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: h.hc.Namespace, Name: h.hc.Name + "-evil-" + what}, StringData: map[string]string{"webhook-kubeconfig": text}}
-		h.must(h.management.Create(h.t.Context(), secret))
+		// A run that was stopped leaves its Secrets.
+		h.must(client.IgnoreAlreadyExists(h.management.Create(h.t.Context(), secret)))
 		h.t.Cleanup(func() { h.must(h.management.Delete(context.WithoutCancel(h.t.Context()), secret)) })
 		h.change(func(hc *hyperv1.HostedCluster) {
 			hc.Spec.AuditWebhook = &corev1.LocalObjectReference{Name: secret.Name}

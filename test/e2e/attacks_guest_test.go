@@ -51,9 +51,8 @@ const managementNetworks = "{10.55.16.0/20,10.55.48.0/20,10.55.80.0/20," + clust
 // attackWebhook has the API server call addresses of the management network and compares the errors: a difference between an open and a
 // closed port is a port scanner. The installation blocks these networks.
 func (h *hosted) attackWebhook() {
-	status, err := on.Status(h.t.Context())
-	h.must(err)
-	_, err = on.Upgrade(h.t.Context(), "--reuse-values", "--set", "controlPlaneEgress.blockedCIDRs="+managementNetworks)
+	node := h.podOf(names.Etcd).Status.HostIP
+	_, err := on.Upgrade(h.t.Context(), "--reuse-values", "--set", "controlPlaneEgress.blockedCIDRs="+managementNetworks)
 	h.must(err)
 	h.eventually("the networks are blocked", func(ctx context.Context) error {
 		policy, err := on.Kubectl(ctx, on.Kubeconfig, "", "get", "networkpolicy", "-n", h.namespace(), "management-kas", "-o", "yaml")
@@ -62,7 +61,6 @@ func (h *hosted) attackWebhook() {
 		}
 		return err
 	})
-	node := status.Machines[0].Address
 	answers := map[string]string{}
 	for what, url := range map[string]string{
 		"an open port":  "https://" + node + ":10250/",

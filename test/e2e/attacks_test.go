@@ -35,7 +35,7 @@ func TestAttacks(t *testing.T) {
 	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.PublicAndPrivate
 	h.hc.Spec.Networking.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)
 	h.create()
-	pool := h.nodePool("attacked", 2)
+	pool := h.nodePool("workers", 2)
 	h.must(h.management.Create(t.Context(), pool))
 	h.available()
 	h.eventually("both machines are nodes", func(ctx context.Context) error { return h.poolReady(ctx, pool, 2) })

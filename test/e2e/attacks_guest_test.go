@@ -23,6 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -176,7 +177,7 @@ func (h *hosted) attackNodeIdentity(pool *hyperv1.NodePool) {
 		if err := h.management.Get(ctx, key(pool), pool); err != nil {
 			return err
 		}
-		pool.Spec.Replicas = ptrTo(int32(3))
+		pool.Spec.Replicas = ptr.To[int32](3)
 		return h.management.Update(ctx, pool)
 	})
 	thief := h.guest(h.bootstrapToken())
@@ -203,8 +204,6 @@ func (h *hosted) attackNodeIdentity(pool *hyperv1.NodePool) {
 	})
 	h.eventually("the machine joins all the same", func(ctx context.Context) error { return h.poolReady(ctx, pool, 3) })
 }
-
-func ptrTo[T any](v T) *T { return &v }
 
 // nodeRequest is a kubelet's request for the client certificate of a node.
 func nodeRequest(h *hosted, name, node string) *certificatesv1.CertificateSigningRequest {

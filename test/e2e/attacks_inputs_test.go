@@ -79,7 +79,7 @@ current-context: a
 // attackPriority asks for a priority at which the scheduler preempts pods of other tenants and of the management cluster.
 func (h *hosted) attackPriority() {
 	h.change(func(hc *hyperv1.HostedCluster) {
-		hc.Annotations = merged(hc.Annotations, hyperv1.ControlPlanePriorityClassAnnotation, "system-node-critical")
+		metav1.SetMetaDataAnnotation(&hc.ObjectMeta, hyperv1.ControlPlanePriorityClassAnnotation, "system-node-critical")
 	})
 	h.refused(hyperv1.ValidHostedClusterConfiguration, "system-node-critical")
 	h.never("pods of the tenant have the priority of the node's own", func() bool {
@@ -93,14 +93,6 @@ func (h *hosted) attackPriority() {
 		return false
 	})
 	h.restore(func(hc *hyperv1.HostedCluster) { delete(hc.Annotations, hyperv1.ControlPlanePriorityClassAnnotation) })
-}
-
-func merged(m map[string]string, key, value string) map[string]string {
-	if m == nil {
-		m = map[string]string{}
-	}
-	m[key] = value
-	return m
 }
 
 // attackKonnectivity chooses a release without the tunnel server, so that the API server would dial nodes, pods and Services itself, from

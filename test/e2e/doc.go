@@ -9,6 +9,7 @@
 //	mistakes_test.go    what a user does wrong, and what he is told
 //	publishing_test.go  a cluster outside of AWS, reached at ports of nodes
 //	install_test.go     helm upgrade, and helm uninstall while clusters are there
+//	attacks_test.go     strangers, tenants, administrators of the hosted cluster and nodes attempt what they must not do
 //	networkpolicies_test.go  what a pod reaches with a policy and without, and cases of cyclonus on pods
 //
 // A story ends with the deletion of its cluster, and with a look at whether anything is left, in Kubernetes and in AWS.

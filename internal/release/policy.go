@@ -32,8 +32,8 @@ func ParseRepositories(text string) (Repositories, error) {
 		if entry == "" {
 			continue
 		}
-		host, _, _ := strings.Cut(entry, "/")
-		if _, err := name.NewRegistry(host, name.StrictValidation); err != nil || !strings.ContainsAny(host, ".:") || strings.ContainsAny(entry, " @") {
+		host, path, _ := strings.Cut(entry, "/")
+		if _, err := name.NewRegistry(host, name.StrictValidation); err != nil || !strings.ContainsAny(host, ".:") || strings.ContainsAny(path, " @:") {
 			return nil, fmt.Errorf("%q is not a registry or repository: write it with its host name and without a tag, such as quay.io/example", entry)
 		}
 		all = append(all, entry)

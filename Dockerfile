@@ -7,7 +7,7 @@ RUN go mod download
 COPY . .
 ARG TARGETOS TARGETARCH
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -ldflags '-s -w' -o /out/ ./hypershift-operator ./control-plane-operator ./control-plane-operator/companion
+    go build -trimpath -ldflags '-s -w' -o /out/ ./hypershift-operator ./control-plane-operator ./control-plane-operator/sidecar
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/

@@ -44,7 +44,7 @@ binaries:
 
 .PHONY: unit
 unit: ## the tests that need nothing but Go (seconds)
-	go test ./api/... ./internal/... ./hypershift-operator/... ./control-plane-operator/... ./test/fakeaws/... ./test/trial/...
+	go test ./api/... ./internal/... ./hypershift-operator/... ./control-plane-operator/... ./test/fakeaws/... ./test/crashtest/...
 
 .PHONY: integration
 integration: ## stories across controllers, on a real API server and the AWS emulator
@@ -72,7 +72,7 @@ bench: ## the budgets of the design beside what is measured here
 
 .PHONY: build
 build: ## the programs, static, into bin/
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/ ./hypershift-operator ./control-plane-operator ./control-plane-operator/companion
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/ ./hypershift-operator ./control-plane-operator ./control-plane-operator/sidecar
 
 .PHONY: image
 image: ## a container image of the operators (IMAGE, PLATFORMS)

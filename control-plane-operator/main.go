@@ -12,7 +12,7 @@
 //	probe                whether AWS knows us
 //
 // With the name of a subcommand it runs in the pod of an etcd, and does one thing
-// for that; what other pods have beside their programs is in companion/.
+// for that; what other pods have beside their programs is in sidecar/.
 //
 //	etcd-member    decides what it starts as
 //	etcd-restore   fetches the snapshot that it begins with
@@ -36,7 +36,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/snapshot"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/operator"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/intern"
+	"github.com/hosted-control-planes/hypershift/internal/dedup"
 	"github.com/hosted-control-planes/hypershift/internal/logs"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
 	"github.com/hosted-control-planes/hypershift/internal/release"
@@ -96,7 +96,7 @@ func run(ctx context.Context, opts operator.Options) error {
 	if err := check(opts); err != nil {
 		return err
 	}
-	intern.Collect()
+	dedup.Collect()
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("finding the management cluster: %w", err)

@@ -15,7 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
-	"github.com/hosted-control-planes/hypershift/internal/intern"
+	"github.com/hosted-control-planes/hypershift/internal/dedup"
 	"github.com/hosted-control-planes/hypershift/internal/logs"
 )
 
@@ -45,7 +45,7 @@ func exit(err error) {
 
 // run returns when ctx ends or something cannot go on.
 func run(ctx context.Context, opts operator.Options) error {
-	intern.Collect()
+	dedup.Collect()
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("finding the management cluster: %w", err)

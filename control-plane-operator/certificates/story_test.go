@@ -59,7 +59,7 @@ func TestOnceMadeNothingIsWritten(t *testing.T) {
 			}
 			w.restart()
 			if n := w.pass(); n != 0 {
-				t.Errorf("%d writes at rest: %v", n, w.Life.Log(0)[mostWrites:])
+				t.Errorf("%d writes at rest: %v", n, w.Calls.Log(0)[mostWrites:])
 			}
 		})
 	}
@@ -227,7 +227,7 @@ func TestCertificatesThatOthersBring(t *testing.T) {
 	w.facts = Facts{} // else, the administrator's kubeconfig would be pruned
 	before := w.versions()
 	if n := w.pass(); n != 0 || len(differing(before, w.versions())) > 0 {
-		t.Errorf("%d writes: %v", n, w.Life.Log(0))
+		t.Errorf("%d writes: %v", n, w.Calls.Log(0))
 	}
 }
 

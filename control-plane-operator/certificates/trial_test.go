@@ -13,21 +13,21 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
-	"github.com/hosted-control-planes/hypershift/test/trial"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
 func TestTrial(t *testing.T) {
-	begin := func(t testing.TB) *trial.Story { return newWorld(t, withOwnName).story() }
-	t.Run("crash", func(t *testing.T) { t.Parallel(); trial.Crash(t, begin) })
-	t.Run("vanish", func(t *testing.T) { t.Parallel(); trial.Vanish(t, begin) })
-	t.Run("faults", func(t *testing.T) { t.Parallel(); trial.APIFaults(t, begin) })
+	begin := func(t testing.TB) *crashtest.Scenario { return newWorld(t, withOwnName).story() }
+	t.Run("crash", func(t *testing.T) { t.Parallel(); crashtest.CrashConsistency(t, begin) })
+	t.Run("vanish", func(t *testing.T) { t.Parallel(); crashtest.NoLeaks(t, begin) })
+	t.Run("faults", func(t *testing.T) { t.Parallel(); crashtest.APIFaults(t, begin) })
 }
 
 // A rotation that dies after any write comes to the same end, and at no moment on
 // the way does anybody meet somebody whom he does not understand.
 func TestRotationOnTrial(t *testing.T) {
 	t.Parallel()
-	trial.Crash(t, func(t testing.TB) *trial.Story {
+	crashtest.CrashConsistency(t, func(t testing.TB) *crashtest.Scenario {
 		w := newWorld(t)
 		w.table, w.facts.RolledOut = ofEtcd, rolledOut
 		// What is there before the story begins is not part of it.
@@ -65,8 +65,8 @@ func mask(text string) string {
 }
 
 // story ends when what was asked for is signed by whom it should be.
-func (w *world) story() *trial.Story {
-	return &trial.Story{
+func (w *world) story() *crashtest.Scenario {
+	return &crashtest.Scenario{
 		Cluster: w.Cluster,
 		Start: func() func(context.Context) error {
 			w.restart()

@@ -17,7 +17,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/test/trial"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
 const namespace = "clusters-demo"
@@ -33,7 +33,7 @@ var scheme = func() *runtime.Scheme {
 
 // world is a control plane of which there are only the certificates.
 type world struct {
-	*trial.Cluster
+	*crashtest.Cluster
 	t      testing.TB
 	clock  *clocktesting.FakeClock
 	events *events.FakeRecorder
@@ -53,7 +53,7 @@ var reachable = Facts{
 
 func newWorld(t testing.TB, changes ...func(*hyperv1.HostedControlPlane)) *world {
 	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)), events: events.NewFakeRecorder(100), facts: reachable, table: whole}
-	w.Cluster = trial.NewCluster(trial.Options{
+	w.Cluster = crashtest.NewCluster(crashtest.Options{
 		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}},
 		WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
 	})
@@ -87,13 +87,13 @@ func (w *world) restart() {
 
 // try is one pass, which may fail.
 func (w *world) try(ctx context.Context) (writes int, err error) {
-	before := w.Life.Writes()
+	before := w.Calls.Writes()
 	hcp := w.hcp(ctx)
 	if hcp == nil {
 		return 0, nil
 	}
 	w.again, _, err = w.certs.Ensure(ctx, hcp, w.facts)
-	return w.Life.Writes() - before, err
+	return w.Calls.Writes() - before, err
 }
 
 // pass is one that does not.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
-	"github.com/hosted-control-planes/hypershift/test/bed/etcdserver"
+	"github.com/hosted-control-planes/hypershift/test/fixture/etcdserver"
 )
 
 // A cluster whose members differ stops; the alarm still can be read.

@@ -30,21 +30,21 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsidentity"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsprivatelink"
 	componentscontroller "github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/components"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/defragmentation"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/encryption"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/guest"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedapi"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedclusterresources"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedcontrolplane"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/keyprobe"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/nudge"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/probe"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/kmshealth"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/routerconfig"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/workersecuritygroup"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/identity"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/key"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/kmskey"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/leader"
@@ -82,11 +82,11 @@ type Options struct {
 	AWSEndpoints []corev1.EnvVar
 
 	// Bed is empty but in a test bed.
-	Bed Bed
+	TestHooks TestHooks
 }
 
 // A Bed is what a test puts in the place of the outside world.
-type Bed struct {
+type TestHooks struct {
 	NewClient client.NewClientFunc
 	// AWS goes under all clients of AWS.
 	AWS []func(*middleware.Stack) error
@@ -100,7 +100,7 @@ type Bed struct {
 type Operator struct {
 	ctrl.Manager
 	options      Options
-	signer       *identity.Signer
+	signer       *tokensigner.Signer
 	sessions     *session.Sessions
 	releases     release.Resolver
 	certificates *certificates.Certificates
@@ -120,10 +120,10 @@ func New(cfg *rest.Config, opts Options) (*Operator, error) {
 	manager := ctrl.Options{
 		Scheme:                 newScheme(),
 		Cache:                  cache.Options{DefaultNamespaces: map[string]cache.Config{opts.Namespace: {}}, DefaultTransform: cache.TransformStripManagedFields()},
-		NewClient:              opts.Bed.NewClient,
+		NewClient:              opts.TestHooks.NewClient,
 		Metrics:                metricsOptions(opts),
 		HealthProbeBindAddress: opts.HealthAddr,
-		Controller:             config.Controller{SkipNameValidation: &opts.Bed.Shared, ReconciliationTimeout: flow.ReconcileTimeout},
+		Controller:             config.Controller{SkipNameValidation: &opts.TestHooks.Shared, ReconciliationTimeout: flow.ReconcileTimeout},
 	}
 	if opts.LeaderElect {
 		lease := leader.Lease{Namespace: opts.Namespace, Name: names.ControlPlaneOperator + "-leader-elect", Pace: leader.Many}
@@ -135,11 +135,11 @@ func New(cfg *rest.Config, opts Options) (*Operator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the manager: %w", err)
 	}
-	signer := &identity.Signer{Client: mgr.GetAPIReader(), Namespace: opts.Namespace, Clock: clock.RealClock{}}
+	signer := &tokensigner.Signer{Client: mgr.GetAPIReader(), Namespace: opts.Namespace, Clock: clock.RealClock{}}
 	o := &Operator{Manager: mgr, options: opts, signer: signer, sessions: session.New(session.Options{
-		Name: names.ControlPlaneOperator, Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: clock.RealClock{}, Middleware: opts.Bed.AWS,
+		Name: names.ControlPlaneOperator, Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: clock.RealClock{}, Middleware: opts.TestHooks.AWS,
 	})}
-	if o.releases = opts.Bed.Releases; o.releases == nil {
+	if o.releases = opts.TestHooks.Releases; o.releases == nil {
 		o.releases = release.New(release.Options{Clock: clock.RealClock{}, Overrides: opts.RegistryOverrides})
 	}
 	o.certificates = certificates.New(certificates.Options{
@@ -160,7 +160,7 @@ func newScheme() *runtime.Scheme {
 // AddControllers adds them all. They run whatever the cluster is like, so that
 // a change of it finds them.
 func (o *Operator) AddControllers() error {
-	return errors.Join(o.AddControlPlane(), o.AddComponents(), o.AddNudge(), o.AddDefragmentation(), o.AddHostedAPI(), o.AddGuest(), o.AddPrivateLink(), o.AddWorkerSecurityGroup(), o.AddIdentityProbe(), o.AddKeyProbe(), o.AddEncryption())
+	return errors.Join(o.AddControlPlane(), o.AddComponents(), o.AddRouterConfig(), o.AddDefragmentation(), o.AddHostedAPI(), o.AddHostedClusterResources(), o.AddPrivateLink(), o.AddWorkerSecurityGroup(), o.AddAWSIdentity(), o.AddKMSHealth(), o.AddEncryption())
 }
 
 // AddControlPlane adds who makes the Services and Routes of the control plane.
@@ -208,8 +208,8 @@ func (o *Operator) AddEncryption() error {
 	return encryption.Setup(o, encryption.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{}})
 }
 
-// AddNudge adds who lets the router see a change of its configuration at once.
-func (o *Operator) AddNudge() error { return nudge.Setup(o, o.GetClient()) }
+// AddRouterConfig adds who lets the router see a change of its configuration at once.
+func (o *Operator) AddRouterConfig() error { return routerconfig.Setup(o, o.GetClient()) }
 
 // AddHostedAPI adds who asks the hosted API server how it is.
 func (o *Operator) AddHostedAPI() error {
@@ -232,9 +232,9 @@ func (o *Operator) corruptMembers(ctx context.Context, hcp *hyperv1.HostedContro
 // be: often enough for what users break by accident, in it.
 const guestInterval = 10 * time.Minute
 
-// AddGuest adds who keeps what the hosted cluster needs inside.
-func (o *Operator) AddGuest() error {
-	return guest.Setup(o, guest.Options{
+// AddHostedClusterResources adds who keeps what the hosted cluster needs inside.
+func (o *Operator) AddHostedClusterResources() error {
+	return hostedclusterresources.Setup(o, hostedclusterresources.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
 		Releases: o.releases, Interval: guestInterval,
 	})
@@ -256,9 +256,9 @@ func (o *Operator) AddWorkerSecurityGroup() error {
 	})
 }
 
-// AddIdentityProbe adds who tells whether AWS knows us.
-func (o *Operator) AddIdentityProbe() error {
-	return probe.Setup(o, probe.Options{
+// AddAWSIdentity adds who tells whether AWS knows us.
+func (o *Operator) AddAWSIdentity() error {
+	return awsidentity.Setup(o, awsidentity.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{}, Sessions: o.sessions, KeyReady: o.signer.Ready, Interval: o.options.IdentityInterval,
 		TakeRole: o.takeRole,
 	})
@@ -270,23 +270,23 @@ func (o *Operator) takeRole(ctx context.Context, region, issuerURL, roleARN, sub
 	if err != nil {
 		return err
 	}
-	cfg, err := awsx.NewConfig(ctx, awsx.Options{Region: region, Anonymous: true, Middleware: o.options.Bed.AWS})
+	cfg, err := awsx.NewConfig(ctx, awsx.Options{Region: region, Anonymous: true, Middleware: o.options.TestHooks.AWS})
 	if err != nil {
 		return err
 	}
 	return awsx.TakeRole(ctx, cfg, roleARN, names.ControlPlaneOperator, token)
 }
 
-// AddKeyProbe adds who tells whether the key for Secrets can be used.
-func (o *Operator) AddKeyProbe() error {
-	return keyprobe.Setup(o, keyprobe.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{}, Keys: o.keys, KeyReady: o.signer.Ready})
+// AddKMSHealth adds who tells whether the key for Secrets can be used.
+func (o *Operator) AddKMSHealth() error {
+	return kmshealth.Setup(o, kmshealth.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{}, Keys: o.keys, KeyReady: o.signer.Ready})
 }
 
 // keys are those of a control plane, as its plugin calls them.
-func (o *Operator) keys(ctx context.Context, hcp *hyperv1.HostedControlPlane) (key.API, error) {
-	spec, issuer := keyprobe.Of(hcp), hcp.Spec.IssuerURL
+func (o *Operator) keys(ctx context.Context, hcp *hyperv1.HostedControlPlane) (kmskey.API, error) {
+	spec, issuer := kmshealth.Of(hcp), hcp.Spec.IssuerURL
 	cfg, err := awsx.NewConfig(ctx, awsx.Options{
-		Region: spec.Region, Middleware: o.options.Bed.AWS,
+		Region: spec.Region, Middleware: o.options.TestHooks.AWS,
 		WebIdentity: &awsx.WebIdentity{RoleARN: spec.Auth.AWSKMSRoleARN, SessionName: names.ControlPlaneOperator,
 			Token: func(ctx context.Context) ([]byte, error) { return o.signer.Token(ctx, issuer, names.KMSSubject) },
 			Fallback: func(ctx context.Context) ([]byte, error) {

@@ -34,9 +34,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/patch"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
-	"github.com/hosted-control-planes/hypershift/test/bed"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
+	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
 const (
@@ -72,7 +72,7 @@ func TestTheRoleIsEnough(t *testing.T) {
 		Namespace: namespace, MetricsAddr: "0", HealthAddr: "0", LeaderElect: true,
 		ResyncPeriod: time.Minute, IdentityInterval: time.Minute, APIStartInterval: time.Second, APIInterval: time.Second,
 		Image: "registry.example.com/control-plane-operator:1",
-		Bed: Bed{
+		TestHooks: TestHooks{
 			AWS:      []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff},
 			Releases: fakerelease.New(fakerelease.Kubernetes(payload, "1.36.3")),
 		},
@@ -193,12 +193,12 @@ func TestTheRoleIsEnough(t *testing.T) {
 
 func newWorld(t *testing.T) *world {
 	ctrl.SetLogger(logr.Discard())
-	bed.Assets(t)
-	crds, err := bed.DefaultCRDs()
+	fixture.Assets(t)
+	crds, err := fixture.DefaultCRDs()
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := bed.Start(t.Context(), bed.Options{CRDs: crds})
+	b, err := fixture.Start(t.Context(), fixture.Options{CRDs: crds})
 	if err != nil {
 		t.Fatal(err)
 	}

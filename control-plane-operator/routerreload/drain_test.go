@@ -121,7 +121,7 @@ func TestTheReloaderHasNoListenFlag(t *testing.T) {
 }
 
 func TestAnInstalledCopyRuns(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "companion")
+	path := filepath.Join(t.TempDir(), "sidecar")
 	for range 2 { // again after the container has restarted
 		if err := install(path); err != nil {
 			t.Fatal(err)

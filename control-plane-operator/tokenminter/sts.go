@@ -18,7 +18,7 @@ import (
 const stsTimeout = 10 * time.Second
 
 // sts exchanges tokens of a role. The call has no signature, so it needs no SDK,
-// which would be most of the companion's memory.
+// which would be most of the sidecar's memory.
 type sts struct {
 	endpoint, roleARN string
 	client            *http.Client

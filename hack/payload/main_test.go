@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/hosted-control-planes/hypershift/internal/release"
-	"github.com/hosted-control-planes/hypershift/test/bed/registry"
+	"github.com/hosted-control-planes/hypershift/test/fixture/registry"
 )
 
 // everyTag is a transport to one registry. Of all others it answers that every tag exists, without a connection.

@@ -56,8 +56,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
+	"github.com/hosted-control-planes/hypershift/internal/dedup"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
-	"github.com/hosted-control-planes/hypershift/internal/intern"
 	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -86,10 +86,10 @@ func New(ctx context.Context, cfg *rest.Config, opts Options) (*Operator, error)
 	manager := ctrl.Options{
 		Scheme:                 newScheme(),
 		Cache:                  cacheOptions(),
-		NewClient:              opts.Bed.NewClient,
+		NewClient:              opts.TestHooks.NewClient,
 		Metrics:                metricsOptions(opts.MetricsAddr),
 		HealthProbeBindAddress: opts.HealthAddr,
-		Controller:             config.Controller{SkipNameValidation: &opts.Bed.Shared, ReconciliationTimeout: flow.ReconcileTimeout},
+		Controller:             config.Controller{SkipNameValidation: &opts.TestHooks.Shared, ReconciliationTimeout: flow.ReconcileTimeout},
 	}
 	if opts.LeaderElect {
 		lease := leader.Lease{Namespace: opts.Namespace, Name: names.HypershiftOperator, Pace: leader.One}
@@ -195,7 +195,7 @@ func cacheOptions() cache.Options {
 // lean leaves out who set what, and shares what the objects of many clusters have
 // in common, which is most of them.
 func lean() toolscache.TransformFunc {
-	strip, shared := cache.TransformStripManagedFields(), intern.NewShared()
+	strip, shared := cache.TransformStripManagedFields(), dedup.NewShared()
 	return func(obj any) (any, error) {
 		obj, err := strip(obj)
 		if err != nil {
@@ -252,8 +252,8 @@ func (o *Operator) AddHostedClusters(ctx context.Context) error {
 	if o.policies != nil {
 		opts.PoliciesEnforced, opts.PoliciesChanged = o.policies.Enforced, o.policies.Changed
 	}
-	if o.options.Bed.GenerateKey != nil {
-		opts.GenerateKey = o.options.Bed.GenerateKey
+	if o.options.TestHooks.GenerateKey != nil {
+		opts.GenerateKey = o.options.TestHooks.GenerateKey
 	}
 	if o.options.PrivateAWS {
 		opts.PrivateRegion = o.options.Region

@@ -69,14 +69,14 @@ type Options struct {
 	PodIP netip.Addr
 
 	// Bed is empty but in a test bed.
-	Bed Bed
+	TestHooks TestHooks
 }
 
 // OIDC names the bucket for OIDC documents; all empty for none.
 type OIDC struct{ Bucket, Region, Credentials string }
 
 // A Bed is what a test puts in the place of the outside world.
-type Bed struct {
+type TestHooks struct {
 	NewClient   client.NewClientFunc
 	GenerateKey func() (private, public []byte, err error)
 	// Releases takes the place of the registries.
@@ -89,8 +89,8 @@ type Bed struct {
 
 // releases asks the registries, and remembers for all controllers.
 func (o Options) releases() release.Resolver {
-	if o.Bed.Releases != nil {
-		return o.Bed.Releases
+	if o.TestHooks.Releases != nil {
+		return o.TestHooks.Releases
 	}
 	return release.New(release.Options{Clock: clock.RealClock{}, Overrides: o.RegistryOverrides, Policy: o.ReleasePolicy})
 }
@@ -118,6 +118,6 @@ func (o Options) session(ctx context.Context, who awsx.Options) (awssdk.Config, 
 	if err != nil {
 		return awssdk.Config{}, fmt.Errorf("registering the count of AWS calls: %w", err)
 	}
-	who.Middleware = append([]func(*middleware.Stack) error{calls.Middleware}, o.Bed.AWS...)
+	who.Middleware = append([]func(*middleware.Stack) error{calls.Middleware}, o.TestHooks.AWS...)
 	return awsx.NewConfig(ctx, who)
 }

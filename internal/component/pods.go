@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/complaint"
+	"github.com/hosted-control-planes/hypershift/internal/events"
 )
 
 // slow is how old something may be that has not come up before its Events are
@@ -121,7 +121,7 @@ func (r *Runner) claimTrouble(ctx context.Context, pod *corev1.Pod) (trouble, er
 			continue
 		}
 		// That there is no storage class at all is said without a warning.
-		said, err := complaint.About(ctx, r.Reader, claim, "FailedBinding")
+		said, err := events.LatestWarning(ctx, r.Reader, claim, "FailedBinding")
 		if err != nil || said != "" {
 			return trouble{hyperv1.VolumeNotReadyReason, "volume claim " + claim.Name + " gets no volume" + behind(said)}, err
 		}
@@ -131,7 +131,7 @@ func (r *Runner) claimTrouble(ctx context.Context, pod *corev1.Pod) (trouble, er
 
 // said is what the Events about an object complain of.
 func (r *Runner) said(ctx context.Context, obj client.Object, reason, what string) (trouble, error) {
-	said, err := complaint.About(ctx, r.Reader, obj)
+	said, err := events.LatestWarning(ctx, r.Reader, obj)
 	if err != nil || said == "" {
 		return trouble{}, err
 	}

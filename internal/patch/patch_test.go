@@ -21,7 +21,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/patch"
-	"github.com/hosted-control-planes/hypershift/test/trial"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
 // world is a fake API server with one AWSEndpointService, which counts writes of its status.
@@ -40,7 +40,7 @@ func newWorld(t *testing.T) *world {
 	}
 	w := &world{}
 	c := fake.NewClientBuilder().WithScheme(scheme).
-		WithTypeConverters(trial.Converter("../../config/crd"), managedfields.NewDeducedTypeConverter()).
+		WithTypeConverters(crashtest.Converter("../../config/crd"), managedfields.NewDeducedTypeConverter()).
 		WithStatusSubresource(&hyperv1.AWSEndpointService{}).
 		WithObjects(&hyperv1.AWSEndpointService{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "private-router", UID: "uid-1"},

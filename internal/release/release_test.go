@@ -18,7 +18,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/internal/release/payload"
-	"github.com/hosted-control-planes/hypershift/test/bed/registry"
+	"github.com/hosted-control-planes/hypershift/test/fixture/registry"
 )
 
 // world is a registry and somebody who asks it.

@@ -11,7 +11,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/test/bed"
+	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
 //go:embed cluster.yaml
@@ -66,11 +66,11 @@ func (c *cluster) pool(name, subnet string) (client.Object, error) {
 func (c *cluster) fill(manifest string, variables map[string]string) ([]client.Object, error) {
 	variables["NAME"], variables["USER_NAMESPACE"] = c.name, c.userNamespace()
 	variables["ISSUER"], variables["VPC"] = c.issuer(), c.vpc
-	text, err := bed.Substitute(manifest, variables)
+	text, err := fixture.Substitute(manifest, variables)
 	if err != nil {
 		return nil, err
 	}
-	decoded, err := bed.Decode(text)
+	decoded, err := fixture.Decode(text)
 	if err != nil {
 		return nil, err
 	}

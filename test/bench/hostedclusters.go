@@ -96,7 +96,7 @@ func hostedClustersTask(ctx context.Context, t *taskRun) error {
 
 	began, before := time.Now(), cpu()
 	w, k := &writes{}, &keys{}
-	ho, err := hypershiftOperator(ctx, cfg, aws, w, func(o *operator.Options) { o.Bed.GenerateKey = k.generate })
+	ho, err := hypershiftOperator(ctx, cfg, aws, w, func(o *operator.Options) { o.TestHooks.GenerateKey = k.generate })
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
-	"github.com/hosted-control-planes/hypershift/test/bed"
+	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
 // section measures some rows of the table.
@@ -81,7 +81,7 @@ func exit(err error) {
 
 // run measures one section after the other: they share the machine.
 func run(ctx context.Context, only string, markdown bool) error {
-	if err := bed.Prepare(ctx, os.Stderr); err != nil {
+	if err := fixture.Prepare(ctx, os.Stderr); err != nil {
 		return err
 	}
 	var rows []Row

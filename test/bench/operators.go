@@ -14,16 +14,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsidentity"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsprivatelink"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/probe"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/identity"
 	cpo "github.com/hosted-control-planes/hypershift/control-plane-operator/operator"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	platformaws "github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/platform/aws"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/limits"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
-	"github.com/hosted-control-planes/hypershift/internal/intern"
+	"github.com/hosted-control-planes/hypershift/internal/dedup"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
 )
@@ -51,8 +51,8 @@ func hypershiftOperator(ctx context.Context, cfg *rest.Config, aws *cloud, watch
 	if err != nil {
 		return nil, err
 	}
-	opts.Bed.NewClient, opts.Bed.Shared = watch.newClient, true
-	intern.Collect() // as the program does
+	opts.TestHooks.NewClient, opts.TestHooks.Shared = watch.newClient, true
+	dedup.Collect() // as the program does
 	if change != nil {
 		change(&opts)
 	}
@@ -72,7 +72,7 @@ func optionsHO(aws *cloud) (operator.Options, error) {
 		PrivateAWS: true, Region: region, OIDC: operator.OIDC{Bucket: bucket, Region: region},
 		Limits:       limits.Default(),
 		ResyncPeriod: resyncHO, PermissionsPeriod: permissionsPeriod, DocumentsPeriod: documentsPeriod,
-		Bed: operator.Bed{AWS: []func(*middleware.Stack) error{aws.Install}, Releases: fakerelease.New(fakerelease.Kubernetes(releaseImage, "1.36.3"))},
+		TestHooks: operator.TestHooks{AWS: []func(*middleware.Stack) error{aws.Install}, Releases: fakerelease.New(fakerelease.Kubernetes(releaseImage, "1.36.3"))},
 	}, nil
 }
 
@@ -90,21 +90,21 @@ func endpointServices(ctx context.Context, c client.Client, aws *cloud) (*platfo
 func customersHalf(cfg *rest.Config, cl *cluster, aws *cloud, watch *writes) (*cpo.Operator, error) {
 	o, err := cpo.New(cfg, cpo.Options{
 		Namespace: cl.namespace(), MetricsAddr: "0", HealthAddr: "0", ResyncPeriod: resyncCPO, IdentityInterval: identityInterval,
-		Bed: cpo.Bed{NewClient: watch.newClient, AWS: []func(*middleware.Stack) error{aws.Install}, Shared: true},
+		TestHooks: cpo.TestHooks{NewClient: watch.newClient, AWS: []func(*middleware.Stack) error{aws.Install}, Shared: true},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return o, errors.Join(o.AddPrivateLink(), o.AddIdentityProbe())
+	return o, errors.Join(o.AddPrivateLink(), o.AddAWSIdentity())
 }
 
 // controlPlaneOperator is what the controllers of a control-plane-operator are
 // made of where there is no manager.
-func controlPlaneOperator(c client.Client, secrets client.Reader, cl *cluster, aws *cloud) (awsprivatelink.Options, probe.Options) {
-	signer := &identity.Signer{Client: secrets, Namespace: cl.namespace(), Clock: clock.RealClock{}}
+func controlPlaneOperator(c client.Client, secrets client.Reader, cl *cluster, aws *cloud) (awsprivatelink.Options, awsidentity.Options) {
+	signer := &tokensigner.Signer{Client: secrets, Namespace: cl.namespace(), Clock: clock.RealClock{}}
 	sessions := session.New(session.Options{
 		Name: names.ControlPlaneOperator, Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: clock.RealClock{}, Middleware: []func(*middleware.Stack) error{aws.Install},
 	})
 	return awsprivatelink.Options{Client: c, Reader: secrets, Scheme: scheme, Clock: clock.RealClock{}, Sessions: sessions, KeyReady: signer.Ready, ResyncPeriod: resyncCPO},
-		probe.Options{Client: c, Reader: secrets, Clock: clock.RealClock{}, Sessions: sessions, KeyReady: signer.Ready, Interval: identityInterval}
+		awsidentity.Options{Client: c, Reader: secrets, Clock: clock.RealClock{}, Sessions: sessions, KeyReady: signer.Ready, Interval: identityInterval}
 }

@@ -18,14 +18,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsidentity"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsprivatelink"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/probe"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/workersecuritygroup"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
-	"github.com/hosted-control-planes/hypershift/test/trial"
 )
 
 const (
@@ -90,19 +90,19 @@ func perHour(calls map[string]int, hours float64) string {
 }
 
 // observe runs the queue until the world is at rest, and then watches it.
-func (q *queue) observe(ctx context.Context, cluster *trial.Cluster, aws *cloud, span time.Duration) (quiet, error) {
+func (q *queue) observe(ctx context.Context, cluster *crashtest.Cluster, aws *cloud, span time.Duration) (quiet, error) {
 	var seen quiet
 	if err := q.run(ctx, settling); err != nil {
 		return seen, err
 	}
 	aws.ForgetCalls()
-	before := cluster.Life.Writes()
+	before := cluster.Calls.Writes()
 	began := time.Now()
 	if err := q.run(ctx, span); err != nil {
 		return seen, err
 	}
 	calls := aws.calls()
-	seen.Calls, seen.Writes = fakeaws.Count(calls), cluster.Life.Writes()-before
+	seen.Calls, seen.Writes = fakeaws.Count(calls), cluster.Calls.Writes()-before
 	for _, c := range calls {
 		if c.IsWrite() {
 			seen.Writes++
@@ -132,14 +132,14 @@ func most(n map[int]int) int {
 }
 
 // newFakeCluster is an API server without time and network.
-func newFakeCluster() (*trial.Cluster, error) {
+func newFakeCluster() (*crashtest.Cluster, error) {
 	root, err := pinned.Root()
 	if err != nil {
 		return nil, err
 	}
-	return trial.NewCluster(trial.Options{
+	return crashtest.NewCluster(crashtest.Options{
 		Scheme:     scheme,
-		Converters: []managedfields.TypeConverter{trial.Converter(filepath.Join(root, "config", "crd"))},
+		Converters: []managedfields.TypeConverter{crashtest.Converter(filepath.Join(root, "config", "crd"))},
 		Kinds:      []client.ObjectList{&hyperv1.AWSEndpointServiceList{}},
 		WithStatus: []client.Object{&hyperv1.AWSEndpointService{}, &hyperv1.HostedControlPlane{}, &corev1.Service{}},
 		Index: func(b *fake.ClientBuilder) {
@@ -190,14 +190,14 @@ func clusterAtRest(ctx context.Context) (quiet, error) {
 		return quiet{}, err
 	}
 
-	q := queue{written: api.Life.Writes}
+	q := queue{written: api.Calls.Writes}
 	ho, err := endpointServices(ctx, api.Client(), aws)
 	if err != nil {
 		return quiet{}, err
 	}
 	link, identity := controlPlaneOperator(api.Client(), api.Client(), cl, aws)
 	link.Recorder = discard{}
-	customers, observer, prober := awsprivatelink.New(link), awsprivatelink.NewObserver(link), probe.New(identity)
+	customers, observer, prober := awsprivatelink.New(link), awsprivatelink.NewObserver(link), awsidentity.New(identity)
 	ofControlPlane := func(reconcile func(context.Context, *hyperv1.HostedControlPlane) (ctrl.Result, error)) pass {
 		return func(ctx context.Context) (ctrl.Result, error) {
 			hcp := &hyperv1.HostedControlPlane{}

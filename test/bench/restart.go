@@ -129,7 +129,7 @@ func (l *legacy) operator(ctx context.Context, w *writes, resync time.Duration) 
 	aws.SetLatency(latency)
 	aws.ForgetCalls()
 	ho, err := hypershiftOperator(ctx, cfg, aws, w, func(o *operator.Options) {
-		o.Bed.GenerateKey, o.ResyncPeriod = l.generateKey, resync
+		o.TestHooks.GenerateKey, o.ResyncPeriod = l.generateKey, resync
 	})
 	if err != nil {
 		return nil, nil, err

@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/hosted-control-planes/hypershift/test/bed"
+	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
 // run measures the section, on a new management cluster if it needs one: an
@@ -18,11 +18,11 @@ func (s section) run(ctx context.Context) (_ []Row, err error) {
 	if !s.bed {
 		return s.measure(ctx, "")
 	}
-	crds, err := bed.DefaultCRDs()
+	crds, err := fixture.DefaultCRDs()
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := bed.Start(ctx, bed.Options{CRDs: crds})
+	cluster, err := fixture.Start(ctx, fixture.Options{CRDs: crds})
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/hosted-control-planes/hypershift/test/bed"
+	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
 // crdDirectory holds the CRDs that a user installs.
@@ -20,7 +20,7 @@ const crdDirectory = "../../config/crd"
 func startServer(t *testing.T, crds ...string) *rest.Config {
 	t.Helper()
 	env := &envtest.Environment{
-		BinaryAssetsDirectory:    bed.Assets(t),
+		BinaryAssetsDirectory:    fixture.Assets(t),
 		CRDDirectoryPaths:        crds,
 		ErrorIfCRDPathMissing:    true,
 		ControlPlaneStartTimeout: time.Minute,

@@ -20,7 +20,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/config/rbac"
-	"github.com/hosted-control-planes/hypershift/test/bed"
+	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
 const (
@@ -39,7 +39,7 @@ type admission struct {
 
 func startAdmission(t *testing.T) admission {
 	t.Helper()
-	b, err := bed.Start(t.Context(), bed.Options{Progress: t.Output(), CRDs: []string{path(t, "config", "crd", "external", "routes.crd.yaml")}})
+	b, err := fixture.Start(t.Context(), fixture.Options{Progress: t.Output(), CRDs: []string{path(t, "config", "crd", "external", "routes.crd.yaml")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +279,7 @@ func TestWhatControlPlanesNeedIsAdmitted(t *testing.T) {
 				return
 			}
 			for _, file := range glob(t, "control-plane-operator", "components", "*", "testdata", "*.yaml") {
-				objs, err := bed.Decode(string(read(t, file)))
+				objs, err := fixture.Decode(string(read(t, file)))
 				if err != nil {
 					t.Fatalf("%s: %v", file, err)
 				}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
-	"github.com/hosted-control-planes/hypershift/test/bed"
+	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
 const (
@@ -87,7 +87,7 @@ func render(t *testing.T, values string, args ...string) []*unstructured.Unstruc
 	if err != nil {
 		t.Fatal(err)
 	}
-	objs, err := bed.Decode(out)
+	objs, err := fixture.Decode(out)
 	if err != nil {
 		t.Fatal(err)
 	}

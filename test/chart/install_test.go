@@ -25,7 +25,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
-	"github.com/hosted-control-planes/hypershift/test/bed"
+	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
 const (
@@ -36,7 +36,7 @@ const (
 
 // cluster is a real API server, on which nobody runs pods but we, by hand.
 type cluster struct {
-	*bed.Bed
+	*fixture.Fixture
 	client.WithWatch
 	program string
 }
@@ -44,7 +44,7 @@ type cluster struct {
 func start(t *testing.T) *cluster {
 	t.Helper()
 	program := buildOperator(t)
-	b, err := bed.Start(t.Context(), bed.Options{Progress: t.Output(), CRDs: []string{path(t, "config", "crd", "external", "cluster.x-k8s.io_machinedrainrules.yaml")}})
+	b, err := fixture.Start(t.Context(), fixture.Options{Progress: t.Output(), CRDs: []string{path(t, "config", "crd", "external", "cluster.x-k8s.io_machinedrainrules.yaml")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func start(t *testing.T) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &cluster{Bed: b, WithWatch: c, program: program}
+	return &cluster{Fixture: b, WithWatch: c, program: program}
 }
 
 func buildOperator(t *testing.T) string {

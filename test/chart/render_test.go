@@ -21,7 +21,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 	"sigs.k8s.io/yaml"
 
-	"github.com/hosted-control-planes/hypershift/test/bed"
+	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
 // installations are values as users have them.
@@ -194,7 +194,7 @@ func TestKindsAreThoseOfConfigAndStay(t *testing.T) {
 		t.Errorf("%d kinds are rendered of %d", len(rendered), len(files))
 	}
 	for _, file := range files {
-		objs, err := bed.Decode(string(read(t, file)))
+		objs, err := fixture.Decode(string(read(t, file)))
 		if err != nil || len(objs) != 1 {
 			t.Fatalf("%s has %d objects: %v", file, len(objs), err)
 		}

@@ -21,8 +21,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/test/bed"
-	"github.com/hosted-control-planes/hypershift/test/bed/accounts"
+	"github.com/hosted-control-planes/hypershift/test/fixture"
+	"github.com/hosted-control-planes/hypershift/test/fixture/accounts"
 	"github.com/hosted-control-planes/hypershift/test/lab/load"
 )
 
@@ -63,9 +63,9 @@ func readHosted(t *testing.T, text string, variables map[string]string) *hosted 
 	var err error
 	h.management, err = client.New(on.Config, client.Options{Scheme: scheme})
 	h.must(err)
-	filled, err := bed.Substitute(text, variables)
+	filled, err := fixture.Substitute(text, variables)
 	h.must(err)
-	objects, err := bed.Decode(filled)
+	objects, err := fixture.Decode(filled)
 	h.must(err)
 	for _, o := range objects {
 		if o.GetKind() != "HostedCluster" {

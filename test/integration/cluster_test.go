@@ -20,9 +20,9 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/test/bed"
-	"github.com/hosted-control-planes/hypershift/test/bed/accounts"
-	"github.com/hosted-control-planes/hypershift/test/bed/stage"
+	"github.com/hosted-control-planes/hypershift/test/fixture"
+	"github.com/hosted-control-planes/hypershift/test/fixture/accounts"
+	"github.com/hosted-control-planes/hypershift/test/fixture/testenv"
 )
 
 // cluster is the hosted cluster of one test, in a namespace and a customer account of its own.
@@ -32,7 +32,7 @@ type cluster struct {
 	// hc is as it was created; get reads it again.
 	hc *hyperv1.HostedCluster
 	// machines and hosted, its API, are there after startMachines.
-	machines *stage.Machines
+	machines *testenv.Machines
 	hosted   client.Client
 }
 
@@ -75,9 +75,9 @@ func (c *cluster) sample(file, kind string, into client.Object) {
 	c.t.Helper()
 	content, err := os.ReadFile(on.Path("config", "samples", file))
 	c.must(err)
-	filled, err := bed.Substitute(string(content), c.customer.Variables)
+	filled, err := fixture.Substitute(string(content), c.customer.Variables)
 	c.must(err)
-	objects, err := bed.Decode(filled)
+	objects, err := fixture.Decode(filled)
 	c.must(err)
 	for _, o := range objects {
 		if o.GetKind() != kind {

@@ -19,7 +19,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
-	"github.com/hosted-control-planes/hypershift/test/bed/stage"
+	"github.com/hosted-control-planes/hypershift/test/fixture/testenv"
 )
 
 // A HostedCluster can be deleted whenever its owner likes: at each of these stages the one before has just been left behind.
@@ -133,7 +133,7 @@ func TestDeletionWhileTheOperatorsCrash(t *testing.T) {
 	var killed sync.WaitGroup
 	for _, operator := range []types.NamespacedName{
 		{Namespace: c.controlPlane(), Name: names.ControlPlaneOperator},
-		{Namespace: stage.OperatorNamespace, Name: stage.Operator},
+		{Namespace: testenv.OperatorNamespace, Name: testenv.Operator},
 	} {
 		killed.Go(func() { killOften(t, operator, gone) })
 	}

@@ -18,12 +18,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/test/bed/stage"
+	"github.com/hosted-control-planes/hypershift/test/fixture/testenv"
 )
 
 // on is the stage that all tests play on, and kube its management cluster as an administrator sees it.
 var (
-	on   *stage.Stage
+	on   *testenv.Environment
 	kube client.Client
 )
 
@@ -41,7 +41,7 @@ func play(m *testing.M) (code int, err error) {
 	ctrl.SetLogger(logr.Discard()) // of the pod runner; the operators log to files
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if on, err = stage.Start(ctx, stage.Options{Progress: os.Stderr, Audit: true}); err != nil {
+	if on, err = testenv.Start(ctx, testenv.Options{Progress: os.Stderr, Audit: true}); err != nil {
 		return 1, err
 	}
 	defer func() {

@@ -16,7 +16,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/test/bed/stage"
+	"github.com/hosted-control-planes/hypershift/test/fixture/testenv"
 )
 
 // Each of these ends with vanish: neither an instance nor anything else is left of a cluster that had machines.
@@ -63,7 +63,7 @@ func TestMachinesWhileTheControllersCrash(t *testing.T) {
 		}
 		return nil
 	})
-	c.must(on.Pods.Kill(stage.OperatorNamespace, stage.Operator))
+	c.must(on.Pods.Kill(testenv.OperatorNamespace, testenv.Operator))
 	for _, controller := range c.controllersOfMachines() {
 		c.must(on.Pods.Kill(controller.Namespace, controller.Name))
 	}

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/hosted-control-planes/hypershift/test/bed"
+	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
 // What a newcomer copies must be accepted as it stands.
@@ -33,11 +33,11 @@ func TestTheSamplesAreValid(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			filled, err := bed.Substitute(string(content), variables)
+			filled, err := fixture.Substitute(string(content), variables)
 			if err != nil {
 				t.Fatal(err)
 			}
-			objects, err := bed.Decode(filled)
+			objects, err := fixture.Decode(filled)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/test/bed/etcdserver"
+	"github.com/hosted-control-planes/hypershift/test/fixture/etcdserver"
 )
 
 func TestGolden(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
-	"github.com/hosted-control-planes/hypershift/test/bed/process"
+	"github.com/hosted-control-planes/hypershift/test/fixture/process"
 )
 
 // A replica is one of several API servers of one etcd. Clients ask it whenever it

@@ -127,7 +127,7 @@ func kmsMinter(env *component.Env, spec hyperv1.AWSKMSSpec) corev1.Container {
 	return corev1.Container{
 		Name:    "kms-token-minter",
 		Image:   component.OperatorImage,
-		Command: []string{"companion", "token-minter"},
+		Command: []string{"sidecar", "token-minter"},
 		Args: []string{
 			"--key-file=/etc/kubernetes/service-account/" + names.ServiceAccountPrivateKeyFile,
 			"--issuer=" + env.HCP.Spec.IssuerURL, "--subject=" + names.KMSSubject, "--token-file=" + names.WebIdentityTokenFile,

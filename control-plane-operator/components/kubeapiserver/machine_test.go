@@ -31,8 +31,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
-	"github.com/hosted-control-planes/hypershift/test/bed/process"
-	"github.com/hosted-control-planes/hypershift/test/trial"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
+	"github.com/hosted-control-planes/hypershift/test/fixture/process"
 )
 
 // A machine runs what components are rendered to as processes: what is mounted
@@ -226,7 +226,7 @@ func certify(t *testing.T, env *component.Env) {
 			t.Fatal(err)
 		}
 	}
-	cluster := trial.NewCluster(trial.Options{
+	cluster := crashtest.NewCluster(crashtest.Options{
 		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}},
 		WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
 	})

@@ -26,8 +26,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/routerreload"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
-	"github.com/hosted-control-planes/hypershift/test/bed/debian"
-	"github.com/hosted-control-planes/hypershift/test/bed/process"
+	"github.com/hosted-control-planes/hypershift/test/fixture/debian"
+	"github.com/hosted-control-planes/hypershift/test/fixture/process"
 )
 
 // unpacked is the root of the packages that have HAProxy.

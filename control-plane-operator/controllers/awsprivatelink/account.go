@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/lru"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/identity"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
@@ -28,8 +28,8 @@ type account struct {
 	cleanup   hyperv1.AWSEndpointCleanup
 	session   *session.Session
 	clock     clock.PassiveClock
-	endpoints *endpoint.Keeper
-	groups    *securitygroup.Keeper
+	endpoints *endpoint.Manager
+	groups    *securitygroup.Manager
 	subnets   *subnet.Cache
 	zoneCalls sharedcall.Group[string]
 
@@ -38,7 +38,7 @@ type account struct {
 	zoneID  string
 	given   string // the id that the user named when zoneID was checked
 	until   time.Time
-	records map[string]*records.Keeper // by zone
+	records map[string]*records.Manager // by zone
 }
 
 type accounts struct {
@@ -71,10 +71,10 @@ func (a *accounts) open(ctx context.Context, c hyperv1.AWSEndpointCleanup) (*acc
 	}
 	made := &account{
 		cleanup: c, session: s, clock: a.clock,
-		endpoints: endpoint.NewKeeper(s.EC2, a.clock, c.OwnerUID, c.VPC),
+		endpoints: endpoint.NewManager(s.EC2, a.clock, c.OwnerUID, c.VPC),
 		groups:    s.Groups(c.OwnerUID, c.VPC),
 		subnets:   subnet.NewCache(s.EC2, a.clock),
-		records:   map[string]*records.Keeper{},
+		records:   map[string]*records.Manager{},
 	}
 	a.known.Add(c, made)
 	return made, nil
@@ -157,11 +157,11 @@ func (a *account) forgetZone() {
 }
 
 // recordsIn returns the keeper of our records in a zone.
-func (a *account) recordsIn(zoneID string) *records.Keeper {
+func (a *account) recordsIn(zoneID string) *records.Manager {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.records[zoneID] == nil {
-		a.records[zoneID] = records.NewKeeper(a.session.Route53, a.clock, zoneID)
+		a.records[zoneID] = records.NewManager(a.session.Route53, a.clock, zoneID)
 	}
 	return a.records[zoneID]
 }
@@ -199,7 +199,7 @@ func (r *Reconciler) openAccountOfRecord(ctx context.Context, s *scope) (err err
 
 func (r *Reconciler) keyReady(ctx context.Context) error {
 	err := r.KeyReady(ctx)
-	if errors.Is(err, identity.ErrNoKey) {
+	if errors.Is(err, tokensigner.ErrNoKey) {
 		return flow.Wait(10*time.Second, hyperv1.WaitingForSigningKeyReason, "%s", err)
 	}
 	return err

@@ -49,7 +49,7 @@ func (w *world) run(d time.Duration) {
 				due[es.Name] = w.clock.Now().Add(result.RequeueAfter)
 			}
 		}
-		w.must(w.Tidy(w.t.Context()))
+		w.must(w.CollectGarbage(w.t.Context()))
 		w.clock.Step(50 * time.Millisecond)
 		if quiet {
 			w.clock.Step(w.untilDue(due, end))

@@ -229,10 +229,10 @@ func TestAPausedClusterIsLeftAlone(t *testing.T) {
 		hcp.Spec.Networking.MachineNetwork[0].CIDR = "10.8.0.0/16"
 		hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Public
 	})
-	before := w.Life.Writes()
+	before := w.Calls.Writes()
 	w.settle(enough)
-	if after := w.Life.Writes(); after != before {
-		t.Errorf("written while paused: %v", w.Life.Log(before))
+	if after := w.Calls.Writes(); after != before {
+		t.Errorf("written while paused: %v", w.Calls.Log(before))
 	}
 	w.must(w.delete(t.Context()))
 	w.settle(enough)
@@ -333,9 +333,9 @@ func TestAnUnreadableControlPlane(t *testing.T) {
 		t.Fatal("this was meant to be unreadable")
 	}
 	w.start()
-	before := w.Life.Writes()
-	if _, err := w.observer.Reconcile(t.Context(), hcp); err != nil || w.Life.Writes() != before {
-		t.Errorf("%v, %d writes", err, w.Life.Writes()-before)
+	before := w.Calls.Writes()
+	if _, err := w.observer.Reconcile(t.Context(), hcp); err != nil || w.Calls.Writes() != before {
+		t.Errorf("%v, %d writes", err, w.Calls.Writes()-before)
 	}
 }
 

@@ -10,12 +10,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
-	"github.com/hosted-control-planes/hypershift/test/trial"
 )
 
-func (w *world) story() *trial.Story {
-	return &trial.Story{
+func (w *world) story() *crashtest.Scenario {
+	return &crashtest.Scenario{
 		Cluster: w.Cluster,
 		Cloud:   w.cloud.Snapshot,
 		Start:   w.start,
@@ -43,11 +43,11 @@ func (w *world) delete(ctx context.Context) error {
 }
 
 // privateCluster has the standard path only.
-func privateCluster(t testing.TB) *trial.Story { return newWorld(t).story() }
+func privateCluster(t testing.TB) *crashtest.Scenario { return newWorld(t).story() }
 
 // twoServices has a load balancer for the API server beside it, while AWS is
 // slow to list what is new.
-func twoServices(t testing.TB) *trial.Story {
+func twoServices(t testing.TB) *crashtest.Scenario {
 	w := newWorld(t)
 	w.addService(names.KubeAPIServerPrivate)
 	hcp := w.hcp()
@@ -59,10 +59,10 @@ func twoServices(t testing.TB) *trial.Story {
 }
 
 func TestTrial(t *testing.T) {
-	t.Run("one service: crash", func(t *testing.T) { trial.Crash(t, privateCluster) })
-	t.Run("one service: vanish", func(t *testing.T) { trial.Vanish(t, privateCluster) })
-	t.Run("two services: crash", func(t *testing.T) { trial.Crash(t, twoServices) })
-	t.Run("two services: vanish", func(t *testing.T) { trial.Vanish(t, twoServices) })
+	t.Run("one service: crash", func(t *testing.T) { crashtest.CrashConsistency(t, privateCluster) })
+	t.Run("one service: vanish", func(t *testing.T) { crashtest.NoLeaks(t, privateCluster) })
+	t.Run("two services: crash", func(t *testing.T) { crashtest.CrashConsistency(t, twoServices) })
+	t.Run("two services: vanish", func(t *testing.T) { crashtest.NoLeaks(t, twoServices) })
 }
 
 func TestTrialUnderFaults(t *testing.T) {
@@ -88,15 +88,15 @@ func TestTrialUnderFaults(t *testing.T) {
 			f.Role = "" // who asks to become the role is nobody yet
 		}
 		t.Run(name, func(t *testing.T) {
-			worlds := map[*trial.Cluster]*world{}
-			begin := func(t testing.TB) *trial.Story {
+			worlds := map[*crashtest.Cluster]*world{}
+			begin := func(t testing.TB) *crashtest.Scenario {
 				w := newWorld(t)
 				worlds[w.Cluster] = w
 				return w.story()
 			}
-			inject := func(s *trial.Story) { worlds[s.Cluster].cloud.Fault(f) }
-			trial.Fault(t, begin, inject)
-			trial.VanishUnder(t, begin, inject)
+			inject := func(s *crashtest.Scenario) { worlds[s.Cluster].cloud.Fault(f) }
+			crashtest.Fault(t, begin, inject)
+			crashtest.NoLeaksWith(t, begin, inject)
 		})
 	}
 }

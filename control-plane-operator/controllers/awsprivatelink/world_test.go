@@ -23,15 +23,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/identity"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/patch"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
-	"github.com/hosted-control-planes/hypershift/test/trial"
 )
 
 const (
@@ -65,7 +65,7 @@ var signingKey, publicKey = func() ([]byte, []byte) {
 // control plane, its private Service with a load balancer, the endpoint
 // service on that, and the customer's account.
 type world struct {
-	*trial.Cluster
+	*crashtest.Cluster
 	t        testing.TB
 	cloud    *fakeaws.Cloud
 	clock    *clocktesting.FakeClock
@@ -109,8 +109,8 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-func newCluster() *trial.Cluster {
-	return trial.NewCluster(trial.Options{
+func newCluster() *crashtest.Cluster {
+	return crashtest.NewCluster(crashtest.Options{
 		Scheme:     scheme,
 		Kinds:      []client.ObjectList{&hyperv1.AWSEndpointServiceList{}, &corev1.ServiceList{}, &hyperv1.HostedControlPlaneList{}},
 		WithStatus: []client.Object{&hyperv1.AWSEndpointService{}, &hyperv1.HostedControlPlane{}, &corev1.Service{}},
@@ -268,12 +268,12 @@ func (w *world) hcp() *hyperv1.HostedControlPlane {
 
 // start makes both controllers anew and returns one pass over all objects.
 func (w *world) start() func(context.Context) error {
-	signer := &identity.Signer{Client: w.Client(), Namespace: namespace, Clock: w.clock}
+	signer := &tokensigner.Signer{Client: w.Client(), Namespace: namespace, Clock: w.clock}
 	opts := Options{
 		Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.diary, Clock: w.clock, KeyReady: signer.Ready, ResyncPeriod: resync,
 		Sessions: session.New(session.Options{
 			Name: "control-plane-operator", Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: w.clock,
-			Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff, w.Life.Middleware},
+			Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff, w.Calls.Middleware},
 		}),
 	}
 	w.reconciler, w.observer = New(opts), NewObserver(opts)
@@ -349,7 +349,7 @@ func (w *world) settle(passes int) {
 	for range passes {
 		_ = w.pass(w.t.Context())
 		w.must(w.providersHalf(w.t.Context()))
-		w.must(w.Tidy(w.t.Context()))
+		w.must(w.CollectGarbage(w.t.Context()))
 		w.clock.Step(20 * time.Second)
 	}
 }

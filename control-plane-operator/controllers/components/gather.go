@@ -11,7 +11,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/published"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/publishing"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
@@ -25,7 +25,7 @@ func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
 	endpoint := s.hcp.Status.ControlPlaneEndpoint
 	s.api = component.Host{Name: endpoint.Host, Port: endpoint.Port}
 	var err error
-	if s.konnectivity, err = published.Konnectivity(ctx, r.Client, s.hcp); err != nil {
+	if s.konnectivity, err = publishing.Konnectivity(ctx, r.Client, s.hcp); err != nil {
 		return err
 	}
 	routes := &routev1.RouteList{}

@@ -13,8 +13,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
-	"github.com/hosted-control-planes/hypershift/internal/history"
 	"github.com/hosted-control-planes/hypershift/internal/release"
+	"github.com/hosted-control-planes/hypershift/internal/versionhistory"
 )
 
 // ours are the conditions that this controller writes; others have their own.
@@ -122,7 +122,7 @@ func recordVersion(s *scope, now time.Time) {
 		v = &hyperv1.ClusterVersionStatus{}
 	}
 	v.Desired = configv1.Release{Version: s.wanted.Version, Image: s.hcp.Spec.ReleaseImage}
-	v.History = history.Advance(v.History, v.Desired, done, at)
+	v.History = versionhistory.Advance(v.History, v.Desired, done, at)
 	v.ObservedGeneration = s.hcp.Generation
 	s.hcp.Status.VersionStatus = v
 
@@ -131,7 +131,7 @@ func recordVersion(s *scope, now time.Time) {
 		c = &hyperv1.ControlPlaneVersionStatus{}
 	}
 	c.Desired = configv1.Release{Version: s.runs.Version, Image: cmp.Or(ptr.Deref(s.hcp.Spec.ControlPlaneReleaseImage, ""), s.hcp.Spec.ReleaseImage)}
-	c.History = history.AdvanceControlPlane(c.History, c.Desired, done, at)
+	c.History = versionhistory.AdvanceControlPlane(c.History, c.Desired, done, at)
 	c.ObservedGeneration = s.hcp.Generation
 	s.hcp.Status.ControlPlaneVersion = c
 }

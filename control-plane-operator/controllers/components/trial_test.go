@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/test/trial"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
-func story(policy hyperv1.AvailabilityPolicy) trial.Beginning {
-	return func(t testing.TB) *trial.Story {
+func story(policy hyperv1.AvailabilityPolicy) crashtest.Setup {
+	return func(t testing.TB) *crashtest.Scenario {
 		w := newWorld(t, controlPlane(policy))
-		return &trial.Story{
+		return &crashtest.Scenario{
 			Cluster: w.Cluster,
 			Start:   w.start,
 			Others:  func(ctx context.Context) error { w.kubelet(ctx); return nil },
@@ -24,11 +24,11 @@ func story(policy hyperv1.AvailabilityPolicy) trial.Beginning {
 
 func TestTrial(t *testing.T) {
 	for _, policy := range []hyperv1.AvailabilityPolicy{hyperv1.SingleReplica, hyperv1.HighlyAvailable} {
-		t.Run(string(policy)+": crash", func(t *testing.T) { t.Parallel(); trial.Crash(t, story(policy)) })
+		t.Run(string(policy)+": crash", func(t *testing.T) { t.Parallel(); crashtest.CrashConsistency(t, story(policy)) })
 	}
-	t.Run("vanish", func(t *testing.T) { t.Parallel(); trial.Vanish(t, story(hyperv1.SingleReplica)) })
+	t.Run("vanish", func(t *testing.T) { t.Parallel(); crashtest.NoLeaks(t, story(hyperv1.SingleReplica)) })
 }
 
 func TestTrialUnderFaults(t *testing.T) {
-	trial.APIFaults(t, story(hyperv1.HighlyAvailable))
+	crashtest.APIFaults(t, story(hyperv1.HighlyAvailable))
 }

@@ -31,8 +31,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
-	"github.com/hosted-control-planes/hypershift/test/trial"
 )
 
 func init() { ctrl.SetLogger(logr.Discard()) }
@@ -59,7 +59,7 @@ var all = []string{names.Etcd, names.KubeAPIServer, names.KubeControllerManager,
 
 // world is a management cluster whose pods come up, unless they are sick.
 type world struct {
-	*trial.Cluster
+	*crashtest.Cluster
 	t        testing.TB
 	clock    *clocktesting.FakeClock
 	releases *fakerelease.Registry
@@ -76,7 +76,7 @@ func newWorld(t testing.TB, hcp *hyperv1.HostedControlPlane, converters ...manag
 		t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), sick: map[string]corev1.PodStatus{},
 		releases: fakerelease.New(fakerelease.Kubernetes(older, "1.35.4"), fakerelease.Kubernetes(newer, "1.36.3")),
 	}
-	w.Cluster = trial.NewCluster(trial.Options{
+	w.Cluster = crashtest.NewCluster(crashtest.Options{
 		Scheme:     scheme,
 		Converters: converters,
 		Kinds: []client.ObjectList{
@@ -152,13 +152,13 @@ func (w *world) watch(look func()) {
 	w.t.Helper()
 	pass := w.start()
 	for range 40 {
-		before := w.Life.Writes()
+		before := w.Calls.Writes()
 		w.must(pass(w.t.Context()))
 		look()
 		moved := w.kubelet(w.t.Context())
-		w.must(w.Tidy(w.t.Context()))
+		w.must(w.CollectGarbage(w.t.Context()))
 		w.clock.Step(20 * time.Second)
-		if !moved && w.Life.Writes() == before {
+		if !moved && w.Calls.Writes() == before {
 			return
 		}
 		look()

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/test/bed/etcdserver"
+	"github.com/hosted-control-planes/hypershift/test/fixture/etcdserver"
 )
 
 // real is one member on loopback, whatever it is called.

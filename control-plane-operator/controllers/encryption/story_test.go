@@ -20,7 +20,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeapiserver"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/test/trial"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
 // running has a cluster at rest that encrypts with key one.
@@ -205,10 +205,10 @@ func TestAPauseStopsTheStages(t *testing.T) {
 }
 
 func TestTrial(t *testing.T) {
-	trial.Crash(t, func(t testing.TB) *trial.Story {
+	crashtest.CrashConsistency(t, func(t testing.TB) *crashtest.Scenario {
 		w, _ := running(t)
 		w.want("two")
-		return &trial.Story{
+		return &crashtest.Scenario{
 			Cluster: w.Cluster, Start: w.start, Others: w.others, Advance: w.clock.Step,
 			Mask: func(text string) string { return text },
 			Ready: func(ctx context.Context) string {

@@ -30,7 +30,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
-	"github.com/hosted-control-planes/hypershift/test/trial"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
 func init() { ctrl.SetLogger(logr.Discard()) }
@@ -47,7 +47,7 @@ const namespace = "clusters-demo"
 
 // world is a control plane with two API servers, and with Secrets in its etcd.
 type world struct {
-	*trial.Cluster
+	*crashtest.Cluster
 	t     testing.TB
 	clock *clocktesting.FakeClock
 	// etcd has by the name of a Secret which key it is encrypted with, "" for none.
@@ -63,8 +63,8 @@ func newWorld(t testing.TB) *world {
 		t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)),
 		etcd: map[string]string{"a": "", "b": "", "c": ""}, refuses: map[string]error{},
 	}
-	w.Cluster = trial.NewCluster(trial.Options{
-		Converters: []managedfields.TypeConverter{trial.Converter("../../../config/crd")}, // others write conditions, too
+	w.Cluster = crashtest.NewCluster(crashtest.Options{
+		Converters: []managedfields.TypeConverter{crashtest.Converter("../../../config/crd")}, // others write conditions, too
 		Scheme:     scheme,
 		Kinds:      []client.ObjectList{&hyperv1.HostedControlPlaneList{}, &appsv1.DeploymentList{}, &corev1.PodList{}, &corev1.SecretList{}},
 		WithStatus: []client.Object{&hyperv1.HostedControlPlane{}, &appsv1.Deployment{}, &corev1.Pod{}},

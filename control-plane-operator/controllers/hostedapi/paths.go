@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/published"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/publishing"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -40,7 +40,7 @@ func pathsOf(hcp *hyperv1.HostedControlPlane, services []corev1.Service, routes 
 	for _, route := range routes {
 		// Others are served by a router of the control plane, behind one of the Services.
 		if host := hostOf(route); route.Spec.To.Name == names.KubeAPIServer && route.Labels[hyperv1.HCPRouteLabel] == "" && host != "" {
-			out = append(out, path{name: "Route " + route.Name, address: join(host, published.RouterPort), serverName: host})
+			out = append(out, path{name: "Route " + route.Name, address: join(host, publishing.RouterPort), serverName: host})
 		}
 	}
 	slices.SortFunc(out, func(a, b path) int { return cmp.Compare(a.name, b.name) })
@@ -51,7 +51,7 @@ func pathsOf(hcp *hyperv1.HostedControlPlane, services []corev1.Service, routes 
 // one that is not, or by which the API server is not reached.
 func byService(hcp *hyperv1.HostedControlPlane, svc *corev1.Service, routes []routev1.Route) (p path, ok bool) {
 	how := hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.APIServer)
-	host := published.Balancer(svc)
+	host := publishing.LoadBalancerAddress(svc)
 	p = path{name: "Service " + svc.Name}
 	switch svc.Name {
 	case names.KubeAPIServer:

@@ -17,7 +17,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/test/trial"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
 // From nothing to an API server that serves, and what Cluster API reads meanwhile.
@@ -355,9 +355,9 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 }
 
-func story(t testing.TB) *trial.Story {
+func story(t testing.TB) *crashtest.Scenario {
 	w := deployed(t)
-	return &trial.Story{
+	return &crashtest.Scenario{
 		Cluster: w.Cluster,
 		Start:   w.start,
 		Advance: w.clock.Step,
@@ -373,8 +373,8 @@ func story(t testing.TB) *trial.Story {
 }
 
 func TestTrial(t *testing.T) {
-	trial.Crash(t, story)
-	trial.APIFaults(t, story)
+	crashtest.CrashConsistency(t, story)
+	crashtest.APIFaults(t, story)
 }
 
 // A key of AWS that is disabled, and with which nothing is encrypted any more.

@@ -26,7 +26,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/test/trial"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
 const (
@@ -48,7 +48,7 @@ var scheme = func() *runtime.Scheme {
 
 // world is a control plane whose API server is a few lines long.
 type world struct {
-	*trial.Cluster
+	*crashtest.Cluster
 	t     testing.TB
 	clock *clocktesting.FakeClock
 	api   *apiServer
@@ -110,7 +110,7 @@ func (a *apiServer) kubeconfig() *clientcmdapi.Config {
 
 func newWorld(t testing.TB) *world {
 	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), api: newAPIServer(t)}
-	w.Cluster = trial.NewCluster(trial.Options{
+	w.Cluster = crashtest.NewCluster(crashtest.Options{
 		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}}, WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
 	})
 	w.Create(t, &hyperv1.HostedControlPlane{

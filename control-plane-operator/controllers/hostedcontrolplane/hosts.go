@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/published"
-	"github.com/hosted-control-planes/hypershift/internal/complaint"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/publishing"
+	"github.com/hosted-control-planes/hypershift/internal/events"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/nlb"
@@ -50,11 +50,11 @@ func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
 func (r *Reconciler) apiEndpoint(ctx context.Context, s *scope) (hyperv1.APIEndpoint, error) {
 	switch {
 	case s.access.apiRoute:
-		return hyperv1.APIEndpoint{Host: s.access.apiHostname, Port: published.RouterPort}, nil
+		return hyperv1.APIEndpoint{Host: s.access.apiHostname, Port: publishing.RouterPort}, nil
 	case !s.access.public:
 		return hyperv1.APIEndpoint{Host: names.LocalAPI(s.hcp.Name), Port: apiPort}, nil
 	}
-	at, err := published.AtService(ctx, r.Client, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.KubeAPIServer}, s.access.services[hyperv1.APIServer])
+	at, err := publishing.ServiceAddress(ctx, r.Client, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.KubeAPIServer}, s.access.services[hyperv1.APIServer])
 	return hyperv1.APIEndpoint{Host: at.Name, Port: at.Port}, err
 }
 
@@ -76,9 +76,9 @@ func (r *Reconciler) balancerProblem(ctx context.Context, a access, want *corev1
 	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(want), svc); err != nil {
 		return "", client.IgnoreNotFound(err)
 	}
-	host := published.Balancer(svc)
+	host := publishing.LoadBalancerAddress(svc)
 	if host == "" {
-		said, err := complaint.About(ctx, r.Reader, svc)
+		said, err := events.LatestWarning(ctx, r.Reader, svc)
 		if err != nil {
 			return "", err
 		}
@@ -115,5 +115,5 @@ func (r *Reconciler) balancerHost(ctx context.Context, namespace, name string) (
 	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, svc); err != nil {
 		return "", client.IgnoreNotFound(err)
 	}
-	return published.Balancer(svc), nil
+	return publishing.LoadBalancerAddress(svc), nil
 }

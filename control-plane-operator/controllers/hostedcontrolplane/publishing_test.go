@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/published"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/publishing"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 )
 
@@ -93,7 +93,7 @@ func TestWaysToPublish(t *testing.T) {
 				if got := hcp.Status.ControlPlaneEndpoint; got != (hyperv1.APIEndpoint{Host: api.at.Name, Port: api.at.Port}) {
 					t.Errorf("the API is at %+v, want %+v", got, api.at)
 				}
-				if got, err := published.Konnectivity(t.Context(), w.Client(), hcp); err != nil || got != tunnel.at {
+				if got, err := publishing.Konnectivity(t.Context(), w.Client(), hcp); err != nil || got != tunnel.at {
 					t.Errorf("tunnels are at %+v (%v), want %+v", got, err, tunnel.at)
 				}
 			})

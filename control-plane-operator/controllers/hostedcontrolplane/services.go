@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/published"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/publishing"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -93,7 +93,7 @@ func byItself(a access, how hyperv1.ServicePublishingStrategy, svc *corev1.Servi
 }
 
 func routerService(hcp *hyperv1.HostedControlPlane, name string) *corev1.Service {
-	return service(hcp, name, names.PrivateRouter, published.RouterPort, intstr.FromString("https"))
+	return service(hcp, name, names.PrivateRouter, publishing.RouterPort, intstr.FromString("https"))
 }
 
 func service(hcp *hyperv1.HostedControlPlane, name, app string, port int32, target intstr.IntOrString) *corev1.Service {

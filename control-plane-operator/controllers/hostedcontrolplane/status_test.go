@@ -15,7 +15,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/test/trial"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
 func (w *world) wants(name string, status metav1.ConditionStatus, reason string, words ...string) {
@@ -61,7 +61,7 @@ func TestALoadBalancerThatDoesNotCome(t *testing.T) {
 
 // Available is what the API server's probe says, and nothing before it has spoken.
 func TestAvailableWaitsForTheAPIServer(t *testing.T) {
-	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route), trial.Converter("../../../config/crd"))
+	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route), crashtest.Converter("../../../config/crd"))
 	w.settle()
 	w.wants(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.StatusUnknownReason, hyperv1.KubeAPIServerAvailable)
 	if !*w.hcp(t.Context()).Status.ExternalManagedControlPlane {
@@ -80,7 +80,7 @@ func TestAvailableWaitsForTheAPIServer(t *testing.T) {
 // While there is one that has never been ready, its Service leads to it all the same.
 func TestAnAPIServerThatStartsIsReached(t *testing.T) {
 	for policy, early := range map[hyperv1.AvailabilityPolicy]bool{hyperv1.SingleReplica: true, hyperv1.HighlyAvailable: false} {
-		w := newWorld(t, controlPlane(hyperv1.Public, hyperv1.Route), trial.Converter("../../../config/crd"))
+		w := newWorld(t, controlPlane(hyperv1.Public, hyperv1.Route), crashtest.Converter("../../../config/crd"))
 		w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ControllerAvailabilityPolicy = policy })
 		reached := func(want bool) {
 			t.Helper()

@@ -5,17 +5,17 @@ import (
 	"testing"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/test/trial"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
-func story(mode hyperv1.AWSEndpointAccessType) trial.Beginning {
-	return func(t testing.TB) *trial.Story {
+func story(mode hyperv1.AWSEndpointAccessType) crashtest.Setup {
+	return func(t testing.TB) *crashtest.Scenario {
 		return newWorld(t, controlPlane(mode, hyperv1.Route)).story()
 	}
 }
 
-func (w *world) story() *trial.Story {
-	return &trial.Story{
+func (w *world) story() *crashtest.Scenario {
+	return &crashtest.Scenario{
 		Cluster: w.Cluster,
 		Cloud:   w.cloud,
 		Start:   w.start,
@@ -28,11 +28,11 @@ func (w *world) story() *trial.Story {
 
 func TestTrial(t *testing.T) {
 	for _, mode := range []hyperv1.AWSEndpointAccessType{hyperv1.Public, hyperv1.PublicAndPrivate, hyperv1.Private} {
-		t.Run(string(mode)+": crash", func(t *testing.T) { t.Parallel(); trial.Crash(t, story(mode)) })
-		t.Run(string(mode)+": vanish", func(t *testing.T) { t.Parallel(); trial.Vanish(t, story(mode)) })
+		t.Run(string(mode)+": crash", func(t *testing.T) { t.Parallel(); crashtest.CrashConsistency(t, story(mode)) })
+		t.Run(string(mode)+": vanish", func(t *testing.T) { t.Parallel(); crashtest.NoLeaks(t, story(mode)) })
 	}
 }
 
 func TestTrialUnderFaults(t *testing.T) {
-	trial.APIFaults(t, story(hyperv1.PublicAndPrivate))
+	crashtest.APIFaults(t, story(hyperv1.PublicAndPrivate))
 }

@@ -21,7 +21,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/test/trial"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
 const namespace = "clusters-demo"
@@ -40,7 +40,7 @@ var scheme = func() *runtime.Scheme {
 
 // world is a management cluster with a cloud controller in it.
 type world struct {
-	*trial.Cluster
+	*crashtest.Cluster
 	t     testing.TB
 	clock *clocktesting.FakeClock
 	// slow Services get no load balancer, with this complaint.
@@ -57,7 +57,7 @@ type world struct {
 // write the same status needs one.
 func newWorld(t testing.TB, hcp *hyperv1.HostedControlPlane, converters ...managedfields.TypeConverter) *world {
 	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), slow: map[string]string{}, balancers: map[string]int{}}
-	w.Cluster = trial.NewCluster(trial.Options{
+	w.Cluster = crashtest.NewCluster(crashtest.Options{
 		Scheme:     scheme,
 		Converters: converters,
 		Kinds:      []client.ObjectList{&hyperv1.HostedControlPlaneList{}, &corev1.ServiceList{}, &routev1.RouteList{}, &hyperv1.AWSEndpointServiceList{}},
@@ -124,7 +124,7 @@ func (w *world) settle() {
 	for range 6 {
 		w.must(pass(w.t.Context()))
 		w.must(w.cloudController(w.t.Context()))
-		w.must(w.Tidy(w.t.Context()))
+		w.must(w.CollectGarbage(w.t.Context()))
 	}
 }
 

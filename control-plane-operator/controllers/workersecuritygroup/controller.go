@@ -114,5 +114,5 @@ type scope struct {
 	hcp    *hyperv1.HostedControlPlane
 	status *patch.Status[*hyperv1.HostedControlPlane]
 
-	groups *securitygroup.Keeper // openSession
+	groups *securitygroup.Manager // openSession
 }

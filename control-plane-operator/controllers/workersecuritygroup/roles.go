@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/identity"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
 )
@@ -51,7 +51,7 @@ func (r *Reconciler) openSessionOfRecord(ctx context.Context, s *scope) error {
 // its account, and a machine takes groups of its own account alone.
 func (r *Reconciler) open(ctx context.Context, s *scope) error {
 	err := r.KeyReady(ctx)
-	if errors.Is(err, identity.ErrNoKey) {
+	if errors.Is(err, tokensigner.ErrNoKey) {
 		return flow.Wait(10*time.Second, hyperv1.WaitingForSigningKeyReason, "%s", err)
 	}
 	if err != nil {

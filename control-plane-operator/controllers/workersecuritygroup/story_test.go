@@ -296,11 +296,11 @@ func TestAPausedClusterIsLeftAlone(t *testing.T) {
 		hcp.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true"))
 		hcp.Spec.Networking.MachineNetwork = nil
 	})
-	before, writes := w.group(), w.Life.Writes()
+	before, writes := w.group(), w.Calls.Writes()
 	w.next = resync * 2
 	w.settle(2)
-	if diff := cmp.Diff(before, w.group()); diff != "" || w.Life.Writes() != writes {
-		t.Errorf("changed while paused: %v\n%s", w.Life.Log(writes), diff)
+	if diff := cmp.Diff(before, w.group()); diff != "" || w.Calls.Writes() != writes {
+		t.Errorf("changed while paused: %v\n%s", w.Calls.Log(writes), diff)
 	}
 	w.must(w.delete(t.Context()))
 	w.settle(1)

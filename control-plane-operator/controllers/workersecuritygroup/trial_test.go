@@ -8,15 +8,15 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
-	"github.com/hosted-control-planes/hypershift/test/trial"
 )
 
 // generated is what AWS makes up: two runs do not share it.
 var generated = regexp.MustCompile(`sg-0[0-9a-f]{16}`)
 
-func (w *world) story() *trial.Story {
-	return &trial.Story{
+func (w *world) story() *crashtest.Scenario {
+	return &crashtest.Scenario{
 		Cluster: w.Cluster,
 		Cloud:   w.cloud.Snapshot,
 		Start:   w.start,
@@ -32,10 +32,10 @@ func (w *world) story() *trial.Story {
 	}
 }
 
-func quickAWS(t testing.TB) *trial.Story { return newWorld(t).story() }
+func quickAWS(t testing.TB) *crashtest.Scenario { return newWorld(t).story() }
 
 // slowAWS lists what is new only after a while.
-func slowAWS(t testing.TB) *trial.Story {
+func slowAWS(t testing.TB) *crashtest.Scenario {
 	w := newWorld(t)
 	d := fakeaws.UsualDelays
 	d.Listed = 25 * time.Second
@@ -44,14 +44,14 @@ func slowAWS(t testing.TB) *trial.Story {
 }
 
 func TestTrial(t *testing.T) {
-	t.Run("crash", func(t *testing.T) { trial.Crash(t, quickAWS) })
-	t.Run("vanish", func(t *testing.T) { trial.Vanish(t, quickAWS) })
-	t.Run("slow AWS: crash", func(t *testing.T) { trial.Crash(t, slowAWS) })
-	t.Run("slow AWS: vanish", func(t *testing.T) { trial.Vanish(t, slowAWS) })
+	t.Run("crash", func(t *testing.T) { crashtest.CrashConsistency(t, quickAWS) })
+	t.Run("vanish", func(t *testing.T) { crashtest.NoLeaks(t, quickAWS) })
+	t.Run("slow AWS: crash", func(t *testing.T) { crashtest.CrashConsistency(t, slowAWS) })
+	t.Run("slow AWS: vanish", func(t *testing.T) { crashtest.NoLeaks(t, slowAWS) })
 }
 
 func TestTrialUnderFaults(t *testing.T) {
-	trial.APIFaults(t, quickAWS)
+	crashtest.APIFaults(t, quickAWS)
 	for name, f := range map[string]fakeaws.Fault{
 		"EC2 throttles for long":                   {Service: fakeaws.EC2, Kind: fakeaws.Throttled, Times: 20, Role: "demo-cpo"},
 		"STS throttles for long":                   {Service: fakeaws.STS, Kind: fakeaws.Throttled, Times: 20},
@@ -65,15 +65,15 @@ func TestTrialUnderFaults(t *testing.T) {
 		"the credentials have expired":             {Service: fakeaws.EC2, Kind: fakeaws.Expired, Times: 10, Role: "demo-cpo"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			worlds := map[*trial.Cluster]*world{}
-			begin := func(t testing.TB) *trial.Story {
+			worlds := map[*crashtest.Cluster]*world{}
+			begin := func(t testing.TB) *crashtest.Scenario {
 				w := newWorld(t)
 				worlds[w.Cluster] = w
 				return w.story()
 			}
-			inject := func(s *trial.Story) { worlds[s.Cluster].cloud.Fault(f) }
-			trial.Fault(t, begin, inject)
-			trial.VanishUnder(t, begin, inject)
+			inject := func(s *crashtest.Scenario) { worlds[s.Cluster].cloud.Fault(f) }
+			crashtest.Fault(t, begin, inject)
+			crashtest.NoLeaksWith(t, begin, inject)
 		})
 	}
 }

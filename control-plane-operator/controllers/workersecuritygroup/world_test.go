@@ -20,15 +20,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/identity"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
-	"github.com/hosted-control-planes/hypershift/test/trial"
 )
 
 const (
@@ -57,7 +57,7 @@ var signingKey, publicKey = func() ([]byte, []byte) {
 
 // world is a control plane and the account of its customer.
 type world struct {
-	*trial.Cluster
+	*crashtest.Cluster
 	t      testing.TB
 	cloud  *fakeaws.Cloud
 	clock  *clocktesting.FakeClock
@@ -73,7 +73,7 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))}
-	w.Cluster = trial.NewCluster(trial.Options{
+	w.Cluster = crashtest.NewCluster(crashtest.Options{
 		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}}, WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
 	})
 	w.cloud = fakeaws.New(w.clock).FailOn(t)
@@ -106,10 +106,10 @@ func newWorld(t testing.TB) *world {
 }
 
 func (w *world) start() func(context.Context) error {
-	signer := &identity.Signer{Client: w.Client(), Namespace: namespace, Clock: w.clock}
+	signer := &tokensigner.Signer{Client: w.Client(), Namespace: namespace, Clock: w.clock}
 	w.sessions = session.New(session.Options{
 		Name: "control-plane-operator", Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: w.clock,
-		Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff, w.Life.Middleware},
+		Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff, w.Calls.Middleware},
 	})
 	w.reconciler = New(Options{Client: w.Client(), Reader: w.Client(), Recorder: &w.diary, Clock: w.clock, Sessions: w.sessions, KeyReady: signer.Ready, ResyncPeriod: resync})
 	return w.pass
@@ -131,7 +131,7 @@ func (w *world) settle(passes int) {
 	for range passes {
 		w.clock.Step(w.next)
 		_ = w.pass(w.t.Context())
-		w.must(w.Tidy(w.t.Context()))
+		w.must(w.CollectGarbage(w.t.Context()))
 	}
 }
 
@@ -225,7 +225,7 @@ func (d *diary) Eventf(_, _ runtime.Object, kind, reason, _, note string, args .
 }
 
 // neighbour is the keeper that another controller of the cluster looks with.
-func (w *world) neighbour() *securitygroup.Keeper {
+func (w *world) neighbour() *securitygroup.Manager {
 	record := w.hcp(w.t.Context()).Status.WorkerSecurityGroup
 	s, err := w.sessions.For(w.t.Context(), session.Target{Region: record.Region, IssuerURL: record.IssuerURL, RoleARN: record.RoleARN})
 	w.must(err)

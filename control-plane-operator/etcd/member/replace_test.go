@@ -11,7 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/hosted-control-planes/hypershift/test/bed/etcdserver"
+	"github.com/hosted-control-planes/hypershift/test/fixture/etcdserver"
 )
 
 func TestAVolumeIsLost(t *testing.T) {

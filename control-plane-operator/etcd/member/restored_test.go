@@ -18,7 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/snapshot"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/unpack"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
-	"github.com/hosted-control-planes/hypershift/test/bed/etcdserver"
+	"github.com/hosted-control-planes/hypershift/test/fixture/etcdserver"
 )
 
 // tokenOfEmpty is the token that an etcd of these tests has which was not restored: that of etcd.
@@ -50,12 +50,12 @@ func podsOf(t *testing.T, server *httptest.Server) []*pod {
 	}
 	for _, p := range pods {
 		p.peers = peers
-		companion := filepath.Join(t.TempDir(), "companion")
-		write(t, companion, "")
+		sidecar := filepath.Join(t.TempDir(), "sidecar")
+		write(t, sidecar, "")
 		file := filepath.Join(t.TempDir(), "snapshot.db")
 		p.fetch = &restore.Fetcher{
 			URL: server.URL + "/demo.db?signature=x", File: file, ChecksumFile: file + ".sha256", Data: p.Disk.Data, Restored: p.Disk.Restored,
-			MaxBytes: 64 << 20, Unpacker: companion, Client: server.Client(), Clock: clock.RealClock{},
+			MaxBytes: 64 << 20, Unpacker: sidecar, Client: server.Client(), Clock: clock.RealClock{},
 		}
 		p.unpacker = &unpack.Unpacker{
 			Data: p.Disk.Data, Restored: p.Disk.Restored, ChecksumFile: file + ".sha256", Token: tokenOfEmpty, Program: []string{

@@ -68,7 +68,7 @@ func Parse(args []string) (*Fetcher, error) {
 	fs := flag.NewFlagSet(Command, flag.ContinueOnError)
 	fs.StringVar(&f.URL, "url", "", "where the snapshot is: https://… or s3://bucket/key, with #sha256=… to check it")
 	fs.Int64Var(&f.MaxBytes, "max-bytes", 0, "how large the snapshot may be")
-	fs.StringVar(&f.Unpacker, "unpacker", "/usr/bin/companion", "program that unpacks the snapshot, which is put beside it")
+	fs.StringVar(&f.Unpacker, "unpacker", "/usr/bin/sidecar", "program that unpacks the snapshot, which is put beside it")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}

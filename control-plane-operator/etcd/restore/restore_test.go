@@ -60,7 +60,7 @@ func newShop(t *testing.T) *shop {
 	s.Fetcher = &Fetcher{
 		URL: s.url, File: filepath.Join(dir, "snapshot.db"), ChecksumFile: filepath.Join(dir, "snapshot.db.sha256"),
 		Data: filepath.Join(t.TempDir(), "data"), Restored: filepath.Join(t.TempDir(), "restored"),
-		MaxBytes: 1 << 20, Unpacker: filepath.Join(t.TempDir(), "companion"),
+		MaxBytes: 1 << 20, Unpacker: filepath.Join(t.TempDir(), "sidecar"),
 		Client: server.Client(), Clock: clock.RealClock{},
 	}
 	if err := os.WriteFile(s.Unpacker, []byte("unpacks"), 0o600); err != nil {
@@ -80,7 +80,7 @@ func (s *shop) wantFetched() {
 	if got, err := os.ReadFile(s.ChecksumFile); string(got) != checksum {
 		s.t.Errorf("its checksum is %q, %v", got, err)
 	}
-	if f, err := os.Stat(filepath.Join(filepath.Dir(s.File), "companion")); err != nil || f.Mode().Perm() != 0o755 {
+	if f, err := os.Stat(filepath.Join(filepath.Dir(s.File), "sidecar")); err != nil || f.Mode().Perm() != 0o755 {
 		s.t.Errorf("the next container cannot run the program beside it: %v, %v", f, err)
 	}
 }
@@ -190,7 +190,7 @@ func TestAnExpiredURLDoesNotStopAMemberWithData(t *testing.T) {
 			if err := s.Run(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if _, err := os.Stat(filepath.Join(filepath.Dir(s.File), "companion")); err != nil {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(s.File), "sidecar")); err != nil {
 				t.Errorf("the next container has no program: %v", err)
 			}
 		})

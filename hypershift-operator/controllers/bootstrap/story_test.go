@@ -154,11 +154,11 @@ func TestAMachineThatHasJoinedLeavesNothingToSteal(t *testing.T) {
 	if got := string(data.Data["value"]); got != `{"ignition":{"version":"3.4.0"}}` {
 		t.Errorf("user data: %s", got)
 	}
-	before := w.Life.Writes()
+	before := w.Calls.Writes()
 	w.clock.Step(24 * time.Hour)
 	w.pass(t, pass)
-	if n := w.Life.Writes() - before; n > 0 {
-		t.Errorf("%d writes for a node at rest: %v", n, w.Life.Log(before))
+	if n := w.Calls.Writes() - before; n > 0 {
+		t.Errorf("%d writes for a node at rest: %v", n, w.Calls.Log(before))
 	}
 }
 

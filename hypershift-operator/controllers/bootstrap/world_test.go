@@ -27,7 +27,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig/nodeconfigtest"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/test/trial"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
 const (
@@ -47,7 +47,7 @@ var scheme = func() *runtime.Scheme {
 
 // world is the namespace of a control plane with one machine, as far as this controller can see it.
 type world struct {
-	*trial.Cluster
+	*crashtest.Cluster
 	clock *clocktesting.FakeClock
 	// joins lets the machine become a node once it has user data.
 	joins bool
@@ -59,9 +59,9 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	w := &world{clock: clocktesting.NewFakeClock(time.Now())} // the fake API server stamps deletions with the real time
-	w.Cluster = trial.NewCluster(trial.Options{
+	w.Cluster = crashtest.NewCluster(crashtest.Options{
 		Scheme:     scheme,
-		Converters: []managedfields.TypeConverter{trial.Converter("../../../config/crd")},
+		Converters: []managedfields.TypeConverter{crashtest.Converter("../../../config/crd")},
 		Kinds:      []client.ObjectList{&hyperv1.NodeBootstrapList{}, &corev1.SecretList{}, &clusterv1.MachineList{}},
 		WithStatus: []client.Object{&hyperv1.NodeBootstrap{}, &clusterv1.Machine{}},
 	})
@@ -258,8 +258,8 @@ func (w *world) ready(ctx context.Context) string {
 // random is what differs between two runs: what tokens and dates became in a hash.
 var random = regexp.MustCompile(`hypershift.openshift.io/applied: \S+`)
 
-func (w *world) story() *trial.Story {
-	return &trial.Story{
+func (w *world) story() *crashtest.Scenario {
+	return &crashtest.Scenario{
 		Cluster: w.Cluster,
 		Start:   w.start,
 		Others:  w.clusterAPI,

@@ -9,8 +9,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/history"
 	"github.com/hosted-control-planes/hypershift/internal/release"
+	"github.com/hosted-control-planes/hypershift/internal/versionhistory"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
 )
 
@@ -44,7 +44,7 @@ func (w *world) reports(t *testing.T, image, version string) {
 	}
 	v := ptr.Deref(hcp.Status.ControlPlaneVersion, hyperv1.ControlPlaneVersionStatus{})
 	v.Desired = configv1.Release{Image: image, Version: version}
-	v.History = history.AdvanceControlPlane(v.History, v.Desired, true, metav1.NewTime(w.clock.Now()))
+	v.History = versionhistory.AdvanceControlPlane(v.History, v.Desired, true, metav1.NewTime(w.clock.Now()))
 	hcp.Status.ControlPlaneVersion = &v
 	if err := w.Admin().Status().Update(t.Context(), hcp); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
-	"github.com/hosted-control-planes/hypershift/test/trial"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
 func secret(namespace, name string, data map[string]string) *corev1.Secret {
@@ -442,7 +442,7 @@ func TestAChangeOfASourceReachesItsClusters(t *testing.T) {
 
 // richLife is that of a cluster with all that, whose control plane
 // hands a kubeconfig out. Its deletion deletes all that too.
-func richLife(t testing.TB) *trial.Story {
+func richLife(t testing.TB) *crashtest.Scenario {
 	w := richWorld(t)
 	story := w.story()
 	story.Others = func(ctx context.Context) error { return errors.Join(w.others(ctx), w.handOut(ctx)) }

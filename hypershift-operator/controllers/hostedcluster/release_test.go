@@ -327,7 +327,7 @@ func TestALivingClusterKeepsWhatItHas(t *testing.T) {
 			}
 			for range 12 {
 				pass(t)
-				if err := w.Tidy(t.Context()); err != nil {
+				if err := w.CollectGarbage(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}

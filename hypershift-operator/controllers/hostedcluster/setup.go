@@ -31,7 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/kinds"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/discovery"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -135,7 +135,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	for _, obj := range []client.Object{&corev1.ResourceQuota{}, &corev1.LimitRange{}} {
 		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(ofAnnotation), builder.WithPredicates(quotaChanged))
 	}
-	if r.missing = kinds.Missing(mgr.GetRESTMapper(), mgr.GetScheme(), clusterAPIKinds()...); r.missing == "" {
+	if r.missing = discovery.MissingKinds(mgr.GetRESTMapper(), mgr.GetScheme(), clusterAPIKinds()...); r.missing == "" {
 		for _, obj := range []client.Object{&clusterv1.Cluster{}, &infrav1.AWSCluster{}} {
 			b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(ofAnnotation), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, finalizersChanged)))
 		}

@@ -7,15 +7,15 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
-	"github.com/hosted-control-planes/hypershift/test/trial"
 )
 
 // life of a private cluster.
-func life(t testing.TB) *trial.Story { return newWorld(t).story() }
+func life(t testing.TB) *crashtest.Scenario { return newWorld(t).story() }
 
-func (w *world) story() *trial.Story {
-	return &trial.Story{
+func (w *world) story() *crashtest.Scenario {
+	return &crashtest.Scenario{
 		Cluster: w.Cluster,
 		Cloud:   w.cloud.Snapshot,
 		Start:   w.start,
@@ -33,8 +33,8 @@ func (w *world) story() *trial.Story {
 
 // The richest cluster makes all the writes that others make.
 func TestTrial(t *testing.T) {
-	t.Run("crash", func(t *testing.T) { trial.Crash(t, richLife) })
-	t.Run("vanish", func(t *testing.T) { trial.Vanish(t, richLife) })
+	t.Run("crash", func(t *testing.T) { crashtest.CrashConsistency(t, richLife) })
+	t.Run("vanish", func(t *testing.T) { crashtest.NoLeaks(t, richLife) })
 }
 
 func TestTrialUnderFaults(t *testing.T) {
@@ -50,17 +50,17 @@ func TestTrialUnderFaults(t *testing.T) {
 	} {
 		f.Service = fakeaws.S3
 		t.Run(name, func(t *testing.T) {
-			worlds := map[*trial.Cluster]*world{}
-			begin := func(t testing.TB) *trial.Story {
+			worlds := map[*crashtest.Cluster]*world{}
+			begin := func(t testing.TB) *crashtest.Scenario {
 				w := newWorld(t)
 				worlds[w.Cluster] = w
 				return w.story()
 			}
-			inject := func(s *trial.Story) { worlds[s.Cluster].cloud.Fault(f) }
-			trial.Fault(t, begin, inject)
-			trial.VanishUnder(t, begin, inject)
+			inject := func(s *crashtest.Scenario) { worlds[s.Cluster].cloud.Fault(f) }
+			crashtest.Fault(t, begin, inject)
+			crashtest.NoLeaksWith(t, begin, inject)
 		})
 	}
 }
 
-func TestTrialUnderAPIFaults(t *testing.T) { trial.APIFaults(t, life) }
+func TestTrialUnderAPIFaults(t *testing.T) { crashtest.APIFaults(t, life) }

@@ -12,8 +12,8 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/flow"
-	"github.com/hosted-control-planes/hypershift/internal/history"
 	"github.com/hosted-control-planes/hypershift/internal/release"
+	"github.com/hosted-control-planes/hypershift/internal/versionhistory"
 )
 
 // maxSkew is how many minor versions of Kubernetes the control plane may be newer than what runs on the nodes.
@@ -47,7 +47,7 @@ func clusterStep(hc *hyperv1.HostedCluster, to *release.Release) step {
 func (s *scope) controlPlaneStep(field, image string, to *release.Release) step {
 	st := step{what: "the control plane", field: field, image: image, version: to.Version}
 	if v := s.hc.Status.ControlPlaneVersion; v != nil {
-		st.history = history.Updates(v.History)
+		st.history = versionhistory.Updates(v.History)
 	}
 	runs := s.runningImages()
 	st.taken = s.hcp != nil && s.hcp.Status.ControlPlaneVersion == nil && image == cmp.Or(runs.controlPlane, runs.release)
@@ -155,7 +155,7 @@ func (s *scope) recordVersion(now time.Time) {
 	}
 	at := metav1.NewTime(now.Truncate(time.Second))
 	v.Desired = configv1.Release{Version: s.release.Version, Image: s.images.release}
-	v.History = history.Advance(v.History, v.Desired, s.rolledOut(), at)
+	v.History = versionhistory.Advance(v.History, v.Desired, s.rolledOut(), at)
 	if !s.held {
 		v.ObservedGeneration = s.hc.Generation
 	}
@@ -178,7 +178,7 @@ func (s *scope) recordControlPlaneVersion(at metav1.Time) {
 		v = &hyperv1.ControlPlaneVersionStatus{}
 	}
 	v.Desired = runs
-	v.History = history.AdvanceControlPlane(v.History, runs, s.controlPlaneRolledOut(runs), at)
+	v.History = versionhistory.AdvanceControlPlane(v.History, runs, s.controlPlaneRolledOut(runs), at)
 	if !s.held {
 		v.ObservedGeneration = s.hc.Generation
 	}
@@ -200,7 +200,7 @@ func (s *scope) controlPlaneRolledOut(rel configv1.Release) bool {
 		return false
 	}
 	if v := s.hcp.Status.ControlPlaneVersion; v != nil {
-		return completed(history.Updates(v.History), rel)
+		return completed(versionhistory.Updates(v.History), rel)
 	}
 	return s.rolledOut()
 }

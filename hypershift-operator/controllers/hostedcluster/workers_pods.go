@@ -95,7 +95,7 @@ func capiProviderPod(s *scope, image, minter string, endpoints []corev1.EnvVar) 
 		Containers: []corev1.Container{provider, {
 			Name:    "token-minter",
 			Image:   minter,
-			Command: []string{"companion", "token-minter"},
+			Command: []string{"sidecar", "token-minter"},
 			Args: []string{
 				"--key-file=" + path.Join(keyDir, names.ServiceAccountPrivateKeyFile),
 				"--issuer=" + s.hc.Spec.IssuerURL,

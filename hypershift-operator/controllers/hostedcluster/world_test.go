@@ -34,9 +34,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
-	"github.com/hosted-control-planes/hypershift/test/trial"
 )
 
 const (
@@ -74,7 +74,7 @@ var oneKey = func() func() ([]byte, []byte, error) {
 // world is a management cluster with a bucket, in which somebody wants a
 // private cluster.
 type world struct {
-	*trial.Cluster
+	*crashtest.Cluster
 	cloud  *fakeaws.Cloud
 	clock  *clocktesting.FakeClock
 	events *events.FakeRecorder
@@ -135,7 +135,7 @@ func emptyWorld(t testing.TB) *world {
 		releases: fakerelease.New(
 			fakerelease.Kubernetes("example.test/release:1", "1.35.4"), fakerelease.Kubernetes("example.test/release:2", "1.36.3")),
 	}
-	w.Cluster = trial.NewCluster(trial.Options{
+	w.Cluster = crashtest.NewCluster(crashtest.Options{
 		Scheme: scheme,
 		Kinds: []client.ObjectList{
 			&hyperv1.HostedClusterList{}, &hyperv1.HostedControlPlaneList{}, &hyperv1.NodePoolList{}, &hyperv1.AWSEndpointServiceList{},
@@ -217,7 +217,7 @@ func privateCluster() *hyperv1.HostedCluster {
 // start makes the controller anew and returns one pass of it over all clusters.
 func (w *world) start() func(context.Context) error {
 	cfg := w.cloud.Account(provider).Config(region, "hypershift-operator")
-	cfg.APIOptions = append(slices.Clone(cfg.APIOptions), func(s *middleware.Stack) error { return w.Life.Middleware(s) })
+	cfg.APIOptions = append(slices.Clone(cfg.APIOptions), func(s *middleware.Stack) error { return w.Calls.Middleware(s) })
 	o := Options{
 		Client: cached{w.Client(), w}, Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock,
 		AllowOperatorImageOverride: w.imageOverride, Releases: w.releases, Limits: limits.Default(), PoliciesEnforced: w.enforced,
@@ -394,7 +394,7 @@ func (w *world) run(t testing.TB, pass func(context.Context) error, passes int) 
 		if err := w.others(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Tidy(t.Context()); err != nil {
+		if err := w.CollectGarbage(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		w.clock.Step(20 * time.Second)

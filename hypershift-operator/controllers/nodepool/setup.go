@@ -21,8 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/discovery"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/kinds"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -64,7 +64,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(onNodes(names.SSHKey))).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(onNodes(names.UserCABundle))).
 		WithOptions(options)
-	if r.missing = kinds.Missing(mgr.GetRESTMapper(), mgr.GetScheme(), Kinds()...); r.missing == "" {
+	if r.missing = discovery.MissingKinds(mgr.GetRESTMapper(), mgr.GetScheme(), Kinds()...); r.missing == "" {
 		b = b.Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(comesOrGoes))
 		for _, kind := range Kinds() {
 			b = b.Watches(kind, handler.EnqueueRequestsFromMapFunc(ofAnnotation))

@@ -8,22 +8,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/test/trial"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
 // life of a pool of two workers.
-func life(t testing.TB) *trial.Story { return newWorld(t).story() }
+func life(t testing.TB) *crashtest.Scenario { return newWorld(t).story() }
 
 func TestTrial(t *testing.T) {
-	t.Run("crash", func(t *testing.T) { trial.Crash(t, life) })
-	t.Run("vanish", func(t *testing.T) { trial.Vanish(t, life) })
+	t.Run("crash", func(t *testing.T) { crashtest.CrashConsistency(t, life) })
+	t.Run("vanish", func(t *testing.T) { crashtest.NoLeaks(t, life) })
 }
 
-func TestTrialUnderFaults(t *testing.T) { trial.APIFaults(t, life) }
+func TestTrialUnderFaults(t *testing.T) { crashtest.APIFaults(t, life) }
 
 // Whenever the NodePool gets lost, its machines go.
 func TestTrialOfALostPool(t *testing.T) {
-	trial.Vanish(t, func(t testing.TB) *trial.Story {
+	crashtest.NoLeaks(t, func(t testing.TB) *crashtest.Scenario {
 		w := newWorld(t)
 		w.capi.lost = true
 		story := w.story()

@@ -26,7 +26,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
-	"github.com/hosted-control-planes/hypershift/test/trial"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
 const (
@@ -77,7 +77,7 @@ func (i instanceTypes) Describe(_ context.Context, _, name string) (*instancetyp
 
 // world is a management cluster in which a cluster wants a pool of workers.
 type world struct {
-	*trial.Cluster
+	*crashtest.Cluster
 	capi     *capi
 	clock    *clocktesting.FakeClock
 	events   *events.FakeRecorder
@@ -103,9 +103,9 @@ func emptyWorld() *world {
 			"m6g.large": {Name: "m6g.large", Architectures: []string{"arm64"}, VCPUs: 2, MemoryMiB: 8192},
 		},
 	}
-	w.Cluster = trial.NewCluster(trial.Options{
+	w.Cluster = crashtest.NewCluster(crashtest.Options{
 		Scheme:     scheme,
-		Converters: []managedfields.TypeConverter{trial.Converter("../../../config/crd"), trial.Converter("../../../config/crd/external")},
+		Converters: []managedfields.TypeConverter{crashtest.Converter("../../../config/crd"), crashtest.Converter("../../../config/crd/external")},
 		Kinds: []client.ObjectList{
 			&hyperv1.NodePoolList{}, &hyperv1.NodeBootstrapTemplateList{},
 			&clusterv1.MachineDeploymentList{}, &clusterv1.MachineSetList{}, &clusterv1.MachineList{}, &clusterv1.MachineHealthCheckList{},
@@ -188,8 +188,8 @@ func (w *world) start() func(context.Context) error {
 	return func(ctx context.Context) error { return w.Queue(r.Reconcile(ctx, ctrl.Request{NamespacedName: key})) }
 }
 
-func (w *world) story() *trial.Story {
-	return &trial.Story{
+func (w *world) story() *crashtest.Scenario {
+	return &crashtest.Scenario{
 		Cluster: w.Cluster,
 		Start:   w.start,
 		Others:  w.capi.pass,
@@ -213,17 +213,17 @@ func (w *world) run(t testing.TB, pass func(context.Context) error) {
 	t.Helper()
 	var failed error
 	for range 40 {
-		before := w.Life.Writes() + w.capi.acts
+		before := w.Calls.Writes() + w.capi.acts
 		failed = pass(t.Context())
-		if err := errors.Join(w.capi.pass(t.Context()), w.Tidy(t.Context())); err != nil {
+		if err := errors.Join(w.capi.pass(t.Context()), w.CollectGarbage(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		w.clock.Step(time.Minute)
-		if w.Life.Writes()+w.capi.acts == before {
+		if w.Calls.Writes()+w.capi.acts == before {
 			return
 		}
 	}
-	t.Fatalf("no end of changes: %v\nlast error %v", w.Life.Log(w.Life.Writes()-10), failed)
+	t.Fatalf("no end of changes: %v\nlast error %v", w.Calls.Log(w.Calls.Writes()-10), failed)
 }
 
 func (w *world) pool(t testing.TB) *hyperv1.NodePool {

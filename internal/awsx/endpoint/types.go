@@ -9,13 +9,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2wire"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/owned"
 )
 
 // API is the part of EC2 that this package calls.
 type API interface {
-	ec2wire.Retagger
+	ec2util.Retagger
 	DescribeVpcEndpoints(context.Context, *ec2.DescribeVpcEndpointsInput, ...func(*ec2.Options)) (*ec2.DescribeVpcEndpointsOutput, error)
 	CreateVpcEndpoint(context.Context, *ec2.CreateVpcEndpointInput, ...func(*ec2.Options)) (*ec2.CreateVpcEndpointOutput, error)
 	ModifyVpcEndpoint(context.Context, *ec2.ModifyVpcEndpointInput, ...func(*ec2.Options)) (*ec2.ModifyVpcEndpointOutput, error)
@@ -85,7 +85,7 @@ func read(e types.VpcEndpoint) Endpoint {
 		ServiceName: aws.ToString(e.ServiceName),
 		State:       State(strings.ToLower(string(e.State))),
 		Subnets:     e.SubnetIds,
-		Tags:        ec2wire.Tags(e.Tags),
+		Tags:        ec2util.Tags(e.Tags),
 	}
 	for _, g := range e.Groups {
 		out.Groups = append(out.Groups, aws.ToString(g.GroupId))

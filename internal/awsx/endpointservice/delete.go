@@ -12,7 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2wire"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
 )
 
 // Doomed says which service to delete.
@@ -73,7 +73,7 @@ func (s *Services) deleteOne(ctx context.Context, svc Service, reject bool, left
 	if err != nil {
 		return fmt.Errorf("deleting endpoint service %s: %w", svc.ID, err)
 	}
-	refused := ec2wire.Refusal(out.Unsuccessful)
+	refused := ec2util.Refusal(out.Unsuccessful)
 	switch {
 	case awsx.IsNotFound(refused):
 		return nil
@@ -124,7 +124,7 @@ func (s *Services) disconnect(ctx context.Context, id string, reject bool, left 
 	}
 	for _, u := range out.Unsuccessful {
 		// Somebody was faster, or will be: the next attempt to delete tells.
-		if err := ec2wire.Refusal([]types.UnsuccessfulItem{u}); !awsx.IsNotFound(err) && awsx.Code(err) != "InvalidState" {
+		if err := ec2util.Refusal([]types.UnsuccessfulItem{u}); !awsx.IsNotFound(err) && awsx.Code(err) != "InvalidState" {
 			return fmt.Errorf("rejecting connection of %s to endpoint service %s: %w", aws.ToString(u.ResourceId), id, err)
 		}
 	}

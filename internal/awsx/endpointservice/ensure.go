@@ -16,7 +16,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2wire"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/owned"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -117,7 +117,7 @@ func (s *Services) create(ctx context.Context, spec Spec) (Service, error) {
 		AcceptanceRequired:      aws.Bool(false),
 		NetworkLoadBalancerArns: []string{spec.LoadBalancerARN},
 		ClientToken:             aws.String(spec.token()),
-		TagSpecifications:       ec2wire.TagsOnCreate(types.ResourceTypeVpcEndpointService, spec.Tags),
+		TagSpecifications:       ec2util.TagsOnCreate(types.ResourceTypeVpcEndpointService, spec.Tags),
 	})
 	if err != nil {
 		return Service{}, fmt.Errorf("creating an endpoint service on %s: %w", spec.LoadBalancerARN, err)
@@ -146,7 +146,7 @@ func (s *Services) update(ctx context.Context, spec Spec, svc *Service) error {
 			return err
 		}
 	}
-	changed, err := ec2wire.Retag(ctx, s.api, svc.ID, spec.Tags, svc.tags, spec.StaleTags, witness(ctx))
+	changed, err := ec2util.Retag(ctx, s.api, svc.ID, spec.Tags, svc.tags, spec.StaleTags, witness(ctx))
 	if !changed {
 		return err
 	}

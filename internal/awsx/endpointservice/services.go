@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/lru"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2wire"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/snapshot"
 	"github.com/hosted-control-planes/hypershift/internal/sharedcall"
 )
@@ -31,7 +31,7 @@ type API interface {
 	DescribeVpcEndpointConnections(context.Context, *ec2.DescribeVpcEndpointConnectionsInput, ...func(*ec2.Options)) (*ec2.DescribeVpcEndpointConnectionsOutput, error)
 	RejectVpcEndpointConnections(context.Context, *ec2.RejectVpcEndpointConnectionsInput, ...func(*ec2.Options)) (*ec2.RejectVpcEndpointConnectionsOutput, error)
 	DescribeAvailabilityZones(context.Context, *ec2.DescribeAvailabilityZonesInput, ...func(*ec2.Options)) (*ec2.DescribeAvailabilityZonesOutput, error)
-	ec2wire.Retagger
+	ec2util.Retagger
 }
 
 // State is the state of an endpoint service, in AWS's words.
@@ -175,7 +175,7 @@ func (s *Services) view(ctx context.Context, c types.ServiceConfiguration) (Serv
 		loadBalancers: c.NetworkLoadBalancerArns,
 		zoneNames:     c.AvailabilityZones,
 		acceptance:    aws.ToBool(c.AcceptanceRequired),
-		tags:          ec2wire.Tags(c.Tags),
+		tags:          ec2util.Tags(c.Tags),
 	}
 	if len(svc.ZoneIDs) > 0 || len(svc.zoneNames) == 0 {
 		return svc, nil

@@ -141,7 +141,7 @@ func TestEnsureAndDelete(t *testing.T) {
 	zone := w.zone("demo.hypershift.local", w.vpc)
 	w.put(zone, "theirs.demo.hypershift.local", types.RRTypeA, "10.0.0.1")
 	w.put(zone, "api.demo.hypershift.local", types.RRTypeA, "10.0.0.2") // in the way
-	k := records.NewKeeper(w.api, w.clock, zone)
+	k := records.NewManager(w.api, w.clock, zone)
 	want := []records.Record{
 		{Name: "*.apps.demo.hypershift.local", Target: "vpce-1.example.com"},
 		{Name: "api.demo.hypershift.local", Target: "vpce-1.example.com"},
@@ -179,7 +179,7 @@ func TestWhatServesSomebodyElseStays(t *testing.T) {
 	w := start(t)
 	zone := w.zone("demo.hypershift.local", w.vpc)
 	w.put(zone, "api.demo.hypershift.local", types.RRTypeCname, "vpce-other.example.com")
-	k := records.NewKeeper(w.api, w.clock, zone)
+	k := records.NewManager(w.api, w.clock, zone)
 	var claimed *records.ClaimedError
 	if err := k.Ensure(t.Context(), []records.Record{{Name: "api.demo.hypershift.local", Target: "vpce-1.example.com"}}, others); !errors.As(err, &claimed) {
 		t.Errorf("got %v, want a claim", err)
@@ -194,7 +194,7 @@ func TestWhatServesSomebodyElseStays(t *testing.T) {
 
 func TestAZoneThatIsGoneHasNoRecords(t *testing.T) {
 	w := start(t)
-	k := records.NewKeeper(w.api, w.clock, "Z0")
+	k := records.NewManager(w.api, w.clock, "Z0")
 	if err := k.Delete(t.Context(), []string{"api.demo.hypershift.local"}, nobodys); err != nil {
 		t.Error(err)
 	}

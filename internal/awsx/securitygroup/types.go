@@ -10,13 +10,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2wire"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/owned"
 )
 
 // API is the part of EC2 that this package calls.
 type API interface {
-	ec2wire.Retagger
+	ec2util.Retagger
 	DescribeSecurityGroups(context.Context, *ec2.DescribeSecurityGroupsInput, ...func(*ec2.Options)) (*ec2.DescribeSecurityGroupsOutput, error)
 	CreateSecurityGroup(context.Context, *ec2.CreateSecurityGroupInput, ...func(*ec2.Options)) (*ec2.CreateSecurityGroupOutput, error)
 	DeleteSecurityGroup(context.Context, *ec2.DeleteSecurityGroupInput, ...func(*ec2.Options)) (*ec2.DeleteSecurityGroupOutput, error)
@@ -116,7 +116,7 @@ func (r Rule) ingress(group string) ingress {
 }
 
 func read(g types.SecurityGroup) Group {
-	out := Group{ID: aws.ToString(g.GroupId), Name: aws.ToString(g.GroupName), Tags: ec2wire.Tags(g.Tags)}
+	out := Group{ID: aws.ToString(g.GroupId), Name: aws.ToString(g.GroupName), Tags: ec2util.Tags(g.Tags)}
 	for _, p := range g.IpPermissions {
 		out.ingress = append(out.ingress, split(p)...)
 	}

@@ -12,7 +12,7 @@ import (
 
 // Users names what keeps a group from being deleted, which the refusal does not
 // say: network interfaces in it, and other groups that let it in.
-func (k *Keeper) Users(ctx context.Context, id string) ([]string, error) {
+func (k *Manager) Users(ctx context.Context, id string) ([]string, error) {
 	var out []string
 	interfaces := ec2.NewDescribeNetworkInterfacesPaginator(k.api, &ec2.DescribeNetworkInterfacesInput{Filters: of("group-id", id)})
 	for interfaces.HasMorePages() {

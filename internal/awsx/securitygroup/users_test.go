@@ -31,7 +31,7 @@ func (inUse) DescribeSecurityGroups(context.Context, *ec2.DescribeSecurityGroups
 }
 
 func TestUsers(t *testing.T) {
-	got, err := NewKeeper(inUse{}, clocktesting.NewFakePassiveClock(time.Unix(0, 0)), "owner", "vpc-1").Users(t.Context(), "sg-1")
+	got, err := NewManager(inUse{}, clocktesting.NewFakePassiveClock(time.Unix(0, 0)), "owner", "vpc-1").Users(t.Context(), "sg-1")
 	want := []string{`a rule of security group sg-2 "database"`, "network interface eni-1", `network interface eni-2 "ELB net/a0123"`}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("error %v, -want +got:\n%s", err, diff)

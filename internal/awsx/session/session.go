@@ -47,7 +47,7 @@ type Session struct {
 	clock   clock.PassiveClock
 
 	mu     sync.Mutex
-	groups map[place]*securitygroup.Keeper
+	groups map[place]*securitygroup.Manager
 }
 
 // place is where an owner has resources.
@@ -55,12 +55,12 @@ type place struct{ owner, vpc string }
 
 // Groups is the keeper of an owner's security groups in a VPC. Everybody gets
 // the same one, so that one look serves them all.
-func (s *Session) Groups(owner, vpc string) *securitygroup.Keeper {
+func (s *Session) Groups(owner, vpc string) *securitygroup.Manager {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := place{owner, vpc}
 	if s.groups[at] == nil {
-		s.groups[at] = securitygroup.NewKeeper(s.EC2, s.clock, owner, vpc)
+		s.groups[at] = securitygroup.NewManager(s.EC2, s.clock, owner, vpc)
 	}
 	return s.groups[at]
 }
@@ -141,7 +141,7 @@ func (s *Sessions) open(ctx context.Context, target Target) (*Session, error) {
 	}
 	sts := awsx.STS(self)
 	return &Session{
-		EC2: awsx.EC2(forEndpoints), Route53: awsx.Route53(forRecords), clock: s.opts.Clock, groups: map[place]*securitygroup.Keeper{},
+		EC2: awsx.EC2(forEndpoints), Route53: awsx.Route53(forRecords), clock: s.opts.Clock, groups: map[place]*securitygroup.Manager{},
 		whoAmI: func(ctx context.Context) error {
 			_, err := sts.GetCallerIdentity(ctx, nil)
 			return err

@@ -1,6 +1,6 @@
 // Command private is `make demo-private`: the life of a private cluster on this machine, told as it happens.
 //
-//	stage.go      a management cluster (test/bed), two AWS accounts (test/awsemulator), both operators as Deployments
+//	stage.go      a management cluster (test/fixture), two AWS accounts (test/awsemulator), both operators as Deployments
 //	story.go      the acts: apply the samples, scale a pool, add one in a third zone, open to the public, delete; each says what
 //	              must be true at its end
 //	machines.go   the hosted API server and the kubelets, which are stand-ins; what must be true of nodes

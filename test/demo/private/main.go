@@ -17,7 +17,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/hosted-control-planes/hypershift/test/bed/stage"
+	"github.com/hosted-control-planes/hypershift/test/fixture/testenv"
 )
 
 func main() {
@@ -42,7 +42,7 @@ func main() {
 func run(ctx context.Context, out io.Writer, access string, keep bool, speed float64, patience time.Duration) (err error) {
 	n := &narrator{out: out, color: isTerminal(out), started: time.Now()}
 	n.act("The stage is set: a management cluster, two AWS accounts, a registry, the operator.")
-	st, err := stage.Start(ctx, stage.Options{Progress: n, Delays: stage.AWSLike(speed)})
+	st, err := testenv.Start(ctx, testenv.Options{Progress: n, Delays: testenv.AWSLike(speed)})
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/hosted-control-planes/hypershift/test/bed/accounts"
-	"github.com/hosted-control-planes/hypershift/test/bed/stage"
+	"github.com/hosted-control-planes/hypershift/test/fixture/accounts"
+	"github.com/hosted-control-planes/hypershift/test/fixture/testenv"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 
 // story is the show: the stage, who tells it, and how things are meant to be.
 type story struct {
-	stage    *stage.Stage
+	stage    *testenv.Environment
 	customer *accounts.Customer
 	camera   *camera
 	narrator *narrator

@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/hosted-control-planes/hypershift/test/bed/process"
+	"github.com/hosted-control-planes/hypershift/test/fixture/process"
 	"github.com/hosted-control-planes/hypershift/test/lab/follow"
 )
 

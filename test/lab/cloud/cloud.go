@@ -21,8 +21,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
-	"github.com/hosted-control-planes/hypershift/test/bed/cloudcontroller"
-	"github.com/hosted-control-planes/hypershift/test/bed/process"
+	"github.com/hosted-control-planes/hypershift/test/fixture/cloudcontroller"
+	"github.com/hosted-control-planes/hypershift/test/fixture/process"
 	"github.com/hosted-control-planes/hypershift/test/lab/balancer"
 	"github.com/hosted-control-planes/hypershift/test/lab/follow"
 	"github.com/hosted-control-planes/hypershift/test/lab/resolver"

@@ -6,7 +6,7 @@
 //	changes.go     what was called ─► when to look again
 //	status.go      what there is, for people and for other processes
 //
-//	test/bed/cloudcontroller   Services of type LoadBalancer ─► load balancers in the account   (a process of the lab)
+//	test/fixture/cloudcontroller   Services of type LoadBalancer ─► load balancers in the account   (a process of the lab)
 //	test/lab/balancer          load balancers ─► addresses that take connections
 //	test/lab/resolver          their host names, endpoints and records ─► these addresses
 package cloud

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/hosted-control-planes/hypershift/test/bed"
+	"github.com/hosted-control-planes/hypershift/test/fixture"
 	"github.com/hosted-control-planes/hypershift/test/lab/images"
 )
 
@@ -22,9 +22,9 @@ func (u *start) furnish(ctx context.Context, lab *Lab) (err error) {
 	if lab.Images, err = images.Push(ctx, images.Options{Registry: Registry, Progress: u}, firstImages...); err != nil {
 		return err
 	}
-	manifests, err := bed.Substitute(base, map[string]string{"SWITCH": SwitchAddress, "DNS": ClusterDNS, "COREDNS": lab.Images["coredns"]})
+	manifests, err := fixture.Substitute(base, map[string]string{"SWITCH": SwitchAddress, "DNS": ClusterDNS, "COREDNS": lab.Images["coredns"]})
 	if err == nil {
-		err = bed.Apply(ctx, lab.Config, manifests)
+		err = fixture.Apply(ctx, lab.Config, manifests)
 	}
 	if err != nil {
 		return fmt.Errorf("furnishing the management cluster: %w", err)

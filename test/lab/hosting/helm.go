@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/hosted-control-planes/hypershift/test/bed"
-	"github.com/hosted-control-planes/hypershift/test/bed/accounts"
+	"github.com/hosted-control-planes/hypershift/test/fixture"
+	"github.com/hosted-control-planes/hypershift/test/fixture/accounts"
 	"github.com/hosted-control-planes/hypershift/test/lab/images"
 )
 
@@ -69,7 +69,7 @@ func (h *Hosting) Install(ctx context.Context) error {
 		return err
 	}
 	repository, digest, _ := strings.Cut(h.Images[images.Operator], "@")
-	text, err := bed.Substitute(values, map[string]string{
+	text, err := fixture.Substitute(values, map[string]string{
 		"REPOSITORY": repository, "DIGEST": digest, "REGION": accounts.Region, "BUCKET": h.Management.Bucket, "ENDPOINT": h.AWS.URL,
 	})
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
-	"github.com/hosted-control-planes/hypershift/test/bed"
-	"github.com/hosted-control-planes/hypershift/test/bed/accounts"
+	"github.com/hosted-control-planes/hypershift/test/fixture"
+	"github.com/hosted-control-planes/hypershift/test/fixture/accounts"
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 	"github.com/hosted-control-planes/hypershift/test/lab/images"
 )
@@ -128,11 +128,11 @@ func (h *Hosting) NewCustomer(ctx context.Context, name, infraID, version string
 
 // Apply applies manifests in their order, with ${VARIABLES} filled in.
 func (h *Hosting) Apply(ctx context.Context, variables map[string]string, manifests string) error {
-	manifests, err := bed.Substitute(manifests, variables)
+	manifests, err := fixture.Substitute(manifests, variables)
 	if err != nil {
 		return fmt.Errorf("applying manifests: %w", err)
 	}
-	return bed.Apply(ctx, h.Config, manifests)
+	return fixture.Apply(ctx, h.Config, manifests)
 }
 
 // Stop uninstalls hypershift and takes the lab down.

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	packages "github.com/hosted-control-planes/hypershift/test/bed/debian"
+	packages "github.com/hosted-control-planes/hypershift/test/fixture/debian"
 )
 
 // debian is a tree with the content of Debian's packages.

@@ -10,7 +10,7 @@ import (
 
 // What our own image has, as Dockerfile says it too.
 var (
-	operators  = []string{"hypershift-operator", "control-plane-operator", "control-plane-operator/companion"}
+	operators  = []string{"hypershift-operator", "control-plane-operator", "control-plane-operator/sidecar"}
 	buildFlags = []string{"-trimpath", "-ldflags=-s -w"}
 )
 

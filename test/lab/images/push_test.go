@@ -8,7 +8,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/hosted-control-planes/hypershift/test/bed/registry"
+	"github.com/hosted-control-planes/hypershift/test/fixture/registry"
 )
 
 // imageOf is an image of one program.

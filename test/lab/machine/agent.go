@@ -12,7 +12,7 @@ import (
 	"text/template"
 	"time"
 
-	"github.com/hosted-control-planes/hypershift/test/bed/process"
+	"github.com/hosted-control-planes/hypershift/test/fixture/process"
 )
 
 //go:embed templates

@@ -6,8 +6,8 @@ import (
 	"net/netip"
 
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
-	"github.com/hosted-control-planes/hypershift/test/bed"
-	"github.com/hosted-control-planes/hypershift/test/bed/cloudcontroller"
+	"github.com/hosted-control-planes/hypershift/test/fixture"
+	"github.com/hosted-control-planes/hypershift/test/fixture/cloudcontroller"
 	"github.com/hosted-control-planes/hypershift/test/lab/cloud"
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
@@ -38,7 +38,7 @@ func (s *supervisor) startCloudController(ctx context.Context) error {
 	if s.cloud == nil {
 		return nil
 	}
-	if err := bed.Apply(ctx, s.admin, cloudcontroller.RBAC); err != nil {
+	if err := fixture.Apply(ctx, s.admin, cloudcontroller.RBAC); err != nil {
 		return fmt.Errorf("starting the cloud-controller-manager: %w", err)
 	}
 	spec, health, err := s.cloud.Controller(s.servers.program(cloudcontroller.Name), s.path("pki", cloudcontroller.Name), s.path("pki"))

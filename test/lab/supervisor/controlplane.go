@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/hosted-control-planes/hypershift/internal/pki"
-	"github.com/hosted-control-planes/hypershift/test/bed/cloudcontroller"
-	"github.com/hosted-control-planes/hypershift/test/bed/process"
+	"github.com/hosted-control-planes/hypershift/test/fixture/cloudcontroller"
+	"github.com/hosted-control-planes/hypershift/test/fixture/process"
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
 

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/hosted-control-planes/hypershift/test/bed"
+	"github.com/hosted-control-planes/hypershift/test/fixture"
 	machineos "github.com/hosted-control-planes/hypershift/test/lab/machine"
 )
 
@@ -57,7 +57,7 @@ func (all *machines) join(ctx context.Context, kubeconfig string) (*joined, erro
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the cluster to join: %w", err)
 	}
-	if err := bed.Apply(ctx, config, bootstrapRBAC); err != nil {
+	if err := fixture.Apply(ctx, config, bootstrapRBAC); err != nil {
 		return nil, fmt.Errorf("letting machines join %s: %w", config.Host, err)
 	}
 	life, leave := context.WithCancel(context.Background())

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hosted-control-planes/hypershift/test/bed/process"
+	"github.com/hosted-control-planes/hypershift/test/fixture/process"
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
 

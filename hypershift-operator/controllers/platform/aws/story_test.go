@@ -77,7 +77,7 @@ func TestTwoWritesMakeAService(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.want(t, "private-router", metav1.ConditionTrue, conditions.AsExpected, "")
-	log := slices.DeleteFunc(w.Life.Log(0), func(what string) bool { return strings.Contains(what, "VpcEndpointService") })
+	log := slices.DeleteFunc(w.Calls.Log(0), func(what string) bool { return strings.Contains(what, "VpcEndpointService") })
 	if len(log) != 3 {
 		t.Errorf("writes %v, want the claim and the status, and once for the cluster the record", log)
 	}

@@ -4,15 +4,15 @@ import (
 	"context"
 	"testing"
 
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
-	"github.com/hosted-control-planes/hypershift/test/trial"
 )
 
 // privateCluster is the life of one AWSEndpointService.
-func privateCluster(t testing.TB) *trial.Story { return newWorld(t).story() }
+func privateCluster(t testing.TB) *crashtest.Scenario { return newWorld(t).story() }
 
-func (w *world) story() *trial.Story {
-	return &trial.Story{
+func (w *world) story() *crashtest.Scenario {
+	return &crashtest.Scenario{
 		Cluster: w.Cluster,
 		Cloud:   w.cloud.Snapshot,
 		Start:   w.start,
@@ -25,8 +25,8 @@ func (w *world) story() *trial.Story {
 }
 
 func TestTrial(t *testing.T) {
-	t.Run("crash", func(t *testing.T) { trial.Crash(t, privateCluster) })
-	t.Run("vanish", func(t *testing.T) { trial.Vanish(t, privateCluster) })
+	t.Run("crash", func(t *testing.T) { crashtest.CrashConsistency(t, privateCluster) })
+	t.Run("vanish", func(t *testing.T) { crashtest.NoLeaks(t, privateCluster) })
 }
 
 func TestTrialUnderFaults(t *testing.T) {
@@ -44,15 +44,15 @@ func TestTrialUnderFaults(t *testing.T) {
 	} {
 		f.Account = provider
 		t.Run(name, func(t *testing.T) {
-			worlds := map[*trial.Cluster]*world{}
-			begin := func(t testing.TB) *trial.Story {
+			worlds := map[*crashtest.Cluster]*world{}
+			begin := func(t testing.TB) *crashtest.Scenario {
 				w := newWorld(t)
 				worlds[w.Cluster] = w
 				return w.story()
 			}
-			inject := func(s *trial.Story) { worlds[s.Cluster].cloud.Fault(f) }
-			trial.Fault(t, begin, inject)
-			trial.VanishUnder(t, begin, inject)
+			inject := func(s *crashtest.Scenario) { worlds[s.Cluster].cloud.Fault(f) }
+			crashtest.Fault(t, begin, inject)
+			crashtest.NoLeaksWith(t, begin, inject)
 		})
 	}
 }

@@ -34,8 +34,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
 	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
-	"github.com/hosted-control-planes/hypershift/test/trial"
 )
 
 const (
@@ -57,7 +57,7 @@ var scheme = func() *runtime.Scheme {
 // world is a private cluster as far as this controller can see it: the objects
 // that others made, a load balancer, and the customer's account.
 type world struct {
-	*trial.Cluster
+	*crashtest.Cluster
 	cloud    *fakeaws.Cloud
 	clock    *clocktesting.FakeClock
 	mine     *fakeaws.Account
@@ -73,9 +73,9 @@ func newWorld(t testing.TB) *world {
 		events:   events.NewFakeRecorder(1000),
 		cpoHeeds: true,
 	}
-	w.Cluster = trial.NewCluster(trial.Options{
+	w.Cluster = crashtest.NewCluster(crashtest.Options{
 		Scheme:     scheme,
-		Converters: []managedfields.TypeConverter{trial.Converter("../../../../config/crd")},
+		Converters: []managedfields.TypeConverter{crashtest.Converter("../../../../config/crd")},
 		Kinds:      []client.ObjectList{&hyperv1.AWSEndpointServiceList{}},
 		WithStatus: []client.Object{&hyperv1.AWSEndpointService{}},
 		Index: func(b *fake.ClientBuilder) {
@@ -162,7 +162,7 @@ func (w *world) reconciler() *Reconciler { return w.reconcilerIn(w.mine, region)
 // reconcilerIn is the controller with the credentials of an account, in a region.
 func (w *world) reconcilerIn(account *fakeaws.Account, region string) *Reconciler {
 	cfg := account.Config(region, "hypershift-operator")
-	cfg.APIOptions = append(slices.Clone(cfg.APIOptions), func(s *middleware.Stack) error { return w.Life.Middleware(s) })
+	cfg.APIOptions = append(slices.Clone(cfg.APIOptions), func(s *middleware.Stack) error { return w.Calls.Middleware(s) })
 	return New(Options{
 		Client:        w.Client(),
 		Reader:        w.Client(),

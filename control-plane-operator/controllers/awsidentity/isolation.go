@@ -1,0 +1,124 @@
+package awsidentity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// How often STS is asked about the roles: twice for each role that trusts a
+// service account, once for any other. A trust policy changes rarely.
+const (
+	isolatedFor    = 12 * time.Hour
+	notIsolatedFor = 30 * time.Minute
+	// askWithin bounds all the calls of one check.
+	askWithin = time.Minute
+)
+
+// platformRole is a role of the cluster's operators.
+type platformRole struct{ field, arn, subject string }
+
+// trusted is what a check found about roles, and when.
+type trusted struct {
+	roles string
+	at    time.Time
+	err   error
+}
+
+// checkIsolation asks STS whether a role accepts a service account of the hosted
+// cluster. The hosted API server signs a token for it for everybody who may create
+// service accounts there.
+func (r *Reconciler) checkIsolation(ctx context.Context, hcp *hyperv1.HostedControlPlane) error {
+	roles := platformRoles(hcp)
+	last, known := r.trust[hcp.UID]
+	asked := hcp.Spec.IssuerURL + fmt.Sprint(roles)
+	if known && last.roles == asked && r.Clock.Since(last.at) < lasts(last.err) {
+		return last.err
+	}
+	if !hcp.DeletionTimestamp.IsZero() {
+		return errUnchecked{errors.New("the cluster is being deleted")}
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	var findings []string
+	for _, role := range roles {
+		finding, err := r.exposed(ctx, hcp, role)
+		if err != nil {
+			return errUnchecked{err}
+		}
+		if finding != "" {
+			findings = append(findings, finding)
+		}
+	}
+	found := trusted{roles: asked, at: r.Clock.Now()}
+	if len(findings) > 0 {
+		found.err = flow.Block(hyperv1.ServiceAccountTrustedReason,
+			"administrators of the hosted cluster can take on roles of its operators: %s; docs/permissions.md has the trust policies", strings.Join(findings, "; "))
+	}
+	r.trust[hcp.UID] = found
+	return found.err
+}
+
+func lasts(finding error) time.Duration {
+	if finding != nil {
+		return notIsolatedFor
+	}
+	return isolatedFor
+}
+
+// platformRoles are those as which programs of the management cluster act.
+func platformRoles(hcp *hyperv1.HostedControlPlane) []platformRole {
+	refs := hcp.Spec.Platform.AWS.RolesRef
+	roles := []platformRole{
+		{"controlPlaneOperatorARN", string(refs.ControlPlaneOperatorARN), names.ControlPlaneOperatorSubject},
+		{"nodePoolManagementARN", string(refs.NodePoolManagementARN), names.CAPIProviderSubject},
+		{"kubeCloudControllerARN", string(refs.KubeCloudControllerARN), names.CloudControllerSubject},
+	}
+	if e := hcp.Spec.SecretEncryption; e != nil && e.KMS != nil && e.KMS.AWS != nil {
+		roles = append(roles, platformRole{"awsKms", e.KMS.AWS.Auth.AWSKMSRoleARN, names.KMSSubject})
+	}
+	var set []platformRole
+	for _, role := range roles {
+		if role.arn != "" {
+			set = append(set, role)
+		}
+	}
+	return set
+}
+
+// exposed says how to change a role's trust policy, or nothing when it names no service account.
+func (r *Reconciler) exposed(ctx context.Context, hcp *hyperv1.HostedControlPlane, role platformRole) (string, error) {
+	account := names.ServiceAccountSubject(role.subject)
+	trusts, err := r.trusts(ctx, hcp, role.arn, account)
+	if err != nil || !trusts {
+		return "", err
+	}
+	trusts, err = r.trusts(ctx, hcp, role.arn, role.subject)
+	if err != nil {
+		return "", err
+	}
+	if trusts {
+		return fmt.Sprintf("%s (%s): remove the subject %s from its trust policy", role.field, role.arn, account), nil
+	}
+	return fmt.Sprintf("%s (%s): add the subject %s to its trust policy, and remove %s an hour later", role.field, role.arn, role.subject, account), nil
+}
+
+func (r *Reconciler) trusts(ctx context.Context, hcp *hyperv1.HostedControlPlane, arn, subject string) (bool, error) {
+	err := r.TakeRole(ctx, hcp.Spec.Platform.AWS.Region, hcp.Spec.IssuerURL, arn, subject)
+	if awsx.IsUntrusted(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// errUnchecked says that STS gave no answer about a role.
+type errUnchecked struct{ error }
+
+func (e errUnchecked) Unwrap() error { return e.error }

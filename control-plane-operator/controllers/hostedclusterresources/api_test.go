@@ -1,0 +1,290 @@
+package hostedclusterresources
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+	"github.com/hosted-control-planes/hypershift/test/fixture"
+	"github.com/hosted-control-planes/hypershift/test/fixture/process"
+)
+
+// apiServer is a real one, which believes the signer of a world.
+type apiServer struct {
+	*world
+	host string
+	ca   []byte
+}
+
+// startAPIServer starts the API server that the control plane of the world hosts.
+func startAPIServer(t *testing.T) *apiServer {
+	w := newWorld(t)
+	dir, assets := t.TempDir(), fixture.Assets(t)
+	root, err := pki.NewSigner(names.RootCA, "", time.Now())
+	w.must(err)
+	serving, err := root.Current.Issue(pki.Request{User: "kube-apiserver", Usage: pki.Server, Hosts: []string{"127.0.0.1"}}, pki.DefaultTerms, time.Now())
+	w.must(err)
+	private, public, err := webidentity.GenerateKey()
+	w.must(err)
+	for name, content := range map[string][]byte{
+		"tls.crt": serving.CertPEM, "tls.key": serving.KeyPEM, "clients.crt": w.signer.Trust(), "sa.key": private, "sa.pub": public,
+	} {
+		w.must(os.WriteFile(filepath.Join(dir, name), content, 0o600))
+	}
+	etcd := &envtest.Etcd{Path: filepath.Join(assets, "etcd"), DataDir: filepath.Join(dir, "etcd"), StartTimeout: time.Minute}
+	w.must(os.Mkdir(etcd.DataDir, 0o700))
+	w.must(etcd.Start())
+	t.Cleanup(func() { w.must(etcd.Stop()) })
+	port, err := process.FreePort()
+	w.must(err)
+	server, err := process.Start(process.Spec{
+		Name: "kube-apiserver", Path: filepath.Join(assets, "kube-apiserver"), Log: filepath.Join(dir, "log"),
+		Args: []string{
+			"--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(port), "--advertise-address=192.0.2.1", "--endpoint-reconciler-type=none",
+			"--etcd-servers=" + etcd.URL.String(), "--service-cluster-ip-range=172.31.0.0/16",
+			"--tls-cert-file=" + filepath.Join(dir, "tls.crt"), "--tls-private-key-file=" + filepath.Join(dir, "tls.key"), "--client-ca-file=" + filepath.Join(dir, "clients.crt"),
+			"--authorization-mode=Node,RBAC", "--allow-privileged=true", "--enable-bootstrap-token-auth=true", "--disable-admission-plugins=ServiceAccount",
+			"--service-account-issuer=https://example.com", "--service-account-key-file=" + filepath.Join(dir, "sa.pub"), "--service-account-signing-key-file=" + filepath.Join(dir, "sa.key"),
+		},
+	})
+	w.must(err)
+	t.Cleanup(func() { server.Stop(10 * time.Second) })
+	a := &apiServer{world: w, host: "https://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), ca: root.Trust()}
+	transport, err := rest.TransportFor(a.as("test", masterGroup))
+	w.must(err)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	w.must(server.Ready(ctx, &http.Client{Transport: transport}, a.host+"/readyz"))
+
+	leaf, err := w.signer.Current.Issue(pki.Request{User: names.ControlPlaneOperatorUser, Groups: []string{names.ControlPlaneOperatorGroup}, Usage: pki.Client}, pki.DefaultTerms, time.Now())
+	w.must(err)
+	text, err := pki.Kubeconfig(a.host, a.ca, leaf)
+	w.must(err)
+	w.must(w.Admin().Update(t.Context(), secret(names.ControlPlaneOperatorKubeconfig, corev1.SecretTypeOpaque, map[string][]byte{names.AdminKubeconfigFile: text})))
+	w.reconciler = New(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock, Releases: w.releases, Interval: interval})
+	return a
+}
+
+// as is somebody with a certificate.
+func (a *apiServer) as(user string, groups ...string) *rest.Config {
+	a.t.Helper()
+	leaf, err := a.signer.Current.Issue(pki.Request{User: user, Groups: groups, Usage: pki.Client}, pki.DefaultTerms, time.Now())
+	a.must(err)
+	return &rest.Config{Host: a.host, QPS: -1, WarningHandler: rest.NoWarnings{}, TLSClientConfig: rest.TLSClientConfig{CAData: a.ca, CertData: leaf.CertPEM, KeyData: leaf.KeyPEM}}
+}
+
+func (a *apiServer) client(config *rest.Config) client.Client {
+	a.t.Helper()
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	a.must(err)
+	return c
+}
+
+// may asks the API server what somebody may do.
+func (a *apiServer) may(c client.Client, verb, group, kind, namespace string) bool {
+	a.t.Helper()
+	kind, sub, _ := strings.Cut(kind, "/")
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+		Verb: verb, Group: group, Resource: kind, Subresource: sub, Namespace: namespace,
+	}}}
+	a.must(c.Create(a.t.Context(), review))
+	return review.Status.Allowed
+}
+
+// versions are those of everything that a part may consist of.
+func (a *apiServer) versions(c client.Client) map[string]string {
+	a.t.Helper()
+	versions := map[string]string{}
+	for _, p := range append([]part{permissions}, contents...) {
+		for _, kind := range p.kinds {
+			list := &metav1.PartialObjectMetadataList{}
+			gvk, err := c.GroupVersionKindFor(kind)
+			a.must(err)
+			list.SetGroupVersionKind(gvk)
+			a.must(c.List(a.t.Context(), list))
+			for _, o := range list.Items {
+				versions[fmt.Sprintf("%s %s/%s", gvk.Kind, o.Namespace, o.Name)] = o.ResourceVersion
+			}
+		}
+	}
+	return versions
+}
+
+// Real permissions, real certificates: an operator who may do nothing lets
+// itself in, sets the cluster up, and leaves everybody with what is his.
+func TestOnARealAPIServer(t *testing.T) {
+	t.Parallel()
+	a := startAPIServer(t)
+	a.Create(t, a.token("abcdef"))
+	a.settle()
+	a.want(condition, allIsWell)
+
+	master := a.client(a.as("test", masterGroup))
+	before := a.versions(master)
+	a.later()
+	for what, version := range a.versions(master) {
+		if before[what] != version {
+			t.Errorf("%s was written at rest: %q, %q", what, before[what], version)
+		}
+	}
+
+	admin := a.client(a.as(names.AdminUser, names.AdminGroup))
+	if !a.may(admin, "*", "*", "*", "") {
+		t.Error("the administrator may not do everything")
+	}
+	capi := a.client(a.as(names.ClusterAPIUser, names.ClusterAPIGroup))
+	operator := a.client(a.as(names.ControlPlaneOperatorUser, names.ControlPlaneOperatorGroup))
+	for _, c := range []struct {
+		who                            client.Client
+		name, verb, group, kind, where string
+		want                           bool
+	}{
+		{capi, "Cluster API", "patch", "", "nodes", "", true},
+		{capi, "Cluster API", "create", "", "pods/eviction", "default", true},
+		{capi, "Cluster API", "get", "apps", "daemonsets", "default", true},
+		{capi, "Cluster API", "list", "storage.k8s.io", "volumeattachments", "", true},
+		{capi, "Cluster API", "create", "", "pods", "default", false},
+		{capi, "Cluster API", "get", "", "secrets", "kube-system", false},
+		{capi, "Cluster API", "patch", "rbac.authorization.k8s.io", "clusterroles", "", false},
+		{operator, "the operator", "get", "rbac.authorization.k8s.io", "clusterroles", "", true},
+		{operator, "the operator", "patch", "rbac.authorization.k8s.io", "clusterroles", "", false},
+		{operator, "the operator", "escalate", "rbac.authorization.k8s.io", "clusterroles", "", false},
+		{operator, "the operator", "patch", "", "secrets", "kube-system", true},
+		{operator, "the operator", "get", "", "secrets", "default", false},
+		{operator, "the operator", "delete", "", "services", "default", false},
+	} {
+		if got := a.may(c.who, c.verb, c.group, c.kind, c.where); got != c.want {
+			t.Errorf("%s may %s %s: %v", c.name, c.verb, c.kind, got)
+		}
+	}
+
+	a.follow("worker")
+	machine := a.client(&rest.Config{Host: a.host, BearerToken: "abcdef.0123456789abcdef", TLSClientConfig: rest.TLSClientConfig{CAData: a.ca}})
+	if !a.may(machine, "create", "certificates.k8s.io", "certificatesigningrequests", "") || a.may(machine, "list", "", "secrets", "kube-system") {
+		t.Error("a machine with a token cannot join, or can do more")
+	}
+	for path, want := range map[string]int{"/api/v1/namespaces/kube-public/configmaps/cluster-info": http.StatusOK, "/api/v1/nodes": http.StatusForbidden} {
+		if got := a.anonymous(path); got != want {
+			t.Errorf("who has nothing yet asks for %s: %d", path, got)
+		}
+	}
+}
+
+// follow is what a node does to keep whom it believes.
+func (a *apiServer) follow(name string) {
+	a.t.Helper()
+	a.must(a.client(a.as("test", masterGroup)).Create(a.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+	node := a.client(a.as("system:node:"+name, "system:nodes"))
+	cm := &corev1.ConfigMap{}
+	a.must(node.Get(a.t.Context(), client.ObjectKey{Namespace: metav1.NamespacePublic, Name: names.NodeAuthorities}, cm))
+	text := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, names.AuthoritiesAnnotation, cm.Data[names.AuthoritiesRevision])
+	a.must(node.Patch(a.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, client.RawPatch(types.MergePatchType, []byte(text))))
+	if err := node.List(a.t.Context(), &corev1.ConfigMapList{}, client.InNamespace(metav1.NamespacePublic)); !apierrors.IsForbidden(err) {
+		a.t.Errorf("a node may look around in %s: %v", metav1.NamespacePublic, err)
+	}
+}
+
+// anonymous is what somebody without credentials gets.
+func (a *apiServer) anonymous(path string) (code int) {
+	a.t.Helper()
+	transport, err := rest.TransportFor(&rest.Config{Host: a.host, TLSClientConfig: rest.TLSClientConfig{CAData: a.ca}})
+	a.must(err)
+	resp, err := (&http.Client{Transport: transport}).Get(a.host + path)
+	a.must(err)
+	a.must(resp.Body.Close())
+	return resp.StatusCode
+}
+
+// A node that comes wakes us, and is counted.
+func TestNodesAreHeard(t *testing.T) {
+	t.Parallel()
+	a := startAPIServer(t)
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	t.Cleanup(queue.ShutDown)
+	a.must(a.reconciler.ears.Start(t.Context(), queue))
+	a.settle()
+	a.must(a.client(a.as("test", masterGroup)).Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker"}}))
+	got, _ := queue.Get()
+	if want := client.ObjectKeyFromObject(a.hcp(t.Context())); got.NamespacedName != want {
+		t.Errorf("woke %s, want %s", got, want)
+	}
+	a.pass()
+	if n := a.hcp(t.Context()).Status.NodeCount; n == nil || *n != 1 {
+		t.Errorf("counted %v", n)
+	}
+}
+
+// While a cluster is cleaned up, nobody makes what would be left behind, and
+// what is there can still be written to by who removes it.
+func TestNothingNewInTheCloud(t *testing.T) {
+	t.Parallel()
+	a := startAPIServer(t)
+	a.settle()
+	user := a.client(a.as(names.AdminUser, names.AdminGroup))
+	service := func(name string, kind corev1.ServiceType) *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: corev1.ServiceSpec{Type: kind, Ports: []corev1.ServicePort{{Port: 80}}}}
+	}
+	there := service("there", corev1.ServiceTypeLoadBalancer)
+	there.Finalizers = []string{"service.kubernetes.io/load-balancer-cleanup"}
+	inner := service("inner", corev1.ServiceTypeClusterIP)
+	a.must(user.Create(t.Context(), there))
+	a.must(user.Create(t.Context(), inner))
+	a.deleted(true)
+	for a.said(destroyed) == "nothing" {
+		a.pass()
+		a.clock.Step(a.next)
+	}
+	a.want(destroyed, "False CloudResourcesRemaining: load balancer of Service default/there")
+	a.eventually("the policy is obeyed", func(ctx context.Context) bool {
+		return apierrors.IsForbidden(user.Create(ctx, service("new", corev1.ServiceTypeLoadBalancer), client.DryRunAll))
+	})
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "new"}, Spec: corev1.PersistentVolumeClaimSpec{
+		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+	}}
+	if err := user.Create(t.Context(), claim); !apierrors.IsForbidden(err) {
+		t.Errorf("a volume: %v", err)
+	}
+	balanced := inner.DeepCopy()
+	balanced.Spec.Type = corev1.ServiceTypeLoadBalancer
+	if err := user.Update(t.Context(), balanced); !apierrors.IsForbidden(err) {
+		t.Errorf("a load balancer by a change of type: %v", err)
+	}
+	a.must(user.Create(t.Context(), service("other", corev1.ServiceTypeClusterIP)))
+	a.must(user.Get(t.Context(), client.ObjectKeyFromObject(there), there))
+	there.Finalizers = nil // as the cloud controller does
+	a.must(user.Update(t.Context(), there))
+	a.pass()
+	a.want(destroyed, "True AsExpected: All is well")
+}
+
+func (a *apiServer) eventually(what string, is func(context.Context) bool) {
+	a.t.Helper()
+	err := wait.PollUntilContextTimeout(a.t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) { return is(ctx), nil })
+	if err != nil {
+		a.t.Fatalf("not within a minute: %s", what)
+	}
+}

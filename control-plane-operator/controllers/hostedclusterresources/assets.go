@@ -1,0 +1,57 @@
+package hostedclusterresources
+
+import (
+	"bufio"
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+//go:embed assets/*.yaml
+var files embed.FS
+
+// decoder reads YAML. What an asset says and no field takes is an error.
+var decoder = serializer.NewCodecFactory(clientgoscheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
+
+// assets are the objects of some files.
+func assets(names ...string) ([]client.Object, error) {
+	var objs []client.Object
+	for _, name := range names {
+		text, err := files.ReadFile("assets/" + name)
+		if err != nil {
+			return nil, err
+		}
+		for documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text))); ; {
+			document, err := documents.Read()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return nil, fmt.Errorf("reading %s: %w", name, err)
+			}
+			obj, _, err := decoder.Decode(document, nil, nil)
+			if err != nil {
+				return nil, fmt.Errorf("reading %s: %w", name, err)
+			}
+			objs = append(objs, obj.(client.Object))
+		}
+	}
+	return objs, nil
+}
+
+// one finds the object of a kind of which there is one.
+func one[T client.Object](objs []client.Object) T {
+	for _, obj := range objs {
+		if o, ok := obj.(T); ok {
+			return o
+		}
+	}
+	panic(fmt.Sprintf("no %T in the asset", *new(T)))
+}

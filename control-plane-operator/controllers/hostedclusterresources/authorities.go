@@ -1,0 +1,116 @@
+package hostedclusterresources
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
+)
+
+// nodeAuthorities says whom nodes have to believe. Their user data says it once,
+// when a machine is made; this they follow.
+var nodeAuthorities = part{
+	name:      "node-authorities",
+	namespace: metav1.NamespacePublic,
+	kinds:     []client.ObjectList{&corev1.ConfigMapList{}},
+	desired: func(r *Reconciler, ctx context.Context, s *scope) ([]client.Object, error) {
+		data, err := r.authorities(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		return []client.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespacePublic, Name: names.NodeAuthorities}, Data: data}}, nil
+	},
+}
+
+// authorities are those that nodes have to believe, and a name for them all.
+func (r *Reconciler) authorities(ctx context.Context, s *scope) (map[string]string, error) {
+	clients := &corev1.ConfigMap{}
+	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.KubeletClientCA}, clients); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading ConfigMap %s: %w", names.KubeletClientCA, err)
+	}
+	data := map[string]string{}
+	for _, b := range []struct {
+		key, from string
+		text      []byte
+	}{
+		{names.ServerAuthorities, "Secret " + names.ControlPlaneOperatorKubeconfig, s.hosted.config.CAData},
+		{names.KubeletClientAuthorities, "ConfigMap " + names.KubeletClientCA, []byte(clients.Data[pki.TrustKey])},
+	} {
+		certs, err := pki.ParseBundle(b.text)
+		if err != nil {
+			return nil, flow.Wait(waitForSecret, hyperv1.WaitingForCertificateReason, "waiting for the authorities that nodes have to believe, in %s: %v", b.from, err)
+		}
+		// Which of them signs is nothing to nodes: a kubelet that has them all is not started again for it.
+		slices.SortFunc(certs, func(a, b *x509.Certificate) int { return bytes.Compare(a.Raw, b.Raw) })
+		data[b.key] = string(pki.Bundle(certs...))
+	}
+	data[names.AuthoritiesRevision] = digest([]byte(data[names.ServerAuthorities]), []byte(data[names.KubeletClientAuthorities]))
+	return data, r.signAuthorities(ctx, s, data)
+}
+
+// signAuthorities signs what nodes have to believe with the authority that vouches
+// for the API server: nodes trust it already, in each step of a rotation. Its
+// serial number is the time of the latest step, so that nodes do not go back.
+// Where the user brings the certificates there may be no key to sign with; nodes
+// keep then what they were made with.
+func (r *Reconciler) signAuthorities(ctx context.Context, s *scope, data map[string]string) error {
+	var serial int64
+	var by *pki.Authority
+	for _, name := range []string{names.KubeletClientSigner, names.RootCA} {
+		secret := &corev1.Secret{}
+		if err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: name}, secret); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("reading Secret %s: %w", name, err)
+		}
+		signer, err := pki.DecodeSigner(secret.Data)
+		if by = nil; err == nil {
+			by, serial = signer.Current, max(serial, signer.Since.Unix())
+		}
+	}
+	if by == nil {
+		return nil
+	}
+	data[names.AuthoritiesSerial] = strconv.FormatInt(serial, 10)
+	signature, err := by.Sign([]byte(names.SignedAuthorities(data)))
+	if err != nil {
+		return fmt.Errorf("signing the authorities of nodes: %w", err)
+	}
+	data[names.AuthoritiesSignature] = base64.StdEncoding.EncodeToString(signature)
+	return nil
+}
+
+// rootCAOfPods is the ConfigMap that kube-controller-manager puts into every
+// namespace, and that every pod has mounted.
+const rootCAOfPods = "kube-root-ca.crt"
+
+// believed is who vouches for the API server to pods that start now. Programs
+// read it when they start, most of them once. It is what we believe but for a
+// while after that has changed: kube-controller-manager hears of it later.
+func (r *Reconciler) believed(ctx context.Context, s *scope) ([]byte, error) {
+	ours := s.hosted.config.CAData
+	if bytes.Equal(s.hosted.believed, ours) {
+		return ours, nil
+	}
+	cm := &corev1.ConfigMap{}
+	err := s.hosted.client.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: rootCAOfPods}, cm)
+	if apierrors.IsNotFound(err) {
+		return ours, nil // no pod can start before it is there
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading ConfigMap %s: %w", rootCAOfPods, err)
+	}
+	s.hosted.believed = []byte(cm.Data[pki.TrustKey])
+	return s.hosted.believed, nil
+}

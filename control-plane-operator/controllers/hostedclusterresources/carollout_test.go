@@ -1,0 +1,222 @@
+package hostedclusterresources
+
+import (
+	"crypto/ecdsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
+)
+
+// A rotation of the authorities that nodes believe, with two nodes of which one is slow.
+func TestTheNextAuthoritiesWaitForNodes(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	w.join("fast", "slow") // their tunnels are of no interest here, and never come
+	w.publish()
+	w.pass()
+	w.want(condition, allIsWell)
+
+	// What runs on nodes reads whom to believe once: it is started again when it would read both.
+	w.turn(names.RootCA, pki.Introduced)
+	proxies := w.proxies()
+	w.pass()
+	w.want(condition, "False NodesBehind: the pods of the cluster are not told of the next certificate authorities yet")
+	if w.proxies() != proxies {
+		t.Error("kube-proxy is started again, and reads what it has read before")
+	}
+	w.publish()
+	w.pass()
+	if w.proxies() == proxies {
+		t.Error("nobody starts kube-proxy again")
+	}
+	w.want(condition, "False NodesBehind: nodes fast, slow have not taken over the next certificate authorities, which do not sign before they have")
+	w.takeOver("fast")
+	w.pass()
+	w.want(condition, "False NodesBehind: nodes slow have not taken over the next certificate authorities, which do not sign before they have")
+	w.heard("")
+	w.clock.Step(holdUp)
+	w.pass()
+	w.pass()
+	w.heard("Warning NodesHoldUpRotation nodes slow have not taken over the next certificate authorities, which wait for them until 24 hours after")
+	w.takeOver("slow")
+	w.pass()
+	w.want(condition, allIsWell)
+
+	// The old one is trusted still: nodes need nothing new.
+	revision := w.authorities()[names.AuthoritiesRevision]
+	w.turn(names.RootCA, pki.Switched)
+	w.publish()
+	w.pass()
+	if got := w.authorities()[names.AuthoritiesRevision]; got != revision {
+		t.Error("nodes have to take over the same authorities once more")
+	}
+	// Who has both understands everybody, and takes its time.
+	w.turn(names.RootCA, pki.Finished)
+	w.publish()
+	w.pass()
+	w.want(condition, allIsWell)
+	if certs, err := pki.ParseBundle([]byte(w.authorities()[names.ServerAuthorities])); err != nil || len(certs) != 1 {
+		t.Errorf("nodes still believe %d authorities (%v)", len(certs), err)
+	}
+	w.heard("")
+}
+
+// A node that is off, or was made before nodes followed, is named, and then left behind.
+func TestANodeThatNeverFollows(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	w.join("dead")
+	w.turn(names.KubeletClientSigner, pki.Introduced)
+	w.pass()
+	w.want(condition, "False NodesBehind: nodes dead have not taken over the next certificate authorities, which do not sign before they have")
+	w.clock.Step(leaveBehind - time.Second)
+	w.pass()
+	w.heard("Warning NodesHoldUpRotation ")
+	w.clock.Step(time.Second)
+	w.pass()
+	w.want(condition, allIsWell)
+	w.heard("Warning NodesLeftBehind the next certificate authorities sign although nodes dead have not taken them over within 24 hours")
+	w.clock.Step(interval)
+	w.pass()
+	w.heard("")
+}
+
+// Nodes take over what the authority has signed that they trust for the API server.
+func TestTheAuthoritiesOfNodesAreSigned(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	if got := w.authorities(); got[names.AuthoritiesSignature] != "" {
+		t.Errorf("signed without a key: %v", got)
+	}
+	verify := func(when string) (serial string) {
+		t.Helper()
+		s := secret(names.RootCA, "", nil)
+		w.must(w.Admin().Get(t.Context(), client.ObjectKeyFromObject(s), s))
+		signer, err := pki.DecodeSigner(s.Data)
+		w.must(err)
+		data := w.authorities()
+		signature, err := base64.StdEncoding.DecodeString(data[names.AuthoritiesSignature])
+		w.must(err)
+		digest := sha256.Sum256([]byte(names.SignedAuthorities(data)))
+		if !ecdsa.VerifyASN1(signer.Current.Certificate.PublicKey.(*ecdsa.PublicKey), digest[:], signature) {
+			t.Errorf("%s: the signature is not that of the authority that signs", when)
+		}
+		return data[names.AuthoritiesSerial]
+	}
+	w.turn(names.RootCA, pki.Introduced)
+	w.pass()
+	first := verify("introduced")
+	writes := w.Calls.Writes()
+	w.later()
+	if got := w.Calls.Log(writes); len(got) > 0 {
+		t.Errorf("the same text is signed again and again: %v", got)
+	}
+	w.clock.Step(time.Minute)
+	w.turn(names.KubeletClientSigner, pki.Introduced)
+	w.pass()
+	if second := verify("another authority of clients"); second <= first {
+		t.Errorf("serial %s comes after %s", second, first)
+	}
+	w.turn(names.RootCA, pki.Switched)
+	w.pass()
+	verify("switched")
+}
+
+// publish is what kube-controller-manager does.
+func (w *world) publish() {
+	w.t.Helper()
+	kubeconfig := secret(names.ControlPlaneOperatorKubeconfig, "", nil)
+	w.must(w.Admin().Get(w.t.Context(), client.ObjectKeyFromObject(kubeconfig), kubeconfig))
+	door, err := w.reconciler.build(kubeconfig.Data[names.AdminKubeconfigFile])
+	w.must(err)
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: rootCAOfPods}}
+	w.must(client.IgnoreNotFound(w.hosted.Admin().Delete(w.t.Context(), cm)))
+	cm = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: rootCAOfPods}, Data: map[string]string{pki.TrustKey: string(door.config.CAData)}}
+	w.must(w.hosted.Admin().Create(w.t.Context(), cm))
+}
+
+// proxies is what the pods of kube-proxy are told.
+func (w *world) proxies() string {
+	w.t.Helper()
+	ds := &appsv1.DaemonSet{}
+	if !w.inside("kube-system", "kube-proxy", ds) {
+		w.t.Fatal("there is no kube-proxy")
+	}
+	return ds.Spec.Template.Annotations[contentsAnnotation]
+}
+
+// join makes nodes that nobody has told anything.
+func (w *world) join(nodes ...string) {
+	w.t.Helper()
+	for _, name := range nodes {
+		w.must(w.hosted.Admin().Create(w.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+	}
+}
+
+// takeOver is what the timer of a node does.
+func (w *world) takeOver(name string) {
+	w.t.Helper()
+	node := &corev1.Node{}
+	w.must(w.hosted.Admin().Get(w.t.Context(), client.ObjectKey{Name: name}, node))
+	node.Annotations = map[string]string{names.AuthoritiesAnnotation: w.authorities()[names.AuthoritiesRevision]}
+	w.must(w.hosted.Admin().Update(w.t.Context(), node))
+}
+
+// authorities are those that nodes are told.
+func (w *world) authorities() map[string]string {
+	w.t.Helper()
+	cm := &corev1.ConfigMap{}
+	if !w.inside("kube-public", names.NodeAuthorities, cm) {
+		w.t.Fatal("nodes are told nothing")
+	}
+	return cm.Data
+}
+
+// turn takes a step of a rotation, as the components controller does.
+func (w *world) turn(name string, want pki.Turn) {
+	w.t.Helper()
+	s := secret(name, corev1.SecretTypeOpaque, nil)
+	signer, err := pki.NewSigner(name, "", w.clock.Now())
+	w.must(err)
+	if err := w.Admin().Get(w.t.Context(), client.ObjectKeyFromObject(s), s); err == nil {
+		signer, err = pki.DecodeSigner(s.Data)
+		w.must(err)
+	} else {
+		w.Create(w.t, s)
+	}
+	got, err := signer.Advance(name, "2026", true, pki.Pace{}, w.clock.Now())
+	w.must(err)
+	if got != want {
+		w.t.Fatalf("the rotation comes to %q, want %q", got, want)
+	}
+	s.Data, err = signer.Data()
+	w.must(err)
+	w.must(w.Admin().Update(w.t.Context(), s))
+	if name == names.KubeletClientSigner {
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KubeletClientCA}, Data: map[string]string{pki.TrustKey: string(signer.Trust())}}
+		w.must(w.Admin().Update(w.t.Context(), cm))
+		return
+	}
+	w.must(w.Admin().Update(w.t.Context(), w.kubeconfig(w.leaf(), signer.Trust())))
+}
+
+func (w *world) heard(want string) {
+	w.t.Helper()
+	var all []string
+	for len(w.events.Events) > 0 {
+		all = append(all, <-w.events.Events)
+	}
+	if want == "" && len(all) > 0 || want != "" && (len(all) != 1 || !strings.HasPrefix(all[0], want)) {
+		w.t.Errorf("heard %q, want %q", all, want)
+	}
+}

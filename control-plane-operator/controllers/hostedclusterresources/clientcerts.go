@@ -1,0 +1,138 @@
+package hostedclusterresources
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	bootstrapapi "k8s.io/cluster-bootstrap/token/api"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// ofKubeletClient are the requests of kubelets for a certificate as clients.
+var ofKubeletClient = client.MatchingFields{"spec.signerName": certificatesv1.KubeAPIServerClientKubeletSignerName}
+
+// certificateRefused is the reason of an event: a bootstrap token was used for a
+// certificate that it is not for.
+const certificateRefused = "NodeCertificateRefused"
+
+// approveJoining approves the first client certificate of a node. A bootstrap
+// token is good for the certificate of the Machine that it was made for, of no
+// other, and of one key. What is refused stays pending: a kubelet goes on to wait
+// for its Machine's addresses, and people can decide. Renewals are approved by
+// kube-controller-manager, for a node's own name.
+func (r *Reconciler) approveJoining(ctx context.Context, s *scope) error {
+	pending, version, err := pendingRequests(ctx, s, ofKubeletClient)
+	if err != nil {
+		return err
+	}
+	s.joins = version
+	pending = fromTokens(pending)
+	if len(pending) == 0 {
+		return nil
+	}
+	machines, err := r.machines(ctx, s)
+	if err != nil {
+		return err
+	}
+	tokens := &corev1.SecretList{}
+	if err := r.Client.List(ctx, tokens, client.InNamespace(s.hcp.Namespace), client.HasLabels{hyperv1.BootstrapTokenLabel}); err != nil {
+		return fmt.Errorf("listing bootstrap tokens: %w", err)
+	}
+	for i := range pending {
+		csr := &pending[i]
+		asked, why := joiningMachine(csr, tokens.Items, machines, r.Clock.Now())
+		if why == "" {
+			if why, err = r.claim(ctx, s, asked, machines); err != nil {
+				return err
+			}
+		}
+		if why != "" {
+			r.refuse(ctx, s, csr, why)
+			continue
+		}
+		if err := r.approve(ctx, s, csr, asked.machine.Name, "the token was made for Machine "+asked.machine.Name+", which is the node"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fromTokens leaves the requests of those who join.
+func fromTokens(requests []certificatesv1.CertificateSigningRequest) []certificatesv1.CertificateSigningRequest {
+	var joining []certificatesv1.CertificateSigningRequest
+	for _, csr := range requests {
+		if strings.HasPrefix(csr.Spec.Username, bootstrapapi.BootstrapUserPrefix) {
+			joining = append(joining, csr)
+		}
+	}
+	return joining
+}
+
+// refuse leaves a request pending, and reports it once it is not only early.
+func (r *Reconciler) refuse(ctx context.Context, s *scope, csr *certificatesv1.CertificateSigningRequest, why string) {
+	ctrl.LoggerFrom(ctx).V(1).Info("Not approving", "request", csr.Name, "user", csr.Spec.Username, "because", why)
+	r.awaitMachine(s, csr)
+	if r.Clock.Since(csr.CreationTimestamp.Time) >= lookAgain {
+		r.tell(s, certificateRefused, string(csr.UID), "certificate request %s of %s is not approved: %s", csr.Name, csr.Spec.Username, why)
+	}
+}
+
+// claim records for which key a Machine gets its certificate, before it does.
+// The record survives the request, which the hosted cluster removes after an
+// hour and its administrators at will. A crash between the record and the
+// approval is harmless: the same key is approved by the next pass.
+func (r *Reconciler) claim(ctx context.Context, s *scope, asked joining, machines []clusterv1.Machine) (why string, err error) {
+	node := &metav1.PartialObjectMetadata{}
+	node.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Node"))
+	switch err := s.hosted.client.Get(ctx, client.ObjectKey{Name: asked.node}, node); {
+	case err == nil:
+		return "there is a node " + asked.node + " already", nil
+	case !apierrors.IsNotFound(err):
+		return "", fmt.Errorf("getting Node %s: %w", asked.node, err)
+	}
+	record := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.hcp.Namespace, Name: names.NodeCertificates}}
+	err = r.Reader.Get(ctx, client.ObjectKeyFromObject(record), record)
+	if client.IgnoreNotFound(err) != nil {
+		return "", fmt.Errorf("getting ConfigMap %s: %w", record.Name, err)
+	}
+	uid := string(asked.machine.UID)
+	if key := record.Data[uid]; key == asked.key {
+		return "", nil
+	} else if key != "" {
+		return fmt.Sprintf("Machine %s has been given a certificate for another key", asked.machine.Name), nil
+	}
+	before := record.DeepCopy()
+	record.Data = claims(record.Data, machines)
+	record.Data[uid] = asked.key
+	if apierrors.IsNotFound(err) {
+		err = r.Client.Create(ctx, record)
+	} else {
+		err = r.Client.Patch(ctx, record, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	}
+	if err != nil {
+		return "", fmt.Errorf("recording the certificate of Machine %s in ConfigMap %s: %w", asked.machine.Name, record.Name, err)
+	}
+	return "", nil
+}
+
+// claims leaves those of Machines that could still ask: one that has joined is
+// refused for that.
+func claims(all map[string]string, machines []clusterv1.Machine) map[string]string {
+	left := map[string]string{}
+	for i := range machines {
+		if uid := string(machines[i].UID); all[uid] != "" && !machines[i].Status.NodeRef.IsDefined() {
+			left[uid] = all[uid]
+		}
+	}
+	return left
+}

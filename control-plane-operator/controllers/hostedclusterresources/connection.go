@@ -1,0 +1,81 @@
+package hostedclusterresources
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+)
+
+// checkConnection says whether the control plane reaches nodes: it reads a line
+// of the log of an agent, which comes from the kubelet, through the tunnels.
+func (r *Reconciler) checkConnection(ctx context.Context, s *scope) error {
+	if !r.Clock.Now().After(s.hosted.reached.Add(r.Interval)) && !s.hosted.reached.IsZero() {
+		return nil
+	}
+	c, err := r.connection(ctx, s)
+	if err != nil {
+		return err
+	}
+	if c.Status == metav1.ConditionTrue {
+		s.hosted.reached = r.Clock.Now()
+	}
+	if c.Status == metav1.ConditionFalse {
+		s.comeBack(lookForNodes)
+	}
+	c.Type, c.ObservedGeneration = hyperv1.DataPlaneConnectionAvailable, s.hcp.Generation
+	conditions.Set(&s.hcp.Status.Conditions, c, r.Clock.Now())
+	return nil
+}
+
+// lookForNodes is how soon to ask nodes again that did not answer.
+const lookForNodes = 15 * time.Second
+
+func (r *Reconciler) connection(ctx context.Context, s *scope) (metav1.Condition, error) {
+	if ptr.Deref(s.hcp.Status.NodeCount, 0) == 0 {
+		return metav1.Condition{Status: metav1.ConditionUnknown, Reason: hyperv1.NoNodesReason, Message: "the cluster has no nodes"}, nil
+	}
+	pods := &corev1.PodList{}
+	if err := s.hosted.client.List(ctx, pods, client.InNamespace(metav1.NamespaceSystem), client.MatchingLabels(agentLabels)); err != nil {
+		return metav1.Condition{}, fmt.Errorf("listing the agents of the tunnels: %w", err)
+	}
+	ready := slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool {
+		return !slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
+	})
+	if len(ready) == 0 {
+		return metav1.Condition{Status: metav1.ConditionFalse, Reason: hyperv1.NoTunnelsReason, Message: "no pod konnectivity-agent is ready"}, nil
+	}
+	var problem error
+	for _, pod := range ready[:min(len(ready), askedNodes)] {
+		if problem = r.ReadLog(ctx, s.hosted.config, pod.Namespace, pod.Name); problem == nil {
+			return metav1.Condition{Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, Message: "nodes answer"}, nil
+		}
+	}
+	return metav1.Condition{Status: metav1.ConditionFalse, Reason: hyperv1.NodesUnreachableReason, Message: fmt.Sprintf("no node answers: %v", problem)}, nil
+}
+
+// askedNodes is how many nodes are asked at most: one alone may just be ending.
+const askedNodes = 3
+
+// agentLabels are those of the pods in our asset.
+var agentLabels = map[string]string{"k8s-app": "konnectivity-agent"}
+
+func readLog(ctx context.Context, config *rest.Config, namespace, pod string) error {
+	core, err := corev1client.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	return core.Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{TailLines: ptr.To[int64](1), LimitBytes: ptr.To[int64](1024)}).Do(ctx).Error()
+}

@@ -1,0 +1,51 @@
+package hostedclusterresources
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+// From no node to one that answers, and to one that does not any more.
+func TestTheNodesAreReached(t *testing.T) {
+	const reached = hyperv1.DataPlaneConnectionAvailable
+	w := newWorld(t)
+	problem, asked := errors.New("dial tcp 10.0.1.7:10250: no agent available"), 0
+	w.reconciler.ReadLog = func(context.Context, *rest.Config, string, string) error { asked++; return problem }
+	w.settle()
+	w.want(reached, "Unknown NoNodes: the cluster has no nodes")
+
+	w.must(w.hosted.Admin().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName}}))
+	w.pass()
+	w.want(reached, "False NoTunnels: no pod konnectivity-agent is ready")
+	if w.next != lookForNodes {
+		t.Errorf("comes back after %s", w.next)
+	}
+
+	agent := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "konnectivity-agent-x", Labels: agentLabels}}
+	agent.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	w.must(w.hosted.Admin().Create(t.Context(), agent))
+	w.pass()
+	w.want(reached, "False NodesUnreachable: no node answers: dial tcp 10.0.1.7:10250: no agent available")
+
+	problem = nil
+	w.settle()
+	w.want(reached, "True AsExpected: nodes answer")
+	before := asked
+	w.pass()
+	if asked != before {
+		t.Error("asks in each pass")
+	}
+
+	problem = errors.New("no agent available")
+	w.clock.Step(2 * interval)
+	w.pass()
+	w.want(reached, "False NodesUnreachable: no node answers: no agent available")
+	w.want(condition, allIsWell)
+}

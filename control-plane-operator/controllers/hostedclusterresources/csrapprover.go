@@ -1,0 +1,208 @@
+package hostedclusterresources
+
+import (
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	bootstrapapi "k8s.io/cluster-bootstrap/token/api"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+const (
+	nodeUser  = "system:node:"
+	nodeGroup = "system:nodes"
+)
+
+// servingMachine returns the Machine for which a serving certificate may be
+// signed, or why it may not. Every host in the certificate has to be an address
+// of the Machine, and the certificate is good for a server only.
+func servingMachine(csr *certificatesv1.CertificateSigningRequest, machines []clusterv1.Machine) (machine, why string) {
+	node, isNode := strings.CutPrefix(csr.Spec.Username, nodeUser)
+	if !isNode || !slices.Contains(csr.Spec.Groups, nodeGroup) {
+		return "", "it is not from a node"
+	}
+	asked, why := parse(csr, certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth)
+	if why != "" {
+		return "", why
+	}
+	if !isOf(asked, node) {
+		return "", "its subject is not the node that asks"
+	}
+	if len(asked.EmailAddresses)+len(asked.URIs) > 0 {
+		return "", "it names more than hosts"
+	}
+	if len(asked.DNSNames)+len(asked.IPAddresses) == 0 {
+		return "", "it names no host"
+	}
+	for _, m := range machines {
+		if !is(m, node) || !m.DeletionTimestamp.IsZero() {
+			continue
+		}
+		if stranger := notOf(m, asked); stranger != "" {
+			return "", fmt.Sprintf("%s is no address of Machine %s", stranger, m.Name)
+		}
+		return m.Name, ""
+	}
+	return "", "no Machine is node " + node
+}
+
+// joinWithin is how long after its instance was there a Machine may join. The
+// token in the user data of an instance ends long before.
+const joinWithin = 2 * time.Hour
+
+// A joining is a request for the first client certificate of a node.
+type joining struct {
+	// node is the name in the certificate, key a digest of its public key.
+	node, key string
+	// machine is the one that the token was made for.
+	machine *clusterv1.Machine
+}
+
+// joiningMachine returns what a request for the client certificate of a new node
+// is about, or why it may not be signed. The token of the requestor was made for
+// one Machine, and the certificate has to have a name of that Machine.
+func joiningMachine(csr *certificatesv1.CertificateSigningRequest, tokens []corev1.Secret, machines []clusterv1.Machine, now time.Time) (joining, string) {
+	id, isToken := strings.CutPrefix(csr.Spec.Username, bootstrapapi.BootstrapUserPrefix)
+	if !isToken || !slices.Contains(csr.Spec.Groups, bootstrapapi.BootstrapDefaultGroup) {
+		return joining{}, "it is not from a bootstrap token"
+	}
+	asked, why := parse(csr, certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.UsageClientAuth)
+	if why != "" {
+		return joining{}, why
+	}
+	node, isNode := strings.CutPrefix(asked.Subject.CommonName, nodeUser)
+	if !isNode || !isOf(asked, node) {
+		return joining{}, "its subject is not a node"
+	}
+	if len(asked.EmailAddresses)+len(asked.URIs)+len(asked.DNSNames)+len(asked.IPAddresses) > 0 {
+		return joining{}, "it names more than the node"
+	}
+	m := machineOf(id, tokens, machines, now)
+	switch {
+	case m == nil:
+		return joining{}, "no Machine has the token " + id
+	case !m.DeletionTimestamp.IsZero():
+		return joining{}, fmt.Sprintf("Machine %s is being deleted", m.Name)
+	case m.Status.NodeRef.IsDefined():
+		return joining{}, fmt.Sprintf("Machine %s has joined as node %s", m.Name, m.Status.NodeRef.Name)
+	case now.After(provisioned(m).Add(joinWithin)):
+		return joining{}, fmt.Sprintf("Machine %s has not joined within %s", m.Name, joinWithin)
+	case !slices.Contains(nodeNames(m), node):
+		return joining{}, fmt.Sprintf("%s is no name of Machine %s, which has %v", node, m.Name, nodeNames(m))
+	}
+	sum := sha256.Sum256(asked.RawSubjectPublicKeyInfo)
+	return joining{node: node, key: hex.EncodeToString(sum[:]), machine: m}, ""
+}
+
+// machineOf returns the Machine that a token was made for. The Secret of the
+// token is that of this namespace: what the hosted cluster has under the same
+// name, its administrators can write.
+func machineOf(id string, tokens []corev1.Secret, machines []clusterv1.Machine, now time.Time) *clusterv1.Machine {
+	bootstraps := map[string]bool{}
+	for i := range tokens {
+		if t := inside(&tokens[i], now); t != nil && string(t.Data[bootstrapapi.BootstrapTokenIDKey]) == id {
+			bootstraps[tokens[i].Labels[hyperv1.BootstrapTokenLabel]] = true
+		}
+	}
+	var found *clusterv1.Machine
+	for i := range machines {
+		if ref := machines[i].Spec.Bootstrap.ConfigRef; ref.Kind == "NodeBootstrap" && ref.APIGroup == hyperv1.GroupVersion.Group && bootstraps[ref.Name] {
+			if found != nil {
+				return nil // two Machines with one token: it is the identity of neither
+			}
+			found = &machines[i]
+		}
+	}
+	return found
+}
+
+// provisioned is when the instance of a Machine was there. One that waits for
+// capacity is older than its instance by as long as it waits.
+func provisioned(m *clusterv1.Machine) time.Time {
+	if c := meta.FindStatusCondition(m.Status.Conditions, clusterv1.InfrastructureReadyCondition); c != nil && c.Status == metav1.ConditionTrue {
+		return c.LastTransitionTime.Time
+	}
+	return m.CreationTimestamp.Time
+}
+
+// nodeNames are the names that the node of a Machine may have: those that AWS
+// gives its instance inside the VPC.
+func nodeNames(m *clusterv1.Machine) []string {
+	var all []string
+	for _, a := range m.Status.Addresses {
+		if a.Type == clusterv1.MachineInternalDNS || a.Type == clusterv1.MachineHostName {
+			all = append(all, a.Address)
+		}
+	}
+	return all
+}
+
+// isOf reports whether the subject of a request is a node of that name.
+func isOf(asked *x509.CertificateRequest, node string) bool {
+	return node != "" && asked.Subject.CommonName == nodeUser+node && slices.Equal(asked.Subject.Organization, []string{nodeGroup})
+}
+
+// parse reads the request proper, which has to be for a signer and a usage.
+func parse(csr *certificatesv1.CertificateSigningRequest, signer string, usage certificatesv1.KeyUsage) (*x509.CertificateRequest, string) {
+	if csr.Spec.SignerName != signer {
+		return nil, "it is for another signer"
+	}
+	for _, u := range csr.Spec.Usages {
+		if u != certificatesv1.UsageDigitalSignature && u != certificatesv1.UsageKeyEncipherment && u != usage {
+			return nil, "it is for more than " + string(usage)
+		}
+	}
+	block, _ := pem.Decode(csr.Spec.Request)
+	if block == nil {
+		return nil, "it is not in PEM"
+	}
+	asked, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil || asked.CheckSignature() != nil {
+		return nil, "it cannot be read, or is not signed with its own key"
+	}
+	return asked, ""
+}
+
+// is reports whether the machine is that node: Cluster API has set its NodeRef,
+// or it has none yet and the machine has the node's name.
+func is(m clusterv1.Machine, node string) bool {
+	if m.Status.NodeRef.IsDefined() {
+		return m.Status.NodeRef.Name == node
+	}
+	return slices.ContainsFunc(m.Status.Addresses, func(a clusterv1.MachineAddress) bool { return a.Address == node })
+}
+
+// notOf is the first host of the request that the machine does not have.
+func notOf(m clusterv1.Machine, asked *x509.CertificateRequest) string {
+	has := func(same func(string) bool) bool {
+		return slices.ContainsFunc(m.Status.Addresses, func(a clusterv1.MachineAddress) bool { return same(a.Address) })
+	}
+	for _, name := range asked.DNSNames {
+		if !has(func(a string) bool { return strings.EqualFold(a, name) }) {
+			return name
+		}
+	}
+	for _, ip := range asked.IPAddresses {
+		want, _ := netip.AddrFromSlice(ip)
+		if !has(func(a string) bool {
+			got, err := netip.ParseAddr(a)
+			return err == nil && got.Unmap() == want.Unmap()
+		}) {
+			return ip.String()
+		}
+	}
+	return ""
+}

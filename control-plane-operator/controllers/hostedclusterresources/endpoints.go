@@ -1,0 +1,126 @@
+package hostedclusterresources
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// apiEndpoints lead the Service "kubernetes" to the address at which every node
+// has a way to the API server. The API server itself could name only addresses
+// of the management cluster.
+var apiEndpoints = part{
+	name:      "api-endpoints",
+	namespace: metav1.NamespaceDefault,
+	kinds:     []client.ObjectList{&corev1.EndpointsList{}, &discoveryv1.EndpointSliceList{}},
+	desired:   desiredAPIEndpoints,
+}
+
+// apiService is the name of the Service and of its port.
+const (
+	apiService = "kubernetes"
+	apiPort    = "https"
+	// skipMirror keeps a controller from making an EndpointSlice of Endpoints.
+	skipMirror = "endpointslice.kubernetes.io/skip-mirror"
+)
+
+func desiredAPIEndpoints(_ *Reconciler, _ context.Context, s *scope) ([]client.Object, error) {
+	address, port := s.hcp.Spec.Networking.AdvertiseAddress(), s.hcp.Spec.Networking.AdvertisePort()
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return nil, flow.Block(hyperv1.InvalidNetworkReason, "spec.networking.apiServer.advertiseAddress %q is no address", address)
+	}
+	family := discoveryv1.AddressTypeIPv4
+	if ip.Is6() {
+		family = discoveryv1.AddressTypeIPv6
+	}
+	m := metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: apiService}
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta:  m,
+		AddressType: family,
+		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{address}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)}}},
+		Ports:       []discoveryv1.EndpointPort{{Name: ptr.To(apiPort), Port: &port, Protocol: ptr.To(corev1.ProtocolTCP)}},
+	}
+	slice.Labels = map[string]string{discoveryv1.LabelServiceName: apiService}
+	endpoints := &corev1.Endpoints{ //nolint:staticcheck // old clients read them
+		ObjectMeta: m,
+		Subsets: []corev1.EndpointSubset{{ //nolint:staticcheck // see above
+			Addresses: []corev1.EndpointAddress{{IP: address}},
+			Ports:     []corev1.EndpointPort{{Name: apiPort, Port: port, Protocol: corev1.ProtocolTCP}},
+		}},
+	}
+	endpoints.Labels = map[string]string{skipMirror: yes}
+	return []client.Object{endpoints, slice}, nil
+}
+
+// defaultServiceNetwork is that of the API, which an object of before its time may lack.
+const defaultServiceNetwork = "172.31.0.0/16"
+
+func serviceNetworks(n hyperv1.ClusterNetworking) []string {
+	if len(n.ServiceNetwork) == 0 {
+		return []string{defaultServiceNetwork}
+	}
+	var out []string
+	for _, e := range n.ServiceNetwork {
+		out = append(out, e.CIDR)
+	}
+	return out
+}
+
+// apiHost is where nodes call the API server, the same place that their kubelets
+// are told; the name is empty until there is one.
+func apiHost(hcp *hyperv1.HostedControlPlane) hyperv1.APIEndpoint {
+	at := hcp.Status.ControlPlaneEndpoint
+	if at.Host != "" && hcp.Spec.Platform.PrivateLink() {
+		at.Host = names.LocalAPI(hcp.Name)
+	}
+	return at
+}
+
+// awaitAPIHost is for those who can do nothing without it.
+func awaitAPIHost(hcp *hyperv1.HostedControlPlane) (hyperv1.APIEndpoint, error) {
+	at := apiHost(hcp)
+	if at.Host == "" {
+		return at, flow.Wait(0, hyperv1.WaitingForEndpointReason, "waiting for the address under which nodes reach the API server")
+	}
+	return at, nil
+}
+
+// clusterInfo tells everybody where the API server is and whom to believe there.
+var clusterInfo = part{
+	name:      "cluster-info",
+	namespace: metav1.NamespacePublic,
+	kinds:     []client.ObjectList{&corev1.ConfigMapList{}},
+	desired:   desiredClusterInfo,
+}
+
+func desiredClusterInfo(_ *Reconciler, _ context.Context, s *scope) ([]client.Object, error) {
+	at, err := awaitAPIHost(s.hcp)
+	if err != nil {
+		return nil, err
+	}
+	// The key is empty because that is how tools that join nodes look for it.
+	text, err := clientcmd.Write(clientcmdapi.Config{Clusters: map[string]*clientcmdapi.Cluster{"": {
+		Server: "https://" + net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))), CertificateAuthorityData: s.hosted.config.CAData,
+	}}})
+	if err != nil {
+		return nil, err
+	}
+	return []client.Object{&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespacePublic, Name: "cluster-info"},
+		Data:       map[string]string{names.AdminKubeconfigFile: string(text)},
+	}}, nil
+}

@@ -1,0 +1,97 @@
+package hostedclusterresources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	configv1 "github.com/openshift/api/config/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/release"
+)
+
+// image is the reference of an image of the payload; empty if it has none, which
+// means that the cluster does not have what would run it. What runs on the nodes
+// must not be newer than the control plane: while that moves to another release,
+// everything there stays as it is.
+func (r *Reconciler) image(ctx context.Context, s *scope, key string) (string, error) {
+	if !arrived(s.hcp) {
+		return "", flow.Wait(0, hyperv1.WaitingForReleaseReason, "what runs on the nodes follows when the control plane runs release %s", s.hcp.Spec.ReleaseImage)
+	}
+	if s.payload == nil {
+		var err error
+		if s.payload, err = r.resolve(ctx, s); err != nil {
+			return "", err
+		}
+	}
+	return s.payload.Components[key], nil
+}
+
+// arrived says whether the control plane runs the wanted release: the last one
+// that it ran completely is that, or it has run none yet.
+func arrived(hcp *hyperv1.HostedControlPlane) bool {
+	if hcp.Status.VersionStatus == nil {
+		return true
+	}
+	for _, ran := range hcp.Status.VersionStatus.History {
+		if ran.State == configv1.CompletedUpdate {
+			return ran.Image == hcp.Spec.ReleaseImage
+		}
+	}
+	return true
+}
+
+func (r *Reconciler) resolve(ctx context.Context, s *scope) (*release.Release, error) {
+	credentials, err := r.credentials(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	payload, err := release.For(s.hcp, r.Releases).Resolve(ctx, s.hcp.Spec.ReleaseImage, credentials)
+	var said *release.Error
+	if errors.As(err, &said) {
+		return nil, flow.Wait(lookAgain, hyperv1.WaitingForReason, "what runs on the nodes waits for the release: %v", said)
+	}
+	return payload, err
+}
+
+// credentials are those of the pull secret; nil if the cluster has none.
+func (r *Reconciler) credentials(ctx context.Context, s *scope) ([]byte, error) {
+	if s.hcp.Spec.PullSecret.Name == "" {
+		return nil, nil
+	}
+	secret := &corev1.Secret{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: s.hcp.Spec.PullSecret.Name}, secret)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading Secret %s: %w", s.hcp.Spec.PullSecret.Name, err)
+	}
+	return secret.Data[corev1.DockerConfigJsonKey], nil
+}
+
+// pullSecret lets nodes pull the images of what we run there.
+var pullSecret = part{
+	name:      "pull-secret",
+	namespace: metav1.NamespaceSystem,
+	kinds:     []client.ObjectList{&corev1.SecretList{}},
+	desired:   desiredPullSecret,
+}
+
+// pullSecretName is what the pods in our assets name. One that is not there is
+// not missed.
+const pullSecretName = "hypershift-pull-secret"
+
+func desiredPullSecret(r *Reconciler, ctx context.Context, s *scope) ([]client.Object, error) {
+	credentials, err := r.credentials(ctx, s)
+	if err != nil || len(credentials) == 0 {
+		return nil, err
+	}
+	return []client.Object{&corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: pullSecretName},
+		Type:       corev1.SecretTypeDockerConfigJson,
+		Data:       map[string][]byte{corev1.DockerConfigJsonKey: credentials},
+	}}, nil
+}

@@ -1,0 +1,83 @@
+package hostedclusterresources
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/publishing"
+	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
+)
+
+// konnectivityAgent opens tunnels from the nodes to the control plane, through
+// which that reaches kubelets, pods and webhooks. Nothing else leads there.
+var konnectivityAgent = part{
+	name:      "konnectivity-agent",
+	namespace: metav1.NamespaceSystem,
+	kinds:     []client.ObjectList{&corev1.SecretList{}, &appsv1.DaemonSetList{}},
+	desired:   desiredKonnectivity,
+}
+
+// contentsAnnotation, on pods, is a hash of what their programs read once:
+// certificates, and whom to believe.
+const contentsAnnotation = "hypershift.openshift.io/contents"
+
+func desiredKonnectivity(r *Reconciler, ctx context.Context, s *scope) ([]client.Object, error) {
+	if hyperv1.PublishingOf(s.hcp.Spec.Services, hyperv1.Konnectivity).Type == "" {
+		return nil, nil // nobody could find the other end
+	}
+	image, err := r.image(ctx, s, names.KonnectivityAgentImage)
+	if err != nil || image == "" {
+		return nil, err
+	}
+	at, err := publishing.Konnectivity(ctx, r.Client, s.hcp)
+	if err != nil {
+		return nil, err
+	}
+	if at.Name == "" {
+		return nil, flow.Wait(0, hyperv1.WaitingForEndpointReason, "waiting for the host at which nodes find %s", names.KonnectivityServer)
+	}
+	certificate := &corev1.Secret{}
+	err = r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.KonnectivityAgentCertificate}, certificate)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading Secret %s: %w", names.KonnectivityAgentCertificate, err)
+	}
+	if err != nil {
+		return nil, flow.Wait(waitForSecret, hyperv1.WaitingForCertificateReason, "waiting for Secret %s with the certificate of the tunnels", names.KonnectivityAgentCertificate)
+	}
+	objs, err := assets("konnectivity-agent.yaml")
+	if err != nil {
+		return nil, err
+	}
+	agents := one[*appsv1.DaemonSet](objs)
+	agents.Spec.Template.Annotations = map[string]string{
+		contentsAnnotation: digest(certificate.Data[corev1.TLSCertKey], certificate.Data[corev1.TLSPrivateKeyKey], certificate.Data[pki.TrustKey]),
+	}
+	pod := &agents.Spec.Template.Spec
+	c := &pod.Containers[0]
+	c.Image = image
+	c.Args = append(c.Args, "--proxy-server-host="+at.Name, "--proxy-server-port="+strconv.Itoa(int(at.Port)))
+	pod.ImagePullSecrets = []corev1.LocalObjectReference{{Name: pullSecretName}}
+	one[*corev1.Secret](objs).Data = certificate.Data
+	return objs, nil
+}
+
+// digest names some texts, one after the other.
+func digest(texts ...[]byte) string {
+	sum := sha256.New()
+	for _, text := range texts {
+		part := sha256.Sum256(text)
+		sum.Write(part[:])
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
+}

@@ -1,0 +1,54 @@
+package hostedclusterresources
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// checkKubelets reports whether every kubelet serves with a certificate that the
+// hosted cluster has signed. The API server verifies kubelets from then on
+// (package components), and nodes are not asked any more: that they are verified
+// is a matter of each connection.
+func (r *Reconciler) checkKubelets(ctx context.Context, s *scope) error {
+	c := metav1.Condition{
+		Type: hyperv1.KubeletServingCertificatesSigned, Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, ObservedGeneration: s.hcp.Generation,
+		Message: "the API server verifies the serving certificates of kubelets",
+	}
+	if s.hcp.Status.KubeletVerification != hyperv1.KubeletVerificationEnabled {
+		if err := unverified(ctx, s, &c); err != nil {
+			return err
+		}
+	}
+	conditions.Set(&s.hcp.Status.Conditions, c, r.Clock.Now())
+	return nil
+}
+
+// unverified is what nodes report while they are not verified.
+func unverified(ctx context.Context, s *scope, c *metav1.Condition) error {
+	list := metadata("NodeList")
+	if err := s.hosted.client.List(ctx, list); err != nil {
+		return fmt.Errorf("asking nodes for their serving certificates: %w", err)
+	}
+	var without []string
+	for _, node := range list.Items {
+		if node.Annotations[names.ServingCertificateAnnotation] == "" {
+			without = append(without, node.Name)
+		}
+	}
+	switch {
+	case len(list.Items) == 0:
+		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, hyperv1.NoNodesReason, "the cluster has no nodes"
+	case len(without) > 0:
+		c.Status, c.Reason = metav1.ConditionFalse, hyperv1.NodesSelfSignedReason
+		c.Message = fmt.Sprintf("the API server does not verify kubelets while nodes %s serve with certificates that nobody has signed: nodes of machines that are made now have one that is signed", some(without))
+	default:
+		c.Message = "all kubelets serve with certificates that are signed"
+	}
+	return nil
+}

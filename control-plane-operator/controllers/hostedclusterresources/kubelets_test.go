@@ -1,0 +1,39 @@
+package hostedclusterresources
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+func TestNodesWithoutASignedServingCertificateAreNamed(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	const signed = hyperv1.KubeletServingCertificatesSigned
+	w.want(signed, "Unknown NoNodes: the cluster has no nodes")
+	w.join("old", "new")
+	w.serves("new")
+	w.pass()
+	w.want(signed, "False NodesSelfSigned: the API server does not verify kubelets while nodes old serve with certificates that nobody has signed: nodes of machines that are made now have one that is signed")
+	w.serves("old")
+	w.pass()
+	w.want(signed, "True AsExpected: all kubelets serve with certificates that are signed")
+	// From now on each connection is verified, whatever Nodes report.
+	w.status(func(s *hyperv1.HostedControlPlaneStatus) { s.KubeletVerification = hyperv1.KubeletVerificationEnabled })
+	w.join("another")
+	w.pass()
+	w.want(signed, "True AsExpected: the API server verifies the serving certificates of kubelets")
+}
+
+// serves is what the timer of a node reports when its kubelet has a certificate.
+func (w *world) serves(name string) {
+	w.t.Helper()
+	node := &corev1.Node{}
+	w.must(w.hosted.Admin().Get(w.t.Context(), client.ObjectKey{Name: name}, node))
+	node.Annotations = map[string]string{names.ServingCertificateAnnotation: "signed"}
+	w.must(w.hosted.Admin().Update(w.t.Context(), node))
+}

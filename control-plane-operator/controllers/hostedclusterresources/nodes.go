@@ -1,0 +1,29 @@
+package hostedclusterresources
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// countNodes asks for one Node: the answer says how many more there are.
+func (r *Reconciler) countNodes(ctx context.Context, s *scope) error {
+	list := metadata("NodeList")
+	if err := s.hosted.client.List(ctx, list, client.Limit(1)); err != nil {
+		return fmt.Errorf("counting nodes: %w", err)
+	}
+	s.nodes = list.ResourceVersion
+	s.hcp.Status.NodeCount = ptr.To(int32(len(list.Items)) + int32(ptr.Deref(list.RemainingItemCount, 0)))
+	return nil
+}
+
+// metadata is a list of objects of the core, without what they are about.
+func metadata(kind string) *metav1.PartialObjectMetadataList {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+	return list
+}

@@ -1,0 +1,87 @@
+package hostedclusterresources
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// ofKubeletServing are the requests of kubelets for a certificate as servers.
+var ofKubeletServing = client.MatchingFields{"spec.signerName": certificatesv1.KubeletServingSignerName}
+
+// approveServing approves what kubelets ask for as servers, if a Machine shows
+// that they are who they say. Nobody else approves that: a node could then be a
+// server under any name. What no Machine vouches for is left to people.
+func (r *Reconciler) approveServing(ctx context.Context, s *scope) error {
+	pending, version, err := pendingRequests(ctx, s, ofKubeletServing)
+	if err != nil {
+		return err
+	}
+	s.requests = version
+	if len(pending) == 0 {
+		return nil
+	}
+	machines, err := r.machines(ctx, s)
+	if err != nil {
+		return err
+	}
+	for i := range pending {
+		machine, why := servingMachine(&pending[i], machines)
+		if machine == "" {
+			ctrl.LoggerFrom(ctx).V(1).Info("Not approving", "request", pending[i].Name, "user", pending[i].Spec.Username, "because", why)
+			r.awaitMachine(s, &pending[i]) // the Machine may learn its addresses later
+			continue
+		}
+		if err := r.approve(ctx, s, &pending[i], machine, "these are the addresses of Machine "+machine); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pendingRequests are those of a signer on which nobody has decided, and the
+// version at which a watch of them has to begin.
+func pendingRequests(ctx context.Context, s *scope, ofSigner client.MatchingFields) ([]certificatesv1.CertificateSigningRequest, string, error) {
+	list := &certificatesv1.CertificateSigningRequestList{}
+	if err := s.hosted.client.List(ctx, list, ofSigner); err != nil {
+		return nil, "", fmt.Errorf("listing certificate requests: %w", err)
+	}
+	decided := func(csr certificatesv1.CertificateSigningRequest) bool { return len(csr.Status.Conditions) > 0 }
+	return slices.DeleteFunc(list.Items, decided), list.ResourceVersion, nil
+}
+
+// awaitMachine has the next pass come soon for a young request, and rarely for
+// an old one: a machine joins as soon as its addresses are known, and a request
+// that is never approved costs little.
+func (r *Reconciler) awaitMachine(s *scope, csr *certificatesv1.CertificateSigningRequest) {
+	const share = 4
+	s.comeBack(min(max(r.Clock.Since(csr.CreationTimestamp.Time)/share, time.Second), lookAgain))
+}
+
+// machines are those of the cluster; none where there is no Cluster API.
+func (r *Reconciler) machines(ctx context.Context, s *scope) ([]clusterv1.Machine, error) {
+	list := &clusterv1.MachineList{}
+	if err := r.Reader.List(ctx, list, client.InNamespace(s.hcp.Namespace)); err != nil && !meta.IsNoMatchError(err) {
+		return nil, fmt.Errorf("listing Machines: %w", err)
+	}
+	return list.Items, nil
+}
+
+func (r *Reconciler) approve(ctx context.Context, s *scope, csr *certificatesv1.CertificateSigningRequest, machine, because string) error {
+	ctrl.LoggerFrom(ctx).Info("Approving certificate", "request", csr.Name, "signer", csr.Spec.SignerName, "user", csr.Spec.Username, "machine", machine)
+	csr.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{
+		Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: "MachineVouches", Message: because,
+	}}
+	if err := s.hosted.client.SubResource("approval").Update(ctx, csr); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("approving certificate request %s: %w", csr.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package hostedclusterresources
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"time"
+
+	routev1 "github.com/openshift/api/route/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
+)
+
+// Setup starts the controller with the manager.
+func Setup(mgr ctrl.Manager, opts Options) error {
+	r := New(opts)
+	all := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []reconcile.Request {
+		return controlPlanes(ctx, opts.Client, obj.GetNamespace())
+	})
+	return ctrl.NewControllerManagedBy(mgr).Named("guest").
+		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(news)).
+		Watches(&corev1.Secret{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(concerns))).
+		Watches(&corev1.ConfigMap{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(obj client.Object) bool {
+			return obj.GetName() == names.KubeletClientCA
+		}))).
+		Watches(&routev1.Route{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&corev1.Service{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(obj client.Object) bool {
+			return obj.GetName() == names.KonnectivityServer // where it is published without a Route
+		}))).
+		WatchesRawSource(r.ears).
+		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)}).
+		Complete(reconcile.AsReconciler(opts.Client, r))
+}
+
+// news lets through what we act on.
+var news = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	return !reflect.DeepEqual(relevant(e.ObjectOld.(*hyperv1.HostedControlPlane)), relevant(e.ObjectNew.(*hyperv1.HostedControlPlane)))
+}}
+
+func relevant(hcp *hyperv1.HostedControlPlane) any {
+	return []any{
+		hcp.Generation, hcp.Annotations, hcp.DeletionTimestamp.IsZero(), hcp.Status.ControlPlaneEndpoint, hcp.Status.KubeletVerification, arrived(hcp),
+		conditions.IsTrue(hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable), secretencryption.Rewrites(hcp.Status.SecretEncryption),
+	}
+}
+
+// concerns says whether a Secret is one of those that lead or go into the hosted
+// cluster.
+func concerns(obj client.Object) bool {
+	return obj.GetLabels()[hyperv1.BootstrapTokenLabel] != "" ||
+		slices.Contains([]string{names.ControlPlaneOperatorKubeconfig, names.KonnectivityAgentCertificate, names.PullSecret}, obj.GetName())
+}
+
+func controlPlanes(ctx context.Context, c client.Client, namespace string) []reconcile.Request {
+	list := &hyperv1.HostedControlPlaneList{}
+	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing HostedControlPlanes to wake up")
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	}
+	return requests
+}

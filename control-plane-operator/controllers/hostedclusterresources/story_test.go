@@ -1,0 +1,363 @@
+package hostedclusterresources
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/release"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
+)
+
+const (
+	condition = hyperv1.ConfigOperatorReconciliationSucceeded
+	allIsWell = "True AsExpected: All is well"
+)
+
+// From an empty API server to a cluster that machines can join.
+func TestAHostedClusterIsSetUp(t *testing.T) {
+	w := newWorld(t)
+	w.says(metav1.ConditionFalse)
+	w.pass()
+	w.want(condition, "False WaitingForKubeAPIServer: waiting until the hosted API server serves; KubeAPIServerAvailable says why it does not")
+
+	w.says(metav1.ConditionTrue)
+	w.pass()
+	w.want(condition, "False WaitingForPermissions: permissions have been set up and take effect in a moment")
+	w.settle()
+	w.want(condition, allIsWell)
+	if n := w.hcp(t.Context()).Status.NodeCount; n == nil || *n != 0 {
+		t.Errorf("nodes: %v", n)
+	}
+
+	slice := &discoveryv1.EndpointSlice{}
+	if !w.inside("default", "kubernetes", slice) || slice.Endpoints[0].Addresses[0] != "172.20.0.1" || *slice.Ports[0].Port != 6443 {
+		t.Errorf("pods find the API server at %+v", slice)
+	}
+	dns := &corev1.Service{}
+	if !w.inside("kube-system", "kube-dns", dns) || dns.Spec.ClusterIP != "172.31.0.10" {
+		t.Errorf("DNS is at %s", dns.Spec.ClusterIP)
+	}
+	proxy := &appsv1.DaemonSet{}
+	if !w.inside("kube-system", "kube-proxy", proxy) || proxy.Spec.Template.Spec.Containers[0].Image != "registry/kube-proxy:1.35.4" {
+		t.Errorf("kube-proxy: %+v", proxy.Spec.Template.Spec.Containers)
+	}
+	agent := &appsv1.DaemonSet{}
+	if !w.inside("kube-system", "konnectivity-agent", agent) || !slices.Contains(agent.Spec.Template.Spec.Containers[0].Args, "--proxy-server-host=konnectivity.demo.example.com") {
+		t.Errorf("the tunnels lead to %v", agent.Spec.Template.Spec.Containers)
+	}
+	info := &corev1.ConfigMap{}
+	if !w.inside("kube-public", "cluster-info", info) || !strings.Contains(info.Data["kubeconfig"], "https://api.demo.example.com:6443") {
+		t.Errorf("cluster-info: %v", info.Data)
+	}
+}
+
+// Permissions are written by somebody who lives for ten minutes, everything else
+// by somebody who can give nobody a permission.
+func TestWhoWritesWhat(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	byOperator := 0
+	for _, line := range w.written {
+		who, _, _ := strings.Cut(line, " ")
+		rbac := strings.Contains(line, "Role")
+		switch {
+		case who == masterUser && !rbac:
+			t.Errorf("with more power than it needs: %s", line)
+		case who == names.ControlPlaneOperatorUser && !rbac:
+			byOperator++
+		}
+	}
+	if byOperator == 0 {
+		t.Error("the operator wrote nothing itself")
+	}
+}
+
+// A token is in the hosted cluster as long as the hypershift-operator wants it,
+// and no longer than it is good for.
+func TestTokensComeAndGo(t *testing.T) {
+	w := newWorld(t)
+	w.Create(t, w.token("abcdef"), w.token("ghijkl"))
+	w.settle()
+	for _, id := range []string{"abcdef", "ghijkl"} {
+		if !w.inside("kube-system", "bootstrap-token-"+id, &corev1.Secret{}) {
+			t.Errorf("token %s is not there", id)
+		}
+	}
+	w.must(w.Admin().Delete(t.Context(), secret("token-abcdef", "", nil)))
+	w.pass() // the watch of Secrets wakes us
+	if w.inside("kube-system", "bootstrap-token-abcdef", &corev1.Secret{}) {
+		t.Error("a token that was taken back still lets somebody in")
+	}
+	w.clock.Step(31 * time.Minute)
+	w.settle()
+	if w.inside("kube-system", "bootstrap-token-ghijkl", &corev1.Secret{}) {
+		t.Error("a token that has ended is still there")
+	}
+}
+
+// What is no token of ours does not get in.
+func TestStrangeTokens(t *testing.T) {
+	w := newWorld(t)
+	odd, other, endless := w.token("../../x"), w.token("mnopqr"), w.token("stuvwx")
+	odd.Name, other.Labels = "odd", nil
+	delete(endless.Data, "expiration")
+	w.Create(t, odd, other, endless)
+	w.settle()
+	list := &corev1.SecretList{}
+	w.must(w.hosted.Admin().List(t.Context(), list))
+	for _, s := range list.Items {
+		if s.Type == corev1.SecretTypeBootstrapToken {
+			t.Errorf("there is %s", s.Name)
+		}
+	}
+}
+
+// What somebody changes inside is repaired after a while; nothing is written
+// when nothing is wrong.
+func TestDriftIsRepaired(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	writes := w.Calls.Writes()
+	w.later()
+	if got := w.Calls.Log(writes); len(got) > 0 {
+		t.Errorf("wrote at rest: %v", got)
+	}
+	w.must(w.hosted.Admin().Delete(t.Context(), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "coredns"}}))
+	w.later()
+	if !w.inside("kube-system", "coredns", &appsv1.Deployment{}) {
+		t.Error("DNS did not come back")
+	}
+}
+
+// Somebody takes our permission away: we notice at the first refusal.
+func TestPermissionsAreTakenAway(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	w.must(w.hosted.Admin().Delete(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: names.ControlPlaneOperatorGroup}}))
+	if _, err := w.reconciler.Reconcile(t.Context(), w.hcp(t.Context())); err == nil {
+		t.Fatal("was not refused")
+	}
+	w.settle()
+	w.want(condition, allIsWell)
+}
+
+// Without the key of the authority, certificates are brought, and so have to be
+// the permissions.
+func TestNobodyCanGivePermissions(t *testing.T) {
+	w := newWorld(t)
+	w.must(w.Admin().Delete(t.Context(), secret(names.ClientSigner, "", nil)))
+	w.pass()
+	w.want(condition, "False PermissionsMissing: the identity in Secret control-plane-operator-kubeconfig lacks permissions in the hosted cluster, and there is no Secret client-signer to give them with")
+}
+
+// Nodes follow the control plane to a new release, and do not overtake it.
+func TestAnUpgradeReachesTheNodesLast(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	history := func(states ...configv1.UpdateHistory) {
+		w.status(func(s *hyperv1.HostedControlPlaneStatus) {
+			s.VersionStatus = &hyperv1.ClusterVersionStatus{History: states}
+		})
+	}
+	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ReleaseImage = newImage })
+	history(configv1.UpdateHistory{State: configv1.PartialUpdate, Image: newImage}, configv1.UpdateHistory{State: configv1.CompletedUpdate, Image: oldImage})
+	w.pass()
+	w.want(condition, "False WaitingForRelease: what runs on the nodes follows when the control plane runs release "+newImage)
+	proxy := func() string {
+		ds := &appsv1.DaemonSet{}
+		w.inside("kube-system", "kube-proxy", ds)
+		return ds.Spec.Template.Spec.Containers[0].Image
+	}
+	if got := proxy(); got != "registry/kube-proxy:1.35.4" {
+		t.Errorf("kube-proxy is %s", got)
+	}
+	history(configv1.UpdateHistory{State: configv1.CompletedUpdate, Image: newImage})
+	w.settle()
+	if got := proxy(); got != "registry/kube-proxy:1.36.3" {
+		t.Errorf("kube-proxy is %s", got)
+	}
+}
+
+// The payload decides what there is.
+func TestAnImageLeavesThePayload(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	w.releases.Put(&release.Release{Image: oldImage, Version: "1.35.4", Components: map[string]string{"coredns": "registry/coredns:1"}})
+	w.settle()
+	if w.inside("kube-system", "kube-proxy", &appsv1.DaemonSet{}) || w.inside("kube-system", "konnectivity-agent", &corev1.Secret{}) {
+		t.Error("what has no image is still there")
+	}
+	if !w.inside("kube-system", "coredns", &appsv1.Deployment{}) {
+		t.Error("DNS went, too")
+	}
+}
+
+// Tunnels that are not published have no agents, and nobody waits for them.
+func TestTunnelsAreNotPublished(t *testing.T) {
+	w := newWorld(t)
+	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Services = nil })
+	w.must(w.Admin().Delete(t.Context(), route("")))
+	w.settle()
+	w.want(condition, allIsWell)
+	if w.inside("kube-system", "konnectivity-agent", &appsv1.DaemonSet{}) {
+		t.Error("agents that find nobody")
+	}
+}
+
+// One thing that cannot be had does not hold up the others.
+func TestWhatIsMissingHoldsUpNothingElse(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(*world)
+		want  string
+	}{
+		"no certificate for the tunnels": {
+			spoil: func(w *world) {
+				w.must(w.Admin().Delete(w.t.Context(), secret(names.KonnectivityAgentCertificate, "", nil)))
+			},
+			want: "False WaitingForCertificate: waiting for Secret konnectivity-agent-tls with the certificate of the tunnels",
+		},
+		"no host for the tunnels": {
+			spoil: func(w *world) { w.must(w.Admin().Delete(w.t.Context(), route(""))) },
+			want:  "False WaitingForEndpoint: waiting for the host at which nodes find konnectivity-server",
+		},
+		"a registry that does not answer": {
+			spoil: func(w *world) { w.releases.Fail(oldImage, release.Unreachable, "it is silent") },
+			want:  "False WaitingFor: what runs on the nodes waits for the release: release image " + oldImage + " could not be read: it is silent",
+		},
+		"a user's object where ours should be": {
+			spoil: func(w *world) {
+				w.must(w.hosted.Admin().Create(w.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "coredns"}}))
+			},
+			want: `False NameTaken: ConfigMap "coredns" exists and belongs to somebody else; delete or rename it`,
+		},
+		"too few addresses for Services": {
+			spoil: func(w *world) {
+				w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Networking.ServiceNetwork[0].CIDR = "172.31.0.0/29" })
+			},
+			want: "False InvalidNetwork: spec.networking.serviceNetwork: 172.31.0.0/29 has no room for the address of DNS, which is the tenth",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			c.spoil(w)
+			w.pass()
+			w.pass()
+			w.want(condition, c.want)
+			if !w.inside("kube-public", "cluster-info", &corev1.ConfigMap{}) {
+				t.Error("cluster-info waits, too")
+			}
+		})
+	}
+}
+
+// An API server that does not answer, and of which nobody has said so yet, says
+// nothing about what is inside.
+func TestNobodyAnswers(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	w.away = true
+	w.clock.Step(interval)
+	if _, err := w.reconciler.Reconcile(t.Context(), w.hcp(t.Context())); err == nil {
+		t.Fatal("nobody noticed")
+	}
+	w.want(condition, allIsWell)
+}
+
+func TestADualStackCluster(t *testing.T) {
+	w := newWorld(t)
+	w.change(func(hcp *hyperv1.HostedControlPlane) {
+		hcp.Spec.Networking.ServiceNetwork = []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/16"}, {CIDR: "fd02::/112"}}
+		hcp.Spec.Networking.APIServer = &hyperv1.APIServerNetworking{AdvertiseAddress: ptr.To("172.20.0.9"), Port: ptr.To[int32](7443)}
+	})
+	w.settle()
+	dns := &corev1.Service{}
+	if w.inside("kube-system", "kube-dns", dns); !slices.Equal(dns.Spec.ClusterIPs, []string{"172.31.0.10", "fd02::a"}) {
+		t.Errorf("DNS is at %v", dns.Spec.ClusterIPs)
+	}
+	slice := &discoveryv1.EndpointSlice{}
+	if w.inside("default", "kubernetes", slice); slice.Endpoints[0].Addresses[0] != "172.20.0.9" || *slice.Ports[0].Port != 7443 {
+		t.Errorf("the API server is at %+v", slice)
+	}
+}
+
+// Nodes may be where only mirrors are.
+func TestThePayloadIsFoundAtItsMirror(t *testing.T) {
+	w := newWorld(t)
+	const digest = "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	w.releases.Put(&release.Release{Image: "mirror.example.com/release" + digest, Version: "1.36.3", Components: map[string]string{"kube-proxy": "proxy"}})
+	w.change(func(hcp *hyperv1.HostedControlPlane) {
+		hcp.Spec.ReleaseImage = "away.example.com/release" + digest
+		hcp.Spec.ImageContentSources = []hyperv1.ImageContentSource{{Source: "away.example.com/release", Mirrors: []string{"mirror.example.com/release"}}}
+	})
+	w.settle()
+	proxy := &appsv1.DaemonSet{}
+	if w.inside("kube-system", "kube-proxy", proxy); proxy.Spec.Template.Spec.Containers[0].Image != "proxy" {
+		t.Errorf("the image of kube-proxy is %s", proxy.Spec.Template.Spec.Containers[0].Image)
+	}
+}
+
+func story(t testing.TB) *crashtest.Scenario {
+	w := newWorld(t)
+	w.Create(t, w.token("abcdef"))
+	return w.story()
+}
+
+func (w *world) story() *crashtest.Scenario {
+	return &crashtest.Scenario{
+		Cluster: w.Cluster,
+		Cloud: func() string {
+			text, err := w.hosted.Snapshot(context.Background())
+			w.must(err)
+			return text
+		},
+		Start:   w.start,
+		Advance: w.clock.Step,
+		Ready: func(context.Context) string {
+			if got := w.said(condition); got != allIsWell {
+				return got
+			}
+			return ""
+		},
+		Delete: func(ctx context.Context) error { return w.Admin().Delete(ctx, w.hcp(ctx)) },
+		// Certificates and the hashes of them differ between runs.
+		Mask: mask,
+	}
+}
+
+func TestTrial(t *testing.T) {
+	t.Parallel()
+	crashtest.CrashConsistency(t, story)
+}
+
+// The hosted cluster goes with its control plane; only the latter can be left behind.
+func TestTrialUnderFaults(t *testing.T) {
+	t.Parallel()
+	crashtest.APIFaults(t, func(t testing.TB) *crashtest.Scenario {
+		s := story(t)
+		s.Cloud = nil
+		return s
+	})
+}
+
+var random = regexp.MustCompile(`(?m)(hypershift.openshift.io/(applied|contents): |certificate-authority-data: |revision: ).*$|()^    [\w+/=]{1,64}$`)
+
+// mask also puts objects in an order that has nothing to do with what it masks.
+func mask(text string) string {
+	objects := strings.Split(random.ReplaceAllString(text, "$1..."), "---\n")
+	slices.Sort(objects)
+	return strings.Join(objects, "---\n")
+}

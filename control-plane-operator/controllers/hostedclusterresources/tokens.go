@@ -1,0 +1,56 @@
+package hostedclusterresources
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	bootstrapapi "k8s.io/cluster-bootstrap/token/api"
+	bootstraputil "k8s.io/cluster-bootstrap/token/util"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+// bootstrapTokens are those with which machines join. The hypershift-operator
+// makes and removes them; what it has taken away lets nobody in here, either.
+var bootstrapTokens = part{
+	name:      "bootstrap-tokens",
+	namespace: metav1.NamespaceSystem,
+	kinds:     []client.ObjectList{&corev1.SecretList{}},
+	desired:   desiredTokens,
+}
+
+func desiredTokens(r *Reconciler, ctx context.Context, s *scope) ([]client.Object, error) {
+	list := &corev1.SecretList{}
+	if err := r.Client.List(ctx, list, client.InNamespace(s.hcp.Namespace), client.HasLabels{hyperv1.BootstrapTokenLabel}); err != nil {
+		return nil, fmt.Errorf("listing bootstrap tokens: %w", err)
+	}
+	var tokens []client.Object
+	for _, secret := range list.Items {
+		if token := inside(&secret, r.Clock.Now()); token != nil {
+			tokens = append(tokens, token)
+		}
+	}
+	slices.SortFunc(tokens, func(a, b client.Object) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return tokens, nil
+}
+
+// inside is the token as the hosted cluster wants it, or nil for one that is
+// none or has ended: the hosted cluster removes such a one by itself.
+func inside(secret *corev1.Secret, now time.Time) *corev1.Secret {
+	id := string(secret.Data[bootstrapapi.BootstrapTokenIDKey])
+	ends, err := time.Parse(time.RFC3339, string(secret.Data[bootstrapapi.BootstrapTokenExpirationKey]))
+	if secret.Type != corev1.SecretTypeBootstrapToken || !bootstraputil.IsValidBootstrapTokenID(id) || err != nil || !now.Before(ends) || !secret.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: bootstrapapi.BootstrapTokenSecretPrefix + id},
+		Type:       corev1.SecretTypeBootstrapToken,
+		Data:       secret.Data,
+	}
+}

@@ -1,0 +1,122 @@
+package hostedclusterresources
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// ears hear that something happens in hosted clusters, and remember nothing of
+// it: what they hear starts a pass, which looks. A cache would be larger than
+// the rest of the operator in a cluster with many nodes.
+type ears struct{ wanted chan *watching }
+
+func newEars() *ears { return &ears{wanted: make(chan *watching, 3)} }
+
+// watching is one watch, which is opened again in the pass after it has ended.
+type watching struct {
+	request reconcile.Request
+	// start opens it where the pass has looked.
+	start func(context.Context) (watch.Interface, error)
+	// heard says whether an event is news.
+	heard  func(watch.EventType) bool
+	open   atomic.Bool
+	closed <-chan struct{}
+}
+
+// listen opens the watches that are not open.
+func (r *Reconciler) listen(_ context.Context, s *scope) error {
+	// That a node changes says nothing about how many there are.
+	r.hear(s, "nodes", func(t watch.EventType) bool { return t != watch.Modified }, metadata("NodeList"), s.nodes)
+	added := func(t watch.EventType) bool { return t == watch.Added }
+	r.hear(s, "requests", added, requestsMetadata(), s.requests, ofKubeletServing)
+	r.hear(s, "joins", added, requestsMetadata(), s.joins, ofKubeletClient)
+	return nil
+}
+
+// requestsMetadata is a list of certificate requests, without what they ask for.
+func requestsMetadata() *metav1.PartialObjectMetadataList {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(certificatesv1.SchemeGroupVersion.WithKind("CertificateSigningRequestList"))
+	return list
+}
+
+func (r *Reconciler) hear(s *scope, name string, heard func(watch.EventType) bool, list *metav1.PartialObjectMetadataList, from string, opts ...client.ListOption) {
+	w := s.hosted.watches[name]
+	if w == nil {
+		w = &watching{request: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s.hcp)}, heard: heard, closed: s.hosted.closed}
+		s.hosted.watches[name] = w
+	}
+	if from == "" || !w.open.CompareAndSwap(false, true) {
+		return
+	}
+	c := s.hosted.client
+	w.start = func(ctx context.Context) (watch.Interface, error) {
+		return c.Watch(ctx, list, append(opts, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: from}})...)
+	}
+	select {
+	case r.ears.wanted <- w:
+	default: // nobody is listening yet
+		w.open.Store(false)
+	}
+}
+
+// Start implements source.Source.
+func (e *ears) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case w := <-e.wanted:
+				go w.run(ctx, queue)
+			}
+		}
+	}()
+	return nil
+}
+
+// reopenAfter is how long after the end of a watch the next pass opens another.
+const reopenAfter = 5 * time.Second
+
+func (w *watching) run(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	events, err := w.start(ctx)
+	if err == nil {
+		w.follow(ctx, events, queue)
+		events.Stop()
+	}
+	w.open.Store(false)
+	select {
+	case <-ctx.Done():
+	case <-w.closed:
+	default:
+		queue.AddAfter(w.request, reopenAfter)
+	}
+}
+
+func (w *watching) follow(ctx context.Context, events watch.Interface, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.closed:
+			return
+		case event, ok := <-events.ResultChan():
+			if !ok || event.Type == watch.Error {
+				return
+			}
+			if w.heard(event.Type) {
+				queue.Add(w.request)
+			}
+		}
+	}
+}

@@ -1,0 +1,376 @@
+package hostedclusterresources
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	routev1 "github.com/openshift/api/route/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	bootstrapapi "k8s.io/cluster-bootstrap/token/api"
+	clocktesting "k8s.io/utils/clock/testing"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/internal/release"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
+	"github.com/hosted-control-planes/hypershift/test/fakerelease"
+)
+
+const (
+	namespace = "clusters-demo"
+	interval  = 10 * time.Minute
+	oldImage  = "registry/release:1.35.4"
+	newImage  = "registry/release:1.36.3"
+)
+
+func init() { ctrl.SetLogger(logr.Discard()) }
+
+// scheme has what these stories are about and no more: the fake API server goes
+// through all of it for every write.
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		hyperv1.AddToScheme, routev1.Install, clusterv1.AddToScheme, corev1.AddToScheme, rbacv1.AddToScheme, appsv1.AddToScheme,
+		discoveryv1.AddToScheme, policyv1.AddToScheme, certificatesv1.AddToScheme, admissionregistrationv1.AddToScheme, authorizationv1.AddToScheme,
+	} {
+		utilruntime.Must(add(s))
+	}
+	return s
+}()
+
+// world is a control plane in one cluster and the cluster that it hosts.
+type world struct {
+	*crashtest.Cluster
+	t        testing.TB
+	hosted   *crashtest.Cluster
+	clock    *clocktesting.FakeClock
+	releases *fakerelease.Registry
+	signer   *pki.Signer
+	events   *events.FakeRecorder
+	// written says who wrote what in the hosted cluster.
+	written []string
+	// endpoint is where the API server is.
+	endpoint hyperv1.APIEndpoint
+	// away says that nobody answers in the hosted cluster.
+	away bool
+
+	reconciler *Reconciler
+	next       time.Duration
+}
+
+func newWorld(t testing.TB) *world {
+	w := &world{t: t, endpoint: hyperv1.APIEndpoint{Host: "api.demo.example.com", Port: 6443}, events: events.NewFakeRecorder(100), clock: clocktesting.NewFakeClock(time.Now().Truncate(time.Second))} // certificates are judged by the real time
+	w.Cluster = crashtest.NewCluster(crashtest.Options{
+		Scheme:     scheme,
+		Converters: []managedfields.TypeConverter{crashtest.Converter("../../../config/crd")},
+		Kinds:      []client.ObjectList{&hyperv1.HostedControlPlaneList{}},
+		WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
+	})
+	w.hosted = crashtest.NewCluster(crashtest.Options{
+		Scheme: scheme,
+		Kinds: []client.ObjectList{
+			&rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{},
+			&corev1.ConfigMapList{}, &corev1.SecretList{}, &corev1.ServiceList{}, &corev1.ServiceAccountList{},
+			&corev1.EndpointsList{}, &discoveryv1.EndpointSliceList{},
+			&appsv1.DeploymentList{}, &appsv1.DaemonSetList{}, &policyv1.PodDisruptionBudgetList{},
+			&admissionregistrationv1.ValidatingAdmissionPolicyList{}, &admissionregistrationv1.ValidatingAdmissionPolicyBindingList{},
+			&corev1.PersistentVolumeList{}, &corev1.PersistentVolumeClaimList{}, &corev1.PodList{},
+		},
+		WithStatus: []client.Object{&certificatesv1.CertificateSigningRequest{}},
+		Index: func(b *fake.ClientBuilder) {
+			b.WithIndex(&certificatesv1.CertificateSigningRequest{}, "spec.signerName", func(obj client.Object) []string {
+				return []string{obj.(*certificatesv1.CertificateSigningRequest).Spec.SignerName}
+			})
+		},
+	})
+	w.hosted.Calls = w.Calls
+	components := map[string]string{"coredns": "registry/coredns:1", "kube-proxy": "registry/kube-proxy:1.35.4", names.KonnectivityAgentImage: "registry/agent:1"}
+	newer := map[string]string{"coredns": "registry/coredns:1", "kube-proxy": "registry/kube-proxy:1.36.3", names.KonnectivityAgentImage: "registry/agent:1"}
+	w.releases = fakerelease.New(&release.Release{Image: oldImage, Version: "1.35.4", Components: components}, &release.Release{Image: newImage, Version: "1.36.3", Components: newer})
+	w.makeCertificates()
+	w.Create(t, controlPlane(), route("konnectivity.demo.example.com"), secret(names.PullSecret, corev1.SecretTypeDockerConfigJson, map[string][]byte{corev1.DockerConfigJsonKey: []byte("{}")}))
+	w.says(metav1.ConditionTrue)
+	w.start()
+	return w
+}
+
+func controlPlane() *hyperv1.HostedControlPlane {
+	return &hyperv1.HostedControlPlane{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo", Generation: 1},
+		Spec: hyperv1.HostedControlPlaneSpec{
+			ReleaseImage: oldImage, InfraID: "demo-x", PullSecret: corev1.LocalObjectReference{Name: names.PullSecret},
+			InfrastructureAvailabilityPolicy: hyperv1.HighlyAvailable,
+			Services: []hyperv1.ServicePublishingStrategyMapping{{Service: hyperv1.Konnectivity, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{
+				Type: hyperv1.Route, Route: &hyperv1.RoutePublishingStrategy{Hostname: "konnectivity.demo.example.com"},
+			}}},
+			Platform: hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{EndpointAccess: hyperv1.Public}},
+			Networking: hyperv1.ClusterNetworking{
+				ServiceNetwork: []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/16"}}, ClusterNetwork: []hyperv1.ClusterNetworkEntry{{CIDR: "10.132.0.0/14"}},
+			},
+		},
+	}
+}
+
+func route(host string) *routev1.Route {
+	return &routev1.Route{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KonnectivityServer},
+		Spec:       routev1.RouteSpec{Host: host, To: routev1.RouteTargetReference{Kind: "Service", Name: names.KonnectivityServer}},
+	}
+}
+
+func secret(name string, kind corev1.SecretType, data map[string][]byte) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Type: kind, Data: data}
+}
+
+// token is one that lets a machine join for half an hour.
+func (w *world) token(id string) *corev1.Secret {
+	s := secret("token-"+id, corev1.SecretTypeBootstrapToken, map[string][]byte{
+		bootstrapapi.BootstrapTokenIDKey: []byte(id), bootstrapapi.BootstrapTokenSecretKey: []byte("0123456789abcdef"), bootstrapapi.BootstrapTokenUsageAuthentication: []byte(yes),
+		bootstrapapi.BootstrapTokenExpirationKey: []byte(w.clock.Now().Add(30 * time.Minute).UTC().Format(time.RFC3339)),
+	})
+	s.Labels = map[string]string{hyperv1.BootstrapTokenLabel: "workers-abcde"}
+	return s
+}
+
+// makeCertificates makes what the components controller makes.
+func (w *world) makeCertificates() {
+	var err error
+	w.signer, err = pki.NewSigner(names.ClientSigner, "", w.clock.Now())
+	w.must(err)
+	data, err := w.signer.Data()
+	w.must(err)
+	leaf := w.leaf()
+	w.Create(w.t,
+		secret(names.ClientSigner, corev1.SecretTypeOpaque, data),
+		w.kubeconfig(leaf, w.signer.Trust()),
+		secret(names.KonnectivityAgentCertificate, corev1.SecretTypeTLS, leaf.Data(w.signer.Trust())),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KubeletClientCA}, Data: map[string]string{pki.TrustKey: string(w.signer.Trust())}},
+	)
+}
+
+// leaf is the identity of the operator.
+func (w *world) leaf() *pki.Leaf {
+	w.t.Helper()
+	leaf, err := w.signer.Current.Issue(pki.Request{User: names.ControlPlaneOperatorUser, Groups: []string{names.ControlPlaneOperatorGroup}, Usage: pki.Client}, pki.DefaultTerms, w.clock.Now())
+	w.must(err)
+	return leaf
+}
+
+// kubeconfig lets in who has the leaf, at a server that the trust vouches for.
+func (w *world) kubeconfig(leaf *pki.Leaf, trust []byte) *corev1.Secret {
+	w.t.Helper()
+	text, err := pki.Kubeconfig("https://kube-apiserver."+namespace+".svc:6443", trust, leaf)
+	w.must(err)
+	return secret(names.ControlPlaneOperatorKubeconfig, corev1.SecretTypeOpaque, map[string][]byte{names.AdminKubeconfigFile: text})
+}
+
+// open is the front door of the hosted cluster.
+func (w *world) open(config *rest.Config) (client.WithWatch, error) {
+	block, _ := pem.Decode(config.CertData)
+	cert, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	d := &doorman{world: w, who: cert.Subject.CommonName, master: slices.Contains(cert.Subject.Organization, masterGroup), until: cert.NotAfter}
+	return interceptor.NewClient(w.hosted.Client().(client.WithWatch), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			if err := d.may(ctx, "get", obj); err != nil {
+				return err
+			}
+			return c.Get(ctx, key, obj, opts...)
+		},
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if err := d.may(ctx, "list", list); err != nil {
+				return err
+			}
+			return c.List(ctx, list, opts...)
+		},
+		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			if err := d.may(ctx, "apply", obj); err != nil {
+				return err
+			}
+			return c.Apply(ctx, obj, opts...)
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
+			if err := d.may(ctx, "delete", obj); err != nil {
+				return err
+			}
+			return c.Delete(ctx, obj, opts...)
+		},
+	}), nil
+}
+
+// doorman knows little of RBAC: without its binding the operator may do nothing,
+// and permissions it may only look at.
+type doorman struct {
+	*world
+	who    string
+	master bool
+	until  time.Time
+}
+
+func (d *doorman) may(ctx context.Context, verb string, obj any) error {
+	if d.away {
+		return fmt.Errorf("dial tcp: connection refused")
+	}
+	what := fmt.Sprintf("%T", obj)
+	if text, err := json.Marshal(obj); err == nil && verb == "apply" {
+		applied := &metav1.PartialObjectMetadata{}
+		d.must(json.Unmarshal(text, applied))
+		what = applied.Kind
+	}
+	looks := verb == "get" || verb == "list"
+	if !looks {
+		d.written = append(d.written, d.who+" "+verb+" "+what)
+	}
+	err := d.hosted.Admin().Get(ctx, client.ObjectKey{Name: names.ControlPlaneOperatorGroup}, &rbacv1.ClusterRoleBinding{})
+	rbac := strings.Contains(what, "Role")
+	switch {
+	case d.master && !d.clock.Now().After(d.until):
+		return nil
+	case err != nil, rbac && !looks:
+		return apierrors.NewForbidden(schema.GroupResource{Resource: what}, "", fmt.Errorf("%s cannot %s", d.who, verb))
+	}
+	return nil
+}
+
+func (w *world) start() func(context.Context) error {
+	w.reconciler = New(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock, Releases: w.releases, Interval: interval, Open: w.open})
+	return func(ctx context.Context) error {
+		hcp := w.hcp(ctx)
+		if hcp == nil {
+			return nil
+		}
+		return w.Queue(w.reconciler.Reconcile(ctx, hcp))
+	}
+}
+
+// pass lets the controller work once.
+func (w *world) pass() {
+	w.t.Helper()
+	result, err := w.reconciler.Reconcile(w.t.Context(), w.hcp(w.t.Context()))
+	w.must(err)
+	w.next = result.RequeueAfter
+}
+
+// settle lets it work until it wants to come back only after a while.
+func (w *world) settle() {
+	w.t.Helper()
+	for range 10 {
+		w.pass()
+		if w.next >= interval {
+			return
+		}
+		w.clock.Step(w.next)
+	}
+	w.t.Fatalf("comes back after %s all the time: %s", w.next, w.said(hyperv1.ConfigOperatorReconciliationSucceeded))
+}
+
+// later lets the interval pass, and then settles.
+func (w *world) later() {
+	w.t.Helper()
+	w.clock.Step(2 * interval)
+	w.settle()
+}
+
+func (w *world) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
+	hcp := &hyperv1.HostedControlPlane{}
+	if err := w.Admin().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp); err != nil {
+		w.must(client.IgnoreNotFound(err))
+		return nil
+	}
+	// A fake API server reads what somebody applies as a whole object: fields
+	// that are always written are empty after it, whoever owns them.
+	hcp.Status.ControlPlaneEndpoint = w.endpoint
+	return hcp
+}
+
+// change writes the control plane as the hypershift-operator does.
+func (w *world) change(how func(*hyperv1.HostedControlPlane)) {
+	w.t.Helper()
+	hcp := w.hcp(w.t.Context())
+	how(hcp)
+	w.must(w.Admin().Update(w.t.Context(), hcp))
+}
+
+// says writes what the controller of the hosted API says.
+func (w *world) says(api metav1.ConditionStatus) {
+	w.t.Helper()
+	w.status(func(s *hyperv1.HostedControlPlaneStatus) {
+		conditions.Set(&s.Conditions, metav1.Condition{Type: hyperv1.KubeAPIServerAvailable, Status: api}, w.clock.Now())
+	})
+}
+
+func (w *world) status(how func(*hyperv1.HostedControlPlaneStatus)) {
+	w.t.Helper()
+	hcp := w.hcp(w.t.Context())
+	status := patch.New(w.Admin(), w.Admin(), hcp, "others", func(hcp *hyperv1.HostedControlPlane) any {
+		said := hcp.DeepCopy().Status
+		said.NodeCount = nil
+		conditions.Remove(&said.Conditions, ours...)
+		return said
+	})
+	how(&hcp.Status)
+	w.must(status.Close(w.t.Context()))
+}
+
+func (w *world) said(condition string) string {
+	c := conditions.Get(w.hcp(w.t.Context()).Status.Conditions, condition)
+	if c == nil {
+		return "nothing"
+	}
+	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
+}
+
+func (w *world) want(condition, line string) {
+	w.t.Helper()
+	if got := w.said(condition); got != line {
+		w.t.Errorf("%s:\n got %s\nwant %s", condition, got, line)
+	}
+}
+
+// inside reads an object of the hosted cluster and says whether it is there.
+func (w *world) inside(namespace, name string, obj client.Object) bool {
+	w.t.Helper()
+	err := w.hosted.Admin().Get(w.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, obj)
+	w.must(client.IgnoreNotFound(err))
+	return err == nil
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}

@@ -1,0 +1,224 @@
+package kmshealth
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/smithy-go"
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/kmskey"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
+)
+
+const (
+	namespace = "clusters-demo"
+	known     = "arn:aws:kms:us-east-1:123456789012:key/known"
+)
+
+func init() { ctrl.SetLogger(logr.Discard()) }
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(corev1.AddToScheme(s))
+	utilruntime.Must(hyperv1.AddToScheme(s))
+	return s
+}()
+
+// keys is AWS KMS with one key.
+type keys struct {
+	// refuses says by operation what AWS answers.
+	refuses map[string]error
+}
+
+func (k *keys) answer(operation string, arn *string) error {
+	err := k.refuses[operation]
+	if err == nil && aws.ToString(arn) != known {
+		err = &smithy.GenericAPIError{Code: "NotFoundException", Message: "Key '" + aws.ToString(arn) + "' does not exist"}
+	}
+	if err == nil {
+		return nil
+	}
+	return &smithy.OperationError{ServiceID: "KMS", OperationName: operation, Err: err}
+}
+
+func (k *keys) Encrypt(_ context.Context, in *kms.EncryptInput, _ ...func(*kms.Options)) (*kms.EncryptOutput, error) {
+	if err := k.answer("Encrypt", in.KeyId); err != nil {
+		return nil, err
+	}
+	return &kms.EncryptOutput{CiphertextBlob: slices.Concat([]byte("sealed:"), in.Plaintext)}, nil
+}
+
+func (k *keys) Decrypt(_ context.Context, in *kms.DecryptInput, _ ...func(*kms.Options)) (*kms.DecryptOutput, error) {
+	if err := k.answer("Decrypt", in.KeyId); err != nil {
+		return nil, err
+	}
+	text, ours := bytes.CutPrefix(in.CiphertextBlob, []byte("sealed:"))
+	if !ours {
+		return nil, fmt.Errorf("%q was not encrypted here", in.CiphertextBlob)
+	}
+	return &kms.DecryptOutput{Plaintext: text}, nil
+}
+
+type world struct {
+	*crashtest.Cluster
+	t     testing.TB
+	clock *clocktesting.FakeClock
+	aws   *keys
+}
+
+func newWorld(t testing.TB) *world {
+	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), aws: &keys{refuses: map[string]error{}}}
+	w.Cluster = crashtest.NewCluster(crashtest.Options{
+		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}}, WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
+	})
+	w.Create(t, w.signingKey(), &hyperv1.HostedControlPlane{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"},
+		Spec: hyperv1.HostedControlPlaneSpec{SecretEncryption: &hyperv1.SecretEncryptionSpec{Type: hyperv1.KMS, KMS: &hyperv1.KMSSpec{
+			Provider: hyperv1.AWSKMS, AWS: &hyperv1.AWSKMSSpec{Region: "us-east-1", ActiveKey: hyperv1.AWSKMSKeyEntry{ARN: known}},
+		}}},
+	})
+	return w
+}
+
+func (w *world) signingKey() *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.ServiceAccountSigningKey},
+		Data:       map[string][]byte{names.ServiceAccountPrivateKeyFile: []byte("a key")},
+	}
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) hcp() *hyperv1.HostedControlPlane {
+	w.t.Helper()
+	hcp := &hyperv1.HostedControlPlane{}
+	w.must(w.Admin().Get(w.t.Context(), client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp))
+	return hcp
+}
+
+// start makes the probe anew and returns one pass of it.
+func (w *world) start() func(context.Context) error {
+	signer := &tokensigner.Signer{Client: w.Client(), Namespace: namespace, Clock: w.clock}
+	r := New(Options{
+		Client: w.Client(), Reader: w.Client(), Clock: w.clock,
+		Keys:     func(context.Context, *hyperv1.HostedControlPlane) (kmskey.API, error) { return w.aws, nil },
+		KeyReady: signer.Ready,
+	})
+	return func(ctx context.Context) error {
+		list := &hyperv1.HostedControlPlaneList{}
+		w.must(w.Admin().List(ctx, list))
+		for i := range list.Items {
+			if err := w.Queue(r.Reconcile(ctx, &list.Items[i])); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// says is the condition in a line, or that there is none.
+func (w *world) says() string {
+	w.t.Helper()
+	w.must(w.start()(w.t.Context()))
+	c := conditions.Get(w.hcp().Status.Conditions, hyperv1.ValidAWSKMSConfig)
+	if c == nil {
+		return "nothing"
+	}
+	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
+}
+
+func TestWhatIsSaidOfAKey(t *testing.T) {
+	denied := &smithy.GenericAPIError{Code: "AccessDeniedException", Message: "User: r is not authorized to perform this on " + known}
+	for name, c := range map[string]struct {
+		spoil func(*world)
+		want  string
+	}{
+		"it can be used": {func(*world) {}, "True AsExpected: All is well"},
+		"it does not exist": {
+			func(w *world) { w.change(func(kms *hyperv1.AWSKMSSpec) { kms.ActiveKey.ARN = known + "-not" }) },
+			"False AWSNotFound: encrypting with key " + known + "-not: KMS Encrypt: NotFoundException: Key '" + known + "-not' does not exist",
+		},
+		"the role may not encrypt": {
+			func(w *world) { w.aws.refuses["Encrypt"] = denied },
+			"False AWSAccessDenied: encrypting with key " + known + ": KMS Encrypt: AccessDeniedException: " + denied.Message,
+		},
+		"the role may encrypt and not decrypt": {
+			func(w *world) { w.aws.refuses["Decrypt"] = denied },
+			"False AWSAccessDenied: decrypting with key " + known + ": KMS Decrypt: AccessDeniedException: " + denied.Message,
+		},
+		"nobody answers": {
+			func(w *world) { w.aws.refuses["Encrypt"] = errors.New("connection refused") },
+			"Unknown AWSUnavailable: encrypting with key " + known + ": KMS Encrypt: no answer from AWS",
+		},
+		"nobody can ask yet": {func(w *world) { w.must(w.Admin().Delete(w.t.Context(), w.signingKey())) }, "Unknown WaitingForSigningKey: " + tokensigner.ErrNoKey.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			c.spoil(w)
+			if got := w.says(); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func (w *world) change(edit func(*hyperv1.AWSKMSSpec)) {
+	w.t.Helper()
+	hcp := w.hcp()
+	edit(hcp.Spec.SecretEncryption.KMS.AWS)
+	w.must(w.Admin().Update(w.t.Context(), hcp))
+}
+
+// A key of the cluster's own is nothing that AWS could be asked about.
+func TestNothingIsSaidOfWhatIsNotThere(t *testing.T) {
+	w := newWorld(t)
+	w.says()
+	hcp := w.hcp()
+	hcp.Spec.SecretEncryption = nil
+	w.must(w.Admin().Update(t.Context(), hcp))
+	if got := w.says(); got != "nothing" {
+		t.Errorf("it says %s", got)
+	}
+}
+
+func TestTrial(t *testing.T) {
+	begin := func(t testing.TB) *crashtest.Scenario {
+		w := newWorld(t)
+		return &crashtest.Scenario{
+			Cluster: w.Cluster, Cloud: func() string { return "" }, Start: w.start, Advance: w.clock.Step,
+			Delete: func(ctx context.Context) error { return w.Admin().Delete(ctx, w.hcp()) },
+			Ready: func(context.Context) string {
+				if !conditions.IsTrue(w.hcp().Status.Conditions, hyperv1.ValidAWSKMSConfig) {
+					return "nothing is said of the key"
+				}
+				return ""
+			},
+		}
+	}
+	crashtest.CrashConsistency(t, begin)
+	t.Run("under faults", func(t *testing.T) { crashtest.APIFaults(t, begin) })
+}

@@ -1,0 +1,82 @@
+// Package publishing knows where clients find what a control plane publishes.
+//
+//	LoadBalancer   the name that the user chose, or the load balancer's own; port of the Service
+//	NodePort       the address that the user chose; the node port, which he chose or the management cluster did
+//	Route          the host of the Route; port of routers
+package publishing
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	routev1 "github.com/openshift/api/route/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// RouterPort is where routers serve.
+const RouterPort = 443
+
+// Konnectivity is where the agents on nodes find the server of the tunnels. The
+// name is empty until there is one.
+func Konnectivity(ctx context.Context, c client.Reader, hcp *hyperv1.HostedControlPlane) (component.Host, error) {
+	how := hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.Konnectivity)
+	if how.Type == hyperv1.Route {
+		return routeAddress(ctx, c, hcp.Namespace, names.KonnectivityServer)
+	}
+	return ServiceAddress(ctx, c, client.ObjectKey{Namespace: hcp.Namespace, Name: names.KonnectivityServer}, how)
+}
+
+// ServiceAddress is where clients find a Service that is published without a router.
+func ServiceAddress(ctx context.Context, c client.Reader, key client.ObjectKey, how hyperv1.ServicePublishingStrategy) (component.Host, error) {
+	service := &corev1.Service{}
+	if err := c.Get(ctx, key, service); client.IgnoreNotFound(err) != nil {
+		return component.Host{}, fmt.Errorf("finding out where Service %s is: %w", key.Name, err)
+	}
+	if len(service.Spec.Ports) == 0 {
+		return component.Host{}, nil // not there yet
+	}
+	port := service.Spec.Ports[0]
+	switch {
+	case how.Type == hyperv1.LoadBalancer:
+		return component.Host{Name: cmp.Or(how.Hostname(), LoadBalancerAddress(service)), Port: port.Port}, nil
+	case how.Type == hyperv1.NodePort && port.NodePort != 0:
+		return component.Host{Name: how.Chosen(), Port: port.NodePort}, nil
+	}
+	return component.Host{}, nil
+}
+
+// LoadBalancerAddress is the host of the load balancer of a Service, or "".
+func LoadBalancerAddress(service *corev1.Service) string {
+	if len(service.Status.LoadBalancer.Ingress) == 0 {
+		return ""
+	}
+	first := service.Status.LoadBalancer.Ingress[0]
+	return cmp.Or(first.Hostname, first.IP)
+}
+
+// routeAddress is the host of the Route to a Service, of which there is one.
+func routeAddress(ctx context.Context, c client.Reader, namespace, service string) (component.Host, error) {
+	list := &routev1.RouteList{}
+	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return component.Host{}, fmt.Errorf("listing Routes: %w", err)
+	}
+	for _, route := range list.Items {
+		if route.Spec.To.Name != service {
+			continue
+		}
+		host := route.Spec.Host
+		for _, in := range route.Status.Ingress {
+			host = cmp.Or(host, in.Host)
+		}
+		if host != "" {
+			return component.Host{Name: host, Port: RouterPort}, nil
+		}
+	}
+	return component.Host{}, nil
+}

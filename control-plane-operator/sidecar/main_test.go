@@ -1,0 +1,39 @@
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+func TestWhatItCanDo(t *testing.T) {
+	for line, understood := range map[string]bool{
+		"wait --url=tcp://etcd-client:2379":                                        true,
+		"router-reload --config=/etc/haproxy.cfg --master=/run/master.sock":        true,
+		"router-drain --master=/run/master.sock":                                   true,
+		"router-drain":                                                             false,
+		"token-minter --key-file=k --issuer=i --subject=s --token-file=t":          true,
+		"etcd-unpack --data=d --restored=r --checksum-file=c --token=t -- etcdutl": true,
+		"etcd-unpack --data=d --restored=r --checksum-file=c --token=t":            false,
+		"wait":                      false,
+		"etcd-member --name=etcd-0": false,
+		"":                          false,
+	} {
+		if _, err := parse(strings.Fields(line)); (err == nil) != understood {
+			t.Errorf("sidecar %s: %v", line, err)
+		}
+	}
+}
+
+// A library that knows Kubernetes would make it as large as what it runs beside.
+func TestItStaysSmall(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, large := range []string{"k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/controller-runtime", "go.uber.org/zap", "google.golang.org/", "github.com/aws/"} {
+		if strings.Contains(string(out), "\n"+large) {
+			t.Errorf("it imports %s", large)
+		}
+	}
+}

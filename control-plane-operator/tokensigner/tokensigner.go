@@ -1,0 +1,70 @@
+// Package tokensigner makes the tokens by which AWS knows the control-plane-operator,
+// and those in whose name it asks.
+//
+// They are signed here, with the key that signs the service account tokens of
+// the hosted cluster. So the operator has an identity before the hosted API
+// server is up and after it is gone, which is when AWS has to be cleaned up.
+package tokensigner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+)
+
+// ErrNoKey says that the signing key has not been made yet.
+var ErrNoKey = errors.New("waiting for Secret " + names.ServiceAccountSigningKey + " with the cluster's signing key")
+
+// lifetime is short: a token is exchanged for credentials at once.
+const lifetime = 10 * time.Minute
+
+// Signer signs tokens with the key in the control plane's namespace. It reads
+// the key for each of them, about once an hour, so that a new key is used as
+// soon as it is there.
+type Signer struct {
+	Client    client.Reader
+	Namespace string
+	Clock     clock.PassiveClock
+}
+
+// Token returns a token of the issuer for a subject: the operator's, or that of a
+// program beside it whose role is checked.
+func (s *Signer) Token(ctx context.Context, issuerURL, subject string) ([]byte, error) {
+	key, err := s.key(ctx)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := webidentity.NewSigner(key, issuerURL, s.Clock)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s in Secret %s: %w", names.ServiceAccountPrivateKeyFile, names.ServiceAccountSigningKey, err)
+	}
+	token, err := signer.Token(subject, names.WebIdentityAudience, lifetime)
+	return []byte(token), err
+}
+
+// Ready returns ErrNoKey until there is a key to sign with.
+func (s *Signer) Ready(ctx context.Context) error {
+	_, err := s.key(ctx)
+	return err
+}
+
+func (s *Signer) key(ctx context.Context) ([]byte, error) {
+	secret := &corev1.Secret{}
+	err := s.Client.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: names.ServiceAccountSigningKey}, secret)
+	if apierrors.IsNotFound(err) || err == nil && len(secret.Data[names.ServiceAccountPrivateKeyFile]) == 0 {
+		return nil, ErrNoKey
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the signing key: %w", err)
+	}
+	return secret.Data[names.ServiceAccountPrivateKeyFile], nil
+}

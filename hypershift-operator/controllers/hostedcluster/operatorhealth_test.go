@@ -1,0 +1,136 @@
+package hostedcluster
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/conditions"
+)
+
+func TestAnOperatorThatDoesNotRun(t *testing.T) {
+	const words = "the control-plane-operator does not run: Deployment clusters-demo/control-plane-operator: Counted: no such image"
+	w := newWorld(t)
+	pass := w.start()
+	w.run(t, pass, 4)
+	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+
+	w.down = "no such image"
+	w.run(t, pass, 2)
+	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "") // it may be back in a moment
+	w.clock.Step(startPeriod)
+	w.run(t, pass, 1)
+	for _, condition := range []string{hyperv1.InfrastructureReady, hyperv1.ValidAWSIdentityProvider, hyperv1.AWSEndpointAvailable, hyperv1.KubeAPIServerAvailable} {
+		w.want(t, condition, metav1.ConditionUnknown, hyperv1.ControlPlaneOperatorNotRunningReason, words)
+	}
+	w.want(t, hyperv1.AWSEndpointServiceAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "") // that is not its half
+	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.ControlPlaneOperatorNotRunningReason, words)
+
+	said := w.Calls.Writes()
+	w.clock.Step(startPeriod)
+	w.run(t, pass, 2)
+	if again := w.Calls.Writes() - said; again > 0 {
+		t.Errorf("%d writes about what has been said", again)
+	}
+
+	w.down = ""
+	w.run(t, pass, 2)
+	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+}
+
+// Nothing wakes us when a Deployment has been starting for too long.
+func TestWeLookAgainAtAnOperatorThatStarts(t *testing.T) {
+	w := newWorld(t)
+	w.down = "no such image"
+	w.run(t, w.start(), 2)
+	r := &Reconciler{Options: Options{Clock: w.clock, Client: w.Admin(), Reader: w.Admin(), Resync: time.Hour}}
+	hc, err := w.get(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := r.gather(t.Context(), hc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.silence != "" || s.silenceIn <= 0 || s.silenceIn > startPeriod {
+		t.Errorf("silence %q in %s", s.silence, s.silenceIn)
+	}
+}
+
+// Where nothing is well that could be doubted, nobody waits for it to be told that it cannot start.
+func TestAnOperatorThatNoNodeTakes(t *testing.T) {
+	for name, prepare := range map[string]func(*world, func(context.Context) error){
+		"and that has not said a word yet": func(w *world, pass func(context.Context) error) {
+			w.down = "no pod is ready"
+			w.run(t, pass, 2)
+		},
+		"when it is moved before the cluster is available": func(w *world, pass func(context.Context) error) {
+			w.run(t, pass, 4)
+			w.etcdFails(t)
+			w.run(t, pass, 1)
+			w.down = "no pod is ready"
+			w.run(t, pass, 1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			pass := w.start()
+			prepare(w, pass)
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "control-plane-operator-1", Labels: map[string]string{"app": "control-plane-operator"}}}
+			if err := w.Admin().Create(t.Context(), pod); err != nil {
+				t.Fatal(err)
+			}
+			for _, lacks := range []string{"memory", "cpu"} {
+				pod.Status.Conditions = []corev1.PodCondition{{
+					Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available: 3 Insufficient " + lacks + ".",
+				}}
+				if err := w.Admin().Status().Update(t.Context(), pod); err != nil {
+					t.Fatal(err)
+				}
+				w.clock.Step(startLook)
+				w.run(t, pass, 1)
+				w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.ControlPlaneOperatorNotRunningReason,
+					"the control-plane-operator does not run: Deployment clusters-demo/control-plane-operator: no node takes a pod: Insufficient "+lacks)
+			}
+		})
+	}
+}
+
+// etcdFails is what the control-plane-operator says from now on.
+func (w *world) etcdFails(t *testing.T) {
+	t.Helper()
+	hcp := &hyperv1.HostedControlPlane{}
+	if !w.exists(t, hcp, w.object("demo")) {
+		t.Fatal("there is no control plane")
+	}
+	conditions.Set(&hcp.Status.Conditions, metav1.Condition{Type: hyperv1.EtcdAvailable, Status: metav1.ConditionFalse, Reason: "Said", Message: "no quorum"}, w.clock.Now())
+	if err := w.Admin().Status().Update(t.Context(), hcp); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestComplaint(t *testing.T) {
+	failure := appsv1.DeploymentCondition{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: "quota"}
+	late := appsv1.DeploymentCondition{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded", Message: "timed out"}
+	few := appsv1.DeploymentCondition{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionFalse, Reason: "MinimumReplicasUnavailable", Message: "too few"}
+	for name, tc := range map[string]struct {
+		conditions []appsv1.DeploymentCondition
+		want       string
+	}{
+		"pods that cannot be made come first":    {[]appsv1.DeploymentCondition{few, late, failure}, "FailedCreate: quota"},
+		"then pods that do not become ready":     {[]appsv1.DeploymentCondition{few, late}, "ProgressDeadlineExceeded: timed out"},
+		"then that there are too few":            {[]appsv1.DeploymentCondition{few}, "MinimumReplicasUnavailable: too few"},
+		"a Deployment that nobody has looked at": {nil, "no pod of it is ready"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := complaint(&appsv1.Deployment{Status: appsv1.DeploymentStatus{Conditions: tc.conditions}}); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,22 @@
+package ec2util
+
+import (
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/smithy-go"
+)
+
+// Refusal is the first item of a batch that EC2 did not do, as an error of
+// AWS: the call as a whole was answered with success.
+func Refusal(items []types.UnsuccessfulItem) error {
+	if len(items) == 0 {
+		return nil
+	}
+	item := items[0]
+	if item.Error == nil {
+		return fmt.Errorf("EC2 refused %s without a reason", aws.ToString(item.ResourceId))
+	}
+	return &smithy.GenericAPIError{Code: aws.ToString(item.Error.Code), Message: aws.ToString(item.Error.Message)}
+}

@@ -1,0 +1,63 @@
+package ec2util
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/owned"
+)
+
+// Retagger can take tags away too.
+type Retagger interface {
+	API
+	DeleteTags(context.Context, *ec2.DeleteTagsInput, ...func(*ec2.Options)) (*ec2.DeleteTagsOutput, error)
+}
+
+// Retag gives the resource the tags of want and takes away those with the stale
+// keys. What neither names is somebody else's.
+func Retag(ctx context.Context, api Retagger, id string, want, have awsx.Tags, stale []string, witness owned.Witness) (changed bool, err error) {
+	tagged, err := EnsureTags(ctx, api, id, want, have)
+	if err != nil {
+		return false, err
+	}
+	if tagged {
+		witness.Tell(id, "tags put right")
+	}
+	untagged, err := untag(ctx, api, id, have, stale, witness)
+	return tagged || untagged, err
+}
+
+// untag gives up where it is not allowed: roles that were made before we could
+// do this do not allow it, and a tag too many is no reason to stop at.
+func untag(ctx context.Context, api Retagger, id string, have awsx.Tags, stale []string, witness owned.Witness) (bool, error) {
+	var keys []string
+	var tags []types.Tag
+	for _, k := range stale {
+		if _, has := have[k]; has {
+			keys = append(keys, k)
+			tags = append(tags, types.Tag{Key: aws.String(k)})
+		}
+	}
+	if len(keys) == 0 {
+		return false, nil
+	}
+	slices.Sort(keys)
+	what := "tags taken away: " + strings.Join(keys, ", ")
+	_, err := api.DeleteTags(ctx, &ec2.DeleteTagsInput{Resources: []string{id}, Tags: tags})
+	if awsx.IsDenied(err) {
+		witness.TellOfGivingUp(id, "not allowed, and not tried again: "+what)
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("taking tags from %s: %w", id, err)
+	}
+	witness.Tell(id, what)
+	return true, nil
+}

@@ -1,3 +1,0 @@
-// Package ec2wire carries to EC2 and back what several of its resources have
-// in common: tags, and refusals that come as part of an answer.
-package ec2wire

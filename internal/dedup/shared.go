@@ -1,0 +1,133 @@
+package dedup
+
+import (
+	"hash/maphash"
+	"reflect"
+	"sync/atomic"
+)
+
+// size is how many values a Shared knows. The objects of one kind come one after
+// the other, and the next one has the same strings: few values are looked for
+// again after as many others.
+const size = 1 << 13
+
+// Shared makes equal parts of objects one part: strings, maps, slices, and what
+// pointers point to. The roles of a thousand clusters have a thousand copies of
+// the same rules when they have been decoded.
+//
+// What it has seen may be part of many objects and must not be changed in place,
+// as nothing may that comes out of a cache by reference. Bytes stay as they are:
+// most are secrets, which differ, and which nothing should hold on to.
+//
+// It forgets: the table has a place for each value, which the next one takes. No
+// more is lost than memory.
+type Shared struct {
+	seed   maphash.Seed
+	places [size]atomic.Pointer[seen]
+}
+
+type seen struct {
+	hash  uint64
+	value reflect.Value
+}
+
+// NewShared returns a Shared that knows nothing yet.
+func NewShared() *Shared { return &Shared{seed: maphash.MakeSeed()} }
+
+// Transform is for the informers of a cache, which call it with an object that
+// nobody else has yet.
+func (s *Shared) Transform(obj any) (any, error) {
+	if v := reflect.ValueOf(obj); v.Kind() == reflect.Pointer && !v.IsNil() {
+		s.parts(v.Elem())
+	}
+	return obj, nil
+}
+
+// share replaces v by an equal value that is known, and returns a hash of it.
+func (s *Shared) share(v reflect.Value) uint64 {
+	hash := s.parts(v)
+	switch v.Kind() {
+	case reflect.String, reflect.Slice, reflect.Map, reflect.Pointer:
+	default:
+		return hash
+	}
+	if v.IsZero() || isBytes(v.Type()) {
+		return hash
+	}
+	place := &s.places[hash%size]
+	if known := place.Load(); known != nil && known.hash == hash && known.value.Type() == v.Type() && reflect.DeepEqual(known.value.Interface(), v.Interface()) {
+		v.Set(known.value)
+		return hash
+	}
+	own := reflect.New(v.Type()).Elem() // v itself would hold on to the object that it is in
+	own.Set(v)
+	place.Store(&seen{hash: hash, value: own})
+	return hash
+}
+
+// parts shares what v consists of. Fields that cannot be set are not looked at:
+// values which differ in them only have the same hash, and are compared.
+func (s *Shared) parts(v reflect.Value) uint64 {
+	switch v.Kind() {
+	case reflect.String:
+		return maphash.String(s.seed, v.String())
+	case reflect.Bool:
+		if v.Bool() {
+			return 1
+		}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return uint64(v.Int())
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return and(1, s.parts(v.Elem()))
+		}
+	case reflect.Struct:
+		hash := uint64(v.NumField())
+		for i := range v.NumField() {
+			if f := v.Field(i); f.CanSet() {
+				hash = and(hash, s.share(f))
+			}
+		}
+		return hash
+	case reflect.Slice:
+		hash := uint64(v.Len())
+		for i := 0; i < v.Len() && !isBytes(v.Type()); i++ {
+			hash = and(hash, s.share(v.Index(i)))
+		}
+		return hash
+	case reflect.Map:
+		return s.entries(v)
+	}
+	return 0
+}
+
+// entries makes a map of shared keys and values.
+func (s *Shared) entries(v reflect.Value) (hash uint64) {
+	if v.Len() == 0 {
+		return 0
+	}
+	shared := reflect.MakeMapWithSize(v.Type(), v.Len())
+	for all := v.MapRange(); all.Next(); {
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		key.Set(all.Key())
+		value.Set(all.Value())
+		hash += and(s.share(key), s.share(value)) // in whatever order they come
+		shared.SetMapIndex(key, value)
+	}
+	v.Set(shared)
+	return hash
+}
+
+// isBytes says whether values of the type are bytes, or bytes by name as in Secrets.
+func isBytes(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Map:
+		return isBytes(t.Elem())
+	case reflect.Slice:
+		return t.Elem().Kind() == reflect.Uint8
+	}
+	return false
+}
+
+// and is a step of FNV-1a, in words.
+func and(hash, next uint64) uint64 { return (hash ^ next) * 1099511628211 }

@@ -1,3 +1,0 @@
-// Package intern lets a program with a large cache do with little memory: what
-// many objects have in common is kept once, and garbage does not pile up.
-package intern

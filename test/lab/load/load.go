@@ -1,5 +1,5 @@
-// Package load asks an API server the same question all the time, half of it over a connection that stays and half over a new one
-// each time, as clients of both kinds do, and counts what goes wrong.
+// Package load sends a steady stream of requests to an API server and counts the failures. Half of the requests use one
+// connection that is kept, half open a new connection each, because clients of both kinds exist.
 package load
 
 import (
@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -17,12 +18,15 @@ import (
 )
 
 const (
-	// every is how often each of the two askers asks.
-	every = 50 * time.Millisecond
-	// slow is when an answer is as bad as none.
-	slow = 5 * time.Second
-	// path is something that is read from etcd.
+	// interval is the time between two requests of one stream.
+	interval = 50 * time.Millisecond
+	// timeout ends a request; it then counts as failed.
+	timeout = 5 * time.Second
+	// path is an object that the API server reads from etcd.
 	path = "/api/v1/namespaces/default"
+	// retries is how often a request is repeated when the server answers 429 with Retry-After, as client-go's rest.Request
+	// does. An API server that ends answers so (--shutdown-send-retry-after).
+	retries = 10
 )
 
 // A Load is a stream of requests.
@@ -30,15 +34,18 @@ type Load struct {
 	stop context.CancelFunc
 	done sync.WaitGroup
 
-	mu     sync.Mutex
-	good   int
-	failed map[string]int // by what went wrong
+	mu      sync.Mutex
+	good    int
+	retried int
+	failed  map[string]int // by the error
 }
 
-// A Count is how requests went.
+// A Count is the result of a stream of requests.
 type Count struct {
-	Asked, Failed int
-	// Words say what went wrong, and how often.
+	// Asked is the number of requests, Failed those without a good answer, Retried those that were repeated because the
+	// server asked for it.
+	Asked, Failed, Retried int
+	// Words lists the errors and how often each occurred.
 	Words string
 }
 
@@ -46,19 +53,23 @@ type Count struct {
 func (c Count) Percent() float64 { return 100 * float64(c.Failed) / float64(max(c.Asked, 1)) }
 
 func (c Count) String() string {
-	return strings.TrimSpace(fmt.Sprintf("%d requests, %d failed (%.2f %%) %s", c.Asked, c.Failed, c.Percent(), c.Words))
+	text := fmt.Sprintf("%d requests, %d failed (%.2f %%) %s", c.Asked, c.Failed, c.Percent(), c.Words)
+	if c.Retried > 0 {
+		text += fmt.Sprintf(" (%d repeated after 429 with Retry-After)", c.Retried)
+	}
+	return strings.TrimSpace(text)
 }
 
-// Start begins to ask, as whom the kubeconfig says, until Stop.
+// Start begins to send requests with the user of the kubeconfig, until Stop.
 func Start(ctx context.Context, kubeconfig string) (*Load, error) {
 	return StartAt(ctx, kubeconfig, path)
 }
 
-// StartAt does so at another path.
+// StartAt does so for another path.
 func StartAt(ctx context.Context, kubeconfig, path string) (*Load, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
-		return nil, fmt.Errorf("asking an API server: %w", err)
+		return nil, fmt.Errorf("sending requests to an API server: %w", err)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	l := &Load{stop: stop, failed: map[string]int{}}
@@ -66,22 +77,22 @@ func StartAt(ctx context.Context, kubeconfig, path string) (*Load, error) {
 		tls, err := rest.TLSConfigFor(config)
 		if err != nil {
 			stop()
-			return nil, fmt.Errorf("asking an API server: %w", err)
+			return nil, fmt.Errorf("sending requests to an API server: %w", err)
 		}
-		c := &http.Client{Timeout: slow, Transport: &http.Transport{TLSClientConfig: tls, DisableKeepAlives: !stays, ForceAttemptHTTP2: stays}}
+		c := &http.Client{Timeout: timeout, Transport: &http.Transport{TLSClientConfig: tls, DisableKeepAlives: !stays, ForceAttemptHTTP2: stays}}
 		l.done.Go(func() { l.run(ctx, c, config.Host+path) })
 	}
 	return l, nil
 }
 
-// Stop ends it.
+// Stop ends the stream and waits for it.
 func (l *Load) Stop() {
 	l.stop()
 	l.done.Wait()
 }
 
 func (l *Load) run(ctx context.Context, c *http.Client, url string) {
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
@@ -89,11 +100,12 @@ func (l *Load) run(ctx context.Context, c *http.Client, url string) {
 			return
 		case <-tick.C:
 		}
-		problem := ask(ctx, c, url)
+		problem, retried := get(ctx, c, url)
 		if ctx.Err() != nil {
-			return // we hung up ourselves
+			return // the request was canceled by Stop
 		}
 		l.mu.Lock()
+		l.retried += retried
 		if problem == "" {
 			l.good++
 		} else {
@@ -103,25 +115,36 @@ func (l *Load) run(ctx context.Context, c *http.Client, url string) {
 	}
 }
 
-// ask asks once and says what went wrong, in words that many failures share.
-func ask(ctx context.Context, c *http.Client, url string) string {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err.Error()
+// get sends one request, repeated as long as the server answers 429 with Retry-After. It returns the error in a form that
+// many failures share, empty if there is none, and the number of repetitions.
+func get(ctx context.Context, c *http.Client, url string) (problem string, retried int) {
+	for ; ; retried++ {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return err.Error(), retried
+		}
+		resp, err := c.Do(req)
+		if err != nil {
+			text := err.Error()
+			return strings.TrimSpace(text[strings.LastIndex(text, ": ")+1:]), retried
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode == http.StatusOK {
+			return "", retried
+		}
+		after, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+		if resp.StatusCode != http.StatusTooManyRequests || err != nil || retried == retries {
+			return resp.Status, retried
+		}
+		select {
+		case <-ctx.Done():
+			return resp.Status, retried
+		case <-time.After(time.Duration(after) * time.Second):
+		}
 	}
-	resp, err := c.Do(req)
-	if err != nil {
-		text := err.Error()
-		return strings.TrimSpace(text[strings.LastIndex(text, ": ")+1:])
-	}
-	_ = resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return resp.Status
-	}
-	return ""
 }
 
-// Asked is how many requests the next Count will have, at least.
+// Asked is the number of requests since the last call of Count.
 func (l *Load) Asked() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,7 +155,7 @@ func (l *Load) Asked() int {
 	return asked
 }
 
-// Count is how requests went since the last call.
+// Count returns the result since the last call.
 func (l *Load) Count() Count {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -142,7 +165,7 @@ func (l *Load) Count() Count {
 		c.Failed += l.failed[problem]
 		parts = append(parts, fmt.Sprintf("%d × %s", l.failed[problem], problem))
 	}
-	c.Asked, c.Words = l.good+c.Failed, strings.Join(parts, "; ")
-	l.good, l.failed = 0, map[string]int{}
+	c.Asked, c.Retried, c.Words = l.good+c.Failed, l.retried, strings.Join(parts, "; ")
+	l.good, l.retried, l.failed = 0, 0, map[string]int{}
 	return c
 }

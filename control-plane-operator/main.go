@@ -1,23 +1,23 @@
-// The control-plane-operator drives the control plane of one hosted cluster,
-// in the namespace that it runs in.
+// The control-plane-operator reconciles the control plane of one hosted cluster, in the namespace in which it runs.
 //
 //	hostedcontrolplane   Services, Routes, hosts, conditions
-//	components           certificates, and the pods: etcd, API server and the rest
-//	defragmentation      the databases of etcd
-//	nudge                has the router see a change of its configuration at once
-//	hostedapi            whether the hosted API server serves
-//	guest                what the hosted cluster needs inside
-//	awsprivatelink       AWSEndpointServices, and their endpoints in the customer's account
-//	workersecuritygroup  the security group of the workers, in the customer's account
-//	probe                whether AWS knows us
+//	components           certificates and workloads: etcd, API server, controllers, router
+//	defragmentation      etcd databases
+//	encryption           encryption keys of Secrets, changed in stages
+//	routerconfig         resync of the router's configuration
+//	hostedapi            health and kubeconfigs of the hosted API server
+//	hostedclusterresources  objects inside the hosted cluster: DNS, proxy, konnectivity, RBAC, CSRs
+//	awsprivatelink       AWSEndpointServices and their VPC endpoints in the customer's account
+//	workersecuritygroup  security group of the workers in the customer's account
+//	awsidentity          health of the AWS roles
+//	kmshealth            health of the KMS key
 //
-// With the name of a subcommand it runs in the pod of an etcd, and does one thing
-// for that; what other pods have beside their programs is in sidecar/.
+// Two subcommands run in the pods of etcd; the sidecars of other pods are in sidecar/.
 //
-//	etcd-member    decides what it starts as
-//	etcd-restore   fetches the snapshot that it begins with
+//	etcd-member    configures the member: new cluster, join, or existing data
+//	etcd-restore   downloads the snapshot to restore from
 //
-// And for people: etcd-snapshot writes such a snapshot.
+// etcd-snapshot, a subcommand for administrators, writes such a snapshot.
 package main
 
 import (
@@ -76,7 +76,7 @@ func main() {
 	}
 }
 
-// subcommands do one thing for another program; nothing else of us runs then.
+// subcommands run instead of the operator.
 var subcommands = map[string]func(context.Context, []string) error{
 	member.Command:   decideMember,
 	restore.Command:  fetchSnapshot,
@@ -91,7 +91,7 @@ func subcommand(name string, run func(context.Context, []string) error, args []s
 	}
 }
 
-// run returns when ctx ends or something cannot go on.
+// run starts the operator and returns when ctx ends or the manager fails.
 func run(ctx context.Context, opts operator.Options) error {
 	if err := check(opts); err != nil {
 		return err

@@ -1,8 +1,8 @@
-// Package publishing knows where clients find what a control plane publishes.
+// Package publishing resolves the address under which clients reach a service that a control plane publishes.
 //
-//	LoadBalancer   the name that the user chose, or the load balancer's own; port of the Service
-//	NodePort       the address that the user chose; the node port, which he chose or the management cluster did
-//	Route          the host of the Route; port of routers
+//	LoadBalancer   hostname from the spec, or that of the load balancer; port of the Service
+//	NodePort       address from the spec; node port from the spec, or the allocated one
+//	Route          host of the Route; port of the router
 package publishing
 
 import (
@@ -19,11 +19,11 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// RouterPort is where routers serve.
+// RouterPort is the port on which routers serve.
 const RouterPort = 443
 
-// Konnectivity is where the agents on nodes find the server of the tunnels. The
-// name is empty until there is one.
+// Konnectivity returns the address of the konnectivity server for the agents on nodes. The name is empty until it is
+// published.
 func Konnectivity(ctx context.Context, c client.Reader, hcp *hyperv1.HostedControlPlane) (component.Host, error) {
 	how := hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.Konnectivity)
 	if how.Type == hyperv1.Route {
@@ -32,14 +32,14 @@ func Konnectivity(ctx context.Context, c client.Reader, hcp *hyperv1.HostedContr
 	return ServiceAddress(ctx, c, client.ObjectKey{Namespace: hcp.Namespace, Name: names.KonnectivityServer}, how)
 }
 
-// ServiceAddress is where clients find a Service that is published without a router.
+// ServiceAddress returns the address of a Service that is published without a router.
 func ServiceAddress(ctx context.Context, c client.Reader, key client.ObjectKey, how hyperv1.ServicePublishingStrategy) (component.Host, error) {
 	service := &corev1.Service{}
 	if err := c.Get(ctx, key, service); client.IgnoreNotFound(err) != nil {
-		return component.Host{}, fmt.Errorf("finding out where Service %s is: %w", key.Name, err)
+		return component.Host{}, fmt.Errorf("resolving the address of Service %s: %w", key.Name, err)
 	}
 	if len(service.Spec.Ports) == 0 {
-		return component.Host{}, nil // not there yet
+		return component.Host{}, nil // not created yet
 	}
 	port := service.Spec.Ports[0]
 	switch {
@@ -51,7 +51,7 @@ func ServiceAddress(ctx context.Context, c client.Reader, key client.ObjectKey, 
 	return component.Host{}, nil
 }
 
-// LoadBalancerAddress is the host of the load balancer of a Service, or "".
+// LoadBalancerAddress returns the hostname or IP address of the load balancer of a Service, or "".
 func LoadBalancerAddress(service *corev1.Service) string {
 	if len(service.Status.LoadBalancer.Ingress) == 0 {
 		return ""
@@ -60,7 +60,7 @@ func LoadBalancerAddress(service *corev1.Service) string {
 	return cmp.Or(first.Hostname, first.IP)
 }
 
-// routeAddress is the host of the Route to a Service, of which there is one.
+// routeAddress returns the host of the only Route to a Service.
 func routeAddress(ctx context.Context, c client.Reader, namespace, service string) (component.Host, error) {
 	list := &routev1.RouteList{}
 	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {

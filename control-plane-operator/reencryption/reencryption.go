@@ -1,12 +1,11 @@
-// Package reencryption rewrites the objects of a hosted cluster, so that its API
-// servers encrypt each with the key that they write with now.
+// Package reencryption rewrites the objects of a hosted cluster, so that its API servers encrypt each with the current
+// write key.
 //
-//	list a page of names ──► patch each with nothing ──► the next page
+//	list a page of names ──► send an empty patch for each ──► next page
 //
-// An API server writes an object that a patch leaves as it is if, and only if,
-// it is not encrypted with the first key. So no object changes, clients see no
-// version that is new to them but for that write, and a second run writes
-// nothing: a run that was broken off is begun again.
+// For an empty patch, an API server writes the object only if it is stored with another key than the first one. The
+// content of objects does not change, each gets at most one new resourceVersion, and a second run writes nothing: an
+// interrupted run can start again from the first object.
 package reencryption
 
 import (
@@ -25,39 +24,38 @@ import (
 )
 
 const (
-	// page is how many objects the API server reads at once: each may have a megabyte.
+	// page is the number of objects in one list request. An object can have a megabyte.
 	page = 100
-	// rate is how many objects are rewritten in a second: a hosted cluster writes
-	// some hundred objects a second without being slowed down.
+	// rate is the number of objects rewritten per second. An etcd of a hosted cluster sustains several hundred writes
+	// per second.
 	rate = 20
 )
 
-// A Run rewrites all objects of one kind, in as many parts as it takes. Its zero
-// value begins with the first object.
+// A Run rewrites all objects of one kind, over several calls of Continue. Its zero value starts at the first object.
 type Run struct {
-	// Done counts the objects that have the key now.
+	// Done counts the objects that are encrypted with the current key.
 	Done int
-	// Refused are the first objects that the API server did not let us write, and why.
+	// Refused lists the first objects that the API server refused to write, with the reason.
 	Refused []string
-	// Complete is set when every object was tried.
+	// Complete is true when a write of every object was attempted.
 	Complete bool
 
 	failed int
-	// pending are those of the present page, and position is where the next begins.
+	// pending are the names left of the current page; position is the continue token of the next one.
 	pending  []metav1.PartialObjectMetadata
 	position string
 	listed   bool
 	pace     flowcontrol.RateLimiter
 }
 
-// Rewritten reports whether every object has the key.
+// Rewritten reports whether every object is encrypted with the current key.
 func (r *Run) Rewritten() bool { return r.Complete && r.failed == 0 }
 
 // Failed is the number of objects that were refused.
 func (r *Run) Failed() int { return r.failed }
 
-// Continue goes on where the run is, until it is complete or the context ends,
-// which is no error. After an error the same object is tried again.
+// Continue resumes the run until it is complete or the context ends; the end of the context is not an error. After an error
+// the next call retries the same object.
 func (r *Run) Continue(ctx context.Context, c client.Client, kind schema.GroupVersionKind) error {
 	if r.pace == nil {
 		r.pace = flowcontrol.NewTokenBucketRateLimiter(rate, rate)
@@ -74,7 +72,7 @@ func (r *Run) Continue(ctx context.Context, c client.Client, kind schema.GroupVe
 	return nil
 }
 
-// step rewrites one object, or reads the names of the next ones.
+// step rewrites one object, or lists the next page.
 func (r *Run) step(ctx context.Context, c client.Client, kind schema.GroupVersionKind) error {
 	switch {
 	case len(r.pending) > 0:
@@ -124,10 +122,10 @@ func (r *Run) next(ctx context.Context, c client.Client, kind schema.GroupVersio
 	return nil
 }
 
-// mostRefused is how many objects a user wants to read about.
+// mostRefused bounds the list of refused objects, which is part of a condition's message.
 const mostRefused = 3
 
-// rewrite patches an object with nothing. One that is gone needs no key.
+// rewrite sends an empty patch. A deleted object needs no rewrite.
 func rewrite(ctx context.Context, c client.Client, obj client.Object) error {
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		return c.Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte("{}")))
@@ -135,8 +133,8 @@ func rewrite(ctx context.Context, c client.Client, obj client.Object) error {
 	return client.IgnoreNotFound(err)
 }
 
-// isRefusal reports whether the API server has refused one object, and may take
-// the next: a webhook may, or the check of an object that was written before it.
+// isRefusal reports whether the error concerns this object alone: an admission webhook refused it, or it fails a validation
+// that is newer than the object.
 func isRefusal(err error) bool {
 	var said apierrors.APIStatus
 	if !errors.As(err, &said) {
@@ -149,8 +147,8 @@ func isRefusal(err error) bool {
 	return true
 }
 
-// afterExpiry is where a list goes on whose revision is gone: at the same object
-// of the present revision. What has come before it since has the key.
+// afterExpiry returns the continue token for a list whose revision was compacted: the same position at the current
+// revision. Objects created before that position since then are encrypted with the current key already.
 func afterExpiry(err error) string {
 	var said apierrors.APIStatus
 	if errors.As(err, &said) {

@@ -1,15 +1,14 @@
-// The sidecar runs in the pod of another program, and does one thing for it:
+// The sidecar runs in the pods of control plane components. Each subcommand does one task:
 //
-//	wait           holds it back until what it needs is there
+//	wait           blocks until the API server or port that the component needs is ready
 //	router-reload  makes HAProxy load changes of its configuration
 //	router-drain   closes HAProxy to new connections and waits until the open ones have ended
-//	token-minter   keeps a token by which AWS knows it
-//	etcd-unpack    unpacks the snapshot that etcd begins with
+//	token-minter   keeps a web-identity token for AWS in a file
+//	etcd-unpack    unpacks the snapshot that etcd restores from
 //
-// It is in the image of the operators, and yet no part of them: each control
-// plane has several of it, all the time, and starts wait for it. A program that
-// knows Kubernetes has three times the memory before it has done anything, and
-// starts ten times slower. So this one imports nothing that does.
+// It is part of the operators' image but imports no Kubernetes library. Each control plane runs several sidecars at all
+// times and its start waits for them; a program that links client-go needs three times the memory and ten times as long
+// to start.
 package main
 
 import (
@@ -32,7 +31,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // who is impatient says it twice
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	dedup.Collect()
 	if err := run(logr.NewContext(ctx, logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, nil))), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "sidecar:", err)
@@ -40,12 +39,12 @@ func main() {
 	}
 }
 
-// A task is what one subcommand does, until it is done or ctx ends.
+// A task is one subcommand. It runs until it is done or ctx ends.
 type task interface {
 	Run(ctx context.Context) error
 }
 
-// run is what the arguments say.
+// run parses the arguments and runs the task.
 func run(ctx context.Context, args []string) error {
 	t, err := parse(args)
 	if err != nil {

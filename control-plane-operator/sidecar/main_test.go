@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestWhatItCanDo(t *testing.T) {
+func TestSubcommandsAndTheirRequiredFlags(t *testing.T) {
 	for line, understood := range map[string]bool{
 		"wait --url=tcp://etcd-client:2379":                                        true,
 		"router-reload --config=/etc/haproxy.cfg --master=/run/master.sock":        true,
@@ -25,8 +25,8 @@ func TestWhatItCanDo(t *testing.T) {
 	}
 }
 
-// A library that knows Kubernetes would make it as large as what it runs beside.
-func TestItStaysSmall(t *testing.T) {
+// A Kubernetes or AWS library would make the sidecar as large as the component it serves.
+func TestSidecarImportsNoKubernetesLibrary(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	if err != nil {
 		t.Fatal(err)

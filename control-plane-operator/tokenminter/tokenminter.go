@@ -1,21 +1,18 @@
-// Package tokenminter keeps a web-identity token in a file, for a program that
-// signs in to AWS with one and cannot make it itself.
+// Package tokenminter keeps a web-identity token in a file, for a component that authenticates to AWS with such a file.
 //
 //	signing key (a mounted Secret) ─► token of one service account ─► file, replaced in one step
 //	      ▲                                                              │
 //	      └──────────────── at half of the token's life ─────────────────┘
 //
-// The subject of the token is one that nobody in the hosted cluster can mint, if the
-// trust policy of the role names it. Roles that were made for earlier versions, or by
-// other command lines, name a service account. STS is asked for each token:
+// The token's subject is one that no API server issues, if the trust policy of the role names it. Roles made for earlier
+// versions, or by other command lines, name a service account. The minter therefore calls STS for each token:
 //
-//	trusts the subject ──► a token for it
-//	does not, and trusts the service account ──► a token for that
-//	trusts neither, or does not answer ──► as last time; asked again soon
+//	the role trusts the subject                       ──► a token for the subject
+//	it trusts the service account instead             ──► a token for the service account
+//	it trusts neither, or STS does not answer         ──► the subject of the last token; retried soon
 //
-// The key is mounted into the container of the minter only. The hosted API
-// server, which makes such tokens elsewhere, is not needed: machines can be
-// made before it is up, and be taken away after it is gone.
+// The key is mounted into the minter's container only. The hosted API server, which usually issues such tokens, is not
+// needed: machines can be created before it is up and deleted after it is gone.
 package tokenminter
 
 import (
@@ -37,33 +34,29 @@ import (
 // Command is the name of the subcommand.
 const Command = "token-minter"
 
-// retry is how soon to try again what failed. The token that is there stays,
-// and has half of its life left.
+// retry is the first interval after a failure. The existing token stays valid for the other half of its life.
 const retry = 10 * time.Second
 
-// maxRetry bounds how long a change of the trust policy of a role that trusts
-// neither subject, or of STS that does not answer, goes unnoticed.
+// maxRetry bounds the back-off, and so how long the minter takes to notice a changed trust policy.
 const maxRetry = 5 * time.Minute
 
-// Minter makes tokens.
+// Minter keeps one token in a file.
 type Minter struct {
-	// KeyFile holds the key that signs, PEM. It is read for each token, so that
-	// a key that replaced another is used.
+	// KeyFile holds the signing key, PEM. It is read for each token, so that a replaced key is used.
 	KeyFile string
-	// Issuer, Subject and Audience are what AWS checks.
+	// Issuer, Subject and Audience are claims that the trust policy checks.
 	Issuer, Subject, Audience string
-	// RoleARN is the role that the token is for, Region where the program takes
-	// it on. Without a role STS is not asked.
+	// RoleARN is the role that the token is for, Region that of the STS endpoint. Without a role STS is not called.
 	RoleARN, Region string
-	// File is where the token goes.
+	// File is the path of the token.
 	File string
 	// Life of a token.
 	Life  time.Duration
 	Clock clock.Clock
 
-	// trusts asks STS whether the role trusts the subject of a token.
+	// trusts reports whether the role trusts the subject of a token.
 	trusts func(ctx context.Context, token string) (bool, error)
-	// current is the subject of the last token that was made.
+	// current is the subject of the last token.
 	current string
 }
 
@@ -99,7 +92,7 @@ func Parse(args []string) (*Minter, error) {
 	return m, nil
 }
 
-// Run keeps the token fresh until ctx ends. It does not give up.
+// Run renews the token until ctx ends. It retries failures without limit.
 func (m *Minter) Run(ctx context.Context) error {
 	log := logr.FromContextOrDiscard(ctx)
 	for unsettled := 0; ; {
@@ -124,7 +117,7 @@ func (m *Minter) Run(ctx context.Context) error {
 	}
 }
 
-// mint makes one token. It is settled when STS has said which subject the role trusts.
+// mint writes one token. settled is true when STS has determined which subject the role trusts.
 func (m *Minter) mint(ctx context.Context, log logr.Logger) (settled bool, err error) {
 	key, err := os.ReadFile(m.KeyFile)
 	if err != nil {
@@ -152,8 +145,7 @@ func (m *Minter) mint(ctx context.Context, log logr.Logger) (settled bool, err e
 	return settled, nil
 }
 
-// choose picks the subject that the role trusts: Subject, or the service account
-// that it stands for.
+// choose returns the subject that the role trusts: Subject, or the service account that Subject replaces.
 func (m *Minter) choose(ctx context.Context, log logr.Logger, signer *webidentity.Signer) (subject string, settled bool, err error) {
 	account := names.ServiceAccountSubject(m.Subject)
 	if m.trusts == nil || account == "" {
@@ -176,8 +168,7 @@ func (m *Minter) choose(ctx context.Context, log logr.Logger, signer *webidentit
 	return cmp.Or(m.current, m.Subject), false, nil
 }
 
-// replace puts the token into the file. Who reads at the same time finds the old
-// token or the new one.
+// replace writes the token by renaming a temporary file: readers find the old token or the new one.
 func (m *Minter) replace(token string) error {
 	fresh := m.File + ".new"
 	if err := os.WriteFile(fresh, []byte(token), 0o644); err != nil {

@@ -1,9 +1,7 @@
-// Package tokensigner makes the tokens by which AWS knows the control-plane-operator,
-// and those in whose name it asks.
+// Package tokensigner signs the web-identity tokens that the control-plane-operator exchanges for AWS credentials.
 //
-// They are signed here, with the key that signs the service account tokens of
-// the hosted cluster. So the operator has an identity before the hosted API
-// server is up and after it is gone, which is when AWS has to be cleaned up.
+// The key is the one that signs the service account tokens of the hosted cluster. The operator therefore has an AWS
+// identity before the hosted API server is up, and after it is deleted, when AWS resources are cleaned up.
 package tokensigner
 
 import (
@@ -21,23 +19,21 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 )
 
-// ErrNoKey says that the signing key has not been made yet.
+// ErrNoKey means that the signing key does not exist yet.
 var ErrNoKey = errors.New("waiting for Secret " + names.ServiceAccountSigningKey + " with the cluster's signing key")
 
 // lifetime is short: a token is exchanged for credentials at once.
 const lifetime = 10 * time.Minute
 
-// Signer signs tokens with the key in the control plane's namespace. It reads
-// the key for each of them, about once an hour, so that a new key is used as
-// soon as it is there.
+// Signer signs tokens with the key in the control plane's namespace. It reads the key for each token, about once an
+// hour, so that a replaced key is used at once.
 type Signer struct {
 	Client    client.Reader
 	Namespace string
 	Clock     clock.PassiveClock
 }
 
-// Token returns a token of the issuer for a subject: the operator's, or that of a
-// program beside it whose role is checked.
+// Token returns a token of the issuer for a subject: the operator's own, or that of a component whose role is checked.
 func (s *Signer) Token(ctx context.Context, issuerURL, subject string) ([]byte, error) {
 	key, err := s.key(ctx)
 	if err != nil {
@@ -51,7 +47,7 @@ func (s *Signer) Token(ctx context.Context, issuerURL, subject string) ([]byte, 
 	return []byte(token), err
 }
 
-// Ready returns ErrNoKey until there is a key to sign with.
+// Ready returns ErrNoKey until the signing key exists.
 func (s *Signer) Ready(ctx context.Context) error {
 	_, err := s.key(ctx)
 	return err

@@ -11,8 +11,8 @@ import (
 	"os"
 )
 
-// askURL asks without a name.
-func askURL(target, caFile string) (func(context.Context) error, error) {
+// checkURL returns a check that sends an unauthenticated request.
+func checkURL(target, caFile string) (func(context.Context) error, error) {
 	var trust []byte
 	if caFile != "" {
 		var err error
@@ -28,13 +28,13 @@ func askURL(target, caFile string) (func(context.Context) error, error) {
 	return func(ctx context.Context) error { return get(ctx, c, target) }, nil
 }
 
-// trusting believes these authorities only, or those of the image if there are none.
+// trusting returns a configuration that trusts these authorities only, or those of the image if there are none.
 func trusting(authorities []byte) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(authorities) > 0 {
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(authorities) {
-			return nil, errors.New("there is no certificate of an authority in it")
+			return nil, errors.New("it contains no CA certificate")
 		}
 	}
 	return config, nil

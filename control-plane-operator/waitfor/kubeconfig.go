@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kubeconfig is the part of one that we write: all that it takes is in it, as
-// bytes. The library that reads every kubeconfig costs more than this program.
+// kubeconfig has the fields that our kubeconfigs use: certificates and keys are inline. client-go, which reads every form,
+// is larger than this whole program.
 type kubeconfig struct {
 	Current  string `json:"current-context"`
 	Contexts []struct {
@@ -41,9 +41,8 @@ type user struct {
 	Key         []byte `json:"client-key-data"`
 }
 
-// askAPIServer asks as who the kubeconfig says: an API server need not answer
-// strangers.
-func askAPIServer(file, target string) (func(context.Context) error, error) {
+// checkAPIServer returns a check that authenticates with the kubeconfig, because an API server may refuse anonymous requests.
+func checkAPIServer(file, target string) (func(context.Context) error, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("reading --kubeconfig: %w", err)
@@ -68,7 +67,7 @@ func askAPIServer(file, target string) (func(context.Context) error, error) {
 	return func(ctx context.Context) error { return get(ctx, c, target) }, nil
 }
 
-// current is what the current context of a kubeconfig leads to.
+// current returns the cluster and user of the current context.
 func current(text []byte) (cluster, user, error) {
 	var k kubeconfig
 	if err := yaml.Unmarshal(text, &k); err != nil {
@@ -83,5 +82,5 @@ func current(text []byte) (cluster, user, error) {
 			}
 		}
 	}
-	return cluster{}, user{}, errors.New("its current context has no cluster, or no user")
+	return cluster{}, user{}, errors.New("its current context has no cluster or no user")
 }

@@ -1,12 +1,10 @@
-// Package waitfor holds a pod back until what its program needs is there. A program
-// that exits for want of it would be started again after pauses that grow to
-// minutes.
+// Package waitfor blocks the start of a component until a server that it needs is ready. Without it the component would
+// exit, and the kubelet restarts a container with a back-off that grows to minutes.
 //
-//	--kubeconfig   the API server that it names says of itself that it is ready
-//	--url          so says whoever answers there; tcp://host:port, that somebody does
+//	--kubeconfig   waits until /readyz of the API server succeeds
+//	--url          https: waits for status 200; tcp://host:port: waits for a connection
 //
-// It says nothing while it waits: how long that takes is no news, and what it
-// waits for has a condition of its own.
+// It logs nothing while it waits: the server has a condition of its own.
 package waitfor
 
 import (
@@ -24,18 +22,17 @@ import (
 const Command = "wait"
 
 const (
-	// shortest is between the first two questions: what it costs is small, and
-	// the start of a control plane waits for it. What takes long may take a
-	// little longer: a question is some look-ups of a name, too.
-	shortest, longest = 200 * time.Millisecond, time.Second
-	// patience is how long one question may take.
-	patience = 5 * time.Second
+	// minInterval and maxInterval bound the back-off between checks. The first checks are cheap and the start of a control
+	// plane depends on them; later ones are rarer, because each costs DNS lookups.
+	minInterval, maxInterval = 200 * time.Millisecond, time.Second
+	// checkTimeout bounds one check.
+	checkTimeout = 5 * time.Second
 )
 
-// Waiter asks one question until the answer is yes.
+// Waiter repeats a check until it succeeds.
 type Waiter struct {
-	// Ask returns nil when there is nothing to wait for any more.
-	Ask   func(context.Context) error
+	// Check returns nil when the server is ready.
+	Check func(context.Context) error
 	Clock clock.Clock
 }
 
@@ -43,8 +40,8 @@ type Waiter struct {
 func Parse(args []string) (*Waiter, error) {
 	var kubeconfig, target, caFile string
 	fs := flag.NewFlagSet(Command, flag.ContinueOnError)
-	fs.StringVar(&kubeconfig, "kubeconfig", "", "file that names the API server to wait for, and as whom to ask it")
-	fs.StringVar(&target, "url", "", "whom to wait for: https://host:port/path, or tcp://host:port; with --kubeconfig, another place of the same API server")
+	fs.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the API server to wait for")
+	fs.StringVar(&target, "url", "", "server to wait for: https://host:port/path, or tcp://host:port; with --kubeconfig, another path of that API server")
 	fs.StringVar(&caFile, "ca-file", "", "file with the certificate authorities to trust, if there is no kubeconfig")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
@@ -52,16 +49,16 @@ func Parse(args []string) (*Waiter, error) {
 	if kubeconfig == "" && target == "" {
 		return nil, errors.New("neither --kubeconfig nor --url is given")
 	}
-	ask, err := question(kubeconfig, target, caFile)
+	check, err := newCheck(kubeconfig, target, caFile)
 	if err != nil {
 		return nil, err
 	}
-	return &Waiter{Ask: ask, Clock: clock.RealClock{}}, nil
+	return &Waiter{Check: check, Clock: clock.RealClock{}}, nil
 }
 
-func question(kubeconfig, target, caFile string) (func(context.Context) error, error) {
+func newCheck(kubeconfig, target, caFile string) (func(context.Context) error, error) {
 	if kubeconfig != "" {
-		return askAPIServer(kubeconfig, target)
+		return checkAPIServer(kubeconfig, target)
 	}
 	u, err := url.Parse(target)
 	if err != nil {
@@ -71,20 +68,19 @@ func question(kubeconfig, target, caFile string) (func(context.Context) error, e
 	case "tcp":
 		return func(ctx context.Context) error { return dial(ctx, u.Host) }, nil
 	case "https":
-		return askURL(u.String(), caFile)
+		return checkURL(u.String(), caFile)
 	}
 	return nil, fmt.Errorf("--url is %s: it must begin with https:// or tcp://", target)
 }
 
-// Run returns when the answer is yes, or ctx ends: then with what stood in the
-// way last.
+// Run returns nil when the check succeeds, or the error of the last check when ctx ends.
 func (w *Waiter) Run(ctx context.Context) error {
-	for pause := shortest; ; pause = min(pause*11/10, longest) {
-		err := w.ask(ctx)
+	for interval := minInterval; ; interval = min(interval*11/10, maxInterval) {
+		err := w.check(ctx)
 		if err == nil {
 			return nil
 		}
-		timer := w.Clock.NewTimer(pause)
+		timer := w.Clock.NewTimer(interval)
 		select {
 		case <-timer.C():
 		case <-ctx.Done():
@@ -94,8 +90,8 @@ func (w *Waiter) Run(ctx context.Context) error {
 	}
 }
 
-func (w *Waiter) ask(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (w *Waiter) check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	return w.Ask(ctx)
+	return w.Check(ctx)
 }

@@ -22,7 +22,7 @@ import (
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// server is one that gets ready when it is told to.
+// server returns a server whose readiness the test sets.
 func server(t *testing.T) (s *httptest.Server, ready *atomic.Bool, caFile string) {
 	t.Helper()
 	ready = &atomic.Bool{}
@@ -40,7 +40,7 @@ func server(t *testing.T) (s *httptest.Server, ready *atomic.Bool, caFile string
 	return s, ready, caFile
 }
 
-// kubeconfigOf is one as control planes have them, of somebody with that name.
+// kubeconfigOf returns a kubeconfig in the form that control planes have, for a user of that name.
 func kubeconfigOf(t *testing.T, name string, s *httptest.Server) string {
 	t.Helper()
 	authority, err := pki.NewAuthority("clients", time.Now())
@@ -62,7 +62,7 @@ func kubeconfigOf(t *testing.T, name string, s *httptest.Server) string {
 	return file
 }
 
-func TestWhatIsAsked(t *testing.T) {
+func TestCheckSucceedsOnceTheServerIsReady(t *testing.T) {
 	s, ready, caFile := server(t)
 	for name, args := range map[string][]string{
 		"the API server of a kubeconfig": {"--kubeconfig=" + kubeconfigOf(t, "somebody", s)},
@@ -73,7 +73,7 @@ func TestWhatIsAsked(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		ready.Store(false)
-		if err := w.ask(t.Context()); err == nil || !strings.Contains(err.Error(), "503") {
+		if err := w.check(t.Context()); err == nil || !strings.Contains(err.Error(), "503") {
 			t.Errorf("%s that is not ready: %v", name, err)
 		}
 		ready.Store(true)
@@ -83,7 +83,7 @@ func TestWhatIsAsked(t *testing.T) {
 	}
 }
 
-func TestAnAPIServerIsAskedAsWhomTheKubeconfigSays(t *testing.T) {
+func TestCheckAuthenticatesWithTheKubeconfig(t *testing.T) {
 	var asking string
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		asking = r.TLS.PeerCertificates[0].Subject.CommonName
@@ -95,12 +95,12 @@ func TestAnAPIServerIsAskedAsWhomTheKubeconfigSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.ask(t.Context()); err != nil || asking != "system:kube-scheduler" {
+	if err := w.check(t.Context()); err != nil || asking != "system:kube-scheduler" {
 		t.Errorf("asked as %q: %v", asking, err)
 	}
 }
 
-func TestKubeconfigsThatCannotBeUsed(t *testing.T) {
+func TestInvalidKubeconfigsAreRefused(t *testing.T) {
 	s, _, _ := server(t)
 	good, err := os.ReadFile(kubeconfigOf(t, "somebody", s))
 	if err != nil {
@@ -124,38 +124,38 @@ func TestKubeconfigsThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-func TestAPort(t *testing.T) {
+func TestTCPCheckWaitsForAListener(t *testing.T) {
 	s, _, _ := server(t)
 	w, err := Parse([]string{"--url=tcp://" + s.Listener.Addr().String()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.ask(t.Context()); err != nil {
+	if err := w.check(t.Context()); err != nil {
 		t.Errorf("somebody listens: %v", err)
 	}
 	s.Close()
-	if err := w.ask(t.Context()); err == nil {
+	if err := w.check(t.Context()); err == nil {
 		t.Error("nobody listens")
 	}
 }
 
-func TestAStrangerIsNotBelieved(t *testing.T) {
+func TestServerWithUnknownCAIsNotTrusted(t *testing.T) {
 	s, ready, _ := server(t)
 	ready.Store(true)
 	w, err := Parse([]string{"--url=" + s.URL + "/readyz"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.ask(t.Context()); err == nil {
+	if err := w.check(t.Context()); err == nil {
 		t.Error("an unknown authority was believed")
 	}
 }
 
-func TestItAsksUntilItIsToldYes(t *testing.T) {
+func TestRunRepeatsTheCheckUntilItSucceeds(t *testing.T) {
 	clock := testingclock.NewFakeClock(start)
 	asked := make(chan struct{})
 	answers := []error{errors.New("no"), errors.New("not yet"), nil}
-	w := &Waiter{Clock: clock, Ask: func(context.Context) error {
+	w := &Waiter{Clock: clock, Check: func(context.Context) error {
 		asked <- struct{}{}
 		answer := answers[0]
 		answers = answers[1:]
@@ -168,7 +168,7 @@ func TestItAsksUntilItIsToldYes(t *testing.T) {
 		for !clock.HasWaiters() {
 			runtime.Gosched()
 		}
-		clock.Step(longest)
+		clock.Step(maxInterval)
 	}
 	<-asked
 	if err := <-done; err != nil {
@@ -176,15 +176,15 @@ func TestItAsksUntilItIsToldYes(t *testing.T) {
 	}
 }
 
-func TestOneWhoIsStoppedSaysWhatStoodInTheWay(t *testing.T) {
+func TestRunReturnsTheLastErrorWhenStopped(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
-	w := &Waiter{Clock: testingclock.NewFakeClock(start), Ask: func(context.Context) error { stop(); return errors.New("not ready") }}
+	w := &Waiter{Clock: testingclock.NewFakeClock(start), Check: func(context.Context) error { stop(); return errors.New("not ready") }}
 	if err := w.Run(ctx); err == nil || err.Error() != "not ready" {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestArgumentsThatCannotBe(t *testing.T) {
+func TestInvalidArgumentsAreRefused(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {"--url=http://example.com"}, {"--kubeconfig=/nowhere"}, {"--url=https://example.com", "--ca-file=/nowhere"}, {"--sleep=3"},
 	} {

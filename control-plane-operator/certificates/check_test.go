@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 func TestNetworksWithoutRoom(t *testing.T) {
@@ -29,7 +29,7 @@ func TestNetworksWithoutRoom(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, services(c.cidrs...))
 			n, err := w.try(t.Context())
-			var block *flow.Blocked
+			var block *reconcile.Blocked
 			if !errors.As(err, &block) || block.Reason != hyperv1.InvalidConfigurationReason || !strings.HasPrefix(block.Message, c.says) || n != 0 {
 				t.Errorf("%d writes, %v", n, err)
 			}

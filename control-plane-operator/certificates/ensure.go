@@ -16,8 +16,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // Options are what Certificates needs.
@@ -89,7 +89,7 @@ func (c *Certificates) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPla
 		return 0, false, nil
 	}
 	if err := CheckServiceNetwork(hcp); err != nil {
-		return 0, false, flow.Block(hyperv1.InvalidConfigurationReason, "%v", err)
+		return 0, false, reconcile.Block(hyperv1.InvalidConfigurationReason, "%v", err)
 	}
 	there, err := read(ctx, c.Client, hcp.Namespace)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // A plan is what a pass is about to do.
@@ -99,7 +99,7 @@ func (p *plan) findSigner(name string) (*pki.Signer, error) {
 		p.tell(corev1.EventTypeWarning, authorityReplaced, "the private key in Secret %s cannot be read: a new certificate authority takes the place of the one that was there", name)
 		return pki.NewSigner(name, asked, p.now, lost.Trusted...)
 	case err != nil:
-		return nil, flow.Block(hyperv1.CertificateAuthorityBrokenReason,
+		return nil, reconcile.Block(hyperv1.CertificateAuthorityBrokenReason,
 			"Secret %s has the private key of a certificate authority and not its certificate (%v): put the certificate back, or delete the Secret to have another authority", name, err)
 	case s.Expired(p.now):
 		p.tell(corev1.EventTypeWarning, authorityReplaced, "the certificate authority in Secret %s has expired: a new one takes its place", name)

@@ -15,8 +15,8 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 func services(cidrs ...string) func(*hyperv1.HostedControlPlane) {
@@ -148,7 +148,7 @@ func TestAnAuthorityThatLostItsCertificate(t *testing.T) {
 	whole := w.secret(names.RootCA).Data
 	w.spoil(names.RootCA, func(data map[string][]byte) { delete(data, corev1.TLSCertKey) })
 	n, err := w.try(t.Context())
-	var block *flow.Blocked
+	var block *reconcile.Blocked
 	if !errors.As(err, &block) || block.Reason != hyperv1.CertificateAuthorityBrokenReason || n != 0 {
 		t.Fatalf("%d writes, %v", n, err)
 	}

@@ -15,6 +15,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -30,9 +31,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/config/rbac"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
@@ -94,7 +94,7 @@ func TestTheRoleIsEnough(t *testing.T) {
 		if err := w.admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: names.PrivateRouter}, es); err != nil {
 			return err
 		}
-		if !conditions.IsTrue(es.Status.Conditions, hyperv1.AWSEndpointAvailable) {
+		if !meta.IsStatusConditionTrue(es.Status.Conditions, hyperv1.AWSEndpointAvailable) {
 			return fmt.Errorf("%+v", es.Status)
 		}
 		return nil
@@ -104,8 +104,8 @@ func TestTheRoleIsEnough(t *testing.T) {
 			return err
 		}
 		for _, c := range []string{hyperv1.ValidHostedControlPlaneConfiguration, hyperv1.InfrastructureReady, hyperv1.ValidAWSIdentityProvider} {
-			if !conditions.IsTrue(hcp.Status.Conditions, c) {
-				return fmt.Errorf("%s: %+v", c, conditions.Get(hcp.Status.Conditions, c))
+			if !meta.IsStatusConditionTrue(hcp.Status.Conditions, c) {
+				return fmt.Errorf("%s: %+v", c, meta.FindStatusCondition(hcp.Status.Conditions, c))
 			}
 		}
 		return nil
@@ -125,8 +125,8 @@ func TestTheRoleIsEnough(t *testing.T) {
 		if err := w.admin.Get(t.Context(), client.ObjectKeyFromObject(hcp), hcp); err != nil {
 			return err
 		}
-		if !conditions.IsTrue(hcp.Status.Conditions, hyperv1.AWSDefaultSecurityGroupCreated) || hcp.Status.Platform == nil || hcp.Status.Platform.AWS.DefaultWorkerSecurityGroupID == "" {
-			return fmt.Errorf("%+v, %+v", hcp.Status.Platform, conditions.Get(hcp.Status.Conditions, hyperv1.AWSDefaultSecurityGroupCreated))
+		if !meta.IsStatusConditionTrue(hcp.Status.Conditions, hyperv1.AWSDefaultSecurityGroupCreated) || hcp.Status.Platform == nil || hcp.Status.Platform.AWS.DefaultWorkerSecurityGroupID == "" {
+			return fmt.Errorf("%+v, %+v", hcp.Status.Platform, meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.AWSDefaultSecurityGroupCreated))
 		}
 		return nil
 	})
@@ -156,8 +156,8 @@ func TestTheRoleIsEnough(t *testing.T) {
 		}
 		s := hcp.Status
 		for _, c := range []string{hyperv1.KubeAPIServerAvailable, hyperv1.EtcdAvailable, hyperv1.HostedClusterAvailable} {
-			if !conditions.IsTrue(s.Conditions, c) {
-				return fmt.Errorf("%s: %+v", c, conditions.Get(s.Conditions, c))
+			if !meta.IsStatusConditionTrue(s.Conditions, c) {
+				return fmt.Errorf("%s: %+v", c, meta.FindStatusCondition(s.Conditions, c))
 			}
 		}
 		if !s.Ready || !s.Initialized || s.Initialization == nil || s.Version == "" || s.KubeConfig == nil {
@@ -286,7 +286,7 @@ func (w *world) says(name, reason, message string) error {
 	if err := w.admin.Get(w.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, c); err != nil {
 		return err
 	}
-	said := conditions.Get(c.Status.Conditions, hyperv1.ControlPlaneComponentAvailable)
+	said := meta.FindStatusCondition(c.Status.Conditions, hyperv1.ControlPlaneComponentAvailable)
 	if said == nil || said.Status != metav1.ConditionFalse || said.Reason != reason || !strings.Contains(said.Message, message) {
 		return fmt.Errorf("%s: %+v", name, said)
 	}
@@ -356,7 +356,7 @@ func (w *world) others() {
 	if err := w.admin.Get(w.t.Context(), key, es); err != nil || es.Status.EndpointServiceName != "" {
 		return
 	}
-	p := patch.New(w.admin, w.admin, es, names.HypershiftOperator, func(es *hyperv1.AWSEndpointService) any {
+	p := reconcile.NewWriter(w.admin, w.admin, es, names.HypershiftOperator, func(es *hyperv1.AWSEndpointService) any {
 		return hyperv1.AWSEndpointServiceStatus{EndpointServiceName: es.Status.EndpointServiceName, AvailabilityZoneIDs: es.Status.AvailabilityZoneIDs}
 	})
 	es.Spec.SubnetIDs = w.subnets
@@ -364,7 +364,7 @@ func (w *world) others() {
 		return // somebody was faster; the next round does it
 	}
 	es.Status.EndpointServiceName, es.Status.AvailabilityZoneIDs = w.service, w.zones
-	_ = p.Close(w.t.Context())
+	_ = p.Write(w.t.Context())
 }
 
 func (w *world) must(err error) {

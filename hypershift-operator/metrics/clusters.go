@@ -5,10 +5,10 @@ import (
 
 	configv1 "github.com/openshift/api/config/v1"
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 )
 
 // clusterLabels name a HostedCluster; _id is spec.clusterID.
@@ -96,7 +96,7 @@ func completed(hc *hyperv1.HostedCluster) (last configv1.UpdateHistory, ok bool)
 }
 
 func waitingForAvailability(hc *hyperv1.HostedCluster, now time.Time) (float64, bool) {
-	waiting := !installed(hc) && !conditions.IsTrue(hc.Status.Conditions, hyperv1.HostedClusterAvailable)
+	waiting := !installed(hc) && !meta.IsStatusConditionTrue(hc.Status.Conditions, hyperv1.HostedClusterAvailable)
 	return seconds(hc.CreationTimestamp.Time, now), waiting && hc.DeletionTimestamp.IsZero()
 }
 
@@ -123,7 +123,7 @@ func deleting(hc *hyperv1.HostedCluster, now time.Time) (float64, bool) {
 
 // deletingCloudResources lasts until they are gone, or given up.
 func deletingCloudResources(hc *hyperv1.HostedCluster, now time.Time) (float64, bool) {
-	destroyed := conditions.Get(hc.Status.Conditions, hyperv1.CloudResourcesDestroyed)
+	destroyed := meta.FindStatusCondition(hc.Status.Conditions, hyperv1.CloudResourcesDestroyed)
 	if destroyed == nil || destroyed.Status == metav1.ConditionTrue || destroyed.Reason == hyperv1.CloudResourcesCleanupSkippedReason {
 		return 0, false
 	}
@@ -144,7 +144,7 @@ func proxy(hc *hyperv1.HostedCluster, _ time.Time) (float64, bool) {
 
 func proxyCA(hc *hyperv1.HostedCluster, _ time.Time) (float64, bool) {
 	p := proxyOf(hc)
-	valid := conditions.Get(hc.Status.Conditions, hyperv1.ValidProxyConfiguration)
+	valid := meta.FindStatusCondition(hc.Status.Conditions, hyperv1.ValidProxyConfiguration)
 	if p == nil || p.TrustedCA.Name == "" || valid == nil || valid.Status == metav1.ConditionUnknown {
 		return 0, false
 	}
@@ -156,7 +156,7 @@ func proxyCA(hc *hyperv1.HostedCluster, _ time.Time) (float64, bool) {
 func invalidCredentials(hc *hyperv1.HostedCluster, _ time.Time) (float64, bool) {
 	const valid, invalid, unknown = 0, 1, 2
 	onAWS := hc.Spec.Platform.Type == hyperv1.AWSPlatform
-	accepted := conditions.Get(hc.Status.Conditions, hyperv1.ValidAWSIdentityProvider)
+	accepted := meta.FindStatusCondition(hc.Status.Conditions, hyperv1.ValidAWSIdentityProvider)
 	switch {
 	case accepted == nil || accepted.Status == metav1.ConditionUnknown:
 		return unknown, onAWS

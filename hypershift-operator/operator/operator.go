@@ -39,7 +39,6 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/bootstrap"
@@ -57,10 +56,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
 	"github.com/hosted-control-planes/hypershift/internal/dedup"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 )
@@ -89,7 +88,7 @@ func New(ctx context.Context, cfg *rest.Config, opts Options) (*Operator, error)
 		NewClient:              opts.TestHooks.NewClient,
 		Metrics:                metricsOptions(opts.MetricsAddr),
 		HealthProbeBindAddress: opts.HealthAddr,
-		Controller:             config.Controller{SkipNameValidation: &opts.TestHooks.Shared, ReconciliationTimeout: flow.ReconcileTimeout},
+		Controller:             config.Controller{SkipNameValidation: &opts.TestHooks.Shared, ReconciliationTimeout: reconcile.DefaultTimeout},
 	}
 	if opts.LeaderElect {
 		lease := leader.Lease{Namespace: opts.Namespace, Name: names.HypershiftOperator, Pace: leader.One}
@@ -207,7 +206,7 @@ func lean() toolscache.TransformFunc {
 
 // controllerOptions retry a failure after a second, and less and less often.
 func controllerOptions() controller.Options {
-	return controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, 5*time.Minute)}
+	return controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](time.Second, 5*time.Minute)}
 }
 
 // AddHostedClusters adds the controller that makes control planes.

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // Delete deletes every object of the set and says whether all are gone.
@@ -42,7 +42,7 @@ func (a *Applier) prune(ctx context.Context, set Set, wanted map[objectID]bool) 
 				continue
 			}
 			left = append(left, id)
-			if err := patch.Delete(ctx, a.client, obj); err != nil {
+			if err := reconcile.Delete(ctx, a.client, obj); err != nil {
 				return left, err
 			}
 		}

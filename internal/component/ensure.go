@@ -19,7 +19,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // Options are what a Runner needs.
@@ -214,7 +214,7 @@ func (r *Runner) ensure(ctx context.Context, env *Env, p *part) (State, error) {
 		changed, failed = r.apply.Apply(ctx, setOf(env.HCP, p.Name), p.objs...)
 	}
 	state, err := r.tell(ctx, env, p, changed, failed)
-	if err == nil && !conditions.SaysNothing(failed) {
+	if err == nil && !reconcile.IsTransientAPIError(failed) {
 		err = r.writeStatus(ctx, env, p, state)
 	}
 	if err = errors.Join(failed, err); err != nil {

@@ -12,8 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // State is how a component is.
@@ -98,7 +97,7 @@ func (r *Runner) writeStatus(ctx context.Context, env *Env, p *part, s State) er
 	if p.status == nil {
 		return nil
 	}
-	written := patch.New(r.Client, r.Reader, p.status, r.Owner, func(c *hyperv1.ControlPlaneComponent) any { return c.Status })
+	written := reconcile.NewWriter(r.Client, r.Reader, p.status, r.Owner, func(c *hyperv1.ControlPlaneComponent) any { return c.Status })
 	status := &p.status.Status
 	status.ObservedGeneration = env.HCP.Generation
 	status.Version = s.Version
@@ -107,9 +106,9 @@ func (r *Runner) writeStatus(ctx context.Context, env *Env, p *part, s State) er
 	}
 	for _, c := range s.conditions() {
 		c.ObservedGeneration = env.HCP.Generation
-		conditions.Set(&status.Conditions, c, r.Clock.Now())
+		reconcile.SetCondition(&status.Conditions, c, r.Clock.Now())
 	}
-	return written.Close(ctx)
+	return written.Write(ctx)
 }
 
 func (s State) conditions() []metav1.Condition {

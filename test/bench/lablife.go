@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -18,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 )
@@ -190,7 +190,7 @@ func (b *labBench) rolledOut(ctx context.Context, hc client.ObjectKey) bool {
 	if err := b.management.Get(ctx, hc, obj); err != nil {
 		return false
 	}
-	c := conditions.Get(obj.Status.Conditions, hyperv1.HostedClusterProgressing)
-	return conditions.IsTrue(obj.Status.Conditions, hyperv1.HostedClusterAvailable) && c != nil && c.Status == "False" &&
-		conditions.IsTrue(obj.Status.Conditions, hyperv1.ConfigOperatorReconciliationSucceeded)
+	c := meta.FindStatusCondition(obj.Status.Conditions, hyperv1.HostedClusterProgressing)
+	return meta.IsStatusConditionTrue(obj.Status.Conditions, hyperv1.HostedClusterAvailable) && c != nil && c.Status == "False" &&
+		meta.IsStatusConditionTrue(obj.Status.Conditions, hyperv1.ConfigOperatorReconciliationSucceeded)
 }

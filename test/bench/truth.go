@@ -11,12 +11,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 )
 
 // truth holds every status that says True against what AWS has at that moment.
@@ -31,7 +31,7 @@ type truth struct {
 // check is told of a status just before it is written.
 func (t *truth) check(obj runtime.ApplyConfiguration) {
 	es, ok := endpointServiceIn(obj)
-	if !ok || !conditions.IsTrue(es.Status.Conditions, hyperv1.AWSEndpointAvailable) {
+	if !ok || !meta.IsStatusConditionTrue(es.Status.Conditions, hyperv1.AWSEndpointAvailable) {
 		return
 	}
 	lie := t.lie(context.Background(), es)
@@ -86,7 +86,7 @@ func (t *truth) lie(ctx context.Context, es *hyperv1.AWSEndpointService) string 
 // available says whether both operators say so.
 func available(es *hyperv1.AWSEndpointService) bool {
 	for _, condition := range []string{hyperv1.AWSEndpointServiceAvailable, hyperv1.AWSEndpointAvailable} {
-		if c := conditions.Get(es.Status.Conditions, condition); c == nil || c.Status != metav1.ConditionTrue {
+		if c := meta.FindStatusCondition(es.Status.Conditions, condition); c == nil || c.Status != metav1.ConditionTrue {
 			return false
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // toy is a controller that makes one thing in a cloud for one ConfigMap, and
@@ -65,10 +65,10 @@ func (y *toy) reconcile(ctx context.Context) error {
 		if err := y.cluster.Calls.write("aws delete", func() error { clear(y.cloud); return nil }); err != nil {
 			return err
 		}
-		return patch.RemoveFinalizer(ctx, c, cm, finalizer)
+		return reconcile.RemoveFinalizer(ctx, c, cm, finalizer)
 	}
 	if !y.noFinalizer {
-		if err := patch.New(c, c, cm, "toy", func(*corev1.ConfigMap) any { return nil }).AddFinalizer(ctx, finalizer); err != nil {
+		if err := reconcile.NewWriter(c, c, cm, "toy", func(*corev1.ConfigMap) any { return nil }).AddFinalizer(ctx, finalizer); err != nil {
 			return err
 		}
 	}

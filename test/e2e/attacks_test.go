@@ -11,12 +11,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 )
 
 // TestAttacks attempts to take over, reach or stop a hosted cluster that belongs to somebody else. Every attempt must be refused
@@ -110,7 +110,7 @@ func (h *hosted) refused(condition string, words ...string) {
 		if err := h.management.Get(h.t.Context(), client.ObjectKeyFromObject(h.hc), h.hc); err != nil {
 			return false
 		}
-		last = conditions.Get(h.hc.Status.Conditions, condition)
+		last = meta.FindStatusCondition(h.hc.Status.Conditions, condition)
 		if last == nil || last.Status != metav1.ConditionFalse {
 			return false
 		}

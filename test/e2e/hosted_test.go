@@ -13,13 +13,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/fixture"
 	"github.com/hosted-control-planes/hypershift/test/fixture/accounts"
@@ -105,9 +105,9 @@ func (h *hosted) is(condition, status string, words ...string) {
 		if err := h.management.Get(ctx, client.ObjectKeyFromObject(h.hc), h.hc); err != nil {
 			return err
 		}
-		c := conditions.Get(h.hc.Status.Conditions, condition)
+		c := meta.FindStatusCondition(h.hc.Status.Conditions, condition)
 		if c == nil || string(c.Status) != status {
-			return fmt.Errorf("it is %+v; Available: %+v", c, conditions.Get(h.hc.Status.Conditions, hyperv1.HostedClusterAvailable))
+			return fmt.Errorf("it is %+v; Available: %+v", c, meta.FindStatusCondition(h.hc.Status.Conditions, hyperv1.HostedClusterAvailable))
 		}
 		for _, w := range words {
 			if !strings.Contains(c.Message, w) {

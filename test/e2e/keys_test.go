@@ -11,12 +11,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 	"github.com/hosted-control-planes/hypershift/test/lab/load"
 )
@@ -72,7 +72,7 @@ func (h *hosted) encryptWith(secret, fingerprint string) {
 	last := ""
 	for deadline := began.Add(20 * time.Minute); ; pause(h.t.Context(), time.Second) {
 		h.must(h.management.Get(h.t.Context(), key(h.hc), h.hc))
-		c := conditions.Get(h.hc.Status.Conditions, hyperv1.EtcdDataEncryptionUpToDate)
+		c := meta.FindStatusCondition(h.hc.Status.Conditions, hyperv1.EtcdDataEncryptionUpToDate)
 		if c == nil || c.ObservedGeneration < h.hc.Generation {
 			continue
 		}

@@ -13,13 +13,13 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
@@ -82,7 +82,7 @@ func (h *hosted) told(condition, status string, words ...string) {
 	h.t.Helper()
 	started := time.Now()
 	h.is(condition, status, words...)
-	h.t.Logf("%5.1f s  %s %s: %s", time.Since(started).Seconds(), condition, status, conditions.Get(h.hc.Status.Conditions, condition).Message)
+	h.t.Logf("%5.1f s  %s %s: %s", time.Since(started).Seconds(), condition, status, meta.FindStatusCondition(h.hc.Status.Conditions, condition).Message)
 }
 
 func (h *hosted) release(image string) {
@@ -98,7 +98,7 @@ func (h *hosted) componentTold(name, reason string) {
 		if err := h.management.Get(ctx, client.ObjectKey{Namespace: h.namespace(), Name: name}, component); err != nil {
 			return err
 		}
-		c := conditions.Get(component.Status.Conditions, hyperv1.ControlPlaneComponentRolloutComplete)
+		c := meta.FindStatusCondition(component.Status.Conditions, hyperv1.ControlPlaneComponentRolloutComplete)
 		if c == nil || c.Reason != reason {
 			return fmt.Errorf("it is %+v", c)
 		}
@@ -233,7 +233,7 @@ func (h *hosted) loseNamespace() {
 	if now := h.hc.Status.Platform.AWS.DefaultWorkerSecurityGroupID; now != group {
 		h.t.Errorf("security group %s was not taken over: there is %s", group, now)
 	}
-	if c := conditions.Get(h.hc.Status.Conditions, hyperv1.CloudResourcesDestroyed); c != nil {
+	if c := meta.FindStatusCondition(h.hc.Status.Conditions, hyperv1.CloudResourcesDestroyed); c != nil {
 		h.t.Errorf("said to be left behind: %q", c.Message)
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -31,7 +31,7 @@ func TestWhatTheUserBringsIsFollowed(t *testing.T) {
 		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(c.hc), hc); err != nil {
 			return err
 		}
-		said := conditions.Get(hc.Status.Conditions, hyperv1.ReconciliationSucceeded)
+		said := meta.FindStatusCondition(hc.Status.Conditions, hyperv1.ReconciliationSucceeded)
 		if said == nil || !strings.Contains(said.Message, "Secret my-key, which spec.sshKey names, does not exist") {
 			return fmt.Errorf("it says %+v", said)
 		}

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -29,15 +30,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // Owner is the field owner of the probe's part of the status.
@@ -73,7 +71,7 @@ const (
 // Reconciler judges the identity of a control plane.
 type Reconciler struct {
 	Options
-	steps []flow.Step[*hyperv1.HostedControlPlane]
+	steps []reconcile.Step[*hyperv1.HostedControlPlane]
 	// able is since when we could have called, by control plane. One pass runs
 	// at a time.
 	able map[types.UID]time.Time
@@ -84,11 +82,11 @@ type Reconciler struct {
 // New returns a Reconciler.
 func New(opts Options) *Reconciler {
 	r := &Reconciler{Options: opts, able: map[types.UID]time.Time{}, trust: map[types.UID]trusted{}}
-	r.steps = []flow.Step[*hyperv1.HostedControlPlane]{
+	r.steps = []reconcile.Step[*hyperv1.HostedControlPlane]{
 		{Name: "identity", Condition: hyperv1.ValidAWSIdentityProvider, Run: r.checkIdentity},
 	}
 	if opts.TakeRole != nil {
-		r.steps = append(r.steps, flow.Step[*hyperv1.HostedControlPlane]{Name: "isolation", Condition: hyperv1.AWSRolesIsolated, Run: r.checkIsolation})
+		r.steps = append(r.steps, reconcile.Step[*hyperv1.HostedControlPlane]{Name: "isolation", Condition: hyperv1.AWSRolesIsolated, Run: r.checkIsolation})
 	}
 	return r
 }
@@ -97,7 +95,7 @@ func New(opts Options) *Reconciler {
 func Setup(mgr ctrl.Manager, opts Options) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("identityprobe").
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)}).
+		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](time.Second, time.Minute)}).
 		Complete(reconcile.AsReconciler(opts.Client, New(opts)))
 }
 
@@ -106,11 +104,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 	if hcp.Unreadable() != "" || hcp.Spec.Platform.AWS == nil {
 		return ctrl.Result{}, nil
 	}
-	status := patch.New(r.Client, r.Reader, hcp, Owner, ourStatus)
-	report := flow.Run(ctx, hcp, r.steps...)
+	status := reconcile.NewWriter(r.Client, r.Reader, hcp, Owner, ourStatus)
+	report := reconcile.Run(ctx, hcp, r.steps...)
 	r.summarize(hcp, report)
-	if err := status.Close(ctx); err != nil {
-		return flow.Report{}.Result(err)
+	if err := status.Write(ctx); err != nil {
+		return reconcile.Report{}.Result(err)
 	}
 	switch err := report[0].Err; {
 	case errors.Is(err, errOthersFirst):
@@ -186,7 +184,7 @@ func (e errUnasked) Unwrap() error { return e.error }
 // errOthersFirst says that somebody else is about to ask.
 var errOthersFirst = errors.New("waiting for the first call to AWS")
 
-var judge = conditions.Judge{
+var judge = reconcile.Classifier{
 	Transient: func(err error) bool {
 		// Only an answer of AWS about us makes the condition False.
 		return !awsx.IsIdentity(err) || errors.As(err, new(errUnchecked))
@@ -207,14 +205,14 @@ var judge = conditions.Judge{
 	Message: awsx.Message,
 }
 
-func (r *Reconciler) summarize(hcp *hyperv1.HostedControlPlane, report flow.Report) {
-	hcp.Status.Conditions = conditions.FromReport(report, judge, hcp.Status.Conditions, hcp.Generation, r.Clock.Now())
+func (r *Reconciler) summarize(hcp *hyperv1.HostedControlPlane, report reconcile.Report) {
+	hcp.Status.Conditions = reconcile.FromReport(report, judge, hcp.Status.Conditions, hcp.Generation, r.Clock.Now())
 }
 
 func ourStatus(hcp *hyperv1.HostedControlPlane) any {
 	var ours []metav1.Condition
 	for _, condition := range []string{hyperv1.ValidAWSIdentityProvider, hyperv1.AWSRolesIsolated} {
-		if c := conditions.Get(hcp.Status.Conditions, condition); c != nil {
+		if c := meta.FindStatusCondition(hcp.Status.Conditions, condition); c != nil {
 			ours = append(ours, *c)
 		}
 	}

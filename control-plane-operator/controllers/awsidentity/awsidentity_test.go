@@ -11,6 +11,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -21,7 +22,6 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
@@ -128,7 +128,7 @@ func (w *world) wants(status metav1.ConditionStatus, reason string, words ...str
 	w.t.Helper()
 	hcp := w.hcp()
 	w.must(w.Admin().Get(w.t.Context(), client.ObjectKeyFromObject(hcp), hcp))
-	c := conditions.Get(hcp.Status.Conditions, hyperv1.ValidAWSIdentityProvider)
+	c := meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.ValidAWSIdentityProvider)
 	if c == nil || c.Status != status || c.Reason != reason {
 		w.t.Errorf("got %+v, want %s %s", c, status, reason)
 		return
@@ -162,7 +162,7 @@ func (w *world) story() *crashtest.Scenario {
 		Ready: func(ctx context.Context) string {
 			hcp := w.hcp()
 			w.must(w.Admin().Get(ctx, client.ObjectKeyFromObject(hcp), hcp))
-			if !conditions.IsTrue(hcp.Status.Conditions, hyperv1.ValidAWSIdentityProvider) {
+			if !meta.IsStatusConditionTrue(hcp.Status.Conditions, hyperv1.ValidAWSIdentityProvider) {
 				return fmt.Sprint(hcp.Status.Conditions)
 			}
 			return ""

@@ -9,8 +9,8 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // How often STS is asked about the roles: twice for each role that trusts a
@@ -59,7 +59,7 @@ func (r *Reconciler) checkIsolation(ctx context.Context, hcp *hyperv1.HostedCont
 	}
 	found := trusted{roles: asked, at: r.Clock.Now()}
 	if len(findings) > 0 {
-		found.err = flow.Block(hyperv1.ServiceAccountTrustedReason,
+		found.err = reconcile.Block(hyperv1.ServiceAccountTrustedReason,
 			"administrators of the hosted cluster can take on roles of its operators: %s; docs/permissions.md has the trust policies", strings.Join(findings, "; "))
 	}
 	r.trust[hcp.UID] = found

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/aws/smithy-go/middleware"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
@@ -45,7 +45,7 @@ func (w *world) wantsIsolation(status metav1.ConditionStatus, reason string, wor
 	w.t.Helper()
 	hcp := w.hcp()
 	w.must(w.Admin().Get(w.t.Context(), client.ObjectKeyFromObject(hcp), hcp))
-	c := conditions.Get(hcp.Status.Conditions, hyperv1.AWSRolesIsolated)
+	c := meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.AWSRolesIsolated)
 	if c == nil || c.Status != status || c.Reason != reason {
 		w.t.Fatalf("got %+v, want %s %s", c, status, reason)
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/subnet"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/sharedcall"
 )
 
@@ -200,7 +200,7 @@ func (r *Reconciler) openAccountOfRecord(ctx context.Context, s *scope) (err err
 func (r *Reconciler) keyReady(ctx context.Context) error {
 	err := r.KeyReady(ctx)
 	if errors.Is(err, tokensigner.ErrNoKey) {
-		return flow.Wait(10*time.Second, hyperv1.WaitingForSigningKeyReason, "%s", err)
+		return reconcile.Wait(10*time.Second, hyperv1.WaitingForSigningKeyReason, "%s", err)
 	}
 	return err
 }

@@ -16,9 +16,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // Options are what both controllers of this package need.
@@ -48,7 +47,7 @@ type Reconciler struct {
 	apply       *apply.Applier
 	accounts    *accounts
 	pace        *pace
-	live, dying []flow.Step[*scope]
+	live, dying []reconcile.Step[*scope]
 }
 
 // New returns a Reconciler that knows nothing yet.
@@ -59,20 +58,20 @@ func New(opts Options) *Reconciler {
 		accounts: newAccounts(opts.Sessions, opts.Clock),
 		pace:     newPace(),
 	}
-	r.live = []flow.Step[*scope]{
+	r.live = []reconcile.Step[*scope]{
 		{Name: "control plane", Run: r.resolveControlPlane},
 		{Name: "record", Run: r.record},
 		{Name: "roles", Run: r.openAccount},
-		flow.All(
-			flow.Step[*scope]{Name: "security group", Run: r.ensureSecurityGroup},
-			flow.Step[*scope]{Name: "subnets", Run: r.resolveSubnets},
+		reconcile.Group(
+			reconcile.Step[*scope]{Name: "security group", Run: r.ensureSecurityGroup},
+			reconcile.Step[*scope]{Name: "subnets", Run: r.resolveSubnets},
 		),
 		{Name: "endpoint", Run: r.ensureEndpoint},
 		{Name: "records", Run: r.ensureRecords},
 		{Name: "private names", Run: r.ensurePrivateNames},
 		{Name: "verdict", Run: r.checkSubnets},
 	}
-	r.dying = []flow.Step[*scope]{
+	r.dying = []reconcile.Step[*scope]{
 		{Name: "roles", Run: r.openAccountOfRecord},
 		{Name: "private names", Run: r.deletePrivateNames},
 		{Name: "records", Run: r.deleteRecords},
@@ -98,11 +97,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, es *hyperv1.AWSEndpointServi
 	}
 
 	was := es.Status.DeepCopy()
-	status := patch.New(r.Client, r.Reader, es, names.ControlPlaneOperator, ourHalf)
+	status := reconcile.NewWriter(r.Client, r.Reader, es, names.ControlPlaneOperator, ourHalf)
 	s := &scope{es: es, status: status}
-	report := flow.Run(ctx, s, steps...)
+	report := reconcile.Run(ctx, s, steps...)
 	r.summarize(s, report)
-	written := status.Close(ctx)
+	written := status.Write(ctx)
 	if written == nil {
 		r.tellTurn(es, *was)
 	}
@@ -123,7 +122,7 @@ func (r *Reconciler) untilResync(s *scope) time.Duration {
 // scope is what one pass has learned, and by which step.
 type scope struct {
 	es     *hyperv1.AWSEndpointService
-	status *patch.Status[*hyperv1.AWSEndpointService]
+	status *reconcile.Writer[*hyperv1.AWSEndpointService]
 
 	hcp     *hyperv1.HostedControlPlane // resolveControlPlane
 	cleanup *hyperv1.AWSEndpointCleanup // record, or as recorded

@@ -8,27 +8,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // resolveControlPlane finds the control plane that this namespace is for.
 func (r *Reconciler) resolveControlPlane(ctx context.Context, s *scope) error {
 	if problem := s.es.Unreadable(); problem != "" {
-		return flow.Block(hyperv1.UnreadableReason, "this object cannot be read: %s", problem)
+		return reconcile.Block(hyperv1.UnreadableReason, "this object cannot be read: %s", problem)
 	}
 	hcp, err := controlPlane(ctx, r.Client, s.es.Namespace)
 	if err != nil {
 		return err
 	}
 	if hcp == nil {
-		return flow.Wait(0, hyperv1.WaitingForControlPlaneReason, "there is no HostedControlPlane in this namespace")
+		return reconcile.Wait(0, hyperv1.WaitingForControlPlaneReason, "there is no HostedControlPlane in this namespace")
 	}
 	if problem := hcp.Unreadable(); problem != "" {
-		return flow.Block(hyperv1.UnreadableReason, "HostedControlPlane %s cannot be read: %s", hcp.Name, problem)
+		return reconcile.Block(hyperv1.UnreadableReason, "HostedControlPlane %s cannot be read: %s", hcp.Name, problem)
 	}
 	aws := hcp.Spec.Platform.AWS
 	if aws == nil || aws.CloudProviderConfig == nil || aws.CloudProviderConfig.VPC == "" {
-		return flow.Block(hyperv1.InvalidPlatformReason, "the HostedCluster names no VPC: set platform.aws.cloudProviderConfig.vpc")
+		return reconcile.Block(hyperv1.InvalidPlatformReason, "the HostedCluster names no VPC: set platform.aws.cloudProviderConfig.vpc")
 	}
 	s.hcp = hcp
 	return nil

@@ -12,9 +12,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // settling is how long AWS may not list what has just been made.
@@ -57,7 +56,7 @@ func (r *Reconciler) endpointsGone(ctx context.Context, s *scope, role string) e
 		return err
 	}
 	if len(left) > 0 {
-		return flow.Wait(r.untilLook(s, leaving), hyperv1.EndpointDeletingReason, "waiting until AWS has deleted %s", ids(left))
+		return reconcile.Wait(r.untilLook(s, leaving), hyperv1.EndpointDeletingReason, "waiting until AWS has deleted %s", ids(left))
 	}
 	return nil
 }
@@ -89,7 +88,7 @@ func (r *Reconciler) groupsGone(ctx context.Context, s *scope, doomed func(role 
 	}
 	err = s.account.groups.Delete(ctx, doomed, s.es.Status.SecurityGroupID)
 	if awsx.IsInUse(err) {
-		return flow.Wait(r.pace.next(s.es.UID, inUse), hyperv1.SecurityGroupInUseReason, "security group %s is still in use: %s", s.es.Status.SecurityGroupID, awsx.Message(err))
+		return reconcile.Wait(r.pace.next(s.es.UID, inUse), hyperv1.SecurityGroupInUseReason, "security group %s is still in use: %s", s.es.Status.SecurityGroupID, awsx.Message(err))
 	}
 	return err
 }
@@ -106,7 +105,7 @@ func (r *Reconciler) settle(_ context.Context, s *scope) error {
 		return nil
 	}
 	s.account.look(0)
-	return flow.Wait(left, hyperv1.EndpointDeletingReason, "waiting until AWS would list what may just have been made")
+	return reconcile.Wait(left, hyperv1.EndpointDeletingReason, "waiting until AWS would list what may just have been made")
 }
 
 // sweep deletes, with the last AWSEndpointService of the cluster, whatever
@@ -136,5 +135,5 @@ func (r *Reconciler) release(ctx context.Context, s *scope) error {
 	s.es.Status.EndpointID, s.es.Status.SecurityGroupID, s.es.Status.DNSNames = "", "", nil
 	s.es.Status.Creating = nil
 	ctrl.LoggerFrom(ctx).Info("Nothing is left in the customer's account")
-	return patch.RemoveFinalizer(ctx, r.Client, s.es, hyperv1.ControlPlaneOperatorFinalizer)
+	return reconcile.RemoveFinalizer(ctx, r.Client, s.es, hyperv1.ControlPlaneOperatorFinalizer)
 }

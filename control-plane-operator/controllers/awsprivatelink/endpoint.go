@@ -6,7 +6,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // ensureEndpoint joins the customer's VPC to the endpoint service.
@@ -37,7 +37,7 @@ func (r *Reconciler) ensureEndpoint(ctx context.Context, s *scope) error {
 	}
 	s.forgetStaleTags()
 	if reason, why := state(got, s.es.Status.EndpointServiceName); reason != "" {
-		return flow.Wait(r.untilLook(s, coming), reason, "VPC endpoint %s %s", got.ID, why)
+		return reconcile.Wait(r.untilLook(s, coming), reason, "VPC endpoint %s %s", got.ID, why)
 	}
 	r.pace.rest(s.es.UID)
 	s.target = got.DNSName

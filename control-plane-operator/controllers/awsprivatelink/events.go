@@ -4,10 +4,10 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 )
 
 // Reasons of events that are no reasons of the condition.
@@ -23,8 +23,8 @@ func (r *Reconciler) tellTurn(es *hyperv1.AWSEndpointService, was hyperv1.AWSEnd
 	if is := es.Status.EndpointID; is != was.EndpointID && is != "" && was.EndpointID != "" {
 		r.Recorder.Eventf(es, nil, corev1.EventTypeNormal, endpointRecreated, "Connect", "VPC endpoint %s takes the place of %s", is, was.EndpointID)
 	}
-	after := conditions.Get(es.Status.Conditions, hyperv1.AWSEndpointAvailable)
-	kind, reason := turn(conditions.Get(was.Conditions, hyperv1.AWSEndpointAvailable), after)
+	after := meta.FindStatusCondition(es.Status.Conditions, hyperv1.AWSEndpointAvailable)
+	kind, reason := turn(meta.FindStatusCondition(was.Conditions, hyperv1.AWSEndpointAvailable), after)
 	switch {
 	case kind == "":
 	case reason == endpointAvailable:

@@ -17,7 +17,7 @@ func (r *Reconciler) record(ctx context.Context, s *scope) error {
 	s.cleanup = cleanupOf(s.hcp)
 	s.es.Status.Cleanup = s.cleanup
 	s.recordTags()
-	return s.status.Close(ctx)
+	return s.status.Write(ctx)
 }
 
 // witness writes down, before a resource is made, that there may be one: its id
@@ -30,7 +30,7 @@ func (r *Reconciler) witness(s *scope, of hyperv1.AWSEndpointResource) owned.Wit
 				return nil
 			}
 			s.es.Status.Creating = append(s.es.Status.Creating, of)
-			return s.status.Close(ctx)
+			return s.status.Write(ctx)
 		},
 		Changed: func(id, what string) { r.tellChange(s.es, id, what) },
 		GivenUp: func(id, what string) { r.tellGivenUp(s.es, id, what) },

@@ -10,8 +10,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // ensureRecords lets the names of the control plane point to the endpoint.
@@ -26,7 +26,7 @@ func (r *Reconciler) ensureRecords(ctx context.Context, s *scope) error {
 	}
 	if s.es.Status.DNSZoneID != id {
 		s.es.Status.DNSZoneID = id
-		if err := s.status.Close(ctx); err != nil { // deletion looks nowhere else
+		if err := s.status.Write(ctx); err != nil { // deletion looks nowhere else
 			return err
 		}
 	}
@@ -42,7 +42,7 @@ func (r *Reconciler) ensureRecords(ctx context.Context, s *scope) error {
 	}
 	if awsx.IsNotFound(err) {
 		s.account.forgetZone()
-		return flow.Wait(time.Second, string(records.ZoneMissing), "hosted zone %s is gone", id)
+		return reconcile.Wait(time.Second, string(records.ZoneMissing), "hosted zone %s is gone", id)
 	}
 	if err != nil {
 		return recordProblem(err)
@@ -68,11 +68,11 @@ func recordNames(service string, hcp *hyperv1.HostedControlPlane) []string {
 func recordProblem(err error) error {
 	var zone *records.ZoneError
 	if errors.As(err, &zone) {
-		return flow.Wait(time.Minute, string(zone.Problem), "%s", zone)
+		return reconcile.Wait(time.Minute, string(zone.Problem), "%s", zone)
 	}
 	var claimed *records.ClaimedError
 	if errors.As(err, &claimed) {
-		return flow.Wait(time.Minute, hyperv1.RecordClaimedReason, "%s", claimed)
+		return reconcile.Wait(time.Minute, hyperv1.RecordClaimedReason, "%s", claimed)
 	}
 	return err
 }

@@ -9,8 +9,8 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // ensureSecurityGroup lets the machines of the cluster reach the endpoint.
@@ -37,7 +37,7 @@ func (r *Reconciler) ensureSecurityGroup(ctx context.Context, s *scope) error {
 	}
 	var taken *securitygroup.TakenError
 	if errors.As(err, &taken) {
-		return flow.Wait(time.Minute, hyperv1.SecurityGroupNameTakenReason, "%s", taken)
+		return reconcile.Wait(time.Minute, hyperv1.SecurityGroupNameTakenReason, "%s", taken)
 	}
 	return err
 }
@@ -52,14 +52,14 @@ func rules(service string, machines []hyperv1.MachineNetworkEntry) ([]securitygr
 	for _, m := range machines {
 		network, err := netip.ParsePrefix(m.CIDR)
 		if err != nil {
-			return nil, flow.Block(hyperv1.InvalidPlatformReason, "networking.machineNetwork %q is not a network such as 10.0.0.0/16", m.CIDR)
+			return nil, reconcile.Block(hyperv1.InvalidPlatformReason, "networking.machineNetwork %q is not a network such as 10.0.0.0/16", m.CIDR)
 		}
 		out = append(out, securitygroup.Rule{
 			Protocol: "tcp", From: port, To: port, Source: network.Masked(), Description: "Control plane service",
 		})
 	}
 	if len(out) == 0 {
-		return nil, flow.Block(hyperv1.InvalidPlatformReason, "networking.machineNetwork is empty: nobody could reach the endpoint")
+		return nil, reconcile.Block(hyperv1.InvalidPlatformReason, "networking.machineNetwork is empty: nobody could reach the endpoint")
 	}
 	slices.SortFunc(out, func(a, b securitygroup.Rule) int { return a.Source.Compare(b.Source) })
 	return out, nil

@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // Setup starts both controllers with the manager. They run whatever the access
@@ -25,7 +25,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	err := ctrl.NewControllerManagedBy(mgr).Named("awsendpointservice").
 		For(&hyperv1.AWSEndpointService{}, builder.WithPredicates(othersChanges())).
 		Watches(&hyperv1.HostedControlPlane{}, handler.EnqueueRequestsFromMapFunc(toEndpointServices(opts.Client)), builder.WithPredicates(specOrDeletion())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: len(offered), RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, 5*time.Minute)}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: len(offered), RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](time.Second, 5*time.Minute)}).
 		Complete(reconcile.AsReconciler(opts.Client, New(opts)))
 	if err != nil {
 		return err
@@ -64,22 +64,22 @@ func isOffered() predicate.Predicate {
 }
 
 func toEndpointServices(c client.Reader) handler.MapFunc {
-	return func(ctx context.Context, hcp client.Object) []reconcile.Request {
+	return func(ctx context.Context, hcp client.Object) []ctrl.Request {
 		list := &hyperv1.AWSEndpointServiceList{}
 		if err := c.List(ctx, list, client.InNamespace(hcp.GetNamespace())); err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "Listing AWSEndpointServices")
 			return nil
 		}
-		var out []reconcile.Request
+		var out []ctrl.Request
 		for i := range list.Items {
-			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+			out = append(out, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 		}
 		return out
 	}
 }
 
 func toControlPlane(c client.Reader) handler.MapFunc {
-	return func(ctx context.Context, svc client.Object) []reconcile.Request {
+	return func(ctx context.Context, svc client.Object) []ctrl.Request {
 		hcp, err := controlPlane(ctx, c, svc.GetNamespace())
 		if err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "Finding the control plane of a Service")
@@ -87,6 +87,6 @@ func toControlPlane(c client.Reader) handler.MapFunc {
 		if hcp == nil {
 			return nil
 		}
-		return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(hcp)}}
+		return []ctrl.Request{{NamespacedName: client.ObjectKeyFromObject(hcp)}}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/subnet"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // choice is which subnets the endpoint takes, and why not the others.
@@ -27,10 +27,10 @@ type choice struct {
 // resolveSubnets decides which subnets the endpoint takes.
 func (r *Reconciler) resolveSubnets(ctx context.Context, s *scope) error {
 	if s.es.Status.EndpointServiceName == "" {
-		return flow.Wait(0, hyperv1.WaitingForEndpointServiceReason, "the VPC endpoint service in the management account is not there yet")
+		return reconcile.Wait(0, hyperv1.WaitingForEndpointServiceReason, "the VPC endpoint service in the management account is not there yet")
 	}
 	if len(s.es.Status.AvailabilityZoneIDs) == 0 {
-		return flow.Wait(0, hyperv1.WaitingForEndpointServiceReason, "the VPC endpoint service does not say yet which zones it serves")
+		return reconcile.Wait(0, hyperv1.WaitingForEndpointServiceReason, "the VPC endpoint service does not say yet which zones it serves")
 	}
 	attached, err := s.attached(ctx)
 	if err != nil {
@@ -42,7 +42,7 @@ func (r *Reconciler) resolveSubnets(ctx context.Context, s *scope) error {
 		wanted = attached
 	}
 	if len(wanted) == 0 {
-		return flow.Wait(0, hyperv1.WaitingForSubnetsReason, "no NodePool has named a subnet yet")
+		return reconcile.Wait(0, hyperv1.WaitingForSubnetsReason, "no NodePool has named a subnet yet")
 	}
 	facts, err := s.account.subnets.Describe(ctx, union(wanted, attached))
 	if err != nil {
@@ -50,7 +50,7 @@ func (r *Reconciler) resolveSubnets(ctx context.Context, s *scope) error {
 	}
 	s.subnets = choose(wanted, attached, facts, s.cleanup.VPC, s.es.Status.AvailabilityZoneIDs)
 	if len(s.subnets.subnets) == 0 {
-		return flow.Wait(time.Minute, hyperv1.SubnetsUnusableReason, "none of the subnets can be used: %s", s.subnets.problems())
+		return reconcile.Wait(time.Minute, hyperv1.SubnetsUnusableReason, "none of the subnets can be used: %s", s.subnets.problems())
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func (c choice) problems() string { return strings.Join(append(c.mistakes(), c.g
 // learns whom it cannot.
 func (r *Reconciler) checkSubnets(_ context.Context, s *scope) error {
 	if mistakes := s.subnets.mistakes(); len(mistakes) > 0 {
-		return flow.Wait(5*time.Minute, hyperv1.SubnetsUnusableReason, "subnets of NodePools cannot be used: %s", strings.Join(mistakes, "; "))
+		return reconcile.Wait(5*time.Minute, hyperv1.SubnetsUnusableReason, "subnets of NodePools cannot be used: %s", strings.Join(mistakes, "; "))
 	}
 	return nil
 }

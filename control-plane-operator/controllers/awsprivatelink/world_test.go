@@ -14,6 +14,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,9 +27,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
@@ -332,11 +332,11 @@ func (w *world) providersHalf(ctx context.Context) error {
 				return err
 			}
 		}
-		p := patch.New(w.Admin(), w.Admin(), es, names.HypershiftOperator, func(es *hyperv1.AWSEndpointService) any {
+		p := reconcile.NewWriter(w.Admin(), w.Admin(), es, names.HypershiftOperator, func(es *hyperv1.AWSEndpointService) any {
 			return hyperv1.AWSEndpointServiceStatus{EndpointServiceName: es.Status.EndpointServiceName, AvailabilityZoneIDs: es.Status.AvailabilityZoneIDs}
 		})
 		es.Status.EndpointServiceName, es.Status.AvailabilityZoneIDs = w.services[es.Name], w.zones
-		if err := p.Close(ctx); err != nil {
+		if err := p.Write(ctx); err != nil {
 			return err
 		}
 	}
@@ -361,7 +361,7 @@ func (w *world) condition(name string) metav1.Condition {
 	w.t.Helper()
 	es := &hyperv1.AWSEndpointService{}
 	w.must(w.Admin().Get(w.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, es))
-	c := conditions.Get(es.Status.Conditions, hyperv1.AWSEndpointAvailable)
+	c := meta.FindStatusCondition(es.Status.Conditions, hyperv1.AWSEndpointAvailable)
 	if c == nil {
 		w.t.Fatalf("%s has no condition: %+v", name, es.Status)
 	}
@@ -374,8 +374,8 @@ func (w *world) ready(ctx context.Context) string {
 		return fmt.Sprintf("%d AWSEndpointServices", len(all))
 	}
 	for _, es := range all {
-		if !conditions.IsTrue(es.Status.Conditions, hyperv1.AWSEndpointAvailable) {
-			return fmt.Sprintf("%s: %+v", es.Name, conditions.Get(es.Status.Conditions, hyperv1.AWSEndpointAvailable))
+		if !meta.IsStatusConditionTrue(es.Status.Conditions, hyperv1.AWSEndpointAvailable) {
+			return fmt.Sprintf("%s: %+v", es.Name, meta.FindStatusCondition(es.Status.Conditions, hyperv1.AWSEndpointAvailable))
 		}
 	}
 	return ""

@@ -14,9 +14,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
 	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
@@ -50,7 +49,7 @@ type Certificates interface {
 type Reconciler struct {
 	Options
 	runner      *component.Runner
-	live, dying []flow.Step[*scope]
+	live, dying []reconcile.Step[*scope]
 }
 
 // New returns a Reconciler.
@@ -58,11 +57,11 @@ func New(opts Options) *Reconciler {
 	r := &Reconciler{Options: opts, runner: component.NewRunner(component.Options{
 		Client: opts.Client, Reader: opts.Reader, Scheme: opts.Scheme, Clock: opts.Clock, Owner: names.ControlPlaneOperator,
 	})}
-	r.live = []flow.Step[*scope]{
+	r.live = []reconcile.Step[*scope]{
 		{Name: "finalizer", Run: r.addFinalizer},
-		flow.All(
-			flow.Step[*scope]{Name: "release", Condition: hyperv1.ValidReleaseInfo, Run: r.resolveRelease},
-			flow.Step[*scope]{Name: "hosts", Run: r.resolveHosts},
+		reconcile.Group(
+			reconcile.Step[*scope]{Name: "release", Condition: hyperv1.ValidReleaseInfo, Run: r.resolveRelease},
+			reconcile.Step[*scope]{Name: "hosts", Run: r.resolveHosts},
 		),
 		{Name: "certificates", Run: r.ensureCertificates},
 		{Name: "gather", Run: r.gather},
@@ -70,7 +69,7 @@ func New(opts Options) *Reconciler {
 		{Name: "encryption", Run: r.awaitEncryption},
 		{Name: "components", Run: r.ensureComponents},
 	}
-	r.dying = []flow.Step[*scope]{
+	r.dying = []reconcile.Step[*scope]{
 		{Name: "others", Run: r.awaitOthers},
 		{Name: "pods", Run: r.deleteComponents},
 		{Name: "finalizer", Run: r.removeFinalizer},
@@ -83,16 +82,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 	if hcp.Unreadable() != "" {
 		return ctrl.Result{}, nil // the hostedcontrolplane controller says so
 	}
-	status := patch.New(r.Client, r.Reader, hcp, Owner, ourStatus)
+	status := reconcile.NewWriter(r.Client, r.Reader, hcp, Owner, ourStatus)
 	s := &scope{hcp: hcp, status: status}
 	steps := r.live
 	s.paused, s.again = hcp.Spec.PausedUntil.Paused(r.Clock.Now())
 	if !hcp.DeletionTimestamp.IsZero() {
 		steps = r.dying
 	}
-	report := flow.Run(ctx, s, steps...)
+	report := reconcile.Run(ctx, s, steps...)
 	r.summarize(s, report)
-	result, err := report.Result(status.Close(ctx))
+	result, err := report.Result(status.Write(ctx))
 	if err == nil && s.again > 0 && (result.RequeueAfter == 0 || s.again < result.RequeueAfter) {
 		result.RequeueAfter = s.again
 	}
@@ -102,7 +101,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 // scope is what one pass has learned, and by which step.
 type scope struct {
 	hcp    *hyperv1.HostedControlPlane
-	status *patch.Status[*hyperv1.HostedControlPlane]
+	status *reconcile.Writer[*hyperv1.HostedControlPlane]
 	// paused says that nothing may be changed. What is true is told all the same.
 	paused bool
 	// again is when to come back although all is well, 0 for never.

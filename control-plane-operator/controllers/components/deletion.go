@@ -8,8 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // awaitOthers leaves the pods until nobody else holds the control plane: who
@@ -19,7 +18,7 @@ func (r *Reconciler) awaitOthers(_ context.Context, s *scope) error {
 	ours := []string{hyperv1.ControlPlaneComponentsFinalizer, metav1.FinalizerDeleteDependents, metav1.FinalizerOrphanDependents}
 	for _, f := range s.hcp.Finalizers {
 		if !slices.Contains(ours, f) {
-			return flow.Wait(0, hyperv1.DeletingReason, "waiting for who holds finalizer %s", f)
+			return reconcile.Wait(0, hyperv1.DeletingReason, "waiting for who holds finalizer %s", f)
 		}
 	}
 	return nil
@@ -32,11 +31,11 @@ func (r *Reconciler) deleteComponents(ctx context.Context, s *scope) error {
 		return err
 	}
 	if !gone {
-		return flow.Wait(time.Second, hyperv1.DeletingReason, "waiting until the last pod is gone")
+		return reconcile.Wait(time.Second, hyperv1.DeletingReason, "waiting until the last pod is gone")
 	}
 	return nil
 }
 
 func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {
-	return patch.RemoveFinalizer(ctx, r.Client, s.hcp, hyperv1.ControlPlaneComponentsFinalizer)
+	return reconcile.RemoveFinalizer(ctx, r.Client, s.hcp, hyperv1.ControlPlaneComponentsFinalizer)
 }

@@ -10,7 +10,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeapiserver"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
@@ -29,7 +29,7 @@ func (r *Reconciler) awaitEncryption(ctx context.Context, s *scope) error {
 		if s.secrets[kubeapiserver.EncryptionSecret] != nil || s.hcp.Status.Initialized {
 			return nil // what runs goes on without it; kube-apiserver reports why it is not changed
 		}
-		return flow.Wait(0, hyperv1.WaitingForReason, "waiting until it is recorded which key encrypts Secrets; EtcdDataEncryptionUpToDate has the reason")
+		return reconcile.Wait(0, hyperv1.WaitingForReason, "waiting until it is recorded which key encrypts Secrets; EtcdDataEncryptionUpToDate has the reason")
 	}
 	present, err := kubeapiserver.ConfiguredKeys(s.secrets[kubeapiserver.EncryptionSecret])
 	_, backup, _ := kubeapiserver.SpecKeys(s.hcp, s.secrets) // one that cannot be used changes nothing
@@ -41,7 +41,7 @@ func (r *Reconciler) awaitEncryption(ctx context.Context, s *scope) error {
 		return fmt.Errorf("reading which keys encrypt Secrets: %w", err)
 	}
 	if !equality.Semantic.DeepEqual(now.Status.SecretEncryption, recorded) {
-		return flow.Wait(awaitCache, hyperv1.WaitingForReason, "waiting until the cache has which keys encrypt Secrets")
+		return reconcile.Wait(awaitCache, hyperv1.WaitingForReason, "waiting until the cache has which keys encrypt Secrets")
 	}
 	return nil
 }

@@ -7,8 +7,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // look is how soon to look again at pods that do not come up: of most troubles a
@@ -22,14 +21,14 @@ func (r *Reconciler) ensureComponents(ctx context.Context, s *scope) error {
 		API: s.api, Konnectivity: s.konnectivity, Routes: s.routes, Services: s.services, Secrets: s.secrets, ConfigMaps: s.configMaps,
 	}
 	states, err := r.runner.Ensure(ctx, env, s.paused, r.Components...)
-	if !conditions.SaysNothing(err) {
+	if !reconcile.IsTransientAPIError(err) {
 		s.states = states
 	}
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(states, func(c component.State) bool { return !c.RolledOut }) {
-		return flow.Wait(look, hyperv1.WaitingForRolloutCompleteReason, "components are being rolled out")
+		return reconcile.Wait(look, hyperv1.WaitingForRolloutCompleteReason, "components are being rolled out")
 	}
 	return nil
 }

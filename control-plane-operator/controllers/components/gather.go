@@ -6,6 +6,7 @@ import (
 
 	routev1 "github.com/openshift/api/route/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -13,10 +14,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/publishing"
 	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // resolveHosts takes the host of the API from the hostedcontrolplane controller,
@@ -64,7 +64,7 @@ func (r *Reconciler) ensureCertificates(ctx context.Context, s *scope) error {
 		s.again = again
 	}
 	if changed {
-		return flow.Wait(0, hyperv1.WaitingForReason, "certificates are being made")
+		return reconcile.Wait(0, hyperv1.WaitingForReason, "certificates are being made")
 	}
 	return nil
 }
@@ -77,11 +77,11 @@ func (r *Reconciler) settled(ctx context.Context, hcp *hyperv1.HostedControlPlan
 		return false
 	}
 	for _, c := range list.Items {
-		if !conditions.IsTrue(c.Status.Conditions, hyperv1.ControlPlaneComponentRolloutComplete) {
+		if !meta.IsStatusConditionTrue(c.Status.Conditions, hyperv1.ControlPlaneComponentRolloutComplete) {
 			return false
 		}
 	}
-	return conditions.IsTrue(hcp.Status.Conditions, hyperv1.ConfigOperatorReconciliationSucceeded)
+	return meta.IsStatusConditionTrue(hcp.Status.Conditions, hyperv1.ConfigOperatorReconciliationSucceeded)
 }
 
 // gather reads what components depend on. It is only read, so that the cache
@@ -118,7 +118,7 @@ func (r *Reconciler) resolveKubeletVerification(_ context.Context, s *scope) err
 	if s.paused || ca == nil || ca.Data[pki.TrustKey] == "" {
 		return nil // who brings the certificates, and has none for this, has it as it was
 	}
-	if !s.workers || conditions.IsTrue(s.hcp.Status.Conditions, hyperv1.KubeletServingCertificatesSigned) {
+	if !s.workers || meta.IsStatusConditionTrue(s.hcp.Status.Conditions, hyperv1.KubeletServingCertificatesSigned) {
 		s.hcp.Status.KubeletVerification = hyperv1.KubeletVerificationEnabled
 	}
 	return nil
@@ -132,7 +132,7 @@ func (r *Reconciler) available(ctx context.Context, hcp *hyperv1.HostedControlPl
 	}
 	var names []string
 	for _, c := range list.Items {
-		if conditions.IsTrue(c.Status.Conditions, hyperv1.ControlPlaneComponentAvailable) {
+		if meta.IsStatusConditionTrue(c.Status.Conditions, hyperv1.ControlPlaneComponentAvailable) {
 			names = append(names, c.Name)
 		}
 	}

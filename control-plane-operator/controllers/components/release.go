@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
@@ -34,7 +34,7 @@ func (r *Reconciler) resolveRelease(ctx context.Context, s *scope) error {
 		}
 	}
 	if missing := runs.Missing(s.hcp.Spec.Etcd.ManagementType); len(missing) > 0 {
-		return flow.Block(hyperv1.MissingReleaseImagesReason, "release %s has no image for %s: choose a complete release", runs.Version, strings.Join(missing, ", "))
+		return reconcile.Block(hyperv1.MissingReleaseImagesReason, "release %s has no image for %s: choose a complete release", runs.Version, strings.Join(missing, ", "))
 	}
 	s.wanted, s.runs = wanted, runs
 	return nil
@@ -48,7 +48,7 @@ func (r *Reconciler) pullSecret(ctx context.Context, hcp *hyperv1.HostedControlP
 	secret := &corev1.Secret{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: hcp.Namespace, Name: name}, secret)
 	if apierrors.IsNotFound(err) {
-		return nil, flow.Wait(0, hyperv1.WaitingForReason, "waiting for Secret %s, with which images are pulled", name)
+		return nil, reconcile.Wait(0, hyperv1.WaitingForReason, "waiting for Secret %s, with which images are pulled", name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading Secret %s: %w", name, err)

@@ -11,6 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -20,10 +21,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // Setup starts the controller with the manager.
@@ -44,21 +44,21 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		Watches(&corev1.ConfigMap{}, all).
 		Watches(&corev1.Pod{}, all).
 		Watches(&routev1.Route{}, all).
-		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)}).
+		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](time.Second, time.Minute)}).
 		Complete(reconcile.AsReconciler(opts.Client, New(opts)))
 }
 
 // neighbours are the control planes in the namespace of an object: one.
 func neighbours(c client.Client) handler.MapFunc {
-	return func(ctx context.Context, obj client.Object) []reconcile.Request {
+	return func(ctx context.Context, obj client.Object) []ctrl.Request {
 		list := &hyperv1.HostedControlPlaneList{}
 		if err := c.List(ctx, list, client.InNamespace(obj.GetNamespace())); err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "Finding the control plane", "namespace", obj.GetNamespace())
 			return nil
 		}
-		var requests []reconcile.Request
+		var requests []ctrl.Request
 		for i := range list.Items {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+			requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 		}
 		return requests
 	}
@@ -69,7 +69,7 @@ func othersSaid() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*hyperv1.HostedControlPlane), e.ObjectNew.(*hyperv1.HostedControlPlane)
 		turned := func(condition string) bool {
-			return conditions.IsTrue(before.Status.Conditions, condition) != conditions.IsTrue(after.Status.Conditions, condition)
+			return meta.IsStatusConditionTrue(before.Status.Conditions, condition) != meta.IsStatusConditionTrue(after.Status.Conditions, condition)
 		}
 		return !slices.Equal(before.Finalizers, after.Finalizers) ||
 			before.Status.ControlPlaneEndpoint != after.Status.ControlPlaneEndpoint ||

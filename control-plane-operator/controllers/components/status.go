@@ -6,13 +6,13 @@ import (
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/internal/versionhistory"
 )
@@ -41,7 +41,7 @@ func ourStatus(hcp *hyperv1.HostedControlPlane) any {
 		part.VersionStatus = &versions{Desired: v.Desired, History: v.History, ObservedGeneration: v.ObservedGeneration}
 	}
 	for _, t := range ours {
-		if c := conditions.Get(hcp.Status.Conditions, t); c != nil {
+		if c := meta.FindStatusCondition(hcp.Status.Conditions, t); c != nil {
 			part.Conditions = append(part.Conditions, *c)
 		}
 	}
@@ -50,7 +50,7 @@ func ourStatus(hcp *hyperv1.HostedControlPlane) any {
 
 // judge puts what the registry says into words. What the API server cannot do
 // is no statement about the release.
-var judge = conditions.Judge{
+var judge = reconcile.Classifier{
 	Transient: release.IsUnreachable,
 	Reason:    reason,
 	Message:   func(err error) string { return err.Error() },
@@ -73,19 +73,19 @@ func reason(err error) string {
 }
 
 // summarize turns what the steps learned into the status.
-func (r *Reconciler) summarize(s *scope, report flow.Report) {
+func (r *Reconciler) summarize(s *scope, report reconcile.Report) {
 	if !s.hcp.DeletionTimestamp.IsZero() {
 		return
 	}
 	now := r.Clock.Now()
 	status := &s.hcp.Status
-	status.Conditions = conditions.FromReport(report, judge, status.Conditions, s.hcp.Generation, now)
+	status.Conditions = reconcile.FromReport(report, judge, status.Conditions, s.hcp.Generation, now)
 	if s.states == nil {
 		return
 	}
 	c := degraded(s.states)
 	c.ObservedGeneration = s.hcp.Generation
-	conditions.Set(&status.Conditions, c, now)
+	reconcile.SetCondition(&status.Conditions, c, now)
 	if !s.paused {
 		recordVersion(s, now)
 	}

@@ -10,8 +10,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // verifies reports whether the API server that is deployed verifies kubelets.
@@ -27,7 +27,7 @@ func (w *world) nodes(count int32, signed metav1.ConditionStatus) {
 	w.t.Helper()
 	hcp := w.hcp(w.t.Context())
 	hcp.Status.NodeCount = ptr.To(count)
-	conditions.Set(&hcp.Status.Conditions, metav1.Condition{Type: hyperv1.KubeletServingCertificatesSigned, Status: signed}, w.clock.Now())
+	reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: hyperv1.KubeletServingCertificatesSigned, Status: signed}, w.clock.Now())
 	w.must(w.Admin().Status().Update(w.t.Context(), hcp))
 }
 

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -28,7 +29,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
@@ -215,7 +215,7 @@ func (w *world) wants(name, condition string, status metav1.ConditionStatus, rea
 	if c == nil {
 		w.t.Fatalf("there is no %s", name)
 	}
-	got := conditions.Get(c.Status.Conditions, condition)
+	got := meta.FindStatusCondition(c.Status.Conditions, condition)
 	if got == nil || got.Status != status || got.Reason != reason || !strings.Contains(got.Message, message) {
 		w.t.Errorf("%s of %s is %+v, want %s %s %q", condition, name, got, status, reason, message)
 	}
@@ -224,7 +224,7 @@ func (w *world) wants(name, condition string, status metav1.ConditionStatus, rea
 // says wants the control plane to say that of itself.
 func (w *world) says(condition string, status metav1.ConditionStatus, reason, message string) {
 	w.t.Helper()
-	got := conditions.Get(w.hcp(w.t.Context()).Status.Conditions, condition)
+	got := meta.FindStatusCondition(w.hcp(w.t.Context()).Status.Conditions, condition)
 	if got == nil || got.Status != status || got.Reason != reason || !strings.Contains(got.Message, message) {
 		w.t.Errorf("%s is %+v, want %s %s %q", condition, got, status, reason, message)
 	}
@@ -238,7 +238,7 @@ func (w *world) ready(ctx context.Context) string {
 	}
 	for _, name := range all {
 		c := w.component(name)
-		if c == nil || !conditions.IsTrue(c.Status.Conditions, hyperv1.ControlPlaneComponentRolloutComplete) {
+		if c == nil || !meta.IsStatusConditionTrue(c.Status.Conditions, hyperv1.ControlPlaneComponentRolloutComplete) {
 			return fmt.Sprintf("%s: %+v", name, c)
 		}
 	}

@@ -9,19 +9,18 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeapiserver"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
 // summarize reports the stage, and what it waits for, in EtcdDataEncryptionUpToDate.
-func (r *Reconciler) summarize(s *scope, report flow.Report) {
+func (r *Reconciler) summarize(s *scope, report reconcile.Report) {
 	c := s.condition(report)
 	c.Type, c.ObservedGeneration = hyperv1.EtcdDataEncryptionUpToDate, s.hcp.Generation
-	conditions.Set(&s.hcp.Status.Conditions, c, r.Clock.Now())
+	reconcile.SetCondition(&s.hcp.Status.Conditions, c, r.Clock.Now())
 }
 
-func (s *scope) condition(report flow.Report) metav1.Condition {
+func (s *scope) condition(report reconcile.Report) metav1.Condition {
 	if c := s.faults(); c != nil {
 		return *c
 	}
@@ -30,7 +29,7 @@ func (s *scope) condition(report flow.Report) metav1.Condition {
 			continue
 		}
 		reason := hyperv1.ReconciliationErrorReason
-		var wait *flow.Waiting
+		var wait *reconcile.Waiting
 		if errors.As(o.Err, &wait) {
 			reason = wait.Reason
 		}

@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -20,14 +21,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeapiserver"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
@@ -60,7 +58,7 @@ const (
 // Reconciler changes the keys of a control plane.
 type Reconciler struct {
 	Options
-	steps []flow.Step[*scope]
+	steps []reconcile.Step[*scope]
 	// rewritings are those under way. One pass runs at a time.
 	rewritings map[types.UID]*rewriting
 }
@@ -71,7 +69,7 @@ func New(opts Options) *Reconciler {
 	if r.Open == nil {
 		r.Open = func(config *rest.Config) (client.Client, error) { return client.New(config, client.Options{}) }
 	}
-	r.steps = []flow.Step[*scope]{
+	r.steps = []reconcile.Step[*scope]{
 		{Name: "facts", Run: r.gather},
 		{Name: "re-encryption", Run: r.reencrypt},
 		{Name: "plan", Run: r.plan},
@@ -81,15 +79,15 @@ func New(opts Options) *Reconciler {
 
 // Setup starts the controller with the manager.
 func Setup(mgr ctrl.Manager, opts Options) error {
-	all := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []reconcile.Request {
+	all := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []ctrl.Request {
 		list := &hyperv1.HostedControlPlaneList{}
 		if err := opts.Client.List(ctx, list, client.InNamespace(obj.GetNamespace())); err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "Listing HostedControlPlanes to wake up")
 			return nil
 		}
-		var requests []reconcile.Request
+		var requests []ctrl.Request
 		for i := range list.Items {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+			requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 		}
 		return requests
 	})
@@ -101,7 +99,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		Watches(&appsv1.Deployment{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(d client.Object) bool {
 			return d.GetName() == names.KubeAPIServer
 		}))).
-		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)}).
+		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](time.Second, time.Minute)}).
 		Complete(reconcile.AsReconciler(opts.Client, New(opts)))
 }
 
@@ -111,7 +109,7 @@ var changed = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		hcp := obj.(*hyperv1.HostedControlPlane)
 		return []any{
 			hcp.Generation, hcp.Annotations, hcp.DeletionTimestamp.IsZero(), hcp.Status.SecretEncryption,
-			conditions.IsTrue(hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable),
+			meta.IsStatusConditionTrue(hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable),
 		}
 	}
 	return !reflect.DeepEqual(relevant(e.ObjectOld), relevant(e.ObjectNew))
@@ -152,16 +150,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 	}
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
-	status := patch.New(r.Client, r.Reader, hcp, Owner, ourStatus)
+	status := reconcile.NewWriter(r.Client, r.Reader, hcp, Owner, ourStatus)
 	if hcp.Spec.SecretEncryption == nil {
-		conditions.Remove(&hcp.Status.Conditions, hyperv1.EtcdDataEncryptionUpToDate)
-		return flow.Report{}.Result(status.Close(ctx))
+		reconcile.RemoveConditions(&hcp.Status.Conditions, hyperv1.EtcdDataEncryptionUpToDate)
+		return reconcile.Report{}.Result(status.Write(ctx))
 	}
 	s := &scope{hcp: hcp}
 	s.paused, _ = hcp.Spec.PausedUntil.Paused(r.Clock.Now())
-	report := flow.Run(ctx, s, r.steps...)
+	report := reconcile.Run(ctx, s, r.steps...)
 	r.summarize(s, report)
-	result, err := report.Result(status.Close(ctx))
+	result, err := report.Result(status.Write(ctx))
 	if err == nil && s.moving() && result.RequeueAfter == 0 {
 		result.RequeueAfter = wait.Jitter(interval, jitter)
 	}
@@ -190,7 +188,7 @@ type statusPart struct {
 
 func ourStatus(hcp *hyperv1.HostedControlPlane) any {
 	part := statusPart{SecretEncryption: hcp.Status.SecretEncryption}
-	if c := conditions.Get(hcp.Status.Conditions, hyperv1.EtcdDataEncryptionUpToDate); c != nil {
+	if c := meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.EtcdDataEncryptionUpToDate); c != nil {
 		part.Conditions = []metav1.Condition{*c}
 	}
 	return part

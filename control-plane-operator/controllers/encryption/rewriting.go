@@ -8,15 +8,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/reencryption"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/kubeconfig"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
@@ -77,7 +77,7 @@ func (r *Reconciler) spend(ctx context.Context, run *rewriting, c client.Client)
 	defer cancel()
 	err := run.Continue(ctx, c, corev1.SchemeGroupVersion.WithKind("Secret"))
 	if apierrors.IsForbidden(err) {
-		return flow.Wait(interval, hyperv1.WaitingForPermissionsReason, "waiting for the permission to rewrite Secrets in the hosted cluster")
+		return reconcile.Wait(interval, hyperv1.WaitingForPermissionsReason, "waiting for the permission to rewrite Secrets in the hosted cluster")
 	}
 	return err
 }
@@ -99,8 +99,8 @@ func (r *Reconciler) confirm(ctx context.Context, s *scope) error {
 
 // enter finds the way into the hosted cluster.
 func (r *Reconciler) enter(ctx context.Context, s *scope) (client.Client, error) {
-	if !conditions.IsTrue(s.hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable) {
-		return nil, flow.Wait(interval, hyperv1.WaitingForKubeAPIServerReason, "waiting until the hosted API server serves; KubeAPIServerAvailable has the reason")
+	if !meta.IsStatusConditionTrue(s.hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable) {
+		return nil, reconcile.Wait(interval, hyperv1.WaitingForKubeAPIServerReason, "waiting until the hosted API server serves; KubeAPIServerAvailable has the reason")
 	}
 	secret := &corev1.Secret{}
 	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.ControlPlaneOperatorKubeconfig}, secret); err != nil {

@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
@@ -18,7 +19,6 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeapiserver"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
@@ -76,7 +76,7 @@ func TestAKeyThatChangesAgainMidway(t *testing.T) {
 }
 
 func (w *world) condition() *metav1.Condition {
-	return conditions.Get(w.hcp(w.t.Context()).Status.Conditions, hyperv1.EtcdDataEncryptionUpToDate)
+	return meta.FindStatusCondition(w.hcp(w.t.Context()).Status.Conditions, hyperv1.EtcdDataEncryptionUpToDate)
 }
 
 func (w *world) until(pass func(context.Context) error, reason string) {
@@ -212,7 +212,7 @@ func TestTrial(t *testing.T) {
 			Cluster: w.Cluster, Start: w.start, Others: w.others, Advance: w.clock.Step,
 			Mask: func(text string) string { return text },
 			Ready: func(ctx context.Context) string {
-				if c := conditions.Get(w.hcp(ctx).Status.Conditions, hyperv1.EtcdDataEncryptionUpToDate); c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "two") {
+				if c := meta.FindStatusCondition(w.hcp(ctx).Status.Conditions, hyperv1.EtcdDataEncryptionUpToDate); c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "two") {
 					return c.Reason
 				}
 				w.encrypted("two")

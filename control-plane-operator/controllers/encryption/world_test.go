@@ -11,6 +11,7 @@ import (
 	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -27,7 +28,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeapiserver"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
@@ -299,7 +299,7 @@ func (w *world) settle(pass func(context.Context) error) []string {
 		w.must(pass(w.t.Context()))
 		w.must(w.others(w.t.Context()))
 		w.clock.Step(20 * time.Second)
-		c := conditions.Get(w.hcp(w.t.Context()).Status.Conditions, hyperv1.EtcdDataEncryptionUpToDate)
+		c := meta.FindStatusCondition(w.hcp(w.t.Context()).Status.Conditions, hyperv1.EtcdDataEncryptionUpToDate)
 		if c.Status == metav1.ConditionTrue {
 			return reasons
 		}

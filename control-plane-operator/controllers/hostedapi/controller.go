@@ -19,13 +19,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // Owner is the field owner of this controller's part of the status.
@@ -91,7 +89,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Owns(&appsv1.Deployment{}, builder.WithPredicates(serversChanged())).
 		Owns(&corev1.Secret{}, builder.WithPredicates(predicate.NewPredicateFuncs(forUsers))).
-		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)})
+		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](time.Second, time.Minute)})
 	if r.monitor != nil {
 		if err := mgr.Add(r.monitor); err != nil {
 			return err
@@ -137,23 +135,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 	if hcp.Unreadable() != "" {
 		return ctrl.Result{}, nil // the hostedcontrolplane controller says so
 	}
-	status := patch.New(r.Client, r.Reader, hcp, Owner, ourStatus)
+	status := reconcile.NewWriter(r.Client, r.Reader, hcp, Owner, ourStatus)
 	said, err := r.ask(ctx, hcp)
 	if err != nil {
-		return flow.Report{{Step: "kubeconfig", Err: err}}.Result(nil)
+		return reconcile.Report{{Step: "kubeconfig", Err: err}}.Result(nil)
 	}
 	if r.doubtful(hcp, said) {
 		return ctrl.Result{RequeueAfter: confirmAfter}, nil
 	}
 	if err := r.explain(ctx, hcp, &said); err != nil {
-		return flow.Report{{Step: "components", Err: err}}.Result(nil)
+		return reconcile.Report{{Step: "components", Err: err}}.Result(nil)
 	}
 	if err := r.checkPaths(ctx, hcp, said.kubeconfig); err != nil {
-		return flow.Report{{Step: "paths", Err: err}}.Result(nil)
+		return reconcile.Report{{Step: "paths", Err: err}}.Result(nil)
 	}
 	r.summarize(hcp, said)
-	if err := status.Close(ctx); err != nil {
-		return flow.Report{}.Result(err)
+	if err := status.Write(ctx); err != nil {
+		return reconcile.Report{}.Result(err)
 	}
 	if hcp.Status.Ready {
 		return ctrl.Result{RequeueAfter: wait.Jitter(r.Interval, jitter)}, nil

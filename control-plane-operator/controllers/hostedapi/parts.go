@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -55,7 +55,7 @@ func (r *Reconciler) trouble(ctx context.Context, hcp *hyperv1.HostedControlPlan
 		}
 		return nil, nil
 	}
-	c := conditions.Get(part.Status.Conditions, hyperv1.ControlPlaneComponentAvailable)
+	c := meta.FindStatusCondition(part.Status.Conditions, hyperv1.ControlPlaneComponentAvailable)
 	if c == nil || c.Status != metav1.ConditionFalse {
 		return nil, nil
 	}

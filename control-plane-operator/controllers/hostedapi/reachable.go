@@ -9,11 +9,12 @@ import (
 
 	routev1 "github.com/openshift/api/route/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 const unreachable = hyperv1.KubeAPIServerUnreachableReason
@@ -23,7 +24,7 @@ const unreachable = hyperv1.KubeAPIServerUnreachableReason
 // says that the cluster has been up.
 func (r *Reconciler) checkPaths(ctx context.Context, hcp *hyperv1.HostedControlPlane, by *kubeconfig) error {
 	if r.monitor == nil {
-		conditions.Remove(&hcp.Status.Conditions, hyperv1.KubeAPIServerReachable)
+		reconcile.RemoveConditions(&hcp.Status.Conditions, hyperv1.KubeAPIServerReachable)
 		return nil
 	}
 	if !hcp.DeletionTimestamp.IsZero() {
@@ -37,7 +38,7 @@ func (r *Reconciler) checkPaths(ctx context.Context, hcp *hyperv1.HostedControlP
 	if err := r.Client.List(ctx, routes, client.InNamespace(hcp.Namespace)); err != nil {
 		return fmt.Errorf("listing Routes: %w", err)
 	}
-	previous := conditions.Get(hcp.Status.Conditions, hyperv1.KubeAPIServerReachable)
+	previous := meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.KubeAPIServerReachable)
 	paths := pathsOf(hcp, services.Items, routes.Items)
 	if by.trust != nil { // as long as there is no authority, there is no API server
 		answered := previous != nil && previous.Status == metav1.ConditionTrue && !r.monitor.started()
@@ -48,7 +49,7 @@ func (r *Reconciler) checkPaths(ctx context.Context, hcp *hyperv1.HostedControlP
 	}
 	c := reachableCondition(hcp, previous, paths, r.monitor.observed, r.Clock.Now())
 	c.ObservedGeneration = hcp.Generation
-	conditions.Set(&hcp.Status.Conditions, c, r.Clock.Now())
+	reconcile.SetCondition(&hcp.Status.Conditions, c, r.Clock.Now())
 	return nil
 }
 

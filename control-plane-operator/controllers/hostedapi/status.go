@@ -3,12 +3,13 @@ package hostedapi
 import (
 	"cmp"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // statusPart is the part of the status that this controller writes.
@@ -30,7 +31,7 @@ func ourStatus(hcp *hyperv1.HostedControlPlane) any {
 		KubeConfig: s.KubeConfig, CustomKubeconfig: s.CustomKubeconfig,
 	}
 	for _, t := range []string{hyperv1.KubeAPIServerAvailable, hyperv1.KubeAPIServerReachable, hyperv1.EtcdAvailable, hyperv1.EtcdSnapshotRestored} {
-		if c := conditions.Get(s.Conditions, t); c != nil {
+		if c := meta.FindStatusCondition(s.Conditions, t); c != nil {
 			part.Conditions = append(part.Conditions, *c)
 		}
 	}
@@ -54,7 +55,7 @@ func (r *Reconciler) summarize(hcp *hyperv1.HostedControlPlane, said answer) {
 	}
 	for _, c := range all {
 		c.ObservedGeneration = hcp.Generation
-		conditions.Set(&s.Conditions, c, r.Clock.Now())
+		reconcile.SetCondition(&s.Conditions, c, r.Clock.Now())
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	routev1 "github.com/openshift/api/route/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -24,7 +25,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
@@ -210,7 +210,7 @@ func (w *world) status() hyperv1.HostedControlPlaneStatus { return w.hcp(w.t.Con
 
 // says is a condition in one line.
 func (w *world) says(condition string) string {
-	c := conditions.Get(w.status().Conditions, condition)
+	c := meta.FindStatusCondition(w.status().Conditions, condition)
 	if c == nil {
 		return "nothing"
 	}

@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // nodeAuthorities says whom nodes have to believe. Their user data says it once,
@@ -51,7 +51,7 @@ func (r *Reconciler) authorities(ctx context.Context, s *scope) (map[string]stri
 	} {
 		certs, err := pki.ParseBundle(b.text)
 		if err != nil {
-			return nil, flow.Wait(waitForSecret, hyperv1.WaitingForCertificateReason, "waiting for the authorities that nodes have to believe, in %s: %v", b.from, err)
+			return nil, reconcile.Wait(waitForSecret, hyperv1.WaitingForCertificateReason, "waiting for the authorities that nodes have to believe, in %s: %v", b.from, err)
 		}
 		// Which of them signs is nothing to nodes: a kubelet that has them all is not started again for it.
 		slices.SortFunc(certs, func(a, b *x509.Certificate) int { return bytes.Compare(a.Raw, b.Raw) })

@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // Reasons of events.
@@ -41,7 +41,7 @@ func (r *Reconciler) awaitNodes(ctx context.Context, s *scope) error {
 	if believed, err := r.believed(ctx, s); err != nil {
 		return err
 	} else if !bytes.Equal(believed, s.hosted.config.CAData) {
-		return flow.Wait(lookForFollowers, hyperv1.NodesBehindReason, "the pods of the cluster are not told of the next certificate authorities yet")
+		return reconcile.Wait(lookForFollowers, hyperv1.NodesBehindReason, "the pods of the cluster are not told of the next certificate authorities yet")
 	}
 	data, err := r.authorities(ctx, s)
 	if err != nil {
@@ -60,7 +60,7 @@ func (r *Reconciler) awaitNodes(ctx context.Context, s *scope) error {
 	if waited >= holdUp {
 		r.tell(s, nodesHoldUp, revision, "nodes %s have not taken over the next certificate authorities, which wait for them until %.0f hours after they were introduced; machines that were made before nodes followed never will, and have to be replaced", who, leaveBehind.Hours())
 	}
-	return flow.Wait(lookForFollowers, hyperv1.NodesBehindReason, "nodes %s have not taken over the next certificate authorities, which do not sign before they have", who)
+	return reconcile.Wait(lookForFollowers, hyperv1.NodesBehindReason, "nodes %s have not taken over the next certificate authorities, which do not sign before they have", who)
 }
 
 // lookForFollowers is how soon to look again whether nodes have what they need.

@@ -13,8 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // cleanupPolicy keeps everybody from making load balancers and volumes while
@@ -38,7 +37,7 @@ func (r *Reconciler) blockCreation(ctx context.Context, s *scope) error {
 	return r.ensureBy(ctx, s, cleanupPolicy, func(objs []client.Object) error {
 		changed, err := s.hosted.apply.Apply(ctx, cleanupPolicy.set(), objs...)
 		if err == nil && changed {
-			return flow.Wait(takesEffect, hyperv1.WaitingForPermissionsReason, "the hosted cluster stops making load balancers and volumes")
+			return reconcile.Wait(takesEffect, hyperv1.WaitingForPermissionsReason, "the hosted cluster stops making load balancers and volumes")
 		}
 		return err
 	})
@@ -57,7 +56,7 @@ func (r *Reconciler) removeCloudResources(ctx context.Context, s *scope) error {
 	}
 	s.looked = true
 	if left := append(balancers, volumes...); len(left) > 0 {
-		return flow.Wait(cleanupPause, hyperv1.CloudResourcesRemainingReason, "%s", some(left))
+		return reconcile.Wait(cleanupPause, hyperv1.CloudResourcesRemainingReason, "%s", some(left))
 	}
 	return nil
 }
@@ -79,7 +78,7 @@ func (r *Reconciler) removeBalancers(ctx context.Context, s *scope) (left []stri
 			name = " " + cmp.Or(in.Hostname, in.IP)
 		}
 		left = append(left, fmt.Sprintf("load balancer%s of Service %s/%s", name, svc.Namespace, svc.Name))
-		if err := patch.Delete(ctx, s.hosted.client, svc); err != nil {
+		if err := reconcile.Delete(ctx, s.hosted.client, svc); err != nil {
 			return nil, err
 		}
 	}
@@ -102,7 +101,7 @@ func (r *Reconciler) removeVolumes(ctx context.Context, s *scope) (left []string
 		}
 		left = append(left, "volume"+handle(pv)+" of PersistentVolume "+pv.Name)
 		if pv.Spec.ClaimRef == nil { // nobody's claim takes it along
-			if err := patch.Delete(ctx, s.hosted.client, pv); err != nil {
+			if err := reconcile.Delete(ctx, s.hosted.client, pv); err != nil {
 				return nil, err
 			}
 		}
@@ -116,7 +115,7 @@ func (r *Reconciler) removeVolumes(ctx context.Context, s *scope) (left []string
 		return left, nil
 	}
 	for i := range claims.Items {
-		if err := patch.Delete(ctx, s.hosted.client, &claims.Items[i]); err != nil {
+		if err := reconcile.Delete(ctx, s.hosted.client, &claims.Items[i]); err != nil {
 			return nil, err
 		}
 		if claims.Items[i].Spec.VolumeName == "" { // it may be getting one this moment

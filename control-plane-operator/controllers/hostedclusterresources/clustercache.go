@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -15,10 +16,9 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/kubeconfig"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // A door leads into one hosted cluster, with the kubeconfig of one moment.
@@ -43,14 +43,14 @@ type door struct {
 
 // enter finds the way into the hosted cluster.
 func (r *Reconciler) enter(ctx context.Context, s *scope) error {
-	api := conditions.Get(s.hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable)
+	api := meta.FindStatusCondition(s.hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable)
 	if api == nil || api.Status != "True" {
-		return flow.Wait(0, hyperv1.WaitingForKubeAPIServerReason, "waiting until the hosted API server serves; KubeAPIServerAvailable says why it does not")
+		return reconcile.Wait(0, hyperv1.WaitingForKubeAPIServerReason, "waiting until the hosted API server serves; KubeAPIServerAvailable says why it does not")
 	}
 	secret := &corev1.Secret{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.ControlPlaneOperatorKubeconfig}, secret)
 	if apierrors.IsNotFound(err) {
-		return flow.Wait(waitForSecret, hyperv1.WaitingForKubeconfigReason, "Secret %s is not there", names.ControlPlaneOperatorKubeconfig)
+		return reconcile.Wait(waitForSecret, hyperv1.WaitingForKubeconfigReason, "Secret %s is not there", names.ControlPlaneOperatorKubeconfig)
 	}
 	if err != nil {
 		return fmt.Errorf("reading Secret %s: %w", names.ControlPlaneOperatorKubeconfig, err)
@@ -62,7 +62,7 @@ func (r *Reconciler) enter(ctx context.Context, s *scope) error {
 	}
 	r.leave(s.hcp.UID)
 	if s.hosted, err = r.build(text); err != nil {
-		return flow.Wait(waitForSecret, hyperv1.WaitingForKubeconfigReason, "Secret %s %s", names.ControlPlaneOperatorKubeconfig, err)
+		return reconcile.Wait(waitForSecret, hyperv1.WaitingForKubeconfigReason, "Secret %s %s", names.ControlPlaneOperatorKubeconfig, err)
 	}
 	r.doors[s.hcp.UID] = s.hosted
 	return nil

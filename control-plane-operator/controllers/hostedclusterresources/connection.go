@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // checkConnection says whether the control plane reaches nodes: it reads a line
@@ -34,7 +34,7 @@ func (r *Reconciler) checkConnection(ctx context.Context, s *scope) error {
 		s.comeBack(lookForNodes)
 	}
 	c.Type, c.ObservedGeneration = hyperv1.DataPlaneConnectionAvailable, s.hcp.Generation
-	conditions.Set(&s.hcp.Status.Conditions, c, r.Clock.Now())
+	reconcile.SetCondition(&s.hcp.Status.Conditions, c, r.Clock.Now())
 	return nil
 }
 

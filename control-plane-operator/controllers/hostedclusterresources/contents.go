@@ -13,7 +13,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // A part is one idea of what there is inside a hosted cluster. Its objects are
@@ -64,7 +64,7 @@ func (r *Reconciler) ensureBy(ctx context.Context, s *scope, p part, by func([]c
 	}
 	var foreign *apply.ForeignError
 	if err := by(objs); errors.As(err, &foreign) {
-		return flow.Wait(lookAgain, hyperv1.NameTakenReason, "%v", foreign)
+		return reconcile.Wait(lookAgain, hyperv1.NameTakenReason, "%v", foreign)
 	} else if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ const lookAgain = time.Minute
 
 // distrust forgets what was found of the permissions when they do not suffice:
 // somebody may have taken them away since.
-func (r *Reconciler) distrust(s *scope, report flow.Report) {
+func (r *Reconciler) distrust(s *scope, report reconcile.Report) {
 	for _, o := range report {
 		if s.hosted != nil && apierrors.IsForbidden(o.Err) {
 			delete(s.hosted.found, permissions.name)

@@ -14,8 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
@@ -52,7 +51,7 @@ const jitter = 0.2
 // Reconciler keeps a hosted cluster as it should be.
 type Reconciler struct {
 	Options
-	live, dying []flow.Step[*scope]
+	live, dying []reconcile.Step[*scope]
 	// doors are the ways into hosted clusters. One pass runs at a time.
 	doors map[types.UID]*door
 	ears  *ears
@@ -67,7 +66,7 @@ func New(opts Options) *Reconciler {
 	if r.ReadLog == nil {
 		r.ReadLog = readLog
 	}
-	parts := []flow.Step[*scope]{
+	parts := []reconcile.Step[*scope]{
 		{Name: "client certificates", Run: r.approveJoining},
 		{Name: "serving certificates", Run: r.approveServing},
 		{Name: "nodes", Run: r.countNodes},
@@ -77,14 +76,14 @@ func New(opts Options) *Reconciler {
 		{Name: "followers", Run: r.awaitNodes},
 	}
 	for _, p := range contents {
-		parts = append(parts, flow.Step[*scope]{Name: p.name, Run: func(ctx context.Context, s *scope) error { return r.ensure(ctx, s, p) }})
+		parts = append(parts, reconcile.Step[*scope]{Name: p.name, Run: func(ctx context.Context, s *scope) error { return r.ensure(ctx, s, p) }})
 	}
-	r.live = []flow.Step[*scope]{
+	r.live = []reconcile.Step[*scope]{
 		{Name: "API server", Run: r.enter},
 		{Name: "permissions", Run: r.ensurePermissions},
-		flow.All(parts...),
+		reconcile.Group(parts...),
 	}
-	r.dying = []flow.Step[*scope]{
+	r.dying = []reconcile.Step[*scope]{
 		{Name: "API server", Run: r.enter},
 		{Name: "permissions", Run: r.ensurePermissions},
 		{Name: "admission", Run: r.blockCreation},
@@ -143,11 +142,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 	case paused:
 		return ctrl.Result{RequeueAfter: remaining}, nil
 	}
-	status := patch.New(r.Client, r.Reader, hcp, Owner, ourStatus)
+	status := reconcile.NewWriter(r.Client, r.Reader, hcp, Owner, ourStatus)
 	report := r.run(ctx, s, steps)
 	r.summarize(s, report)
 	r.distrust(s, report)
-	result, err := report.Result(status.Close(ctx))
+	result, err := report.Result(status.Write(ctx))
 	if err == nil && result.RequeueAfter == 0 {
 		result.RequeueAfter = wait.Jitter(r.Interval, jitter)
 	}
@@ -157,8 +156,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 	return result, err
 }
 
-func (r *Reconciler) run(ctx context.Context, s *scope, steps []flow.Step[*scope]) flow.Report {
+func (r *Reconciler) run(ctx context.Context, s *scope, steps []reconcile.Step[*scope]) reconcile.Report {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return flow.Run(ctx, s, steps...)
+	return reconcile.Run(ctx, s, steps...)
 }

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // coreDNS answers for the names of Services and pods.
@@ -79,11 +79,11 @@ func dnsAddresses(n hyperv1.ClusterNetworking) ([]string, error) {
 	for _, cidr := range serviceNetworks(n) {
 		_, subnet, err := net.ParseCIDR(cidr)
 		if err != nil {
-			return nil, flow.Block(hyperv1.InvalidNetworkReason, "spec.networking.serviceNetwork: %q is no address range", cidr)
+			return nil, reconcile.Block(hyperv1.InvalidNetworkReason, "spec.networking.serviceNetwork: %q is no address range", cidr)
 		}
 		ip, err := netutils.GetIndexedIP(subnet, dnsIndex)
 		if err != nil {
-			return nil, flow.Block(hyperv1.InvalidNetworkReason, "spec.networking.serviceNetwork: %s has no room for the address of DNS, which is the tenth", cidr)
+			return nil, reconcile.Block(hyperv1.InvalidNetworkReason, "spec.networking.serviceNetwork: %s has no room for the address of DNS, which is the tenth", cidr)
 		}
 		addresses = append(addresses, ip.String())
 	}

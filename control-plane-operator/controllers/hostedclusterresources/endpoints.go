@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // apiEndpoints lead the Service "kubernetes" to the address at which every node
@@ -41,7 +41,7 @@ func desiredAPIEndpoints(_ *Reconciler, _ context.Context, s *scope) ([]client.O
 	address, port := s.hcp.Spec.Networking.AdvertiseAddress(), s.hcp.Spec.Networking.AdvertisePort()
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
-		return nil, flow.Block(hyperv1.InvalidNetworkReason, "spec.networking.apiServer.advertiseAddress %q is no address", address)
+		return nil, reconcile.Block(hyperv1.InvalidNetworkReason, "spec.networking.apiServer.advertiseAddress %q is no address", address)
 	}
 	family := discoveryv1.AddressTypeIPv4
 	if ip.Is6() {
@@ -94,7 +94,7 @@ func apiHost(hcp *hyperv1.HostedControlPlane) hyperv1.APIEndpoint {
 func awaitAPIHost(hcp *hyperv1.HostedControlPlane) (hyperv1.APIEndpoint, error) {
 	at := apiHost(hcp)
 	if at.Host == "" {
-		return at, flow.Wait(0, hyperv1.WaitingForEndpointReason, "waiting for the address under which nodes reach the API server")
+		return at, reconcile.Wait(0, hyperv1.WaitingForEndpointReason, "waiting for the address under which nodes reach the API server")
 	}
 	return at, nil
 }

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
@@ -21,7 +21,7 @@ import (
 // everything there stays as it is.
 func (r *Reconciler) image(ctx context.Context, s *scope, key string) (string, error) {
 	if !arrived(s.hcp) {
-		return "", flow.Wait(0, hyperv1.WaitingForReleaseReason, "what runs on the nodes follows when the control plane runs release %s", s.hcp.Spec.ReleaseImage)
+		return "", reconcile.Wait(0, hyperv1.WaitingForReleaseReason, "what runs on the nodes follows when the control plane runs release %s", s.hcp.Spec.ReleaseImage)
 	}
 	if s.payload == nil {
 		var err error
@@ -54,7 +54,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (*release.Release, e
 	payload, err := release.For(s.hcp, r.Releases).Resolve(ctx, s.hcp.Spec.ReleaseImage, credentials)
 	var said *release.Error
 	if errors.As(err, &said) {
-		return nil, flow.Wait(lookAgain, hyperv1.WaitingForReason, "what runs on the nodes waits for the release: %v", said)
+		return nil, reconcile.Wait(lookAgain, hyperv1.WaitingForReason, "what runs on the nodes waits for the release: %v", said)
 	}
 	return payload, err
 }

@@ -14,9 +14,9 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/publishing"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // konnectivityAgent opens tunnels from the nodes to the control plane, through
@@ -45,7 +45,7 @@ func desiredKonnectivity(r *Reconciler, ctx context.Context, s *scope) ([]client
 		return nil, err
 	}
 	if at.Name == "" {
-		return nil, flow.Wait(0, hyperv1.WaitingForEndpointReason, "waiting for the host at which nodes find %s", names.KonnectivityServer)
+		return nil, reconcile.Wait(0, hyperv1.WaitingForEndpointReason, "waiting for the host at which nodes find %s", names.KonnectivityServer)
 	}
 	certificate := &corev1.Secret{}
 	err = r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.KonnectivityAgentCertificate}, certificate)
@@ -53,7 +53,7 @@ func desiredKonnectivity(r *Reconciler, ctx context.Context, s *scope) ([]client
 		return nil, fmt.Errorf("reading Secret %s: %w", names.KonnectivityAgentCertificate, err)
 	}
 	if err != nil {
-		return nil, flow.Wait(waitForSecret, hyperv1.WaitingForCertificateReason, "waiting for Secret %s with the certificate of the tunnels", names.KonnectivityAgentCertificate)
+		return nil, reconcile.Wait(waitForSecret, hyperv1.WaitingForCertificateReason, "waiting for Secret %s with the certificate of the tunnels", names.KonnectivityAgentCertificate)
 	}
 	objs, err := assets("konnectivity-agent.yaml")
 	if err != nil {

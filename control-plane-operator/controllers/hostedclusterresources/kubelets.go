@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // checkKubelets reports whether every kubelet serves with a certificate that the
@@ -25,7 +25,7 @@ func (r *Reconciler) checkKubelets(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
-	conditions.Set(&s.hcp.Status.Conditions, c, r.Clock.Now())
+	reconcile.SetCondition(&s.hcp.Status.Conditions, c, r.Clock.Now())
 	return nil
 }
 

@@ -13,9 +13,9 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
@@ -56,7 +56,7 @@ func (r *Reconciler) ensurePermissions(ctx context.Context, s *scope) error {
 			return fmt.Errorf("setting up permissions: %w", err)
 		}
 		// API servers hear of new permissions a moment later.
-		return flow.Wait(300*time.Millisecond, hyperv1.WaitingForPermissionsReason, "permissions have been set up and take effect in a moment")
+		return reconcile.Wait(300*time.Millisecond, hyperv1.WaitingForPermissionsReason, "permissions have been set up and take effect in a moment")
 	})
 }
 
@@ -72,7 +72,7 @@ func (r *Reconciler) master(ctx context.Context, s *scope) (client.Client, error
 	secret := &corev1.Secret{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.ClientSigner}, secret)
 	if apierrors.IsNotFound(err) {
-		return nil, flow.Wait(lookAgain, hyperv1.PermissionsMissingReason,
+		return nil, reconcile.Wait(lookAgain, hyperv1.PermissionsMissingReason,
 			"the identity in Secret %s lacks permissions in the hosted cluster, and there is no Secret %s to give them with", names.ControlPlaneOperatorKubeconfig, names.ClientSigner)
 	}
 	if err != nil {

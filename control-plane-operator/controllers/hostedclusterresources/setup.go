@@ -8,6 +8,7 @@ import (
 
 	routev1 "github.com/openshift/api/route/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -16,18 +17,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
 // Setup starts the controller with the manager.
 func Setup(mgr ctrl.Manager, opts Options) error {
 	r := New(opts)
-	all := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []reconcile.Request {
+	all := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []ctrl.Request {
 		return controlPlanes(ctx, opts.Client, obj.GetNamespace())
 	})
 	return ctrl.NewControllerManagedBy(mgr).Named("guest").
@@ -41,7 +41,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 			return obj.GetName() == names.KonnectivityServer // where it is published without a Route
 		}))).
 		WatchesRawSource(r.ears).
-		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)}).
+		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](time.Second, time.Minute)}).
 		Complete(reconcile.AsReconciler(opts.Client, r))
 }
 
@@ -53,7 +53,7 @@ var news = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 func relevant(hcp *hyperv1.HostedControlPlane) any {
 	return []any{
 		hcp.Generation, hcp.Annotations, hcp.DeletionTimestamp.IsZero(), hcp.Status.ControlPlaneEndpoint, hcp.Status.KubeletVerification, arrived(hcp),
-		conditions.IsTrue(hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable), secretencryption.Rewrites(hcp.Status.SecretEncryption),
+		meta.IsStatusConditionTrue(hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable), secretencryption.Rewrites(hcp.Status.SecretEncryption),
 	}
 }
 
@@ -64,15 +64,15 @@ func concerns(obj client.Object) bool {
 		slices.Contains([]string{names.ControlPlaneOperatorKubeconfig, names.KonnectivityAgentCertificate, names.PullSecret}, obj.GetName())
 }
 
-func controlPlanes(ctx context.Context, c client.Client, namespace string) []reconcile.Request {
+func controlPlanes(ctx context.Context, c client.Client, namespace string) []ctrl.Request {
 	list := &hyperv1.HostedControlPlaneList{}
 	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Listing HostedControlPlanes to wake up")
 		return nil
 	}
-	var requests []reconcile.Request
+	var requests []ctrl.Request
 	for i := range list.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+		requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 	}
 	return requests
 }

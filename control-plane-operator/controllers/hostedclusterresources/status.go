@@ -4,11 +4,11 @@ import (
 	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // ours are the conditions that this controller writes.
@@ -23,7 +23,7 @@ type statusPart struct {
 func ourStatus(hcp *hyperv1.HostedControlPlane) any {
 	part := statusPart{NodeCount: hcp.Status.NodeCount}
 	for _, t := range ours {
-		if c := conditions.Get(hcp.Status.Conditions, t); c != nil {
+		if c := meta.FindStatusCondition(hcp.Status.Conditions, t); c != nil {
 			part.Conditions = append(part.Conditions, *c)
 		}
 	}
@@ -32,7 +32,7 @@ func ourStatus(hcp *hyperv1.HostedControlPlane) any {
 
 // words puts errors of an API server into conditions. That nobody answers is no
 // statement about what is inside.
-var words = conditions.Judge{
+var words = reconcile.Classifier{
 	Transient: func(err error) bool {
 		var said apierrors.APIStatus
 		return !errors.As(err, &said)
@@ -43,7 +43,7 @@ var words = conditions.Judge{
 
 // summarize says in one condition whether all is inside that should be, and in
 // another one, at the end, whether all is gone that should not stay.
-func (r *Reconciler) summarize(s *scope, report flow.Report) {
+func (r *Reconciler) summarize(s *scope, report reconcile.Report) {
 	condition := hyperv1.ConfigOperatorReconciliationSucceeded
 	if s.cleaning() {
 		if condition = hyperv1.CloudResourcesDestroyed; !s.looked {
@@ -51,5 +51,5 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 		}
 	}
 	conds := &s.hcp.Status.Conditions
-	*conds = conditions.FromReport(report.As(condition), words, *conds, s.hcp.Generation, r.Clock.Now())
+	*conds = reconcile.FromReport(report.As(condition), words, *conds, s.hcp.Generation, r.Clock.Now())
 }

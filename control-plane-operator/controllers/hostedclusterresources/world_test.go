@@ -22,6 +22,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -38,10 +39,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
@@ -328,25 +328,25 @@ func (w *world) change(how func(*hyperv1.HostedControlPlane)) {
 func (w *world) says(api metav1.ConditionStatus) {
 	w.t.Helper()
 	w.status(func(s *hyperv1.HostedControlPlaneStatus) {
-		conditions.Set(&s.Conditions, metav1.Condition{Type: hyperv1.KubeAPIServerAvailable, Status: api}, w.clock.Now())
+		reconcile.SetCondition(&s.Conditions, metav1.Condition{Type: hyperv1.KubeAPIServerAvailable, Status: api}, w.clock.Now())
 	})
 }
 
 func (w *world) status(how func(*hyperv1.HostedControlPlaneStatus)) {
 	w.t.Helper()
 	hcp := w.hcp(w.t.Context())
-	status := patch.New(w.Admin(), w.Admin(), hcp, "others", func(hcp *hyperv1.HostedControlPlane) any {
+	status := reconcile.NewWriter(w.Admin(), w.Admin(), hcp, "others", func(hcp *hyperv1.HostedControlPlane) any {
 		said := hcp.DeepCopy().Status
 		said.NodeCount = nil
-		conditions.Remove(&said.Conditions, ours...)
+		reconcile.RemoveConditions(&said.Conditions, ours...)
 		return said
 	})
 	how(&hcp.Status)
-	w.must(status.Close(w.t.Context()))
+	w.must(status.Write(w.t.Context()))
 }
 
 func (w *world) said(condition string) string {
-	c := conditions.Get(w.hcp(w.t.Context()).Status.Conditions, condition)
+	c := meta.FindStatusCondition(w.hcp(w.t.Context()).Status.Conditions, condition)
 	if c == nil {
 		return "nothing"
 	}

@@ -4,35 +4,35 @@ import (
 	"context"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // checkConfiguration says whether the services can be published as they are asked to be.
 func (r *Reconciler) checkConfiguration(_ context.Context, s *scope) error {
 	if problem := s.hcp.Unreadable(); problem != "" {
-		return flow.Block(hyperv1.UnreadableReason, "this object cannot be read: %s", problem)
+		return reconcile.Block(hyperv1.UnreadableReason, "this object cannot be read: %s", problem)
 	}
 	if s.hcp.Spec.Platform.Type == hyperv1.AWSPlatform && s.hcp.Spec.Platform.AWS == nil {
-		return flow.Block(hyperv1.PlatformConfigMissingReason, "spec.platform.aws is missing")
+		return reconcile.Block(hyperv1.PlatformConfigMissingReason, "spec.platform.aws is missing")
 	}
 	s.access = accessOf(s.hcp, r.ServesRoutes)
 	api, named := s.access.services[hyperv1.APIServer]
 	switch {
 	case !named:
-		return flow.Block(hyperv1.UnsupportedPublishingReason, "spec.services does not say how the APIServer is published")
+		return reconcile.Block(hyperv1.UnsupportedPublishingReason, "spec.services does not say how the APIServer is published")
 	case api.Type == hyperv1.Route && s.access.apiHostname == "":
-		return flow.Block(hyperv1.UnsupportedPublishingReason, "the APIServer is published as a Route without a hostname")
+		return reconcile.Block(hyperv1.UnsupportedPublishingReason, "the APIServer is published as a Route without a hostname")
 	case !reachable(api):
-		return flow.Block(hyperv1.UnsupportedPublishingReason, "the APIServer is published as %s; use LoadBalancer, Route with a hostname, or NodePort with an address", api.Type)
+		return reconcile.Block(hyperv1.UnsupportedPublishingReason, "the APIServer is published as %s; use LoadBalancer, Route with a hostname, or NodePort with an address", api.Type)
 	case s.access.private && api.Type == hyperv1.NodePort:
-		return flow.Block(hyperv1.UnsupportedPublishingReason, "the APIServer is published as NodePort, which PrivateLink cannot offer; use LoadBalancer, or Route with a hostname")
+		return reconcile.Block(hyperv1.UnsupportedPublishingReason, "the APIServer is published as NodePort, which PrivateLink cannot offer; use LoadBalancer, or Route with a hostname")
 	}
 	tunnels, named := s.access.services[hyperv1.Konnectivity]
 	switch {
 	case named && !reachable(tunnels):
-		return flow.Block(hyperv1.UnsupportedPublishingReason, "Konnectivity is published as %s; use LoadBalancer, Route, or NodePort with an address", tunnels.Type)
+		return reconcile.Block(hyperv1.UnsupportedPublishingReason, "Konnectivity is published as %s; use LoadBalancer, Route, or NodePort with an address", tunnels.Type)
 	case named && s.access.private && tunnels.Type != hyperv1.Route:
-		return flow.Block(hyperv1.UnsupportedPublishingReason, "Konnectivity is published as %s, and PrivateLink leads to the router only; use Route", tunnels.Type)
+		return reconcile.Block(hyperv1.UnsupportedPublishingReason, "Konnectivity is published as %s, and PrivateLink leads to the router only; use Route", tunnels.Type)
 	}
 	return nil
 }

@@ -11,9 +11,8 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // Options are what a Reconciler needs.
@@ -32,22 +31,22 @@ type Options struct {
 type Reconciler struct {
 	Options
 	apply       *apply.Applier
-	live, dying []flow.Step[*scope]
+	live, dying []reconcile.Step[*scope]
 }
 
 // New returns a Reconciler.
 func New(opts Options) *Reconciler {
 	r := &Reconciler{Options: opts, apply: apply.New(opts.Client, opts.Scheme, names.ControlPlaneOperator)}
-	r.live = []flow.Step[*scope]{
+	r.live = []reconcile.Step[*scope]{
 		{Name: "finalizer", Run: r.addFinalizer},
 		{Name: "configuration", Condition: hyperv1.ValidHostedControlPlaneConfiguration, Run: r.checkConfiguration},
 		{Name: "exposure", Run: r.ensureExposure},
-		flow.All(
-			flow.Step[*scope]{Name: "hosts", Condition: hyperv1.InfrastructureReady, Run: r.resolveHosts},
-			flow.Step[*scope]{Name: "admission", Run: r.admitRoutes},
+		reconcile.Group(
+			reconcile.Step[*scope]{Name: "hosts", Condition: hyperv1.InfrastructureReady, Run: r.resolveHosts},
+			reconcile.Step[*scope]{Name: "admission", Run: r.admitRoutes},
 		),
 	}
-	r.dying = []flow.Step[*scope]{
+	r.dying = []reconcile.Step[*scope]{
 		{Name: "exposure", Condition: hyperv1.InfrastructureReady, Run: r.deleteExposure},
 		{Name: "finalizer", Run: r.removeFinalizer},
 	}
@@ -56,20 +55,20 @@ func New(opts Options) *Reconciler {
 
 // Reconcile brings one HostedControlPlane closer to what it should be.
 func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPlane) (ctrl.Result, error) {
-	status := patch.New(r.Client, r.Reader, hcp, names.ControlPlaneOperator, ourStatus)
+	status := reconcile.NewWriter(r.Client, r.Reader, hcp, names.ControlPlaneOperator, ourStatus)
 	s := &scope{hcp: hcp, status: status}
 	var remaining time.Duration
 	s.paused, remaining = hcp.Spec.PausedUntil.Paused(r.Clock.Now())
-	var steps []flow.Step[*scope]
+	var steps []reconcile.Step[*scope]
 	switch {
 	case !hcp.DeletionTimestamp.IsZero():
 		steps, s.paused = r.dying, false
 	case !s.paused:
 		steps = r.live
 	}
-	report := flow.Run(ctx, s, steps...)
+	report := reconcile.Run(ctx, s, steps...)
 	r.summarize(s, report)
-	result, err := report.Result(status.Close(ctx))
+	result, err := report.Result(status.Write(ctx))
 	if err == nil && result.RequeueAfter == 0 && s.paused {
 		result.RequeueAfter = remaining
 	}
@@ -79,7 +78,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 // scope is what one pass has learned, and by which step.
 type scope struct {
 	hcp     *hyperv1.HostedControlPlane
-	status  *patch.Status[*hyperv1.HostedControlPlane]
+	status  *reconcile.Writer[*hyperv1.HostedControlPlane]
 	paused  bool            // what is true is told all the same
 	access  access          // checkConfiguration
 	objects []client.Object // ensureExposure: Services and Routes as they should be
@@ -90,5 +89,5 @@ func (r *Reconciler) addFinalizer(ctx context.Context, s *scope) error {
 }
 
 func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {
-	return patch.RemoveFinalizer(ctx, r.Client, s.hcp, hyperv1.HostedClusterFinalizer)
+	return reconcile.RemoveFinalizer(ctx, r.Client, s.hcp, hyperv1.HostedClusterFinalizer)
 }

@@ -13,7 +13,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // ensureExposure makes the Services and Routes of the access mode, and prunes
@@ -62,7 +62,7 @@ func (r *Reconciler) deleteExposure(ctx context.Context, s *scope) error {
 		return err
 	}
 	if !gone {
-		return flow.Wait(5*time.Second, hyperv1.DeletingReason, "waiting until Services, their load balancers and Routes are gone")
+		return reconcile.Wait(5*time.Second, hyperv1.DeletingReason, "waiting until Services, their load balancers and Routes are gone")
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func (r *Reconciler) awaitPrivateLinks(ctx context.Context, s *scope) error {
 		return fmt.Errorf("listing AWSEndpointServices: %w", err)
 	}
 	if len(list.Items) > 0 {
-		return flow.Wait(5*time.Second, hyperv1.DeletingReason, "waiting until AWSEndpointService %s is gone; its conditions say what it waits for", list.Items[0].Name)
+		return reconcile.Wait(5*time.Second, hyperv1.DeletingReason, "waiting until AWSEndpointService %s is gone; its conditions say what it waits for", list.Items[0].Name)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func exposure(hcp *hyperv1.HostedControlPlane) apply.Set {
 }
 
 // meta is the metadata of everything that belongs to the control plane.
-func meta(hcp *hyperv1.HostedControlPlane, name string) metav1.ObjectMeta {
+func metadata(hcp *hyperv1.HostedControlPlane, name string) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{Namespace: hcp.Namespace, Name: name, Labels: map[string]string{}, Annotations: map[string]string{}}
 	if cluster := hcp.Annotations[hyperv1.HostedClusterAnnotation]; cluster != "" {
 		m.Annotations[hyperv1.HostedClusterAnnotation] = cluster

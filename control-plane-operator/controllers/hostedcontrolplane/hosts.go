@@ -13,9 +13,9 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/publishing"
 	"github.com/hosted-control-planes/hypershift/internal/events"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/nlb"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // resolveHosts learns under which hosts the control plane is reached, and
@@ -40,7 +40,7 @@ func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
 	}
 	if len(missing) > 0 {
 		// Services tell us by a watch; what their events say does not.
-		return flow.Wait(30*time.Second, hyperv1.WaitingOnInfrastructureReason, "%s", strings.Join(missing, "; "))
+		return reconcile.Wait(30*time.Second, hyperv1.WaitingOnInfrastructureReason, "%s", strings.Join(missing, "; "))
 	}
 	return nil
 }

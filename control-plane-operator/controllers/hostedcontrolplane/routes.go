@@ -65,7 +65,7 @@ func inside(hcp *hyperv1.HostedControlPlane, name, service, host string) *routev
 
 // route passes TLS through: certificates stay with the servers.
 func route(hcp *hyperv1.HostedControlPlane, name, service, host string) *routev1.Route {
-	return &routev1.Route{ObjectMeta: meta(hcp, name), Spec: routev1.RouteSpec{
+	return &routev1.Route{ObjectMeta: metadata(hcp, name), Spec: routev1.RouteSpec{
 		Host: host,
 		To:   routev1.RouteTargetReference{Kind: "Service", Name: service},
 		Port: &routev1.RoutePort{TargetPort: intstr.FromString("https")},

@@ -97,7 +97,7 @@ func routerService(hcp *hyperv1.HostedControlPlane, name string) *corev1.Service
 }
 
 func service(hcp *hyperv1.HostedControlPlane, name, app string, port int32, target intstr.IntOrString) *corev1.Service {
-	return &corev1.Service{ObjectMeta: meta(hcp, name), Spec: corev1.ServiceSpec{
+	return &corev1.Service{ObjectMeta: metadata(hcp, name), Spec: corev1.ServiceSpec{
 		Selector: map[string]string{"app": app},
 		Ports:    []corev1.ServicePort{{Name: "https", Port: port, Protocol: corev1.ProtocolTCP, TargetPort: target}},
 	}}

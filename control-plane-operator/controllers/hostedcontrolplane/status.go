@@ -1,13 +1,13 @@
 package hostedcontrolplane
 
 import (
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // plain are the conditions that need no judge: what this version does not do
@@ -38,27 +38,27 @@ func ourStatus(hcp *hyperv1.HostedControlPlane) any {
 		part.ControlPlaneEndpoint = &hcp.Status.ControlPlaneEndpoint
 	}
 	for _, t := range ours {
-		if c := conditions.Get(hcp.Status.Conditions, t); c != nil {
+		if c := meta.FindStatusCondition(hcp.Status.Conditions, t); c != nil {
 			part.Conditions = append(part.Conditions, *c)
 		}
 	}
 	return part
 }
 
-var judge = conditions.Judge{Transient: awsx.IsTransient, Reason: awsx.Reason, Message: awsx.Message}
+var judge = reconcile.Classifier{Transient: awsx.IsTransient, Reason: awsx.Reason, Message: awsx.Message}
 
 // summarize turns the report into conditions.
-func (r *Reconciler) summarize(s *scope, report flow.Report) {
+func (r *Reconciler) summarize(s *scope, report reconcile.Report) {
 	now := r.Clock.Now()
 	status := &s.hcp.Status
 	status.ExternalManagedControlPlane = ptr.To(true)
-	status.Conditions = conditions.FromReport(report, judge, status.Conditions, s.hcp.Generation, now)
+	status.Conditions = reconcile.FromReport(report, judge, status.Conditions, s.hcp.Generation, now)
 	for _, c := range plain {
 		c.ObservedGeneration = s.hcp.Generation
-		conditions.Set(&status.Conditions, c, now)
+		reconcile.SetCondition(&status.Conditions, c, now)
 	}
-	conditions.Set(&status.Conditions, paused(s.paused, s.hcp.Generation), now)
-	conditions.Set(&status.Conditions, available(status.Conditions, s.hcp.Generation), now)
+	reconcile.SetCondition(&status.Conditions, paused(s.paused, s.hcp.Generation), now)
+	reconcile.SetCondition(&status.Conditions, available(status.Conditions, s.hcp.Generation), now)
 }
 
 func paused(is bool, generation int64) metav1.Condition {
@@ -73,7 +73,7 @@ func paused(is bool, generation int64) metav1.Condition {
 func available(conds []metav1.Condition, generation int64) metav1.Condition {
 	a := metav1.Condition{Type: hyperv1.HostedClusterAvailable, Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, ObservedGeneration: generation}
 	for _, t := range append([]string{hyperv1.ValidHostedControlPlaneConfiguration, hyperv1.InfrastructureReady}, others...) {
-		c := conditions.Get(conds, t)
+		c := meta.FindStatusCondition(conds, t)
 		if t == hyperv1.KubeAPIServerReachable && (c == nil || c.Status == metav1.ConditionUnknown) {
 			continue // where load balancers are not checked, or cannot be reached from here
 		}

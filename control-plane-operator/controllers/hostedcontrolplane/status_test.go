@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
@@ -104,7 +104,7 @@ func (w *world) probeSays(status metav1.ConditionStatus, reason, message string)
 	w.t.Helper()
 	hcp := w.hcp(w.t.Context())
 	for _, c := range others {
-		conditions.Set(&hcp.Status.Conditions, metav1.Condition{Type: c, Status: status, Reason: reason, Message: message}, w.clock.Now())
+		reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: c, Status: status, Reason: reason, Message: message}, w.clock.Now())
 	}
 	w.must(w.Admin().Status().Update(w.t.Context(), hcp))
 }
@@ -116,7 +116,7 @@ func TestWhatStartsAPass(t *testing.T) {
 		hyperv1.KubeAPIServerAvailable: true, hyperv1.EtcdAvailable: true, hyperv1.InfrastructureReady: false, hyperv1.HostedClusterAvailable: false,
 	} {
 		before, after := &hyperv1.HostedControlPlane{}, &hyperv1.HostedControlPlane{}
-		conditions.Set(&after.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue}, time.Unix(1, 0))
+		reconcile.SetCondition(&after.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue}, time.Unix(1, 0))
 		if got := othersSaid().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != want {
 			t.Errorf("%s: %v", condition, got)
 		}

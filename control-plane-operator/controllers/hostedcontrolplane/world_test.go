@@ -10,6 +10,7 @@ import (
 	"github.com/go-logr/logr"
 	routev1 "github.com/openshift/api/route/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -20,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
@@ -151,7 +151,7 @@ func (w *world) change(how func(*hyperv1.HostedControlPlane)) {
 
 func (w *world) condition(ctx context.Context, name string) metav1.Condition {
 	w.t.Helper()
-	if c := conditions.Get(w.hcp(ctx).Status.Conditions, name); c != nil {
+	if c := meta.FindStatusCondition(w.hcp(ctx).Status.Conditions, name); c != nil {
 		return *c
 	}
 	return metav1.Condition{Type: name, Message: "is missing"}

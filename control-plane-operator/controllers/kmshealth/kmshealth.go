@@ -14,6 +14,7 @@ import (
 	"errors"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
@@ -23,15 +24,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/kmskey"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // Owner is the field owner of the probe's part of the status.
@@ -60,13 +58,13 @@ const (
 // Reconciler judges the key of a control plane.
 type Reconciler struct {
 	Options
-	steps []flow.Step[*hyperv1.HostedControlPlane]
+	steps []reconcile.Step[*hyperv1.HostedControlPlane]
 }
 
 // New returns a Reconciler.
 func New(opts Options) *Reconciler {
 	r := &Reconciler{Options: opts}
-	r.steps = []flow.Step[*hyperv1.HostedControlPlane]{
+	r.steps = []reconcile.Step[*hyperv1.HostedControlPlane]{
 		{Name: "key", Condition: hyperv1.ValidAWSKMSConfig, Run: r.checkKey},
 	}
 	return r
@@ -76,7 +74,7 @@ func New(opts Options) *Reconciler {
 func Setup(mgr ctrl.Manager, opts Options) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("keyprobe").
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)}).
+		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](time.Second, time.Minute)}).
 		Complete(reconcile.AsReconciler(opts.Client, New(opts)))
 }
 
@@ -85,15 +83,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 	if hcp.Unreadable() != "" || !hcp.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
-	status := patch.New(r.Client, r.Reader, hcp, Owner, ourStatus)
+	status := reconcile.NewWriter(r.Client, r.Reader, hcp, Owner, ourStatus)
 	if Of(hcp) == nil {
-		conditions.Remove(&hcp.Status.Conditions, hyperv1.ValidAWSKMSConfig)
-		return flow.Report{}.Result(status.Close(ctx))
+		reconcile.RemoveConditions(&hcp.Status.Conditions, hyperv1.ValidAWSKMSConfig)
+		return reconcile.Report{}.Result(status.Write(ctx))
 	}
-	report := flow.Run(ctx, hcp, r.steps...)
-	hcp.Status.Conditions = conditions.FromReport(report, judge, hcp.Status.Conditions, hcp.Generation, r.Clock.Now())
-	if err := status.Close(ctx); err != nil {
-		return flow.Report{}.Result(err)
+	report := reconcile.Run(ctx, hcp, r.steps...)
+	hcp.Status.Conditions = reconcile.FromReport(report, judge, hcp.Status.Conditions, hcp.Generation, r.Clock.Now())
+	if err := status.Write(ctx); err != nil {
+		return reconcile.Report{}.Result(err)
 	}
 	if report[0].Err != nil {
 		// An answer that we do not like is no failure of the probe.
@@ -122,7 +120,7 @@ func (r *Reconciler) checkKey(ctx context.Context, hcp *hyperv1.HostedControlPla
 	return kmskey.Check(ctx, keys, Of(hcp).ActiveKey.ARN)
 }
 
-var judge = conditions.Judge{
+var judge = reconcile.Classifier{
 	Transient: func(err error) bool {
 		// Only an answer of AWS makes the condition False.
 		return awsx.IsTransient(err) || awsx.Kind(err) == awsx.NotAWS
@@ -141,7 +139,7 @@ var judge = conditions.Judge{
 
 func ourStatus(hcp *hyperv1.HostedControlPlane) any {
 	part := map[string]any{}
-	if c := conditions.Get(hcp.Status.Conditions, hyperv1.ValidAWSKMSConfig); c != nil {
+	if c := meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.ValidAWSKMSConfig); c != nil {
 		part["conditions"] = []metav1.Condition{*c}
 	}
 	return part

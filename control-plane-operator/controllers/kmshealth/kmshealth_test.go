@@ -14,6 +14,7 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -24,7 +25,6 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/kmskey"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
@@ -144,7 +144,7 @@ func (w *world) start() func(context.Context) error {
 func (w *world) says() string {
 	w.t.Helper()
 	w.must(w.start()(w.t.Context()))
-	c := conditions.Get(w.hcp().Status.Conditions, hyperv1.ValidAWSKMSConfig)
+	c := meta.FindStatusCondition(w.hcp().Status.Conditions, hyperv1.ValidAWSKMSConfig)
 	if c == nil {
 		return "nothing"
 	}
@@ -212,7 +212,7 @@ func TestTrial(t *testing.T) {
 			Cluster: w.Cluster, Cloud: func() string { return "" }, Start: w.start, Advance: w.clock.Step,
 			Delete: func(ctx context.Context) error { return w.Admin().Delete(ctx, w.hcp()) },
 			Ready: func(context.Context) string {
-				if !conditions.IsTrue(w.hcp().Status.Conditions, hyperv1.ValidAWSKMSConfig) {
+				if !meta.IsStatusConditionTrue(w.hcp().Status.Conditions, hyperv1.ValidAWSKMSConfig) {
 					return "nothing is said of the key"
 				}
 				return ""

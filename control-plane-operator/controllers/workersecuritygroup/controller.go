@@ -15,13 +15,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // Owner is the field owner of this controller's part of the status.
@@ -45,7 +43,7 @@ type Options struct {
 // Reconciler drives the security group of a cluster's workers.
 type Reconciler struct {
 	Options
-	live, dying []flow.Step[*scope]
+	live, dying []reconcile.Step[*scope]
 	// asked is when the deletion first asked for what may just have been made.
 	// One pass runs at a time.
 	asked map[types.UID]time.Time
@@ -54,13 +52,13 @@ type Reconciler struct {
 // New returns a Reconciler that knows nothing yet.
 func New(opts Options) *Reconciler {
 	r := &Reconciler{Options: opts, asked: map[types.UID]time.Time{}}
-	r.live = []flow.Step[*scope]{
+	r.live = []reconcile.Step[*scope]{
 		{Name: "platform", Run: r.checkPlatform},
 		{Name: "record", Run: r.record},
 		{Name: "roles", Run: r.openSession},
 		{Name: "security group", Run: r.ensureGroup},
 	}
-	r.dying = []flow.Step[*scope]{
+	r.dying = []reconcile.Step[*scope]{
 		{Name: "roles", Run: r.openSessionOfRecord},
 		{Name: "security group", Run: r.deleteGroup},
 		{Name: "settling", Run: r.settle},
@@ -78,7 +76,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	}}
 	return ctrl.NewControllerManagedBy(mgr).Named("workersecuritygroup").
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(news)).
-		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, 5*time.Minute)}).
+		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](time.Second, 5*time.Minute)}).
 		Complete(reconcile.AsReconciler(opts.Client, New(opts)))
 }
 
@@ -98,11 +96,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 			return ctrl.Result{RequeueAfter: remaining}, nil
 		}
 	}
-	status := patch.New(r.Client, r.Reader, hcp, Owner, ourStatus)
+	status := reconcile.NewWriter(r.Client, r.Reader, hcp, Owner, ourStatus)
 	s := &scope{hcp: hcp, status: status}
-	report := flow.Run(ctx, s, steps...)
+	report := reconcile.Run(ctx, s, steps...)
 	r.summarize(s, report)
-	result, err := report.Result(status.Close(ctx))
+	result, err := report.Result(status.Write(ctx))
 	if err == nil && result.RequeueAfter == 0 && hcp.DeletionTimestamp.IsZero() && s.groups != nil {
 		result.RequeueAfter = r.untilLook(s)
 	}
@@ -112,7 +110,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPl
 // scope is what one pass has learned, and by which step.
 type scope struct {
 	hcp    *hyperv1.HostedControlPlane
-	status *patch.Status[*hyperv1.HostedControlPlane]
+	status *reconcile.Writer[*hyperv1.HostedControlPlane]
 
 	groups *securitygroup.Manager // openSession
 }

@@ -6,13 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // settling is how long AWS may not list what has just been made.
@@ -38,7 +37,7 @@ func (r *Reconciler) deleteGroup(ctx context.Context, s *scope) error {
 	}
 	err = s.groups.Delete(ctx, isOurs, id)
 	if awsx.IsInUse(err) {
-		return flow.Wait(r.patience(s), hyperv1.SecurityGroupInUseReason, "security group %s is still used by %s", id, r.users(ctx, s, id))
+		return reconcile.Wait(r.patience(s), hyperv1.SecurityGroupInUseReason, "security group %s is still used by %s", id, r.users(ctx, s, id))
 	}
 	if err != nil {
 		return err
@@ -51,7 +50,7 @@ func (r *Reconciler) deleteGroup(ctx context.Context, s *scope) error {
 // a moment, or when somebody takes it away.
 func (r *Reconciler) patience(s *scope) time.Duration {
 	var waited time.Duration
-	if c := conditions.Get(s.hcp.Status.Conditions, hyperv1.AWSDefaultSecurityGroupDeleted); c != nil {
+	if c := meta.FindStatusCondition(s.hcp.Status.Conditions, hyperv1.AWSDefaultSecurityGroupDeleted); c != nil {
 		waited = r.Clock.Since(c.LastTransitionTime.Time)
 	}
 	return min(max(waited/4, 2*time.Second), 2*time.Minute)
@@ -92,12 +91,12 @@ func (r *Reconciler) settle(_ context.Context, s *scope) error {
 		return nil
 	}
 	s.groups.Look(0)
-	return flow.Wait(left, hyperv1.DeletingReason, "waiting until AWS would list what may just have been made")
+	return reconcile.Wait(left, hyperv1.DeletingReason, "waiting until AWS would list what may just have been made")
 }
 
 // release lets the control plane go, as far as we are concerned.
 func (r *Reconciler) release(ctx context.Context, s *scope) error {
 	delete(r.asked, s.hcp.UID)
 	s.hcp.Status.WorkerSecurityGroup = nil
-	return patch.RemoveFinalizer(ctx, r.Client, s.hcp, hyperv1.ControlPlaneOperatorFinalizer)
+	return reconcile.RemoveFinalizer(ctx, r.Client, s.hcp, hyperv1.ControlPlaneOperatorFinalizer)
 }

@@ -8,7 +8,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // role is the value of the role tag of the group.
@@ -42,7 +42,7 @@ func (r *Reconciler) ensureGroup(ctx context.Context, s *scope) error {
 	}
 	var taken *securitygroup.TakenError
 	if errors.As(err, &taken) {
-		return flow.Wait(time.Minute, hyperv1.SecurityGroupNameTakenReason, "%s", taken)
+		return reconcile.Wait(time.Minute, hyperv1.SecurityGroupNameTakenReason, "%s", taken)
 	}
 	if err != nil {
 		return err

@@ -8,13 +8,13 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/owned"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // checkPlatform says whether it is known where the workers are.
 func (r *Reconciler) checkPlatform(_ context.Context, s *scope) error {
 	if config := s.hcp.Spec.Platform.AWS.CloudProviderConfig; config == nil || config.VPC == "" {
-		return flow.Block(hyperv1.VPCNotNamedReason, "the HostedCluster names no VPC for its workers: set platform.aws.cloudProviderConfig.vpc")
+		return reconcile.Block(hyperv1.VPCNotNamedReason, "the HostedCluster names no VPC for its workers: set platform.aws.cloudProviderConfig.vpc")
 	}
 	return nil
 }
@@ -34,7 +34,7 @@ func (r *Reconciler) record(ctx context.Context, s *scope) error {
 		is.TagKeys = slices.Compact(slices.Sorted(slices.Values(slices.Concat(is.TagKeys, was.TagKeys))))
 	}
 	s.hcp.Status.WorkerSecurityGroup = is
-	return s.status.Close(ctx)
+	return s.status.Write(ctx)
 }
 
 // witness writes down, before the group is made, that there may be one: its id
@@ -44,7 +44,7 @@ func (r *Reconciler) witness(s *scope) owned.Witness {
 	return owned.Witness{
 		Creating: func(ctx context.Context) error {
 			s.hcp.Status.WorkerSecurityGroup.Creating = true
-			return s.status.Close(ctx)
+			return s.status.Write(ctx)
 		},
 		Changed: func(id, what string) { r.tell(s.hcp, resourceChanged, id, what) },
 		GivenUp: func(id, what string) { r.tell(s.hcp, changeGivenUp, id, what) },

@@ -10,7 +10,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 const (
@@ -52,7 +52,7 @@ func (r *Reconciler) openSessionOfRecord(ctx context.Context, s *scope) error {
 func (r *Reconciler) open(ctx context.Context, s *scope) error {
 	err := r.KeyReady(ctx)
 	if errors.Is(err, tokensigner.ErrNoKey) {
-		return flow.Wait(10*time.Second, hyperv1.WaitingForSigningKeyReason, "%s", err)
+		return reconcile.Wait(10*time.Second, hyperv1.WaitingForSigningKeyReason, "%s", err)
 	}
 	if err != nil {
 		return err

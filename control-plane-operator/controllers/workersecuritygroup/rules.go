@@ -7,7 +7,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // among is what workers say to each other.
@@ -30,7 +30,7 @@ func rules(machines []hyperv1.MachineNetworkEntry) ([]securitygroup.Rule, error)
 	for _, m := range machines {
 		network, err := netip.ParsePrefix(m.CIDR)
 		if err != nil {
-			return nil, flow.Block(hyperv1.InvalidPlatformReason, "networking.machineNetwork %q is not a network such as 10.0.0.0/16", m.CIDR)
+			return nil, reconcile.Block(hyperv1.InvalidPlatformReason, "networking.machineNetwork %q is not a network such as 10.0.0.0/16", m.CIDR)
 		}
 		icmp := "icmp"
 		if network.Addr().Is6() {

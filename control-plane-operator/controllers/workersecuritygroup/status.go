@@ -2,12 +2,12 @@ package workersecuritygroup
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // statusPart is the part of the status that this controller writes.
@@ -20,24 +20,24 @@ type statusPart struct {
 func ourStatus(hcp *hyperv1.HostedControlPlane) any {
 	part := statusPart{Platform: hcp.Status.Platform, WorkerSecurityGroup: hcp.Status.WorkerSecurityGroup}
 	for _, t := range []string{hyperv1.AWSDefaultSecurityGroupCreated, hyperv1.AWSDefaultSecurityGroupDeleted} {
-		if c := conditions.Get(hcp.Status.Conditions, t); c != nil {
+		if c := meta.FindStatusCondition(hcp.Status.Conditions, t); c != nil {
 			part.Conditions = append(part.Conditions, *c)
 		}
 	}
 	return part
 }
 
-var judge = conditions.Judge{Transient: awsx.IsTransient, Reason: awsx.Reason, Message: awsx.Message}
+var judge = reconcile.Classifier{Transient: awsx.IsTransient, Reason: awsx.Reason, Message: awsx.Message}
 
 // summarize turns all steps into the one condition that the user reads: what
 // stands in the way first.
-func (r *Reconciler) summarize(s *scope, report flow.Report) {
+func (r *Reconciler) summarize(s *scope, report reconcile.Report) {
 	condition := hyperv1.AWSDefaultSecurityGroupCreated
 	if !s.hcp.DeletionTimestamp.IsZero() {
 		condition = hyperv1.AWSDefaultSecurityGroupDeleted
 	}
 	status := &s.hcp.Status
-	status.Conditions = conditions.FromReport(report.As(condition), judge, status.Conditions, s.hcp.Generation, r.Clock.Now())
+	status.Conditions = reconcile.FromReport(report.As(condition), judge, status.Conditions, s.hcp.Generation, r.Clock.Now())
 }
 
 // Reasons of events.

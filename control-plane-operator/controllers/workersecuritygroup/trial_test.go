@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
@@ -23,7 +24,7 @@ func (w *world) story() *crashtest.Scenario {
 		Advance: w.clock.Step,
 		Mask:    func(text string) string { return generated.ReplaceAllString(text, "sg-generated") },
 		Ready: func(ctx context.Context) string {
-			if hcp := w.hcp(ctx); hcp != nil && !conditions.IsTrue(hcp.Status.Conditions, hyperv1.AWSDefaultSecurityGroupCreated) {
+			if hcp := w.hcp(ctx); hcp != nil && !meta.IsStatusConditionTrue(hcp.Status.Conditions, hyperv1.AWSDefaultSecurityGroupCreated) {
 				return w.says(hyperv1.AWSDefaultSecurityGroupCreated)
 			}
 			return ""

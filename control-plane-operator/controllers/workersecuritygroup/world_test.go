@@ -12,6 +12,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -24,7 +25,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
@@ -157,7 +157,7 @@ func (w *world) delete(ctx context.Context) error {
 
 // says is a condition in one line.
 func (w *world) says(condition string) string {
-	c := conditions.Get(w.hcp(w.t.Context()).Status.Conditions, condition)
+	c := meta.FindStatusCondition(w.hcp(w.t.Context()).Status.Conditions, condition)
 	if c == nil {
 		return "nothing"
 	}

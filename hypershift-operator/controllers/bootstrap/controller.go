@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
@@ -16,10 +17,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // Options are what a Reconciler needs.
@@ -37,13 +36,13 @@ type Options struct {
 type Reconciler struct {
 	Options
 	apply *apply.Applier
-	live  []flow.Step[*scope]
+	live  []reconcile.Step[*scope]
 }
 
 // New returns a Reconciler.
 func New(o Options) *Reconciler {
 	r := &Reconciler{Options: o, apply: apply.New(o.Client, o.Scheme, names.HypershiftOperator)}
-	r.live = []flow.Step[*scope]{
+	r.live = []reconcile.Step[*scope]{
 		{Name: "the user data", Condition: hyperv1.NodeBootstrapDataSecretCreatedCondition, Run: r.ensure},
 	}
 	return r
@@ -84,13 +83,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	status := patch.New(r.Client, r.Reader, nb, names.HypershiftOperator, func(nb *hyperv1.NodeBootstrap) any { return nb.Status })
-	var report flow.Report
+	status := reconcile.NewWriter(r.Client, r.Reader, nb, names.HypershiftOperator, func(nb *hyperv1.NodeBootstrap) any { return nb.Status })
+	var report reconcile.Report
 	if !s.paused {
-		report = flow.Run(ctx, s, r.live...)
+		report = reconcile.Run(ctx, s, r.live...)
 	}
 	r.summarize(s, report)
-	res, err := report.Result(status.Close(ctx))
+	res, err := report.Result(status.Write(ctx))
 	if err == nil && res.RequeueAfter == 0 {
 		res.RequeueAfter = max(s.pauseLeft, s.renewal)
 	}
@@ -117,7 +116,7 @@ func (r *Reconciler) gather(ctx context.Context, nb *hyperv1.NodeBootstrap) (*sc
 // ensure makes the user data of a machine, or takes the secret out of it.
 func (r *Reconciler) ensure(ctx context.Context, s *scope) error {
 	if problem := s.nb.Unreadable(); problem != "" {
-		return flow.Block(hyperv1.UnreadableReason, "the object cannot be read: %s", problem)
+		return reconcile.Block(hyperv1.UnreadableReason, "the object cannot be read: %s", problem)
 	}
 	if err := r.resolveMachine(ctx, s); err != nil {
 		return err
@@ -137,20 +136,20 @@ func (r *Reconciler) ensure(ctx context.Context, s *scope) error {
 }
 
 // judge knows the errors of the API server only, which say nothing about the machine.
-var judge = conditions.Judge{
+var judge = reconcile.Classifier{
 	Transient: func(error) bool { return true },
 	Reason:    func(error) string { return hyperv1.ReconciliationErrorReason },
 	Message:   func(err error) string { return err.Error() },
 }
 
 // summarize puts what the pass has found into the conditions.
-func (r *Reconciler) summarize(s *scope, report flow.Report) {
+func (r *Reconciler) summarize(s *scope, report reconcile.Report) {
 	now, conds := r.Clock.Now(), s.nb.Status.Conditions
-	conds = conditions.FromReport(report, judge, conds, s.nb.Generation, now)
-	if created := conditions.Get(conds, hyperv1.NodeBootstrapDataSecretCreatedCondition); created != nil {
+	conds = reconcile.FromReport(report, judge, conds, s.nb.Generation, now)
+	if created := meta.FindStatusCondition(conds, hyperv1.NodeBootstrapDataSecretCreatedCondition); created != nil {
 		ready := *created
 		ready.Type = hyperv1.NodeBootstrapReadyCondition
-		conditions.Set(&conds, ready, now)
+		reconcile.SetCondition(&conds, ready, now)
 	}
 	pause := metav1.Condition{
 		Type: hyperv1.NodeBootstrapPausedCondition, Status: metav1.ConditionFalse, Reason: clusterv1.NotPausedReason,
@@ -159,7 +158,7 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 	if s.paused {
 		pause.Status, pause.Reason, pause.Message = metav1.ConditionTrue, clusterv1.PausedReason, "The HostedCluster or this object is paused"
 	}
-	conditions.Set(&conds, pause, now)
+	reconcile.SetCondition(&conds, pause, now)
 	s.nb.Status.Conditions = conds
 	s.nb.Status.ObservedGeneration = s.nb.Generation
 }

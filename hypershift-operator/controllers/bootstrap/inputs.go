@@ -15,7 +15,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // Keys of what is read here.
@@ -32,14 +32,14 @@ func (r *Reconciler) resolveInputs(ctx context.Context, s *scope) error {
 		return err
 	}
 	if text == nil {
-		return flow.Wait(lookAgain, hyperv1.ConfigNotFoundReason, "Secret %s with the configuration of the node pool is not there", s.nb.Spec.ConfigName)
+		return reconcile.Wait(lookAgain, hyperv1.ConfigNotFoundReason, "Secret %s with the configuration of the node pool is not there", s.nb.Spec.ConfigName)
 	}
 	if s.config, err = nodeconfig.Unmarshal(text); err != nil {
-		return flow.Wait(lookAgain, hyperv1.ConfigNotFoundReason, "Secret %s does not hold the configuration of a node pool: delete it, it is written again", s.nb.Spec.ConfigName)
+		return reconcile.Wait(lookAgain, hyperv1.ConfigNotFoundReason, "Secret %s does not hold the configuration of a node pool: delete it, it is written again", s.nb.Spec.ConfigName)
 	}
 	spec := &s.hcp.Spec
 	if s.node.ClusterDNS, err = clusterDNS(spec.Networking.ServiceNetwork); err != nil {
-		return flow.Wait(lookAgain, hyperv1.InvalidNodeInputReason, "spec.networking.serviceNetwork has no address for the DNS of the cluster: %v", err)
+		return reconcile.Wait(lookAgain, hyperv1.InvalidNodeInputReason, "spec.networking.serviceNetwork has no address for the DNS of the cluster: %v", err)
 	}
 	if err := r.resolveSSHKeys(ctx, s); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (r *Reconciler) resolveSSHKeys(ctx context.Context, s *scope) error {
 		}
 	}
 	if len(s.node.SSHKeys) == 0 {
-		return flow.Wait(lookAgain, hyperv1.InvalidNodeInputReason, "there is no ssh key: the Secret that spec.sshKey of the HostedCluster names needs one under the key %s", sshKeyKey)
+		return reconcile.Wait(lookAgain, hyperv1.InvalidNodeInputReason, "there is no ssh key: the Secret that spec.sshKey of the HostedCluster names needs one under the key %s", sshKeyKey)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (r *Reconciler) addTrust(ctx context.Context, s *scope, field, name string)
 	}
 	bundle := bytes.TrimSpace([]byte(cm.Data[bundleKey]))
 	if len(bundle) == 0 {
-		return flow.Wait(lookAgain, hyperv1.InvalidNodeInputReason, "there is no trust bundle: the ConfigMap that %s of the HostedCluster names needs one under the key %s", field, bundleKey)
+		return reconcile.Wait(lookAgain, hyperv1.InvalidNodeInputReason, "there is no trust bundle: the ConfigMap that %s of the HostedCluster names needs one under the key %s", field, bundleKey)
 	}
 	s.node.TrustBundle = append(append(s.node.TrustBundle, bundle...), '\n')
 	return nil

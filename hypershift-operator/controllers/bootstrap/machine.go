@@ -13,19 +13,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // resolveMachine finds the Machine. Cluster API makes the NodeBootstrap first, and says later whose it is.
 func (r *Reconciler) resolveMachine(ctx context.Context, s *scope) error {
 	name := machineOf(s.nb)
 	if name == "" {
-		return flow.Wait(0, hyperv1.WaitingForMachineReason, "Cluster API has not said yet which Machine this is for")
+		return reconcile.Wait(0, hyperv1.WaitingForMachineReason, "Cluster API has not said yet which Machine this is for")
 	}
 	m := &clusterv1.Machine{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.nb.Namespace, Name: name}, m)
 	if apierrors.IsNotFound(err) {
-		return flow.Wait(10*time.Second, hyperv1.WaitingForMachineReason, "Machine %s is not there", name)
+		return reconcile.Wait(10*time.Second, hyperv1.WaitingForMachineReason, "Machine %s is not there", name)
 	}
 	if err != nil {
 		return fmt.Errorf("getting Machine %s: %w", name, err)

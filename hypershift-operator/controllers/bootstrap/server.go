@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // lookAgain is how long to wait for what no watch tells us.
@@ -25,14 +25,14 @@ const lookAgain = 15 * time.Second
 // resolveServer learns where the node finds the API server, and by which authority it knows it.
 func (r *Reconciler) resolveServer(ctx context.Context, s *scope) error {
 	if s.hcp == nil {
-		return flow.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "namespace %s has no control plane", s.nb.Namespace)
+		return reconcile.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "namespace %s has no control plane", s.nb.Namespace)
 	}
 	if problem := s.hcp.Unreadable(); problem != "" {
-		return flow.Wait(lookAgain, hyperv1.UnreadableReason, "HostedControlPlane %s cannot be read: %s", s.hcp.Name, problem)
+		return reconcile.Wait(lookAgain, hyperv1.UnreadableReason, "HostedControlPlane %s cannot be read: %s", s.hcp.Name, problem)
 	}
 	at := s.hcp.Status.ControlPlaneEndpoint
 	if at.Host == "" {
-		return flow.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "the control plane has no address yet")
+		return reconcile.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "the control plane has no address yet")
 	}
 	if s.hcp.Spec.Platform.PrivateLink() {
 		at.Host = names.LocalAPI(s.hcp.Name) // workers go through the endpoint even where there is a public way
@@ -53,7 +53,7 @@ func (r *Reconciler) resolveServer(ctx context.Context, s *scope) error {
 func advertised(n hyperv1.ClusterNetworking) (netip.AddrPort, error) {
 	address, err := netip.ParseAddr(n.AdvertiseAddress())
 	if err != nil {
-		return netip.AddrPort{}, flow.Wait(lookAgain, hyperv1.InvalidNodeInputReason, "spec.networking.apiServer.advertiseAddress %q is no address", n.AdvertiseAddress())
+		return netip.AddrPort{}, reconcile.Wait(lookAgain, hyperv1.InvalidNodeInputReason, "spec.networking.apiServer.advertiseAddress %q is no address", n.AdvertiseAddress())
 	}
 	return netip.AddrPortFrom(address, uint16(n.AdvertisePort())), nil
 }
@@ -66,7 +66,7 @@ func (r *Reconciler) clientAuthority(ctx context.Context, namespace string) ([]b
 		return nil, fmt.Errorf("getting ConfigMap %s: %w", names.KubeletClientCA, err)
 	}
 	if cm.Data[pki.TrustKey] == "" {
-		return nil, flow.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "ConfigMap %s, by which kubelets know the API server, is not there yet", names.KubeletClientCA)
+		return nil, reconcile.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "ConfigMap %s, by which kubelets know the API server, is not there yet", names.KubeletClientCA)
 	}
 	return []byte(cm.Data[pki.TrustKey]), nil
 }
@@ -76,7 +76,7 @@ func (r *Reconciler) authority(ctx context.Context, namespace, name string) ([]b
 	secret := &corev1.Secret{}
 	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
 	if apierrors.IsNotFound(err) {
-		return nil, flow.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "Secret %s, by which nodes know the API server, is not there yet", name)
+		return nil, reconcile.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "Secret %s, by which nodes know the API server, is not there yet", name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("getting Secret %s: %w", name, err)
@@ -90,5 +90,5 @@ func (r *Reconciler) authority(ctx context.Context, namespace, name string) ([]b
 		}
 	}
 	// What is wrong is not quoted: it would quote a part of the Secret.
-	return nil, flow.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "Secret %s holds no kubeconfig with the authority of the API server", name)
+	return nil, reconcile.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "Secret %s holds no kubeconfig with the authority of the API server", name)
 }

@@ -18,9 +18,8 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 const (
@@ -97,7 +96,7 @@ func (r *Reconciler) recall(ctx context.Context, s *scope, key client.ObjectKey,
 		return fmt.Errorf("getting Secret %s: %w", key.Name, err)
 	}
 	if live.Labels[apply.InventoryLabel] != inventory {
-		return flow.Wait(lookAgain, hyperv1.InvalidNodeInputReason, "Secret %s exists and belongs to somebody else: delete or rename it", key.Name)
+		return reconcile.Wait(lookAgain, hyperv1.InvalidNodeInputReason, "Secret %s exists and belongs to somebody else: delete or rename it", key.Name)
 	}
 	if t := tokenIn(live); metav1.IsControlledBy(live, s.nb) && now.Before(t.ends) {
 		s.token = t
@@ -193,5 +192,5 @@ func (r *Reconciler) sweep(ctx context.Context, key types.NamespacedName) error 
 }
 
 func (r *Reconciler) remove(ctx context.Context, secret *corev1.Secret) error {
-	return patch.Delete(ctx, r.Client, secret)
+	return reconcile.Delete(ctx, r.Client, secret)
 }

@@ -13,7 +13,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // ensureUserData writes the user data, and tells Cluster API.
@@ -21,7 +21,7 @@ func (r *Reconciler) ensureUserData(ctx context.Context, s *scope) error {
 	text, err := nodeconfig.Render(s.config, s.node)
 	var tooLarge *nodeconfig.TooLargeError
 	if errors.As(err, &tooLarge) {
-		return flow.Wait(lookAgain, hyperv1.UserDataTooLargeReason, "%v", tooLarge)
+		return reconcile.Wait(lookAgain, hyperv1.UserDataTooLargeReason, "%v", tooLarge)
 	}
 	if err != nil {
 		return fmt.Errorf("writing the user data of Machine %s: %w", s.machine.Name, err)

@@ -11,6 +11,7 @@ import (
 
 	configv1 "github.com/openshift/api/config/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,7 +26,6 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig/nodeconfigtest"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
@@ -231,7 +231,7 @@ func (w *world) condition(t testing.TB, conditionType string) metav1.Condition {
 	t.Helper()
 	nb := &hyperv1.NodeBootstrap{}
 	w.mustGet(t, machineName, nb)
-	return ptr.Deref(conditions.Get(nb.Status.Conditions, conditionType), metav1.Condition{})
+	return ptr.Deref(meta.FindStatusCondition(nb.Status.Conditions, conditionType), metav1.Condition{})
 }
 
 // ready says what the settled world lacks.
@@ -241,7 +241,7 @@ func (w *world) ready(ctx context.Context) string {
 		return err.Error()
 	}
 	for _, c := range []string{hyperv1.NodeBootstrapDataSecretCreatedCondition, hyperv1.NodeBootstrapReadyCondition} {
-		if !conditions.IsTrue(nb.Status.Conditions, c) {
+		if !meta.IsStatusConditionTrue(nb.Status.Conditions, c) {
 			return fmt.Sprintf("%s is not True: %v", c, nb.Status.Conditions)
 		}
 	}

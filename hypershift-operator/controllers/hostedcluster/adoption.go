@@ -8,19 +8,19 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // lost returns the HostedCluster of that name for which there is a control
 // plane, and which is gone: its user took our finalizer away, or deleted it in
-// the moment in which it got the finalizer (see patch.Delete). It comes back as
+// the moment in which it got the finalizer (see reconcile.Delete). It comes back as
 // its namespace and its HostedControlPlane remember it, on its way out. cached is
 // the one of that name that the cache has, nil for none: it may be another one,
 // made since, and the node pools are that one's then.
@@ -67,7 +67,7 @@ func farewell(ns *corev1.Namespace) string {
 	if err != nil || rec.Lost == nil {
 		return ""
 	}
-	c := conditions.Get(rec.Lost.Status.Conditions, hyperv1.HostedClusterDestroyed)
+	c := meta.FindStatusCondition(rec.Lost.Status.Conditions, hyperv1.HostedClusterDestroyed)
 	if c == nil || c.Message == "" {
 		return ""
 	}

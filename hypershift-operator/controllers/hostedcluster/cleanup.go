@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 const yes = "true"
@@ -24,12 +24,12 @@ func (r *Reconciler) awaitCleanup(ctx context.Context, s *scope) error {
 	if s.hc.Annotations[hyperv1.CleanupCloudResourcesAnnotation] != yes || s.hcp == nil || !s.hcp.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	api := conditions.Get(s.hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable)
+	api := meta.FindStatusCondition(s.hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable)
 	if api == nil || api.Reason == hyperv1.NotDeployedReason {
 		return nil
 	}
-	said := conditions.Get(s.hcp.Status.Conditions, hyperv1.CloudResourcesDestroyed)
-	was := conditions.Get(s.hc.Status.Conditions, hyperv1.CloudResourcesDestroyed)
+	said := meta.FindStatusCondition(s.hcp.Status.Conditions, hyperv1.CloudResourcesDestroyed)
+	was := meta.FindStatusCondition(s.hc.Status.Conditions, hyperv1.CloudResourcesDestroyed)
 	if said != nil && said.Status == metav1.ConditionTrue || leftBehind(was) {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (r *Reconciler) awaitCleanup(ctx context.Context, s *scope) error {
 	}
 	message := fmt.Sprintf("waiting for the hosted cluster to remove what it made in the cloud: %s; what is there after %s is left behind", left, giveUpAfter(s))
 	s.unchecked[hyperv1.CloudResourcesDestroyed] = metav1.Condition{Reason: hyperv1.CloudResourcesRemainingReason, Message: message}
-	return flow.Wait(deletionPause, hyperv1.CloudResourcesRemainingReason, "%s", message)
+	return reconcile.Wait(deletionPause, hyperv1.CloudResourcesRemainingReason, "%s", message)
 }
 
 // askForCleanup hands the wish on, and says that now is the time: a living

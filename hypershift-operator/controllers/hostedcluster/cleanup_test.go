@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 func TestDeletionWaitsForTheHostedClusterToCleanUp(t *testing.T) {
@@ -42,11 +42,11 @@ func TestDeletionWaitsForTheHostedClusterToCleanUp(t *testing.T) {
 			pass := w.start()
 			w.run(t, pass, 3)
 			w.handsOut(t, func(st *hyperv1.HostedControlPlaneStatus) {
-				conditions.Remove(&st.Conditions, hyperv1.KubeAPIServerAvailable)
+				reconcile.RemoveConditions(&st.Conditions, hyperv1.KubeAPIServerAvailable)
 				for of, c := range map[string]*metav1.Condition{hyperv1.KubeAPIServerAvailable: tc.api, hyperv1.CloudResourcesDestroyed: tc.answer} {
 					if c != nil {
 						c.Type = of
-						conditions.Set(&st.Conditions, *c, w.clock.Now())
+						reconcile.SetCondition(&st.Conditions, *c, w.clock.Now())
 					}
 				}
 			})

@@ -19,8 +19,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 func (s *scope) clusterSet() apply.Set {
@@ -44,7 +43,7 @@ func (r *Reconciler) ensureCluster(ctx context.Context, s *scope) error {
 		return err
 	}
 	if len(left) > 0 {
-		return flow.Wait(deletionPause, hyperv1.DeletingReason, "somebody has deleted %s: it is made again when no machine is left, so delete the node pools", strings.Join(left, " and "))
+		return reconcile.Wait(deletionPause, hyperv1.DeletingReason, "somebody has deleted %s: it is made again when no machine is left, so delete the node pools", strings.Join(left, " and "))
 	}
 	return nil
 }
@@ -161,7 +160,7 @@ func (r *Reconciler) deleteCluster(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	return flow.Wait(deletionPause, hyperv1.DeletingReason, "waiting for %s to go", strings.Join(left, " and "))
+	return reconcile.Wait(deletionPause, hyperv1.DeletingReason, "waiting for %s to go", strings.Join(left, " and "))
 }
 
 // releaseCluster lets go of a Cluster and an AWSCluster that have been deleted,
@@ -195,7 +194,7 @@ func (r *Reconciler) releaseCluster(ctx context.Context, s *scope) (left []strin
 		if alone, err := r.disown(ctx, s.hcp, held.obj); err != nil || !alone {
 			return left, err
 		}
-		if err := patch.RemoveFinalizer(ctx, r.Client, held.obj, held.finalizer); err != nil {
+		if err := reconcile.RemoveFinalizer(ctx, r.Client, held.obj, held.finalizer); err != nil {
 			return nil, fmt.Errorf("releasing %s %s: %w", kindOf(held.obj), held.name, err)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/controlchars"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // A problem is something that the user has to change.
@@ -28,7 +28,7 @@ func problemf(reason, format string, args ...any) problem {
 // rule, or needs more than one field or object to see.
 func (r *Reconciler) checkConfiguration(ctx context.Context, s *scope) error {
 	if text := s.hc.Unreadable(); text != "" {
-		return flow.Block(hyperv1.UnreadableReason, "the object has values that cannot be read; write these fields again: %s", text)
+		return reconcile.Block(hyperv1.UnreadableReason, "the object has values that cannot be read; write these fields again: %s", text)
 	}
 	problems := append(judge(s.hc), r.checkInfraID(s.hc)...)
 	problems = append(problems, r.checkLimits(s)...)
@@ -51,7 +51,7 @@ func (r *Reconciler) checkConfiguration(ctx context.Context, s *scope) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return flow.Block(problems[0].reason, "%s", messages(problems))
+	return reconcile.Block(problems[0].reason, "%s", messages(problems))
 }
 
 func messages(problems []problem) string {
@@ -72,7 +72,7 @@ func (r *Reconciler) checkObeyed(ctx context.Context, s *scope) ([]problem, erro
 			continue
 		}
 		_, err := r.brought(ctx, s, ref)
-		var wait *flow.Waiting
+		var wait *reconcile.Waiting
 		switch {
 		case err == nil, errors.As(err, &wait) && wait.Reason != hyperv1.InvalidSecretReason:
 			continue // who copies reports that there is none

@@ -20,9 +20,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/limits"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
@@ -106,41 +105,41 @@ type Reconciler struct {
 	// missing names what the management cluster lacks. Filled by SetupWithManager.
 	missing string
 
-	live, paused, dying []flow.Step[*scope]
+	live, paused, dying []reconcile.Step[*scope]
 }
 
 // New returns a Reconciler.
 func New(o Options) *Reconciler {
 	r := &Reconciler{Options: o, apply: apply.New(o.Client, o.Scheme, names.HypershiftOperator), published: newPublished()}
-	r.live = []flow.Step[*scope]{
+	r.live = []reconcile.Step[*scope]{
 		{Name: "the configuration", Condition: hyperv1.ValidHostedClusterConfiguration, Run: r.checkConfiguration},
 		{Name: "support by this installation", Condition: hyperv1.SupportedHostedCluster, Run: r.checkSupport},
 		{Name: "the identifiers", Run: r.claim},
 		{Name: "the namespace", Run: r.ensureNamespace},
-		flow.All(
+		reconcile.Group(
 			// Whoever creates anything after it is counted.
-			flow.Step[*scope]{Name: "the limits of the namespace", Run: r.ensureLimits},
+			reconcile.Step[*scope]{Name: "the limits of the namespace", Run: r.ensureLimits},
 			// Its pod takes longest to come up.
-			flow.Step[*scope]{Name: "the pull secret", Run: r.ensurePullSecret},
-			flow.Step[*scope]{Name: "the control-plane-operator", Run: r.ensureOperator},
-			flow.Step[*scope]{Name: "the token issuer", Condition: hyperv1.ValidOIDCConfiguration, Run: r.ensureIssuer},
-			flow.Step[*scope]{Name: "the copies", Run: r.ensureCopies},
-			flow.Step[*scope]{Name: "the proxy's certificate authorities", Condition: hyperv1.ValidProxyConfiguration, Run: r.checkProxyTrust},
-			flow.Step[*scope]{Name: "the way to etcd", Condition: hyperv1.UnmanagedEtcdAvailable, Run: r.checkEtcdClient},
-			flow.Step[*scope]{Name: "the credentials", Condition: hyperv1.PlatformCredentialsFound, Run: r.ensureCredentials},
-			flow.Step[*scope]{Name: "the release image", Condition: hyperv1.ValidReleaseImage, Run: r.checkRelease},
-			flow.Step[*scope]{Name: "the HostedControlPlane", Run: r.ensureControlPlane},
-			flow.Step[*scope]{Name: "the network policies", Run: r.ensurePolicies},
-			flow.Step[*scope]{Name: "the cluster of Cluster API", Run: r.ensureCluster},
-			flow.Step[*scope]{Name: "the controllers of the machines", Run: r.ensureWorkers},
-			flow.Step[*scope]{Name: "what the user gets", Run: r.ensureHandouts},
+			reconcile.Step[*scope]{Name: "the pull secret", Run: r.ensurePullSecret},
+			reconcile.Step[*scope]{Name: "the control-plane-operator", Run: r.ensureOperator},
+			reconcile.Step[*scope]{Name: "the token issuer", Condition: hyperv1.ValidOIDCConfiguration, Run: r.ensureIssuer},
+			reconcile.Step[*scope]{Name: "the copies", Run: r.ensureCopies},
+			reconcile.Step[*scope]{Name: "the proxy's certificate authorities", Condition: hyperv1.ValidProxyConfiguration, Run: r.checkProxyTrust},
+			reconcile.Step[*scope]{Name: "the way to etcd", Condition: hyperv1.UnmanagedEtcdAvailable, Run: r.checkEtcdClient},
+			reconcile.Step[*scope]{Name: "the credentials", Condition: hyperv1.PlatformCredentialsFound, Run: r.ensureCredentials},
+			reconcile.Step[*scope]{Name: "the release image", Condition: hyperv1.ValidReleaseImage, Run: r.checkRelease},
+			reconcile.Step[*scope]{Name: "the HostedControlPlane", Run: r.ensureControlPlane},
+			reconcile.Step[*scope]{Name: "the network policies", Run: r.ensurePolicies},
+			reconcile.Step[*scope]{Name: "the cluster of Cluster API", Run: r.ensureCluster},
+			reconcile.Step[*scope]{Name: "the controllers of the machines", Run: r.ensureWorkers},
+			reconcile.Step[*scope]{Name: "what the user gets", Run: r.ensureHandouts},
 		),
 	}
-	r.paused = []flow.Step[*scope]{
+	r.paused = []reconcile.Step[*scope]{
 		{Name: "the pause of the control plane", Run: r.pauseControlPlane},
 		{Name: "the pause of the machines", Run: r.pauseMachines},
 	}
-	r.dying = []flow.Step[*scope]{
+	r.dying = []reconcile.Step[*scope]{
 		{Name: "what the control-plane-operator needs", Run: r.keepOperator},
 		{Name: "the node pools", Run: r.deleteNodePools},
 		{Name: "the machines", Run: r.deleteMachines},
@@ -181,7 +180,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if err != nil {
 			return ctrl.Result{}, err
 		}
-		s.save = patch.New(r.Client, r.Reader, hc, names.HypershiftOperator, func(hc *hyperv1.HostedCluster) any { return hc.Status }).Close
+		s.save = reconcile.NewWriter(r.Client, r.Reader, hc, names.HypershiftOperator, func(hc *hyperv1.HostedCluster) any { return hc.Status }).Write
 		scopes = append(scopes, s)
 	}
 	var soonest ctrl.Result
@@ -199,7 +198,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // drive takes the steps, and says in the status where they have led.
 func (r *Reconciler) drive(ctx context.Context, s *scope) (ctrl.Result, error) {
-	report := flow.Run(ctx, s, r.stepsFor(s)...)
+	report := reconcile.Run(ctx, s, r.stepsFor(s)...)
 	r.summarize(s, report)
 	res, err := report.Result(s.save(ctx))
 	if err != nil {
@@ -208,7 +207,7 @@ func (r *Reconciler) drive(ctx context.Context, s *scope) (ctrl.Result, error) {
 	return r.comeBack(s, res), nil
 }
 
-func (r *Reconciler) stepsFor(s *scope) []flow.Step[*scope] {
+func (r *Reconciler) stepsFor(s *scope) []reconcile.Step[*scope] {
 	switch {
 	case s.dying():
 		return r.dying
@@ -234,5 +233,5 @@ func (r *Reconciler) comeBack(s *scope, res ctrl.Result) ctrl.Result {
 }
 
 func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {
-	return patch.RemoveFinalizer(ctx, r.Client, s.hc, hyperv1.HostedClusterFinalizer)
+	return reconcile.RemoveFinalizer(ctx, r.Client, s.hc, hyperv1.HostedClusterFinalizer)
 }

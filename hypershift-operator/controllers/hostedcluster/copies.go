@@ -15,7 +15,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 func (s *scope) copiesSet() apply.Set {
@@ -52,14 +52,14 @@ func (r *Reconciler) ensureCopies(ctx context.Context, s *scope) error {
 		return err
 	}
 	if len(faults) > 0 {
-		return flow.Wait(0, reason, "%s", strings.Join(faults, "; "))
+		return reconcile.Wait(0, reason, "%s", strings.Join(faults, "; "))
 	}
 	return nil
 }
 
 // broughtOrCopied is what the copy is to hold, nil if there is nothing, and of
 // what it is one. A fault of that leaves what the copy holds.
-func (r *Reconciler) broughtOrCopied(ctx context.Context, s *scope, ref reference) (data map[string][]byte, source string, fault *flow.Waiting, err error) {
+func (r *Reconciler) broughtOrCopied(ctx context.Context, s *scope, ref reference) (data map[string][]byte, source string, fault *reconcile.Waiting, err error) {
 	data, err = r.brought(ctx, s, ref)
 	if errors.As(err, &fault) {
 		data, source, err = r.lastCopy(ctx, s, ref)

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // credentials lists the Secrets of the control plane that say which role to
@@ -40,7 +40,7 @@ func (r *Reconciler) ensureCredentials(ctx context.Context, s *scope) error {
 		for _, c := range credentials {
 			role := c.role(aws.RolesRef)
 			if role == "" {
-				return flow.Block(hyperv1.PlatformCredentialsNotFoundReason, "spec.platform.aws.rolesRef.%s is empty: name the role", c.field)
+				return reconcile.Block(hyperv1.PlatformCredentialsNotFoundReason, "spec.platform.aws.rolesRef.%s is empty: name the role", c.field)
 			}
 			secrets = append(secrets, s.desiredCredentials(c.secret, aws.Region, string(role)))
 		}

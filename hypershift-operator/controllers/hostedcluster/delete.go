@@ -10,13 +10,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // deletionPause is how soon to look again at what is being deleted. The objects
@@ -43,7 +42,7 @@ func (r *Reconciler) deleteNodePools(ctx context.Context, s *scope) error {
 	if err := r.giveUpMachines(ctx, s); err != nil {
 		return err
 	}
-	return flow.Wait(deletionPause, hyperv1.DeletingReason, "waiting for the machines of node pools %s to go%s", strings.Join(left, ", "), r.keepWorkers(ctx, s))
+	return reconcile.Wait(deletionPause, hyperv1.DeletingReason, "waiting for the machines of node pools %s to go%s", strings.Join(left, ", "), r.keepWorkers(ctx, s))
 }
 
 // deleteEndpoints waits for both operators to take away their half. The
@@ -67,7 +66,7 @@ func (r *Reconciler) deleteEndpoints(ctx context.Context, s *scope) error {
 		left = append(left, es.Name+" ("+r.progress(es)+")")
 	}
 	if len(left) > 0 {
-		return flow.Wait(deletionPause, hyperv1.CloudResourcesRemainingReason, "waiting for AWSEndpointServices to go: %s%s", strings.Join(left, ", "), s.plight())
+		return reconcile.Wait(deletionPause, hyperv1.CloudResourcesRemainingReason, "waiting for AWSEndpointServices to go: %s%s", strings.Join(left, ", "), s.plight())
 	}
 	return nil
 }
@@ -82,7 +81,7 @@ func (r *Reconciler) progress(es *hyperv1.AWSEndpointService) string {
 	case r.PrivateRegion == "" && slices.Contains(es.Finalizers, hyperv1.HypershiftOperatorFinalizer):
 		return "this installation cannot delete endpoint services: start the hypershift-operator with --private-platform=AWS"
 	}
-	if c := conditions.Get(es.Status.Conditions, condition); c != nil && c.Message != "" {
+	if c := meta.FindStatusCondition(es.Status.Conditions, condition); c != nil && c.Message != "" {
 		return c.Message
 	}
 	return "asked to go"
@@ -98,12 +97,12 @@ func (r *Reconciler) deleteControlPlane(ctx context.Context, s *scope) error {
 	if err := r.releaseControlPlane(ctx, s); err != nil {
 		return err
 	}
-	return flow.Wait(deletionPause, hyperv1.DeletingReason, "waiting for HostedControlPlane %s to go%s%s", s.hcp.Name, whyStill(s.hcp), s.plight())
+	return reconcile.Wait(deletionPause, hyperv1.DeletingReason, "waiting for HostedControlPlane %s to go%s%s", s.hcp.Name, whyStill(s.hcp), s.plight())
 }
 
 // whyStill is what holds a HostedControlPlane back, as the end of a sentence.
 func whyStill(hcp *hyperv1.HostedControlPlane) string {
-	c := conditions.Get(hcp.Status.Conditions, hyperv1.AWSDefaultSecurityGroupDeleted)
+	c := meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.AWSDefaultSecurityGroupDeleted)
 	if c == nil || c.Status == metav1.ConditionTrue || !heldByOperator(hcp) {
 		return ""
 	}
@@ -127,12 +126,12 @@ func (r *Reconciler) deleteNamespace(ctx context.Context, s *scope) error {
 	if err := r.delete(ctx, s.namespace); err != nil {
 		return err
 	}
-	return flow.Wait(deletionPause, hyperv1.DeletingReason, "waiting for namespace %s to go", s.controlPlane)
+	return reconcile.Wait(deletionPause, hyperv1.DeletingReason, "waiting for namespace %s to go", s.controlPlane)
 }
 
 // delete asks an object to go, once.
 func (r *Reconciler) delete(ctx context.Context, obj client.Object) error {
-	return patch.Delete(ctx, r.Client, obj)
+	return reconcile.Delete(ctx, r.Client, obj)
 }
 
 // waitGracePeriod keeps the object for those who want to read its end state.
@@ -142,13 +141,13 @@ func (r *Reconciler) waitGracePeriod(_ context.Context, s *scope) error {
 		return nil
 	}
 	left := period
-	if done := conditions.Get(s.hc.Status.Conditions, hyperv1.HostedClusterDestroyed); done != nil && done.Status == metav1.ConditionTrue {
+	if done := meta.FindStatusCondition(s.hc.Status.Conditions, hyperv1.HostedClusterDestroyed); done != nil && done.Status == metav1.ConditionTrue {
 		left = done.LastTransitionTime.Add(period).Sub(r.Clock.Now())
 	}
 	if left <= 0 {
 		return nil
 	}
-	return flow.Wait(left, hyperv1.WaitingForGracePeriodReason, "everything is gone; the object stays for %s", period)
+	return reconcile.Wait(left, hyperv1.WaitingForGracePeriodReason, "everything is gone; the object stays for %s", period)
 }
 
 // duration reads an annotation; what cannot be read counts as not set.
@@ -161,7 +160,7 @@ func duration(obj client.Object, annotation string, otherwise time.Duration) tim
 }
 
 // stageOf is what deletion waits for, in words.
-func stageOf(report flow.Report) string {
+func stageOf(report reconcile.Report) string {
 	for _, o := range report {
 		if o.Err != nil {
 			return words.Message(o.Err)
@@ -171,13 +170,13 @@ func stageOf(report flow.Report) string {
 }
 
 // destruction says how far deletion is.
-func (b *board) destruction(s *scope, report flow.Report) {
+func (b *board) destruction(s *scope, report reconcile.Report) {
 	if !s.dying() {
 		return
 	}
 	status := metav1.ConditionFalse
 	for _, o := range report {
-		var wait *flow.Waiting
+		var wait *reconcile.Waiting
 		if errors.As(o.Err, &wait) && wait.Reason == hyperv1.WaitingForGracePeriodReason {
 			status = metav1.ConditionTrue
 		}

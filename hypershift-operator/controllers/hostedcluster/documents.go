@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -16,8 +17,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // publish writes the documents, and looks at them again every now and then.
@@ -33,10 +33,10 @@ func (r *Reconciler) publish(ctx context.Context, s *scope, site oidcdocs.Site) 
 	var foreign *oidcdocs.ForeignError
 	switch {
 	case oidcdocs.IsNoBucket(err):
-		return flow.Wait(time.Minute, hyperv1.OIDCStorageMissingReason,
+		return reconcile.Wait(time.Minute, hyperv1.OIDCStorageMissingReason,
 			"the bucket for OIDC documents does not exist: create it, or start the hypershift-operator with the name of another: %s", awsx.Message(err))
 	case errors.As(err, &foreign):
-		return flow.Wait(time.Minute, hyperv1.OIDCConfigurationInvalidReason, "%v", foreign)
+		return reconcile.Wait(time.Minute, hyperv1.OIDCConfigurationInvalidReason, "%v", foreign)
 	case err != nil:
 		return err
 	}
@@ -92,7 +92,7 @@ func (r *Reconciler) removeDocuments(ctx context.Context, s *scope) error {
 // leaveDocuments waits for an operator that has the bucket, and gives up when
 // none comes. The condition remembers since when there is none.
 func (r *Reconciler) leaveDocuments(ctx context.Context, s *scope) error {
-	was := conditions.Get(s.hc.Status.Conditions, hyperv1.ValidOIDCConfiguration)
+	was := meta.FindStatusCondition(s.hc.Status.Conditions, hyperv1.ValidOIDCConfiguration)
 	seen := was != nil && was.Status == metav1.ConditionUnknown && was.Reason == hyperv1.OIDCStorageMissingReason
 	if seen && r.longAgo(s, was.LastTransitionTime.Time) {
 		if err := r.leave(ctx, s, nil, "the hypershift-operator was started without the bucket", "OIDC documents "+documentsOf(s)); err != nil {
@@ -103,7 +103,7 @@ func (r *Reconciler) leaveDocuments(ctx context.Context, s *scope) error {
 	}
 	message := fmt.Sprintf("the OIDC documents %s cannot be removed: start the hypershift-operator with this bucket; after %s they are left behind", documentsOf(s), giveUpAfter(s))
 	s.unchecked[hyperv1.ValidOIDCConfiguration] = metav1.Condition{Reason: hyperv1.OIDCStorageMissingReason, Message: message}
-	return flow.Wait(deletionPause, hyperv1.CloudResourcesRemainingReason, "%s", message)
+	return reconcile.Wait(deletionPause, hyperv1.CloudResourcesRemainingReason, "%s", message)
 }
 
 // published remembers which documents have been seen in the bucket.

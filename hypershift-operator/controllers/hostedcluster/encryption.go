@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
@@ -108,7 +108,7 @@ func (r *Reconciler) checkEncryptionKeys(ctx context.Context, s *scope) ([]probl
 			return nil, err
 		}
 		data, err := r.brought(ctx, s, ref)
-		var wait *flow.Waiting
+		var wait *reconcile.Waiting
 		switch {
 		case errors.As(err, &wait) && inUse != nil:
 			// The copy is as good, and who copies says what is wrong.

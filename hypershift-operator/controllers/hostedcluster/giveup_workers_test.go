@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // holdWorkerGroup does what the control-plane-operator does for the workers'
@@ -24,7 +24,7 @@ func (w *world) holdWorkerGroup(t *testing.T, why string) {
 		t.Fatal(err)
 	}
 	hcp.Status.Platform = &hyperv1.PlatformStatus{AWS: &hyperv1.AWSPlatformStatus{DefaultWorkerSecurityGroupID: "sg-2"}}
-	conditions.Set(&hcp.Status.Conditions, metav1.Condition{
+	reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{
 		Type: hyperv1.AWSDefaultSecurityGroupDeleted, Status: metav1.ConditionFalse, Reason: hyperv1.SecurityGroupInUseReason, Message: why,
 	}, w.clock.Now())
 	if err := w.Admin().Status().Update(t.Context(), hcp); err != nil {

@@ -14,8 +14,8 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 )
 
@@ -99,7 +99,7 @@ func (r *Reconciler) userKey(ctx context.Context, s *scope, ref reference) (map[
 		_, err = webidentity.JWKS(public)
 	}
 	if err != nil {
-		return nil, flow.Wait(0, hyperv1.InvalidSecretReason, "Secret %s, which %s names, cannot be used: %v", *ref.name, ref.field, err)
+		return nil, reconcile.Wait(0, hyperv1.InvalidSecretReason, "Secret %s, which %s names, cannot be used: %v", *ref.name, ref.field, err)
 	}
 	return keyPair(data[userPrivateKey], public), nil
 }
@@ -112,24 +112,24 @@ func keyPair(private, public []byte) map[string][]byte {
 func (r *Reconciler) site(s *scope, publicKeys []byte) (oidcdocs.Site, error) {
 	var none oidcdocs.Site
 	if r.Documents == nil {
-		return none, flow.Block(hyperv1.OIDCStorageMissingReason,
+		return none, reconcile.Block(hyperv1.OIDCStorageMissingReason,
 			"this installation has no bucket for OIDC documents: start the hypershift-operator with --oidc-storage-provider-s3-bucket-name, or set spec.serviceAccountSigningKey and publish the documents yourself")
 	}
 	if r.documentsElsewhere(s) {
-		return none, flow.Block(hyperv1.OIDCStorageMissingReason, "the OIDC documents are %s, and the hypershift-operator was started with bucket %s in region %s: start it with the former",
+		return none, reconcile.Block(hyperv1.OIDCStorageMissingReason, "the OIDC documents are %s, and the hypershift-operator was started with bucket %s in region %s: start it with the former",
 			documentsOf(s), r.Documents.Name(), r.Documents.Region())
 	}
 	issuer, infraID := s.hc.Spec.IssuerURL, s.hc.Spec.InfraID
 	at := placeOf(issuer)
 	ours := at.bucket == "" || at.in(r.Documents.Name(), r.Documents.Region())
 	if !ours || !strings.HasSuffix("/"+at.prefix, "/"+infraID) || at.bucket != "" && at.prefix != infraID {
-		return none, flow.Block(hyperv1.OIDCConfigurationInvalidReason,
+		return none, reconcile.Block(hyperv1.OIDCConfigurationInvalidReason,
 			"spec.issuerURL %s is not where this installation publishes the OIDC documents of infraID %s: create the cluster with spec.issuerURL %s, or with spec.serviceAccountSigningKey and publish them yourself",
 			issuer, infraID, r.issuerFor(infraID))
 	}
 	jwks, err := webidentity.JWKS(publicKeys)
 	if err != nil {
-		return none, flow.Block(hyperv1.InvalidSecretReason, "Secret %s/%s does not hold the cluster's key any more: %v", s.controlPlane, names.ServiceAccountSigningKey, err)
+		return none, reconcile.Block(hyperv1.InvalidSecretReason, "Secret %s/%s does not hold the cluster's key any more: %v", s.controlPlane, names.ServiceAccountSigningKey, err)
 	}
 	discovery, err := webidentity.Discovery(issuer)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // handouts are the Secrets of a control plane that the user gets, beside the
@@ -107,7 +107,7 @@ func (r *Reconciler) handout(ctx context.Context, s *scope, name, key string) ([
 	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: name}, secret)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && len(secret.Data[key]) == 0:
-		return nil, flow.Wait(0, hyperv1.KubeconfigWaitingForCreateReason, "Secret %s/%s, which the HostedControlPlane names, has no key %s yet", s.controlPlane, name, key)
+		return nil, reconcile.Wait(0, hyperv1.KubeconfigWaitingForCreateReason, "Secret %s/%s, which the HostedControlPlane names, has no key %s yet", s.controlPlane, name, key)
 	case err != nil:
 		return nil, fmt.Errorf("getting Secret %s/%s: %w", s.controlPlane, name, err)
 	}

@@ -13,8 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // deleteMachines waits for the last machine, and takes away those whose node
@@ -34,7 +33,7 @@ func (r *Reconciler) deleteMachines(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	return flow.Wait(deletionPause, hyperv1.DeletingReason, "waiting for %s to go%s", strings.Join(machines, ", "), r.keepWorkers(ctx, s))
+	return reconcile.Wait(deletionPause, hyperv1.DeletingReason, "waiting for %s to go%s", strings.Join(machines, ", "), r.keepWorkers(ctx, s))
 }
 
 // machineKinds are what a machine consists of and what makes it, the last to go
@@ -90,7 +89,7 @@ func (r *Reconciler) giveUpMachine(ctx context.Context, s *scope, obj client.Obj
 		}
 	}
 	for _, finalizer := range slices.Clone(obj.GetFinalizers()) {
-		if err := patch.RemoveFinalizer(ctx, r.Client, obj, finalizer); err != nil {
+		if err := reconcile.RemoveFinalizer(ctx, r.Client, obj, finalizer); err != nil {
 			return fmt.Errorf("giving up on %s %s: %w", kindOf(obj), obj.GetName(), err)
 		}
 	}

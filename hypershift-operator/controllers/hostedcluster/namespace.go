@@ -12,7 +12,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // namespaceSet has no kinds to prune by: all clusters share its name.
@@ -30,11 +30,11 @@ func (r *Reconciler) ensureNamespace(ctx context.Context, s *scope) error {
 		case err != nil:
 			return fmt.Errorf("getting namespace %s: %w", s.controlPlane, err)
 		case orphan(client.ObjectKeyFromObject(s.hc), s.hc, ns):
-			return flow.Wait(10*time.Second, hyperv1.NamespaceInUseReason, "namespace %s of an earlier cluster of this name is being taken down%s", s.controlPlane, farewell(ns))
+			return reconcile.Wait(10*time.Second, hyperv1.NamespaceInUseReason, "namespace %s of an earlier cluster of this name is being taken down%s", s.controlPlane, farewell(ns))
 		case !owns(s.hc, ns) && !ns.DeletionTimestamp.IsZero():
-			return flow.Wait(10*time.Second, hyperv1.NamespaceInUseReason, "namespace %s of an earlier cluster is being deleted", s.controlPlane)
+			return reconcile.Wait(10*time.Second, hyperv1.NamespaceInUseReason, "namespace %s of an earlier cluster is being deleted", s.controlPlane)
 		case !owns(s.hc, ns):
-			return flow.Wait(time.Minute, hyperv1.NamespaceInUseReason,
+			return reconcile.Wait(time.Minute, hyperv1.NamespaceInUseReason,
 				"namespace %s exists and does not belong to this cluster: delete it, or give the HostedCluster another name", s.controlPlane)
 		}
 	}
@@ -67,7 +67,7 @@ func (r *Reconciler) awaitNamespace(ctx context.Context, s *scope) error {
 	if _, err := r.releaseCluster(ctx, s); err != nil {
 		return err
 	}
-	return flow.Wait(10*time.Second, hyperv1.NamespaceInUseReason, "namespace %s is being deleted by somebody else; it is made again afterwards%s", s.controlPlane, s.plight())
+	return reconcile.Wait(10*time.Second, hyperv1.NamespaceInUseReason, "namespace %s is being deleted by somebody else; it is made again afterwards%s", s.controlPlane, s.plight())
 }
 
 // podSecurity is what the pods of a control plane may do: nothing special.

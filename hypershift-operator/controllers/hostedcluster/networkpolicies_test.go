@@ -11,13 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/networkpolicy"
 )
@@ -324,7 +324,7 @@ func TestWhetherPoliciesAreEnforcedIsReportedAndChangesNothingElse(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := conditions.Get(hc.Status.Conditions, hyperv1.NetworkPoliciesEnforced); c != nil {
+	if c := meta.FindStatusCondition(hc.Status.Conditions, hyperv1.NetworkPoliciesEnforced); c != nil {
 		t.Errorf("nobody checks it, and the condition is %+v", c)
 	}
 	available := w.condition(t, hyperv1.HostedClusterAvailable)

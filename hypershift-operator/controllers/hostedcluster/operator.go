@@ -12,10 +12,10 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/config/rbac"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // ensureOperator runs the control-plane-operator beside the control plane.
@@ -36,7 +36,7 @@ func (r *Reconciler) operatorImage(s *scope) (string, error) {
 		image = cmp.Or(s.hc.Annotations[hyperv1.ControlPlaneOperatorImageAnnotation], image)
 	}
 	if image == "" {
-		return "", flow.Block(hyperv1.InvalidImageReason, "no image is known for the control-plane-operator: start the hypershift-operator with --control-plane-operator-image")
+		return "", reconcile.Block(hyperv1.InvalidImageReason, "no image is known for the control-plane-operator: start the hypershift-operator with --control-plane-operator-image")
 	}
 	return image, nil
 }

@@ -8,11 +8,11 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -63,7 +63,7 @@ func (r *Reconciler) silence(ctx context.Context, s *scope) (words string, again
 		}
 		words += fmt.Sprintf("Deployment %s/%s: %s", s.controlPlane, s.operator.Name, cmp.Or(trouble, complaint(s.operator)))
 	}
-	well := conditions.IsTrue(s.hc.Status.Conditions, hyperv1.HostedClusterAvailable)
+	well := meta.IsStatusConditionTrue(s.hc.Status.Conditions, hyperv1.HostedClusterAvailable)
 	left := since.Add(startPeriod).Sub(r.Clock.Now())
 	switch {
 	case left <= 0:

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 func TestAnOperatorThatDoesNotRun(t *testing.T) {
@@ -108,7 +108,7 @@ func (w *world) etcdFails(t *testing.T) {
 	if !w.exists(t, hcp, w.object("demo")) {
 		t.Fatal("there is no control plane")
 	}
-	conditions.Set(&hcp.Status.Conditions, metav1.Condition{Type: hyperv1.EtcdAvailable, Status: metav1.ConditionFalse, Reason: "Said", Message: "no quorum"}, w.clock.Now())
+	reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: hyperv1.EtcdAvailable, Status: metav1.ConditionFalse, Reason: "Said", Message: "no quorum"}, w.clock.Now())
 	if err := w.Admin().Status().Update(t.Context(), hcp); err != nil {
 		t.Fatal(err)
 	}

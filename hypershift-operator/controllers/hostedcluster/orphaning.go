@@ -8,14 +8,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // defaultGiveUpAfter is time for somebody to repair what was deleted or set
@@ -49,7 +49,7 @@ func (r *Reconciler) giveUp(ctx context.Context, s *scope, es *hyperv1.AWSEndpoi
 	if err := r.leave(ctx, s, es, why, leftovers(es)); err != nil {
 		return err
 	}
-	if err := patch.RemoveFinalizer(ctx, r.Client, es, hyperv1.ControlPlaneOperatorFinalizer); err != nil {
+	if err := reconcile.RemoveFinalizer(ctx, r.Client, es, hyperv1.ControlPlaneOperatorFinalizer); err != nil {
 		return fmt.Errorf("giving up on AWSEndpointService %s: %w", es.Name, err)
 	}
 	return nil
@@ -65,7 +65,7 @@ func (r *Reconciler) releaseControlPlane(ctx context.Context, s *scope) error {
 		return err
 	}
 	for _, finalizer := range []string{hyperv1.HostedClusterFinalizer, hyperv1.ControlPlaneComponentsFinalizer} {
-		if err := patch.RemoveFinalizer(ctx, r.Client, s.hcp, finalizer); err != nil {
+		if err := reconcile.RemoveFinalizer(ctx, r.Client, s.hcp, finalizer); err != nil {
 			return fmt.Errorf("giving up on HostedControlPlane %s: %w", s.hcp.Name, err)
 		}
 	}
@@ -84,7 +84,7 @@ func (r *Reconciler) giveUpWorkerGroup(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
-	if err := patch.RemoveFinalizer(ctx, r.Client, s.hcp, hyperv1.ControlPlaneOperatorFinalizer); err != nil {
+	if err := reconcile.RemoveFinalizer(ctx, r.Client, s.hcp, hyperv1.ControlPlaneOperatorFinalizer); err != nil {
 		return fmt.Errorf("giving up on the security group of the workers: %w", err)
 	}
 	return nil
@@ -113,7 +113,7 @@ func (r *Reconciler) hopeless(s *scope) string {
 	case r.namespaceLost(s):
 		return "namespace " + s.controlPlane + " was deleted, and the control-plane-operator with it"
 	case r.identityLost(s):
-		return "AWS does not accept the cluster's identity (" + conditions.Get(s.hcp.Status.Conditions, hyperv1.ValidAWSIdentityProvider).Message + ")"
+		return "AWS does not accept the cluster's identity (" + meta.FindStatusCondition(s.hcp.Status.Conditions, hyperv1.ValidAWSIdentityProvider).Message + ")"
 	}
 	return ""
 }
@@ -126,7 +126,7 @@ func (r *Reconciler) identityLost(s *scope) bool {
 	if s.hcp == nil || !r.operatorRunsSince(s, r.Clock.Now().Add(-askPeriod)) {
 		return false
 	}
-	c := conditions.Get(s.hcp.Status.Conditions, hyperv1.ValidAWSIdentityProvider)
+	c := meta.FindStatusCondition(s.hcp.Status.Conditions, hyperv1.ValidAWSIdentityProvider)
 	return c != nil && c.Status == metav1.ConditionFalse && r.longAgo(s, c.LastTransitionTime.Time)
 }
 
@@ -145,12 +145,12 @@ func (r *Reconciler) namespaceLost(s *scope) bool {
 // by a process that dies in between.
 func (r *Reconciler) leave(ctx context.Context, s *scope, related runtime.Object, why, left string) error {
 	items := []string{left}
-	if was := conditions.Get(s.hc.Status.Conditions, hyperv1.CloudResourcesDestroyed); leftBehind(was) {
+	if was := meta.FindStatusCondition(s.hc.Status.Conditions, hyperv1.CloudResourcesDestroyed); leftBehind(was) {
 		if items = itemsLeft(was); !slices.Contains(items, left) {
 			items = append(items, left)
 		}
 	}
-	conditions.Set(&s.hc.Status.Conditions, metav1.Condition{
+	reconcile.SetCondition(&s.hc.Status.Conditions, metav1.Condition{
 		Type: hyperv1.CloudResourcesDestroyed, Status: metav1.ConditionFalse, Reason: hyperv1.CloudResourcesCleanupSkippedReason,
 		Message: wordsLeft(items), ObservedGeneration: s.hc.Generation,
 	}, r.Clock.Now())

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // checkProxy wants addresses that a client can use.
@@ -81,7 +81,7 @@ func (r *Reconciler) checkProxyTrust(ctx context.Context, s *scope) error {
 	}
 	for _, cert := range certs {
 		if now := r.Clock.Now(); now.After(cert.NotAfter) {
-			return flow.Wait(0, hyperv1.InvalidConfigMapReason, "ConfigMap %s, which %s names, has a certificate of %q that expired on %s: replace it",
+			return reconcile.Wait(0, hyperv1.InvalidConfigMapReason, "ConfigMap %s, which %s names, has a certificate of %q that expired on %s: replace it",
 				*ref.name, ref.field, cert.Subject, cert.NotAfter.UTC().Format("2006-01-02"))
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
@@ -160,19 +160,19 @@ func (r *Reconciler) readRelease(ctx context.Context, s *scope, field, image str
 	}
 	switch failed.Kind {
 	case release.NotFound:
-		return nil, flow.Wait(releasePause, hyperv1.ReleaseImageNotFoundReason, "%s: choose another %s, or push it", failed, field)
+		return nil, reconcile.Wait(releasePause, hyperv1.ReleaseImageNotFoundReason, "%s: choose another %s, or push it", failed, field)
 	case release.Denied, release.InvalidPullSecret:
-		return nil, flow.Wait(releasePause, hyperv1.ReleaseImageDeniedReason, "%s: add credentials that may pull it to Secret %s, which spec.pullSecret names", failed, s.hc.Spec.PullSecret.Name)
+		return nil, reconcile.Wait(releasePause, hyperv1.ReleaseImageDeniedReason, "%s: add credentials that may pull it to Secret %s, which spec.pullSecret names", failed, s.hc.Spec.PullSecret.Name)
 	case release.InvalidReference:
-		return nil, flow.Block(hyperv1.InvalidImageReason, "%s", failed)
+		return nil, reconcile.Block(hyperv1.InvalidImageReason, "%s", failed)
 	case release.NotRelease:
-		return nil, flow.Wait(releasePause, hyperv1.InvalidImageReason, "%s: choose another %s", failed, field)
+		return nil, reconcile.Wait(releasePause, hyperv1.InvalidImageReason, "%s: choose another %s", failed, field)
 	case release.Incomplete:
-		return nil, flow.Wait(releasePause, hyperv1.MissingReleaseImagesReason, "%s: choose another %s, or add credentials for that registry to Secret %s", failed, field, s.hc.Spec.PullSecret.Name)
+		return nil, reconcile.Wait(releasePause, hyperv1.MissingReleaseImagesReason, "%s: choose another %s, or add credentials for that registry to Secret %s", failed, field, s.hc.Spec.PullSecret.Name)
 	case release.NotAllowed:
-		return nil, flow.Block(hyperv1.ReleaseImageNotAllowedReason, "%s: choose such a release in %s", failed, field)
+		return nil, reconcile.Block(hyperv1.ReleaseImageNotAllowedReason, "%s: choose such a release in %s", failed, field)
 	case release.NotSigned:
-		return nil, flow.Wait(releasePause, hyperv1.ReleaseImageNotSignedReason, "%s: choose a release of your vendor in %s", failed, field)
+		return nil, reconcile.Wait(releasePause, hyperv1.ReleaseImageNotSignedReason, "%s: choose a release of your vendor in %s", failed, field)
 	}
 	ctrl.LoggerFrom(ctx).Info("The release image could not be read", "image", image, "cause", release.Cause(failed).Error())
 	return nil, failed
@@ -181,7 +181,7 @@ func (r *Reconciler) readRelease(ctx context.Context, s *scope, field, image str
 // checkComplete refuses a release without an image that every control plane needs.
 func checkComplete(hc *hyperv1.HostedCluster, rel *release.Release) error {
 	if missing := rel.Missing(hc.Spec.Etcd.ManagementType); len(missing) > 0 {
-		return flow.Block(hyperv1.MissingReleaseImagesReason, "release %s has no image for %s: choose a complete release", rel.Version, strings.Join(missing, ", "))
+		return reconcile.Block(hyperv1.MissingReleaseImagesReason, "release %s has no image for %s: choose a complete release", rel.Version, strings.Join(missing, ", "))
 	}
 	return nil
 }
@@ -207,11 +207,11 @@ func (r *Reconciler) componentImage(ctx context.Context, s *scope, chosen, flag 
 			return image, nil
 		}
 	}
-	return "", flow.Block(hyperv1.MissingReleaseImagesReason,
+	return "", reconcile.Block(hyperv1.MissingReleaseImagesReason,
 		"release %s has no image for %s, and the cluster has node pools: choose a release that has, or start the hypershift-operator with --%s", s.release.Version, names[0], flag)
 }
 
 // errNoRelease is what steps say that need a release, when none has passed yet.
 func errNoRelease() error {
-	return flow.Wait(0, hyperv1.WaitingForReason, "waiting for the release image")
+	return reconcile.Wait(0, hyperv1.WaitingForReason, "waiting for the release image")
 }

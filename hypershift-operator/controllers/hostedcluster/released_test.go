@@ -8,12 +8,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 )
 
 func namespaceOf(name, uid string) *corev1.Namespace {
@@ -48,7 +48,7 @@ func TestAnInfraIDIsNotTakenOver(t *testing.T) {
 		if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(hc), hc); err != nil {
 			t.Fatal(err)
 		}
-		return conditions.Get(hc.Status.Conditions, hyperv1.ValidHostedClusterConfiguration)
+		return meta.FindStatusCondition(hc.Status.Conditions, hyperv1.ValidHostedClusterConfiguration)
 	}
 
 	t.Run("by a cluster of another namespace", func(t *testing.T) {

@@ -8,19 +8,19 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
 // active is false while the user has stopped everything: that nothing is done
 // then says nothing about the cluster.
 func active(hc *hyperv1.HostedCluster) bool {
-	c := conditions.Get(hc.Status.Conditions, hyperv1.ReconciliationActive)
+	c := meta.FindStatusCondition(hc.Status.Conditions, hyperv1.ReconciliationActive)
 	return c == nil || c.Status != metav1.ConditionFalse
 }
 
@@ -32,7 +32,7 @@ func onAWS(hc *hyperv1.HostedCluster) bool { return awsOf(hc) != nil }
 
 func isPrivate(hc *hyperv1.HostedCluster) bool { return hc.Spec.Platform.PrivateLink() }
 
-var words = conditions.Judge{
+var words = reconcile.Classifier{
 	// An answer of the API server, such as a conflict, says nothing about the cluster.
 	Transient: func(err error) bool {
 		return awsx.IsTransient(err) || release.IsUnreachable(err) || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown
@@ -43,10 +43,10 @@ var words = conditions.Judge{
 
 // summarize puts what the steps said, and what others say of the cluster, into
 // the status.
-func (r *Reconciler) summarize(s *scope, report flow.Report) {
+func (r *Reconciler) summarize(s *scope, report reconcile.Report) {
 	b := &board{hc: s.hc, now: metav1.NewTime(r.Clock.Now()), behind: map[string]bool{}, held: s.held}
 	was := slices.Clone(s.hc.Status.Conditions)
-	s.hc.Status.Conditions = conditions.FromReport(answers(s, report), words, s.hc.Status.Conditions, s.hc.Generation, b.now.Time)
+	s.hc.Status.Conditions = reconcile.FromReport(answers(s, report), words, s.hc.Status.Conditions, s.hc.Generation, b.now.Time)
 	for _, condition := range sortedKeys(s.unchecked) {
 		c := s.unchecked[condition]
 		b.set(condition, metav1.ConditionUnknown, c.Reason, c.Message)
@@ -73,7 +73,7 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 		s.hc.Status.SecretEncryption = s.hcp.Status.SecretEncryption
 	}
 	if b.turned != "" {
-		r.Recorder.Eventf(s.hc, nil, corev1.EventTypeNormal, b.turned, "Reconcile", "%s", conditions.Get(s.hc.Status.Conditions, hyperv1.HostedClusterAvailable).Message)
+		r.Recorder.Eventf(s.hc, nil, corev1.EventTypeNormal, b.turned, "Reconcile", "%s", meta.FindStatusCondition(s.hc.Status.Conditions, hyperv1.HostedClusterAvailable).Message)
 	}
 }
 
@@ -81,14 +81,14 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 // it may have been otherwise for a moment.
 func steady(was, is []metav1.Condition) {
 	for i := range is {
-		if c := conditions.Get(was, is[i].Type); c != nil && c.Status == is[i].Status {
+		if c := meta.FindStatusCondition(was, is[i].Type); c != nil && c.Status == is[i].Status {
 			is[i].LastTransitionTime = c.LastTransitionTime
 		}
 	}
 }
 
 // answers is the report without what the steps could not tell.
-func answers(s *scope, report flow.Report) flow.Report {
+func answers(s *scope, report reconcile.Report) reconcile.Report {
 	report = slices.Clone(report)
 	for i := range report {
 		if _, unchecked := s.unchecked[report[i].Condition]; unchecked {
@@ -110,15 +110,15 @@ type board struct {
 }
 
 func (b *board) get(condition string) *metav1.Condition {
-	return conditions.Get(b.hc.Status.Conditions, condition)
+	return meta.FindStatusCondition(b.hc.Status.Conditions, condition)
 }
 
 func (b *board) remove(condition string) {
-	conditions.Remove(&b.hc.Status.Conditions, condition)
+	reconcile.RemoveConditions(&b.hc.Status.Conditions, condition)
 }
 
 func (b *board) set(condition string, status metav1.ConditionStatus, reason, message string) {
-	conditions.Set(&b.hc.Status.Conditions, metav1.Condition{
+	reconcile.SetCondition(&b.hc.Status.Conditions, metav1.Condition{
 		Type: condition, Status: status, Reason: reason, Message: message, ObservedGeneration: b.hc.Generation,
 	}, b.now.Time)
 }
@@ -147,7 +147,7 @@ func (b *board) pause(s *scope) {
 }
 
 // reconciliation says whether everything that this pass set out to do is done.
-func (b *board) reconciliation(s *scope, report flow.Report) {
+func (b *board) reconciliation(s *scope, report reconcile.Report) {
 	if s.paused && !s.dying() {
 		b.set(hyperv1.ReconciliationSucceeded, metav1.ConditionUnknown, b.get(hyperv1.ReconciliationActive).Reason, "nothing is changed while spec.pausedUntil stops it")
 		return
@@ -174,8 +174,8 @@ func (b *board) reconciliation(s *scope, report flow.Report) {
 
 // reasonOf is the reason that a step gave itself.
 func reasonOf(err error) string {
-	var wait *flow.Waiting
-	var block *flow.Blocked
+	var wait *reconcile.Waiting
+	var block *reconcile.Blocked
 	switch {
 	case errors.As(err, &wait):
 		return wait.Reason

@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // needed are the conditions that make a cluster Available, in the order in
@@ -38,7 +38,7 @@ func publishesDocuments(hc *hyperv1.HostedCluster) bool {
 }
 
 // available answers the one question that everybody has.
-func (b *board) available(s *scope, report flow.Report) {
+func (b *board) available(s *scope, report reconcile.Report) {
 	was := b.get(hyperv1.HostedClusterAvailable)
 	wasUp := was != nil && was.Status != metav1.ConditionFalse // Unknown comes after True only
 	switch missing := b.firstMissing(); {

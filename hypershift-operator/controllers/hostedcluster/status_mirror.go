@@ -4,10 +4,11 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // mirrored are the conditions that the HostedControlPlane has and its
@@ -58,7 +59,7 @@ func (b *board) mirror(s *scope) {
 	for _, m := range mirrored {
 		var said *metav1.Condition
 		if s.hcp != nil {
-			said = conditions.Get(s.hcp.Status.Conditions, m.condition)
+			said = meta.FindStatusCondition(s.hcp.Status.Conditions, m.condition)
 		}
 		switch {
 		case m.condition == hyperv1.CloudResourcesDestroyed && leftBehind(b.get(m.condition)):
@@ -92,7 +93,7 @@ func (b *board) repeat(condition string, said *metav1.Condition) {
 	if was := b.get(condition); was != nil {
 		c.ObservedGeneration = was.ObservedGeneration
 	}
-	conditions.Set(&b.hc.Status.Conditions, c, b.now.Time)
+	reconcile.SetCondition(&b.hc.Status.Conditions, c, b.now.Time)
 }
 
 // aggregate sums up the AWSEndpointServices.
@@ -118,7 +119,7 @@ func worst(list []hyperv1.AWSEndpointService, condition string) (status metav1.C
 	status, reason = metav1.ConditionTrue, hyperv1.AsExpectedReason
 	var bad, notes []string
 	for _, es := range list {
-		c := conditions.Get(es.Status.Conditions, condition)
+		c := meta.FindStatusCondition(es.Status.Conditions, condition)
 		if c == nil {
 			c = &metav1.Condition{Status: metav1.ConditionUnknown, Reason: hyperv1.StatusUnknownReason, Message: "nobody has looked yet"}
 		}

@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 )
 
 // A cluster that nobody can talk to is not available, however well it is connected,
@@ -19,7 +19,7 @@ func TestAConnectedClusterWithoutAnAPIServerIsNotAvailable(t *testing.T) {
 		b.set(n.condition, metav1.ConditionTrue, hyperv1.AsExpectedReason, calm)
 	}
 	b.available(&scope{hc: hc}, nil)
-	if !conditions.IsTrue(hc.Status.Conditions, hyperv1.HostedClusterAvailable) {
+	if !meta.IsStatusConditionTrue(hc.Status.Conditions, hyperv1.HostedClusterAvailable) {
 		t.Fatal("not available although nothing is missing")
 	}
 	b.set(hyperv1.KubeAPIServerAvailable, metav1.ConditionFalse, hyperv1.NotDeployedReason, "it does not run")

@@ -4,10 +4,11 @@ import (
 	"testing"
 
 	configv1 "github.com/openshift/api/config/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // saidByControlPlane is what the HostedControlPlane of a cluster says in which
@@ -68,7 +69,7 @@ func TestSteadyState(t *testing.T) {
 	w.handsOut(t, func(st *hyperv1.HostedControlPlaneStatus) {
 		st.VersionStatus = versionStatus(firstRelease, "1.35.4", configv1.CompletedUpdate)
 		for condition, status := range saidByControlPlane {
-			conditions.Set(&st.Conditions, metav1.Condition{Type: condition, Status: status, Message: calm}, w.clock.Now())
+			reconcile.SetCondition(&st.Conditions, metav1.Condition{Type: condition, Status: status, Message: calm}, w.clock.Now())
 		}
 	})
 	w.run(t, pass, 2)
@@ -78,7 +79,7 @@ func TestSteadyState(t *testing.T) {
 	}
 	for _, table := range []map[string]metav1.ConditionStatus{saidByControlPlane, saidByUs} {
 		for condition, want := range table {
-			if c := conditions.Get(hc.Status.Conditions, condition); c == nil || c.Status != want || c.ObservedGeneration != hc.Generation {
+			if c := meta.FindStatusCondition(hc.Status.Conditions, condition); c == nil || c.Status != want || c.ObservedGeneration != hc.Generation {
 				t.Errorf("%s is %+v, want %s", condition, c, want)
 			}
 		}

@@ -9,13 +9,14 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
@@ -224,14 +225,14 @@ func TestTwoClustersWantTheSame(t *testing.T) {
 			if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(second), hc); err != nil {
 				t.Fatal(err)
 			}
-			c := conditions.Get(hc.Status.Conditions, hyperv1.ValidHostedClusterConfiguration)
+			c := meta.FindStatusCondition(hc.Status.Conditions, hyperv1.ValidHostedClusterConfiguration)
 			if c == nil || c.Status != metav1.ConditionFalse || c.Reason != tc.reason || !strings.Contains(c.Message, tc.words) {
 				t.Errorf("the second cluster says %+v, want %s %q", c, tc.reason, tc.words)
 			}
 			if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(first), hc); err != nil {
 				t.Fatal(err)
 			}
-			if !conditions.IsTrue(hc.Status.Conditions, hyperv1.ValidHostedClusterConfiguration) {
+			if !meta.IsStatusConditionTrue(hc.Status.Conditions, hyperv1.ValidHostedClusterConfiguration) {
 				t.Errorf("the first cluster suffers: %+v", hc.Status.Conditions)
 			}
 		})
@@ -460,7 +461,7 @@ func (w *world) identity(t *testing.T, status metav1.ConditionStatus) {
 	if !w.exists(t, hcp, w.object("demo")) {
 		t.Fatal("there is no control plane")
 	}
-	conditions.Set(&hcp.Status.Conditions, metav1.Condition{Type: hyperv1.ValidAWSIdentityProvider, Status: status, Reason: "Said", Message: "no OIDC provider"}, w.clock.Now())
+	reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: hyperv1.ValidAWSIdentityProvider, Status: status, Reason: "Said", Message: "no OIDC provider"}, w.clock.Now())
 	if err := w.Admin().Status().Update(context.Background(), hcp); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // A userObject is what the user brought, as this pass has seen it.
@@ -36,19 +36,19 @@ func (r *Reconciler) brought(ctx context.Context, s *scope, ref reference) (map[
 	}
 	switch {
 	case apierrors.IsNotFound(got.err):
-		return nil, flow.Wait(0, unknown, "%s %s, which %s names, does not exist in namespace %s: create it", ref.kind, *ref.name, ref.field, s.hc.Namespace)
+		return nil, reconcile.Wait(0, unknown, "%s %s, which %s names, does not exist in namespace %s: create it", ref.kind, *ref.name, ref.field, s.hc.Namespace)
 	case got.err != nil:
 		return nil, fmt.Errorf("getting %s %s of %s: %w", ref.kind, *ref.name, ref.field, got.err)
 	}
 	wanted := map[string][]byte{}
 	for _, key := range ref.keys {
 		if wanted[key] = got.data[key]; len(wanted[key]) == 0 {
-			return nil, flow.Wait(0, invalid, "%s %s, which %s names, has no key %s: add it", ref.kind, *ref.name, ref.field, key)
+			return nil, reconcile.Wait(0, invalid, "%s %s, which %s names, has no key %s: add it", ref.kind, *ref.name, ref.field, key)
 		}
 	}
 	if ref.fault != nil {
 		if err := ref.fault(wanted); err != nil {
-			return nil, flow.Wait(0, invalid, "%s %s, which %s names, cannot be used: %v", ref.kind, *ref.name, ref.field, err)
+			return nil, reconcile.Wait(0, invalid, "%s %s, which %s names, cannot be used: %v", ref.kind, *ref.name, ref.field, err)
 		}
 	}
 	return got.data, nil
@@ -81,9 +81,9 @@ func (r *Reconciler) checkEtcdClient(ctx context.Context, s *scope) error {
 		return nil
 	}
 	_, err := r.brought(ctx, s, *ref)
-	var wait *flow.Waiting
+	var wait *reconcile.Waiting
 	if errors.As(err, &wait) {
-		return flow.Wait(0, hyperv1.UnmanagedEtcdMisconfiguredReason, "%s", wait.Message)
+		return reconcile.Wait(0, hyperv1.UnmanagedEtcdMisconfiguredReason, "%s", wait.Message)
 	}
 	return err
 }

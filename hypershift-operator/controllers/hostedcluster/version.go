@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/internal/versionhistory"
 )
@@ -62,7 +62,7 @@ func checkVersion(hc *hyperv1.HostedCluster, to step) error {
 	}
 	line, known := release.LineOf(to.version)
 	if !known || !line.Supported() {
-		return flow.Block(hyperv1.UnsupportedVersionReason, "version %s cannot be hosted by this version of the operators, which know %s: choose such a release in %s", to.version, release.Window(), to.field)
+		return reconcile.Block(hyperv1.UnsupportedVersionReason, "version %s cannot be hosted by this version of the operators, which know %s: choose such a release in %s", to.version, release.Window(), to.field)
 	}
 	if hc.Annotations[hyperv1.ForceUpgradeToAnnotation] == to.image || to.taken {
 		return nil
@@ -74,7 +74,7 @@ func checkVersion(hc *hyperv1.HostedCluster, to step) error {
 	if why == "" {
 		return nil
 	}
-	return flow.Block(hyperv1.UnsupportedUpgradeReason, "%s cannot go to version %s: %s; choose another %s, or to do it all the same, set annotation %s to %s",
+	return reconcile.Block(hyperv1.UnsupportedUpgradeReason, "%s cannot go to version %s: %s; choose another %s, or to do it all the same, set annotation %s to %s",
 		to.what, to.version, why, to.field, hyperv1.ForceUpgradeToAnnotation, to.image)
 }
 
@@ -88,21 +88,21 @@ func checkSkew(hc *hyperv1.HostedCluster, cluster, own *release.Release) error {
 	ownFamily, _ := release.LineOf(own.Version)
 	nodes, err := version.ParseSemantic(cluster.KubernetesVersion)
 	if err != nil {
-		return flow.Block(hyperv1.UnsupportedVersionReason, "release %s names no version of Kubernetes (%q): choose another %s", cluster.Version, cluster.KubernetesVersion, releaseField)
+		return reconcile.Block(hyperv1.UnsupportedVersionReason, "release %s names no version of Kubernetes (%q): choose another %s", cluster.Version, cluster.KubernetesVersion, releaseField)
 	}
 	control, err := version.ParseSemantic(own.KubernetesVersion)
 	if err != nil {
-		return flow.Block(hyperv1.UnsupportedVersionReason, "release %s names no version of Kubernetes (%q): choose another %s", own.Version, own.KubernetesVersion, controlPlaneReleaseField)
+		return reconcile.Block(hyperv1.UnsupportedVersionReason, "release %s names no version of Kubernetes (%q): choose another %s", own.Version, own.KubernetesVersion, controlPlaneReleaseField)
 	}
 	switch {
 	case family.Family != ownFamily.Family:
-		return flow.Block(hyperv1.UnsupportedVersionReason, "%s is %s %s and %s is %s %s: choose releases of the same kind",
+		return reconcile.Block(hyperv1.UnsupportedVersionReason, "%s is %s %s and %s is %s %s: choose releases of the same kind",
 			controlPlaneReleaseField, ownFamily.Family, own.Version, releaseField, family.Family, cluster.Version)
 	case control.LessThan(nodes):
-		return flow.Block(hyperv1.UnsupportedVersionReason, "the control plane would run Kubernetes %s and the nodes' components %s, which must not be newer: choose a newer %s, or remove it",
+		return reconcile.Block(hyperv1.UnsupportedVersionReason, "the control plane would run Kubernetes %s and the nodes' components %s, which must not be newer: choose a newer %s, or remove it",
 			control, nodes, controlPlaneReleaseField)
 	case control.Major() != nodes.Major() || control.Minor() > nodes.Minor()+maxSkew:
-		return flow.Block(hyperv1.UnsupportedVersionReason, "the control plane would run Kubernetes %s and the nodes' components %s, which may be %d minor versions older at most: upgrade %s first",
+		return reconcile.Block(hyperv1.UnsupportedVersionReason, "the control plane would run Kubernetes %s and the nodes' components %s, which may be %d minor versions older at most: upgrade %s first",
 			control, nodes, maxSkew, releaseField)
 	}
 	return nil
@@ -116,7 +116,7 @@ func checkArchitecture(hc *hyperv1.HostedCluster, rel *release.Release, ours str
 	if rel.Carries(arch) || hc.Annotations[hyperv1.SkipReleaseImageValidationAnnotation] == "true" {
 		return nil
 	}
-	return flow.Block(hyperv1.UnsupportedArchitectureReason, "release %s has images for %s only, and its control plane would run on nodes of architecture %s: choose a release for several architectures, or for %s, or nodes of another one with spec.nodeSelector", rel.Version, rel.Architecture, arch, arch)
+	return reconcile.Block(hyperv1.UnsupportedArchitectureReason, "release %s has images for %s only, and its control plane would run on nodes of architecture %s: choose a release for several architectures, or for %s, or nodes of another one with spec.nodeSelector", rel.Version, rel.Architecture, arch, arch)
 }
 
 // checkStep says why a line cannot follow what the control plane has run. A

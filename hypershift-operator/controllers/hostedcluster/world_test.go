@@ -16,6 +16,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -32,7 +33,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/limits"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
@@ -347,16 +348,16 @@ func (w *world) controlPlaneOperator(ctx context.Context) error {
 
 // speak sets the conditions of a control plane that is well.
 func (w *world) speak(ctx context.Context, hcp *hyperv1.HostedControlPlane, es *hyperv1.AWSEndpointService) error {
-	if conditions.IsTrue(es.Status.Conditions, hyperv1.AWSEndpointAvailable) {
+	if meta.IsStatusConditionTrue(es.Status.Conditions, hyperv1.AWSEndpointAvailable) {
 		return nil
 	}
 	for _, condition := range []string{hyperv1.AWSEndpointServiceAvailable, hyperv1.AWSEndpointAvailable} {
-		conditions.Set(&es.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Message: calm}, w.clock.Now())
+		reconcile.SetCondition(&es.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Message: calm}, w.clock.Now())
 	}
 	es.Status.EndpointID, es.Status.SecurityGroupID = "vpce-1", "sg-1"
 	es.Status.DNSNames, es.Status.DNSZoneID = []string{"api.demo.hypershift.local"}, "Z1"
 	for _, condition := range []string{hyperv1.InfrastructureReady, hyperv1.ValidAWSIdentityProvider, hyperv1.KubeAPIServerAvailable, hyperv1.EtcdAvailable} {
-		conditions.Set(&hcp.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Message: calm}, w.clock.Now())
+		reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Message: calm}, w.clock.Now())
 	}
 	return errors.Join(w.Admin().Status().Update(ctx, es), w.Admin().Status().Update(ctx, hcp))
 }
@@ -408,7 +409,7 @@ func (w *world) condition(t testing.TB, name string) metav1.Condition {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := conditions.Get(hc.Status.Conditions, name)
+	c := meta.FindStatusCondition(hc.Status.Conditions, name)
 	if c == nil {
 		t.Fatalf("no condition %s in %+v", name, hc.Status.Conditions)
 	}
@@ -420,7 +421,7 @@ func (w *world) ready(ctx context.Context) string {
 	if err != nil {
 		return err.Error()
 	}
-	if c := conditions.Get(hc.Status.Conditions, hyperv1.HostedClusterAvailable); c == nil || c.Status != metav1.ConditionTrue {
+	if c := meta.FindStatusCondition(hc.Status.Conditions, hyperv1.HostedClusterAvailable); c == nil || c.Status != metav1.ConditionTrue {
 		return fmt.Sprintf("available: %+v", c)
 	}
 	return ""

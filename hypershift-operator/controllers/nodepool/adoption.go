@@ -16,12 +16,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // reconcileLost takes away what a NodePool has left that is gone: its user took
 // our finalizer away, or deleted it in the moment in which it got the finalizer
-// (see patch.Delete). One of the same name that is made again takes over what
+// (see reconcile.Delete). One of the same name that is made again takes over what
 // is still there.
 func (r *Reconciler) reconcileLost(ctx context.Context, key client.ObjectKey) (ctrl.Result, error) {
 	if r.missing != "" {
@@ -36,7 +36,7 @@ func (r *Reconciler) reconcileLost(ctx context.Context, key client.ObjectKey) (c
 		r.Recorder.Eventf(s.np, nil, corev1.EventTypeWarning, "NodePoolLost", "Delete",
 			"The NodePool is gone without its finalizer having been waited for; its machines in namespace %s are deleted now", s.controlPlane)
 	}
-	return flow.Run(ctx, s, r.dying...).Result(nil)
+	return reconcile.Run(ctx, s, r.dying...).Result(nil)
 }
 
 // lost gathers what is left of a pool that is gone; nil if nothing is.

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // clusterWide is what the user of a cluster asks of all of its nodes and only a
@@ -33,7 +33,7 @@ func (r *Reconciler) resolveClusterWide(ctx context.Context, s *scope) error {
 	hcp := &hyperv1.HostedControlPlane{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: s.hc.Name}, hcp)
 	if apierrors.IsNotFound(err) {
-		return flow.Wait(0, hyperv1.WaitingForReason, "waiting for HostedCluster %s to have its control plane: its conditions say what that waits for", s.hc.Name)
+		return reconcile.Wait(0, hyperv1.WaitingForReason, "waiting for HostedCluster %s to have its control plane: its conditions say what that waits for", s.hc.Name)
 	}
 	if err != nil {
 		return fmt.Errorf("getting HostedControlPlane %s: %w", s.hc.Name, err)
@@ -62,7 +62,7 @@ func (r *Reconciler) copiedFrom(ctx context.Context, s *scope, obj client.Object
 	}
 	source := obj.GetAnnotations()[hyperv1.CopiedFromAnnotation]
 	if source == "" {
-		return "", flow.Wait(0, hyperv1.WaitingForReason, "waiting for HostedCluster %s to have copied %s: its conditions say what that waits for", s.hc.Name, name)
+		return "", reconcile.Wait(0, hyperv1.WaitingForReason, "waiting for HostedCluster %s to have copied %s: its conditions say what that waits for", s.hc.Name, name)
 	}
 	return source, nil
 }

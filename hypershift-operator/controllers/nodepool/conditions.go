@@ -7,16 +7,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-var words = conditions.Judge{
+var words = reconcile.Classifier{
 	// An answer of the API server, such as a conflict, says nothing about the pool.
 	Transient: func(err error) bool {
 		return awsx.IsTransient(err) || release.IsUnreachable(err) || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown
@@ -32,8 +32,8 @@ var words = conditions.Judge{
 
 // saying is what an error of a step is to the user.
 func saying(err error) (reason, message string) {
-	var wait *flow.Waiting
-	var block *flow.Blocked
+	var wait *reconcile.Waiting
+	var block *reconcile.Blocked
 	switch {
 	case errors.As(err, &wait):
 		return wait.Reason, wait.Message
@@ -44,7 +44,7 @@ func saying(err error) (reason, message string) {
 }
 
 // board is the conditions of a pool while they are being written, in the form
-// that package conditions knows. A NodePool has a type of its own for them.
+// that package reconcile knows. A NodePool has a type of its own for them.
 //
 // A condition may be set more than once on the way: what a step says is not the
 // last word about it. Only where it ends counts as a turn.
@@ -67,12 +67,12 @@ func newBoard(np *hyperv1.NodePool, now time.Time) *board {
 }
 
 func (b *board) set(condition string, status metav1.ConditionStatus, reason, message string) {
-	conditions.Set(&b.conds, metav1.Condition{
+	reconcile.SetCondition(&b.conds, metav1.Condition{
 		Type: condition, Status: status, Reason: clip(reason, maxReason), Message: clip(message, maxMessage), ObservedGeneration: b.generation,
 	}, b.now)
 }
 
-func (b *board) is(condition string) bool { return conditions.IsTrue(b.conds, condition) }
+func (b *board) is(condition string) bool { return meta.IsStatusConditionTrue(b.conds, condition) }
 
 // What the API takes.
 const (
@@ -90,7 +90,7 @@ func clip(text string, most int) string {
 func (b *board) conditions() []hyperv1.NodePoolCondition {
 	var out []hyperv1.NodePoolCondition
 	for _, c := range b.conds {
-		if was := conditions.Get(b.before, c.Type); was != nil && was.Status == c.Status {
+		if was := meta.FindStatusCondition(b.before, c.Type); was != nil && was.Status == c.Status {
 			c.LastTransitionTime = was.LastTransitionTime
 		}
 		out = append(out, hyperv1.NodePoolCondition{

@@ -11,7 +11,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/controlchars"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // A problem is something that the user has to change.
@@ -30,7 +30,7 @@ func invalidf(format string, args ...any) problem {
 // rule, or needs another object to see.
 func (r *Reconciler) checkConfiguration(_ context.Context, s *scope) error {
 	if r.missing != "" {
-		return flow.Block(hyperv1.UnsupportedClusterReason, "the management cluster has no kind %s, by which machines are made: install the CRDs of Cluster API, and start the hypershift-operator again", r.missing)
+		return reconcile.Block(hyperv1.UnsupportedClusterReason, "the management cluster has no kind %s, by which machines are made: install the CRDs of Cluster API, and start the hypershift-operator again", r.missing)
 	}
 	return blockOn(judge(s.np, s.hc, r.Clock.Now()))
 }
@@ -44,7 +44,7 @@ func blockOn(problems []problem) error {
 	for _, p := range problems {
 		messages = append(messages, p.message)
 	}
-	return flow.Block(problems[0].reason, "%s", strings.Join(messages, "; "))
+	return reconcile.Block(problems[0].reason, "%s", strings.Join(messages, "; "))
 }
 
 // sortProblems makes the same problems read the same each time.

@@ -14,9 +14,8 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
@@ -49,29 +48,29 @@ type Reconciler struct {
 	// missing names what the management cluster lacks. Filled by SetupWithManager.
 	missing string
 
-	live, paused, dying []flow.Step[*scope]
+	live, paused, dying []reconcile.Step[*scope]
 }
 
 // New returns a Reconciler.
 func New(o Options) *Reconciler {
 	r := &Reconciler{Options: o, apply: apply.New(o.Client, o.Scheme, names.HypershiftOperator)}
-	configuration := flow.Step[*scope]{Name: "the configuration", Condition: hyperv1.NodePoolValidConfigurationCondition, Run: r.checkConfiguration}
-	r.live = []flow.Step[*scope]{
+	configuration := reconcile.Step[*scope]{Name: "the configuration", Condition: hyperv1.NodePoolValidConfigurationCondition, Run: r.checkConfiguration}
+	r.live = []reconcile.Step[*scope]{
 		configuration,
 		{Name: "the finalizer", Run: r.addFinalizer},
-		flow.All(
-			flow.Step[*scope]{Name: "the update management", Condition: hyperv1.NodePoolUpdateManagementEnabledCondition, Run: r.checkManagement},
-			flow.Step[*scope]{Name: "the release", Condition: hyperv1.NodePoolValidReleaseImageCondition, Run: r.resolveRelease},
-			flow.Step[*scope]{Name: "the node configuration", Condition: hyperv1.NodePoolValidMachineConfigCondition, Run: r.resolveConfig},
-			flow.Step[*scope]{Name: "the tuning", Condition: hyperv1.NodePoolValidTuningConfigCondition, Run: r.checkTuning},
-			flow.Step[*scope]{Name: "the health check", Condition: hyperv1.NodePoolAutorepairEnabledCondition, Run: r.resolveHealthCheck},
+		reconcile.Group(
+			reconcile.Step[*scope]{Name: "the update management", Condition: hyperv1.NodePoolUpdateManagementEnabledCondition, Run: r.checkManagement},
+			reconcile.Step[*scope]{Name: "the release", Condition: hyperv1.NodePoolValidReleaseImageCondition, Run: r.resolveRelease},
+			reconcile.Step[*scope]{Name: "the node configuration", Condition: hyperv1.NodePoolValidMachineConfigCondition, Run: r.resolveConfig},
+			reconcile.Step[*scope]{Name: "the tuning", Condition: hyperv1.NodePoolValidTuningConfigCondition, Run: r.checkTuning},
+			reconcile.Step[*scope]{Name: "the health check", Condition: hyperv1.NodePoolAutorepairEnabledCondition, Run: r.resolveHealthCheck},
 		),
-		flow.All(
-			flow.Step[*scope]{Name: "the version", Condition: hyperv1.NodePoolSupportedVersionSkewCondition, Run: r.checkVersion},
-			flow.Step[*scope]{Name: "the architecture", Condition: hyperv1.NodePoolValidArchPlatformCondition, Run: r.checkArch},
-			flow.Step[*scope]{Name: "the machine image", Condition: hyperv1.NodePoolValidPlatformImageCondition, Run: r.resolveImage},
-			flow.Step[*scope]{Name: "the instance type", Condition: hyperv1.NodePoolValidPlatformConfigCondition, Run: r.checkInstanceType},
-			flow.Step[*scope]{Name: "the security group", Condition: hyperv1.NodePoolAWSSecurityGroupAvailableCondition, Run: r.resolveSecurityGroup},
+		reconcile.Group(
+			reconcile.Step[*scope]{Name: "the version", Condition: hyperv1.NodePoolSupportedVersionSkewCondition, Run: r.checkVersion},
+			reconcile.Step[*scope]{Name: "the architecture", Condition: hyperv1.NodePoolValidArchPlatformCondition, Run: r.checkArch},
+			reconcile.Step[*scope]{Name: "the machine image", Condition: hyperv1.NodePoolValidPlatformImageCondition, Run: r.resolveImage},
+			reconcile.Step[*scope]{Name: "the instance type", Condition: hyperv1.NodePoolValidPlatformConfigCondition, Run: r.checkInstanceType},
+			reconcile.Step[*scope]{Name: "the security group", Condition: hyperv1.NodePoolAWSSecurityGroupAvailableCondition, Run: r.resolveSecurityGroup},
 		),
 		{Name: "the control plane's namespace", Run: r.checkNamespace},
 		{Name: "what all nodes of the cluster have", Run: r.resolveClusterWide},
@@ -79,16 +78,16 @@ func New(o Options) *Reconciler {
 		{Name: "the user data", Condition: hyperv1.NodePoolValidGeneratedPayloadCondition, Run: r.ensureBootstrap},
 		{Name: "the end of a pause", Run: r.unpauseChildren},
 		{Name: "the MachineDeployment", Run: r.ensureDeployment},
-		flow.All(
-			flow.Step[*scope]{Name: "tags and security groups of machines", Run: r.updateMachines},
-			flow.Step[*scope]{Name: "old templates", Run: r.prune},
+		reconcile.Group(
+			reconcile.Step[*scope]{Name: "tags and security groups of machines", Run: r.updateMachines},
+			reconcile.Step[*scope]{Name: "old templates", Run: r.prune},
 		),
 	}
-	r.paused = []flow.Step[*scope]{
+	r.paused = []reconcile.Step[*scope]{
 		configuration,
 		{Name: "the pause", Run: r.pauseChildren},
 	}
-	r.dying = []flow.Step[*scope]{
+	r.dying = []reconcile.Step[*scope]{
 		{Name: "the end of a pause", Run: r.unpauseChildren},
 		{Name: "the MachineDeployment", Run: r.deleteDeployment},
 		{Name: "the machines", Run: r.deleteMachines},
@@ -112,17 +111,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	s.status = patch.New(r.Client, r.Reader, np, names.HypershiftOperator, func(np *hyperv1.NodePool) any { return np.Status })
-	report := flow.Run(ctx, s, r.stepsFor(s)...)
+	s.status = reconcile.NewWriter(r.Client, r.Reader, np, names.HypershiftOperator, func(np *hyperv1.NodePool) any { return np.Status })
+	report := reconcile.Run(ctx, s, r.stepsFor(s)...)
 	r.summarize(s, report)
-	res, err := report.Result(s.status.Close(ctx))
+	res, err := report.Result(s.status.Write(ctx))
 	if err != nil {
 		return res, err
 	}
 	return r.comeBack(s, res), nil
 }
 
-func (r *Reconciler) stepsFor(s *scope) []flow.Step[*scope] {
+func (r *Reconciler) stepsFor(s *scope) []reconcile.Step[*scope] {
 	switch {
 	case s.dying() && r.missing != "":
 		return r.dying[len(r.dying)-1:] // of kinds that are not there nothing can be left
@@ -155,7 +154,7 @@ func (r *Reconciler) addFinalizer(ctx context.Context, s *scope) error {
 }
 
 func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {
-	return patch.RemoveFinalizer(ctx, r.Client, s.np, hyperv1.HostedClusterFinalizer)
+	return reconcile.RemoveFinalizer(ctx, r.Client, s.np, hyperv1.HostedClusterFinalizer)
 }
 
 // checkNamespace waits for the place in which machines are made.
@@ -163,7 +162,7 @@ func (r *Reconciler) checkNamespace(_ context.Context, s *scope) error {
 	ns := s.namespace
 	ours := ns != nil && ns.Labels[hyperv1.HostedClusterUIDLabel] == string(s.hc.UID) && ns.DeletionTimestamp.IsZero()
 	if !ours || s.hc.Spec.InfraID == "" {
-		return flow.Wait(0, hyperv1.WaitingForReason, "waiting for HostedCluster %s to have its namespace %s: its conditions say what that waits for", s.hc.Name, s.controlPlane)
+		return reconcile.Wait(0, hyperv1.WaitingForReason, "waiting for HostedCluster %s to have its namespace %s: its conditions say what that waits for", s.hc.Name, s.controlPlane)
 	}
 	return nil
 }

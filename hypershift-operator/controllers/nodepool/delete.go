@@ -12,9 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // deletionPause is how soon to look again at what is being deleted. The objects
@@ -41,7 +40,7 @@ func (r *Reconciler) deleteDeployment(ctx context.Context, s *scope) error {
 	if err := r.releaseUnmade(ctx, s); err != nil {
 		return err
 	}
-	return flow.Wait(deletionPause, hyperv1.NodePoolMachinesGoReason, "%s", s.leftWords())
+	return reconcile.Wait(deletionPause, hyperv1.NodePoolMachinesGoReason, "%s", s.leftWords())
 }
 
 // see looks past the cache when that has nothing more to delete: it may not have
@@ -78,14 +77,14 @@ func (r *Reconciler) releaseUnmade(ctx context.Context, s *scope) error {
 		if err := r.delete(ctx, &s.machineSets[i]); err != nil {
 			return err
 		}
-		if err := patch.RemoveFinalizer(ctx, r.Client, &s.machineSets[i], clusterv1.MachineSetFinalizer); err != nil {
+		if err := reconcile.RemoveFinalizer(ctx, r.Client, &s.machineSets[i], clusterv1.MachineSetFinalizer); err != nil {
 			return err
 		}
 	}
 	if s.deployment == nil {
 		return nil
 	}
-	return patch.RemoveFinalizer(ctx, r.Client, s.deployment, clusterv1.MachineDeploymentFinalizer)
+	return reconcile.RemoveFinalizer(ctx, r.Client, s.deployment, clusterv1.MachineDeploymentFinalizer)
 }
 
 // deleteMachines waits for the machines to go, and asks those to that nobody
@@ -106,7 +105,7 @@ func (r *Reconciler) deleteMachines(ctx context.Context, s *scope) error {
 		return err
 	}
 	if s.left() > 0 || len(s.machineSets) > 0 {
-		return flow.Wait(deletionPause, hyperv1.NodePoolMachinesGoReason, "%s", s.leftWords())
+		return reconcile.Wait(deletionPause, hyperv1.NodePoolMachinesGoReason, "%s", s.leftWords())
 	}
 	return nil
 }

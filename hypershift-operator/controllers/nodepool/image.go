@@ -4,7 +4,7 @@ import (
 	"context"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
@@ -12,10 +12,10 @@ import (
 func (r *Reconciler) checkArch(_ context.Context, s *scope) error {
 	arch := s.arch()
 	if arch != hyperv1.ArchitectureAMD64 && arch != hyperv1.ArchitectureARM64 {
-		return flow.Block(hyperv1.NodePoolValidationFailedReason, "AWS has no machines of arch %s: create a pool with amd64 or arm64", arch)
+		return reconcile.Block(hyperv1.NodePoolValidationFailedReason, "AWS has no machines of arch %s: create a pool with amd64 or arm64", arch)
 	}
 	if !s.release.Carries(arch) {
-		return flow.Block(hyperv1.NodePoolArchMismatchReason, "release %s has images for %s only, and the pool has arch %s: choose a release for several architectures, or one for %s", s.release.Version, s.release.Architecture, arch, arch)
+		return reconcile.Block(hyperv1.NodePoolArchMismatchReason, "release %s has images for %s only, and the pool has arch %s: choose a release for several architectures, or one for %s", s.release.Version, s.release.Architecture, arch, arch)
 	}
 	return nil
 }

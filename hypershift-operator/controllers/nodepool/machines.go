@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 )
 
 // A remark is what is to be said about some machines.
@@ -61,7 +61,7 @@ func (s *scope) notReady() remarks {
 	}
 	for i := range s.machines {
 		m := &s.machines[i]
-		if m.DeletionTimestamp.IsZero() && !conditions.IsTrue(m.Status.Conditions, clusterv1.MachineReadyCondition) {
+		if m.DeletionTimestamp.IsZero() && !meta.IsStatusConditionTrue(m.Status.Conditions, clusterv1.MachineReadyCondition) {
 			out.add(m.Name, whyNotReady(m, instances[m.Spec.InfrastructureRef.Name]))
 		}
 	}
@@ -91,7 +91,7 @@ func whyNotReady(m *clusterv1.Machine, instance *infrav1.AWSMachine) remark {
 }
 
 func notTrue(m *clusterv1.Machine, condition string) *metav1.Condition {
-	c := conditions.Get(m.Status.Conditions, condition)
+	c := meta.FindStatusCondition(m.Status.Conditions, condition)
 	if c == nil || c.Status == metav1.ConditionTrue {
 		return nil
 	}
@@ -116,13 +116,13 @@ func (s *scope) notHealthy() remarks {
 }
 
 func healthy(m *clusterv1.Machine) bool {
-	return conditions.IsTrue(m.Status.Conditions, clusterv1.MachineNodeHealthyCondition)
+	return meta.IsStatusConditionTrue(m.Status.Conditions, clusterv1.MachineNodeHealthyCondition)
 }
 
 // available counts the nodes that can be used.
 func (s *scope) available() (n int32) {
 	for i := range s.machines {
-		if s.machines[i].DeletionTimestamp.IsZero() && conditions.IsTrue(s.machines[i].Status.Conditions, clusterv1.MachineAvailableCondition) {
+		if s.machines[i].DeletionTimestamp.IsZero() && meta.IsStatusConditionTrue(s.machines[i].Status.Conditions, clusterv1.MachineAvailableCondition) {
 			n++
 		}
 	}
@@ -138,7 +138,7 @@ func (s *scope) leftWords() string {
 	for i := range s.machines {
 		m := &s.machines[i]
 		said := remark{message: "asked to go"}
-		if c := conditions.Get(m.Status.Conditions, clusterv1.MachineDeletingCondition); c != nil && c.Status == metav1.ConditionTrue {
+		if c := meta.FindStatusCondition(m.Status.Conditions, clusterv1.MachineDeletingCondition); c != nil && c.Status == metav1.ConditionTrue {
 			said = remarkOf(m, "it", c.Reason, c.Message)
 		}
 		out.add(m.Name, said)

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // checkManagement refuses ways of changing nodes that nothing follows.
@@ -17,10 +17,10 @@ func (r *Reconciler) checkManagement(_ context.Context, s *scope) error {
 	case hyperv1.UpgradeTypeReplace:
 		return nil
 	case hyperv1.UpgradeTypeInPlace:
-		return flow.Block(hyperv1.NodePoolReservedReason,
+		return reconcile.Block(hyperv1.NodePoolReservedReason,
 			"management.upgradeType InPlace is kept for later, and no machines are made: create a pool with Replace (labels, taints, tags and timeouts are changed in place there too)")
 	default:
-		return flow.Block(hyperv1.NodePoolValidationFailedReason, "management.upgradeType is %q: create a pool with Replace", t)
+		return reconcile.Block(hyperv1.NodePoolValidationFailedReason, "management.upgradeType is %q: create a pool with Replace", t)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // Sets of objects in the control plane's namespace. Templates and configurations
@@ -87,5 +87,5 @@ func (r *Reconciler) deleteAll(ctx context.Context, objs []client.Object) error 
 
 // delete asks an object to go, once.
 func (r *Reconciler) delete(ctx context.Context, obj client.Object) error {
-	return patch.Delete(ctx, r.Client, obj)
+	return reconcile.Delete(ctx, r.Client, obj)
 }

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
@@ -38,11 +38,11 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope, image string) (*rele
 	}
 	switch failed.Kind {
 	case release.InvalidReference:
-		return nil, flow.Block(hyperv1.InvalidImageReason, "%s", failed)
+		return nil, reconcile.Block(hyperv1.InvalidImageReason, "%s", failed)
 	case release.NotAllowed:
-		return nil, flow.Block(hyperv1.ReleaseImageNotAllowedReason, "%s: choose such a release", failed)
+		return nil, reconcile.Block(hyperv1.ReleaseImageNotAllowedReason, "%s: choose such a release", failed)
 	case release.NotSigned:
-		return nil, flow.Wait(lookAgain, hyperv1.ReleaseImageNotSignedReason, "%s: choose a release of your vendor", failed)
+		return nil, reconcile.Wait(lookAgain, hyperv1.ReleaseImageNotSignedReason, "%s: choose a release of your vendor", failed)
 	}
 	return nil, failed
 }
@@ -55,7 +55,7 @@ func (r *Reconciler) pullSecret(ctx context.Context, s *scope) ([]byte, error) {
 		err = r.Reader.Get(ctx, client.ObjectKey{Namespace: s.hc.Namespace, Name: s.hc.Spec.PullSecret.Name}, secret)
 	}
 	if apierrors.IsNotFound(err) {
-		return nil, flow.Wait(lookAgain, hyperv1.SecretNotFoundReason, "Secret %s, the pull secret of HostedCluster %s, does not exist: create it", s.hc.Spec.PullSecret.Name, s.hc.Name)
+		return nil, reconcile.Wait(lookAgain, hyperv1.SecretNotFoundReason, "Secret %s, the pull secret of HostedCluster %s, does not exist: create it", s.hc.Spec.PullSecret.Name, s.hc.Name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("getting the pull secret of HostedCluster %s: %w", s.hc.Name, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
@@ -23,7 +23,7 @@ import (
 type scope struct {
 	np *hyperv1.NodePool
 	// status writes the status. Filled by Reconcile.
-	status *patch.Status[*hyperv1.NodePool]
+	status *reconcile.Writer[*hyperv1.NodePool]
 	// hc is nil if there is none.
 	hc *hyperv1.HostedCluster
 	// controlPlane is the name of the control plane's namespace.

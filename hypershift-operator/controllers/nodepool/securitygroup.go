@@ -7,7 +7,7 @@ import (
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // resolveSecurityGroup finds the group that all workers of the cluster share. A
@@ -18,7 +18,7 @@ func (r *Reconciler) resolveSecurityGroup(_ context.Context, s *scope) error {
 		s.securityGroup = p.AWS.DefaultWorkerSecurityGroupID
 	}
 	if s.securityGroup == "" && len(s.aws().SecurityGroups) == 0 {
-		return flow.Wait(0, hyperv1.NodePoolDefaultSecurityGroupNotReadyReason,
+		return reconcile.Wait(0, hyperv1.NodePoolDefaultSecurityGroupNotReadyReason,
 			"the security group of the cluster's workers is not there yet: condition %s of HostedCluster %s says why", hyperv1.AWSDefaultSecurityGroupCreated, s.hc.Name)
 	}
 	return nil

@@ -6,23 +6,23 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 const calm = "All is well"
 
 // summarize puts what the steps said, and how the machines are, into the status.
-func (r *Reconciler) summarize(s *scope, report flow.Report) {
+func (r *Reconciler) summarize(s *scope, report reconcile.Report) {
 	b := newBoard(s.np, r.Clock.Now())
 	wasReady := b.is(hyperv1.NodePoolReadyCondition)
-	b.conds = conditions.FromReport(report, words, b.conds, b.generation, b.now)
+	b.conds = reconcile.FromReport(report, words, b.conds, b.generation, b.now)
 	b.unchecked(s)
 	b.unsupported(s)
 	b.pause(s)
@@ -50,7 +50,7 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 		if !is {
 			kind, reason = corev1.EventTypeWarning, "NotReady"
 		}
-		r.Recorder.Eventf(s.np, nil, kind, reason, "Reconcile", "%s", conditions.Get(b.conds, hyperv1.NodePoolReadyCondition).Message)
+		r.Recorder.Eventf(s.np, nil, kind, reason, "Reconcile", "%s", meta.FindStatusCondition(b.conds, hyperv1.NodePoolReadyCondition).Message)
 	}
 }
 
@@ -96,7 +96,7 @@ func (b *board) scaling(s *scope) {
 	}
 }
 
-func (b *board) repair(s *scope, report flow.Report) {
+func (b *board) repair(s *scope, report reconcile.Report) {
 	const condition = hyperv1.NodePoolAutorepairEnabledCondition
 	for _, o := range report {
 		if o.Condition == condition && o.Err != nil {
@@ -122,7 +122,7 @@ func (s *scope) restricted() string {
 	if s.healthCheck == nil {
 		return ""
 	}
-	c := conditions.Get(s.healthCheck.Status.Conditions, clusterv1.MachineHealthCheckRemediationAllowedCondition)
+	c := meta.FindStatusCondition(s.healthCheck.Status.Conditions, clusterv1.MachineHealthCheckRemediationAllowedCondition)
 	if c == nil || c.Status != metav1.ConditionFalse {
 		return ""
 	}
@@ -158,7 +158,7 @@ func (b *board) deletion(s *scope) {
 
 // ready is what the pool waits for, in the order in which it has to come. A
 // registry that does not answer just now makes no node worse.
-func (b *board) ready(s *scope, report flow.Report) {
+func (b *board) ready(s *scope, report reconcile.Report) {
 	no := func(reason, message string) {
 		b.set(hyperv1.NodePoolReadyCondition, metav1.ConditionFalse, reason, message)
 	}
@@ -187,7 +187,7 @@ func (b *board) ready(s *scope, report flow.Report) {
 		return
 	}
 	for _, condition := range []string{hyperv1.NodePoolAllMachinesReadyCondition, hyperv1.NodePoolAllNodesHealthyCondition} {
-		if c := conditions.Get(b.conds, condition); c != nil && c.Status != metav1.ConditionTrue {
+		if c := meta.FindStatusCondition(b.conds, condition); c != nil && c.Status != metav1.ConditionTrue {
 			no(c.Reason, fmt.Sprintf("%d of %d nodes are available: %s", have, want, c.Message))
 			return
 		}

@@ -9,7 +9,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 func (b *board) machines(s *scope) {
@@ -53,7 +53,7 @@ func (b *board) network(s *scope) {
 		conflicts = addressConflicts(s.machines, s.hc.Spec.Networking)
 	}
 	if len(conflicts) == 0 {
-		conditions.Remove(&b.conds, hyperv1.NodePoolClusterNetworkCIDRConflictCondition)
+		reconcile.RemoveConditions(&b.conds, hyperv1.NodePoolClusterNetworkCIDRConflictCondition)
 		return
 	}
 	b.set(hyperv1.NodePoolClusterNetworkCIDRConflictCondition, metav1.ConditionTrue, hyperv1.NodePoolNetworkConflictReason, strings.Join(conflicts, "; "))

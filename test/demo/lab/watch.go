@@ -9,12 +9,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -47,7 +47,7 @@ func connected(_ hosted, hc *hyperv1.HostedCluster) string {
 
 // lacks is what a condition says that has another status.
 func lacks(hc *hyperv1.HostedCluster, condition, status string) string {
-	c := conditions.Get(hc.Status.Conditions, condition)
+	c := meta.FindStatusCondition(hc.Status.Conditions, condition)
 	if c != nil && string(c.Status) == status {
 		return ""
 	}

@@ -8,12 +8,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
 
@@ -50,7 +51,7 @@ func (w *world) condition(t *testing.T, key client.ObjectKey) metav1.Condition {
 	if err := w.Admin().Get(t.Context(), key, es); err != nil {
 		t.Fatal(err)
 	}
-	c := conditions.Get(es.Status.Conditions, hyperv1.AWSEndpointServiceAvailable)
+	c := meta.FindStatusCondition(es.Status.Conditions, hyperv1.AWSEndpointServiceAvailable)
 	if c == nil {
 		return metav1.Condition{}
 	}
@@ -78,7 +79,7 @@ func TestTheLoadBalancerOfAnotherClusterIsNotOffered(t *testing.T) {
 			if c := w.condition(t, theirs); c.Status != metav1.ConditionFalse || c.Reason != hyperv1.LoadBalancerForeignReason {
 				t.Errorf("says %+v, want False/%s", c, hyperv1.LoadBalancerForeignReason)
 			}
-			w.want(t, "private-router", metav1.ConditionTrue, conditions.AsExpected, "")
+			w.want(t, "private-router", metav1.ConditionTrue, reconcile.AsExpected, "")
 			if got := w.inAWS(t); len(got) != 1 {
 				t.Errorf("%d endpoint services, want 1", len(got))
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
@@ -18,10 +19,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // Options are what a Reconciler needs.
@@ -53,17 +52,17 @@ type Reconciler struct {
 	// process has seen, and deleted.
 	seen sync.Map
 
-	live, dying []flow.Step[*scope]
+	live, dying []reconcile.Step[*scope]
 }
 
 // New returns a Reconciler.
 func New(o Options) *Reconciler {
 	r := &Reconciler{client: o.Client, reader: o.Reader, recorder: o.Recorder, clock: o.Clock, lbs: o.LoadBalancers, services: o.Services, place: o.Place, resync: o.Resync}
-	r.live = []flow.Step[*scope]{
+	r.live = []reconcile.Step[*scope]{
 		{Name: "the claim", Run: r.ensureClaim},
 		{Name: "the endpoint service", Condition: hyperv1.AWSEndpointServiceAvailable, Run: r.ensureService},
 	}
-	r.dying = []flow.Step[*scope]{
+	r.dying = []reconcile.Step[*scope]{
 		{Name: "deletion of the endpoint service", Condition: hyperv1.AWSEndpointServiceAvailable, Run: r.deleteService},
 		{Name: "the finalizer", Run: r.removeFinalizer},
 	}
@@ -96,10 +95,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		steps = r.live
 	}
-	p := patch.New(r.client, r.reader, es, names.HypershiftOperator, ourStatus)
-	report := flow.Run(ctx, s, steps...)
+	p := reconcile.NewWriter(r.client, r.reader, es, names.HypershiftOperator, ourStatus)
+	report := reconcile.Run(ctx, s, steps...)
 	r.summarize(s, report)
-	res, err := report.Result(p.Close(ctx))
+	res, err := report.Result(p.Write(ctx))
 	if err == nil && res.RequeueAfter == 0 {
 		res.RequeueAfter = wait.Jitter(r.resync, 0.2)
 	}
@@ -107,7 +106,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {
-	if err := patch.RemoveFinalizer(ctx, r.client, s.es, hyperv1.HypershiftOperatorFinalizer); err != nil {
+	if err := reconcile.RemoveFinalizer(ctx, r.client, s.es, hyperv1.HypershiftOperatorFinalizer); err != nil {
 		return err
 	}
 	r.seen.Delete(s.es.UID)
@@ -121,13 +120,13 @@ func ourStatus(es *hyperv1.AWSEndpointService) any {
 		NetworkLoadBalancerARN: es.Status.NetworkLoadBalancerARN,
 		AvailabilityZoneIDs:    es.Status.AvailabilityZoneIDs,
 	}
-	if c := conditions.Get(es.Status.Conditions, hyperv1.AWSEndpointServiceAvailable); c != nil {
+	if c := meta.FindStatusCondition(es.Status.Conditions, hyperv1.AWSEndpointServiceAvailable); c != nil {
 		half.Conditions = []metav1.Condition{*c}
 	}
 	return half
 }
 
-var judge = conditions.Judge{
+var judge = reconcile.Classifier{
 	// An answer of the API server, such as a conflict, says nothing about AWS.
 	Transient: func(err error) bool {
 		return awsx.IsTransient(err) || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown
@@ -137,17 +136,17 @@ var judge = conditions.Judge{
 }
 
 // summarize puts what the steps said into the condition.
-func (r *Reconciler) summarize(s *scope, report flow.Report) {
+func (r *Reconciler) summarize(s *scope, report reconcile.Report) {
 	if !s.es.DeletionTimestamp.IsZero() && report.Done() {
 		return // nobody will read it, and "all is well" would be wrong
 	}
-	was := conditions.Get(s.es.Status.Conditions, hyperv1.AWSEndpointServiceAvailable)
-	conds := conditions.FromReport(report, judge, s.es.Status.Conditions, s.es.Generation, r.clock.Now())
-	if c := conditions.Get(conds, hyperv1.AWSEndpointServiceAvailable); c != nil && c.Status == metav1.ConditionTrue && s.note != "" {
+	was := meta.FindStatusCondition(s.es.Status.Conditions, hyperv1.AWSEndpointServiceAvailable)
+	conds := reconcile.FromReport(report, judge, s.es.Status.Conditions, s.es.Generation, r.clock.Now())
+	if c := meta.FindStatusCondition(conds, hyperv1.AWSEndpointServiceAvailable); c != nil && c.Status == metav1.ConditionTrue && s.note != "" {
 		c.Message = s.note
 	}
 	s.es.Status.Conditions = conds
-	if is := conditions.Get(conds, hyperv1.AWSEndpointServiceAvailable); is != nil && is.Status == metav1.ConditionTrue && (was == nil || was.Status != is.Status) {
+	if is := meta.FindStatusCondition(conds, hyperv1.AWSEndpointServiceAvailable); is != nil && is.Status == metav1.ConditionTrue && (was == nil || was.Status != is.Status) {
 		r.recorder.Eventf(s.es, nil, "Normal", "EndpointServiceAvailable", "Reconcile", "Endpoint service %s is available", s.es.Status.EndpointServiceName)
 	}
 }
@@ -155,7 +154,7 @@ func (r *Reconciler) summarize(s *scope, report flow.Report) {
 // pace is how long to wait for something that AWS is doing: short at first,
 // and the longer it takes the longer.
 func (r *Reconciler) pace(s *scope) time.Duration {
-	c := conditions.Get(s.es.Status.Conditions, hyperv1.AWSEndpointServiceAvailable)
+	c := meta.FindStatusCondition(s.es.Status.Conditions, hyperv1.AWSEndpointServiceAvailable)
 	if c == nil || c.Status == metav1.ConditionTrue {
 		return quickest
 	}

@@ -10,7 +10,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/snapshot"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // deleteService deletes the endpoint service once the customer's half is gone.
@@ -18,7 +18,7 @@ import (
 // the endpoint off would race the control-plane-operator, which deletes it.
 func (r *Reconciler) deleteService(ctx context.Context, s *scope) error {
 	if slices.Contains(s.es.Finalizers, hyperv1.ControlPlaneOperatorFinalizer) {
-		return flow.Wait(0, hyperv1.DeletingReason, "waiting for the VPC endpoint %sto be deleted first", spaced(s.es.Status.EndpointID))
+		return reconcile.Wait(0, hyperv1.DeletingReason, "waiting for the VPC endpoint %sto be deleted first", spaced(s.es.Status.EndpointID))
 	}
 	rec, err := r.recorded(ctx, s)
 	if err != nil || len(rec.Owners) == 0 {
@@ -35,9 +35,9 @@ func (r *Reconciler) deleteService(ctx context.Context, s *scope) error {
 	case err != nil:
 		return err
 	case len(left.Endpoints) > 0:
-		return flow.Wait(quickest, hyperv1.DeletingReason, "endpoints %s were still connected and have been rejected", strings.Join(left.Endpoints, ", "))
+		return reconcile.Wait(quickest, hyperv1.DeletingReason, "endpoints %s were still connected and have been rejected", strings.Join(left.Endpoints, ", "))
 	case len(left.Deleting) > 0:
-		return flow.Wait(quickest, hyperv1.DeletingReason, "AWS is deleting endpoint service %s", strings.Join(left.Deleting, ", "))
+		return reconcile.Wait(quickest, hyperv1.DeletingReason, "AWS is deleting endpoint service %s", strings.Join(left.Deleting, ", "))
 	case left.Found == "":
 		return r.lookTwice(s)
 	}
@@ -71,7 +71,7 @@ func (r *Reconciler) lookTwice(s *scope) error {
 		return nil
 	}
 	if left := s.es.DeletionTimestamp.Add(snapshot.Settling).Sub(r.clock.Now()); left > 0 {
-		return flow.Wait(left, hyperv1.DeletingReason, "making sure that no endpoint service was just made")
+		return reconcile.Wait(left, hyperv1.DeletingReason, "making sure that no endpoint service was just made")
 	}
 	return nil
 }

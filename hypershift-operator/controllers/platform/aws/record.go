@@ -12,8 +12,8 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // recordAnnotation is on the Namespace of a control plane that has, or had,
@@ -36,7 +36,7 @@ func recordOn(ns *corev1.Namespace) (record, error) {
 		return rec, nil
 	}
 	if err := json.Unmarshal([]byte(text), &rec); err != nil {
-		return rec, flow.Block(hyperv1.UnreadableReason, "annotation %s of namespace %s cannot be read, and without it nobody knows whose endpoint services to look after: %v", recordAnnotation, ns.Name, err)
+		return rec, reconcile.Block(hyperv1.UnreadableReason, "annotation %s of namespace %s cannot be read, and without it nobody knows whose endpoint services to look after: %v", recordAnnotation, ns.Name, err)
 	}
 	return rec, nil
 }
@@ -102,6 +102,6 @@ func (r *Reconciler) checkPlace(ctx context.Context, made place.Place) error {
 }
 
 func elsewhere(made, here place.Place) error {
-	return flow.Wait(0, hyperv1.EndpointServicesElsewhereReason,
+	return reconcile.Wait(0, hyperv1.EndpointServicesElsewhereReason,
 		"the endpoint services of this cluster are in %s, and the hypershift-operator works in %s: start it with the region and credentials of the former", made, here)
 }

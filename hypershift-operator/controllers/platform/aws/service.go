@@ -10,7 +10,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
-	"github.com/hosted-control-planes/hypershift/internal/flow"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // ensureService offers the load balancer to the customer's account.
@@ -46,23 +46,23 @@ func (r *Reconciler) ensureService(ctx context.Context, s *scope) error {
 	case endpointservice.Available:
 		return nil
 	case endpointservice.Failed:
-		return flow.Wait(r.pace(s), hyperv1.EndpointServiceFailedReason, "AWS reports that endpoint service %s has failed; delete it in AWS and it is made again", svc.ID)
+		return reconcile.Wait(r.pace(s), hyperv1.EndpointServiceFailedReason, "AWS reports that endpoint service %s has failed; delete it in AWS and it is made again", svc.ID)
 	}
-	return flow.Wait(r.pace(s), hyperv1.EndpointServicePendingReason, "endpoint service %s is %s", svc.ID, strings.ToLower(string(svc.State)))
+	return reconcile.Wait(r.pace(s), hyperv1.EndpointServicePendingReason, "endpoint service %s is %s", svc.ID, strings.ToLower(string(svc.State)))
 }
 
 func (r *Reconciler) checkOwner(s *scope) error {
 	if problem := s.es.Unreadable(); problem != "" {
-		return flow.Block(hyperv1.UnreadableReason, "the object cannot be read: %s", problem)
+		return reconcile.Block(hyperv1.UnreadableReason, "the object cannot be read: %s", problem)
 	}
 	if len(s.crowd) > 0 {
-		return flow.Block(hyperv1.AmbiguousOwnerReason, "namespace %s has several HostedControlPlanes: %s", s.es.Namespace, strings.Join(s.crowd, ", "))
+		return reconcile.Block(hyperv1.AmbiguousOwnerReason, "namespace %s has several HostedControlPlanes: %s", s.es.Namespace, strings.Join(s.crowd, ", "))
 	}
 	if s.hc != nil && s.hc.Unreadable() != "" {
-		return flow.Block(hyperv1.UnreadableReason, "HostedCluster %s/%s cannot be read, so nothing is changed: %s", s.hc.Namespace, s.hc.Name, s.hc.Unreadable())
+		return reconcile.Block(hyperv1.UnreadableReason, "HostedCluster %s/%s cannot be read, so nothing is changed: %s", s.hc.Namespace, s.hc.Name, s.hc.Unreadable())
 	}
 	if !s.known() || s.hc.Spec.Platform.AWS == nil {
-		return flow.Wait(0, hyperv1.WaitingForHostedClusterReason, "namespace %s has no control plane of an AWS HostedCluster", s.es.Namespace)
+		return reconcile.Wait(0, hyperv1.WaitingForHostedClusterReason, "namespace %s has no control plane of an AWS HostedCluster", s.es.Namespace)
 	}
 	return nil
 }

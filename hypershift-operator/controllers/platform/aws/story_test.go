@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
@@ -21,7 +22,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
 
@@ -50,7 +51,7 @@ func (w *world) es(t *testing.T, name string) *hyperv1.AWSEndpointService {
 // want looks at the condition of an object: its status, its reason, words of its message.
 func (w *world) want(t *testing.T, name string, status metav1.ConditionStatus, reason, words string) {
 	t.Helper()
-	c := conditions.Get(w.es(t, name).Status.Conditions, hyperv1.AWSEndpointServiceAvailable)
+	c := meta.FindStatusCondition(w.es(t, name).Status.Conditions, hyperv1.AWSEndpointServiceAvailable)
 	if c == nil || c.Status != status || c.Reason != reason || !strings.Contains(c.Message, words) {
 		t.Errorf("%s says %+v, want %s/%s %q", name, c, status, reason, words)
 	}
@@ -76,7 +77,7 @@ func TestTwoWritesMakeAService(t *testing.T) {
 	if err := w.start()(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.want(t, "private-router", metav1.ConditionTrue, conditions.AsExpected, "")
+	w.want(t, "private-router", metav1.ConditionTrue, reconcile.AsExpected, "")
 	log := slices.DeleteFunc(w.Calls.Log(0), func(what string) bool { return strings.Contains(what, "VpcEndpointService") })
 	if len(log) != 3 {
 		t.Errorf("writes %v, want the claim and the status, and once for the cluster the record", log)
@@ -104,7 +105,7 @@ func TestFourCallsAndSilence(t *testing.T) {
 	if err := pass(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.want(t, "private-router", metav1.ConditionTrue, conditions.AsExpected, "")
+	w.want(t, "private-router", metav1.ConditionTrue, reconcile.AsExpected, "")
 	if calls := w.cloud.Calls(); len(calls) > 4 {
 		t.Errorf("%d calls, want 4 at most: %v", len(calls), fakeaws.Count(calls))
 	}
@@ -140,7 +141,7 @@ func TestALoadBalancerThatIsNotThere(t *testing.T) {
 	w.want(t, "private-router", metav1.ConditionFalse, hyperv1.LoadBalancerNotActiveReason, "provisioning")
 	w.mine.SetLoadBalancerState(region, lbName, "active")
 	w.run(t, pass, 3)
-	w.want(t, "private-router", metav1.ConditionTrue, conditions.AsExpected, "")
+	w.want(t, "private-router", metav1.ConditionTrue, reconcile.AsExpected, "")
 }
 
 func TestALoadBalancerThatIsMadeAnewKeepsTheService(t *testing.T) {
@@ -156,7 +157,7 @@ func TestALoadBalancerThatIsMadeAnewKeepsTheService(t *testing.T) {
 	if after.EndpointServiceName != before.EndpointServiceName || after.NetworkLoadBalancerARN != arn || len(after.AvailabilityZoneIDs) != 1 {
 		t.Errorf("got %+v, want service %s on %s in one zone", after, before.EndpointServiceName, arn)
 	}
-	w.want(t, "private-router", metav1.ConditionTrue, conditions.AsExpected, "")
+	w.want(t, "private-router", metav1.ConditionTrue, reconcile.AsExpected, "")
 }
 
 func TestAServiceThatDisappearsIsMadeAnew(t *testing.T) {
@@ -171,7 +172,7 @@ func TestAServiceThatDisappearsIsMadeAnew(t *testing.T) {
 	}
 	w.clock.Step(resync)
 	w.run(t, pass, 5)
-	w.want(t, "private-router", metav1.ConditionTrue, conditions.AsExpected, "")
+	w.want(t, "private-router", metav1.ConditionTrue, reconcile.AsExpected, "")
 	if after := w.es(t, "private-router").Status.EndpointServiceName; after == before {
 		t.Errorf("still %s", after)
 	}
@@ -184,7 +185,7 @@ func TestAPoolThatChoosesByFiltersIsNamed(t *testing.T) {
 		np.Spec.Platform.AWS.Subnet = hyperv1.AWSResourceReference{Filters: []hyperv1.Filter{{Name: "tag:Name", Values: []string{"x"}}}}
 	})
 	w.run(t, w.start(), 4)
-	w.want(t, "private-router", metav1.ConditionTrue, conditions.AsExpected, "node pools b choose their subnet by filters")
+	w.want(t, "private-router", metav1.ConditionTrue, reconcile.AsExpected, "node pools b choose their subnet by filters")
 }
 
 func TestATagThatTheUserRemovesGoes(t *testing.T) {
@@ -353,7 +354,7 @@ func TestThrottlingDoesNotMakeAGoodServiceBad(t *testing.T) {
 	w.clock.Step(resync)
 	heal := w.cloud.Fault(fakeaws.Fault{Service: fakeaws.EC2, Kind: fakeaws.Throttled, Times: fakeaws.Forever, Account: provider})
 	w.run(t, pass, 2)
-	w.want(t, "private-router", metav1.ConditionTrue, conditions.AsExpected, "")
+	w.want(t, "private-router", metav1.ConditionTrue, reconcile.AsExpected, "")
 	heal()
 	w.clock.Step(2 * endpointservice.DefaultPermissionsAge)
 	w.cloud.Fault(fakeaws.Fault{Operation: "DescribeVpcEndpointServicePermissions", Kind: fakeaws.Denied, Times: fakeaws.Forever, Account: provider})

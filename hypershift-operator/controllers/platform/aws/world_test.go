@@ -14,6 +14,7 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/smithy-go/middleware"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -33,7 +34,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
@@ -216,7 +216,7 @@ func (w *world) customersHalf(ctx context.Context) error {
 		case es.DeletionTimestamp.IsZero() && name != "" && !slices.Contains(es.Finalizers, finalizer):
 			es.Finalizers = append(es.Finalizers, finalizer)
 			err = c.Update(ctx, es)
-		case es.DeletionTimestamp.IsZero() && name != "" && len(endpoints) == 0 && conditions.IsTrue(es.Status.Conditions, hyperv1.AWSEndpointServiceAvailable):
+		case es.DeletionTimestamp.IsZero() && name != "" && len(endpoints) == 0 && meta.IsStatusConditionTrue(es.Status.Conditions, hyperv1.AWSEndpointServiceAvailable):
 			_, err = w.cpo.CreateVpcEndpoint(ctx, &ec2.CreateVpcEndpointInput{VpcId: &w.vpc, ServiceName: &name, VpcEndpointType: ec2types.VpcEndpointTypeInterface})
 		}
 		if err != nil {
@@ -250,7 +250,7 @@ func (w *world) ready(ctx context.Context) string {
 	if err != nil {
 		return err.Error()
 	}
-	if c := conditions.Get(es.Status.Conditions, hyperv1.AWSEndpointServiceAvailable); c == nil || c.Status != metav1.ConditionTrue {
+	if c := meta.FindStatusCondition(es.Status.Conditions, hyperv1.AWSEndpointServiceAvailable); c == nil || c.Status != metav1.ConditionTrue {
 		return fmt.Sprintf("the service: %+v", c)
 	}
 	if ids, err := w.endpoints(ctx); err != nil || len(ids) != 1 {

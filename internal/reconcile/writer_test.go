@@ -1,4 +1,4 @@
-package patch_test
+package reconcile_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -19,8 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/conditions"
-	"github.com/hosted-control-planes/hypershift/internal/patch"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
@@ -75,52 +75,52 @@ func customersHalf(es *hyperv1.AWSEndpointService) any {
 func TestTwoWritersShareOneStatus(t *testing.T) {
 	w := newWorld(t)
 	es := w.read(t)
-	p := patch.New(w.Client, w.Client, es, "provider", providersHalf)
+	p := reconcile.NewWriter(w.Client, w.Client, es, "provider", providersHalf)
 	es.Status.EndpointServiceName = "service"
-	mustClose(t, p)
+	mustWrite(t, p)
 
 	es = w.read(t)
-	c := patch.New(w.Client, w.Client, es, "customer", customersHalf)
+	c := reconcile.NewWriter(w.Client, w.Client, es, "customer", customersHalf)
 	es.Status.EndpointID = "vpce-1"
-	mustClose(t, c)
+	mustWrite(t, c)
 
 	if got := w.read(t).Status; got.EndpointServiceName != "service" || got.EndpointID != "vpce-1" {
 		t.Errorf("a half is lost: %+v", got)
 	}
 
 	es = w.read(t)
-	c = patch.New(w.Client, w.Client, es, "customer", customersHalf)
+	c = reconcile.NewWriter(w.Client, w.Client, es, "customer", customersHalf)
 	es.Status.EndpointID = ""
-	mustClose(t, c)
+	mustWrite(t, c)
 	if got := w.read(t).Status; got.EndpointServiceName != "service" || got.EndpointID != "" {
 		t.Errorf("only the customer's half was given up: %+v", got)
 	}
 }
 
-func TestWhatDidNotChangeIsNotWritten(t *testing.T) {
+func TestAnUnchangedStatusIsNotWritten(t *testing.T) {
 	w := newWorld(t)
 	es := w.read(t)
-	p := patch.New(w.Client, w.Client, es, "provider", providersHalf)
-	es.Status.EndpointID = "not this writer's business"
-	mustClose(t, p)
+	p := reconcile.NewWriter(w.Client, w.Client, es, "provider", providersHalf)
+	es.Status.EndpointID = "another writer's field"
+	mustWrite(t, p)
 	es.Status.EndpointServiceName = "service"
-	mustClose(t, p)
-	mustClose(t, p)
+	mustWrite(t, p)
+	mustWrite(t, p)
 	if w.writes != 1 {
 		t.Errorf("%d writes, want 1", w.writes)
 	}
 }
 
-func TestAnOldCopyIsAConflict(t *testing.T) {
+func TestAStatusFromAnOldCopyIsAConflict(t *testing.T) {
 	w := newWorld(t)
 	stale, fresh := w.read(t), w.read(t)
-	p := patch.New(w.Client, w.Client, fresh, "provider", providersHalf)
+	p := reconcile.NewWriter(w.Client, w.Client, fresh, "provider", providersHalf)
 	fresh.Status.EndpointServiceName = "service"
-	mustClose(t, p)
+	mustWrite(t, p)
 
-	p = patch.New(w.Client, w.Client, stale, "provider", providersHalf)
+	p = reconcile.NewWriter(w.Client, w.Client, stale, "provider", providersHalf)
 	stale.Status.EndpointServiceName = "older"
-	if err := p.Close(t.Context()); !apierrors.IsConflict(err) {
+	if err := p.Write(t.Context()); !apierrors.IsConflict(err) {
 		t.Fatalf("got %v, want a conflict", err)
 	}
 	if got := w.read(t).Status.EndpointServiceName; got != "service" {
@@ -128,15 +128,15 @@ func TestAnOldCopyIsAConflict(t *testing.T) {
 	}
 }
 
-func TestAStatusDoesNotBringAnObjectBack(t *testing.T) {
+func TestAStatusDoesNotCreateADeletedObject(t *testing.T) {
 	w := newWorld(t)
 	es := w.read(t)
-	p := patch.New(w.Client, w.Client, es, "provider", providersHalf)
+	p := reconcile.NewWriter(w.Client, w.Client, es, "provider", providersHalf)
 	es.Status.EndpointServiceName = "service"
 	if err := w.Delete(t.Context(), w.read(t)); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Close(t.Context()); err != nil && !apierrors.IsConflict(err) {
+	if err := p.Write(t.Context()); err != nil && !apierrors.IsConflict(err) {
 		t.Errorf("got %v: the repeat after a conflict finds that the object is gone", err)
 	}
 	list := &hyperv1.AWSEndpointServiceList{}
@@ -145,28 +145,28 @@ func TestAStatusDoesNotBringAnObjectBack(t *testing.T) {
 	}
 }
 
-// Others write between our reading and our writing.
-func TestWhoWritesSomethingElseDoesNotStandInTheWay(t *testing.T) {
+// Another writer writes between our read and our write.
+func TestAChangeOfAnotherPartIsNoConflict(t *testing.T) {
 	w := newWorld(t)
 	ours, theirs := w.read(t), w.read(t)
-	c := patch.New(w.Client, w.Client, ours, "customer", customersHalf)
-	p := patch.New(w.Client, w.Client, theirs, "provider", providersHalf)
+	c := reconcile.NewWriter(w.Client, w.Client, ours, "customer", customersHalf)
+	p := reconcile.NewWriter(w.Client, w.Client, theirs, "provider", providersHalf)
 	theirs.Status.EndpointServiceName = "service"
-	mustClose(t, p)
+	mustWrite(t, p)
 	theirs = w.read(t)
 	theirs.Labels = map[string]string{"a": "b"}
 	must(t, w.Update(t.Context(), theirs))
 	for _, id := range []string{"vpce-1", "vpce-2"} {
 		ours.Status.EndpointID = id
-		mustClose(t, c)
+		mustWrite(t, c)
 		if got := w.read(t).Status; got.EndpointServiceName != "service" || got.EndpointID != id {
 			t.Errorf("a half is lost: %+v", got)
 		}
 	}
 }
 
-// Who knows better does not have to be refused.
-func TestWhatTheCacheKnowsIsNoConflict(t *testing.T) {
+// The version that the cache has is taken over before the first attempt.
+func TestAVersionInTheCacheIsNoConflict(t *testing.T) {
 	for name, tc := range map[string]struct {
 		behind bool
 		writes int
@@ -189,9 +189,9 @@ func TestWhatTheCacheKnowsIsNoConflict(t *testing.T) {
 					return c.Get(ctx, key, obj, opts...)
 				},
 			})
-			p := patch.New(cached, w.Client, ours, "customer", customersHalf)
+			p := reconcile.NewWriter(cached, w.Client, ours, "customer", customersHalf)
 			ours.Status.EndpointID = "vpce-1"
-			mustClose(t, p)
+			mustWrite(t, p)
 			if w.writes != tc.writes {
 				t.Errorf("%d writes, want %d", w.writes, tc.writes)
 			}
@@ -199,9 +199,8 @@ func TestWhatTheCacheKnowsIsNoConflict(t *testing.T) {
 	}
 }
 
-// All that a process knows of an object it writes without being refused: several
-// controllers that begin with the same copy, over a cache that is a little behind.
-func TestWritersOfOneProcessDoNotRefuseEachOther(t *testing.T) {
+// Several controllers of one process begin with the same copy, over a cache that lags a little.
+func TestWritersOfOneProcessCauseNoConflicts(t *testing.T) {
 	w := newWorld(t)
 	cache := w.read(t)
 	var mu sync.Mutex
@@ -226,22 +225,22 @@ func TestWritersOfOneProcessDoNotRefuseEachOther(t *testing.T) {
 		},
 	})
 	const writers = 6
-	passes := make([]*patch.Status[*hyperv1.AWSEndpointService], writers)
+	passes := make([]*reconcile.Writer[*hyperv1.AWSEndpointService], writers)
 	for i := range passes {
 		es, name := w.read(t), strconv.Itoa(i)
-		passes[i] = patch.New(cached, w.Client, es, name, func(es *hyperv1.AWSEndpointService) any {
+		passes[i] = reconcile.NewWriter(cached, w.Client, es, name, func(es *hyperv1.AWSEndpointService) any {
 			part := hyperv1.AWSEndpointServiceStatus{}
-			if c := conditions.Get(es.Status.Conditions, name); c != nil {
+			if c := meta.FindStatusCondition(es.Status.Conditions, name); c != nil {
 				part.Conditions = []metav1.Condition{*c}
 			}
 			return part
 		})
-		conditions.Set(&es.Status.Conditions, metav1.Condition{Type: name, Status: metav1.ConditionTrue}, time.Unix(1, 0))
+		reconcile.SetCondition(&es.Status.Conditions, metav1.Condition{Type: name, Status: metav1.ConditionTrue}, time.Unix(1, 0))
 	}
 	var all sync.WaitGroup
 	for _, p := range passes {
 		all.Go(func() {
-			if err := p.Close(t.Context()); err != nil {
+			if err := p.Write(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -255,9 +254,9 @@ func TestWritersOfOneProcessDoNotRefuseEachOther(t *testing.T) {
 	}
 }
 
-func TestWhatChangesThePassIsAConflict(t *testing.T) {
+func TestAChangeOfTheSpecIsAConflict(t *testing.T) {
 	for name, meanwhile := range map[string]func(*testing.T, *world, *hyperv1.AWSEndpointService){
-		"something else is asked of us": func(t *testing.T, w *world, es *hyperv1.AWSEndpointService) {
+		"the spec has changed": func(t *testing.T, w *world, es *hyperv1.AWSEndpointService) {
 			es.Generation++
 			must(t, w.Update(t.Context(), es))
 		},
@@ -274,10 +273,10 @@ func TestWhatChangesThePassIsAConflict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			es := w.read(t)
-			p := patch.New(w.Client, w.Client, es, "customer", customersHalf)
+			p := reconcile.NewWriter(w.Client, w.Client, es, "customer", customersHalf)
 			meanwhile(t, w, w.read(t))
 			es.Status.EndpointID = "vpce-1"
-			if err := p.Close(t.Context()); !apierrors.IsConflict(err) {
+			if err := p.Write(t.Context()); !apierrors.IsConflict(err) {
 				t.Errorf("got %v, want a conflict", err)
 			}
 			if got := w.read(t).Status.EndpointID; got != "" {
@@ -287,8 +286,8 @@ func TestWhatChangesThePassIsAConflict(t *testing.T) {
 	}
 }
 
-// Somebody who writes all the time does not hold a pass for ever.
-func TestInTheEndAConflictStands(t *testing.T) {
+// A writer that writes all the time does not occupy a worker for ever.
+func TestTheNumberOfAttemptsIsLimited(t *testing.T) {
 	w := newWorld(t)
 	restless := interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{
 		SubResourceApply: func(ctx context.Context, c client.Client, sub string, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
@@ -299,9 +298,9 @@ func TestInTheEndAConflictStands(t *testing.T) {
 		},
 	})
 	es := w.read(t)
-	p := patch.New(restless, w.Client, es, "customer", customersHalf)
+	p := reconcile.NewWriter(restless, w.Client, es, "customer", customersHalf)
 	es.Status.EndpointID = "vpce-1"
-	if err := p.Close(t.Context()); !apierrors.IsConflict(err) {
+	if err := p.Write(t.Context()); !apierrors.IsConflict(err) {
 		t.Errorf("got %v, want a conflict", err)
 	}
 	if w.writes < 2 {
@@ -309,10 +308,10 @@ func TestInTheEndAConflictStands(t *testing.T) {
 	}
 }
 
-func TestFinalizersKeepWhatThePassHasLearned(t *testing.T) {
+func TestAddingAFinalizerKeepsTheStatusInMemory(t *testing.T) {
 	w := newWorld(t)
 	es := w.read(t)
-	p := patch.New(w.Client, w.Client, es, "customer", customersHalf)
+	p := reconcile.NewWriter(w.Client, w.Client, es, "customer", customersHalf)
 	es.Status.EndpointID = "vpce-1" // learned in this pass, not written yet
 	must(t, p.AddFinalizer(t.Context(), "example.com/a"))
 	if es.Status.EndpointID == "" {
@@ -321,24 +320,24 @@ func TestFinalizersKeepWhatThePassHasLearned(t *testing.T) {
 	if err := p.AddFinalizer(t.Context(), "example.com/b"); err != nil {
 		t.Fatalf("the pass cannot go on with the object: %v", err)
 	}
-	must(t, patch.RemoveFinalizer(t.Context(), w.Client, es, "example.com/a"))
+	must(t, reconcile.RemoveFinalizer(t.Context(), w.Client, es, "example.com/a"))
 	if got := w.read(t).Finalizers; len(got) != 1 || got[0] != "example.com/b" {
 		t.Errorf("finalizers %v, want b only", got)
 	}
 }
 
-func TestFinalizersOfSeveral(t *testing.T) {
+func TestFinalizersOfSeveralWriters(t *testing.T) {
 	w := newWorld(t)
 	ours, theirs := w.read(t), w.read(t)
-	c := patch.New(w.Client, w.Client, ours, "customer", customersHalf)
-	p := patch.New(w.Client, w.Client, theirs, "provider", providersHalf)
+	c := reconcile.NewWriter(w.Client, w.Client, ours, "customer", customersHalf)
+	p := reconcile.NewWriter(w.Client, w.Client, theirs, "provider", providersHalf)
 	must(t, p.AddFinalizer(t.Context(), "example.com/provider"))
 	must(t, c.AddFinalizer(t.Context(), "example.com/customer"))
 	must(t, p.AddFinalizer(t.Context(), "example.com/second"))
 	theirs.Status.EndpointServiceName = "service"
-	mustClose(t, p)
+	mustWrite(t, p)
 	ours.Status.EndpointID = "vpce-1"
-	mustClose(t, c) // catches up
+	mustWrite(t, c) // catches up
 	must(t, c.AddFinalizer(t.Context(), "example.com/third"))
 	want := []string{"example.com/provider", "example.com/customer", "example.com/second", "example.com/third"}
 	if got := w.read(t).Finalizers; !slices.Equal(got, want) {
@@ -346,14 +345,14 @@ func TestFinalizersOfSeveral(t *testing.T) {
 	}
 }
 
-// Else a status written after the finalizer would take away what was recorded.
+// Otherwise a status written after the finalizer would replace what was recorded.
 func TestAFinalizerOverAnOldStatusIsAConflict(t *testing.T) {
 	w := newWorld(t)
 	stale, fresh := w.read(t), w.read(t)
-	old := patch.New(w.Client, w.Client, stale, "customer", customersHalf)
-	c := patch.New(w.Client, w.Client, fresh, "customer", customersHalf)
+	old := reconcile.NewWriter(w.Client, w.Client, stale, "customer", customersHalf)
+	c := reconcile.NewWriter(w.Client, w.Client, fresh, "customer", customersHalf)
 	fresh.Status.EndpointID = "vpce-1"
-	mustClose(t, c)
+	mustWrite(t, c)
 	if err := old.AddFinalizer(t.Context(), "example.com/a"); !apierrors.IsConflict(err) {
 		t.Errorf("got %v, want a conflict", err)
 	}
@@ -362,51 +361,51 @@ func TestAFinalizerOverAnOldStatusIsAConflict(t *testing.T) {
 func TestRemovingAFinalizerOfAnOldCopyIsAConflict(t *testing.T) {
 	w := newWorld(t)
 	es := w.read(t)
-	p := patch.New(w.Client, w.Client, es, "customer", customersHalf)
+	p := reconcile.NewWriter(w.Client, w.Client, es, "customer", customersHalf)
 	must(t, p.AddFinalizer(t.Context(), "example.com/a"))
 	stale := w.read(t)
 	must(t, p.AddFinalizer(t.Context(), "example.com/b"))
-	if err := patch.RemoveFinalizer(t.Context(), w.Client, stale, "example.com/a"); !apierrors.IsConflict(err) {
+	if err := reconcile.RemoveFinalizer(t.Context(), w.Client, stale, "example.com/a"); !apierrors.IsConflict(err) {
 		t.Errorf("got %v: the other's finalizer would be lost", err)
 	}
 }
 
-// A finalizer that was added after the deleter has looked: as of a real API server,
-// it may go with the object unless the deletion is of the object as it was seen.
-func TestDeletionIsOfWhatWasSeen(t *testing.T) {
+// A finalizer is added after the object was read. On a real API server it may go with
+// the object, unless the deletion has the resourceVersion as a precondition.
+func TestDeletionOfAnOldCopyIsAConflict(t *testing.T) {
 	w := newWorld(t)
 	stale, fresh := w.read(t), w.read(t)
-	must(t, patch.New(w.Client, w.Client, fresh, "customer", customersHalf).AddFinalizer(t.Context(), "example.com/a"))
-	if err := patch.Delete(t.Context(), w.Client, stale); !apierrors.IsConflict(err) {
+	must(t, reconcile.NewWriter(w.Client, w.Client, fresh, "customer", customersHalf).AddFinalizer(t.Context(), "example.com/a"))
+	if err := reconcile.Delete(t.Context(), w.Client, stale); !apierrors.IsConflict(err) {
 		t.Fatalf("got %v, want a conflict", err)
 	}
 	if !w.read(t).DeletionTimestamp.IsZero() {
 		t.Error("it was asked to go")
 	}
 	for range 2 { // the second time it is going already
-		if err := patch.Delete(t.Context(), w.Client, w.read(t)); err != nil {
+		if err := reconcile.Delete(t.Context(), w.Client, w.read(t)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := patch.RemoveFinalizer(t.Context(), w.Client, w.read(t), "example.com/a"); err != nil {
+	if err := reconcile.RemoveFinalizer(t.Context(), w.Client, w.read(t), "example.com/a"); err != nil {
 		t.Fatal(err)
 	}
-	if err := patch.Delete(t.Context(), w.Client, fresh); err != nil {
+	if err := reconcile.Delete(t.Context(), w.Client, fresh); err != nil {
 		t.Errorf("got %v of what is gone", err)
 	}
 }
 
-func TestRemovingAFinalizerFromWhatIsGone(t *testing.T) {
+func TestRemovingAFinalizerFromADeletedObject(t *testing.T) {
 	w := newWorld(t)
 	gone := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "gone", Finalizers: []string{"example.com/a"}}}
-	if err := patch.RemoveFinalizer(t.Context(), w.Client, gone, "example.com/a"); err != nil {
+	if err := reconcile.RemoveFinalizer(t.Context(), w.Client, gone, "example.com/a"); err != nil {
 		t.Errorf("got %v", err)
 	}
 }
 
-func mustClose(t *testing.T, p interface{ Close(context.Context) error }) {
+func mustWrite(t *testing.T, p interface{ Write(context.Context) error }) {
 	t.Helper()
-	must(t, p.Close(t.Context()))
+	must(t, p.Write(t.Context()))
 }
 
 func must(t *testing.T, err error) {

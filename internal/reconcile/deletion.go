@@ -1,0 +1,57 @@
+package reconcile
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+)
+
+// RemoveFinalizer removes the finalizer from obj. An object that is gone has none.
+func RemoveFinalizer(ctx context.Context, c client.Client, obj client.Object, finalizer string) error {
+	return client.IgnoreNotFound(patchFinalizers(ctx, c, obj, controllerutil.RemoveFinalizer, "removing", finalizer))
+}
+
+// Delete deletes obj as it was last read, and only so. An API server first looks for
+// finalizers and then removes the object: a finalizer that is added in between would
+// go with the object, and with it the only record of what exists outside of the
+// cluster. With the resourceVersion as a precondition that is a conflict. An object
+// that is gone, or is being deleted, is left alone.
+func Delete(ctx context.Context, c client.Client, obj client.Object) error {
+	if !obj.GetDeletionTimestamp().IsZero() {
+		return nil
+	}
+	ctrl.LoggerFrom(ctx).Info("Deleting", "object", fmt.Sprintf("%T", obj), "namespace", obj.GetNamespace(), "name", obj.GetName())
+	uid, version := obj.GetUID(), obj.GetResourceVersion()
+	err := c.Delete(ctx, obj, client.Preconditions{UID: &uid, ResourceVersion: &version})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting %T %s: %w", obj, obj.GetName(), err)
+	}
+	return nil
+}
+
+func patchFinalizers(ctx context.Context, c client.Client, obj client.Object, change func(client.Object, string) bool, doing, finalizer string) error {
+	changed := obj.DeepCopyObject().(client.Object)
+	if !change(changed, finalizer) {
+		return nil
+	}
+	// Only the list is sent. The rest of the answer is not taken over, because the
+	// status of obj may already hold what this reconcile has determined.
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"finalizers":      changed.GetFinalizers(),
+		"resourceVersion": obj.GetResourceVersion(),
+	}})
+	if err != nil {
+		return err
+	}
+	if err := c.Patch(ctx, changed, client.RawPatch(types.MergePatchType, body)); err != nil {
+		return fmt.Errorf("%s finalizer %s: %w", doing, finalizer, err)
+	}
+	obj.SetFinalizers(changed.GetFinalizers())
+	obj.SetResourceVersion(changed.GetResourceVersion())
+	return nil
+}

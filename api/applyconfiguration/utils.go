@@ -52,6 +52,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &hypershiftv1beta1.AWSResourceReferenceApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("AWSResourceTag"):
 		return &hypershiftv1beta1.AWSResourceTagApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("AWSRolesIsolationRecord"):
+		return &hypershiftv1beta1.AWSRolesIsolationRecordApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("AWSRolesRef"):
 		return &hypershiftv1beta1.AWSRolesRefApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("AWSServiceEndpoint"):

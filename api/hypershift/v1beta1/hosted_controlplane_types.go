@@ -180,6 +180,11 @@ type HostedControlPlaneStatus struct {
 	// configuration of the API servers follows from it.
 	// +optional
 	SecretEncryption *SecretEncryptionStatus `json:"secretEncryption,omitempty"`
+	// AWSRolesIsolation is the last check of the roles of the operators that found
+	// all of them isolated. Without it each start of the control-plane-operator
+	// would check them again.
+	// +optional
+	AWSRolesIsolation *AWSRolesIsolationRecord `json:"awsRolesIsolation,omitempty"`
 	// NodeCount is the number of nodes of the hosted cluster.
 	// +optional
 	NodeCount *int32 `json:"nodeCount,omitempty"`
@@ -197,6 +202,20 @@ type HostedControlPlaneInitialization struct {
 	// least once. It never goes back.
 	// +optional
 	ControlPlaneInitialized *bool `json:"controlPlaneInitialized,omitempty"`
+}
+
+// AWSRolesIsolationRecord is a check in which STS refused a service account of
+// the hosted cluster for each role.
+type AWSRolesIsolationRecord struct {
+	// rolesHash is a hash of the issuer, the roles and the subjects that were
+	// checked. Another one means that nothing is known.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	RolesHash string `json:"rolesHash,omitempty"`
+	// checkedTime is when STS had refused for all of them.
+	// +required
+	CheckedTime metav1.Time `json:"checkedTime,omitzero"`
 }
 
 // WorkerSecurityGroupRecord says where the security group of the workers is,

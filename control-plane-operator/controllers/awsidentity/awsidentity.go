@@ -75,7 +75,8 @@ type Reconciler struct {
 	// able is since when we could have called, by control plane. One pass runs
 	// at a time.
 	able map[types.UID]time.Time
-	// trust is what the last check of the roles found, by control plane.
+	// trust is what the last check of the roles by this process found, by control
+	// plane. It is ahead of the status in the cache, and has findings too.
 	trust map[types.UID]trusted
 }
 
@@ -209,15 +210,18 @@ func (r *Reconciler) summarize(hcp *hyperv1.HostedControlPlane, report reconcile
 	hcp.Status.Conditions = reconcile.FromReport(report, judge, hcp.Status.Conditions, hcp.Generation, r.Clock.Now())
 }
 
+// statusPart is the part of the status that the probe writes.
+type statusPart struct {
+	AWSRolesIsolation *hyperv1.AWSRolesIsolationRecord `json:"awsRolesIsolation,omitempty"`
+	Conditions        []metav1.Condition               `json:"conditions,omitempty"`
+}
+
 func ourStatus(hcp *hyperv1.HostedControlPlane) any {
-	var ours []metav1.Condition
+	part := statusPart{AWSRolesIsolation: hcp.Status.AWSRolesIsolation}
 	for _, condition := range []string{hyperv1.ValidAWSIdentityProvider, hyperv1.AWSRolesIsolated} {
 		if c := meta.FindStatusCondition(hcp.Status.Conditions, condition); c != nil {
-			ours = append(ours, *c)
+			part.Conditions = append(part.Conditions, *c)
 		}
 	}
-	if ours == nil {
-		return map[string]any{}
-	}
-	return map[string]any{"conditions": ours}
+	return part
 }

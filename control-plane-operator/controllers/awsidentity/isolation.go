@@ -2,10 +2,14 @@ package awsidentity
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
@@ -14,7 +18,9 @@ import (
 )
 
 // How often STS is asked about the roles: twice for each role that trusts a
-// service account, once for any other. A trust policy changes rarely.
+// service account, once for any other. A trust policy changes rarely. The refusal
+// that a check is after stands in CloudTrail as an error, so a restart is no reason
+// for another check: the status has the last one that found nothing.
 const (
 	isolatedFor    = 12 * time.Hour
 	notIsolatedFor = 30 * time.Minute
@@ -37,9 +43,12 @@ type trusted struct {
 // service accounts there.
 func (r *Reconciler) checkIsolation(ctx context.Context, hcp *hyperv1.HostedControlPlane) error {
 	roles := platformRoles(hcp)
+	asked := hashOf(hcp.Spec.IssuerURL, roles)
 	last, known := r.trust[hcp.UID]
-	asked := hcp.Spec.IssuerURL + fmt.Sprint(roles)
-	if known && last.roles == asked && r.Clock.Since(last.at) < lasts(last.err) {
+	if record := hcp.Status.AWSRolesIsolation; !known && record != nil {
+		last, known = trusted{roles: record.RolesHash, at: record.CheckedTime.Time}, true
+	}
+	if age := r.Clock.Since(last.at); known && last.roles == asked && age >= 0 && age < lasts(last.err) {
 		return last.err
 	}
 	if !hcp.DeletionTimestamp.IsZero() {
@@ -58,12 +67,21 @@ func (r *Reconciler) checkIsolation(ctx context.Context, hcp *hyperv1.HostedCont
 		}
 	}
 	found := trusted{roles: asked, at: r.Clock.Now()}
+	hcp.Status.AWSRolesIsolation = &hyperv1.AWSRolesIsolationRecord{RolesHash: asked, CheckedTime: metav1.NewTime(found.at)}
 	if len(findings) > 0 {
+		// Somebody is asked to change these roles, and may have done so when the next process starts.
+		hcp.Status.AWSRolesIsolation = nil
 		found.err = reconcile.Block(hyperv1.ServiceAccountTrustedReason,
 			"administrators of the hosted cluster can take on roles of its operators: %s; docs/permissions.md has the trust policies", strings.Join(findings, "; "))
 	}
 	r.trust[hcp.UID] = found
 	return found.err
+}
+
+// hashOf is about everything that an answer of STS depends on and that we know.
+func hashOf(issuerURL string, roles []platformRole) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %q", issuerURL, names.WebIdentityAudience, roles))
+	return hex.EncodeToString(sum[:])
 }
 
 func lasts(finding error) time.Duration {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/smithy-go/middleware"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -149,6 +150,70 @@ func TestRolesAreCheckedRarely(t *testing.T) {
 	if n := exchanges() - first; n != 1 {
 		t.Errorf("%d more exchanges after 12 hours, want one for the one role", n)
 	}
+}
+
+// refused counts the attempts to take a role that STS has refused.
+func (w *world) refused() (n int) {
+	for _, call := range w.cloud.Calls() {
+		if call.Operation == "AssumeRoleWithWebIdentity" && call.Failed == "AccessDenied" {
+			n++
+		}
+	}
+	return n
+}
+
+func TestANewProcessChecksRolesOnlyForAReason(t *testing.T) {
+	for name, tc := range map[string]struct {
+		between func(*world)
+		want    int
+	}{
+		"nothing has changed": {func(w *world) { w.clock.Step(isolatedFor / 2) }, 0},
+		"a role has another ARN": {func(w *world) {
+			other := w.theirs.AddRole(fakeaws.Role{Name: "other", Trusts: []fakeaws.Trust{{Issuer: issuer, Subjects: []string{names.ControlPlaneOperatorSubject}}}})
+			w.change(func(hcp *hyperv1.HostedControlPlane) {
+				hcp.Spec.Platform.AWS.RolesRef.ControlPlaneOperatorARN = hyperv1.RoleARN(other)
+			})
+		}, 1},
+		"there is one role more": {func(w *world) {
+			w.change(func(hcp *hyperv1.HostedControlPlane) {
+				hcp.Spec.Platform.AWS.RolesRef.NodePoolManagementARN = hyperv1.RoleARN(w.role)
+			})
+		}, 2},
+		"the check is old":                      {func(w *world) { w.clock.Step(isolatedFor) }, 1},
+		"the check seems to be from the future": {func(w *world) { w.clock.Step(-time.Hour) }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newRolesWorld(t)
+			w.trust(names.ControlPlaneOperatorSubject)
+			w.must(w.start()(t.Context()))
+			if n := w.refused(); n != 1 {
+				t.Fatalf("the first check had %d refusals", n)
+			}
+			tc.between(w)
+			w.must(w.start()(t.Context()))
+			if n := w.refused() - 1; n != tc.want {
+				t.Errorf("%d refusals in the new process, want %d", n, tc.want)
+			}
+			w.wantsIsolation(metav1.ConditionTrue, hyperv1.AsExpectedReason)
+		})
+	}
+}
+
+// What a process has found wrong, the next one checks at once: it may be mended.
+func TestAFindingIsNotRecorded(t *testing.T) {
+	w := newRolesWorld(t)
+	w.trust(names.ControlPlaneOperatorSubject)
+	pass := w.start()
+	w.must(pass(t.Context()))
+	w.trust(account, names.ControlPlaneOperatorSubject)
+	w.clock.Step(isolatedFor)
+	w.must(pass(t.Context()))
+	w.wantsIsolation(metav1.ConditionFalse, hyperv1.ServiceAccountTrustedReason)
+	w.must(w.start()(t.Context()))
+	w.wantsIsolation(metav1.ConditionFalse, hyperv1.ServiceAccountTrustedReason)
+	w.trust(names.ControlPlaneOperatorSubject)
+	w.must(w.start()(t.Context()))
+	w.wantsIsolation(metav1.ConditionTrue, hyperv1.AsExpectedReason)
 }
 
 func TestAnUnansweredQuestionAboutARoleIsUnknown(t *testing.T) {

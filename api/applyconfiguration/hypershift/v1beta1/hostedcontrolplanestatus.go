@@ -58,6 +58,10 @@ type HostedControlPlaneStatusApplyConfiguration struct {
 	// SecretEncryption records which keys may have encrypted what is in etcd. The
 	// configuration of the API servers follows from it.
 	SecretEncryption *SecretEncryptionStatusApplyConfiguration `json:"secretEncryption,omitempty"`
+	// AWSRolesIsolation is the last check of the roles of the operators that found
+	// all of them isolated. Without it each start of the control-plane-operator
+	// would check them again.
+	AWSRolesIsolation *AWSRolesIsolationRecordApplyConfiguration `json:"awsRolesIsolation,omitempty"`
 	// NodeCount is the number of nodes of the hosted cluster.
 	NodeCount  *int32                               `json:"nodeCount,omitempty"`
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
@@ -194,6 +198,14 @@ func (b *HostedControlPlaneStatusApplyConfiguration) WithWorkerSecurityGroup(val
 // If called multiple times, the SecretEncryption field is set to the value of the last call.
 func (b *HostedControlPlaneStatusApplyConfiguration) WithSecretEncryption(value *SecretEncryptionStatusApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
 	b.SecretEncryption = value
+	return b
+}
+
+// WithAWSRolesIsolation sets the AWSRolesIsolation field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the AWSRolesIsolation field is set to the value of the last call.
+func (b *HostedControlPlaneStatusApplyConfiguration) WithAWSRolesIsolation(value *AWSRolesIsolationRecordApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
+	b.AWSRolesIsolation = value
 	return b
 }
 

@@ -8,7 +8,7 @@
 //	section            what is real                                          where
 //	one cluster        API server, both operators' controllers; AWS in       onecluster.go
 //	                   memory, its calls recorded
-//	an hour at rest    controllers and SDK, credentials included; the        rest.go, virtual.go
+//	at rest            controllers and SDK, credentials included; the        rest.go, virtual.go
 //	                   clock and the API server are not, so hours take
 //	                   seconds and every call has its exact time
 //	1,000 services     API server, the operator in a process of its own;     thousand.go
@@ -18,6 +18,10 @@
 //	1,000 ...          HostedClusters and 2,000 NodePools that are made
 //	hosted control     all of it: a lab, as root                             hostedcontrolplanes.go
 //	planes, ...        (-only "one at rest" is the shortest)
+//
+// -only takes the name of a section, the beginning of several, or a part of one.
+// A section on a lab starts its own and takes it down, and is refused while another
+// lab is there.
 //
 // AWS is test/fakeaws, under the real SDK: validation, retries, credentials and
 // signatures are paid for, TLS and XML are not. It lives in the process that is

@@ -12,11 +12,11 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 )
 
-// onLab is a section that measures real control planes, as pods of a lab. It
-// needs root.
+// onLab is a section that measures real control planes, as pods of a lab that it
+// starts. It needs root.
 func onLab(measure func(context.Context, *labBench) ([]Row, error)) func(context.Context, string) ([]Row, error) {
 	return func(ctx context.Context, _ string) (rows []Row, err error) {
-		h, err := hosting.Start(ctx, hosting.Options{Lab: lab.Options{Machines: 3}, Progress: os.Stderr})
+		h, err := hosting.Start(ctx, hosting.Options{Lab: lab.Options{Machines: 3, New: true}, Progress: os.Stderr})
 		if err != nil {
 			return nil, err
 		}

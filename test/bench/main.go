@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -15,25 +17,38 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/hosted-control-planes/hypershift/test/fixture"
+	lab "github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
 
 // section measures some rows of the table.
 type section struct {
 	name string
-	// bed says whether it needs a management cluster; measure gets its kubeconfig.
-	bed     bool
+	// on is what it needs; measure gets the kubeconfig of a bed.
+	on      ground
 	measure func(ctx context.Context, kubeconfig string) ([]Row, error)
 }
 
+// ground is what a section is measured on.
+type ground int
+
+const (
+	// nothing beside the process itself.
+	nothing ground = iota
+	// aBed is an API server that the section has for itself.
+	aBed
+	// aLab is a lab that the section starts and takes down.
+	aLab
+)
+
 var sections = []section{
-	{"one cluster", true, oneCluster},
-	{"at rest", false, atRest},
-	{"1,000 services", true, thousand},
-	{"200 HostedClusters", true, hostedClusters},
-	{"restart with 1,000 HostedClusters", true, restart},
-	{"hosted control planes, one after the other", false, onLab(hostedControlPlaneLives)},
-	{"hosted control planes, one at rest", false, onLab(hostedControlPlaneAtRest)},
-	{"hosted control planes, many at once", false, onLab(hostedControlPlanesAtOnce)},
+	{"one cluster", aBed, oneCluster},
+	{"at rest", nothing, atRest},
+	{"1,000 services", aBed, thousand},
+	{"200 HostedClusters", aBed, hostedClusters},
+	{"restart with 1,000 HostedClusters", aBed, restart},
+	{"hosted control planes, one after the other", aLab, onLab(hostedControlPlaneLives)},
+	{"hosted control planes, one at rest", aLab, onLab(hostedControlPlaneAtRest)},
+	{"hosted control planes, many at once", aLab, onLab(hostedControlPlanesAtOnce)},
 }
 
 func tasks() map[string]task {
@@ -61,7 +76,7 @@ func main() {
 		exit(err)
 	}
 	markdown := flag.Bool("markdown", false, "print the table as Markdown")
-	only := flag.String("only", "", "measure the sections with this in their name only")
+	only := flag.String("only", "", "measure one section only, by its name or a part that no other has, or several by how their names begin")
 	cpuprofile := flag.String("cpuprofile", "", "leave a CPU profile of each measured process in this directory")
 	memprofile := flag.String("memprofile", "", "leave a heap profile of each process whose memory is measured in this directory")
 	flag.Parse()
@@ -79,17 +94,53 @@ func exit(err error) {
 	os.Exit(0)
 }
 
+// choose returns the sections that -only names: the one with that name, or those
+// whose names begin so, or the one that has it somewhere in its name. A part of the
+// names of several is refused: some take minutes, and need root and a lab.
+func choose(all []section, only string) ([]section, error) {
+	var begin, contain []section
+	var known, several []string
+	for _, s := range all {
+		switch {
+		case s.name == only:
+			return []section{s}, nil
+		case strings.HasPrefix(s.name, only):
+			begin = append(begin, s)
+		case strings.Contains(s.name, only):
+			contain = append(contain, s)
+			several = append(several, strconv.Quote(s.name))
+		}
+		known = append(known, strconv.Quote(s.name))
+	}
+	switch {
+	case begin != nil:
+		return begin, nil
+	case len(contain) == 1:
+		return contain, nil
+	case contain == nil:
+		return nil, fmt.Errorf("no section is called %q; there are %s", only, strings.Join(known, ", "))
+	}
+	return nil, fmt.Errorf("%q is in the names of several sections: %s", only, strings.Join(several, ", "))
+}
+
 // run measures one section after the other: they share the machine.
 func run(ctx context.Context, only string, markdown bool) error {
+	chosen, err := choose(sections, only)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(chosen, func(s section) bool { return s.on == aLab }) {
+		// Now, and not when everything else has been measured.
+		if err := lab.MustNotBeUp(lab.Options{}); err != nil {
+			return err
+		}
+	}
 	if err := fixture.Prepare(ctx, os.Stderr); err != nil {
 		return err
 	}
 	var rows []Row
 	var failed []string
-	for _, s := range sections {
-		if !strings.Contains(s.name, only) {
-			continue
-		}
+	for _, s := range chosen {
 		began := time.Now()
 		got, err := s.run(ctx)
 		if err != nil {

@@ -20,6 +20,8 @@ type Options struct {
 	// Cloud is whether there is AWS: the emulator and the cloud-controller-manager, machines that are instances, load balancers
 	// with names and traffic.
 	Cloud bool `json:"cloud"`
+	// New refuses a lab that is up already: it is somebody else's.
+	New bool `json:"-"`
 	// Program is the path of the command lab, if there is one already.
 	Program string `json:"-"`
 	// Progress gets a line with the seconds for each thing that has happened.

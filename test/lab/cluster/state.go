@@ -59,6 +59,19 @@ func readState(dir string) (*state, error) {
 	return s, nil
 }
 
+// MustNotBeUp returns an error if the lab of these options is up.
+func MustNotBeUp(o Options) error {
+	o, err := o.withDefaults()
+	if err != nil {
+		return err
+	}
+	s, err := readState(o.Dir)
+	if err == nil && s != nil && s.alive() {
+		err = fmt.Errorf("the lab in %s was started by somebody else, and is neither used nor taken down: wait for them, or end it with \"go run ./test/lab down\"", o.Dir)
+	}
+	return err
+}
+
 // ReadOptions are the options of the lab in dir, for its supervisor.
 func ReadOptions(dir string) (Options, error) {
 	s, err := readState(dir)

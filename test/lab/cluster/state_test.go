@@ -63,6 +63,42 @@ func TestAStateIsFoundAgain(t *testing.T) {
 	}
 }
 
+func TestALabOfSomebodyElseIsNoNewOne(t *testing.T) {
+	t.Setenv("USE_EXISTING_CLUSTER", "")
+	pid := os.Getpid()
+	when, err := began(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		state   *state
+		refused bool
+	}{
+		"there is none":  {nil, false},
+		"it has ended":   {&state{PID: pid, Began: "before"}, false},
+		"it runs by now": {&state{PID: pid, Began: when}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := Options{Dir: t.TempDir(), New: true}
+			if tc.state != nil {
+				tc.state.Options = o
+				if err := tc.state.write(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := MustNotBeUp(o); (err != nil) != tc.refused {
+				t.Errorf("got %v", err)
+			}
+			if !tc.refused {
+				return
+			}
+			if _, err := Up(t.Context(), o); err == nil || !strings.Contains(err.Error(), o.Dir) || !strings.Contains(err.Error(), "lab down") {
+				t.Errorf("it is taken for the new one: %v", err)
+			}
+		})
+	}
+}
+
 func TestOptions(t *testing.T) {
 	for name, c := range map[string]struct {
 		options Options

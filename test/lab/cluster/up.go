@@ -15,7 +15,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/namespace"
 )
 
-// Up starts a lab, or finds the one that is up. It returns when all nodes are ready.
+// Up starts a lab, or finds the one that is up, unless it has to be new. It returns when all nodes are ready.
 func Up(ctx context.Context, o Options) (*Lab, error) {
 	if existing() {
 		return useExisting(ctx, o)
@@ -33,6 +33,11 @@ func Up(ctx context.Context, o Options) (*Lab, error) {
 	}
 	defer unlock()
 	u := &start{Options: o, began: time.Now()}
+	if o.New {
+		if err := MustNotBeUp(o); err != nil {
+			return nil, err
+		}
+	}
 	lab, err := u.run(ctx)
 	if err != nil && ctx.Err() != nil {
 		// Nobody looks into a lab that he did not wait for.

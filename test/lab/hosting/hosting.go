@@ -50,14 +50,14 @@ type Hosting struct {
 	role    string
 }
 
-// Start brings the lab up, if it is not, and installs hypershift, or upgrades what is installed.
-func Start(ctx context.Context, o Options) (*Hosting, error) {
+// Start brings the lab up, if it is not, and installs hypershift, or upgrades what is installed. A lab that is new by
+// order goes again when that fails.
+func Start(ctx context.Context, o Options) (_ *Hosting, err error) {
 	if o.Progress == nil {
 		o.Progress = io.Discard
 	}
 	o.Lab.Cloud, o.Lab.Progress = true, o.Progress
 	h := &Hosting{options: o}
-	var err error
 	if h.root, err = pinned.Root(); err != nil {
 		return nil, err
 	}
@@ -67,6 +67,11 @@ func Start(ctx context.Context, o Options) (*Hosting, error) {
 	if h.Lab, err = cluster.Up(ctx, o.Lab); err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil && o.Lab.New {
+			err = errors.Join(err, h.Lab.Down(context.WithoutCancel(ctx)))
+		}
+	}()
 	if err := h.prepareAccount(ctx); err != nil {
 		return nil, err
 	}

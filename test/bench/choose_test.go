@@ -1,0 +1,33 @@
+package main
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestOnlyChoosesWhatWasMeant(t *testing.T) {
+	for only, want := range map[string][]string{
+		"at rest":     {"at rest"},
+		"one at rest": {"hosted control planes, one at rest"},
+		"one cluster": {"one cluster"},
+		"restart":     {"restart with 1,000 HostedClusters"},
+		"hosted control planes": {
+			"hosted control planes, one after the other", "hosted control planes, one at rest", "hosted control planes, many at once",
+		},
+		"HostedClusters": nil,
+		"1,000":          {"1,000 services"},
+		"nonsense":       nil,
+	} {
+		got, err := choose(sections, only)
+		var names []string
+		for _, s := range got {
+			names = append(names, s.name)
+		}
+		if !slices.Equal(names, want) || (err == nil) != (want != nil) {
+			t.Errorf("-only %q: %q, %v; want %q", only, names, err, want)
+		}
+	}
+	if all, err := choose(sections, ""); err != nil || len(all) != len(sections) {
+		t.Errorf("without -only: %d sections of %d, %v", len(all), len(sections), err)
+	}
+}

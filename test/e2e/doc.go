@@ -2,7 +2,7 @@
 // the other, each with hosted clusters of its own:
 //
 //	everyday_test.go    kubectl of somebody else, forty commands (kubectl_test.go)
-//	upgrade_test.go     1.35.4 becomes 1.36.3 while requests run
+//	upgrade_test.go     1.35.4 becomes 1.36.3 while requests run, and the cluster stays Available
 //	keys_test.go        Secrets are encrypted, then with another key, while requests read them
 //	outage_test.go      every pod of a highly available control plane is killed in turn, and a machine
 //	workers_test.go     machines of the customer join, and run pods; all authorities are replaced under them (rotation_test.go)

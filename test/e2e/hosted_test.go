@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,6 +25,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture"
 	"github.com/hosted-control-planes/hypershift/test/fixture/accounts"
 	"github.com/hosted-control-planes/hypershift/test/lab/load"
+	"github.com/hosted-control-planes/hypershift/test/lab/transitions"
 )
 
 // hosted is a hosted cluster on its way through a story.
@@ -137,6 +139,28 @@ func (h *hosted) load() *load.Load {
 	h.must(err)
 	h.t.Cleanup(l.Stop)
 	return l
+}
+
+// staysAvailable watches the HostedCluster from now on. What it returns ends that, and fails the test if Available was
+// False or Unknown in between, however short.
+func (h *hosted) staysAvailable() (check func()) {
+	h.t.Helper()
+	c, err := client.NewWithWatch(on.Config, client.Options{Scheme: h.management.Scheme()})
+	h.must(err)
+	w, err := transitions.Start(h.t.Context(), c, key(h.hc), hyperv1.HostedClusterAvailable)
+	h.must(err)
+	return func() {
+		h.t.Helper()
+		seen, err := w.Stop()
+		for _, s := range seen {
+			if s.Status == metav1.ConditionTrue {
+				h.t.Logf("Available: %s", s)
+			} else {
+				h.t.Errorf("Available: %s", s)
+			}
+		}
+		h.must(err)
+	}
 }
 
 // pods are those of the control plane.

@@ -23,7 +23,7 @@ func TestUpgrade(t *testing.T) {
 	h.available()
 	h.serves("v" + from)
 
-	asked := h.load()
+	asked, staysAvailable := h.load(), h.staysAvailable()
 	h.change(func(hc *hyperv1.HostedCluster) { hc.Spec.Release.Image = on.Releases[to] })
 	h.eventually("the upgrade begins", func(context.Context) error {
 		return h.history("Partial "+to, "Completed "+from)
@@ -39,6 +39,7 @@ func TestUpgrade(t *testing.T) {
 		t.Errorf("more than one in a hundred failed")
 	}
 	h.serves("v" + to)
+	staysAvailable()
 	h.is(hyperv1.HostedClusterAvailable, "True")
 }
 

@@ -109,7 +109,10 @@ func New(ctx context.Context, cfg *rest.Config, opts Options) (*Operator, error)
 	}
 	o := &Operator{Manager: mgr, options: opts, releases: opts.releases(), instanceTypes: types}
 	if opts.PodIP.IsValid() {
-		o.policies = policycheck.New(policycheck.Options{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: clock.RealClock{}, Dial: policycheck.From(opts.PodIP)})
+		o.policies = policycheck.New(policycheck.Options{
+			Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: clock.RealClock{},
+			Pod: opts.PodIP, Namespace: opts.Namespace, Dial: policycheck.From(opts.PodIP),
+		})
 		if err := mgr.Add(o.policies); err != nil {
 			return nil, fmt.Errorf("adding the check of NetworkPolicies: %w", err)
 		}

@@ -7,10 +7,13 @@
 //	► connect to the published port: the pod can be reached from here
 //	► connect to the health port: no policy allows that
 //
-// Only both together tell something. It takes a handful of connections every ten
-// minutes, however many control planes there are, and no pod of its own. It tries
-// what comes into a pod; networks that enforce that direction and not the other are
-// not known to us.
+// Only both together tell something. What leaves a pod is tried as well, from the
+// pod of the operator to the services that would give it the identity of its node,
+// where the policies about it forbid that (egress.go). Such a connection that is made
+// shows that the direction is not enforced; one that fails shows nothing.
+//
+// It takes a handful of connections every ten minutes, however many control planes
+// there are, and no pod of its own.
 package policycheck
 
 import (
@@ -63,7 +66,11 @@ type Options struct {
 	// API server.
 	Client, Reader client.Reader
 	Clock          clock.WithTicker
-	// Dial opens a connection and closes it.
+	// Pod is the address of this pod, in Namespace. Without it nothing is tried that
+	// leaves the pod.
+	Pod       netip.Addr
+	Namespace string
+	// Dial opens a connection from this pod and closes it.
 	Dial func(ctx context.Context, address string) error
 }
 
@@ -135,9 +142,12 @@ func (c *Checker) update(ctx context.Context) {
 	}
 }
 
-// check tries control planes until one tells of a policy that is not enforced, or
+// check tries what leaves this pod, and control planes until one tells of a policy that is not enforced, or
 // enough tell that theirs is.
 func (c *Checker) check(ctx context.Context) (metav1.ConditionStatus, error) {
+	if made, err := c.leaves(ctx); err != nil || made {
+		return metav1.ConditionFalse, err
+	}
 	var namespaces corev1.NamespaceList
 	if err := c.Client.List(ctx, &namespaces, client.UnsafeDisableDeepCopy, client.HasLabels{hyperv1.ControlPlaneNamespaceLabel}); err != nil {
 		return metav1.ConditionUnknown, fmt.Errorf("listing namespaces of control planes: %w", err)

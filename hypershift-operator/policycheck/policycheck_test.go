@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -155,6 +156,84 @@ func TestAResultStaysUntilThereIsAnotherOne(t *testing.T) {
 		if got := c.Enforced(); got != step.want || len(c.Changed) != step.events {
 			t.Errorf("enforced: %s after %d events, want %s after %d", got, len(c.Changed), step.want, step.events)
 		}
+	}
+}
+
+const self = "10.0.0.1"
+
+func operatorPod(changes ...func(*corev1.Pod)) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "hypershift", Name: "operator", Labels: map[string]string{"app": names.HypershiftOperator}, CreationTimestamp: old()},
+		Status:     corev1.PodStatus{PodIP: self},
+	}
+	for _, change := range changes {
+		change(pod)
+	}
+	return pod
+}
+
+// egress is a policy about the operator that opens the world without link-local addresses, and names.
+func egress(changes ...func(*networkingv1.NetworkPolicy)) *networkingv1.NetworkPolicy {
+	dns := intstr.FromInt32(53)
+	p := &networkingv1.NetworkPolicy{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "hypershift", Name: "egress", CreationTimestamp: old()},
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: metav1.LabelSelector{MatchLabels: map[string]string{"app": names.HypershiftOperator}},
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeEgress},
+			Egress: []networkingv1.NetworkPolicyEgressRule{
+				{To: []networkingv1.NetworkPolicyPeer{{NamespaceSelector: &metav1.LabelSelector{}}}},
+				{To: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: "0.0.0.0/0", Except: []string{"169.254.0.0/16"}}}}},
+				{To: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: "169.254.0.0/16"}}}, Ports: []networkingv1.NetworkPolicyPort{{Port: &dns}}},
+			},
+		},
+	}
+	for _, change := range changes {
+		change(p)
+	}
+	return p
+}
+
+func TestWhatLeavesThePodIsTriedWhereAPolicyForbidsIt(t *testing.T) {
+	const metadata, podIdentity = "169.254.169.254:80", "169.254.170.23:80"
+	block := func(cidr string, ports ...networkingv1.NetworkPolicyPort) func(*networkingv1.NetworkPolicy) {
+		return func(p *networkingv1.NetworkPolicy) {
+			p.Name = "another"
+			p.Spec.Egress = []networkingv1.NetworkPolicyEgressRule{{To: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: cidr}}}, Ports: ports}}
+		}
+	}
+	first, last := intstr.FromInt32(1), int32(1024)
+	for name, tc := range map[string]struct {
+		answers []string
+		objs    []client.Object
+		want    metav1.ConditionStatus
+	}{
+		"nothing answers":                       {[]string{open}, []client.Object{operatorPod(), egress()}, metav1.ConditionTrue},
+		"the metadata of the instance answer":   {[]string{open, metadata}, []client.Object{operatorPod(), egress()}, metav1.ConditionFalse},
+		"EKS Pod Identity answers":              {[]string{open, podIdentity}, []client.Object{operatorPod(), egress()}, metav1.ConditionFalse},
+		"there is no policy":                    {[]string{open, metadata}, []client.Object{operatorPod()}, metav1.ConditionTrue},
+		"another policy opens the address":      {[]string{open, metadata}, []client.Object{operatorPod(), egress(), egress(block("169.254.169.254/32"))}, metav1.ConditionTrue},
+		"another policy opens a neighbour's":    {[]string{open, metadata}, []client.Object{operatorPod(), egress(), egress(block("169.254.170.0/24"))}, metav1.ConditionFalse},
+		"another policy opens a range of ports": {[]string{open, metadata}, []client.Object{operatorPod(), egress(), egress(block("169.254.0.0/16", networkingv1.NetworkPolicyPort{Port: &first, EndPort: &last}))}, metav1.ConditionTrue},
+		"another policy opens everything": {[]string{open, metadata}, []client.Object{operatorPod(), egress(), egress(func(p *networkingv1.NetworkPolicy) {
+			p.Name, p.Spec.Egress = "all", []networkingv1.NetworkPolicyEgressRule{{}}
+		})}, metav1.ConditionTrue},
+		"another policy opens everything for other pods": {[]string{open, metadata}, []client.Object{operatorPod(), egress(), egress(block("0.0.0.0/0"), func(p *networkingv1.NetworkPolicy) { p.Spec.PodSelector.MatchLabels["app"] = "external-dns" })}, metav1.ConditionFalse},
+		"the policy is about ingress": {[]string{open, metadata}, []client.Object{operatorPod(), egress(func(p *networkingv1.NetworkPolicy) {
+			p.Spec.PolicyTypes = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}
+		})}, metav1.ConditionTrue},
+		"the policy is new":                               {[]string{open, metadata}, []client.Object{operatorPod(), egress(func(p *networkingv1.NetworkPolicy) { p.CreationTimestamp = metav1.NewTime(noon) })}, metav1.ConditionTrue},
+		"the pod is new":                                  {[]string{open, metadata}, []client.Object{operatorPod(func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(noon) }), egress()}, metav1.ConditionTrue},
+		"the pod is in the network of its node":           {[]string{open, metadata}, []client.Object{operatorPod(func(p *corev1.Pod) { p.Spec.HostNetwork = true }), egress()}, metav1.ConditionTrue},
+		"a service of the other family of addresses only": {[]string{open, "[fd00:ec2::254]:80"}, []client.Object{operatorPod(), egress()}, metav1.ConditionTrue},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := checker(network(tc.answers...), append(tc.objs, controlPlane(), apiServer(), policy())...)
+			c.Pod, c.Namespace = netip.MustParseAddr(self), "hypershift"
+			c.update(t.Context())
+			if got := c.Enforced(); got != tc.want {
+				t.Errorf("enforced: %s, want %s", got, tc.want)
+			}
+		})
 	}
 }
 

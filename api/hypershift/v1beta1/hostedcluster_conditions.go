@@ -20,7 +20,8 @@ const (
 	// and does nothing about yet; remove them, or do not rely on them.
 	SupportedFields = "SupportedFields"
 	// NetworkPoliciesEnforced says that the management cluster enforces NetworkPolicies: a connection that they forbid was
-	// tried on control planes of this management cluster, and failed. If False, pods of other tenants and of this one reach
+	// tried on control planes of this management cluster, and failed. False also if the operator's own pod reached the
+	// identity of its node although policies forbid that. If False, pods of other tenants and of this one reach
 	// what they must not; have the administrator of the management cluster make its network enforce them (docs/install.md).
 	// Unknown until a control plane could be tried. Absent if the operator does not run as a pod.
 	NetworkPoliciesEnforced = "NetworkPoliciesEnforced"

@@ -11,7 +11,7 @@ import (
 )
 
 // attackSecrets reads Secrets outside of the control plane, and changes those of the control plane, with the permissions of the programs
-// of Cluster API, whose images a release names. That they read those of their namespace is a decision (hack/decisions/0044).
+// of Cluster API, whose images a release names. That they read those of their namespace is a decision (decision 0044).
 func (h *hosted) attackSecrets() {
 	for _, account := range []string{names.ClusterAPI, names.CAPIProvider} {
 		for _, what := range [][]string{

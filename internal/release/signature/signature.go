@@ -4,7 +4,7 @@
 //	simple signing  tag sha256-<digest>.sig in the repository of the image: signed JSON that names the digest
 //
 // Keys are verified by Sigstore's library. Certificates of Fulcio and the Rekor log are not supported: they need connections to
-// services outside of the management cluster (hack/decisions/0043-signatures-by-key.md).
+// services outside of the management cluster (hack/decisions/0043-release-acceptance.md).
 //
 // https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md
 // https://github.com/sigstore/cosign/blob/main/specs/BUNDLE_SPEC.md

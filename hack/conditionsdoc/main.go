@@ -1,5 +1,5 @@
-// Conditionsdoc writes docs/conditions.md from the comments of the constants: each block of constants that speaks of condition
-// types or reasons becomes a section, each constant a line. What a user reads cannot drift from what a developer reads.
+// Conditionsdoc generates docs/conditions.md from the comments of constants. Each block of constants with condition types or
+// reasons becomes a section, and each constant a line. Users and developers read the same text.
 package main
 
 import (
@@ -8,30 +8,30 @@ import (
 	"os"
 )
 
-// source is a package with blocks of constants that belong on the page.
+// source is a package with constants for the page.
 type source struct {
 	dir string
-	// begins is how the comments of these blocks begin.
+	// begins lists the first words of the comments of these blocks.
 	begins []string
-	// title stands in the place of a comment that was written for another reader.
+	// title replaces the comment of the block, if it is set.
 	title string
 }
 
-// sources are read in this order; types come before reasons.
+// sources are read in this order: types before reasons.
 var sources = []source{
 	{dir: "api/hypershift/v1beta1", begins: []string{"Condition"}},
 	{dir: "api/hypershift/v1beta1", begins: []string{"Reasons"}},
-	{dir: "internal/awsx", begins: []string{"The kinds"}, title: "Reasons that stand for an error of AWS"},
+	{dir: "internal/awsx", begins: []string{"The kinds"}, title: "Reasons for errors of AWS"},
 }
 
 const page = "docs/conditions.md"
 
 const introduction = `# Conditions and their reasons
 
-Every object of ours says in its conditions how it is. A condition has a type, a status (True, False or Unknown), a reason, which is
-one word, and a message in words. True is good unless a line here says otherwise. Unknown means that nobody could look; it is not
-False. A condition that an object does not show is one that this version does not judge yet: the page has those of the whole API.
-It is made from the sources by ` + "`make generate`" + `.
+The conditions of an object report its state. A condition has a type, a status (True, False or Unknown), a reason, which is one
+word, and a message. True is good unless the description below differs. Unknown means that the state could not be determined. It is
+not the same as False. This page lists the conditions of the whole API. If an object does not have one of them, this version does
+not evaluate it yet. This page is generated from the sources by ` + "`make generate`" + `.
 `
 
 func main() {

@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// block is one block of constants.
+// block is a section of the page.
 type block struct {
 	title, text string
 	lines       []line
 }
 
-// line is one constant: the word that a user sees, and the text that follows it.
+// line is one constant: its value, and the text that follows it.
 type line struct{ word, text string }
 
-// read returns the blocks of the source, by the name of the file.
+// read returns the blocks of the source, sorted by file name.
 func (src source) read(root string) ([]block, error) {
 	names, err := filepath.Glob(filepath.Join(root, src.dir, "*.go"))
 	if err != nil {
@@ -74,7 +74,7 @@ func (src source) blocks(file *ast.File) ([]block, error) {
 	return blocks, nil
 }
 
-// lineOf puts the word that the user sees in the place of the constant's name, with which its comment begins.
+// lineOf replaces the name of the constant, with which its comment begins, by its value.
 func lineOf(constant *ast.ValueSpec) (line, error) {
 	name := constant.Names[0].Name
 	literal, ok := constant.Values[0].(*ast.BasicLit)
@@ -101,5 +101,5 @@ func (src source) belongs(comment string) bool {
 	return false
 }
 
-// flat is the comment in one line.
+// flat returns the comment as one line.
 func flat(comment string) string { return strings.Join(strings.Fields(comment), " ") }

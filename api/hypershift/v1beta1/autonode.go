@@ -1,22 +1,22 @@
 package v1beta1
 
-// Provisioner names what makes nodes by need rather than by node pool.
+// Provisioner is a program that creates nodes on demand, without a node pool.
 //
 // +kubebuilder:validation:Enum=Karpenter
 type Provisioner string
 
-// ProvisionerKarpenter makes nodes with Karpenter.
+// ProvisionerKarpenter creates nodes with Karpenter.
 const ProvisionerKarpenter Provisioner = "Karpenter"
 
-// AutoNode makes nodes by need, beside the node pools.
+// AutoNode creates nodes on demand, in addition to the node pools.
 type AutoNode struct {
-	// provisionerConfig says what makes the nodes.
+	// provisionerConfig selects and configures the provisioner.
 	//
 	// +required
 	Provisioner ProvisionerConfig `json:"provisionerConfig,omitzero"`
 }
 
-// ProvisionerConfig says what makes the nodes.
+// ProvisionerConfig selects and configures the provisioner.
 //
 // +kubebuilder:validation:XValidation:rule="self.name == 'Karpenter' ? has(self.karpenter) : !has(self.karpenter)",message="karpenter is required when name is Karpenter, and forbidden otherwise"
 type ProvisionerConfig struct {
@@ -35,7 +35,7 @@ type ProvisionerConfig struct {
 //
 // +kubebuilder:validation:XValidation:rule="self.platform == 'AWS' ? has(self.aws) : !has(self.aws)",message="aws is required when platform is AWS, and forbidden otherwise"
 type KarpenterConfig struct {
-	// platform is where Karpenter makes nodes.
+	// platform is the platform on which Karpenter creates nodes.
 	//
 	// +required
 	// +kubebuilder:validation:Enum=AWS
@@ -49,13 +49,13 @@ type KarpenterConfig struct {
 
 // KarpenterAWSConfig holds the settings of Karpenter on AWS.
 type KarpenterAWSConfig struct {
-	// roleARN is the role with which Karpenter makes instances.
+	// roleARN is the IAM role with which Karpenter creates instances.
 	//
 	// +required
 	RoleARN RoleARN `json:"roleARN,omitempty"`
 }
 
-// AutoNodeStatus counts what was made by need.
+// AutoNodeStatus counts the nodes that were created on demand.
 type AutoNodeStatus struct {
 	// nodeCount is the number of nodes.
 	//
@@ -63,7 +63,7 @@ type AutoNodeStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	NodeCount *int32 `json:"nodeCount,omitempty"`
 
-	// nodeClaimCount is the number of nodes asked for.
+	// nodeClaimCount is the number of requested nodes.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0

@@ -1,28 +1,29 @@
 package v1beta1
 
-// ScalingType says in which directions the number of nodes may go.
+// ScalingType is the direction in which the number of nodes may change.
 //
 // +kubebuilder:validation:Enum=ScaleUpOnly;ScaleUpAndScaleDown
 type ScalingType string
 
 const (
-	// ScaleUpOnly adds nodes and leaves the removal to the user.
+	// ScaleUpOnly adds nodes. The user removes them.
 	ScaleUpOnly ScalingType = "ScaleUpOnly"
 	// ScaleUpAndScaleDown adds nodes and removes them.
 	ScaleUpAndScaleDown ScalingType = "ScaleUpAndScaleDown"
 )
 
-// ExpanderString is a way to choose which node pool grows.
+// ExpanderString is a strategy to select the node pool to scale up.
 //
 // +kubebuilder:validation:Enum=LeastWaste;Priority;Random
 type ExpanderString string
 
 const (
-	// LeastWasteExpander chooses the pool that would have the least unused CPU and memory.
+	// LeastWasteExpander selects the pool that would have the least unused CPU and memory.
 	LeastWasteExpander ExpanderString = "LeastWaste"
-	// PriorityExpander chooses by the priorities in the cluster-autoscaler-priority-expander ConfigMap of the hosted cluster.
+	// PriorityExpander selects by the priorities in the cluster-autoscaler-priority-expander ConfigMap of the hosted
+	// cluster.
 	PriorityExpander ExpanderString = "Priority"
-	// RandomExpander chooses by lot.
+	// RandomExpander selects a random pool.
 	RandomExpander ExpanderString = "Random"
 )
 
@@ -30,50 +31,52 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.scaleDown) || !has(self.scaling) || self.scaling == 'ScaleUpAndScaleDown'",message="scaleDown is forbidden unless scaling is ScaleUpAndScaleDown"
 type ClusterAutoscaling struct {
-	// scaling says in which directions the number of nodes may go.
+	// scaling is the direction in which the number of nodes may change.
 	//
 	// +optional
 	// +kubebuilder:default=ScaleUpAndScaleDown
 	Scaling ScalingType `json:"scaling,omitempty"`
 
-	// scaleDown says when nodes are removed.
+	// scaleDown configures when nodes are removed.
 	//
 	// +optional
 	ScaleDown *ScaleDownConfig `json:"scaleDown,omitempty"`
 
-	// balancingIgnoredLabels lists node labels that do not matter when the autoscaler decides whether two pools are alike.
+	// balancingIgnoredLabels lists node labels that the autoscaler ignores when it compares two pools.
 	//
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	BalancingIgnoredLabels []LabelKey `json:"balancingIgnoredLabels,omitempty"`
 
-	// maxNodesTotal is the largest number of nodes in all pools together, of those that autoscale and those that do not. The
-	// autoscaler adds no node beyond it.
+	// maxNodesTotal is the maximum number of nodes of all pools, including those without autoScaling. The autoscaler
+	// adds no node above it.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxNodesTotal *int32 `json:"maxNodesTotal,omitempty"`
 
-	// maxPodGracePeriod is how many seconds a pod may take to end when its node is removed. Without it 600.
+	// maxPodGracePeriod is the time in seconds that a pod may take to terminate when its node is removed. The default
+	// is 600.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxPodGracePeriod *int32 `json:"maxPodGracePeriod,omitempty"`
 
-	// maxNodeProvisionTime is how long a machine may take to become a node, such as 15m.
+	// maxNodeProvisionTime is the time that a machine may take to become a node, such as 15m.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`
 	MaxNodeProvisionTime string `json:"maxNodeProvisionTime,omitempty"`
 
-	// podPriorityThreshold is the priority below which pods neither cause nor prevent scaling. Without it -10.
+	// podPriorityThreshold is the priority below which pods neither cause nor prevent scaling. The default is -10.
 	//
 	// +optional
 	PodPriorityThreshold *int32 `json:"podPriorityThreshold,omitempty"`
 
-	// expanders lists the ways to choose which pool grows. Each one decides among those that the one before it left.
+	// expanders lists the strategies to select the pool to scale up. Each strategy selects among the results of the
+	// one before it.
 	//
 	// +optional
 	// +listType=set
@@ -81,7 +84,7 @@ type ClusterAutoscaling struct {
 	// +kubebuilder:validation:MaxItems=3
 	Expanders []ExpanderString `json:"expanders,omitempty"`
 
-	// maxFreeDifferenceRatioPercent is by how many percent the free resources of two pools may differ for them to be alike.
+	// maxFreeDifferenceRatioPercent is the maximum difference of the free resources of two similar pools, in percent.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -96,33 +99,34 @@ type ClusterAutoscaling struct {
 // +kubebuilder:validation:XValidation:rule="!format.qualifiedName().validate(self).hasValue()",message="must be the key of a label, such as example.com/name"
 type LabelKey string
 
-// ScaleDownConfig says when nodes are removed.
+// ScaleDownConfig configures when nodes are removed.
 type ScaleDownConfig struct {
-	// delayAfterAddSeconds is how long after a node was added removal is considered again.
+	// delayAfterAddSeconds is the time after a node was added until nodes may be removed again.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	DelayAfterAddSeconds *int32 `json:"delayAfterAddSeconds,omitempty"`
 
-	// delayAfterDeleteSeconds is how long after a node was removed removal is considered again.
+	// delayAfterDeleteSeconds is the time after a node was removed until nodes may be removed again.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	DelayAfterDeleteSeconds *int32 `json:"delayAfterDeleteSeconds,omitempty"`
 
-	// delayAfterFailureSeconds is how long after a failed removal removal is considered again.
+	// delayAfterFailureSeconds is the time after a failed removal until nodes may be removed again.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	DelayAfterFailureSeconds *int32 `json:"delayAfterFailureSeconds,omitempty"`
 
-	// unneededDurationSeconds is how long a node must be unneeded before it is removed.
+	// unneededDurationSeconds is the time for which a node must be unneeded before it is removed.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	UnneededDurationSeconds *int32 `json:"unneededDurationSeconds,omitempty"`
 
-	// utilizationThresholdPercent is the share of a node's resources that is asked for, below which the node is unneeded.
+	// utilizationThresholdPercent is the share of a node's resources that pods request, in percent. Below it the node
+	// is unneeded.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0

@@ -1,38 +1,38 @@
 package v1beta1
 
-// PlatformType is a cloud.
+// PlatformType is a cloud platform.
 // +kubebuilder:validation:Enum=AWS;None
 type PlatformType string
 
 const (
 	// AWSPlatform runs the workers in an AWS account of the customer.
 	AWSPlatform PlatformType = "AWS"
-	// NonePlatform hosts a control plane without workers of ours.
+	// NonePlatform hosts a control plane for which this project creates no workers.
 	NonePlatform PlatformType = "None"
 )
 
-// PlatformSpec says where the workers live.
+// PlatformSpec defines where the workers run.
 type PlatformSpec struct {
-	// Type is the cloud. It cannot be changed.
+	// Type is the platform. It cannot be changed.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="platform.type cannot be changed; create another cluster"
 	Type PlatformType `json:"type"`
-	// AWS says which account, network and roles. Needed with type AWS.
+	// AWS defines the account, network and roles. Required if type is AWS.
 	// +optional
 	AWS *AWSPlatformSpec `json:"aws,omitempty"`
 }
 
-// PrivateLink says whether the workers reach the control plane by AWS PrivateLink.
+// PrivateLink reports whether the workers reach the control plane by AWS PrivateLink.
 func (p *PlatformSpec) PrivateLink() bool {
 	return p.Type == AWSPlatform && p.AWS != nil && (p.AWS.EndpointAccess == Private || p.AWS.EndpointAccess == PublicAndPrivate)
 }
 
-// PlatformStatus is what the operators learned about the cloud.
+// PlatformStatus is the observed state of the platform.
 type PlatformStatus struct {
 	// +optional
 	AWS *AWSPlatformStatus `json:"aws,omitempty"`
 }
 
-// AWSPlatformStatus is what the operators learned about AWS.
+// AWSPlatformStatus is the observed state of AWS resources.
 type AWSPlatformStatus struct {
 	// DefaultWorkerSecurityGroupID is the security group of every worker.
 	// +optional
@@ -40,12 +40,12 @@ type AWSPlatformStatus struct {
 	DefaultWorkerSecurityGroupID string `json:"defaultWorkerSecurityGroupID,omitempty"`
 }
 
-// AWSEndpointAccessType says from where the API of the hosted cluster is reached.
+// AWSEndpointAccessType defines from where clients reach the API of the hosted cluster.
 // +kubebuilder:validation:Enum=Public;PublicAndPrivate;Private
 type AWSEndpointAccessType string
 
 const (
-	// Public: from the internet; the workers use that way too.
+	// Public: from the internet. The workers use the same address.
 	Public AWSEndpointAccessType = "Public"
 	// PublicAndPrivate: from the internet, and from the workers' VPC by PrivateLink.
 	PublicAndPrivate AWSEndpointAccessType = "PublicAndPrivate"
@@ -53,36 +53,35 @@ const (
 	Private AWSEndpointAccessType = "Private"
 )
 
-// AWSPlatformSpec is the part of a cluster that lives in AWS.
+// AWSPlatformSpec configures the AWS resources of a cluster.
 // +kubebuilder:validation:XValidation:rule="has(self.cloudProviderConfig) || !has(oldSelf.cloudProviderConfig)",message="cloudProviderConfig cannot be removed"
-// +kubebuilder:validation:XValidation:rule="has(self.sharedVPC) == has(oldSelf.sharedVPC) && (!has(self.sharedVPC) || self.sharedVPC == oldSelf.sharedVPC)",message="sharedVPC can be neither added, changed nor removed: what exists was made with these roles and in this zone; create another cluster"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.cloudProviderConfig) || !has(self.cloudProviderConfig) || self.cloudProviderConfig.vpc == oldSelf.cloudProviderConfig.vpc",message="cloudProviderConfig.vpc cannot be changed: the workers live there"
+// +kubebuilder:validation:XValidation:rule="has(self.sharedVPC) == has(oldSelf.sharedVPC) && (!has(self.sharedVPC) || self.sharedVPC == oldSelf.sharedVPC)",message="sharedVPC can be neither added, changed nor removed: existing resources were created with these roles and in this zone; create another cluster"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.cloudProviderConfig) || !has(self.cloudProviderConfig) || self.cloudProviderConfig.vpc == oldSelf.cloudProviderConfig.vpc",message="cloudProviderConfig.vpc cannot be changed: the workers run there"
 type AWSPlatformSpec struct {
-	// Region of the workers. It cannot be changed.
+	// Region is the region of the workers. It cannot be changed.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="region cannot be changed; create another cluster"
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z]{2}(-[a-z]+)+-[0-9]+$')",message="region must be the name of an AWS region, such as us-east-1"
 	Region string `json:"region"`
 
-	// CloudProviderConfig names the network of the workers.
+	// CloudProviderConfig defines the network of the workers.
 	// +optional
 	CloudProviderConfig *AWSCloudProviderConfig `json:"cloudProviderConfig,omitempty"`
 
-	// ServiceEndpoints replace the endpoints of AWS services.
+	// ServiceEndpoints replaces the endpoints of AWS services.
 	// +optional
 	// +kubebuilder:validation:MaxItems=50
 	// +listType=map
 	// +listMapKey=name
 	ServiceEndpoints []AWSServiceEndpoint `json:"serviceEndpoints,omitempty"`
 
-	// RolesRef are the roles that the parts of the system take on. They cannot
-	// be changed.
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="rolesRef cannot be changed: what exists was made with these roles"
+	// RolesRef lists the roles that the components assume. They cannot be changed.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="rolesRef cannot be changed: existing resources were created with these roles"
 	RolesRef AWSRolesRef `json:"rolesRef"`
 
-	// ResourceTags are put on everything that is made in AWS for this cluster.
-	// AWS allows more tags than we take: some are ours.
+	// ResourceTags are added to every AWS resource of this cluster. AWS permits more tags than this field: some tags
+	// are reserved for the operators.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="size(self) <= 24",message="at most 24 resourceTags: one of the 25 is needed for kubernetes.io/cluster/<infraID>; remove a tag"
 	// +kubebuilder:validation:MaxItems=25
@@ -90,14 +89,13 @@ type AWSPlatformSpec struct {
 	// +listMapKey=key
 	ResourceTags []AWSResourceTag `json:"resourceTags,omitempty"`
 
-	// EndpointAccess says from where the API is reached. It can be changed on a
-	// living cluster in every direction.
+	// EndpointAccess defines from where clients reach the API. It can be changed on an existing cluster in every
+	// direction.
 	// +optional
 	// +kubebuilder:default=Public
 	EndpointAccess AWSEndpointAccessType `json:"endpointAccess,omitempty"`
 
-	// AdditionalAllowedPrincipals are further ARNs that may connect to the
-	// endpoint service of a private cluster.
+	// AdditionalAllowedPrincipals are additional ARNs that may connect to the endpoint service of a private cluster.
 	// +optional
 	// +kubebuilder:validation:MaxItems=25
 	// +kubebuilder:validation:items:MaxLength=255
@@ -105,35 +103,33 @@ type AWSPlatformSpec struct {
 	// +listType=set
 	AdditionalAllowedPrincipals []string `json:"additionalAllowedPrincipals,omitempty"`
 
-	// MultiArch is kept for old manifests and does nothing.
+	// MultiArch is accepted for compatibility with old manifests and has no effect.
 	// +optional
 	MultiArch bool `json:"multiArch,omitempty"`
 
-	// SharedVPC names the roles for a VPC and zone that belong to a third account.
-	// It cannot be changed.
+	// SharedVPC defines the roles for a VPC and zone that belong to a third account. It cannot be changed.
 	// +optional
 	SharedVPC *AWSSharedVPC `json:"sharedVPC,omitempty"`
 
-	// TerminationHandlerQueueURL is the SQS queue that announces interruptions
-	// of spot instances.
+	// TerminationHandlerQueueURL is the SQS queue that receives interruption notices of spot instances.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="self.matches('^https://sqs[.][a-z0-9-]+[.]amazonaws[.]com([.]cn)?/[0-9]{12}/[A-Za-z0-9_-]+([.]fifo)?$')",message="terminationHandlerQueueURL must be the URL of an SQS queue, such as https://sqs.us-east-1.amazonaws.com/123456789012/name"
 	TerminationHandlerQueueURL string `json:"terminationHandlerQueueURL,omitempty"`
 }
 
-// AWSCloudProviderConfig names the network of the workers.
+// AWSCloudProviderConfig defines the network of the workers.
 // +kubebuilder:validation:XValidation:rule="!has(self.subnet) || !has(self.subnet.id) || self.subnet.id.matches('^subnet-[0-9A-Za-z]+$')",message="subnet.id must be the id of a subnet, such as subnet-0123456789abcdef0"
 type AWSCloudProviderConfig struct {
-	// VPC of the workers.
+	// VPC is the VPC of the workers.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:XValidation:rule="self.matches('^vpc-[0-9A-Za-z]+$')",message="vpc must be the id of a VPC, such as vpc-0123456789abcdef0"
 	VPC string `json:"vpc"`
-	// Subnet that the cloud provider uses by default.
+	// Subnet is the subnet that the cloud provider uses by default.
 	// +optional
 	Subnet *AWSResourceReference `json:"subnet,omitempty"`
-	// Zone of that subnet.
+	// Zone is the availability zone of that subnet.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9-]*$')",message="zone must be the name of an availability zone, such as us-east-1a"
@@ -142,11 +138,11 @@ type AWSCloudProviderConfig struct {
 
 // AWSServiceEndpoint replaces the endpoint of one AWS service.
 type AWSServiceEndpoint struct {
-	// Name of the service, such as ec2.
+	// Name is the name of the service, such as ec2.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
-	// URL of the endpoint.
+	// URL is the URL of the endpoint.
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && self.startsWith('https://')",message="url must be an https URL"
 	URL string `json:"url"`
@@ -157,8 +153,7 @@ type AWSServiceEndpoint struct {
 // +kubebuilder:validation:XValidation:rule="self.matches('^arn:(aws|aws-cn|aws-us-gov):iam::[0-9]{12}:role/.+$')",message="must be the ARN of an IAM role, such as arn:aws:iam::123456789012:role/name"
 type RoleARN string
 
-// AWSRolesRef are the roles of a cluster, one for each part of the system. The
-// policies that they need are in config/iam.
+// AWSRolesRef lists the roles of a cluster, one for each component. The required policies are in config/iam.
 type AWSRolesRef struct {
 	// IngressARN is for the ingress operator of the hosted cluster.
 	IngressARN RoleARN `json:"ingressARN"`
@@ -170,43 +165,43 @@ type AWSRolesRef struct {
 	NetworkARN RoleARN `json:"networkARN"`
 	// KubeCloudControllerARN is for the cloud controller manager.
 	KubeCloudControllerARN RoleARN `json:"kubeCloudControllerARN"`
-	// NodePoolManagementARN is for Cluster API, which makes the instances.
+	// NodePoolManagementARN is for Cluster API, which creates the instances.
 	NodePoolManagementARN RoleARN `json:"nodePoolManagementARN"`
-	// ControlPlaneOperatorARN is for the control-plane-operator, which makes
-	// the VPC endpoint, its security group and its records.
+	// ControlPlaneOperatorARN is for the control-plane-operator, which creates the VPC endpoint, its security group
+	// and its DNS records.
 	ControlPlaneOperatorARN RoleARN `json:"controlPlaneOperatorARN"`
 }
 
-// TagOverridePolicy says whether a NodePool may give a tag another value.
+// TagOverridePolicy defines whether a NodePool may override the value of a tag.
 // +kubebuilder:validation:Enum=Allow;Deny
 type TagOverridePolicy string
 
 const (
-	// TagOverrideAllow lets a NodePool give the tag another value.
+	// TagOverrideAllow permits a NodePool to override the value.
 	TagOverrideAllow TagOverridePolicy = "Allow"
-	// TagOverrideDeny keeps the cluster's value. The default.
+	// TagOverrideDeny keeps the cluster's value. This is the default.
 	TagOverrideDeny TagOverridePolicy = "Deny"
 )
 
 // AWSResourceTag is a tag on an AWS resource.
 type AWSResourceTag struct {
-	// Key of the tag.
+	// Key is the key of the tag.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9A-Za-z_.:/=+@-]+$')",message="a tag key may have letters, digits and _ . : / = + - @"
 	// +kubebuilder:validation:XValidation:rule="!self.lowerAscii().startsWith('aws:')",message="tag keys that begin with aws: belong to AWS; choose another key"
 	Key string `json:"key"`
-	// Value of the tag.
+	// Value is the value of the tag.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9A-Za-z_.:/=+@-]+$')",message="a tag value may have letters, digits and _ . : / = + - @"
 	Value string `json:"value"`
-	// OverridePolicy says whether a NodePool may give the tag another value.
+	// OverridePolicy defines whether a NodePool may override the value of the tag.
 	// +optional
 	OverridePolicy TagOverridePolicy `json:"overridePolicy,omitempty"`
 }
 
-// AWSSharedVPC names the roles for a VPC and zone that belong to a third account.
+// AWSSharedVPC defines the roles for a VPC and zone that belong to a third account.
 type AWSSharedVPC struct {
 	// RolesRef are the roles in the account of the VPC.
 	RolesRef AWSSharedVPCRolesRef `json:"rolesRef"`
@@ -219,19 +214,19 @@ type AWSSharedVPC struct {
 
 // AWSSharedVPCRolesRef are the roles in the account of a shared VPC.
 type AWSSharedVPCRolesRef struct {
-	// IngressARN is the role for records.
+	// IngressARN is the role for DNS records.
 	IngressARN RoleARN `json:"ingressARN"`
 	// ControlPlaneARN is the role for the VPC endpoint and its security group.
 	ControlPlaneARN RoleARN `json:"controlPlaneARN"`
 }
 
-// AWSResourceReference names an AWS resource by id or by filters.
+// AWSResourceReference refers to an AWS resource by id or by filters.
 type AWSResourceReference struct {
-	// ID of the resource.
+	// ID is the id of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	ID *string `json:"id,omitempty"`
-	// Filters that find it.
+	// Filters are filters that match the resource.
 	// +optional
 	// +kubebuilder:validation:MaxItems=50
 	// +listType=atomic
@@ -240,11 +235,11 @@ type AWSResourceReference struct {
 
 // Filter is a filter of an AWS Describe call.
 type Filter struct {
-	// Name of the filter, such as tag:Name.
+	// Name is the name of the filter, such as tag:Name.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
 	Name string `json:"name"`
-	// Values of which one must match.
+	// Values lists values. One of them must match.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=200
 	// +kubebuilder:validation:items:MaxLength=255

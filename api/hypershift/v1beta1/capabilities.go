@@ -1,6 +1,6 @@
 package v1beta1
 
-// OptionalCapability names a part of a release that a cluster can do without.
+// OptionalCapability is an optional part of a release.
 //
 // +kubebuilder:validation:Enum=ImageRegistry;openshift-samples;Insights;baremetal;Console;NodeTuning;Ingress
 type OptionalCapability string
@@ -10,15 +10,15 @@ const (
 	ImageRegistryCapability OptionalCapability = "ImageRegistry"
 	// OpenShiftSamplesCapability is the collection of sample images and templates.
 	OpenShiftSamplesCapability OptionalCapability = "openshift-samples"
-	// InsightsCapability reports about the cluster to its vendor.
+	// InsightsCapability sends reports about the cluster to its vendor.
 	InsightsCapability OptionalCapability = "Insights"
 	// BaremetalCapability manages physical machines.
 	BaremetalCapability OptionalCapability = "baremetal"
 	// ConsoleCapability is the web console.
 	ConsoleCapability OptionalCapability = "Console"
-	// NodeTuningCapability tunes the nodes' kernels.
+	// NodeTuningCapability tunes the kernels of the nodes.
 	NodeTuningCapability OptionalCapability = "NodeTuning"
-	// IngressCapability is the router of the applications.
+	// IngressCapability is the router for applications.
 	IngressCapability OptionalCapability = "Ingress"
 )
 
@@ -27,7 +27,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !has(self.disabled) || self.enabled.all(c, !(c in self.disabled))",message="a capability cannot be both enabled and disabled"
 // +kubebuilder:validation:XValidation:rule="!has(self.disabled) || !('Ingress' in self.disabled) || 'Console' in self.disabled",message="Ingress can be disabled only together with Console, which is reached through it"
 type Capabilities struct {
-	// enabled lists parts to turn on beyond the default set.
+	// enabled lists parts to turn on in addition to the default set.
 	//
 	// +optional
 	// +listType=set
@@ -35,7 +35,7 @@ type Capabilities struct {
 	// +kubebuilder:validation:MaxItems=25
 	Enabled []OptionalCapability `json:"enabled,omitempty"`
 
-	// disabled lists parts of the default set to leave out.
+	// disabled lists parts of the default set to turn off.
 	//
 	// +optional
 	// +listType=set

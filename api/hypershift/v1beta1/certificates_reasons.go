@@ -2,8 +2,8 @@ package v1beta1
 
 // Reasons of conditions about the certificates of a control plane.
 const (
-	// CertificateAuthorityBrokenReason: the Secret of a certificate authority has its private key and not its certificate. Put
-	// the certificate back, or delete the Secret: another authority takes its place, and everything that trusts the old one
-	// has to be told.
+	// CertificateAuthorityBrokenReason: the Secret of a certificate authority has its private key but not its
+	// certificate. Restore the certificate. If it is lost, delete the Secret: a new authority is created, and every
+	// client that trusts the old one needs the new certificate.
 	CertificateAuthorityBrokenReason = "CertificateAuthorityBroken"
 )

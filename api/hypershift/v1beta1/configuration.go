@@ -2,30 +2,32 @@ package v1beta1
 
 import configv1 "github.com/openshift/api/config/v1"
 
-// ClusterConfiguration is the global configuration of the hosted cluster. Each section is the spec of the kind of the same name
-// in the group config.openshift.io; inside the cluster these kinds follow what is said here.
+// ClusterConfiguration is the global configuration of the hosted cluster. Each section is the spec of the resource
+// with the same name in the API group config.openshift.io. Inside the cluster these resources are overwritten with
+// this configuration.
 type ClusterConfiguration struct {
 	// apiServer configures the API server: serving certificates, audit, TLS profile, cross-origin requests.
 	//
 	// +optional
 	APIServer *configv1.APIServerSpec `json:"apiServer,omitempty"`
 
-	// authentication says who users are: the integrated OAuth server, or an external OpenID Connect provider.
+	// authentication configures how users log in: the integrated OAuth server, or an external OpenID Connect
+	// provider.
 	//
 	// +optional
 	Authentication *configv1.AuthenticationSpec `json:"authentication,omitempty"`
 
-	// featureGate chooses the feature set.
+	// featureGate selects the feature set.
 	//
 	// +optional
 	FeatureGate *configv1.FeatureGateSpec `json:"featureGate,omitempty"`
 
-	// image says which registries images come from.
+	// image configures the registries that images may come from.
 	//
 	// +optional
 	Image *configv1.ImageSpec `json:"image,omitempty"`
 
-	// ingress configures the routes of the applications.
+	// ingress configures the routes of applications.
 	//
 	// +optional
 	Ingress *configv1.IngressSpec `json:"ingress,omitempty"`
@@ -51,13 +53,13 @@ type ClusterConfiguration struct {
 	// +optional
 	Scheduler *configv1.SchedulerSpec `json:"scheduler,omitempty"`
 
-	// proxy is the proxy through which the cluster reaches the outside.
+	// proxy is the proxy through which the cluster reaches external networks.
 	//
 	// +optional
 	Proxy *configv1.ProxySpec `json:"proxy,omitempty"`
 }
 
-// ConfigurationStatus is what the configuration has led to.
+// ConfigurationStatus is the observed state of the configuration.
 type ConfigurationStatus struct {
 	// authentication is the state of the cluster's Authentication configuration.
 	//

@@ -6,18 +6,21 @@ import (
 
 // Condition types and reasons of a ControlPlaneComponent.
 const (
-	// ControlPlaneComponentAvailable says that enough pods of the component are ready.
+	// ControlPlaneComponentAvailable is True when enough pods of the component are ready. If False, the message
+	// contains the reason.
 	ControlPlaneComponentAvailable = "Available"
-	// ControlPlaneComponentRolloutComplete says that all its pods run the wanted version.
+	// ControlPlaneComponentRolloutComplete is True when all pods of the component run the desired version.
 	ControlPlaneComponentRolloutComplete = "RolloutComplete"
 
-	// WaitingForDependenciesReason: the components it needs come first; the message names them.
+	// WaitingForDependenciesReason: the component waits for other components. The message names them. No action is
+	// needed.
 	WaitingForDependenciesReason = "WaitingForDependencies"
-	// ReconciliationErrorReason: its objects could not be applied; the message says why.
+	// ReconciliationErrorReason: an object of the component could not be applied. The message contains the error. The
+	// operator retries.
 	ReconciliationErrorReason = "ReconciliationError"
-	// WaitingForRolloutCompleteReason: pods are being replaced; nothing needs to be done.
+	// WaitingForRolloutCompleteReason: pods are being replaced. No action is needed.
 	WaitingForRolloutCompleteReason = "WaitingForRolloutComplete"
-	// WaitingForOperandsReason: what the component itself deploys is not ready yet.
+	// WaitingForOperandsReason: the objects that the component itself deploys are not ready yet. No action is needed.
 	WaitingForOperandsReason = "WaitingForOperands"
 )
 
@@ -26,14 +29,14 @@ type ControlPlaneComponentSpec struct{}
 
 // ControlPlaneComponentStatus is the state of one component.
 type ControlPlaneComponentStatus struct {
-	// ObservedGeneration of the HostedControlPlane.
+	// ObservedGeneration is the observed generation of the HostedControlPlane.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Version whose roll-out is complete.
+	// Version is the latest version that was rolled out completely.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	Version string `json:"version,omitempty"`
-	// Resources that make up the component.
+	// Resources are the objects of the component.
 	// +optional
 	// +kubebuilder:validation:MaxItems=100
 	// +listType=atomic
@@ -45,7 +48,7 @@ type ControlPlaneComponentStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// ComponentResource names one object of a component.
+// ComponentResource refers to one object of a component.
 type ComponentResource struct {
 	// +kubebuilder:validation:MaxLength=255
 	Kind string `json:"kind"`
@@ -56,7 +59,7 @@ type ComponentResource struct {
 	Name string `json:"name"`
 }
 
-// ControlPlaneComponent is the state of one part of a hosted control plane.
+// ControlPlaneComponent is the state of one component of a hosted control plane.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

@@ -1,6 +1,6 @@
 package v1beta1
 
-// DNSSpec says under which names the hosted cluster is found.
+// DNSSpec configures the DNS names of the hosted cluster.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.baseDomainPrefix) || size(self.baseDomainPrefix) == 0 || !format.dns1123Subdomain().validate(self.baseDomainPrefix).hasValue()",message="baseDomainPrefix must be made of dot-separated labels of lower-case letters, digits and dashes"
 type DNSSpec struct {
@@ -11,14 +11,14 @@ type DNSSpec struct {
 	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || !format.dns1123Subdomain().validate(self).hasValue()",message="must be empty or a domain name"
 	BaseDomain string `json:"baseDomain"`
 
-	// baseDomainPrefix stands between the name of the cluster's applications and the base domain. Without it the cluster's name
-	// is used; an empty one leaves it out. Once set it stays.
+	// baseDomainPrefix is the part between the name of the cluster's applications and the base domain. The default is
+	// the name of the cluster. If it is empty, there is no such part. It cannot be changed once it is set.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	BaseDomainPrefix *string `json:"baseDomainPrefix,omitempty"`
 
-	// publicZoneID is the id of the hosted zone for names that the internet resolves. Once set it stays.
+	// publicZoneID is the id of the hosted zone for public names. It cannot be changed once it is set.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -26,7 +26,8 @@ type DNSSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(/hostedzone/)?Z[A-Z0-9]+$')",message="must be the id of a Route53 hosted zone, such as Z0123456789ABCDEFGHIJ"
 	PublicZoneID string `json:"publicZoneID,omitempty"`
 
-	// privateZoneID is the id of the hosted zone for names that only the cluster's own network resolves. Once set it stays.
+	// privateZoneID is the id of the hosted zone for names that only the cluster's own network resolves. It cannot be
+	// changed once it is set.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1

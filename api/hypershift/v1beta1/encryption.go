@@ -2,32 +2,32 @@ package v1beta1
 
 import corev1 "k8s.io/api/core/v1"
 
-// SecretEncryptionType is a way to encrypt Secrets at rest.
+// SecretEncryptionType is a method of encrypting Secrets at rest.
 //
 // +kubebuilder:validation:Enum=kms;aescbc
 type SecretEncryptionType string
 
 const (
-	// KMS leaves the keys with the cloud's key service.
+	// KMS keeps the keys in the key management service of the cloud.
 	KMS SecretEncryptionType = "kms"
 	// AESCBC uses keys from a Secret.
 	AESCBC SecretEncryptionType = "aescbc"
 )
 
-// KMSProvider is a key service.
+// KMSProvider is a key management service.
 //
 // +kubebuilder:validation:Enum=AWS
 type KMSProvider string
 
-// AWSKMS is the key service of AWS.
+// AWSKMS is the key management service of AWS.
 const AWSKMS KMSProvider = "AWS"
 
-// SecretEncryptionSpec says how the hosted cluster's Secrets are encrypted in etcd.
+// SecretEncryptionSpec configures how the hosted cluster's Secrets are encrypted in etcd.
 //
 // +kubebuilder:validation:XValidation:rule="self.type == 'kms' ? has(self.kms) : !has(self.kms)",message="kms is required when type is kms, and forbidden otherwise"
 // +kubebuilder:validation:XValidation:rule="self.type == 'aescbc' ? has(self.aescbc) : !has(self.aescbc)",message="aescbc is required when type is aescbc, and forbidden otherwise"
 type SecretEncryptionSpec struct {
-	// type is the way Secrets are encrypted.
+	// type is the method of encryption.
 	//
 	// +required
 	Type SecretEncryptionType `json:"type,omitempty"`
@@ -43,26 +43,27 @@ type SecretEncryptionSpec struct {
 	AESCBC *AESCBCSpec `json:"aescbc,omitempty"`
 }
 
-// AESCBCSpec names the keys of type aescbc.
+// AESCBCSpec refers to the keys of type aescbc.
 type AESCBCSpec struct {
-	// activeKey names a Secret whose key "key" holds 32 bytes, with which Secrets are encrypted from now on.
+	// activeKey refers to a Secret with 32 bytes under the key "key". New and changed Secrets are encrypted with
+	// them.
 	//
 	// +required
 	ActiveKey corev1.LocalObjectReference `json:"activeKey,omitzero"`
 
-	// backupKey names a Secret with a key that was active before and still opens old Secrets.
+	// backupKey refers to a Secret with a previous key that still decrypts old Secrets.
 	//
-	// Deprecated: the key that was active before is remembered in status.secretEncryption.
+	// Deprecated: status.secretEncryption records the previous key.
 	//
 	// +optional
 	BackupKey *corev1.LocalObjectReference `json:"backupKey,omitempty"`
 }
 
-// KMSSpec names the key service and its keys.
+// KMSSpec defines the key management service and its keys.
 //
 // +kubebuilder:validation:XValidation:rule="self.provider == 'AWS' ? has(self.aws) : !has(self.aws)",message="aws is required when provider is AWS, and forbidden otherwise"
 type KMSSpec struct {
-	// provider is the key service.
+	// provider is the key management service.
 	//
 	// +required
 	Provider KMSProvider `json:"provider,omitempty"`
@@ -73,7 +74,7 @@ type KMSSpec struct {
 	AWS *AWSKMSSpec `json:"aws,omitempty"`
 }
 
-// AWSKMSSpec names keys of AWS KMS.
+// AWSKMSSpec defines keys of AWS KMS.
 type AWSKMSSpec struct {
 	// region is the region of the keys.
 	//
@@ -82,14 +83,14 @@ type AWSKMSSpec struct {
 	// +kubebuilder:validation:MaxLength=255
 	Region string `json:"region,omitempty"`
 
-	// activeKey is the key with which Secrets are encrypted from now on.
+	// activeKey is the key with which new and changed Secrets are encrypted.
 	//
 	// +required
 	ActiveKey AWSKMSKeyEntry `json:"activeKey,omitzero"`
 
-	// backupKey is a key that was active before and still opens old Secrets.
+	// backupKey is a previous key that still decrypts old Secrets.
 	//
-	// Deprecated: the key that was active before is remembered in status.secretEncryption.
+	// Deprecated: status.secretEncryption records the previous key.
 	//
 	// +optional
 	BackupKey *AWSKMSKeyEntry `json:"backupKey,omitempty"`
@@ -113,7 +114,7 @@ type AWSKMSKeyEntry struct {
 
 // AWSKMSAuthSpec is the role that may use the keys.
 type AWSKMSAuthSpec struct {
-	// awsKms is the ARN of a role that kube-apiserver's KMS plugin takes on. It needs kms:Encrypt, kms:Decrypt,
+	// awsKms is the ARN of a role that kube-apiserver's KMS plugin assumes. It needs kms:Encrypt, kms:Decrypt,
 	// kms:ReEncrypt*, kms:GenerateDataKey* and kms:DescribeKey.
 	//
 	// +required
@@ -123,19 +124,19 @@ type AWSKMSAuthSpec struct {
 	AWSKMSRoleARN string `json:"awsKms,omitempty"`
 }
 
-// SecretEncryptionStatus says with which key Secrets are encrypted, and with which they will be.
+// SecretEncryptionStatus records the key with which Secrets are encrypted, and the key of a migration.
 type SecretEncryptionStatus struct {
 	// activeKey is the key with which all Secrets are encrypted.
 	//
 	// +optional
 	ActiveKey *SecretEncryptionKeyStatus `json:"activeKey,omitempty"`
 
-	// targetKey is the key to which Secrets are being re-encrypted. Absent when nothing is under way.
+	// targetKey is the key with which Secrets are being re-encrypted. Absent if there is no migration.
 	//
 	// +optional
 	TargetKey *SecretEncryptionKeyStatus `json:"targetKey,omitempty"`
 
-	// history lists the moves from key to key, newest first.
+	// history lists the migrations between keys, newest first.
 	//
 	// +optional
 	// +listType=atomic

@@ -2,26 +2,31 @@ package v1beta1
 
 // Reasons of EtcdDataEncryptionUpToDate.
 const (
-	// ReadKeyRolloutReason: the new key is being given to all API servers to read with. Keep all keys. Nothing to do unless it
-	// lasts: then see why the pods of kube-apiserver are not replaced.
+	// ReadKeyRolloutReason: the API servers are rolled out with the new key for reading. Keep all keys. If this lasts
+	// long, find out why the pods of kube-apiserver are not replaced.
 	ReadKeyRolloutReason = "RollingOutReadKey"
-	// WriteKeyRolloutReason: all API servers read with the new key, and are being told to encrypt with it. Keep all keys.
+	// WriteKeyRolloutReason: all API servers can read with the new key, and are rolled out to encrypt with it. Keep
+	// all keys.
 	WriteKeyRolloutReason = "RollingOutWriteKey"
-	// ReencryptingReason: what is in etcd is being rewritten with the new key. Keep all keys.
+	// ReencryptingReason: the Secrets in etcd are being rewritten with the new key. Keep all keys.
 	ReencryptingReason = "Reencrypting"
-	// ReencryptionFailedReason: objects cannot be rewritten with the new key; the message names one and the answer of the API
-	// server. Most often a webhook of the hosted cluster refuses the write, or a key is gone. It is tried again.
+	// ReencryptionFailedReason: objects cannot be rewritten with the new key. The message names one and contains the
+	// error of the API server. Most often a webhook of the hosted cluster refuses the write, or a key is missing. The
+	// operator retries.
 	ReencryptionFailedReason = "ReencryptionFailed"
-	// RetainingOldKeysReason: everything is encrypted with the new key. The old ones stay for ten minutes, in which clients may
-	// read on in lists that they began before.
+	// RetainingOldKeysReason: everything is encrypted with the new key. The old keys stay for ten minutes, because
+	// clients may still page through lists of an older revision.
 	RetainingOldKeysReason = "RetainingOldKeys"
-	// DroppingOldKeysReason: the old keys are being taken from all API servers. When this is over they may be deleted.
+	// DroppingOldKeysReason: the API servers are rolled out without the old keys. The old keys may be deleted when
+	// this is complete.
 	DroppingOldKeysReason = "DroppingOldKeys"
-	// EncryptionKeyMissingReason: a key that may have encrypted something is in no Secret any more. The API servers go on as they
-	// are and are not changed. Create the Secret that the message names again, with the same key.
+	// EncryptionKeyMissingReason: no Secret contains a key that may have been used for encryption. The API servers
+	// keep running and are not changed. Create the Secret that the message names again, with the same key.
 	EncryptionKeyMissingReason = "EncryptionKeyMissing"
-	// EncryptionUnknownReason: it cannot be told with which keys the API servers run. Put the Secret back that the message names.
+	// EncryptionUnknownReason: the keys that the API servers use cannot be determined. Restore the Secret that the
+	// message names.
 	EncryptionUnknownReason = "EncryptionUnknown"
-	// TooManyKeysReason: the key was changed many times before a change was over. The present change is finished first.
+	// TooManyKeysReason: the key was changed many times before a migration was complete. The operator completes the
+	// present migration first. No action is needed.
 	TooManyKeysReason = "TooManyKeys"
 )

@@ -1,33 +1,30 @@
 package v1beta1
 
-// Reasons of AWSEndpointServiceAvailable, beside the kinds of errors that AWS
-// gives.
+// Reasons of AWSEndpointServiceAvailable, in addition to those for errors of AWS.
 const (
-	// LoadBalancerNotFoundReason: the load balancer that the object names is not
-	// in the account and region of this operator. A new one appears by itself;
-	// otherwise look at the Service it belongs to, and at the cloud provider.
+	// LoadBalancerNotFoundReason: the load balancer of the object does not exist in the account and region of this
+	// operator. A new load balancer is found as soon as it exists. If this persists, check its Service and the cloud
+	// provider.
 	LoadBalancerNotFoundReason = "LoadBalancerNotFound"
-	// LoadBalancerNotActiveReason: the load balancer is there and does not serve
-	// yet. Nothing needs to be done for some minutes.
+	// LoadBalancerNotActiveReason: the load balancer exists but is not active yet. No action is needed for some
+	// minutes.
 	LoadBalancerNotActiveReason = "LoadBalancerNotActive"
-	// LoadBalancerUnusableReason: PrivateLink needs a network load balancer.
+	// LoadBalancerUnusableReason: the load balancer is not a network load balancer, which PrivateLink requires.
+	// Change the Service.
 	LoadBalancerUnusableReason = "LoadBalancerUnusable"
-	// LoadBalancerForeignReason: the load balancer that the object names is not,
-	// or not yet, the one of the Service that has the name of the object. The
-	// cloud provider writes it into the status of that Service; no other load
-	// balancer may be offered.
+	// LoadBalancerForeignReason: the load balancer of the object is not, or not yet, the one in the status of the
+	// Service with the same name. The cloud provider writes this status. No other load balancer may be offered.
 	LoadBalancerForeignReason = "LoadBalancerForeign"
-	// EndpointServicesElsewhereReason: the cluster's endpoint services are in
-	// another account or region of AWS than the one in which the
-	// hypershift-operator works now. Give it back its region and credentials.
+	// EndpointServicesElsewhereReason: the cluster's endpoint services are in another AWS account or region than the
+	// one that the hypershift-operator uses now. Restore its region and credentials.
 	EndpointServicesElsewhereReason = "EndpointServicesElsewhere"
-	// EndpointServicePendingReason: AWS is making the endpoint service.
+	// EndpointServicePendingReason: AWS is creating the endpoint service. No action is needed.
 	EndpointServicePendingReason = "EndpointServicePending"
-	// EndpointServiceFailedReason: AWS gave up on the endpoint service.
+	// EndpointServiceFailedReason: AWS could not create the endpoint service. The message contains the reason.
 	EndpointServiceFailedReason = "EndpointServiceFailed"
-	// WaitingForHostedClusterReason: no control plane, or no HostedCluster, was
-	// found for the namespace of the object.
+	// WaitingForHostedClusterReason: no control plane, or no HostedCluster, was found for the namespace of the
+	// object. No action is needed while the cluster is being created or deleted.
 	WaitingForHostedClusterReason = "WaitingForHostedCluster"
-	// AmbiguousOwnerReason: the namespace has several HostedControlPlanes.
+	// AmbiguousOwnerReason: the namespace has several HostedControlPlanes. Delete all but one.
 	AmbiguousOwnerReason = "AmbiguousOwner"
 )

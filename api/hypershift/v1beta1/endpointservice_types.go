@@ -4,20 +4,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Condition types of an AWSEndpointService. The HostedCluster carries both,
-// summarized over all its AWSEndpointServices.
+// Condition types of an AWSEndpointService. The HostedCluster has both of them too, summarized over all its
+// AWSEndpointServices.
 const (
-	// AWSEndpointServiceAvailable says that the VPC endpoint service in the
-	// management account is there, as it should be, and open to the customer's
-	// role. False: read the message; it names the call or the object to change.
+	// AWSEndpointServiceAvailable is True when the VPC endpoint service in the management account exists, matches the
+	// desired state and accepts connections of the customer's role. If False, the message names the call that failed
+	// or the object to change.
 	AWSEndpointServiceAvailable = "AWSEndpointServiceAvailable"
-	// AWSEndpointAvailable says that the VPC endpoint in the customer's account
-	// is available and that its names resolve. False: read the message; while a
-	// new endpoint is pending (some minutes) nothing needs to be done.
+	// AWSEndpointAvailable is True when the VPC endpoint in the customer's account is available and its DNS records
+	// exist. If False, the message contains the reason. A new endpoint is pending for some minutes; no action is
+	// needed then.
 	AWSEndpointAvailable = "AWSEndpointAvailable"
 )
 
-// AWSEndpointServiceSpec says which load balancer is offered to which subnets.
+// AWSEndpointServiceSpec defines which load balancer is offered to which subnets.
 type AWSEndpointServiceSpec struct {
 	// NetworkLoadBalancerName is the load balancer to offer. The
 	// control-plane-operator writes it.
@@ -26,9 +26,8 @@ type AWSEndpointServiceSpec struct {
 	// +kubebuilder:validation:MaxLength=32
 	NetworkLoadBalancerName string `json:"networkLoadBalancerName,omitempty"`
 
-	// SubnetIDs are the subnets of all node pools, sorted. The
-	// hypershift-operator writes them. How many of them the endpoint takes is
-	// decided by their zones: one subnet in each zone that the service serves.
+	// SubnetIDs are the subnets of all node pools, sorted. The hypershift-operator writes them. The endpoint uses one
+	// subnet in each zone that the endpoint service supports.
 	// +optional
 	// +kubebuilder:validation:MaxItems=200
 	// +kubebuilder:validation:items:MaxLength=255
@@ -36,7 +35,7 @@ type AWSEndpointServiceSpec struct {
 	// +listType=set
 	SubnetIDs []string `json:"subnetIDs,omitempty"`
 
-	// ResourceTags are put on everything that is made in AWS.
+	// ResourceTags are added to every AWS resource that the operators create for this object.
 	// +optional
 	// +kubebuilder:validation:MaxItems=25
 	// +listType=map
@@ -44,80 +43,71 @@ type AWSEndpointServiceSpec struct {
 	ResourceTags []AWSResourceTag `json:"resourceTags,omitempty"`
 }
 
-// AWSEndpointServiceStatus has two writers: each operator applies its half
-// under its own field owner.
+// AWSEndpointServiceStatus has two writers. Each operator applies its own fields with its own field owner.
 type AWSEndpointServiceStatus struct {
-	// EndpointServiceName is the name of the VPC endpoint service, for the
-	// customer's side to connect to. By the hypershift-operator.
+	// EndpointServiceName is the name of the VPC endpoint service, to which the customer's endpoint connects. Written
+	// by the hypershift-operator.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	EndpointServiceName string `json:"endpointServiceName,omitempty"`
 
-	// NetworkLoadBalancerARN is the load balancer that the service stands on.
-	// By the hypershift-operator.
+	// NetworkLoadBalancerARN is the load balancer of the endpoint service. Written by the hypershift-operator.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	NetworkLoadBalancerARN string `json:"networkLoadBalancerARN,omitempty"`
 
-	// AvailabilityZoneIDs are the ids of the zones that the service serves, such
-	// as use1-az1. Names of zones mean something else in every account; ids do
-	// not. By the hypershift-operator.
+	// AvailabilityZoneIDs are the ids of the zones that the endpoint service supports, such as use1-az1. The same
+	// zone has the same id in every account, but may have different names. Written by the hypershift-operator.
 	// +optional
 	// +kubebuilder:validation:MaxItems=50
 	// +kubebuilder:validation:items:MaxLength=63
 	// +listType=set
 	AvailabilityZoneIDs []string `json:"availabilityZoneIDs,omitempty"`
 
-	// EndpointID is the VPC endpoint in the customer's VPC. By the
-	// control-plane-operator.
+	// EndpointID is the VPC endpoint in the customer's VPC. Written by the control-plane-operator.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	EndpointID string `json:"endpointID,omitempty"`
 
-	// DNSNames are the records that point to the endpoint. By the
-	// control-plane-operator.
+	// DNSNames are the DNS records that point to the endpoint. Written by the control-plane-operator.
 	// +optional
 	// +kubebuilder:validation:MaxItems=10
 	// +kubebuilder:validation:items:MaxLength=255
 	// +listType=set
 	DNSNames []string `json:"dnsNames,omitempty"`
 
-	// DNSZoneID is the private hosted zone of those records. By the
-	// control-plane-operator.
+	// DNSZoneID is the private hosted zone of those records. Written by the control-plane-operator.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	DNSZoneID string `json:"dnsZoneID,omitempty"`
 
-	// SecurityGroupID is the security group of the endpoint. By the
-	// control-plane-operator.
+	// SecurityGroupID is the security group of the endpoint. Written by the control-plane-operator.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	SecurityGroupID string `json:"securityGroupID,omitempty"`
 
-	// Cleanup is what is needed to delete everything again without the
-	// HostedControlPlane. It is recorded before anything is made. By the
-	// control-plane-operator.
+	// Cleanup is the data that deletion needs without the HostedControlPlane. It is recorded before any AWS resource
+	// is created. Written by the control-plane-operator.
 	// +optional
 	Cleanup *AWSEndpointCleanup `json:"cleanup,omitempty"`
 
-	// Creating names what creation has been reached of and whose id is not
-	// written down yet. An operator that dies in between may have left one that
-	// AWS does not list for a while. By the control-plane-operator.
+	// Creating lists the resources that the operator has started to create without having recorded their id. If the
+	// operator stops at this point, there may be a resource that AWS does not list for a while. Written by the
+	// control-plane-operator.
 	// +optional
 	// +kubebuilder:validation:MaxItems=2
 	// +listType=set
 	Creating []AWSEndpointResource `json:"creating,omitempty"`
 
-	// TagKeys are the keys of the user's tags that what we made may carry: one
-	// that the user takes back is removed from there. By the
-	// control-plane-operator.
+	// TagKeys are the keys of the user's tags that the resources may have. When the user removes a tag, it is removed
+	// from the resources. Written by the control-plane-operator.
 	// +optional
 	// +kubebuilder:validation:MaxItems=200
 	// +kubebuilder:validation:items:MaxLength=128
 	// +listType=set
 	TagKeys []string `json:"tagKeys,omitempty"`
 
-	// Conditions of both halves.
+	// Conditions are the conditions of both operators.
 	// +optional
 	// +kubebuilder:validation:MaxItems=10
 	// +listType=map
@@ -125,7 +115,7 @@ type AWSEndpointServiceStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// AWSEndpointResource is a kind of resource in the customer's account.
+// AWSEndpointResource is a type of resource in the customer's account.
 // +kubebuilder:validation:Enum=SecurityGroup;VPCEndpoint
 type AWSEndpointResource string
 
@@ -136,46 +126,42 @@ const (
 	VPCEndpointResource AWSEndpointResource = "VPCEndpoint"
 )
 
-// AWSEndpointCleanup is what deleting the customer's half needs.
+// AWSEndpointCleanup is the data that deletion of the resources in the customer's account needs.
 type AWSEndpointCleanup struct {
-	// HostedControlPlane is the name of the control plane that it serves.
+	// HostedControlPlane is the name of the HostedControlPlane.
 	// +kubebuilder:validation:MaxLength=253
 	HostedControlPlane string `json:"hostedControlPlane"`
-	// OwnerUID is the UID of that HostedControlPlane: the value of the tag that
-	// everything carries which belongs to us.
+	// OwnerUID is the UID of that HostedControlPlane: the value of the owner tag of every resource.
 	// +kubebuilder:validation:MaxLength=63
 	OwnerUID string `json:"ownerUID"`
-	// InfraID of the cluster.
+	// InfraID is the infraID of the cluster.
 	// +kubebuilder:validation:MaxLength=253
 	InfraID string `json:"infraID"`
-	// Region of everything.
+	// Region is the region of the resources.
 	// +kubebuilder:validation:MaxLength=255
 	Region string `json:"region"`
-	// VPC of the endpoint.
+	// VPC is the VPC of the endpoint.
 	// +kubebuilder:validation:MaxLength=255
 	VPC string `json:"vpc"`
-	// IssuerURL goes into the tokens by which AWS knows us.
+	// IssuerURL is the issuer of the tokens with which the operator authenticates to AWS.
 	// +kubebuilder:validation:MaxLength=255
 	IssuerURL string `json:"issuerURL"`
-	// RoleARN is the role that we assume with those tokens.
+	// RoleARN is the role that the operator assumes with those tokens.
 	// +kubebuilder:validation:MaxLength=2048
 	RoleARN string `json:"roleARN"`
-	// EndpointRoleARN is the role, assumed from there, that owns the endpoint
-	// of a shared VPC.
+	// EndpointRoleARN is the role for the endpoint in a shared VPC. It is assumed from RoleARN.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	EndpointRoleARN string `json:"endpointRoleARN,omitempty"`
-	// DNSRoleARN is the role, assumed from there, that owns the records of a
-	// shared VPC.
+	// DNSRoleARN is the role for the DNS records of a shared VPC. It is assumed from RoleARN.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	DNSRoleARN string `json:"dnsRoleARN,omitempty"`
 }
 
-// AWSEndpointService offers one internal load balancer of a control plane to
-// the customer's VPC by PrivateLink. The hypershift-operator makes the endpoint
-// service in the management account, the control-plane-operator the endpoint,
-// its security group and its records in the customer's.
+// AWSEndpointService offers one internal load balancer of a control plane to the customer's VPC by PrivateLink. The
+// hypershift-operator creates the endpoint service in the management account. The control-plane-operator creates the
+// endpoint, its security group and its DNS records in the customer's account.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -208,7 +194,7 @@ type AWSEndpointServiceList struct {
 	Items           []AWSEndpointService `json:"items"`
 }
 
-// UnmarshalJSON decodes what can be decoded; see Unreadable.
+// UnmarshalJSON decodes all fields that can be decoded; see Unreadable.
 func (in *AWSEndpointService) UnmarshalJSON(text []byte) (err error) {
 	type plain AWSEndpointService
 	in.problem, err = decode(text, (*plain)(in), map[string]any{

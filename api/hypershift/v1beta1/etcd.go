@@ -5,19 +5,19 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// EtcdManagementType says who runs etcd.
+// EtcdManagementType defines whether the operator or the user runs etcd.
 //
 // +kubebuilder:validation:Enum=Managed;Unmanaged
 type EtcdManagementType string
 
 const (
-	// Managed etcd runs beside the control plane, and is ours to look after.
+	// Managed etcd runs in the namespace of the control plane. The operator manages it.
 	Managed EtcdManagementType = "Managed"
-	// Unmanaged etcd is brought by the user.
+	// Unmanaged etcd is run by the user.
 	Unmanaged EtcdManagementType = "Unmanaged"
 )
 
-// EtcdStorageType is a kind of storage for managed etcd.
+// EtcdStorageType is a type of storage for managed etcd.
 //
 // +kubebuilder:validation:Enum=PersistentVolume
 type EtcdStorageType string
@@ -25,42 +25,42 @@ type EtcdStorageType string
 // PersistentVolumeEtcdStorage keeps etcd's data on persistent volumes.
 const PersistentVolumeEtcdStorage EtcdStorageType = "PersistentVolume"
 
-// EtcdSpec says where the hosted cluster keeps its state.
+// EtcdSpec configures where the hosted cluster stores its state.
 //
 // +kubebuilder:validation:XValidation:rule="self.managementType == 'Managed' ? has(self.managed) : !has(self.managed)",message="managed is required when managementType is Managed, and forbidden otherwise"
 // +kubebuilder:validation:XValidation:rule="self.managementType == 'Unmanaged' ? has(self.unmanaged) : !has(self.unmanaged)",message="unmanaged is required when managementType is Unmanaged, and forbidden otherwise"
 type EtcdSpec struct {
-	// managementType says who runs etcd. It cannot be changed.
+	// managementType defines whether the operator or the user runs etcd. It cannot be changed.
 	//
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="managementType cannot be changed"
 	ManagementType EtcdManagementType `json:"managementType,omitempty"`
 
-	// managed holds the settings of an etcd of ours.
+	// managed configures an etcd that the operator runs.
 	//
 	// +optional
 	Managed *ManagedEtcdSpec `json:"managed,omitempty"`
 
-	// unmanaged says how to reach an etcd of the user's.
+	// unmanaged configures how to reach an etcd that the user runs.
 	//
 	// +optional
 	Unmanaged *UnmanagedEtcdSpec `json:"unmanaged,omitempty"`
 }
 
-// ManagedEtcdSpec holds the settings of an etcd of ours.
+// ManagedEtcdSpec configures an etcd that the operator runs.
 type ManagedEtcdSpec struct {
-	// storage is where etcd keeps its data.
+	// storage defines where etcd stores its data.
 	//
 	// +required
 	Storage ManagedEtcdStorageSpec `json:"storage,omitzero"`
 }
 
-// ManagedEtcdStorageSpec is where etcd keeps its data.
+// ManagedEtcdStorageSpec defines where etcd stores its data.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.persistentVolume) == has(oldSelf.persistentVolume)",message="persistentVolume can neither be added nor removed: the volumes exist, and their size and class cannot be changed"
 // +kubebuilder:validation:XValidation:rule="has(self.restoreSnapshotURL) == has(oldSelf.restoreSnapshotURL) && (!has(self.restoreSnapshotURL) || self.restoreSnapshotURL == oldSelf.restoreSnapshotURL)",message="restoreSnapshotURL can neither be added, nor changed, nor removed: a snapshot is restored at creation only"
 type ManagedEtcdStorageSpec struct {
-	// type is the kind of storage.
+	// type is the type of storage.
 	//
 	// +required
 	Type EtcdStorageType `json:"type,omitempty"`
@@ -70,8 +70,8 @@ type ManagedEtcdStorageSpec struct {
 	// +optional
 	PersistentVolume *PersistentVolumeEtcdStorageSpec `json:"persistentVolume,omitempty"`
 
-	// restoreSnapshotURL is where a snapshot can be fetched from which the cluster is restored, instead of starting empty.
-	// Only an etcd that has no data yet reads it.
+	// restoreSnapshotURL is the URL of a snapshot from which a new cluster is restored. Only an etcd without data
+	// reads it.
 	//
 	// +optional
 	// +listType=atomic
@@ -79,7 +79,7 @@ type ManagedEtcdStorageSpec struct {
 	RestoreSnapshotURL []SnapshotURL `json:"restoreSnapshotURL,omitempty"`
 }
 
-// SnapshotURL is where a snapshot of etcd can be fetched.
+// SnapshotURL is the URL of a snapshot of etcd.
 //
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=1024
@@ -90,7 +90,8 @@ type SnapshotURL string
 //
 // +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storageClassName can neither be added, nor changed, nor removed"
 type PersistentVolumeEtcdStorageSpec struct {
-	// storageClassName is the class of the volumes. Without it the default class of the management cluster is used.
+	// storageClassName is the storage class of the volumes. The default is the default class of the management
+	// cluster.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -105,10 +106,10 @@ type PersistentVolumeEtcdStorageSpec struct {
 	Size *resource.Quantity `json:"size,omitempty"`
 }
 
-// UnmanagedEtcdSpec says how to reach an etcd of the user's.
+// UnmanagedEtcdSpec configures how to reach an etcd that the user runs.
 type UnmanagedEtcdSpec struct {
-	// endpoint is the client URL of etcd, such as https://etcd-client.example.com:2379. It cannot be changed: another etcd is
-	// another cluster.
+	// endpoint is the client URL of etcd, such as https://etcd-client.example.com:2379. It cannot be changed, because
+	// another etcd contains another cluster.
 	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -117,16 +118,16 @@ type UnmanagedEtcdSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="endpoint cannot be changed"
 	Endpoint string `json:"endpoint,omitempty"`
 
-	// tls says how to prove who we are.
+	// tls configures the client certificate and the certificate authority.
 	//
 	// +required
 	TLS EtcdTLSConfig `json:"tls,omitzero"`
 }
 
-// EtcdTLSConfig says how the API server and an etcd of the user's trust each other.
+// EtcdTLSConfig configures TLS between the API server and an etcd that the user runs.
 type EtcdTLSConfig struct {
-	// clientSecret names a Secret beside the HostedCluster with the keys etcd-client.crt, etcd-client.key and
-	// etcd-client-ca.crt.
+	// clientSecret refers to a Secret in the namespace of the HostedCluster with the keys etcd-client.crt,
+	// etcd-client.key and etcd-client-ca.crt.
 	//
 	// +required
 	ClientSecret corev1.LocalObjectReference `json:"clientSecret,omitzero"`

@@ -9,7 +9,7 @@ import (
 var (
 	// GroupVersion is the group and version of this package.
 	GroupVersion = schema.GroupVersion{Group: "hypershift.openshift.io", Version: "v1beta1"}
-	// SchemeGroupVersion is the name under which generated code looks for it.
+	// SchemeGroupVersion is the name that generated code uses for GroupVersion.
 	SchemeGroupVersion = GroupVersion
 	// SchemeBuilder collects the functions that AddToScheme runs.
 	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
@@ -17,7 +17,7 @@ var (
 	AddToScheme = SchemeBuilder.AddToScheme
 )
 
-// Resource returns the group resource of this package with that name.
+// Resource returns the group resource with the given name.
 func Resource(resource string) schema.GroupResource {
 	return GroupVersion.WithResource(resource).GroupResource()
 }

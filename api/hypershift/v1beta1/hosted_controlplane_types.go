@@ -5,26 +5,26 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// HostedControlPlaneSpec is what a HostedCluster asks of its control plane. The
-// hypershift-operator writes it; nobody else does.
+// HostedControlPlaneSpec is the desired state of a control plane, derived from the HostedCluster. Only the
+// hypershift-operator writes it.
 type HostedControlPlaneSpec struct {
-	// ReleaseImage is the payload of the hosted cluster.
+	// ReleaseImage is the release payload of the hosted cluster.
 	// +kubebuilder:validation:MaxLength=253
 	ReleaseImage string `json:"releaseImage"`
-	// ControlPlaneReleaseImage is the payload of the control plane, if another.
+	// ControlPlaneReleaseImage is the release payload of the control plane, if it differs from ReleaseImage.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ControlPlaneReleaseImage *string `json:"controlPlaneReleaseImage,omitempty"`
-	// Channel and UpdateService find updates.
+	// Channel is the update channel of the cluster. UpdateService is the URL of the update service.
 	// +optional
 	// +kubebuilder:validation:MaxLength=100
 	Channel string `json:"channel,omitempty"`
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	UpdateService string `json:"updateService,omitempty"`
-	// PullSecret is the Secret with the credentials for images.
+	// PullSecret is the Secret with the credentials for image registries.
 	PullSecret corev1.LocalObjectReference `json:"pullSecret"`
-	// SSHKey is the Secret with the key that opens the nodes.
+	// SSHKey is the Secret with the public key for login to the nodes.
 	// +optional
 	SSHKey corev1.LocalObjectReference `json:"sshKey,omitempty"`
 	// IssuerURL is the issuer of service account tokens.
@@ -33,32 +33,32 @@ type HostedControlPlaneSpec struct {
 	// ServiceAccountSigningKey is the Secret with the user's own signing key.
 	// +optional
 	ServiceAccountSigningKey *corev1.LocalObjectReference `json:"serviceAccountSigningKey,omitempty"`
-	// InfraID identifies everything that the cluster has in AWS.
+	// InfraID identifies all AWS resources of the cluster.
 	// +kubebuilder:validation:MaxLength=253
 	InfraID string `json:"infraID"`
 	// ClusterID is the cluster's UUID.
 	// +optional
 	// +kubebuilder:validation:MaxLength=36
 	ClusterID string `json:"clusterID,omitempty"`
-	// Platform is where the workers live.
+	// Platform defines where the workers run.
 	Platform PlatformSpec `json:"platform"`
-	// DNS names the cluster's public and private zones.
+	// DNS defines the cluster's public and private zones.
 	// +optional
 	DNS DNSSpec `json:"dns,omitempty"`
-	// Networking of pods, services and machines.
+	// Networking defines the networks of pods, services and machines.
 	Networking ClusterNetworking `json:"networking"`
-	// Services says how each service of the control plane is published.
+	// Services defines how each service of the control plane is published.
 	// +listType=map
 	// +listMapKey=service
 	// +kubebuilder:validation:MaxItems=6
 	Services []ServicePublishingStrategyMapping `json:"services"`
-	// ControllerAvailabilityPolicy of the control plane.
+	// ControllerAvailabilityPolicy is the availability policy of the control plane.
 	// +optional
 	ControllerAvailabilityPolicy AvailabilityPolicy `json:"controllerAvailabilityPolicy,omitempty"`
-	// InfrastructureAvailabilityPolicy of what runs on the workers.
+	// InfrastructureAvailabilityPolicy is the availability policy of the cluster's own workloads on the workers.
 	// +optional
 	InfrastructureAvailabilityPolicy AvailabilityPolicy `json:"infrastructureAvailabilityPolicy,omitempty"`
-	// Etcd keeps the state of the hosted cluster.
+	// Etcd configures where the state of the hosted cluster is stored.
 	Etcd EtcdSpec `json:"etcd"`
 	// +optional
 	SecretEncryption *SecretEncryptionSpec `json:"secretEncryption,omitempty"`
@@ -82,11 +82,11 @@ type HostedControlPlaneSpec struct {
 	OLMCatalogPlacement OLMCatalogPlacement `json:"olmCatalogPlacement,omitempty"`
 	// +optional
 	FIPS bool `json:"fips,omitempty"`
-	// KubeAPIServerDNSName is one more name of the API server.
+	// KubeAPIServerDNSName is an additional DNS name of the API server.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	KubeAPIServerDNSName string `json:"kubeAPIServerDNSName,omitempty"`
-	// NodeSelector, Tolerations and Labels go to every pod of the control plane.
+	// NodeSelector, Tolerations and Labels apply to every pod of the control plane.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=20
 	NodeSelector map[string]LabelValue `json:"nodeSelector,omitempty"`
@@ -97,7 +97,7 @@ type HostedControlPlaneSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=20
 	Labels map[string]LabelValue `json:"labels,omitempty"`
-	// PausedUntil stops every change, as on the HostedCluster.
+	// PausedUntil stops all changes, as on the HostedCluster.
 	// +optional
 	PausedUntil *PausedUntil `json:"pausedUntil,omitempty"`
 	// +optional
@@ -106,83 +106,79 @@ type HostedControlPlaneSpec struct {
 	Monitoring *MonitoringSpec `json:"monitoring,omitempty"`
 }
 
-// KubeletVerification says whether the API server knows the kubelets that it calls.
+// KubeletVerification defines whether the API server verifies the serving certificates of kubelets.
 // +kubebuilder:validation:Enum=Enabled
 type KubeletVerification string
 
-// KubeletVerificationEnabled means that only certificates that the hosted cluster
-// has signed for a node are accepted under its addresses.
+// KubeletVerificationEnabled means that the API server accepts only serving certificates that the hosted cluster has
+// signed for a node and its addresses.
 const KubeletVerificationEnabled KubeletVerification = "Enabled"
 
-// HostedControlPlaneStatus satisfies version v1beta2 of the control-plane
-// contract of Cluster API
-// (https://cluster-api.sigs.k8s.io/developer/providers/contracts/control-plane),
-// in initialization, externalManagedControlPlane, version and the conditions
-// Available and Paused, and tells the hypershift-operator what the user wants
-// to know. The label of the CRD names that one version alone: with two, tools
-// that look for the contract of this API version would find either. ready and
-// initialized are the fields of its v1beta1, for those who read them.
+// HostedControlPlaneStatus implements version v1beta2 of the control-plane contract of Cluster API
+// (https://cluster-api.sigs.k8s.io/developer/providers/contracts/control-plane) in the fields initialization,
+// externalManagedControlPlane and version and the conditions Available and Paused. Its other fields report the state
+// of the control plane to the hypershift-operator. The label of the CRD has only this contract version: with two
+// versions, tools that search for the contract of this API version could find either. ready and initialized are
+// fields of the v1beta1 contract, for clients that use them.
 type HostedControlPlaneStatus struct {
-	// Ready says that the hosted API server can be used.
+	// Ready is true while the hosted API server is available.
 	// +kubebuilder:default=false
 	Ready bool `json:"ready"`
-	// Initialized says that it could be used at least once.
+	// Initialized is true once the hosted API server has been available.
 	// +kubebuilder:default=false
 	Initialized bool `json:"initialized"`
-	// Initialization is what Cluster API waits for before it makes Machines.
+	// Initialization is the state that Cluster API waits for before it creates Machines.
 	// +optional
 	Initialization *HostedControlPlaneInitialization `json:"initialization,omitempty"`
-	// ExternalManagedControlPlane tells Cluster API that no Machine is a
-	// control plane.
+	// ExternalManagedControlPlane is true: no Machine of Cluster API is part of the control plane.
 	// +kubebuilder:default=true
 	// +optional
 	ExternalManagedControlPlane *bool `json:"externalManagedControlPlane,omitempty"`
-	// Version of Kubernetes that the API server runs, as it says itself, such as
-	// v1.36.3.
+	// Version is the Kubernetes version that the API server reports, such as v1.36.3.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	Version string `json:"version,omitempty"`
-	// KubeletVerification is Enabled when the API server verifies the serving
-	// certificates of kubelets. Clusters have that from the start; one whose nodes
-	// are older gets it when all nodes have certificates, and keeps it.
+	// KubeletVerification is Enabled when the API server verifies the serving certificates of kubelets. New clusters
+	// have this from the start. In a cluster with older nodes it starts when all nodes have certificates. It is never
+	// reset.
 	// +optional
 	KubeletVerification KubeletVerification `json:"kubeletVerification,omitempty"`
-	// ControlPlaneEndpoint is where the API is reached.
+	// ControlPlaneEndpoint is the address of the API server.
 	// +optional
 	ControlPlaneEndpoint APIEndpoint `json:"controlPlaneEndpoint,omitempty"`
-	// OAuthCallbackURLTemplate is for identity providers.
+	// OAuthCallbackURLTemplate is the callback URL for identity providers.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	OAuthCallbackURLTemplate string `json:"oauthCallbackURLTemplate,omitempty"`
 	// KubeConfig is the Secret with the administrator's kubeconfig.
 	// +optional
 	KubeConfig *KubeconfigSecretRef `json:"kubeConfig,omitempty"`
-	// CustomKubeconfig is the one that uses KubeAPIServerDNSName.
+	// CustomKubeconfig is the Secret with the kubeconfig that uses KubeAPIServerDNSName.
 	// +optional
 	CustomKubeconfig *KubeconfigSecretRef `json:"customKubeconfig,omitempty"`
 	// KubeadminPassword is the Secret with the first user's password.
 	// +optional
 	KubeadminPassword *corev1.LocalObjectReference `json:"kubeadminPassword,omitempty"`
-	// VersionStatus is the history of the hosted cluster's payloads.
+	// VersionStatus is the version history of the hosted cluster.
 	// +optional
 	VersionStatus *ClusterVersionStatus `json:"versionStatus,omitempty"`
-	// ControlPlaneVersion is the history of the payloads that the control plane runs: its own, if it has one.
+	// ControlPlaneVersion is the version history of the control plane. It differs from VersionStatus if the control
+	// plane has its own release.
 	// +optional
 	ControlPlaneVersion *ControlPlaneVersionStatus `json:"controlPlaneVersion,omitempty"`
-	// Platform is what we learned about the cloud.
+	// Platform is the observed state of the platform.
 	// +optional
 	Platform *PlatformStatus `json:"platform,omitempty"`
-	// WorkerSecurityGroup is what deleting the security group of the workers
-	// needs. It is recorded before the group is made.
+	// WorkerSecurityGroup is the data that deletion of the workers' security group needs. It is recorded before the
+	// group is created.
 	// +optional
 	WorkerSecurityGroup *WorkerSecurityGroupRecord `json:"workerSecurityGroup,omitempty"`
-	// SecretEncryption records which keys may have encrypted what is in etcd. The
-	// configuration of the API servers follows from it.
+	// SecretEncryption records the keys with which data in etcd may be encrypted. The configuration of the API
+	// servers is derived from it.
 	// +optional
 	SecretEncryption *SecretEncryptionStatus `json:"secretEncryption,omitempty"`
-	// AWSRolesIsolation is the last check of the roles of the operators that found
-	// all of them isolated. Without it each start of the control-plane-operator
-	// would check them again.
+	// AWSRolesIsolation is the last check of the operators' roles that found all of them isolated. It saves the
+	// calls of STS when the control-plane-operator restarts.
 	// +optional
 	AWSRolesIsolation *AWSRolesIsolationRecord `json:"awsRolesIsolation,omitempty"`
 	// NodeCount is the number of nodes of the hosted cluster.
@@ -195,51 +191,48 @@ type HostedControlPlaneStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// HostedControlPlaneInitialization says what has been reached at least once.
+// HostedControlPlaneInitialization records states that were reached at least once.
 // +kubebuilder:validation:MinProperties=1
 type HostedControlPlaneInitialization struct {
-	// ControlPlaneInitialized says that the hosted API server could be used at
-	// least once. It never goes back.
+	// ControlPlaneInitialized is true once the hosted API server has been available. It never becomes false again.
 	// +optional
 	ControlPlaneInitialized *bool `json:"controlPlaneInitialized,omitempty"`
 }
 
-// AWSRolesIsolationRecord is a check in which STS refused a service account of
-// the hosted cluster for each role.
+// AWSRolesIsolationRecord records a check in which STS denied every role to the service accounts of the hosted cluster.
 type AWSRolesIsolationRecord struct {
-	// rolesHash is a hash of the issuer, the roles and the subjects that were
-	// checked. Another one means that nothing is known.
+	// rolesHash is a hash of the issuer, the roles and the subjects of the check. The record is ignored if they have
+	// changed.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	RolesHash string `json:"rolesHash,omitempty"`
-	// checkedTime is when STS had refused for all of them.
+	// checkedTime is the time of the check.
 	// +required
 	CheckedTime metav1.Time `json:"checkedTime,omitzero"`
 }
 
-// WorkerSecurityGroupRecord says where the security group of the workers is,
-// and as whom to call AWS for it.
+// WorkerSecurityGroupRecord records the location of the workers' security group, and the AWS identity to manage it
+// with.
 type WorkerSecurityGroupRecord struct {
-	// Region of the VPC.
+	// Region is the region of the VPC.
 	// +kubebuilder:validation:MaxLength=255
 	Region string `json:"region"`
-	// VPC of the workers.
+	// VPC is the VPC of the workers.
 	// +kubebuilder:validation:MaxLength=255
 	VPC string `json:"vpc"`
-	// IssuerURL goes into the tokens by which AWS knows us.
+	// IssuerURL is the issuer of the tokens with which the operator authenticates to AWS.
 	// +kubebuilder:validation:MaxLength=255
 	IssuerURL string `json:"issuerURL"`
-	// RoleARN is the role that we assume with those tokens.
+	// RoleARN is the role that the operator assumes with those tokens.
 	// +kubebuilder:validation:MaxLength=2048
 	RoleARN string `json:"roleARN"`
-	// Creating says that creation has been reached and the id is not written
-	// down yet. An operator that dies in between may have left a group that AWS
-	// does not list for a while.
+	// Creating is true while the operator has started to create the group without having recorded its id. If the
+	// operator stops at this point, there may be a group that AWS does not list for a while.
 	// +optional
 	Creating bool `json:"creating,omitempty"`
-	// TagKeys are the keys of the user's tags that the group may carry: one
-	// that the user takes back is removed from there.
+	// TagKeys are the keys of the user's tags that the group may have. When the user removes a tag, it is removed
+	// from the group.
 	// +optional
 	// +kubebuilder:validation:MaxItems=200
 	// +kubebuilder:validation:items:MaxLength=128
@@ -256,7 +249,7 @@ type APIEndpoint struct {
 	Port int32 `json:"port"`
 }
 
-// KubeconfigSecretRef names a kubeconfig in a Secret.
+// KubeconfigSecretRef refers to a kubeconfig in a Secret.
 type KubeconfigSecretRef struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
@@ -264,9 +257,8 @@ type KubeconfigSecretRef struct {
 	Key string `json:"key"`
 }
 
-// HostedControlPlane is the control plane of one HostedCluster, in a namespace
-// of its own. The hypershift-operator writes its spec, the
-// control-plane-operator beside it makes it true.
+// HostedControlPlane is the control plane of one HostedCluster, in its own namespace. The hypershift-operator writes
+// its spec. The control-plane-operator in the same namespace reconciles it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -300,7 +292,7 @@ type HostedControlPlaneList struct {
 	Items           []HostedControlPlane `json:"items"`
 }
 
-// UnmarshalJSON decodes what can be decoded; see Unreadable.
+// UnmarshalJSON decodes all fields that can be decoded; see Unreadable.
 func (in *HostedControlPlane) UnmarshalJSON(text []byte) (err error) {
 	type plain HostedControlPlane
 	in.problem, err = decode(text, (*plain)(in), map[string]any{

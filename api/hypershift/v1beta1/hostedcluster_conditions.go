@@ -1,135 +1,140 @@
 package v1beta1
 
-// Condition types of a HostedCluster that sum it up. `kubectl get hostedcluster` shows Available and Progressing.
+// Condition types of a HostedCluster that summarize its state. `kubectl get hostedcluster` shows Available and
+// Progressing.
 const (
-	// HostedClusterAvailable says that the control plane serves. If False, the message names the first thing that is missing;
-	// the condition of the same name below says more.
+	// HostedClusterAvailable is True when the control plane serves requests. If False, the message names the first
+	// component that is not available. See the condition of that name below.
 	HostedClusterAvailable = "Available"
-	// HostedClusterProgressing says that a release is being rolled out. False is the calm state. If the reason is Blocked,
-	// correct what the condition named in the message complains about.
+	// HostedClusterProgressing is True while a release is being rolled out. False is normal. If the reason is
+	// Blocked, resolve the condition that the message names.
 	HostedClusterProgressing = "Progressing"
-	// HostedClusterDegraded says that parts of the control plane have fewer pods than they should. False is good. If True for
-	// long, look at the pods that the message names.
+	// HostedClusterDegraded is True while components of the control plane have fewer ready pods than desired. False
+	// is normal. If it stays True, check the pods that the message names.
 	HostedClusterDegraded = "Degraded"
-	// ReconciliationActive says that changes are being acted on. If False, spec.pausedUntil stops them; remove it to go on.
+	// ReconciliationActive is True while changes are reconciled. If False, spec.pausedUntil stops them. Remove it to
+	// continue.
 	ReconciliationActive = "ReconciliationActive"
-	// ReconciliationSucceeded says that the last attempt to bring the cluster into the wanted state met no error. If False,
-	// the message holds the errors; it is tried again by itself.
+	// ReconciliationSucceeded is True when the last reconcile had no error. If False, the message contains the
+	// errors. The operator retries.
 	ReconciliationSucceeded = "ReconciliationSucceeded"
-	// SupportedFields says that this version acts on every field of spec. If False, the message names those that it accepts
-	// and does nothing about yet; remove them, or do not rely on them.
+	// SupportedFields is True when this version supports all fields that are set in spec. If False, the message lists
+	// fields that are accepted but have no effect yet. Remove them, or do not rely on them.
 	SupportedFields = "SupportedFields"
-	// NetworkPoliciesEnforced says that the management cluster enforces NetworkPolicies: a connection that they forbid was
-	// tried on control planes of this management cluster, and failed. False also if the operator's own pod reached the
-	// identity of its node although policies forbid that. If False, pods of other tenants and of this one reach
-	// what they must not; have the administrator of the management cluster make its network enforce them (docs/install.md).
-	// Unknown until a control plane could be tried. Absent if the operator does not run as a pod.
+	// NetworkPoliciesEnforced is True when the management cluster enforces NetworkPolicies. The operator checks it
+	// with connections to control planes that a policy forbids. It is also False if the operator's own pod reaches the
+	// instance metadata service although a policy forbids it. If False, pods of this and other tenants can open
+	// connections that they must not. The administrator of the management cluster has to enable enforcement
+	// (docs/install.md). Unknown until a control plane could be checked. Absent if the operator does not run as a
+	// pod.
 	NetworkPoliciesEnforced = "NetworkPoliciesEnforced"
 )
 
-// Condition types of a HostedCluster about what the user wrote and brought. While one of them is False nothing further is
-// rolled out.
+// Condition types of a HostedCluster about input of the user. While one of them is False, no changes are rolled out.
 const (
-	// ValidHostedClusterConfiguration says that spec makes sense. If False, change what the message names.
+	// ValidHostedClusterConfiguration is True when spec is valid. If False, change the field that the message names.
 	ValidHostedClusterConfiguration = "ValidConfiguration"
-	// SupportedHostedCluster says that this installation can run such a cluster. If False, the operator lacks something that
-	// spec asks for, such as the credentials for private clusters; the message says which flag of the installation is missing.
+	// SupportedHostedCluster is True when this installation can run the cluster. If False, the operator lacks
+	// something that spec requires, such as the credentials for private clusters. The message names the missing flag
+	// of the installation.
 	SupportedHostedCluster = "SupportedHostedCluster"
-	// ValidReleaseImage says that the release payload can be read and is one that we can run, coming from the present one.
-	// If False, choose another spec.release.image, or correct the pull secret.
+	// ValidReleaseImage is True when the release payload can be read, is supported, and is a valid upgrade from the
+	// present one. If False, set another spec.release.image, or correct the pull secret.
 	ValidReleaseImage = "ValidReleaseImage"
-	// ValidProxyConfiguration says that the trusted certificates of the proxy can be read and have not expired. If False,
-	// correct the ConfigMap that spec.configuration.proxy.trustedCA names.
+	// ValidProxyConfiguration is True when the trusted certificates of the proxy can be read and have not expired. If
+	// False, correct the ConfigMap in spec.configuration.proxy.trustedCA.
 	ValidProxyConfiguration = "ValidProxyConfiguration"
-	// PlatformCredentialsFound says that the parts of the control plane have their cloud credentials. If False, complete
-	// spec.platform.aws.rolesRef.
+	// PlatformCredentialsFound is True when the components of the control plane have their cloud credentials. If
+	// False, complete spec.platform.aws.rolesRef.
 	PlatformCredentialsFound = "PlatformCredentialsFound"
-	// UnmanagedEtcdAvailable says that the Secret for the user's own etcd has its three keys. Absent for a managed etcd. If
-	// False, complete the Secret that spec.etcd.unmanaged.tls.clientSecret names.
+	// UnmanagedEtcdAvailable is True when the Secret for an unmanaged etcd has its three keys. Absent for a managed
+	// etcd. If False, complete the Secret in spec.etcd.unmanaged.tls.clientSecret.
 	UnmanagedEtcdAvailable = "UnmanagedEtcdAvailable"
 )
 
-// Condition types of a HostedCluster about AWS. AWSEndpointServiceAvailable and AWSEndpointAvailable, which sum up all its
-// AWSEndpointServices, stand there.
+// Condition types of a HostedCluster about AWS. See also AWSEndpointServiceAvailable and AWSEndpointAvailable, which
+// summarize all its AWSEndpointServices.
 const (
-	// ValidOIDCConfiguration says that the documents by which IAM trusts the cluster's tokens are published and match its
-	// signing key. If False, correct the bucket or the issuer URL that the message names; or, if serviceAccountSigningKey is
-	// set, publish the documents.
+	// ValidOIDCConfiguration is True when the OIDC documents with which IAM verifies the cluster's tokens are
+	// published and match its signing key. If False, correct the bucket or the issuer URL that the message names. If
+	// serviceAccountSigningKey is set, publish the documents yourself.
 	ValidOIDCConfiguration = "ValidOIDCConfiguration"
-	// ValidAWSIdentityProvider says that AWS accepts the cluster's tokens. If False, compare the IAM OIDC provider and the
-	// trust policies of the roles with spec.issuerURL. Unknown means that AWS could not be asked.
+	// ValidAWSIdentityProvider is True when AWS accepts the cluster's tokens. If False, compare the IAM OIDC provider
+	// and the trust policies of the roles with spec.issuerURL. Unknown if AWS could not be reached.
 	ValidAWSIdentityProvider = "ValidAWSIdentityProvider"
-	// AWSRolesIsolated says that no role of the cluster's operators accepts a token that an administrator of the hosted cluster
-	// can mint. If False, name the subjects in the message in the trust policies of the roles. Unknown means that AWS could not
-	// be asked. The cluster works either way.
+	// AWSRolesIsolated is True when no role of the cluster's operators accepts a token that an administrator of the
+	// hosted cluster can create. If False, add the subjects in the message to the trust policies of the roles, in
+	// place of the service accounts. Unknown if AWS could not be reached. The cluster works in either case.
 	AWSRolesIsolated = "AWSRolesIsolated"
-	// ValidAWSKMSConfig says that the key for secret encryption can be used. If False, correct the key's ARN or the policy of
-	// the role in spec.secretEncryption.kms.aws. Unknown if no such key is asked for.
+	// ValidAWSKMSConfig is True when the KMS key for secret encryption can be used. If False, correct the ARN of the
+	// key or the policy of the role in spec.secretEncryption.kms.aws. Unknown if spec has no such key.
 	ValidAWSKMSConfig = "ValidAWSKMSConfig"
-	// AWSDefaultSecurityGroupCreated says that the security group of the workers is there. If False, the message holds the
-	// answer of AWS, most often a permission that the control-plane-operator's role lacks.
+	// AWSDefaultSecurityGroupCreated is True when the security group of the workers exists. If False, the message
+	// contains the error of AWS, most often a missing permission of the control-plane-operator's role.
 	AWSDefaultSecurityGroupCreated = "AWSDefaultSecurityGroupCreated"
-	// AWSDefaultSecurityGroupDeleted says that this group is gone again. Only while the cluster is being deleted. If False,
-	// the message names what still uses it.
+	// AWSDefaultSecurityGroupDeleted is True when this group is deleted. Present only while the cluster is being
+	// deleted. If False, the message names the resource that still uses the group.
 	AWSDefaultSecurityGroupDeleted = "AWSDefaultSecurityGroupDeleted"
-	// PublicEndpointExposed says that the API server can be reached from the internet, as spec.platform.aws.endpointAccess
-	// asks. Absent for a private cluster.
+	// PublicEndpointExposed is True when the API server is exposed to the internet, as
+	// spec.platform.aws.endpointAccess requires. Absent for a private cluster.
 	PublicEndpointExposed = "PublicEndpointExposed"
 )
 
-// Condition types that the HostedControlPlane carries first and the HostedCluster repeats: the parts of the control plane.
+// Condition types about components of the control plane. They are set on the HostedControlPlane and copied to the
+// HostedCluster.
 const (
-	// InfrastructureReady says that load balancers and routes have host names by which the control plane is reached. If False,
-	// the message names the Service that is waiting; its events say what the cloud answered.
+	// InfrastructureReady is True when the load balancers and Routes of the control plane have host names. If False,
+	// the message names the Service that has none. Its events contain the error of the cloud provider.
 	InfrastructureReady = "InfrastructureReady"
-	// EtcdAvailable says that the hosted API server reaches its etcd. If False, look at the etcd pods and their volumes.
-	// Unknown as long as the API server, which alone knows, cannot be asked.
+	// EtcdAvailable is True when the hosted API server reaches its etcd. If False, check the etcd pods and their
+	// volumes. Unknown while the API server does not respond, because it reports this state.
 	EtcdAvailable = "EtcdAvailable"
-	// KubeAPIServerAvailable says that the hosted API server answers and is ready. If False, the message says how it was asked
-	// and what came of it.
+	// KubeAPIServerAvailable is True when the hosted API server responds and is ready. If False, the message contains
+	// the check and its error.
 	KubeAPIServerAvailable = "KubeAPIServerAvailable"
-	// KubeAPIServerReachable says that the hosted API server answers where it is published, by the load balancers that users
-	// and nodes take. If False, look at the Service that the message names. Unknown if the management cluster cannot reach the
-	// load balancer and the API server answers behind it. Absent if the hypershift-operator runs with
-	// --check-load-balancers=false.
+	// KubeAPIServerReachable is True when the hosted API server responds at its published address, through the load
+	// balancers of users and nodes. If False, check the Service that the message names. Unknown if the management
+	// cluster cannot reach the load balancer while the API server responds inside the management cluster. Absent if
+	// the hypershift-operator runs with --check-load-balancers=false.
 	KubeAPIServerReachable = "KubeAPIServerReachable"
-	// IgnitionEndpointAvailable says that new nodes can fetch their configuration. If False, look at the Deployment
+	// IgnitionEndpointAvailable is True when new nodes can fetch their configuration. If False, check the Deployment
 	// ignition-server.
 	IgnitionEndpointAvailable = "IgnitionEndpointAvailable"
-	// ExternalDNSReachable says that the host names in spec.services resolve. Unknown if there are none. If False, wait for
-	// external-dns, or make the records yourself.
+	// ExternalDNSReachable is True when the host names in spec.services resolve. Unknown if there are none. If False,
+	// wait for external-dns, or create the DNS records yourself.
 	ExternalDNSReachable = "ExternalDNSReachable"
-	// ValidHostedControlPlaneConfiguration says that the control-plane-operator can make what the configuration asks for. If
-	// False, change what the message names.
+	// ValidHostedControlPlaneConfiguration is True when the control-plane-operator can apply the configuration. If
+	// False, change the field that the message names.
 	ValidHostedControlPlaneConfiguration = "ValidHostedControlPlaneConfiguration"
-	// ValidReleaseInfo says that the payload has an image for every part. If False, the message names the missing ones;
-	// choose a complete payload.
+	// ValidReleaseInfo is True when the release payload has an image for every component. If False, the message lists
+	// the missing images. Set a complete release.
 	ValidReleaseInfo = "ValidReleaseInfo"
-	// ValidIDPConfiguration says that the identity providers of spec.configuration.oauth can be used. If False, correct the
-	// one that the message names.
+	// ValidIDPConfiguration is True when the identity providers of spec.configuration.oauth can be used. If False,
+	// correct the one that the message names.
 	ValidIDPConfiguration = "ValidIDPConfiguration"
-	// ConfigOperatorReconciliationSucceeded says that what the control plane sets up inside the hosted cluster is in place. If
-	// False, the message holds the errors; it is tried again by itself.
+	// ConfigOperatorReconciliationSucceeded is True when the objects of the control plane inside the hosted cluster
+	// are up to date. If False, the message contains the errors. The operator retries.
 	ConfigOperatorReconciliationSucceeded = "ConfigOperatorReconciliationSucceeded"
-	// DataPlaneConnectionAvailable says that the control plane reaches the nodes. Unknown without nodes. If False, look at the
-	// konnectivity pods on both sides, and at the firewall between them.
+	// DataPlaneConnectionAvailable is True when the control plane reaches the nodes. Unknown without nodes. If False,
+	// check the konnectivity pods in the control plane and in the hosted cluster, and the firewall between them.
 	DataPlaneConnectionAvailable = "DataPlaneConnectionAvailable"
-	// KubeletServingCertificatesSigned says that the kubelet of every node serves with a certificate that the hosted cluster has
-	// signed, and that the API server verifies them. Unknown without nodes. If False, replace the nodes that the message names:
-	// until then, one node could answer in the place of another. Absent if the control plane makes no certificates.
+	// KubeletServingCertificatesSigned is True when the kubelet of every node has a serving certificate that the
+	// hosted cluster has signed, and the API server verifies them. Unknown without nodes. If False, replace the nodes
+	// that the message names. Until then, one node could answer in place of another. Absent if the operator creates
+	// no certificates.
 	KubeletServingCertificatesSigned = "KubeletServingCertificatesSigned"
-	// ControlPlaneConnectionAvailable says that the nodes reach the API server. Unknown without nodes. If False, look at DNS
-	// and firewall on the nodes' side.
+	// ControlPlaneConnectionAvailable is True when the nodes reach the API server. Unknown without nodes. If False,
+	// check DNS and the firewall in the network of the nodes.
 	ControlPlaneConnectionAvailable = "ControlPlaneConnectionAvailable"
-	// EtcdDataEncryptionUpToDate says that all Secrets are encrypted with the key that spec asks for. Absent without
-	// encryption. While it is False keep both keys.
+	// EtcdDataEncryptionUpToDate is True when all Secrets are encrypted with the key in spec. Absent without
+	// encryption. While it is False, keep both keys.
 	EtcdDataEncryptionUpToDate = "EtcdDataEncryptionUpToDate"
-	// EtcdBackupSucceeded says that the last backup of etcd was stored. If False, the message says why not.
+	// EtcdBackupSucceeded is True when the last backup of etcd was stored. If False, the message contains the reason.
 	EtcdBackupSucceeded = "EtcdBackupSucceeded"
-	// EtcdRecoveryActive says that a member of etcd is being replaced. False is the calm state.
+	// EtcdRecoveryActive is True while a member of etcd is being replaced. False is normal.
 	EtcdRecoveryActive = "EtcdRecoveryActive"
-	// HostedClusterRestoredFromBackup says that a cluster restored from a backup serves again.
+	// HostedClusterRestoredFromBackup is True when a cluster that was restored from a backup is available again.
 	HostedClusterRestoredFromBackup = "HostedClusterRestoredFromBackup"
-	// AutoNodeEnabled says that nodes are made by need. If False, look at the Deployment karpenter.
+	// AutoNodeEnabled is True when nodes are created on demand. If False, check the Deployment karpenter.
 	AutoNodeEnabled = "AutoNodeEnabled"
 )

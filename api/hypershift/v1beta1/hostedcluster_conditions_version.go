@@ -1,57 +1,60 @@
 package v1beta1
 
-// Condition types that the HostedControlPlane takes from the ClusterVersion object inside the hosted cluster, and the
-// HostedCluster repeats. Clusters without such an object do not have them.
+// Condition types that are copied from the ClusterVersion object inside the hosted cluster to the HostedControlPlane
+// and the HostedCluster. They are absent in clusters without such an object.
 const (
-	// ClusterVersionSucceeding says that the cluster-version-operator brings the release into being without an error. If
-	// False, the message names the part that fails.
+	// ClusterVersionSucceeding is True when the cluster-version-operator applies the release without errors. If
+	// False, the message names the component that fails.
 	ClusterVersionSucceeding = "ClusterVersionSucceeding"
-	// ClusterVersionProgressing says that it is at work. False is the calm state.
+	// ClusterVersionProgressing is True while the cluster-version-operator applies a release. False is normal.
 	ClusterVersionProgressing = "ClusterVersionProgressing"
-	// ClusterVersionReleaseAccepted says that it has accepted the release. If False, it could not be read or verified; choose
-	// another one.
+	// ClusterVersionReleaseAccepted is True when the cluster-version-operator has accepted the release. If False, the
+	// release could not be read or verified. Set another release.
 	ClusterVersionReleaseAccepted = "ClusterVersionReleaseAccepted"
-	// ClusterVersionRetrievedUpdates says that the update service answered. If False, check spec.channel and
+	// ClusterVersionRetrievedUpdates is True when the update service responded. If False, check spec.channel and
 	// spec.updateService.
 	ClusterVersionRetrievedUpdates = "ClusterVersionRetrievedUpdates"
-	// ClusterVersionUpgradeable says that nothing stands against the next minor release. If False, do what the message asks
-	// for before upgrading.
+	// ClusterVersionUpgradeable is True when nothing prevents an upgrade to the next minor release. If False, follow
+	// the message before you upgrade.
 	ClusterVersionUpgradeable = "ClusterVersionUpgradeable"
-	// ClusterVersionAvailable says that all parts of the release work inside the cluster.
+	// ClusterVersionAvailable is True when all components of the release are available inside the cluster.
 	ClusterVersionAvailable = "ClusterVersionAvailable"
 )
 
 // Condition types of a HostedCluster about its size.
 const (
-	// ClusterSizeComputed says how large the cluster is by its number of nodes; the reason is the size.
+	// ClusterSizeComputed is True when the size of the cluster was computed from its number of nodes. The reason is
+	// the size.
 	ClusterSizeComputed = "ClusterSizeComputed"
-	// ClusterSizeTransitionPending says that another size was computed and is held back, so as not to change too often. False
-	// is the calm state.
+	// ClusterSizeTransitionPending is True while a transition to another size is delayed, so that the size does not
+	// change too often. False is normal.
 	ClusterSizeTransitionPending = "ClusterSizeTransitionPending"
-	// ClusterSizeTransitionRequired says that the control plane is to be brought to another size. False is the calm state.
+	// ClusterSizeTransitionRequired is True while the control plane has to change to another size. False is normal.
 	ClusterSizeTransitionRequired = "ClusterSizeTransitionRequired"
 )
 
 // Condition types that appear while a cluster is being deleted.
 const (
-	// CloudResourcesDestroyed says that what the hosted cluster made in the cloud (load balancers, volumes, buckets) is gone.
-	// If False, the message names what is left. Nothing needs to be done while it shrinks.
+	// CloudResourcesDestroyed is True when the cloud resources that the hosted cluster created (load balancers,
+	// volumes, buckets) are deleted. If False, the message lists the remaining ones. No action is needed while their
+	// number decreases.
 	CloudResourcesDestroyed = "CloudResourcesDestroyed"
-	// HostedClusterDestroyed says that everything is gone and that only the grace period is being waited for.
+	// HostedClusterDestroyed is True when everything is deleted and only the grace period remains.
 	HostedClusterDestroyed = "HostedClusterDestroyed"
 )
 
 // Condition types of a HostedControlPlane only.
 const (
-	// HostedControlPlaneAvailable says that infrastructure, etcd and API server are available and the configuration is valid.
-	// If False, the message names what is missing.
+	// HostedControlPlaneAvailable is True when infrastructure, etcd and API server are available and the
+	// configuration is valid. If False, the message contains the reason.
 	HostedControlPlaneAvailable = "Available"
-	// HostedControlPlaneDegraded says that parts of the control plane have fewer pods than they should. False is good.
+	// HostedControlPlaneDegraded is True while components of the control plane have fewer ready pods than desired.
+	// False is normal.
 	HostedControlPlaneDegraded = "Degraded"
-	// EtcdSnapshotRestored says that etcd was filled from the snapshot in spec.etcd.managed.storage.restoreSnapshotURL. If
-	// False, check the URL and whether it has expired.
+	// EtcdSnapshotRestored is True when etcd was restored from the snapshot in
+	// spec.etcd.managed.storage.restoreSnapshotURL. If False, check the URL and whether it has expired.
 	EtcdSnapshotRestored = "EtcdSnapshotRestored"
-	// CVOScaledDown says that the cluster-version-operator was stopped before deletion, so that it does not restore what is
-	// being removed.
+	// CVOScaledDown is True when the cluster-version-operator was scaled down before deletion, so that it does not
+	// restore deleted objects.
 	CVOScaledDown = "CVOScaledDown"
 )

@@ -2,102 +2,114 @@ package v1beta1
 
 // Reasons of Progressing and ReconciliationActive.
 const (
-	// BlockedReason: a condition stands in the way of the roll-out; the message names it.
+	// BlockedReason: a condition blocks the roll-out. The message names it.
 	BlockedReason = "Blocked"
-	// ProgressingReason: the wanted release is being rolled out. Nothing to do.
+	// ProgressingReason: the desired release is being rolled out. No action is needed.
 	ProgressingReason = "Progressing"
-	// ReconciliationPausedReason: spec.pausedUntil stops changes. Remove it to go on.
+	// ReconciliationPausedReason: spec.pausedUntil stops changes. Remove it to continue.
 	ReconciliationPausedReason = "ReconciliationPaused"
-	// ReconciliationInvalidPausedUntilReason: spec.pausedUntil cannot be read. Changes are stopped, because somebody wanted
-	// them to be; write it again.
+	// ReconciliationInvalidPausedUntilReason: spec.pausedUntil is invalid. The operator treats it as a pause. Correct
+	// it.
 	ReconciliationInvalidPausedUntilReason = "InvalidPausedUntilValue"
 )
 
 // Reasons of NetworkPoliciesEnforced.
 const (
-	// NetworkPoliciesIgnoredReason: a connection that NetworkPolicies forbid was made. Install a network that enforces them, or
-	// enable it in the one that is there.
+	// NetworkPoliciesIgnoredReason: a connection succeeded that NetworkPolicies forbid. Install a network plugin that
+	// enforces them, or enable enforcement in the present one.
 	NetworkPoliciesIgnoredReason = "NetworkPoliciesIgnored"
-	// NetworkPoliciesUntriedReason: no control plane of the management cluster has a pod that can be tried yet. It is tried
-	// again by itself.
+	// NetworkPoliciesUntriedReason: no control plane of the management cluster has a pod that can be checked yet. The
+	// operator retries.
 	NetworkPoliciesUntriedReason = "NetworkPoliciesUntried"
 )
 
-// Reasons of conditions about AWS, beside the kinds of errors that AWS gives.
+// Reasons of conditions about AWS, in addition to those for errors of AWS.
 const (
-	// PlatformCredentialsNotFoundReason: a role is missing in spec.platform.aws.rolesRef, or its Secret could not be written.
+	// PlatformCredentialsNotFoundReason: a role is missing in spec.platform.aws.rolesRef, or its Secret could not be
+	// written. Complete rolesRef.
 	PlatformCredentialsNotFoundReason = "PlatformCredentialsNotFound"
-	// OIDCConfigurationInvalidReason: the documents cannot be published where the issuer URL points. The message says why.
+	// OIDCConfigurationInvalidReason: the documents cannot be published at the issuer URL. The message contains the
+	// reason.
 	OIDCConfigurationInvalidReason = "OIDCConfigurationInvalid"
-	// OIDCStorageMissingReason: the installation has no bucket for the documents. Install with --oidc-storage-provider-s3-*,
-	// or bring a key with serviceAccountSigningKey.
+	// OIDCStorageMissingReason: the installation has no bucket for the documents. Install with
+	// --oidc-storage-provider-s3-*, or set serviceAccountSigningKey to your own key.
 	OIDCStorageMissingReason = "OIDCStorageMissing"
-	// OIDCDocumentsDifferReason: the documents at the issuer URL are not those of the cluster's key. If the key is the
-	// user's, publish them again; otherwise they are put right.
+	// OIDCDocumentsDifferReason: the documents at the issuer URL do not match the cluster's key. If you supply the
+	// key, publish them again. Otherwise the operator corrects them.
 	OIDCDocumentsDifferReason = "OIDCDocumentsDiffer"
-	// InvalidIdentityProviderReason: AWS does not know the issuer, or does not trust it. Create the IAM OIDC provider.
+	// InvalidIdentityProviderReason: AWS does not know the issuer, or does not trust it. Create the IAM OIDC
+	// provider.
 	InvalidIdentityProviderReason = "InvalidIdentityProvider"
-	// InvalidIAMRoleReason: a role cannot be taken on. Correct its ARN or its trust policy.
+	// InvalidIAMRoleReason: a role cannot be assumed. Correct its ARN or its trust policy.
 	InvalidIAMRoleReason = "InvalidIAMRole"
-	// ServiceAccountTrustedReason: the trust policies of roles name service accounts of the hosted cluster, for which its
-	// administrators can mint tokens. Name the subjects in the message instead.
+	// ServiceAccountTrustedReason: the trust policies of roles name service accounts of the hosted cluster. Its
+	// administrators can create tokens for them. Use the subjects in the message in their place.
 	ServiceAccountTrustedReason = "ServiceAccountTrusted"
-	// AWSErrorReason: AWS answered with an error; the message holds it.
+	// AWSErrorReason: AWS returned an error. The message contains it.
 	AWSErrorReason = "AWSError"
-	// ControlPlaneOperatorNotRunningReason: the control-plane-operator, which alone knows, does not run. The message names its
-	// Deployment and repeats what that says; look at its pods.
+	// ControlPlaneOperatorNotRunningReason: the control-plane-operator, which reports this state, does not run. The
+	// message names its Deployment and contains the status of it. Check its pods.
 	ControlPlaneOperatorNotRunningReason = "ControlPlaneOperatorNotRunning"
-	// NoEndpointServicesReason: there is no AWSEndpointService, because the cluster is public or is still being made.
+	// NoEndpointServicesReason: there is no AWSEndpointService, because the cluster is public or is still being
+	// created. No action is needed.
 	NoEndpointServicesReason = "NoEndpointServices"
 )
 
-// Reasons of conditions about the parts of the control plane.
+// Reasons of conditions about components of the control plane.
 const (
-	// WaitingOnInfrastructureReason: load balancers or routes have no host name yet. The message names the one.
+	// WaitingOnInfrastructureReason: a load balancer or Route has no host name yet. The message names it. A new load
+	// balancer takes some minutes.
 	WaitingOnInfrastructureReason = "WaitingOnInfrastructureReady"
-	// InfraStatusFailureReason: the state of a load balancer or route could not be learned; the message says why.
+	// InfraStatusFailureReason: the state of a load balancer or Route could not be read. The message contains the
+	// error.
 	InfraStatusFailureReason = "InfraStatusFailure"
-	// NotDeployedReason: this version of the operators does not run that part of the control plane. A later one does.
+	// NotDeployedReason: this version of the operators does not run the component.
 	NotDeployedReason = "NotDeployed"
-	// WaitingForAvailableReason: the part is starting. Nothing to do unless it stays.
+	// WaitingForAvailableReason: the component is starting. No action is needed unless this persists.
 	WaitingForAvailableReason = "WaitingForAvailable"
-	// EtcdQuorumAvailableReason: a majority of etcd's members serves.
+	// EtcdQuorumAvailableReason: a majority of the etcd members is available.
 	EtcdQuorumAvailableReason = "QuorumAvailable"
-	// EtcdWaitingForQuorumReason: too few members of etcd serve. Look at their pods and volumes if it stays.
+	// EtcdWaitingForQuorumReason: too few etcd members are available. If this persists, check their pods and volumes.
 	EtcdWaitingForQuorumReason = "EtcdWaitingForQuorum"
-	// EtcdDataMissingReason: a member of etcd that has been up finds its volume empty, and nobody to get the data from. It does not
-	// begin with nothing: bring back the volume, or those of most members. If they are lost for good, begin a new HostedCluster
-	// with a snapshot, or give up what was there: docs/control-plane.md says how.
+	// EtcdDataMissingReason: an etcd member that had data before has an empty volume, and there is no other member to
+	// copy the data from. It does not start empty. Restore the volume, or those of most members. If they are lost
+	// permanently, create a new HostedCluster from a snapshot, or accept the loss of the data as described in
+	// docs/control-plane.md.
 	EtcdDataMissingReason = "EtcdDataMissing"
-	// EtcdDataCorruptReason: the data of a member of etcd differs from that of the others, and etcd has stopped reading and writing.
-	// Replace the volume of the member that the message names, as docs/control-plane.md says.
+	// EtcdDataCorruptReason: the data of an etcd member differs from that of the others, and etcd has stopped reading
+	// and writing. Replace the volume of the member that the message names, as described in docs/control-plane.md.
 	EtcdDataCorruptReason = "EtcdDataCorrupt"
-	// EtcdStatefulSetNotFoundReason: etcd has not been made yet. Nothing to do unless it stays.
+	// EtcdStatefulSetNotFoundReason: etcd has not been created yet. No action is needed unless this persists.
 	EtcdStatefulSetNotFoundReason = "StatefulSetNotFound"
-	// KubeconfigWaitingForCreateReason: the administrator's kubeconfig has not been made yet. Nothing to do unless it stays.
+	// KubeconfigWaitingForCreateReason: the administrator's kubeconfig has not been created yet. No action is needed
+	// unless this persists.
 	KubeconfigWaitingForCreateReason = "KubeconfigWaitingForCreate"
-	// ExternalDNSHostNotReachableReason: a host name of spec.services does not resolve. Make the record, or wait.
+	// ExternalDNSHostNotReachableReason: a host name of spec.services does not resolve. Create the DNS record, or
+	// wait for external-dns.
 	ExternalDNSHostNotReachableReason = "ExternalDNSHostNotReachable"
-	// KASLoadBalancerNotReachableReason: the load balancer of the API server does not answer. Check its targets and who may
-	// reach it.
+	// KASLoadBalancerNotReachableReason: the load balancer of the API server does not respond. Check its targets and
+	// its access rules.
 	KASLoadBalancerNotReachableReason = "KASLoadBalancerNotReachable"
-	// MissingReleaseImagesReason: the payload lacks images; the message names them. Choose a complete payload.
+	// MissingReleaseImagesReason: the release payload lacks images. The message lists them. Set a complete release.
 	MissingReleaseImagesReason = "MissingReleaseImages"
-	// NoWorkerNodesAvailableReason: there are no nodes to judge by. Add a NodePool.
+	// NoWorkerNodesAvailableReason: there are no nodes to check. Add a NodePool.
 	NoWorkerNodesAvailableReason = "NoWorkerNodesAvailable"
-	// FromClusterVersionReason: the condition repeats what the ClusterVersion object says.
+	// FromClusterVersionReason: the condition is copied from the ClusterVersion object.
 	FromClusterVersionReason = "FromClusterVersion"
-	// ClusterVersionStatusUnknownReason: the ClusterVersion object does not speak of this yet. Nothing to do.
+	// ClusterVersionStatusUnknownReason: the ClusterVersion object does not have this condition yet. No action is
+	// needed.
 	ClusterVersionStatusUnknownReason = "ClusterVersionStatusUnknown"
 )
 
 // Reasons of conditions that appear while a cluster is being deleted.
 const (
-	// CloudResourcesRemainingReason: the message names what is still there. Nothing to do while it shrinks.
+	// CloudResourcesRemainingReason: the message lists the remaining cloud resources. No action is needed while their
+	// number decreases.
 	CloudResourcesRemainingReason = "CloudResourcesRemaining"
-	// CloudResourcesCleanupSkippedReason: something in the cloud could not be removed, and was given up after a while: its AWS
-	// identity was lost, or the hosted cluster did not remove what it had made. The message names it; remove it by hand.
+	// CloudResourcesCleanupSkippedReason: cloud resources could not be deleted, and the operator stopped waiting for
+	// them. Its AWS identity was lost, or the hosted cluster did not delete its resources. The message lists them.
+	// Delete them manually.
 	CloudResourcesCleanupSkippedReason = "CloudResourcesCleanupSkipped"
-	// WaitingForGracePeriodReason: everything is gone; the object stays for the grace period that was asked for.
+	// WaitingForGracePeriodReason: everything is deleted. The object stays for the requested grace period.
 	WaitingForGracePeriodReason = "WaitingForGracePeriod"
 )

@@ -2,7 +2,7 @@ package v1beta1
 
 import corev1 "k8s.io/api/core/v1"
 
-// AvailabilityPolicy says whether something runs more than once.
+// AvailabilityPolicy defines whether a workload has several replicas.
 //
 // +kubebuilder:validation:Enum=HighlyAvailable;SingleReplica
 type AvailabilityPolicy string
@@ -14,22 +14,23 @@ const (
 	SingleReplica AvailabilityPolicy = "SingleReplica"
 )
 
-// OLMCatalogPlacement says where operator catalogs run.
+// OLMCatalogPlacement defines where operator catalogs run.
 //
 // +kubebuilder:validation:Enum=management;guest
 type OLMCatalogPlacement string
 
 const (
-	// ManagementOLMCatalogPlacement runs them beside the control plane.
+	// ManagementOLMCatalogPlacement runs them in the namespace of the control plane.
 	ManagementOLMCatalogPlacement OLMCatalogPlacement = "management"
 	// GuestOLMCatalogPlacement runs them on the workers.
 	GuestOLMCatalogPlacement OLMCatalogPlacement = "guest"
 )
 
-// HostedClusterSpec is what the user wants of a HostedCluster.
+// HostedClusterSpec is the desired state of a HostedCluster.
 //
-// The rules here speak of fields that, once set, can be neither changed nor removed. They stand at the root because a rule
-// beside such a field does not run when the field is absent before or after, so that removing and adding would get around it.
+// The rules here are for fields that can be neither changed nor removed once they are set. They are at the root,
+// because a rule at such a field does not run when the field is absent before or after the change. A user could
+// remove the field and add it again.
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.infraID) || (has(self.infraID) && self.infraID == oldSelf.infraID)",message="infraID, once set, can be neither changed nor removed"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.clusterID) || (has(self.clusterID) && self.clusterID == oldSelf.clusterID)",message="clusterID, once set, can be neither changed nor removed"
@@ -54,13 +55,14 @@ type HostedClusterSpec struct {
 	// +required
 	Release Release `json:"release,omitzero"`
 
-	// controlPlaneRelease is the release payload of the management side of the control plane, where it is to differ from
+	// controlPlaneRelease is the release payload of the management side of the control plane, if it differs from
 	// release. Without it release is used for both.
 	//
 	// +optional
 	ControlPlaneRelease *Release `json:"controlPlaneRelease,omitempty"`
 
-	// clusterID is a UUID that names the cluster in metrics and reports. Made at creation unless given, and kept.
+	// clusterID is a UUID that identifies the cluster in metrics and reports. If it is empty, it is generated at
+	// creation. It cannot be changed.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=36
@@ -68,9 +70,9 @@ type HostedClusterSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!format.uuid().validate(self).hasValue()",message="must be a UUID"
 	ClusterID string `json:"clusterID,omitempty"`
 
-	// infraID names the cluster in the cloud: it is part of names and tags there, and belongs to one cluster only. Made at
-	// creation unless given, and kept. It is bounded by the key of an AWS tag, kubernetes.io/cluster/<infraID>, which has at
-	// most 128 characters.
+	// infraID identifies the cluster in the cloud. It is part of names and tags there, and is unique to one cluster.
+	// If it is empty, it is generated at creation. It cannot be changed. Its length is limited by the key of an AWS
+	// tag, kubernetes.io/cluster/<infraID>, which has at most 128 characters.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -78,7 +80,7 @@ type HostedClusterSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="must be made of dot-separated labels of lower-case letters, digits and dashes"
 	InfraID string `json:"infraID,omitempty"`
 
-	// updateService is the URL of the service that recommends updates. Without it the vendor's is used.
+	// updateService is the URL of the service that recommends updates. The default is the vendor's service.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -92,38 +94,40 @@ type HostedClusterSpec struct {
 	// +kubebuilder:validation:MaxLength=100
 	Channel string `json:"channel,omitempty"`
 
-	// kubeAPIServerDNSName is one more name for the API server. A second kubeconfig with this name is made; the record is the
-	// user's to make.
+	// kubeAPIServerDNSName is an additional DNS name of the API server. The operator creates a second kubeconfig with
+	// this name. The user creates the DNS record.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || !format.dns1123Subdomain().validate(self).hasValue()",message="must be empty or a host name"
 	KubeAPIServerDNSName string `json:"kubeAPIServerDNSName,omitempty"`
 
-	// platform is where the workers live.
+	// platform defines where the workers run.
 	//
 	// +required
 	Platform PlatformSpec `json:"platform,omitzero"`
 
-	// controllerAvailabilityPolicy says whether the parts of the control plane run more than once. It cannot be changed.
+	// controllerAvailabilityPolicy defines whether the components of the control plane have several replicas. It
+	// cannot be changed.
 	//
 	// +optional
 	// +kubebuilder:default=HighlyAvailable
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="controllerAvailabilityPolicy cannot be changed"
 	ControllerAvailabilityPolicy AvailabilityPolicy `json:"controllerAvailabilityPolicy,omitempty"`
 
-	// infrastructureAvailabilityPolicy says whether what runs on the workers for the cluster's own sake runs more than once.
+	// infrastructureAvailabilityPolicy defines whether the cluster's own workloads on the workers have several
+	// replicas.
 	//
 	// +optional
 	// +kubebuilder:default=SingleReplica
 	InfrastructureAvailabilityPolicy AvailabilityPolicy `json:"infrastructureAvailabilityPolicy,omitempty"`
 
-	// dns says under which names the cluster is found.
+	// dns configures the DNS names of the cluster.
 	//
 	// +optional
 	DNS DNSSpec `json:"dns,omitzero"`
 
-	// networking describes the cluster's networks.
+	// networking configures the networks of the cluster.
 	//
 	// +optional
 	// +kubebuilder:default={networkType: "OVNKubernetes", clusterNetwork: {{cidr: "10.132.0.0/14"}}, serviceNetwork: {{cidr: "172.31.0.0/16"}}}
@@ -134,18 +138,18 @@ type HostedClusterSpec struct {
 	// +optional
 	Autoscaling ClusterAutoscaling `json:"autoscaling,omitzero"`
 
-	// autoNode makes nodes by need, beside the node pools.
+	// autoNode creates nodes on demand, in addition to the node pools.
 	//
 	// +optional
 	AutoNode *AutoNode `json:"autoNode,omitempty"`
 
-	// etcd says where the cluster keeps its state.
+	// etcd configures where the cluster stores its state.
 	//
 	// +optional
 	// +kubebuilder:default={managementType: "Managed", managed: {storage: {type: "PersistentVolume", persistentVolume: {size: "8Gi"}}}}
 	Etcd EtcdSpec `json:"etcd,omitzero"`
 
-	// services says how the endpoints of the control plane are published. The list cannot be changed.
+	// services defines how the endpoints of the control plane are published. The list cannot be changed.
 	//
 	// +required
 	// +listType=map
@@ -156,18 +160,20 @@ type HostedClusterSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.filter(s, has(s.servicePublishingStrategy.route) && has(s.servicePublishingStrategy.route.hostname)).all(a, self.exists_one(b, (has(b.servicePublishingStrategy.route) && has(b.servicePublishingStrategy.route.hostname) && b.servicePublishingStrategy.route.hostname == a.servicePublishingStrategy.route.hostname) || (has(b.servicePublishingStrategy.loadBalancer) && has(b.servicePublishingStrategy.loadBalancer.hostname) && b.servicePublishingStrategy.loadBalancer.hostname == a.servicePublishingStrategy.route.hostname))) && self.filter(s, has(s.servicePublishingStrategy.loadBalancer) && has(s.servicePublishingStrategy.loadBalancer.hostname)).all(a, self.exists_one(b, has(b.servicePublishingStrategy.loadBalancer) && has(b.servicePublishingStrategy.loadBalancer.hostname) && b.servicePublishingStrategy.loadBalancer.hostname == a.servicePublishingStrategy.loadBalancer.hostname))",message="each service needs a host name of its own"
 	Services []ServicePublishingStrategyMapping `json:"services,omitempty"`
 
-	// pullSecret names a Secret beside this object with the key .dockerconfigjson: the credentials for images.
+	// pullSecret refers to a Secret in the namespace of this object with the credentials for images under the key
+	// .dockerconfigjson.
 	//
 	// +required
 	PullSecret corev1.LocalObjectReference `json:"pullSecret,omitzero"`
 
-	// sshKey names a Secret beside this object with the key id_rsa.pub: a public key that may log in to the workers.
+	// sshKey refers to a Secret in the namespace of this object with a public key for login to the workers under the
+	// key id_rsa.pub.
 	//
 	// +optional
 	SSHKey corev1.LocalObjectReference `json:"sshKey,omitzero"`
 
-	// issuerURL is the issuer of the service accounts' tokens. On AWS the documents by which IAM trusts these tokens are
-	// found at this URL. It cannot be changed.
+	// issuerURL is the issuer of the service accounts' tokens. On AWS the documents with which IAM verifies these
+	// tokens are published at this URL. It cannot be changed.
 	//
 	// +optional
 	// +kubebuilder:default="https://kubernetes.default.svc"
@@ -176,9 +182,10 @@ type HostedClusterSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="issuerURL cannot be changed"
 	IssuerURL string `json:"issuerURL,omitempty"`
 
-	// serviceAccountSigningKey names a Secret beside this object with the key "key", a private RSA key in PEM that signs the
-	// service accounts' tokens, and optionally old-key.pub, a public key that is still trusted during a rotation.
-	// Without it a key is made. With it the documents at issuerURL are the user's to publish.
+	// serviceAccountSigningKey refers to a Secret in the namespace of this object. Its key "key" is a private RSA key
+	// in PEM that signs the service accounts' tokens. Its optional key old-key.pub is a public key that is still
+	// trusted during a rotation. Without this field the operator generates a key. With it the user publishes the
+	// documents at issuerURL.
 	//
 	// +optional
 	ServiceAccountSigningKey *corev1.LocalObjectReference `json:"serviceAccountSigningKey,omitempty"`
@@ -193,30 +200,32 @@ type HostedClusterSpec struct {
 	// +optional
 	OperatorConfiguration *OperatorConfiguration `json:"operatorConfiguration,omitempty"`
 
-	// auditWebhook names a Secret beside this object with the key webhook-kubeconfig: where audit events are sent.
+	// auditWebhook refers to a Secret in the namespace of this object with the key webhook-kubeconfig. Audit events
+	// are sent to the server in this kubeconfig.
 	//
 	// +optional
 	AuditWebhook *corev1.LocalObjectReference `json:"auditWebhook,omitempty"`
 
-	// imageContentSources says where else images can be pulled.
+	// imageContentSources lists mirrors of image repositories.
 	//
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=255
 	ImageContentSources []ImageContentSource `json:"imageContentSources,omitempty"`
 
-	// additionalTrustBundle names a ConfigMap beside this object with the key ca-bundle.crt: certificate authorities that the
-	// control plane and the workers trust.
+	// additionalTrustBundle refers to a ConfigMap in the namespace of this object with the key ca-bundle.crt:
+	// certificate authorities that the control plane and the workers trust.
 	//
 	// +optional
 	AdditionalTrustBundle *corev1.LocalObjectReference `json:"additionalTrustBundle,omitempty"`
 
-	// secretEncryption says how Secrets are encrypted in etcd. It cannot be removed.
+	// secretEncryption configures how Secrets are encrypted in etcd. It cannot be removed.
 	//
 	// +optional
 	SecretEncryption *SecretEncryptionSpec `json:"secretEncryption,omitempty"`
 
-	// fips says whether nodes and control plane use cryptography that was validated under FIPS 140. It cannot be changed.
+	// fips defines whether nodes and control plane use cryptography that was validated under FIPS 140. It cannot be
+	// changed.
 	//
 	// +optional
 	// +kubebuilder:default=false
@@ -227,14 +236,14 @@ type HostedClusterSpec struct {
 	// +optional
 	PausedUntil *PausedUntil `json:"pausedUntil,omitempty"`
 
-	// olmCatalogPlacement says where operator catalogs run. It cannot be changed.
+	// olmCatalogPlacement defines where operator catalogs run. It cannot be changed.
 	//
 	// +optional
 	// +kubebuilder:default=management
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="olmCatalogPlacement cannot be changed"
 	OLMCatalogPlacement OLMCatalogPlacement `json:"olmCatalogPlacement,omitempty"`
 
-	// nodeSelector chooses the nodes that the control plane runs on.
+	// nodeSelector selects the nodes on which the control plane runs.
 	//
 	// +optional
 	// +mapType=atomic
@@ -242,16 +251,17 @@ type HostedClusterSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue())",message="each key of nodeSelector must be the key of a label, such as example.com/name"
 	NodeSelector map[string]LabelValue `json:"nodeSelector,omitempty"`
 
-	// tolerations lets the control plane run on nodes with these taints.
+	// tolerations permits the control plane to run on nodes with these taints.
 	//
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=25
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
-	// labels are put on every pod of the control plane. Labels by which pods are selected and fenced are reserved: app,
-	// pod-template-hash, controller-revision-hash, and keys of the domains hypershift.openshift.io, network.openshift.io,
-	// cluster.x-k8s.io, kubernetes.io and k8s.io, but for app.kubernetes.io.
+	// labels are added to every pod of the control plane. Labels that select pods in Services and network policies
+	// are reserved: app, pod-template-hash, controller-revision-hash, and keys of the domains
+	// hypershift.openshift.io, network.openshift.io, cluster.x-k8s.io, kubernetes.io and k8s.io, except
+	// app.kubernetes.io.
 	//
 	// +optional
 	// +mapType=atomic
@@ -266,7 +276,7 @@ type HostedClusterSpec struct {
 	// +kubebuilder:default={}
 	Capabilities *Capabilities `json:"capabilities,omitempty"`
 
-	// monitoring says what the users of the cluster see of its control plane.
+	// monitoring configures which metrics of the control plane the users of the cluster can see.
 	//
 	// +optional
 	Monitoring *MonitoringSpec `json:"monitoring,omitempty"`

@@ -5,9 +5,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// HostedClusterStatus is what there is of a HostedCluster.
+// HostedClusterStatus is the observed state of a HostedCluster.
 type HostedClusterStatus struct {
-	// conditions says how the cluster is, in words; docs/conditions.md lists the types and reasons.
+	// conditions reports the state of the cluster. docs/conditions.md lists the types and reasons.
 	//
 	// +optional
 	// +listType=map
@@ -15,38 +15,38 @@ type HostedClusterStatus struct {
 	// +kubebuilder:validation:MaxItems=100
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// version says which release the cluster runs.
+	// version reports the release that the cluster runs.
 	//
 	// +optional
 	Version *ClusterVersionStatus `json:"version,omitempty"`
 
-	// controlPlaneVersion says which release the management side of the control plane runs.
+	// controlPlaneVersion reports the release that the management side of the control plane runs.
 	//
 	// +optional
 	ControlPlaneVersion *ControlPlaneVersionStatus `json:"controlPlaneVersion,omitempty"`
 
-	// kubeconfig names the Secret with the administrator's kubeconfig, under the key kubeconfig.
+	// kubeconfig refers to the Secret with the administrator's kubeconfig, under the key kubeconfig.
 	//
 	// +optional
 	KubeConfig *corev1.LocalObjectReference `json:"kubeconfig,omitempty"`
 
-	// customKubeconfig names the Secret with a kubeconfig for spec.kubeAPIServerDNSName.
+	// customKubeconfig refers to the Secret with a kubeconfig for spec.kubeAPIServerDNSName.
 	//
 	// +optional
 	CustomKubeconfig *corev1.LocalObjectReference `json:"customKubeconfig,omitempty"`
 
-	// kubeadminPassword names the Secret with the password of the user kubeadmin.
+	// kubeadminPassword refers to the Secret with the password of the user kubeadmin.
 	//
 	// +optional
 	KubeadminPassword *corev1.LocalObjectReference `json:"kubeadminPassword,omitempty"`
 
-	// ignitionEndpoint is the host at which new nodes fetch their configuration.
+	// ignitionEndpoint is the host from which new nodes fetch their configuration.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	IgnitionEndpoint string `json:"ignitionEndpoint,omitempty"`
 
-	// controlPlaneEndpoint is where the API server is reached.
+	// controlPlaneEndpoint is the address of the API server.
 	//
 	// +optional
 	ControlPlaneEndpoint APIEndpoint `json:"controlPlaneEndpoint,omitzero"`
@@ -63,28 +63,28 @@ type HostedClusterStatus struct {
 	// +optional
 	PayloadArch PayloadArchType `json:"payloadArch,omitempty"`
 
-	// platform holds what the cloud told us.
+	// platform is the observed state of the platform.
 	//
 	// +optional
 	Platform *PlatformStatus `json:"platform,omitempty"`
 
-	// oidcDocuments says where the operator publishes the OIDC documents of spec.issuerURL. It is written before they are, so
-	// that they are found again when the cluster is deleted.
+	// oidcDocuments records where the operator publishes the OIDC documents of spec.issuerURL. It is written before
+	// the documents are published, so that they are found when the cluster is deleted.
 	//
 	// +optional
 	OIDCDocuments *OIDCDocumentsStatus `json:"oidcDocuments,omitempty"`
 
-	// autoNode counts the nodes that were made by need.
+	// autoNode counts the nodes that were created on demand.
 	//
 	// +optional
 	AutoNode *AutoNodeStatus `json:"autoNode,omitempty"`
 
-	// configuration is what spec.configuration has led to.
+	// configuration is the observed state of spec.configuration.
 	//
 	// +optional
 	Configuration *ConfigurationStatus `json:"configuration,omitempty"`
 
-	// secretEncryption says with which key Secrets are encrypted.
+	// secretEncryption records the key with which Secrets are encrypted.
 	//
 	// +optional
 	SecretEncryption *SecretEncryptionStatus `json:"secretEncryption,omitempty"`
@@ -104,7 +104,8 @@ const (
 	S390X   PayloadArchType = "S390X"
 )
 
-// OIDCDocumentsStatus is a bucket with OIDC documents; those of a cluster begin with its infraID.
+// OIDCDocumentsStatus records a bucket with OIDC documents. The names of the cluster's documents start with its
+// infraID.
 type OIDCDocumentsStatus struct {
 	// bucket is the name of the S3 bucket.
 	//

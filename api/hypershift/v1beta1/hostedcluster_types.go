@@ -2,8 +2,8 @@ package v1beta1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// HostedCluster is a Kubernetes cluster whose control plane runs as pods in the cluster where this object lives, and whose
-// workers run in the user's account.
+// HostedCluster is a Kubernetes cluster. Its control plane runs as pods in the management cluster, where this object
+// exists. Its workers run in the user's account.
 //
 // +genclient
 // +kubebuilder:object:root=true
@@ -24,12 +24,12 @@ type HostedCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what the user wants.
+	// spec is the desired state.
 	//
 	// +required
 	Spec HostedClusterSpec `json:"spec,omitzero"`
 
-	// status is what there is.
+	// status is the observed state.
 	//
 	// +optional
 	Status HostedClusterStatus `json:"status,omitzero"`
@@ -47,7 +47,7 @@ type HostedClusterList struct {
 	Items []HostedCluster `json:"items"`
 }
 
-// UnmarshalJSON decodes what can be decoded; see Unreadable.
+// UnmarshalJSON decodes all fields that can be decoded; see Unreadable.
 func (in *HostedCluster) UnmarshalJSON(text []byte) (err error) {
 	type plain HostedCluster
 	in.problem, err = decode(text, (*plain)(in), map[string]any{

@@ -1,15 +1,15 @@
 package v1beta1
 
-// ImageContentSource says where else the images of a repository can be pulled, by digest.
+// ImageContentSource lists mirrors of an image repository, for images by digest.
 type ImageContentSource struct {
-	// source is the repository as images name it.
+	// source is the repository in the names of images.
 	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
 	Source string `json:"source,omitempty"`
 
-	// mirrors lists repositories with the same content, best first. The source itself is the last resort.
+	// mirrors lists repositories with the same content, in order of preference. The source itself is used last.
 	//
 	// +optional
 	// +listType=atomic

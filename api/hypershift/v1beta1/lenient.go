@@ -9,27 +9,25 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// One object with a value that its Go type cannot hold (written by an older
-// client, or past validation) would fail the decoding of every list that it is
-// in, and so stop the informers of an operator for everybody. The kinds of this
-// package therefore decode field by field where the whole does not decode: what
-// cannot be read is left empty and named by Unreadable, and the controllers
-// tell the user and touch nothing.
+// An object with a value that its Go type cannot hold (written by an older client, or without validation) would make
+// the decoding of every list with this object fail. It would stop the informers of an operator for all clusters. The
+// types of this package therefore decode field by field if the whole object cannot be decoded. A field that cannot be
+// decoded stays empty and is listed by Unreadable. The controllers report it to the user and change nothing.
 
-// unreadable remembers which fields of an object could not be decoded.
+// unreadable records the fields of an object that could not be decoded.
 // +kubebuilder:object:generate=true
 type unreadable struct {
 	problem string
 }
 
-// Unreadable says in words which fields of the object could not be read, or "".
+// Unreadable returns a message with the fields of the object that could not be decoded, or "".
 func (u *unreadable) Unreadable() string { return u.problem }
 
-// decode decodes text into out, whose fields "spec" and "status" may be
-// unreadable in part, and returns in words what could not be read.
+// decode decodes text into out. The fields "spec" and "status" of out may be decoded partially. It returns a message
+// with the fields that could not be decoded.
 //
-// The targets of out's top-level fields are passed one by one, so that the
-// kinds need no reflection: out is a type alias without UnmarshalJSON.
+// The caller passes the top-level fields of out in parts, so that no reflection is needed: out is a type alias
+// without UnmarshalJSON.
 func decode(text []byte, whole any, parts map[string]any) (problem string, err error) {
 	if err := utiljson.Unmarshal(text, whole); err == nil {
 		return "", nil

@@ -1,6 +1,6 @@
 package v1beta1
 
-// MetricsForwardingMode says whether metrics of the control plane are forwarded into the hosted cluster.
+// MetricsForwardingMode defines whether metrics of the control plane are forwarded into the hosted cluster.
 //
 // +kubebuilder:validation:Enum=Forward;None
 type MetricsForwardingMode string
@@ -8,21 +8,21 @@ type MetricsForwardingMode string
 const (
 	// MetricsForward forwards them.
 	MetricsForward MetricsForwardingMode = "Forward"
-	// MetricsForwardNone does not.
+	// MetricsForwardNone does not forward them.
 	MetricsForwardNone MetricsForwardingMode = "None"
 )
 
-// MonitoringSpec says what the users of the hosted cluster see of its control plane.
+// MonitoringSpec configures which metrics of the control plane the users of the hosted cluster can see.
 type MonitoringSpec struct {
-	// metricsForwarding says which metrics of the control plane are visible inside the hosted cluster.
+	// metricsForwarding configures which metrics of the control plane are visible inside the hosted cluster.
 	//
 	// +optional
 	MetricsForwarding *MetricsForwardingSpec `json:"metricsForwarding,omitempty"`
 }
 
-// MetricsForwardingSpec says which metrics are forwarded.
+// MetricsForwardingSpec configures which metrics are forwarded.
 type MetricsForwardingSpec struct {
-	// mode says whether metrics are forwarded at all.
+	// mode defines whether metrics are forwarded.
 	//
 	// +required
 	Mode MetricsForwardingMode `json:"mode,omitempty"`

@@ -2,7 +2,7 @@ package v1beta1
 
 import "net/netip"
 
-// NetworkType names the network plugin of the hosted cluster.
+// NetworkType is the network plugin of the hosted cluster.
 //
 // +kubebuilder:validation:Enum=OpenShiftSDN;Calico;OVNKubernetes;Other
 type NetworkType string
@@ -10,34 +10,34 @@ type NetworkType string
 const (
 	// OpenShiftSDN is the plugin of old OpenShift releases.
 	OpenShiftSDN NetworkType = "OpenShiftSDN"
-	// Calico is brought by the user.
+	// Calico is installed by the user.
 	Calico NetworkType = "Calico"
-	// OVNKubernetes comes with OpenShift.
+	// OVNKubernetes is part of OpenShift.
 	OVNKubernetes NetworkType = "OVNKubernetes"
-	// Other is any plugin that the user brings.
+	// Other is any other plugin that the user installs.
 	Other NetworkType = "Other"
 )
 
-// AllocateNodeCIDRsMode says who hands out the pod ranges of the nodes.
+// AllocateNodeCIDRsMode defines whether kube-controller-manager allocates the pod ranges of the nodes.
 //
 // +kubebuilder:validation:Enum=Enabled;Disabled
 type AllocateNodeCIDRsMode string
 
 const (
-	// AllocateNodeCIDRsEnabled lets kube-controller-manager hand them out.
+	// AllocateNodeCIDRsEnabled makes kube-controller-manager allocate them.
 	AllocateNodeCIDRsEnabled AllocateNodeCIDRsMode = "Enabled"
-	// AllocateNodeCIDRsDisabled leaves it to the network plugin.
+	// AllocateNodeCIDRsDisabled leaves them to the network plugin.
 	AllocateNodeCIDRsDisabled AllocateNodeCIDRsMode = "Disabled"
 )
 
-// ClusterNetworking describes the networks of the hosted cluster.
+// ClusterNetworking configures the networks of the hosted cluster.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.allocateNodeCIDRs) || self.allocateNodeCIDRs != 'Enabled' || self.networkType == 'Other'",message="allocateNodeCIDRs may be Enabled only when networkType is Other"
 // +kubebuilder:validation:XValidation:rule="!has(self.machineNetwork) || self.machineNetwork.all(m, self.clusterNetwork.all(c, c.cidr != m.cidr) && self.serviceNetwork.all(s, s.cidr != m.cidr))",message="machineNetwork must differ from clusterNetwork and serviceNetwork"
 // +kubebuilder:validation:XValidation:rule="self.clusterNetwork.all(c, self.serviceNetwork.all(s, c.cidr != s.cidr))",message="clusterNetwork must differ from serviceNetwork"
 type ClusterNetworking struct {
-	// machineNetwork lists the ranges of the machines' addresses. On AWS these are ranges of the VPC.
-	// Once set it stays.
+	// machineNetwork lists the address ranges of the machines. On AWS these are ranges of the VPC. It cannot be
+	// changed once it is set.
 	//
 	// +optional
 	// +listType=atomic
@@ -45,7 +45,7 @@ type ClusterNetworking struct {
 	// +kubebuilder:validation:MaxItems=2
 	MachineNetwork []MachineNetworkEntry `json:"machineNetwork,omitempty"`
 
-	// clusterNetwork lists the ranges of the pods' addresses, one per IP family.
+	// clusterNetwork lists the address ranges of the pods, one per IP family.
 	//
 	// +optional
 	// +listType=atomic
@@ -54,7 +54,7 @@ type ClusterNetworking struct {
 	// +kubebuilder:default={{cidr: "10.132.0.0/14"}}
 	ClusterNetwork []ClusterNetworkEntry `json:"clusterNetwork,omitempty"`
 
-	// serviceNetwork lists the ranges of the services' addresses, one per IP family.
+	// serviceNetwork lists the address ranges of the services, one per IP family.
 	//
 	// +optional
 	// +listType=atomic
@@ -69,13 +69,14 @@ type ClusterNetworking struct {
 	// +kubebuilder:default=OVNKubernetes
 	NetworkType NetworkType `json:"networkType,omitempty"`
 
-	// apiServer says where the nodes find the API server on their own machine, and who may reach it.
+	// apiServer configures the address of the API server on the nodes, and the addresses from which clients may
+	// connect to it.
 	//
 	// +optional
 	APIServer *APIServerNetworking `json:"apiServer,omitempty"`
 
-	// allocateNodeCIDRs says whether kube-controller-manager gives each node its range of pod addresses. Only for networkType
-	// Other, when the plugin expects it.
+	// allocateNodeCIDRs defines whether kube-controller-manager allocates a range of pod addresses to each node. Only
+	// for networkType Other, if the plugin requires it.
 	//
 	// +optional
 	AllocateNodeCIDRs *AllocateNodeCIDRsMode `json:"allocateNodeCIDRs,omitempty"`
@@ -102,8 +103,8 @@ type ClusterNetworkEntry struct {
 	// +kubebuilder:validation:XValidation:rule="isCIDR(self)",message="must be an address range such as 10.132.0.0/14"
 	CIDR string `json:"cidr,omitempty"`
 
-	// hostPrefix is the length of the prefix that each node gets out of the range; 23 gives a node 510 addresses.
-	// Plugins that do not divide the range by node ignore it.
+	// hostPrefix is the prefix length of the range of each node. With 23 a node has 510 addresses. Plugins that do
+	// not divide the range by node ignore it.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -122,10 +123,10 @@ type ServiceNetworkEntry struct {
 	CIDR string `json:"cidr,omitempty"`
 }
 
-// APIServerNetworking says how the API server is reached.
+// APIServerNetworking configures the address of the API server on the nodes, and access to its load balancer.
 type APIServerNetworking struct {
-	// advertiseAddress is the address at which the API server is reached on every node. It belongs to none of the networks.
-	// Without it 172.20.0.1 is used, or fd00::1 for IPv6. Once set it stays.
+	// advertiseAddress is the address of the API server on every node. It is outside of all networks. The default is
+	// 172.20.0.1, or fd00::1 for IPv6. It cannot be changed once it is set.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -133,15 +134,15 @@ type APIServerNetworking struct {
 	// +kubebuilder:validation:XValidation:rule="isIP(self)",message="must be an IP address"
 	AdvertiseAddress *string `json:"advertiseAddress,omitempty"`
 
-	// port is the port at which the API server is reached on every node. Without it 6443 is used. Once set it stays.
+	// port is the port of the API server on every node. The default is 6443. It cannot be changed once it is set.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port *int32 `json:"port,omitempty"`
 
-	// allowedCIDRBlocks lists the ranges from which the public load balancer of the API server accepts connections. An empty
-	// list accepts all.
+	// allowedCIDRBlocks lists the ranges from which the public load balancer of the API server accepts connections.
+	// An empty list accepts all.
 	//
 	// +optional
 	// +listType=set
@@ -149,15 +150,15 @@ type APIServerNetworking struct {
 	AllowedCIDRBlocks []CIDRBlock `json:"allowedCIDRBlocks,omitempty"`
 }
 
-// Where nodes find the API server on themselves unless somebody says otherwise.
+// Defaults of the API server's address on the nodes.
 const (
 	defaultAdvertiseIPv4 = "172.20.0.1"
 	defaultAdvertiseIPv6 = "fd00::1"
 	defaultAdvertisePort = 6443
 )
 
-// AdvertiseAddress is where nodes find the API server on themselves. It is of the family in which the Service of the API
-// server has its only address: that of the first range.
+// AdvertiseAddress returns the address of the API server on every node. It has the IP family of the first service
+// range, which is the family of the only address of the API server's Service.
 func (n ClusterNetworking) AdvertiseAddress() string {
 	if n.APIServer != nil && n.APIServer.AdvertiseAddress != nil && *n.APIServer.AdvertiseAddress != "" {
 		return *n.APIServer.AdvertiseAddress
@@ -170,7 +171,7 @@ func (n ClusterNetworking) AdvertiseAddress() string {
 	return defaultAdvertiseIPv4
 }
 
-// AdvertisePort is the port beside AdvertiseAddress.
+// AdvertisePort returns the port of the API server on every node.
 func (n ClusterNetworking) AdvertisePort() int32 {
 	if n.APIServer != nil && n.APIServer.Port != nil && *n.APIServer.Port != 0 {
 		return *n.APIServer.Port

@@ -6,38 +6,39 @@ import (
 
 // Condition types of a NodeBootstrap.
 const (
-	// NodeBootstrapDataSecretCreatedCondition says that the user data of the machine is there. Its machine is made only then.
+	// NodeBootstrapDataSecretCreatedCondition is True when the user data of the machine exists. The machine is
+	// created only then.
 	NodeBootstrapDataSecretCreatedCondition = "DataSecretCreated"
-	// NodeBootstrapReadyCondition says the same for as long as the machine lives. Cluster API shows it as BootstrapConfigReady
-	// of the Machine.
+	// NodeBootstrapReadyCondition has the status of DataSecretCreated for the whole life of the machine. Cluster API
+	// shows it as BootstrapConfigReady of the Machine.
 	NodeBootstrapReadyCondition = "Ready"
-	// NodeBootstrapPausedCondition says that nothing is done about the machine's user data. True is no fault: somebody asked
-	// for it.
+	// NodeBootstrapPausedCondition is True while the user data of the machine is not reconciled, because the cluster
+	// or the object is paused.
 	NodeBootstrapPausedCondition = "Paused"
 )
 
 // Reasons of a NodeBootstrap.
 const (
-	// WaitingForMachineReason: Cluster API has not yet said which Machine it is for. Nothing needs to be done.
+	// WaitingForMachineReason: Cluster API has not set the Machine of this object yet. No action is needed.
 	WaitingForMachineReason = "WaitingForMachine"
-	// WaitingForAPIServerReason: a node has to be told where the API server is and how to know it. The message says which of
-	// the two is not known yet; the conditions of the HostedCluster say why.
+	// WaitingForAPIServerReason: a node needs the address and the certificate authority of the API server, and one of
+	// them is not known yet. The message names it. See the conditions of the HostedCluster.
 	WaitingForAPIServerReason = "WaitingForAPIServer"
-	// ConfigNotFoundReason: the Secret with the configuration of the node pool is not there. The operator writes it again at the
-	// next pass over the NodePool; if it does not, look at the NodePool's conditions.
+	// ConfigNotFoundReason: the Secret with the configuration of the node pool does not exist. The operator writes it
+	// again at the next reconcile of the NodePool. If it does not, check the conditions of the NodePool.
 	ConfigNotFoundReason = "ConfigNotFound"
-	// InvalidNodeInputReason: what the HostedCluster refers to for its nodes (ssh key, trust bundle, proxy) is missing or cannot
-	// be read. The message names it: put it right, no new machine can be made before.
+	// InvalidNodeInputReason: an object that the HostedCluster refers to for its nodes (ssh key, trust bundle, proxy)
+	// is missing or cannot be read. The message names it. Correct it. Until then no new machine can be created.
 	InvalidNodeInputReason = "InvalidNodeInput"
-	// UserDataTooLargeReason: EC2 takes no more than 16 KiB of user data. The message names what takes most of it: make that
-	// smaller, or put it into the machine image.
+	// UserDataTooLargeReason: EC2 accepts at most 16 KiB of user data. The message names the largest part. Reduce it,
+	// or put it into the machine image.
 	UserDataTooLargeReason = "UserDataTooLarge"
 )
 
-// NodeBootstrapSpec says which node is to be made. It is copied from a NodeBootstrapTemplate and never changes: another
-// configuration is another template, and other machines.
+// NodeBootstrapSpec defines the node to create. It is copied from a NodeBootstrapTemplate and cannot be changed.
+// Another configuration needs another template and other machines.
 //
-// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec cannot be changed: a machine starts with what it was made for"
+// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec cannot be changed: a machine reads its configuration only when it starts"
 type NodeBootstrapSpec struct {
 	// nodePoolName is the name of the NodePool that the machine belongs to. Its bootstrap token is for the group
 	// system:bootstrappers:<nodePoolName>.
@@ -52,7 +53,7 @@ type NodeBootstrapSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	ConfigName string `json:"configName"`
-	// version of Kubernetes that the node runs.
+	// version is the Kubernetes version of the node.
 	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -61,10 +62,10 @@ type NodeBootstrapSpec struct {
 	Version string `json:"version"`
 }
 
-// NodeBootstrapStatus satisfies the contract of Cluster API for bootstrap providers
+// NodeBootstrapStatus implements the contract of Cluster API for bootstrap providers
 // (https://cluster-api.sigs.k8s.io/developer/providers/contracts/bootstrap-config).
 type NodeBootstrapStatus struct {
-	// initialization is what Cluster API waits for before it makes the machine.
+	// initialization is the state that Cluster API waits for before it creates the machine.
 	//
 	// +optional
 	Initialization NodeBootstrapInitialization `json:"initialization,omitempty,omitzero"`
@@ -74,11 +75,11 @@ type NodeBootstrapStatus struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	DataSecretName string `json:"dataSecretName,omitempty"`
-	// observedGeneration is the generation that this status is about.
+	// observedGeneration is the generation that this status describes.
 	//
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// conditions say what the user data waits for.
+	// conditions reports what the user data waits for.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxItems=10
@@ -87,17 +88,18 @@ type NodeBootstrapStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// NodeBootstrapInitialization is what Cluster API waits for.
+// NodeBootstrapInitialization is the state that Cluster API waits for.
 //
 // +kubebuilder:validation:MinProperties=1
 type NodeBootstrapInitialization struct {
-	// dataSecretCreated says that the user data could be read at least once.
+	// dataSecretCreated is true once the user data could be read.
 	//
 	// +optional
 	DataSecretCreated *bool `json:"dataSecretCreated,omitempty"`
 }
 
-// NodeBootstrap makes the user data of one machine: its configuration, and a token of its own by which it may join once.
+// NodeBootstrap creates the user data of one machine: its configuration, and a bootstrap token with which this
+// machine may join once.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -130,7 +132,7 @@ type NodeBootstrapList struct {
 	Items           []NodeBootstrap `json:"items"`
 }
 
-// UnmarshalJSON decodes what can be decoded; see Unreadable.
+// UnmarshalJSON decodes all fields that can be decoded; see Unreadable.
 func (in *NodeBootstrap) UnmarshalJSON(text []byte) (err error) {
 	type plain NodeBootstrap
 	in.problem, err = decode(text, (*plain)(in), map[string]any{

@@ -6,37 +6,37 @@ import (
 
 // NodeBootstrapTemplateSpec holds the template.
 type NodeBootstrapTemplateSpec struct {
-	// template is what Cluster API makes the NodeBootstrap of each machine from.
+	// template is the template from which Cluster API creates the NodeBootstrap of each machine.
 	//
 	// +required
 	Template NodeBootstrapTemplateResource `json:"template"`
 }
 
-// NodeBootstrapTemplateResource is a NodeBootstrap to be.
+// NodeBootstrapTemplateResource is the metadata and spec of a NodeBootstrap.
 type NodeBootstrapTemplateResource struct {
-	// metadata goes to every NodeBootstrap.
+	// metadata is copied to every NodeBootstrap.
 	//
 	// +optional
 	Metadata NodeBootstrapTemplateMetadata `json:"metadata,omitempty,omitzero"`
-	// spec of every NodeBootstrap.
+	// spec is the spec of every NodeBootstrap.
 	//
 	// +required
 	Spec NodeBootstrapSpec `json:"spec"`
 }
 
-// NodeBootstrapTemplateMetadata is what of an object's metadata a template can give.
+// NodeBootstrapTemplateMetadata is the part of an object's metadata that a template can set.
 type NodeBootstrapTemplateMetadata struct {
-	// labels of the NodeBootstraps.
+	// labels are the labels of the NodeBootstraps.
 	//
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
-	// annotations of the NodeBootstraps.
+	// annotations are the annotations of the NodeBootstraps.
 	//
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// NodeBootstrapTemplate is what Cluster API makes the NodeBootstraps of a NodePool's machines from.
+// NodeBootstrapTemplate is the template from which Cluster API creates the NodeBootstraps of a NodePool's machines.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=nodebootstraptemplates,scope=Namespaced,categories=cluster-api
@@ -64,7 +64,7 @@ type NodeBootstrapTemplateList struct {
 	Items           []NodeBootstrapTemplate `json:"items"`
 }
 
-// UnmarshalJSON decodes what can be decoded; see Unreadable.
+// UnmarshalJSON decodes all fields that can be decoded; see Unreadable.
 func (in *NodeBootstrapTemplate) UnmarshalJSON(text []byte) (err error) {
 	type plain NodeBootstrapTemplate
 	in.problem, err = decode(text, (*plain)(in), map[string]any{

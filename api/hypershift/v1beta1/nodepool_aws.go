@@ -1,6 +1,6 @@
 package v1beta1
 
-// AWSNodePoolPlatform describes the EC2 instances of a pool.
+// AWSNodePoolPlatform configures the EC2 instances of a pool.
 type AWSNodePoolPlatform struct {
 	// instanceType is the type of the instances, such as m6i.large.
 	// +required
@@ -9,28 +9,28 @@ type AWSNodePoolPlatform struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9-]+[.][a-z0-9-]+$')",message="instanceType must be a family and a size with a dot between, such as m6i.large"
 	InstanceType string `json:"instanceType"`
 
-	// instanceProfile is the name of the instance profile, which gives the workers their role. Unset, it is
-	// <infraID>-worker, which the infrastructure command of the CLI makes.
+	// instanceProfile is the name of the instance profile with the role of the workers. The default is
+	// <infraID>-worker, which the infrastructure command of the CLI creates.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9+=,.@_-]+$')",message="instanceProfile must be the name of an instance profile, not its ARN: letters, digits and +=,.@_-"
 	InstanceProfile string `json:"instanceProfile,omitempty"`
 
-	// subnet is the subnet of the instances, by id or by filters. By id, the endpoint of a private cluster follows the
-	// pool into it.
+	// subnet is the subnet of the instances, by id or by filters. If it is an id, the endpoint of a private cluster
+	// is extended into this subnet.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="has(self.id) != (has(self.filters) && self.filters.size() > 0)",message="subnet needs an id or filters, and not both"
 	// +kubebuilder:validation:XValidation:rule="!has(self.id) || self.id.matches('^subnet-[0-9a-z]+$')",message="subnet.id must be the id of a subnet, such as subnet-0123456789abcdef0"
 	Subnet AWSResourceReference `json:"subnet"`
 
-	// ami is the image of the instances. Unset, the release decides.
+	// ami is the image of the instances. The default is the image of the release.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^ami-[0-9a-z]+$')",message="ami must be the id of an image, such as ami-0123456789abcdef0"
 	AMI string `json:"ami,omitempty"`
 
-	// imageType is the operating system of the image that the release decides on: Linux or Windows.
+	// imageType selects the operating system of the release's image: Linux or Windows.
 	// +optional
 	ImageType ImageType `json:"imageType,omitempty"`
 
@@ -43,19 +43,19 @@ type AWSNodePoolPlatform struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(g, !has(g.id) || self.exists_one(h, has(h.id) && h.id == g.id))",message="securityGroups holds the same id twice: remove one"
 	SecurityGroups []AWSResourceReference `json:"securityGroups,omitempty"`
 
-	// rootVolume is the disk of the operating system. Unset, it is what the image says.
+	// rootVolume is the disk of the operating system. The default is the volume that the image defines.
 	// +optional
 	RootVolume *Volume `json:"rootVolume,omitempty"`
 
-	// resourceTags are put on the instances and volumes of the pool. Of a key that the HostedCluster has too, the
-	// cluster's value wins unless its overridePolicy is Allow.
+	// resourceTags are added to the instances and volumes of the pool. If the HostedCluster has a tag with the same
+	// key, its value is used unless its overridePolicy is Allow.
 	// +optional
 	// +listType=map
 	// +listMapKey=key
 	// +kubebuilder:validation:MaxItems=25
 	ResourceTags []AWSResourceTag `json:"resourceTags,omitempty"`
 
-	// placement says on what hardware and at what price the instances run.
+	// placement configures the hardware and the price of the instances.
 	// +optional
 	Placement *PlacementOptions `json:"placement,omitempty"`
 }
@@ -95,34 +95,34 @@ type Volume struct {
 	// +kubebuilder:default=gp3
 	Type VolumeType `json:"type,omitempty"`
 
-	// iops is the number of operations for each second, for gp3, io1 and io2.
+	// iops is the number of operations per second, for gp3, io1 and io2.
 	// +optional
 	// +kubebuilder:validation:Minimum=100
 	IOPS int64 `json:"iops,omitempty"`
 
-	// throughput is the number of MiB for each second, for gp3.
+	// throughput is the number of MiB per second, for gp3.
 	// +optional
 	// +kubebuilder:validation:Minimum=125
 	// +kubebuilder:validation:Maximum=2000
 	Throughput int64 `json:"throughput,omitempty"`
 
-	// encrypted says whether the volume is encrypted. Unset, the account's default decides.
+	// encrypted defines whether the volume is encrypted. The default is the default of the account.
 	// +optional
 	Encrypted *bool `json:"encrypted,omitempty"`
 
-	// encryptionKey is the KMS key: its id, its ARN or an alias. Unset, the account's default key.
+	// encryptionKey is the KMS key: its id, its ARN or an alias. The default is the default key of the account.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:(key|alias)/.+|alias/.+|(mrk-)?[0-9a-f-]{32,36})$')",message="encryptionKey must be the ARN, the id or the alias (alias/name) of a KMS key"
 	EncryptionKey string `json:"encryptionKey,omitempty"`
 }
 
-// VolumeType is the type of an EBS volume that an instance can start from.
+// VolumeType is the type of an EBS root volume.
 //
 // +kubebuilder:validation:Enum=gp2;gp3;io1;io2;standard
 type VolumeType string
 
-// Types of EBS volumes that an instance can start from.
+// Types of EBS root volumes.
 const (
 	VolumeTypeGP2      VolumeType = "gp2"
 	VolumeTypeGP3      VolumeType = "gp3"

@@ -5,10 +5,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NodePoolCondition is one statement about a NodePool. It is not metav1.Condition because it passes on what Cluster
-// API says about machines, whose reasons, joined, are longer and freer than metav1.Condition allows.
+// NodePoolCondition is one condition of a NodePool. It is not metav1.Condition, because it also contains conditions
+// of Cluster API's machines. Their combined reasons are longer than metav1.Condition permits and have other
+// characters.
 type NodePoolCondition struct {
-	// type is what the statement is about.
+	// type is the type of the condition.
 	// +required
 	Type string `json:"type"`
 
@@ -17,168 +18,178 @@ type NodePoolCondition struct {
 	// +kubebuilder:validation:Enum=True;False;Unknown
 	Status corev1.ConditionStatus `json:"status"`
 
-	// severity tells an error from what passes by itself, where status is False.
+	// severity distinguishes an error from a temporary state, if status is False.
 	// +optional
 	Severity string `json:"severity,omitempty"`
 
-	// lastTransitionTime is when status last changed.
+	// lastTransitionTime is the time of the last change of status.
 	// +required
 	LastTransitionTime metav1.Time `json:"lastTransitionTime"`
 
-	// reason is one word for why.
+	// reason is the cause in one word.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Reason string `json:"reason,omitempty"`
 
-	// message says why, in words.
+	// message describes the cause.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32768
 	Message string `json:"message,omitempty"`
 
-	// observedGeneration is the generation of the NodePool that was looked at.
+	// observedGeneration is the generation of the NodePool that the condition describes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 }
 
-// Conditions of a NodePool. Where nothing else is said, True is good, and what to do while it is not stands in the
-// message.
+// Conditions of a NodePool. True is good, unless the description of the condition differs. If a condition is not
+// good, its message describes what to do.
 const (
-	// NodePoolReadyCondition says that the nodes asked for are there. While False, its message names what is awaited.
+	// NodePoolReadyCondition is True when at least the desired number of nodes is available. While it is False, the
+	// message names what the pool waits for.
 	NodePoolReadyCondition = "Ready"
 
-	// NodePoolAutoscalingEnabledCondition says whether spec.autoScaling is in force. False is normal with
-	// spec.replicas; with reason ValidationFailed, correct spec.autoScaling as the message says.
+	// NodePoolAutoscalingEnabledCondition is True when spec.autoScaling is in use. False is normal with
+	// spec.replicas. With reason ValidationFailed, correct spec.autoScaling as described in the message.
 	NodePoolAutoscalingEnabledCondition = "AutoscalingEnabled"
 
-	// NodePoolAutorepairEnabledCondition says whether broken machines are replaced (spec.management.autoRepair).
+	// NodePoolAutorepairEnabledCondition is True when unhealthy machines are replaced (spec.management.autoRepair).
 	NodePoolAutorepairEnabledCondition = "AutorepairEnabled"
 
-	// NodePoolUpdateManagementEnabledCondition says that spec.management can be followed. Correct it if False.
+	// NodePoolUpdateManagementEnabledCondition is True when spec.management is valid. If False, correct it.
 	NodePoolUpdateManagementEnabledCondition = "UpdateManagementEnabled"
 
-	// NodePoolValidReleaseImageCondition says that the release was read. If False, look at spec.release.image and at
+	// NodePoolValidReleaseImageCondition is True when the release was read. If False, check spec.release.image and
 	// the pull secret of the HostedCluster.
 	NodePoolValidReleaseImageCondition = "ValidReleaseImage"
 
-	// NodePoolValidConfigurationCondition says that the object could be read and its settings fit each other. If
-	// False, correct what the message names; nothing is changed until then.
+	// NodePoolValidConfigurationCondition is True when the object could be decoded and its fields are consistent. If
+	// False, correct the field that the message names. Nothing is changed until then.
 	NodePoolValidConfigurationCondition = "ValidConfiguration"
 
-	// NodePoolSupportedFieldsCondition says that this version acts on every field of spec. If False, the message names
-	// those that it accepts and does nothing about yet; do not rely on them.
+	// NodePoolSupportedFieldsCondition is True when this version supports all fields that are set in spec. If False,
+	// the message lists fields that are accepted but have no effect yet. Do not rely on them.
 	NodePoolSupportedFieldsCondition = "SupportedFields"
 
-	// NodePoolValidArchPlatformCondition says that platform and release have nodes of spec.arch. If False, choose
-	// another arch (in a new pool) or another release.
+	// NodePoolValidArchPlatformCondition is True when platform and release support spec.arch. If False, set another
+	// arch (in a new pool) or another release.
 	NodePoolValidArchPlatformCondition = "ValidArchPlatform"
 
-	// NodePoolReconciliationActiveCondition is False while spec.pausedUntil stops changes. Take it away to go on.
+	// NodePoolReconciliationActiveCondition is False while spec.pausedUntil stops changes. Remove it to continue.
 	NodePoolReconciliationActiveCondition = "ReconciliationActive"
 
-	// NodePoolSupportedVersionSkewCondition says that the nodes are neither newer than the control plane nor too old
-	// for it. If False, upgrade the pool, or the HostedCluster first.
+	// NodePoolSupportedVersionSkewCondition is True when the nodes are neither newer than the control plane nor too
+	// old for it. If False, upgrade the pool, or the HostedCluster first.
 	NodePoolSupportedVersionSkewCondition = "SupportedVersionSkew"
 
-	// NodePoolValidMachineConfigCondition says that the ConfigMaps of spec.config exist and were understood. If False,
+	// NodePoolValidMachineConfigCondition is True when the ConfigMaps of spec.config exist and are valid. If False,
 	// correct the one that the message names.
 	NodePoolValidMachineConfigCondition = "ValidMachineConfig"
 
-	// NodePoolValidTuningConfigCondition says the same of spec.tuningConfig.
+	// NodePoolValidTuningConfigCondition is True when the ConfigMaps of spec.tuningConfig exist and are valid. If
+	// False, correct the one that the message names.
 	NodePoolValidTuningConfigCondition = "ValidTuningConfig"
 
-	// NodePoolUpdatingConfigCondition is True while nodes move to another configuration. False is the normal state.
+	// NodePoolUpdatingConfigCondition is True while nodes are updated to another configuration. False is normal.
 	NodePoolUpdatingConfigCondition = "UpdatingConfig"
 
-	// NodePoolUpdatingVersionCondition is True while nodes move to another version. False is the normal state.
+	// NodePoolUpdatingVersionCondition is True while nodes are updated to another version. False is normal.
 	NodePoolUpdatingVersionCondition = "UpdatingVersion"
 
-	// NodePoolUpdatingPlatformMachineTemplateCondition is True while nodes move to other machines (instance type, image,
-	// volume, ...). False is the normal state.
+	// NodePoolUpdatingPlatformMachineTemplateCondition is True while machines are replaced because of another
+	// instance type, image, volume or similar. False is normal.
 	NodePoolUpdatingPlatformMachineTemplateCondition = "UpdatingPlatformMachineTemplate"
 
-	// NodePoolIgnitionEndpointAvailableCondition is kept for old clients and never there: machines have their configuration
-	// with them when they start, and no endpoint hands it out.
+	// NodePoolIgnitionEndpointAvailableCondition is defined for old clients and is never set. Machines get their
+	// configuration in their user data, and no endpoint serves it.
 	NodePoolIgnitionEndpointAvailableCondition = "IgnitionEndpointAvailable"
 
-	// NodePoolValidGeneratedPayloadCondition says that the configuration of the nodes could be rendered. If False, the
-	// message names the part of spec.config or of the release that could not.
+	// NodePoolValidGeneratedPayloadCondition is True when the configuration of the nodes could be rendered. If False,
+	// the message names the part of spec.config or of the release that could not be rendered.
 	NodePoolValidGeneratedPayloadCondition = "ValidGeneratedPayload"
 
-	// NodePoolReachedIgnitionEndpointCondition says that some machine has joined the cluster with its configuration. If it stays
-	// False while machines run, they cannot reach the control plane: check routes, security groups and, for a private
-	// cluster, the AWSEndpointServices.
+	// NodePoolReachedIgnitionEndpointCondition is True when at least one machine has joined the cluster with its
+	// configuration. If it stays False while machines run, they cannot reach the control plane. Check routes,
+	// security groups and, for a private cluster, the AWSEndpointServices.
 	NodePoolReachedIgnitionEndpointCondition = "ReachedIgnitionEndpoint"
 
-	// NodePoolAllMachinesReadyCondition says that every machine runs. If False, the message groups the machines by what
-	// they wait for.
+	// NodePoolAllMachinesReadyCondition is True when all machines run. If False, the message groups the machines by
+	// reason.
 	NodePoolAllMachinesReadyCondition = "AllMachinesReady"
 
-	// NodePoolAllNodesHealthyCondition says that every node is ready. If False, the message groups them by reason.
+	// NodePoolAllNodesHealthyCondition is True when all nodes are ready. If False, the message groups them by reason.
 	NodePoolAllNodesHealthyCondition = "AllNodesHealthy"
 
-	// NodePoolClusterNetworkCIDRConflictCondition is there, and True, only while a machine has an address out of the pod
-	// or service network. Use a subnet outside of both, or a cluster with other networks.
+	// NodePoolClusterNetworkCIDRConflictCondition is True while a machine has an address of the pod or service
+	// network. Otherwise it is absent. Use a subnet outside of both networks, or a cluster with other networks.
 	NodePoolClusterNetworkCIDRConflictCondition = "ClusterNetworkCIDRConflict"
 
-	// NodePoolValidPlatformConfigCondition says that spec.platform fits AWS and the cluster (instance type and arch, the
-	// subnet's VPC). If False, correct what the message names.
+	// NodePoolValidPlatformConfigCondition is True when spec.platform matches AWS and the cluster (instance type and
+	// arch, the subnet's VPC). If False, correct the field that the message names.
 	NodePoolValidPlatformConfigCondition = "ValidPlatformConfig"
 
-	// NodePoolValidPlatformImageCondition says that there is an image for region and arch. If False, set
+	// NodePoolValidPlatformImageCondition is True when there is an image for the region and arch. If False, set
 	// spec.platform.aws.ami.
 	NodePoolValidPlatformImageCondition = "ValidPlatformImage"
 
-	// NodePoolAWSSecurityGroupAvailableCondition says that the security group of the cluster's workers exists. Nothing to
-	// do but wait; if it stays False, look at the HostedCluster.
+	// NodePoolAWSSecurityGroupAvailableCondition is True when the security group of the cluster's workers exists. If
+	// it stays False, check the conditions of the HostedCluster.
 	NodePoolAWSSecurityGroupAvailableCondition = "AWSSecurityGroupAvailable"
 
-	// NodePoolAWSResourceTagConflictCondition is True while a tag of the pool loses against one of the cluster. Remove the
-	// tag from the pool, or set overridePolicy Allow at the cluster's. False, or absent, is the normal state.
+	// NodePoolAWSResourceTagConflictCondition is True while a tag of the pool is overridden by a tag of the cluster.
+	// Remove the tag from the pool, or set overridePolicy Allow in the cluster. False or absent is normal.
 	NodePoolAWSResourceTagConflictCondition = "AWSResourceTagConflict"
 
-	// NodePoolValidMachineTemplateCondition says that the machine template could be made.
+	// NodePoolValidMachineTemplateCondition is True when the machine template could be created. If False, the message
+	// contains the error.
 	NodePoolValidMachineTemplateCondition = "ValidMachineTemplate"
 
-	// NodePoolDeletingCondition is there, and True, while the pool goes; its message counts the machines that are left.
+	// NodePoolDeletingCondition is True while the pool is being deleted. Its message counts the remaining machines.
+	// Otherwise it is absent.
 	NodePoolDeletingCondition = "Deleting"
 )
 
-// Reasons of NodePool conditions. What Cluster API says about machines is passed on with reasons of its own.
+// Reasons of NodePool conditions. Conditions that are copied from Cluster API's machines keep their own reasons.
 const (
-	// NodePoolAsExpectedReason: nothing to do.
+	// NodePoolAsExpectedReason: the state is as desired. No action is needed.
 	NodePoolAsExpectedReason = "AsExpected"
 
-	// NodePoolValidationFailedReason: the spec cannot be followed. Correct what the message names.
+	// NodePoolValidationFailedReason: spec is invalid. Correct the field that the message names.
 	NodePoolValidationFailedReason = "ValidationFailed"
 
-	// NodePoolNotFoundReason: an object that the spec names does not exist. Create it or correct the name.
+	// NodePoolNotFoundReason: an object in spec does not exist. Create it or correct the name.
 	NodePoolNotFoundReason = "NotFound"
 
-	// NodePoolFailedToGetReason: an object could not be read, and it will be tried again.
+	// NodePoolFailedToGetReason: an object could not be read. The operator retries.
 	NodePoolFailedToGetReason = "FailedToGet"
 
-	// NodePoolIgnitionEndpointMissingReason: the control plane has no address for node configuration yet. Wait.
+	// NodePoolIgnitionEndpointMissingReason: the control plane has no address for node configuration yet. No action
+	// is needed.
 	NodePoolIgnitionEndpointMissingReason = "IgnitionEndpointMissing"
 
-	// NodePoolIgnitionCACertMissingReason: the certificate authority of that address is not there yet. Wait.
+	// NodePoolIgnitionCACertMissingReason: the certificate authority of that address does not exist yet. No action is
+	// needed.
 	NodePoolIgnitionCACertMissingReason = "IgnitionCACertMissing"
 
 	// NodePoolIgnitionNotReachedReason: no machine has fetched its configuration yet.
 	NodePoolIgnitionNotReachedReason = "ignitionNotReached"
 
-	// NodePoolDefaultSecurityGroupNotReadyReason: the security group of the cluster's workers is not there yet. Wait.
+	// NodePoolDefaultSecurityGroupNotReadyReason: the security group of the cluster's workers does not exist yet. No
+	// action is needed.
 	NodePoolDefaultSecurityGroupNotReadyReason = "DefaultSGNotReady"
 
-	// NodePoolUnsupportedSkewReason: the pool's version does not go with that of the control plane.
+	// NodePoolUnsupportedSkewReason: the version of the pool is not compatible with that of the control plane. Change
+	// one of them.
 	NodePoolUnsupportedSkewReason = "UnsupportedSkew"
 
-	// NodePoolInplaceUpgradeFailedReason: a node could not be changed in place. Look at the node that the message names.
+	// NodePoolInplaceUpgradeFailedReason: a node could not be updated in place. Check the node that the message
+	// names.
 	NodePoolInplaceUpgradeFailedReason = "InplaceUpgradeFailed"
 
-	// NodePoolTagConflictDetectedReason: a tag of the pool loses against one of the cluster.
+	// NodePoolTagConflictDetectedReason: a tag of the cluster overrides a tag of the pool. Remove the tag from the
+	// pool, or set overridePolicy Allow in the cluster.
 	NodePoolTagConflictDetectedReason = "TagConflictDetected"
 
-	// NodePoolNoTagConflictReason: no tag of the pool loses.
+	// NodePoolNoTagConflictReason: the cluster overrides no tag of the pool.
 	NodePoolNoTagConflictReason = "NoTagConflict"
 )

@@ -2,36 +2,41 @@ package v1beta1
 
 // Reasons of NodePool conditions that are about machines.
 const (
-	// NodePoolReplicasSetReason: spec.replicas says how many nodes there are. Set spec.autoScaling instead to let the cluster
-	// autoscaler choose.
+	// NodePoolReplicasSetReason: spec.replicas sets the number of nodes. To use the cluster autoscaler, set
+	// spec.autoScaling in its place.
 	NodePoolReplicasSetReason = "ReplicasSet"
-	// NodePoolAutoRepairOffReason: spec.management.autoRepair is false, so a broken machine stays until somebody deletes it.
+	// NodePoolAutoRepairOffReason: spec.management.autoRepair is false. An unhealthy machine stays until a person
+	// deletes it.
 	NodePoolAutoRepairOffReason = "AutoRepairOff"
-	// NodePoolRemediationRestrictedReason: so many machines are broken at once that none is replaced. Find what they share, or
-	// raise the annotation machine-health-check-max-unhealthy.
+	// NodePoolRemediationRestrictedReason: too many machines are unhealthy at the same time, so none is replaced.
+	// Find their common cause, or raise the annotation machine-health-check-max-unhealthy.
 	NodePoolRemediationRestrictedReason = "RemediationRestricted"
-	// NodePoolReservedReason: the value is kept for later, and nothing acts on it. Create a pool with another.
+	// NodePoolReservedReason: the value is reserved and has no effect. Create a pool with another value.
 	NodePoolReservedReason = "Reserved"
-	// NodePoolUnknownInstanceTypeReason: EC2 has no such instance type in the region of the cluster. Choose another.
+	// NodePoolUnknownInstanceTypeReason: EC2 does not have the instance type in the region of the cluster. Set
+	// another one.
 	NodePoolUnknownInstanceTypeReason = "UnknownInstanceType"
-	// NodePoolArchMismatchReason: machines of the instance type have another processor than spec.arch. Choose another type, or
-	// create a pool with another arch.
+	// NodePoolArchMismatchReason: the processor architecture of the instance type differs from spec.arch. Set another
+	// instance type, or create a pool with another arch.
 	NodePoolArchMismatchReason = "ArchMismatch"
-	// NodePoolImageUnknownReason: the release names no machine image for region and arch. Set spec.platform.aws.ami.
+	// NodePoolImageUnknownReason: the release has no machine image for the region and arch. Set
+	// spec.platform.aws.ami.
 	NodePoolImageUnknownReason = "ImageUnknown"
-	// NodePoolUpdatingReason: machines are being replaced; the message counts them. Nothing to do, but with strategy OnDelete:
-	// there each machine stays until somebody deletes it.
+	// NodePoolUpdatingReason: machines are being replaced. The message counts them. No action is needed, except with
+	// strategy OnDelete: delete each machine to replace it.
 	NodePoolUpdatingReason = "Updating"
-	// NodePoolWaitingForMachinesReason: there are fewer machines than wanted. Nothing to do unless it stays.
+	// NodePoolWaitingForMachinesReason: there are fewer machines than desired. No action is needed unless this
+	// persists.
 	NodePoolWaitingForMachinesReason = "WaitingForMachines"
-	// NodePoolMachinesNotReadyReason: machines do not run yet, or no longer. The message groups them by what they wait for.
+	// NodePoolMachinesNotReadyReason: machines do not run yet, or no longer run. The message groups them by reason.
 	NodePoolMachinesNotReadyReason = "MachinesNotReady"
-	// NodePoolNodesNotHealthyReason: nodes are missing or broken. The message groups them by what is wrong.
+	// NodePoolNodesNotHealthyReason: nodes are missing or not ready. The message groups them by reason.
 	NodePoolNodesNotHealthyReason = "NodesNotHealthy"
-	// NodePoolMachinesGoReason: the machines of a deleted pool are being taken away. The message counts them.
+	// NodePoolMachinesGoReason: the machines of a deleted pool are being deleted. The message counts them.
 	NodePoolMachinesGoReason = "MachinesGo"
-	// NodePoolNetworkConflictReason: the message names the machines and the networks. Use another subnet, in a new pool.
+	// NodePoolNetworkConflictReason: machines have addresses of the cluster's networks. The message names both. Use
+	// another subnet, in a new pool.
 	NodePoolNetworkConflictReason = "NetworkConflict"
-	// NodePoolNodesJoinedReason: a machine has fetched its configuration and joined.
+	// NodePoolNodesJoinedReason: a machine has joined with its configuration.
 	NodePoolNodesJoinedReason = "NodesJoined"
 )

@@ -4,8 +4,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NodePool is a set of workers that look the same: one instance type, one subnet, one release, one configuration.
-// It belongs to the HostedCluster of the same namespace that spec.clusterName names.
+// NodePool is a set of identical workers: one instance type, one subnet, one release, one configuration. It belongs
+// to the HostedCluster with the name spec.clusterName in the same namespace.
 //
 // +genclient
 // +kubebuilder:object:root=true
@@ -14,7 +14,7 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
 // +kubebuilder:printcolumn:name="Cluster",type="string",JSONPath=".spec.clusterName",description="HostedCluster that the pool belongs to"
-// +kubebuilder:printcolumn:name="Desired Nodes",type="integer",JSONPath=".spec.replicas",description="Nodes asked for; empty while the pool scales itself"
+// +kubebuilder:printcolumn:name="Desired Nodes",type="integer",JSONPath=".spec.replicas",description="Desired nodes; empty while spec.autoScaling is set"
 // +kubebuilder:printcolumn:name="Current Nodes",type="integer",JSONPath=".status.replicas",description="Nodes that are available"
 // +kubebuilder:printcolumn:name="Autoscaling",type="string",JSONPath=".status.conditions[?(@.type==\"AutoscalingEnabled\")].status",description="Whether the pool scales itself"
 // +kubebuilder:printcolumn:name="Autorepair",type="string",JSONPath=".status.conditions[?(@.type==\"AutorepairEnabled\")].status",description="Whether broken nodes are replaced"
@@ -27,18 +27,18 @@ type NodePool struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what the user wants.
+	// spec is the desired state.
 	// +required
 	Spec NodePoolSpec `json:"spec"`
 
-	// status is what there is.
+	// status is the observed state.
 	// +optional
 	Status NodePoolStatus `json:"status,omitempty"`
 
 	unreadable `json:"-"`
 }
 
-// UnmarshalJSON decodes what can be decoded; see Unreadable.
+// UnmarshalJSON decodes all fields that can be decoded; see Unreadable.
 func (in *NodePool) UnmarshalJSON(text []byte) (err error) {
 	type plain NodePool
 	in.problem, err = decode(text, (*plain)(in), map[string]any{
@@ -56,7 +56,7 @@ type NodePoolList struct {
 	Items           []NodePool `json:"items"`
 }
 
-// NodePoolSpec says how many nodes there should be and what each of them is.
+// NodePoolSpec configures the number of nodes and their properties.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.replicas) && has(self.autoScaling))",message="replicas and autoScaling exclude each other: remove one of them"
 // +kubebuilder:validation:XValidation:rule="has(self.autoScaling) || has(self.replicas) || !has(oldSelf.autoScaling)",message="removing autoScaling without a number of nodes would scale the pool to zero: set replicas in the same change"
@@ -73,68 +73,68 @@ type NodePoolSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="clusterName cannot be changed: create a new NodePool for the other cluster"
 	ClusterName string `json:"clusterName"`
 
-	// release is the release that the nodes run. A change replaces or updates the nodes as management says.
+	// release is the release that the nodes run. A change replaces or updates the nodes as configured in management.
 	// +required
 	Release Release `json:"release"`
 
-	// platform is where the machines are.
+	// platform configures where the machines run.
 	// +required
 	Platform NodePoolPlatform `json:"platform"`
 
-	// replicas is the number of nodes. It excludes autoScaling; with neither there are none.
+	// replicas is the number of nodes. It cannot be combined with autoScaling. Without both, the pool has no nodes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// management says how nodes are replaced and repaired.
+	// management configures how nodes are replaced and repaired.
 	// +required
 	Management NodePoolManagement `json:"management"`
 
-	// autoScaling lets the cluster autoscaler choose the number of nodes. It excludes replicas.
+	// autoScaling makes the cluster autoscaler set the number of nodes. It cannot be combined with replicas.
 	// +optional
 	AutoScaling *NodePoolAutoScaling `json:"autoScaling,omitempty"`
 
-	// config names ConfigMaps in the namespace of the NodePool whose key "config" holds node configuration
-	// (KubeletConfig, ContainerRuntimeConfig, MachineConfig, image mirrors). A change rolls the nodes.
+	// config refers to ConfigMaps in the namespace of the NodePool with node configuration (KubeletConfig,
+	// ContainerRuntimeConfig, MachineConfig, image mirrors) under the key "config". A change replaces the nodes.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=10
 	Config []NodePoolConfigMapReference `json:"config,omitempty"`
 
-	// tuningConfig names ConfigMaps in the namespace of the NodePool whose key "tuning" holds a Tuned or a
-	// PerformanceProfile (at most one of the latter). It is reserved: nothing is tuned yet, and the condition
-	// ValidTuningConfig says what to do instead.
+	// tuningConfig refers to ConfigMaps in the namespace of the NodePool with a Tuned or a PerformanceProfile (at
+	// most one of the latter) under the key "tuning". It is reserved and has no effect yet. The condition
+	// ValidTuningConfig describes an alternative.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=10
 	TuningConfig []NodePoolConfigMapReference `json:"tuningConfig,omitempty"`
 
-	// nodeDrainTimeout is how long a node may take to be drained before its machine goes anyway, such as "10m".
-	// Unset or 0 waits for ever. A change does not roll the nodes.
+	// nodeDrainTimeout is the maximum time to drain a node before its machine is deleted anyway, such as "10m".
+	// Without a value or with 0 there is no limit. A change does not replace the nodes.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(0|([0-9]+([.][0-9]+)?(ns|us|ms|s|m|h))+)$')",message="nodeDrainTimeout must be a duration such as 30s, 10m or 1h30m"
 	NodeDrainTimeout *metav1.Duration `json:"nodeDrainTimeout,omitempty"`
 
-	// nodeVolumeDetachTimeout is how long volumes may take to leave a node before its machine goes anyway.
-	// Unset or 0 waits for ever. A change does not roll the nodes.
+	// nodeVolumeDetachTimeout is the maximum time to detach volumes from a node before its machine is deleted anyway.
+	// Without a value or with 0 there is no limit. A change does not replace the nodes.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(0|([0-9]+([.][0-9]+)?(ns|us|ms|s|m|h))+)$')",message="nodeVolumeDetachTimeout must be a duration such as 30s, 10m or 1h30m"
 	NodeVolumeDetachTimeout *metav1.Duration `json:"nodeVolumeDetachTimeout,omitempty"`
 
-	// nodeLabels are put on the nodes of this pool. A change is applied in place.
+	// nodeLabels are added to the nodes of this pool. A change is applied in place.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=100
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue())",message="each key of nodeLabels must be a label key: an optional DNS prefix and a slash, then at most 63 letters, digits, '-', '_' or '.'"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !(k in ['kubernetes.io/hostname', 'kubernetes.io/os', 'kubernetes.io/arch', 'node.kubernetes.io/instance-type', 'topology.kubernetes.io/zone', 'topology.kubernetes.io/region', 'node-role.kubernetes.io/master', 'node-role.kubernetes.io/control-plane']))",message="nodeLabels holds a label that the node sets itself or that only a control plane has (hostname, os, arch, instance-type, zone, region, master, control-plane): remove it"
 	NodeLabels map[string]LabelValue `json:"nodeLabels,omitempty"`
 
-	// taints are put on the nodes of this pool. A change is applied in place.
+	// taints are added to the nodes of this pool. A change is applied in place.
 	// +optional
 	// +listType=map
 	// +listMapKey=key
@@ -142,8 +142,8 @@ type NodePoolSpec struct {
 	// +kubebuilder:validation:MaxItems=50
 	Taints []Taint `json:"taints,omitempty"`
 
-	// pausedUntil stops changes to this pool (not its deletion): "true", or until a time in RFC 3339 such as
-	// 2030-01-31T12:00:00Z.
+	// pausedUntil stops changes to this pool (not its deletion): "true", or a time in RFC 3339 such as
+	// 2030-01-31T12:00:00Z until which they are stopped.
 	// +optional
 	PausedUntil *PausedUntil `json:"pausedUntil,omitempty"`
 
@@ -155,14 +155,14 @@ type NodePoolSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="arch cannot be changed: create a new NodePool"
 	Arch Architecture `json:"arch,omitempty"`
 
-	// osImageStream chooses the operating system where a release offers more than one. Once set it cannot be removed.
-	// It is reserved: nothing acts on it yet, and the condition SupportedFields says so.
+	// osImageStream selects the operating system, if a release has more than one. It cannot be removed once it is
+	// set. It is reserved and has no effect yet, which the condition SupportedFields reports.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!(oldSelf.name == 'rhel-10' && self.name == 'rhel-9')",message="osImageStream cannot go back from rhel-10 to rhel-9: create a new NodePool"
 	OSImageStream *OSImageStream `json:"osImageStream,omitempty"`
 }
 
-// NodePoolPlatform is where the machines of a pool are.
+// NodePoolPlatform configures where the machines of a pool run.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.aws) == (self.type == 'AWS')",message="the block aws belongs to type AWS: give it if, and only if, platform.type is AWS"
 // +kubebuilder:validation:XValidation:rule="self.type == oldSelf.type",message="platform.type cannot be changed: create a new NodePool"
@@ -172,33 +172,33 @@ type NodePoolPlatform struct {
 	// +required
 	Type PlatformType `json:"type"`
 
-	// aws describes the EC2 instances.
+	// aws configures the EC2 instances.
 	// +optional
 	AWS *AWSNodePoolPlatform `json:"aws,omitempty"`
 }
 
-// NodePoolAutoScaling bounds the number of nodes that the cluster autoscaler may choose.
+// NodePoolAutoScaling limits the number of nodes that the cluster autoscaler may set.
 //
 // +kubebuilder:validation:XValidation:rule="self.max >= self.min",message="autoScaling.max must not be less than autoScaling.min"
 type NodePoolAutoScaling struct {
-	// min is the least number of nodes.
+	// min is the minimum number of nodes.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Min *int32 `json:"min"`
 
-	// max is the greatest number of nodes.
+	// max is the maximum number of nodes.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	Max int32 `json:"max"`
 }
 
-// NodePoolStatus is what is known about the nodes.
+// NodePoolStatus is the observed state of the nodes.
 type NodePoolStatus struct {
-	// replicas is the number of nodes that are available.
+	// replicas is the number of available nodes.
 	// +optional
 	Replicas int32 `json:"replicas"`
 
-	// selector is the label selector of the pool's machines, in the form that the scale subresource wants.
+	// selector is the label selector of the pool's machines, in the format of the scale subresource.
 	// +optional
 	Selector string `json:"selector,omitempty"`
 
@@ -210,11 +210,11 @@ type NodePoolStatus struct {
 	// +optional
 	NodesInfo NodesInfo `json:"nodesInfo,omitzero"`
 
-	// osImageStream is the operating system of most nodes. It is reserved: nothing writes it yet.
+	// osImageStream is the operating system of most nodes. It is reserved and is not set yet.
 	// +optional
 	OSImageStream *OSImageStream `json:"osImageStream,omitempty"`
 
-	// conditions say what works and what is being waited for.
+	// conditions reports the state of the pool and what it waits for.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

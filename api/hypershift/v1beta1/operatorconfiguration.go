@@ -4,7 +4,7 @@ import operatorv1 "github.com/openshift/api/operator/v1"
 
 // OperatorConfiguration configures operators of the hosted cluster.
 type OperatorConfiguration struct {
-	// clusterVersionOperator configures the operator that brings a release into being.
+	// clusterVersionOperator configures the cluster-version-operator, which applies a release.
 	//
 	// +optional
 	ClusterVersionOperator *ClusterVersionOperatorSpec `json:"clusterVersionOperator,omitempty"`
@@ -14,7 +14,7 @@ type OperatorConfiguration struct {
 	// +optional
 	ClusterNetworkOperator *ClusterNetworkOperatorSpec `json:"clusterNetworkOperator,omitempty"`
 
-	// ingressOperator configures the operator of the applications' routes.
+	// ingressOperator configures the operator of the routes of applications.
 	//
 	// +optional
 	IngressOperator *IngressOperatorSpec `json:"ingressOperator,omitempty"`
@@ -22,7 +22,7 @@ type OperatorConfiguration struct {
 
 // ClusterVersionOperatorSpec configures the cluster-version-operator.
 type ClusterVersionOperatorSpec struct {
-	// operatorLogLevel says how much the operator writes into its log.
+	// operatorLogLevel is the verbosity of the operator's log.
 	//
 	// +optional
 	// +kubebuilder:validation:Enum=Normal;Debug;Trace;TraceAll
@@ -44,12 +44,12 @@ type ClusterNetworkOperatorSpec struct {
 
 // OVNKubernetesConfig configures OVN-Kubernetes.
 type OVNKubernetesConfig struct {
-	// ipv4 chooses the addresses that OVN-Kubernetes uses for itself.
+	// ipv4 configures the internal addresses of OVN-Kubernetes.
 	//
 	// +optional
 	IPv4 *OVNIPv4Config `json:"ipv4,omitempty"`
 
-	// mtu is the largest packet of the pods' network. Without it it is derived from the machines' network.
+	// mtu is the maximum packet size of the pods' network. The default is derived from the machines' network.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=576
@@ -57,16 +57,16 @@ type OVNKubernetesConfig struct {
 	MTU int32 `json:"mtu,omitempty"`
 }
 
-// OVNIPv4Config chooses the addresses that OVN-Kubernetes uses for itself.
+// OVNIPv4Config configures the internal addresses of OVN-Kubernetes.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.internalJoinSubnet) || !has(self.internalTransitSwitchSubnet) || self.internalJoinSubnet != self.internalTransitSwitchSubnet",message="internalJoinSubnet and internalTransitSwitchSubnet must differ"
 type OVNIPv4Config struct {
-	// internalTransitSwitchSubnet is the range of the switch between nodes. Without it 100.88.0.0/16 is used.
+	// internalTransitSwitchSubnet is the range of the switch between nodes. The default is 100.88.0.0/16.
 	//
 	// +optional
 	InternalTransitSwitchSubnet OVNSubnet `json:"internalTransitSwitchSubnet,omitempty"`
 
-	// internalJoinSubnet is the range of the switch inside a node. Without it 100.64.0.0/16 is used.
+	// internalJoinSubnet is the range of the switch inside a node. The default is 100.64.0.0/16.
 	//
 	// +optional
 	InternalJoinSubnet OVNSubnet `json:"internalJoinSubnet,omitempty"`
@@ -83,8 +83,8 @@ type OVNSubnet string
 
 // IngressOperatorSpec configures the ingress operator.
 type IngressOperatorSpec struct {
-	// endpointPublishingStrategy says how the default ingress controller is made reachable. Without it that is decided by the
-	// platform. A change moves the applications' address.
+	// endpointPublishingStrategy defines how the default ingress controller is published. The default depends on the
+	// platform. A change changes the address of the applications.
 	//
 	// +optional
 	EndpointPublishingStrategy *operatorv1.EndpointPublishingStrategy `json:"endpointPublishingStrategy,omitempty"`

@@ -1,8 +1,8 @@
 package v1beta1
 
-// Release names the release payload that a cluster runs.
+// Release is the release payload that a cluster runs.
 type Release struct {
-	// image is the pull spec of the release payload, by tag or by digest. A digest says exactly what will run.
+	// image is the pull spec of the release payload, by tag or by digest. A digest identifies exactly one payload.
 	//
 	// +required
 	// +kubebuilder:validation:MinLength=1

@@ -1,6 +1,6 @@
 package v1beta1
 
-// ServiceType names an endpoint of the control plane that somebody outside of it must reach.
+// ServiceType is an endpoint of the control plane that clients outside of it connect to.
 //
 // +kubebuilder:validation:Enum=APIServer;OAuthServer;OIDC;Konnectivity;Ignition;OVNSbDb
 type ServiceType string
@@ -8,29 +8,30 @@ type ServiceType string
 const (
 	// APIServer is the Kubernetes API of the hosted cluster.
 	APIServer ServiceType = "APIServer"
-	// OAuthServer is where users log in, if the release has a server for that; releases of Kubernetes have none.
+	// OAuthServer is the server for users' logins, if the release has one. Releases of Kubernetes have none.
 	OAuthServer ServiceType = "OAuthServer"
-	// Konnectivity is where the nodes' tunnel agents connect to.
+	// Konnectivity is the server for the tunnel agents of the nodes.
 	Konnectivity ServiceType = "Konnectivity"
-	// Ignition is accepted for the sake of old manifests and has no effect: new nodes get their configuration from their cloud.
+	// Ignition is accepted for compatibility with old manifests and has no effect. New nodes get their configuration
+	// from their cloud.
 	Ignition ServiceType = "Ignition"
-	// OIDC is accepted for the sake of old manifests and has no effect.
+	// OIDC is accepted for compatibility with old manifests and has no effect.
 	OIDC ServiceType = "OIDC"
-	// OVNSbDb is accepted for the sake of old manifests and has no effect.
+	// OVNSbDb is accepted for compatibility with old manifests and has no effect.
 	OVNSbDb ServiceType = "OVNSbDb"
 )
 
-// PublishingStrategyType is a way to make a service reachable.
+// PublishingStrategyType is a way to publish a service.
 //
 // +kubebuilder:validation:Enum=LoadBalancer;NodePort;Route;None;S3
 type PublishingStrategyType string
 
 const (
-	// LoadBalancer gives the service a load balancer of its own.
+	// LoadBalancer creates a load balancer for the service.
 	LoadBalancer PublishingStrategyType = "LoadBalancer"
 	// NodePort exposes the service on a port of the management cluster's nodes.
 	NodePort PublishingStrategyType = "NodePort"
-	// Route sends the service through the router of the control plane, which tells services apart by host name.
+	// Route publishes the service through the router of the control plane, which distinguishes services by host name.
 	Route PublishingStrategyType = "Route"
 	// S3 publishes documents in a bucket.
 	S3 PublishingStrategyType = "S3"
@@ -38,26 +39,26 @@ const (
 	None PublishingStrategyType = "None"
 )
 
-// ServicePublishingStrategyMapping says how one service is published.
+// ServicePublishingStrategyMapping defines how one service is published.
 type ServicePublishingStrategyMapping struct {
-	// service is the endpoint being published. Each service is listed once.
+	// service is the published endpoint. Each service is listed once.
 	//
 	// +required
 	Service ServiceType `json:"service,omitempty"`
 
-	// servicePublishingStrategy is how clients reach the service.
+	// servicePublishingStrategy defines how clients reach the service.
 	//
 	// +required
 	ServicePublishingStrategy ServicePublishingStrategy `json:"servicePublishingStrategy,omitzero"`
 }
 
-// ServicePublishingStrategy is one way to reach a service, with the settings of that way and of no other.
+// ServicePublishingStrategy is one way to publish a service, with the settings of this way only.
 //
 // +kubebuilder:validation:XValidation:rule="self.type == 'NodePort' ? has(self.nodePort) : !has(self.nodePort)",message="nodePort is required when type is NodePort, and forbidden otherwise"
 // +kubebuilder:validation:XValidation:rule="self.type == 'Route' || !has(self.route)",message="route is forbidden unless type is Route"
 // +kubebuilder:validation:XValidation:rule="self.type == 'LoadBalancer' || !has(self.loadBalancer)",message="loadBalancer is forbidden unless type is LoadBalancer"
 type ServicePublishingStrategy struct {
-	// type is the way the service is published.
+	// type is the way in which the service is published.
 	//
 	// +required
 	Type PublishingStrategyType `json:"type,omitempty"`
@@ -78,7 +79,7 @@ type ServicePublishingStrategy struct {
 	Route *RoutePublishingStrategy `json:"route,omitempty"`
 }
 
-// Hostname is the name under which the service is to be found; empty if the user leaves that to us, or if the type has none.
+// Hostname returns the host name of the service. It is empty if the user has not set one, or if the type has none.
 func (s ServicePublishingStrategy) Hostname() string {
 	switch {
 	case s.Type == Route && s.Route != nil:
@@ -89,7 +90,7 @@ func (s ServicePublishingStrategy) Hostname() string {
 	return ""
 }
 
-// Chosen is the name or address by which the user has decided that clients reach the service; empty if he leaves that to us.
+// Chosen returns the host name or address of the service that the user has set, or "".
 func (s ServicePublishingStrategy) Chosen() string {
 	if s.Type == NodePort && s.NodePort != nil {
 		return s.NodePort.Address
@@ -97,7 +98,7 @@ func (s ServicePublishingStrategy) Chosen() string {
 	return s.Hostname()
 }
 
-// PublishingOf is how a service is published; its type is empty if the service is not listed.
+// PublishingOf returns how a service is published. Its type is empty if the service is not listed.
 func PublishingOf(services []ServicePublishingStrategyMapping, service ServiceType) ServicePublishingStrategy {
 	for _, m := range services {
 		if m.Service == service {
@@ -109,7 +110,8 @@ func PublishingOf(services []ServicePublishingStrategyMapping, service ServiceTy
 
 // LoadBalancerPublishingStrategy holds the settings of a service with its own load balancer.
 type LoadBalancerPublishingStrategy struct {
-	// hostname is the name under which clients reach the load balancer. Without it they use the name the cloud gave it.
+	// hostname is the DNS name with which clients reach the load balancer. The default is the name that the cloud
+	// assigns.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -120,7 +122,7 @@ type LoadBalancerPublishingStrategy struct {
 
 // NodePortPublishingStrategy holds the settings of a service on a node port.
 type NodePortPublishingStrategy struct {
-	// address is the IP address or host name of the nodes, or of what stands in front of them.
+	// address is the IP address or host name of the nodes, or of a load balancer in front of them.
 	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -128,7 +130,7 @@ type NodePortPublishingStrategy struct {
 	// +kubebuilder:validation:XValidation:rule="isIP(self) || !format.dns1123Subdomain().validate(self).hasValue()",message="must be an IP address or a host name"
 	Address string `json:"address,omitempty"`
 
-	// port is the node port. 0 lets the management cluster choose.
+	// port is the node port. With 0 the management cluster assigns one.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -136,10 +138,10 @@ type NodePortPublishingStrategy struct {
 	Port int32 `json:"port,omitempty"`
 }
 
-// RoutePublishingStrategy holds the settings of a service behind the router.
+// RoutePublishingStrategy holds the settings of a service that the router publishes.
 type RoutePublishingStrategy struct {
-	// hostname is the name under which clients reach the service. Without it a name is made under the ingress domain of the
-	// management cluster.
+	// hostname is the DNS name with which clients reach the service. The default is a name under the ingress domain
+	// of the management cluster.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1

@@ -5,28 +5,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ClusterVersionStatus says which release the cluster runs, which ones it ran, and which ones it could run.
+// ClusterVersionStatus reports the release that the cluster runs, its previous releases and the available ones.
 type ClusterVersionStatus struct {
-	// desired is the release that the cluster is being brought to.
+	// desired is the release that is being applied.
 	//
 	// +required
 	Desired configv1.Release `json:"desired,omitzero"`
 
-	// history lists the releases that were applied, newest first. One that was only partly applied is kept when it led to a
-	// later one.
+	// history lists the releases that were applied, newest first. A release that was applied partially is kept if it
+	// led to a later one.
 	//
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
 	History []configv1.UpdateHistory `json:"history,omitempty"`
 
-	// observedGeneration is the generation of the object that this status speaks of.
+	// observedGeneration is the generation of the object that this status describes.
 	//
 	// +required
 	ObservedGeneration int64 `json:"observedGeneration"`
 
-	// availableUpdates lists the releases that the update service recommends. null means that it was not asked, or did not
-	// answer.
+	// availableUpdates lists the releases that the update service recommends. It is null if there was no request, or
+	// no response.
 	//
 	// +optional
 	// +nullable
@@ -42,10 +42,10 @@ type ClusterVersionStatus struct {
 	ConditionalUpdates []configv1.ConditionalUpdate `json:"conditionalUpdates,omitempty"`
 }
 
-// ControlPlaneVersionStatus says which release the management side of the control plane runs. It differs from the cluster's
-// version while spec.controlPlaneRelease is set.
+// ControlPlaneVersionStatus reports the release that the management side of the control plane runs. It differs from
+// the cluster's version while spec.controlPlaneRelease is set.
 type ControlPlaneVersionStatus struct {
-	// desired is the release that the control plane is being brought to.
+	// desired is the release that is being applied.
 	//
 	// +required
 	Desired configv1.Release `json:"desired,omitzero"`
@@ -57,7 +57,7 @@ type ControlPlaneVersionStatus struct {
 	// +kubebuilder:validation:MaxItems=100
 	History []ControlPlaneUpdateHistory `json:"history,omitempty"`
 
-	// observedGeneration is the generation of the object that this status speaks of.
+	// observedGeneration is the generation of the object that this status describes.
 	//
 	// +required
 	ObservedGeneration int64 `json:"observedGeneration"`
@@ -65,18 +65,19 @@ type ControlPlaneVersionStatus struct {
 
 // ControlPlaneUpdateHistory is one release that was applied to the control plane.
 type ControlPlaneUpdateHistory struct {
-	// state says whether the release was applied completely.
+	// state defines whether the release was applied completely.
 	//
 	// +required
 	// +kubebuilder:validation:Enum=Completed;Partial
 	State configv1.UpdateState `json:"state,omitempty"`
 
-	// startedTime is when the release was first applied.
+	// startedTime is the time at which the release was first applied.
 	//
 	// +required
 	StartedTime metav1.Time `json:"startedTime,omitzero"`
 
-	// completionTime is when it was completely applied, or when another one took its place. Absent while it is being applied.
+	// completionTime is the time at which it was applied completely, or was replaced by another one. Absent while it
+	// is being applied.
 	//
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`

@@ -9,13 +9,14 @@ import (
 // AESCBCSpecApplyConfiguration represents a declarative configuration of the AESCBCSpec type for use
 // with apply.
 //
-// AESCBCSpec names the keys of type aescbc.
+// AESCBCSpec refers to the keys of type aescbc.
 type AESCBCSpecApplyConfiguration struct {
-	// activeKey names a Secret whose key "key" holds 32 bytes, with which Secrets are encrypted from now on.
+	// activeKey refers to a Secret with 32 bytes under the key "key". New and changed Secrets are encrypted with
+	// them.
 	ActiveKey *v1.LocalObjectReference `json:"activeKey,omitempty"`
-	// backupKey names a Secret with a key that was active before and still opens old Secrets.
+	// backupKey refers to a Secret with a previous key that still decrypts old Secrets.
 	//
-	// Deprecated: the key that was active before is remembered in status.secretEncryption.
+	// Deprecated: status.secretEncryption records the previous key.
 	BackupKey *v1.LocalObjectReference `json:"backupKey,omitempty"`
 }
 

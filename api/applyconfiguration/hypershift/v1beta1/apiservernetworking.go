@@ -9,15 +9,15 @@ import (
 // APIServerNetworkingApplyConfiguration represents a declarative configuration of the APIServerNetworking type for use
 // with apply.
 //
-// APIServerNetworking says how the API server is reached.
+// APIServerNetworking configures the address of the API server on the nodes, and access to its load balancer.
 type APIServerNetworkingApplyConfiguration struct {
-	// advertiseAddress is the address at which the API server is reached on every node. It belongs to none of the networks.
-	// Without it 172.20.0.1 is used, or fd00::1 for IPv6. Once set it stays.
+	// advertiseAddress is the address of the API server on every node. It is outside of all networks. The default is
+	// 172.20.0.1, or fd00::1 for IPv6. It cannot be changed once it is set.
 	AdvertiseAddress *string `json:"advertiseAddress,omitempty"`
-	// port is the port at which the API server is reached on every node. Without it 6443 is used. Once set it stays.
+	// port is the port of the API server on every node. The default is 6443. It cannot be changed once it is set.
 	Port *int32 `json:"port,omitempty"`
-	// allowedCIDRBlocks lists the ranges from which the public load balancer of the API server accepts connections. An empty
-	// list accepts all.
+	// allowedCIDRBlocks lists the ranges from which the public load balancer of the API server accepts connections.
+	// An empty list accepts all.
 	AllowedCIDRBlocks []hypershiftv1beta1.CIDRBlock `json:"allowedCIDRBlocks,omitempty"`
 }
 

@@ -5,9 +5,9 @@ package v1beta1
 // AutoNodeApplyConfiguration represents a declarative configuration of the AutoNode type for use
 // with apply.
 //
-// AutoNode makes nodes by need, beside the node pools.
+// AutoNode creates nodes on demand, in addition to the node pools.
 type AutoNodeApplyConfiguration struct {
-	// provisionerConfig says what makes the nodes.
+	// provisionerConfig selects and configures the provisioner.
 	Provisioner *ProvisionerConfigApplyConfiguration `json:"provisionerConfig,omitempty"`
 }
 

@@ -5,11 +5,11 @@ package v1beta1
 // AutoNodeStatusApplyConfiguration represents a declarative configuration of the AutoNodeStatus type for use
 // with apply.
 //
-// AutoNodeStatus counts what was made by need.
+// AutoNodeStatus counts the nodes that were created on demand.
 type AutoNodeStatusApplyConfiguration struct {
 	// nodeCount is the number of nodes.
 	NodeCount *int32 `json:"nodeCount,omitempty"`
-	// nodeClaimCount is the number of nodes asked for.
+	// nodeClaimCount is the number of requested nodes.
 	NodeClaimCount *int32 `json:"nodeClaimCount,omitempty"`
 	// vcpus is the number of virtual CPUs of those nodes.
 	VCPUs *int32 `json:"vcpus,omitempty"`

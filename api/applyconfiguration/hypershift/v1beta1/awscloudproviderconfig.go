@@ -5,13 +5,13 @@ package v1beta1
 // AWSCloudProviderConfigApplyConfiguration represents a declarative configuration of the AWSCloudProviderConfig type for use
 // with apply.
 //
-// AWSCloudProviderConfig names the network of the workers.
+// AWSCloudProviderConfig defines the network of the workers.
 type AWSCloudProviderConfigApplyConfiguration struct {
-	// VPC of the workers.
+	// VPC is the VPC of the workers.
 	VPC *string `json:"vpc,omitempty"`
-	// Subnet that the cloud provider uses by default.
+	// Subnet is the subnet that the cloud provider uses by default.
 	Subnet *AWSResourceReferenceApplyConfiguration `json:"subnet,omitempty"`
-	// Zone of that subnet.
+	// Zone is the availability zone of that subnet.
 	Zone *string `json:"zone,omitempty"`
 }
 

@@ -5,28 +5,25 @@ package v1beta1
 // AWSEndpointCleanupApplyConfiguration represents a declarative configuration of the AWSEndpointCleanup type for use
 // with apply.
 //
-// AWSEndpointCleanup is what deleting the customer's half needs.
+// AWSEndpointCleanup is the data that deletion of the resources in the customer's account needs.
 type AWSEndpointCleanupApplyConfiguration struct {
-	// HostedControlPlane is the name of the control plane that it serves.
+	// HostedControlPlane is the name of the HostedControlPlane.
 	HostedControlPlane *string `json:"hostedControlPlane,omitempty"`
-	// OwnerUID is the UID of that HostedControlPlane: the value of the tag that
-	// everything carries which belongs to us.
+	// OwnerUID is the UID of that HostedControlPlane: the value of the owner tag of every resource.
 	OwnerUID *string `json:"ownerUID,omitempty"`
-	// InfraID of the cluster.
+	// InfraID is the infraID of the cluster.
 	InfraID *string `json:"infraID,omitempty"`
-	// Region of everything.
+	// Region is the region of the resources.
 	Region *string `json:"region,omitempty"`
-	// VPC of the endpoint.
+	// VPC is the VPC of the endpoint.
 	VPC *string `json:"vpc,omitempty"`
-	// IssuerURL goes into the tokens by which AWS knows us.
+	// IssuerURL is the issuer of the tokens with which the operator authenticates to AWS.
 	IssuerURL *string `json:"issuerURL,omitempty"`
-	// RoleARN is the role that we assume with those tokens.
+	// RoleARN is the role that the operator assumes with those tokens.
 	RoleARN *string `json:"roleARN,omitempty"`
-	// EndpointRoleARN is the role, assumed from there, that owns the endpoint
-	// of a shared VPC.
+	// EndpointRoleARN is the role for the endpoint in a shared VPC. It is assumed from RoleARN.
 	EndpointRoleARN *string `json:"endpointRoleARN,omitempty"`
-	// DNSRoleARN is the role, assumed from there, that owns the records of a
-	// shared VPC.
+	// DNSRoleARN is the role for the DNS records of a shared VPC. It is assumed from RoleARN.
 	DNSRoleARN *string `json:"dnsRoleARN,omitempty"`
 }
 

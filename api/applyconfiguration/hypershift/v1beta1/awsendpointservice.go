@@ -11,10 +11,9 @@ import (
 // AWSEndpointServiceApplyConfiguration represents a declarative configuration of the AWSEndpointService type for use
 // with apply.
 //
-// AWSEndpointService offers one internal load balancer of a control plane to
-// the customer's VPC by PrivateLink. The hypershift-operator makes the endpoint
-// service in the management account, the control-plane-operator the endpoint,
-// its security group and its records in the customer's.
+// AWSEndpointService offers one internal load balancer of a control plane to the customer's VPC by PrivateLink. The
+// hypershift-operator creates the endpoint service in the management account. The control-plane-operator creates the
+// endpoint, its security group and its DNS records in the customer's account.
 type AWSEndpointServiceApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:",inline"`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`

@@ -5,16 +5,15 @@ package v1beta1
 // AWSEndpointServiceSpecApplyConfiguration represents a declarative configuration of the AWSEndpointServiceSpec type for use
 // with apply.
 //
-// AWSEndpointServiceSpec says which load balancer is offered to which subnets.
+// AWSEndpointServiceSpec defines which load balancer is offered to which subnets.
 type AWSEndpointServiceSpecApplyConfiguration struct {
 	// NetworkLoadBalancerName is the load balancer to offer. The
 	// control-plane-operator writes it.
 	NetworkLoadBalancerName *string `json:"networkLoadBalancerName,omitempty"`
-	// SubnetIDs are the subnets of all node pools, sorted. The
-	// hypershift-operator writes them. How many of them the endpoint takes is
-	// decided by their zones: one subnet in each zone that the service serves.
+	// SubnetIDs are the subnets of all node pools, sorted. The hypershift-operator writes them. The endpoint uses one
+	// subnet in each zone that the endpoint service supports.
 	SubnetIDs []string `json:"subnetIDs,omitempty"`
-	// ResourceTags are put on everything that is made in AWS.
+	// ResourceTags are added to every AWS resource that the operators create for this object.
 	ResourceTags []AWSResourceTagApplyConfiguration `json:"resourceTags,omitempty"`
 }
 

@@ -10,44 +10,35 @@ import (
 // AWSEndpointServiceStatusApplyConfiguration represents a declarative configuration of the AWSEndpointServiceStatus type for use
 // with apply.
 //
-// AWSEndpointServiceStatus has two writers: each operator applies its half
-// under its own field owner.
+// AWSEndpointServiceStatus has two writers. Each operator applies its own fields with its own field owner.
 type AWSEndpointServiceStatusApplyConfiguration struct {
-	// EndpointServiceName is the name of the VPC endpoint service, for the
-	// customer's side to connect to. By the hypershift-operator.
+	// EndpointServiceName is the name of the VPC endpoint service, to which the customer's endpoint connects. Written
+	// by the hypershift-operator.
 	EndpointServiceName *string `json:"endpointServiceName,omitempty"`
-	// NetworkLoadBalancerARN is the load balancer that the service stands on.
-	// By the hypershift-operator.
+	// NetworkLoadBalancerARN is the load balancer of the endpoint service. Written by the hypershift-operator.
 	NetworkLoadBalancerARN *string `json:"networkLoadBalancerARN,omitempty"`
-	// AvailabilityZoneIDs are the ids of the zones that the service serves, such
-	// as use1-az1. Names of zones mean something else in every account; ids do
-	// not. By the hypershift-operator.
+	// AvailabilityZoneIDs are the ids of the zones that the endpoint service supports, such as use1-az1. The same
+	// zone has the same id in every account, but may have different names. Written by the hypershift-operator.
 	AvailabilityZoneIDs []string `json:"availabilityZoneIDs,omitempty"`
-	// EndpointID is the VPC endpoint in the customer's VPC. By the
-	// control-plane-operator.
+	// EndpointID is the VPC endpoint in the customer's VPC. Written by the control-plane-operator.
 	EndpointID *string `json:"endpointID,omitempty"`
-	// DNSNames are the records that point to the endpoint. By the
-	// control-plane-operator.
+	// DNSNames are the DNS records that point to the endpoint. Written by the control-plane-operator.
 	DNSNames []string `json:"dnsNames,omitempty"`
-	// DNSZoneID is the private hosted zone of those records. By the
-	// control-plane-operator.
+	// DNSZoneID is the private hosted zone of those records. Written by the control-plane-operator.
 	DNSZoneID *string `json:"dnsZoneID,omitempty"`
-	// SecurityGroupID is the security group of the endpoint. By the
-	// control-plane-operator.
+	// SecurityGroupID is the security group of the endpoint. Written by the control-plane-operator.
 	SecurityGroupID *string `json:"securityGroupID,omitempty"`
-	// Cleanup is what is needed to delete everything again without the
-	// HostedControlPlane. It is recorded before anything is made. By the
-	// control-plane-operator.
+	// Cleanup is the data that deletion needs without the HostedControlPlane. It is recorded before any AWS resource
+	// is created. Written by the control-plane-operator.
 	Cleanup *AWSEndpointCleanupApplyConfiguration `json:"cleanup,omitempty"`
-	// Creating names what creation has been reached of and whose id is not
-	// written down yet. An operator that dies in between may have left one that
-	// AWS does not list for a while. By the control-plane-operator.
-	Creating []hypershiftv1beta1.AWSEndpointResource `json:"creating,omitempty"`
-	// TagKeys are the keys of the user's tags that what we made may carry: one
-	// that the user takes back is removed from there. By the
+	// Creating lists the resources that the operator has started to create without having recorded their id. If the
+	// operator stops at this point, there may be a resource that AWS does not list for a while. Written by the
 	// control-plane-operator.
+	Creating []hypershiftv1beta1.AWSEndpointResource `json:"creating,omitempty"`
+	// TagKeys are the keys of the user's tags that the resources may have. When the user removes a tag, it is removed
+	// from the resources. Written by the control-plane-operator.
 	TagKeys []string `json:"tagKeys,omitempty"`
-	// Conditions of both halves.
+	// Conditions are the conditions of both operators.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 

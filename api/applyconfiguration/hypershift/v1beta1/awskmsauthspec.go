@@ -7,7 +7,7 @@ package v1beta1
 //
 // AWSKMSAuthSpec is the role that may use the keys.
 type AWSKMSAuthSpecApplyConfiguration struct {
-	// awsKms is the ARN of a role that kube-apiserver's KMS plugin takes on. It needs kms:Encrypt, kms:Decrypt,
+	// awsKms is the ARN of a role that kube-apiserver's KMS plugin assumes. It needs kms:Encrypt, kms:Decrypt,
 	// kms:ReEncrypt*, kms:GenerateDataKey* and kms:DescribeKey.
 	AWSKMSRoleARN *string `json:"awsKms,omitempty"`
 }

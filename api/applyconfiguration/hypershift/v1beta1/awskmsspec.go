@@ -5,15 +5,15 @@ package v1beta1
 // AWSKMSSpecApplyConfiguration represents a declarative configuration of the AWSKMSSpec type for use
 // with apply.
 //
-// AWSKMSSpec names keys of AWS KMS.
+// AWSKMSSpec defines keys of AWS KMS.
 type AWSKMSSpecApplyConfiguration struct {
 	// region is the region of the keys.
 	Region *string `json:"region,omitempty"`
-	// activeKey is the key with which Secrets are encrypted from now on.
+	// activeKey is the key with which new and changed Secrets are encrypted.
 	ActiveKey *AWSKMSKeyEntryApplyConfiguration `json:"activeKey,omitempty"`
-	// backupKey is a key that was active before and still opens old Secrets.
+	// backupKey is a previous key that still decrypts old Secrets.
 	//
-	// Deprecated: the key that was active before is remembered in status.secretEncryption.
+	// Deprecated: status.secretEncryption records the previous key.
 	BackupKey *AWSKMSKeyEntryApplyConfiguration `json:"backupKey,omitempty"`
 	// auth is the role that may use the keys.
 	Auth *AWSKMSAuthSpecApplyConfiguration `json:"auth,omitempty"`

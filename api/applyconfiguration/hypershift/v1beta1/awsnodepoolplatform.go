@@ -9,28 +9,28 @@ import (
 // AWSNodePoolPlatformApplyConfiguration represents a declarative configuration of the AWSNodePoolPlatform type for use
 // with apply.
 //
-// AWSNodePoolPlatform describes the EC2 instances of a pool.
+// AWSNodePoolPlatform configures the EC2 instances of a pool.
 type AWSNodePoolPlatformApplyConfiguration struct {
 	// instanceType is the type of the instances, such as m6i.large.
 	InstanceType *string `json:"instanceType,omitempty"`
-	// instanceProfile is the name of the instance profile, which gives the workers their role. Unset, it is
-	// <infraID>-worker, which the infrastructure command of the CLI makes.
+	// instanceProfile is the name of the instance profile with the role of the workers. The default is
+	// <infraID>-worker, which the infrastructure command of the CLI creates.
 	InstanceProfile *string `json:"instanceProfile,omitempty"`
-	// subnet is the subnet of the instances, by id or by filters. By id, the endpoint of a private cluster follows the
-	// pool into it.
+	// subnet is the subnet of the instances, by id or by filters. If it is an id, the endpoint of a private cluster
+	// is extended into this subnet.
 	Subnet *AWSResourceReferenceApplyConfiguration `json:"subnet,omitempty"`
-	// ami is the image of the instances. Unset, the release decides.
+	// ami is the image of the instances. The default is the image of the release.
 	AMI *string `json:"ami,omitempty"`
-	// imageType is the operating system of the image that the release decides on: Linux or Windows.
+	// imageType selects the operating system of the release's image: Linux or Windows.
 	ImageType *hypershiftv1beta1.ImageType `json:"imageType,omitempty"`
 	// securityGroups are added to the default security group of the cluster's workers.
 	SecurityGroups []AWSResourceReferenceApplyConfiguration `json:"securityGroups,omitempty"`
-	// rootVolume is the disk of the operating system. Unset, it is what the image says.
+	// rootVolume is the disk of the operating system. The default is the volume that the image defines.
 	RootVolume *VolumeApplyConfiguration `json:"rootVolume,omitempty"`
-	// resourceTags are put on the instances and volumes of the pool. Of a key that the HostedCluster has too, the
-	// cluster's value wins unless its overridePolicy is Allow.
+	// resourceTags are added to the instances and volumes of the pool. If the HostedCluster has a tag with the same
+	// key, its value is used unless its overridePolicy is Allow.
 	ResourceTags []AWSResourceTagApplyConfiguration `json:"resourceTags,omitempty"`
-	// placement says on what hardware and at what price the instances run.
+	// placement configures the hardware and the price of the instances.
 	Placement *PlacementOptionsApplyConfiguration `json:"placement,omitempty"`
 }
 

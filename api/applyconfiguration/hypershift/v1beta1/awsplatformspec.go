@@ -9,33 +9,29 @@ import (
 // AWSPlatformSpecApplyConfiguration represents a declarative configuration of the AWSPlatformSpec type for use
 // with apply.
 //
-// AWSPlatformSpec is the part of a cluster that lives in AWS.
+// AWSPlatformSpec configures the AWS resources of a cluster.
 type AWSPlatformSpecApplyConfiguration struct {
-	// Region of the workers. It cannot be changed.
+	// Region is the region of the workers. It cannot be changed.
 	Region *string `json:"region,omitempty"`
-	// CloudProviderConfig names the network of the workers.
+	// CloudProviderConfig defines the network of the workers.
 	CloudProviderConfig *AWSCloudProviderConfigApplyConfiguration `json:"cloudProviderConfig,omitempty"`
-	// ServiceEndpoints replace the endpoints of AWS services.
+	// ServiceEndpoints replaces the endpoints of AWS services.
 	ServiceEndpoints []AWSServiceEndpointApplyConfiguration `json:"serviceEndpoints,omitempty"`
-	// RolesRef are the roles that the parts of the system take on. They cannot
-	// be changed.
+	// RolesRef lists the roles that the components assume. They cannot be changed.
 	RolesRef *AWSRolesRefApplyConfiguration `json:"rolesRef,omitempty"`
-	// ResourceTags are put on everything that is made in AWS for this cluster.
-	// AWS allows more tags than we take: some are ours.
+	// ResourceTags are added to every AWS resource of this cluster. AWS permits more tags than this field: some tags
+	// are reserved for the operators.
 	ResourceTags []AWSResourceTagApplyConfiguration `json:"resourceTags,omitempty"`
-	// EndpointAccess says from where the API is reached. It can be changed on a
-	// living cluster in every direction.
+	// EndpointAccess defines from where clients reach the API. It can be changed on an existing cluster in every
+	// direction.
 	EndpointAccess *hypershiftv1beta1.AWSEndpointAccessType `json:"endpointAccess,omitempty"`
-	// AdditionalAllowedPrincipals are further ARNs that may connect to the
-	// endpoint service of a private cluster.
+	// AdditionalAllowedPrincipals are additional ARNs that may connect to the endpoint service of a private cluster.
 	AdditionalAllowedPrincipals []string `json:"additionalAllowedPrincipals,omitempty"`
-	// MultiArch is kept for old manifests and does nothing.
+	// MultiArch is accepted for compatibility with old manifests and has no effect.
 	MultiArch *bool `json:"multiArch,omitempty"`
-	// SharedVPC names the roles for a VPC and zone that belong to a third account.
-	// It cannot be changed.
+	// SharedVPC defines the roles for a VPC and zone that belong to a third account. It cannot be changed.
 	SharedVPC *AWSSharedVPCApplyConfiguration `json:"sharedVPC,omitempty"`
-	// TerminationHandlerQueueURL is the SQS queue that announces interruptions
-	// of spot instances.
+	// TerminationHandlerQueueURL is the SQS queue that receives interruption notices of spot instances.
 	TerminationHandlerQueueURL *string `json:"terminationHandlerQueueURL,omitempty"`
 }
 

@@ -5,7 +5,7 @@ package v1beta1
 // AWSPlatformStatusApplyConfiguration represents a declarative configuration of the AWSPlatformStatus type for use
 // with apply.
 //
-// AWSPlatformStatus is what the operators learned about AWS.
+// AWSPlatformStatus is the observed state of AWS resources.
 type AWSPlatformStatusApplyConfiguration struct {
 	// DefaultWorkerSecurityGroupID is the security group of every worker.
 	DefaultWorkerSecurityGroupID *string `json:"defaultWorkerSecurityGroupID,omitempty"`

@@ -5,11 +5,11 @@ package v1beta1
 // AWSResourceReferenceApplyConfiguration represents a declarative configuration of the AWSResourceReference type for use
 // with apply.
 //
-// AWSResourceReference names an AWS resource by id or by filters.
+// AWSResourceReference refers to an AWS resource by id or by filters.
 type AWSResourceReferenceApplyConfiguration struct {
-	// ID of the resource.
+	// ID is the id of the resource.
 	ID *string `json:"id,omitempty"`
-	// Filters that find it.
+	// Filters are filters that match the resource.
 	Filters []FilterApplyConfiguration `json:"filters,omitempty"`
 }
 

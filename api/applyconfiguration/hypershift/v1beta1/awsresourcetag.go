@@ -11,11 +11,11 @@ import (
 //
 // AWSResourceTag is a tag on an AWS resource.
 type AWSResourceTagApplyConfiguration struct {
-	// Key of the tag.
+	// Key is the key of the tag.
 	Key *string `json:"key,omitempty"`
-	// Value of the tag.
+	// Value is the value of the tag.
 	Value *string `json:"value,omitempty"`
-	// OverridePolicy says whether a NodePool may give the tag another value.
+	// OverridePolicy defines whether a NodePool may override the value of the tag.
 	OverridePolicy *hypershiftv1beta1.TagOverridePolicy `json:"overridePolicy,omitempty"`
 }
 

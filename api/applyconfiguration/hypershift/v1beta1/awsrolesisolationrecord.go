@@ -9,13 +9,12 @@ import (
 // AWSRolesIsolationRecordApplyConfiguration represents a declarative configuration of the AWSRolesIsolationRecord type for use
 // with apply.
 //
-// AWSRolesIsolationRecord is a check in which STS refused a service account of
-// the hosted cluster for each role.
+// AWSRolesIsolationRecord records a check in which STS denied every role to the service accounts of the hosted cluster.
 type AWSRolesIsolationRecordApplyConfiguration struct {
-	// rolesHash is a hash of the issuer, the roles and the subjects that were
-	// checked. Another one means that nothing is known.
+	// rolesHash is a hash of the issuer, the roles and the subjects of the check. The record is ignored if they have
+	// changed.
 	RolesHash *string `json:"rolesHash,omitempty"`
-	// checkedTime is when STS had refused for all of them.
+	// checkedTime is the time of the check.
 	CheckedTime *v1.Time `json:"checkedTime,omitempty"`
 }
 

@@ -9,8 +9,7 @@ import (
 // AWSRolesRefApplyConfiguration represents a declarative configuration of the AWSRolesRef type for use
 // with apply.
 //
-// AWSRolesRef are the roles of a cluster, one for each part of the system. The
-// policies that they need are in config/iam.
+// AWSRolesRef lists the roles of a cluster, one for each component. The required policies are in config/iam.
 type AWSRolesRefApplyConfiguration struct {
 	// IngressARN is for the ingress operator of the hosted cluster.
 	IngressARN *hypershiftv1beta1.RoleARN `json:"ingressARN,omitempty"`
@@ -22,10 +21,10 @@ type AWSRolesRefApplyConfiguration struct {
 	NetworkARN *hypershiftv1beta1.RoleARN `json:"networkARN,omitempty"`
 	// KubeCloudControllerARN is for the cloud controller manager.
 	KubeCloudControllerARN *hypershiftv1beta1.RoleARN `json:"kubeCloudControllerARN,omitempty"`
-	// NodePoolManagementARN is for Cluster API, which makes the instances.
+	// NodePoolManagementARN is for Cluster API, which creates the instances.
 	NodePoolManagementARN *hypershiftv1beta1.RoleARN `json:"nodePoolManagementARN,omitempty"`
-	// ControlPlaneOperatorARN is for the control-plane-operator, which makes
-	// the VPC endpoint, its security group and its records.
+	// ControlPlaneOperatorARN is for the control-plane-operator, which creates the VPC endpoint, its security group
+	// and its DNS records.
 	ControlPlaneOperatorARN *hypershiftv1beta1.RoleARN `json:"controlPlaneOperatorARN,omitempty"`
 }
 

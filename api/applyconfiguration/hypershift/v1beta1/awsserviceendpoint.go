@@ -7,9 +7,9 @@ package v1beta1
 //
 // AWSServiceEndpoint replaces the endpoint of one AWS service.
 type AWSServiceEndpointApplyConfiguration struct {
-	// Name of the service, such as ec2.
+	// Name is the name of the service, such as ec2.
 	Name *string `json:"name,omitempty"`
-	// URL of the endpoint.
+	// URL is the URL of the endpoint.
 	URL *string `json:"url,omitempty"`
 }
 

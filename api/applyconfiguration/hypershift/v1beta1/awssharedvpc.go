@@ -5,7 +5,7 @@ package v1beta1
 // AWSSharedVPCApplyConfiguration represents a declarative configuration of the AWSSharedVPC type for use
 // with apply.
 //
-// AWSSharedVPC names the roles for a VPC and zone that belong to a third account.
+// AWSSharedVPC defines the roles for a VPC and zone that belong to a third account.
 type AWSSharedVPCApplyConfiguration struct {
 	// RolesRef are the roles in the account of the VPC.
 	RolesRef *AWSSharedVPCRolesRefApplyConfiguration `json:"rolesRef,omitempty"`

@@ -11,7 +11,7 @@ import (
 //
 // AWSSharedVPCRolesRef are the roles in the account of a shared VPC.
 type AWSSharedVPCRolesRefApplyConfiguration struct {
-	// IngressARN is the role for records.
+	// IngressARN is the role for DNS records.
 	IngressARN *hypershiftv1beta1.RoleARN `json:"ingressARN,omitempty"`
 	// ControlPlaneARN is the role for the VPC endpoint and its security group.
 	ControlPlaneARN *hypershiftv1beta1.RoleARN `json:"controlPlaneARN,omitempty"`

@@ -11,9 +11,9 @@ import (
 //
 // Capabilities turns optional parts of the release on and off.
 type CapabilitiesApplyConfiguration struct {
-	// enabled lists parts to turn on beyond the default set.
+	// enabled lists parts to turn on in addition to the default set.
 	Enabled []hypershiftv1beta1.OptionalCapability `json:"enabled,omitempty"`
-	// disabled lists parts of the default set to leave out.
+	// disabled lists parts of the default set to turn off.
 	Disabled []hypershiftv1beta1.OptionalCapability `json:"disabled,omitempty"`
 }
 

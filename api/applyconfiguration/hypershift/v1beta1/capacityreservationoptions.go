@@ -9,14 +9,14 @@ import (
 // CapacityReservationOptionsApplyConfiguration represents a declarative configuration of the CapacityReservationOptions type for use
 // with apply.
 //
-// CapacityReservationOptions says which reserved capacity instances use.
+// CapacityReservationOptions selects the reserved capacity that instances use.
 type CapacityReservationOptionsApplyConfiguration struct {
 	// id is the reservation to use.
 	ID *string `json:"id,omitempty"`
-	// preference says what to do without an id: use an open reservation that fits (Open), use none (None), or run in
-	// reserved capacity only (CapacityReservationsOnly).
+	// preference defines the behaviour without an id: use a matching open reservation (Open), use none (None), or run
+	// in reserved capacity only (CapacityReservationsOnly).
 	Preference *hypershiftv1beta1.CapacityReservationPreference `json:"preference,omitempty"`
-	// marketType is how the instances are paid for.
+	// marketType is the purchasing option of the instances.
 	//
 	// Deprecated: use marketType of placement.
 	MarketType *hypershiftv1beta1.MarketType `json:"marketType,omitempty"`

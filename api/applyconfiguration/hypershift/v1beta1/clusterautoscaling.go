@@ -11,24 +11,26 @@ import (
 //
 // ClusterAutoscaling configures the cluster autoscaler for all node pools that have autoScaling.
 type ClusterAutoscalingApplyConfiguration struct {
-	// scaling says in which directions the number of nodes may go.
+	// scaling is the direction in which the number of nodes may change.
 	Scaling *hypershiftv1beta1.ScalingType `json:"scaling,omitempty"`
-	// scaleDown says when nodes are removed.
+	// scaleDown configures when nodes are removed.
 	ScaleDown *ScaleDownConfigApplyConfiguration `json:"scaleDown,omitempty"`
-	// balancingIgnoredLabels lists node labels that do not matter when the autoscaler decides whether two pools are alike.
+	// balancingIgnoredLabels lists node labels that the autoscaler ignores when it compares two pools.
 	BalancingIgnoredLabels []hypershiftv1beta1.LabelKey `json:"balancingIgnoredLabels,omitempty"`
-	// maxNodesTotal is the largest number of nodes in all pools together, of those that autoscale and those that do not. The
-	// autoscaler adds no node beyond it.
+	// maxNodesTotal is the maximum number of nodes of all pools, including those without autoScaling. The autoscaler
+	// adds no node above it.
 	MaxNodesTotal *int32 `json:"maxNodesTotal,omitempty"`
-	// maxPodGracePeriod is how many seconds a pod may take to end when its node is removed. Without it 600.
+	// maxPodGracePeriod is the time in seconds that a pod may take to terminate when its node is removed. The default
+	// is 600.
 	MaxPodGracePeriod *int32 `json:"maxPodGracePeriod,omitempty"`
-	// maxNodeProvisionTime is how long a machine may take to become a node, such as 15m.
+	// maxNodeProvisionTime is the time that a machine may take to become a node, such as 15m.
 	MaxNodeProvisionTime *string `json:"maxNodeProvisionTime,omitempty"`
-	// podPriorityThreshold is the priority below which pods neither cause nor prevent scaling. Without it -10.
+	// podPriorityThreshold is the priority below which pods neither cause nor prevent scaling. The default is -10.
 	PodPriorityThreshold *int32 `json:"podPriorityThreshold,omitempty"`
-	// expanders lists the ways to choose which pool grows. Each one decides among those that the one before it left.
+	// expanders lists the strategies to select the pool to scale up. Each strategy selects among the results of the
+	// one before it.
 	Expanders []hypershiftv1beta1.ExpanderString `json:"expanders,omitempty"`
-	// maxFreeDifferenceRatioPercent is by how many percent the free resources of two pools may differ for them to be alike.
+	// maxFreeDifferenceRatioPercent is the maximum difference of the free resources of two similar pools, in percent.
 	MaxFreeDifferenceRatioPercent *int32 `json:"maxFreeDifferenceRatioPercent,omitempty"`
 }
 

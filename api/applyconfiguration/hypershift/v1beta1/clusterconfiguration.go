@@ -9,18 +9,20 @@ import (
 // ClusterConfigurationApplyConfiguration represents a declarative configuration of the ClusterConfiguration type for use
 // with apply.
 //
-// ClusterConfiguration is the global configuration of the hosted cluster. Each section is the spec of the kind of the same name
-// in the group config.openshift.io; inside the cluster these kinds follow what is said here.
+// ClusterConfiguration is the global configuration of the hosted cluster. Each section is the spec of the resource
+// with the same name in the API group config.openshift.io. Inside the cluster these resources are overwritten with
+// this configuration.
 type ClusterConfigurationApplyConfiguration struct {
 	// apiServer configures the API server: serving certificates, audit, TLS profile, cross-origin requests.
 	APIServer *v1.APIServerSpec `json:"apiServer,omitempty"`
-	// authentication says who users are: the integrated OAuth server, or an external OpenID Connect provider.
+	// authentication configures how users log in: the integrated OAuth server, or an external OpenID Connect
+	// provider.
 	Authentication *v1.AuthenticationSpec `json:"authentication,omitempty"`
-	// featureGate chooses the feature set.
+	// featureGate selects the feature set.
 	FeatureGate *v1.FeatureGateSpec `json:"featureGate,omitempty"`
-	// image says which registries images come from.
+	// image configures the registries that images may come from.
 	Image *v1.ImageSpec `json:"image,omitempty"`
-	// ingress configures the routes of the applications.
+	// ingress configures the routes of applications.
 	Ingress *v1.IngressSpec `json:"ingress,omitempty"`
 	// network configures external addresses and the range of node ports. The address ranges are in spec.networking, and are ignored here.
 	Network *v1.NetworkSpec `json:"network,omitempty"`
@@ -30,7 +32,7 @@ type ClusterConfigurationApplyConfiguration struct {
 	OperatorHub *v1.OperatorHubSpec `json:"operatorhub,omitempty"`
 	// scheduler configures the scheduler.
 	Scheduler *v1.SchedulerSpec `json:"scheduler,omitempty"`
-	// proxy is the proxy through which the cluster reaches the outside.
+	// proxy is the proxy through which the cluster reaches external networks.
 	Proxy *v1.ProxySpec `json:"proxy,omitempty"`
 }
 

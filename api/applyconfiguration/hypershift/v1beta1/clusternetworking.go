@@ -9,21 +9,22 @@ import (
 // ClusterNetworkingApplyConfiguration represents a declarative configuration of the ClusterNetworking type for use
 // with apply.
 //
-// ClusterNetworking describes the networks of the hosted cluster.
+// ClusterNetworking configures the networks of the hosted cluster.
 type ClusterNetworkingApplyConfiguration struct {
-	// machineNetwork lists the ranges of the machines' addresses. On AWS these are ranges of the VPC.
-	// Once set it stays.
+	// machineNetwork lists the address ranges of the machines. On AWS these are ranges of the VPC. It cannot be
+	// changed once it is set.
 	MachineNetwork []MachineNetworkEntryApplyConfiguration `json:"machineNetwork,omitempty"`
-	// clusterNetwork lists the ranges of the pods' addresses, one per IP family.
+	// clusterNetwork lists the address ranges of the pods, one per IP family.
 	ClusterNetwork []ClusterNetworkEntryApplyConfiguration `json:"clusterNetwork,omitempty"`
-	// serviceNetwork lists the ranges of the services' addresses, one per IP family.
+	// serviceNetwork lists the address ranges of the services, one per IP family.
 	ServiceNetwork []ServiceNetworkEntryApplyConfiguration `json:"serviceNetwork,omitempty"`
 	// networkType is the network plugin. It cannot be changed.
 	NetworkType *hypershiftv1beta1.NetworkType `json:"networkType,omitempty"`
-	// apiServer says where the nodes find the API server on their own machine, and who may reach it.
+	// apiServer configures the address of the API server on the nodes, and the addresses from which clients may
+	// connect to it.
 	APIServer *APIServerNetworkingApplyConfiguration `json:"apiServer,omitempty"`
-	// allocateNodeCIDRs says whether kube-controller-manager gives each node its range of pod addresses. Only for networkType
-	// Other, when the plugin expects it.
+	// allocateNodeCIDRs defines whether kube-controller-manager allocates a range of pod addresses to each node. Only
+	// for networkType Other, if the plugin requires it.
 	AllocateNodeCIDRs *hypershiftv1beta1.AllocateNodeCIDRsMode `json:"allocateNodeCIDRs,omitempty"`
 }
 

@@ -11,7 +11,7 @@ import (
 //
 // ClusterVersionOperatorSpec configures the cluster-version-operator.
 type ClusterVersionOperatorSpecApplyConfiguration struct {
-	// operatorLogLevel says how much the operator writes into its log.
+	// operatorLogLevel is the verbosity of the operator's log.
 	OperatorLogLevel *v1.LogLevel `json:"operatorLogLevel,omitempty"`
 }
 

@@ -9,17 +9,17 @@ import (
 // ClusterVersionStatusApplyConfiguration represents a declarative configuration of the ClusterVersionStatus type for use
 // with apply.
 //
-// ClusterVersionStatus says which release the cluster runs, which ones it ran, and which ones it could run.
+// ClusterVersionStatus reports the release that the cluster runs, its previous releases and the available ones.
 type ClusterVersionStatusApplyConfiguration struct {
-	// desired is the release that the cluster is being brought to.
+	// desired is the release that is being applied.
 	Desired *v1.Release `json:"desired,omitempty"`
-	// history lists the releases that were applied, newest first. One that was only partly applied is kept when it led to a
-	// later one.
+	// history lists the releases that were applied, newest first. A release that was applied partially is kept if it
+	// led to a later one.
 	History []v1.UpdateHistory `json:"history,omitempty"`
-	// observedGeneration is the generation of the object that this status speaks of.
+	// observedGeneration is the generation of the object that this status describes.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// availableUpdates lists the releases that the update service recommends. null means that it was not asked, or did not
-	// answer.
+	// availableUpdates lists the releases that the update service recommends. It is null if there was no request, or
+	// no response.
 	AvailableUpdates []v1.Release `json:"availableUpdates,omitempty"`
 	// conditionalUpdates lists the releases that are recommended only if certain risks do not apply.
 	ConditionalUpdates []v1.ConditionalUpdate `json:"conditionalUpdates,omitempty"`

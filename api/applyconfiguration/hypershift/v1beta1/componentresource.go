@@ -5,7 +5,7 @@ package v1beta1
 // ComponentResourceApplyConfiguration represents a declarative configuration of the ComponentResource type for use
 // with apply.
 //
-// ComponentResource names one object of a component.
+// ComponentResource refers to one object of a component.
 type ComponentResourceApplyConfiguration struct {
 	Kind  *string `json:"kind,omitempty"`
 	Group *string `json:"group,omitempty"`

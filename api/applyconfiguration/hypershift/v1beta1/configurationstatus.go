@@ -9,7 +9,7 @@ import (
 // ConfigurationStatusApplyConfiguration represents a declarative configuration of the ConfigurationStatus type for use
 // with apply.
 //
-// ConfigurationStatus is what the configuration has led to.
+// ConfigurationStatus is the observed state of the configuration.
 type ConfigurationStatusApplyConfiguration struct {
 	// authentication is the state of the cluster's Authentication configuration.
 	Authentication *v1.AuthenticationStatus `json:"authentication,omitempty"`

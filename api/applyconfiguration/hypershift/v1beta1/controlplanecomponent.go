@@ -12,7 +12,7 @@ import (
 // ControlPlaneComponentApplyConfiguration represents a declarative configuration of the ControlPlaneComponent type for use
 // with apply.
 //
-// ControlPlaneComponent is the state of one part of a hosted control plane.
+// ControlPlaneComponent is the state of one component of a hosted control plane.
 type ControlPlaneComponentApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:",inline"`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`

@@ -11,11 +11,11 @@ import (
 //
 // ControlPlaneComponentStatus is the state of one component.
 type ControlPlaneComponentStatusApplyConfiguration struct {
-	// ObservedGeneration of the HostedControlPlane.
+	// ObservedGeneration is the observed generation of the HostedControlPlane.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// Version whose roll-out is complete.
+	// Version is the latest version that was rolled out completely.
 	Version *string `json:"version,omitempty"`
-	// Resources that make up the component.
+	// Resources are the objects of the component.
 	Resources  []ComponentResourceApplyConfiguration `json:"resources,omitempty"`
 	Conditions []v1.ConditionApplyConfiguration      `json:"conditions,omitempty"`
 }

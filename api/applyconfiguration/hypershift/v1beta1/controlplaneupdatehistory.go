@@ -12,11 +12,12 @@ import (
 //
 // ControlPlaneUpdateHistory is one release that was applied to the control plane.
 type ControlPlaneUpdateHistoryApplyConfiguration struct {
-	// state says whether the release was applied completely.
+	// state defines whether the release was applied completely.
 	State *v1.UpdateState `json:"state,omitempty"`
-	// startedTime is when the release was first applied.
+	// startedTime is the time at which the release was first applied.
 	StartedTime *metav1.Time `json:"startedTime,omitempty"`
-	// completionTime is when it was completely applied, or when another one took its place. Absent while it is being applied.
+	// completionTime is the time at which it was applied completely, or was replaced by another one. Absent while it
+	// is being applied.
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 	// version is the version of the release, such as 4.21.3.
 	Version *string `json:"version,omitempty"`

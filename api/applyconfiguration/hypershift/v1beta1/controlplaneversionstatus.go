@@ -9,14 +9,14 @@ import (
 // ControlPlaneVersionStatusApplyConfiguration represents a declarative configuration of the ControlPlaneVersionStatus type for use
 // with apply.
 //
-// ControlPlaneVersionStatus says which release the management side of the control plane runs. It differs from the cluster's
-// version while spec.controlPlaneRelease is set.
+// ControlPlaneVersionStatus reports the release that the management side of the control plane runs. It differs from
+// the cluster's version while spec.controlPlaneRelease is set.
 type ControlPlaneVersionStatusApplyConfiguration struct {
-	// desired is the release that the control plane is being brought to.
+	// desired is the release that is being applied.
 	Desired *v1.Release `json:"desired,omitempty"`
 	// history lists the releases that were applied, newest first.
 	History []ControlPlaneUpdateHistoryApplyConfiguration `json:"history,omitempty"`
-	// observedGeneration is the generation of the object that this status speaks of.
+	// observedGeneration is the generation of the object that this status describes.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 }
 

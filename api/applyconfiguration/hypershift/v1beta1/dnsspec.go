@@ -5,16 +5,17 @@ package v1beta1
 // DNSSpecApplyConfiguration represents a declarative configuration of the DNSSpec type for use
 // with apply.
 //
-// DNSSpec says under which names the hosted cluster is found.
+// DNSSpec configures the DNS names of the hosted cluster.
 type DNSSpecApplyConfiguration struct {
 	// baseDomain is the domain of the cluster's applications and routes. May be empty for a cluster without its own domain.
 	BaseDomain *string `json:"baseDomain,omitempty"`
-	// baseDomainPrefix stands between the name of the cluster's applications and the base domain. Without it the cluster's name
-	// is used; an empty one leaves it out. Once set it stays.
+	// baseDomainPrefix is the part between the name of the cluster's applications and the base domain. The default is
+	// the name of the cluster. If it is empty, there is no such part. It cannot be changed once it is set.
 	BaseDomainPrefix *string `json:"baseDomainPrefix,omitempty"`
-	// publicZoneID is the id of the hosted zone for names that the internet resolves. Once set it stays.
+	// publicZoneID is the id of the hosted zone for public names. It cannot be changed once it is set.
 	PublicZoneID *string `json:"publicZoneID,omitempty"`
-	// privateZoneID is the id of the hosted zone for names that only the cluster's own network resolves. Once set it stays.
+	// privateZoneID is the id of the hosted zone for names that only the cluster's own network resolves. It cannot be
+	// changed once it is set.
 	PrivateZoneID *string `json:"privateZoneID,omitempty"`
 }
 

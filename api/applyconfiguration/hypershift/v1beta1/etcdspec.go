@@ -9,13 +9,13 @@ import (
 // EtcdSpecApplyConfiguration represents a declarative configuration of the EtcdSpec type for use
 // with apply.
 //
-// EtcdSpec says where the hosted cluster keeps its state.
+// EtcdSpec configures where the hosted cluster stores its state.
 type EtcdSpecApplyConfiguration struct {
-	// managementType says who runs etcd. It cannot be changed.
+	// managementType defines whether the operator or the user runs etcd. It cannot be changed.
 	ManagementType *hypershiftv1beta1.EtcdManagementType `json:"managementType,omitempty"`
-	// managed holds the settings of an etcd of ours.
+	// managed configures an etcd that the operator runs.
 	Managed *ManagedEtcdSpecApplyConfiguration `json:"managed,omitempty"`
-	// unmanaged says how to reach an etcd of the user's.
+	// unmanaged configures how to reach an etcd that the user runs.
 	Unmanaged *UnmanagedEtcdSpecApplyConfiguration `json:"unmanaged,omitempty"`
 }
 

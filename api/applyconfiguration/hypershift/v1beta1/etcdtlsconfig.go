@@ -9,10 +9,10 @@ import (
 // EtcdTLSConfigApplyConfiguration represents a declarative configuration of the EtcdTLSConfig type for use
 // with apply.
 //
-// EtcdTLSConfig says how the API server and an etcd of the user's trust each other.
+// EtcdTLSConfig configures TLS between the API server and an etcd that the user runs.
 type EtcdTLSConfigApplyConfiguration struct {
-	// clientSecret names a Secret beside the HostedCluster with the keys etcd-client.crt, etcd-client.key and
-	// etcd-client-ca.crt.
+	// clientSecret refers to a Secret in the namespace of the HostedCluster with the keys etcd-client.crt,
+	// etcd-client.key and etcd-client-ca.crt.
 	ClientSecret *v1.LocalObjectReference `json:"clientSecret,omitempty"`
 }
 

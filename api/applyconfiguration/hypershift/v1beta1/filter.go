@@ -7,9 +7,9 @@ package v1beta1
 //
 // Filter is a filter of an AWS Describe call.
 type FilterApplyConfiguration struct {
-	// Name of the filter, such as tag:Name.
+	// Name is the name of the filter, such as tag:Name.
 	Name *string `json:"name,omitempty"`
-	// Values of which one must match.
+	// Values lists values. One of them must match.
 	Values []string `json:"values,omitempty"`
 }
 

@@ -11,14 +11,14 @@ import (
 // HostedClusterApplyConfiguration represents a declarative configuration of the HostedCluster type for use
 // with apply.
 //
-// HostedCluster is a Kubernetes cluster whose control plane runs as pods in the cluster where this object lives, and whose
-// workers run in the user's account.
+// HostedCluster is a Kubernetes cluster. Its control plane runs as pods in the management cluster, where this object
+// exists. Its workers run in the user's account.
 type HostedClusterApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:",inline"`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is what the user wants.
+	// spec is the desired state.
 	Spec *HostedClusterSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is what there is.
+	// status is the observed state.
 	Status *HostedClusterStatusApplyConfiguration `json:"status,omitempty"`
 }
 

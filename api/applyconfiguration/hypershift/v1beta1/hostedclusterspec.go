@@ -10,88 +10,98 @@ import (
 // HostedClusterSpecApplyConfiguration represents a declarative configuration of the HostedClusterSpec type for use
 // with apply.
 //
-// HostedClusterSpec is what the user wants of a HostedCluster.
+// HostedClusterSpec is the desired state of a HostedCluster.
 //
-// The rules here speak of fields that, once set, can be neither changed nor removed. They stand at the root because a rule
-// beside such a field does not run when the field is absent before or after, so that removing and adding would get around it.
+// The rules here are for fields that can be neither changed nor removed once they are set. They are at the root,
+// because a rule at such a field does not run when the field is absent before or after the change. A user could
+// remove the field and add it again.
 type HostedClusterSpecApplyConfiguration struct {
 	// release is the release payload of the cluster.
 	Release *ReleaseApplyConfiguration `json:"release,omitempty"`
-	// controlPlaneRelease is the release payload of the management side of the control plane, where it is to differ from
+	// controlPlaneRelease is the release payload of the management side of the control plane, if it differs from
 	// release. Without it release is used for both.
 	ControlPlaneRelease *ReleaseApplyConfiguration `json:"controlPlaneRelease,omitempty"`
-	// clusterID is a UUID that names the cluster in metrics and reports. Made at creation unless given, and kept.
+	// clusterID is a UUID that identifies the cluster in metrics and reports. If it is empty, it is generated at
+	// creation. It cannot be changed.
 	ClusterID *string `json:"clusterID,omitempty"`
-	// infraID names the cluster in the cloud: it is part of names and tags there, and belongs to one cluster only. Made at
-	// creation unless given, and kept. It is bounded by the key of an AWS tag, kubernetes.io/cluster/<infraID>, which has at
-	// most 128 characters.
+	// infraID identifies the cluster in the cloud. It is part of names and tags there, and is unique to one cluster.
+	// If it is empty, it is generated at creation. It cannot be changed. Its length is limited by the key of an AWS
+	// tag, kubernetes.io/cluster/<infraID>, which has at most 128 characters.
 	InfraID *string `json:"infraID,omitempty"`
-	// updateService is the URL of the service that recommends updates. Without it the vendor's is used.
+	// updateService is the URL of the service that recommends updates. The default is the vendor's service.
 	UpdateService *string `json:"updateService,omitempty"`
 	// channel is the stream of updates to follow, such as stable-4.21.
 	Channel *string `json:"channel,omitempty"`
-	// kubeAPIServerDNSName is one more name for the API server. A second kubeconfig with this name is made; the record is the
-	// user's to make.
+	// kubeAPIServerDNSName is an additional DNS name of the API server. The operator creates a second kubeconfig with
+	// this name. The user creates the DNS record.
 	KubeAPIServerDNSName *string `json:"kubeAPIServerDNSName,omitempty"`
-	// platform is where the workers live.
+	// platform defines where the workers run.
 	Platform *PlatformSpecApplyConfiguration `json:"platform,omitempty"`
-	// controllerAvailabilityPolicy says whether the parts of the control plane run more than once. It cannot be changed.
+	// controllerAvailabilityPolicy defines whether the components of the control plane have several replicas. It
+	// cannot be changed.
 	ControllerAvailabilityPolicy *hypershiftv1beta1.AvailabilityPolicy `json:"controllerAvailabilityPolicy,omitempty"`
-	// infrastructureAvailabilityPolicy says whether what runs on the workers for the cluster's own sake runs more than once.
+	// infrastructureAvailabilityPolicy defines whether the cluster's own workloads on the workers have several
+	// replicas.
 	InfrastructureAvailabilityPolicy *hypershiftv1beta1.AvailabilityPolicy `json:"infrastructureAvailabilityPolicy,omitempty"`
-	// dns says under which names the cluster is found.
+	// dns configures the DNS names of the cluster.
 	DNS *DNSSpecApplyConfiguration `json:"dns,omitempty"`
-	// networking describes the cluster's networks.
+	// networking configures the networks of the cluster.
 	Networking *ClusterNetworkingApplyConfiguration `json:"networking,omitempty"`
 	// autoscaling configures the cluster autoscaler for all node pools.
 	Autoscaling *ClusterAutoscalingApplyConfiguration `json:"autoscaling,omitempty"`
-	// autoNode makes nodes by need, beside the node pools.
+	// autoNode creates nodes on demand, in addition to the node pools.
 	AutoNode *AutoNodeApplyConfiguration `json:"autoNode,omitempty"`
-	// etcd says where the cluster keeps its state.
+	// etcd configures where the cluster stores its state.
 	Etcd *EtcdSpecApplyConfiguration `json:"etcd,omitempty"`
-	// services says how the endpoints of the control plane are published. The list cannot be changed.
+	// services defines how the endpoints of the control plane are published. The list cannot be changed.
 	Services []ServicePublishingStrategyMappingApplyConfiguration `json:"services,omitempty"`
-	// pullSecret names a Secret beside this object with the key .dockerconfigjson: the credentials for images.
+	// pullSecret refers to a Secret in the namespace of this object with the credentials for images under the key
+	// .dockerconfigjson.
 	PullSecret *v1.LocalObjectReference `json:"pullSecret,omitempty"`
-	// sshKey names a Secret beside this object with the key id_rsa.pub: a public key that may log in to the workers.
+	// sshKey refers to a Secret in the namespace of this object with a public key for login to the workers under the
+	// key id_rsa.pub.
 	SSHKey *v1.LocalObjectReference `json:"sshKey,omitempty"`
-	// issuerURL is the issuer of the service accounts' tokens. On AWS the documents by which IAM trusts these tokens are
-	// found at this URL. It cannot be changed.
+	// issuerURL is the issuer of the service accounts' tokens. On AWS the documents with which IAM verifies these
+	// tokens are published at this URL. It cannot be changed.
 	IssuerURL *string `json:"issuerURL,omitempty"`
-	// serviceAccountSigningKey names a Secret beside this object with the key "key", a private RSA key in PEM that signs the
-	// service accounts' tokens, and optionally old-key.pub, a public key that is still trusted during a rotation.
-	// Without it a key is made. With it the documents at issuerURL are the user's to publish.
+	// serviceAccountSigningKey refers to a Secret in the namespace of this object. Its key "key" is a private RSA key
+	// in PEM that signs the service accounts' tokens. Its optional key old-key.pub is a public key that is still
+	// trusted during a rotation. Without this field the operator generates a key. With it the user publishes the
+	// documents at issuerURL.
 	ServiceAccountSigningKey *v1.LocalObjectReference `json:"serviceAccountSigningKey,omitempty"`
 	// configuration is the global configuration of the cluster.
 	Configuration *ClusterConfigurationApplyConfiguration `json:"configuration,omitempty"`
 	// operatorConfiguration configures operators of the cluster.
 	OperatorConfiguration *OperatorConfigurationApplyConfiguration `json:"operatorConfiguration,omitempty"`
-	// auditWebhook names a Secret beside this object with the key webhook-kubeconfig: where audit events are sent.
+	// auditWebhook refers to a Secret in the namespace of this object with the key webhook-kubeconfig. Audit events
+	// are sent to the server in this kubeconfig.
 	AuditWebhook *v1.LocalObjectReference `json:"auditWebhook,omitempty"`
-	// imageContentSources says where else images can be pulled.
+	// imageContentSources lists mirrors of image repositories.
 	ImageContentSources []ImageContentSourceApplyConfiguration `json:"imageContentSources,omitempty"`
-	// additionalTrustBundle names a ConfigMap beside this object with the key ca-bundle.crt: certificate authorities that the
-	// control plane and the workers trust.
+	// additionalTrustBundle refers to a ConfigMap in the namespace of this object with the key ca-bundle.crt:
+	// certificate authorities that the control plane and the workers trust.
 	AdditionalTrustBundle *v1.LocalObjectReference `json:"additionalTrustBundle,omitempty"`
-	// secretEncryption says how Secrets are encrypted in etcd. It cannot be removed.
+	// secretEncryption configures how Secrets are encrypted in etcd. It cannot be removed.
 	SecretEncryption *SecretEncryptionSpecApplyConfiguration `json:"secretEncryption,omitempty"`
-	// fips says whether nodes and control plane use cryptography that was validated under FIPS 140. It cannot be changed.
+	// fips defines whether nodes and control plane use cryptography that was validated under FIPS 140. It cannot be
+	// changed.
 	FIPS *bool `json:"fips,omitempty"`
 	// pausedUntil stops all changes to the cluster, but not its deletion.
 	PausedUntil *hypershiftv1beta1.PausedUntil `json:"pausedUntil,omitempty"`
-	// olmCatalogPlacement says where operator catalogs run. It cannot be changed.
+	// olmCatalogPlacement defines where operator catalogs run. It cannot be changed.
 	OLMCatalogPlacement *hypershiftv1beta1.OLMCatalogPlacement `json:"olmCatalogPlacement,omitempty"`
-	// nodeSelector chooses the nodes that the control plane runs on.
+	// nodeSelector selects the nodes on which the control plane runs.
 	NodeSelector map[string]hypershiftv1beta1.LabelValue `json:"nodeSelector,omitempty"`
-	// tolerations lets the control plane run on nodes with these taints.
+	// tolerations permits the control plane to run on nodes with these taints.
 	Tolerations []v1.Toleration `json:"tolerations,omitempty"`
-	// labels are put on every pod of the control plane. Labels by which pods are selected and fenced are reserved: app,
-	// pod-template-hash, controller-revision-hash, and keys of the domains hypershift.openshift.io, network.openshift.io,
-	// cluster.x-k8s.io, kubernetes.io and k8s.io, but for app.kubernetes.io.
+	// labels are added to every pod of the control plane. Labels that select pods in Services and network policies
+	// are reserved: app, pod-template-hash, controller-revision-hash, and keys of the domains
+	// hypershift.openshift.io, network.openshift.io, cluster.x-k8s.io, kubernetes.io and k8s.io, except
+	// app.kubernetes.io.
 	Labels map[string]hypershiftv1beta1.LabelValue `json:"labels,omitempty"`
 	// capabilities turns optional parts of the release on and off. It cannot be changed.
 	Capabilities *CapabilitiesApplyConfiguration `json:"capabilities,omitempty"`
-	// monitoring says what the users of the cluster see of its control plane.
+	// monitoring configures which metrics of the control plane the users of the cluster can see.
 	Monitoring *MonitoringSpecApplyConfiguration `json:"monitoring,omitempty"`
 }
 

@@ -11,39 +11,39 @@ import (
 // HostedClusterStatusApplyConfiguration represents a declarative configuration of the HostedClusterStatus type for use
 // with apply.
 //
-// HostedClusterStatus is what there is of a HostedCluster.
+// HostedClusterStatus is the observed state of a HostedCluster.
 type HostedClusterStatusApplyConfiguration struct {
-	// conditions says how the cluster is, in words; docs/conditions.md lists the types and reasons.
+	// conditions reports the state of the cluster. docs/conditions.md lists the types and reasons.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// version says which release the cluster runs.
+	// version reports the release that the cluster runs.
 	Version *ClusterVersionStatusApplyConfiguration `json:"version,omitempty"`
-	// controlPlaneVersion says which release the management side of the control plane runs.
+	// controlPlaneVersion reports the release that the management side of the control plane runs.
 	ControlPlaneVersion *ControlPlaneVersionStatusApplyConfiguration `json:"controlPlaneVersion,omitempty"`
-	// kubeconfig names the Secret with the administrator's kubeconfig, under the key kubeconfig.
+	// kubeconfig refers to the Secret with the administrator's kubeconfig, under the key kubeconfig.
 	KubeConfig *corev1.LocalObjectReference `json:"kubeconfig,omitempty"`
-	// customKubeconfig names the Secret with a kubeconfig for spec.kubeAPIServerDNSName.
+	// customKubeconfig refers to the Secret with a kubeconfig for spec.kubeAPIServerDNSName.
 	CustomKubeconfig *corev1.LocalObjectReference `json:"customKubeconfig,omitempty"`
-	// kubeadminPassword names the Secret with the password of the user kubeadmin.
+	// kubeadminPassword refers to the Secret with the password of the user kubeadmin.
 	KubeadminPassword *corev1.LocalObjectReference `json:"kubeadminPassword,omitempty"`
-	// ignitionEndpoint is the host at which new nodes fetch their configuration.
+	// ignitionEndpoint is the host from which new nodes fetch their configuration.
 	IgnitionEndpoint *string `json:"ignitionEndpoint,omitempty"`
-	// controlPlaneEndpoint is where the API server is reached.
+	// controlPlaneEndpoint is the address of the API server.
 	ControlPlaneEndpoint *APIEndpointApplyConfiguration `json:"controlPlaneEndpoint,omitempty"`
 	// oauthCallbackURLTemplate is the callback URL to register with an identity provider, with [identity-provider-name] in
 	// place of the provider's name.
 	OAuthCallbackURLTemplate *string `json:"oauthCallbackURLTemplate,omitempty"`
 	// payloadArch is the CPU architecture of the release payload.
 	PayloadArch *hypershiftv1beta1.PayloadArchType `json:"payloadArch,omitempty"`
-	// platform holds what the cloud told us.
+	// platform is the observed state of the platform.
 	Platform *PlatformStatusApplyConfiguration `json:"platform,omitempty"`
-	// oidcDocuments says where the operator publishes the OIDC documents of spec.issuerURL. It is written before they are, so
-	// that they are found again when the cluster is deleted.
+	// oidcDocuments records where the operator publishes the OIDC documents of spec.issuerURL. It is written before
+	// the documents are published, so that they are found when the cluster is deleted.
 	OIDCDocuments *OIDCDocumentsStatusApplyConfiguration `json:"oidcDocuments,omitempty"`
-	// autoNode counts the nodes that were made by need.
+	// autoNode counts the nodes that were created on demand.
 	AutoNode *AutoNodeStatusApplyConfiguration `json:"autoNode,omitempty"`
-	// configuration is what spec.configuration has led to.
+	// configuration is the observed state of spec.configuration.
 	Configuration *ConfigurationStatusApplyConfiguration `json:"configuration,omitempty"`
-	// secretEncryption says with which key Secrets are encrypted.
+	// secretEncryption records the key with which Secrets are encrypted.
 	SecretEncryption *SecretEncryptionStatusApplyConfiguration `json:"secretEncryption,omitempty"`
 }
 

@@ -11,9 +11,8 @@ import (
 // HostedControlPlaneApplyConfiguration represents a declarative configuration of the HostedControlPlane type for use
 // with apply.
 //
-// HostedControlPlane is the control plane of one HostedCluster, in a namespace
-// of its own. The hypershift-operator writes its spec, the
-// control-plane-operator beside it makes it true.
+// HostedControlPlane is the control plane of one HostedCluster, in its own namespace. The hypershift-operator writes
+// its spec. The control-plane-operator in the same namespace reconciles it.
 type HostedControlPlaneApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:",inline"`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`

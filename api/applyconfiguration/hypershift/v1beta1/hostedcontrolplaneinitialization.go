@@ -5,10 +5,9 @@ package v1beta1
 // HostedControlPlaneInitializationApplyConfiguration represents a declarative configuration of the HostedControlPlaneInitialization type for use
 // with apply.
 //
-// HostedControlPlaneInitialization says what has been reached at least once.
+// HostedControlPlaneInitialization records states that were reached at least once.
 type HostedControlPlaneInitializationApplyConfiguration struct {
-	// ControlPlaneInitialized says that the hosted API server could be used at
-	// least once. It never goes back.
+	// ControlPlaneInitialized is true once the hosted API server has been available. It never becomes false again.
 	ControlPlaneInitialized *bool `json:"controlPlaneInitialized,omitempty"`
 }
 

@@ -10,41 +10,41 @@ import (
 // HostedControlPlaneSpecApplyConfiguration represents a declarative configuration of the HostedControlPlaneSpec type for use
 // with apply.
 //
-// HostedControlPlaneSpec is what a HostedCluster asks of its control plane. The
-// hypershift-operator writes it; nobody else does.
+// HostedControlPlaneSpec is the desired state of a control plane, derived from the HostedCluster. Only the
+// hypershift-operator writes it.
 type HostedControlPlaneSpecApplyConfiguration struct {
-	// ReleaseImage is the payload of the hosted cluster.
+	// ReleaseImage is the release payload of the hosted cluster.
 	ReleaseImage *string `json:"releaseImage,omitempty"`
-	// ControlPlaneReleaseImage is the payload of the control plane, if another.
+	// ControlPlaneReleaseImage is the release payload of the control plane, if it differs from ReleaseImage.
 	ControlPlaneReleaseImage *string `json:"controlPlaneReleaseImage,omitempty"`
-	// Channel and UpdateService find updates.
+	// Channel is the update channel of the cluster. UpdateService is the URL of the update service.
 	Channel       *string `json:"channel,omitempty"`
 	UpdateService *string `json:"updateService,omitempty"`
-	// PullSecret is the Secret with the credentials for images.
+	// PullSecret is the Secret with the credentials for image registries.
 	PullSecret *v1.LocalObjectReference `json:"pullSecret,omitempty"`
-	// SSHKey is the Secret with the key that opens the nodes.
+	// SSHKey is the Secret with the public key for login to the nodes.
 	SSHKey *v1.LocalObjectReference `json:"sshKey,omitempty"`
 	// IssuerURL is the issuer of service account tokens.
 	IssuerURL *string `json:"issuerURL,omitempty"`
 	// ServiceAccountSigningKey is the Secret with the user's own signing key.
 	ServiceAccountSigningKey *v1.LocalObjectReference `json:"serviceAccountSigningKey,omitempty"`
-	// InfraID identifies everything that the cluster has in AWS.
+	// InfraID identifies all AWS resources of the cluster.
 	InfraID *string `json:"infraID,omitempty"`
 	// ClusterID is the cluster's UUID.
 	ClusterID *string `json:"clusterID,omitempty"`
-	// Platform is where the workers live.
+	// Platform defines where the workers run.
 	Platform *PlatformSpecApplyConfiguration `json:"platform,omitempty"`
-	// DNS names the cluster's public and private zones.
+	// DNS defines the cluster's public and private zones.
 	DNS *DNSSpecApplyConfiguration `json:"dns,omitempty"`
-	// Networking of pods, services and machines.
+	// Networking defines the networks of pods, services and machines.
 	Networking *ClusterNetworkingApplyConfiguration `json:"networking,omitempty"`
-	// Services says how each service of the control plane is published.
+	// Services defines how each service of the control plane is published.
 	Services []ServicePublishingStrategyMappingApplyConfiguration `json:"services,omitempty"`
-	// ControllerAvailabilityPolicy of the control plane.
+	// ControllerAvailabilityPolicy is the availability policy of the control plane.
 	ControllerAvailabilityPolicy *hypershiftv1beta1.AvailabilityPolicy `json:"controllerAvailabilityPolicy,omitempty"`
-	// InfrastructureAvailabilityPolicy of what runs on the workers.
+	// InfrastructureAvailabilityPolicy is the availability policy of the cluster's own workloads on the workers.
 	InfrastructureAvailabilityPolicy *hypershiftv1beta1.AvailabilityPolicy `json:"infrastructureAvailabilityPolicy,omitempty"`
-	// Etcd keeps the state of the hosted cluster.
+	// Etcd configures where the state of the hosted cluster is stored.
 	Etcd                  *EtcdSpecApplyConfiguration              `json:"etcd,omitempty"`
 	SecretEncryption      *SecretEncryptionSpecApplyConfiguration  `json:"secretEncryption,omitempty"`
 	Configuration         *ClusterConfigurationApplyConfiguration  `json:"configuration,omitempty"`
@@ -56,13 +56,13 @@ type HostedControlPlaneSpecApplyConfiguration struct {
 	Capabilities          *CapabilitiesApplyConfiguration          `json:"capabilities,omitempty"`
 	OLMCatalogPlacement   *hypershiftv1beta1.OLMCatalogPlacement   `json:"olmCatalogPlacement,omitempty"`
 	FIPS                  *bool                                    `json:"fips,omitempty"`
-	// KubeAPIServerDNSName is one more name of the API server.
+	// KubeAPIServerDNSName is an additional DNS name of the API server.
 	KubeAPIServerDNSName *string `json:"kubeAPIServerDNSName,omitempty"`
-	// NodeSelector, Tolerations and Labels go to every pod of the control plane.
+	// NodeSelector, Tolerations and Labels apply to every pod of the control plane.
 	NodeSelector map[string]hypershiftv1beta1.LabelValue `json:"nodeSelector,omitempty"`
 	Tolerations  []v1.Toleration                         `json:"tolerations,omitempty"`
 	Labels       map[string]hypershiftv1beta1.LabelValue `json:"labels,omitempty"`
-	// PausedUntil stops every change, as on the HostedCluster.
+	// PausedUntil stops all changes, as on the HostedCluster.
 	PausedUntil *hypershiftv1beta1.PausedUntil    `json:"pausedUntil,omitempty"`
 	AutoNode    *AutoNodeApplyConfiguration       `json:"autoNode,omitempty"`
 	Monitoring  *MonitoringSpecApplyConfiguration `json:"monitoring,omitempty"`

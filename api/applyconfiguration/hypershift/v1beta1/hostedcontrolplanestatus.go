@@ -11,56 +11,52 @@ import (
 // HostedControlPlaneStatusApplyConfiguration represents a declarative configuration of the HostedControlPlaneStatus type for use
 // with apply.
 //
-// HostedControlPlaneStatus satisfies version v1beta2 of the control-plane
-// contract of Cluster API
-// (https://cluster-api.sigs.k8s.io/developer/providers/contracts/control-plane),
-// in initialization, externalManagedControlPlane, version and the conditions
-// Available and Paused, and tells the hypershift-operator what the user wants
-// to know. The label of the CRD names that one version alone: with two, tools
-// that look for the contract of this API version would find either. ready and
-// initialized are the fields of its v1beta1, for those who read them.
+// HostedControlPlaneStatus implements version v1beta2 of the control-plane contract of Cluster API
+// (https://cluster-api.sigs.k8s.io/developer/providers/contracts/control-plane) in the fields initialization,
+// externalManagedControlPlane and version and the conditions Available and Paused. Its other fields report the state
+// of the control plane to the hypershift-operator. The label of the CRD has only this contract version: with two
+// versions, tools that search for the contract of this API version could find either. ready and initialized are
+// fields of the v1beta1 contract, for clients that use them.
 type HostedControlPlaneStatusApplyConfiguration struct {
-	// Ready says that the hosted API server can be used.
+	// Ready is true while the hosted API server is available.
 	Ready *bool `json:"ready,omitempty"`
-	// Initialized says that it could be used at least once.
+	// Initialized is true once the hosted API server has been available.
 	Initialized *bool `json:"initialized,omitempty"`
-	// Initialization is what Cluster API waits for before it makes Machines.
+	// Initialization is the state that Cluster API waits for before it creates Machines.
 	Initialization *HostedControlPlaneInitializationApplyConfiguration `json:"initialization,omitempty"`
-	// ExternalManagedControlPlane tells Cluster API that no Machine is a
-	// control plane.
+	// ExternalManagedControlPlane is true: no Machine of Cluster API is part of the control plane.
 	ExternalManagedControlPlane *bool `json:"externalManagedControlPlane,omitempty"`
-	// Version of Kubernetes that the API server runs, as it says itself, such as
-	// v1.36.3.
+	// Version is the Kubernetes version that the API server reports, such as v1.36.3.
 	Version *string `json:"version,omitempty"`
-	// KubeletVerification is Enabled when the API server verifies the serving
-	// certificates of kubelets. Clusters have that from the start; one whose nodes
-	// are older gets it when all nodes have certificates, and keeps it.
+	// KubeletVerification is Enabled when the API server verifies the serving certificates of kubelets. New clusters
+	// have this from the start. In a cluster with older nodes it starts when all nodes have certificates. It is never
+	// reset.
 	KubeletVerification *hypershiftv1beta1.KubeletVerification `json:"kubeletVerification,omitempty"`
-	// ControlPlaneEndpoint is where the API is reached.
+	// ControlPlaneEndpoint is the address of the API server.
 	ControlPlaneEndpoint *APIEndpointApplyConfiguration `json:"controlPlaneEndpoint,omitempty"`
-	// OAuthCallbackURLTemplate is for identity providers.
+	// OAuthCallbackURLTemplate is the callback URL for identity providers.
 	OAuthCallbackURLTemplate *string `json:"oauthCallbackURLTemplate,omitempty"`
 	// KubeConfig is the Secret with the administrator's kubeconfig.
 	KubeConfig *KubeconfigSecretRefApplyConfiguration `json:"kubeConfig,omitempty"`
-	// CustomKubeconfig is the one that uses KubeAPIServerDNSName.
+	// CustomKubeconfig is the Secret with the kubeconfig that uses KubeAPIServerDNSName.
 	CustomKubeconfig *KubeconfigSecretRefApplyConfiguration `json:"customKubeconfig,omitempty"`
 	// KubeadminPassword is the Secret with the first user's password.
 	KubeadminPassword *v1.LocalObjectReference `json:"kubeadminPassword,omitempty"`
-	// VersionStatus is the history of the hosted cluster's payloads.
+	// VersionStatus is the version history of the hosted cluster.
 	VersionStatus *ClusterVersionStatusApplyConfiguration `json:"versionStatus,omitempty"`
-	// ControlPlaneVersion is the history of the payloads that the control plane runs: its own, if it has one.
+	// ControlPlaneVersion is the version history of the control plane. It differs from VersionStatus if the control
+	// plane has its own release.
 	ControlPlaneVersion *ControlPlaneVersionStatusApplyConfiguration `json:"controlPlaneVersion,omitempty"`
-	// Platform is what we learned about the cloud.
+	// Platform is the observed state of the platform.
 	Platform *PlatformStatusApplyConfiguration `json:"platform,omitempty"`
-	// WorkerSecurityGroup is what deleting the security group of the workers
-	// needs. It is recorded before the group is made.
+	// WorkerSecurityGroup is the data that deletion of the workers' security group needs. It is recorded before the
+	// group is created.
 	WorkerSecurityGroup *WorkerSecurityGroupRecordApplyConfiguration `json:"workerSecurityGroup,omitempty"`
-	// SecretEncryption records which keys may have encrypted what is in etcd. The
-	// configuration of the API servers follows from it.
+	// SecretEncryption records the keys with which data in etcd may be encrypted. The configuration of the API
+	// servers is derived from it.
 	SecretEncryption *SecretEncryptionStatusApplyConfiguration `json:"secretEncryption,omitempty"`
-	// AWSRolesIsolation is the last check of the roles of the operators that found
-	// all of them isolated. Without it each start of the control-plane-operator
-	// would check them again.
+	// AWSRolesIsolation is the last check of the operators' roles that found all of them isolated. It saves the
+	// calls of STS when the control-plane-operator restarts.
 	AWSRolesIsolation *AWSRolesIsolationRecordApplyConfiguration `json:"awsRolesIsolation,omitempty"`
 	// NodeCount is the number of nodes of the hosted cluster.
 	NodeCount  *int32                               `json:"nodeCount,omitempty"`

@@ -5,11 +5,11 @@ package v1beta1
 // ImageContentSourceApplyConfiguration represents a declarative configuration of the ImageContentSource type for use
 // with apply.
 //
-// ImageContentSource says where else the images of a repository can be pulled, by digest.
+// ImageContentSource lists mirrors of an image repository, for images by digest.
 type ImageContentSourceApplyConfiguration struct {
-	// source is the repository as images name it.
+	// source is the repository in the names of images.
 	Source *string `json:"source,omitempty"`
-	// mirrors lists repositories with the same content, best first. The source itself is the last resort.
+	// mirrors lists repositories with the same content, in order of preference. The source itself is used last.
 	Mirrors []string `json:"mirrors,omitempty"`
 }
 

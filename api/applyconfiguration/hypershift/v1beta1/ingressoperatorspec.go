@@ -11,8 +11,8 @@ import (
 //
 // IngressOperatorSpec configures the ingress operator.
 type IngressOperatorSpecApplyConfiguration struct {
-	// endpointPublishingStrategy says how the default ingress controller is made reachable. Without it that is decided by the
-	// platform. A change moves the applications' address.
+	// endpointPublishingStrategy defines how the default ingress controller is published. The default depends on the
+	// platform. A change changes the address of the applications.
 	EndpointPublishingStrategy *v1.EndpointPublishingStrategy `json:"endpointPublishingStrategy,omitempty"`
 }
 

@@ -9,9 +9,9 @@ import (
 // InPlaceUpgradeApplyConfiguration represents a declarative configuration of the InPlaceUpgrade type for use
 // with apply.
 //
-// InPlaceUpgrade says how many nodes may be under change at a time.
+// InPlaceUpgrade configures how many nodes may be updated at a time.
 type InPlaceUpgradeApplyConfiguration struct {
-	// maxUnavailable is how many nodes, or what part of them ("25%"), may be under change at a time.
+	// maxUnavailable is the number or percentage ("25%") of nodes that may be updated at a time.
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 }
 

@@ -11,7 +11,7 @@ import (
 //
 // KarpenterAWSConfig holds the settings of Karpenter on AWS.
 type KarpenterAWSConfigApplyConfiguration struct {
-	// roleARN is the role with which Karpenter makes instances.
+	// roleARN is the IAM role with which Karpenter creates instances.
 	RoleARN *hypershiftv1beta1.RoleARN `json:"roleARN,omitempty"`
 }
 

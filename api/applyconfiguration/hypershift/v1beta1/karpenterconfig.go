@@ -11,7 +11,7 @@ import (
 //
 // KarpenterConfig holds the settings of Karpenter.
 type KarpenterConfigApplyConfiguration struct {
-	// platform is where Karpenter makes nodes.
+	// platform is the platform on which Karpenter creates nodes.
 	Platform *hypershiftv1beta1.PlatformType `json:"platform,omitempty"`
 	// aws holds the settings of Karpenter on AWS.
 	AWS *KarpenterAWSConfigApplyConfiguration `json:"aws,omitempty"`

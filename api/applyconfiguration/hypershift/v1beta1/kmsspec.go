@@ -9,9 +9,9 @@ import (
 // KMSSpecApplyConfiguration represents a declarative configuration of the KMSSpec type for use
 // with apply.
 //
-// KMSSpec names the key service and its keys.
+// KMSSpec defines the key management service and its keys.
 type KMSSpecApplyConfiguration struct {
-	// provider is the key service.
+	// provider is the key management service.
 	Provider *hypershiftv1beta1.KMSProvider `json:"provider,omitempty"`
 	// aws holds the settings of provider AWS.
 	AWS *AWSKMSSpecApplyConfiguration `json:"aws,omitempty"`

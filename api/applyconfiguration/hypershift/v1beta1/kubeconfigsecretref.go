@@ -5,7 +5,7 @@ package v1beta1
 // KubeconfigSecretRefApplyConfiguration represents a declarative configuration of the KubeconfigSecretRef type for use
 // with apply.
 //
-// KubeconfigSecretRef names a kubeconfig in a Secret.
+// KubeconfigSecretRef refers to a kubeconfig in a Secret.
 type KubeconfigSecretRefApplyConfiguration struct {
 	Name *string `json:"name,omitempty"`
 	Key  *string `json:"key,omitempty"`

@@ -7,7 +7,8 @@ package v1beta1
 //
 // LoadBalancerPublishingStrategy holds the settings of a service with its own load balancer.
 type LoadBalancerPublishingStrategyApplyConfiguration struct {
-	// hostname is the name under which clients reach the load balancer. Without it they use the name the cloud gave it.
+	// hostname is the DNS name with which clients reach the load balancer. The default is the name that the cloud
+	// assigns.
 	Hostname *string `json:"hostname,omitempty"`
 }
 

@@ -5,9 +5,9 @@ package v1beta1
 // ManagedEtcdSpecApplyConfiguration represents a declarative configuration of the ManagedEtcdSpec type for use
 // with apply.
 //
-// ManagedEtcdSpec holds the settings of an etcd of ours.
+// ManagedEtcdSpec configures an etcd that the operator runs.
 type ManagedEtcdSpecApplyConfiguration struct {
-	// storage is where etcd keeps its data.
+	// storage defines where etcd stores its data.
 	Storage *ManagedEtcdStorageSpecApplyConfiguration `json:"storage,omitempty"`
 }
 

@@ -9,14 +9,14 @@ import (
 // ManagedEtcdStorageSpecApplyConfiguration represents a declarative configuration of the ManagedEtcdStorageSpec type for use
 // with apply.
 //
-// ManagedEtcdStorageSpec is where etcd keeps its data.
+// ManagedEtcdStorageSpec defines where etcd stores its data.
 type ManagedEtcdStorageSpecApplyConfiguration struct {
-	// type is the kind of storage.
+	// type is the type of storage.
 	Type *hypershiftv1beta1.EtcdStorageType `json:"type,omitempty"`
 	// persistentVolume describes the volume of each member.
 	PersistentVolume *PersistentVolumeEtcdStorageSpecApplyConfiguration `json:"persistentVolume,omitempty"`
-	// restoreSnapshotURL is where a snapshot can be fetched from which the cluster is restored, instead of starting empty.
-	// Only an etcd that has no data yet reads it.
+	// restoreSnapshotURL is the URL of a snapshot from which a new cluster is restored. Only an etcd without data
+	// reads it.
 	RestoreSnapshotURL []hypershiftv1beta1.SnapshotURL `json:"restoreSnapshotURL,omitempty"`
 }
 

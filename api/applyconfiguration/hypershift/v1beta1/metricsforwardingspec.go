@@ -9,9 +9,9 @@ import (
 // MetricsForwardingSpecApplyConfiguration represents a declarative configuration of the MetricsForwardingSpec type for use
 // with apply.
 //
-// MetricsForwardingSpec says which metrics are forwarded.
+// MetricsForwardingSpec configures which metrics are forwarded.
 type MetricsForwardingSpecApplyConfiguration struct {
-	// mode says whether metrics are forwarded at all.
+	// mode defines whether metrics are forwarded.
 	Mode *hypershiftv1beta1.MetricsForwardingMode `json:"mode,omitempty"`
 }
 

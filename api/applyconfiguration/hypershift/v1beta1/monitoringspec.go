@@ -5,9 +5,9 @@ package v1beta1
 // MonitoringSpecApplyConfiguration represents a declarative configuration of the MonitoringSpec type for use
 // with apply.
 //
-// MonitoringSpec says what the users of the hosted cluster see of its control plane.
+// MonitoringSpec configures which metrics of the control plane the users of the hosted cluster can see.
 type MonitoringSpecApplyConfiguration struct {
-	// metricsForwarding says which metrics of the control plane are visible inside the hosted cluster.
+	// metricsForwarding configures which metrics of the control plane are visible inside the hosted cluster.
 	MetricsForwarding *MetricsForwardingSpecApplyConfiguration `json:"metricsForwarding,omitempty"`
 }
 

@@ -11,7 +11,8 @@ import (
 // NodeBootstrapApplyConfiguration represents a declarative configuration of the NodeBootstrap type for use
 // with apply.
 //
-// NodeBootstrap makes the user data of one machine: its configuration, and a token of its own by which it may join once.
+// NodeBootstrap creates the user data of one machine: its configuration, and a bootstrap token with which this
+// machine may join once.
 type NodeBootstrapApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:",inline"`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`

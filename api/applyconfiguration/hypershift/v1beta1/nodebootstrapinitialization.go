@@ -5,9 +5,9 @@ package v1beta1
 // NodeBootstrapInitializationApplyConfiguration represents a declarative configuration of the NodeBootstrapInitialization type for use
 // with apply.
 //
-// NodeBootstrapInitialization is what Cluster API waits for.
+// NodeBootstrapInitialization is the state that Cluster API waits for.
 type NodeBootstrapInitializationApplyConfiguration struct {
-	// dataSecretCreated says that the user data could be read at least once.
+	// dataSecretCreated is true once the user data could be read.
 	DataSecretCreated *bool `json:"dataSecretCreated,omitempty"`
 }
 

@@ -5,15 +5,15 @@ package v1beta1
 // NodeBootstrapSpecApplyConfiguration represents a declarative configuration of the NodeBootstrapSpec type for use
 // with apply.
 //
-// NodeBootstrapSpec says which node is to be made. It is copied from a NodeBootstrapTemplate and never changes: another
-// configuration is another template, and other machines.
+// NodeBootstrapSpec defines the node to create. It is copied from a NodeBootstrapTemplate and cannot be changed.
+// Another configuration needs another template and other machines.
 type NodeBootstrapSpecApplyConfiguration struct {
 	// nodePoolName is the name of the NodePool that the machine belongs to. Its bootstrap token is for the group
 	// system:bootstrappers:<nodePoolName>.
 	NodePoolName *string `json:"nodePoolName,omitempty"`
 	// configName is the name of the Secret with the configuration of the node, under the key "config".
 	ConfigName *string `json:"configName,omitempty"`
-	// version of Kubernetes that the node runs.
+	// version is the Kubernetes version of the node.
 	Version *string `json:"version,omitempty"`
 }
 

@@ -9,16 +9,16 @@ import (
 // NodeBootstrapStatusApplyConfiguration represents a declarative configuration of the NodeBootstrapStatus type for use
 // with apply.
 //
-// NodeBootstrapStatus satisfies the contract of Cluster API for bootstrap providers
+// NodeBootstrapStatus implements the contract of Cluster API for bootstrap providers
 // (https://cluster-api.sigs.k8s.io/developer/providers/contracts/bootstrap-config).
 type NodeBootstrapStatusApplyConfiguration struct {
-	// initialization is what Cluster API waits for before it makes the machine.
+	// initialization is the state that Cluster API waits for before it creates the machine.
 	Initialization *NodeBootstrapInitializationApplyConfiguration `json:"initialization,omitempty"`
 	// dataSecretName is the Secret with the user data of the machine, under the key "value".
 	DataSecretName *string `json:"dataSecretName,omitempty"`
-	// observedGeneration is the generation that this status is about.
+	// observedGeneration is the generation that this status describes.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// conditions say what the user data waits for.
+	// conditions reports what the user data waits for.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 

@@ -11,7 +11,7 @@ import (
 // NodeBootstrapTemplateApplyConfiguration represents a declarative configuration of the NodeBootstrapTemplate type for use
 // with apply.
 //
-// NodeBootstrapTemplate is what Cluster API makes the NodeBootstraps of a NodePool's machines from.
+// NodeBootstrapTemplate is the template from which Cluster API creates the NodeBootstraps of a NodePool's machines.
 type NodeBootstrapTemplateApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:",inline"`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`

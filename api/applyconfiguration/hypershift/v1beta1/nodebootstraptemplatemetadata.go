@@ -5,11 +5,11 @@ package v1beta1
 // NodeBootstrapTemplateMetadataApplyConfiguration represents a declarative configuration of the NodeBootstrapTemplateMetadata type for use
 // with apply.
 //
-// NodeBootstrapTemplateMetadata is what of an object's metadata a template can give.
+// NodeBootstrapTemplateMetadata is the part of an object's metadata that a template can set.
 type NodeBootstrapTemplateMetadataApplyConfiguration struct {
-	// labels of the NodeBootstraps.
+	// labels are the labels of the NodeBootstraps.
 	Labels map[string]string `json:"labels,omitempty"`
-	// annotations of the NodeBootstraps.
+	// annotations are the annotations of the NodeBootstraps.
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 

@@ -5,11 +5,11 @@ package v1beta1
 // NodeBootstrapTemplateResourceApplyConfiguration represents a declarative configuration of the NodeBootstrapTemplateResource type for use
 // with apply.
 //
-// NodeBootstrapTemplateResource is a NodeBootstrap to be.
+// NodeBootstrapTemplateResource is the metadata and spec of a NodeBootstrap.
 type NodeBootstrapTemplateResourceApplyConfiguration struct {
-	// metadata goes to every NodeBootstrap.
+	// metadata is copied to every NodeBootstrap.
 	Metadata *NodeBootstrapTemplateMetadataApplyConfiguration `json:"metadata,omitempty"`
-	// spec of every NodeBootstrap.
+	// spec is the spec of every NodeBootstrap.
 	Spec *NodeBootstrapSpecApplyConfiguration `json:"spec,omitempty"`
 }
 

@@ -7,7 +7,7 @@ package v1beta1
 //
 // NodeBootstrapTemplateSpec holds the template.
 type NodeBootstrapTemplateSpecApplyConfiguration struct {
-	// template is what Cluster API makes the NodeBootstrap of each machine from.
+	// template is the template from which Cluster API creates the NodeBootstrap of each machine.
 	Template *NodeBootstrapTemplateResourceApplyConfiguration `json:"template,omitempty"`
 }
 

@@ -11,14 +11,14 @@ import (
 // NodePoolApplyConfiguration represents a declarative configuration of the NodePool type for use
 // with apply.
 //
-// NodePool is a set of workers that look the same: one instance type, one subnet, one release, one configuration.
-// It belongs to the HostedCluster of the same namespace that spec.clusterName names.
+// NodePool is a set of identical workers: one instance type, one subnet, one release, one configuration. It belongs
+// to the HostedCluster with the name spec.clusterName in the same namespace.
 type NodePoolApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:",inline"`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is what the user wants.
+	// spec is the desired state.
 	Spec *NodePoolSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is what there is.
+	// status is the observed state.
 	Status *NodePoolStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -5,11 +5,11 @@ package v1beta1
 // NodePoolAutoScalingApplyConfiguration represents a declarative configuration of the NodePoolAutoScaling type for use
 // with apply.
 //
-// NodePoolAutoScaling bounds the number of nodes that the cluster autoscaler may choose.
+// NodePoolAutoScaling limits the number of nodes that the cluster autoscaler may set.
 type NodePoolAutoScalingApplyConfiguration struct {
-	// min is the least number of nodes.
+	// min is the minimum number of nodes.
 	Min *int32 `json:"min,omitempty"`
-	// max is the greatest number of nodes.
+	// max is the maximum number of nodes.
 	Max *int32 `json:"max,omitempty"`
 }
 

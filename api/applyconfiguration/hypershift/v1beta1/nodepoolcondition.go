@@ -10,22 +10,23 @@ import (
 // NodePoolConditionApplyConfiguration represents a declarative configuration of the NodePoolCondition type for use
 // with apply.
 //
-// NodePoolCondition is one statement about a NodePool. It is not metav1.Condition because it passes on what Cluster
-// API says about machines, whose reasons, joined, are longer and freer than metav1.Condition allows.
+// NodePoolCondition is one condition of a NodePool. It is not metav1.Condition, because it also contains conditions
+// of Cluster API's machines. Their combined reasons are longer than metav1.Condition permits and have other
+// characters.
 type NodePoolConditionApplyConfiguration struct {
-	// type is what the statement is about.
+	// type is the type of the condition.
 	Type *string `json:"type,omitempty"`
 	// status is True, False or Unknown.
 	Status *v1.ConditionStatus `json:"status,omitempty"`
-	// severity tells an error from what passes by itself, where status is False.
+	// severity distinguishes an error from a temporary state, if status is False.
 	Severity *string `json:"severity,omitempty"`
-	// lastTransitionTime is when status last changed.
+	// lastTransitionTime is the time of the last change of status.
 	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
-	// reason is one word for why.
+	// reason is the cause in one word.
 	Reason *string `json:"reason,omitempty"`
-	// message says why, in words.
+	// message describes the cause.
 	Message *string `json:"message,omitempty"`
-	// observedGeneration is the generation of the NodePool that was looked at.
+	// observedGeneration is the generation of the NodePool that the condition describes.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 }
 

@@ -5,7 +5,7 @@ package v1beta1
 // NodePoolConfigMapReferenceApplyConfiguration represents a declarative configuration of the NodePoolConfigMapReference type for use
 // with apply.
 //
-// NodePoolConfigMapReference names a ConfigMap in the namespace of the NodePool.
+// NodePoolConfigMapReference refers to a ConfigMap in the namespace of the NodePool.
 type NodePoolConfigMapReferenceApplyConfiguration struct {
 	// name is the name of the ConfigMap.
 	Name *string `json:"name,omitempty"`

@@ -9,16 +9,16 @@ import (
 // NodePoolManagementApplyConfiguration represents a declarative configuration of the NodePoolManagement type for use
 // with apply.
 //
-// NodePoolManagement says how the nodes of a pool are replaced and repaired.
+// NodePoolManagement configures how the nodes of a pool are replaced and repaired.
 type NodePoolManagementApplyConfiguration struct {
-	// upgradeType is Replace: a change makes new machines. InPlace, which would write a change onto the machines, is
-	// reserved: a pool with it makes no machines. It cannot be changed.
+	// upgradeType is Replace: a change creates new machines. InPlace, which would apply a change on the existing
+	// machines, is reserved: a pool with it creates no machines. It cannot be changed.
 	UpgradeType *hypershiftv1beta1.UpgradeType `json:"upgradeType,omitempty"`
-	// replace says how new machines take the place of old ones. It has no effect with InPlace.
+	// replace configures how new machines replace old ones. It has no effect with InPlace.
 	Replace *ReplaceUpgradeApplyConfiguration `json:"replace,omitempty"`
-	// inPlace says how many nodes may be under change at a time. It is reserved, as upgradeType InPlace is.
+	// inPlace configures how many nodes may be updated at a time. It is reserved, like upgradeType InPlace.
 	InPlace *InPlaceUpgradeApplyConfiguration `json:"inPlace,omitempty"`
-	// autoRepair replaces machines whose node stays broken.
+	// autoRepair replaces machines with a node that stays unhealthy.
 	AutoRepair *bool `json:"autoRepair,omitempty"`
 }
 

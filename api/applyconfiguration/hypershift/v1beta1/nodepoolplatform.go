@@ -9,11 +9,11 @@ import (
 // NodePoolPlatformApplyConfiguration represents a declarative configuration of the NodePoolPlatform type for use
 // with apply.
 //
-// NodePoolPlatform is where the machines of a pool are.
+// NodePoolPlatform configures where the machines of a pool run.
 type NodePoolPlatformApplyConfiguration struct {
 	// type is the platform. It cannot be changed.
 	Type *hypershiftv1beta1.PlatformType `json:"type,omitempty"`
-	// aws describes the EC2 instances.
+	// aws configures the EC2 instances.
 	AWS *AWSNodePoolPlatformApplyConfiguration `json:"aws,omitempty"`
 }
 

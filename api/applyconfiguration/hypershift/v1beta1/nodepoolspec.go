@@ -10,44 +10,44 @@ import (
 // NodePoolSpecApplyConfiguration represents a declarative configuration of the NodePoolSpec type for use
 // with apply.
 //
-// NodePoolSpec says how many nodes there should be and what each of them is.
+// NodePoolSpec configures the number of nodes and their properties.
 type NodePoolSpecApplyConfiguration struct {
 	// clusterName is the HostedCluster, in the same namespace, that the nodes join. It cannot be changed.
 	ClusterName *string `json:"clusterName,omitempty"`
-	// release is the release that the nodes run. A change replaces or updates the nodes as management says.
+	// release is the release that the nodes run. A change replaces or updates the nodes as configured in management.
 	Release *ReleaseApplyConfiguration `json:"release,omitempty"`
-	// platform is where the machines are.
+	// platform configures where the machines run.
 	Platform *NodePoolPlatformApplyConfiguration `json:"platform,omitempty"`
-	// replicas is the number of nodes. It excludes autoScaling; with neither there are none.
+	// replicas is the number of nodes. It cannot be combined with autoScaling. Without both, the pool has no nodes.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// management says how nodes are replaced and repaired.
+	// management configures how nodes are replaced and repaired.
 	Management *NodePoolManagementApplyConfiguration `json:"management,omitempty"`
-	// autoScaling lets the cluster autoscaler choose the number of nodes. It excludes replicas.
+	// autoScaling makes the cluster autoscaler set the number of nodes. It cannot be combined with replicas.
 	AutoScaling *NodePoolAutoScalingApplyConfiguration `json:"autoScaling,omitempty"`
-	// config names ConfigMaps in the namespace of the NodePool whose key "config" holds node configuration
-	// (KubeletConfig, ContainerRuntimeConfig, MachineConfig, image mirrors). A change rolls the nodes.
+	// config refers to ConfigMaps in the namespace of the NodePool with node configuration (KubeletConfig,
+	// ContainerRuntimeConfig, MachineConfig, image mirrors) under the key "config". A change replaces the nodes.
 	Config []NodePoolConfigMapReferenceApplyConfiguration `json:"config,omitempty"`
-	// tuningConfig names ConfigMaps in the namespace of the NodePool whose key "tuning" holds a Tuned or a
-	// PerformanceProfile (at most one of the latter). It is reserved: nothing is tuned yet, and the condition
-	// ValidTuningConfig says what to do instead.
+	// tuningConfig refers to ConfigMaps in the namespace of the NodePool with a Tuned or a PerformanceProfile (at
+	// most one of the latter) under the key "tuning". It is reserved and has no effect yet. The condition
+	// ValidTuningConfig describes an alternative.
 	TuningConfig []NodePoolConfigMapReferenceApplyConfiguration `json:"tuningConfig,omitempty"`
-	// nodeDrainTimeout is how long a node may take to be drained before its machine goes anyway, such as "10m".
-	// Unset or 0 waits for ever. A change does not roll the nodes.
+	// nodeDrainTimeout is the maximum time to drain a node before its machine is deleted anyway, such as "10m".
+	// Without a value or with 0 there is no limit. A change does not replace the nodes.
 	NodeDrainTimeout *v1.Duration `json:"nodeDrainTimeout,omitempty"`
-	// nodeVolumeDetachTimeout is how long volumes may take to leave a node before its machine goes anyway.
-	// Unset or 0 waits for ever. A change does not roll the nodes.
+	// nodeVolumeDetachTimeout is the maximum time to detach volumes from a node before its machine is deleted anyway.
+	// Without a value or with 0 there is no limit. A change does not replace the nodes.
 	NodeVolumeDetachTimeout *v1.Duration `json:"nodeVolumeDetachTimeout,omitempty"`
-	// nodeLabels are put on the nodes of this pool. A change is applied in place.
+	// nodeLabels are added to the nodes of this pool. A change is applied in place.
 	NodeLabels map[string]hypershiftv1beta1.LabelValue `json:"nodeLabels,omitempty"`
-	// taints are put on the nodes of this pool. A change is applied in place.
+	// taints are added to the nodes of this pool. A change is applied in place.
 	Taints []TaintApplyConfiguration `json:"taints,omitempty"`
-	// pausedUntil stops changes to this pool (not its deletion): "true", or until a time in RFC 3339 such as
-	// 2030-01-31T12:00:00Z.
+	// pausedUntil stops changes to this pool (not its deletion): "true", or a time in RFC 3339 such as
+	// 2030-01-31T12:00:00Z until which they are stopped.
 	PausedUntil *hypershiftv1beta1.PausedUntil `json:"pausedUntil,omitempty"`
 	// arch is the processor architecture of the nodes. It cannot be changed.
 	Arch *hypershiftv1beta1.Architecture `json:"arch,omitempty"`
-	// osImageStream chooses the operating system where a release offers more than one. Once set it cannot be removed.
-	// It is reserved: nothing acts on it yet, and the condition SupportedFields says so.
+	// osImageStream selects the operating system, if a release has more than one. It cannot be removed once it is
+	// set. It is reserved and has no effect yet, which the condition SupportedFields reports.
 	OSImageStream *OSImageStreamApplyConfiguration `json:"osImageStream,omitempty"`
 }
 

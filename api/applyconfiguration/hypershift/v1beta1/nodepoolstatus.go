@@ -5,19 +5,19 @@ package v1beta1
 // NodePoolStatusApplyConfiguration represents a declarative configuration of the NodePoolStatus type for use
 // with apply.
 //
-// NodePoolStatus is what is known about the nodes.
+// NodePoolStatus is the observed state of the nodes.
 type NodePoolStatusApplyConfiguration struct {
-	// replicas is the number of nodes that are available.
+	// replicas is the number of available nodes.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// selector is the label selector of the pool's machines, in the form that the scale subresource wants.
+	// selector is the label selector of the pool's machines, in the format of the scale subresource.
 	Selector *string `json:"selector,omitempty"`
 	// version is the version that was last rolled out to all nodes.
 	Version *string `json:"version,omitempty"`
 	// nodesInfo counts nodes by version.
 	NodesInfo *NodesInfoApplyConfiguration `json:"nodesInfo,omitempty"`
-	// osImageStream is the operating system of most nodes. It is reserved: nothing writes it yet.
+	// osImageStream is the operating system of most nodes. It is reserved and is not set yet.
 	OSImageStream *OSImageStreamApplyConfiguration `json:"osImageStream,omitempty"`
-	// conditions say what works and what is being waited for.
+	// conditions reports the state of the pool and what it waits for.
 	Conditions []NodePoolConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 

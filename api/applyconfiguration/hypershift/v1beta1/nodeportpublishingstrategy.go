@@ -7,9 +7,9 @@ package v1beta1
 //
 // NodePortPublishingStrategy holds the settings of a service on a node port.
 type NodePortPublishingStrategyApplyConfiguration struct {
-	// address is the IP address or host name of the nodes, or of what stands in front of them.
+	// address is the IP address or host name of the nodes, or of a load balancer in front of them.
 	Address *string `json:"address,omitempty"`
-	// port is the node port. 0 lets the management cluster choose.
+	// port is the node port. With 0 the management cluster assigns one.
 	Port *int32 `json:"port,omitempty"`
 }
 

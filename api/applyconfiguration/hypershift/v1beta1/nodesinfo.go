@@ -7,7 +7,7 @@ package v1beta1
 //
 // NodesInfo counts nodes.
 type NodesInfoApplyConfiguration struct {
-	// nodeVersions has one entry for each version that some node runs.
+	// nodeVersions has one entry for each version that at least one node runs.
 	NodeVersions []NodeVersionApplyConfiguration `json:"nodeVersions,omitempty"`
 }
 

@@ -11,9 +11,9 @@ type NodeVersionApplyConfiguration struct {
 	OCPVersion *string `json:"ocpVersion,omitempty"`
 	// kubeletVersion is the version of the kubelet.
 	KubeletVersion *string `json:"kubeletVersion,omitempty"`
-	// readyNodeCount is how many of them are ready.
+	// readyNodeCount is the number of ready nodes of this version.
 	ReadyNodeCount *int32 `json:"readyNodeCount,omitempty"`
-	// unreadyNodeCount is how many of them are not.
+	// unreadyNodeCount is the number of nodes of this version that are not ready.
 	UnreadyNodeCount *int32 `json:"unreadyNodeCount,omitempty"`
 }
 

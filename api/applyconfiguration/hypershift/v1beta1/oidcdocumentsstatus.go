@@ -5,7 +5,8 @@ package v1beta1
 // OIDCDocumentsStatusApplyConfiguration represents a declarative configuration of the OIDCDocumentsStatus type for use
 // with apply.
 //
-// OIDCDocumentsStatus is a bucket with OIDC documents; those of a cluster begin with its infraID.
+// OIDCDocumentsStatus records a bucket with OIDC documents. The names of the cluster's documents start with its
+// infraID.
 type OIDCDocumentsStatusApplyConfiguration struct {
 	// bucket is the name of the S3 bucket.
 	Bucket *string `json:"bucket,omitempty"`

@@ -7,11 +7,11 @@ package v1beta1
 //
 // OperatorConfiguration configures operators of the hosted cluster.
 type OperatorConfigurationApplyConfiguration struct {
-	// clusterVersionOperator configures the operator that brings a release into being.
+	// clusterVersionOperator configures the cluster-version-operator, which applies a release.
 	ClusterVersionOperator *ClusterVersionOperatorSpecApplyConfiguration `json:"clusterVersionOperator,omitempty"`
 	// clusterNetworkOperator configures the operator of the network plugin.
 	ClusterNetworkOperator *ClusterNetworkOperatorSpecApplyConfiguration `json:"clusterNetworkOperator,omitempty"`
-	// ingressOperator configures the operator of the applications' routes.
+	// ingressOperator configures the operator of the routes of applications.
 	IngressOperator *IngressOperatorSpecApplyConfiguration `json:"ingressOperator,omitempty"`
 }
 

@@ -5,7 +5,7 @@ package v1beta1
 // OSImageStreamApplyConfiguration represents a declarative configuration of the OSImageStream type for use
 // with apply.
 //
-// OSImageStream chooses an operating system.
+// OSImageStream selects an operating system.
 type OSImageStreamApplyConfiguration struct {
 	// name is the operating system.
 	Name *string `json:"name,omitempty"`

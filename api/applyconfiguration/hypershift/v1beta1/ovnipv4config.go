@@ -9,11 +9,11 @@ import (
 // OVNIPv4ConfigApplyConfiguration represents a declarative configuration of the OVNIPv4Config type for use
 // with apply.
 //
-// OVNIPv4Config chooses the addresses that OVN-Kubernetes uses for itself.
+// OVNIPv4Config configures the internal addresses of OVN-Kubernetes.
 type OVNIPv4ConfigApplyConfiguration struct {
-	// internalTransitSwitchSubnet is the range of the switch between nodes. Without it 100.88.0.0/16 is used.
+	// internalTransitSwitchSubnet is the range of the switch between nodes. The default is 100.88.0.0/16.
 	InternalTransitSwitchSubnet *hypershiftv1beta1.OVNSubnet `json:"internalTransitSwitchSubnet,omitempty"`
-	// internalJoinSubnet is the range of the switch inside a node. Without it 100.64.0.0/16 is used.
+	// internalJoinSubnet is the range of the switch inside a node. The default is 100.64.0.0/16.
 	InternalJoinSubnet *hypershiftv1beta1.OVNSubnet `json:"internalJoinSubnet,omitempty"`
 }
 

@@ -7,9 +7,9 @@ package v1beta1
 //
 // OVNKubernetesConfig configures OVN-Kubernetes.
 type OVNKubernetesConfigApplyConfiguration struct {
-	// ipv4 chooses the addresses that OVN-Kubernetes uses for itself.
+	// ipv4 configures the internal addresses of OVN-Kubernetes.
 	IPv4 *OVNIPv4ConfigApplyConfiguration `json:"ipv4,omitempty"`
-	// mtu is the largest packet of the pods' network. Without it it is derived from the machines' network.
+	// mtu is the maximum packet size of the pods' network. The default is derived from the machines' network.
 	MTU *int32 `json:"mtu,omitempty"`
 }
 

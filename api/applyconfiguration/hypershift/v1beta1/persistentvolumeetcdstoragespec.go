@@ -11,7 +11,8 @@ import (
 //
 // PersistentVolumeEtcdStorageSpec describes the volume of each etcd member.
 type PersistentVolumeEtcdStorageSpecApplyConfiguration struct {
-	// storageClassName is the class of the volumes. Without it the default class of the management cluster is used.
+	// storageClassName is the storage class of the volumes. The default is the default class of the management
+	// cluster.
 	StorageClassName *string `json:"storageClassName,omitempty"`
 	// size is the size of each volume. It cannot be changed.
 	Size *resource.Quantity `json:"size,omitempty"`

@@ -9,16 +9,16 @@ import (
 // PlacementOptionsApplyConfiguration represents a declarative configuration of the PlacementOptions type for use
 // with apply.
 //
-// PlacementOptions says on what hardware and at what price instances run.
+// PlacementOptions configures the hardware and the price of instances.
 type PlacementOptionsApplyConfiguration struct {
-	// tenancy is default (shared hardware), dedicated (hardware of this account alone) or host (a dedicated host).
+	// tenancy is default (shared hardware), dedicated (hardware of this account only) or host (a dedicated host).
 	Tenancy *string `json:"tenancy,omitempty"`
-	// marketType is how the instances are paid for. Unset, they are on demand, or a capacity block if
-	// capacityReservation has an id: an on-demand reservation must therefore say OnDemand.
+	// marketType is the purchasing option of the instances. The default is OnDemand, or CapacityBlocks if
+	// capacityReservation has an id. For an on-demand reservation set OnDemand.
 	MarketType *hypershiftv1beta1.MarketType `json:"marketType,omitempty"`
-	// spot bounds the price of spot instances.
+	// spot limits the price of spot instances.
 	Spot *SpotOptionsApplyConfiguration `json:"spot,omitempty"`
-	// capacityReservation says which reserved capacity the instances use.
+	// capacityReservation selects the reserved capacity that the instances use.
 	CapacityReservation *CapacityReservationOptionsApplyConfiguration `json:"capacityReservation,omitempty"`
 }
 

@@ -9,11 +9,11 @@ import (
 // PlatformSpecApplyConfiguration represents a declarative configuration of the PlatformSpec type for use
 // with apply.
 //
-// PlatformSpec says where the workers live.
+// PlatformSpec defines where the workers run.
 type PlatformSpecApplyConfiguration struct {
-	// Type is the cloud. It cannot be changed.
+	// Type is the platform. It cannot be changed.
 	Type *hypershiftv1beta1.PlatformType `json:"type,omitempty"`
-	// AWS says which account, network and roles. Needed with type AWS.
+	// AWS defines the account, network and roles. Required if type is AWS.
 	AWS *AWSPlatformSpecApplyConfiguration `json:"aws,omitempty"`
 }
 

@@ -5,7 +5,7 @@ package v1beta1
 // PlatformStatusApplyConfiguration represents a declarative configuration of the PlatformStatus type for use
 // with apply.
 //
-// PlatformStatus is what the operators learned about the cloud.
+// PlatformStatus is the observed state of the platform.
 type PlatformStatusApplyConfiguration struct {
 	AWS *AWSPlatformStatusApplyConfiguration `json:"aws,omitempty"`
 }

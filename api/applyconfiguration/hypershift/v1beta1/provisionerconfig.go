@@ -9,7 +9,7 @@ import (
 // ProvisionerConfigApplyConfiguration represents a declarative configuration of the ProvisionerConfig type for use
 // with apply.
 //
-// ProvisionerConfig says what makes the nodes.
+// ProvisionerConfig selects and configures the provisioner.
 type ProvisionerConfigApplyConfiguration struct {
 	// name is the provisioner.
 	Name *hypershiftv1beta1.Provisioner `json:"name,omitempty"`

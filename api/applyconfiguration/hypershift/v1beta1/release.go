@@ -5,9 +5,9 @@ package v1beta1
 // ReleaseApplyConfiguration represents a declarative configuration of the Release type for use
 // with apply.
 //
-// Release names the release payload that a cluster runs.
+// Release is the release payload that a cluster runs.
 type ReleaseApplyConfiguration struct {
-	// image is the pull spec of the release payload, by tag or by digest. A digest says exactly what will run.
+	// image is the pull spec of the release payload, by tag or by digest. A digest identifies exactly one payload.
 	Image *string `json:"image,omitempty"`
 }
 

@@ -9,12 +9,12 @@ import (
 // ReplaceUpgradeApplyConfiguration represents a declarative configuration of the ReplaceUpgrade type for use
 // with apply.
 //
-// ReplaceUpgrade says how new machines take the place of old ones.
+// ReplaceUpgrade configures how new machines replace old ones.
 type ReplaceUpgradeApplyConfiguration struct {
-	// strategy is RollingUpdate (new machines come as old ones go) or OnDelete (a new machine comes when a person
-	// deletes an old one).
+	// strategy is RollingUpdate (the operator replaces machines gradually) or OnDelete (a machine is replaced when a
+	// person deletes it).
 	Strategy *hypershiftv1beta1.UpgradeStrategy `json:"strategy,omitempty"`
-	// rollingUpdate bounds how many machines may be missing or too many meanwhile.
+	// rollingUpdate limits how many machines may be missing or surplus during a roll-out.
 	RollingUpdate *RollingUpdateApplyConfiguration `json:"rollingUpdate,omitempty"`
 }
 

@@ -9,11 +9,11 @@ import (
 // RollingUpdateApplyConfiguration represents a declarative configuration of the RollingUpdate type for use
 // with apply.
 //
-// RollingUpdate bounds how many machines may be missing or too many during a rollout.
+// RollingUpdate limits how many machines may be missing or surplus during a roll-out.
 type RollingUpdateApplyConfiguration struct {
-	// maxUnavailable is how many nodes, or what part of them ("25%"), may be missing.
+	// maxUnavailable is the number or percentage ("25%") of nodes that may be missing.
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// maxSurge is how many nodes, or what part of them ("25%"), may be there in addition.
+	// maxSurge is the number or percentage ("25%") of nodes that may exist in addition.
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 }
 

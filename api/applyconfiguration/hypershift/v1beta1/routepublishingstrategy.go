@@ -5,10 +5,10 @@ package v1beta1
 // RoutePublishingStrategyApplyConfiguration represents a declarative configuration of the RoutePublishingStrategy type for use
 // with apply.
 //
-// RoutePublishingStrategy holds the settings of a service behind the router.
+// RoutePublishingStrategy holds the settings of a service that the router publishes.
 type RoutePublishingStrategyApplyConfiguration struct {
-	// hostname is the name under which clients reach the service. Without it a name is made under the ingress domain of the
-	// management cluster.
+	// hostname is the DNS name with which clients reach the service. The default is a name under the ingress domain
+	// of the management cluster.
 	Hostname *string `json:"hostname,omitempty"`
 }
 

@@ -5,17 +5,18 @@ package v1beta1
 // ScaleDownConfigApplyConfiguration represents a declarative configuration of the ScaleDownConfig type for use
 // with apply.
 //
-// ScaleDownConfig says when nodes are removed.
+// ScaleDownConfig configures when nodes are removed.
 type ScaleDownConfigApplyConfiguration struct {
-	// delayAfterAddSeconds is how long after a node was added removal is considered again.
+	// delayAfterAddSeconds is the time after a node was added until nodes may be removed again.
 	DelayAfterAddSeconds *int32 `json:"delayAfterAddSeconds,omitempty"`
-	// delayAfterDeleteSeconds is how long after a node was removed removal is considered again.
+	// delayAfterDeleteSeconds is the time after a node was removed until nodes may be removed again.
 	DelayAfterDeleteSeconds *int32 `json:"delayAfterDeleteSeconds,omitempty"`
-	// delayAfterFailureSeconds is how long after a failed removal removal is considered again.
+	// delayAfterFailureSeconds is the time after a failed removal until nodes may be removed again.
 	DelayAfterFailureSeconds *int32 `json:"delayAfterFailureSeconds,omitempty"`
-	// unneededDurationSeconds is how long a node must be unneeded before it is removed.
+	// unneededDurationSeconds is the time for which a node must be unneeded before it is removed.
 	UnneededDurationSeconds *int32 `json:"unneededDurationSeconds,omitempty"`
-	// utilizationThresholdPercent is the share of a node's resources that is asked for, below which the node is unneeded.
+	// utilizationThresholdPercent is the share of a node's resources that pods request, in percent. Below it the node
+	// is unneeded.
 	UtilizationThresholdPercent *int32 `json:"utilizationThresholdPercent,omitempty"`
 }
 

@@ -9,13 +9,13 @@ import (
 // SecretEncryptionKeyStatusApplyConfiguration represents a declarative configuration of the SecretEncryptionKeyStatus type for use
 // with apply.
 //
-// SecretEncryptionKeyStatus names one key without revealing it.
+// SecretEncryptionKeyStatus identifies one key without revealing it.
 type SecretEncryptionKeyStatusApplyConfiguration struct {
-	// provider is the way of encryption that the key belongs to.
+	// provider is the method of encryption that the key belongs to.
 	Provider *hypershiftv1beta1.SecretEncryptionType `json:"provider,omitempty"`
 	// name is the Secret (aescbc) or the ARN (kms) of the key.
 	Name *string `json:"name,omitempty"`
-	// fingerprint tells two keys of the same name apart.
+	// fingerprint distinguishes two keys of the same name.
 	Fingerprint *string `json:"fingerprint,omitempty"`
 }
 

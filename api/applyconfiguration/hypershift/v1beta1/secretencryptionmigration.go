@@ -10,20 +10,20 @@ import (
 // SecretEncryptionMigrationApplyConfiguration represents a declarative configuration of the SecretEncryptionMigration type for use
 // with apply.
 //
-// SecretEncryptionMigration is one move from key to key.
+// SecretEncryptionMigration is one migration between keys.
 type SecretEncryptionMigrationApplyConfiguration struct {
-	// state says how far the move has come.
+	// state is the state of the migration.
 	State *hypershiftv1beta1.SecretEncryptionMigrationState `json:"state,omitempty"`
-	// from is the key that was left. Absent for the first key.
+	// from is the old key. Absent for the first key.
 	From *SecretEncryptionKeyStatusApplyConfiguration `json:"from,omitempty"`
-	// to is the key that was moved to.
+	// to is the new key.
 	To *SecretEncryptionKeyStatusApplyConfiguration `json:"to,omitempty"`
-	// startedTime is when the move began.
+	// startedTime is the time at which the migration started.
 	StartedTime *v1.Time `json:"startedTime,omitempty"`
-	// stage is what the move has reached. An interrupted one reached it and nothing further.
+	// stage is the current stage of the migration, or the last one that an interrupted migration reached.
 	Stage *hypershiftv1beta1.SecretEncryptionStage `json:"stage,omitempty"`
-	// completionTime is when everything was encrypted with the new key. An interrupted move has one as soon as nothing is
-	// encrypted with its key any more.
+	// completionTime is the time at which everything was encrypted with the new key. For an interrupted migration it
+	// is the time at which nothing was encrypted with its key any more.
 	CompletionTime *v1.Time `json:"completionTime,omitempty"`
 }
 

@@ -9,9 +9,9 @@ import (
 // SecretEncryptionSpecApplyConfiguration represents a declarative configuration of the SecretEncryptionSpec type for use
 // with apply.
 //
-// SecretEncryptionSpec says how the hosted cluster's Secrets are encrypted in etcd.
+// SecretEncryptionSpec configures how the hosted cluster's Secrets are encrypted in etcd.
 type SecretEncryptionSpecApplyConfiguration struct {
-	// type is the way Secrets are encrypted.
+	// type is the method of encryption.
 	Type *hypershiftv1beta1.SecretEncryptionType `json:"type,omitempty"`
 	// kms holds the settings of type kms.
 	KMS *KMSSpecApplyConfiguration `json:"kms,omitempty"`

@@ -5,13 +5,13 @@ package v1beta1
 // SecretEncryptionStatusApplyConfiguration represents a declarative configuration of the SecretEncryptionStatus type for use
 // with apply.
 //
-// SecretEncryptionStatus says with which key Secrets are encrypted, and with which they will be.
+// SecretEncryptionStatus records the key with which Secrets are encrypted, and the key of a migration.
 type SecretEncryptionStatusApplyConfiguration struct {
 	// activeKey is the key with which all Secrets are encrypted.
 	ActiveKey *SecretEncryptionKeyStatusApplyConfiguration `json:"activeKey,omitempty"`
-	// targetKey is the key to which Secrets are being re-encrypted. Absent when nothing is under way.
+	// targetKey is the key with which Secrets are being re-encrypted. Absent if there is no migration.
 	TargetKey *SecretEncryptionKeyStatusApplyConfiguration `json:"targetKey,omitempty"`
-	// history lists the moves from key to key, newest first.
+	// history lists the migrations between keys, newest first.
 	History []SecretEncryptionMigrationApplyConfiguration `json:"history,omitempty"`
 }
 

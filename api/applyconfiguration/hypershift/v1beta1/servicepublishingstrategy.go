@@ -9,9 +9,9 @@ import (
 // ServicePublishingStrategyApplyConfiguration represents a declarative configuration of the ServicePublishingStrategy type for use
 // with apply.
 //
-// ServicePublishingStrategy is one way to reach a service, with the settings of that way and of no other.
+// ServicePublishingStrategy is one way to publish a service, with the settings of this way only.
 type ServicePublishingStrategyApplyConfiguration struct {
-	// type is the way the service is published.
+	// type is the way in which the service is published.
 	Type *hypershiftv1beta1.PublishingStrategyType `json:"type,omitempty"`
 	// loadBalancer holds the settings of a service of type LoadBalancer.
 	LoadBalancer *LoadBalancerPublishingStrategyApplyConfiguration `json:"loadBalancer,omitempty"`

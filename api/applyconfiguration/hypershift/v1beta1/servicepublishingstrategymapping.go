@@ -9,11 +9,11 @@ import (
 // ServicePublishingStrategyMappingApplyConfiguration represents a declarative configuration of the ServicePublishingStrategyMapping type for use
 // with apply.
 //
-// ServicePublishingStrategyMapping says how one service is published.
+// ServicePublishingStrategyMapping defines how one service is published.
 type ServicePublishingStrategyMappingApplyConfiguration struct {
-	// service is the endpoint being published. Each service is listed once.
+	// service is the published endpoint. Each service is listed once.
 	Service *hypershiftv1beta1.ServiceType `json:"service,omitempty"`
-	// servicePublishingStrategy is how clients reach the service.
+	// servicePublishingStrategy defines how clients reach the service.
 	ServicePublishingStrategy *ServicePublishingStrategyApplyConfiguration `json:"servicePublishingStrategy,omitempty"`
 }
 

@@ -5,9 +5,9 @@ package v1beta1
 // SpotOptionsApplyConfiguration represents a declarative configuration of the SpotOptions type for use
 // with apply.
 //
-// SpotOptions bounds the price of spot instances.
+// SpotOptions limits the price of spot instances.
 type SpotOptionsApplyConfiguration struct {
-	// maxPrice is the most to pay for an instance and hour, in US dollars. Unset, the on-demand price.
+	// maxPrice is the maximum price per instance and hour, in US dollars. The default is the on-demand price.
 	MaxPrice *string `json:"maxPrice,omitempty"`
 }
 

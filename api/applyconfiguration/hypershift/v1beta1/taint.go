@@ -11,7 +11,7 @@ import (
 //
 // Taint keeps pods that do not tolerate it away from the nodes of a pool.
 type TaintApplyConfiguration struct {
-	// key is the name of the taint, like that of a label.
+	// key is the key of the taint, in the format of a label key.
 	Key *string `json:"key,omitempty"`
 	// value is an optional value.
 	Value *hypershiftv1beta1.LabelValue `json:"value,omitempty"`

@@ -5,12 +5,12 @@ package v1beta1
 // UnmanagedEtcdSpecApplyConfiguration represents a declarative configuration of the UnmanagedEtcdSpec type for use
 // with apply.
 //
-// UnmanagedEtcdSpec says how to reach an etcd of the user's.
+// UnmanagedEtcdSpec configures how to reach an etcd that the user runs.
 type UnmanagedEtcdSpecApplyConfiguration struct {
-	// endpoint is the client URL of etcd, such as https://etcd-client.example.com:2379. It cannot be changed: another etcd is
-	// another cluster.
+	// endpoint is the client URL of etcd, such as https://etcd-client.example.com:2379. It cannot be changed, because
+	// another etcd contains another cluster.
 	Endpoint *string `json:"endpoint,omitempty"`
-	// tls says how to prove who we are.
+	// tls configures the client certificate and the certificate authority.
 	TLS *EtcdTLSConfigApplyConfiguration `json:"tls,omitempty"`
 }
 

@@ -16,13 +16,13 @@ type VolumeApplyConfiguration struct {
 	Size *int64 `json:"size,omitempty"`
 	// type is the type of the volume.
 	Type *hypershiftv1beta1.VolumeType `json:"type,omitempty"`
-	// iops is the number of operations for each second, for gp3, io1 and io2.
+	// iops is the number of operations per second, for gp3, io1 and io2.
 	IOPS *int64 `json:"iops,omitempty"`
-	// throughput is the number of MiB for each second, for gp3.
+	// throughput is the number of MiB per second, for gp3.
 	Throughput *int64 `json:"throughput,omitempty"`
-	// encrypted says whether the volume is encrypted. Unset, the account's default decides.
+	// encrypted defines whether the volume is encrypted. The default is the default of the account.
 	Encrypted *bool `json:"encrypted,omitempty"`
-	// encryptionKey is the KMS key: its id, its ARN or an alias. Unset, the account's default key.
+	// encryptionKey is the KMS key: its id, its ARN or an alias. The default is the default key of the account.
 	EncryptionKey *string `json:"encryptionKey,omitempty"`
 }
 

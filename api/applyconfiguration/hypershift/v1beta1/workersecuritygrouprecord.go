@@ -5,23 +5,22 @@ package v1beta1
 // WorkerSecurityGroupRecordApplyConfiguration represents a declarative configuration of the WorkerSecurityGroupRecord type for use
 // with apply.
 //
-// WorkerSecurityGroupRecord says where the security group of the workers is,
-// and as whom to call AWS for it.
+// WorkerSecurityGroupRecord records the location of the workers' security group, and the AWS identity to manage it
+// with.
 type WorkerSecurityGroupRecordApplyConfiguration struct {
-	// Region of the VPC.
+	// Region is the region of the VPC.
 	Region *string `json:"region,omitempty"`
-	// VPC of the workers.
+	// VPC is the VPC of the workers.
 	VPC *string `json:"vpc,omitempty"`
-	// IssuerURL goes into the tokens by which AWS knows us.
+	// IssuerURL is the issuer of the tokens with which the operator authenticates to AWS.
 	IssuerURL *string `json:"issuerURL,omitempty"`
-	// RoleARN is the role that we assume with those tokens.
+	// RoleARN is the role that the operator assumes with those tokens.
 	RoleARN *string `json:"roleARN,omitempty"`
-	// Creating says that creation has been reached and the id is not written
-	// down yet. An operator that dies in between may have left a group that AWS
-	// does not list for a while.
+	// Creating is true while the operator has started to create the group without having recorded its id. If the
+	// operator stops at this point, there may be a group that AWS does not list for a while.
 	Creating *bool `json:"creating,omitempty"`
-	// TagKeys are the keys of the user's tags that the group may carry: one
-	// that the user takes back is removed from there.
+	// TagKeys are the keys of the user's tags that the group may have. When the user removes a tag, it is removed
+	// from the group.
 	TagKeys []string `json:"tagKeys,omitempty"`
 }
 

@@ -1,6 +1,6 @@
 package v1beta1
 
-// NodePoolConfigMapReference names a ConfigMap in the namespace of the NodePool.
+// NodePoolConfigMapReference refers to a ConfigMap in the namespace of the NodePool.
 type NodePoolConfigMapReference struct {
 	// name is the name of the ConfigMap.
 	// +required
@@ -11,7 +11,7 @@ type NodePoolConfigMapReference struct {
 
 // Taint keeps pods that do not tolerate it away from the nodes of a pool.
 type Taint struct {
-	// key is the name of the taint, like that of a label.
+	// key is the key of the taint, in the format of a label key.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -39,7 +39,7 @@ const (
 	TaintEffectNoExecute        TaintEffect = "NoExecute"
 )
 
-// Architecture is a processor architecture in the words of container images.
+// Architecture is a processor architecture, with the name that container images use.
 type Architecture string
 
 // Processor architectures.
@@ -50,7 +50,7 @@ const (
 	ArchitectureS390X   Architecture = "s390x"
 )
 
-// OSImageStream chooses an operating system.
+// OSImageStream selects an operating system.
 type OSImageStream struct {
 	// name is the operating system.
 	// +required
@@ -60,7 +60,7 @@ type OSImageStream struct {
 
 // NodesInfo counts nodes.
 type NodesInfo struct {
-	// nodeVersions has one entry for each version that some node runs.
+	// nodeVersions has one entry for each version that at least one node runs.
 	// +optional
 	// +listType=map
 	// +listMapKey=ocpVersion
@@ -78,11 +78,11 @@ type NodeVersion struct {
 	// +required
 	KubeletVersion string `json:"kubeletVersion"`
 
-	// readyNodeCount is how many of them are ready.
+	// readyNodeCount is the number of ready nodes of this version.
 	// +optional
 	ReadyNodeCount int32 `json:"readyNodeCount"`
 
-	// unreadyNodeCount is how many of them are not.
+	// unreadyNodeCount is the number of nodes of this version that are not ready.
 	// +optional
 	UnreadyNodeCount int32 `json:"unreadyNodeCount"`
 }

@@ -13,14 +13,14 @@ func TestNotActedOn(t *testing.T) {
 		spec string
 		want []string
 	}{
-		"a cluster as the API server fills it in asks for nothing special": {
+		"defaults of the API server do not count": {
 			spec: `{"autoscaling": {"scaling": "ScaleUpAndScaleDown"}, "capabilities": {}, "fips": false, "olmCatalogPlacement": "management",
 				"etcd": {"managementType": "Managed", "managed": {"storage": {"type": "PersistentVolume", "persistentVolume": {"size": "8Gi"}}}}}`,
 		},
-		"empty sections ask for nothing": {
+		"empty sections do not count": {
 			spec: `{"configuration": {}, "operatorConfiguration": {}, "monitoring": {}, "platform": {"type": "AWS"}}`,
 		},
-		"paths come in the order of the fields": {
+		"paths are in the order of the fields": {
 			spec: `{"monitoring": {"metricsForwarding": {"mode": "Forward"}}, "fips": true, "channel": "stable"}`,
 			want: []string{"channel", "fips", "monitoring"},
 		},
@@ -36,11 +36,11 @@ func TestNotActedOn(t *testing.T) {
 			spec: `{"networking": {"allocateNodeCIDRs": "Enabled"}, "autoscaling": {"scaling": "ScaleUpOnly"}, "autoNode": {}}`,
 			want: []string{"autoscaling", "autoNode"},
 		},
-		"a limit of nodes is scaling too": {spec: `{"autoscaling": {"maxNodesTotal": 3}}`, want: []string{"autoscaling"}},
-		"etcd from a snapshot, or of the user's": {
+		"a maximum number of nodes is a scaling setting": {spec: `{"autoscaling": {"maxNodesTotal": 3}}`, want: []string{"autoscaling"}},
+		"etcd from a snapshot and unmanaged etcd are supported": {
 			spec: `{"etcd": {"managed": {"storage": {"restoreSnapshotURL": ["https://a"]}}, "unmanaged": {"endpoint": "https://a"}}}`,
 		},
-		"what the nodes have of a cluster": {
+		"cluster-wide node settings are supported": {
 			spec: `{"sshKey": {"name": "a"}, "additionalTrustBundle": {"name": "b"}, "configuration": {"proxy": {"httpProxy": "http://c"}}}`,
 		},
 		"configuration": {
@@ -48,13 +48,13 @@ func TestNotActedOn(t *testing.T) {
 				"image": {}, "ingress": {}, "oauth": {}, "operatorhub": {}}, "operatorConfiguration": {"ingressOperator": {}}}`,
 			want: []string{"configuration.image", "configuration.ingress", "configuration.oauth", "configuration.operatorhub", "operatorConfiguration"},
 		},
-		"of the network, the range of node ports": {
+		"the range of node ports is supported": {
 			spec: `{"configuration": {"network": {"serviceNodePortRange": "30000-31000"}}}`,
 		},
-		"of the network, the rest": {
+		"other network settings are unsupported": {
 			spec: `{"configuration": {"network": {"networkType": "Other"}}}`, want: []string{"configuration.network"},
 		},
-		"what comes from Secrets and ConfigMaps": {
+		"settings from Secrets and ConfigMaps are supported": {
 			spec: `{"auditWebhook": {"name": "b"}, "secretEncryption": {"type": "aescbc"}}`,
 		},
 		"images and parts of the release": {
@@ -62,7 +62,7 @@ func TestNotActedOn(t *testing.T) {
 				"monitoring": {"metricsForwarding": {"mode": "Forward"}}}`,
 			want: []string{"olmCatalogPlacement", "capabilities", "monitoring"},
 		},
-		"where the control plane runs, and as what": {spec: `{"nodeSelector": {"a": "b"}, "tolerations": [{"key": "a"}], "labels": {"a": "b"}}`},
+		"node selection and labels of the control plane are supported": {spec: `{"nodeSelector": {"a": "b"}, "tolerations": [{"key": "a"}], "labels": {"a": "b"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hc := &HostedCluster{}
@@ -77,7 +77,7 @@ func TestNotActedOn(t *testing.T) {
 			}
 		})
 	}
-	for _, field := range later {
+	for _, field := range unsupportedFields {
 		if !tried[field.path] {
 			t.Errorf("no case sets %s", field.path)
 		}

@@ -6,9 +6,9 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 )
 
-// later lists the fields of spec that are accepted so that manifests stay valid from version to version, and that nothing acts
-// on yet. A line goes when its field starts to work.
-var later = []struct {
+// unsupportedFields lists the fields of spec that are accepted but have no effect yet, so that manifests stay valid
+// from version to version. Remove a line when its field is implemented.
+var unsupportedFields = []struct {
 	path string
 	set  func(*HostedClusterSpec) bool
 }{
@@ -20,7 +20,7 @@ var later = []struct {
 	{"platform.aws.terminationHandlerQueueURL", func(s *HostedClusterSpec) bool {
 		return s.Platform.AWS != nil && s.Platform.AWS.TerminationHandlerQueueURL != ""
 	}},
-	{"autoscaling", func(s *HostedClusterSpec) bool { return s.Autoscaling.chosen() }},
+	{"autoscaling", func(s *HostedClusterSpec) bool { return s.Autoscaling.isSet() }},
 	{"autoNode", func(s *HostedClusterSpec) bool { return s.AutoNode != nil }},
 	{"configuration.image", configures(func(c *ClusterConfiguration) bool { return c.Image != nil })},
 	{"configuration.ingress", configures(func(c *ClusterConfiguration) bool { return c.Ingress != nil })},
@@ -44,11 +44,11 @@ func configures(set func(*ClusterConfiguration) bool) func(*HostedClusterSpec) b
 	return func(s *HostedClusterSpec) bool { return s.Configuration != nil && set(s.Configuration) }
 }
 
-// NotActedOn returns the paths, below spec and in the order of its fields, of what the user asks for and this version does not
-// do. What the API server filled in by default does not count.
+// NotActedOn returns the fields that the user has set and that have no effect in this version, as paths below spec,
+// in the order of the fields. Defaults of the API server do not count.
 func (in *HostedCluster) NotActedOn() []string {
 	var paths []string
-	for _, field := range later {
+	for _, field := range unsupportedFields {
 		if field.set(&in.Spec) {
 			paths = append(paths, field.path)
 		}
@@ -56,8 +56,8 @@ func (in *HostedCluster) NotActedOn() []string {
 	return paths
 }
 
-// NotActedOn returns the same of a NodePool. What only a wrong value asks for, such as upgradeType InPlace, has a condition of
-// its own.
+// NotActedOn returns the fields of a NodePool that have no effect in this version. Fields with an unsupported value
+// only, such as upgradeType InPlace, have their own condition.
 func (in *NodePool) NotActedOn() []string {
 	if in.Spec.OSImageStream != nil {
 		return []string{"osImageStream"}
@@ -65,8 +65,8 @@ func (in *NodePool) NotActedOn() []string {
 	return nil
 }
 
-// chosen says whether anything but the default was asked for.
-func (in *ClusterAutoscaling) chosen() bool {
+// isSet reports whether a field differs from its default.
+func (in *ClusterAutoscaling) isSet() bool {
 	return in.Scaling == ScaleUpOnly || in.ScaleDown != nil || len(in.BalancingIgnoredLabels) > 0 || in.MaxNodesTotal != nil ||
 		in.MaxPodGracePeriod != nil || in.MaxNodeProvisionTime != "" || in.PodPriorityThreshold != nil || len(in.Expanders) > 0 ||
 		in.MaxFreeDifferenceRatioPercent != nil

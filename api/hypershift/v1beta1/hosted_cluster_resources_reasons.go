@@ -1,0 +1,65 @@
+package v1beta1
+
+// HostedClusterDeletedAnnotation is "true" on a HostedControlPlane if its HostedCluster is being deleted and its
+// nodes are gone. The cloud resources of the hosted cluster are then removed if CleanupCloudResourcesAnnotation is
+// set, and nothing new may be created. The HostedControlPlane is deleted later, when the hosted API server is no
+// longer needed.
+const HostedClusterDeletedAnnotation = "hypershift.openshift.io/hosted-cluster-deleted"
+
+// Reasons of ConfigOperatorReconciliationSucceeded and CloudResourcesDestroyed.
+const (
+	// WaitingForKubeAPIServerReason: the hosted API server is not available, so nothing can be set up in the hosted
+	// cluster. See KubeAPIServerAvailable.
+	WaitingForKubeAPIServerReason = "WaitingForKubeAPIServer"
+	// WaitingForKubeconfigReason: the Secret with the kubeconfig for the hosted cluster does not exist or cannot be
+	// used. The message names it. Delete it, and it is created again. If you supply certificates, supply this Secret
+	// too.
+	WaitingForKubeconfigReason = "WaitingForKubeconfig"
+	// WaitingForPermissionsReason: the permissions of the control plane inside the hosted cluster have just been set
+	// up. No action is needed.
+	WaitingForPermissionsReason = "WaitingForPermissions"
+	// PermissionsMissingReason: the control plane lacks permissions inside the hosted cluster and cannot grant them
+	// to itself, because it does not have the key of the authority in the message. Supply the key, or create the RBAC
+	// objects.
+	PermissionsMissingReason = "PermissionsMissing"
+	// WaitingForEndpointReason: an address that the hosted cluster needs is not known yet. The message names it. No
+	// action is needed.
+	WaitingForEndpointReason = "WaitingForEndpoint"
+	// WaitingForCertificateReason: a certificate that the hosted cluster needs does not exist yet. The message names
+	// it. No action is needed.
+	WaitingForCertificateReason = "WaitingForCertificate"
+	// WaitingForReleaseReason: the programs on the nodes are updated to a new release after the control plane. No
+	// action is needed.
+	WaitingForReleaseReason = "WaitingForRelease"
+	// NodesBehindReason: certificate authorities are being rotated, and the nodes in the message do not trust the
+	// next ones yet. No action is needed for some minutes. If this persists, check that these machines run, and
+	// replace those that were created before nodes updated their authorities. After a day the rotation continues
+	// without them.
+	NodesBehindReason = "NodesBehind"
+	// InvalidNetworkReason: the networks of the cluster have no room for an address that it needs. The message names
+	// it. Use other networks.
+	InvalidNetworkReason = "InvalidNetwork"
+	// NameTakenReason: an object of the hosted cluster's users has a name that the control plane needs. Delete or
+	// rename it.
+	NameTakenReason = "NameTaken"
+)
+
+// Reasons of KubeletServingCertificatesSigned.
+const (
+	// NodesSelfSignedReason: the nodes in the message use self-signed serving certificates. Replace machines that
+	// were created before Hypershift requested serving certificates. A new machine has its certificate within
+	// minutes.
+	NodesSelfSignedReason = "NodesSelfSigned"
+)
+
+// Reasons of DataPlaneConnectionAvailable.
+const (
+	// NoNodesReason: the cluster has no nodes to check. No action is needed unless it should have nodes.
+	NoNodesReason = "NoNodes"
+	// NoTunnelsReason: no node has a tunnel to the control plane yet. If this persists, check the pods
+	// konnectivity-agent in kube-system of the hosted cluster.
+	NoTunnelsReason = "NoTunnels"
+	// NodesUnreachableReason: the API server got no response from a kubelet. The message contains the error. Check
+	// the konnectivity pods in the control plane and in the hosted cluster, and the firewall between them.
+	NodesUnreachableReason = "NodesUnreachable"
+)

@@ -11,38 +11,38 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// An ErrorKind says what an error of AWS means to us: each kind has its own
-// pace and its own words.
+// ErrorKind classifies an error of AWS. It decides how soon the operator retries and which reason a condition has.
 type ErrorKind string
 
-// The kinds. Their text is the reason of a condition.
+// The kinds of errors. Their values are reasons of conditions.
 const (
 	// None is no error.
 	None ErrorKind = ""
-	// Throttled: too many calls in this account; the call says nothing about the world.
+	// Throttled: too many calls in this AWS account, so the state could not be determined. The operator retries.
 	Throttled ErrorKind = "AWSThrottled"
-	// Transient: no answer, or one that says nothing about the world.
+	// Transient: AWS did not respond, or failed internally, so the state could not be determined. The operator retries.
 	Transient ErrorKind = "AWSUnavailable"
-	// Canceled: we gave up waiting, usually because the operator stops.
+	// Canceled: the operator canceled the call, usually because it stops. No action is needed.
 	Canceled ErrorKind = "Canceled"
-	// Identity: AWS does not take us for who we say we are. The role, its
-	// trust policy, the OIDC provider or the issuer's documents need a look.
+	// Identity: AWS does not accept the identity of the operator. Check the role, its trust policy, the OIDC provider and
+	// the documents of the issuer.
 	Identity ErrorKind = "AWSIdentityInvalid"
-	// Denied: AWS knows us and the policy of the role does not allow the call.
+	// Denied: AWS accepts the identity, but the policy of the role does not allow the call. Add the permission in the
+	// message to the policy.
 	Denied ErrorKind = "AWSAccessDenied"
-	// NotFound: what the call names does not exist.
+	// NotFound: a resource of the call does not exist.
 	NotFound ErrorKind = "AWSNotFound"
-	// Exists: what the call would make exists already.
+	// Exists: the resource to create exists already.
 	Exists ErrorKind = "AWSAlreadyExists"
-	// InUse: something else still needs what the call would remove.
+	// InUse: another resource still uses the resource to delete.
 	InUse ErrorKind = "AWSInUse"
-	// Limit: a quota of the account is used up.
+	// Limit: a quota of the AWS account is exhausted. Raise the quota or delete unused resources.
 	Limit ErrorKind = "AWSLimitExceeded"
-	// Invalid: AWS refuses the parameters; only another specification helps.
+	// Invalid: AWS refuses the parameters. Change the field of spec that the message names.
 	Invalid ErrorKind = "AWSInvalid"
-	// Other: AWS said something that we do not know.
+	// Other: AWS returned an error that the operator does not know. The message contains it.
 	Other ErrorKind = "AWSError"
-	// NotAWS: the error is not from AWS.
+	// NotAWS: the error is not from AWS. The message contains it.
 	NotAWS ErrorKind = "Error"
 )
 

@@ -1,7 +1,7 @@
 package v1beta1
 
-// Reasons of the conditions of a ControlPlaneComponent, and of Degraded of the HostedControlPlane, in addition to
-// those in controlplanecomponent_types.go. Messages contain the status of the pods.
+// Reasons of the conditions of a ControlPlaneComponent, and of Degraded of the HostedControlPlane. Messages contain
+// the status of the pods.
 const (
 	// ImageNotPulledReason: an image cannot be pulled. Compare the image that the message names with the registry, with the pull
 	// secret, and with the registry overrides of the installation.

@@ -122,6 +122,24 @@ func Rewrites(st *hyperv1.SecretEncryptionStatus) bool {
 	return move != nil && (move.Stage == hyperv1.SecretEncryptionWriteKey || move.Stage == hyperv1.SecretEncryptionReencrypt)
 }
 
+// ReadsWithKMS reports whether API servers may have a key of AWS that is only read
+// with, beside the one that writes: from before the first stage of a move that
+// brings or replaces one until after its last.
+func ReadsWithKMS(st *hyperv1.SecretEncryptionStatus) bool {
+	move := Current(st)
+	if move == nil || move.Stage == hyperv1.SecretEncryptionDone {
+		return false
+	}
+	keys := slices.Concat(optional(st.ActiveKey), optional(st.TargetKey))
+	for _, move := range st.History {
+		keys = append(append(keys, move.To), optional(move.From)...)
+	}
+	writer := Writer(st)
+	return slices.ContainsFunc(keys, func(key Key) bool {
+		return key.Provider == hyperv1.KMS && (writer == nil || !Same(key, *writer))
+	})
+}
+
 func dropping(st *hyperv1.SecretEncryptionStatus) bool {
 	move := Current(st)
 	return move != nil && (move.Stage == hyperv1.SecretEncryptionDrop || move.Stage == hyperv1.SecretEncryptionDone)

@@ -161,9 +161,15 @@ func TestKeysOfAWSThatOnlyReadDoNotStopAPIServers(t *testing.T) {
 	if got, want := order(t, configOf(t, env)), []string{kmsName(arnTwo), kmsName(arnOne), "identity"}; !slices.Equal(got, want) {
 		t.Errorf("the keys are %v, want %v", got, want)
 	}
-	const want = "/readyz?exclude=kms-provider-1"
+	const want = "/readyz?exclude=kms-providers"
 	if got := component.Container(&pod, Component.Name); got.ReadinessProbe.HTTPGet.Path != want || got.StartupProbe.HTTPGet.Path != want {
 		t.Errorf("probes ask for %s and %s, want %s", got.ReadinessProbe.HTTPGet.Path, got.StartupProbe.HTTPGet.Path, want)
+	}
+	if got := component.Container(&pod, kmsName(arnTwo)).ReadinessProbe; got == nil || got.HTTPGet.Path != "/healthz" {
+		t.Errorf("the plugin of the key that writes is ready by %v", got)
+	}
+	if got := component.Container(&pod, kmsName(arnOne)).ReadinessProbe; got != nil {
+		t.Errorf("the plugin of a key that only reads is ready by %v", got)
 	}
 
 	env.Secrets[EncryptionSecret] = configOf(t, env)
@@ -190,7 +196,7 @@ func TestAKeyOfAWSThatIsNewDoesNotStopAPIServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	pod := podOf(objs)
-	if got := component.Container(&pod, Component.Name).ReadinessProbe.HTTPGet.Path; got != "/readyz?exclude=kms-provider-0" {
+	if got := component.Container(&pod, Component.Name).ReadinessProbe.HTTPGet.Path; got != "/readyz?exclude=kms-providers" {
 		t.Errorf("it is ready by %s", got)
 	}
 }

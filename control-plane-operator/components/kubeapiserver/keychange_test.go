@@ -3,6 +3,9 @@ package kubeapiserver
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +22,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
+	"github.com/hosted-control-planes/hypershift/test/fakekms"
 	"github.com/hosted-control-planes/hypershift/test/fixture/process"
 )
 
@@ -28,6 +32,7 @@ type replica struct {
 	name, at string
 	clients  kubernetes.Interface
 	process  *process.Process
+	plugins  []*fakekms.Plugin
 	// up is held for reading during a request, and for writing while the process is replaced.
 	up            sync.RWMutex
 	reads, failed atomic.Int64
@@ -37,6 +42,7 @@ type replica struct {
 // A fleet is an etcd with API servers under requests.
 type fleet struct {
 	*machine
+	kms      *fakekms.Service
 	replicas []*replica
 	stop     context.CancelFunc
 	clients  sync.WaitGroup
@@ -45,7 +51,14 @@ type fleet struct {
 func startFleet(t *testing.T, env *component.Env) *fleet {
 	t.Helper()
 	certify(t, env)
-	f := &fleet{machine: newMachine(t, env)}
+	kms, err := fakekms.New(arnOne, arnTwo)
+	f := &fleet{machine: newMachine(t, env), kms: kms}
+	f.must(err)
+	t.Cleanup(func() {
+		for _, r := range f.replicas {
+			f.end(r)
+		}
+	})
 	f.startMembers()
 	f.replace["--bind-address=0.0.0.0"] = "--bind-address=127.0.0.1"
 	for i := range 2 {
@@ -53,7 +66,6 @@ func startFleet(t *testing.T, env *component.Env) *fleet {
 		f.replicas = append(f.replicas, r)
 		f.begin(r)
 		config := master(t, env, r.at)
-		var err error
 		r.clients, err = kubernetes.NewForConfig(config)
 		f.must(err)
 	}
@@ -63,12 +75,46 @@ func startFleet(t *testing.T, env *component.Env) *fleet {
 	return f
 }
 
-// begin starts a replica with what is rendered now.
+// begin starts a replica and its plugins with what is rendered now, and waits
+// until its readiness probe succeeds.
 func (f *fleet) begin(r *replica) {
 	f.t.Helper()
+	objs, err := component.Render(Component, f.env)
+	f.must(err)
+	pod := podOf(objs)
+	f.plugIn(r, pod)
 	f.replace["--secure-port=6443"] = "--secure-port=" + portOf(r.at)
 	r.process = f.run(Component, r.name, nil)
-	f.ready(r.process, "https://"+r.at+"/readyz?exclude=kms-provider-1", trusting(f.env))
+	f.ready(r.process, "https://"+r.at+pod.Containers[0].ReadinessProbe.HTTPGet.Path, trusting(f.env))
+}
+
+// plugIn starts the plugins of a pod.
+func (f *fleet) plugIn(r *replica, pod corev1.PodSpec) {
+	f.t.Helper()
+	f.must(os.MkdirAll(f.socketsOf(r.name), 0o700))
+	for _, c := range pod.Containers {
+		if !strings.HasPrefix(c.Name, "awskms-") {
+			continue
+		}
+		args := map[string]string{}
+		for _, arg := range c.Args {
+			name, value, _ := strings.Cut(arg, "=")
+			args[name] = value
+		}
+		plugin, err := f.kms.Listen(args["--key"], filepath.Join(f.socketsOf(r.name), filepath.Base(args["--listen"])))
+		f.must(err)
+		r.plugins = append(r.plugins, plugin)
+	}
+}
+
+// end stops a replica, and then its plugins.
+func (f *fleet) end(r *replica) {
+	f.t.Helper()
+	r.process.Kill()
+	for _, plugin := range r.plugins {
+		f.must(plugin.Stop())
+	}
+	r.plugins = nil
 }
 
 // rollOut replaces the replicas, one after the other. Between them some time
@@ -76,10 +122,12 @@ func (f *fleet) begin(r *replica) {
 func (f *fleet) rollOut() {
 	f.t.Helper()
 	for _, r := range f.replicas {
-		r.up.Lock()
-		r.process.Kill()
-		f.begin(r)
-		r.up.Unlock()
+		func() {
+			r.up.Lock()
+			defer r.up.Unlock() // clients end with a test that fails here
+			f.end(r)
+			f.begin(r)
+		}()
 		time.Sleep(time.Second) // requests run
 	}
 	f.env.Secrets[EncryptionSecret] = configOf(f.t, f.env)
@@ -146,8 +194,8 @@ func (f *fleet) move(until hyperv1.SecretEncryptionStage) {
 		f.must(err)
 		facts := secretencryption.Facts{Goal: goal, Backup: backup, Running: true, Present: present, RolledOut: true, Rewritten: run.Rewritten(), Now: now}
 		next := secretencryption.Next(f.env.HCP.Status.SecretEncryption, facts)
-		for next.History[0].Stage == hyperv1.SecretEncryptionReencrypt || next.History[0].Stage == hyperv1.SecretEncryptionRetain {
-			if next.History[0].Stage == hyperv1.SecretEncryptionReencrypt {
+		for stage := next.History[0].Stage; stage != until && (stage == hyperv1.SecretEncryptionReencrypt || stage == hyperv1.SecretEncryptionRetain); stage = next.History[0].Stage {
+			if stage == hyperv1.SecretEncryptionReencrypt {
 				f.rewrite(run)
 			}
 			now = now.Add(secretencryption.RetainFor)
@@ -224,6 +272,8 @@ func (f *fleet) unharmed() {
 	}
 }
 
+func kmsPrefix(arn string) string { return "k8s:enc:kms:v2:" + kmsName(arn) + ":" }
+
 func aescbcPrefix(key string) string { return "k8s:enc:aescbc:v1:" + named(key) + ":" }
 
 // What would happen without the stages: the API server with the new key writes
@@ -295,4 +345,64 @@ func TestAChangeThatIsOvertakenLosesNothing(t *testing.T) {
 		t.Errorf("the keys are %v", got)
 	}
 	f.encryptedWith(aescbcPrefix(anotherKey))
+}
+
+// From a key of the user's to one of AWS, and from there to another one of AWS. A
+// key that encrypts nothing any more may be disabled and deleted, be it still
+// in the configuration or not, and API servers start and serve without it.
+func TestKeysOfAWSChangeInStagesWithoutAFailedRead(t *testing.T) {
+	env := componenttest.Env()
+	encrypted(env)
+	env.HCP.Spec.SecretEncryption.AESCBC.BackupKey = nil //nolint:staticcheck // deprecated, and in use where somebody still sets it
+	f := startFleet(t, env)
+	f.quiet(100)
+	f.load()
+	before := env.HCP.Status.SecretEncryption
+	encryptedByAWS(env)
+	env.HCP.Status.SecretEncryption = before
+	toARN(env, arnOne)
+	f.move(hyperv1.SecretEncryptionDone)
+	f.keys(kmsName(arnOne), "identity")
+	f.encryptedWith(kmsPrefix(arnOne))
+
+	toARN(env, arnTwo)
+	f.move(hyperv1.SecretEncryptionRetain)
+	f.keys(kmsName(arnTwo), kmsName(arnOne), "identity")
+	f.kms.Disable(arnOne)
+	f.rollOut()
+	f.encryptedWith(kmsPrefix(arnTwo))
+	f.move(hyperv1.SecretEncryptionDone)
+	f.keys(kmsName(arnTwo), "identity")
+	f.kms.Delete(arnOne)
+	f.rollOut()
+	f.unharmed()
+	f.encryptedWith(kmsPrefix(arnTwo))
+}
+
+// keys fails the test unless the configuration has these, in this order.
+func (f *fleet) keys(want ...string) {
+	f.t.Helper()
+	if got := order(f.t, f.env.Secrets[EncryptionSecret]); !slices.Equal(got, want) {
+		f.t.Errorf("the keys are %v, want %v", got, want)
+	}
+}
+
+// The same as with keys of the user: one of AWS that encrypts at once breaks reads.
+func TestAKeyOfAWSThatChangesAtOnceBreaksReads(t *testing.T) {
+	env := componenttest.Env()
+	encryptedByAWS(env)
+	toARN(env, arnOne)
+	settled(env)
+	f := startFleet(t, env)
+	f.load()
+	toARN(env, arnTwo)
+	settled(env) // as if the key had been there all the time
+	env.HCP.Status.SecretEncryption.History[0].Stage = hyperv1.SecretEncryptionRetain
+	f.rollOut()
+	f.stop()
+	asked, failed, failure := f.failures()
+	t.Logf("%d of %d requests failed: %v", failed, asked, failure)
+	if failed == 0 {
+		t.Error("no request failed: the clients would not notice a key that is missing")
+	}
 }

@@ -23,6 +23,9 @@ const (
 	kmsSockets = "/run/kms"
 	// kmsHealthPort is that of the first plugin; others follow.
 	kmsHealthPort = 8100
+	// KMSCheck is the check of an API server that asks all of its plugins. There is
+	// none for a single one since version 2 of their protocol.
+	KMSCheck = "kms-providers"
 	// kmsKeysKey is where the Secret with the configuration remembers the keys.
 	kmsKeysKey = "kms-keys"
 )
@@ -106,20 +109,34 @@ func addKMS(env *component.Env, p *pod, keys []string) error {
 
 // excludeReaders keeps API servers ready without the keys that are only read
 // with. One that is disabled or deleted then costs what it encrypted, and not
-// the whole cluster. Their checks have the number of their provider.
+// the whole cluster. API servers have one check for all of their plugins, and
+// leave it out beside such a key; that of the key that writes is for its plugin.
 func excludeReaders(env *component.Env, p *pod, keys []string) {
-	var query []string
-	for i, key := range keys {
-		if writer := secretencryption.Writer(env.HCP.Status.SecretEncryption); writer == nil || kmsName(writer.Name) != kmsName(key) {
-			query = append(query, fmt.Sprintf("exclude=kms-provider-%d", i))
-		}
+	writer, readers := "", false
+	if key := secretencryption.Writer(env.HCP.Status.SecretEncryption); key != nil && key.Provider == hyperv1.KMS {
+		writer = kmsName(key.Name)
 	}
-	if len(query) == 0 {
+	for _, key := range keys {
+		readers = readers || kmsName(key) != writer
+	}
+	if !readers {
 		return
 	}
 	server := p.server()
 	for _, probe := range []*corev1.Probe{server.StartupProbe, server.ReadinessProbe} {
-		probe.HTTPGet.Path += "?" + strings.Join(query, "&")
+		probe.HTTPGet.Path += "?exclude=" + KMSCheck
+	}
+	if i := slices.IndexFunc(p.Containers, func(c corev1.Container) bool { return c.Name == writer }); i >= 0 {
+		p.Containers[i].ReadinessProbe = writerProbe(p.Containers[i].LivenessProbe.HTTPGet.Port)
+	}
+}
+
+// writerProbe succeeds when the plugin can use its key. An API server whose plugin
+// could not use it tries again after ten seconds, which three successes take.
+func writerProbe(port intstr.IntOrString) *corev1.Probe {
+	return &corev1.Probe{
+		ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/healthz", Port: port}},
+		PeriodSeconds: 6, TimeoutSeconds: 10, SuccessThreshold: 3, FailureThreshold: 5,
 	}
 }
 

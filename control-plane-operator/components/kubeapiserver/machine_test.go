@@ -38,9 +38,11 @@ import (
 // A machine runs what components are rendered to as processes: what is mounted
 // is a directory, ports and names are those of loopback.
 type machine struct {
-	t        *testing.T
-	env      *component.Env
-	dir      string
+	t   *testing.T
+	env *component.Env
+	dir string
+	// sockets is a directory with a short name: that of a socket has 107 bytes at most.
+	sockets  string
 	programs map[string]string
 	// replace is what stands for what in arguments and files.
 	replace map[string]string
@@ -51,7 +53,10 @@ func newMachine(t *testing.T, env *component.Env) *machine {
 	programs, err := pinned.Ensure(t.Context(), os.Stderr, names.Etcd, names.KubeAPIServer)
 	m := &machine{t: t, env: env, dir: t.TempDir(), programs: programs, replace: map[string]string{}}
 	m.must(err)
+	m.sockets, err = os.MkdirTemp("", "kms-")
+	m.must(err)
 	t.Cleanup(func() {
+		_ = os.RemoveAll(m.sockets)
 		for _, p := range slices.Backward(m.running) {
 			p.Kill()
 		}
@@ -126,6 +131,9 @@ func (m *machine) log(name string) string { return filepath.Join(m.dir, name+".l
 func (m *machine) volume(pod, name string, v corev1.Volume, objs []client.Object) string {
 	m.t.Helper()
 	dir := filepath.Join(m.dir, pod, name)
+	if name == "kms-sockets" {
+		dir = m.socketsOf(pod)
+	}
 	m.must(os.MkdirAll(dir, 0o700))
 	content := map[string][]byte{}
 	var items []corev1.KeyToPath
@@ -145,6 +153,8 @@ func (m *machine) volume(pod, name string, v corev1.Volume, objs []client.Object
 	}
 	return dir
 }
+
+func (m *machine) socketsOf(pod string) string { return filepath.Join(m.sockets, pod) }
 
 func (m *machine) secret(name string, objs []client.Object) map[string][]byte {
 	for _, obj := range objs {

@@ -183,7 +183,7 @@ func (r *Reconciler) ask(ctx context.Context, hcp *hyperv1.HostedControlPlane) (
 	if by.problem != nil {
 		return answer{kubeconfig: by, problem: by.problem}, nil
 	}
-	said := by.ask(ctx)
+	said := by.ask(ctx, leftOut(hcp)...)
 	said.kubeconfig = by
 	if said.problem != nil {
 		r.access.forget(hcp.UID) // it may have been renewed

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +19,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
@@ -377,17 +380,44 @@ func TestTrial(t *testing.T) {
 	crashtest.APIFaults(t, story)
 }
 
-// A key of AWS that is disabled, and with which nothing is encrypted any more.
+// A key of AWS that is disabled, and with which nothing is encrypted any more, or yet.
 func TestAKeyThatOnlyReadsDoesNotMakeTheAPIServerUnavailable(t *testing.T) {
-	k := &kubeconfig{server: &url.URL{Host: "api.example.com"}}
-	for body, want := range map[string]string{
-		"[+]etcd ok\n[+]kms-provider-0 ok\n[-]kms-provider-1 failed: reason withheld\n":               "",
-		"[+]etcd ok\n[-]kms-provider-0 failed: reason withheld\n":                                     "kms-provider-0",
-		"[-]etcd failed: reason withheld\n[-]kms-provider-1 failed: reason withheld\nreadyz failed\n": "etcd",
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/readyz" && !slices.Contains(r.URL.Query()["exclude"], "kms-providers") {
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = w.Write([]byte("[+]etcd ok\n[-]kms-providers failed: reason withheld\n"))
+		}
+	}))
+	defer server.Close()
+	at, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &kubeconfig{server: at, client: server.Client()}
+	one, two := secretencryption.KMS("arn:aws:kms:us-east-1:123456789012:key/one"), secretencryption.KMS("arn:aws:kms:us-east-1:123456789012:key/two")
+	aes := secretencryption.AESCBC("aes", []byte("aes"))
+	done := hyperv1.SecretEncryptionMigration{State: hyperv1.SecretEncryptionMigrationCompleted, From: &one, To: two, Stage: hyperv1.SecretEncryptionDone, CompletionTime: &metav1.Time{}}
+	retained := done
+	retained.Stage = hyperv1.SecretEncryptionRetain
+	for name, c := range map[string]struct {
+		status hyperv1.SecretEncryptionStatus
+		backup bool
+		fails  bool
+	}{
+		"the key that writes":                       {status: hyperv1.SecretEncryptionStatus{ActiveKey: &two, History: []hyperv1.SecretEncryptionMigration{done}}, fails: true},
+		"the one before, which is retained":         {status: hyperv1.SecretEncryptionStatus{ActiveKey: &two, History: []hyperv1.SecretEncryptionMigration{retained}}},
+		"one that writes in the next stage":         {status: hyperv1.SecretEncryptionStatus{ActiveKey: &aes, TargetKey: &two, History: []hyperv1.SecretEncryptionMigration{{State: hyperv1.SecretEncryptionMigrationInProgress, From: &aes, To: two, Stage: hyperv1.SecretEncryptionReadKey}}}},
+		"the only one of AWS, and it writes":        {status: hyperv1.SecretEncryptionStatus{ActiveKey: &aes, TargetKey: &two, History: []hyperv1.SecretEncryptionMigration{{State: hyperv1.SecretEncryptionMigrationInProgress, From: &aes, To: two, Stage: hyperv1.SecretEncryptionWriteKey}}}, fails: true},
+		"one that the user has read with as backup": {status: hyperv1.SecretEncryptionStatus{ActiveKey: &two, History: []hyperv1.SecretEncryptionMigration{done}}, backup: true},
 	} {
-		got := k.judge(http.StatusInternalServerError, checks([]byte(body)))
-		if want == "" && got != nil || want != "" && (got == nil || !strings.HasSuffix(got.message, "these checks fail: "+want)) {
-			t.Errorf("%q is judged %+v, want %q", body, got, want)
+		hcp := &hyperv1.HostedControlPlane{}
+		hcp.Status.SecretEncryption = &c.status
+		if c.backup {
+			hcp.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{KMS: &hyperv1.KMSSpec{AWS: &hyperv1.AWSKMSSpec{BackupKey: &hyperv1.AWSKMSKeyEntry{ARN: one.Name}}}} //nolint:staticcheck // deprecated, and in use where somebody still sets it
+		}
+		got := k.ask(t.Context(), leftOut(hcp)...).problem
+		if (got != nil) != c.fails || got != nil && !strings.HasSuffix(got.message, "these checks fail: kms-providers") {
+			t.Errorf("%s: the problem is %+v", name, got)
 		}
 	}
 }

@@ -204,20 +204,69 @@ func TestAPauseStopsTheStages(t *testing.T) {
 	}
 }
 
-func TestTrial(t *testing.T) {
-	crashtest.CrashConsistency(t, func(t testing.TB) *crashtest.Scenario {
-		w, _ := running(t)
-		w.want("two")
-		return &crashtest.Scenario{
-			Cluster: w.Cluster, Start: w.start, Others: w.others, Advance: w.clock.Step,
-			Mask: func(text string) string { return text },
-			Ready: func(ctx context.Context) string {
-				if c := meta.FindStatusCondition(w.hcp(ctx).Status.Conditions, hyperv1.EtcdDataEncryptionUpToDate); c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "two") {
-					return c.Reason
-				}
-				w.encrypted("two")
-				return ""
-			},
+// scenario is a change of the key. The user's deletion takes what others have made.
+func scenario(t testing.TB) *crashtest.Scenario {
+	w, _ := running(t)
+	w.want("two")
+	return &crashtest.Scenario{
+		Cluster: w.Cluster, Start: w.startIfThere, Advance: w.clock.Step,
+		Others: func(ctx context.Context) error {
+			if w.deleted(ctx) {
+				return w.sweep(ctx)
+			}
+			return w.others(ctx)
+		},
+		Mask: func(text string) string { return text },
+		Ready: func(ctx context.Context) string {
+			if c := meta.FindStatusCondition(w.hcp(ctx).Status.Conditions, hyperv1.EtcdDataEncryptionUpToDate); c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "two") {
+				return c.Reason
+			}
+			w.encrypted("two")
+			return ""
+		},
+		Delete: func(ctx context.Context) error {
+			if w.deleted(ctx) {
+				return nil
+			}
+			return w.Admin().Delete(ctx, w.hcp(ctx))
+		},
+	}
+}
+
+// deleted reports whether the HostedControlPlane is gone.
+func (w *world) deleted(ctx context.Context) bool {
+	w.t.Helper()
+	list := &hyperv1.HostedControlPlaneList{}
+	w.must(w.Admin().List(ctx, list))
+	return len(list.Items) == 0
+}
+
+// sweep deletes what is there without the controller: whatever else is left is
+// of its making.
+func (w *world) sweep(ctx context.Context) error {
+	for _, obj := range []client.Object{&appsv1.Deployment{}, &corev1.Pod{}, &corev1.Secret{}} {
+		if err := w.Admin().DeleteAllOf(ctx, obj, client.InNamespace(namespace)); err != nil {
+			return err
 		}
-	})
+	}
+	return nil
+}
+
+func (w *world) startIfThere() func(context.Context) error {
+	pass := w.start()
+	return func(ctx context.Context) error {
+		if w.deleted(ctx) {
+			return nil
+		}
+		return pass(ctx)
+	}
+}
+
+func TestTrial(t *testing.T) {
+	t.Run("crash", func(t *testing.T) { crashtest.CrashConsistency(t, scenario) })
+	t.Run("no leaks", func(t *testing.T) { crashtest.NoLeaks(t, scenario) })
+}
+
+func TestTrialUnderFaults(t *testing.T) {
+	crashtest.APIFaults(t, scenario)
 }

@@ -10,8 +10,8 @@ import (
 // Page fills what is generated into the text of docs/permissions.md: what stands between <!-- generated: NAME --> and <!-- end -->.
 func Page(text string, accounts, roles []Holder) (string, error) {
 	for name, block := range map[string]string{
-		"service accounts":           granted(accounts, "why", "what"),
-		"roles":                      granted(roles, "statement", "what", "where"),
+		"service accounts":           granted(accounts, "Purpose", "Permissions"),
+		"roles":                      granted(roles, "Statement", "Actions", "Resources and conditions"),
 		"unused by service accounts": reasons(unusedByAccounts),
 		"unused by roles":            reasons(unusedByRoles),
 	} {
@@ -45,7 +45,7 @@ func granted(holders []Holder, columns ...string) string {
 // reasons is a table of what is granted although no test uses it.
 func reasons(all []Reason) string {
 	var w strings.Builder
-	table(&w, "who", "what", "why")
+	table(&w, "Identity", "Permissions", "Reason")
 	for _, r := range all {
 		row(&w, r.Holder, r.Thing+": "+cmp.Or(strings.Join(r.Verbs, ", "), "all"), r.Why)
 	}

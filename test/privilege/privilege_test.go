@@ -122,16 +122,16 @@ func TestAReport(t *testing.T) {
 	report.Write(&text)
 	if diff := cmp.Diff(`## Here
 
-| refused | what | why |
+| Refused | Permission | Reason |
 |---|---|---|
 | other | get pods | no |
 | cluster-api | delete awsclusters.infrastructure.cluster.x-k8s.io | `+OnPurpose[0].Why+` |
 
-| granted and never used | what | why it is granted |
+| Granted and never used | Permission | Reason for the grant |
 |---|---|---|
 | hypershift-operator | ec2: CreateTags; secrets: watch | ? |
 | hypershift-operator | s3: PutObject | once a year |
-| hypershift-operator | services: create, patch | handed on to other |
+| hypershift-operator | services: create, patch | granted to other |
 
 `, text.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -32,11 +32,11 @@ func (r Report) reason(holder Holder, right Right) string {
 	}
 	switch to := r.handedOn(holder, right); {
 	case len(to) > 0:
-		return "handed on to " + strings.Join(to, ", ")
+		return "granted to " + strings.Join(to, ", ")
 	case right.Verb == "list" && holder.Has(Right{right.Thing, "watch"}):
-		return "begins a watch where the API server cannot"
+		return "starts a watch where the API server cannot stream it"
 	case right.Verb == "get" && holder.Has(Right{right.Thing, "list"}):
-		return "shows nothing that list does not"
+		return "reveals nothing more than list"
 	}
 	return ""
 }
@@ -54,7 +54,7 @@ func (r Report) handedOn(holder Holder, right Right) (to []string) {
 	return to
 }
 
-const accident = "somebody deletes the Cluster by accident; the control plane and its machines stay"
+const accident = "the Cluster was deleted by accident; the control plane and its machines are kept"
 
 // OnPurpose are refusals that we want. They are no failure.
 var OnPurpose = []Reason{
@@ -63,7 +63,7 @@ var OnPurpose = []Reason{
 	{names.ClusterAPI, "machinedeployments.cluster.x-k8s.io", []string{"delete"}, accident},
 }
 
-const early = "a Cluster that was deleted by accident is made again while Cluster API runs: it wants to be the first to write the owner, and finds it a moment later"
+const early = "a Cluster that was deleted by accident is created again while Cluster API runs: Cluster API tries to write the owner before the hypershift-operator has written it"
 
 // Early are refusals of what is granted and what somebody else does a moment later. They are no failure either: who is refused
 // tries again, and would go on for good, and no story would end well, if nobody did.
@@ -74,33 +74,33 @@ var Early = []Reason{
 
 const (
 	// An admission plugin asks for it within the request for something else.
-	heldBack = "OpenShift asks for it of who makes an object that holds its owner back"
-	repeated = "a message that repeats becomes a count in the Event that is there"
-	election = "one of several copies leads; on the stage there is one, without an election"
-	untagged = "a tag that the user has taken out of resourceTags"
-	volumes  = "AWS itself, for volumes with a key of the user's"
+	heldBack = "OpenShift requires it from a client that creates an object which blocks the deletion of its owner"
+	repeated = "a repeated message increments the count of the existing Event"
+	election = "leader election among several replicas; the test environment runs one replica without election"
+	untagged = "removes a tag that the user has removed from resourceTags"
+	volumes  = "used by AWS itself, for volumes with a key of the user"
 	// Nothing collects metrics on the stage.
-	collectors = "who reads the metrics shows a token, which the operator has reviewed"
-	absent     = "a program of others, which the stage does not have; it runs on the lab"
+	collectors = "reviews the token of a client that reads the metrics; the test environment has no such client"
+	absent     = "used by the cloud controller manager of AWS, which runs only on the lab"
 )
 
 // unusedByAccounts are the reasons for what service accounts may do and no test lets them do.
 var unusedByAccounts = []Reason{
-	{hypershiftOperator, "configmaps", []string{"create", "patch", "delete"}, "copies of ConfigMaps that a HostedCluster names, such as its trust bundle"},
-	{hypershiftOperator, "networkpolicies.networking.k8s.io", []string{"delete"}, "policies that an earlier version made and this one does not"},
-	{hypershiftOperator, "resourcequotas", []string{"delete"}, "the installer takes the quota away: controlPlaneLimits.quota is null"},
-	{hypershiftOperator, "limitranges", []string{"delete"}, "the installer takes the limits away: controlPlaneLimits.containerMemory is null"},
+	{hypershiftOperator, "configmaps", []string{"create", "patch", "delete"}, "copies ConfigMaps that a HostedCluster names, such as its trust bundle"},
+	{hypershiftOperator, "networkpolicies.networking.k8s.io", []string{"delete"}, "removes policies that only an earlier version creates"},
+	{hypershiftOperator, "resourcequotas", []string{"delete"}, "removes the quota when controlPlaneLimits.quota is null"},
+	{hypershiftOperator, "limitranges", []string{"delete"}, "removes the limits when controlPlaneLimits.containerMemory is null"},
 	{hypershiftOperator, "tokenreviews.authentication.k8s.io", []string{"create"}, collectors},
 	{hypershiftOperator, "subjectaccessreviews.authorization.k8s.io", []string{"create"}, collectors},
 	{hypershiftOperator, "hostedclusters.hypershift.openshift.io/finalizers", []string{"update"}, heldBack},
 	{hypershiftOperator, "nodebootstraps.hypershift.openshift.io/finalizers", []string{"update"}, heldBack},
 	{names.ControlPlaneOperator, "hostedcontrolplanes.hypershift.openshift.io/finalizers", []string{"update"}, heldBack},
-	{names.ControlPlaneOperator, "routes.route.openshift.io/custom-host", []string{"create", "update"}, "OpenShift asks for it where a Route names its host"},
+	{names.ControlPlaneOperator, "routes.route.openshift.io/custom-host", []string{"create", "update"}, "OpenShift requires it for a Route with a host"},
 	{names.ClusterAPI, "clusters.cluster.x-k8s.io/finalizers", []string{"update"}, heldBack},
 	{names.ClusterAPI, "machinedeployments.cluster.x-k8s.io/finalizers", []string{"update"}, heldBack},
 	{names.ClusterAPI, "machinesets.cluster.x-k8s.io/finalizers", []string{"update"}, heldBack},
 	{names.ClusterAPI, "machines.cluster.x-k8s.io/finalizers", []string{"update"}, heldBack},
-	{names.ClusterAPI, "machinedrainrules.cluster.x-k8s.io", []string{"get", "list", "watch"}, "read when a node with pods is drained; the nodes of the stage have none"},
+	{names.ClusterAPI, "machinedrainrules.cluster.x-k8s.io", []string{"get", "list", "watch"}, "read when a node with pods is drained; the nodes of the test environment have no pods"},
 	{names.ClusterAPI, "leases.coordination.k8s.io", []string{"get", "create", "update"}, election},
 	{names.CAPIProvider, "leases.coordination.k8s.io", []string{"get", "create", "update"}, election},
 	{names.CAPIProvider, "events", []string{"patch"}, repeated},
@@ -109,20 +109,20 @@ var unusedByAccounts = []Reason{
 // unusedByRoles are those for roles.
 var unusedByRoles = []Reason{
 	{hypershiftOperator, "ec2", []string{"DeleteTags"}, untagged},
-	{hypershiftOperator, "ec2", []string{"DescribeAvailabilityZones"}, "regions that answer with names of zones and without their ids"},
-	{hypershiftOperator, "ec2", []string{"DescribeVpcEndpointConnections", "RejectVpcEndpointConnections"}, "an endpoint service goes although an endpoint of the customer's is left, as when his account is closed"},
-	{hypershiftOperator, "s3", []string{"ListBucket"}, "without it S3 calls a document that is missing forbidden"},
+	{hypershiftOperator, "ec2", []string{"DescribeAvailabilityZones"}, "for regions that return zone names without zone ids"},
+	{hypershiftOperator, "ec2", []string{"DescribeVpcEndpointConnections", "RejectVpcEndpointConnections"}, "deletes an endpoint service while an endpoint of the customer exists, for example after the customer's account was closed"},
+	{hypershiftOperator, "s3", []string{"ListBucket"}, "without it S3 returns forbidden for a missing document"},
 	{names.ControlPlaneOperator, "ec2", []string{"DeleteTags"}, untagged},
-	{names.ControlPlaneOperator, "ec2", []string{"DescribeNetworkInterfaces"}, "names what still uses a security group that cannot be deleted"},
-	{names.ControlPlaneOperator, "ec2", []string{"DescribeVpcs"}, "Route 53 asks EC2 whose the VPC is, when its zones are listed"},
-	{names.ControlPlaneOperator, "route53", []string{"GetHostedZone"}, "a private zone that the user names, instead of the one that is found by its name"},
-	{NodePoolManagement, "ec2", []string{"DeleteTags"}, "a tag that a pool does not have any more"},
-	{NodePoolManagement, "ec2", []string{"DescribeNetworkInterfaceAttribute", "ModifyNetworkInterfaceAttribute"}, "security groups of an instance that somebody has changed"},
-	{NodePoolManagement, "ec2", []string{"DescribeSecurityGroups"}, "security groups that a pool gives by filters"},
-	{NodePoolManagement, "ec2", []string{"ModifyInstanceMetadataOptions"}, "an instance on which somebody has switched IMDSv1 on"},
-	{NodePoolManagement, "iam", []string{"CreateServiceLinkedRole"}, "AWS itself, for the first spot instance of an account"},
+	{names.ControlPlaneOperator, "ec2", []string{"DescribeNetworkInterfaces"}, "finds the network interfaces that use a security group which cannot be deleted"},
+	{names.ControlPlaneOperator, "ec2", []string{"DescribeVpcs"}, "Route 53 reads the owner of the VPC from EC2 when it lists the zones of the VPC"},
+	{names.ControlPlaneOperator, "route53", []string{"GetHostedZone"}, "reads a private zone that the user selects by id, instead of the one that is found by its name"},
+	{NodePoolManagement, "ec2", []string{"DeleteTags"}, "removes a tag that was removed from the pool"},
+	{NodePoolManagement, "ec2", []string{"DescribeNetworkInterfaceAttribute", "ModifyNetworkInterfaceAttribute"}, "restores the security groups of an instance after a manual change"},
+	{NodePoolManagement, "ec2", []string{"DescribeSecurityGroups"}, "resolves security groups that a pool selects by filters"},
+	{NodePoolManagement, "ec2", []string{"ModifyInstanceMetadataOptions"}, "disables IMDSv1 on an instance after a manual change"},
+	{NodePoolManagement, "iam", []string{"CreateServiceLinkedRole"}, "used by AWS itself, for the first spot instance of an account"},
 	{NodePoolManagement, "kms", []string{"CreateGrant", "Decrypt", "DescribeKey", "GenerateDataKeyWithoutPlaintext", "ReEncryptFrom", "ReEncryptTo"}, volumes},
 	{cloudController, "ec2", nil, absent},
 	{cloudController, "elasticloadbalancing", nil, absent},
-	{cloudController, "iam", nil, "AWS itself, for the first load balancer of an account"},
+	{cloudController, "iam", nil, "used by AWS itself, for the first load balancer of an account"},
 }

@@ -63,13 +63,13 @@ func (r Report) Write(w io.Writer) {
 	if len(r.Use.Refused) == 0 {
 		fmt.Fprint(w, "Refused: nothing.\n\n")
 	} else {
-		table(w, "refused", "what", "why")
+		table(w, "Refused", "Permission", "Reason")
 		for _, refusal := range r.Use.Refused {
 			row(w, refusal.Holder, refusal.Right.Verb+" "+refusal.Right.Thing, cmp.Or(find(OnPurpose, refusal.Holder, refusal.Right), find(Early, refusal.Holder, refusal.Right), refusal.Message))
 		}
 		fmt.Fprintln(w)
 	}
-	table(w, "granted and never used", "what", "why it is granted")
+	table(w, "Granted and never used", "Permission", "Reason for the grant")
 	for _, holder := range r.Holders {
 		for _, l := range lines(r.unused(holder), func(right Right) string { return cmp.Or(r.reason(holder, right), "?") }) {
 			row(w, holder.Name, l.what, l.why)

@@ -1,5 +1,5 @@
-# Both operators, and what runs beside others, in one image of static binaries: no shell, no package manager,
-# not root. Built for the platform that is asked for on the platform at hand.
+# Both operators and the sidecar in one image of static binaries: no shell, no package manager, no root user. Cross-compiled on the
+# build platform for the target platform.
 FROM --platform=$BUILDPLATFORM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./

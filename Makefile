@@ -1,18 +1,18 @@
-# What you can do here. `make` alone lists it.
+# `make` without a target lists all targets.
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-# KEEP=1 leaves what the demo has built up; ACCESS is Public, PublicAndPrivate or Private.
+# KEEP=1 keeps the clusters of the demo. ACCESS is Public, PublicAndPrivate or Private.
 KEEP ?=
 ACCESS ?= Private
-# MACHINES of the lab, spread over ZONES.
+# Number of nodes and zones of the lab.
 MACHINES ?= 3
 ZONES ?= 3
-# STORIES are those that e2e tells, as a pattern of go test.
+# Pattern of go test -run that selects the end-to-end scenarios.
 STORIES ?=
-# IMAGE is what `make image` builds, PLATFORMS the architectures.
+# Name and platforms of the image that `make image` builds.
 IMAGE ?= hypershift:dev
 PLATFORMS ?= linux/amd64,linux/arm64
 
@@ -20,21 +20,21 @@ PLATFORMS ?= linux/amd64,linux/arm64
 GOTEST = go run gotest.tools/gotestsum@v1.13.0
 
 .PHONY: help
-help: ## this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+help: ## list all targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: ## two hosted clusters on real machines, all on this one, as root: created, used, upgraded, deleted (KEEP=1 to look around)
+demo: ## create, use, upgrade and delete two hosted clusters on a lab on this machine, as root (KEEP=1 keeps them)
 	@go run ./hack/progress "compiling the demo" -o bin/demo ./test/demo/lab
 	@bin/demo $(if $(KEEP),-keep) -machines $(MACHINES)
 
 .PHONY: demo-private
-demo-private: ## the life of a private cluster and its workers in AWS, without root (KEEP=1, ACCESS=Public|PublicAndPrivate|Private)
+demo-private: ## create and delete a private cluster and its workers in the emulated AWS, without root (KEEP=1, ACCESS=Public|PublicAndPrivate|Private)
 	@go run ./hack/progress "compiling the demo" -o bin/demo-private ./test/demo/private
 	@bin/demo-private $(if $(KEEP),-keep) -access $(ACCESS)
 
 .PHONY: test
-test: binaries ## every test: unit, trials, API validation, contract of the AWS beds, integration
+test: binaries ## run all tests except e2e: unit, crash consistency, API validation, AWS contract, chart, integration
 	@go run ./hack/progress "compiling everything" ./...
 	$(GOTEST) --format pkgname -- -timeout 30m -parallel 6 ./...
 
@@ -43,57 +43,57 @@ binaries:
 	@go run ./hack/binaries etcd etcdutl kube-apiserver kube-controller-manager aws-cloud-controller-manager cluster-api-manager cluster-api-provider-aws-manager helm >/dev/null
 
 .PHONY: unit
-unit: ## the tests that need nothing but Go (seconds)
+unit: ## run the tests that need only Go (seconds)
 	go test ./api/... ./internal/... ./hypershift-operator/... ./control-plane-operator/... ./test/fakeaws/... ./test/crashtest/...
 
 .PHONY: integration
-integration: ## stories across controllers, on a real API server and the AWS emulator
+integration: ## run the integration tests: scenarios across controllers, on a real API server and the AWS emulator
 	$(GOTEST) --format standard-verbose -- -count=1 -timeout 30m -parallel 6 ./test/integration/...
 
 .PHONY: e2e
-e2e: ## stories on the lab, as root: everyday use, upgrade, outages, mistakes, installation (STORIES='Everyday|Upgrade')
+e2e: ## run the end-to-end scenarios on the lab, as root: everyday use, upgrade, outages, mistakes, installation (STORIES='Everyday|Upgrade')
 	@go run ./hack/progress "compiling the stories" ./test/lab/...
 	$(GOTEST) --format standard-verbose -- -tags e2e -count=1 -p 1 -timeout 45m -run '$(STORIES)' ./test/lab ./test/e2e
 
 .PHONY: lab
-lab: ## a management cluster with real nodes on this machine, as root (MACHINES in ZONES); then: bin/lab status
+lab: ## start a management cluster with real nodes on this machine, as root (MACHINES, ZONES); then: bin/lab status
 	@go run ./hack/progress "compiling the lab" -o bin/lab ./test/lab
 	@bin/lab up --machines $(MACHINES) --zones $(ZONES)
 
 .PHONY: lab-down
-lab-down: ## the end of it, with nothing left
+lab-down: ## stop the lab and remove its processes, networks, mounts and cgroups
 	@go run ./hack/progress "compiling the lab" -o bin/lab ./test/lab
 	@bin/lab down
 
 .PHONY: bench
-bench: ## the budgets of the design beside what is measured here
+bench: ## measure time, CPU, memory and AWS calls, and compare them with the budgets
 	@go run ./hack/progress "compiling the bench" -o bin/bench ./test/bench
 	@bin/bench
 
 .PHONY: build
-build: ## the programs, static, into bin/
+build: ## build the programs as static binaries in bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/ ./hypershift-operator ./control-plane-operator ./control-plane-operator/sidecar
 
 .PHONY: image
-image: ## a container image of the operators (IMAGE, PLATFORMS)
+image: ## build the container image of the operators (IMAGE, PLATFORMS)
 	docker buildx build --platform $(PLATFORMS) -t $(IMAGE) .
 
 .PHONY: generate
-generate: ## deep copies, CRDs, apply configurations, client
+generate: ## generate deep copies, CRDs, apply configurations, the client, chart files and docs/conditions.md
 	hack/generate.sh
 
 .PHONY: lint
-lint: ## golangci-lint with the import table
+lint: ## run golangci-lint, with the table of allowed imports
 	$$(go run ./hack/binaries golangci-lint) run ./...
 
 .PHONY: verify
-verify: lint ## lint, generated files up to date, tidy modules, a clean tree
+verify: lint ## run lint, and check that generated files and go.mod are up to date
 	hack/verify.sh
 
 .PHONY: vulnerabilities
-vulnerabilities: ## known vulnerabilities in what our code calls, where the database of them can be reached
+vulnerabilities: ## find calls of functions with known vulnerabilities (skipped if the database cannot be reached)
 	hack/vulnerabilities.sh
 
 .PHONY: clean
-clean: ## what was built here (the cache of third-party binaries stays)
+clean: ## remove bin/ (the cache of third-party binaries stays)
 	rm -rf bin

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes what is made from the sources: deep copies, CRDs (ours and copies), the chart's copies, apply configurations, the typed client and the page on conditions.
-# Running it twice changes nothing.
+# Generates deep copies, CRDs, copies of external CRDs, the files of the chart, apply configurations, the typed client and docs/conditions.md.
+# It is idempotent.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,7 +8,7 @@ module=$(go list -m)
 api=$module/api/hypershift/v1beta1
 header=$(mktemp)
 trap 'rm -f "$header"' EXIT
-# The generators would put the year of the day here; the licence of the repository is enough.
+# An empty header: the generators would insert the current year.
 : >"$header"
 
 echo "deep copies and CRDs"
@@ -16,10 +16,10 @@ go tool controller-gen object paths=./api/hypershift/...
 rm -f config/crd/hypershift.openshift.io_*.yaml
 go tool controller-gen crd paths=./api/hypershift/... output:crd:dir=config/crd
 
-echo "kinds of other projects"
+echo "external CRDs"
 go run ./hack/externalcrds
 
-echo "kinds and permissions in the Helm chart"
+echo "CRDs and permissions in the Helm chart"
 go run ./hack/chart
 
 echo "apply configurations"
@@ -42,5 +42,5 @@ go tool client-gen \
 	--output-dir api/client \
 	--output-pkg "$module/api/client"
 
-echo "page on conditions"
+echo "docs/conditions.md"
 go run ./hack/conditionsdoc

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fails when what is generated is not what the sources say, or when a module
-# file is not tidy. It works on a copy, so it changes nothing here.
+# Fails if a generated file or a module file is not up to date. It works on a copy
+# and changes nothing in the working tree.
 set -euo pipefail
 top=$(git rev-parse --show-toplevel)
 copy=$(mktemp -d)

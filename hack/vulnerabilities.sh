@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fails when our code calls a function with a known vulnerability. Where the database cannot be reached, it reports that nothing was
-# checked. GOVULNDB names another database, as for govulncheck itself.
+# Fails if the code calls a function with a known vulnerability. If the database cannot be reached, it reports that nothing was
+# checked. GOVULNDB selects another database, as for govulncheck itself.
 set -euo pipefail
 database=${GOVULNDB:-https://vuln.go.dev}
 

@@ -180,7 +180,7 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 	c := start(t)
 
 	notes := c.mustHelm(t, "install", release, chartFile(t), "--create-namespace")
-	if !strings.Contains(notes, "No oidc.bucket is set") {
+	if !strings.Contains(notes, "oidc.bucket is not set") {
 		t.Errorf("the notes do not say what is missing:\n%s", notes)
 	}
 	if !c.operatorRuns(t) {

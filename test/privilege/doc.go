@@ -1,11 +1,11 @@
-// Package privilege compares what our programs may do with what they do.
+// Package privilege compares the permissions of the programs with the permissions that they use.
 //
-//	config/rbac, config/iam ─► ServiceAccounts, Roles (grants.go)      may
-//	audit log of a bed      ─► Audit (audit.go)                        did
-//	call log of the emulator ─► Calls (calls.go)                       did
+//	config/rbac, config/iam ─► ServiceAccounts, Roles (grants.go)      granted
+//	audit log of a run      ─► Audit (audit.go)                        used
+//	call log of the emulator ─► Calls (calls.go)                       used
 //	                             └─► Report (report.go): refused; granted and never used, with the reason (reasons.go)
 //	the same grants         ─► docs/permissions.md (page.go)
 //
-// What is refused is a mistake of ours: a program does something that we ship no permission for. What is never used is a question:
-// some permissions are for what no test gets to, and reasons.go says for what; the others should go.
+// A refused request is a defect: the shipped permissions do not allow it. An unused permission needs a reason in reasons.go, because
+// no test covers its use. Without a reason it must be removed.
 package privilege

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Page fills what is generated into the text of docs/permissions.md: what stands between <!-- generated: NAME --> and <!-- end -->.
+// Page replaces the generated parts of docs/permissions.md, which are between <!-- generated: NAME --> and <!-- end -->.
 func Page(text string, accounts, roles []Holder) (string, error) {
 	for name, block := range map[string]string{
 		"service accounts":           granted(accounts, "Purpose", "Permissions"),
@@ -26,7 +26,7 @@ func Page(text string, accounts, roles []Holder) (string, error) {
 	return text, nil
 }
 
-// granted is a section for each holder, with a row for each of its rules.
+// granted returns a section for each holder, with a row for each of its rules.
 func granted(holders []Holder, columns ...string) string {
 	var sections []string
 	for _, holder := range holders {
@@ -42,7 +42,7 @@ func granted(holders []Holder, columns ...string) string {
 	return strings.Join(sections, "\n")
 }
 
-// reasons is a table of what is granted although no test uses it.
+// reasons returns a table of permissions that are granted although no test uses them.
 func reasons(all []Reason) string {
 	var w strings.Builder
 	table(&w, "Identity", "Permissions", "Reason")

@@ -7,15 +7,15 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// Reason is why a holder has rights that no test uses.
+// Reason explains why a holder has rights that no test uses.
 type Reason struct {
 	Holder string
 	Thing  string
-	Verbs  []string // all of them if there is none
+	Verbs  []string // empty for all verbs
 	Why    string
 }
 
-// find gives the reason for a right of a holder, "" if there is none.
+// find returns the reason for a right of a holder, or "".
 func find(reasons []Reason, holder string, right Right) string {
 	for _, reason := range reasons {
 		if reason.Holder == holder && reason.Thing == right.Thing && (len(reason.Verbs) == 0 || slices.Contains(reason.Verbs, right.Verb)) {
@@ -25,7 +25,7 @@ func find(reasons []Reason, holder string, right Right) string {
 	return ""
 }
 
-// reason finds why a holder has a right that it does not use; "" if nobody has said.
+// reason returns why a holder has a right that it does not use, or "" if no reason is known.
 func (r Report) reason(holder Holder, right Right) string {
 	if why := find(r.Reasons, holder.Name, right); why != "" {
 		return why
@@ -41,7 +41,7 @@ func (r Report) reason(holder Holder, right Right) string {
 	return ""
 }
 
-// handedOn names the holders to whom a holder hands a right on.
+// handedOn returns the names of the holders to which a holder grants a right.
 func (r Report) handedOn(holder Holder, right Right) (to []string) {
 	if holder.Name != r.Giver {
 		return nil
@@ -56,7 +56,7 @@ func (r Report) handedOn(holder Holder, right Right) (to []string) {
 
 const accident = "the Cluster was deleted by accident; the control plane and its machines are kept"
 
-// OnPurpose are refusals that we want. They are no failure.
+// OnPurpose lists requests that must be refused. They do not fail the run.
 var OnPurpose = []Reason{
 	{names.ClusterAPI, "awsclusters.infrastructure.cluster.x-k8s.io", []string{"delete"}, accident},
 	{names.ClusterAPI, "hostedcontrolplanes.hypershift.openshift.io", []string{"delete"}, accident},
@@ -65,26 +65,26 @@ var OnPurpose = []Reason{
 
 const early = "a Cluster that was deleted by accident is created again while Cluster API runs: Cluster API tries to write the owner before the hypershift-operator has written it"
 
-// Early are refusals of what is granted and what somebody else does a moment later. They are no failure either: who is refused
-// tries again, and would go on for good, and no story would end well, if nobody did.
+// Early lists granted requests that are refused because another program has to write first. They do not fail the run: the program
+// retries. If the other write never happened, the retries would not end and the scenario would fail.
 var Early = []Reason{
 	{names.ClusterAPI, "awsclusters.infrastructure.cluster.x-k8s.io", []string{"patch"}, early},
 	{names.ClusterAPI, "hostedcontrolplanes.hypershift.openshift.io", []string{"patch"}, early},
 }
 
 const (
-	// An admission plugin asks for it within the request for something else.
+	// An admission plugin checks it during another request, so that the audit log does not contain it.
 	heldBack = "OpenShift requires it from a client that creates an object which blocks the deletion of its owner"
 	repeated = "a repeated message increments the count of the existing Event"
 	election = "leader election among several replicas; the test environment runs one replica without election"
 	untagged = "removes a tag that the user has removed from resourceTags"
 	volumes  = "used by AWS itself, for volumes with a key of the user"
-	// Nothing collects metrics on the stage.
+	// The test environment has no client that reads metrics.
 	collectors = "reviews the token of a client that reads the metrics; the test environment has no such client"
 	absent     = "used by the cloud controller manager of AWS, which runs only on the lab"
 )
 
-// unusedByAccounts are the reasons for what service accounts may do and no test lets them do.
+// unusedByAccounts lists the permissions of service accounts that no test uses.
 var unusedByAccounts = []Reason{
 	{hypershiftOperator, "configmaps", []string{"create", "patch", "delete"}, "copies ConfigMaps that a HostedCluster names, such as its trust bundle"},
 	{hypershiftOperator, "networkpolicies.networking.k8s.io", []string{"delete"}, "removes policies that only an earlier version creates"},
@@ -106,7 +106,7 @@ var unusedByAccounts = []Reason{
 	{names.CAPIProvider, "events", []string{"patch"}, repeated},
 }
 
-// unusedByRoles are those for roles.
+// unusedByRoles lists the permissions of AWS roles that no test uses.
 var unusedByRoles = []Reason{
 	{hypershiftOperator, "ec2", []string{"DeleteTags"}, untagged},
 	{hypershiftOperator, "ec2", []string{"DescribeAvailabilityZones"}, "for regions that return zone names without zone ids"},

@@ -13,10 +13,14 @@ var documents embed.FS
 
 // Files of the policies.
 const (
-	HypershiftOperator   = "hypershift-operator.json"
-	ControlPlaneOperator = "control-plane-operator.json"
-	NodePoolManagement   = "node-pool-management.json"
-	CloudController      = "cloud-controller.json"
+	HypershiftOperator    = "hypershift-operator.json"
+	ControlPlaneOperator  = "control-plane-operator.json"
+	NodePoolManagement    = "node-pool-management.json"
+	CloudController       = "cloud-controller.json"
+	KMSProvider           = "kms-provider.json"
+	SharedVPCRoles        = "shared-vpc-roles.json"
+	SharedVPCControlPlane = "shared-vpc-control-plane.json"
+	SharedVPCIngress      = "shared-vpc-ingress.json"
 )
 
 // variable is a placeholder of a policy. Policy variables of AWS have a colon and are left alone, here as by envsubst.

@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/kmskey"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
@@ -32,6 +34,14 @@ func TestPolicies(t *testing.T) {
 		},
 			// Route 53 asks EC2 whose VPC it is.
 			"ec2:DescribeVpcs"),
+		SharedVPCControlPlane: called(map[string][]reflect.Type{
+			"ec2": {reflect.TypeFor[endpoint.API](), reflect.TypeFor[securitygroup.API](), reflect.TypeFor[subnet.API]()},
+		}),
+		// The user names the zone of a shared VPC, so nobody looks for it.
+		SharedVPCIngress: without("route53:ListHostedZonesByVPC", called(map[string][]reflect.Type{"route53": {reflect.TypeFor[records.API]()}})),
+		SharedVPCRoles:   {"sts:AssumeRole"},
+		// The plugin describes the key, too.
+		KMSProvider: called(map[string][]reflect.Type{"kms": {reflect.TypeFor[kmskey.API]()}}, "kms:DescribeKey"),
 	} {
 		if diff := cmp.Diff(want, allowed(t, file)); diff != "" {
 			t.Errorf("%s (-called +allowed):\n%s", file, diff)
@@ -56,6 +66,8 @@ var unconditional = map[string]string{
 	"WhatNewInstancesAreMadeOf":      "images and capacity reservations are chosen by the user, and may belong to others; nothing about them changes",
 	"RecordsInTheClustersZone":       "the resource is the zone itself",
 	"OIDCDocuments":                  "the resource is the bucket itself",
+	"KeyOfTheClustersSecrets":        "the resource is the key itself",
+	"RolesOfTheSharedVPC":            "the resources are the roles themselves",
 }
 
 // What changes something is limited to the cluster: by its resource, or by a condition on tags or on the VPC.
@@ -126,7 +138,8 @@ func TestConditionsNameTheTagsThatOurCodeSets(t *testing.T) {
 }
 
 func TestFill(t *testing.T) {
-	all := map[string]string{"INFRA_ID": "demo-abcde", "VPC": "vpc-1", "LOCAL_ZONE_ID": "Z1", "OIDC_BUCKET": "docs"}
+	all := map[string]string{"INFRA_ID": "demo-abcde", "VPC": "vpc-1", "LOCAL_ZONE_ID": "Z1", "OIDC_BUCKET": "docs", "KMS_KEY": "arn:aws:kms:us-east-1:1:key/1",
+		"SHARED_VPC_CONTROL_PLANE_ROLE": "arn:aws:iam::1:role/a", "SHARED_VPC_INGRESS_ROLE": "arn:aws:iam::1:role/b"}
 	for _, file := range files {
 		policy, err := Fill(file, all)
 		if err != nil || strings.Contains(policy, "${") {
@@ -181,7 +194,20 @@ func called(interfaces map[string][]reflect.Type, others ...string) []string {
 	return slices.Compact(actions)
 }
 
-var files = []string{HypershiftOperator, ControlPlaneOperator, NodePoolManagement, CloudController}
+func without(action string, actions []string) []string {
+	return slices.DeleteFunc(actions, func(a string) bool { return a == action })
+}
+
+// files are all documents, so that none is left out of a test.
+var files = func() []string {
+	entries, err := documents.ReadDir(".")
+	utilruntime.Must(err)
+	var all []string
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return all
+}()
 
 type statement struct {
 	Sid              string

@@ -12,10 +12,12 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
 	route53types "github.com/aws/aws-sdk-go-v2/service/route53/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go"
 
 	"github.com/hosted-control-planes/hypershift/config/iam"
@@ -181,6 +183,114 @@ func TestPolicyOfNodePoolManagement(t *testing.T) {
 func TestPolicyOfTheControlPlaneOperator(t *testing.T) {
 	n := newNeighbours(t)
 	cpo := n.as(t, iam.ControlPlaneOperator)
+	endpointsOfOneCluster(t, n, cpo)
+	recordsOfOneCluster(t, n, cpo)
+}
+
+// In a shared VPC one role has the endpoints and security groups, and another one the records.
+func TestPoliciesOfASharedVPC(t *testing.T) {
+	n := newNeighbours(t)
+	endpoints, records := n.as(t, iam.SharedVPCControlPlane), n.as(t, iam.SharedVPCIngress)
+	endpointsOfOneCluster(t, n, endpoints)
+	recordsOfOneCluster(t, n, records)
+	list := func(a *account) func() error {
+		return func() error {
+			_, err := a.dns.ListResourceRecordSets(t.Context(), &route53.ListResourceRecordSetsInput{HostedZoneId: &n.mine.LocalZoneID})
+			return err
+		}
+	}
+	attempts(t, []attempt{
+		{"reads records as the role for endpoints", list(endpoints), "AccessDenied"},
+		{"makes a security group as the role for records", group(t, records, n.mine.VPC, clusterTags(n.mine), nil), "UnauthorizedOperation"},
+	})
+}
+
+// The control-plane-operator's role becomes the roles of its shared VPC, and no other.
+func TestPolicyOfTheRolesOfASharedVPC(t *testing.T) {
+	n := newNeighbours(t)
+	trust := awsemulator.TrustRole("arn:aws:iam::" + n.id + ":root")
+	roles := map[string]string{}
+	for _, name := range []string{"endpoints", "records", "other"} {
+		arn, err := emulator.Role(t.Context(), n.id, name, trust)
+		must(t, err)
+		roles[name] = arn
+	}
+	policy, err := iam.Fill(iam.SharedVPCRoles, map[string]string{"SHARED_VPC_CONTROL_PLANE_ROLE": roles["endpoints"], "SHARED_VPC_INGRESS_ROLE": roles["records"]})
+	must(t, err)
+	cpo := n.session(t, "control-plane-operator", policy)
+	become := func(role string) func() error {
+		return func() error {
+			_, err := cpo.sts.AssumeRole(t.Context(), &sts.AssumeRoleInput{RoleArn: aws.String(roles[role]), RoleSessionName: aws.String("test")})
+			return err
+		}
+	}
+	attempts(t, []attempt{
+		{"becomes the role for endpoints", become("endpoints"), ""},
+		{"becomes the role for records", become("records"), ""},
+		{"becomes another role that would have it", become("other"), "AccessDenied"},
+	})
+}
+
+// The role of the KMS plugin uses the key of its cluster, and no other.
+func TestPolicyOfTheKMSProvider(t *testing.T) {
+	n := newNeighbours(t)
+	config := emulator.Config(n.id)
+	config.RetryMaxAttempts = 1
+	keys := map[string]*string{}
+	for _, name := range []string{"mine", "other"} {
+		made, err := kms.NewFromConfig(config).CreateKey(t.Context(), &kms.CreateKeyInput{})
+		must(t, err)
+		keys[name] = made.KeyMetadata.Arn
+	}
+	policy, err := iam.Fill(iam.KMSProvider, map[string]string{"KMS_KEY": *keys["mine"]})
+	must(t, err)
+	role, err := emulator.Role(t.Context(), n.id, "kms-provider", awsemulator.TrustRole("arn:aws:iam::"+n.id+":root"))
+	must(t, err)
+	must(t, emulator.Permit(t.Context(), n.id, "kms-provider", policy))
+	session := assume(t, n.account, role)
+	session.RetryMaxAttempts = 1
+	provider := kms.NewFromConfig(session)
+	sealed := map[string][]byte{}
+	for name, key := range keys {
+		out, err := kms.NewFromConfig(config).Encrypt(t.Context(), &kms.EncryptInput{KeyId: key, Plaintext: []byte("x")})
+		must(t, err)
+		sealed[name] = out.CiphertextBlob
+	}
+	encrypt := func(name string) func() error {
+		return func() error {
+			_, err := provider.Encrypt(t.Context(), &kms.EncryptInput{KeyId: keys[name], Plaintext: []byte("x")})
+			return err
+		}
+	}
+	decrypt := func(name string) func() error {
+		return func() error {
+			_, err := provider.Decrypt(t.Context(), &kms.DecryptInput{KeyId: keys[name], CiphertextBlob: sealed[name]})
+			return err
+		}
+	}
+	describe := func(name string) func() error {
+		return func() error {
+			_, err := provider.DescribeKey(t.Context(), &kms.DescribeKeyInput{KeyId: keys[name]})
+			return err
+		}
+	}
+	attempts(t, []attempt{
+		{"encrypts with its key", encrypt("mine"), ""},
+		{"decrypts with its key", decrypt("mine"), ""},
+		{"describes its key", describe("mine"), ""},
+		{"encrypts with another key", encrypt("other"), "AccessDeniedException"},
+		{"decrypts with another key", decrypt("other"), "AccessDeniedException"},
+		{"describes another key", describe("other"), "AccessDeniedException"},
+		{"disables its key", func() error {
+			_, err := provider.DisableKey(t.Context(), &kms.DisableKeyInput{KeyId: keys["mine"]})
+			return err
+		}, "AccessDeniedException"},
+	})
+}
+
+// endpointsOfOneCluster attempts what the role for endpoints and security groups is for, on its own cluster and on another.
+func endpointsOfOneCluster(t *testing.T, n *neighbours, cpo *account) {
+	t.Helper()
 	provider := newAccount(t)
 	service := *provider.service(t, false, *provider.nlb(t, "api", provider.subnet(t, "10.0.0.0/24", 0), provider.subnet(t, "10.0.1.0/24", 1)).LoadBalancerArn).ServiceName
 	provider.allow(t, service[strings.LastIndex(service, ".")+1:], "*")
@@ -242,17 +352,6 @@ func TestPolicyOfTheControlPlaneOperator(t *testing.T) {
 			return err
 		}
 	}
-	record := func(zone string) func() error {
-		return func() error {
-			return cpo.change(t, &zone, change(route53types.ChangeActionUpsert, route53types.RRTypeTxt, "x.mine.hypershift.local.", `"x"`))
-		}
-	}
-	records := func(zone string) func() error {
-		return func() error {
-			_, err := cpo.dns.ListResourceRecordSets(t.Context(), &route53.ListResourceRecordSetsInput{HostedZoneId: &zone})
-			return err
-		}
-	}
 	attempts(t, []attempt{
 		{"makes a security group", group(t, cpo, n.mine.VPC, clusterTags(n.mine), &mineGroup), ""},
 		{"makes a security group without the tag", group(t, cpo, n.mine.VPC, nil, nil), "UnauthorizedOperation"},
@@ -273,6 +372,24 @@ func TestPolicyOfTheControlPlaneOperator(t *testing.T) {
 		{"deletes an endpoint of another cluster", remove(&foreign), "UnauthorizedOperation"},
 		{"deletes its endpoint", remove(&endpoint), ""},
 		{"deletes its security group", deleteGroup(&mineGroup), ""},
+	})
+}
+
+// recordsOfOneCluster attempts what the role for records is for, in the zone of its own cluster and in that of another.
+func recordsOfOneCluster(t *testing.T, n *neighbours, cpo *account) {
+	t.Helper()
+	record := func(zone string) func() error {
+		return func() error {
+			return cpo.change(t, &zone, change(route53types.ChangeActionUpsert, route53types.RRTypeTxt, "x.mine.hypershift.local.", `"x"`))
+		}
+	}
+	records := func(zone string) func() error {
+		return func() error {
+			_, err := cpo.dns.ListResourceRecordSets(t.Context(), &route53.ListResourceRecordSetsInput{HostedZoneId: &zone})
+			return err
+		}
+	}
+	attempts(t, []attempt{
 		{"writes a record in its zone", record(n.mine.LocalZoneID), ""},
 		{"reads the records of its zone", records(n.mine.LocalZoneID), ""},
 		{"writes a record in the zone of another cluster", record(n.other.LocalZoneID), "AccessDenied"},

@@ -50,10 +50,10 @@ func (p *NodePool) GetConditions() []metav1.Condition {
 	return conditions
 }
 
-// What the conditions of a NodePool may contain.
+// Limits of the fields of a NodePoolCondition, in bytes.
 const (
-	maxNodePoolConditionReason  = 1024
-	maxNodePoolConditionMessage = 32768
+	maxConditionReasonLength  = 1024
+	maxConditionMessageLength = 32768
 )
 
 // SetConditions replaces the conditions. What is longer than the API allows is cut off.
@@ -62,7 +62,7 @@ func (p *NodePool) SetConditions(conditions []metav1.Condition) {
 	for _, c := range conditions {
 		p.Status.Conditions = append(p.Status.Conditions, NodePoolCondition{
 			Type: c.Type, Status: corev1.ConditionStatus(c.Status),
-			Reason: truncated(c.Reason, maxNodePoolConditionReason), Message: truncated(c.Message, maxNodePoolConditionMessage),
+			Reason: truncated(c.Reason, maxConditionReasonLength), Message: truncated(c.Message, maxConditionMessageLength),
 			LastTransitionTime: c.LastTransitionTime, ObservedGeneration: c.ObservedGeneration,
 		})
 	}

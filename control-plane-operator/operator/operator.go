@@ -209,7 +209,9 @@ func (o *Operator) AddEncryption() error {
 }
 
 // AddRouterConfig adds who lets the router see a change of its configuration at once.
-func (o *Operator) AddRouterConfig() error { return routerconfig.Setup(o, o.GetClient()) }
+func (o *Operator) AddRouterConfig() error {
+	return routerconfig.Setup(o, routerconfig.Options{Client: o.GetClient()})
+}
 
 // AddHostedAPI adds who asks the hosted API server how it is.
 func (o *Operator) AddHostedAPI() error {

@@ -128,6 +128,9 @@ func (c *Controller[T, S]) timeout() time.Duration {
 	return c.Timeout
 }
 
+// Itself is the Scope of a controller whose steps need nothing but the object.
+func Itself[T client.Object](_ context.Context, obj T, _ *Writer[T]) (T, error) { return obj, nil }
+
 // Reconcile reads an object and reconciles it.
 func (c *Controller[T, S]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	obj, err := c.read(ctx, req.NamespacedName)

@@ -207,11 +207,11 @@ func clusterAtRest(ctx context.Context) (quiet, error) {
 			return reconcile(ctx, hcp)
 		}
 	}
-	q.add(ofControlPlane(observer.Reconcile))
-	q.add(ofControlPlane(prober.Reconcile))
+	q.add(ofControlPlane(observer.ReconcileObject))
+	q.add(ofControlPlane(prober.ReconcileObject))
 	q.add(ofControlPlane(workersecuritygroup.New(workersecuritygroup.Options{
 		Client: link.Client, Reader: link.Reader, Recorder: discard{}, Clock: link.Clock, Sessions: link.Sessions, KeyReady: link.KeyReady, ResyncPeriod: link.ResyncPeriod,
-	}).Reconcile))
+	}).ReconcileObject))
 	for _, name := range offered {
 		key := client.ObjectKey{Namespace: cl.namespace(), Name: name}
 		q.add(func(ctx context.Context) (ctrl.Result, error) {
@@ -222,7 +222,7 @@ func clusterAtRest(ctx context.Context) (quiet, error) {
 			if err := admin.Get(ctx, key, es); err != nil {
 				return ctrl.Result{}, client.IgnoreNotFound(err)
 			}
-			return customers.Reconcile(ctx, es)
+			return customers.ReconcileObject(ctx, es)
 		})
 	}
 	seen, err := q.observe(ctx, api, aws, day)

@@ -115,7 +115,7 @@ func (w *world) start() func(context.Context) error {
 		list := &hyperv1.HostedControlPlaneList{}
 		w.must(w.Admin().List(ctx, list))
 		for i := range list.Items {
-			result, err := r.Reconcile(ctx, &list.Items[i])
+			result, err := r.ReconcileObject(ctx, &list.Items[i])
 			if w.Queue(result, err) != nil || result.RequeueAfter == 0 {
 				return fmt.Errorf("the probe has stopped: %+v, %w", result, err)
 			}
@@ -277,7 +277,7 @@ func TestTheFirstCallIsLeftToOthers(t *testing.T) {
 		w.must(err)
 		_, err = s.EC2.DescribeVpcEndpoints(t.Context(), &ec2.DescribeVpcEndpointsInput{})
 		w.must(err)
-		w.clock.Step(lookMeanwhile)
+		w.clock.Step(firstCallInterval)
 		w.must(pass(t.Context()))
 		w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
 		if n := fakeaws.Count(w.cloud.Calls())["sts:GetCallerIdentity"]; n > 0 {
@@ -286,7 +286,7 @@ func TestTheFirstCallIsLeftToOthers(t *testing.T) {
 	})
 	t.Run("and they do not make it", func(t *testing.T) {
 		w, pass := begin(t)
-		w.clock.Step(courtesy)
+		w.clock.Step(firstCallTimeout)
 		w.must(pass(t.Context()))
 		w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
 	})

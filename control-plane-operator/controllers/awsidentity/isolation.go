@@ -52,7 +52,7 @@ func (r *Reconciler) checkIsolation(ctx context.Context, hcp *hyperv1.HostedCont
 		return last.err
 	}
 	if !hcp.DeletionTimestamp.IsZero() {
-		return errUnchecked{errors.New("the cluster is being deleted")}
+		return reconcile.Unknown(0, reason(errDeleted), "%v", errDeleted)
 	}
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
@@ -60,7 +60,7 @@ func (r *Reconciler) checkIsolation(ctx context.Context, hcp *hyperv1.HostedCont
 	for _, role := range roles {
 		finding, err := r.exposed(ctx, hcp, role)
 		if err != nil {
-			return errUnchecked{err}
+			return reconcile.Unknown(0, reason(err), "%s", awsx.Message(err))
 		}
 		if finding != "" {
 			findings = append(findings, finding)
@@ -136,7 +136,4 @@ func (r *Reconciler) trusts(ctx context.Context, hcp *hyperv1.HostedControlPlane
 	return err == nil, err
 }
 
-// errUnchecked says that STS gave no answer about a role.
-type errUnchecked struct{ error }
-
-func (e errUnchecked) Unwrap() error { return e.error }
+var errDeleted = errors.New("the cluster is being deleted")

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/lru"
 
@@ -102,7 +101,7 @@ func (a *account) resync(period time.Duration) {
 	defer a.mu.Unlock()
 	if now := a.clock.Now(); !now.Before(a.due) {
 		a.lookAt(0)
-		a.due = now.Add(wait.Jitter(period, resyncJitter))
+		a.due = now.Add(period)
 	}
 }
 

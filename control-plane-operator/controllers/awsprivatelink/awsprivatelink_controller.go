@@ -6,10 +6,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -32,33 +30,31 @@ type Options struct {
 	// KeyReady says whether there is a key to sign our identity with; it
 	// returns identity.ErrNoKey as long as there is none.
 	KeyReady func(context.Context) error
-	// ResyncPeriod is how often AWS is compared with what we want although
-	// nothing has changed on our side.
+	// ResyncPeriod is how often AWS is compared with the desired state although nothing
+	// has changed in the cluster.
 	ResyncPeriod time.Duration
 }
 
-// resyncJitter keeps apart the clusters that were started together. It only
-// adds: the budget of calls holds in the worst case too.
-const resyncJitter = 0.2
-
-// Reconciler drives an AWSEndpointService on the customer's side.
+// Reconciler connects the VPC of a cluster to an AWSEndpointService.
 type Reconciler struct {
 	Options
-	apply       *apply.Applier
-	accounts    *accounts
-	pace        *pace
-	live, dying []reconcile.Step[*scope]
+	apply    *apply.Applier
+	accounts *accounts
+	pace     *pace
 }
 
-// New returns a Reconciler that knows nothing yet.
-func New(opts Options) *Reconciler {
+// Controller reconciles AWSEndpointServices.
+type Controller = reconcile.Controller[*hyperv1.AWSEndpointService, *scope]
+
+// New returns the controller.
+func New(opts Options) *Controller {
 	r := &Reconciler{
 		Options:  opts,
 		apply:    apply.New(opts.Client, opts.Scheme, names.ControlPlaneOperator),
 		accounts: newAccounts(opts.Sessions, opts.Clock),
 		pace:     newPace(),
 	}
-	r.live = []reconcile.Step[*scope]{
+	live := []reconcile.Step[*scope]{
 		{Name: "control plane", Run: r.resolveControlPlane},
 		{Name: "record", Run: r.record},
 		{Name: "roles", Run: r.openAccount},
@@ -69,9 +65,9 @@ func New(opts Options) *Reconciler {
 		{Name: "endpoint", Run: r.ensureEndpoint},
 		{Name: "records", Run: r.ensureRecords},
 		{Name: "private names", Run: r.ensurePrivateNames},
-		{Name: "verdict", Run: r.checkSubnets},
+		{Name: "unsupported zones", Run: r.checkSubnets},
 	}
-	r.dying = []reconcile.Step[*scope]{
+	deleting := []reconcile.Step[*scope]{
 		{Name: "roles", Run: r.openAccountOfRecord},
 		{Name: "private names", Run: r.deletePrivateNames},
 		{Name: "records", Run: r.deleteRecords},
@@ -81,47 +77,37 @@ func New(opts Options) *Reconciler {
 		{Name: "sweep", Run: r.sweep},
 		{Name: "finalizer", Run: r.release},
 	}
-	return r
+	return &Controller{
+		Name: "awsendpointservice", Client: opts.Client, Reader: opts.Reader, Clock: opts.Clock,
+		Scope: r.scope,
+		Phase: func(s *scope) []reconcile.Step[*scope] {
+			if s.deleting() {
+				return deleting
+			}
+			return live
+		},
+		FieldOwner: names.ControlPlaneOperator, Conditions: []string{hyperv1.AWSEndpointAvailable}, Fields: fields,
+		Summary: func(*scope) string { return hyperv1.AWSEndpointAvailable },
+		Status:  summarize,
+		Written: func(s *scope) { r.tellTurn(s.es, s.was) },
+		Resync: func(s *scope) time.Duration {
+			switch {
+			case s.deleting():
+				return 0
+			case s.account == nil:
+				return r.ResyncPeriod
+			}
+			return s.account.untilResync()
+		},
+		MaxBackoff: 5 * time.Minute,
+		Workers:    len(offered),
+	}
 }
 
-// Reconcile brings one AWSEndpointService closer to what it should be.
-func (r *Reconciler) Reconcile(ctx context.Context, es *hyperv1.AWSEndpointService) (ctrl.Result, error) {
-	steps := r.live
-	if !es.DeletionTimestamp.IsZero() {
-		if !controllerutil.ContainsFinalizer(es, hyperv1.ControlPlaneOperatorFinalizer) {
-			return ctrl.Result{}, nil // our half is gone; the other operator is not done
-		}
-		steps = r.dying
-	} else if paused, remaining, err := r.paused(ctx, es); paused || err != nil {
-		return ctrl.Result{RequeueAfter: remaining}, err
-	}
-
-	was := es.Status.DeepCopy()
-	status := reconcile.NewWriter(r.Client, r.Reader, es, names.ControlPlaneOperator, ourHalf)
-	s := &scope{es: es, status: status}
-	report := reconcile.Run(ctx, s, steps...)
-	r.summarize(s, report)
-	written := status.Write(ctx)
-	if written == nil {
-		r.tellTurn(es, *was)
-	}
-	result, err := report.Result(written)
-	if err == nil && result.RequeueAfter == 0 && es.DeletionTimestamp.IsZero() {
-		result.RequeueAfter = r.untilResync(s)
-	}
-	return result, err
-}
-
-func (r *Reconciler) untilResync(s *scope) time.Duration {
-	if s.account == nil {
-		return wait.Jitter(r.ResyncPeriod, resyncJitter)
-	}
-	return s.account.untilResync()
-}
-
-// scope is what one pass has learned, and by which step.
+// scope is what one reconcile knows. The last word of a comment is the step that sets it.
 type scope struct {
 	es     *hyperv1.AWSEndpointService
+	was    hyperv1.AWSEndpointServiceStatus // as the reconcile began
 	status *reconcile.Writer[*hyperv1.AWSEndpointService]
 
 	hcp     *hyperv1.HostedControlPlane // resolveControlPlane
@@ -131,11 +117,32 @@ type scope struct {
 	target  string                      // ensureEndpoint: the DNS name of the endpoint
 }
 
+// scope skips an object whose customer's half is deleted, and those of a paused cluster.
+func (r *Reconciler) scope(ctx context.Context, es *hyperv1.AWSEndpointService, status *reconcile.Writer[*hyperv1.AWSEndpointService]) (*scope, error) {
+	s := &scope{es: es, was: *es.Status.DeepCopy(), status: status}
+	if s.deleting() {
+		if !controllerutil.ContainsFinalizer(es, hyperv1.ControlPlaneOperatorFinalizer) {
+			return nil, reconcile.Skip(0) // the hypershift-operator has not deleted its half yet
+		}
+		return s, nil
+	}
+	paused, remaining, err := r.paused(ctx, es)
+	if err != nil {
+		return nil, err
+	}
+	if paused {
+		return nil, reconcile.Skip(remaining)
+	}
+	return s, nil
+}
+
+func (s *scope) deleting() bool { return !s.es.DeletionTimestamp.IsZero() }
+
 // role is the value of the role tag of everything that this object has in AWS.
 func (s *scope) role() string { return s.es.Name + roleSuffix }
 
-// isEndpointRole says whether an object of this kind had that role. The cluster
-// has other things in the VPC, which stay while there are workers.
+// isEndpointRole is true for the role tags of AWSEndpointServices. The cluster has
+// other resources in the VPC, which stay while there are workers.
 func isEndpointRole(role string) bool { return strings.HasSuffix(role, roleSuffix) }
 
 const roleSuffix = "-endpoint"

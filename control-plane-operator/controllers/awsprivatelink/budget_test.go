@@ -25,7 +25,7 @@ func (w *world) run(d time.Duration) {
 		hcps := &hyperv1.HostedControlPlaneList{}
 		w.must(w.Admin().List(w.t.Context(), hcps))
 		for i := range hcps.Items {
-			if _, err := w.observer.Reconcile(w.t.Context(), &hcps.Items[i]); err != nil {
+			if _, err := w.observer.ReconcileObject(w.t.Context(), &hcps.Items[i]); err != nil {
 				w.t.Fatal(err)
 			}
 		}
@@ -40,7 +40,7 @@ func (w *world) run(d time.Duration) {
 				continue
 			}
 			quiet = false
-			result, err := w.reconciler.Reconcile(w.t.Context(), es)
+			result, err := w.reconciler.ReconcileObject(w.t.Context(), es)
 			if err != nil {
 				w.t.Fatal(err)
 			}

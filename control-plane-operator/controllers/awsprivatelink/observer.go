@@ -8,44 +8,54 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/nlb"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // offered are the Services whose load balancers are offered to the customer.
 var offered = []string{names.KubeAPIServerPrivate, names.PrivateRouter}
 
 // Observer keeps an AWSEndpointService for each offered Service that has a
-// load balancer, as long as the cluster is private. What it no longer wants is
-// deleted, so a change of the access mode needs no restart.
+// load balancer, as long as the cluster is private. Others are deleted, so that a
+// change of the access mode needs no restart.
 type Observer struct {
 	Options
 	apply *apply.Applier
 }
 
-// NewObserver returns an Observer.
-func NewObserver(opts Options) *Observer {
-	return &Observer{Options: opts, apply: apply.New(opts.Client, opts.Scheme, names.ControlPlaneOperator)}
+// ObserverController reconciles HostedControlPlanes.
+type ObserverController = reconcile.Controller[*hyperv1.HostedControlPlane, *hyperv1.HostedControlPlane]
+
+// NewObserver returns the controller.
+func NewObserver(opts Options) *ObserverController {
+	o := &Observer{Options: opts, apply: apply.New(opts.Client, opts.Scheme, names.ControlPlaneOperator)}
+	steps := []reconcile.Step[*hyperv1.HostedControlPlane]{{Name: "endpoint services", Run: o.ensureEndpointServices}}
+	return &ObserverController{
+		Name: "endpointobserver", Client: opts.Client,
+		Scope: func(_ context.Context, hcp *hyperv1.HostedControlPlane, _ *reconcile.Writer[*hyperv1.HostedControlPlane]) (*hyperv1.HostedControlPlane, error) {
+			paused, remaining := hcp.Spec.PausedUntil.Paused(opts.Clock.Now())
+			if hcp.Unreadable() != "" || paused && hcp.DeletionTimestamp.IsZero() {
+				return nil, reconcile.Skip(remaining)
+			}
+			return hcp, nil
+		},
+		Phase: func(*hyperv1.HostedControlPlane) []reconcile.Step[*hyperv1.HostedControlPlane] { return steps },
+	}
 }
 
-// Reconcile compares the AWSEndpointServices of a control plane with its Services.
-func (o *Observer) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPlane) (ctrl.Result, error) {
-	deleting := !hcp.DeletionTimestamp.IsZero()
-	paused, remaining := hcp.Spec.PausedUntil.Paused(o.Clock.Now())
-	if hcp.Unreadable() != "" || paused && !deleting {
-		return ctrl.Result{RequeueAfter: remaining}, nil
-	}
+// ensureEndpointServices compares the AWSEndpointServices of a control plane with its Services.
+func (o *Observer) ensureEndpointServices(ctx context.Context, hcp *hyperv1.HostedControlPlane) error {
 	var want []client.Object
-	if hcp.Spec.Platform.PrivateLink() && !deleting {
+	if hcp.Spec.Platform.PrivateLink() && hcp.DeletionTimestamp.IsZero() {
 		for _, name := range offered {
 			es, err := o.desired(ctx, hcp, name)
 			if err != nil {
-				return ctrl.Result{}, err
+				return err
 			}
 			if es != nil {
 				want = append(want, es)
@@ -54,9 +64,9 @@ func (o *Observer) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPlan
 	}
 	_, err := o.apply.Apply(ctx, endpointServices(hcp), want...)
 	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: time.Second}, nil // the newer object is on its way
+		return reconcile.Wait(time.Second, hyperv1.WaitingForReason, "waiting for the cache to have the newer AWSEndpointService")
 	}
-	return ctrl.Result{}, err
+	return err
 }
 
 func endpointServices(hcp *hyperv1.HostedControlPlane) apply.Set {
@@ -64,9 +74,9 @@ func endpointServices(hcp *hyperv1.HostedControlPlane) apply.Set {
 }
 
 // desired returns the AWSEndpointService of the named Service, or nil if there
-// is nothing to offer. One that is there keeps its load balancer while the
-// Service does not tell of one that can be used: a moment without a status is
-// no reason to cut the workers off.
+// is nothing to offer. An existing one keeps its load balancer while the status of the
+// Service has none that can be used: a moment without a status must not disconnect the
+// workers.
 func (o *Observer) desired(ctx context.Context, hcp *hyperv1.HostedControlPlane, name string) (*hyperv1.AWSEndpointService, error) {
 	svc := &corev1.Service{}
 	key := client.ObjectKey{Namespace: hcp.Namespace, Name: name}
@@ -95,8 +105,8 @@ func (o *Observer) desired(ctx context.Context, hcp *hyperv1.HostedControlPlane,
 	return es, nil
 }
 
-// balancerOf returns the name of the Service's load balancer, or "". That a
-// host name cannot be understood is told by InfrastructureReady.
+// balancerOf returns the name of the Service's load balancer, or "".
+// InfrastructureReady reports a host name that cannot be parsed.
 func balancerOf(svc *corev1.Service) string {
 	for _, ingress := range svc.Status.LoadBalancer.Ingress {
 		if name, err := nlb.Name(ingress.Hostname); err == nil {

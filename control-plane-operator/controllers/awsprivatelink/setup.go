@@ -3,42 +3,39 @@ package awsprivatelink
 import (
 	"context"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// Setup starts both controllers with the manager. They run whatever the access
-// mode is, so that a change of it finds them.
+// Setup starts both controllers with the manager. They run in every access mode, so that
+// a change of the mode needs no restart.
 func Setup(mgr ctrl.Manager, opts Options) error {
-	err := ctrl.NewControllerManagedBy(mgr).Named("awsendpointservice").
+	c := New(opts)
+	err := c.Builder(mgr).
 		For(&hyperv1.AWSEndpointService{}, builder.WithPredicates(othersChanges())).
 		Watches(&hyperv1.HostedControlPlane{}, handler.EnqueueRequestsFromMapFunc(toEndpointServices(opts.Client)), builder.WithPredicates(specOrDeletion())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: len(offered), RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](time.Second, 5*time.Minute)}).
-		Complete(reconcile.AsReconciler(opts.Client, New(opts)))
+		Complete(c)
 	if err != nil {
 		return err
 	}
-	return ctrl.NewControllerManagedBy(mgr).Named("endpointobserver").
+	observer := NewObserver(opts)
+	return observer.Builder(mgr).
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(specOrDeletion())).
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(toControlPlane(opts.Client)), builder.WithPredicates(isOffered())).
 		Owns(&hyperv1.AWSEndpointService{}, builder.WithPredicates(specOrDeletion())).
-		Complete(reconcile.AsReconciler(opts.Client, NewObserver(opts)))
+		Complete(observer)
 }
 
-// othersChanges lets through what others change. Our own writes of the status
-// must not start a pass, or each pass would start another.
+// othersChanges passes changes that others make. Our own writes of the status must not
+// lead to a reconcile, or each reconcile would lead to another.
 func othersChanges() predicate.Predicate {
 	p := specOrDeletion()
 	specChanged := p.UpdateFunc

@@ -334,7 +334,7 @@ func TestAnUnreadableControlPlane(t *testing.T) {
 	}
 	w.start()
 	before := w.Calls.Writes()
-	if _, err := w.observer.Reconcile(t.Context(), hcp); err != nil || w.Calls.Writes() != before {
+	if _, err := w.observer.ReconcileObject(t.Context(), hcp); err != nil || w.Calls.Writes() != before {
 		t.Errorf("%v, %d writes", err, w.Calls.Writes()-before)
 	}
 }

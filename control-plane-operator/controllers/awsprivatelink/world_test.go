@@ -80,8 +80,8 @@ type world struct {
 	zones    []string          // ids of the zones that they serve
 
 	diary      *diary
-	reconciler *Reconciler
-	observer   *Observer
+	reconciler *Controller
+	observer   *ObserverController
 }
 
 func newWorld(t testing.TB) *world {
@@ -302,11 +302,11 @@ func (w *world) pass(ctx context.Context) error {
 	hcps := &hyperv1.HostedControlPlaneList{}
 	w.must(w.Admin().List(ctx, hcps))
 	for i := range hcps.Items {
-		_, err := w.observer.Reconcile(ctx, &hcps.Items[i])
+		_, err := w.observer.ReconcileObject(ctx, &hcps.Items[i])
 		errs = append(errs, err)
 	}
 	for _, es := range w.list(ctx) {
-		_, err := w.reconciler.Reconcile(ctx, es)
+		_, err := w.reconciler.ReconcileObject(ctx, es)
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

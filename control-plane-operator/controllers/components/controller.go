@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -45,19 +44,26 @@ type Certificates interface {
 	Ensure(context.Context, *hyperv1.HostedControlPlane, certificates.Facts) (again time.Duration, changed bool, err error)
 }
 
-// Reconciler runs the pods of a control plane.
+// Reconciler runs the components of a control plane.
 type Reconciler struct {
 	Options
-	runner      *component.Runner
-	live, dying []reconcile.Step[*scope]
+	runner *component.Runner
 }
 
-// New returns a Reconciler.
-func New(opts Options) *Reconciler {
-	r := &Reconciler{Options: opts, runner: component.NewRunner(component.Options{
+func newReconciler(opts Options) *Reconciler {
+	return &Reconciler{Options: opts, runner: component.NewRunner(component.Options{
 		Client: opts.Client, Reader: opts.Reader, Scheme: opts.Scheme, Clock: opts.Clock, Owner: names.ControlPlaneOperator,
 	})}
-	r.live = []reconcile.Step[*scope]{
+}
+
+// Controller reconciles HostedControlPlanes.
+type Controller = reconcile.Controller[*hyperv1.HostedControlPlane, *scope]
+
+// New returns the controller.
+func New(opts Options) *Controller { return newReconciler(opts).controller() }
+
+func (r *Reconciler) controller() *Controller {
+	live := []reconcile.Step[*scope]{
 		{Name: "finalizer", Run: r.addFinalizer},
 		reconcile.Group(
 			reconcile.Step[*scope]{Name: "release", Condition: hyperv1.ValidReleaseInfo, Run: r.resolveRelease},
@@ -69,42 +75,38 @@ func New(opts Options) *Reconciler {
 		{Name: "encryption", Run: r.awaitEncryption},
 		{Name: "components", Run: r.ensureComponents},
 	}
-	r.dying = []reconcile.Step[*scope]{
+	deleting := []reconcile.Step[*scope]{
 		{Name: "others", Run: r.awaitOthers},
 		{Name: "pods", Run: r.deleteComponents},
 		{Name: "finalizer", Run: r.removeFinalizer},
 	}
-	return r
+	return &Controller{
+		Name: "components", Client: r.Client, Reader: r.Reader, Clock: r.Clock,
+		Scope: r.scope,
+		Phase: func(s *scope) []reconcile.Step[*scope] {
+			if s.deleting() {
+				return deleting
+			}
+			return live // while the cluster is paused, the steps change nothing
+		},
+		FieldOwner: Owner, Conditions: ours, Fields: fields,
+		Status: r.summarize,
+		Classify: reconcile.Classifier{
+			Transient: release.IsUnreachable,
+			Reason:    reason,
+			Message:   func(err error) string { return err.Error() },
+		},
+		NoLaterThan: func(s *scope) time.Duration { return s.again },
+	}
 }
 
-// Reconcile brings the pods of one control plane closer to what they should be.
-func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPlane) (ctrl.Result, error) {
-	if hcp.Unreadable() != "" {
-		return ctrl.Result{}, nil // the hostedcontrolplane controller says so
-	}
-	status := reconcile.NewWriter(r.Client, r.Reader, hcp, Owner, ourStatus)
-	s := &scope{hcp: hcp, status: status}
-	steps := r.live
-	s.paused, s.again = hcp.Spec.PausedUntil.Paused(r.Clock.Now())
-	if !hcp.DeletionTimestamp.IsZero() {
-		steps = r.dying
-	}
-	report := reconcile.Run(ctx, s, steps...)
-	r.summarize(s, report)
-	result, err := report.Result(status.Write(ctx))
-	if err == nil && s.again > 0 && (result.RequeueAfter == 0 || s.again < result.RequeueAfter) {
-		result.RequeueAfter = s.again
-	}
-	return result, err
-}
-
-// scope is what one pass has learned, and by which step.
+// scope is what one reconcile knows. The last word of a comment is the step that sets it.
 type scope struct {
 	hcp    *hyperv1.HostedControlPlane
 	status *reconcile.Writer[*hyperv1.HostedControlPlane]
-	// paused says that nothing may be changed. What is true is told all the same.
+	// paused is true if nothing may be changed. The status is reported nevertheless.
 	paused bool
-	// again is when to come back although all is well, 0 for never.
+	// again is when to reconcile again although nothing is wrong, 0 for never.
 	again time.Duration
 	// runs is the release of the control plane, and wanted that of the cluster,
 	// which is the same unless the control plane has one of its own. resolveRelease
@@ -127,4 +129,15 @@ func (r *Reconciler) addFinalizer(ctx context.Context, s *scope) error {
 		return nil
 	}
 	return s.status.AddFinalizer(ctx, hyperv1.ControlPlaneComponentsFinalizer)
+}
+
+func (s *scope) deleting() bool { return !s.hcp.DeletionTimestamp.IsZero() }
+
+func (r *Reconciler) scope(_ context.Context, hcp *hyperv1.HostedControlPlane, status *reconcile.Writer[*hyperv1.HostedControlPlane]) (*scope, error) {
+	if hcp.Unreadable() != "" {
+		return nil, reconcile.Skip(0) // the hostedcontrolplane controller reports it
+	}
+	s := &scope{hcp: hcp, status: status}
+	s.paused, s.again = hcp.Spec.PausedUntil.Paused(r.Clock.Now())
+	return s, nil
 }

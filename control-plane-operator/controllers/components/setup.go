@@ -3,7 +3,6 @@ package components
 import (
 	"context"
 	"slices"
-	"time"
 
 	routev1 "github.com/openshift/api/route/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -12,25 +11,23 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // Setup starts the controller with the manager.
 func Setup(mgr ctrl.Manager, opts Options) error {
+	c := New(opts)
 	all := handler.EnqueueRequestsFromMapFunc(neighbours(opts.Client))
 	ours := builder.WithPredicates(predicate.GenerationChangedPredicate{})
-	return ctrl.NewControllerManagedBy(mgr).Named("components").
+	return c.Builder(mgr).
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, othersSaid()))).
 		Owns(&hyperv1.ControlPlaneComponent{}, ours).
@@ -44,8 +41,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		Watches(&corev1.ConfigMap{}, all).
 		Watches(&corev1.Pod{}, all).
 		Watches(&routev1.Route{}, all).
-		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](time.Second, time.Minute)}).
-		Complete(reconcile.AsReconciler(opts.Client, New(opts)))
+		Complete(c)
 }
 
 // neighbours are the control planes in the namespace of an object: one.

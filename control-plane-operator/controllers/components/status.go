@@ -6,7 +6,6 @@ import (
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -17,16 +16,15 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/versionhistory"
 )
 
-// ours are the conditions that this controller writes; others have their own.
+// ours are the conditions that this controller writes. Other controllers write others.
 var ours = []string{hyperv1.ValidReleaseInfo, hyperv1.HostedControlPlaneDegraded}
 
-// statusPart is the part of the status that this controller writes. Of the
-// versions it leaves to others what the update service says.
+// statusPart has the fields of the status that this controller writes. The fields about
+// the update service, in the version status, belong to another controller.
 type statusPart struct {
 	VersionStatus       *versions                          `json:"versionStatus,omitempty"`
 	ControlPlaneVersion *hyperv1.ControlPlaneVersionStatus `json:"controlPlaneVersion,omitempty"`
 	KubeletVerification hyperv1.KubeletVerification        `json:"kubeletVerification,omitempty"`
-	Conditions          []metav1.Condition                 `json:"conditions,omitempty"`
 }
 
 type versions struct {
@@ -35,25 +33,12 @@ type versions struct {
 	ObservedGeneration int64                    `json:"observedGeneration"`
 }
 
-func ourStatus(hcp *hyperv1.HostedControlPlane) any {
+func fields(hcp *hyperv1.HostedControlPlane) any {
 	part := statusPart{ControlPlaneVersion: hcp.Status.ControlPlaneVersion, KubeletVerification: hcp.Status.KubeletVerification}
 	if v := hcp.Status.VersionStatus; v != nil {
 		part.VersionStatus = &versions{Desired: v.Desired, History: v.History, ObservedGeneration: v.ObservedGeneration}
 	}
-	for _, t := range ours {
-		if c := meta.FindStatusCondition(hcp.Status.Conditions, t); c != nil {
-			part.Conditions = append(part.Conditions, *c)
-		}
-	}
 	return part
-}
-
-// judge puts what the registry says into words. What the API server cannot do
-// is no statement about the release.
-var judge = reconcile.Classifier{
-	Transient: release.IsUnreachable,
-	Reason:    reason,
-	Message:   func(err error) string { return err.Error() },
 }
 
 func reason(err error) string {
@@ -72,22 +57,14 @@ func reason(err error) string {
 	return hyperv1.ReconciliationErrorReason
 }
 
-// summarize turns what the steps learned into the status.
-func (r *Reconciler) summarize(s *scope, report reconcile.Report) {
-	if !s.hcp.DeletionTimestamp.IsZero() {
-		return
-	}
-	now := r.Clock.Now()
-	status := &s.hcp.Status
-	status.Conditions = reconcile.FromReport(report, judge, status.Conditions, s.hcp.Generation, now)
-	if s.states == nil {
+func (r *Reconciler) summarize(s *scope, _ reconcile.Report, conditions *reconcile.Conditions) {
+	if s.deleting() || s.states == nil {
 		return
 	}
 	c := degraded(s.states)
-	c.ObservedGeneration = s.hcp.Generation
-	reconcile.SetCondition(&status.Conditions, c, now)
+	conditions.Set(c.Type, c.Status, c.Reason, c.Message)
 	if !s.paused {
-		recordVersion(s, now)
+		recordVersion(s, r.Clock.Now())
 	}
 }
 

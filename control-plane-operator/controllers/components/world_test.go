@@ -106,7 +106,7 @@ func controlPlane(policy hyperv1.AvailabilityPolicy) *hyperv1.HostedControlPlane
 
 // start makes the controller anew and returns one pass over all control planes.
 func (w *world) start() func(context.Context) error {
-	w.reconciler = New(Options{
+	w.reconciler = newReconciler(Options{
 		Client: w.Client(), Reader: w.Admin(), Scheme: scheme, Clock: w.clock, Releases: w.releases,
 		Certificates: &issuer{apply.New(w.Client(), scheme, "certificates")}, Components: components.All,
 		OperatorImage: "registry.example.com/control-plane-operator:test",
@@ -115,7 +115,7 @@ func (w *world) start() func(context.Context) error {
 		list := &hyperv1.HostedControlPlaneList{}
 		w.must(w.Admin().List(ctx, list))
 		for i := range list.Items {
-			if err := w.Queue(w.reconciler.Reconcile(ctx, &list.Items[i])); err != nil {
+			if err := w.Queue(w.reconciler.controller().ReconcileObject(ctx, &list.Items[i])); err != nil {
 				return err
 			}
 		}

@@ -10,13 +10,11 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -45,82 +43,104 @@ type Options struct {
 }
 
 const (
-	// lookEvery is how often the members are asked how they are, and again how
-	// long one has to settle after a copy before the next.
-	lookEvery = 10 * time.Minute
-	again     = time.Minute
-	jitter    = 0.2
-	// patience is how long the members have to say how they are, and copying how
-	// long a copy may take: several minutes for the largest.
-	patience = 15 * time.Second
-	copying  = 10 * time.Minute
+	// interval is how often the members are checked, and pause how long a member is
+	// left alone after a defragmentation before the next one.
+	interval = 10 * time.Minute
+	pause    = time.Minute
+	// statusTimeout is how long the members may take to report their status, and
+	// copyTimeout how long a defragmentation may take: minutes for the largest database.
+	statusTimeout = 15 * time.Second
+	copyTimeout   = 10 * time.Minute
 )
 
-// Reconciler looks after the etcd of a control plane.
+// Reconciler defragments the etcd of a control plane.
 type Reconciler struct {
 	Options
-	// looked is when a control plane has been looked at. One pass runs at a time.
-	looked map[client.ObjectKey]time.Time
+	// checked is when a control plane was checked. One reconcile runs at a time.
+	checked map[client.ObjectKey]time.Time
 }
 
-// New returns a Reconciler.
-func New(opts Options) *Reconciler {
-	r := &Reconciler{Options: opts, looked: map[client.ObjectKey]time.Time{}}
+// scope is what one reconcile knows.
+type scope struct {
+	hcp *hyperv1.HostedControlPlane
+	// more is true if there may be another member to defragment. Set by maintain.
+	more bool
+}
+
+// Controller reconciles HostedControlPlanes.
+type Controller = reconcile.Controller[*hyperv1.HostedControlPlane, *scope]
+
+// New returns the controller.
+func New(opts Options) *Controller {
+	r := &Reconciler{Options: opts, checked: map[client.ObjectKey]time.Time{}}
 	if r.Connect == nil {
 		r.Connect = r.connect
 	}
-	return r
+	steps := []reconcile.Step[*scope]{{Name: "etcd databases", Run: r.maintain}}
+	return &Controller{
+		Name: "defragmentation", Client: opts.Client, Clock: opts.Clock,
+		Scope: r.scope,
+		Phase: func(*scope) []reconcile.Step[*scope] { return steps },
+		Resync: func(s *scope) time.Duration {
+			if s.more {
+				return pause
+			}
+			return interval
+		},
+		Timeout: copyTimeout,
+	}
 }
 
 // Setup starts the controller with the manager.
 func Setup(mgr ctrl.Manager, opts Options) error {
-	return ctrl.NewControllerManagedBy(mgr).Named("defragmentation").
-		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		// A copy takes longer than other reconciles may.
-		WithOptions(controller.Options{ReconciliationTimeout: copying + time.Minute}).
-		Complete(reconcile.AsReconciler(opts.Client, New(opts)))
+	c := New(opts)
+	return c.Builder(mgr).For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).Complete(c)
 }
 
-// Reconcile looks after the etcd of one control plane.
-func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPlane) (ctrl.Result, error) {
-	key := client.ObjectKeyFromObject(hcp)
+// scope skips a control plane whose members need no check yet. A new cluster has
+// nothing to defragment, and a change of the spec is no reason for a check.
+func (r *Reconciler) scope(_ context.Context, hcp *hyperv1.HostedControlPlane, _ *reconcile.Writer[*hyperv1.HostedControlPlane]) (*scope, error) {
+	key, now := client.ObjectKeyFromObject(hcp), r.Clock.Now()
 	if hcp.Spec.Etcd.ManagementType == hyperv1.Unmanaged || !hcp.DeletionTimestamp.IsZero() {
-		delete(r.looked, key)
-		return ctrl.Result{}, nil
+		delete(r.checked, key)
+		return nil, reconcile.Skip(0)
 	}
-	if paused, remaining := hcp.Spec.PausedUntil.Paused(r.Clock.Now()); paused {
-		return ctrl.Result{RequeueAfter: remaining}, nil
+	if paused, remaining := hcp.Spec.PausedUntil.Paused(now); paused {
+		return nil, reconcile.Skip(remaining)
 	}
-	// A new cluster has no holes, and whoever changes its spec asks for nothing here.
-	last, known := r.looked[key]
+	last, known := r.checked[key]
 	if !known {
-		last = r.Clock.Now()
-		r.looked[key] = last
+		last = now
+		r.checked[key] = now
 	}
-	if left := lookEvery - r.Clock.Since(last); left > 0 {
-		return ctrl.Result{RequeueAfter: left}, nil
+	if left := interval - now.Sub(last); left > 0 {
+		return nil, reconcile.Skip(left)
 	}
-	r.looked[key] = r.Clock.Now()
-	more, err := r.lookAfter(ctx, hcp)
+	return &scope{hcp: hcp}, nil
+}
+
+func (r *Reconciler) maintain(ctx context.Context, s *scope) error {
+	key := client.ObjectKeyFromObject(s.hcp)
+	r.checked[key] = r.Clock.Now()
+	more, err := r.maintainOne(ctx, s.hcp)
 	if err != nil {
-		// That a member does not answer is the business of others, who say so.
+		// EtcdAvailable reports a member that does not answer.
 		ctrl.LoggerFrom(ctx).Info("The databases of etcd are left as they are", "because", err.Error())
 	}
-	if more {
-		r.looked[key] = r.Clock.Now().Add(again - lookEvery)
-		return ctrl.Result{RequeueAfter: wait.Jitter(again, jitter)}, nil
+	if s.more = more; more {
+		r.checked[key] = r.Clock.Now().Add(pause - interval)
 	}
-	return ctrl.Result{RequeueAfter: wait.Jitter(lookEvery, jitter)}, nil
+	return nil
 }
 
-// lookAfter does one thing, and says whether there may be another.
-func (r *Reconciler) lookAfter(ctx context.Context, hcp *hyperv1.HostedControlPlane) (more bool, err error) {
+// maintainOne does one thing; more is true if there may be another.
+func (r *Reconciler) maintainOne(ctx context.Context, hcp *hyperv1.HostedControlPlane) (more bool, err error) {
 	api, err := r.Connect(ctx, hcp)
 	if err != nil {
 		return false, err
 	}
 	defer api.Close()
-	asked, cancel := context.WithTimeout(ctx, patience)
+	asked, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	members, err := ask(asked, api, etcd.Of(hcp))
 	if err != nil {
@@ -153,14 +173,14 @@ func aboutSpace(alarms []*etcdserverpb.AlarmMember) (full []*clientv3.AlarmMembe
 	return full
 }
 
-// ask has each member say how it is.
+// ask returns the status of each member.
 func ask(ctx context.Context, api API, cluster etcd.Cluster) ([]member, error) {
 	var members []member
 	for _, name := range cluster.Members() {
 		endpoint := cluster.ClientURL(name)
 		status, err := api.Status(ctx, endpoint)
 		if err != nil {
-			return nil, fmt.Errorf("asking %s how it is: %w", name, err)
+			return nil, fmt.Errorf("asking %s for its status: %w", name, err)
 		}
 		members = append(members, member{name: name, endpoint: endpoint, StatusResponse: status})
 	}
@@ -168,7 +188,7 @@ func ask(ctx context.Context, api API, cluster etcd.Cluster) ([]member, error) {
 }
 
 func (r *Reconciler) defragment(ctx context.Context, hcp *hyperv1.HostedControlPlane, api API, m member) error {
-	ctx, cancel := context.WithTimeout(ctx, copying)
+	ctx, cancel := context.WithTimeout(ctx, copyTimeout)
 	defer cancel()
 	ctrl.LoggerFrom(ctx).Info("Defragmenting", "member", m.name, "size", m.DbSize, "inUse", m.DbSizeInUse)
 	if _, err := api.Defragment(ctx, m.endpoint); err != nil {
@@ -179,7 +199,7 @@ func (r *Reconciler) defragment(ctx context.Context, hcp *hyperv1.HostedControlP
 	return nil
 }
 
-// disarm lets etcd take writes again.
+// disarm turns off the alarm about space, so that etcd accepts writes again.
 func (r *Reconciler) disarm(ctx context.Context, hcp *hyperv1.HostedControlPlane, api API, alarms []*clientv3.AlarmMember) error {
 	for _, alarm := range alarms {
 		if _, err := api.AlarmDisarm(ctx, alarm); err != nil {
@@ -190,7 +210,7 @@ func (r *Reconciler) disarm(ctx context.Context, hcp *hyperv1.HostedControlPlane
 	return nil
 }
 
-// connect reaches the members as who the operator is to them.
+// connect returns a client of the members with the certificate of the operator.
 func (r *Reconciler) connect(ctx context.Context, hcp *hyperv1.HostedControlPlane) (API, error) {
 	return etcd.Open(ctx, r.Secrets, hcp)
 }

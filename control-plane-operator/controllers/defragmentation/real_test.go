@@ -38,7 +38,7 @@ func TestARealDatabaseShrinks(t *testing.T) {
 
 	w := newWorld(t)
 	w.hcp.Spec.ControllerAvailabilityPolicy = hyperv1.SingleReplica
-	w.Connect = func(context.Context, *hyperv1.HostedControlPlane) (API, error) { return etcd, nil }
+	w.connect = func(context.Context, *hyperv1.HostedControlPlane) (API, error) { return etcd, nil }
 	before, err := etcd.Status(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)

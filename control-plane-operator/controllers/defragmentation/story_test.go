@@ -63,11 +63,13 @@ func (c *cluster) Close() error { return nil }
 
 type world struct {
 	*cluster
-	*Reconciler
+	*Controller
 	t      *testing.T
 	clock  *clocktesting.FakeClock
 	events *events.FakeRecorder
 	hcp    *hyperv1.HostedControlPlane
+	// connect returns a client of the members.
+	connect func(context.Context, *hyperv1.HostedControlPlane) (API, error)
 }
 
 func newWorld(t *testing.T) *world {
@@ -78,9 +80,10 @@ func newWorld(t *testing.T) *world {
 	w.hcp.Namespace, w.hcp.Name = "clusters-demo", "demo"
 	w.hcp.Spec.Etcd.ManagementType = hyperv1.Managed
 	w.hcp.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
-	w.Reconciler = New(Options{
+	w.connect = func(context.Context, *hyperv1.HostedControlPlane) (API, error) { return w.cluster, nil }
+	w.Controller = New(Options{
 		Recorder: w.events, Clock: w.clock,
-		Connect: func(context.Context, *hyperv1.HostedControlPlane) (API, error) { return w.cluster, nil },
+		Connect: func(ctx context.Context, hcp *hyperv1.HostedControlPlane) (API, error) { return w.connect(ctx, hcp) },
 	})
 	return w
 }
@@ -88,7 +91,7 @@ func newWorld(t *testing.T) *world {
 // pass is one, after which time goes on to the next.
 func (w *world) pass() {
 	w.t.Helper()
-	result, err := w.Reconcile(w.t.Context(), w.hcp)
+	result, err := w.ReconcileObject(w.t.Context(), w.hcp)
 	if err != nil || result.RequeueAfter == 0 {
 		w.t.Fatalf("it has stopped: %+v, %v", result, err)
 	}
@@ -160,7 +163,7 @@ func TestAFullEtcdTakesWritesAgain(t *testing.T) {
 func TestWhoIsNotOurs(t *testing.T) {
 	w := newWorld(t)
 	w.hcp.Spec.Etcd.ManagementType = hyperv1.Unmanaged
-	if result, err := w.Reconcile(t.Context(), w.hcp); err != nil || result.RequeueAfter != 0 {
+	if result, err := w.ReconcileObject(t.Context(), w.hcp); err != nil || result.RequeueAfter != 0 {
 		t.Errorf("a user's own etcd: %+v, %v", result, err)
 	}
 }

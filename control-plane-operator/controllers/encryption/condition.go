@@ -14,26 +14,26 @@ import (
 )
 
 // summarize reports the stage, and what it waits for, in EtcdDataEncryptionUpToDate.
-func (r *Reconciler) summarize(s *scope, report reconcile.Report) {
+func summarize(s *scope, report reconcile.Report, conditions *reconcile.Conditions) {
+	if s.hcp.Spec.SecretEncryption == nil {
+		conditions.Remove(hyperv1.EtcdDataEncryptionUpToDate)
+		return
+	}
 	c := s.condition(report)
-	c.Type, c.ObservedGeneration = hyperv1.EtcdDataEncryptionUpToDate, s.hcp.Generation
-	reconcile.SetCondition(&s.hcp.Status.Conditions, c, r.Clock.Now())
+	conditions.Set(hyperv1.EtcdDataEncryptionUpToDate, c.Status, c.Reason, c.Message)
 }
 
 func (s *scope) condition(report reconcile.Report) metav1.Condition {
 	if c := s.faults(); c != nil {
 		return *c
 	}
-	for _, o := range report {
-		if o.Err == nil {
-			continue
-		}
+	if err := report.Err(); err != nil {
 		reason := hyperv1.ReconciliationErrorReason
 		var wait *reconcile.Waiting
-		if errors.As(o.Err, &wait) {
+		if errors.As(err, &wait) {
 			reason = wait.Reason
 		}
-		return pending(reason, "%s: %v", s.phase(), o.Err)
+		return pending(reason, "%s: %v", s.phase(), err)
 	}
 	st := s.status()
 	move := secretencryption.Current(st)

@@ -8,16 +8,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -35,7 +31,7 @@ const Owner = "control-plane-operator-encryption"
 // Options are what a Reconciler needs.
 type Options struct {
 	Client client.Client
-	// Reader reads past the cache: a stage must not follow from what was true before.
+	// Reader reads past the cache: a stage must not follow from old facts.
 	Reader client.Reader
 	Clock  clock.PassiveClock
 	// Open makes a client of the hosted cluster; nil for the usual one.
@@ -43,42 +39,66 @@ type Options struct {
 }
 
 const (
-	// interval is how often the API servers are compared with the stage while one
-	// is under way. Their pods are not watched.
+	// interval is how often the API servers are compared with the stage while one is
+	// in progress. Their pods are not watched.
 	interval = 10 * time.Second
-	// retryAfter is how soon objects are tried again that could not be rewritten.
+	// retryAfter is how soon objects that could not be rewritten are tried again.
 	retryAfter = time.Minute
-	// slice is how long one pass rewrites objects. Another key may be wanted meanwhile.
+	// slice is how long one reconcile rewrites objects: the user may want another key
+	// in the meantime.
 	slice = 20 * time.Second
-	// deadline is how long a pass may take.
+	// deadline is how long the steps of a reconcile may take.
 	deadline = time.Minute
-	jitter   = 0.2
 )
 
 // Reconciler changes the keys of a control plane.
 type Reconciler struct {
 	Options
-	steps []reconcile.Step[*scope]
-	// rewritings are those under way. One pass runs at a time.
+	// rewritings are the re-encryptions in progress. One reconcile runs at a time.
 	rewritings map[types.UID]*rewriting
 }
 
-// New returns a Reconciler.
-func New(opts Options) *Reconciler {
+// Controller reconciles HostedControlPlanes.
+type Controller = reconcile.Controller[*hyperv1.HostedControlPlane, *scope]
+
+// New returns the controller.
+func New(opts Options) *Controller {
 	r := &Reconciler{Options: opts, rewritings: map[types.UID]*rewriting{}}
 	if r.Open == nil {
 		r.Open = func(config *rest.Config) (client.Client, error) { return client.New(config, client.Options{}) }
 	}
-	r.steps = []reconcile.Step[*scope]{
+	steps := []reconcile.Step[*scope]{
 		{Name: "facts", Run: r.gather},
 		{Name: "re-encryption", Run: r.reencrypt},
 		{Name: "plan", Run: r.plan},
 	}
-	return r
+	return &Controller{
+		Name: "encryption", Client: opts.Client, Reader: opts.Reader, Clock: opts.Clock,
+		Scope: r.scope,
+		Phase: func(s *scope) []reconcile.Step[*scope] {
+			if s.hcp.Spec.SecretEncryption == nil {
+				return nil
+			}
+			return steps
+		},
+		FieldOwner: Owner, Conditions: []string{hyperv1.EtcdDataEncryptionUpToDate},
+		Fields: func(hcp *hyperv1.HostedControlPlane) any {
+			return statusPart{SecretEncryption: hcp.Status.SecretEncryption}
+		},
+		Status: summarize,
+		Resync: func(s *scope) time.Duration {
+			if s.hcp.Spec.SecretEncryption == nil || !s.moving() {
+				return 0
+			}
+			return interval
+		},
+		Timeout: deadline,
+	}
 }
 
 // Setup starts the controller with the manager.
 func Setup(mgr ctrl.Manager, opts Options) error {
+	c := New(opts)
 	all := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []ctrl.Request {
 		list := &hyperv1.HostedControlPlaneList{}
 		if err := opts.Client.List(ctx, list, client.InNamespace(obj.GetNamespace())); err != nil {
@@ -91,7 +111,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		}
 		return requests
 	})
-	return ctrl.NewControllerManagedBy(mgr).Named("encryption").
+	return c.Builder(mgr).
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(changed)).
 		Watches(&corev1.Secret{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(s client.Object) bool {
 			return s.GetName() == kubeapiserver.EncryptionSecret || s.GetAnnotations()[hyperv1.CopiedFromAnnotation] != ""
@@ -99,11 +119,10 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		Watches(&appsv1.Deployment{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(d client.Object) bool {
 			return d.GetName() == names.KubeAPIServer
 		}))).
-		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](time.Second, time.Minute)}).
-		Complete(reconcile.AsReconciler(opts.Client, New(opts)))
+		Complete(c)
 }
 
-// changed lets through what a pass depends on.
+// changed passes changes that a reconcile depends on.
 var changed = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	relevant := func(obj client.Object) any {
 		hcp := obj.(*hyperv1.HostedControlPlane)
@@ -115,12 +134,12 @@ var changed = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return !reflect.DeepEqual(relevant(e.ObjectOld), relevant(e.ObjectNew))
 }}
 
-// scope is what one pass has learned, and by which step.
+// scope is what one reconcile knows. The last word of a comment is the step that sets it.
 type scope struct {
 	hcp *hyperv1.HostedControlPlane
 	// secrets are those of the namespace, and facts follow from them and from the
 	// API servers. behind counts API server pods without the configuration, and
-	// fault is what the user has to put right. gather
+	// fault is what the user has to repair. gather
 	secrets map[string]*corev1.Secret
 	facts   secretencryption.Facts
 	servers types.UID
@@ -128,46 +147,33 @@ type scope struct {
 	revision int64
 	behind   int
 	fault    error
-	// rewriting is how far that is. reencrypt
+	// rewriting is the progress of the re-encryption. reencrypt
 	rewriting *rewriting
 	paused    bool
 }
 
 func (s *scope) status() *hyperv1.SecretEncryptionStatus { return s.hcp.Status.SecretEncryption }
 
-// moving reports whether a stage is under way.
+// moving is true while a stage is in progress.
 func (s *scope) moving() bool {
 	st := s.status()
 	move := secretencryption.Current(st)
 	return st == nil || st.TargetKey != nil || move == nil || move.Stage != hyperv1.SecretEncryptionDone || secretencryption.Overtaken(st, s.facts)
 }
 
-// Reconcile takes the keys of one control plane a stage further.
-func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPlane) (ctrl.Result, error) {
+// scope skips a control plane that is about to be deleted.
+func (r *Reconciler) scope(_ context.Context, hcp *hyperv1.HostedControlPlane, _ *reconcile.Writer[*hyperv1.HostedControlPlane]) (*scope, error) {
 	if hcp.Unreadable() != "" || !hcp.DeletionTimestamp.IsZero() || hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] == "true" {
 		delete(r.rewritings, hcp.UID)
-		return ctrl.Result{}, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, deadline)
-	defer cancel()
-	status := reconcile.NewWriter(r.Client, r.Reader, hcp, Owner, ourStatus)
-	if hcp.Spec.SecretEncryption == nil {
-		reconcile.RemoveConditions(&hcp.Status.Conditions, hyperv1.EtcdDataEncryptionUpToDate)
-		return reconcile.Report{}.Result(status.Write(ctx))
+		return nil, reconcile.Skip(0)
 	}
 	s := &scope{hcp: hcp}
 	s.paused, _ = hcp.Spec.PausedUntil.Paused(r.Clock.Now())
-	report := reconcile.Run(ctx, s, r.steps...)
-	r.summarize(s, report)
-	result, err := report.Result(status.Write(ctx))
-	if err == nil && s.moving() && result.RequeueAfter == 0 {
-		result.RequeueAfter = wait.Jitter(interval, jitter)
-	}
-	return result, err
+	return s, nil
 }
 
-// plan records the next stage. Whoever pauses the cluster wants no change; which
-// keys are in use is recorded all the same.
+// plan records the next stage. A pause stops changes; which keys are in use is
+// recorded nevertheless.
 func (r *Reconciler) plan(_ context.Context, s *scope) error {
 	if s.paused && s.status() != nil {
 		return nil
@@ -180,16 +186,7 @@ func (r *Reconciler) plan(_ context.Context, s *scope) error {
 	return nil
 }
 
-// statusPart is the part of the status that this controller writes.
+// statusPart has the fields of the status that this controller writes.
 type statusPart struct {
 	SecretEncryption *hyperv1.SecretEncryptionStatus `json:"secretEncryption,omitempty"`
-	Conditions       []metav1.Condition              `json:"conditions,omitempty"`
-}
-
-func ourStatus(hcp *hyperv1.HostedControlPlane) any {
-	part := statusPart{SecretEncryption: hcp.Status.SecretEncryption}
-	if c := meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.EtcdDataEncryptionUpToDate); c != nil {
-		part.Conditions = []metav1.Condition{*c}
-	}
-	return part
 }

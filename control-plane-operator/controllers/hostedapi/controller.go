@@ -8,14 +8,12 @@ import (
 	routev1 "github.com/openshift/api/route/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -36,36 +34,34 @@ type Options struct {
 	// be allowed to read every Secret of the namespace.
 	Reader client.Reader
 	Clock  clock.PassiveClock
-	// StartInterval is how often to ask an API server that is not ready, and
+	// StartInterval is how often an API server is checked that is not ready, and
 	// Interval how often one that is.
 	StartInterval, Interval time.Duration
-	// CheckPaths says that the API server is also to be reached where it is
-	// published, by the load balancers that users and nodes take.
+	// CheckPaths is true if the API server is also checked where it is published,
+	// through the load balancers that users and nodes use.
 	CheckPaths bool
 	// CorruptMembers returns the members of etcd whose data differs from that of the others.
 	CorruptMembers func(context.Context, *hyperv1.HostedControlPlane) ([]string, error)
 }
 
 const (
-	// jitter keeps apart the operators that were started together.
-	jitter = 0.2
-	// confirmAfter is how soon to ask again before it is believed that an API
-	// server that was there is gone, and outage how long nobody must have answered
-	// until then: a lost packet is no outage, nor is a server that ends while
-	// others serve. Until no node sends connections to it any more, each attempt
-	// may meet it, and a change of its Deployment causes attempts of its own.
+	// confirmAfter is how soon a missing answer is confirmed, and outage how long there
+	// must have been no answer until a server that was ready counts as unavailable: a
+	// lost packet is no outage, nor is a server that shuts down while others serve.
+	// Until no node sends connections to that server any more, each attempt may meet
+	// it, and a change of its Deployment leads to more attempts.
 	confirmAfter, outage = 2 * time.Second, 6 * time.Second
-	// arrival is how long it may take until a Service leads to a pod that is
-	// ready, and knock how often to try meanwhile.
-	arrival, knock = 20 * time.Second, time.Second
+	// arrival is how long it may take until a Service leads to a pod that has become
+	// ready, and arrivalInterval how often the check is repeated in that time.
+	arrival, arrivalInterval = 20 * time.Second, time.Second
 )
 
-// Reconciler asks the API server of a control plane.
+// Reconciler checks the API server of a control plane.
 type Reconciler struct {
 	Options
 	access *access
-	// missed are the control planes whose API server was there and does not
-	// answer, and since when. One pass runs at a time.
+	// missed are the control planes whose API server was ready and does not answer,
+	// and since when. One reconcile runs at a time.
 	missed map[types.UID]time.Time
 	// monitor checks the paths; nil if they are not to be checked.
 	monitor *monitor
@@ -73,8 +69,7 @@ type Reconciler struct {
 	changes chan event.GenericEvent
 }
 
-// New returns a Reconciler that has asked nobody yet.
-func New(opts Options) *Reconciler {
+func newReconciler(opts Options) *Reconciler {
 	r := &Reconciler{Options: opts, access: newAccess(opts.Reader, opts.Clock), missed: map[types.UID]time.Time{}, changes: make(chan event.GenericEvent, 1)}
 	if opts.CheckPaths {
 		r.monitor = newMonitor(opts.Interval, opts.Clock.Now, r.pathChanged)
@@ -82,14 +77,54 @@ func New(opts Options) *Reconciler {
 	return r
 }
 
+// Controller reconciles HostedControlPlanes.
+type Controller = reconcile.Controller[*hyperv1.HostedControlPlane, *scope]
+
+// New returns the controller.
+func New(opts Options) *Controller { return newReconciler(opts).controller() }
+
+func (r *Reconciler) controller() *Controller {
+	steps := []reconcile.Step[*scope]{
+		{Name: "health check", Run: r.check},
+		{Name: "confirmation", Run: r.confirm},
+		{Name: "components", Run: r.explain},
+		{Name: "paths", Run: r.checkPaths},
+		{Name: "arrival", Run: r.resolveArrival},
+	}
+	return &Controller{
+		Name: "hostedapi", Client: r.Client, Reader: r.Reader, Clock: r.Clock,
+		Scope: func(_ context.Context, hcp *hyperv1.HostedControlPlane, _ *reconcile.Writer[*hyperv1.HostedControlPlane]) (*scope, error) {
+			if hcp.Unreadable() != "" {
+				return nil, reconcile.Skip(0) // the hostedcontrolplane controller reports it
+			}
+			return &scope{hcp: hcp}, nil
+		},
+		Phase:      func(*scope) []reconcile.Step[*scope] { return steps },
+		FieldOwner: Owner, Conditions: ours, Fields: fields,
+		Status: summarize,
+		Resync: func(s *scope) time.Duration {
+			if s.hcp.Status.Ready {
+				return r.Interval
+			}
+			return r.StartInterval
+		},
+		NoLaterThan: func(s *scope) time.Duration {
+			if s.arrived && s.answer.silent {
+				return arrivalInterval
+			}
+			return 0
+		},
+	}
+}
+
 // Setup starts the controller with the manager.
 func Setup(mgr ctrl.Manager, opts Options) error {
-	r := New(opts)
-	b := ctrl.NewControllerManagedBy(mgr).Named("hostedapi").
+	r := newReconciler(opts)
+	c := r.controller()
+	b := c.Builder(mgr).
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Owns(&appsv1.Deployment{}, builder.WithPredicates(serversChanged())).
-		Owns(&corev1.Secret{}, builder.WithPredicates(predicate.NewPredicateFuncs(forUsers))).
-		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](time.Second, time.Minute)})
+		Owns(&corev1.Secret{}, builder.WithPredicates(predicate.NewPredicateFuncs(forUsers)))
 	if r.monitor != nil {
 		if err := mgr.Add(r.monitor); err != nil {
 			return err
@@ -97,10 +132,10 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		b = b.Owns(&corev1.Service{}).Owns(&routev1.Route{}).
 			WatchesRawSource(source.Channel(r.changes, &handler.EnqueueRequestForObject{}))
 	}
-	return b.Complete(reconcile.AsReconciler(opts.Client, r))
+	return b.Complete(c)
 }
 
-// pathChanged wakes the controller; it is awake already if the channel is full.
+// pathChanged wakes the controller. If the channel is full, it has been woken already.
 func (r *Reconciler) pathChanged(hcp client.ObjectKey) {
 	woken := &hyperv1.HostedControlPlane{}
 	woken.Namespace, woken.Name = hcp.Namespace, hcp.Name
@@ -110,14 +145,14 @@ func (r *Reconciler) pathChanged(hcp client.ObjectKey) {
 	}
 }
 
-// forUsers says whether a Secret is a kubeconfig that users get: they wait for it
-// while the API server is still being started.
+// forUsers is true for the kubeconfigs of users, who wait for them while the API server
+// is still starting.
 func forUsers(secret client.Object) bool {
 	return secret.GetName() == names.AdminKubeconfig || secret.GetName() == names.CustomAdminKubeconfig
 }
 
-// serversChanged lets through that other pods serve the API than before: that
-// is when to ask again, whatever was planned.
+// serversChanged passes changes of the number of pods that serve the API: they lead to
+// a check at once.
 func serversChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
@@ -130,39 +165,43 @@ func serversChanged() predicate.Predicate {
 	}
 }
 
-// Reconcile asks the API server of one control plane and tells what it said.
-func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPlane) (ctrl.Result, error) {
-	if hcp.Unreadable() != "" {
-		return ctrl.Result{}, nil // the hostedcontrolplane controller says so
-	}
-	status := reconcile.NewWriter(r.Client, r.Reader, hcp, Owner, ourStatus)
-	said, err := r.ask(ctx, hcp)
-	if err != nil {
-		return reconcile.Report{{Step: "kubeconfig", Err: err}}.Result(nil)
-	}
-	if r.doubtful(hcp, said) {
-		return ctrl.Result{RequeueAfter: confirmAfter}, nil
-	}
-	if err := r.explain(ctx, hcp, &said); err != nil {
-		return reconcile.Report{{Step: "components", Err: err}}.Result(nil)
-	}
-	if err := r.checkPaths(ctx, hcp, said.kubeconfig); err != nil {
-		return reconcile.Report{{Step: "paths", Err: err}}.Result(nil)
-	}
-	r.summarize(hcp, said)
-	if err := status.Write(ctx); err != nil {
-		return reconcile.Report{}.Result(err)
-	}
-	if hcp.Status.Ready {
-		return ctrl.Result{RequeueAfter: wait.Jitter(r.Interval, jitter)}, nil
-	}
-	if arrived, err := r.justArrived(ctx, hcp); err != nil || arrived && said.silent {
-		return ctrl.Result{RequeueAfter: knock}, err
-	}
-	return ctrl.Result{RequeueAfter: wait.Jitter(r.StartInterval, jitter)}, nil
+// scope is what one reconcile knows.
+type scope struct {
+	hcp *hyperv1.HostedControlPlane
+	// answer is that of the API server. Set by check and explain.
+	answer answer
+	// reachable is the condition about the paths, nil if they are not checked. Set by
+	// checkPaths.
+	reachable *metav1.Condition
+	// complete is true if there is something to report. Set by checkPaths.
+	complete bool
+	// arrived is true if pods serve the API that were not ready a moment ago. Set by
+	// resolveArrival.
+	arrived bool
 }
 
-// justArrived says whether there are pods that serve the API since a moment ago.
+func (r *Reconciler) check(ctx context.Context, s *scope) (err error) {
+	s.answer, err = r.ask(ctx, s.hcp)
+	return err
+}
+
+// confirm waits before an API server that was ready is reported as unavailable.
+func (r *Reconciler) confirm(_ context.Context, s *scope) error {
+	if r.doubtful(s.hcp, s.answer) {
+		return reconcile.Unknown(confirmAfter, s.answer.problem.reason, "%s", s.answer.problem.message)
+	}
+	return nil
+}
+
+// resolveArrival finds out whether an API server that does not answer has just become ready.
+func (r *Reconciler) resolveArrival(ctx context.Context, s *scope) (err error) {
+	if s.answer.problem != nil {
+		s.arrived, err = r.justArrived(ctx, s.hcp)
+	}
+	return err
+}
+
+// justArrived is true if pods have begun to serve the API a moment ago.
 func (r *Reconciler) justArrived(ctx context.Context, hcp *hyperv1.HostedControlPlane) (bool, error) {
 	servers := &appsv1.Deployment{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: hcp.Namespace, Name: names.KubeAPIServer}, servers)
@@ -174,7 +213,7 @@ func (r *Reconciler) justArrived(ctx context.Context, hcp *hyperv1.HostedControl
 	}), nil
 }
 
-// ask returns what the API server said. An error is one of the management cluster.
+// ask returns the answer of the API server. An error is one of the management cluster.
 func (r *Reconciler) ask(ctx context.Context, hcp *hyperv1.HostedControlPlane) (answer, error) {
 	by, err := r.access.to(ctx, hcp)
 	if err != nil {
@@ -191,8 +230,8 @@ func (r *Reconciler) ask(ctx context.Context, hcp *hyperv1.HostedControlPlane) (
 	return said, nil
 }
 
-// doubtful says whether to ask again before it is told that an API server that
-// was ready does not answer.
+// doubtful is true if a missing answer has to be confirmed before an API server that
+// was ready is reported as unavailable.
 func (r *Reconciler) doubtful(hcp *hyperv1.HostedControlPlane, said answer) bool {
 	if said.problem == nil || !said.silent || !hcp.Status.Ready {
 		delete(r.missed, hcp.UID)

@@ -12,10 +12,10 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 const (
@@ -174,9 +174,9 @@ func (m *monitor) pause(seen observation) time.Duration {
 	case seen.problem != nil && seen.answered:
 		return retryAfter
 	case seen.problem != nil && m.now().Sub(seen.first) < newBalancer:
-		return knock
+		return arrivalInterval
 	}
-	return wait.Jitter(m.interval, jitter)
+	return reconcile.Jitter(m.interval)
 }
 
 // record adds a check to an observation and returns whether it may change the verdict.

@@ -14,7 +14,8 @@ import (
 )
 
 // explain adds to a problem what the components behind it say of themselves.
-func (r *Reconciler) explain(ctx context.Context, hcp *hyperv1.HostedControlPlane, said *answer) (err error) {
+func (r *Reconciler) explain(ctx context.Context, s *scope) (err error) {
+	hcp, said := s.hcp, &s.answer
 	if said.problem == nil {
 		return nil
 	}

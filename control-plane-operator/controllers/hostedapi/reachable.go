@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 const unreachable = hyperv1.KubeAPIServerUnreachableReason
@@ -22,13 +21,16 @@ const unreachable = hyperv1.KubeAPIServerUnreachableReason
 // checkPaths has the paths of a control plane checked in the background, and
 // turns what is known of them into the condition. It comes before the status
 // says that the cluster has been up.
-func (r *Reconciler) checkPaths(ctx context.Context, hcp *hyperv1.HostedControlPlane, by *kubeconfig) error {
+func (r *Reconciler) checkPaths(ctx context.Context, s *scope) error {
+	hcp, by := s.hcp, s.answer.kubeconfig
 	if r.monitor == nil {
-		reconcile.RemoveConditions(&hcp.Status.Conditions, hyperv1.KubeAPIServerReachable)
+		s.complete = true
 		return nil
 	}
+	s.reachable = meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.KubeAPIServerReachable)
 	if !hcp.DeletionTimestamp.IsZero() {
-		r.monitor.watch(client.ObjectKeyFromObject(hcp), nil, nil, false) // they are being taken away
+		r.monitor.watch(client.ObjectKeyFromObject(hcp), nil, nil, false) // the load balancers are being deleted
+		s.complete = true
 		return nil
 	}
 	services, routes := &corev1.ServiceList{}, &routev1.RouteList{}
@@ -38,7 +40,7 @@ func (r *Reconciler) checkPaths(ctx context.Context, hcp *hyperv1.HostedControlP
 	if err := r.Client.List(ctx, routes, client.InNamespace(hcp.Namespace)); err != nil {
 		return fmt.Errorf("listing Routes: %w", err)
 	}
-	previous := meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.KubeAPIServerReachable)
+	previous := s.reachable
 	paths := pathsOf(hcp, services.Items, routes.Items)
 	if by.trust != nil { // as long as there is no authority, there is no API server
 		answered := previous != nil && previous.Status == metav1.ConditionTrue && !r.monitor.started()
@@ -49,7 +51,7 @@ func (r *Reconciler) checkPaths(ctx context.Context, hcp *hyperv1.HostedControlP
 	}
 	c := reachableCondition(hcp, previous, paths, r.monitor.observed, r.Clock.Now())
 	c.ObservedGeneration = hcp.Generation
-	reconcile.SetCondition(&hcp.Status.Conditions, c, r.Clock.Now())
+	s.reachable, s.complete = &c, true
 	return nil
 }
 

@@ -215,7 +215,7 @@ func TestThePaceOfChecks(t *testing.T) {
 	}{
 		"a path that answers":                     {observation{answered: true, first: now}, 30 * time.Second, 36 * time.Second},
 		"one that does not any more":              {observation{answered: true, first: now.Add(-time.Hour), problem: gone}, retryAfter, retryAfter},
-		"a new load balancer":                     {observation{first: now, problem: gone}, knock, knock},
+		"a new load balancer":                     {observation{first: now, problem: gone}, arrivalInterval, arrivalInterval},
 		"one that has been out of reach for long": {observation{first: now.Add(-newBalancer), problem: gone}, 30 * time.Second, 36 * time.Second},
 	} {
 		if got := m.pause(c.seen); got < c.least || got > c.most {

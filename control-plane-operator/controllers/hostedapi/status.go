@@ -3,7 +3,6 @@ package hostedapi
 import (
 	"cmp"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -12,50 +11,54 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// statusPart is the part of the status that this controller writes.
+// ours are the conditions that this controller writes.
+var ours = []string{hyperv1.KubeAPIServerAvailable, hyperv1.KubeAPIServerReachable, hyperv1.EtcdAvailable, hyperv1.EtcdSnapshotRestored}
+
+// statusPart has the fields of the status that this controller writes.
 type statusPart struct {
 	Ready          bool                                      `json:"ready"`
 	Initialized    bool                                      `json:"initialized"`
 	Initialization *hyperv1.HostedControlPlaneInitialization `json:"initialization,omitempty"`
 	Version        string                                    `json:"version,omitempty"`
 	KubeConfig     *hyperv1.KubeconfigSecretRef              `json:"kubeConfig,omitempty"`
-	// CustomKubeconfig is that with the name that the user has chosen.
+	// CustomKubeconfig is the kubeconfig with the name that the user has chosen.
 	CustomKubeconfig *hyperv1.KubeconfigSecretRef `json:"customKubeconfig,omitempty"`
-	Conditions       []metav1.Condition           `json:"conditions,omitempty"`
 }
 
-func ourStatus(hcp *hyperv1.HostedControlPlane) any {
+func fields(hcp *hyperv1.HostedControlPlane) any {
 	s := hcp.Status
-	part := statusPart{
+	return statusPart{
 		Ready: s.Ready, Initialized: s.Initialized, Initialization: s.Initialization, Version: s.Version,
 		KubeConfig: s.KubeConfig, CustomKubeconfig: s.CustomKubeconfig,
 	}
-	for _, t := range []string{hyperv1.KubeAPIServerAvailable, hyperv1.KubeAPIServerReachable, hyperv1.EtcdAvailable, hyperv1.EtcdSnapshotRestored} {
-		if c := meta.FindStatusCondition(s.Conditions, t); c != nil {
-			part.Conditions = append(part.Conditions, *c)
-		}
-	}
-	return part
 }
 
-// summarize turns an answer into the status.
-func (r *Reconciler) summarize(hcp *hyperv1.HostedControlPlane, said answer) {
-	s := &hcp.Status
-	s.Ready = said.problem == nil
-	s.Initialized = s.Initialized || s.Ready
-	if s.Initialized {
-		s.Initialization = &hyperv1.HostedControlPlaneInitialization{ControlPlaneInitialized: ptr.To(true)}
+// summarize turns an answer into the status. As long as there is none, or one that has
+// to be confirmed, the status stays as it is.
+func summarize(s *scope, _ reconcile.Report, conditions *reconcile.Conditions) {
+	if !s.complete {
+		return
 	}
-	s.Version = cmp.Or(said.version, s.Version)
-	s.KubeConfig = secretRef(said.kubeconfig.admin, names.AdminKubeconfig)
-	s.CustomKubeconfig = secretRef(said.kubeconfig.custom, names.CustomAdminKubeconfig)
+	status, said := &s.hcp.Status, s.answer
+	status.Ready = said.problem == nil
+	status.Initialized = status.Initialized || status.Ready
+	if status.Initialized {
+		status.Initialization = &hyperv1.HostedControlPlaneInitialization{ControlPlaneInitialized: ptr.To(true)}
+	}
+	status.Version = cmp.Or(said.version, status.Version)
+	status.KubeConfig = secretRef(said.kubeconfig.admin, names.AdminKubeconfig)
+	status.CustomKubeconfig = secretRef(said.kubeconfig.custom, names.CustomAdminKubeconfig)
+	if s.reachable != nil {
+		conditions.Put(*s.reachable)
+	} else {
+		conditions.Remove(hyperv1.KubeAPIServerReachable)
+	}
 	all := []metav1.Condition{apiCondition(said), etcdCondition(said)}
-	if c, ok := restoredCondition(hcp, said); ok {
+	if c, ok := restoredCondition(s.hcp, said); ok {
 		all = append(all, c)
 	}
 	for _, c := range all {
-		c.ObservedGeneration = hcp.Generation
-		reconcile.SetCondition(&s.Conditions, c, r.Clock.Now())
+		conditions.Set(c.Type, c.Status, c.Reason, c.Message)
 	}
 }
 

@@ -110,7 +110,7 @@ func TestAServerThatEndsIsNoOutageHoweverOftenItIsAsked(t *testing.T) {
 	w.pass()
 	w.api.code, w.api.readyz = http.StatusInternalServerError, endingServer
 	for range 5 {
-		_, err := w.reconciler.Reconcile(t.Context(), w.hcp(t.Context()))
+		_, err := w.reconciler.controller().ReconcileObject(t.Context(), w.hcp(t.Context()))
 		w.must(err)
 		w.clock.Step(time.Second)
 		w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
@@ -170,7 +170,7 @@ func TestAnAPIServerArrives(t *testing.T) {
 	})
 	w.next = 0 // the pod is ready: a watch
 	w.pass()
-	if w.next != knock {
+	if w.next != arrivalInterval {
 		t.Errorf("comes back after %s", w.next)
 	}
 	w.clock.Step(arrival)

@@ -145,7 +145,7 @@ func (w *world) put(name, key string, value []byte) {
 }
 
 func (w *world) start() func(context.Context) error {
-	w.reconciler = New(Options{Client: w.Client(), Reader: w.Client(), Clock: w.clock, StartInterval: 10 * time.Second, Interval: 30 * time.Second,
+	w.reconciler = newReconciler(Options{Client: w.Client(), Reader: w.Client(), Clock: w.clock, StartInterval: 10 * time.Second, Interval: 30 * time.Second,
 		CorruptMembers: func(context.Context, *hyperv1.HostedControlPlane) ([]string, error) { return w.corrupt, nil },
 	})
 	return func(ctx context.Context) error {
@@ -153,7 +153,7 @@ func (w *world) start() func(context.Context) error {
 		if hcp == nil {
 			return nil
 		}
-		result, err := w.reconciler.Reconcile(ctx, hcp)
+		result, err := w.reconciler.controller().ReconcileObject(ctx, hcp)
 		w.next = result.RequeueAfter
 		return w.Queue(result, err)
 	}
@@ -161,7 +161,7 @@ func (w *world) start() func(context.Context) error {
 
 // checkPaths starts a controller that checks load balancers.
 func (w *world) checkPaths() {
-	w.reconciler = New(Options{Client: w.Client(), Reader: w.Client(), Clock: w.clock, StartInterval: 10 * time.Second, Interval: 30 * time.Second, CheckPaths: true})
+	w.reconciler = newReconciler(Options{Client: w.Client(), Reader: w.Client(), Clock: w.clock, StartInterval: 10 * time.Second, Interval: 30 * time.Second, CheckPaths: true})
 	w.t.Cleanup(w.reconciler.monitor.stop)
 }
 
@@ -192,7 +192,7 @@ func (w *world) awaitCheck() {
 func (w *world) pass() {
 	w.t.Helper()
 	w.clock.Step(w.next)
-	result, err := w.reconciler.Reconcile(w.t.Context(), w.hcp(w.t.Context()))
+	result, err := w.reconciler.controller().ReconcileObject(w.t.Context(), w.hcp(w.t.Context()))
 	w.must(err)
 	w.next = result.RequeueAfter
 }

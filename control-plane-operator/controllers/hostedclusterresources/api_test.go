@@ -84,7 +84,7 @@ func startAPIServer(t *testing.T) *apiServer {
 	text, err := pki.Kubeconfig(a.host, a.ca, leaf)
 	w.must(err)
 	w.must(w.Admin().Update(t.Context(), secret(names.ControlPlaneOperatorKubeconfig, corev1.SecretTypeOpaque, map[string][]byte{names.AdminKubeconfigFile: text})))
-	w.reconciler = New(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock, Releases: w.releases, Interval: interval})
+	w.reconciler = newReconciler(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock, Releases: w.releases, Interval: interval})
 	return a
 }
 

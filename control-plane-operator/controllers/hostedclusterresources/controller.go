@@ -6,11 +6,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -24,16 +22,16 @@ const Owner = "control-plane-operator-guest"
 // Options are what a Reconciler needs.
 type Options struct {
 	Client client.Client
-	// Reader reads Machines past the cache: they are asked rarely.
+	// Reader reads Machines past the cache: they are read rarely.
 	Reader client.Reader
 	Scheme *runtime.Scheme
-	// Recorder tells of nodes that do not follow.
+	// Recorder records events about nodes that lack the next CA.
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
-	// Releases tells which images the payload has.
+	// Releases resolves the images of the payload.
 	Releases release.Resolver
-	// Interval is how often the hosted cluster is compared with what it should
-	// be although nothing here has changed.
+	// Interval is how often the hosted cluster is compared with the desired state although
+	// nothing in the management cluster has changed.
 	Interval time.Duration
 	// ReadLog reads a line of a pod's log; nil for the usual way.
 	ReadLog func(ctx context.Context, config *rest.Config, namespace, pod string) error
@@ -41,24 +39,19 @@ type Options struct {
 	Open func(*rest.Config) (client.WithWatch, error)
 }
 
-// patience is how long a pass may take. An API server that is gone without a
-// word must not hold it for minutes.
-const patience = 30 * time.Second
+// timeout is how long the steps of a reconcile may take: an API server that does not
+// answer must not occupy the worker for minutes.
+const timeout = 30 * time.Second
 
-// jitter keeps apart the operators that were started together.
-const jitter = 0.2
-
-// Reconciler keeps a hosted cluster as it should be.
+// Reconciler manages the objects that a hosted cluster needs inside.
 type Reconciler struct {
 	Options
-	live, dying []reconcile.Step[*scope]
-	// doors are the ways into hosted clusters. One pass runs at a time.
+	// doors are the connections to hosted clusters. One reconcile runs at a time.
 	doors map[types.UID]*door
 	ears  *ears
 }
 
-// New returns a Reconciler that knows no hosted cluster yet.
-func New(opts Options) *Reconciler {
+func newReconciler(opts Options) *Reconciler {
 	r := &Reconciler{Options: opts, doors: map[types.UID]*door{}, ears: newEars()}
 	if r.Open == nil {
 		r.Open = open(opts.Scheme)
@@ -66,6 +59,16 @@ func New(opts Options) *Reconciler {
 	if r.ReadLog == nil {
 		r.ReadLog = readLog
 	}
+	return r
+}
+
+// Controller reconciles HostedControlPlanes.
+type Controller = reconcile.Controller[*hyperv1.HostedControlPlane, *scope]
+
+// New returns the controller.
+func New(opts Options) *Controller { return newReconciler(opts).controller() }
+
+func (r *Reconciler) controller() *Controller {
 	parts := []reconcile.Step[*scope]{
 		{Name: "client certificates", Run: r.approveJoining},
 		{Name: "serving certificates", Run: r.approveServing},
@@ -73,91 +76,88 @@ func New(opts Options) *Reconciler {
 		{Name: "connection", Run: r.checkConnection},
 		{Name: "kubelets", Run: r.checkKubelets},
 		{Name: "watches", Run: r.listen},
-		{Name: "followers", Run: r.awaitNodes},
+		{Name: "CA rollout", Run: r.awaitNodes},
 	}
 	for _, p := range contents {
 		parts = append(parts, reconcile.Step[*scope]{Name: p.name, Run: func(ctx context.Context, s *scope) error { return r.ensure(ctx, s, p) }})
 	}
-	r.live = []reconcile.Step[*scope]{
+	live := []reconcile.Step[*scope]{
 		{Name: "API server", Run: r.enter},
 		{Name: "permissions", Run: r.ensurePermissions},
 		reconcile.Group(parts...),
 	}
-	r.dying = []reconcile.Step[*scope]{
+	cleaning := []reconcile.Step[*scope]{
 		{Name: "API server", Run: r.enter},
 		{Name: "permissions", Run: r.ensurePermissions},
 		{Name: "admission", Run: r.blockCreation},
 		{Name: "cloud resources", Run: r.removeCloudResources},
 	}
-	return r
+	return &Controller{
+		Name: "guest", Client: r.Client, Reader: r.Reader, Clock: r.Clock,
+		Scope: r.scope,
+		Phase: func(s *scope) []reconcile.Step[*scope] {
+			if s.cleaning() {
+				return cleaning
+			}
+			return live
+		},
+		FieldOwner: Owner, Conditions: ours,
+		Fields:      func(hcp *hyperv1.HostedControlPlane) any { return statusPart{NodeCount: hcp.Status.NodeCount} },
+		Summary:     summary,
+		Status:      func(s *scope, report reconcile.Report, _ *reconcile.Conditions) { r.distrust(s, report) },
+		Classify:    classifier,
+		Resync:      func(*scope) time.Duration { return r.Interval },
+		NoLaterThan: func(s *scope) time.Duration { return s.again },
+		Timeout:     timeout,
+	}
 }
 
-// scope is what one pass has learned, and by which step.
+// scope is what one reconcile knows.
 type scope struct {
 	hcp *hyperv1.HostedControlPlane
-	// hosted is the way into the hosted cluster. Filled by enter.
+	// hosted is the connection to the hosted cluster. Set by enter.
 	hosted *door
-	// payload is filled by whoever needs it first.
+	// payload is set by the first step that needs it.
 	payload *release.Release
-	// nodes, requests and joins are where watches of them have to begin. Filled by
-	// countNodes, approveServing and approveJoining.
+	// nodes, requests and joins are the resourceVersions at which watches of them begin.
+	// Set by countNodes, approveServing and approveJoining.
 	nodes, requests, joins string
-	// looked says that removeCloudResources knows what is left.
+	// looked is true if removeCloudResources knows what is left.
 	looked bool
-	// again is when to come back although nothing is wrong, 0 for the usual time.
+	// again is when to reconcile again although nothing is wrong, 0 for the usual time.
 	again time.Duration
 }
 
-// comeBack has the next pass come after that long, or sooner if another step needs it.
+// comeBack has the object reconciled after that time, or sooner if another step asks for it.
 func (s *scope) comeBack(after time.Duration) {
 	if s.again == 0 || after < s.again {
 		s.again = after
 	}
 }
 
-// cleaning says whether the cluster is to be emptied, before its API server goes.
+// cleaning is true if the cluster is to be emptied before its API server is deleted.
 func (s *scope) cleaning() bool {
 	return s.hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] == yes && s.hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] == yes
 }
 
 const yes = "true"
 
-// Reconcile brings one hosted cluster closer to what it should be.
-func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPlane) (ctrl.Result, error) {
-	if !hcp.DeletionTimestamp.IsZero() {
-		r.leave(hcp.UID)
-		return ctrl.Result{}, nil
-	}
-	if hcp.Unreadable() != "" {
-		return ctrl.Result{}, nil // the hostedcontrolplane controller says so
-	}
+// scope skips a control plane that is being deleted, unless it has to be emptied first.
+func (r *Reconciler) scope(_ context.Context, hcp *hyperv1.HostedControlPlane, _ *reconcile.Writer[*hyperv1.HostedControlPlane]) (*scope, error) {
 	s := &scope{hcp: hcp}
-	steps := r.live
 	paused, remaining := hcp.Spec.PausedUntil.Paused(r.Clock.Now())
 	switch {
+	case !hcp.DeletionTimestamp.IsZero():
+		r.leave(hcp.UID)
+		return nil, reconcile.Skip(0)
+	case hcp.Unreadable() != "": // the hostedcontrolplane controller reports it
+		return nil, reconcile.Skip(0)
 	case s.cleaning():
-		steps = r.dying
+		return s, nil
 	case hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] == yes:
-		return ctrl.Result{}, nil // nobody will use what we would make
+		return nil, reconcile.Skip(0)
 	case paused:
-		return ctrl.Result{RequeueAfter: remaining}, nil
+		return nil, reconcile.Skip(remaining)
 	}
-	status := reconcile.NewWriter(r.Client, r.Reader, hcp, Owner, ourStatus)
-	report := r.run(ctx, s, steps)
-	r.summarize(s, report)
-	r.distrust(s, report)
-	result, err := report.Result(status.Write(ctx))
-	if err == nil && result.RequeueAfter == 0 {
-		result.RequeueAfter = wait.Jitter(r.Interval, jitter)
-	}
-	if s.again > 0 && err == nil {
-		result.RequeueAfter = min(result.RequeueAfter, s.again)
-	}
-	return result, err
-}
-
-func (r *Reconciler) run(ctx context.Context, s *scope, steps []reconcile.Step[*scope]) reconcile.Report {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	return reconcile.Run(ctx, s, steps...)
+	return s, nil
 }

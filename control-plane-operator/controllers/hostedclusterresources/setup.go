@@ -4,33 +4,30 @@ import (
 	"context"
 	"reflect"
 	"slices"
-	"time"
 
 	routev1 "github.com/openshift/api/route/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
 // Setup starts the controller with the manager.
 func Setup(mgr ctrl.Manager, opts Options) error {
-	r := New(opts)
+	r := newReconciler(opts)
+	c := r.controller()
 	all := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []ctrl.Request {
 		return controlPlanes(ctx, opts.Client, obj.GetNamespace())
 	})
-	return ctrl.NewControllerManagedBy(mgr).Named("guest").
+	return c.Builder(mgr).
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(news)).
 		Watches(&corev1.Secret{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(concerns))).
 		Watches(&corev1.ConfigMap{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(obj client.Object) bool {
@@ -41,8 +38,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 			return obj.GetName() == names.KonnectivityServer // where it is published without a Route
 		}))).
 		WatchesRawSource(r.ears).
-		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](time.Second, time.Minute)}).
-		Complete(reconcile.AsReconciler(opts.Client, r))
+		Complete(c)
 }
 
 // news lets through what we act on.

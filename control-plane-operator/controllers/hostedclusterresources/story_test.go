@@ -148,7 +148,7 @@ func TestPermissionsAreTakenAway(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
 	w.must(w.hosted.Admin().Delete(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: names.ControlPlaneOperatorGroup}}))
-	if _, err := w.reconciler.Reconcile(t.Context(), w.hcp(t.Context())); err == nil {
+	if _, err := w.reconciler.controller().ReconcileObject(t.Context(), w.hcp(t.Context())); err == nil {
 		t.Fatal("was not refused")
 	}
 	w.settle()
@@ -271,7 +271,7 @@ func TestNobodyAnswers(t *testing.T) {
 	w.settle()
 	w.away = true
 	w.clock.Step(interval)
-	if _, err := w.reconciler.Reconcile(t.Context(), w.hcp(t.Context())); err == nil {
+	if _, err := w.reconciler.controller().ReconcileObject(t.Context(), w.hcp(t.Context())); err == nil {
 		t.Fatal("nobody noticed")
 	}
 	w.want(condition, allIsWell)

@@ -266,20 +266,20 @@ func (d *doorman) may(ctx context.Context, verb string, obj any) error {
 }
 
 func (w *world) start() func(context.Context) error {
-	w.reconciler = New(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock, Releases: w.releases, Interval: interval, Open: w.open})
+	w.reconciler = newReconciler(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock, Releases: w.releases, Interval: interval, Open: w.open})
 	return func(ctx context.Context) error {
 		hcp := w.hcp(ctx)
 		if hcp == nil {
 			return nil
 		}
-		return w.Queue(w.reconciler.Reconcile(ctx, hcp))
+		return w.Queue(w.reconciler.controller().ReconcileObject(ctx, hcp))
 	}
 }
 
 // pass lets the controller work once.
 func (w *world) pass() {
 	w.t.Helper()
-	result, err := w.reconciler.Reconcile(w.t.Context(), w.hcp(w.t.Context()))
+	result, err := w.reconciler.controller().ReconcileObject(w.t.Context(), w.hcp(w.t.Context()))
 	w.must(err)
 	w.next = result.RequeueAfter
 }

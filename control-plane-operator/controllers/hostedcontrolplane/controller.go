@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -18,26 +17,28 @@ import (
 // Options are what a Reconciler needs.
 type Options struct {
 	Client client.Client
-	// Reader reads past the cache: Events, which are many and wanted rarely.
+	// Reader reads past the cache: Events, which are many and read rarely.
 	Reader client.Reader
 	Scheme *runtime.Scheme
 	Clock  clock.PassiveClock
-	// ServesRoutes says that the management cluster serves Routes, as OpenShift
-	// does: then a control plane has a router of its own only where that one would not do.
+	// ServesRoutes is true if the management cluster serves Routes, as OpenShift does.
+	// A control plane has a router of its own only where that one is not sufficient.
 	ServesRoutes bool
 }
 
-// Reconciler drives a HostedControlPlane.
+// Reconciler publishes the services of a HostedControlPlane.
 type Reconciler struct {
 	Options
-	apply       *apply.Applier
-	live, dying []reconcile.Step[*scope]
+	apply *apply.Applier
 }
 
-// New returns a Reconciler.
-func New(opts Options) *Reconciler {
+// Controller reconciles HostedControlPlanes.
+type Controller = reconcile.Controller[*hyperv1.HostedControlPlane, *scope]
+
+// New returns the controller.
+func New(opts Options) *Controller {
 	r := &Reconciler{Options: opts, apply: apply.New(opts.Client, opts.Scheme, names.ControlPlaneOperator)}
-	r.live = []reconcile.Step[*scope]{
+	live := []reconcile.Step[*scope]{
 		{Name: "finalizer", Run: r.addFinalizer},
 		{Name: "configuration", Condition: hyperv1.ValidHostedControlPlaneConfiguration, Run: r.checkConfiguration},
 		{Name: "exposure", Run: r.ensureExposure},
@@ -46,42 +47,48 @@ func New(opts Options) *Reconciler {
 			reconcile.Step[*scope]{Name: "admission", Run: r.admitRoutes},
 		),
 	}
-	r.dying = []reconcile.Step[*scope]{
+	deleting := []reconcile.Step[*scope]{
 		{Name: "exposure", Condition: hyperv1.InfrastructureReady, Run: r.deleteExposure},
 		{Name: "finalizer", Run: r.removeFinalizer},
 	}
-	return r
+	return &Controller{
+		Name: "hostedcontrolplane", Client: opts.Client, Reader: opts.Reader, Clock: opts.Clock,
+		Scope: r.scope,
+		Phase: func(s *scope) []reconcile.Step[*scope] {
+			switch {
+			case !s.hcp.DeletionTimestamp.IsZero():
+				return deleting
+			case s.paused:
+				return nil
+			}
+			return live
+		},
+		FieldOwner: names.ControlPlaneOperator, Conditions: ours, Fields: fields,
+		Status:      summarize,
+		NoLaterThan: func(s *scope) time.Duration { return s.pauseLeft },
+	}
 }
 
-// Reconcile brings one HostedControlPlane closer to what it should be.
-func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPlane) (ctrl.Result, error) {
-	status := reconcile.NewWriter(r.Client, r.Reader, hcp, names.ControlPlaneOperator, ourStatus)
-	s := &scope{hcp: hcp, status: status}
-	var remaining time.Duration
-	s.paused, remaining = hcp.Spec.PausedUntil.Paused(r.Clock.Now())
-	var steps []reconcile.Step[*scope]
-	switch {
-	case !hcp.DeletionTimestamp.IsZero():
-		steps, s.paused = r.dying, false
-	case !s.paused:
-		steps = r.live
-	}
-	report := reconcile.Run(ctx, s, steps...)
-	r.summarize(s, report)
-	result, err := report.Result(status.Write(ctx))
-	if err == nil && result.RequeueAfter == 0 && s.paused {
-		result.RequeueAfter = remaining
-	}
-	return result, err
-}
-
-// scope is what one pass has learned, and by which step.
+// scope is what one reconcile knows.
 type scope struct {
-	hcp     *hyperv1.HostedControlPlane
-	status  *reconcile.Writer[*hyperv1.HostedControlPlane]
-	paused  bool            // what is true is told all the same
-	access  access          // checkConfiguration
-	objects []client.Object // ensureExposure: Services and Routes as they should be
+	hcp    *hyperv1.HostedControlPlane
+	status *reconcile.Writer[*hyperv1.HostedControlPlane]
+	// paused is true if nothing may be changed, for pauseLeft if that is not 0. The
+	// status is reported nevertheless. A deletion is never paused.
+	paused    bool
+	pauseLeft time.Duration
+	// access is how the services are published. Set by checkConfiguration.
+	access access
+	// objects are the desired Services and Routes. Set by ensureExposure.
+	objects []client.Object
+}
+
+func (r *Reconciler) scope(_ context.Context, hcp *hyperv1.HostedControlPlane, status *reconcile.Writer[*hyperv1.HostedControlPlane]) (*scope, error) {
+	s := &scope{hcp: hcp, status: status}
+	if hcp.DeletionTimestamp.IsZero() {
+		s.paused, s.pauseLeft = hcp.Spec.PausedUntil.Paused(r.Clock.Now())
+	}
+	return s, nil
 }
 
 func (r *Reconciler) addFinalizer(ctx context.Context, s *scope) error {

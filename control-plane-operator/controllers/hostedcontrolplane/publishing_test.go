@@ -113,7 +113,7 @@ func TestANodePortThatIsTaken(t *testing.T) {
 			})
 		},
 	})
-	if _, err := New(Options{Client: taken, Reader: w.Admin(), Scheme: scheme, Clock: w.clock}).Reconcile(t.Context(), w.hcp(t.Context())); err == nil {
+	if _, err := New(Options{Client: taken, Reader: w.Admin(), Scheme: scheme, Clock: w.clock}).ReconcileObject(t.Context(), w.hcp(t.Context())); err == nil {
 		t.Error("it is not tried again")
 	}
 	w.wants("InfrastructureReady", metav1.ConditionUnknown, "WaitingFor", "Service clusters-demo/kube-apiserver", "31000: provided port is already allocated")

@@ -1,89 +1,72 @@
 package hostedcontrolplane
 
 import (
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// plain are the conditions that need no judge: what this version does not do
-// is said, because a condition that is merely absent would look like a fault.
+// plain are conditions that depend on nothing. A feature that this version does not
+// have is reported, because a missing condition would look like a fault.
 var plain = []metav1.Condition{
 	{Type: hyperv1.ExternalDNSReachable, Status: metav1.ConditionUnknown, Reason: hyperv1.StatusUnknownReason, Message: "this version does not look up the host names of spec.services yet"},
 }
 
-// ours are the conditions that this controller writes; others have their own.
+// ours are the conditions that this controller writes. Other controllers write others.
 var ours = []string{
 	hyperv1.ValidHostedControlPlaneConfiguration, hyperv1.InfrastructureReady, hyperv1.ExternalDNSReachable,
 	hyperv1.HostedControlPlanePaused, hyperv1.HostedClusterAvailable,
 }
 
-// others are the conditions that Available looks at and others write.
+// others are the conditions that Available depends on and other controllers write.
 var others = []string{hyperv1.KubeAPIServerAvailable, hyperv1.KubeAPIServerReachable, hyperv1.EtcdAvailable}
 
-// statusPart is the part of the status that this controller writes.
+// statusPart has the fields of the status that this controller writes.
 type statusPart struct {
 	ExternalManagedControlPlane *bool                `json:"externalManagedControlPlane,omitempty"`
 	ControlPlaneEndpoint        *hyperv1.APIEndpoint `json:"controlPlaneEndpoint,omitempty"`
-	Conditions                  []metav1.Condition   `json:"conditions,omitempty"`
 }
 
-func ourStatus(hcp *hyperv1.HostedControlPlane) any {
+func fields(hcp *hyperv1.HostedControlPlane) any {
 	part := statusPart{ExternalManagedControlPlane: hcp.Status.ExternalManagedControlPlane}
 	if hcp.Status.ControlPlaneEndpoint.Host != "" {
 		part.ControlPlaneEndpoint = &hcp.Status.ControlPlaneEndpoint
 	}
-	for _, t := range ours {
-		if c := meta.FindStatusCondition(hcp.Status.Conditions, t); c != nil {
-			part.Conditions = append(part.Conditions, *c)
-		}
-	}
 	return part
 }
 
-var judge = reconcile.Classifier{Transient: awsx.IsTransient, Reason: awsx.Reason, Message: awsx.Message}
-
-// summarize turns the report into conditions.
-func (r *Reconciler) summarize(s *scope, report reconcile.Report) {
-	now := r.Clock.Now()
-	status := &s.hcp.Status
-	status.ExternalManagedControlPlane = ptr.To(true)
-	status.Conditions = reconcile.FromReport(report, judge, status.Conditions, s.hcp.Generation, now)
+func summarize(s *scope, _ reconcile.Report, conditions *reconcile.Conditions) {
+	s.hcp.Status.ExternalManagedControlPlane = ptr.To(true)
 	for _, c := range plain {
-		c.ObservedGeneration = s.hcp.Generation
-		reconcile.SetCondition(&status.Conditions, c, now)
+		conditions.Set(c.Type, c.Status, c.Reason, c.Message)
 	}
-	reconcile.SetCondition(&status.Conditions, paused(s.paused, s.hcp.Generation), now)
-	reconcile.SetCondition(&status.Conditions, available(status.Conditions, s.hcp.Generation), now)
+	if s.paused {
+		conditions.Set(hyperv1.HostedControlPlanePaused, metav1.ConditionTrue, hyperv1.PausedReason, "spec.pausedUntil stops changes")
+	} else {
+		conditions.Set(hyperv1.HostedControlPlanePaused, metav1.ConditionFalse, hyperv1.NotPausedReason, "")
+	}
+	if missing := firstMissing(conditions); missing != nil {
+		conditions.Set(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, missing.Reason, missing.Type+": "+missing.Message)
+	} else {
+		conditions.Set(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	}
 }
 
-func paused(is bool, generation int64) metav1.Condition {
-	c := metav1.Condition{Type: hyperv1.HostedControlPlanePaused, Status: metav1.ConditionFalse, Reason: hyperv1.NotPausedReason, ObservedGeneration: generation}
-	if is {
-		c.Status, c.Reason, c.Message = metav1.ConditionTrue, hyperv1.PausedReason, "spec.pausedUntil stops changes"
-	}
-	return c
-}
-
-// available names the first thing that is missing.
-func available(conds []metav1.Condition, generation int64) metav1.Condition {
-	a := metav1.Condition{Type: hyperv1.HostedClusterAvailable, Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, ObservedGeneration: generation}
+// firstMissing returns the first condition that keeps the control plane from being available.
+func firstMissing(conditions *reconcile.Conditions) *metav1.Condition {
 	for _, t := range append([]string{hyperv1.ValidHostedControlPlaneConfiguration, hyperv1.InfrastructureReady}, others...) {
-		c := meta.FindStatusCondition(conds, t)
+		c := conditions.Get(t)
 		if t == hyperv1.KubeAPIServerReachable && (c == nil || c.Status == metav1.ConditionUnknown) {
 			continue // where load balancers are not checked, or cannot be reached from here
 		}
 		if c == nil {
-			c = &metav1.Condition{Reason: hyperv1.StatusUnknownReason, Message: "nobody has looked yet"}
+			c = &metav1.Condition{Type: t, Reason: hyperv1.StatusUnknownReason, Message: "waiting for the first health check"}
 		}
 		if c.Status != metav1.ConditionTrue {
-			a.Status, a.Reason, a.Message = metav1.ConditionFalse, c.Reason, t+": "+c.Message
-			break
+			return c
 		}
 	}
-	return a
+	return nil
 }

@@ -50,7 +50,7 @@ type world struct {
 	balancers map[string]int
 	// servesRoutes says that the management cluster does.
 	servesRoutes bool
-	reconciler   *Reconciler
+	reconciler   *Controller
 }
 
 // newWorld has the schemas that converters know: only a story in which others
@@ -107,7 +107,7 @@ func (w *world) start() func(context.Context) error {
 		list := &hyperv1.HostedControlPlaneList{}
 		w.must(w.Admin().List(ctx, list))
 		for i := range list.Items {
-			if err := w.Queue(w.reconciler.Reconcile(ctx, &list.Items[i])); err != nil {
+			if err := w.Queue(w.reconciler.ReconcileObject(ctx, &list.Items[i])); err != nil {
 				return err
 			}
 		}

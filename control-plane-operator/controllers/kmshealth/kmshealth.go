@@ -1,12 +1,12 @@
-// Package kmshealth says whether the key of AWS KMS with which a hosted cluster
-// encrypts its Secrets can be used, in the condition ValidAWSKMSConfig.
+// Package kmshealth checks whether the AWS KMS key that encrypts the Secrets of a
+// hosted cluster can be used, and reports that in the condition ValidAWSKMSConfig.
 //
-//	secretEncryption of type kms ──► a token in the plugin's name ──► encrypt, decrypt ──► judge
+//	secretEncryption of type KMS ─► a token with the subject of the KMS plugin ─► encrypt, decrypt
 //
 //	True     the role has used the key
-//	False    AWS does not know the key, or refuses the role: in AWS's words
+//	False    AWS does not know the key, or refuses the role; the message is the answer of AWS
 //	Unknown  there was no answer; a True condition stays
-//	absent   no such key is asked for
+//	absent   the cluster uses no such key
 package kmshealth
 
 import (
@@ -14,15 +14,10 @@ import (
 	"errors"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -32,7 +27,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// Owner is the field owner of the probe's part of the status.
+// Owner is the field owner of this controller's part of the status.
 const Owner = "control-plane-operator-keyprobe"
 
 // Options are what a Reconciler needs.
@@ -41,66 +36,66 @@ type Options struct {
 	// Reader reads past the cache.
 	Reader client.Reader
 	Clock  clock.PassiveClock
-	// Keys are the keys of a control plane, as its plugin calls them.
+	// Keys returns a client of KMS with the role of the control plane's KMS plugin.
 	Keys func(ctx context.Context, hcp *hyperv1.HostedControlPlane) (kmskey.API, error)
-	// KeyReady returns identity.ErrNoKey as long as there is no key to sign tokens with.
+	// KeyReady returns tokensigner.ErrNoKey as long as there is no key to sign tokens with.
 	KeyReady func(context.Context) error
 }
 
-// Pace of the probe. Every use of a key is paid for, and the API server notices
-// itself when one is taken away.
 const (
-	interval   = 10 * time.Minute
+	// interval is how often the key is used. Each use costs money, and the API server
+	// itself notices when the key cannot be used any more.
+	interval = 10 * time.Minute
+	// retryAfter is how soon the check is repeated after a failure.
 	retryAfter = 30 * time.Second
-	jitter     = 0.2
 )
 
-// Reconciler judges the key of a control plane.
-type Reconciler struct {
-	Options
-	steps []reconcile.Step[*hyperv1.HostedControlPlane]
-}
+// Reconciler checks the key of a control plane.
+type Reconciler struct{ Options }
 
-// New returns a Reconciler.
-func New(opts Options) *Reconciler {
+// Controller reconciles HostedControlPlanes.
+type Controller = reconcile.Controller[*hyperv1.HostedControlPlane, *hyperv1.HostedControlPlane]
+
+// New returns the controller.
+func New(opts Options) *Controller {
 	r := &Reconciler{Options: opts}
-	r.steps = []reconcile.Step[*hyperv1.HostedControlPlane]{
-		{Name: "key", Condition: hyperv1.ValidAWSKMSConfig, Run: r.checkKey},
+	steps := []reconcile.Step[*hyperv1.HostedControlPlane]{{Name: "KMS key", Condition: hyperv1.ValidAWSKMSConfig, Run: r.checkKey}}
+	return &Controller{
+		Name: "keyprobe", Client: opts.Client, Reader: opts.Reader, Clock: opts.Clock,
+		Scope: func(_ context.Context, hcp *hyperv1.HostedControlPlane, _ *reconcile.Writer[*hyperv1.HostedControlPlane]) (*hyperv1.HostedControlPlane, error) {
+			if hcp.Unreadable() != "" || !hcp.DeletionTimestamp.IsZero() {
+				return nil, reconcile.Skip(0)
+			}
+			return hcp, nil
+		},
+		Phase: func(hcp *hyperv1.HostedControlPlane) []reconcile.Step[*hyperv1.HostedControlPlane] {
+			if Of(hcp) == nil {
+				return nil
+			}
+			return steps
+		},
+		FieldOwner: Owner, Conditions: []string{hyperv1.ValidAWSKMSConfig},
+		Status: func(hcp *hyperv1.HostedControlPlane, _ reconcile.Report, conditions *reconcile.Conditions) {
+			if Of(hcp) == nil {
+				conditions.Remove(hyperv1.ValidAWSKMSConfig)
+			}
+		},
+		Resync: func(hcp *hyperv1.HostedControlPlane) time.Duration {
+			if Of(hcp) == nil {
+				return 0
+			}
+			return interval
+		},
 	}
-	return r
 }
 
 // Setup starts the controller with the manager.
 func Setup(mgr ctrl.Manager, opts Options) error {
-	return ctrl.NewControllerManagedBy(mgr).Named("keyprobe").
-		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](time.Second, time.Minute)}).
-		Complete(reconcile.AsReconciler(opts.Client, New(opts)))
+	c := New(opts)
+	return c.Builder(mgr).For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).Complete(c)
 }
 
-// Reconcile judges the key of one control plane.
-func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPlane) (ctrl.Result, error) {
-	if hcp.Unreadable() != "" || !hcp.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, nil
-	}
-	status := reconcile.NewWriter(r.Client, r.Reader, hcp, Owner, ourStatus)
-	if Of(hcp) == nil {
-		reconcile.RemoveConditions(&hcp.Status.Conditions, hyperv1.ValidAWSKMSConfig)
-		return reconcile.Report{}.Result(status.Write(ctx))
-	}
-	report := reconcile.Run(ctx, hcp, r.steps...)
-	hcp.Status.Conditions = reconcile.FromReport(report, judge, hcp.Status.Conditions, hcp.Generation, r.Clock.Now())
-	if err := status.Write(ctx); err != nil {
-		return reconcile.Report{}.Result(err)
-	}
-	if report[0].Err != nil {
-		// An answer that we do not like is no failure of the probe.
-		return ctrl.Result{RequeueAfter: wait.Jitter(retryAfter, jitter)}, nil
-	}
-	return ctrl.Result{RequeueAfter: wait.Jitter(interval, jitter)}, nil
-}
-
-// Of is the key that a control plane uses, or nil.
+// Of returns the key that a control plane uses, or nil.
 func Of(hcp *hyperv1.HostedControlPlane) *hyperv1.AWSKMSSpec {
 	enc := hcp.Spec.SecretEncryption
 	if enc == nil || enc.Type != hyperv1.KMS || enc.KMS == nil {
@@ -111,36 +106,28 @@ func Of(hcp *hyperv1.HostedControlPlane) *hyperv1.AWSKMSSpec {
 
 func (r *Reconciler) checkKey(ctx context.Context, hcp *hyperv1.HostedControlPlane) error {
 	if err := r.KeyReady(ctx); err != nil {
-		return err
+		return finding(err)
 	}
 	keys, err := r.Keys(ctx, hcp)
 	if err != nil {
-		return err
+		return finding(err)
 	}
-	return kmskey.Check(ctx, keys, Of(hcp).ActiveKey.ARN)
+	return finding(kmskey.Check(ctx, keys, Of(hcp).ActiveKey.ARN))
 }
 
-var judge = reconcile.Classifier{
-	Transient: func(err error) bool {
-		// Only an answer of AWS makes the condition False.
-		return awsx.IsTransient(err) || awsx.Kind(err) == awsx.NotAWS
-	},
-	Reason: func(err error) string {
-		switch {
-		case errors.Is(err, tokensigner.ErrNoKey):
-			return hyperv1.WaitingForSigningKeyReason
-		case awsx.IsIdentity(err):
-			return hyperv1.InvalidIAMRoleReason
-		}
-		return awsx.Reason(err)
-	},
-	Message: awsx.Message,
-}
-
-func ourStatus(hcp *hyperv1.HostedControlPlane) any {
-	part := map[string]any{}
-	if c := meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.ValidAWSKMSConfig); c != nil {
-		part["conditions"] = []metav1.Condition{*c}
+// finding turns an error into an outcome. That the key cannot be used is a result of
+// the check, not a failure of the controller. Only an answer of AWS makes the condition False.
+func finding(err error) error {
+	again := reconcile.Jitter(retryAfter)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, tokensigner.ErrNoKey):
+		return reconcile.Unknown(again, hyperv1.WaitingForSigningKeyReason, "%s", awsx.Message(err))
+	case awsx.IsTransient(err), awsx.Kind(err) == awsx.NotAWS, reconcile.IsTransientAPIError(err):
+		return reconcile.Unknown(again, awsx.Reason(err), "%s", awsx.Message(err))
+	case awsx.IsIdentity(err):
+		return reconcile.Wait(again, hyperv1.InvalidIAMRoleReason, "%s", awsx.Message(err))
 	}
-	return part
+	return reconcile.Wait(again, awsx.Reason(err), "%s", awsx.Message(err))
 }

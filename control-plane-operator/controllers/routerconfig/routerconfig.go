@@ -1,12 +1,12 @@
-// Package routerconfig has the pods of the router see a change of its configuration at
-// once.
+// Package routerconfig makes the pods of the router use a change of their
+// configuration at once.
 //
-//	ConfigMap router changes ──► annotation on its pods ──► their kubelets look at what they mount
+//	ConfigMap router changes ─► annotation on the pods of the router ─► kubelets sync these pods
 //
-// A kubelet looks at ConfigMaps when it looks at the pod, once in a minute; a
-// host that was just given out would not be served for that long. A change of
-// the pod lets it look now. It is no more than that: a nudge that was not given,
-// because we started or stopped that moment, is missed by nobody a minute later.
+// A kubelet updates mounted ConfigMaps when it syncs the pod, once in a minute. A host
+// that has just been published would not be served for that long. A change of the pod
+// makes its kubelet sync it now. Nothing depends on it: if the operator stops before it
+// has written the annotation, the pods have the configuration a minute later.
 package routerconfig
 
 import (
@@ -14,38 +14,50 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// annotation, on a pod, is the version of the ConfigMap that it was told of.
+// annotation, on a pod, is the resourceVersion of the ConfigMap that the pod was
+// annotated for.
 const annotation = "hypershift.openshift.io/router-config"
 
-// Reconciler nudges the pods of routers.
-type Reconciler struct{ Client client.Client }
+// Options are what a Reconciler needs.
+type Options struct{ Client client.Client }
 
-// Setup starts the controller with the manager.
-func Setup(mgr ctrl.Manager, c client.Client) error {
-	return ctrl.NewControllerManagedBy(mgr).Named("nudge").
-		For(&corev1.ConfigMap{}, builder.WithPredicates(changes)).
-		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)}).
-		Complete(&Reconciler{Client: c})
+// Reconciler annotates the pods of routers.
+type Reconciler struct{ Options }
+
+// Controller reconciles the ConfigMaps of routers.
+type Controller = reconcile.Controller[*corev1.ConfigMap, *corev1.ConfigMap]
+
+// New returns the controller.
+func New(opts Options) *Controller {
+	r := &Reconciler{Options: opts}
+	steps := []reconcile.Step[*corev1.ConfigMap]{{Name: "router pods", Run: r.annotatePods}}
+	return &Controller{
+		Name: "nudge", Client: opts.Client,
+		Scope: reconcile.Itself[*corev1.ConfigMap],
+		Phase: func(*corev1.ConfigMap) []reconcile.Step[*corev1.ConfigMap] { return steps },
+	}
 }
 
-// changes are those of the router's configuration. A pod that starts has the
-// newest one.
+// Setup starts the controller with the manager.
+func Setup(mgr ctrl.Manager, opts Options) error {
+	c := New(opts)
+	return c.Builder(mgr).For(&corev1.ConfigMap{}, builder.WithPredicates(changes)).Complete(c)
+}
+
+// changes are changes of the router's configuration. A pod that starts has the newest one.
 var changes = predicate.Funcs{
 	CreateFunc:  func(event.CreateEvent) bool { return false },
 	DeleteFunc:  func(event.DeleteEvent) bool { return false },
@@ -55,19 +67,14 @@ var changes = predicate.Funcs{
 	},
 }
 
-// Reconcile nudges the pods of the router that a ConfigMap is for.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	config := &corev1.ConfigMap{}
-	if err := r.Client.Get(ctx, req.NamespacedName, config); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
+func (r *Reconciler) annotatePods(ctx context.Context, config *corev1.ConfigMap) error {
 	pods := &corev1.PodList{}
-	if err := r.Client.List(ctx, pods, client.InNamespace(req.Namespace), client.MatchingLabels{"app": names.PrivateRouter}); err != nil {
-		return ctrl.Result{}, fmt.Errorf("listing the pods of the router: %w", err)
+	if err := r.Client.List(ctx, pods, client.InNamespace(config.Namespace), client.MatchingLabels{"app": names.PrivateRouter}); err != nil {
+		return fmt.Errorf("listing the pods of the router: %w", err)
 	}
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{annotation: config.ResourceVersion}}})
 	if err != nil {
-		return ctrl.Result{}, err
+		return err
 	}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
@@ -75,8 +82,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			continue
 		}
 		if err := r.Client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, body)); client.IgnoreNotFound(err) != nil {
-			return ctrl.Result{}, fmt.Errorf("nudging pod %s: %w", pod.Name, err)
+			return fmt.Errorf("annotating pod %s: %w", pod.Name, err)
 		}
 	}
-	return ctrl.Result{}, nil
+	return nil
 }

@@ -29,7 +29,7 @@ func TestWhoIsNudged(t *testing.T) {
 	w := crashtest.NewCluster(crashtest.Options{Scheme: clientgoscheme.Scheme, Kinds: []client.ObjectList{&corev1.PodList{}}})
 	w.Create(t, configMap(names.Router, "a"), pod(namespace, "router-1", names.PrivateRouter), pod(namespace, "router-2", names.PrivateRouter),
 		pod(namespace, "etcd-0", names.Etcd), pod("clusters-other", "router-1", names.PrivateRouter))
-	r := &Reconciler{Client: w.Client()}
+	r := New(Options{Client: w.Client()})
 	for range 2 {
 		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: names.Router}}); err != nil {
 			t.Fatal(err)
@@ -53,7 +53,7 @@ func TestWhoIsNudged(t *testing.T) {
 // A router that is gone has no pods to nudge.
 func TestNothingToNudge(t *testing.T) {
 	w := crashtest.NewCluster(crashtest.Options{Scheme: clientgoscheme.Scheme})
-	if _, err := (&Reconciler{Client: w.Client()}).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: names.Router}}); err != nil {
+	if _, err := New(Options{Client: w.Client()}).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: names.Router}}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -6,12 +6,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -35,82 +33,101 @@ type Options struct {
 	Sessions *session.Sessions
 	// KeyReady returns identity.ErrNoKey as long as there is no key to sign with.
 	KeyReady func(context.Context) error
-	// ResyncPeriod is how often the endpoints' controller looks at the security
-	// groups of the cluster, with some jitter that it adds.
+	// ResyncPeriod is how often the controller of the endpoints reads the security
+	// groups of the cluster. It adds jitter.
 	ResyncPeriod time.Duration
 }
 
 // Reconciler drives the security group of a cluster's workers.
 type Reconciler struct {
 	Options
-	live, dying []reconcile.Step[*scope]
-	// asked is when the deletion first asked for what may just have been made.
-	// One pass runs at a time.
+	// asked is when the deletion first looked for a group that may just have been created.
+	// One reconcile runs at a time.
 	asked map[types.UID]time.Time
 }
 
-// New returns a Reconciler that knows nothing yet.
-func New(opts Options) *Reconciler {
+// Controller reconciles HostedControlPlanes.
+type Controller = reconcile.Controller[*hyperv1.HostedControlPlane, *scope]
+
+// New returns the controller.
+func New(opts Options) *Controller {
 	r := &Reconciler{Options: opts, asked: map[types.UID]time.Time{}}
-	r.live = []reconcile.Step[*scope]{
+	live := []reconcile.Step[*scope]{
 		{Name: "platform", Run: r.checkPlatform},
 		{Name: "record", Run: r.record},
 		{Name: "roles", Run: r.openSession},
 		{Name: "security group", Run: r.ensureGroup},
 	}
-	r.dying = []reconcile.Step[*scope]{
+	deleting := []reconcile.Step[*scope]{
 		{Name: "roles", Run: r.openSessionOfRecord},
 		{Name: "security group", Run: r.deleteGroup},
 		{Name: "settling", Run: r.settle},
 		{Name: "finalizer", Run: r.release},
 	}
-	return r
+	return &Controller{
+		Name: "workersecuritygroup", Client: opts.Client, Reader: opts.Reader, Clock: opts.Clock,
+		Scope: r.scope,
+		Phase: func(s *scope) []reconcile.Step[*scope] {
+			if s.deleting() {
+				return deleting
+			}
+			return live
+		},
+		FieldOwner: Owner, Conditions: []string{hyperv1.AWSDefaultSecurityGroupCreated, hyperv1.AWSDefaultSecurityGroupDeleted},
+		Fields: func(hcp *hyperv1.HostedControlPlane) any {
+			return statusPart{Platform: hcp.Status.Platform, WorkerSecurityGroup: hcp.Status.WorkerSecurityGroup}
+		},
+		Summary: func(s *scope) string {
+			if s.deleting() {
+				return hyperv1.AWSDefaultSecurityGroupDeleted
+			}
+			return hyperv1.AWSDefaultSecurityGroupCreated
+		},
+		Resync: func(s *scope) time.Duration {
+			if s.deleting() || s.groups == nil {
+				return 0
+			}
+			return r.untilLook(s)
+		},
+		MaxBackoff: 5 * time.Minute,
+	}
 }
 
 // Setup starts the controller with the manager.
 func Setup(mgr ctrl.Manager, opts Options) error {
-	// Our own writes of the status must not start a pass.
+	// Our own writes of the status must not lead to a reconcile.
 	news := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
 			e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
 	}}
-	return ctrl.NewControllerManagedBy(mgr).Named("workersecuritygroup").
-		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(news)).
-		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](time.Second, 5*time.Minute)}).
-		Complete(reconcile.AsReconciler(opts.Client, New(opts)))
+	c := New(opts)
+	return c.Builder(mgr).For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(news)).Complete(c)
 }
 
-// Reconcile brings the security group of one cluster closer to what it should be.
-func (r *Reconciler) Reconcile(ctx context.Context, hcp *hyperv1.HostedControlPlane) (ctrl.Result, error) {
-	steps := r.live
-	switch {
-	case !hcp.DeletionTimestamp.IsZero():
-		if !controllerutil.ContainsFinalizer(hcp, hyperv1.ControlPlaneOperatorFinalizer) {
-			return ctrl.Result{}, nil
-		}
-		steps = r.dying
-	case hcp.Unreadable() != "", hcp.Spec.Platform.AWS == nil:
-		return ctrl.Result{}, nil // the hostedcontrolplane controller says so
-	default:
-		if paused, remaining := hcp.Spec.PausedUntil.Paused(r.Clock.Now()); paused {
-			return ctrl.Result{RequeueAfter: remaining}, nil
-		}
-	}
-	status := reconcile.NewWriter(r.Client, r.Reader, hcp, Owner, ourStatus)
-	s := &scope{hcp: hcp, status: status}
-	report := reconcile.Run(ctx, s, steps...)
-	r.summarize(s, report)
-	result, err := report.Result(status.Write(ctx))
-	if err == nil && result.RequeueAfter == 0 && hcp.DeletionTimestamp.IsZero() && s.groups != nil {
-		result.RequeueAfter = r.untilLook(s)
-	}
-	return result, err
-}
-
-// scope is what one pass has learned, and by which step.
+// scope is what one reconcile knows.
 type scope struct {
 	hcp    *hyperv1.HostedControlPlane
 	status *reconcile.Writer[*hyperv1.HostedControlPlane]
 
 	groups *securitygroup.Manager // openSession
+}
+
+func (s *scope) deleting() bool { return !s.hcp.DeletionTimestamp.IsZero() }
+
+// scope skips control planes without a security group on AWS, and paused ones. The
+// hostedcontrolplane controller reports an object that cannot be read.
+func (r *Reconciler) scope(_ context.Context, hcp *hyperv1.HostedControlPlane, status *reconcile.Writer[*hyperv1.HostedControlPlane]) (*scope, error) {
+	switch {
+	case !hcp.DeletionTimestamp.IsZero():
+		if !controllerutil.ContainsFinalizer(hcp, hyperv1.ControlPlaneOperatorFinalizer) {
+			return nil, reconcile.Skip(0)
+		}
+	case hcp.Unreadable() != "", hcp.Spec.Platform.AWS == nil:
+		return nil, reconcile.Skip(0)
+	default:
+		if paused, remaining := hcp.Spec.PausedUntil.Paused(r.Clock.Now()); paused {
+			return nil, reconcile.Skip(remaining)
+		}
+	}
+	return &scope{hcp: hcp, status: status}, nil
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
@@ -18,8 +16,6 @@ const (
 	// endpoints' controller adds up to a fifth to it, so that where there are
 	// endpoints it has always looked before.
 	late = 1.25
-	// jitter keeps apart the clusters of one account.
-	jitter = 0.1
 	// deletionTrust: what others have changed since the last look shows in the
 	// answer to our deletion, and is looked at then.
 	deletionTrust = 10 * time.Minute
@@ -71,5 +67,5 @@ func (r *Reconciler) oldest() time.Duration { return time.Duration(late * float6
 
 // untilLook is how long until the last look, whoever made it, is too old.
 func (r *Reconciler) untilLook(s *scope) time.Duration {
-	return max(wait.Jitter(r.oldest(), jitter)-s.groups.Age(), time.Second)
+	return max(r.oldest()-s.groups.Age(), time.Second)
 }

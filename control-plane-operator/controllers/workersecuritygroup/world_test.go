@@ -65,7 +65,7 @@ type world struct {
 	vpc    string
 	diary  diary
 
-	reconciler *Reconciler
+	reconciler *Controller
 	sessions   *session.Sessions
 	// next is when the controller wants to come back.
 	next time.Duration
@@ -120,7 +120,7 @@ func (w *world) pass(ctx context.Context) error {
 	if hcp == nil {
 		return nil
 	}
-	result, err := w.reconciler.Reconcile(ctx, hcp)
+	result, err := w.reconciler.ReconcileObject(ctx, hcp)
 	w.next = result.RequeueAfter
 	return w.Queue(result, err)
 }

@@ -49,7 +49,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
@@ -123,7 +122,7 @@ func New(cfg *rest.Config, opts Options) (*Operator, error) {
 		NewClient:              opts.TestHooks.NewClient,
 		Metrics:                metricsOptions(opts),
 		HealthProbeBindAddress: opts.HealthAddr,
-		Controller:             config.Controller{SkipNameValidation: &opts.TestHooks.Shared, ReconciliationTimeout: reconcile.DefaultTimeout},
+		Controller:             config.Controller{SkipNameValidation: &opts.TestHooks.Shared},
 	}
 	if opts.LeaderElect {
 		lease := leader.Lease{Namespace: opts.Namespace, Name: names.ControlPlaneOperator + "-leader-elect", Pace: leader.Many}

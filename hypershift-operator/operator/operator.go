@@ -26,7 +26,6 @@ import (
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -34,7 +33,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
@@ -59,7 +57,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 )
@@ -88,7 +85,7 @@ func New(ctx context.Context, cfg *rest.Config, opts Options) (*Operator, error)
 		NewClient:              opts.TestHooks.NewClient,
 		Metrics:                metricsOptions(opts.MetricsAddr),
 		HealthProbeBindAddress: opts.HealthAddr,
-		Controller:             config.Controller{SkipNameValidation: &opts.TestHooks.Shared, ReconciliationTimeout: reconcile.DefaultTimeout},
+		Controller:             config.Controller{SkipNameValidation: &opts.TestHooks.Shared},
 	}
 	if opts.LeaderElect {
 		lease := leader.Lease{Namespace: opts.Namespace, Name: names.HypershiftOperator, Pace: leader.One}
@@ -207,11 +204,6 @@ func lean() toolscache.TransformFunc {
 	}
 }
 
-// controllerOptions retry a failure after a second, and less and less often.
-func controllerOptions() controller.Options {
-	return controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](time.Second, 5*time.Minute)}
-}
-
 // AddHostedClusters adds the controller that makes control planes.
 func (o *Operator) AddHostedClusters(ctx context.Context) error {
 	sources, err := newSources(o)
@@ -267,7 +259,7 @@ func (o *Operator) AddHostedClusters(ctx context.Context) error {
 		}
 		opts.Documents = oidcdocs.New(awsx.S3(cfg), oidc.Bucket)
 	}
-	if err := hostedcluster.New(opts).SetupWithManager(o, controllerOptions()); err != nil {
+	if err := hostedcluster.Setup(o, opts); err != nil {
 		return fmt.Errorf("setting up HostedClusters: %w", err)
 	}
 	return nil
@@ -287,7 +279,7 @@ func (o *Operator) AddNodePools() error {
 	if o.instanceTypes != nil {
 		opts.InstanceTypes = o.instanceTypes
 	}
-	if err := nodepool.New(opts).SetupWithManager(o, controllerOptions()); err != nil {
+	if err := nodepool.Setup(o, opts); err != nil {
 		return fmt.Errorf("setting up NodePools: %w", err)
 	}
 	return nil
@@ -295,8 +287,8 @@ func (o *Operator) AddNodePools() error {
 
 // AddNodeBootstraps adds the controller that makes the user data of machines.
 func (o *Operator) AddNodeBootstraps() error {
-	r := bootstrap.New(bootstrap.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{}, Random: rand.Reader})
-	if err := r.SetupWithManager(o, controllerOptions()); err != nil {
+	opts := bootstrap.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{}, Random: rand.Reader}
+	if err := bootstrap.Setup(o, opts); err != nil {
 		return fmt.Errorf("setting up NodeBootstraps: %w", err)
 	}
 	return nil
@@ -313,27 +305,27 @@ func (o *Operator) AddMetrics() error {
 
 // AddEndpointServices adds the provider's half of PrivateLink.
 func (o *Operator) AddEndpointServices(ctx context.Context) error {
-	r, err := EndpointServices(ctx, o.GetClient(), o.GetAPIReader(), o.GetEventRecorder(names.HypershiftOperator), o.options)
+	opts, err := EndpointServices(ctx, o.GetClient(), o.GetAPIReader(), o.GetEventRecorder(names.HypershiftOperator), o.options)
 	if err != nil {
 		return err
 	}
-	if err := r.SetupWithManager(o, controllerOptions()); err != nil {
+	if err := aws.Setup(o, opts); err != nil {
 		return fmt.Errorf("setting up AWSEndpointServices: %w", err)
 	}
 	return nil
 }
 
-// EndpointServices is the provider's half of PrivateLink by itself.
-func EndpointServices(ctx context.Context, c client.Client, live client.Reader, recorder events.EventRecorder, opts Options) (*aws.Reconciler, error) {
+// EndpointServices returns the options of the controller for the provider's half of PrivateLink.
+func EndpointServices(ctx context.Context, c client.Client, live client.Reader, recorder events.EventRecorder, opts Options) (aws.Options, error) {
 	cfg, err := opts.session(ctx, awsx.Options{Region: opts.Region})
 	if err != nil {
-		return nil, err
+		return aws.Options{}, err
 	}
 	// A listing is shared by the objects that come by within most of a period,
 	// so that one period costs about one listing, and each pass of an object
 	// sees one that is newer than its last pass.
 	age := opts.ResyncPeriod * 3 / 4
-	return aws.New(aws.Options{
+	return aws.Options{
 		Client:        c,
 		Reader:        live,
 		Recorder:      recorder,
@@ -342,7 +334,7 @@ func EndpointServices(ctx context.Context, c client.Client, live client.Reader, 
 		Services:      endpointservice.New(awsx.EC2(cfg), clock.RealClock{}, endpointservice.Options{MaxAge: age, PermissionsAge: opts.PermissionsPeriod}),
 		Place:         place.New(awsx.STS(cfg), opts.Region),
 		Resync:        opts.ResyncPeriod,
-	}), nil
+	}, nil
 }
 
 // synced says whether the operator knows the cluster yet.

@@ -77,12 +77,16 @@ func optionsHO(aws *cloud) (operator.Options, error) {
 }
 
 // endpointServices is the provider's half of PrivateLink without a manager.
-func endpointServices(ctx context.Context, c client.Client, aws *cloud) (*platformaws.Reconciler, error) {
+func endpointServices(ctx context.Context, c client.Client, aws *cloud) (*platformaws.Controller, error) {
 	opts, err := optionsHO(aws)
 	if err != nil {
 		return nil, err
 	}
-	return operator.EndpointServices(ctx, c, c, discard{}, opts)
+	half, err := operator.EndpointServices(ctx, c, c, discard{}, opts)
+	if err != nil {
+		return nil, err
+	}
+	return platformaws.New(half), nil
 }
 
 // customersHalf is the control-plane-operator as it ships, with those of its

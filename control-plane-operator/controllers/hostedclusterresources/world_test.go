@@ -338,7 +338,9 @@ func (w *world) status(how func(*hyperv1.HostedControlPlaneStatus)) {
 	status := reconcile.NewWriter(w.Admin(), w.Admin(), hcp, "others", func(hcp *hyperv1.HostedControlPlane) any {
 		said := hcp.DeepCopy().Status
 		said.NodeCount = nil
-		reconcile.RemoveConditions(&said.Conditions, ours...)
+		for _, condition := range ours {
+			meta.RemoveStatusCondition(&said.Conditions, condition)
+		}
 		return said
 	})
 	how(&hcp.Status)

@@ -6,12 +6,10 @@ import (
 	"io"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -24,7 +22,7 @@ import (
 // Options are what a Reconciler needs.
 type Options struct {
 	Client client.Client
-	// Reader asks the API server, for Secrets and ConfigMaps that are not cached.
+	// Reader reads Secrets and ConfigMaps that are not cached.
 	Reader client.Reader
 	Scheme *runtime.Scheme
 	Clock  clock.PassiveClock
@@ -36,69 +34,90 @@ type Options struct {
 type Reconciler struct {
 	Options
 	apply *apply.Applier
-	live  []reconcile.Step[*scope]
 }
 
-// New returns a Reconciler.
-func New(o Options) *Reconciler {
-	r := &Reconciler{Options: o, apply: apply.New(o.Client, o.Scheme, names.HypershiftOperator)}
-	r.live = []reconcile.Step[*scope]{
-		{Name: "the user data", Condition: hyperv1.NodeBootstrapDataSecretCreatedCondition, Run: r.ensure},
+func newReconciler(o Options) *Reconciler {
+	return &Reconciler{Options: o, apply: apply.New(o.Client, o.Scheme, names.HypershiftOperator)}
+}
+
+// Controller reconciles NodeBootstraps.
+type Controller = reconcile.Controller[*hyperv1.NodeBootstrap, *scope]
+
+// New returns the controller.
+func New(o Options) *Controller { return newReconciler(o).controller() }
+
+func (r *Reconciler) controller() *Controller {
+	live := []reconcile.Step[*scope]{
+		{Name: "Machine", Run: r.resolveMachine},
+		{Name: "removal of the secrets", Run: r.removeSecrets},
+		{Name: "API server address", Run: joining(r.resolveServer)},
+		{Name: "node configuration", Run: joining(r.resolveInputs)},
+		{Name: "bootstrap token", Run: joining(r.ensureToken)},
+		{Name: "user data", Run: joining(r.ensureUserData)},
 	}
-	return r
+	deleting := []reconcile.Step[*scope]{
+		{Name: "bootstrap tokens", Run: func(ctx context.Context, s *scope) error { return r.revoke(ctx, s.nb) }},
+	}
+	return &Controller{
+		Name: "nodebootstrap", Client: r.Client, Reader: r.Reader, Clock: r.Clock,
+		Gone:  r.sweep,
+		Scope: r.gather,
+		Phase: func(s *scope) []reconcile.Step[*scope] {
+			switch {
+			case s.deleting():
+				return deleting
+			case s.paused:
+				return nil
+			}
+			return live
+		},
+		FieldOwner: names.HypershiftOperator, Fields: func(nb *hyperv1.NodeBootstrap) any { return nb.Status },
+		Summary: func(s *scope) string {
+			if s.deleting() || s.paused {
+				return ""
+			}
+			return hyperv1.NodeBootstrapDataSecretCreatedCondition
+		},
+		Status: summarize,
+		Classify: reconcile.Classifier{
+			// The only errors are those of the API server, which are no evidence about the machine.
+			Transient: func(error) bool { return true },
+			Reason:    func(error) string { return hyperv1.ReconciliationErrorReason },
+			Message:   func(err error) string { return err.Error() },
+		},
+		NoLaterThan: func(s *scope) time.Duration { return max(s.pauseLeft, s.renewal) },
+		MaxBackoff:  5 * time.Minute,
+		Workers:     workers,
+	}
 }
 
-// scope is what one pass knows.
+// scope is what one reconcile knows.
 type scope struct {
 	nb *hyperv1.NodeBootstrap
 	// hcp is nil if there is none.
 	hcp *hyperv1.HostedControlPlane
-	// paused says that nothing may be changed, for pauseLeft if that is not 0.
+	// paused is true if nothing may be changed, for pauseLeft if that is not 0.
 	paused    bool
 	pauseLeft time.Duration
 
-	// machine owns the NodeBootstrap. Filled by resolveMachine.
+	// machine owns the NodeBootstrap. Set by resolveMachine.
 	machine *clusterv1.Machine
-	// config is what users ask of the pool's nodes, node what this one is told. Filled by resolveInputs and others.
+	// config is the configuration of the pool's nodes, node that of this one. Set by resolveInputs and others.
 	config nodeconfig.Config
 	node   nodeconfig.Machine
-	// token is the newest one, to be renewed after renewal. Filled by ensureToken.
+	// token is the newest one, to be renewed after renewal. Set by ensureToken.
 	token   token
 	renewal time.Duration
 }
 
-// Reconcile drives one NodeBootstrap.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	nb := &hyperv1.NodeBootstrap{}
-	if err := r.Client.Get(ctx, req.NamespacedName, nb); err != nil {
-		if err = client.IgnoreNotFound(err); err == nil {
-			err = r.sweep(ctx, req.NamespacedName)
-		}
-		return ctrl.Result{}, err
-	}
-	if !nb.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, r.revoke(ctx, nb)
-	}
-	s, err := r.gather(ctx, nb)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	status := reconcile.NewWriter(r.Client, r.Reader, nb, names.HypershiftOperator, func(nb *hyperv1.NodeBootstrap) any { return nb.Status })
-	var report reconcile.Report
-	if !s.paused {
-		report = reconcile.Run(ctx, s, r.live...)
-	}
-	r.summarize(s, report)
-	res, err := report.Result(status.Write(ctx))
-	if err == nil && res.RequeueAfter == 0 {
-		res.RequeueAfter = max(s.pauseLeft, s.renewal)
-	}
-	return res, err
-}
+func (s *scope) deleting() bool { return !s.nb.DeletionTimestamp.IsZero() }
 
-// gather reads what the pass is about.
-func (r *Reconciler) gather(ctx context.Context, nb *hyperv1.NodeBootstrap) (*scope, error) {
+// gather reads what a reconcile needs.
+func (r *Reconciler) gather(ctx context.Context, nb *hyperv1.NodeBootstrap, _ *reconcile.Writer[*hyperv1.NodeBootstrap]) (*scope, error) {
 	s := &scope{nb: nb}
+	if s.deleting() {
+		return s, nil
+	}
 	var hcps hyperv1.HostedControlPlaneList
 	if err := r.Client.List(ctx, &hcps, client.InNamespace(nb.Namespace)); err != nil {
 		return nil, fmt.Errorf("listing control planes of namespace %s: %w", nb.Namespace, err)
@@ -113,52 +132,41 @@ func (r *Reconciler) gather(ctx context.Context, nb *hyperv1.NodeBootstrap) (*sc
 	return s, nil
 }
 
-// ensure makes the user data of a machine, or takes the secret out of it.
-func (r *Reconciler) ensure(ctx context.Context, s *scope) error {
-	if problem := s.nb.Unreadable(); problem != "" {
-		return reconcile.Block(hyperv1.UnreadableReason, "the object cannot be read: %s", problem)
+// joining returns a step that runs only for a machine that has not joined yet.
+func joining(run func(context.Context, *scope) error) func(context.Context, *scope) error {
+	return func(ctx context.Context, s *scope) error {
+		if !s.machine.DeletionTimestamp.IsZero() || s.machine.Status.NodeRef.IsDefined() {
+			return nil
+		}
+		return run(ctx, s)
 	}
-	if err := r.resolveMachine(ctx, s); err != nil {
-		return err
-	}
+}
+
+// removeSecrets removes the tokens of a machine that is being deleted, and those and
+// the user data of a machine that has joined.
+func (r *Reconciler) removeSecrets(ctx context.Context, s *scope) error {
 	switch {
 	case !s.machine.DeletionTimestamp.IsZero():
 		return r.revoke(ctx, s.nb)
 	case s.machine.Status.NodeRef.IsDefined():
 		return r.disarm(ctx, s)
 	}
-	for _, step := range []func(context.Context, *scope) error{r.resolveServer, r.resolveInputs, r.ensureToken, r.ensureUserData} {
-		if err := step(ctx, s); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
-// judge knows the errors of the API server only, which say nothing about the machine.
-var judge = reconcile.Classifier{
-	Transient: func(error) bool { return true },
-	Reason:    func(error) string { return hyperv1.ReconciliationErrorReason },
-	Message:   func(err error) string { return err.Error() },
-}
-
-// summarize puts what the pass has found into the conditions.
-func (r *Reconciler) summarize(s *scope, report reconcile.Report) {
-	now, conds := r.Clock.Now(), s.nb.Status.Conditions
-	conds = reconcile.FromReport(report, judge, conds, s.nb.Generation, now)
-	if created := meta.FindStatusCondition(conds, hyperv1.NodeBootstrapDataSecretCreatedCondition); created != nil {
+func summarize(s *scope, _ reconcile.Report, conditions *reconcile.Conditions) {
+	if s.deleting() {
+		return
+	}
+	if created := conditions.Get(hyperv1.NodeBootstrapDataSecretCreatedCondition); created != nil {
 		ready := *created
 		ready.Type = hyperv1.NodeBootstrapReadyCondition
-		reconcile.SetCondition(&conds, ready, now)
-	}
-	pause := metav1.Condition{
-		Type: hyperv1.NodeBootstrapPausedCondition, Status: metav1.ConditionFalse, Reason: clusterv1.NotPausedReason,
-		Message: "Nobody has asked for a pause", ObservedGeneration: s.nb.Generation,
+		conditions.Put(ready)
 	}
 	if s.paused {
-		pause.Status, pause.Reason, pause.Message = metav1.ConditionTrue, clusterv1.PausedReason, "The HostedCluster or this object is paused"
+		conditions.Set(hyperv1.NodeBootstrapPausedCondition, metav1.ConditionTrue, clusterv1.PausedReason, "The HostedCluster or this object is paused")
+	} else {
+		conditions.Set(hyperv1.NodeBootstrapPausedCondition, metav1.ConditionFalse, clusterv1.NotPausedReason, "Nobody has asked for a pause")
 	}
-	reconcile.SetCondition(&conds, pause, now)
-	s.nb.Status.Conditions = conds
 	s.nb.Status.ObservedGeneration = s.nb.Generation
 }

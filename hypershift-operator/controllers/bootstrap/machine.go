@@ -18,6 +18,9 @@ import (
 
 // resolveMachine finds the Machine. Cluster API makes the NodeBootstrap first, and says later whose it is.
 func (r *Reconciler) resolveMachine(ctx context.Context, s *scope) error {
+	if problem := s.nb.Unreadable(); problem != "" {
+		return reconcile.Block(hyperv1.UnreadableReason, "the object cannot be read: %s", problem)
+	}
 	name := machineOf(s.nb)
 	if name == "" {
 		return reconcile.Wait(0, hyperv1.WaitingForMachineReason, "Cluster API has not said yet which Machine this is for")

@@ -10,7 +10,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -24,11 +23,11 @@ const workers = 10
 // Sets are the groups of Secrets that a cache has to keep for this controller.
 func Sets() []string { return []string{setTokens, setUserData} }
 
-// SetupWithManager watches NodeBootstraps, what is made for them, and what they are made from.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options) error {
-	opts.MaxConcurrentReconciles = workers
-	return ctrl.NewControllerManagedBy(mgr).
-		Named("nodebootstrap").
+// Setup starts the controller with the manager.
+func Setup(mgr ctrl.Manager, o Options) error {
+	r := newReconciler(o)
+	c := r.controller()
+	return c.Builder(mgr).
 		For(&hyperv1.NodeBootstrap{}, builder.WithPredicates(changed(func(nb *hyperv1.NodeBootstrap) any {
 			_, paused := nb.Annotations[clusterv1.PausedAnnotation]
 			return []any{nb.Generation, nb.OwnerReferences, nb.DeletionTimestamp.IsZero(), paused, nb.Unreadable()}
@@ -40,11 +39,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 		Watches(&hyperv1.HostedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(changed(func(hcp *hyperv1.HostedControlPlane) any {
 			return []any{hcp.Generation, hcp.Status.ControlPlaneEndpoint, hcp.Status.Initialized}
 		}))).
-		WithOptions(opts).
-		Complete(r)
+		Complete(c)
 }
 
-// changed lets an update through if what we act on is another.
+// changed passes updates of the part that a reconcile depends on.
 func changed[T client.Object](part func(T) any) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !reflect.DeepEqual(part(e.ObjectOld.(T)), part(e.ObjectNew.(T)))

@@ -18,16 +18,24 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// lost returns the HostedCluster of that name for which there is a control
-// plane, and which is gone: its user took our finalizer away, or deleted it in
-// the moment in which it got the finalizer (see reconcile.Delete). It comes back as
-// its namespace and its HostedControlPlane remember it, on its way out. cached is
-// the one of that name that the cache has, nil for none: it may be another one,
-// made since, and the node pools are that one's then.
-func (r *Reconciler) lost(ctx context.Context, key client.ObjectKey, cached *hyperv1.HostedCluster) (*scope, error) {
+// lost returns the scope of the HostedCluster of that name for which there is a control
+// plane, and which is gone: its user removed our finalizer, or deleted it in the moment in
+// which it got the finalizer (see reconcile.Delete). It is restored, as one that is being
+// deleted, from its namespace and its HostedControlPlane, and hc becomes it. There may be a
+// newer HostedCluster of the same name: then the node pools belong to that one.
+func (r *Reconciler) lost(ctx context.Context, hc *hyperv1.HostedCluster) (*scope, error) {
+	key := client.ObjectKeyFromObject(hc)
+	cached := &hyperv1.HostedCluster{}
+	err := r.Client.Get(ctx, key, cached)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, err
+	}
+	if err != nil {
+		cached = nil
+	}
 	place := client.ObjectKey{Name: names.ControlPlaneNamespace(key.Namespace, key.Name)}
 	ns := &corev1.Namespace{}
-	err := r.Client.Get(ctx, place, ns)
+	err = r.Client.Get(ctx, place, ns)
 	if err != nil || !orphan(key, cached, ns) {
 		return nil, client.IgnoreNotFound(err)
 	}
@@ -47,7 +55,7 @@ func (r *Reconciler) lost(ctx context.Context, key client.ObjectKey, cached *hyp
 	if err != nil || !orphan(key, live, ns) {
 		return nil, nil
 	}
-	s, err := r.recall(ctx, key, ns)
+	s, err := r.recall(ctx, hc, ns)
 	if err == nil && live != nil {
 		s.pools = nil
 	}
@@ -76,23 +84,21 @@ func farewell(ns *corev1.Namespace) string {
 
 // recall gathers what there is of a lost cluster. The first time it writes down
 // what is remembered, since the HostedControlPlane goes before the rest does.
-func (r *Reconciler) recall(ctx context.Context, key client.ObjectKey, ns *corev1.Namespace) (*scope, error) {
+func (r *Reconciler) recall(ctx context.Context, hc *hyperv1.HostedCluster, ns *corev1.Namespace) (*scope, error) {
 	rec, err := recordOn(ns)
 	if err != nil {
 		return nil, err
 	}
 	if rec.Lost != nil {
-		s, err := r.gather(ctx, rec.Lost)
+		rec.Lost.DeepCopyInto(hc)
+		s, err := r.gather(ctx, hc)
 		if err == nil {
 			s.save = r.saveLost(s.hc, ns, rec)
 		}
 		return s, err
 	}
-	hc := &hyperv1.HostedCluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: types.UID(ns.Labels[hyperv1.HostedClusterUIDLabel])},
-		Spec:       hyperv1.HostedClusterSpec{InfraID: rec.InfraID},
-		Status:     hyperv1.HostedClusterStatus{OIDCDocuments: rec.Documents},
-	}
+	hc.UID = types.UID(ns.Labels[hyperv1.HostedClusterUIDLabel])
+	hc.Spec.InfraID, hc.Status.OIDCDocuments = rec.InfraID, rec.Documents
 	now := metav1.NewTime(r.Clock.Now()).Rfc3339Copy() // as it is read again
 	hc.DeletionTimestamp = &now
 	s, err := r.gather(ctx, hc)

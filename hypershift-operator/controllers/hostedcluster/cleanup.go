@@ -48,8 +48,8 @@ func (r *Reconciler) awaitCleanup(ctx context.Context, s *scope) error {
 		return r.leave(ctx, s, nil, why, left)
 	}
 	message := fmt.Sprintf("waiting for the hosted cluster to remove what it made in the cloud: %s; what is there after %s is left behind", left, giveUpAfter(s))
-	s.unchecked[hyperv1.CloudResourcesDestroyed] = metav1.Condition{Reason: hyperv1.CloudResourcesRemainingReason, Message: message}
-	return reconcile.Wait(deletionPause, hyperv1.CloudResourcesRemainingReason, "%s", message)
+	return reconcile.Unverified(hyperv1.CloudResourcesRemainingReason, "%s", message).About(hyperv1.CloudResourcesDestroyed).
+		With(reconcile.Wait(deletionPause, hyperv1.CloudResourcesRemainingReason, "%s", message))
 }
 
 // askForCleanup hands the wish on, and says that now is the time: a living

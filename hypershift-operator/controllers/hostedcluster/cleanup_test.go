@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,7 +24,7 @@ func TestDeletionWaitsForTheHostedClusterToCleanUp(t *testing.T) {
 			api: &metav1.Condition{Status: metav1.ConditionFalse, Reason: hyperv1.NotDeployedReason}, waits: false,
 		},
 		"and which says when it is done": {
-			api: &metav1.Condition{Status: metav1.ConditionTrue}, answer: &metav1.Condition{Status: metav1.ConditionTrue, Message: calm}, waits: false,
+			api: &metav1.Condition{Status: metav1.ConditionTrue}, answer: &metav1.Condition{Status: metav1.ConditionTrue, Message: reconcile.AllIsWell}, waits: false,
 		},
 		"and names what it could not": {
 			api: &metav1.Condition{Status: metav1.ConditionTrue}, answer: &metav1.Condition{Status: metav1.ConditionFalse, Reason: hyperv1.CloudResourcesRemainingReason, Message: "load balancer a1"},
@@ -42,7 +43,7 @@ func TestDeletionWaitsForTheHostedClusterToCleanUp(t *testing.T) {
 			pass := w.start()
 			w.run(t, pass, 3)
 			w.handsOut(t, func(st *hyperv1.HostedControlPlaneStatus) {
-				reconcile.RemoveConditions(&st.Conditions, hyperv1.KubeAPIServerAvailable)
+				meta.RemoveStatusCondition(&st.Conditions, hyperv1.KubeAPIServerAvailable)
 				for of, c := range map[string]*metav1.Condition{hyperv1.KubeAPIServerAvailable: tc.api, hyperv1.CloudResourcesDestroyed: tc.answer} {
 					if c != nil {
 						c.Type = of

@@ -8,10 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -27,22 +25,22 @@ import (
 
 // Options are what a Reconciler needs.
 type Options struct {
-	// Client reads through the cache, which holds our own objects only.
+	// Client reads from the cache, which has our own objects only.
 	Client client.Client
-	// Reader reads the user's Secrets, and what may not be in the cache yet.
+	// Reader reads the user's Secrets, and objects that may not be in the cache yet.
 	Reader client.Reader
-	// Sources tells when the user's Secrets and ConfigMaps change. It has their
-	// metadata only.
+	// Sources is the cache that reports changes of the user's Secrets and ConfigMaps. It
+	// has their metadata only.
 	Sources  cache.Cache
 	Scheme   *runtime.Scheme
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 
-	// GenerateKey makes a pair of keys, PEM; webidentity.GenerateKey but in tests,
-	// which do not have the time.
+	// GenerateKey creates a key pair, PEM; webidentity.GenerateKey except in tests, which
+	// do not have the time.
 	GenerateKey func() (private, public []byte, err error)
-	// GenerateCertificate makes a certificate and its key, PEM; the function of
-	// that name but in tests, which want the same one twice.
+	// GenerateCertificate creates a certificate and its key, PEM; the function of that
+	// name except in tests, which need the same one twice.
 	GenerateCertificate func() (certificate, key []byte, err error)
 	// Documents is the bucket for OIDC documents; nil if the installation has none.
 	Documents *oidcdocs.Bucket
@@ -54,17 +52,17 @@ type Options struct {
 	// ClusterAPIImage and CAPIProviderImage are those of Cluster API and of its
 	// AWS provider, which make the machines of clusters with node pools.
 	ClusterAPIImage, CAPIProviderImage string
-	// AWSEndpoints is environment that says where AWS is, for the programs beside
-	// a control plane that call it. Empty where it is for everybody.
+	// AWSEndpoints are environment variables with the endpoints of AWS, for the programs of
+	// a control plane that call it. Empty for the usual endpoints.
 	AWSEndpoints []corev1.EnvVar
 
-	// Releases tells what is in a release image.
+	// Releases resolves the content of release images.
 	Releases release.Resolver
-	// SkipLoadBalancerChecks says that the management cluster reaches no load
-	// balancer, so that the control-plane-operators do not check them.
+	// SkipLoadBalancerChecks is true if the management cluster cannot reach load balancers,
+	// so that the control-plane-operators do not check them.
 	SkipLoadBalancerChecks bool
-	// RegistryOverrides say where release images and their components are pulled,
-	// for the control-plane-operators, which resolve them too.
+	// RegistryOverrides replace registries of release images and their components, for the
+	// control-plane-operators, which resolve them too.
 	RegistryOverrides release.Overrides
 
 	// AllowOperatorImageOverride lets a HostedCluster name the image of its own
@@ -72,16 +70,16 @@ type Options struct {
 	// then do all that the control-plane-operator of the cluster may.
 	AllowOperatorImageOverride bool
 
-	// Namespace is that of this operator; there it remembers whose an infraID was.
-	// Empty for no memory.
+	// Namespace is the namespace of this operator, where it records the owners of infraIDs.
+	// Empty for no record.
 	Namespace string
 
-	// Limits bound what one control plane takes of the management cluster.
+	// Limits are the resources of the management cluster that one control plane may use.
 	Limits limits.Limits
 	// ManagementAPIEndpoints are addresses of the API server of the management
 	// cluster beside those that the cluster itself lists: its public ones.
 	ManagementAPIEndpoints []netip.AddrPort
-	// BlockedCIDRs are further networks that no pod of a control plane reaches.
+	// BlockedCIDRs are more networks that no pod of a control plane may reach.
 	BlockedCIDRs []netip.Prefix
 	// MetricsClientCA is the authority, PEM, whose clients may read the metrics of
 	// the control-plane-operators; nobody may if it is empty.
@@ -91,145 +89,148 @@ type Options struct {
 	PoliciesEnforced func() metav1.ConditionStatus
 	PoliciesChanged  <-chan event.GenericEvent
 
-	// Resync is how long a cluster at rest is left alone; jitter is added.
+	// Resync is how often a cluster is reconciled although nothing has changed.
 	Resync time.Duration
-	// DocumentsAge is how long published OIDC documents are believed to be there.
+	// DocumentsAge is how long published OIDC documents are not checked again.
 	DocumentsAge time.Duration
 }
 
-// Reconciler drives HostedClusters.
+// Reconciler manages HostedClusters.
 type Reconciler struct {
 	Options
 	apply     *apply.Applier
 	published *published
-	// missing names what the management cluster lacks. Filled by SetupWithManager.
+	// missing names the CRDs that the management cluster lacks. Set by Setup.
 	missing string
-
-	live, paused, dying []reconcile.Step[*scope]
 }
 
-// New returns a Reconciler.
-func New(o Options) *Reconciler {
-	r := &Reconciler{Options: o, apply: apply.New(o.Client, o.Scheme, names.HypershiftOperator), published: newPublished()}
-	r.live = []reconcile.Step[*scope]{
-		{Name: "the configuration", Condition: hyperv1.ValidHostedClusterConfiguration, Run: r.checkConfiguration},
+func newReconciler(o Options) *Reconciler {
+	return &Reconciler{Options: o, apply: apply.New(o.Client, o.Scheme, names.HypershiftOperator), published: newPublished()}
+}
+
+// Controller reconciles HostedClusters.
+type Controller = reconcile.Controller[*hyperv1.HostedCluster, *scope]
+
+// New returns a reconciler for a management cluster that has all CRDs.
+func New(o Options) reconcile.Reconciler { return newReconciler(o).reconciler() }
+
+// reconciler deletes what a HostedCluster of the same name has left behind, and then
+// reconciles the HostedCluster.
+func (r *Reconciler) reconciler() reconcile.Reconciler {
+	return reconcile.Sequence(r.orphans(), r.controller())
+}
+
+// controller is the controller of the HostedClusters that exist.
+func (r *Reconciler) controller() *Controller {
+	live := []reconcile.Step[*scope]{
+		{Name: "configuration", Condition: hyperv1.ValidHostedClusterConfiguration, Run: r.checkConfiguration},
 		{Name: "support by this installation", Condition: hyperv1.SupportedHostedCluster, Run: r.checkSupport},
-		{Name: "the identifiers", Run: r.claim},
-		{Name: "the namespace", Run: r.ensureNamespace},
+		{Name: "identifiers", Run: r.claim},
+		{Name: "namespace", Run: r.ensureNamespace},
 		reconcile.Group(
-			// Whoever creates anything after it is counted.
-			reconcile.Step[*scope]{Name: "the limits of the namespace", Run: r.ensureLimits},
-			// Its pod takes longest to come up.
-			reconcile.Step[*scope]{Name: "the pull secret", Run: r.ensurePullSecret},
-			reconcile.Step[*scope]{Name: "the control-plane-operator", Run: r.ensureOperator},
-			reconcile.Step[*scope]{Name: "the token issuer", Condition: hyperv1.ValidOIDCConfiguration, Run: r.ensureIssuer},
-			reconcile.Step[*scope]{Name: "the copies", Run: r.ensureCopies},
-			reconcile.Step[*scope]{Name: "the proxy's certificate authorities", Condition: hyperv1.ValidProxyConfiguration, Run: r.checkProxyTrust},
-			reconcile.Step[*scope]{Name: "the way to etcd", Condition: hyperv1.UnmanagedEtcdAvailable, Run: r.checkEtcdClient},
-			reconcile.Step[*scope]{Name: "the credentials", Condition: hyperv1.PlatformCredentialsFound, Run: r.ensureCredentials},
-			reconcile.Step[*scope]{Name: "the release image", Condition: hyperv1.ValidReleaseImage, Run: r.checkRelease},
-			reconcile.Step[*scope]{Name: "the HostedControlPlane", Run: r.ensureControlPlane},
-			reconcile.Step[*scope]{Name: "the network policies", Run: r.ensurePolicies},
-			reconcile.Step[*scope]{Name: "the cluster of Cluster API", Run: r.ensureCluster},
-			reconcile.Step[*scope]{Name: "the controllers of the machines", Run: r.ensureWorkers},
-			reconcile.Step[*scope]{Name: "what the user gets", Run: r.ensureHandouts},
+			// All objects that are created after it count.
+			reconcile.Step[*scope]{Name: "limits of the namespace", Run: r.ensureLimits},
+			// Its pod takes longest to start.
+			reconcile.Step[*scope]{Name: "pull secret", Run: r.ensurePullSecret},
+			reconcile.Step[*scope]{Name: "control-plane-operator", Run: r.ensureOperator},
+			reconcile.Step[*scope]{Name: "token issuer", Condition: hyperv1.ValidOIDCConfiguration, Run: r.ensureIssuer},
+			reconcile.Step[*scope]{Name: "copies of user objects", Run: r.ensureCopies},
+			reconcile.Step[*scope]{Name: "certificate authorities of the proxy", Condition: hyperv1.ValidProxyConfiguration, Run: r.checkProxyTrust},
+			reconcile.Step[*scope]{Name: "unmanaged etcd credentials", Condition: hyperv1.UnmanagedEtcdAvailable, Run: r.checkEtcdClient},
+			reconcile.Step[*scope]{Name: "credentials", Condition: hyperv1.PlatformCredentialsFound, Run: r.ensureCredentials},
+			reconcile.Step[*scope]{Name: "release image", Condition: hyperv1.ValidReleaseImage, Run: r.checkRelease},
+			reconcile.Step[*scope]{Name: "HostedControlPlane", Run: r.ensureControlPlane},
+			reconcile.Step[*scope]{Name: "network policies", Run: r.ensurePolicies},
+			reconcile.Step[*scope]{Name: "Cluster of Cluster API", Run: r.ensureCluster},
+			reconcile.Step[*scope]{Name: "machine controllers", Run: r.ensureWorkers},
+			reconcile.Step[*scope]{Name: "kubeconfigs and passwords for users", Run: r.ensureHandouts},
 		),
 	}
-	r.paused = []reconcile.Step[*scope]{
-		{Name: "the pause of the control plane", Run: r.pauseControlPlane},
-		{Name: "the pause of the machines", Run: r.pauseMachines},
+	paused := []reconcile.Step[*scope]{
+		{Name: "pause of the control plane", Run: r.pauseControlPlane},
+		{Name: "pause of the machines", Run: r.pauseMachines},
 	}
-	r.dying = []reconcile.Step[*scope]{
-		{Name: "what the control-plane-operator needs", Run: r.keepOperator},
-		{Name: "the node pools", Run: r.deleteNodePools},
-		{Name: "the machines", Run: r.deleteMachines},
-		{Name: "the cloud resources of the hosted cluster", Run: r.awaitCleanup},
-		{Name: "the endpoints", Run: r.deleteEndpoints},
-		{Name: "the HostedControlPlane", Run: r.deleteControlPlane},
-		{Name: "the cluster of Cluster API", Run: r.deleteCluster},
-		{Name: "the OIDC documents", Run: r.removeDocuments},
-		{Name: "the namespace", Run: r.deleteNamespace},
-		{Name: "the grace period", Run: r.waitGracePeriod},
-		{Name: "the infraID", Run: r.releaseInfraID},
-		{Name: "the finalizer", Run: r.removeFinalizer},
+	deleting := r.deletion()
+	return &Controller{
+		Name: "hostedcluster", Client: r.Client, Reader: r.Reader, Clock: r.Clock,
+		Scope: func(ctx context.Context, hc *hyperv1.HostedCluster, status *reconcile.Writer[*hyperv1.HostedCluster]) (*scope, error) {
+			s, err := r.gather(ctx, hc)
+			if s != nil {
+				s.save = status.Write
+			}
+			return s, err
+		},
+		Phase: func(s *scope) []reconcile.Step[*scope] {
+			switch {
+			case s.dying():
+				return deleting
+			case s.paused:
+				return paused
+			}
+			return live
+		},
+		FieldOwner: names.HypershiftOperator, Fields: func(hc *hyperv1.HostedCluster) any { return hc.Status },
+		Status: r.summarize, Classify: classifier,
+		Resync: r.resync, NoLaterThan: r.noLaterThan,
+		MaxBackoff: 5 * time.Minute,
+		Workers:    workers,
 	}
-	return r
 }
 
-// Reconcile drives one HostedCluster, and what one of the same name has left
-// behind that went without us.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	hc := &hyperv1.HostedCluster{}
-	err := r.Client.Get(ctx, req.NamespacedName, hc)
-	if client.IgnoreNotFound(err) != nil {
-		return ctrl.Result{}, err
+// orphans is the controller of control planes whose HostedCluster is gone without its
+// finalizer having been waited for. Their status is stored on their namespace.
+func (r *Reconciler) orphans() *Controller {
+	deleting := r.deletion()
+	return &Controller{
+		Name: "hostedcluster", Client: r.Client, Reader: r.Reader, Clock: r.Clock,
+		Get: func(_ context.Context, key client.ObjectKey) (*hyperv1.HostedCluster, error) {
+			return &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}, nil
+		},
+		Scope: func(ctx context.Context, hc *hyperv1.HostedCluster, _ *reconcile.Writer[*hyperv1.HostedCluster]) (*scope, error) {
+			s, err := r.lost(ctx, hc)
+			if s == nil && err == nil {
+				return nil, reconcile.Skip(0)
+			}
+			return s, err
+		},
+		Phase:  func(*scope) []reconcile.Step[*scope] { return deleting },
+		Status: r.summarize, Classify: classifier,
+		Save:   func(ctx context.Context, s *scope) error { return s.save(ctx) },
+		Resync: r.resync, NoLaterThan: r.noLaterThan,
 	}
-	if err != nil {
-		hc = nil
-	}
-	lost, err := r.lost(ctx, req.NamespacedName, hc)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	var scopes []*scope
-	if lost != nil {
-		scopes = append(scopes, lost)
-	}
-	if hc != nil {
-		s, err := r.gather(ctx, hc)
-		if err != nil {
-			return ctrl.Result{}, err
-		}
-		s.save = reconcile.NewWriter(r.Client, r.Reader, hc, names.HypershiftOperator, func(hc *hyperv1.HostedCluster) any { return hc.Status }).Write
-		scopes = append(scopes, s)
-	}
-	var soonest ctrl.Result
-	for _, s := range scopes {
-		res, err := r.drive(ctx, s)
-		if err != nil {
-			return res, err
-		}
-		if soonest.RequeueAfter == 0 || res.RequeueAfter < soonest.RequeueAfter {
-			soonest = res
-		}
-	}
-	return soonest, nil
 }
 
-// drive takes the steps, and says in the status where they have led.
-func (r *Reconciler) drive(ctx context.Context, s *scope) (ctrl.Result, error) {
-	report := reconcile.Run(ctx, s, r.stepsFor(s)...)
-	r.summarize(s, report)
-	res, err := report.Result(s.save(ctx))
-	if err != nil {
-		return res, err
+func (r *Reconciler) deletion() []reconcile.Step[*scope] {
+	return []reconcile.Step[*scope]{
+		{Name: "requirements of the control-plane-operator", Run: r.keepOperator},
+		{Name: "node pools", Run: r.deleteNodePools},
+		{Name: "machines", Run: r.deleteMachines},
+		{Name: "cloud resources of the hosted cluster", Run: r.awaitCleanup},
+		{Name: "endpoints", Run: r.deleteEndpoints},
+		{Name: "HostedControlPlane", Run: r.deleteControlPlane},
+		{Name: "Cluster of Cluster API", Run: r.deleteCluster},
+		{Name: "OIDC documents", Run: r.removeDocuments},
+		{Name: "namespace", Run: r.deleteNamespace},
+		{Name: "grace period", Run: r.waitGracePeriod},
+		{Name: "infraID", Run: r.releaseInfraID},
+		{Name: "finalizer", Run: r.removeFinalizer},
 	}
-	return r.comeBack(s, res), nil
 }
 
-func (r *Reconciler) stepsFor(s *scope) []reconcile.Step[*scope] {
+// resync is how often a cluster is reconciled for what is not watched: the user's
+// Secrets, the OIDC documents.
+func (r *Reconciler) resync(*scope) time.Duration { return r.Resync }
+
+// noLaterThan is the end of a pause, or the time at which a control-plane-operator that
+// does not start has to be reported.
+func (r *Reconciler) noLaterThan(s *scope) time.Duration {
 	switch {
-	case s.dying():
-		return r.dying
-	case s.paused:
-		return r.paused
+	case !s.paused || s.pauseLeft == 0:
+		return s.silenceIn
+	case s.silenceIn == 0:
+		return s.pauseLeft
 	}
-	return r.live
-}
-
-// comeBack adds the looks at what no watch tells of: the user's Secrets, the
-// OIDC documents, the end of a pause, a control-plane-operator that does not start.
-func (r *Reconciler) comeBack(s *scope, res ctrl.Result) ctrl.Result {
-	if res.RequeueAfter == 0 {
-		res.RequeueAfter = wait.Jitter(r.Resync, 0.2)
-	}
-	if s.paused && s.pauseLeft > 0 {
-		res.RequeueAfter = min(res.RequeueAfter, s.pauseLeft)
-	}
-	if s.silenceIn > 0 {
-		res.RequeueAfter = min(res.RequeueAfter, s.silenceIn)
-	}
-	return res
+	return min(s.pauseLeft, s.silenceIn)
 }
 
 func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {

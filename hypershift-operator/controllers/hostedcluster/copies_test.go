@@ -405,7 +405,7 @@ func TestAPullSecretThatIsNone(t *testing.T) {
 
 func TestAChangeOfASourceReachesItsClusters(t *testing.T) {
 	w := richWorld(t)
-	r := New(Options{Client: w.Admin(), Scheme: scheme})
+	r := newReconciler(Options{Client: w.Admin(), Scheme: scheme})
 	object := func(namespace, name string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
@@ -159,18 +160,8 @@ func duration(obj client.Object, annotation string, otherwise time.Duration) tim
 	return d
 }
 
-// stageOf is what deletion waits for, in words.
-func stageOf(report reconcile.Report) string {
-	for _, o := range report {
-		if o.Err != nil {
-			return words.Message(o.Err)
-		}
-	}
-	return ""
-}
-
 // destruction says how far deletion is.
-func (b *board) destruction(s *scope, report reconcile.Report) {
+func (b *conditionBuilder) destruction(s *scope, report reconcile.Report) {
 	if !s.dying() {
 		return
 	}
@@ -181,7 +172,7 @@ func (b *board) destruction(s *scope, report reconcile.Report) {
 			status = metav1.ConditionTrue
 		}
 		if o.Err != nil {
-			b.set(hyperv1.HostedClusterDestroyed, status, reasonOf(o.Err), words.Message(o.Err))
+			b.Set(hyperv1.HostedClusterDestroyed, status, reasonOf(o.Err), awsx.Message(o.Err))
 			return
 		}
 	}

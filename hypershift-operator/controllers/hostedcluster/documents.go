@@ -102,8 +102,8 @@ func (r *Reconciler) leaveDocuments(ctx context.Context, s *scope) error {
 		return nil
 	}
 	message := fmt.Sprintf("the OIDC documents %s cannot be removed: start the hypershift-operator with this bucket; after %s they are left behind", documentsOf(s), giveUpAfter(s))
-	s.unchecked[hyperv1.ValidOIDCConfiguration] = metav1.Condition{Reason: hyperv1.OIDCStorageMissingReason, Message: message}
-	return reconcile.Wait(deletionPause, hyperv1.CloudResourcesRemainingReason, "%s", message)
+	return reconcile.Unverified(hyperv1.OIDCStorageMissingReason, "%s", message).About(hyperv1.ValidOIDCConfiguration).
+		With(reconcile.Wait(deletionPause, hyperv1.CloudResourcesRemainingReason, "%s", message))
 }
 
 // published remembers which documents have been seen in the bucket.

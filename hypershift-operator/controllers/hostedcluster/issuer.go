@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,24 +27,20 @@ func (r *Reconciler) ensureIssuer(ctx context.Context, s *scope) error {
 		return err
 	}
 	if s.hc.Spec.ServiceAccountSigningKey != nil {
-		s.unchecked[hyperv1.ValidOIDCConfiguration] = metav1.Condition{
-			Reason:  hyperv1.StatusUnknownReason,
-			Message: "the documents at " + s.hc.Spec.IssuerURL + " are the user's to publish, because the signing key is; ValidAWSIdentityProvider says whether AWS accepts them",
-		}
-		return nil
+		return reconcile.Unverified(hyperv1.StatusUnknownReason,
+			"the documents at %s are the user's to publish, because the signing key is; ValidAWSIdentityProvider says whether AWS accepts them", s.hc.Spec.IssuerURL)
 	}
 	site, err := r.site(s, publicKeys)
 	if err != nil {
 		return err
 	}
+	published := r.publish(ctx, s, site)
 	if placeOf(s.hc.Spec.IssuerURL).bucket == "" {
-		s.unchecked[hyperv1.ValidOIDCConfiguration] = metav1.Condition{
-			Reason: hyperv1.StatusUnknownReason,
-			Message: fmt.Sprintf("the documents are published in bucket %s, and spec.issuerURL %s is not a URL of S3; ValidAWSIdentityProvider says whether AWS finds them there",
-				r.Documents.Name(), s.hc.Spec.IssuerURL),
-		}
+		return reconcile.Unverified(hyperv1.StatusUnknownReason,
+			"the documents are published in bucket %s, and spec.issuerURL %s is not a URL of S3; ValidAWSIdentityProvider says whether AWS finds them there",
+			r.Documents.Name(), s.hc.Spec.IssuerURL).With(published)
 	}
-	return r.publish(ctx, s, site)
+	return published
 }
 
 // ensureSigningKey returns the public keys that are trusted, PEM.

@@ -261,7 +261,7 @@ func TestWhoCallsAWSIsToldWhereItIs(t *testing.T) {
 	s := &scope{hc: privateCluster(), controlPlane: plane}
 	there := []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://aws.test"}}
 	told := map[string]bool{}
-	r := New(Options{Scheme: scheme, AWSEndpoints: there})
+	r := newReconciler(Options{Scheme: scheme, AWSEndpoints: there})
 	for _, c := range append(capiProviderPod(s, "provider", "minter", there).Containers, r.operatorContainer(s, "operator")) {
 		told[c.Name] = slices.Contains(c.Env, there[0])
 	}
@@ -271,7 +271,7 @@ func TestWhoCallsAWSIsToldWhereItIs(t *testing.T) {
 }
 
 func TestKindsThatAreMissingAreNamed(t *testing.T) {
-	r := New(Options{Scheme: scheme})
+	r := newReconciler(Options{Scheme: scheme})
 	r.missing = "Machine.v1beta2.cluster.x-k8s.io"
 	err := r.checkSupport(t.Context(), &scope{hc: privateCluster()})
 	if err == nil || !strings.Contains(err.Error(), "does not have Machine.v1beta2.cluster.x-k8s.io: apply the files of config/crd/external") {

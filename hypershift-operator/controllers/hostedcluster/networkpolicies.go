@@ -18,6 +18,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 func (s *scope) policiesSet() apply.Set {
@@ -275,18 +276,18 @@ func port(protocol corev1.Protocol, number intstr.IntOrString) networkingv1.Netw
 
 // networkPolicies reports what is known of the network of the management cluster,
 // which is the same for all clusters. It does not make one unavailable.
-func (b *board) networkPolicies(enforced func() metav1.ConditionStatus) {
+func (b *conditionBuilder) networkPolicies(enforced func() metav1.ConditionStatus) {
 	if enforced == nil {
-		b.remove(hyperv1.NetworkPoliciesEnforced)
+		b.Remove(hyperv1.NetworkPoliciesEnforced)
 		return
 	}
 	switch status := enforced(); status {
 	case metav1.ConditionTrue:
-		b.set(hyperv1.NetworkPoliciesEnforced, status, hyperv1.AsExpectedReason, calm)
+		b.Set(hyperv1.NetworkPoliciesEnforced, status, hyperv1.AsExpectedReason, reconcile.AllIsWell)
 	case metav1.ConditionFalse:
-		b.set(hyperv1.NetworkPoliciesEnforced, status, hyperv1.NetworkPoliciesIgnoredReason,
+		b.Set(hyperv1.NetworkPoliciesEnforced, status, hyperv1.NetworkPoliciesIgnoredReason,
 			"the management cluster does not enforce NetworkPolicies: pods of control planes reach each other, the management API server and the identity of their node; install a network that enforces them, or enable it")
 	default:
-		b.set(hyperv1.NetworkPoliciesEnforced, metav1.ConditionUnknown, hyperv1.NetworkPoliciesUntriedReason, "no control plane of the management cluster could be tried yet")
+		b.Set(hyperv1.NetworkPoliciesEnforced, metav1.ConditionUnknown, hyperv1.NetworkPoliciesUntriedReason, "no control plane of the management cluster could be tried yet")
 	}
 }

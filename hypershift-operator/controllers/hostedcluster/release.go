@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -47,7 +46,7 @@ func (r *Reconciler) checkRelease(ctx context.Context, s *scope) error {
 		r.readRunning(ctx, s)
 	}
 	if release.IsUnreachable(err) {
-		s.unchecked[hyperv1.ValidReleaseImage] = metav1.Condition{Reason: hyperv1.RegistryUnreachableReason, Message: err.Error()}
+		return reconcile.Unverified(hyperv1.RegistryUnreachableReason, "%v", err).With(err)
 	}
 	return err
 }

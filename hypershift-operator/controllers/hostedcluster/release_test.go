@@ -383,7 +383,7 @@ func TestATagThatMovesIsAnotherRelease(t *testing.T) {
 
 func TestImagesOfComponents(t *testing.T) {
 	w, _ := running(t)
-	r := New(Options{Releases: w.releases, Reader: w.Admin()})
+	r := newReconciler(Options{Releases: w.releases, Reader: w.Admin()})
 	for name, c := range map[string]struct {
 		chosen string
 		names  []string

@@ -159,7 +159,7 @@ func TestSecretsOfTheUserDoNotCollide(t *testing.T) {
 				made.Annotations = map[string]string{hyperv1.HostedClusterAnnotation: tc.owner}
 				w.Create(t, made)
 			}
-			r := New(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Clock: w.clock})
+			r := newReconciler(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Clock: w.clock})
 			problems, err := r.handoutConflicts(t.Context(), &scope{hc: other})
 			if err != nil || (len(problems) > 0) != tc.says {
 				t.Errorf("problems %v, %v", problems, err)

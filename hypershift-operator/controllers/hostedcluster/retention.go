@@ -2,6 +2,7 @@ package hostedcluster
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -10,7 +11,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // keepOperator keeps the control-plane-operator able to work for as long as it
@@ -27,7 +30,7 @@ func (r *Reconciler) keepOperator(ctx context.Context, s *scope) error {
 		{"the token issuer", r.keepIssuer}, {"the pull secret", r.keepPullSecret}, {"the control-plane-operator", r.ensureOperator},
 	} {
 		if err := keep.run(ctx, s); err != nil {
-			s.unkept = append(s.unkept, keep.what+": "+words.Message(err))
+			s.unkept = append(s.unkept, keep.what+": "+awsx.Message(err))
 		}
 	}
 	return nil
@@ -43,7 +46,7 @@ func (r *Reconciler) keepWorkers(ctx context.Context, s *scope) string {
 		return "; " + s.lost()
 	}
 	if err := r.ensureWorkers(ctx, s); err != nil {
-		return "; their controllers cannot be kept: " + words.Message(err)
+		return "; their controllers cannot be kept: " + awsx.Message(err)
 	}
 	return ""
 }
@@ -62,7 +65,12 @@ func (r *Reconciler) keepIssuer(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
-	return r.ensureIssuer(ctx, s)
+	err := r.ensureIssuer(ctx, s)
+	var unverified *reconcile.UnverifiedError
+	if errors.As(err, &unverified) {
+		return unverified.Outcome
+	}
+	return err
 }
 
 // keepPullSecret does not need the user's Secret again while there is a copy.

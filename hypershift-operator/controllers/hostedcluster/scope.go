@@ -8,7 +8,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -46,9 +45,6 @@ type scope struct {
 	// request, 0 for none.
 	memoryFactor int64
 
-	// unchecked says in words why a condition that a step answers for is
-	// neither true nor false. Filled by the steps.
-	unchecked map[string]metav1.Condition
 	// silence says that the control-plane-operator does not run, and why. It may
 	// have to be said after silenceIn. Filled by gather.
 	silence   string
@@ -104,7 +100,7 @@ func clusterKey(hc *hyperv1.HostedCluster) string { return hc.Namespace + "/" + 
 
 // gather reads what there is of the cluster.
 func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*scope, error) {
-	s := &scope{hc: hc, controlPlane: names.ControlPlaneNamespace(hc.Namespace, hc.Name), unchecked: map[string]metav1.Condition{}, sources: map[string]userObject{}}
+	s := &scope{hc: hc, controlPlane: names.ControlPlaneNamespace(hc.Namespace, hc.Name), sources: map[string]userObject{}}
 	// What is wrong with the annotation is found by checkConfiguration.
 	s.memoryFactor, _ = r.Limits.Factor(hc.Annotations[hyperv1.MemoryLimitFactorAnnotation])
 	s.paused, s.pauseLeft = hc.Spec.PausedUntil.Paused(r.Clock.Now())

@@ -23,7 +23,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -106,9 +105,10 @@ func Made(others ...string) labels.Selector {
 	return labels.NewSelector().Add(*ours)
 }
 
-// SetupWithManager watches HostedClusters and everything that is made for them.
-// Package index must have registered its indexes.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options) error {
+// Setup starts the controllers with the manager. Package index must have registered its
+// indexes.
+func Setup(mgr ctrl.Manager, o Options) error {
+	r := newReconciler(o)
 	for name, index := range indexes {
 		if err := mgr.GetFieldIndexer().IndexField(context.Background(), &hyperv1.HostedCluster{}, name, index); err != nil {
 			return fmt.Errorf("indexing HostedClusters by %s: %w", name, err)
@@ -117,14 +117,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &hyperv1.HostedCluster{}, sourceIndex, bySource); err != nil {
 		return fmt.Errorf("indexing HostedClusters by %s: %w", sourceIndex, err)
 	}
-	opts.MaxConcurrentReconciles = workers
-	b := ctrl.NewControllerManagedBy(mgr).
-		Named("hostedcluster").
+	b := r.controller().Builder(mgr).
 		For(&hyperv1.HostedCluster{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Watches(&hyperv1.HostedCluster{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&hyperv1.NodePool{}, handler.EnqueueRequestsFromMapFunc(ofNodePool), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&hyperv1.AWSEndpointService{}, handler.EnqueueRequestsFromMapFunc(r.ofNamespace)).
-		WithOptions(opts)
+		Watches(&hyperv1.AWSEndpointService{}, handler.EnqueueRequestsFromMapFunc(r.ofNamespace))
 	b = b.Watches(&hyperv1.HostedControlPlane{}, soon(ofAnnotation))
 	for _, obj := range []client.Object{
 		&corev1.Namespace{}, &corev1.Secret{}, &corev1.ConfigMap{}, &corev1.ServiceAccount{}, &rbacv1.Role{}, &rbacv1.RoleBinding{},
@@ -150,7 +147,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	for _, src := range r.watchSources(r.Sources) {
 		b = b.WatchesRawSource(src)
 	}
-	return b.Complete(r)
+	return b.Complete(r.reconciler())
 }
 
 // finalizersChanged is about who lets go of an object.

@@ -4,19 +4,32 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// needed are the conditions that make a cluster Available, in the order in
-// which a user should look at them.
-var needed = []struct {
+// A need is a condition that has to be True for a cluster to be Available.
+type need struct {
 	condition string
-	of        func(*hyperv1.HostedCluster) bool
-}{
+	// of is true for the clusters that must have the condition; nil for those whose
+	// reconciliation is active. False makes any cluster unavailable.
+	of func(*hyperv1.HostedCluster) bool
+}
+
+func (b *conditionBuilder) needs(n need) bool {
+	if n.of == nil {
+		return b.active()
+	}
+	return n.of(b.hc)
+}
+
+// needed are the conditions that make a cluster Available, in the order in which a user
+// should look at them.
+var needed = []need{
 	{hyperv1.ValidHostedClusterConfiguration, always},
 	{hyperv1.SupportedHostedCluster, always},
-	{hyperv1.ValidReleaseImage, active},
-	{hyperv1.ReconciliationSucceeded, active},
+	{hyperv1.ValidReleaseImage, nil},
+	{hyperv1.ReconciliationSucceeded, nil},
 	{hyperv1.PlatformCredentialsFound, onAWS},
 	{hyperv1.ValidProxyConfiguration, never},
 	{hyperv1.UnmanagedEtcdAvailable, never},
@@ -38,38 +51,38 @@ func publishesDocuments(hc *hyperv1.HostedCluster) bool {
 }
 
 // available answers the one question that everybody has.
-func (b *board) available(s *scope, report reconcile.Report) {
-	was := b.get(hyperv1.HostedClusterAvailable)
+func (b *conditionBuilder) available(s *scope, report reconcile.Report) {
+	was := b.Get(hyperv1.HostedClusterAvailable)
 	wasUp := was != nil && was.Status != metav1.ConditionFalse // Unknown comes after True only
 	switch missing := b.firstMissing(); {
 	case s.dying():
 		message := "the cluster is being deleted"
-		if stage := stageOf(report); stage != "" {
-			message += ": " + stage
+		if err := report.Err(); err != nil {
+			message += ": " + awsx.Message(err)
 		}
-		b.set(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.DeletingReason, message)
-		b.set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.DeletingReason, message)
+		b.Set(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.DeletingReason, message)
+		b.Set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.DeletingReason, message)
 	case missing == nil:
-		b.set(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, calm)
-		b.set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.AsExpectedReason, calm)
+		b.Set(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, reconcile.AllIsWell)
+		b.Set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.AsExpectedReason, reconcile.AllIsWell)
 		if !wasUp {
 			b.turned = "Available"
 		}
 	case b.behind[missing.Type] && missing.Status == metav1.ConditionTrue && wasUp:
 		message := missing.Type + ": the last change has not been looked at yet"
-		b.set(hyperv1.HostedClusterAvailable, metav1.ConditionUnknown, hyperv1.ProgressingReason, message)
-		b.set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, message)
+		b.Set(hyperv1.HostedClusterAvailable, metav1.ConditionUnknown, hyperv1.ProgressingReason, message)
+		b.Set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, message)
 	default:
 		message := missing.Type + ": " + missing.Message
 		if b.behind[missing.Type] {
 			message += " (the last change has not been looked at yet)"
 		}
-		b.set(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, missing.Reason, message)
+		b.Set(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, missing.Reason, message)
 		switch {
 		case missing.Type == hyperv1.ValidHostedClusterConfiguration, missing.Type == hyperv1.SupportedHostedCluster, missing.Type == hyperv1.ValidReleaseImage && missing.Status == metav1.ConditionFalse:
-			b.set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, message)
+			b.Set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, message)
 		default:
-			b.set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, message)
+			b.Set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, message)
 		}
 		if wasUp {
 			b.turned = "NotAvailable"
@@ -78,41 +91,41 @@ func (b *board) available(s *scope, report reconcile.Report) {
 }
 
 // rollout says of a cluster that lacks nothing else how it is with its release.
-func (b *board) rollout(s *scope) {
-	if s.dying() || b.get(hyperv1.HostedClusterProgressing).Status == metav1.ConditionTrue {
+func (b *conditionBuilder) rollout(s *scope) {
+	if s.dying() || b.Get(hyperv1.HostedClusterProgressing).Status == metav1.ConditionTrue {
 		return
 	}
-	gate, version := b.get(hyperv1.ValidReleaseImage), rollingOut(b.hc)
+	gate, version := b.Get(hyperv1.ValidReleaseImage), rollingOut(b.hc)
 	switch {
 	case b.held && gate.Status == metav1.ConditionFalse:
-		b.set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, gate.Type+": "+gate.Message)
+		b.Set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, gate.Type+": "+gate.Message)
 	case b.held && s.images != wantedImages(b.hc):
-		b.set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, gate.Type+": "+gate.Message)
-	case version != "" && b.get(hyperv1.HostedClusterAvailable).Status == metav1.ConditionTrue:
-		b.set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "version "+version+" is being rolled out")
+		b.Set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, gate.Type+": "+gate.Message)
+	case version != "" && b.Get(hyperv1.HostedClusterAvailable).Status == metav1.ConditionTrue:
+		b.Set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "version "+version+" is being rolled out")
 	}
 }
 
 // stopped says that nothing progresses, whatever is missing, because the user
 // wants no change.
-func (b *board) stopped(s *scope) {
-	if c := b.get(hyperv1.ReconciliationActive); !s.dying() && c.Status == metav1.ConditionFalse {
-		b.set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, c.Type+": "+c.Message)
+func (b *conditionBuilder) stopped(s *scope) {
+	if c := b.Get(hyperv1.ReconciliationActive); !s.dying() && c.Status == metav1.ConditionFalse {
+		b.Set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, c.Type+": "+c.Message)
 	}
 }
 
 // firstMissing is the first needed condition that is not True, or that was
 // True before the last change and may not be any more.
-func (b *board) firstMissing() *metav1.Condition {
+func (b *conditionBuilder) firstMissing() *metav1.Condition {
 	for _, n := range needed {
-		c := b.get(n.condition)
+		c := b.Get(n.condition)
 		switch {
 		case b.held && n.condition == hyperv1.ValidReleaseImage: // it serves with the release that it has
-		case c == nil && n.of(b.hc):
-			return &metav1.Condition{Type: n.condition, Reason: hyperv1.StatusUnknownReason, Message: "nobody has looked yet"}
-		case c != nil && b.behind[n.condition] && n.of(b.hc):
+		case c == nil && b.needs(n):
+			return &metav1.Condition{Type: n.condition, Reason: hyperv1.StatusUnknownReason, Message: "waiting for the first health check"}
+		case c != nil && b.behind[n.condition] && b.needs(n):
 			return c
-		case c != nil && c.Status != metav1.ConditionTrue && (n.of(b.hc) || c.Status == metav1.ConditionFalse):
+		case c != nil && c.Status != metav1.ConditionTrue && (b.needs(n) || c.Status == metav1.ConditionFalse):
 			return c
 		}
 	}

@@ -52,7 +52,7 @@ var mirrored = []struct {
 // mirror repeats what the HostedControlPlane says. While the cluster is being
 // deleted, the last word of a control plane that is gone stands: whether AWS
 // still took our tokens decides what happens to what is left.
-func (b *board) mirror(s *scope) {
+func (b *conditionBuilder) mirror(s *scope, report reconcile.Report) {
 	if s.hcp == nil && s.dying() {
 		return
 	}
@@ -62,53 +62,53 @@ func (b *board) mirror(s *scope) {
 			said = meta.FindStatusCondition(s.hcp.Status.Conditions, m.condition)
 		}
 		switch {
-		case m.condition == hyperv1.CloudResourcesDestroyed && leftBehind(b.get(m.condition)):
+		case m.condition == hyperv1.CloudResourcesDestroyed && leftBehind(b.Get(m.condition)):
 			// It stands until the cluster is gone: nobody will take the rest away.
-			if c := b.get(m.condition); takenOver(c, s.hcp) == "" {
-				b.remove(m.condition)
+			if c := b.Get(m.condition); takenOver(c, s.hcp) == "" {
+				b.Remove(m.condition)
 			} else {
-				b.set(m.condition, c.Status, c.Reason, takenOver(c, s.hcp))
+				b.Set(m.condition, c.Status, c.Reason, takenOver(c, s.hcp))
 			}
 		case s.silence != "" && (said != nil || m.expected(b.hc)):
-			b.set(m.condition, metav1.ConditionUnknown, hyperv1.ControlPlaneOperatorNotRunningReason, s.silence)
-		case said == nil && s.unchecked[m.condition].Reason != "":
+			b.Set(m.condition, metav1.ConditionUnknown, hyperv1.ControlPlaneOperatorNotRunningReason, s.silence)
+		case said == nil && report.Unverified(m.condition):
 			// A step has just said why nobody knows.
 		case said != nil && !(s.told && said.ObservedGeneration >= s.hcp.Generation):
 			b.repeat(m.condition, said)
 			b.behind[m.condition] = !s.paused
 		case said != nil:
-			b.set(m.condition, said.Status, said.Reason, said.Message)
+			b.Set(m.condition, said.Status, said.Reason, said.Message)
 		case m.expected(b.hc):
-			b.set(m.condition, metav1.ConditionUnknown, hyperv1.StatusUnknownReason, "the control-plane-operator has not said yet")
+			b.Set(m.condition, metav1.ConditionUnknown, hyperv1.StatusUnknownReason, "the control-plane-operator has not said yet")
 		default:
-			b.remove(m.condition)
+			b.Remove(m.condition)
 		}
 	}
 }
 
 // repeat takes over what was said about an earlier generation, and does not
 // claim that it is about this one.
-func (b *board) repeat(condition string, said *metav1.Condition) {
+func (b *conditionBuilder) repeat(condition string, said *metav1.Condition) {
 	c := metav1.Condition{Type: condition, Status: said.Status, Reason: said.Reason, Message: said.Message}
-	if was := b.get(condition); was != nil {
+	if was := b.Get(condition); was != nil {
 		c.ObservedGeneration = was.ObservedGeneration
 	}
-	reconcile.SetCondition(&b.hc.Status.Conditions, c, b.now.Time)
+	b.Put(c)
 }
 
 // aggregate sums up the AWSEndpointServices.
-func (b *board) aggregate(s *scope) {
+func (b *conditionBuilder) aggregate(s *scope) {
 	for _, condition := range []string{hyperv1.AWSEndpointServiceAvailable, hyperv1.AWSEndpointAvailable} {
 		switch {
 		case len(s.endpoints) > 0 && condition == hyperv1.AWSEndpointAvailable && s.silence != "":
-			b.set(condition, metav1.ConditionUnknown, hyperv1.ControlPlaneOperatorNotRunningReason, s.silence)
+			b.Set(condition, metav1.ConditionUnknown, hyperv1.ControlPlaneOperatorNotRunningReason, s.silence)
 		case len(s.endpoints) > 0:
 			status, reason, message := worst(s.endpoints, condition)
-			b.set(condition, status, reason, message)
+			b.Set(condition, status, reason, message)
 		case b.hc.Spec.Platform.PrivateLink() && !s.dying():
-			b.set(condition, metav1.ConditionUnknown, hyperv1.NoEndpointServicesReason, "no private load balancer has a name yet")
+			b.Set(condition, metav1.ConditionUnknown, hyperv1.NoEndpointServicesReason, "no private load balancer has a name yet")
 		default:
-			b.remove(condition)
+			b.Remove(condition)
 		}
 	}
 }
@@ -121,11 +121,11 @@ func worst(list []hyperv1.AWSEndpointService, condition string) (status metav1.C
 	for _, es := range list {
 		c := meta.FindStatusCondition(es.Status.Conditions, condition)
 		if c == nil {
-			c = &metav1.Condition{Status: metav1.ConditionUnknown, Reason: hyperv1.StatusUnknownReason, Message: "nobody has looked yet"}
+			c = &metav1.Condition{Status: metav1.ConditionUnknown, Reason: hyperv1.StatusUnknownReason, Message: "waiting for the first health check"}
 		}
 		text := es.Name + ": " + c.Message
 		if c.Status == metav1.ConditionTrue {
-			if c.Reason != hyperv1.AsExpectedReason || c.Message != calm {
+			if c.Reason != hyperv1.AsExpectedReason || c.Message != reconcile.AllIsWell {
 				notes = append(notes, text)
 			}
 			continue
@@ -138,7 +138,7 @@ func worst(list []hyperv1.AWSEndpointService, condition string) (status metav1.C
 	texts := append(bad, notes...)
 	slices.Sort(texts)
 	if len(texts) == 0 {
-		return status, reason, calm
+		return status, reason, reconcile.AllIsWell
 	}
 	return status, reason, strings.Join(texts, "; ")
 }

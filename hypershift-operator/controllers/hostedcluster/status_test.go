@@ -4,31 +4,31 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // A cluster that nobody can talk to is not available, however well it is connected,
 // and on its way.
 func TestAConnectedClusterWithoutAnAPIServerIsNotAvailable(t *testing.T) {
 	hc := &hyperv1.HostedCluster{}
-	b := &board{hc: hc, now: metav1.NewTime(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))}
+	b := &conditionBuilder{Conditions: reconcile.NewConditions(nil, 1, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), hc: hc}
 	for _, n := range needed {
-		b.set(n.condition, metav1.ConditionTrue, hyperv1.AsExpectedReason, calm)
+		b.Set(n.condition, metav1.ConditionTrue, hyperv1.AsExpectedReason, reconcile.AllIsWell)
 	}
 	b.available(&scope{hc: hc}, nil)
-	if !meta.IsStatusConditionTrue(hc.Status.Conditions, hyperv1.HostedClusterAvailable) {
+	if !b.IsTrue(hyperv1.HostedClusterAvailable) {
 		t.Fatal("not available although nothing is missing")
 	}
-	b.set(hyperv1.KubeAPIServerAvailable, metav1.ConditionFalse, hyperv1.NotDeployedReason, "it does not run")
+	b.Set(hyperv1.KubeAPIServerAvailable, metav1.ConditionFalse, hyperv1.NotDeployedReason, "it does not run")
 	b.available(&scope{hc: hc}, nil)
 	for condition, want := range map[string]metav1.Condition{
 		hyperv1.HostedClusterAvailable:   {Status: metav1.ConditionFalse, Reason: hyperv1.NotDeployedReason, Message: "KubeAPIServerAvailable: it does not run"},
 		hyperv1.HostedClusterProgressing: {Status: metav1.ConditionTrue, Reason: hyperv1.ProgressingReason, Message: "KubeAPIServerAvailable: it does not run"},
 	} {
-		if got := b.get(condition); got.Status != want.Status || got.Reason != want.Reason || got.Message != want.Message {
+		if got := b.Get(condition); got.Status != want.Status || got.Reason != want.Reason || got.Message != want.Message {
 			t.Errorf("%s is %s %s %q", condition, got.Status, got.Reason, got.Message)
 		}
 	}
@@ -49,17 +49,17 @@ func TestAvailableIsJudgedWhereTheAPIServerIsPublished(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			hc := &hyperv1.HostedCluster{}
-			b := &board{hc: hc, behind: map[string]bool{}}
+			b := &conditionBuilder{Conditions: reconcile.NewConditions(nil, 1, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), hc: hc, behind: map[string]bool{}}
 			for _, n := range needed {
-				if n.of(hc) {
-					b.set(n.condition, metav1.ConditionTrue, hyperv1.AsExpectedReason, calm)
+				if b.needs(n) {
+					b.Set(n.condition, metav1.ConditionTrue, hyperv1.AsExpectedReason, reconcile.AllIsWell)
 				}
 			}
 			if c.reachable != "" {
-				b.set(hyperv1.KubeAPIServerReachable, c.reachable, hyperv1.KubeAPIServerUnreachableReason, "Service router: gone")
+				b.Set(hyperv1.KubeAPIServerReachable, c.reachable, hyperv1.KubeAPIServerUnreachableReason, "Service router: gone")
 			}
 			b.available(&scope{hc: hc}, nil)
-			got := b.get(hyperv1.HostedClusterAvailable)
+			got := b.Get(hyperv1.HostedClusterAvailable)
 			if got.Status != c.want || c.want == metav1.ConditionFalse && got.Message != "KubeAPIServerReachable: Service router: gone" {
 				t.Errorf("Available is %s: %s, want %s", got.Status, got.Message, c.want)
 			}

@@ -69,7 +69,7 @@ func TestSteadyState(t *testing.T) {
 	w.handsOut(t, func(st *hyperv1.HostedControlPlaneStatus) {
 		st.VersionStatus = versionStatus(firstRelease, "1.35.4", configv1.CompletedUpdate)
 		for condition, status := range saidByControlPlane {
-			reconcile.SetCondition(&st.Conditions, metav1.Condition{Type: condition, Status: status, Message: calm}, w.clock.Now())
+			reconcile.SetCondition(&st.Conditions, metav1.Condition{Type: condition, Status: status, Message: reconcile.AllIsWell}, w.clock.Now())
 		}
 	})
 	w.run(t, pass, 2)

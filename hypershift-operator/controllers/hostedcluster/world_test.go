@@ -229,7 +229,7 @@ func (w *world) start() func(context.Context) error {
 	if w.bucket != "" {
 		o.Documents = oidcdocs.New(awsx.S3(cfg), w.bucket)
 	}
-	r := New(o)
+	r := newReconciler(o).reconciler()
 	return func(ctx context.Context) error {
 		requests, err := w.requests(ctx)
 		if err != nil {
@@ -352,12 +352,12 @@ func (w *world) speak(ctx context.Context, hcp *hyperv1.HostedControlPlane, es *
 		return nil
 	}
 	for _, condition := range []string{hyperv1.AWSEndpointServiceAvailable, hyperv1.AWSEndpointAvailable} {
-		reconcile.SetCondition(&es.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Message: calm}, w.clock.Now())
+		reconcile.SetCondition(&es.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Message: reconcile.AllIsWell}, w.clock.Now())
 	}
 	es.Status.EndpointID, es.Status.SecurityGroupID = "vpce-1", "sg-1"
 	es.Status.DNSNames, es.Status.DNSZoneID = []string{"api.demo.hypershift.local"}, "Z1"
 	for _, condition := range []string{hyperv1.InfrastructureReady, hyperv1.ValidAWSIdentityProvider, hyperv1.KubeAPIServerAvailable, hyperv1.EtcdAvailable} {
-		reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Message: calm}, w.clock.Now())
+		reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Message: reconcile.AllIsWell}, w.clock.Now())
 	}
 	return errors.Join(w.Admin().Status().Update(ctx, es), w.Admin().Status().Update(ctx, hcp))
 }

@@ -19,24 +19,24 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// reconcileLost takes away what a NodePool has left that is gone: its user took
+// deleteOrphans takes away what a NodePool has left that is gone: its user took
 // our finalizer away, or deleted it in the moment in which it got the finalizer
 // (see reconcile.Delete). One of the same name that is made again takes over what
 // is still there.
-func (r *Reconciler) reconcileLost(ctx context.Context, key client.ObjectKey) (ctrl.Result, error) {
+func (r *Reconciler) deleteOrphans(ctx context.Context, key client.ObjectKey) error {
 	if r.missing != "" {
-		return ctrl.Result{}, nil
+		return nil
 	}
 	s, err := r.lost(ctx, key)
 	if s == nil || err != nil {
-		return ctrl.Result{}, err
+		return err
 	}
 	if s.deployment != nil && s.deployment.DeletionTimestamp.IsZero() {
 		ctrl.LoggerFrom(ctx).Info("The NodePool is gone, and its machines are not: taking them away")
 		r.Recorder.Eventf(s.np, nil, corev1.EventTypeWarning, "NodePoolLost", "Delete",
 			"The NodePool is gone without its finalizer having been waited for; its machines in namespace %s are deleted now", s.controlPlane)
 	}
-	return reconcile.Run(ctx, s, r.dying...).Result(nil)
+	return reconcile.Run(ctx, s, r.deletion()...).Err()
 }
 
 // lost gathers what is left of a pool that is gone; nil if nothing is.
@@ -59,7 +59,7 @@ func (r *Reconciler) lost(ctx context.Context, key client.ObjectKey) (*scope, er
 	}
 	_, cluster, _ := strings.Cut(ns.Annotations[hyperv1.HostedClusterAnnotation], "/")
 	now := metav1.NewTime(r.Clock.Now())
-	s := &scope{controlPlane: namespace, unchecked: map[string]string{}, np: &hyperv1.NodePool{
+	s := &scope{controlPlane: namespace, np: &hyperv1.NodePool{
 		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, DeletionTimestamp: &now},
 		Spec:       hyperv1.NodePoolSpec{ClusterName: cluster},
 	}}

@@ -9,6 +9,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // InstanceTypes tells what the machines of an instance type have.
@@ -37,7 +38,7 @@ func (r *Reconciler) checkInstanceType(ctx context.Context, s *scope) error {
 	}
 	problems, known := checkReported(s.templates, name, s.arch())
 	if !known {
-		s.unchecked[hyperv1.NodePoolValidPlatformConfigCondition] = "this installation could not ask EC2 about instance type " + name + ": " + why
+		return reconcile.Unverified(hyperv1.StatusUnknownReason, "this installation could not ask EC2 about instance type %s: %s", name, why)
 	}
 	return blockOn(problems)
 }

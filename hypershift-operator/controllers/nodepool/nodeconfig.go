@@ -45,7 +45,7 @@ func clusterMirrors(hc *hyperv1.HostedCluster) ([]nodeconfig.Mirror, error) {
 	for _, source := range hc.Spec.ImageContentSources {
 		mirror := nodeconfig.Mirror{Source: source.Source, Mirrors: source.Mirrors}
 		if err := mirror.Check(); err != nil {
-			return nil, reconcile.Wait(lookAgain, hyperv1.InvalidConfigurationReason, "spec.imageContentSources of HostedCluster %s: %v", hc.Name, err)
+			return nil, reconcile.Wait(pollInterval, hyperv1.InvalidConfigurationReason, "spec.imageContentSources of HostedCluster %s: %v", hc.Name, err)
 		}
 		mirrors = append(mirrors, mirror)
 	}
@@ -70,7 +70,7 @@ func misconfigured(problems []nodeconfig.Problem) error {
 	for _, p := range problems {
 		messages = append(messages, p.String())
 	}
-	return reconcile.Wait(lookAgain, hyperv1.InvalidConfigMapReason, "%s", strings.Join(messages, "; "))
+	return reconcile.Wait(pollInterval, hyperv1.InvalidConfigMapReason, "%s", strings.Join(messages, "; "))
 }
 
 // sources reads ConfigMaps past the cache, which does not hold those of users.
@@ -94,7 +94,7 @@ func (r *Reconciler) sources(ctx context.Context, np *hyperv1.NodePool, refs []h
 		}
 	}
 	if len(missing) > 0 {
-		return nil, reconcile.Wait(lookAgain, hyperv1.ConfigMapNotFoundReason, "%s", strings.Join(missing, "; "))
+		return nil, reconcile.Wait(pollInterval, hyperv1.ConfigMapNotFoundReason, "%s", strings.Join(missing, "; "))
 	}
 	return sources, nil
 }

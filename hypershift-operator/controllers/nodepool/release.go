@@ -42,7 +42,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope, image string) (*rele
 	case release.NotAllowed:
 		return nil, reconcile.Block(hyperv1.ReleaseImageNotAllowedReason, "%s: choose such a release", failed)
 	case release.NotSigned:
-		return nil, reconcile.Wait(lookAgain, hyperv1.ReleaseImageNotSignedReason, "%s: choose a release of your vendor", failed)
+		return nil, reconcile.Wait(pollInterval, hyperv1.ReleaseImageNotSignedReason, "%s: choose a release of your vendor", failed)
 	}
 	return nil, failed
 }
@@ -55,7 +55,7 @@ func (r *Reconciler) pullSecret(ctx context.Context, s *scope) ([]byte, error) {
 		err = r.Reader.Get(ctx, client.ObjectKey{Namespace: s.hc.Namespace, Name: s.hc.Spec.PullSecret.Name}, secret)
 	}
 	if apierrors.IsNotFound(err) {
-		return nil, reconcile.Wait(lookAgain, hyperv1.SecretNotFoundReason, "Secret %s, the pull secret of HostedCluster %s, does not exist: create it", s.hc.Spec.PullSecret.Name, s.hc.Name)
+		return nil, reconcile.Wait(pollInterval, hyperv1.SecretNotFoundReason, "Secret %s, the pull secret of HostedCluster %s, does not exist: create it", s.hc.Spec.PullSecret.Name, s.hc.Name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("getting the pull secret of HostedCluster %s: %w", s.hc.Name, err)

@@ -22,7 +22,7 @@ import (
 // scope is what one pass knows. Gather fills it, but for what says otherwise.
 type scope struct {
 	np *hyperv1.NodePool
-	// status writes the status. Filled by Reconcile.
+	// status writes the status and finalizers.
 	status *reconcile.Writer[*hyperv1.NodePool]
 	// hc is nil if there is none.
 	hc *hyperv1.HostedCluster
@@ -49,9 +49,6 @@ type scope struct {
 	clusterWide []string
 	// health is when a machine counts as broken. Filled by resolveHealthCheck.
 	health health
-	// unchecked says in words why a condition that a step answers for is neither
-	// true nor false. Filled by the steps.
-	unchecked map[string]string
 	// template and bootstrap are the names of the templates that all machines
 	// shall be made from, and nodeConfig that of the Secret behind the latter.
 	// Filled by the steps that make them.
@@ -98,7 +95,7 @@ func labelsOf(np *hyperv1.NodePool) client.MatchingLabels {
 
 // gather reads what there is of the pool.
 func (r *Reconciler) gather(ctx context.Context, np *hyperv1.NodePool) (*scope, error) {
-	s := &scope{np: np, unchecked: map[string]string{}, controlPlane: names.ControlPlaneNamespace(np.Namespace, np.Spec.ClusterName)}
+	s := &scope{np: np, controlPlane: names.ControlPlaneNamespace(np.Namespace, np.Spec.ClusterName)}
 	s.paused, s.pauseLeft = np.Spec.PausedUntil.Paused(r.Clock.Now())
 	hc := &hyperv1.HostedCluster{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: np.Namespace, Name: np.Spec.ClusterName}, hc)

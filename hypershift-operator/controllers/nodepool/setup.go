@@ -14,7 +14,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -49,51 +48,48 @@ func poolSet(s *scope) apply.Set {
 	}
 }
 
-// SetupWithManager watches NodePools, what of their HostedCluster they depend on,
-// and everything that is made for them. Package index must have registered its
+// Setup starts the controller with the manager. Package index must have registered its
 // indexes.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
-	options.MaxConcurrentReconciles = workers
-	b := ctrl.NewControllerManagedBy(mgr).
-		Named("nodepool").
+func Setup(mgr ctrl.Manager, o Options) error {
+	r := newReconciler(o)
+	c := r.controller()
+	b := c.Builder(mgr).
 		For(&hyperv1.NodePool{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Watches(&hyperv1.HostedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(clusterChanged)).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane)).
 		Watches(&hyperv1.HostedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(ofAnnotation)).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(onNodes(names.SSHKey))).
-		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(onNodes(names.UserCABundle))).
-		WithOptions(options)
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(onNodes(names.UserCABundle)))
 	if r.missing = discovery.MissingKinds(mgr.GetRESTMapper(), mgr.GetScheme(), Kinds()...); r.missing == "" {
 		b = b.Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(comesOrGoes))
 		for _, kind := range Kinds() {
 			b = b.Watches(kind, handler.EnqueueRequestsFromMapFunc(ofAnnotation))
 		}
 	}
-	return b.Complete(r)
+	return b.Complete(c)
 }
 
-// onNodes lets a copy through that all nodes of a cluster have, when it is one of
-// another source.
+// onNodes passes changes of the source of a copy that all nodes of a cluster have.
 func onNodes(name string) predicate.Predicate {
 	named := predicate.NewPredicateFuncs(func(obj client.Object) bool { return obj.GetName() == name })
 	return predicate.And(named, predicate.AnnotationChangedPredicate{})
 }
 
-// comesOrGoes is about being there: a Cluster owns nothing while it goes.
+// comesOrGoes passes creation and deletion: a Cluster that is being deleted owns nothing.
 var comesOrGoes = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
 }}
 
-// clusterChanged lets through what a pool depends on. The rest of a cluster's
-// status changes often, and would wake all of its pools each time.
+// clusterChanged passes changes that a pool depends on. The rest of a cluster's status
+// changes often, and would lead to a reconcile of all of its pools each time.
 var clusterChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	was, is := e.ObjectOld.(*hyperv1.HostedCluster), e.ObjectNew.(*hyperv1.HostedCluster)
 	return was.Generation != is.Generation || !reflect.DeepEqual(was.Annotations, is.Annotations) ||
 		!reflect.DeepEqual(was.Status.Platform, is.Status.Platform) || controlPlaneImage(was) != controlPlaneImage(is)
 }}
 
-// ofAnnotation leads from an object that was made for a pool to the pool.
+// ofAnnotation maps an object that was created for a pool to the pool.
 func ofAnnotation(_ context.Context, obj client.Object) []reconcile.Request {
 	namespace, name, ok := strings.Cut(obj.GetAnnotations()[hyperv1.NodePoolAnnotation], "/")
 	if !ok {
@@ -106,8 +102,7 @@ func (r *Reconciler) ofCluster(ctx context.Context, hc client.Object) []reconcil
 	return r.pools(ctx, hc.GetNamespace(), hc.GetName())
 }
 
-// ofControlPlane leads from a HostedControlPlane, and from its namespace, to the
-// pools that wait for it or take something over from it.
+// ofControlPlane maps a HostedControlPlane and its namespace to the pools that depend on them.
 func (r *Reconciler) ofControlPlane(ctx context.Context, obj client.Object) []reconcile.Request {
 	namespace, name, ok := strings.Cut(obj.GetAnnotations()[hyperv1.HostedClusterAnnotation], "/")
 	if !ok {

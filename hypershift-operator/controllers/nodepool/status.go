@@ -16,14 +16,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-const calm = "All is well"
-
-// summarize puts what the steps said, and how the machines are, into the status.
-func (r *Reconciler) summarize(s *scope, report reconcile.Report) {
-	b := newBoard(s.np, r.Clock.Now())
-	wasReady := b.is(hyperv1.NodePoolReadyCondition)
-	b.conds = reconcile.FromReport(report, words, b.conds, b.generation, b.now)
-	b.unchecked(s)
+// summarize adds the conditions that are not those of one step, and the other fields of the status.
+func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *reconcile.Conditions) {
+	b := conditionBuilder{conditions}
 	b.unsupported(s)
 	b.pause(s)
 	b.scaling(s)
@@ -36,7 +31,6 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report) {
 	b.ready(s, report)
 
 	st := &s.np.Status
-	st.Conditions = b.conditions()
 	st.Replicas = s.available()
 	st.NodesInfo = s.nodesInfo()
 	if s.hc != nil {
@@ -45,58 +39,52 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report) {
 	if s.rolledOut(b) {
 		st.Version = s.release.Version
 	}
-	if is := b.is(hyperv1.NodePoolReadyCondition); is != wasReady {
+	was := b.Before(hyperv1.NodePoolReadyCondition)
+	if is := b.IsTrue(hyperv1.NodePoolReadyCondition); is != (was != nil && was.Status == metav1.ConditionTrue) {
 		kind, reason := corev1.EventTypeNormal, "NodesAvailable"
 		if !is {
 			kind, reason = corev1.EventTypeWarning, "NotReady"
 		}
-		r.Recorder.Eventf(s.np, nil, kind, reason, "Reconcile", "%s", meta.FindStatusCondition(b.conds, hyperv1.NodePoolReadyCondition).Message)
-	}
-}
-
-// unchecked makes Unknown of what a step could not judge.
-func (b *board) unchecked(s *scope) {
-	for _, condition := range sortedKeys(s.unchecked) {
-		b.set(condition, metav1.ConditionUnknown, hyperv1.StatusUnknownReason, s.unchecked[condition])
+		r.Recorder.Eventf(s.np, nil, kind, reason, "Reconcile", "%s", b.Get(hyperv1.NodePoolReadyCondition).Message)
 	}
 }
 
 // unsupported names the fields that are accepted and do nothing yet.
-func (b *board) unsupported(s *scope) {
+func (b conditionBuilder) unsupported(s *scope) {
 	if fields := s.np.NotActedOn(); len(fields) > 0 {
-		b.set(hyperv1.NodePoolSupportedFieldsCondition, metav1.ConditionFalse, hyperv1.NotActedOnReason, "accepted, and without effect in this version: "+strings.Join(fields, ", "))
+		b.Set(hyperv1.NodePoolSupportedFieldsCondition, metav1.ConditionFalse, hyperv1.NotActedOnReason, "accepted, and without effect in this version: "+strings.Join(fields, ", "))
 		return
 	}
-	b.set(hyperv1.NodePoolSupportedFieldsCondition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, calm)
+	b.Set(hyperv1.NodePoolSupportedFieldsCondition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, reconcile.AllIsWell)
 }
 
-func (b *board) pause(s *scope) {
+func (b conditionBuilder) pause(s *scope) {
 	switch {
 	case unreadablePause(s.np.Spec.PausedUntil):
-		b.set(hyperv1.NodePoolReconciliationActiveCondition, metav1.ConditionFalse, hyperv1.ReconciliationInvalidPausedUntilReason, checkPause(s.np)[0].message)
+		b.Set(hyperv1.NodePoolReconciliationActiveCondition, metav1.ConditionFalse, hyperv1.ReconciliationInvalidPausedUntilReason, checkPause(s.np)[0].message)
 	case s.paused:
-		b.set(hyperv1.NodePoolReconciliationActiveCondition, metav1.ConditionFalse, hyperv1.ReconciliationPausedReason,
+		b.Set(hyperv1.NodePoolReconciliationActiveCondition, metav1.ConditionFalse, hyperv1.ReconciliationPausedReason,
 			fmt.Sprintf("spec.pausedUntil is %q: remove it to go on", *s.np.Spec.PausedUntil))
 	default:
-		b.set(hyperv1.NodePoolReconciliationActiveCondition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, calm)
+		b.Set(hyperv1.NodePoolReconciliationActiveCondition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, reconcile.AllIsWell)
 	}
 }
 
-func (b *board) scaling(s *scope) {
+func (b conditionBuilder) scaling(s *scope) {
 	scaling := s.np.Spec.AutoScaling
 	switch problems := checkReplicas(s.np); {
 	case scaling == nil:
-		b.set(hyperv1.NodePoolAutoscalingEnabledCondition, metav1.ConditionFalse, hyperv1.NodePoolReplicasSetReason,
+		b.Set(hyperv1.NodePoolAutoscalingEnabledCondition, metav1.ConditionFalse, hyperv1.NodePoolReplicasSetReason,
 			fmt.Sprintf("spec.replicas says how many nodes there are: %d", ptr.Deref(s.np.Spec.Replicas, 0)))
 	case len(problems) > 0:
-		b.set(hyperv1.NodePoolAutoscalingEnabledCondition, metav1.ConditionFalse, problems[0].reason, problems[0].message)
+		b.Set(hyperv1.NodePoolAutoscalingEnabledCondition, metav1.ConditionFalse, problems[0].reason, problems[0].message)
 	default:
-		b.set(hyperv1.NodePoolAutoscalingEnabledCondition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason,
+		b.Set(hyperv1.NodePoolAutoscalingEnabledCondition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason,
 			fmt.Sprintf("the cluster autoscaler keeps %d to %d nodes", ptr.Deref(scaling.Min, 0), scaling.Max))
 	}
 }
 
-func (b *board) repair(s *scope, report reconcile.Report) {
+func (b conditionBuilder) repair(s *scope, report reconcile.Report) {
 	const condition = hyperv1.NodePoolAutorepairEnabledCondition
 	for _, o := range report {
 		if o.Condition == condition && o.Err != nil {
@@ -105,15 +93,15 @@ func (b *board) repair(s *scope, report reconcile.Report) {
 	}
 	switch {
 	case !s.np.Spec.Management.AutoRepair:
-		b.set(condition, metav1.ConditionFalse, hyperv1.NodePoolAutoRepairOffReason, "spec.management.autoRepair is false: broken machines stay until somebody deletes them")
+		b.Set(condition, metav1.ConditionFalse, hyperv1.NodePoolAutoRepairOffReason, "spec.management.autoRepair is false: broken machines stay until somebody deletes them")
 	case s.paused:
-		b.set(condition, metav1.ConditionFalse, hyperv1.ReconciliationPausedReason, "spec.pausedUntil stops repairs too")
+		b.Set(condition, metav1.ConditionFalse, hyperv1.ReconciliationPausedReason, "spec.pausedUntil stops repairs too")
 	case s.restricted() != "":
-		b.set(condition, metav1.ConditionFalse, hyperv1.NodePoolRemediationRestrictedReason, s.restricted())
+		b.Set(condition, metav1.ConditionFalse, hyperv1.NodePoolRemediationRestrictedReason, s.restricted())
 	case s.healthCheck == nil:
-		b.set(condition, metav1.ConditionFalse, hyperv1.WaitingForReason, "waiting for the MachineHealthCheck")
+		b.Set(condition, metav1.ConditionFalse, hyperv1.WaitingForReason, "waiting for the MachineHealthCheck")
 	default:
-		b.set(condition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, calm)
+		b.Set(condition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, reconcile.AllIsWell)
 	}
 }
 
@@ -129,16 +117,16 @@ func (s *scope) restricted() string {
 	return "too many machines are broken at once for one to be replaced: " + c.Message
 }
 
-func (b *board) tags(s *scope) {
+func (b conditionBuilder) tags(s *scope) {
 	if s.hc == nil || s.hc.Spec.Platform.AWS == nil || s.aws() == nil {
 		return
 	}
 	_, lost := mergeTags(s.hc.Spec.Platform.AWS.ResourceTags, s.aws().ResourceTags)
 	if len(lost) == 0 {
-		b.set(hyperv1.NodePoolAWSResourceTagConflictCondition, metav1.ConditionFalse, hyperv1.NodePoolNoTagConflictReason, calm)
+		b.Set(hyperv1.NodePoolAWSResourceTagConflictCondition, metav1.ConditionFalse, hyperv1.NodePoolNoTagConflictReason, reconcile.AllIsWell)
 		return
 	}
-	b.set(hyperv1.NodePoolAWSResourceTagConflictCondition, metav1.ConditionTrue, hyperv1.NodePoolTagConflictDetectedReason,
+	b.Set(hyperv1.NodePoolAWSResourceTagConflictCondition, metav1.ConditionTrue, hyperv1.NodePoolTagConflictDetectedReason,
 		fmt.Sprintf("HostedCluster %s has other values for %s, and they win: remove these tags from the pool, or set their overridePolicy to Allow there", s.hc.Name, strings.Join(lost, ", ")))
 }
 
@@ -150,17 +138,17 @@ func (s *scope) wanted() int32 {
 	return desiredReplicas(s.np, nil)
 }
 
-func (b *board) deletion(s *scope) {
+func (b conditionBuilder) deletion(s *scope) {
 	if s.dying() {
-		b.set(hyperv1.NodePoolDeletingCondition, metav1.ConditionTrue, hyperv1.NodePoolMachinesGoReason, s.leftWords())
+		b.Set(hyperv1.NodePoolDeletingCondition, metav1.ConditionTrue, hyperv1.NodePoolMachinesGoReason, s.leftWords())
 	}
 }
 
 // ready is what the pool waits for, in the order in which it has to come. A
 // registry that does not answer just now makes no node worse.
-func (b *board) ready(s *scope, report reconcile.Report) {
+func (b conditionBuilder) ready(s *scope, report reconcile.Report) {
 	no := func(reason, message string) {
-		b.set(hyperv1.NodePoolReadyCondition, metav1.ConditionFalse, reason, message)
+		b.Set(hyperv1.NodePoolReadyCondition, metav1.ConditionFalse, reason, message)
 	}
 	if s.dying() {
 		no(hyperv1.DeletingReason, "the pool is being deleted")
@@ -170,24 +158,24 @@ func (b *board) ready(s *scope, report reconcile.Report) {
 	for _, o := range report {
 		switch {
 		case o.Err == nil:
-		case words.Transient(o.Err):
+		case classifier.IsTransient(o.Err):
 			passing = cmp.Or(passing, o.Err)
 		default:
-			no(saying(o.Err))
+			no(reconcile.ReasonAndMessage(o.Err, classifier))
 			return
 		}
 	}
 	have, want := s.available(), s.wanted()
 	if have >= want {
-		b.set(hyperv1.NodePoolReadyCondition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, fmt.Sprintf("%d nodes are available", have))
+		b.Set(hyperv1.NodePoolReadyCondition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, fmt.Sprintf("%d nodes are available", have))
 		return
 	}
 	if passing != nil && s.template == "" {
-		no(saying(passing)) // no machine has been asked for
+		no(reconcile.ReasonAndMessage(passing, classifier)) // no machine has been asked for
 		return
 	}
 	for _, condition := range []string{hyperv1.NodePoolAllMachinesReadyCondition, hyperv1.NodePoolAllNodesHealthyCondition} {
-		if c := meta.FindStatusCondition(b.conds, condition); c != nil && c.Status != metav1.ConditionTrue {
+		if c := b.Get(condition); c != nil && c.Status != metav1.ConditionTrue {
 			no(c.Reason, fmt.Sprintf("%d of %d nodes are available: %s", have, want, c.Message))
 			return
 		}

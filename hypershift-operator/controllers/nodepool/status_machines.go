@@ -12,7 +12,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-func (b *board) machines(s *scope) {
+func (b conditionBuilder) machines(s *scope) {
 	if s.dying() {
 		return // Deleting counts them
 	}
@@ -27,36 +27,36 @@ func (b *board) machines(s *scope) {
 	b.rollUp(hyperv1.NodePoolAllNodesHealthyCondition, hyperv1.NodePoolNodesNotHealthyReason, s.notHealthy(), made, int(s.wanted()))
 	switch {
 	case joined:
-		b.set(hyperv1.NodePoolReachedIgnitionEndpointCondition, metav1.ConditionTrue, hyperv1.NodePoolNodesJoinedReason, calm)
+		b.Set(hyperv1.NodePoolReachedIgnitionEndpointCondition, metav1.ConditionTrue, hyperv1.NodePoolNodesJoinedReason, reconcile.AllIsWell)
 	case made > 0:
-		b.set(hyperv1.NodePoolReachedIgnitionEndpointCondition, metav1.ConditionFalse, hyperv1.NodePoolIgnitionNotReachedReason, "no machine has joined the cluster yet")
+		b.Set(hyperv1.NodePoolReachedIgnitionEndpointCondition, metav1.ConditionFalse, hyperv1.NodePoolIgnitionNotReachedReason, "no machine has joined the cluster yet")
 	}
 }
 
 // rollUp says of machines or nodes that all are well, or what is with the others.
-func (b *board) rollUp(condition, otherwise string, bad remarks, made, wanted int) {
+func (b conditionBuilder) rollUp(condition, otherwise string, bad remarks, made, wanted int) {
 	switch {
 	case len(bad) > 0:
 		reason, message := bad.summary(made, otherwise)
-		b.set(condition, metav1.ConditionFalse, reason, message)
+		b.Set(condition, metav1.ConditionFalse, reason, message)
 	case made < wanted:
-		b.set(condition, metav1.ConditionFalse, hyperv1.NodePoolWaitingForMachinesReason, fmt.Sprintf("%d of %d machines have been made", made, wanted))
+		b.Set(condition, metav1.ConditionFalse, hyperv1.NodePoolWaitingForMachinesReason, fmt.Sprintf("%d of %d machines have been made", made, wanted))
 	default:
-		b.set(condition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, calm)
+		b.Set(condition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, reconcile.AllIsWell)
 	}
 }
 
 // network finds machines whose address means something else inside the cluster.
-func (b *board) network(s *scope) {
+func (b conditionBuilder) network(s *scope) {
 	var conflicts []string
 	if s.hc != nil {
 		conflicts = addressConflicts(s.machines, s.hc.Spec.Networking)
 	}
 	if len(conflicts) == 0 {
-		reconcile.RemoveConditions(&b.conds, hyperv1.NodePoolClusterNetworkCIDRConflictCondition)
+		b.Remove(hyperv1.NodePoolClusterNetworkCIDRConflictCondition)
 		return
 	}
-	b.set(hyperv1.NodePoolClusterNetworkCIDRConflictCondition, metav1.ConditionTrue, hyperv1.NodePoolNetworkConflictReason, strings.Join(conflicts, "; "))
+	b.Set(hyperv1.NodePoolClusterNetworkCIDRConflictCondition, metav1.ConditionTrue, hyperv1.NodePoolNetworkConflictReason, strings.Join(conflicts, "; "))
 }
 
 func addressConflicts(machines []clusterv1.Machine, n hyperv1.ClusterNetworking) []string {
@@ -92,7 +92,7 @@ func addressConflicts(machines []clusterv1.Machine, n hyperv1.ClusterNetworking)
 
 // rollout says whether machines are on their way to be other ones. While a step
 // before the templates stops the pass, what was said last stands.
-func (b *board) rollout(s *scope) {
+func (b conditionBuilder) rollout(s *scope) {
 	if s.template == "" || s.bootstrap == "" {
 		return
 	}
@@ -107,11 +107,11 @@ func (b *board) rollout(s *scope) {
 	} {
 		switch {
 		case moving.old > 0:
-			b.set(moving.condition, metav1.ConditionTrue, hyperv1.NodePoolUpdatingReason, fmt.Sprintf("%d of %d machines have %s%s", moving.old, len(s.machines), moving.what, s.onDelete()))
-		case b.is(moving.condition) && s.available() < s.wanted():
-			b.set(moving.condition, metav1.ConditionTrue, hyperv1.NodePoolUpdatingReason, "the last new machines are starting")
+			b.Set(moving.condition, metav1.ConditionTrue, hyperv1.NodePoolUpdatingReason, fmt.Sprintf("%d of %d machines have %s%s", moving.old, len(s.machines), moving.what, s.onDelete()))
+		case b.IsTrue(moving.condition) && s.available() < s.wanted():
+			b.Set(moving.condition, metav1.ConditionTrue, hyperv1.NodePoolUpdatingReason, "the last new machines are starting")
 		default:
-			b.set(moving.condition, metav1.ConditionFalse, hyperv1.NodePoolAsExpectedReason, calm)
+			b.Set(moving.condition, metav1.ConditionFalse, hyperv1.NodePoolAsExpectedReason, reconcile.AllIsWell)
 		}
 	}
 }
@@ -124,6 +124,6 @@ func (s *scope) onDelete() string {
 }
 
 // rolledOut says whether all nodes run the release.
-func (s *scope) rolledOut(b *board) bool {
-	return s.bootstrap != "" && s.template != "" && !b.is(hyperv1.NodePoolUpdatingVersionCondition) && s.available() >= s.wanted()
+func (s *scope) rolledOut(b conditionBuilder) bool {
+	return s.bootstrap != "" && s.template != "" && !b.IsTrue(hyperv1.NodePoolUpdatingVersionCondition) && s.available() >= s.wanted()
 }

@@ -62,7 +62,7 @@ func TestWhatKeepsAPoolFromMachines(t *testing.T) {
 			pool: func(np *hyperv1.NodePool) { np.Spec.Release.Image = "example.test/release:nightly" },
 			want: map[string]string{
 				"ValidReleaseImage":    "False InvalidImage release image example.test/release:nightly does not exist",
-				"SupportedVersionSkew": "Unknown WaitingFor waiting for the release", "ValidPlatformImage": "Unknown WaitingFor waiting for the release", "Ready": "False InvalidImage",
+				"SupportedVersionSkew": "Unknown WaitingFor waiting for release", "ValidPlatformImage": "Unknown WaitingFor waiting for release", "Ready": "False InvalidImage",
 				"ValidMachineConfig": "True AsExpected",
 			},
 		},

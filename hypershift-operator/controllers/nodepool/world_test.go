@@ -180,12 +180,14 @@ var key = client.ObjectKeyFromObject(pool())
 
 // start is the controller, as a process that begins with empty hands.
 func (w *world) start() func(context.Context) error {
-	r := New(Options{
+	r := newReconciler(Options{
 		Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock,
 		Releases: w.releases, InstanceTypes: w.types, Resync: 10 * time.Minute,
 	})
 	r.missing = w.missing
-	return func(ctx context.Context) error { return w.Queue(r.Reconcile(ctx, ctrl.Request{NamespacedName: key})) }
+	return func(ctx context.Context) error {
+		return w.Queue(r.controller().Reconcile(ctx, ctrl.Request{NamespacedName: key}))
+	}
 }
 
 func (w *world) story() *crashtest.Scenario {

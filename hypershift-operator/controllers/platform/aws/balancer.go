@@ -21,7 +21,7 @@ import (
 // would hold those of the whole management cluster.
 func (r *Reconciler) checkBalancer(ctx context.Context, s *scope) error {
 	svc, name := &corev1.Service{}, s.es.Spec.NetworkLoadBalancerName
-	err := r.reader.Get(ctx, client.ObjectKeyFromObject(s.es), svc)
+	err := r.Reader.Get(ctx, client.ObjectKeyFromObject(s.es), svc)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("getting Service %s: %w", s.es.Name, err)
 	}
@@ -42,7 +42,7 @@ func leadsTo(svc *corev1.Service, balancer string) bool {
 
 func (r *Reconciler) activeLoadBalancer(ctx context.Context, s *scope) (loadbalancer.LoadBalancer, error) {
 	name := s.es.Spec.NetworkLoadBalancerName
-	lb, found, err := r.lbs.Find(ctx, name)
+	lb, found, err := r.LoadBalancers.Find(ctx, name)
 	switch {
 	case err != nil:
 		return lb, err

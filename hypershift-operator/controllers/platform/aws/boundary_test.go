@@ -233,7 +233,7 @@ func TestAHostedClusterThatCannotBeRead(t *testing.T) {
 	before := w.principals(t)
 	w.update(t, hc, cluster, func() { hc.Spec.Platform.AWS.AdditionalAllowedPrincipals = []string{"arn:aws:iam::333333333333:root"} })
 	w.Create(t, pool("c", "subnet-c"))
-	r.client = w.unreadable()
+	r.Client = w.unreadable()
 	w.run(t, w.passOf(r), 2)
 	w.want(t, "private-router", metav1.ConditionFalse, hyperv1.UnreadableReason, "HostedCluster clusters/demo cannot be read")
 	if after := w.principals(t); !slices.Equal(before, after) {

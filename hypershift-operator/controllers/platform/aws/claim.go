@@ -104,7 +104,7 @@ func (r *Reconciler) apply(ctx context.Context, es *hyperv1.AWSEndpointService, 
 	if c.tags != "" {
 		u.SetAnnotations(map[string]string{tagsAnnotation: c.tags})
 	}
-	err := r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(names.HypershiftOperator), client.ForceOwnership)
+	err := r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(names.HypershiftOperator), client.ForceOwnership)
 	if err != nil {
 		return fmt.Errorf("writing finalizer, tag keys and subnets: %w", err)
 	}

@@ -8,10 +8,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -26,7 +24,7 @@ import (
 // Options are what a Reconciler needs.
 type Options struct {
 	Client client.Client
-	// Reader asks the API server, for what is not cached or must not be late.
+	// Reader reads past the cache: what is not cached, and what must not be late.
 	Reader        client.Reader
 	Recorder      events.EventRecorder
 	Clock         clock.PassiveClock
@@ -34,42 +32,59 @@ type Options struct {
 	Services      *endpointservice.Services
 	// Place is where the two of them are.
 	Place *place.Ours
-	// Resync is how long an object at rest is left alone; jitter is added.
+	// Resync is how often an object is compared with AWS although nothing has changed.
 	Resync time.Duration
 }
 
-// Reconciler drives the provider's half of AWSEndpointServices.
+// Reconciler manages the provider's half of AWSEndpointServices.
 type Reconciler struct {
-	client   client.Client
-	reader   client.Reader
-	recorder events.EventRecorder
-	clock    clock.PassiveClock
-	lbs      *loadbalancer.LoadBalancers
-	services *endpointservice.Services
-	place    *place.Ours
-	resync   time.Duration
+	Options
 	// seen has the UIDs of objects that are being deleted and whose service this
 	// process has seen, and deleted.
 	seen sync.Map
-
-	live, dying []reconcile.Step[*scope]
 }
 
-// New returns a Reconciler.
-func New(o Options) *Reconciler {
-	r := &Reconciler{client: o.Client, reader: o.Reader, recorder: o.Recorder, clock: o.Clock, lbs: o.LoadBalancers, services: o.Services, place: o.Place, resync: o.Resync}
-	r.live = []reconcile.Step[*scope]{
-		{Name: "the claim", Run: r.ensureClaim},
-		{Name: "the endpoint service", Condition: hyperv1.AWSEndpointServiceAvailable, Run: r.ensureService},
+// Controller reconciles AWSEndpointServices.
+type Controller = reconcile.Controller[*hyperv1.AWSEndpointService, *scope]
+
+// New returns the controller.
+func New(o Options) *Controller { return newReconciler(o).controller() }
+
+func newReconciler(o Options) *Reconciler { return &Reconciler{Options: o} }
+
+func (r *Reconciler) controller() *Controller {
+	live := []reconcile.Step[*scope]{
+		{Name: "finalizer and subnets", Run: r.ensureClaim},
+		{Name: "endpoint service", Condition: hyperv1.AWSEndpointServiceAvailable, Run: r.ensureService},
 	}
-	r.dying = []reconcile.Step[*scope]{
+	deleting := []reconcile.Step[*scope]{
 		{Name: "deletion of the endpoint service", Condition: hyperv1.AWSEndpointServiceAvailable, Run: r.deleteService},
-		{Name: "the finalizer", Run: r.removeFinalizer},
+		{Name: "finalizer", Run: r.removeFinalizer},
 	}
-	return r
+	return &Controller{
+		Name: "awsendpointservice", Client: r.Client, Reader: r.Reader, Clock: r.Clock,
+		Scope: r.scope,
+		Phase: func(s *scope) []reconcile.Step[*scope] {
+			if s.deleting() {
+				return deleting
+			}
+			return live
+		},
+		FieldOwner: names.HypershiftOperator, Conditions: []string{hyperv1.AWSEndpointServiceAvailable}, Fields: fields,
+		Status: r.summarize,
+		Classify: reconcile.Classifier{
+			// An answer of the API server, such as a conflict, is no evidence about AWS.
+			Transient: func(err error) bool {
+				return awsx.IsTransient(err) || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown
+			},
+		},
+		Resync:     func(*scope) time.Duration { return r.Resync },
+		MaxBackoff: 5 * time.Minute,
+		Workers:    workers,
+	}
 }
 
-// scope is what one pass knows.
+// scope is what one reconcile knows.
 type scope struct {
 	es *hyperv1.AWSEndpointService
 	owner
@@ -77,88 +92,67 @@ type scope struct {
 	note string
 }
 
-// Reconcile drives one AWSEndpointService on the provider's side.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	es := &hyperv1.AWSEndpointService{}
-	if err := r.client.Get(ctx, req.NamespacedName, es); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
+func (s *scope) deleting() bool { return !s.es.DeletionTimestamp.IsZero() }
+
+// scope skips an object whose cluster is paused, unless it is being deleted.
+func (r *Reconciler) scope(ctx context.Context, es *hyperv1.AWSEndpointService, _ *reconcile.Writer[*hyperv1.AWSEndpointService]) (*scope, error) {
 	owner, err := r.resolveOwner(ctx, es.Namespace)
 	if err != nil {
-		return ctrl.Result{}, err
+		return nil, err
 	}
 	s := &scope{es: es, owner: owner}
-	steps := r.dying
-	if es.DeletionTimestamp.IsZero() {
-		if left, paused := owner.pausedFor(r.clock.Now()); paused {
-			return ctrl.Result{RequeueAfter: left}, nil
-		}
-		steps = r.live
+	if left, paused := owner.pausedFor(r.Clock.Now()); paused && !s.deleting() {
+		return nil, reconcile.Skip(left)
 	}
-	p := reconcile.NewWriter(r.client, r.reader, es, names.HypershiftOperator, ourStatus)
-	report := reconcile.Run(ctx, s, steps...)
-	r.summarize(s, report)
-	res, err := report.Result(p.Write(ctx))
-	if err == nil && res.RequeueAfter == 0 {
-		res.RequeueAfter = wait.Jitter(r.resync, 0.2)
-	}
-	return res, err
+	return s, nil
 }
 
 func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {
-	if err := reconcile.RemoveFinalizer(ctx, r.client, s.es, hyperv1.HypershiftOperatorFinalizer); err != nil {
+	if err := reconcile.RemoveFinalizer(ctx, r.Client, s.es, hyperv1.HypershiftOperatorFinalizer); err != nil {
 		return err
 	}
 	r.seen.Delete(s.es.UID)
 	return nil
 }
 
-// ourStatus is the half of the status that this operator writes.
-func ourStatus(es *hyperv1.AWSEndpointService) any {
-	half := hyperv1.AWSEndpointServiceStatus{
+// fields returns the fields of the status that this operator writes.
+func fields(es *hyperv1.AWSEndpointService) any {
+	return hyperv1.AWSEndpointServiceStatus{
 		EndpointServiceName:    es.Status.EndpointServiceName,
 		NetworkLoadBalancerARN: es.Status.NetworkLoadBalancerARN,
 		AvailabilityZoneIDs:    es.Status.AvailabilityZoneIDs,
 	}
-	if c := meta.FindStatusCondition(es.Status.Conditions, hyperv1.AWSEndpointServiceAvailable); c != nil {
-		half.Conditions = []metav1.Condition{*c}
-	}
-	return half
 }
 
-var judge = reconcile.Classifier{
-	// An answer of the API server, such as a conflict, says nothing about AWS.
-	Transient: func(err error) bool {
-		return awsx.IsTransient(err) || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown
-	},
-	Reason:  awsx.Reason,
-	Message: awsx.Message,
-}
-
-// summarize puts what the steps said into the condition.
-func (r *Reconciler) summarize(s *scope, report reconcile.Report) {
-	if !s.es.DeletionTimestamp.IsZero() && report.Done() {
-		return // nobody will read it, and "all is well" would be wrong
+// summarize adds the note to the condition, and records an event when the service
+// becomes available.
+func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *reconcile.Conditions) {
+	const condition = hyperv1.AWSEndpointServiceAvailable
+	if s.deleting() {
+		if report.Done() {
+			conditions.Restore(condition) // the deletion is done, and the service is not available
+		}
+		return
 	}
-	was := meta.FindStatusCondition(s.es.Status.Conditions, hyperv1.AWSEndpointServiceAvailable)
-	conds := reconcile.FromReport(report, judge, s.es.Status.Conditions, s.es.Generation, r.clock.Now())
-	if c := meta.FindStatusCondition(conds, hyperv1.AWSEndpointServiceAvailable); c != nil && c.Status == metav1.ConditionTrue && s.note != "" {
-		c.Message = s.note
+	is, was := conditions.Get(condition), conditions.Before(condition)
+	if is == nil || is.Status != metav1.ConditionTrue {
+		return
 	}
-	s.es.Status.Conditions = conds
-	if is := meta.FindStatusCondition(conds, hyperv1.AWSEndpointServiceAvailable); is != nil && is.Status == metav1.ConditionTrue && (was == nil || was.Status != is.Status) {
-		r.recorder.Eventf(s.es, nil, "Normal", "EndpointServiceAvailable", "Reconcile", "Endpoint service %s is available", s.es.Status.EndpointServiceName)
+	if s.note != "" {
+		is.Message = s.note
+	}
+	if was == nil || was.Status != is.Status {
+		r.Recorder.Eventf(s.es, nil, "Normal", "EndpointServiceAvailable", "Reconcile", "Endpoint service %s is available", s.es.Status.EndpointServiceName)
 	}
 }
 
-// pace is how long to wait for something that AWS is doing: short at first,
-// and the longer it takes the longer.
+// pace is how long to wait for AWS: short at first, and longer the longer it takes.
 func (r *Reconciler) pace(s *scope) time.Duration {
 	c := meta.FindStatusCondition(s.es.Status.Conditions, hyperv1.AWSEndpointServiceAvailable)
 	if c == nil || c.Status == metav1.ConditionTrue {
 		return quickest
 	}
-	return min(max(r.clock.Now().Sub(c.LastTransitionTime.Time)/4, quickest), slowest)
+	return min(max(r.Clock.Now().Sub(c.LastTransitionTime.Time)/4, quickest), slowest)
 }
 
 const (

@@ -51,7 +51,7 @@ func (r *Reconciler) deleteAll(ctx context.Context, s *scope, owners []string) (
 	var all endpointservice.Remains
 	var errs []error
 	for _, uid := range owners {
-		left, err := r.services.Delete(ctx, endpointservice.Doomed{
+		left, err := r.Services.Delete(ctx, endpointservice.Doomed{
 			Owner:             endpointservice.Owner{UID: uid, Role: serviceRole(s.es)},
 			RejectConnections: true, // whoever should have deleted its endpoint has done so or never will
 		})
@@ -70,7 +70,7 @@ func (r *Reconciler) lookTwice(s *scope) error {
 	if _, seen := r.seen.Load(s.es.UID); seen {
 		return nil
 	}
-	if left := s.es.DeletionTimestamp.Add(snapshot.Settling).Sub(r.clock.Now()); left > 0 {
+	if left := s.es.DeletionTimestamp.Add(snapshot.Settling).Sub(r.Clock.Now()); left > 0 {
 		return reconcile.Wait(left, hyperv1.DeletingReason, "making sure that no endpoint service was just made")
 	}
 	return nil

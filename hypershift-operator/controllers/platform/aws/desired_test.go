@@ -142,7 +142,7 @@ func TestOwnWritesDoNotWakeUp(t *testing.T) {
 	r := w.reconciler()
 	was := w.es(t, "private-router")
 	for range 2 { // the second pass would wait for the zones
-		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(was)}); err != nil {
+		if _, err := r.controller().Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(was)}); err != nil {
 			t.Fatal(err)
 		}
 	}

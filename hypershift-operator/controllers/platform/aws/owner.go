@@ -30,7 +30,7 @@ type owner struct {
 // resolveOwner finds the control plane of a namespace, and its HostedCluster.
 func (r *Reconciler) resolveOwner(ctx context.Context, namespace string) (owner, error) {
 	ns := &corev1.Namespace{}
-	err := r.client.Get(ctx, client.ObjectKey{Name: namespace}, ns)
+	err := r.Client.Get(ctx, client.ObjectKey{Name: namespace}, ns)
 	if apierrors.IsNotFound(err) {
 		return owner{}, nil // the cache holds the namespaces of control planes
 	}
@@ -39,7 +39,7 @@ func (r *Reconciler) resolveOwner(ctx context.Context, namespace string) (owner,
 	}
 	o := owner{namespace: ns}
 	var hcps hyperv1.HostedControlPlaneList
-	if err := r.client.List(ctx, &hcps, client.InNamespace(namespace)); err != nil {
+	if err := r.Client.List(ctx, &hcps, client.InNamespace(namespace)); err != nil {
 		return owner{}, fmt.Errorf("listing control planes of namespace %s: %w", namespace, err)
 	}
 	switch len(hcps.Items) {
@@ -66,7 +66,7 @@ func (r *Reconciler) clusterOf(ctx context.Context, ns *corev1.Namespace) (*hype
 		return nil, nil
 	}
 	hc := &hyperv1.HostedCluster{}
-	err := r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, hc)
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, hc)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("getting HostedCluster %s/%s: %w", namespace, name, err)
 	}

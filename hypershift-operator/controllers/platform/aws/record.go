@@ -67,7 +67,7 @@ func (r *Reconciler) ensureRecord(ctx context.Context, s *scope, here place.Plac
 	if err != nil {
 		return err
 	}
-	if err := r.client.Patch(ctx, s.namespace, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(names.HypershiftOperator)); err != nil {
+	if err := r.Client.Patch(ctx, s.namespace, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(names.HypershiftOperator)); err != nil {
 		return fmt.Errorf("recording the owner of endpoint services on namespace %s: %w", s.namespace.Name, err)
 	}
 	return nil
@@ -82,7 +82,7 @@ func (r *Reconciler) recorded(ctx context.Context, s *scope) (record, error) {
 		}
 	}
 	ns := &corev1.Namespace{}
-	if err := r.reader.Get(ctx, client.ObjectKey{Name: s.es.Namespace}, ns); err != nil {
+	if err := r.Reader.Get(ctx, client.ObjectKey{Name: s.es.Namespace}, ns); err != nil {
 		return record{}, fmt.Errorf("getting namespace %s: %w", s.es.Namespace, err)
 	}
 	return recordOn(ns)
@@ -91,7 +91,7 @@ func (r *Reconciler) recorded(ctx context.Context, s *scope) (record, error) {
 // checkPlace makes sure that we look where the services were made: anywhere
 // else they are not found, and would be taken for gone.
 func (r *Reconciler) checkPlace(ctx context.Context, made place.Place) error {
-	here, err := r.place.Get(ctx)
+	here, err := r.Place.Get(ctx)
 	if err != nil {
 		return err
 	}

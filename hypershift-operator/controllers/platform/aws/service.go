@@ -32,10 +32,10 @@ func (r *Reconciler) ensureService(ctx context.Context, s *scope) error {
 	if err := r.ensureRecord(ctx, s, here); err != nil {
 		return err
 	}
-	svc, err := r.services.Ensure(ctx, desiredService(s, lb))
+	svc, err := r.Services.Ensure(ctx, desiredService(s, lb))
 	if err != nil {
 		if awsx.IsInvalid(err) || awsx.IsNotFound(err) {
-			r.lbs.Forget(lb.Name) // it may be another one by now
+			r.LoadBalancers.Forget(lb.Name) // it may be another one by now
 		}
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -19,22 +18,21 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// workers is how many objects are worked on at once. A new service waits for
-// two calls of AWS, and a restart finds all of them new.
+// workers is how many objects are reconciled at once. A new service waits for two calls
+// of AWS, and after a restart all of them are new.
 const workers = 20
 
-// SetupWithManager watches everything that an endpoint service depends on.
-// Package index must have registered its indexes.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, limiter controller.Options) error {
-	limiter.MaxConcurrentReconciles = workers
-	return ctrl.NewControllerManagedBy(mgr).
-		Named("awsendpointservice").
+// Setup starts the controller with the manager. Package index must have registered its
+// indexes.
+func Setup(mgr ctrl.Manager, o Options) error {
+	r := newReconciler(o)
+	c := r.controller()
+	return c.Builder(mgr).
 		For(&hyperv1.AWSEndpointService{}, builder.WithPredicates(r.endpointServiceChanged())).
 		Watches(&hyperv1.NodePool{}, handler.EnqueueRequestsFromMapFunc(r.ofNodePool), builder.WithPredicates(nodePoolMoved())).
 		Watches(&hyperv1.HostedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofHostedCluster), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&hyperv1.HostedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofHostedControlPlane), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WithOptions(limiter).
-		Complete(r)
+		Complete(c)
 }
 
 // endpointServiceChanged lets through what others change: the spec, deletion, a
@@ -108,7 +106,7 @@ func (r *Reconciler) ofHostedControlPlane(ctx context.Context, obj client.Object
 // that cannot be listed is about to stop with the whole process.
 func (r *Reconciler) requests(ctx context.Context, opts ...client.ListOption) []reconcile.Request {
 	var list hyperv1.AWSEndpointServiceList
-	if err := r.client.List(ctx, &list, opts...); err != nil {
+	if err := r.Client.List(ctx, &list, opts...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Listing AWSEndpointServices to wake up")
 		return nil
 	}

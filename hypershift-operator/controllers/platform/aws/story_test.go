@@ -286,7 +286,7 @@ func TestAServiceThatWasSeenIsNotLookedForTwice(t *testing.T) {
 	w.cloud.SetDelays(fakeaws.Delays{})
 	r := w.reconciler()
 	conflicts := 0
-	r.client = interceptor.NewClient(w.Client().(client.WithWatch), interceptor.Funcs{
+	r.Client = interceptor.NewClient(w.Client().(client.WithWatch), interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, p client.Patch, opts ...client.PatchOption) error {
 			if !obj.GetDeletionTimestamp().IsZero() && conflicts == 0 {
 				conflicts++

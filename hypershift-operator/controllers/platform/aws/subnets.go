@@ -20,7 +20,7 @@ const maxSubnets = 200
 // in each zone that the service serves.
 func (r *Reconciler) poolSubnets(ctx context.Context, es *hyperv1.AWSEndpointService, hc *hyperv1.HostedCluster) (want []string, note string, err error) {
 	var pools hyperv1.NodePoolList
-	err = r.client.List(ctx, &pools, client.InNamespace(hc.Namespace), client.MatchingFields{index.NodePoolCluster: hc.Name})
+	err = r.Client.List(ctx, &pools, client.InNamespace(hc.Namespace), client.MatchingFields{index.NodePoolCluster: hc.Name})
 	if err != nil {
 		return nil, "", fmt.Errorf("listing the node pools of %s: %w", hc.Name, err)
 	}

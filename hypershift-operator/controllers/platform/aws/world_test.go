@@ -150,7 +150,7 @@ func (w *world) passOf(r *Reconciler) func(context.Context) error {
 		}
 		var errs []error
 		for i := range list.Items {
-			_, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+			_, err := r.controller().Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 			errs = append(errs, err)
 		}
 		return errors.Join(errs...)
@@ -163,7 +163,7 @@ func (w *world) reconciler() *Reconciler { return w.reconcilerIn(w.mine, region)
 func (w *world) reconcilerIn(account *fakeaws.Account, region string) *Reconciler {
 	cfg := account.Config(region, "hypershift-operator")
 	cfg.APIOptions = append(slices.Clone(cfg.APIOptions), func(s *middleware.Stack) error { return w.Calls.Middleware(s) })
-	return New(Options{
+	return newReconciler(Options{
 		Client:        w.Client(),
 		Reader:        w.Client(),
 		Recorder:      w.events,

@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
@@ -154,7 +153,7 @@ func (f *follower) follow() (string, error) {
 
 func (f *follower) run() (string, error) {
 	f.t.Helper()
-	node := read(f.t, nodeconfig.Config{}, machine())
+	node := read(f.t, inputs(), machine())
 	script := node.Files["/etc/kubernetes/authorities.sh"]
 	for _, dir := range []string{"/etc/kubernetes/", "/var/lib/kubelet/", "/run/hypershift/"} {
 		script = strings.ReplaceAll(script, dir, f.root+dir)
@@ -375,7 +374,7 @@ func TestAMachineThatHasNotJoinedAsksNobody(t *testing.T) {
 
 // All nodes of a pool start together.
 func TestNodesDoNotAskAllAtOnce(t *testing.T) {
-	units := read(t, nodeconfig.Config{}, machine()).Units
+	units := read(t, inputs(), machine()).Units
 	for unit, lines := range map[string][]string{
 		"hypershift-authorities.timer":   {"OnUnitActiveSec=5min\n", "RandomizedDelaySec=1min\n"},
 		"hypershift-authorities.service": {"SERVER=https://api.example.hypershift.local:6443\n", "EnvironmentFile=-/run/hypershift/identity\n", "EnvironmentFile=-/etc/kubernetes/environment\n"},

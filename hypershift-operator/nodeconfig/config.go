@@ -5,8 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // A Config is what users ask of the nodes of a pool, in one form however they said it. Its JSON is what Hash is of: a field
@@ -32,37 +30,19 @@ type Mirror struct {
 	Only bool `json:"only,omitempty"`
 }
 
-// Marshal returns the Config as it is stored.
-func (c Config) Marshal() ([]byte, error) {
-	text, err := json.Marshal(c) // the keys of maps are sorted: the same Config has the same text
-	if err != nil {
-		return nil, fmt.Errorf("storing the configuration of nodes: %w", err)
-	}
-	return text, nil
-}
-
-// Unmarshal reads what Marshal wrote.
-func Unmarshal(text []byte) (Config, error) {
-	c := Config{}
-	if err := utiljson.Unmarshal(text, &c); err != nil {
-		return Config{}, fmt.Errorf("reading the configuration of nodes: %w", err)
-	}
-	return c, nil
-}
-
-// hashBytes is how much of the digest goes into names: enough for no two configurations ever to meet.
+// hashBytes is how much of the digest is part of a name. Two configurations of a pool never have the same 10 bytes.
 const hashBytes = 10
 
-// Hash names the Config. What else a node has to be replaced for, such as its version, is given as also.
-func (c Config) Hash(also ...string) (string, error) {
-	text, err := c.Marshal()
+// hash returns the hash of the Config and of what else replaces machines.
+func (c Config) hash(also []string) (string, error) {
+	text, err := json.Marshal(c) // the keys of maps are sorted: the same Config always has the same text
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("hashing the configuration of the node pool: %w", err)
 	}
 	if len(also) > 0 {
-		rest, err := json.Marshal(also) // quoted, so that "ab","c" is not "a","bc"
+		rest, err := json.Marshal(also) // quoted, so that "ab","c" differs from "a","bc"
 		if err != nil {
-			return "", fmt.Errorf("hashing the configuration of nodes: %w", err)
+			return "", fmt.Errorf("hashing the configuration of the node pool: %w", err)
 		}
 		text = append(text, rest...)
 	}

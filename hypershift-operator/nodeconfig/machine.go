@@ -23,17 +23,7 @@ type Machine struct {
 	ClientCA []byte
 	// Advertised is the address and port at which pods of the node find the API server.
 	Advertised netip.AddrPort
-	// ClusterDNS are the addresses of the DNS of the cluster.
-	ClusterDNS []string
-	// SSHKeys open the machine for SSHUser.
-	SSHKeys []string
-	// TrustBundle has more authorities that kubelet and containerd believe, in PEM.
-	TrustBundle []byte
-	Proxy       Proxy
 }
-
-// A Proxy is how kubelet and containerd reach the world.
-type Proxy struct{ HTTP, HTTPS, No string }
 
 // SSHUser is who may log in with the keys of the HostedCluster.
 const SSHUser = "core"
@@ -57,8 +47,12 @@ func bootstrapKubeconfig(m Machine) ([]byte, error) {
 
 // kubeletConfiguration is what the user asked for, under what a node of this cluster must have. All of the latter is in
 // reserved.
-func kubeletConfiguration(c Config, m Machine) ([]byte, error) {
-	fields := maps.Clone(c.Kubelet)
+func kubeletConfiguration(in Inputs) ([]byte, error) {
+	dns, err := in.cluster().ClusterDNS()
+	if err != nil {
+		return nil, fmt.Errorf("computing the addresses of the cluster DNS: %w", err)
+	}
+	fields := maps.Clone(in.Pool.Kubelet)
 	if fields == nil {
 		fields = map[string]any{}
 	}
@@ -68,7 +62,7 @@ func kubeletConfiguration(c Config, m Machine) ([]byte, error) {
 		"authentication":           map[string]any{"anonymous": map[string]any{"enabled": false}, "webhook": map[string]any{"enabled": true}, "x509": map[string]any{"clientCAFile": clientCAFile}},
 		"authorization":            map[string]any{"mode": "Webhook"},
 		"cgroupDriver":             "systemd",
-		"clusterDNS":               m.ClusterDNS,
+		"clusterDNS":               dns,
 		"clusterDomain":            "cluster.local",
 		"containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
 		"rotateCertificates":       true,

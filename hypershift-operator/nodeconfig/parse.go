@@ -15,8 +15,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A Source is a text with manifests and the name of the ConfigMap that it is in.
-type Source struct{ Name, Text string }
+// A Source is a text that the user wrote, and the name of the ConfigMap or Secret that has it.
+type Source struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
 
 // A Problem is something in a Source that the user has to change.
 type Problem struct{ Source, Message string }

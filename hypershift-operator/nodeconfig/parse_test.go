@@ -57,61 +57,6 @@ spec:
 `
 )
 
-// The hash is part of the name of every template: another hash for the same wish replaces every node of every cluster. If
-// this test fails, change the code until it passes, not the hashes.
-func TestHashesNeverChange(t *testing.T) {
-	for name, c := range map[string]struct {
-		texts []string
-		also  []string
-		want  string
-	}{
-		"nothing asked for":            {want: "44136fa355b3678a1146"},
-		"nothing but a version":        {also: []string{"v1.36.3"}, want: "1b14b76d367bbfa42d84"},
-		"the kubelet":                  {texts: []string{kubeletText}, want: "664d728d931bf57ddc17"},
-		"files and units":              {texts: []string{machineText}, want: "a69c200b5ecbd7c1105f"},
-		"mirrors":                      {texts: []string{mirrorText}, want: "c5795c77a5e7199eda92"},
-		"everything, and two versions": {texts: []string{kubeletText, machineText, mirrorText}, also: []string{"v1.36.3", "x"}, want: "e589b1d62656d575936f"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			config := parse(t, c.texts...)
-			got, err := config.Hash(c.also...)
-			if err != nil || got != c.want {
-				t.Errorf("got %s (%v), want %s", got, err, c.want)
-			}
-			if again, _ := stored(t, config).Hash(c.also...); again != got {
-				t.Errorf("the stored configuration has hash %s, before it had %s", again, got)
-			}
-		})
-	}
-}
-
-func TestTheHashIsOfTheWishNotOfItsForm(t *testing.T) {
-	want, err := parse(t, kubeletText, mirrorText).Hash()
-	if err != nil {
-		t.Fatal(err)
-	}
-	same := strings.Replace(kubeletText, "maxPods: 110", "maxPods:   110 # as many as addresses", 1)
-	c, problems := nodeconfig.Parse([]nodeconfig.Source{{Name: "z", Text: mirrorText}, {Name: "y", Text: same}})
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	if got, _ := c.Hash(); got != want {
-		t.Errorf("comments, names and order changed the hash")
-	}
-	other := strings.Replace(kubeletText, "maxPods: 110", "maxPods: 111", 1)
-	if got, _ := parse(t, other, mirrorText).Hash(); got == want {
-		t.Errorf("another number of pods has the same hash")
-	}
-}
-
-func TestHashesOfListsDiffer(t *testing.T) {
-	a, _ := nodeconfig.Config{}.Hash("ab", "c")
-	b, _ := nodeconfig.Config{}.Hash("a", "bc")
-	if a == b {
-		t.Error("what else is hashed runs together")
-	}
-}
-
 func machineConfig(spec string) string {
 	return `{"apiVersion":"machineconfiguration.openshift.io/v1","kind":"MachineConfig","metadata":{"name":"mine"},"spec":` + spec + `}`
 }
@@ -177,7 +122,7 @@ func TestProblemsSayWhatToChange(t *testing.T) {
 
 func TestWhatTheOperatorSetsIsNotTheUsers(t *testing.T) {
 	var ours map[string]any
-	if err := yaml.Unmarshal([]byte(read(t, nodeconfig.Config{}, machine()).Files["/etc/kubernetes/kubelet.yaml"]), &ours); err != nil {
+	if err := yaml.Unmarshal([]byte(read(t, inputs(), machine()).Files["/etc/kubernetes/kubelet.yaml"]), &ours); err != nil {
 		t.Fatal(err)
 	}
 	delete(ours, "apiVersion")
@@ -203,14 +148,14 @@ override_path = true
 [host."https://one.example.com"]
 capabilities = ["pull", "resolve"]
 `
-	if diff := cmp.Diff(want, read(t, c, machine()).Files["/etc/containerd/certs.d/docker.io/hosts.toml"]); diff != "" {
+	if diff := cmp.Diff(want, read(t, configured(c), machine()).Files["/etc/containerd/certs.d/docker.io/hosts.toml"]); diff != "" {
 		t.Errorf("mirrors (-want +got):\n%s", diff)
 	}
 }
 
 func TestTheSizeOfLogsIsTheKubelets(t *testing.T) {
 	c := parse(t, "apiVersion: machineconfiguration.openshift.io/v1\nkind: ContainerRuntimeConfig\nspec: {containerRuntimeConfig: {logSizeMax: 50Mi, defaultRuntime: runc}}")
-	if got := read(t, c, machine()).Files["/etc/kubernetes/kubelet.yaml"]; !strings.Contains(got, "containerLogMaxSize: 50Mi\n") {
+	if got := read(t, configured(c), machine()).Files["/etc/kubernetes/kubelet.yaml"]; !strings.Contains(got, "containerLogMaxSize: 50Mi\n") {
 		t.Errorf("configuration of the kubelet:\n%s", got)
 	}
 }

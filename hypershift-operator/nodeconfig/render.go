@@ -14,15 +14,15 @@ import (
 // Format is that of user data, in the words of Cluster API.
 const Format = "ignition"
 
-// Render returns the user data of a machine. The same Config and Machine always have the same text. A *TooLargeError says
+// Render returns the user data of a machine. The same Inputs and Machine always have the same text. A *TooLargeError says
 // that EC2 would not take it.
-func Render(c Config, m Machine) ([]byte, error) {
-	base, err := baseConfig(c, m)
+func Render(in Inputs, m Machine) ([]byte, error) {
+	base, err := baseConfig(in, m)
 	if err != nil {
 		return nil, err
 	}
 	var all types.Config
-	for _, raw := range c.Ignition {
+	for _, raw := range in.Pool.Ignition {
 		text, err := json.Marshal(raw)
 		if err != nil {
 			return nil, fmt.Errorf("reading a stored Ignition configuration: %w", err)
@@ -48,16 +48,16 @@ func Render(c Config, m Machine) ([]byte, error) {
 }
 
 // baseConfig is what makes a machine a node.
-func baseConfig(c Config, m Machine) (types.Config, error) {
+func baseConfig(in Inputs, m Machine) (types.Config, error) {
 	kubeconfig, err := bootstrapKubeconfig(m)
 	if err != nil {
 		return types.Config{}, err
 	}
-	kubelet, err := kubeletConfiguration(c, m)
+	kubelet, err := kubeletConfiguration(in)
 	if err != nil {
 		return types.Config{}, err
 	}
-	mirrors, err := registries(c.Mirrors)
+	mirrors, err := registries(in.Pool.Mirrors)
 	if err != nil {
 		return types.Config{}, err
 	}
@@ -76,16 +76,17 @@ func baseConfig(c Config, m Machine) (types.Config, error) {
 	for _, registry := range slices.Sorted(maps.Keys(mirrors)) {
 		write(registriesDirectory+"/"+registry+"/"+hostsFile, 0o644, []byte(mirrors[registry]))
 	}
-	if len(m.TrustBundle) > 0 {
-		write(trustFile, 0o644, m.TrustBundle)
+	cluster := in.cluster()
+	if bundle := cluster.trustBundle(); len(bundle) > 0 {
+		write(trustFile, 0o644, bundle)
 	}
-	if env := environment(m); env != "" {
+	if env := environment(cluster); env != "" {
 		write(environmentFile, 0o600, []byte(env)) // the URL of a proxy may have a password
 	}
 	if base.Systemd.Units, err = units(m); err != nil {
 		return types.Config{}, err
 	}
-	for _, key := range m.SSHKeys {
+	for _, key := range cluster.SSHKeys() {
 		base.Passwd.Users = addKey(base.Passwd.Users, key)
 	}
 	return base, nil

@@ -24,17 +24,28 @@ func machine() nodeconfig.Machine {
 		CA:         []byte("-----BEGIN CERTIFICATE-----\nroot\n-----END CERTIFICATE-----\n"),
 		ClientCA:   []byte("-----BEGIN CERTIFICATE-----\nclients\n-----END CERTIFICATE-----\n"),
 		Advertised: netip.MustParseAddrPort("172.20.0.1:6443"),
-		ClusterDNS: []string{"172.31.0.10"},
 	}
 }
 
-func read(t *testing.T, c nodeconfig.Config, m nodeconfig.Machine) *nodeconfigtest.Node {
+// inputs are those of a small cluster.
+func inputs() nodeconfig.Inputs {
+	return nodeconfig.Inputs{Cluster: &nodeconfig.ClusterSettings{ServiceNetworks: []string{"172.31.0.0/16"}}}
+}
+
+// configured are the inputs of a pool with a configuration.
+func configured(c nodeconfig.Config) nodeconfig.Inputs {
+	in := inputs()
+	in.Pool = c
+	return in
+}
+
+func read(t *testing.T, in nodeconfig.Inputs, m nodeconfig.Machine) *nodeconfigtest.Node {
 	t.Helper()
-	text, err := nodeconfig.Render(c, m)
+	text, err := nodeconfig.Render(in, m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := nodeconfig.Render(c, m)
+	again, err := nodeconfig.Render(in, m)
 	if err != nil || !bytes.Equal(text, again) {
 		t.Fatalf("the same machine has other user data the second time (%v)", err)
 	}
@@ -62,8 +73,9 @@ func TestAMachineJoins(t *testing.T) {
 	m := machine()
 	m.Labels = map[string]string{"tier": "front", "node.kubernetes.io/speed": "high", "node-role.kubernetes.io/worker": "", "topology.example.com/rack": "7"}
 	m.Taints = []corev1.Taint{{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoSchedule}}
-	m.SSHKeys = []string{"ssh-ed25519 AAAA me"}
-	node := read(t, nodeconfig.Config{}, m)
+	in := inputs()
+	in.Cluster.SSHKey = nodeconfig.Source{Name: "mine", Text: "# mine\nssh-ed25519 AAAA me\n"}
+	node := read(t, in, m)
 
 	if node.Server != m.Server || node.Token != m.Token || !bytes.Equal(node.CA, m.CA) {
 		t.Errorf("joins %s with token %q and CA %q", node.Server, node.Token, node.CA)
@@ -114,7 +126,7 @@ staticPodPath: /etc/kubernetes/manifests
 // Who vouches for servers must not vouch for those who may look into every pod.
 func TestTheKubeletKnowsTheAPIServerByAnotherAuthority(t *testing.T) {
 	m := machine()
-	node := read(t, nodeconfig.Config{}, m)
+	node := read(t, inputs(), m)
 	if got := node.Files["/etc/kubernetes/pki/kubelet-clients.crt"]; got != string(m.ClientCA) {
 		t.Errorf("clients are known by %q", got)
 	}
@@ -122,7 +134,7 @@ func TestTheKubeletKnowsTheAPIServerByAnotherAuthority(t *testing.T) {
 
 // The kubelet writes the kubeconfig that names its certificate before it has that. Ending in between must not cost it the token.
 func TestTheTokenStaysUntilItIsOfNoMoreUse(t *testing.T) {
-	units := read(t, nodeconfig.Config{}, machine()).Units
+	units := read(t, inputs(), machine()).Units
 	if got := units["hypershift-joined.path"]; !strings.Contains(got, "PathExists=/var/lib/kubelet/pki/kubelet-client-current.pem\n") {
 		t.Errorf("it waits for something else:\n%s", got)
 	}
@@ -138,7 +150,7 @@ func TestPodsFindTheAPIServerOnTheirNode(t *testing.T) {
 	} {
 		m := machine()
 		m.Server, m.Advertised = c.server, netip.MustParseAddrPort(c.at)
-		units := read(t, nodeconfig.Config{}, m).Units
+		units := read(t, inputs(), m).Units
 		for unit, want := range map[string]string{"hypershift-apiserver.socket": c.address, "hypershift-apiserver.service": c.proxy} {
 			if !strings.Contains(units[unit], want) {
 				t.Errorf("%s: %s lacks %q:\n%s", sentence, unit, want, units[unit])
@@ -156,25 +168,26 @@ func TestTheIdentityScriptIsOne(t *testing.T) {
 		t.Skip("no shell on this machine")
 	}
 	check := exec.CommandContext(t.Context(), shell, "-n")
-	check.Stdin = strings.NewReader(read(t, nodeconfig.Config{}, machine()).Files["/etc/kubernetes/identity.sh"])
+	check.Stdin = strings.NewReader(read(t, inputs(), machine()).Files["/etc/kubernetes/identity.sh"])
 	if out, err := check.CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 }
 
 func TestProxyAndTrustReachWhoPullsImages(t *testing.T) {
-	m := machine()
-	m.Proxy = nodeconfig.Proxy{HTTPS: `http://user:p%40ss"word@proxy:3128`, No: ".hypershift.local,10.0.0.0/16"}
-	m.TrustBundle = []byte("more\n")
-	node := read(t, nodeconfig.Config{}, m)
+	in := inputs()
+	in.Cluster.MachineNetworks, in.Cluster.PodNetworks = []string{"10.0.0.0/16"}, []string{"10.132.0.0/14"}
+	in.Cluster.Proxy = nodeconfig.Proxy{HTTPS: `http://user:p%40ss"word@proxy:3128`, NoProxy: " example.com\n", TrustedCA: nodeconfig.Source{Name: "b", Text: "proxy"}}
+	in.Cluster.TrustBundle = nodeconfig.Source{Name: "a", Text: "\nmore\n"}
+	node := read(t, in, machine())
 	want := `HTTPS_PROXY="http://user:p%40ss\"word@proxy:3128"
-NO_PROXY=".hypershift.local,10.0.0.0/16"
+NO_PROXY="localhost,127.0.0.1,169.254.169.254,.svc,.cluster.local,.hypershift.local,.internal,10.0.0.0/16,10.132.0.0/14,172.31.0.0/16,example.com"
 SSL_CERT_DIR="/etc/kubernetes/trust:/etc/ssl/certs:/etc/pki/tls/certs"
 `
 	if diff := cmp.Diff(want, node.Files["/etc/kubernetes/environment"]); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
 	}
-	if got := node.Files["/etc/kubernetes/trust/additional.crt"]; got != "more\n" {
+	if got := node.Files["/etc/kubernetes/trust/additional.crt"]; got != "more\nproxy\n" {
 		t.Errorf("trust bundle: %q", got)
 	}
 	for _, unit := range []string{"containerd.service", "kubelet.service"} {
@@ -186,8 +199,7 @@ SSL_CERT_DIR="/etc/kubernetes/trust:/etc/ssl/certs:/etc/pki/tls/certs"
 
 func TestWhatUsersAskForReachesTheMachine(t *testing.T) {
 	c := parse(t, kubeletText, machineText, mirrorText)
-	c = stored(t, c)
-	node := read(t, c, machine())
+	node := read(t, stored(t, configured(c)), machine())
 	if got := node.Files["/etc/kubernetes/kubelet.yaml"]; !strings.Contains(got, "\nmaxPods: 110\n") || !strings.Contains(got, "\nclusterDomain: cluster.local\n") {
 		t.Errorf("configuration of the kubelet:\n%s", got)
 	}
@@ -211,14 +223,14 @@ override_path = true
 	}
 }
 
-// stored is a Config that went through its Secret.
-func stored(t *testing.T, c nodeconfig.Config) nodeconfig.Config {
+// stored returns inputs that were written to a Secret and read again.
+func stored(t *testing.T, in nodeconfig.Inputs) nodeconfig.Inputs {
 	t.Helper()
-	text, err := c.Marshal()
+	data, err := in.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := nodeconfig.Unmarshal(text)
+	again, err := nodeconfig.Decode(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,16 +242,16 @@ func TestTooMuchIsNamed(t *testing.T) {
 	_, _ = rand.Read(noise)
 	pem := []byte(base64.StdEncoding.EncodeToString(noise))
 
-	m := machine()
-	m.TrustBundle = pem
-	_, err := nodeconfig.Render(nodeconfig.Config{}, m)
+	in := inputs()
+	in.Cluster.TrustBundle.Text = string(pem)
+	_, err := nodeconfig.Render(in, machine())
 	var tooLarge *nodeconfig.TooLargeError
 	if !errors.As(err, &tooLarge) || tooLarge.Part != "the additional trust bundle" {
 		t.Errorf("got %v", err)
 	}
 
 	c := parse(t, `{"apiVersion":"machineconfiguration.openshift.io/v1","kind":"MachineConfig","spec":{"config":{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/huge","contents":{"source":"data:;base64,`+string(pem)+`"}}]}}}}`)
-	_, err = nodeconfig.Render(c, machine())
+	_, err = nodeconfig.Render(configured(c), machine())
 	if !errors.As(err, &tooLarge) || tooLarge.Part != "file /etc/huge" {
 		t.Errorf("got %v", err)
 	}
@@ -248,7 +260,7 @@ func TestTooMuchIsNamed(t *testing.T) {
 func TestWhatUsersWroteInPlainIsCompressed(t *testing.T) {
 	long := strings.Repeat("net.core.somaxconn%20=%204096%0A", 1000)
 	c := parse(t, `{"apiVersion":"machineconfiguration.openshift.io/v1","kind":"MachineConfig","spec":{"config":{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/long","contents":{"source":"data:,`+long+`"}}]}}}}`)
-	node := read(t, c, machine())
+	node := read(t, configured(c), machine())
 	if got := node.Files["/etc/long"]; got != strings.Repeat("net.core.somaxconn = 4096\n", 1000) {
 		t.Errorf("got %d bytes", len(got))
 	}

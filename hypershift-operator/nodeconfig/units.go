@@ -144,17 +144,19 @@ func mayBeSetByKubelet(key string) bool {
 }
 
 // environment is that of kubelet and containerd, or "" if it is the usual one.
-func environment(m Machine) string {
+func environment(c ClusterSettings) string {
 	var out strings.Builder
 	set := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(&out, "%s=\"%s\"\n", name, strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value))
 		}
 	}
-	set("HTTP_PROXY", m.Proxy.HTTP)
-	set("HTTPS_PROXY", m.Proxy.HTTPS)
-	set("NO_PROXY", m.Proxy.No)
-	if len(m.TrustBundle) > 0 {
+	if c.Proxy.enabled() {
+		set("HTTP_PROXY", c.Proxy.HTTP)
+		set("HTTPS_PROXY", c.Proxy.HTTPS)
+		set("NO_PROXY", c.noProxy())
+	}
+	if len(c.trustBundle()) > 0 {
 		// Go reads the bundle of the system and every file of these directories, which is the same on every distribution.
 		set("SSL_CERT_DIR", trustDirectory+":/etc/ssl/certs:/etc/pki/tls/certs")
 	}

@@ -102,8 +102,8 @@ type scope struct {
 
 	// machine owns the NodeBootstrap. Set by resolveMachine.
 	machine *clusterv1.Machine
-	// config is the configuration of the pool's nodes, node that of this one. Set by resolveInputs and others.
-	config nodeconfig.Config
+	// inputs are those of all machines of the pool, node is what only this machine has. Filled by resolveInputs and others.
+	inputs nodeconfig.Inputs
 	node   nodeconfig.Machine
 	// token is the newest one, to be renewed after renewal. Set by ensureToken.
 	token   token
@@ -158,7 +158,7 @@ func summarize(s *scope, _ reconcile.Report, conditions *reconcile.Conditions) {
 	if s.deleting() {
 		return
 	}
-	if created := conditions.Get(hyperv1.NodeBootstrapDataSecretCreatedCondition); created != nil {
+	if created := meta.FindStatusCondition(hyperv1.NodeBootstrapDataSecretCreatedCondition); created != nil {
 		ready := *created
 		ready.Type = hyperv1.NodeBootstrapReadyCondition
 		conditions.Put(ready)

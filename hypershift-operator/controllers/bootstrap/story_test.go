@@ -55,8 +55,23 @@ func change[T client.Object](t *testing.T, w *world, name string, obj T, do func
 }
 
 func TestAMachineGetsWhatItNeedsToJoin(t *testing.T) {
-	w, _ := started(t)
+	for name, prepare := range map[string]func(*testing.T, *world){
+		"inputs with the settings of the cluster":       func(*testing.T, *world) {},
+		"inputs of an earlier version, which have none": func(t *testing.T, w *world) { w.storeAsBefore(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			prepare(t, w)
+			pass := w.start()
+			w.others(t)
+			w.pass(t, pass)
+			w.expectMachineThatCanJoin(t)
+		})
+	}
+}
 
+func (w *world) expectMachineThatCanJoin(t *testing.T) {
+	t.Helper()
 	nb := &hyperv1.NodeBootstrap{}
 	w.mustGet(t, machineName, nb)
 	if nb.Status.DataSecretName != "user-data-"+machineName || nb.Status.Initialization.DataSecretCreated == nil || !*nb.Status.Initialization.DataSecretCreated {
@@ -93,6 +108,18 @@ func TestAMachineGetsWhatItNeedsToJoin(t *testing.T) {
 	}
 	if got := node.Files["/etc/kubernetes/trust/additional.crt"]; got != "more\n" {
 		t.Errorf("trust bundle: %q", got)
+	}
+}
+
+func TestUserDataHasTheStoredSettingsAndNoOthers(t *testing.T) {
+	w := newWorld(t)
+	change(t, w, "demo", &hyperv1.HostedControlPlane{}, func(hcp *hyperv1.HostedControlPlane) {
+		hcp.Spec.Configuration.Proxy.HTTPSProxy = "http://later:3128" // the NodePool controller has not stored it yet
+	})
+	w.others(t)
+	w.pass(t, w.start())
+	if env := w.userData(t).Files["/etc/kubernetes/environment"]; !strings.Contains(env, `HTTPS_PROXY="http://proxy:3128"`) {
+		t.Errorf("environment:\n%s", env)
 	}
 }
 
@@ -284,37 +311,27 @@ func TestTheConditionSaysWhatIsWaitedFor(t *testing.T) {
 		},
 		"a configuration that is none": {
 			spoil:  func(t *testing.T, w *world) { w.fill(t, configName, "config", "}") },
-			reason: hyperv1.ConfigNotFoundReason, says: "delete it, it is written again",
+			reason: hyperv1.ConfigNotFoundReason, says: "delete it, and the operator writes it again",
 		},
-		"no ssh key": {
-			spoil:  func(t *testing.T, w *world) { w.remove(t, inputs()[2]) },
-			reason: hyperv1.InvalidNodeInputReason, says: "spec.sshKey",
+		"no settings of the cluster, neither stored nor copied": {
+			spoil: func(t *testing.T, w *world) {
+				w.storeAsBefore(t)
+				w.remove(t, sshKey())
+			},
+			reason: hyperv1.WaitingForReason, says: "copy ssh-key of a Secret",
 		},
-		"no trust bundle": {
-			spoil:  func(t *testing.T, w *world) { w.remove(t, trustBundle()) },
+		"an empty trust bundle beside inputs of an earlier version": {
+			spoil: func(t *testing.T, w *world) {
+				w.storeAsBefore(t)
+				change(t, w, names.UserCABundle, &corev1.ConfigMap{}, func(cm *corev1.ConfigMap) { cm.Data = nil })
+			},
 			reason: hyperv1.InvalidNodeInputReason, says: "spec.additionalTrustBundle",
 		},
-		"no trust for the proxy": {
+		"a trust bundle that is too large": {
 			spoil: func(t *testing.T, w *world) {
-				change(t, w, "demo", &hyperv1.HostedControlPlane{}, func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Configuration.Proxy.TrustedCA.Name = "none" })
-			},
-			reason: hyperv1.InvalidNodeInputReason, says: "spec.configuration.proxy.trustedCA",
-		},
-		"a service network without an address for DNS": {
-			spoil: func(t *testing.T, w *world) {
-				change(t, w, "demo", &hyperv1.HostedControlPlane{}, func(hcp *hyperv1.HostedControlPlane) {
-					hcp.Spec.Networking.ServiceNetwork = []hyperv1.ServiceNetworkEntry{{CIDR: "10.1.2.0/30"}}
-				})
-			},
-			reason: hyperv1.InvalidNodeInputReason, says: "spec.networking.serviceNetwork",
-		},
-		"too much": {
-			spoil: func(t *testing.T, w *world) {
-				change(t, w, names.UserCABundle, &corev1.ConfigMap{}, func(cm *corev1.ConfigMap) {
-					noise := make([]byte, 16<<10)
-					_, _ = rand.Read(noise)
-					cm.Data["ca-bundle.crt"] = base64.StdEncoding.EncodeToString(noise)
-				})
+				noise := make([]byte, 16<<10)
+				_, _ = rand.Read(noise)
+				w.fill(t, configName, "cluster", `{"trustBundle":{"name":"my-bundle","text":"`+base64.StdEncoding.EncodeToString(noise)+`"}}`)
 			},
 			reason: hyperv1.UserDataTooLargeReason, says: "the additional trust bundle",
 		},

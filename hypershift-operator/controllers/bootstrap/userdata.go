@@ -18,7 +18,7 @@ import (
 
 // ensureUserData writes the user data, and tells Cluster API.
 func (r *Reconciler) ensureUserData(ctx context.Context, s *scope) error {
-	text, err := nodeconfig.Render(s.config, s.node)
+	text, err := nodeconfig.Render(s.inputs, s.node)
 	var tooLarge *nodeconfig.TooLargeError
 	if errors.As(err, &tooLarge) {
 		return reconcile.Wait(lookAgain, hyperv1.UserDataTooLargeReason, "%v", tooLarge)

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig/nodeconfigtest"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
@@ -103,9 +104,43 @@ current-context: admin
 `
 	return []client.Object{
 		secret(names.ClusterKubeconfig(infraID), names.ClusterKubeconfigFile, kubeconfig),
-		secret(configName, "config", `{"kubelet":{"maxPods":110}}`),
-		secret(names.SSHKey, "id_rsa.pub", "# mine\nssh-ed25519 AAAA me\n"),
+		storedInputs(),
+		sshKey(),
 	}
+}
+
+// storedInputs is the Secret that the NodePool controller writes.
+func storedInputs() *corev1.Secret {
+	data, err := nodeconfig.Inputs{
+		Pool: nodeconfig.Config{Kubelet: map[string]any{"maxPods": 110}},
+		Cluster: &nodeconfig.ClusterSettings{
+			MachineNetworks: []string{"10.0.0.0/16"}, PodNetworks: []string{"10.132.0.0/14"}, ServiceNetworks: []string{"172.31.0.0/16", "fd03::/112"},
+			Proxy:       nodeconfig.Proxy{HTTPS: "http://proxy:3128", NoProxy: "example.com"},
+			TrustBundle: nodeconfig.Source{Name: "my-bundle", Text: "more\n"},
+			SSHKey:      nodeconfig.Source{Name: "my-key", Text: "# mine\nssh-ed25519 AAAA me\n"},
+		},
+	}.Encode()
+	utilruntime.Must(err)
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: configName}, Data: data}
+}
+
+// storeAsBefore makes the Secret the one that an earlier version has written, without the settings of the cluster.
+func (w *world) storeAsBefore(t *testing.T) {
+	t.Helper()
+	change(t, w, configName, &corev1.Secret{}, func(s *corev1.Secret) {
+		s.Data = map[string][]byte{"config": []byte(`{"kubelet":{"maxPods":110}}`)}
+	})
+}
+
+// sshKey and trustBundle are copies of what the user has written.
+func sshKey() client.Object {
+	s := secret(names.SSHKey, "id_rsa.pub", "# mine\nssh-ed25519 AAAA me\n")
+	s.Annotations = copiedFrom("my-key")
+	return s
+}
+
+func copiedFrom(source string) map[string]string {
+	return map[string]string{hyperv1.CopiedFromAnnotation: source}
 }
 
 func secret(name, key, value string) *corev1.Secret {
@@ -113,7 +148,7 @@ func secret(name, key, value string) *corev1.Secret {
 }
 
 func trustBundle() *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.UserCABundle}, Data: map[string]string{"ca-bundle.crt": "more\n"}}
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.UserCABundle, Annotations: copiedFrom("my-bundle")}, Data: map[string]string{"ca-bundle.crt": "more\n"}}
 }
 
 // clientAuthority is what the control-plane-operator says of the API server as a client.

@@ -50,7 +50,7 @@ func autoscalerAnnotations(s *scope) map[string]string {
 			out[capacityPrefix+"gpu-type"] = it.GPUMaker + ".com/gpu" // how pods ask for one
 		}
 	}
-	if pods, said := s.config.Kubelet["maxPods"]; said {
+	if pods, said := s.inputs.Pool.Kubelet["maxPods"]; said {
 		out[capacityPrefix+"maxPods"] = fmt.Sprint(pods)
 	}
 	if v := s.aws().RootVolume; v != nil {

@@ -9,9 +9,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 )
 
-// ensureBootstrap writes down how the nodes shall be, and makes what the user
-// data of each machine is made from. Both are named by what they hold, and by
-// what the user data has of the cluster: with it the nodes differ.
+// ensureBootstrap stores the inputs of the user data in a Secret, and creates the template that refers to it. The hash of the
+// inputs is part of both names, so that other inputs are another template and other machines.
 func (r *Reconciler) ensureBootstrap(ctx context.Context, s *scope) error {
 	secret, err := desiredConfig(s)
 	if err != nil {
@@ -32,27 +31,27 @@ func (r *Reconciler) ensureBootstrap(ctx context.Context, s *scope) error {
 }
 
 func desiredConfig(s *scope) (*corev1.Secret, error) {
-	hash, err := s.config.Hash(s.clusterWide...)
+	hash, err := s.inputs.Hash()
 	if err != nil {
 		return nil, err
 	}
-	text, err := s.config.Marshal()
+	data, err := s.inputs.Encode()
 	if err != nil {
 		return nil, err
 	}
 	return &corev1.Secret{
 		ObjectMeta: s.meta(configPrefix + s.np.Name + "-" + hash),
 		Type:       corev1.SecretTypeOpaque,
-		Data:       map[string][]byte{configKey: text},
+		Data:       data,
 	}, nil
 }
 
 const configPrefix = "node-config-"
 
-// desiredBootstrap is named by the version too: with it the user data differs.
+// desiredBootstrap is named after the version of the nodes, too: another version is another template.
 func desiredBootstrap(s *scope, configName string) (*hyperv1.NodeBootstrapTemplate, error) {
 	version := nodeVersion(s.release)
-	hash, err := s.config.Hash(append([]string{version}, s.clusterWide...)...)
+	hash, err := s.inputs.Hash(version)
 	if err != nil {
 		return nil, err
 	}

@@ -12,14 +12,13 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 )
 
 // judged is a scope as it is when everything was found to be right.
 func judged(change func(*hyperv1.NodePool)) *scope {
 	s := &scope{
-		np: pool(), hc: cluster(), controlPlane: plane, securityGroup: "sg-workers", ami: "ami-136", config: &nodeconfig.Config{},
+		np: pool(), hc: cluster(), controlPlane: plane, securityGroup: "sg-workers", ami: "ami-136",
 		release:      releaseOf("1.36.3", "ami-136"),
 		instanceType: &instancetypes.Type{Name: "m6i.large", Architectures: []string{"amd64"}, VCPUs: 2, MemoryMiB: 8192},
 		template:     "workers-t", bootstrap: "workers-b",
@@ -233,7 +232,7 @@ func TestDesiredMachine(t *testing.T) {
 func TestAutoscalerAnnotations(t *testing.T) {
 	s := judged(everything)
 	s.instanceType.GPUs, s.instanceType.GPUMaker = 8, "nvidia"
-	s.config.Kubelet = map[string]any{"maxPods": int64(200)}
+	s.inputs.Pool.Kubelet = map[string]any{"maxPods": int64(200)}
 	want := map[string]string{
 		clusterv1.AutoscalerMinSizeAnnotation: "0",
 		clusterv1.AutoscalerMaxSizeAnnotation: "5",

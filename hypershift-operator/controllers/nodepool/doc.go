@@ -11,7 +11,7 @@
 //	          instance type      does EC2 have it, and with that arch?       instancetype.go
 //	          security group     of all workers of the cluster               securitygroup.go
 //	        ► control plane's namespace ►
-//	          what all nodes of the cluster have     proxy, ssh key, ...     clusterwide.go
+//	          cluster-wide node settings             proxy, SSH keys, ...    clustersettings.go
 //	          AWSMachineTemplate     named by what was asked for             template.go
 //	          NodeBootstrapTemplate  and a Secret with the configuration     bootstrap.go
 //	        ► the end of a pause                                             pause.go
@@ -32,7 +32,7 @@
 // template is named by a hash over what was asked for, so another version of
 // this operator, which may write a template in other words, rolls nobody's
 // nodes. Labels, taints, timeouts and tags are changed in place. What all nodes
-// of a cluster have counts once its control plane has it (clusterwide.go).
+// of a cluster have counts once its control plane has it (clustersettings.go).
 //
 // How things are is read from the Machines themselves (machines.go, rollout.go):
 // what a MachineDeployment counts is late, and for a moment after each change wrong.

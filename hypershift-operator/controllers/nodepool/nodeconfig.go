@@ -35,7 +35,7 @@ func (r *Reconciler) resolveConfig(ctx context.Context, s *scope) error {
 		return misconfigured(problems)
 	}
 	config.Mirrors = append(mirrors, config.Mirrors...)
-	s.config = &config
+	s.inputs.Pool = config
 	return nil
 }
 

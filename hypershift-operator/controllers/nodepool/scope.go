@@ -42,11 +42,9 @@ type scope struct {
 	// securityGroup is the one of all workers; "" if there is none and the pool
 	// brings its own. Filled by resolveSecurityGroup.
 	securityGroup string
-	// config is what the user's ConfigMaps say. Filled by resolveConfig.
-	config *nodeconfig.Config
-	// clusterWide is what all nodes of the cluster have, in words for a hash.
-	// Filled by resolveClusterWide.
-	clusterWide []string
+	// inputs are what user data is made from. Its Pool is filled by resolveConfig,
+	// its Cluster by resolveClusterWide.
+	inputs nodeconfig.Inputs
 	// health is when a machine counts as broken. Filled by resolveHealthCheck.
 	health health
 	// template and bootstrap are the names of the templates that all machines

@@ -482,8 +482,8 @@ func TestAnotherTrustBundleReplacesTheMachines(t *testing.T) {
 		hcp.Spec.AdditionalTrustBundle = &corev1.LocalObjectReference{Name: names.UserCABundle}
 	})
 	w.run(t, pass)
-	w.expect(t, map[string]string{"Ready": "False WaitingFor waiting for HostedCluster demo to have copied user-ca-bundle"})
-	bundle := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: names.UserCABundle, Annotations: map[string]string{hyperv1.CopiedFromAnnotation: "mine"}}}
+	w.expect(t, map[string]string{"Ready": "False WaitingFor waiting for the copy user-ca-bundle of a ConfigMap that HostedCluster demo names"})
+	bundle := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: names.UserCABundle, Annotations: map[string]string{hyperv1.CopiedFromAnnotation: "mine"}}, Data: map[string]string{"ca-bundle.crt": "bundle\n"}}
 	w.Create(t, bundle)
 	w.run(t, pass)
 	w.expect(t, map[string]string{"Ready": "True AsExpected"})
@@ -503,7 +503,7 @@ func TestAPoolWaitsForItsControlPlane(t *testing.T) {
 	w.Create(t, cluster(), namespace(), pullSecret(), capiDeployment(), pool())
 	pass := w.start()
 	w.run(t, pass)
-	w.expect(t, map[string]string{"Ready": "False WaitingFor waiting for HostedCluster demo to have its control plane"})
+	w.expect(t, map[string]string{"Ready": "False WaitingFor waiting for the control plane of HostedCluster demo"})
 	w.Create(t, controlPlane())
 	w.run(t, pass)
 	w.expect(t, map[string]string{"Ready": "True AsExpected"})

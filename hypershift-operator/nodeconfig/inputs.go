@@ -1,0 +1,76 @@
+package nodeconfig
+
+import (
+	"encoding/json"
+	"fmt"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// Inputs are what the user data of all machines of a node pool is made from. They are gathered once, by the NodePool
+// controller: it hashes them to decide whether machines are replaced, and stores them in the Secret from which the bootstrap
+// provider renders user data. A machine adds only its own labels, taints, API server and token (Machine).
+type Inputs struct {
+	// Pool is the configuration of the node pool.
+	Pool Config
+	// Cluster has the settings of the HostedCluster for all of its nodes. It is nil in Inputs that an earlier version of the
+	// operator has stored: that version stored only the configuration of the pool.
+	Cluster *ClusterSettings
+}
+
+// Keys of the Secret with the Inputs. An operator that does not know clusterKey still finds what it needs under poolKey.
+const (
+	poolKey    = "config"
+	clusterKey = "cluster"
+)
+
+// Hash returns the name of the Inputs. Machines are replaced when it changes. The version of the nodes is given as also: it
+// replaces machines, too.
+func (in Inputs) Hash(also ...string) (string, error) {
+	cluster, err := in.cluster().hashed()
+	if err != nil {
+		return "", err
+	}
+	return in.Pool.hash(append(also, cluster...))
+}
+
+// cluster returns the settings of the cluster, empty if there are none.
+func (in Inputs) cluster() ClusterSettings {
+	if in.Cluster == nil {
+		return ClusterSettings{}
+	}
+	return *in.Cluster
+}
+
+// Encode returns the data of the Secret that stores the Inputs.
+func (in Inputs) Encode() (map[string][]byte, error) {
+	data := map[string][]byte{}
+	var err error
+	if data[poolKey], err = json.Marshal(in.Pool); err != nil {
+		return nil, fmt.Errorf("encoding the configuration of the node pool: %w", err)
+	}
+	if in.Cluster == nil {
+		return data, nil
+	}
+	if data[clusterKey], err = json.Marshal(in.Cluster); err != nil {
+		return nil, fmt.Errorf("encoding the cluster-wide node settings: %w", err)
+	}
+	return data, nil
+}
+
+// Decode reads the data of a Secret that Encode has written, or that a version without ClusterSettings has written.
+func Decode(data map[string][]byte) (Inputs, error) {
+	var in Inputs
+	if err := utiljson.Unmarshal(data[poolKey], &in.Pool); err != nil {
+		return Inputs{}, fmt.Errorf("decoding the configuration of the node pool: %w", err)
+	}
+	text, stored := data[clusterKey]
+	if !stored {
+		return in, nil
+	}
+	in.Cluster = &ClusterSettings{}
+	if err := utiljson.Unmarshal(text, in.Cluster); err != nil {
+		return Inputs{}, fmt.Errorf("decoding the cluster-wide node settings: %w", err)
+	}
+	return in, nil
+}

@@ -7,12 +7,13 @@ import (
 	"net/url"
 )
 
-// apiServerUnit leads pods to the API server. The Service "kubernetes" of the cluster leads to an address that is the same on
-// every node, because its endpoints are addresses and the API server is known by a name only. There is one of ours behind it, which
-// asks for that name with each connection and hands everything on: TLS is between the pod and the API server.
+// apiServerUnit forwards connections of pods to the API server. The Service "kubernetes" of the cluster has an address that
+// is the same on every node: endpoints are addresses, and the API server has only a name. The unit listens on this address,
+// resolves the name for each connection and forwards bytes. TLS is between the pod and the API server.
 const apiServerUnit = "hypershift-apiserver"
 
-// apiServerSocket brings the address, and listens there. The address is the node's own, so that no packet to it leaves the node.
+// apiServerSocket adds the address to the node and listens on it. It is an address of the node itself, so that no packet for
+// it leaves the node.
 func apiServerSocket(at netip.AddrPort) string {
 	return fmt.Sprintf(`[Socket]
 ExecStartPre=/usr/bin/env PATH=%[1]s ip address replace %[2]s/%[3]d dev lo
@@ -22,7 +23,7 @@ WantedBy=sockets.target
 `, kubeletPath, at.Addr(), at.Addr().BitLen(), at)
 }
 
-// connections is how many pods of one node may have: some watch, and kubelets have room for hundreds of pods.
+// connections is how many connections the pods of one node may have. Some pods watch, and a kubelet may run hundreds of pods.
 const connections = 4096
 
 func apiServerProxy(server string) string {
@@ -34,7 +35,7 @@ ExecStart=/usr/lib/systemd/systemd-socket-proxyd --connections-max=%d %s
 `, connections, server)
 }
 
-// serverAddress is the host and port of a URL.
+// serverAddress returns the host and port of a URL.
 func serverAddress(server string) (string, error) {
 	u, err := url.Parse(server)
 	if err != nil {

@@ -6,12 +6,12 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// authoritiesUnit keeps whom the node believes as the cluster says. What the user data has is of the day when the machine was
-// made: when an authority is replaced, a node that is not told of the next one in time loses the API server.
+// authoritiesUnit updates the certificate authorities that the node trusts. Those in the user data are as old as the machine.
+// When an authority is replaced, a node that does not get the next one in time loses its connection to the API server.
 const authoritiesUnit = "hypershift-authorities"
 
-// authoritiesTimer asks soon after the machine has started, because a replacement waits for nodes to say what they have, and
-// not all at once.
+// authoritiesTimer runs soon after the start of the machine, because a CA rollout waits for all nodes to report what they
+// have. The delay is random, so that nodes do not send their requests at once.
 const authoritiesTimer = `[Timer]
 OnActiveSec=1min
 OnUnitActiveSec=5min
@@ -33,11 +33,11 @@ ExecStart=/bin/sh %s
 `, kubeletPath, server, environmentFile, knownIdentity, authoritiesFile)
 }
 
-// authorities asks with what the node has, and takes over what an authority has signed that the node trusts for servers: a role
-// that writes ConfigMaps in kube-public is not root on every node. What is older than what the node has taken over is refused,
-// because it was signed, too. New authorities of servers take their place only if the server is believed by them, so that no
-// mistake can cost the node its server. The kubelet sees by itself whom its clients have to be known by, and reads whom to
-// believe only when it starts; that this is to come is written down before the file changes.
+// authorities reads the bundles of the cluster with the certificate of the node, and accepts only bundles that are signed by
+// a server CA that the node trusts: otherwise everyone who may write ConfigMaps in kube-public would be root on every node.
+// It refuses a bundle that is older than the accepted one, because that was signed, too. It replaces the server CA only if
+// the API server can be verified with the new one, so that a mistake does not disconnect the node. The kubelet reloads the CA
+// of its clients by itself, but reads the server CA only at start: the restart is recorded in a file before the CA changes.
 const authorities = `#!/bin/sh
 set -eu
 umask 022

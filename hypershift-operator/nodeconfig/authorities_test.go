@@ -177,7 +177,7 @@ func (f *follower) must() {
 }
 
 // A rotation as a node sees it.
-func TestANodeFollowsItsAuthorities(t *testing.T) {
+func TestANodeReplacesItsAuthoritiesByThoseOfTheCluster(t *testing.T) {
 	old := newSigner(t, "root-ca")
 	f := newFollower(t, old)
 	f.must()
@@ -209,7 +209,7 @@ func TestANodeFollowsItsAuthorities(t *testing.T) {
 }
 
 // The kubelet looks itself by whom its clients are to be known.
-func TestTheKubeletIsNotStartedAgainForItsClients(t *testing.T) {
+func TestAnotherClientCADoesNotRestartTheKubelet(t *testing.T) {
 	f := newFollower(t, newSigner(t, "root-ca"))
 	f.says[names.KubeletClientAuthorities], f.says[names.AuthoritiesRevision] = string(newSigner(t, "clients").Trust()), "2"
 	f.must()
@@ -219,7 +219,7 @@ func TestTheKubeletIsNotStartedAgainForItsClients(t *testing.T) {
 }
 
 // Nothing that the ConfigMap may have costs the node its server.
-func TestANodeKeepsWhatWorks(t *testing.T) {
+func TestANodeKeepsItsAuthoritiesIfTheNewOnesCannotBeUsed(t *testing.T) {
 	root := newSigner(t, "root-ca")
 	for sentence, c := range map[string]struct{ key, text, says string }{
 		"no text":                           {names.ServerAuthorities, "", "server-ca.crt is no bundle"},
@@ -248,7 +248,7 @@ func TestANodeKeepsWhatWorks(t *testing.T) {
 }
 
 // Roles that write ConfigMaps in kube-public are given to people who may not be root on every node.
-func TestANodeTakesOverOnlyWhatItsAuthorityHasSigned(t *testing.T) {
+func TestANodeAcceptsOnlyBundlesSignedByItsAuthority(t *testing.T) {
 	root, clients := newSigner(t, "root-ca"), newSigner(t, "clients")
 	theirs := string(newSigner(t, "clients").Trust())
 	for sentence, c := range map[string]struct {
@@ -323,7 +323,7 @@ func TestANodeTakesOverOnlyWhatItsAuthorityHasSigned(t *testing.T) {
 }
 
 // An operator of before signs nothing. Its nodes change nothing, and report what they have.
-func TestANodeReportsWhatItHasWithoutASignature(t *testing.T) {
+func TestANodeWithoutSignedBundleReportsItsAuthorities(t *testing.T) {
 	f := newFollower(t, newSigner(t, "root-ca"))
 	delete(f.says, names.AuthoritiesSerial)
 	if said, err := f.run(); err != nil || said != "" || f.told[names.AuthoritiesAnnotation] != "1" {
@@ -345,7 +345,7 @@ func TestANodeReportsThatItsServingCertificateIsSigned(t *testing.T) {
 }
 
 // A machine that loses power between the file and the kubelet starts one that has read the file.
-func TestAKubeletThatCannotBeStartedIsTriedAgain(t *testing.T) {
+func TestAFailedKubeletRestartIsRetried(t *testing.T) {
 	root := newSigner(t, "root-ca")
 	f := newFollower(t, root)
 	f.says[names.ServerAuthorities], f.says[names.AuthoritiesRevision] = f.says[names.ServerAuthorities]+string(newSigner(t, "root-ca").Trust()), "2"
@@ -361,7 +361,7 @@ func TestAKubeletThatCannotBeStartedIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAMachineThatHasNotJoinedAsksNobody(t *testing.T) {
+func TestAMachineThatHasNotJoinedSendsNoRequest(t *testing.T) {
 	f := newFollower(t, newSigner(t, "root-ca"))
 	f.server.Close()
 	if err := os.Remove(filepath.Join(f.root, "/var/lib/kubelet/pki/kubelet-client-current.pem")); err != nil {
@@ -373,7 +373,7 @@ func TestAMachineThatHasNotJoinedAsksNobody(t *testing.T) {
 }
 
 // All nodes of a pool start together.
-func TestNodesDoNotAskAllAtOnce(t *testing.T) {
+func TestNodesSendTheirRequestsAtRandomTimes(t *testing.T) {
 	units := read(t, inputs(), machine()).Units
 	for unit, lines := range map[string][]string{
 		"hypershift-authorities.timer":   {"OnUnitActiveSec=5min\n", "RandomizedDelaySec=1min\n"},

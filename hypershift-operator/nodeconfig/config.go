@@ -7,33 +7,34 @@ import (
 	"fmt"
 )
 
-// A Config is what users ask of the nodes of a pool, in one form however they said it. Its JSON is what Hash is of: a field
-// that is added here must be left out where it is empty, or every node of every cluster is replaced.
+// A Config is the configuration of the nodes of a pool, in one form for all kinds of manifests. Its JSON is hashed: a field
+// that is added must be left out where it is empty. Otherwise an upgrade of the operator replaces the machines of every
+// cluster.
 type Config struct {
-	// Kubelet has the fields of a KubeletConfiguration that were set.
+	// Kubelet has the fields of a KubeletConfiguration that the user sets.
 	Kubelet map[string]any `json:"kubelet,omitempty"`
 	// Ignition has the Ignition configurations, in the order in which they are merged.
 	Ignition []map[string]any `json:"ignition,omitempty"`
-	// Mirrors of registries, in the order in which they were listed.
+	// Mirrors has the mirrors of registries, in the order in which they were listed.
 	Mirrors []Mirror `json:"mirrors,omitempty"`
 }
 
-// A Mirror is where images of a source may be pulled from instead.
+// A Mirror is an alternative location of images.
 type Mirror struct {
 	// Source is a registry, or a repository of it.
 	Source string `json:"source"`
 	// Mirrors are tried in order.
 	Mirrors []string `json:"mirrors"`
-	// Tags says that the mirrors are asked for tags too, not only for digests.
+	// Tags is true when the mirrors also resolve tags, not only digests.
 	Tags bool `json:"tags,omitempty"`
-	// Only says that the source itself is never asked.
+	// Only is true when images are never pulled from the source itself.
 	Only bool `json:"only,omitempty"`
 }
 
 // hashBytes is how much of the digest is part of a name. Two configurations of a pool never have the same 10 bytes.
 const hashBytes = 10
 
-// hash returns the hash of the Config and of what else replaces machines.
+// hash returns the hash of the Config and of the other texts that replace machines.
 func (c Config) hash(also []string) (string, error) {
 	text, err := json.Marshal(c) // the keys of maps are sorted: the same Config always has the same text
 	if err != nil {

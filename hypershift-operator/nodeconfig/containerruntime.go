@@ -1,10 +1,10 @@
 package nodeconfig
 
-// containerRuntimeConfig is OpenShift's kind for its container runtime, which is another than ours.
+// containerRuntimeConfig is the kind in which OpenShift configures CRI-O. These nodes run containerd.
 type containerRuntimeConfig struct {
 	envelope `json:",inline"`
 	Spec     struct {
-		// MachineConfigPoolSelector selects nodes where there are no NodePools; here the NodePool does.
+		// MachineConfigPoolSelector selects nodes on OpenShift without NodePools. Here the NodePool selects them.
 		MachineConfigPoolSelector any `json:"machineConfigPoolSelector"`
 		ContainerRuntimeConfig    struct {
 			PidsLimit      any    `json:"pidsLimit"`
@@ -16,7 +16,7 @@ type containerRuntimeConfig struct {
 	} `json:"spec"`
 }
 
-// readContainerRuntimeConfig takes over what means the same here. The size of logs is kept by the kubelet.
+// readContainerRuntimeConfig uses the fields that mean the same for containerd. The kubelet enforces the size of logs.
 func readContainerRuntimeConfig(p *parser, m manifest) {
 	var crc containerRuntimeConfig
 	if err := m.strict(&crc); err != nil {

@@ -1,28 +1,29 @@
-// Package nodeconfig makes of what users ask of their nodes what a machine starts with. It is pure: text in, text out.
+// Package nodeconfig makes the user data of machines from the configuration of users. It does no input or output.
 //
-//	ConfigMaps of a NodePool ─ Parse ─► Config ─ Marshal ─► Secret node-config-<pool>-<hash>
-//	                                     │ Hash: the same wish has the same hash, in every version of the operator
-//	Secret ─ Unmarshal ─► Config, Machine ─ Render ─► Ignition, the user data of one machine
+//	ConfigMaps of a NodePool ─ Parse ─► Config ─┐
+//	settings of a HostedCluster ────────────────┴► Inputs ─ Encode ─► Secret node-config-<pool>-<hash>
+//	                                                │ Hash: the same for the same inputs, in every version of the operator
+//	Secret ─ Decode ─► Inputs, Machine ─ Render ─► Ignition, the user data of one machine
 //
-// A Config holds what was asked for, never what we make of it: Render may change from version to version and no node is
-// replaced for that. What cannot be honoured is refused by Parse, in words that say what to change; nothing is ignored.
+// Inputs are what users have specified, and not what is made from it: Render may change in a new version, and no node is replaced
+// for that. Parse refuses what is not supported, and its message names the alternative; it ignores nothing.
 //
-// # What a machine image must have
+// # Requirements for machine images
 //
-// Ignition (specification 3.4), systemd with its socket-proxyd, curl, ip, containerd 2 with its CRI plugin, a kubelet anywhere in
-// kubeletPath and a unit kubelet.service for it; Flatcar images of the image-builder project are of this kind.
-// The rest comes from here:
+// A machine image has Ignition (specification 3.4), systemd with its socket-proxyd, curl, ip, containerd 2 with its CRI plugin, a
+// kubelet in a directory of kubeletPath and a unit kubelet.service. Flatcar images of the image-builder project fulfil this.
+// User data adds the rest:
 //
-//	/etc/kubernetes/bootstrap.kubeconfig      API server and one-time token; removed once the node has joined
-//	/etc/kubernetes/pki/ca.crt                whom the node believes
-//	/etc/kubernetes/pki/kubelet-clients.crt   by whom the kubelet knows the API server
-//	/etc/kubernetes/kubelet.yaml              KubeletConfiguration: the user's fields under ours
-//	/etc/kubernetes/identity.sh               asks AWS, before the kubelet starts, who this machine is
-//	/etc/kubernetes/authorities.sh            keeps the two files in pki as the cluster says; by hypershift-authorities.timer
-//	/etc/kubernetes/environment               proxy and trust of kubelet and containerd
+//	/etc/kubernetes/bootstrap.kubeconfig      API server and bootstrap token; removed once the node has joined
+//	/etc/kubernetes/pki/ca.crt                CA of the API server
+//	/etc/kubernetes/pki/kubelet-clients.crt   CA of the clients of the kubelet
+//	/etc/kubernetes/kubelet.yaml              KubeletConfiguration: fields of the user, overridden by ours
+//	/etc/kubernetes/identity.sh               reads name and provider ID from AWS before the kubelet starts
+//	/etc/kubernetes/authorities.sh            updates the two files in pki; run by hypershift-authorities.timer
+//	/etc/kubernetes/environment               proxy and trust bundle of kubelet and containerd
 //	/etc/containerd/certs.d/<registry>        mirrors
 //	kubelet.service.d, hypershift-joined      flags of the kubelet; what is done once it has joined
-//	hypershift-apiserver                      where the node's pods find the API server
+//	hypershift-apiserver                      forwards the node's pods to the API server
 //
-// There is no pull secret: images are pulled with the credentials that pods name.
+// There is no pull secret: images are pulled with the credentials of pods.
 package nodeconfig

@@ -18,7 +18,7 @@ const (
 	isAsked      = "the control plane asks the kubelet for logs and metrics"
 )
 
-// reserved are the fields of a KubeletConfiguration that are not the user's, with the reason, or with what to do instead.
+// reserved has the fields of a KubeletConfiguration that users cannot set, with the reason or the alternative.
 var reserved = map[string]string{
 	"authentication":           wouldNotJoin,
 	"authorization":            wouldNotJoin,
@@ -43,17 +43,17 @@ var reserved = map[string]string{
 	"cgroupRoot":               ofTheImage,
 }
 
-// readKubeletConfiguration reads the kubelet's own kind.
+// readKubeletConfiguration reads the KubeletConfiguration of Kubernetes.
 func readKubeletConfiguration(p *parser, m manifest) {
 	p.kubelet(m, m.json)
 }
 
-// kubeletConfig is the kind of OpenShift around it.
+// kubeletConfig is the kind of OpenShift that wraps a KubeletConfiguration.
 type kubeletConfig struct {
 	envelope `json:",inline"`
 	Spec     struct {
 		KubeletConfig runtime.RawExtension `json:"kubeletConfig"`
-		// MachineConfigPoolSelector selects nodes where there are no NodePools; here the NodePool does.
+		// MachineConfigPoolSelector selects nodes on OpenShift without NodePools. Here the NodePool selects them.
 		MachineConfigPoolSelector any `json:"machineConfigPoolSelector"`
 		AutoSizingReserved        any `json:"autoSizingReserved"`
 		LogLevel                  any `json:"logLevel"`
@@ -61,7 +61,7 @@ type kubeletConfig struct {
 	} `json:"spec"`
 }
 
-// envelope is what every manifest has and nobody here looks at.
+// envelope has the fields of every manifest that are not used here.
 type envelope struct {
 	APIVersion any `json:"apiVersion"`
 	Kind       any `json:"kind"`
@@ -94,8 +94,7 @@ func readKubeletConfig(p *parser, m manifest) {
 	p.kubelet(m, kc.Spec.KubeletConfig.Raw)
 }
 
-// kubelet takes over the fields of a KubeletConfiguration. A field that the kubelet does not know would keep it from
-// starting.
+// kubelet adds the fields of a KubeletConfiguration. It refuses unknown fields, with which the kubelet would not start.
 func (p *parser) kubelet(m manifest, text []byte) {
 	unknown, err := kjson.UnmarshalStrict(text, &kubeletv1beta1.KubeletConfiguration{})
 	if err != nil {
@@ -106,7 +105,7 @@ func (p *parser) kubelet(m manifest, text []byte) {
 	}
 	fields := map[string]any{}
 	if err := utiljson.Unmarshal(text, &fields); err != nil || len(unknown) > 0 {
-		return // what is wrong was said
+		return // already reported
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		switch name {
@@ -121,15 +120,15 @@ func (p *parser) kubelet(m manifest, text []byte) {
 	}
 }
 
-// kubeletField takes over one field, which only one manifest may set.
+// kubeletField adds one field. Two manifests must not set it to different values.
 func (p *parser) kubeletField(m manifest, name string, value any) {
 	if p.config.Kubelet == nil {
-		p.config.Kubelet, p.kubeletSaid = map[string]any{}, map[string]string{}
+		p.config.Kubelet, p.kubeletSource = map[string]any{}, map[string]string{}
 	}
 	if was, said := p.config.Kubelet[name]; said && !reflect.DeepEqual(was, value) {
-		p.refuse("%s sets %s to another value than %s: set it once", m, name, p.kubeletSaid[name])
+		p.refuse("%s sets %s to another value than %s: set it once", m, name, p.kubeletSource[name])
 		return
 	}
 	p.config.Kubelet[name] = value
-	p.kubeletSaid[name] = fmt.Sprintf("%s of ConfigMap %s", m, p.source)
+	p.kubeletSource[name] = fmt.Sprintf("%s of ConfigMap %s", m, p.source)
 }

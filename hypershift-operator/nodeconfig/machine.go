@@ -11,24 +11,24 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A Machine is what is told to one machine beside the configuration of its pool.
+// A Machine has what differs between the machines of a pool; the rest of the user data is made from Inputs.
 type Machine struct {
-	// Labels and Taints of the Node from its first moment.
+	// Labels and Taints are those with which the Node registers.
 	Labels map[string]string
 	Taints []corev1.Taint
-	// Server is the URL of the API server, CA whom to believe there, Token what to join with.
+	// Server is the URL of the API server, CA the certificate authority that verifies it, and Token the bootstrap token.
 	Server, Token string
 	CA            []byte
-	// ClientCA is by whom the kubelet knows the API server when that calls.
+	// ClientCA is the certificate authority with which the kubelet verifies the API server as a client.
 	ClientCA []byte
-	// Advertised is the address and port at which pods of the node find the API server.
+	// Advertised is the address and port at which pods of the node reach the API server.
 	Advertised netip.AddrPort
 }
 
-// SSHUser is who may log in with the keys of the HostedCluster.
+// SSHUser is the user that may log in with the SSH keys of the HostedCluster.
 const SSHUser = "core"
 
-// bootstrapKubeconfig is what the kubelet joins with.
+// bootstrapKubeconfig returns the kubeconfig with which the kubelet joins.
 func bootstrapKubeconfig(m Machine) ([]byte, error) {
 	const only = "node"
 	text, err := yaml.Marshal(clientcmdapi.Config{
@@ -45,8 +45,8 @@ func bootstrapKubeconfig(m Machine) ([]byte, error) {
 	return text, nil
 }
 
-// kubeletConfiguration is what the user asked for, under what a node of this cluster must have. All of the latter is in
-// reserved.
+// kubeletConfiguration returns the fields of the user, overridden by those that every node of a cluster must have. Users
+// cannot set the latter; see reserved.
 func kubeletConfiguration(in Inputs) ([]byte, error) {
 	dns, err := in.cluster().ClusterDNS()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// machineConfig is OpenShift's kind around an Ignition configuration.
+// machineConfig is the kind of OpenShift that wraps an Ignition configuration.
 type machineConfig struct {
 	envelope `json:",inline"`
 	Spec     struct {
@@ -51,8 +51,8 @@ func readMachineConfig(p *parser, m manifest) {
 	}
 }
 
-// ignition takes over an Ignition configuration as it was written: types of another version of the library must not give it
-// another hash.
+// ignition stores an Ignition configuration as the user wrote it. The types of another version of the library could give the
+// same configuration another hash.
 func (p *parser) ignition(m manifest, text []byte) {
 	parsed, report, err := ignition.ParseCompatibleVersion(text)
 	if err != nil {
@@ -70,7 +70,7 @@ func (p *parser) ignition(m manifest, text []byte) {
 	}
 }
 
-// checkIgnition keeps what makes a machine a node of the cluster.
+// checkIgnition refuses changes to the files and units that make a machine a node of the cluster.
 func (p *parser) checkIgnition(m manifest, c types.Config) {
 	if c.Ignition.Config.Replace.Source != nil {
 		p.refuse("%s: spec.config.ignition.config.replace would replace what makes the machine a node: use merge", m)
@@ -83,7 +83,7 @@ func (p *parser) checkIgnition(m manifest, c types.Config) {
 		paths = append(paths, l.Path)
 	}
 	for _, path := range paths {
-		if isOurs(path) {
+		if isReserved(path) {
 			p.refuse("%s: %s is written by the operator: use another path", m, path)
 		}
 	}
@@ -92,7 +92,7 @@ func (p *parser) checkIgnition(m manifest, c types.Config) {
 	}
 }
 
-// checkUnit lets users add to the units that make a node, and not replace them.
+// checkUnit allows drop-ins of the units that make a node, and refuses other changes to them.
 func (p *parser) checkUnit(m manifest, unit types.Unit) {
 	if slices.Contains(ownUnits, unit.Name) {
 		p.refuse("%s: unit %s is written by the operator: use another name", m, unit.Name)
@@ -110,15 +110,15 @@ func (p *parser) checkUnit(m manifest, unit types.Unit) {
 	}
 }
 
-// ownUnits are written by Render as a whole.
+// ownUnits are the units that only Render writes.
 var ownUnits = []string{
 	joinedUnit, joinedPathUnit, apiServerUnit + ".socket", apiServerUnit + ".service", authoritiesUnit + ".timer", authoritiesUnit + ".service",
 }
 
-// unitDirectories are where systemd finds units, the first that it asks first.
+// unitDirectories are the directories of systemd units, in order of precedence.
 var unitDirectories = []string{"/etc/systemd/system.control/", "/run/systemd/system.control/", "/etc/systemd/system/", "/run/systemd/system/", "/usr/local/lib/systemd/system/", "/usr/lib/systemd/system/", "/lib/systemd/system/"}
 
-// replacesUnit says whether a file is one of our units, or a drop-in of one.
+// replacesUnit reports whether a file is one of our units, or a drop-in of one.
 func replacesUnit(path string) bool {
 	return slices.ContainsFunc(unitDirectories, func(dir string) bool {
 		name, found := strings.CutPrefix(path, dir)
@@ -127,8 +127,8 @@ func replacesUnit(path string) bool {
 	})
 }
 
-// isOurs says whether Render may write to a path.
-func isOurs(path string) bool {
+// isReserved reports whether Render may write to a path.
+func isReserved(path string) bool {
 	if slices.Contains([]string{bootstrapKubeconfigFile, caFile, clientCAFile, kubeletFile, identityFile, authoritiesFile, environmentFile, trustFile}, path) || replacesUnit(path) {
 		return true
 	}

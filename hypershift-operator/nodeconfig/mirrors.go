@@ -12,7 +12,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/controlchars"
 )
 
-// mirrorSet is a manifest with mirrors. Each of the three kinds has its list under another name.
+// mirrorSet is a manifest with mirrors. The three kinds differ in the name of the list.
 type mirrorSet struct {
 	envelope `json:",inline"`
 	Spec     struct {
@@ -40,7 +40,7 @@ func readContentSources(p *parser, m manifest) {
 	p.mirrors(m, false, func(s mirrorSet) []mirrorEntry { return s.Spec.RepositoryDigestMirrors })
 }
 
-// mirrors takes over the list that a kind has.
+// mirrors adds the list of a manifest.
 func (p *parser) mirrors(m manifest, tags bool, list func(mirrorSet) []mirrorEntry) {
 	var set mirrorSet
 	if err := m.strict(&set); err != nil {
@@ -61,22 +61,22 @@ func (p *parser) mirrors(m manifest, tags bool, list func(mirrorSet) []mirrorEnt
 	}
 }
 
-// endpoint is where containerd asks for images of a registry.
+// endpoint is a location from which containerd pulls images of a registry.
 type endpoint struct {
 	url string
-	// path says that url has a path before the repository.
+	// path is true when url has a path before the repository.
 	path bool
 	tags bool
 }
 
-// Check says what containerd cannot make of a mirror.
+// Check returns an error for a mirror that containerd does not support.
 func (m Mirror) Check() error {
 	_, err := m.endpoints()
 	return err
 }
 
-// endpoints says where containerd would ask. It keeps mirrors by registry, puts the repository behind what it is told, and
-// cannot replace a part of it.
+// endpoints returns the locations from which containerd would pull. containerd selects mirrors by registry, appends the
+// repository to the URL of the mirror, and cannot replace a part of the repository.
 func (m Mirror) endpoints() ([]endpoint, error) {
 	registry, repository, _ := strings.Cut(m.Source, "/")
 	if controlchars.In(m.Source) || slices.ContainsFunc(m.Mirrors, controlchars.In) {
@@ -110,11 +110,10 @@ func (m Mirror) endpoints() ([]endpoint, error) {
 	return endpoints, nil
 }
 
-// registryHost is a host name or an address, with a port or not. It is the name
-// of a directory on the nodes as well.
+// registryHost matches a host name or an address, with or without a port. It is also the name of a directory on the nodes.
 var registryHost = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?$`)
 
-// isRegistry says whether a text is a host, with a port or not.
+// isRegistry reports whether a text is a host, with or without a port.
 func isRegistry(host string) bool {
 	return strings.ContainsAny(host, ".:") && registryHost.MatchString(host)
 }
@@ -140,7 +139,7 @@ func registries(mirrors []Mirror) (map[string]string, error) {
 	return files, nil
 }
 
-// add keeps each URL once, and lets it be asked for tags if anybody wants that.
+// add appends an endpoint, or merges it with one of the same URL. The result resolves tags if one of them does.
 func add(endpoints []endpoint, e endpoint) []endpoint {
 	for i := range endpoints {
 		if endpoints[i].url == e.url {
@@ -151,8 +150,8 @@ func add(endpoints []endpoint, e endpoint) []endpoint {
 	return append(endpoints, e)
 }
 
-// hosts writes a hosts.toml (https://github.com/containerd/containerd/blob/main/docs/hosts.md). The server is asked last;
-// where the registry itself must not be asked, it is the last mirror.
+// hosts writes a hosts.toml (https://github.com/containerd/containerd/blob/main/docs/hosts.md). containerd tries the server
+// last. Where the registry itself must not be used, the last mirror is the server.
 func hosts(registry string, endpoints []endpoint, only bool) string {
 	var out strings.Builder
 	if last := endpoints[len(endpoints)-1]; only {
@@ -167,7 +166,7 @@ func hosts(registry string, endpoints []endpoint, only bool) string {
 	return out.String()
 }
 
-// options of an endpoint: who is not asked to resolve is not asked for tags.
+// options returns the settings of an endpoint. An endpoint without "resolve" is not used for tags.
 func (e endpoint) options() string {
 	capabilities := `["pull"]`
 	if e.tags {
@@ -180,7 +179,7 @@ func (e endpoint) options() string {
 	return text
 }
 
-// serverOf knows the one registry whose name is not that of its server.
+// serverOf returns the server of a registry. Only docker.io has a server with another name.
 func serverOf(registry string) string {
 	if registry == "docker.io" {
 		return "registry-1.docker.io"

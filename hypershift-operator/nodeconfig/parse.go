@@ -21,13 +21,13 @@ type Source struct {
 	Text string `json:"text"`
 }
 
-// A Problem is something in a Source that the user has to change.
+// A Problem is an error in a Source that the user has to correct.
 type Problem struct{ Source, Message string }
 
 func (p Problem) String() string { return fmt.Sprintf("ConfigMap %s: %s", p.Source, p.Message) }
 
-// Parse reads what users ask of their nodes. The order of the sources does not matter. With a problem there is no Config
-// that could be used.
+// Parse reads the configuration of a pool. The order of the sources does not matter. The Config is empty if there are
+// problems.
 func Parse(sources []Source) (Config, []Problem) {
 	p := &parser{}
 	sources = slices.SortedFunc(slices.Values(sources), func(a, b Source) int { return cmp.Compare(a.Name, b.Name) })
@@ -51,14 +51,14 @@ func Parse(sources []Source) (Config, []Problem) {
 	return p.config, nil
 }
 
-// parser collects what the manifests say.
+// parser collects the configuration of all manifests.
 type parser struct {
 	config   Config
 	problems []Problem
-	// source is the one that is being read.
+	// source is the name of the Source that is being read.
 	source string
-	// kubeletSaid names the source of each field of the kubelet.
-	kubeletSaid map[string]string
+	// kubeletSource names the manifest that sets each field of the kubelet.
+	kubeletSource map[string]string
 }
 
 func (p *parser) refuse(format string, args ...any) {
@@ -123,19 +123,19 @@ func newManifest(document []byte) (*manifest, error) {
 	return &manifest{gvk: schema.FromAPIVersionAndKind(head.APIVersion, head.Kind), name: head.Metadata.Name, json: text}, nil
 }
 
-// strict decodes a manifest into a type, and refuses fields that the type does not have.
+// strict decodes a manifest, and refuses fields that the type does not have.
 func (m manifest) strict(into any) error {
 	unknown, err := kjson.UnmarshalStrict(m.json, into)
 	return errors.Join(append(unknown, err)...)
 }
 
-// read hands a manifest to who knows its kind.
+// read reads a manifest of a supported kind, and refuses others.
 func (p *parser) read(m manifest) {
 	if reader := readers[m.gvk]; reader != nil {
 		reader(p, m)
 		return
 	}
-	if advice := notHere[m.gvk.GroupKind()]; advice != "" {
+	if advice := unsupported[m.gvk.GroupKind()]; advice != "" {
 		p.refuse("%s is not supported: %s", m, advice)
 		return
 	}
@@ -148,10 +148,10 @@ func (p *parser) read(m manifest) {
 	p.refuse("a manifest of apiVersion %q and kind %q is not supported here: use one of %s", m.gvk.GroupVersion(), m.gvk.Kind, supported())
 }
 
-// readers know the kinds that are supported.
+// readers has a function for each supported kind.
 var readers map[schema.GroupVersionKind]func(*parser, manifest)
 
-func init() { // a literal would refer to itself, by way of supported
+func init() { // a composite literal would refer to itself, through supported
 	readers = map[schema.GroupVersionKind]func(*parser, manifest){
 		{Group: "kubelet.config.k8s.io", Version: "v1beta1", Kind: "KubeletConfiguration"}:          readKubeletConfiguration,
 		{Group: "machineconfiguration.openshift.io", Version: "v1", Kind: "KubeletConfig"}:          readKubeletConfig,
@@ -163,8 +163,8 @@ func init() { // a literal would refer to itself, by way of supported
 	}
 }
 
-// notHere are kinds that users bring from elsewhere, and what to do instead.
-var notHere = map[schema.GroupKind]string{
+// unsupported has kinds that OpenShift users may have, with the alternative.
+var unsupported = map[schema.GroupKind]string{
 	{Group: "config.openshift.io", Kind: "ClusterImagePolicy"}: "containerd verifies no signatures; verify them when pods are admitted",
 	{Group: "config.openshift.io", Kind: "ImagePolicy"}:        "containerd verifies no signatures; verify them when pods are admitted",
 	{Group: "tuned.openshift.io", Kind: "Tuned"}: "no node tuning operator runs on these nodes; write kernel parameters to a file " +
@@ -184,7 +184,7 @@ func supported() string {
 	return strings.Join(kinds, ", ")
 }
 
-// CheckTuning says what is wrong with the sources of spec.tuningConfig: nothing of it can be honoured.
+// CheckTuning reports every manifest of spec.tuningConfig as a problem, because none of them is supported.
 func CheckTuning(sources []Source) []Problem {
 	p := &parser{}
 	for _, src := range sources {
@@ -194,7 +194,7 @@ func CheckTuning(sources []Source) []Problem {
 			p.refuse("spec.tuningConfig is not supported: remove it")
 		}
 		for _, m := range manifests {
-			advice := cmp.Or(notHere[m.gvk.GroupKind()], "put it into spec.config if it is one of "+supported()+", or remove it")
+			advice := cmp.Or(unsupported[m.gvk.GroupKind()], "put it into spec.config if it is one of "+supported()+", or remove it")
 			p.refuse("%s in spec.tuningConfig is not supported: %s", m, advice)
 		}
 	}

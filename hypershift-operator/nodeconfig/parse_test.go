@@ -65,7 +65,7 @@ func kubelet(fields string) string {
 	return "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n" + fields
 }
 
-func TestProblemsSayWhatToChange(t *testing.T) {
+func TestProblemsNameTheFieldToChange(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
 		"no YAML":                             {"a: [", "it is no YAML"},
 		"a key twice":                         {kubelet("maxPods: 1\nmaxPods: 2"), `key "maxPods" already set`},
@@ -120,7 +120,7 @@ func TestProblemsSayWhatToChange(t *testing.T) {
 	}
 }
 
-func TestWhatTheOperatorSetsIsNotTheUsers(t *testing.T) {
+func TestUsersCannotSetFieldsOfTheOperator(t *testing.T) {
 	var ours map[string]any
 	if err := yaml.Unmarshal([]byte(read(t, inputs(), machine()).Files["/etc/kubernetes/kubelet.yaml"]), &ours); err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func TestWhatTheOperatorSetsIsNotTheUsers(t *testing.T) {
 	}
 }
 
-func TestARegistryThatIsNeverAsked(t *testing.T) {
+func TestNeverContactSourceRemovesTheRegistryFromItsMirrors(t *testing.T) {
 	c := parse(t, `{"apiVersion":"config.openshift.io/v1","kind":"ImageTagMirrorSet","spec":{"imageTagMirrors":[{"source":"docker.io","mirrors":["one.example.com","two.example.com/hub"],"mirrorSourcePolicy":"NeverContactSource"}]}}`)
 	want := `server = "https://two.example.com/v2/hub"
 capabilities = ["pull", "resolve"]
@@ -153,7 +153,7 @@ capabilities = ["pull", "resolve"]
 	}
 }
 
-func TestTheSizeOfLogsIsTheKubelets(t *testing.T) {
+func TestTheLogSizeOfTheContainerRuntimeIsSetInTheKubelet(t *testing.T) {
 	c := parse(t, "apiVersion: machineconfiguration.openshift.io/v1\nkind: ContainerRuntimeConfig\nspec: {containerRuntimeConfig: {logSizeMax: 50Mi, defaultRuntime: runc}}")
 	if got := read(t, configured(c), machine()).Files["/etc/kubernetes/kubelet.yaml"]; !strings.Contains(got, "containerLogMaxSize: 50Mi\n") {
 		t.Errorf("configuration of the kubelet:\n%s", got)

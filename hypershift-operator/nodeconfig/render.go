@@ -11,11 +11,11 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Format is that of user data, in the words of Cluster API.
+// Format is the format of the user data, as Cluster API names it.
 const Format = "ignition"
 
-// Render returns the user data of a machine. The same Inputs and Machine always have the same text. A *TooLargeError says
-// that EC2 would not take it.
+// Render returns the user data of a machine. The same Inputs and Machine always have the same text. It returns a
+// *TooLargeError for user data that EC2 would refuse.
 func Render(in Inputs, m Machine) ([]byte, error) {
 	base, err := baseConfig(in, m)
 	if err != nil {
@@ -33,8 +33,8 @@ func Render(in Inputs, m Machine) ([]byte, error) {
 		}
 		all = ignition.Merge(all, one)
 	}
-	all = ignition.Merge(all, base) // the later one wins
-	if err := squeeze(&all); err != nil {
+	all = ignition.Merge(all, base) // the last one takes precedence
+	if err := compressFiles(&all); err != nil {
 		return nil, err
 	}
 	text, err := compact(all)
@@ -47,7 +47,7 @@ func Render(in Inputs, m Machine) ([]byte, error) {
 	return text, nil
 }
 
-// baseConfig is what makes a machine a node.
+// baseConfig returns the files and units that make a machine a node.
 func baseConfig(in Inputs, m Machine) (types.Config, error) {
 	kubeconfig, err := bootstrapKubeconfig(m)
 	if err != nil {
@@ -81,7 +81,7 @@ func baseConfig(in Inputs, m Machine) (types.Config, error) {
 		write(trustFile, 0o644, bundle)
 	}
 	if env := environment(cluster); env != "" {
-		write(environmentFile, 0o600, []byte(env)) // the URL of a proxy may have a password
+		write(environmentFile, 0o600, []byte(env)) // the URL of a proxy may contain a password
 	}
 	if base.Systemd.Units, err = units(m); err != nil {
 		return types.Config{}, err
@@ -117,5 +117,5 @@ func units(m Machine) ([]types.Unit, error) {
 	}, nil
 }
 
-// Nothing is user data that does nothing.
-func Nothing() []byte { return []byte(`{"ignition":{"version":"` + types.MaxVersion.String() + `"}}`) }
+// Empty returns user data without effect.
+func Empty() []byte { return []byte(`{"ignition":{"version":"` + types.MaxVersion.String() + `"}}`) }

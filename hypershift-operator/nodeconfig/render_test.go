@@ -124,7 +124,7 @@ staticPodPath: /etc/kubernetes/manifests
 }
 
 // Who vouches for servers must not vouch for those who may look into every pod.
-func TestTheKubeletKnowsTheAPIServerByAnotherAuthority(t *testing.T) {
+func TestTheKubeletVerifiesItsClientsWithACAOfTheirOwn(t *testing.T) {
 	m := machine()
 	node := read(t, inputs(), m)
 	if got := node.Files["/etc/kubernetes/pki/kubelet-clients.crt"]; got != string(m.ClientCA) {
@@ -133,7 +133,7 @@ func TestTheKubeletKnowsTheAPIServerByAnotherAuthority(t *testing.T) {
 }
 
 // The kubelet writes the kubeconfig that names its certificate before it has that. Ending in between must not cost it the token.
-func TestTheTokenStaysUntilItIsOfNoMoreUse(t *testing.T) {
+func TestTheTokenIsRemovedAfterTheCertificateIsIssued(t *testing.T) {
 	units := read(t, inputs(), machine()).Units
 	if got := units["hypershift-joined.path"]; !strings.Contains(got, "PathExists=/var/lib/kubelet/pki/kubelet-client-current.pem\n") {
 		t.Errorf("it waits for something else:\n%s", got)
@@ -162,7 +162,7 @@ func TestPodsFindTheAPIServerOnTheirNode(t *testing.T) {
 	}
 }
 
-func TestTheIdentityScriptIsOne(t *testing.T) {
+func TestTheIdentityScriptIsValidShell(t *testing.T) {
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("no shell on this machine")
@@ -174,7 +174,7 @@ func TestTheIdentityScriptIsOne(t *testing.T) {
 	}
 }
 
-func TestProxyAndTrustReachWhoPullsImages(t *testing.T) {
+func TestKubeletAndContainerdGetProxyAndTrustBundle(t *testing.T) {
 	in := inputs()
 	in.Cluster.MachineNetworks, in.Cluster.PodNetworks = []string{"10.0.0.0/16"}, []string{"10.132.0.0/14"}
 	in.Cluster.Proxy = nodeconfig.Proxy{HTTPS: `http://user:p%40ss"word@proxy:3128`, NoProxy: " example.com\n", TrustedCA: nodeconfig.Source{Name: "b", Text: "proxy"}}
@@ -197,7 +197,7 @@ SSL_CERT_DIR="/etc/kubernetes/trust:/etc/ssl/certs:/etc/pki/tls/certs"
 	}
 }
 
-func TestWhatUsersAskForReachesTheMachine(t *testing.T) {
+func TestTheConfigurationOfUsersReachesTheMachine(t *testing.T) {
 	c := parse(t, kubeletText, machineText, mirrorText)
 	node := read(t, stored(t, configured(c)), machine())
 	if got := node.Files["/etc/kubernetes/kubelet.yaml"]; !strings.Contains(got, "\nmaxPods: 110\n") || !strings.Contains(got, "\nclusterDomain: cluster.local\n") {
@@ -237,7 +237,7 @@ func stored(t *testing.T, in nodeconfig.Inputs) nodeconfig.Inputs {
 	return again
 }
 
-func TestTooMuchIsNamed(t *testing.T) {
+func TestTheLargestPartOfTooLargeUserDataIsNamed(t *testing.T) {
 	noise := make([]byte, 14<<10)
 	_, _ = rand.Read(noise)
 	pem := []byte(base64.StdEncoding.EncodeToString(noise))
@@ -257,7 +257,7 @@ func TestTooMuchIsNamed(t *testing.T) {
 	}
 }
 
-func TestWhatUsersWroteInPlainIsCompressed(t *testing.T) {
+func TestPlainFilesOfUsersAreCompressed(t *testing.T) {
 	long := strings.Repeat("net.core.somaxconn%20=%204096%0A", 1000)
 	c := parse(t, `{"apiVersion":"machineconfiguration.openshift.io/v1","kind":"MachineConfig","spec":{"config":{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/long","contents":{"source":"data:,`+long+`"}}]}}}}`)
 	node := read(t, configured(c), machine())

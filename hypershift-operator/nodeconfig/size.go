@@ -14,21 +14,20 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Limit is how much user data EC2 takes
-// (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html).
+// Limit is the maximum size of user data on EC2 (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html).
 const Limit = 16 << 10
 
-// A TooLargeError says that EC2 would refuse the user data, and what is the largest part of it.
+// A TooLargeError is returned for user data that EC2 would refuse. It names the largest part.
 type TooLargeError struct {
 	Size, PartSize int
 	Part           string
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the user data would have %d bytes and EC2 takes %d; the largest part is %s with %d bytes", e.Size, Limit, e.Part, e.PartSize)
+	return fmt.Sprintf("the user data would have %d bytes and EC2 accepts %d; the largest part is %s with %d bytes", e.Size, Limit, e.Part, e.PartSize)
 }
 
-// inline is a content as a data URL, compressed where that makes it shorter.
+// inline returns content as a data URL, compressed if that is shorter.
 func inline(content []byte) types.Resource {
 	plain := "data:," + url.PathEscape(string(content))
 	var packed bytes.Buffer
@@ -44,8 +43,8 @@ func inline(content []byte) types.Resource {
 	return types.Resource{Source: &short, Compression: ptr.To("gzip")}
 }
 
-// squeeze compresses what users wrote in plain.
-func squeeze(c *types.Config) error {
+// compressFiles compresses the files that users wrote as plain text.
+func compressFiles(c *types.Config) error {
 	for i := range c.Storage.Files {
 		f := &c.Storage.Files[i]
 		for _, r := range append([]*types.Resource{&f.Contents}, pointers(f.Append)...) {
@@ -73,7 +72,7 @@ func pointers(resources []types.Resource) []*types.Resource {
 	return all
 }
 
-// compact is the configuration without the empty values that its types have.
+// compact returns the configuration without the empty values of its types.
 func compact(c types.Config) ([]byte, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -87,7 +86,7 @@ func compact(c types.Config) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false) // one byte for ">", not six
+	encoder.SetEscapeHTML(false) // one byte for ">" instead of six
 	if err := encoder.Encode(withoutEmpty(tree)); err != nil {
 		return nil, fmt.Errorf("writing Ignition: %w", err)
 	}
@@ -118,7 +117,7 @@ func withoutEmpty(value any) any {
 	return value
 }
 
-// tooLarge finds the part that a user should make smaller.
+// tooLarge finds the largest part, which a user should make smaller.
 func tooLarge(size int, c types.Config) error {
 	e := &TooLargeError{Size: size}
 	part := func(name string, bytes int) {
@@ -149,7 +148,7 @@ func tooLarge(size int, c types.Config) error {
 		for _, key := range u.SSHAuthorizedKeys {
 			bytes += len(key)
 		}
-		part("the ssh keys of user "+u.Name, bytes)
+		part("the SSH keys of user "+u.Name, bytes)
 	}
 	return e
 }

@@ -33,16 +33,17 @@ const (
 	containerdUnit = "containerd.service"
 	joinedUnit     = "hypershift-joined.service"
 	joinedPathUnit = "hypershift-joined.path"
-	// dropin comes after those that images have.
+	// dropin sorts after the drop-ins of machine images.
 	dropin = "90-hypershift.conf"
 
 	kubeletPath = "/opt/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-	// knownIdentity is what identity.sh has learned.
+	// knownIdentity is where identity.sh writes its result.
 	knownIdentity = "/run/hypershift/identity"
 )
 
-// identity asks AWS for the name of the node, by which the cloud controller finds it, and for its provider id, by which
-// Cluster API does. Nobody else on the node has to ask: one hop and a token are enough.
+// identity reads from the metadata of the instance the name of the node, by which the cloud controller finds it, and its
+// provider ID, by which Cluster API finds it. Only the host reads metadata: a hop limit of one and required tokens are
+// sufficient.
 const identity = `#!/bin/sh
 set -eu
 imds=http://169.254.169.254/latest
@@ -56,7 +57,7 @@ mkdir -p /run/hypershift
 printf 'NODE_NAME=%s\nPROVIDER_ID=aws:///%s/%s\n' "${name%% *}" "$zone" "$id" >` + knownIdentity + `
 `
 
-// kubeletDropin starts the kubelet with what only flags can say.
+// kubeletDropin starts the kubelet with the settings that exist as flags only.
 func kubeletDropin(m Machine) string {
 	args := []string{
 		"--config=" + kubeletFile,
@@ -90,15 +91,16 @@ const containerdDropin = `[Service]
 EnvironmentFile=-` + environmentFile + `
 `
 
-// joinedPath waits for the certificate that the kubelet gets for its token. The kubeconfig that names it comes before it: a kubelet
-// that ended in between would find neither the certificate nor the token.
+// joinedPath waits for the certificate that the kubelet gets for its token. The kubelet writes the kubeconfig that names the
+// certificate before the certificate itself. If the token were removed then, a kubelet that stops in between would have
+// neither.
 const joinedPath = `[Path]
 PathExists=` + certificateFile + `
 [Install]
 WantedBy=multi-user.target
 `
 
-// joined tells Cluster API's sentinel, and removes the token, which is of no more use.
+// joined creates the sentinel file of Cluster API, and removes the token, which is no longer needed.
 const joined = `[Service]
 Type=oneshot
 RemainAfterExit=yes
@@ -107,7 +109,8 @@ ExecStart=/bin/touch /run/cluster-api/bootstrap-success.complete
 ExecStart=/bin/rm -f ` + bootstrapKubeconfigFile + `
 `
 
-// uninitialized keeps pods away until Cluster API has brought the labels that a kubelet may not set; it removes the taint.
+// uninitialized keeps pods off the node until Cluster API has set the labels that a kubelet may not set. Cluster API removes
+// the taint.
 const uninitialized = "node.cluster.x-k8s.io/uninitialized:NoSchedule"
 
 func taints(taints []corev1.Taint) string {
@@ -119,7 +122,7 @@ func taints(taints []corev1.Taint) string {
 	return strings.Join(all, ",")
 }
 
-// labels leaves out those with which the kubelet would not start; they come by Cluster API.
+// labels leaves out labels with which the kubelet would not start. Cluster API sets them.
 func labels(labels map[string]string) string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
@@ -143,7 +146,7 @@ func mayBeSetByKubelet(key string) bool {
 	return true
 }
 
-// environment is that of kubelet and containerd, or "" if it is the usual one.
+// environment returns the environment of kubelet and containerd, or "" if there is nothing to set.
 func environment(c ClusterSettings) string {
 	var out strings.Builder
 	set := func(name, value string) {
@@ -157,7 +160,7 @@ func environment(c ClusterSettings) string {
 		set("NO_PROXY", c.noProxy())
 	}
 	if len(c.trustBundle()) > 0 {
-		// Go reads the bundle of the system and every file of these directories, which is the same on every distribution.
+		// Go reads the bundle of the system and every file in these directories, on every distribution.
 		set("SSL_CERT_DIR", trustDirectory+":/etc/ssl/certs:/etc/pki/tls/certs")
 	}
 	return out.String()

@@ -1,22 +1,22 @@
-// Package bootstrap is a bootstrap provider of Cluster API: it makes the user data of each machine.
+// Package bootstrap is a bootstrap provider of Cluster API: it creates the user data of each machine.
 //
-//	Reconcile   one NodeBootstrap. What is about it? gone, dying, paused, joined, or then:
+//	Reconcile   one NodeBootstrap, in one of these states:
 //
-//	  joining   machine     which Machine owns it?                                            machine.go
-//	            server      where is the API server, and whom to believe there? ►             server.go
-//	            inputs      what do the pool and the cluster want on the node? ►              inputs.go
-//	            token       one of its own: made, renewed at half-time, removed at its end    token.go
-//	            user data   Secret user-data-<machine>; condition DataSecretCreated           userdata.go
+//	  joining   machine     the Machine that owns it                                                  machine.go
+//	            server      address of the API server, certificate authorities ►                      server.go
+//	            inputs      as the NodePool controller has stored them ►                              inputs.go
+//	            token       one for each machine: created, renewed after half its life, deleted       token.go
+//	            user data   Secret user-data-<machine>; condition DataSecretCreated                   userdata.go
 //
-//	  joined    no token any more, and user data in which there is nothing to steal           userdata.go
-//	  dying     no token any more; the rest goes with its owner                               token.go
-//	  gone      what the garbage collector has not taken yet goes now                         token.go
+//	  joined    token deleted, user data emptied                                                      userdata.go
+//	  deleting  token deleted; the garbage collector deletes the rest with the owner                  token.go
+//	  deleted   what the garbage collector has not deleted yet                                        token.go
 //
-// Nobody shares a token. One lives for half an hour and is replaced after a quarter; an instance that was started with the
-// one before has the rest of that to join. Each token is a Secret of its own, in the form in which the hosted cluster wants
-// it, so that who takes it there has nothing to decide: what is here is valid, what is gone is not.
+// Machines do not share tokens. A token lives for 30 minutes and is replaced after half of that; an instance that was started with
+// the former one has the other half to join. Each token is a Secret in the format of the hosted cluster. The
+// control-plane-operator copies these Secrets as they are: a token is valid while its Secret exists here.
 //
-// What a node is told comes from the HostedControlPlane and from copies beside it. The tenant's operator may change these,
-// for the nodes of its own cluster, which it could change anyway. A machine that has started never asks again, so that
-// nothing here replaces or disturbs a node.
+// User data is made from the HostedControlPlane and from objects in its namespace, which the operator of the tenant may change.
+// It can only affect nodes of its own cluster this way. A machine reads user data once, at its start: no write here disturbs an
+// existing node.
 package bootstrap

@@ -16,19 +16,19 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// resolveMachine finds the Machine. Cluster API makes the NodeBootstrap first, and says later whose it is.
+// resolveMachine gets the Machine. Cluster API creates the NodeBootstrap first and sets its owner later.
 func (r *Reconciler) resolveMachine(ctx context.Context, s *scope) error {
 	if problem := s.nb.Unreadable(); problem != "" {
 		return reconcile.Block(hyperv1.UnreadableReason, "the object cannot be read: %s", problem)
 	}
 	name := machineOf(s.nb)
 	if name == "" {
-		return reconcile.Wait(0, hyperv1.WaitingForMachineReason, "Cluster API has not said yet which Machine this is for")
+		return reconcile.Wait(0, hyperv1.WaitingForMachineReason, "waiting for Cluster API to set the owner")
 	}
 	m := &clusterv1.Machine{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.nb.Namespace, Name: name}, m)
 	if apierrors.IsNotFound(err) {
-		return reconcile.Wait(10*time.Second, hyperv1.WaitingForMachineReason, "Machine %s is not there", name)
+		return reconcile.Wait(10*time.Second, hyperv1.WaitingForMachineReason, "Machine %s does not exist", name)
 	}
 	if err != nil {
 		return fmt.Errorf("getting Machine %s: %w", name, err)
@@ -38,7 +38,7 @@ func (r *Reconciler) resolveMachine(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// machineOf is the name of the owning Machine, or "".
+// machineOf returns the name of the Machine that owns the NodeBootstrap, or "".
 func machineOf(nb *hyperv1.NodeBootstrap) string {
 	owner := metav1.GetControllerOf(nb)
 	if owner == nil || owner.Kind != "Machine" || !strings.HasPrefix(owner.APIVersion, clusterv1.GroupVersion.Group+"/") {
@@ -47,7 +47,7 @@ func machineOf(nb *hyperv1.NodeBootstrap) string {
 	return owner.Name
 }
 
-// nodeLabels are the labels of a Machine but for those by which Cluster API finds it.
+// nodeLabels returns the labels of a Machine without those by which Cluster API selects it.
 func nodeLabels(m *clusterv1.Machine) map[string]string {
 	labels := map[string]string{}
 	for key, value := range m.Labels {
@@ -59,7 +59,8 @@ func nodeLabels(m *clusterv1.Machine) map[string]string {
 	return labels
 }
 
-// nodeTaints are all of them: a pod that does not tolerate one must never come to the node, not even before Cluster API does.
+// nodeTaints returns all taints. A pod that does not tolerate a taint must not run on the node even before Cluster API sets
+// it.
 func nodeTaints(m *clusterv1.Machine) []corev1.Taint {
 	var taints []corev1.Taint
 	for _, t := range m.Spec.Taints {

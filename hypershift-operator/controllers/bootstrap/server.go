@@ -19,10 +19,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// lookAgain is how long to wait for what no watch tells us.
+// lookAgain is the retry interval for objects that are not watched.
 const lookAgain = 15 * time.Second
 
-// resolveServer learns where the node finds the API server, and by which authority it knows it.
+// resolveServer determines the address of the API server and the certificate authorities between it and the node.
 func (r *Reconciler) resolveServer(ctx context.Context, s *scope) error {
 	if s.hcp == nil {
 		return reconcile.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "namespace %s has no control plane", s.nb.Namespace)
@@ -35,7 +35,7 @@ func (r *Reconciler) resolveServer(ctx context.Context, s *scope) error {
 		return reconcile.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "the control plane has no address yet")
 	}
 	if s.hcp.Spec.Platform.PrivateLink() {
-		at.Host = names.LocalAPI(s.hcp.Name) // workers go through the endpoint even where there is a public way
+		at.Host = names.LocalAPI(s.hcp.Name) // workers use the endpoint even if there is a public address
 	}
 	s.node.Server = "https://" + net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port)))
 	var err error
@@ -49,7 +49,7 @@ func (r *Reconciler) resolveServer(ctx context.Context, s *scope) error {
 	return err
 }
 
-// advertised is where pods of the node find the API server.
+// advertised returns the address at which pods of the node reach the API server.
 func advertised(n hyperv1.ClusterNetworking) (netip.AddrPort, error) {
 	address, err := netip.ParseAddr(n.AdvertiseAddress())
 	if err != nil {
@@ -58,7 +58,7 @@ func advertised(n hyperv1.ClusterNetworking) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(address, uint16(n.AdvertisePort())), nil
 }
 
-// clientAuthority is that by which kubelets know the API server.
+// clientAuthority returns the CA with which kubelets verify the API server as a client.
 func (r *Reconciler) clientAuthority(ctx context.Context, namespace string) ([]byte, error) {
 	cm := &corev1.ConfigMap{}
 	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: names.KubeletClientCA}, cm)
@@ -66,17 +66,17 @@ func (r *Reconciler) clientAuthority(ctx context.Context, namespace string) ([]b
 		return nil, fmt.Errorf("getting ConfigMap %s: %w", names.KubeletClientCA, err)
 	}
 	if cm.Data[pki.TrustKey] == "" {
-		return nil, reconcile.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "ConfigMap %s, by which kubelets know the API server, is not there yet", names.KubeletClientCA)
+		return nil, reconcile.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "waiting for ConfigMap %s with the CA of the clients of kubelets", names.KubeletClientCA)
 	}
 	return []byte(cm.Data[pki.TrustKey]), nil
 }
 
-// authority is that of the kubeconfig in a Secret.
+// authority returns the CA of the kubeconfig in a Secret.
 func (r *Reconciler) authority(ctx context.Context, namespace, name string) ([]byte, error) {
 	secret := &corev1.Secret{}
 	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
 	if apierrors.IsNotFound(err) {
-		return nil, reconcile.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "Secret %s, by which nodes know the API server, is not there yet", name)
+		return nil, reconcile.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "waiting for Secret %s with the CA of the API server", name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("getting Secret %s: %w", name, err)
@@ -89,6 +89,6 @@ func (r *Reconciler) authority(ctx context.Context, namespace, name string) ([]b
 			}
 		}
 	}
-	// What is wrong is not quoted: it would quote a part of the Secret.
-	return nil, reconcile.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "Secret %s holds no kubeconfig with the authority of the API server", name)
+	// The message leaves out the parse error, which may quote a part of the Secret.
+	return nil, reconcile.Wait(lookAgain, hyperv1.WaitingForAPIServerReason, "Secret %s has no kubeconfig with the CA of the API server", name)
 }

@@ -123,7 +123,7 @@ func TestUserDataHasTheStoredSettingsAndNoOthers(t *testing.T) {
 	}
 }
 
-func TestATokenIsWhatTheHostedClusterWants(t *testing.T) {
+func TestATokenSecretHasTheFormatOfTheHostedCluster(t *testing.T) {
 	w, _ := started(t)
 	s := &corev1.Secret{}
 	w.mustGet(t, "token-"+machineName+"-1", s)
@@ -168,7 +168,7 @@ func TestATokenIsRenewedBeforeItEnds(t *testing.T) {
 	}
 }
 
-func TestAMachineThatHasJoinedLeavesNothingToSteal(t *testing.T) {
+func TestTokenAndUserDataAreRemovedOnceTheMachineHasJoined(t *testing.T) {
 	w, pass := started(t)
 	w.joins = true
 	w.others(t)
@@ -189,7 +189,7 @@ func TestAMachineThatHasJoinedLeavesNothingToSteal(t *testing.T) {
 	}
 }
 
-func TestAMachineThatGoesTakesItsTokenFirst(t *testing.T) {
+func TestTheTokenOfADeletedMachineIsRevoked(t *testing.T) {
 	w, pass := started(t)
 	change(t, w, machineName, &clusterv1.Machine{}, func(m *clusterv1.Machine) { m.Finalizers = []string{clusterv1.MachineFinalizer} })
 	if err := w.Admin().Delete(t.Context(), machine()); err != nil {
@@ -201,7 +201,7 @@ func TestAMachineThatGoesTakesItsTokenFirst(t *testing.T) {
 	}
 }
 
-func TestTokensGoWithoutTheGarbageCollector(t *testing.T) {
+func TestTokensAreDeletedWithoutTheGarbageCollector(t *testing.T) {
 	w, pass := started(t)
 	if err := w.Admin().Delete(t.Context(), nodeBootstrap()); err != nil {
 		t.Fatal(err)
@@ -212,7 +212,7 @@ func TestTokensGoWithoutTheGarbageCollector(t *testing.T) {
 	}
 }
 
-func TestANamesakeGetsATokenOfItsOwn(t *testing.T) {
+func TestANodeBootstrapOfTheSameNameGetsATokenOfItsOwn(t *testing.T) {
 	w, pass := started(t)
 	first := w.userData(t).Token
 	w.remove(t, nodeBootstrap())
@@ -225,7 +225,7 @@ func TestANamesakeGetsATokenOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestATokenThatTheCacheDoesNotShowIsFound(t *testing.T) {
+func TestATokenThatIsMissingInTheCacheIsReused(t *testing.T) {
 	w, pass := started(t)
 	first := w.userData(t).Token
 	w.blind = true
@@ -235,13 +235,13 @@ func TestATokenThatTheCacheDoesNotShowIsFound(t *testing.T) {
 	}
 }
 
-func TestASecretOfSomebodyElseIsLeftAlone(t *testing.T) {
+func TestAForeignSecretIsNotOverwritten(t *testing.T) {
 	w := newWorld(t)
 	w.Create(t, secret("token-"+machineName+"-1", "token-id", "theirs"))
 	w.others(t)
 	w.pass(t, w.start())
 	c := w.condition(t, hyperv1.NodeBootstrapReadyCondition)
-	if c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "belongs to somebody else") {
+	if c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "has another owner") {
 		t.Errorf("condition: %+v", c)
 	}
 	theirs := &corev1.Secret{}
@@ -251,7 +251,7 @@ func TestASecretOfSomebodyElseIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestNothingIsDoneInAPause(t *testing.T) {
+func TestNoUserDataIsCreatedDuringAPause(t *testing.T) {
 	for name, pause := range map[string]func(*testing.T, *world){
 		"of the cluster": func(t *testing.T, w *world) {
 			change(t, w, "demo", &hyperv1.HostedControlPlane{}, func(hcp *hyperv1.HostedControlPlane) {
@@ -280,7 +280,7 @@ func TestNothingIsDoneInAPause(t *testing.T) {
 	}
 }
 
-func TestTheConditionSaysWhatIsWaitedFor(t *testing.T) {
+func TestTheConditionNamesTheMissingInput(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil        func(*testing.T, *world)
 		reason, says string
@@ -303,7 +303,7 @@ func TestTheConditionSaysWhatIsWaitedFor(t *testing.T) {
 			spoil: func(t *testing.T, w *world) {
 				w.fill(t, names.ClusterKubeconfig(infraID), "value", "apiVersion: v1\nkind: Config")
 			},
-			reason: hyperv1.WaitingForAPIServerReason, says: "no kubeconfig with the authority",
+			reason: hyperv1.WaitingForAPIServerReason, says: "no kubeconfig with the CA",
 		},
 		"no configuration": {
 			spoil:  func(t *testing.T, w *world) { w.remove(t, inputs()[1]) },
@@ -350,7 +350,7 @@ func TestTheConditionSaysWhatIsWaitedFor(t *testing.T) {
 	}
 }
 
-func TestAMachineThatNobodyOwnsWaits(t *testing.T) {
+func TestANodeBootstrapWithoutOwnerWaits(t *testing.T) {
 	w := newWorld(t)
 	w.pass(t, w.start())
 	if c := w.condition(t, hyperv1.NodeBootstrapReadyCondition); c.Reason != hyperv1.WaitingForMachineReason {
@@ -358,7 +358,7 @@ func TestAMachineThatNobodyOwnsWaits(t *testing.T) {
 	}
 }
 
-func TestAPublicClusterIsJoinedByItsPublicName(t *testing.T) {
+func TestMachinesOfAPublicClusterJoinByItsPublicName(t *testing.T) {
 	w := newWorld(t)
 	change(t, w, "demo", &hyperv1.HostedControlPlane{}, func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Public

@@ -23,10 +23,10 @@ import (
 )
 
 const (
-	// life of a token. What is in user data can be read on the instance by who has no business there.
-	life = 30 * time.Minute
-	// renewal comes at half-time: an instance that was started the moment before has the other half to join.
-	renewal = life / 2
+	// lifetime of a token. User data can be read on the instance, also by an attacker.
+	lifetime = 30 * time.Minute
+	// renewal is after half of the lifetime: an instance that was started just before has the other half to join.
+	renewal = lifetime / 2
 )
 
 // A token lets one machine join.
@@ -39,7 +39,7 @@ type token struct {
 
 func (t token) String() string { return t.id + "." + t.secret }
 
-// ensureToken finds the newest token of the machine, and makes a newer one if that is not fresh.
+// ensureToken finds the newest token of the machine, and creates the next one if more than half of its lifetime has passed.
 func (r *Reconciler) ensureToken(ctx context.Context, s *scope) error {
 	secrets, err := r.tokenSecrets(ctx, s.nb.Namespace, s.nb.Name)
 	if err != nil {
@@ -58,19 +58,20 @@ func (r *Reconciler) ensureToken(ctx context.Context, s *scope) error {
 			s.token = t
 		}
 	}
-	if s.token.ends.Sub(now) <= life-renewal {
+	if s.token.ends.Sub(now) <= lifetime-renewal {
 		if err := r.issue(ctx, s, now); err != nil {
 			return err
 		}
 	}
-	s.renewal = s.token.ends.Add(renewal - life).Sub(now)
+	s.renewal = s.token.ends.Add(renewal - lifetime).Sub(now)
 	s.node.Token = s.token.String()
 	return nil
 }
 
-// issue makes the next token. Its name is known before it is made: who made one and forgot, or does not see it yet, finds it.
+// issue creates the next token. The name of its Secret is deterministic: after a crash, or with a stale cache, the Secret
+// that was created before is found instead of a second one created.
 func (r *Reconciler) issue(ctx context.Context, s *scope, now time.Time) error {
-	next, err := newToken(r.Random, s.token.number+1, now.Add(life))
+	next, err := newToken(r.Random, s.token.number+1, now.Add(lifetime))
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (r *Reconciler) issue(ctx context.Context, s *scope, now time.Time) error {
 	}
 	err = r.Client.Create(ctx, secret)
 	if apierrors.IsAlreadyExists(err) {
-		return r.recall(ctx, s, client.ObjectKeyFromObject(secret), now)
+		return r.adopt(ctx, s, client.ObjectKeyFromObject(secret), now)
 	}
 	if err != nil {
 		return fmt.Errorf("making Secret %s: %w", secret.Name, err)
@@ -89,29 +90,29 @@ func (r *Reconciler) issue(ctx context.Context, s *scope, now time.Time) error {
 	return nil
 }
 
-// recall takes a token that the cache did not show.
-func (r *Reconciler) recall(ctx context.Context, s *scope, key client.ObjectKey, now time.Time) error {
+// adopt uses a token that the cache does not have yet.
+func (r *Reconciler) adopt(ctx context.Context, s *scope, key client.ObjectKey, now time.Time) error {
 	live := &corev1.Secret{}
 	if err := r.Reader.Get(ctx, key, live); err != nil {
 		return fmt.Errorf("getting Secret %s: %w", key.Name, err)
 	}
 	if live.Labels[apply.InventoryLabel] != inventory {
-		return reconcile.Wait(lookAgain, hyperv1.InvalidNodeInputReason, "Secret %s exists and belongs to somebody else: delete or rename it", key.Name)
+		return reconcile.Wait(lookAgain, hyperv1.InvalidNodeInputReason, "Secret %s has another owner: delete or rename it", key.Name)
 	}
 	if t := tokenIn(live); metav1.IsControlledBy(live, s.nb) && now.Before(t.ends) {
 		s.token = t
 		return nil
 	}
-	return r.remove(ctx, live) // and the next pass makes another
+	return r.remove(ctx, live) // the next reconcile creates another
 }
 
-// setTokens marks the Secrets with tokens, for the cache.
+// setTokens labels the Secrets with tokens, so that the cache keeps them.
 const (
 	setTokens = "bootstrap-tokens"
 	inventory = names.HypershiftOperator + "." + setTokens
 )
 
-// desiredToken has the form in which the hosted cluster wants the token.
+// desiredToken returns the Secret in the format of the hosted cluster.
 func (r *Reconciler) desiredToken(s *scope, t token) (*corev1.Secret, error) {
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
@@ -134,7 +135,7 @@ func (r *Reconciler) desiredToken(s *scope, t token) (*corev1.Secret, error) {
 
 const tokenPrefix = "token-"
 
-// tokenIn reads what desiredToken wrote. What cannot be read has ended.
+// tokenIn reads a Secret that desiredToken wrote. It returns an expired token for other content.
 func tokenIn(secret *corev1.Secret) token {
 	t := token{id: string(secret.Data[bootstrapapi.BootstrapTokenIDKey]), secret: string(secret.Data[bootstrapapi.BootstrapTokenSecretKey])}
 	ends, err := time.Parse(time.RFC3339, string(secret.Data[bootstrapapi.BootstrapTokenExpirationKey]))
@@ -146,7 +147,7 @@ func tokenIn(secret *corev1.Secret) token {
 	return t
 }
 
-// newToken takes a token from a source of random bytes.
+// newToken creates a token from random bytes.
 func newToken(random io.Reader, number int, ends time.Time) (token, error) {
 	const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz"
 	const fair = 256 - 256%len(alphabet)
@@ -155,14 +156,14 @@ func newToken(random io.Reader, number int, ends time.Time) (token, error) {
 		if _, err := io.ReadFull(random, one); err != nil {
 			return token{}, fmt.Errorf("making a bootstrap token: %w", err)
 		}
-		if int(one[0]) < fair { // beyond it, the first letters would come more often
+		if int(one[0]) < fair { // larger bytes would make the first letters more frequent
 			text = append(text, alphabet[int(one[0])%len(alphabet)])
 		}
 	}
 	return token{id: string(text[:bootstrapapi.BootstrapTokenIDBytes]), secret: string(text[bootstrapapi.BootstrapTokenIDBytes:]), ends: ends, number: number}, nil
 }
 
-// tokenSecrets are the Secrets with the tokens of a NodeBootstrap.
+// tokenSecrets lists the Secrets with the tokens of a NodeBootstrap.
 func (r *Reconciler) tokenSecrets(ctx context.Context, namespace, name string) ([]corev1.Secret, error) {
 	list := &corev1.SecretList{}
 	err := r.Client.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{apply.InventoryLabel: inventory, hyperv1.BootstrapTokenLabel: name})
@@ -172,7 +173,7 @@ func (r *Reconciler) tokenSecrets(ctx context.Context, namespace, name string) (
 	return list.Items, nil
 }
 
-// revoke removes the tokens of a machine.
+// revoke deletes the tokens of a machine.
 func (r *Reconciler) revoke(ctx context.Context, nb *hyperv1.NodeBootstrap) error {
 	secrets, err := r.tokenSecrets(ctx, nb.Namespace, nb.Name)
 	if err != nil {
@@ -186,7 +187,7 @@ func (r *Reconciler) revoke(ctx context.Context, nb *hyperv1.NodeBootstrap) erro
 	return nil
 }
 
-// sweep removes what a NodeBootstrap that is gone has left. The garbage collector does that too, in its own time.
+// sweep deletes the tokens of a NodeBootstrap that no longer exists. The garbage collector does that too, but later.
 func (r *Reconciler) sweep(ctx context.Context, key types.NamespacedName) error {
 	return r.revoke(ctx, &hyperv1.NodeBootstrap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// ensureUserData writes the user data, and tells Cluster API.
+// ensureUserData writes the Secret with the user data, and publishes its name for Cluster API.
 func (r *Reconciler) ensureUserData(ctx context.Context, s *scope) error {
 	text, err := nodeconfig.Render(s.inputs, s.node)
 	var tooLarge *nodeconfig.TooLargeError
@@ -29,16 +29,16 @@ func (r *Reconciler) ensureUserData(ctx context.Context, s *scope) error {
 	return r.writeUserData(ctx, s, text)
 }
 
-// disarm takes everything out of the user data of a machine that has joined. Who reads it needs it no more, and would still
-// read how machines join; and thousands of machines are kept in memory.
+// disarm removes tokens and user data of a machine that has joined. The machine does not need them any more, an
+// attacker could learn from them how machines join, and the cache would keep those of thousands of machines in memory.
 func (r *Reconciler) disarm(ctx context.Context, s *scope) error {
 	if err := r.revoke(ctx, s.nb); err != nil {
 		return err
 	}
-	return r.writeUserData(ctx, s, nodeconfig.Nothing())
+	return r.writeUserData(ctx, s, nodeconfig.Empty())
 }
 
-// setUserData marks the Secrets with user data, for the cache.
+// setUserData labels the Secrets with user data, so that the cache keeps them.
 const setUserData = "user-data"
 
 func (r *Reconciler) writeUserData(ctx context.Context, s *scope, text []byte) error {
@@ -51,7 +51,7 @@ func (r *Reconciler) writeUserData(ctx context.Context, s *scope, text []byte) e
 	return nil
 }
 
-// desiredUserData has the form that Cluster API's contract asks for.
+// desiredUserData returns the Secret in the format of Cluster API's contract.
 func desiredUserData(s *scope, text []byte) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{

@@ -19,10 +19,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// deleteOrphans takes away what a NodePool has left that is gone: its user took
-// our finalizer away, or deleted it in the moment in which it got the finalizer
-// (see reconcile.Delete). One of the same name that is made again takes over what
-// is still there.
+// deleteOrphans deletes the machines of a NodePool that no longer exists. Its finalizer was removed by hand, or it was
+// deleted before the finalizer was added (see reconcile.Delete). A NodePool that is created again with the same name adopts
+// what still exists.
 func (r *Reconciler) deleteOrphans(ctx context.Context, key client.ObjectKey) error {
 	if r.missing != "" {
 		return nil
@@ -32,20 +31,20 @@ func (r *Reconciler) deleteOrphans(ctx context.Context, key client.ObjectKey) er
 		return err
 	}
 	if s.deployment != nil && s.deployment.DeletionTimestamp.IsZero() {
-		ctrl.LoggerFrom(ctx).Info("The NodePool is gone, and its machines are not: taking them away")
+		ctrl.LoggerFrom(ctx).Info("The NodePool no longer exists: deleting its machines")
 		r.Recorder.Eventf(s.np, nil, corev1.EventTypeWarning, "NodePoolLost", "Delete",
-			"The NodePool is gone without its finalizer having been waited for; its machines in namespace %s are deleted now", s.controlPlane)
+			"The NodePool was deleted without its finalizer; its machines in namespace %s are deleted now", s.controlPlane)
 	}
 	return reconcile.Run(ctx, s, r.deletion()...).Err()
 }
 
-// lost gathers what is left of a pool that is gone; nil if nothing is.
+// lost gathers the objects of a NodePool that no longer exists. It returns nil if there are none.
 func (r *Reconciler) lost(ctx context.Context, key client.ObjectKey) (*scope, error) {
 	namespace, err := r.traces(ctx, key)
 	if namespace == "" || err != nil {
 		return nil, err
 	}
-	// What is acted on now must be true, and the cache may be late.
+	// The cache may be stale, and machines are about to be deleted.
 	err = r.Reader.Get(ctx, key, &hyperv1.NodePool{})
 	if err == nil {
 		return nil, nil
@@ -55,7 +54,7 @@ func (r *Reconciler) lost(ctx context.Context, key client.ObjectKey) (*scope, er
 	}
 	ns := &corev1.Namespace{}
 	if err := r.Client.Get(ctx, client.ObjectKey{Name: namespace}, ns); err != nil {
-		return nil, client.IgnoreNotFound(err) // with the namespace all of it goes
+		return nil, client.IgnoreNotFound(err) // deleting the namespace deletes everything in it
 	}
 	_, cluster, _ := strings.Cut(ns.Annotations[hyperv1.HostedClusterAnnotation], "/")
 	now := metav1.NewTime(r.Clock.Now())
@@ -66,7 +65,7 @@ func (r *Reconciler) lost(ctx context.Context, key client.ObjectKey) (*scope, er
 	return s, gatherChildren(ctx, r.Client, s)
 }
 
-// traces finds the namespace in which there is something that was made for a pool.
+// traces finds the namespace with objects of a NodePool.
 func (r *Reconciler) traces(ctx context.Context, key client.ObjectKey) (namespace string, err error) {
 	for _, list := range []client.ObjectList{
 		&clusterv1.MachineDeploymentList{}, &clusterv1.MachineSetList{}, &clusterv1.MachineList{}, &infrav1.AWSMachineList{},

@@ -12,23 +12,22 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// desiredReplicas is what the user says, or what the autoscaler said last, nil if
-// it has not spoken, within its bounds.
-func desiredReplicas(np *hyperv1.NodePool, have *int32) int32 {
+// desiredReplicas returns the replicas of the NodePool. With autoscaling it returns what the autoscaler has set, within its
+// bounds. current is nil if the autoscaler has not set it.
+func desiredReplicas(np *hyperv1.NodePool, current *int32) int32 {
 	scaling := np.Spec.AutoScaling
 	if scaling == nil {
 		return ptr.Deref(np.Spec.Replicas, 0)
 	}
 	least := ptr.Deref(scaling.Min, 0)
-	return min(max(ptr.Deref(have, least), least), scaling.Max)
+	return min(max(ptr.Deref(current, least), least), scaling.Max)
 }
 
-// Annotations by which the cluster autoscaler knows what a node has before there
-// is one. https://cluster-api.sigs.k8s.io/tasks/automated-machine-management/autoscaling
+// Annotations from which the cluster autoscaler learns the capacity of a node before one exists.
+// https://cluster-api.sigs.k8s.io/tasks/automated-machine-management/autoscaling
 const capacityPrefix = "capacity.cluster-autoscaler.kubernetes.io/"
 
-// autoscalerAnnotations give the group to the autoscaler. Without them it leaves
-// the group alone.
+// autoscalerAnnotations enable autoscaling of the pool. The autoscaler ignores a group without them.
 func autoscalerAnnotations(s *scope) map[string]string {
 	scaling := s.np.Spec.AutoScaling
 	if scaling == nil {
@@ -47,7 +46,7 @@ func autoscalerAnnotations(s *scope) map[string]string {
 		out[capacityPrefix+"memory"] = fmt.Sprintf("%dMi", it.MemoryMiB)
 		if it.GPUs > 0 {
 			out[capacityPrefix+"gpu-count"] = strconv.FormatInt(it.GPUs, 10)
-			out[capacityPrefix+"gpu-type"] = it.GPUMaker + ".com/gpu" // how pods ask for one
+			out[capacityPrefix+"gpu-type"] = it.GPUMaker + ".com/gpu" // the resource that pods request
 		}
 	}
 	if pods, said := s.inputs.Pool.Kubelet["maxPods"]; said {
@@ -59,8 +58,7 @@ func autoscalerAnnotations(s *scope) map[string]string {
 	return out
 }
 
-// capacityLabels are those that the node will have beside the user's: pods may
-// be waiting for just these.
+// capacityLabels returns the labels that the node will have in addition to those of the user, because pods may require them.
 func capacityLabels(s *scope) string {
 	labels := map[string]string{
 		"kubernetes.io/arch":               string(s.arch()),

@@ -56,8 +56,8 @@ func proxy(p configv1.ProxySpec) func(*hyperv1.HostedControlPlaneSpec) {
 	}
 }
 
-// Like TestTheNamesOfTemplatesStay: if a name changes, change the code and not this table.
-func TestTheNamesOfConfigurationsStay(t *testing.T) {
+// Like TestMachineTemplatesHaveTheSameNamesInEveryVersion: if a name changes, change the code and not this table.
+func TestSecretAndTemplateHaveTheSameNamesInEveryVersion(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change           func(*hyperv1.HostedControlPlaneSpec)
 		config, template string

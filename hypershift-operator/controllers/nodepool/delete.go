@@ -16,14 +16,12 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// deletionPause is how soon to look again at what is being deleted. The objects
-// are watched; this is for Cluster API's own Deployment, which is not.
+// deletionPause is the retry interval during deletion. The deleted objects are watched; the Deployment of Cluster API is not.
 const deletionPause = 30 * time.Second
 
-// deleteDeployment stops the making of machines, and of repairs, before anything
-// that they are made from goes.
+// deleteDeployment stops the creation and repair of machines, before the objects that they are created from are deleted.
 func (r *Reconciler) deleteDeployment(ctx context.Context, s *scope) error {
-	if err := r.see(ctx, s); err != nil {
+	if err := r.refreshChildren(ctx, s); err != nil {
 		return err
 	}
 	if s.healthCheck != nil {
@@ -37,40 +35,39 @@ func (r *Reconciler) deleteDeployment(ctx context.Context, s *scope) error {
 	if err := r.delete(ctx, s.deployment); err != nil {
 		return err
 	}
-	if err := r.releaseUnmade(ctx, s); err != nil {
+	if err := r.releaseUnmanaged(ctx, s); err != nil {
 		return err
 	}
 	return reconcile.Wait(deletionPause, hyperv1.NodePoolMachinesGoReason, "%s", s.leftWords())
 }
 
-// see looks past the cache when that has nothing more to delete: it may not have
-// seen yet what was made a moment ago.
-func (r *Reconciler) see(ctx context.Context, s *scope) error {
-	if s.deployment != nil || s.left() > 0 {
+// refreshChildren reads past the cache if the cache has nothing to delete: an object that was just created may be missing in
+// it.
+func (r *Reconciler) refreshChildren(ctx context.Context, s *scope) error {
+	if s.deployment != nil || s.remaining() > 0 {
 		return nil
 	}
 	return gatherChildren(ctx, r.Reader, s)
 }
 
-// left is how many machines there still are, or instances without one.
-func (s *scope) left() int { return max(len(s.machines), len(s.awsMachines)) }
+// remaining counts the Machines, or the AWSMachines if there are more.
+func (s *scope) remaining() int { return max(len(s.machines), len(s.awsMachines)) }
 
-// releaseUnmade lets a MachineDeployment go that made no machine and that nobody
-// looks after: Cluster API was never deployed, or was taken away. Its finalizers
-// are for machines, and there are none.
-func (r *Reconciler) releaseUnmade(ctx context.Context, s *scope) error {
-	if s.left() > 0 {
+// releaseUnmanaged removes the finalizers of a MachineDeployment without machines when Cluster API is not deployed. These
+// finalizers protect machines, and there are none.
+func (r *Reconciler) releaseUnmanaged(ctx context.Context, s *scope) error {
+	if s.remaining() > 0 {
 		return nil
 	}
 	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: names.ClusterAPI}, &appsv1.Deployment{})
 	if err == nil {
-		return nil // it does so itself
+		return nil // Cluster API removes them
 	}
 	if !apierrors.IsNotFound(err) {
 		return fmt.Errorf("looking for Cluster API in namespace %s: %w", s.controlPlane, err)
 	}
-	// The cache may lag behind a machine that was made just before.
-	if err := gatherChildren(ctx, r.Reader, s); err != nil || s.left() > 0 {
+	// The cache may not have a Machine that was just created.
+	if err := gatherChildren(ctx, r.Reader, s); err != nil || s.remaining() > 0 {
 		return err
 	}
 	for i := range s.machineSets {
@@ -87,9 +84,8 @@ func (r *Reconciler) releaseUnmade(ctx context.Context, s *scope) error {
 	return reconcile.RemoveFinalizer(ctx, r.Client, s.deployment, clusterv1.MachineDeploymentFinalizer)
 }
 
-// deleteMachines waits for the machines to go, and asks those to that nobody
-// owns. It takes no finalizer away: a machine that cannot be looked at may be
-// an instance that runs, and costs, for ever.
+// deleteMachines deletes the machines that have no owner, and waits until all machines are gone. It removes no finalizer: a
+// machine that cannot be checked may be a running instance, which costs money.
 func (r *Reconciler) deleteMachines(ctx context.Context, s *scope) error {
 	var orphans []client.Object
 	for i := range s.machineSets {
@@ -98,20 +94,20 @@ func (r *Reconciler) deleteMachines(ctx context.Context, s *scope) error {
 	for i := range s.machines {
 		orphans = append(orphans, &s.machines[i])
 	}
-	for _, m := range s.lonely() {
+	for _, m := range s.unowned() {
 		orphans = append(orphans, m)
 	}
 	if err := r.deleteAll(ctx, orphans); err != nil {
 		return err
 	}
-	if s.left() > 0 || len(s.machineSets) > 0 {
+	if s.remaining() > 0 || len(s.machineSets) > 0 {
 		return reconcile.Wait(deletionPause, hyperv1.NodePoolMachinesGoReason, "%s", s.leftWords())
 	}
 	return nil
 }
 
-// lonely are the instances whose Machine is gone, or has not been seen.
-func (s *scope) lonely() (out []*infrav1.AWSMachine) {
+// unowned returns the AWSMachines without a Machine.
+func (s *scope) unowned() (out []*infrav1.AWSMachine) {
 	known := map[string]bool{}
 	for i := range s.machines {
 		known[s.machines[i].Spec.InfrastructureRef.Name] = true
@@ -124,8 +120,8 @@ func (s *scope) lonely() (out []*infrav1.AWSMachine) {
 	return out
 }
 
-// deleteTemplates removes what machines were made from. What there is was looked at
-// past the cache: what was not found is not there.
+// deleteTemplates deletes the objects that machines were created from. The steps before it have read past the cache, so that
+// none is missing.
 func (r *Reconciler) deleteTemplates(ctx context.Context, s *scope) error {
 	configs, err := r.configs(ctx, r.Reader, s)
 	if err != nil {

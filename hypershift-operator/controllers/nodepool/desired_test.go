@@ -49,7 +49,7 @@ func everything(np *hyperv1.NodePool) {
 // The names of templates as the first version of this operator made them. If one
 // of them changes, the upgrade to the next version replaces the machines of
 // everybody: then the code is wrong, and not this table.
-func TestTheNamesOfTemplatesStay(t *testing.T) {
+func TestMachineTemplatesHaveTheSameNamesInEveryVersion(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*hyperv1.NodePool)
 		want   string
@@ -70,7 +70,7 @@ func TestTheNamesOfTemplatesStay(t *testing.T) {
 }
 
 // Pods reach the metadata of machines that were made before, until their user asks for others.
-func TestTheHopLimitOfATemplateThatIsThereStays(t *testing.T) {
+func TestAnExistingTemplateKeepsItsHopLimit(t *testing.T) {
 	for name, c := range map[string]struct {
 		there, other int64 // hop limits of the template of that name, and of another one of the pool
 		asked        string
@@ -116,7 +116,7 @@ func TestTheHopLimitOfATemplateThatIsThereStays(t *testing.T) {
 	}
 }
 
-func TestWhatReplacesMachines(t *testing.T) {
+func TestOnlyFieldsOfTheMachineReplaceMachines(t *testing.T) {
 	before, err := templateHash(judged(nil))
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func TestWhatReplacesMachines(t *testing.T) {
 	}
 }
 
-func TestPlace(t *testing.T) {
+func TestPlacementDefinesTheMarket(t *testing.T) {
 	id := ptr.To("cr-0123456789abcdef0")
 	for name, tc := range map[string]struct {
 		placement *hyperv1.PlacementOptions
@@ -195,7 +195,7 @@ func TestPlace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got infrav1.AWSMachineSpec
-			place(&got, tc.placement)
+			applyPlacement(&got, tc.placement)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -276,7 +276,7 @@ func TestDesiredReplicas(t *testing.T) {
 	}
 }
 
-func TestRemarks(t *testing.T) {
+func TestMachinesAreGroupedByTheirState(t *testing.T) {
 	machine := func(name string) *clusterv1.Machine {
 		return &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	}

@@ -1,41 +1,38 @@
-// Package nodepool turns a NodePool into machines of Cluster API, tells the
-// user how they are, and takes them away again.
+// Package nodepool reconciles NodePools: it creates the objects from which Cluster API creates machines, reports their state, and
+// deletes them.
 //
-//	live    configuration ► finalizer ►
-//	          management         can spec.management be followed?            management.go
-//	          release            what shall the nodes run?                   release.go
-//	          node configuration, tuning     from the user's ConfigMaps      nodeconfig.go
-//	          health check       how long a node may be broken               healthcheck.go
-//	        ► version            may such nodes join?                        version.go
-//	          architecture, machine image   does the release have them?      image.go
-//	          instance type      does EC2 have it, and with that arch?       instancetype.go
-//	          security group     of all workers of the cluster               securitygroup.go
-//	        ► control plane's namespace ►
-//	          cluster-wide node settings             proxy, SSH keys, ...    clustersettings.go
-//	          AWSMachineTemplate     named by what was asked for             template.go
-//	          NodeBootstrapTemplate  and a Secret with the configuration     bootstrap.go
-//	        ► the end of a pause                                             pause.go
-//	        ► MachineDeployment, MachineHealthCheck                          machinedeployment.go
-//	        ► tags and security groups of machines that run                  inplace.go
-//	        ► templates that nobody uses any more                            prune.go
+//	live      configuration ► finalizer ►
+//	            management               is the upgrade type supported?          management.go
+//	            release                  of the nodes                            release.go
+//	            node configuration, tuning     from ConfigMaps of the user       nodeconfig.go
+//	            health check             when a machine is broken                healthcheck.go
+//	          ► version                  does the API server support it?         version.go
+//	            architecture, machine image    does the release have them?       image.go
+//	            instance type            does EC2 have it, and the architecture? instancetype.go
+//	            security group           of all workers of the cluster           securitygroup.go
+//	          ► namespace of the control plane ►
+//	            cluster-wide node settings     proxy, SSH keys, trust bundle     clustersettings.go
+//	            AWSMachineTemplate       named by a hash of the spec             template.go
+//	            NodeBootstrapTemplate    and a Secret with the inputs            bootstrap.go
+//	          ► end of a pause                                                   pause.go
+//	          ► MachineDeployment, MachineHealthCheck                            machinedeployment.go
+//	          ► tags and security groups of existing machines                    inplace.go
+//	          ► unused templates                                                 prune.go
 //
-//	paused  configuration ► the MachineDeployment and the
-//	        MachineHealthCheck are told                                      pause.go
+//	paused    configuration ► pause of MachineDeployment, MachineHealthCheck     pause.go
 //
-//	dying   unpause ► MachineDeployment, MachineHealthCheck ► Machines ►
-//	        templates, Secrets ► finalizer                                   delete.go
+//	deleting  end of a pause ► MachineDeployment, MachineHealthCheck ►
+//	          Machines ► templates, Secrets ► finalizer                          delete.go
 //
-//	lost    the same, when somebody has taken the finalizer away, or
-//	        the deletion was quicker than it                                 lost.go
+//	lost      the same for a NodePool that no longer exists: its finalizer was
+//	          removed by hand, or it was deleted before it had one               adoption.go
 //
-// Machines are replaced when, and only when, the user asked for other ones: a
-// template is named by a hash over what was asked for, so another version of
-// this operator, which may write a template in other words, rolls nobody's
-// nodes. Labels, taints, timeouts and tags are changed in place. What all nodes
-// of a cluster have counts once its control plane has it (clustersettings.go).
+// Machines are replaced only when the user specifies other ones. A template is named by a hash of what the user has specified:
+// another version of the operator may write other templates, and still replaces no machine. Labels, taints, timeouts and tags are
+// changed in place. Settings of the HostedCluster are used once the HostedControlPlane has them (package clustersettings).
 //
-// How things are is read from the Machines themselves (machines.go, rollout.go):
-// what a MachineDeployment counts is late, and for a moment after each change wrong.
+// The state is read from the Machines (machines.go, rollout.go). The counters of a MachineDeployment are late, and wrong for a
+// moment after each change.
 //
-// Nothing here waits for the hosted API server: machines start while it does.
+// No step waits for the hosted API server: machines start at the same time.
 package nodepool

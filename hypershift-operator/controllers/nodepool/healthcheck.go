@@ -14,13 +14,13 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// health says when a machine counts as broken.
+// health defines when a machine is broken.
 type health struct {
 	timeout, startup time.Duration
 	maxUnhealthy     intstr.IntOrString
 }
 
-// resolveHealthCheck reads it from the annotations of pool and cluster.
+// resolveHealthCheck reads it from the annotations of the NodePool and the HostedCluster.
 func (r *Reconciler) resolveHealthCheck(_ context.Context, s *scope) error {
 	h, problems := healthOf(s.np, s.hc)
 	s.health = h
@@ -30,7 +30,7 @@ func (r *Reconciler) resolveHealthCheck(_ context.Context, s *scope) error {
 func healthOf(np *hyperv1.NodePool, hc *hyperv1.HostedCluster) (health, []problem) {
 	h := health{timeout: 8 * time.Minute, startup: 20 * time.Minute, maxUnhealthy: intstr.FromInt32(2)}
 	if marketOf(np.Spec.Platform.AWS.Placement) == hyperv1.MarketTypeSpot {
-		// AWS may take any number of spot instances back at once.
+		// AWS may stop any number of spot instances at once.
 		h.maxUnhealthy = intstr.FromString("100%")
 	}
 	var problems []problem
@@ -60,7 +60,7 @@ func healthOf(np *hyperv1.NodePool, hc *hyperv1.HostedCluster) (health, []proble
 	return h, problems
 }
 
-// desiredHealthCheck selects the machines of this pool and no others.
+// desiredHealthCheck selects only the machines of this pool.
 func desiredHealthCheck(s *scope) *clusterv1.MachineHealthCheck {
 	condition := func(status corev1.ConditionStatus) clusterv1.UnhealthyNodeCondition {
 		return clusterv1.UnhealthyNodeCondition{Type: corev1.NodeReady, Status: status, TimeoutSeconds: wholeSeconds(s.health.timeout)}

@@ -8,7 +8,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-// checkArch refuses processors that AWS or the release does not have.
+// checkArch refuses architectures that AWS or the release does not have.
 func (r *Reconciler) checkArch(_ context.Context, s *scope) error {
 	arch := s.arch()
 	if arch != hyperv1.ArchitectureAMD64 && arch != hyperv1.ArchitectureARM64 {
@@ -20,7 +20,7 @@ func (r *Reconciler) checkArch(_ context.Context, s *scope) error {
 	return nil
 }
 
-// resolveImage finds what the machines boot from.
+// resolveImage determines the AMI of the machines.
 func (r *Reconciler) resolveImage(_ context.Context, s *scope) error {
 	if s.aws().AMI != "" {
 		s.ami = s.aws().AMI

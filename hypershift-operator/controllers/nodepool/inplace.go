@@ -14,9 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// updateMachines brings to machines that run already what is no reason to replace
-// them: tags, and the security group of the cluster. Their provider brings it to
-// EC2. (Labels, taints and timeouts Cluster API brings to them by itself.)
+// updateMachines applies to existing machines the changes that do not replace them: tags, and the security group of the
+// cluster. The AWS provider of Cluster API applies them to EC2. Cluster API applies labels, taints and timeouts by itself.
 func (r *Reconciler) updateMachines(ctx context.Context, s *scope) error {
 	want := desiredMachine(s)
 	for i := range s.awsMachines {
@@ -37,8 +36,8 @@ func (r *Reconciler) updateMachines(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// changeInPlace is the merge patch for a machine's spec. The machines of other
-// templates may have other security groups of their own, and go.
+// changeInPlace returns the merge patch for the spec of a machine. Machines of earlier templates keep their additional
+// security groups until they are replaced.
 func changeInPlace(m *infrav1.AWSMachine, want infrav1.AWSMachineSpec, template string) map[string]any {
 	change := map[string]any{}
 	if !maps.Equal(m.Spec.AdditionalTags, want.AdditionalTags) {
@@ -51,7 +50,7 @@ func changeInPlace(m *infrav1.AWSMachine, want infrav1.AWSMachineSpec, template 
 	return change
 }
 
-// replacing is the merge patch that turns one map into another.
+// replacing returns the merge patch that turns one map into another.
 func replacing(have, want map[string]string) map[string]any {
 	patch := map[string]any{}
 	for key := range have {

@@ -12,16 +12,15 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// InstanceTypes tells what the machines of an instance type have.
+// InstanceTypes describes instance types.
 type InstanceTypes interface {
 	// Describe returns nil for a type that the region does not have.
 	Describe(ctx context.Context, region, name string) (*instancetypes.Type, error)
 }
 
-// checkInstanceType refuses machines that EC2 does not have, or with a processor
-// that the nodes cannot run on. An installation that may not ask EC2 cannot know,
-// and stops nobody for that: it believes what Cluster API's provider, which may
-// ask, has found out since the template was made.
+// checkInstanceType refuses instance types that the region does not have, or whose architecture differs from that of the
+// nodes. An installation without permission for EC2 uses what the AWS provider of Cluster API has written into the status of
+// a template, and accepts any type before that.
 func (r *Reconciler) checkInstanceType(ctx context.Context, s *scope) error {
 	name := s.aws().InstanceType
 	why := "start the hypershift-operator with --private-platform=AWS"
@@ -57,8 +56,8 @@ func wrongArch(name string, arch hyperv1.Architecture) problem {
 	return problemf(hyperv1.NodePoolArchMismatchReason, "machines of instance type %s do not have arch %s: change platform.aws.instanceType, or create a pool with another arch", name, arch)
 }
 
-// checkReported goes by what Cluster API's provider wrote into a template; known
-// is false if it has not written anything.
+// checkReported reads the capacity that the AWS provider of Cluster API has written into the status of a template. known is
+// false if there is none.
 func checkReported(templates []infrav1.AWSMachineTemplate, name string, arch hyperv1.Architecture) (problems []problem, known bool) {
 	for _, t := range templates {
 		if t.Spec.Template.Spec.InstanceType != name || t.Status.NodeInfo == nil || t.Status.NodeInfo.Architecture == "" {

@@ -18,8 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-// ensureDeployment makes the MachineDeployment, which makes the machines, and
-// the MachineHealthCheck, which finds broken ones.
+// ensureDeployment applies the MachineDeployment and the MachineHealthCheck.
 func (r *Reconciler) ensureDeployment(ctx context.Context, s *scope) error {
 	want := []client.Object{desiredDeployment(s)}
 	if s.np.Spec.Management.AutoRepair {
@@ -31,8 +30,7 @@ func (r *Reconciler) ensureDeployment(ctx context.Context, s *scope) error {
 	return r.scale(ctx, s)
 }
 
-// desiredDeployment is complete: no webhook adds defaults. It leaves out how many
-// machines there are; see scale.
+// desiredDeployment sets every field, because no webhook adds defaults. It leaves out the number of replicas; see scale.
 func desiredDeployment(s *scope) *clusterv1.MachineDeployment {
 	md := &clusterv1.MachineDeployment{ObjectMeta: s.clusters(s.np.Name)}
 	maps.Copy(md.Annotations, autoscalerAnnotations(s))
@@ -66,12 +64,11 @@ func desiredDeployment(s *scope) *clusterv1.MachineDeployment {
 	return md
 }
 
-// nodeDeletionTimeout is how long a machine that goes waits for its Node to be
-// deleted: not for ever, since the hosted API server may be gone. It is the
-// default of Cluster API's webhook.
+// nodeDeletionTimeout limits how long the deletion of a machine waits for the deletion of its Node, because the hosted API
+// server may be gone. It is the default of Cluster API's webhook.
 const nodeDeletionTimeout int32 = 10
 
-// nodeVersion is how Cluster API writes versions.
+// nodeVersion returns the version in the format of Cluster API.
 func nodeVersion(rel *release.Release) string { return "v" + rel.KubernetesVersion }
 
 func desiredStrategy(np *hyperv1.NodePool) clusterv1.MachineDeploymentRolloutStrategy {
@@ -85,8 +82,7 @@ func desiredStrategy(np *hyperv1.NodePool) clusterv1.MachineDeploymentRolloutStr
 	}
 }
 
-// machineLabels come to the nodes by way of the machines, when they join and
-// whenever they change.
+// machineLabels are propagated to the Nodes when they join and whenever they change.
 func machineLabels(s *scope) map[string]string {
 	labels := map[string]string{}
 	for key, value := range s.np.Spec.NodeLabels {
@@ -106,8 +102,7 @@ func machineTaints(taints []hyperv1.Taint) []clusterv1.MachineTaint {
 	return out
 }
 
-// seconds is nil for a timeout that is not set: then Cluster API waits for ever,
-// which is what zero means too.
+// seconds returns nil for a timeout that is not set. Cluster API then waits without a limit, as it does for zero.
 func seconds(d *metav1.Duration) *int32 {
 	if d == nil {
 		return nil
@@ -115,10 +110,9 @@ func seconds(d *metav1.Duration) *int32 {
 	return wholeSeconds(d.Duration)
 }
 
-// scale sets how many machines there are. It is apart from everything else that
-// is applied, because the autoscaler sets it too: who applied it again from an
-// old copy would undo what the autoscaler just did. A conflict here is somebody
-// else's newer number, and the pass is done again.
+// scale sets the number of replicas. It is a write of its own, because the autoscaler writes this field, too: applying it
+// with the other fields, from a stale cache, would revert a change of the autoscaler. A conflict means that another writer
+// was first, and the reconcile is repeated.
 func (r *Reconciler) scale(ctx context.Context, s *scope) error {
 	metadata := map[string]any{}
 	var have *int32

@@ -15,33 +15,32 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// A remark is what is to be said about some machines.
+// A remark is the state of one or more machines.
 type remark struct{ reason, message string }
 
-// remarks groups machines by what is to be said about them.
+// remarks groups machines by their state.
 type remarks map[remark][]string
 
-func (r remarks) add(machine string, said remark) { r[said] = append(r[said], machine) }
+func (r remarks) add(machine string, state remark) { r[state] = append(r[state], machine) }
 
-// summary is one sentence for each group, the largest first: the same machines
-// in the same state read the same, in whatever order they were listed. The reason
+// summary returns one sentence for each group, the largest first. It does not depend on the order of the machines. The reason
 // is that of the largest group.
 func (r remarks) summary(total int, otherwise string) (reason, message string) {
 	groups := make([]remark, 0, len(r))
-	for said := range r {
-		groups = append(groups, said)
+	for state := range r {
+		groups = append(groups, state)
 	}
 	slices.SortFunc(groups, func(a, b remark) int {
 		return cmp.Or(cmp.Compare(len(r[b]), len(r[a])), cmp.Compare(a.message, b.message), cmp.Compare(a.reason, b.reason))
 	})
 	var sentences []string
-	for _, said := range groups {
-		sentences = append(sentences, fmt.Sprintf("%d of %d (%s): %s", len(r[said]), total, some(r[said]), said.message))
+	for _, state := range groups {
+		sentences = append(sentences, fmt.Sprintf("%d of %d (%s): %s", len(r[state]), total, some(r[state]), state.message))
 	}
 	return cmp.Or(groups[0].reason, otherwise), strings.Join(sentences, "; ")
 }
 
-// named is how many machines of a group are named.
+// named is how many machines of a group are listed by name.
 const named = 3
 
 func some(machines []string) string {
@@ -52,7 +51,7 @@ func some(machines []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(machines[:named], ", "), len(machines)-named)
 }
 
-// notReady says what each machine waits for. A machine that goes is no part of it.
+// notReady returns what each machine waits for. It leaves out machines that are being deleted.
 func (s *scope) notReady() remarks {
 	out := remarks{}
 	instances := map[string]*infrav1.AWSMachine{}
@@ -68,17 +67,17 @@ func (s *scope) notReady() remarks {
 	return out
 }
 
-// whyNotReady finds the first thing that a machine waits for: user data, the
-// instance, the node. What EC2 said to the provider is on the instance.
+// whyNotReady returns the first thing that a machine waits for: user data, the instance, the node. Errors of EC2 are in the
+// conditions of the AWSMachine.
 func whyNotReady(m *clusterv1.Machine, instance *infrav1.AWSMachine) remark {
 	if c := notTrue(m, clusterv1.MachineBootstrapConfigReadyCondition); c != nil {
 		return remarkOf(m, "the user data", c.Reason, c.Message)
 	}
 	if c := notTrue(m, clusterv1.MachineInfrastructureReadyCondition); c != nil {
 		if instance != nil {
-			for _, said := range instance.Status.Conditions {
-				if said.Type == infrav1.InstanceReadyCondition && said.Status != "True" && said.Message != "" {
-					return remarkOf(m, "the instance", said.Reason, said.Message)
+			for _, ready := range instance.Status.Conditions {
+				if ready.Type == infrav1.InstanceReadyCondition && ready.Status != "True" && ready.Message != "" {
+					return remarkOf(m, "the instance", ready.Reason, ready.Message)
 				}
 			}
 		}
@@ -87,7 +86,7 @@ func whyNotReady(m *clusterv1.Machine, instance *infrav1.AWSMachine) remark {
 	if c := notTrue(m, clusterv1.MachineReadyCondition); c != nil {
 		return remarkOf(m, "the node", c.Reason, c.Message)
 	}
-	return remark{reason: hyperv1.NodePoolWaitingForMachinesReason, message: "Cluster API has not looked at it yet"}
+	return remark{reason: hyperv1.NodePoolWaitingForMachinesReason, message: "Cluster API has not reconciled it yet"}
 }
 
 func notTrue(m *clusterv1.Machine, condition string) *metav1.Condition {
@@ -98,7 +97,7 @@ func notTrue(m *clusterv1.Machine, condition string) *metav1.Condition {
 	return c
 }
 
-// notHealthy says what is wrong with the node of each machine.
+// notHealthy returns what is wrong with the node of each machine.
 func (s *scope) notHealthy() remarks {
 	out := remarks{}
 	for i := range s.machines {
@@ -106,11 +105,11 @@ func (s *scope) notHealthy() remarks {
 		if !m.DeletionTimestamp.IsZero() || healthy(m) {
 			continue
 		}
-		said := remark{reason: hyperv1.NodePoolNodesNotHealthyReason, message: "no node yet"}
+		state := remark{reason: hyperv1.NodePoolNodesNotHealthyReason, message: "no node yet"}
 		if c := notTrue(m, clusterv1.MachineNodeHealthyCondition); c != nil && m.Status.NodeRef.IsDefined() {
-			said = remarkOf(m, "the node", c.Reason, c.Message)
+			state = remarkOf(m, "the node", c.Reason, c.Message)
 		}
-		out.add(m.Name, said)
+		out.add(m.Name, state)
 	}
 	return out
 }
@@ -129,29 +128,28 @@ func (s *scope) available() (n int32) {
 	return n
 }
 
-// leftWords says of a pool that is being deleted what is left of it.
+// leftWords describes the machines that still exist during deletion.
 func (s *scope) leftWords() string {
-	if s.left() == 0 {
-		return "waiting for Cluster API to take the MachineDeployment away"
+	if s.remaining() == 0 {
+		return "waiting for Cluster API to delete the MachineDeployment"
 	}
 	out := remarks{}
 	for i := range s.machines {
 		m := &s.machines[i]
-		said := remark{message: "asked to go"}
+		state := remark{message: "deletion is requested"}
 		if c := meta.FindStatusCondition(m.Status.Conditions, clusterv1.MachineDeletingCondition); c != nil && c.Status == metav1.ConditionTrue {
-			said = remarkOf(m, "it", c.Reason, c.Message)
+			state = remarkOf(m, "it", c.Reason, c.Message)
 		}
-		out.add(m.Name, said)
+		out.add(m.Name, state)
 	}
-	for _, m := range s.lonely() {
-		out.add(m.Name, remark{message: "an AWSMachine without its Machine, for Cluster API's provider to take away"})
+	for _, m := range s.unowned() {
+		out.add(m.Name, remark{message: "an AWSMachine without Machine, which the AWS provider of Cluster API has to delete"})
 	}
-	_, message := out.summary(s.left(), "")
-	return "machines are left: " + message
+	_, message := out.summary(s.remaining(), "")
+	return "machines still exist: " + message
 }
 
-// remarkOf takes out of what others say whatever differs between two machines, or
-// between two attempts, of the same trouble.
+// remarkOf removes from a message what differs between two machines, or between two attempts, with the same error.
 func remarkOf(m *clusterv1.Machine, about, reason, message string) remark {
 	if answer := ec2Answer.FindStringSubmatch(message); answer != nil {
 		return remark{reason: answer[1], message: "EC2 refuses " + about + ": " + answer[1] + ": " + tidy(m, answer[2])}
@@ -163,7 +161,7 @@ func remarkOf(m *clusterv1.Machine, about, reason, message string) remark {
 }
 
 var (
-	// ec2Answer is how the SDK prints what EC2 said.
+	// ec2Answer matches an error of EC2 as the SDK prints it.
 	ec2Answer = regexp.MustCompile(`(?s)api error ([A-Za-z0-9.]+): (.*)`)
 	requestID = regexp.MustCompile(`(?i),? ?request ?id: [0-9a-f-]+`)
 	blanks    = regexp.MustCompile(`\s+`)

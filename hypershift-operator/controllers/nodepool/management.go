@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// checkManagement refuses ways of changing nodes that nothing follows.
+// checkManagement refuses upgrade types that are not implemented.
 func (r *Reconciler) checkManagement(_ context.Context, s *scope) error {
 	switch t := s.np.Spec.Management.UpgradeType; t {
 	case hyperv1.UpgradeTypeReplace:
@@ -31,8 +31,7 @@ func strategyOf(np *hyperv1.NodePool) hyperv1.UpgradeStrategy {
 	return hyperv1.UpgradeStrategyRollingUpdate
 }
 
-// rollingUpdateOf is how many machines may be too many or missing during a
-// rollout, with the defaults of the API where nothing was said.
+// rollingUpdateOf returns maxSurge and maxUnavailable, with the defaults of the API.
 func rollingUpdateOf(np *hyperv1.NodePool) (surge, unavailable intstr.IntOrString) {
 	surge, unavailable = intstr.FromInt32(1), intstr.FromInt32(0)
 	if r := np.Spec.Management.Replace; r != nil && r.RollingUpdate != nil {

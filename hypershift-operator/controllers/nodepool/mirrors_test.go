@@ -10,7 +10,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig"
 )
 
-func TestMirrorsOfTheClusterAreOnItsNodes(t *testing.T) {
+func TestNodesGetTheMirrorsOfTheCluster(t *testing.T) {
 	hc := &hyperv1.HostedCluster{}
 	hc.Name = "demo"
 	if mirrors, err := clusterMirrors(hc); mirrors != nil || err != nil {

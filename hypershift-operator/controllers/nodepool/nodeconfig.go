@@ -20,7 +20,7 @@ const (
 	tuningKey = "tuning"
 )
 
-// resolveConfig reads how the user wants the nodes to be.
+// resolveConfig reads the configuration of the nodes.
 func (r *Reconciler) resolveConfig(ctx context.Context, s *scope) error {
 	sources, err := r.sources(ctx, s.np, s.np.Spec.Config, configKey)
 	if err != nil {
@@ -39,7 +39,7 @@ func (r *Reconciler) resolveConfig(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// clusterMirrors are those that all nodes of a cluster have, before their own.
+// clusterMirrors returns the mirrors of the HostedCluster. They precede those of the pool.
 func clusterMirrors(hc *hyperv1.HostedCluster) ([]nodeconfig.Mirror, error) {
 	var mirrors []nodeconfig.Mirror
 	for _, source := range hc.Spec.ImageContentSources {
@@ -52,7 +52,7 @@ func clusterMirrors(hc *hyperv1.HostedCluster) ([]nodeconfig.Mirror, error) {
 	return mirrors, nil
 }
 
-// checkTuning says what cannot be honoured of spec.tuningConfig.
+// checkTuning reports the parts of spec.tuningConfig that are not supported.
 func (r *Reconciler) checkTuning(ctx context.Context, s *scope) error {
 	sources, err := r.sources(ctx, s.np, s.np.Spec.TuningConfig, tuningKey)
 	if err != nil {
@@ -64,7 +64,7 @@ func (r *Reconciler) checkTuning(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// misconfigured comes back by itself: a ConfigMap is not watched.
+// misconfigured retries after an interval, because ConfigMaps of users are not watched.
 func misconfigured(problems []nodeconfig.Problem) error {
 	var messages []string
 	for _, p := range problems {
@@ -73,7 +73,7 @@ func misconfigured(problems []nodeconfig.Problem) error {
 	return reconcile.Wait(pollInterval, hyperv1.InvalidConfigMapReason, "%s", strings.Join(messages, "; "))
 }
 
-// sources reads ConfigMaps past the cache, which does not hold those of users.
+// sources reads ConfigMaps past the cache, which has no ConfigMaps of users.
 func (r *Reconciler) sources(ctx context.Context, np *hyperv1.NodePool, refs []hyperv1.NodePoolConfigMapReference, key string) ([]nodeconfig.Source, error) {
 	var sources []nodeconfig.Source
 	var missing []string

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-func TestTheClusterOwnsWhatClusterAPIWouldGiveIt(t *testing.T) {
+func TestTheClusterOwnsItsObjectsAsClusterAPIExpects(t *testing.T) {
 	now := metav1.Now()
 	for name, tc := range map[string]struct {
 		cluster *clusterv1.Cluster

@@ -10,21 +10,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// pauseChildren stops Cluster API and the cluster autoscaler, and nothing else
-// of what was made changes. Broken machines are not replaced meanwhile.
+// pauseChildren pauses Cluster API and the cluster autoscaler, and changes nothing else. Broken machines are not replaced
+// during a pause.
 func (r *Reconciler) pauseChildren(ctx context.Context, s *scope) error {
 	off := map[string]any{
 		clusterv1.PausedAnnotation: "true",
-		// Without its bounds the autoscaler leaves a group alone.
+		// The autoscaler ignores a group without bounds.
 		clusterv1.AutoscalerMinSizeAnnotation: nil,
 		clusterv1.AutoscalerMaxSizeAnnotation: nil,
 	}
 	return r.annotateChildren(ctx, s, off)
 }
 
-// unpauseChildren lets them go on. It is a step by itself, and not left to
-// apply: the annotation is written by a patch, which apply does not take back.
-// A pool is deleted by Cluster API, too, only if it is not paused.
+// unpauseChildren resumes Cluster API. It is a step of its own: the annotation is written by a patch, and apply does not
+// remove it. Cluster API does not delete a paused MachineDeployment either.
 func (r *Reconciler) unpauseChildren(ctx context.Context, s *scope) error {
 	return r.annotateChildren(ctx, s, map[string]any{clusterv1.PausedAnnotation: nil})
 }
@@ -45,7 +44,7 @@ func (r *Reconciler) annotateChildren(ctx context.Context, s *scope, want map[st
 	return nil
 }
 
-// annotate sets annotations, and removes those whose value is nil.
+// annotate sets annotations, and removes those with the value nil.
 func (r *Reconciler) annotate(ctx context.Context, obj client.Object, want map[string]any) error {
 	change := map[string]any{}
 	for key, value := range want {

@@ -11,8 +11,8 @@ import (
 
 const tenancyHost = "host"
 
-// marketOf is how the instances are paid for. A reservation by id is a capacity
-// block unless the user says OnDemand; that is how the API always was.
+// marketOf returns the market type of the instances. A reservation by ID is a capacity block unless the user sets OnDemand;
+// the API has always been so.
 func marketOf(p *hyperv1.PlacementOptions) hyperv1.MarketType {
 	if p == nil {
 		return hyperv1.MarketTypeOnDemand
@@ -27,8 +27,8 @@ func marketOf(p *hyperv1.PlacementOptions) hyperv1.MarketType {
 	return cmp.Or(said, hyperv1.MarketTypeOnDemand)
 }
 
-// place puts the placement into a machine.
-func place(spec *infrav1.AWSMachineSpec, p *hyperv1.PlacementOptions) {
+// applyPlacement sets the placement of a machine.
+func applyPlacement(spec *infrav1.AWSMachineSpec, p *hyperv1.PlacementOptions) {
 	if p == nil {
 		return
 	}

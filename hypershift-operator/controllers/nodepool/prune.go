@@ -14,26 +14,24 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// Sets of objects in the control plane's namespace. Templates and configurations
-// are not pruned by their set: which of them are wanted is for the MachineSets
-// to say, and what an old one holds nobody can write again.
+// Sets of objects in the namespace of the control plane. Templates and configurations are not pruned as a set: MachineSets
+// refer to earlier ones, whose content cannot be written again.
 const (
 	setTemplates = "node-templates"
 	setConfigs   = "node-configs"
 )
 
-// Sets are those whose Secrets a cache has to keep.
+// Sets returns the sets with Secrets that the cache must keep.
 func Sets() []string { return []string{setConfigs} }
 
-// prune removes templates, and the configurations behind them, that no MachineSet
-// makes machines from any more.
+// prune deletes templates, and their Secrets, that no MachineSet creates machines from.
 func (r *Reconciler) prune(ctx context.Context, s *scope) error {
 	used := map[string]bool{s.template: true, s.bootstrap: true}
 	use := func(m clusterv1.MachineSpec) {
 		used[m.InfrastructureRef.Name], used[m.Bootstrap.ConfigRef.Name] = true, true
 	}
 	if s.deployment != nil {
-		use(s.deployment.Spec.Template.Spec) // Cluster API may be about to follow it
+		use(s.deployment.Spec.Template.Spec) // Cluster API may not have created its MachineSet yet
 	}
 	for _, set := range s.machineSets {
 		use(set.Spec.Template.Spec)
@@ -64,7 +62,7 @@ func (r *Reconciler) prune(ctx context.Context, s *scope) error {
 	return r.deleteAll(ctx, old)
 }
 
-// configs are the Secrets with configurations of the pool's nodes.
+// configs lists the Secrets with inputs of user data of the pool.
 func (r *Reconciler) configs(ctx context.Context, c client.Reader, s *scope) ([]corev1.Secret, error) {
 	var list corev1.SecretList
 	err := c.List(ctx, &list, client.InNamespace(s.controlPlane), client.MatchingLabels{
@@ -85,7 +83,7 @@ func (r *Reconciler) deleteAll(ctx context.Context, objs []client.Object) error 
 	return nil
 }
 
-// delete asks an object to go, once.
+// delete deletes an object that is not being deleted yet.
 func (r *Reconciler) delete(ctx context.Context, obj client.Object) error {
 	return reconcile.Delete(ctx, r.Client, obj)
 }

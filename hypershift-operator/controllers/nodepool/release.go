@@ -15,7 +15,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-// resolveRelease learns what the nodes shall run.
+// resolveRelease reads the release of the nodes.
 func (r *Reconciler) resolveRelease(ctx context.Context, s *scope) error {
 	rel, err := r.resolve(ctx, s, s.np.Spec.Release.Image)
 	if err != nil {
@@ -25,7 +25,7 @@ func (r *Reconciler) resolveRelease(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// resolve asks for a release with the pull secret of the cluster.
+// resolve reads a release with the pull secret of the cluster.
 func (r *Reconciler) resolve(ctx context.Context, s *scope, image string) (*release.Release, error) {
 	secret, err := r.pullSecret(ctx, s)
 	if err != nil {
@@ -47,7 +47,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope, image string) (*rele
 	return nil, failed
 }
 
-// pullSecret prefers the copy in the control plane's namespace, which is cached.
+// pullSecret prefers the copy in the namespace of the control plane, which is cached.
 func (r *Reconciler) pullSecret(ctx context.Context, s *scope) ([]byte, error) {
 	secret := &corev1.Secret{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: names.PullSecret}, secret)

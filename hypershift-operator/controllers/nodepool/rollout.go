@@ -11,9 +11,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// old counts the machines that are not what they shall be. It compares the
-// machines themselves with what they shall be made from: right after a change
-// the counts of a MachineDeployment are about what was before it.
+// old counts the outdated machines. It compares the Machines with the current templates: right after a change, the counters
+// of a MachineDeployment are those of the former template.
 type old struct{ version, config, template int }
 
 func (s *scope) old() old {
@@ -37,7 +36,7 @@ func (s *scope) old() old {
 	return o
 }
 
-// setOf is the MachineSet that made a machine, nil if it is not known.
+// setOf returns the MachineSet of a machine, or nil if it is not known.
 func (s *scope) setOf(m *clusterv1.Machine) *clusterv1.MachineSet {
 	owner := metav1.GetControllerOf(m)
 	if owner == nil {
@@ -60,7 +59,7 @@ func (s *scope) bootstrapNamed(name string) *hyperv1.NodeBootstrapTemplate {
 	return nil
 }
 
-// configOf is the configuration behind a NodeBootstrapTemplate.
+// configOf returns the name of the Secret of a NodeBootstrapTemplate.
 func (s *scope) configOf(name string) string {
 	if b := s.bootstrapNamed(name); b != nil {
 		return b.Spec.Template.Spec.ConfigName
@@ -68,7 +67,7 @@ func (s *scope) configOf(name string) string {
 	return ""
 }
 
-// nodesInfo counts the nodes by what they run.
+// nodesInfo counts the nodes by version.
 func (s *scope) nodesInfo() hyperv1.NodesInfo {
 	type key struct{ release, kubelet string }
 	counts := map[key]*hyperv1.NodeVersion{}
@@ -97,7 +96,7 @@ func (s *scope) nodesInfo() hyperv1.NodesInfo {
 	return info
 }
 
-// releaseOf is the release that a machine was made for.
+// releaseOf returns the release of a machine.
 func (s *scope) releaseOf(m *clusterv1.Machine) string {
 	if set := s.setOf(m); set != nil {
 		if b := s.bootstrapNamed(set.Spec.Template.Spec.Bootstrap.ConfigRef.Name); b != nil {
@@ -107,8 +106,7 @@ func (s *scope) releaseOf(m *clusterv1.Machine) string {
 	return strings.TrimPrefix(m.Spec.Version, "v")
 }
 
-// kubeletOf is the version that the node says it runs, or the one that it was
-// made for.
+// kubeletOf returns the version that the node reports, or the one that the machine was created with.
 func kubeletOf(m *clusterv1.Machine) string {
 	if info := m.Status.NodeInfo; info != nil && info.KubeletVersion != "" {
 		return info.KubeletVersion

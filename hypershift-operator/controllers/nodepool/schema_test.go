@@ -19,7 +19,7 @@ import (
 
 // What we write is what the CRDs of Cluster API take, whole: no webhook of
 // theirs completes it.
-func TestTheCRDsTakeWhatWeWrite(t *testing.T) {
+func TestDesiredObjectsAreValidByTheirCRDs(t *testing.T) {
 	const external = "../../../config/crd/external/"
 	for name, change := range map[string]func(*hyperv1.NodePool){"a simple pool": nil, "a pool that uses everything": everything} {
 		s := judged(change)

@@ -19,45 +19,43 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-// scope is what one pass knows. Gather fills it, but for what says otherwise.
+// scope has the facts of one reconcile. gather fills it, except for fields that name another function.
 type scope struct {
 	np *hyperv1.NodePool
 	// status writes the status and finalizers.
 	status *reconcile.Writer[*hyperv1.NodePool]
-	// hc is nil if there is none.
+	// hc is nil if the HostedCluster does not exist.
 	hc *hyperv1.HostedCluster
 	// controlPlane is the name of the control plane's namespace.
 	controlPlane string
-	// paused says that the user wants no change, for pauseLeft if that is not 0.
+	// paused is true during a pause, which ends after pauseLeft if that is not 0.
 	paused    bool
 	pauseLeft time.Duration
 	children
 
-	// release is what the nodes shall run. Filled by resolveRelease.
+	// release is the release of the nodes. Filled by resolveRelease.
 	release *release.Release
 	// ami is the image of the machines. Filled by resolveImage.
 	ami string
-	// instanceType is nil if it cannot be known. Filled by checkInstanceType.
+	// instanceType is nil if it is not known. Filled by checkInstanceType.
 	instanceType *instancetypes.Type
-	// securityGroup is the one of all workers; "" if there is none and the pool
-	// brings its own. Filled by resolveSecurityGroup.
+	// securityGroup is the security group of all workers. It is "" if it does not exist yet and the pool has groups of its
+	// own. Filled by resolveSecurityGroup.
 	securityGroup string
-	// inputs are what user data is made from. Its Pool is filled by resolveConfig,
-	// its Cluster by resolveClusterWide.
+	// inputs are what user data is made from. Its Pool is filled by resolveConfig, its Cluster by resolveClusterWide.
 	inputs nodeconfig.Inputs
-	// health is when a machine counts as broken. Filled by resolveHealthCheck.
+	// health defines when a machine is broken. Filled by resolveHealthCheck.
 	health health
-	// template and bootstrap are the names of the templates that all machines
-	// shall be made from, and nodeConfig that of the Secret behind the latter.
-	// Filled by the steps that make them.
+	// template and bootstrap are the names of the current templates, and nodeConfig that of the Secret of the latter. Filled
+	// by the steps that apply them.
 	template, bootstrap, nodeConfig string
 }
 
-// children are what there is of the pool in the control plane's namespace.
+// children are the objects of the pool in the namespace of the control plane.
 type children struct {
-	// namespace is nil if there is none, or if it is another cluster's.
+	// namespace is nil if it does not exist or belongs to another cluster.
 	namespace *corev1.Namespace
-	// cluster is what Cluster API knows of the hosted cluster, nil if there is none yet.
+	// cluster is the Cluster of Cluster API, or nil if it does not exist yet.
 	cluster     *clusterv1.Cluster
 	deployment  *clusterv1.MachineDeployment
 	healthCheck *clusterv1.MachineHealthCheck
@@ -70,13 +68,13 @@ type children struct {
 
 func (s *scope) dying() bool { return !s.np.DeletionTimestamp.IsZero() }
 
-// aws is the AWS part of the spec. The configuration was checked: it is there.
+// aws returns the AWS part of the spec. It is not nil once the configuration has been validated.
 func (s *scope) aws() *hyperv1.AWSNodePoolPlatform { return s.np.Spec.Platform.AWS }
 
-// region of the machines.
+// region returns the region of the machines.
 func (s *scope) region() string { return s.hc.Spec.Platform.AWS.Region }
 
-// arch of the nodes; amd64 for who wrote the object past the default.
+// arch returns the architecture of the nodes. It is amd64 in objects that were written without the default of the CRD.
 func (s *scope) arch() hyperv1.Architecture {
 	if s.np.Spec.Arch == "" {
 		return hyperv1.ArchitectureAMD64
@@ -86,12 +84,12 @@ func (s *scope) arch() hyperv1.Architecture {
 
 func poolKey(np *hyperv1.NodePool) string { return np.Namespace + "/" + np.Name }
 
-// labelsOf select everything that is made for a pool.
+// labelsOf selects all objects of a pool.
 func labelsOf(np *hyperv1.NodePool) client.MatchingLabels {
 	return client.MatchingLabels{hyperv1.NodePoolLabel: np.Name}
 }
 
-// gather reads what there is of the pool.
+// gather reads the objects of the pool.
 func (r *Reconciler) gather(ctx context.Context, np *hyperv1.NodePool) (*scope, error) {
 	s := &scope{np: np, controlPlane: names.ControlPlaneNamespace(np.Namespace, np.Spec.ClusterName)}
 	s.paused, s.pauseLeft = np.Spec.PausedUntil.Paused(r.Clock.Now())
@@ -109,7 +107,7 @@ func (r *Reconciler) gather(ctx context.Context, np *hyperv1.NodePool) (*scope, 
 	return s, gatherChildren(ctx, r.Client, s)
 }
 
-// gatherChildren reads it anew, through c.
+// gatherChildren reads the objects in the namespace of the control plane again.
 func gatherChildren(ctx context.Context, c client.Reader, s *scope) error {
 	s.children = children{}
 	ns := &corev1.Namespace{}
@@ -118,7 +116,7 @@ func gatherChildren(ctx context.Context, c client.Reader, s *scope) error {
 		return fmt.Errorf("getting namespace %s: %w", s.controlPlane, err)
 	}
 	if err != nil || ns.Annotations[hyperv1.HostedClusterAnnotation] != s.np.Namespace+"/"+s.np.Spec.ClusterName {
-		return nil // two clusters may want one namespace, and both may have a pool of this name
+		return nil // the namespaces of two clusters may have the same name, and so may their pools
 	}
 	s.namespace = ns
 	if s.hc != nil {
@@ -154,8 +152,7 @@ func gatherChildren(ctx context.Context, c client.Reader, s *scope) error {
 	return nil
 }
 
-// get returns the object of the pool's name, nil if there is none or if it is
-// another pool's.
+// get returns the object with the name of the pool, or nil if it does not exist or belongs to another pool.
 func get[T client.Object](ctx context.Context, c client.Reader, s *scope, obj T) (none T, err error) {
 	err = c.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: s.np.Name}, obj)
 	if apierrors.IsNotFound(err) {

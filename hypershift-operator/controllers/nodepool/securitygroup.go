@@ -10,21 +10,20 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// resolveSecurityGroup finds the group that all workers of the cluster share. A
-// pool that brings groups of its own does not wait for it: its machines join
-// the group when it comes.
+// resolveSecurityGroup finds the security group of all workers of the cluster. A pool with groups of its own does not wait
+// for it: the group is added to its machines later.
 func (r *Reconciler) resolveSecurityGroup(_ context.Context, s *scope) error {
 	if p := s.hc.Status.Platform; p != nil && p.AWS != nil {
 		s.securityGroup = p.AWS.DefaultWorkerSecurityGroupID
 	}
 	if s.securityGroup == "" && len(s.aws().SecurityGroups) == 0 {
 		return reconcile.Wait(0, hyperv1.NodePoolDefaultSecurityGroupNotReadyReason,
-			"the security group of the cluster's workers is not there yet: condition %s of HostedCluster %s says why", hyperv1.AWSDefaultSecurityGroupCreated, s.hc.Name)
+			"waiting for the security group of the workers: see condition %s of HostedCluster %s", hyperv1.AWSDefaultSecurityGroupCreated, s.hc.Name)
 	}
 	return nil
 }
 
-// desiredSecurityGroups are the cluster's and the pool's, each once.
+// desiredSecurityGroups returns the groups of the cluster and the pool, without duplicates.
 func desiredSecurityGroups(s *scope) []infrav1.AWSResourceReference {
 	var groups []infrav1.AWSResourceReference
 	if s.securityGroup != "" {

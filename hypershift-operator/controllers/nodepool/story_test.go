@@ -20,7 +20,7 @@ import (
 )
 
 // Everything that a user sees of a pool at rest.
-func TestAPoolAtRest(t *testing.T) {
+func TestAPoolBecomesReadyAndThenWritesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.run(t, w.start())
 	w.expect(t, map[string]string{
@@ -48,7 +48,7 @@ func TestAPoolAtRest(t *testing.T) {
 
 // What a user got wrong, or does not have yet, is said where he looks, and no
 // machine is made.
-func TestWhatKeepsAPoolFromMachines(t *testing.T) {
+func TestAPoolWithoutRequirementsHasNoMachinesAndNamesTheCause(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pool    func(*hyperv1.NodePool)
 		cluster func(*hyperv1.HostedCluster)
@@ -132,7 +132,7 @@ func TestWhatKeepsAPoolFromMachines(t *testing.T) {
 	}
 }
 
-func TestAFieldForLaterIsNamed(t *testing.T) {
+func TestAnUnsupportedFieldIsNamed(t *testing.T) {
 	w := newWorld(t)
 	w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.OSImageStream = &hyperv1.OSImageStream{Name: "rhel-10"} })
 	w.run(t, w.start())
@@ -170,7 +170,7 @@ func TestAnotherInstanceTypeReplacesTheMachines(t *testing.T) {
 	}
 }
 
-func TestAnUpgrade(t *testing.T) {
+func TestAnotherReleaseReplacesTheMachines(t *testing.T) {
 	w := emptyWorld()
 	np := pool()
 	np.Spec.Release.Image = image135
@@ -201,7 +201,7 @@ func TestAnUpgrade(t *testing.T) {
 	w.expect(t, map[string]string{"SupportedVersionSkew": "False UnsupportedSkew would be a step back"})
 }
 
-func TestOnDelete(t *testing.T) {
+func TestOnDeleteReplacesOnlyDeletedMachines(t *testing.T) {
 	w := emptyWorld()
 	np := pool()
 	np.Spec.Management = hyperv1.NodePoolManagement{UpgradeType: hyperv1.UpgradeTypeReplace, Replace: &hyperv1.ReplaceUpgrade{Strategy: hyperv1.UpgradeStrategyOnDelete}}
@@ -278,7 +278,7 @@ func TestTagsAndGroupsChangeInPlace(t *testing.T) {
 	}
 }
 
-func TestATemplateEditedByHandIsMadeAgain(t *testing.T) {
+func TestAnEditedTemplateIsReplaced(t *testing.T) {
 	for name, edit := range map[string]func(*infrav1.AWSMachineSpec){
 		"a field that we set":    func(spec *infrav1.AWSMachineSpec) { spec.InstanceType = "m6i.metal" },
 		"a field that we do not": func(spec *infrav1.AWSMachineSpec) { spec.PublicIP = ptr.To(true) },
@@ -301,7 +301,7 @@ func TestATemplateEditedByHandIsMadeAgain(t *testing.T) {
 	}
 }
 
-func TestThePlaceOfTheAutoscaler(t *testing.T) {
+func TestTheAutoscalerSetsTheReplicas(t *testing.T) {
 	w := emptyWorld()
 	np := pool()
 	autoscaled(1, 3)(np)
@@ -325,7 +325,7 @@ func TestThePlaceOfTheAutoscaler(t *testing.T) {
 	}
 }
 
-func TestPause(t *testing.T) {
+func TestAPauseStopsClusterAPIAndTheAutoscaler(t *testing.T) {
 	w := emptyWorld()
 	np := pool()
 	autoscaled(2, 3)(np)
@@ -355,7 +355,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-func TestWhatEC2RefusesIsSaid(t *testing.T) {
+func TestAnErrorOfEC2IsShownInTheConditions(t *testing.T) {
 	w := newWorld(t)
 	w.capi.refuse = "failed to create AWSMachine instance: operation error EC2: RunInstances, https response error StatusCode: 400, RequestID: 5d4e6f70-1111, api error InsufficientInstanceCapacity: We currently do not have sufficient m6i.large capacity in the Availability Zone you requested (us-east-1a)."
 	w.run(t, w.start())
@@ -371,7 +371,7 @@ func TestWhatEC2RefusesIsSaid(t *testing.T) {
 	}
 }
 
-func TestARegistryThatDoesNotAnswer(t *testing.T) {
+func TestAnUnreachableRegistryIsReportedAsUnknown(t *testing.T) {
 	w := newWorld(t)
 	w.releases.down = true
 	w.run(t, w.start())
@@ -385,7 +385,7 @@ func TestARegistryThatDoesNotAnswer(t *testing.T) {
 	w.expect(t, map[string]string{"ValidReleaseImage": "True AsExpected", "SupportedVersionSkew": "True AsExpected", "Ready": "True AsExpected 2 nodes"})
 }
 
-func TestAManagementClusterWithoutClusterAPI(t *testing.T) {
+func TestAManagementClusterWithoutClusterAPIIsUnsupported(t *testing.T) {
 	w := newWorld(t)
 	w.missing = "Machine.cluster.x-k8s.io"
 	pass := w.start()
@@ -401,7 +401,7 @@ func TestAManagementClusterWithoutClusterAPI(t *testing.T) {
 	}
 }
 
-func TestAddressesThatMeanSomethingElse(t *testing.T) {
+func TestConflictingAddressesAreReported(t *testing.T) {
 	w := newWorld(t)
 	pass := w.start()
 	w.run(t, pass)
@@ -414,7 +414,7 @@ func TestAddressesThatMeanSomethingElse(t *testing.T) {
 	w.expect(t, map[string]string{"ClusterNetworkCIDRConflict": "True NetworkConflict addresses out of network 172.31.0.0/16 of the cluster: " + m.Name})
 }
 
-func TestConfiguration(t *testing.T) {
+func TestAnotherConfigurationReplacesTheMachines(t *testing.T) {
 	w := emptyWorld()
 	np := pool()
 	np.Spec.Config = []hyperv1.NodePoolConfigMapReference{{Name: "kubelet"}}
@@ -509,7 +509,7 @@ func TestAPoolWaitsForItsControlPlane(t *testing.T) {
 	w.expect(t, map[string]string{"Ready": "True AsExpected"})
 }
 
-func TestDeletion(t *testing.T) {
+func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 	gone := func(t *testing.T, w *world) {
 		t.Helper()
 		if err := w.Admin().Get(t.Context(), key, &hyperv1.NodePool{}); !apierrors.IsNotFound(err) {
@@ -532,7 +532,7 @@ func TestDeletion(t *testing.T) {
 		w.capi.stuck = true
 		remove(t, w, pool())
 		w.run(t, pass)
-		w.expect(t, map[string]string{"Deleting": "True MachinesGo machines are left: 2 of 2 (workers-", "Ready": "False Deleting"})
+		w.expect(t, map[string]string{"Deleting": "True MachinesGo machines still exist: 2 of 2 (workers-", "Ready": "False Deleting"})
 		if len(list(t, w, &infrav1.AWSMachineTemplateList{}).Items) == 0 {
 			t.Error("templates went before the machines")
 		}
@@ -613,7 +613,7 @@ func TestDeletion(t *testing.T) {
 		remove(t, w, capiDeployment())
 		remove(t, w, pool())
 		w.run(t, pass)
-		w.expect(t, map[string]string{"Deleting": "True MachinesGo machines are left"})
+		w.expect(t, map[string]string{"Deleting": "True MachinesGo machines still exist"})
 		for _, m := range list(t, w, &clusterv1.MachineList{}).Items {
 			if len(m.Finalizers) == 0 {
 				t.Errorf("machine %s was given up although its instance may run", m.Name)
@@ -648,9 +648,9 @@ func TestDeletion(t *testing.T) {
 		w.Create(t, lonely)
 		remove(t, w, pool())
 		w.run(t, pass)
-		w.expect(t, map[string]string{"Deleting": "True MachinesGo 1 of 1 (lonely): an AWSMachine without its Machine"})
+		w.expect(t, map[string]string{"Deleting": "True MachinesGo 1 of 1 (lonely): an AWSMachine without Machine"})
 		if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(lonely), lonely); err != nil || lonely.DeletionTimestamp.IsZero() {
-			t.Errorf("the AWSMachine was not asked to go (%v)", err)
+			t.Errorf("the AWSMachine is not being deleted (%v)", err)
 		}
 	})
 	t.Run("machines that nobody owns any more", func(t *testing.T) {

@@ -12,17 +12,16 @@ import (
 )
 
 const (
-	// maxTags is what EC2 takes on one resource.
-	// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/Using_Tags.html
+	// maxTags is the limit of EC2 for one resource. https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/Using_Tags.html
 	maxTags = 50
-	// addedTags is how many Cluster API's provider adds to a machine by itself: its
-	// name, twice, its cluster, its role, and the tag by which all of a cluster is found.
+	// addedTags is the number of tags that the AWS provider of Cluster API adds to a machine: its name, twice, its cluster,
+	// its role, and the owner tag of the cluster.
 	addedTags = 5
-	// spotTag is how the termination handler knows which instances to look after.
+	// spotTag selects instances for the AWS Node Termination Handler.
 	spotTag = "aws-node-termination-handler/managed"
 )
 
-// protectedTags begin the keys by which instances are found and told apart.
+// protectedTags are prefixes of the keys by which instances are found.
 var protectedTags = []string{"aws:", "kubernetes.io/cluster/", "sigs.k8s.io/cluster-api-provider-aws/", "hypershift.openshift.io/"}
 
 func checkTags(np *hyperv1.NodePool, hc *hyperv1.HostedCluster) []problem {
@@ -35,14 +34,14 @@ func checkTags(np *hyperv1.NodePool, hc *hyperv1.HostedCluster) []problem {
 		}
 	}
 	tags, _ := mergeTags(hc.Spec.Platform.AWS.ResourceTags, np.Spec.Platform.AWS.ResourceTags)
-	if n := len(tags) + addedTags + len(ourTags(np, hc)) - 1; n > maxTags { // the cluster's tag is counted twice
+	if n := len(tags) + addedTags + len(ourTags(np, hc)) - 1; n > maxTags { // the tag of the cluster is counted twice
 		problems = append(problems, invalidf("the instances would have %d tags (%d of HostedCluster and pool together, the rest of ours), and EC2 takes %d: remove %d", n, len(tags), maxTags, n-maxTags))
 	}
 	return problems
 }
 
-// mergeTags puts the cluster's tags over the pool's, but for those whose policy
-// lets the pool decide, and returns the keys at which the pool lost.
+// mergeTags merges the tags of the cluster and the pool. The cluster takes precedence, unless the policy of the tag lets the
+// pool override it. It returns the keys whose value in the pool is not used.
 func mergeTags(cluster, pool []hyperv1.AWSResourceTag) (tags map[string]string, lost []string) {
 	tags = map[string]string{}
 	fixed := map[string]bool{}
@@ -63,7 +62,7 @@ func mergeTags(cluster, pool []hyperv1.AWSResourceTag) (tags map[string]string, 
 	return tags, lost
 }
 
-// ourTags are those by which an instance is found again; a user's tag loses.
+// ourTags are the tags by which an instance is found. They take precedence over tags of users.
 func ourTags(np *hyperv1.NodePool, hc *hyperv1.HostedCluster) map[string]string {
 	tags := map[string]string{names.ClusterTag(hc.Spec.InfraID): "owned"}
 	if marketOf(np.Spec.Platform.AWS.Placement) == hyperv1.MarketTypeSpot {

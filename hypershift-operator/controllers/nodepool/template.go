@@ -22,8 +22,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// ensureTemplate makes what all new machines are made from. Other machines are
-// another template; the old one stays while a machine refers to it.
+// ensureTemplate applies the template of new machines. Other machines have another template; the former one stays while a
+// machine refers to it.
 func (r *Reconciler) ensureTemplate(ctx context.Context, s *scope) error {
 	want, err := desiredTemplate(s)
 	if err != nil {
@@ -39,8 +39,8 @@ func (r *Reconciler) ensureTemplate(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// replaceEdited removes a template that somebody gave fields which we do not set:
-// writing ours again would leave them, and a name would stand for two kinds of machines.
+// replaceEdited deletes a template in which another writer has set fields that we do not set. Applying ours would not remove
+// these fields, and machines of the same template would differ.
 func (r *Reconciler) replaceEdited(ctx context.Context, s *scope, want *infrav1.AWSMachineTemplate) error {
 	for i := range s.templates {
 		have := &s.templates[i]
@@ -56,8 +56,7 @@ func (r *Reconciler) replaceEdited(ctx context.Context, s *scope, want *infrav1.
 	return nil
 }
 
-// edited compares everything that the name of a template stands for. What may
-// change under the same name is written again without ado.
+// edited compares the fields that are part of the hash in the name of a template. The other fields are updated in place.
 func edited(have, want *infrav1.AWSMachineTemplate) bool {
 	h, w := have.Spec.Template.Spec.DeepCopy(), want.Spec.Template.Spec.DeepCopy()
 	for _, spec := range []*infrav1.AWSMachineSpec{h, w} {
@@ -77,7 +76,7 @@ func desiredTemplate(s *scope) (*infrav1.AWSMachineTemplate, error) {
 	return t, nil
 }
 
-// meta names an object that is made for the pool.
+// meta returns the metadata of an object of the pool.
 func (s *scope) meta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace:   s.controlPlane,
@@ -87,14 +86,14 @@ func (s *scope) meta(name string) metav1.ObjectMeta {
 	}
 }
 
-// clusters is the same of an object that Cluster API knows, too.
+// clusters returns the metadata of an object that Cluster API reconciles.
 func (s *scope) clusters(name string) metav1.ObjectMeta {
 	m := s.meta(name)
 	m.OwnerReferences = clusterapi.Owner(s.cluster)
 	return m
 }
 
-// identity is what the machines of the pool are selected by.
+// identity returns the labels that select the machines of the pool.
 func (s *scope) identity() map[string]string {
 	return map[string]string{
 		clusterv1.ClusterNameLabel:           s.hc.Spec.InfraID,
@@ -103,12 +102,12 @@ func (s *scope) identity() map[string]string {
 	}
 }
 
-// hashBytes is wide enough for no two templates of a pool ever to meet.
+// hashBytes is long enough for the names of templates never to collide.
 const hashBytes = 10
 
-// templateHash is over what the user asked for, and not over what we make of it:
-// another version of this operator has the same name for the same wish. Tags and
-// the cluster's own security group are not in it, because they change in place.
+// templateHash hashes what the user has specified, and not the template that is made from it: another version of the operator
+// computes the same name for the same NodePool. Tags and the security group of the cluster are left out, because they are
+// changed in place.
 func templateHash(s *scope) (string, error) {
 	asked := s.aws().DeepCopy()
 	asked.ResourceTags, asked.ImageType = nil, ""
@@ -127,7 +126,7 @@ func templateHash(s *scope) (string, error) {
 	if asked := s.np.Annotations[hyperv1.MetadataHopLimitAnnotation]; asked != "" {
 		fields["hopLimit"] = asked
 	}
-	text, err := json.Marshal(fields) // sorted: the order of the fields in the API does not matter
+	text, err := json.Marshal(fields) // sorted: the order of fields in the API does not matter
 	if err != nil {
 		return "", fmt.Errorf("naming the machine template: %w", err)
 	}
@@ -145,10 +144,10 @@ func desiredMachine(s *scope) infrav1.AWSMachineSpec {
 		AdditionalSecurityGroups: desiredSecurityGroups(s),
 		AdditionalTags:           desiredTags(s.np, s.hc),
 		RootVolume:               rootVolume(aws.RootVolume),
-		// No key pair: the ssh key of the cluster is in the user data.
+		// No key pair: the SSH key of the cluster is in the user data.
 		SSHKeyName: ptr.To(""),
-		// The user data goes to EC2 as it is: it holds a token that works once and not
-		// for long, so that no store for secrets is needed in the account.
+		// The user data is passed to EC2 directly. Its token can be used once and expires soon, so that the account needs no
+		// store for secrets.
 		UncompressedUserData: ptr.To(true),
 		Ignition: &infrav1.Ignition{
 			Version: ignitionVersion, StorageType: infrav1.IgnitionStorageTypeOptionUnencryptedUserData,
@@ -156,33 +155,32 @@ func desiredMachine(s *scope) infrav1.AWSMachineSpec {
 		InstanceMetadataOptions: &infrav1.InstanceMetadataOptions{
 			HTTPEndpoint:     infrav1.InstanceMetadataEndpointStateEnabled,
 			HTTPProtocolIPv6: infrav1.InstanceMetadataEndpointStateDisabled,
-			// Version 2 only: a request that a pod was tricked into gets no credentials.
+			// IMDSv2 only: a request that an attacker makes a pod send gets no credentials.
 			HTTPTokens:              infrav1.HTTPTokensStateRequired,
 			HTTPPutResponseHopLimit: defaultHopLimit,
 			InstanceMetadataTags:    infrav1.InstanceMetadataEndpointStateDisabled,
 		},
-		// The CRD's default, so that a template reads as it was written.
+		// The default of the CRD, so that a template is read as it was written.
 		HostAffinity: ptr.To("default"),
 	}
 	if publicIP(s.hc) {
 		spec.PublicIP = ptr.To(true)
 	}
-	place(&spec, aws.Placement)
+	applyPlacement(&spec, aws.Placement)
 	return spec
 }
 
 const (
-	// defaultHopLimit keeps pods with a network of their own from the user data of
-	// the machine and from its role: they are one hop further. Those of the host's
-	// network, as cloud controllers and storage drivers are, are not.
+	// defaultHopLimit keeps pods with a network of their own from reading user data and credentials of the machine: they are
+	// one hop further. Pods of the host network, such as storage drivers, are not.
 	defaultHopLimit = 1
-	// formerHopLimit is what templates had before.
+	// formerHopLimit is the hop limit of templates of earlier versions.
 	formerHopLimit = 2
 )
 
-// hopLimit is what the annotation asks for. Without one, a template that is there
-// stays what it is: to change it would replace the machines of every pool with
-// the upgrade of the operator. The next one that its user asks for is another.
+// hopLimit returns the value of the annotation. Without the annotation, an existing template keeps its hop limit: another one
+// would replace the machines of every pool during an upgrade of the operator. The next template of the pool has the new
+// default.
 func hopLimit(s *scope, template string) int64 {
 	if asked, err := strconv.ParseInt(s.np.Annotations[hyperv1.MetadataHopLimitAnnotation], 10, 64); err == nil {
 		return asked
@@ -197,14 +195,14 @@ func hopLimit(s *scope, template string) int64 {
 	return defaultHopLimit
 }
 
-// ignitionVersion is that of the user data (package nodeconfig).
+// ignitionVersion is the version of the user data (package nodeconfig).
 const ignitionVersion = "3.4"
 
 func publicIP(hc *hyperv1.HostedCluster) bool {
 	return hc.Annotations[hyperv1.AWSMachinePublicIPsAnnotation] == "true"
 }
 
-// instanceProfile is by default the one that the infrastructure command makes.
+// instanceProfile defaults to the profile that the infrastructure command creates.
 func instanceProfile(s *scope) string {
 	if p := s.aws().InstanceProfile; p != "" {
 		return p
@@ -236,7 +234,7 @@ func rootVolume(v *hyperv1.Volume) *infrav1.Volume {
 	return out
 }
 
-// volumeType is gp3 for who wrote the object past the default.
+// volumeType is gp3 in objects that were written without the default of the CRD.
 func volumeType(v *hyperv1.Volume) hyperv1.VolumeType {
 	if v.Type == "" {
 		return hyperv1.VolumeTypeGP3

@@ -19,10 +19,10 @@ func TestTrial(t *testing.T) {
 	t.Run("vanish", func(t *testing.T) { crashtest.NoLeaks(t, life) })
 }
 
-func TestTrialUnderFaults(t *testing.T) { crashtest.APIFaults(t, life) }
+func TestAPoolSurvivesAPIFaults(t *testing.T) { crashtest.APIFaults(t, life) }
 
 // Whenever the NodePool gets lost, its machines go.
-func TestTrialOfALostPool(t *testing.T) {
+func TestALostPoolLeavesNoMachines(t *testing.T) {
 	crashtest.NoLeaks(t, func(t testing.TB) *crashtest.Scenario {
 		w := newWorld(t)
 		w.capi.lost = true

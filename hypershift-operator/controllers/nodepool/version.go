@@ -14,8 +14,7 @@ import (
 // https://kubernetes.io/releases/version-skew-policy/#kubelet
 const maxSkew = 3
 
-// checkVersion refuses nodes that the API server does not support, before they
-// are made.
+// checkVersion refuses versions of nodes that the API server does not support, before machines are created.
 func (r *Reconciler) checkVersion(ctx context.Context, s *scope) error {
 	control, err := r.resolve(ctx, s, controlPlaneImage(s.hc))
 	if err != nil {
@@ -24,8 +23,8 @@ func (r *Reconciler) checkVersion(ctx context.Context, s *scope) error {
 	return blockOn(checkSkew(s.release.KubernetesVersion, control.KubernetesVersion, s.oldest()))
 }
 
-// controlPlaneImage is the release that the API server runs at least: the last
-// one that was rolled out, or the first one while none was.
+// controlPlaneImage returns the release that the API server runs at least: the last completed one, or the one in the spec
+// before the first rollout is completed.
 func controlPlaneImage(hc *hyperv1.HostedCluster) string {
 	if v := hc.Status.ControlPlaneVersion; v != nil {
 		for _, h := range v.History {
@@ -44,7 +43,7 @@ func controlPlaneImage(hc *hyperv1.HostedCluster) string {
 	return hc.Spec.Release.Image
 }
 
-// oldest is the least version of the pool's machines; "" if there are none.
+// oldest returns the lowest version of the machines of the pool, or "" if there are none.
 func (s *scope) oldest() string {
 	least := ""
 	for _, m := range s.machines {
@@ -56,8 +55,8 @@ func (s *scope) oldest() string {
 	return least
 }
 
-// checkSkew compares the versions of Kubernetes of nodes to be, API server and
-// nodes that are there ("" if there are none).
+// checkSkew compares the Kubernetes versions of the desired nodes, the API server and the existing nodes ("" if there are
+// none).
 func checkSkew(want, control, have string) []problem {
 	w, c, h := parse(want), parse(control), parse(have)
 	if w == nil || c == nil {

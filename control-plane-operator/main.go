@@ -36,8 +36,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/snapshot"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/operator"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/dedup"
 	"github.com/hosted-control-planes/hypershift/internal/logs"
+	"github.com/hosted-control-planes/hypershift/internal/memory"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
@@ -96,7 +96,7 @@ func run(ctx context.Context, opts operator.Options) error {
 	if err := check(opts); err != nil {
 		return err
 	}
-	dedup.Collect()
+	memory.LimitGarbage()
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("finding the management cluster: %w", err)

@@ -15,8 +15,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
-	"github.com/hosted-control-planes/hypershift/internal/dedup"
 	"github.com/hosted-control-planes/hypershift/internal/logs"
+	"github.com/hosted-control-planes/hypershift/internal/memory"
 )
 
 func main() {
@@ -45,7 +45,7 @@ func exit(err error) {
 
 // run returns when ctx ends or something cannot go on.
 func run(ctx context.Context, opts operator.Options) error {
-	dedup.Collect()
+	memory.LimitGarbage()
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("finding the management cluster: %w", err)

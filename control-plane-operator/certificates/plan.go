@@ -122,8 +122,8 @@ func (p *plan) advance() (turned bool, err error) {
 	return turned, nil
 }
 
-func (p *plan) pace(lives time.Duration) pki.Pace {
-	return pki.Pace{Settle: p.settle, Lives: lives}
+func (p *plan) pace(lives time.Duration) pki.Timing {
+	return pki.Timing{Propagation: p.settle, Lives: lives}
 }
 
 // compute says what there has to be, with the signers as they are now.
@@ -190,7 +190,7 @@ func (p *plan) certificate(l leaf, data map[string][]byte) (*pki.Leaf, error) {
 	if l.User == names.AdminUser {
 		terms = adminTerms(p.hcp)
 	}
-	have, why := pki.Judge(data, l.Request, by, terms, p.now)
+	have, why := pki.Evaluate(data, l.Request, by, terms, p.now)
 	if why != "" {
 		var err error
 		if have, err = by.Issue(l.Request, terms, p.now); err != nil {

@@ -125,7 +125,7 @@ func New(cfg *rest.Config, opts Options) (*Operator, error) {
 		Controller:             config.Controller{SkipNameValidation: &opts.TestHooks.Shared},
 	}
 	if opts.LeaderElect {
-		lease := leader.Lease{Namespace: opts.Namespace, Name: names.ControlPlaneOperator + "-leader-elect", Pace: leader.Many}
+		lease := leader.Lease{Namespace: opts.Namespace, Name: names.ControlPlaneOperator + "-leader-elect", Timing: leader.Many}
 		if err := lease.Require(&manager, cfg); err != nil {
 			return nil, err
 		}

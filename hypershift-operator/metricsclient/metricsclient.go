@@ -106,7 +106,7 @@ func (i *Issuer) client(ctx context.Context, signer *pki.Signer) error {
 	if err != nil {
 		return err
 	}
-	if _, reason := pki.Judge(secret.Data, wanted, signer.Current, pki.DefaultTerms, i.Clock.Now()); reason == "" {
+	if _, reason := pki.Evaluate(secret.Data, wanted, signer.Current, pki.DefaultTerms, i.Clock.Now()); reason == "" {
 		return nil
 	}
 	leaf, err := signer.Current.Issue(wanted, pki.DefaultTerms, i.Clock.Now())

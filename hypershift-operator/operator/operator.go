@@ -88,7 +88,7 @@ func New(ctx context.Context, cfg *rest.Config, opts Options) (*Operator, error)
 		Controller:             config.Controller{SkipNameValidation: &opts.TestHooks.Shared},
 	}
 	if opts.LeaderElect {
-		lease := leader.Lease{Namespace: opts.Namespace, Name: names.HypershiftOperator, Pace: leader.One}
+		lease := leader.Lease{Namespace: opts.Namespace, Name: names.HypershiftOperator, Timing: leader.One}
 		if err := lease.Require(&manager, cfg); err != nil {
 			return nil, err
 		}

@@ -1,6 +1,5 @@
-// Package apply makes the objects that an operator owns what they should be:
-// server-side apply with one field owner, no write where nothing differs, and
-// deletion of what is no longer wanted.
+// Package apply applies the objects that an operator owns: server-side apply with one field owner, no write where nothing
+// differs, and pruning of objects that are no longer desired.
 package apply
 
 import (
@@ -21,52 +20,49 @@ import (
 )
 
 const (
-	// InventoryLabel is on every object that a Set owns; its value names the
-	// operator and the set. It is how a set finds what it no longer wants.
+	// InventoryLabel is on every object of a Set. Its value names the operator and the set. Prune finds the objects of a set
+	// by it.
 	InventoryLabel = "hypershift.openshift.io/inventory"
-	// AppliedAnnotation holds the hash of what was last applied. It tells a
-	// new process, too, that a field was taken out of the desired object.
+	// AppliedAnnotation has the hash of the last applied object. After a restart, it still shows that a field was removed
+	// from the desired object.
 	AppliedAnnotation = "hypershift.openshift.io/applied"
 )
 
 // A Set is a group of objects that are applied and pruned together.
 type Set struct {
-	// Name is unique per operator, short, and stays: it is part of a label.
+	// Name is unique in an operator, short, and must not change: it is part of a label.
 	Name string
-	// Namespace is where the namespaced objects of the set live.
+	// Namespace is the namespace of the namespaced objects of the set.
 	Namespace string
-	// Kinds lists every kind that the set has or ever had.
+	// Kinds lists every kind that the set has or has ever had.
 	Kinds []client.ObjectList
-	// Parent, if there is one, becomes the controlling owner of the objects.
-	// It lives in the same namespace. Sets of the same name with other parents
-	// are other sets: one does not prune what another has.
+	// Parent, if set, becomes the controlling owner of the objects. It is in the same namespace. Sets with the same name and
+	// different parents are different sets: one does not prune objects of the other.
 	Parent client.Object
-	// Independent says that no object of the set needs another: they are applied
-	// at the same time, and what keeps one back keeps back no other. Else, they
-	// are applied in their order, up to the first that cannot be.
+	// Independent is set when the objects do not depend on each other. They are applied in parallel, and an error does not
+	// stop the others. Otherwise they are applied in order, up to the first error.
 	Independent bool
 }
 
-// atOnce is how many independent objects are applied at the same time: enough
-// not to wait for each write, and few beside what an API server has to do.
-const atOnce = 8
+// maxParallel is how many independent objects are applied at the same time: enough to hide the latency of writes, and a small
+// load for an API server.
+const maxParallel = 8
 
 // An Applier applies objects under one field owner.
 type Applier struct {
-	client   client.Client
-	scheme   *runtime.Scheme
-	owner    string
-	verdicts *lru.Cache // of verdict
+	client      client.Client
+	scheme      *runtime.Scheme
+	owner       string
+	comparisons *lru.Cache // of comparison
 }
 
 // New returns an Applier. Reads go through c, which should be cached.
 func New(c client.Client, scheme *runtime.Scheme, owner string) *Applier {
-	return &Applier{client: c, scheme: scheme, owner: owner, verdicts: lru.New(maxVerdicts)}
+	return &Applier{client: c, scheme: scheme, owner: owner, comparisons: lru.New(maxComparisons)}
 }
 
-// Apply makes objs exist as they are written, deletes what the set has had and
-// no longer has, and says whether it wrote anything. A field that objs do not
-// set is left to the API server and to other writers.
+// Apply applies objs, prunes the objects of the set that are not among them, and reports whether it wrote anything. Fields
+// that objs do not set are left to the API server and to other writers.
 func (a *Applier) Apply(ctx context.Context, set Set, objs ...client.Object) (changed bool, err error) {
 	wanted, ids := map[objectID]bool{}, make([]objectID, len(objs))
 	for i, obj := range objs {
@@ -77,7 +73,7 @@ func (a *Applier) Apply(ctx context.Context, set Set, objs ...client.Object) (ch
 	}
 	each := inOrder
 	if set.Independent {
-		each = together
+		each = inParallel
 	}
 	var wrote atomic.Bool
 	err = each(len(objs), func(i int) error {
@@ -97,13 +93,13 @@ func (a *Applier) Apply(ctx context.Context, set Set, objs ...client.Object) (ch
 	return wrote.Load() || len(pruned) > 0, err
 }
 
-// A cache has what was written after milliseconds; one that is slower is not waited for.
-const glance, patience = 2 * time.Millisecond, 250 * time.Millisecond
+// A cache usually has a written object after milliseconds. Await does not wait longer for a slower one.
+const awaitInterval, awaitTimeout = 2 * time.Millisecond, 250 * time.Millisecond
 
-// Await says whether the cache has the objects as they were applied, and gives it
-// a moment for that: who needs them can go on then.
+// Await reports whether the cache has the objects as they were applied, and waits briefly for it. Then a caller that depends
+// on them can continue.
 func (a *Applier) Await(ctx context.Context, set Set, objs ...client.Object) bool {
-	return wait.PollUntilContextTimeout(ctx, glance, patience, true, func(ctx context.Context) (bool, error) {
+	return wait.PollUntilContextTimeout(ctx, awaitInterval, awaitTimeout, true, func(ctx context.Context) (bool, error) {
 		for _, obj := range objs {
 			if seen, err := a.seen(ctx, set, obj); err != nil || !seen {
 				return false, err
@@ -126,7 +122,7 @@ func (a *Applier) seen(ctx context.Context, set Set, obj client.Object) (bool, e
 	return err == nil && live.GetAnnotations()[AppliedAnnotation] == hash, client.IgnoreNotFound(err)
 }
 
-// live is the object as the cache has it.
+// live returns the object from the cache.
 func (a *Applier) live(ctx context.Context, id objectID, obj client.Object) (client.Object, error) {
 	live := reflect.New(reflect.TypeOf(obj).Elem()).Interface().(client.Object)
 	if u, ok := live.(*unstructured.Unstructured); ok {
@@ -144,10 +140,10 @@ func inOrder(n int, do func(int) error) error {
 	return nil
 }
 
-// together does all, and returns every error.
-func together(n int, do func(int) error) error {
+// inParallel calls do for all, and returns every error.
+func inParallel(n int, do func(int) error) error {
 	errs := make([]error, n)
-	places := make(chan struct{}, atOnce)
+	places := make(chan struct{}, maxParallel)
 	var all sync.WaitGroup
 	for i := range n {
 		places <- struct{}{}
@@ -170,8 +166,8 @@ func (a *Applier) applyOne(ctx context.Context, set Set, id objectID, obj client
 		return false, err
 	}
 	found := err == nil
-	same := nothingDiffers(hash, live)
-	if _, known := a.verdicts.Get(same); found && known {
+	same := comparisonOf(hash, live)
+	if _, known := a.comparisons.Get(same); found && known {
 		return false, nil
 	}
 	want, err := a.desired(set, id, obj, hash)
@@ -179,7 +175,7 @@ func (a *Applier) applyOne(ctx context.Context, set Set, id objectID, obj client
 		return false, err
 	}
 	if found {
-		if err := a.ours(live, want); err != nil {
+		if err := a.checkOwned(live, want); err != nil {
 			return false, err
 		}
 		done, err := upToDate(want, live)
@@ -187,23 +183,23 @@ func (a *Applier) applyOne(ctx context.Context, set Set, id objectID, obj client
 			return false, err
 		}
 		if done {
-			a.verdicts.Add(same, nil)
+			a.comparisons.Add(same, nil)
 			return false, nil
 		}
 	}
 	return true, a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(want), client.FieldOwner(a.owner), client.ForceOwnership)
 }
 
-// A ForeignError says that an object which we would write belongs to somebody else.
+// A ForeignError is returned for an existing object that another writer owns.
 type ForeignError struct{ Kind, Name, Owner string }
 
 func (e *ForeignError) Error() string {
 	return fmt.Sprintf("%s %q exists and belongs to %s; delete or rename it", e.Kind, e.Name, e.Owner)
 }
 
-// ours refuses an object that is there but that no set of this operator made:
-// adopting it would end in deleting it.
-func (a *Applier) ours(live client.Object, want *unstructured.Unstructured) error {
+// checkOwned returns a ForeignError for an existing object that no set of this operator created. If it were adopted, pruning
+// would delete it.
+func (a *Applier) checkOwned(live client.Object, want *unstructured.Unstructured) error {
 	inventory := live.GetLabels()[InventoryLabel]
 	was, is := metav1.GetControllerOf(live), metav1.GetControllerOf(want)
 	switch {

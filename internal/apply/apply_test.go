@@ -93,7 +93,7 @@ func TestApplyWritesOnlyWhatDiffers(t *testing.T) {
 	}
 }
 
-func TestApplyRepairsWhatSomebodyChanged(t *testing.T) {
+func TestApplyRevertsChangesOfOtherWriters(t *testing.T) {
 	w := newWorld()
 	mustApply(t, w, configMap("b", map[string]string{"k": "v"}))
 	live := get(t, w, "b", &corev1.ConfigMap{})
@@ -113,7 +113,7 @@ func TestApplyRepairsWhatSomebodyChanged(t *testing.T) {
 
 // A Route has a weight, whose type writes null where there is none. The API
 // server has a default for it.
-func TestWhatIsNotSaidIsLeftToTheDefault(t *testing.T) {
+func TestUnsetFieldsAreLeftToTheDefault(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := routev1.Install(scheme); err != nil {
 		t.Fatal(err)
@@ -148,7 +148,7 @@ func TestWhatIsNotSaidIsLeftToTheDefault(t *testing.T) {
 	}
 }
 
-func TestApplyRemovesWhatIsNoLongerSaid(t *testing.T) {
+func TestApplyRemovesFieldsThatAreNoLongerSet(t *testing.T) {
 	w := newWorld()
 	mustApply(t, w, configMap("b", map[string]string{"k": "v", "old": "x"}))
 	mustApply(t, w, configMap("b", map[string]string{"k": "v"}))
@@ -157,7 +157,7 @@ func TestApplyRemovesWhatIsNoLongerSaid(t *testing.T) {
 	}
 }
 
-func TestApplyPrunesItsOwnAndNothingElse(t *testing.T) {
+func TestApplyPrunesOnlyObjectsOfItsSet(t *testing.T) {
 	theirs := configMap("theirs", nil)
 	w := newWorld(theirs)
 	mustApply(t, w, service("a", 443), configMap("b", nil))
@@ -168,7 +168,7 @@ func TestApplyPrunesItsOwnAndNothingElse(t *testing.T) {
 	get(t, w, "theirs", &corev1.ConfigMap{})
 }
 
-func TestApplyDoesNotAdopt(t *testing.T) {
+func TestApplyDoesNotAdoptForeignObjects(t *testing.T) {
 	w := newWorld(configMap("b", map[string]string{"mine": "yes"}))
 	_, err := apply.New(w, clientgoscheme.Scheme, "tester").Apply(t.Context(), set, configMap("b", nil))
 	var foreign *apply.ForeignError
@@ -180,7 +180,7 @@ func TestApplyDoesNotAdopt(t *testing.T) {
 	}
 }
 
-func TestDeleteSaysWhenAllIsGone(t *testing.T) {
+func TestDeleteReportsWhenAllObjectsAreGone(t *testing.T) {
 	w := newWorld()
 	held := configMap("b", nil)
 	held.Finalizers = []string{"example.com/hold"}
@@ -200,7 +200,7 @@ func TestDeleteSaysWhenAllIsGone(t *testing.T) {
 }
 
 // What was compared once is not compared again; what somebody changed since is.
-func TestAnApplierThatHasSeenAnObjectStillRepairsIt(t *testing.T) {
+func TestACachedComparisonDoesNotHideALaterChange(t *testing.T) {
 	w := newWorld()
 	a := apply.New(w, clientgoscheme.Scheme, "tester")
 	pass := func(port int32) int {
@@ -237,7 +237,7 @@ func TestAnApplierThatHasSeenAnObjectStillRepairsIt(t *testing.T) {
 	}
 }
 
-func TestSetsOfOneNameWithTwoParentsAreTwoSets(t *testing.T) {
+func TestSetsWithDifferentParentsDoNotPruneEachOther(t *testing.T) {
 	parent := func(name string) *corev1.ConfigMap {
 		p := configMap(name, nil)
 		p.UID = types.UID("uid-" + name)
@@ -262,7 +262,7 @@ func TestSetsOfOneNameWithTwoParentsAreTwoSets(t *testing.T) {
 }
 
 // What keeps one object back keeps back those after it, unless they do not need it.
-func TestWhatOneFailureKeepsBack(t *testing.T) {
+func TestAFailureStopsOnlyDependentObjects(t *testing.T) {
 	for name, c := range map[string]struct {
 		independent bool
 		want        int
@@ -284,7 +284,7 @@ func TestWhatOneFailureKeepsBack(t *testing.T) {
 }
 
 // Who has written goes on with what the cache has, once it has what was written.
-func TestAwaitGivesTheCacheAMoment(t *testing.T) {
+func TestAwaitWaitsBrieflyForTheCache(t *testing.T) {
 	for name, tc := range map[string]struct {
 		looks int // in which the cache has nothing yet
 		want  bool

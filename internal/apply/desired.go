@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
 
-// desired is obj as we send it: labelled, owned, hashed, without status and nulls.
+// desired returns obj as it is sent: with labels, owner and hash, without status and null values.
 func (a *Applier) desired(set Set, id objectID, obj client.Object, hash string) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 	if err != nil {
@@ -35,9 +35,8 @@ func (a *Applier) desired(set Set, id objectID, obj client.Object, hash string) 
 	return want, nil
 }
 
-// dropNulls takes out what a Go type writes as null because it has no omitempty.
-// It says nothing, and the API server puts a default in its place: that would be
-// a difference for ever.
+// dropNulls removes fields that a Go type marshals as null because it has no omitempty. The API server replaces null by the
+// default, which would be a permanent difference.
 func dropNulls(value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -64,7 +63,7 @@ func (a *Applier) identify(obj client.Object) (objectID, error) {
 	return objectID{GroupVersionKind: gvk, Namespace: obj.GetNamespace(), Name: obj.GetName()}, err
 }
 
-// hash is of everything that desired depends on.
+// hash covers everything that desired depends on.
 func (a *Applier) hash(set Set, id objectID, obj client.Object) (string, error) {
 	var parent types.UID
 	if set.Parent != nil {

@@ -9,25 +9,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// A verdict says that live object and desired one, in these versions, were
-// compared and nothing differed. While both stay, nobody has to look again. It is
-// a digest: an operator has one for each object that it ever applied.
-type verdict [16]byte
+// A comparison records that a live and a desired object were compared, in these versions, and did not differ. It need not be
+// repeated while both stay the same. It is a digest, because an operator has one for each object that it has applied.
+type comparison [16]byte
 
-// nothingDiffers is the verdict on live and what has that hash, which is of the
-// object's name, too.
-func nothingDiffers(hash string, live client.Object) verdict {
+// comparisonOf identifies the comparison of live with the desired object that has the hash. The hash covers the name of the
+// object.
+func comparisonOf(hash string, live client.Object) comparison {
 	sum := sha256.Sum256([]byte(hash + " " + string(live.GetUID()) + " " + live.GetResourceVersion()))
-	return verdict(sum[:16])
+	return comparison(sum[:16])
 }
 
-// maxVerdicts is how many of them are remembered: a thousand hosted clusters have
-// half as many objects. With one too few, all would be forgotten before they come
-// by again.
-const maxVerdicts = 1 << 16
+// maxComparisons is the size of the cache. A thousand hosted clusters have half as many objects. With a cache that is smaller
+// than the number of objects, all entries would be evicted before they are used again.
+const maxComparisons = 1 << 16
 
-// upToDate says whether applying want would change nothing: the same thing was
-// applied last, and all of it still stands in live.
+// upToDate reports whether applying want would change nothing: the same object was applied last, and live still contains it.
 func upToDate(want *unstructured.Unstructured, live client.Object) (bool, error) {
 	if live.GetAnnotations()[AppliedAnnotation] != want.GetAnnotations()[AppliedAnnotation] {
 		return false, nil
@@ -36,15 +33,14 @@ func upToDate(want *unstructured.Unstructured, live client.Object) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	// The cached copy of a typed object has no kind, and want has no more to
-	// say about its identity than the key it was found by.
+	// The cached copy of a typed object has no kind, and the identity of want is the key by which live was read.
 	have := &unstructured.Unstructured{Object: content}
 	have.SetGroupVersionKind(want.GroupVersionKind())
 	return contains(have.Object, want.Object), nil
 }
 
-// contains says whether have has everything that want has. Lists are compared
-// entry by entry: an entry that somebody else added is a difference.
+// contains reports whether have has everything that want has. Lists are compared item by item: an additional item of another
+// writer is a difference.
 func contains(have, want any) bool {
 	switch w := want.(type) {
 	case map[string]any:

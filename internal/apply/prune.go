@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// Delete deletes every object of the set and says whether all are gone.
+// Delete deletes every object of the set and reports whether all are gone.
 func (a *Applier) Delete(ctx context.Context, set Set) (gone bool, err error) {
 	left, err := a.prune(ctx, set, nil)
 	return err == nil && len(left) == 0, err
@@ -19,8 +19,7 @@ func (a *Applier) Delete(ctx context.Context, set Set) (gone bool, err error) {
 
 func (a *Applier) inventory(set Set) string { return a.owner + "." + set.Name }
 
-// prune deletes what the set owns and does not want, and returns what of that
-// is still there.
+// prune deletes the objects of the set that are not desired, and returns those that still exist.
 func (a *Applier) prune(ctx context.Context, set Set, wanted map[objectID]bool) (left []objectID, err error) {
 	for _, kind := range set.Kinds {
 		list := kind.DeepCopyObject().(client.ObjectList)

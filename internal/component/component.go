@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The files that hold the workload of a component: each has one of them.
+// The files with the workload of a component. Each component has one of them.
 const (
 	deploymentFile  = "deployment.yaml"
 	statefulSetFile = "statefulset.yaml"
@@ -23,43 +23,41 @@ const (
 
 // A Component is one part of a control plane.
 type Component struct {
-	// Name is that of its ControlPlaneComponent, of the label app of its pods
-	// and of the set of its objects. Its workload has a name in its asset.
+	// Name is the name of its ControlPlaneComponent, of the label app of its pods and of the set of its objects. The name of
+	// its workload is in its asset.
 	Name string
-	// Assets has a YAML file for each object, in any directory. One of them is
-	// deployment.yaml or statefulset.yaml. An image in it is a key of the
-	// release payload, or OperatorImage.
+	// Assets has a YAML file for each object, in any directory. One of them is deployment.yaml or statefulset.yaml. Its
+	// images are keys of the release payload, or OperatorImage.
 	Assets fs.FS
-	// After names the components that come first: they have to be available,
-	// and rolled out when another version is.
+	// After names the components that precede this one during a rollout: they must be available and have completed the
+	// rollout of the version.
 	After []string
-	// Wanted says whether the cluster has this component; nil: every one has.
+	// Wanted reports whether the cluster has this component. Nil means every cluster.
 	Wanted func(*Env) bool
-	// Adapters add what depends on the cluster, in their order.
+	// Adapters set what depends on the cluster, in order.
 	Adapters []Adapter
-	// RequestServing says that users wait for its answers: a highly available
-	// cluster has 3 of it, and 2 of others. Replicas in an asset win.
+	// RequestServing is set for a component that serves requests of users: a highly available cluster has 3 replicas of it,
+	// and 2 of others. Replicas in an asset take precedence.
 	RequestServing bool
-	// Reloads names what it mounts and reads again by itself, as
-	// "Secret/<name>" or "ConfigMap/<name>", or one key of it, as
-	// "Secret/<name>/<key>": a change does not roll its pods.
+	// Reloads names the mounted objects that the program reloads by itself, as "Secret/<name>" or "ConfigMap/<name>", or one
+	// key, as "Secret/<name>/<key>". A change of them does not restart its pods.
 	Reloads []string
-	// Explain says what the last words of a program mean to a user, if that is
-	// more than that it has ended: a reason, and what to do. Nil, they are repeated.
+	// Explain returns a reason and an advice for the termination message of a program. Without it, the message is shown as it
+	// is.
 	Explain func(words string) (reason, message string)
 }
 
-// An Adapter changes or leaves out what one asset says. It is pure.
+// An Adapter changes or removes the object of one asset. It is a pure function.
 type Adapter struct {
 	file  string
 	adapt func(*Env, client.Object) error
 	when  func(*Env) bool
 }
 
-// File is the name of the asset that it is about.
+// File is the name of the asset.
 func (a Adapter) File() string { return a.file }
 
-// On adapts the object of a file.
+// On returns an Adapter for the object of a file.
 func On[T client.Object](file string, adapt func(*Env, T) error) Adapter {
 	return Adapter{file: file, adapt: func(env *Env, obj client.Object) error {
 		typed, ok := obj.(T)
@@ -70,11 +68,11 @@ func On[T client.Object](file string, adapt func(*Env, T) error) Adapter {
 	}}
 }
 
-// Only leaves a file out unless the cluster is such a one.
+// Only returns an Adapter that removes a file unless the cluster meets a condition.
 func Only(file string, when func(*Env) bool) Adapter { return Adapter{file: file, when: when} }
 
-// Container finds a container of the pod, be it an init container, for an
-// adapter to change. It panics if there is none: the asset says which there are.
+// Container returns a container or init container of the pod, for an adapter to change. It panics if there is none: assets
+// are constant.
 func Container(pod *corev1.PodSpec, name string) *corev1.Container {
 	for _, containers := range [][]corev1.Container{pod.Containers, pod.InitContainers} {
 		for i := range containers {
@@ -86,8 +84,8 @@ func Container(pod *corev1.PodSpec, name string) *corev1.Container {
 	panic("no container " + name + " in the asset")
 }
 
-// Render says what the objects of the component are in that cluster, in the
-// order of their files, the workload last: what it mounts is there before it.
+// Render returns the objects of the component in the order of their files. The workload is the last one, so that the objects
+// it mounts exist before it.
 func Render(c Component, env *Env) ([]client.Object, error) {
 	files, err := c.files()
 	if err != nil {
@@ -113,7 +111,7 @@ func Render(c Component, env *Env) ([]client.Object, error) {
 	return objs, nil
 }
 
-// files are the paths of the assets, that of the workload last.
+// files returns the paths of the assets, with the workload as the last one.
 func (c Component) files() ([]string, error) {
 	var files []string
 	workload := ""
@@ -133,7 +131,7 @@ func (c Component) files() ([]string, error) {
 	return append(files, workload), err
 }
 
-// render reads one object and lets the adapters have it; nil if they leave it out.
+// render decodes one object and runs the adapters. It returns nil if an adapter removes the object.
 func (c Component) render(file string, env *Env) (client.Object, error) {
 	for _, a := range c.Adapters {
 		if a.when != nil && a.file == path.Base(file) && !a.when(env) {
@@ -148,7 +146,7 @@ func (c Component) render(file string, env *Env) (client.Object, error) {
 		return nil, fmt.Errorf("a %T would not be removed again: add its kind to those of components", obj)
 	}
 	if _, isBudget := obj.(*policyv1.PodDisruptionBudget); isBudget && !env.HighlyAvailable() {
-		return nil, nil // of one pod, none could ever be moved
+		return nil, nil // a single pod could never be evicted
 	}
 	c.begin(env, obj)
 	for _, a := range c.Adapters {
@@ -162,7 +160,7 @@ func (c Component) render(file string, env *Env) (client.Object, error) {
 	return obj, nil
 }
 
-// decode reads an asset, whose object then belongs to the caller.
+// decode decodes an asset. The object belongs to the caller.
 func (c Component) decode(file string) (client.Object, error) {
 	text, err := fs.ReadFile(c.Assets, file)
 	if err != nil {
@@ -182,9 +180,8 @@ func (c Component) decode(file string) (client.Object, error) {
 	return obj, nil
 }
 
-// decoded has the objects of assets by their text. Every pass wants them, and to
-// read YAML would be most of its work.
+// decoded caches the objects of assets by their text. Every reconcile needs them, and parsing YAML would be most of its work.
 var decoded sync.Map
 
-// assets reads YAML. What an asset says and no field takes is an error.
+// assets decodes YAML. A field that the type does not have is an error.
 var assets = serializer.NewCodecFactory(clientgoscheme.Scheme, serializer.EnableStrict).UniversalDeserializer()

@@ -11,14 +11,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// contentsAnnotation, on the pods, is a hash of what they mount: most programs
-// read it once, when they start.
+// contentsAnnotation, on the pods, is a hash of the objects that they mount, because most programs read them only at start.
 const contentsAnnotation = "hypershift.openshift.io/contents"
 
-// source is one Secret or ConfigMap that a pod uses, or some keys of it.
+// source is a Secret or ConfigMap, or some keys of it, that a pod uses.
 type source struct {
 	Kind, Name string
-	// Keys are those that are used; none means all.
+	// Keys are the keys that are used, or all if it is empty.
 	Keys []string
 }
 
@@ -27,9 +26,8 @@ const (
 	kindConfigMap = "ConfigMap"
 )
 
-// contents hashes what the pod uses, but for what its programs read again by
-// themselves. What the component has among its own objects counts as it is to
-// be, not as it is: else its pods would start twice.
+// contents hashes the objects that the pod uses, except for those that its programs reload by themselves. For objects of the
+// component itself it hashes the desired state: with the live state, pods would restart twice.
 func contents(c Component, env *Env, objs []client.Object, pod *corev1.PodSpec) string {
 	type content struct {
 		source
@@ -48,8 +46,7 @@ func contents(c Component, env *Env, objs []client.Object, pod *corev1.PodSpec) 
 	return hex.EncodeToString(sum[:8])
 }
 
-// data are the keys of s and what is under them; nothing if it is not there,
-// for then no pod starts before it is.
+// data returns the used keys and values of s, or nothing if it does not exist: no pod starts before it does.
 func (s source) data(env *Env, objs []client.Object) map[string][]byte {
 	var all map[string][]byte
 	if s.Kind == kindSecret {
@@ -69,7 +66,7 @@ func (s source) data(env *Env, objs []client.Object) map[string][]byte {
 	return some
 }
 
-// find is the object of that name: one of the component's own, or one that is there.
+// find returns the object with that name, from the component itself or from the cluster.
 func find[T client.Object](objs []client.Object, there map[string]T, name string) T {
 	for _, obj := range objs {
 		if own, ok := obj.(T); ok && own.GetName() == name {
@@ -104,7 +101,7 @@ func merged(binary map[string][]byte, text map[string]string) map[string][]byte 
 	return out
 }
 
-// sources are what volumes and environments of the pod refer to, in its order.
+// sources returns the objects that volumes and environment variables of the pod refer to, in order.
 func sources(pod *corev1.PodSpec) []source {
 	var out []source
 	add := func(kind, name string, keys ...string) { out = append(out, source{kind, name, keys}) }

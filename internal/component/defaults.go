@@ -18,14 +18,14 @@ import (
 // appLabel selects the pods of a component, for its workload and for Services.
 const appLabel = "app"
 
-// ComponentLabel names the component that an object or a pod is of.
+// ComponentLabel has the name of the component of an object or a pod.
 const ComponentLabel = "hypershift.openshift.io/control-plane-component"
 
-// ReleaseAnnotation is on a workload, and not on its pods: it names the version
-// that they were last told to run. An image that two releases share is not rolled.
+// ReleaseAnnotation is on a workload, and not on its pods: the version that it was last set to. An image that two releases
+// share is not rolled out again.
 const ReleaseAnnotation = "hypershift.openshift.io/release-version"
 
-// begin gives an object what its adapters may rely on.
+// begin sets the fields that adapters may rely on.
 func (c Component) begin(env *Env, obj client.Object) {
 	obj.SetNamespace(env.HCP.Namespace)
 	obj.SetLabels(with(with(obj.GetLabels(), appLabel, c.Name), ComponentLabel, c.Name))
@@ -51,7 +51,7 @@ func (c Component) begin(env *Env, obj client.Object) {
 	}
 }
 
-// defaultBudget lets one pod go at a time, and one that is broken always.
+// defaultBudget allows the eviction of one pod at a time, and always of a broken one.
 func defaultBudget(app string, budget *policyv1.PodDisruptionBudget) {
 	if budget.Spec.Selector == nil {
 		budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{appLabel: app}}
@@ -62,8 +62,7 @@ func defaultBudget(app string, budget *policyv1.PodDisruptionBudget) {
 	budget.Spec.UnhealthyPodEvictionPolicy = ptr.To(policyv1.AlwaysAllow)
 }
 
-// finish gives the workload what all have, once the adapters are done with all
-// objects.
+// finish sets the fields that all workloads have, after the adapters of all objects.
 func (c Component) finish(env *Env, w *workload, objs []client.Object) error {
 	if err := resolveImages(env, w.pod()); err != nil {
 		return err
@@ -87,9 +86,8 @@ func (c Component) finish(env *Env, w *workload, objs []client.Object) error {
 	return nil
 }
 
-// label adds the user's labels to the pods; they do not replace ours. Whether a pod
-// reaches the management API server follows from its token alone, never from a label
-// of the user.
+// label adds the labels of the user to the pods. They do not replace ours. Access to the management API server depends on the
+// token of a pod only, never on labels of the user.
 func (c Component) label(env *Env, w *workload) {
 	labels := map[string]string{}
 	for k, v := range env.HCP.Spec.Labels {
@@ -106,7 +104,7 @@ func (c Component) label(env *Env, w *workload) {
 	}
 }
 
-// keepLastWords has the status of a pod say what a program said before it failed.
+// keepLastWords sets the termination message of the containers to the last log lines of a failed program.
 func keepLastWords(pod *corev1.PodSpec) {
 	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
 		for i := range containers {
@@ -115,8 +113,7 @@ func keepLastWords(pod *corev1.PodSpec) {
 	}
 }
 
-// defaultStrategy starts the next pod before it stops one, so that there never
-// are fewer.
+// defaultStrategy starts a new pod before it stops an old one, so that the number of pods does not decrease.
 func defaultStrategy(d *appsv1.Deployment) {
 	if d.Spec.Strategy.Type == "" && d.Spec.Strategy.RollingUpdate == nil {
 		d.Spec.Strategy = appsv1.DeploymentStrategy{

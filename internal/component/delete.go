@@ -14,12 +14,11 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// lastGrace is how many seconds a pod of a deleted control plane has to end. The
-// API server does not end at all once its etcd is gone, and what any of them
-// would write down goes as well.
+// lastGrace is the termination grace period of the pods of a deleted control plane, in seconds. An API server does not
+// terminate at all once its etcd is gone, and the data of all of them is deleted, too.
 const lastGrace = 1
 
-// Delete removes all components at once, and says whether the last pod is gone.
+// Delete deletes all components at once, and reports whether the last pod is gone.
 func (r *Runner) Delete(ctx context.Context, hcp *hyperv1.HostedControlPlane) (gone bool, err error) {
 	list := &hyperv1.ControlPlaneComponentList{}
 	if err := r.Client.List(ctx, list, client.InNamespace(hcp.Namespace)); err != nil {
@@ -43,9 +42,9 @@ func (r *Runner) Delete(ctx context.Context, hcp *hyperv1.HostedControlPlane) (g
 	return r.apply.Delete(ctx, statuses(hcp))
 }
 
-// end gives the pods of a component no time. That has to be said when they are
-// asked to go: a kubelet does not listen to it later. So those who would ask
-// them, or make them again, go first and leave them behind.
+// end deletes the pods of a component without grace period. The grace period has to be set when they are deleted: the kubelet
+// ignores later changes. Therefore the controllers that would delete or recreate the pods are deleted first, and their pods
+// orphaned.
 func (r *Runner) end(ctx context.Context, namespace, component string) (gone bool, err error) {
 	inComponent := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{ComponentLabel: component}}
 	for _, makers := range []struct {
@@ -63,7 +62,7 @@ func (r *Runner) end(ctx context.Context, namespace, component string) (gone boo
 	return len(pods.Items) == 0, nil
 }
 
-// deleteAll fills the list and deletes what is in it and is not being deleted.
+// deleteAll fills the list and deletes the objects in it that are not being deleted.
 func (r *Runner) deleteAll(ctx context.Context, reader client.Reader, list client.ObjectList, which []client.ListOption, how client.DeleteOption) error {
 	if err := reader.List(ctx, list, which...); err != nil {
 		return fmt.Errorf("listing %T: %w", list, err)

@@ -24,17 +24,17 @@ import (
 
 // Options are what a Runner needs.
 type Options struct {
-	// Client reads from a cache, and Reader past it: Events and volume claims when
-	// something does not come up, ReplicaSets at the end.
+	// Client reads from a cache. Reader reads past it: Events and volume claims of a component that does not become
+	// available, and ReplicaSets during deletion.
 	Client client.Client
 	Reader client.Reader
 	Scheme *runtime.Scheme
 	Clock  clock.PassiveClock
-	// Owner is the field owner of all that is written.
+	// Owner is the field owner of all writes.
 	Owner string
 }
 
-// A Runner makes components what they should be, and tells how they are.
+// A Runner applies components and reports their status.
 type Runner struct {
 	Options
 	apply *apply.Applier
@@ -45,32 +45,31 @@ func NewRunner(opts Options) *Runner {
 	return &Runner{Options: opts, apply: apply.New(opts.Client, opts.Scheme, opts.Owner)}
 }
 
-// A part is a component in one pass.
+// A part is a component during one reconcile.
 type part struct {
 	Component
 	objs []client.Object
-	// fault is why it cannot be rendered, and unseen why nobody knows how it is.
+	// fault is the error of rendering, and unseen the error of reading the status.
 	fault, unseen error
 	observation
 	status *hyperv1.ControlPlaneComponent
-	// waits is why it is left as it is, empty if it is not.
+	// waits is why the component is not changed; empty if it is.
 	waits string
-	// state and failed are what came of it.
+	// state and failed are the result.
 	state  State
 	failed error
 }
 
-// Ensure brings the components closer to what they should be, all at once. One
-// that others wait for holds back changes of what is there, and not its making:
-// its pods wait by themselves, and meanwhile are scheduled and pulled. An error
-// of one is in its State and in the error, and does not hide the others.
+// Ensure applies the components, in parallel. A component that others depend on delays their changes, but not their creation:
+// their pods wait by themselves, and are scheduled and pull images meanwhile. The error of one component is part of its State
+// and of the returned error, and does not hide the others.
 //
-// Held, Ensure changes nothing and tells how things are.
+// With held set, Ensure changes nothing and reports the status only.
 func (r *Runner) Ensure(ctx context.Context, env *Env, held bool, components ...Component) ([]State, error) {
 	parts := wantedParts(env, components)
 	each(parts, func(p *part) { p.unseen = r.look(ctx, env, p) })
 	if !held {
-		if err := r.settle(ctx, env, parts); err != nil {
+		if err := r.removeUnwanted(ctx, env, parts); err != nil {
 			return nil, err
 		}
 	}
@@ -85,7 +84,7 @@ func (r *Runner) Ensure(ctx context.Context, env *Env, held bool, components ...
 	return states, errors.Join(errs...)
 }
 
-// each does something with all parts at once.
+// each calls do for all parts in parallel.
 func each(parts []*part, do func(*part)) {
 	var all sync.WaitGroup
 	for _, p := range parts {
@@ -94,8 +93,7 @@ func each(parts []*part, do func(*part)) {
 	all.Wait()
 }
 
-// wantedParts are the components that the cluster has: those that it wants, and
-// that its release has the images for.
+// wantedParts returns the components that the cluster has: those that it wants and for which the release has the images.
 func wantedParts(env *Env, components []Component) []*part {
 	var parts []*part
 	for _, c := range components {
@@ -112,7 +110,7 @@ func wantedParts(env *Env, components []Component) []*part {
 	return parts
 }
 
-// look fills in how the part is.
+// look fills in the status of the part.
 func (r *Runner) look(ctx context.Context, env *Env, p *part) (err error) {
 	if p.observation, err = r.observe(ctx, p.Component, env); err != nil {
 		return err
@@ -121,13 +119,13 @@ func (r *Runner) look(ctx context.Context, env *Env, p *part) (err error) {
 	return err
 }
 
-// kinds are those of which components have objects, or ever had.
+// kinds are the kinds of objects that components have or have ever had.
 var kinds = []client.ObjectList{
 	&appsv1.DeploymentList{}, &appsv1.StatefulSetList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{}, &corev1.SecretList{},
 	&policyv1.PodDisruptionBudgetList{}, &networkingv1.NetworkPolicyList{},
 }
 
-// pruned says whether the object is of one of these kinds.
+// pruned reports whether the object is of one of these kinds.
 func pruned(obj client.Object) bool {
 	return slices.ContainsFunc(kinds, func(list client.ObjectList) bool {
 		return reflect.TypeOf(list).Elem().Name() == reflect.TypeOf(obj).Elem().Name()+"List"
@@ -138,15 +136,14 @@ func setOf(hcp *hyperv1.HostedControlPlane, name string) apply.Set {
 	return apply.Set{Name: name, Namespace: hcp.Namespace, Parent: hcp, Kinds: kinds}
 }
 
-// statuses are the ControlPlaneComponents of all components.
+// statuses lists the ControlPlaneComponents of all components.
 func statuses(hcp *hyperv1.HostedControlPlane) apply.Set {
 	return apply.Set{Name: "components", Namespace: hcp.Namespace, Parent: hcp, Independent: true, Kinds: []client.ObjectList{&hyperv1.ControlPlaneComponentList{}}}
 }
 
-// settle decides which components there are. The ControlPlaneComponent of one
-// that there no longer is goes after its objects: it is what they are found by,
-// even when this program no longer knows the component.
-func (r *Runner) settle(ctx context.Context, env *Env, parts []*part) error {
+// removeUnwanted applies the list of components. The ControlPlaneComponent of a removed component is deleted after its
+// objects: it is the only record of a component that this version of the program does not know.
+func (r *Runner) removeUnwanted(ctx context.Context, env *Env, parts []*part) error {
 	wanted := func(name string) bool {
 		return slices.ContainsFunc(parts, func(p *part) bool { return p.Name == name })
 	}
@@ -177,7 +174,7 @@ func (r *Runner) remove(ctx context.Context, hcp *hyperv1.HostedControlPlane, wa
 	return nil
 }
 
-// waitsFor is why a part is left as it is; empty if it is not.
+// waitsFor returns why a part is not changed; empty if it is.
 func (p *part) waitsFor(version string, held bool, parts []*part) string {
 	switch {
 	case held:
@@ -197,13 +194,12 @@ func (p *part) waitsFor(version string, held bool, parts []*part) string {
 	return fmt.Sprintf("waiting until %s runs version %s", strings.Join(names, " and "), version)
 }
 
-// runs says whether the roll-out of the version was once complete. That a pod
-// is missing since holds nobody back.
+// runs reports whether the rollout of the version was completed. A pod that failed later does not delay others.
 func (p *part) runs(version string) bool {
 	return p.version == version && (p.complete || p.status != nil && p.status.Status.Version == version)
 }
 
-// ensure applies one component unless it waits for another, and tells how it is.
+// ensure applies one component unless it waits for another, and reports its status.
 func (r *Runner) ensure(ctx context.Context, env *Env, p *part) (State, error) {
 	if p.unseen != nil {
 		return State{Name: p.Name}, fmt.Errorf("component %s: %w", p.Name, p.unseen)
@@ -213,7 +209,7 @@ func (r *Runner) ensure(ctx context.Context, env *Env, p *part) (State, error) {
 	if failed == nil && p.waits == "" {
 		changed, failed = r.apply.Apply(ctx, setOf(env.HCP, p.Name), p.objs...)
 	}
-	state, err := r.tell(ctx, env, p, changed, failed)
+	state, err := r.evaluateState(ctx, env, p, changed, failed)
 	if err == nil && !reconcile.IsTransientAPIError(failed) {
 		err = r.writeStatus(ctx, env, p, state)
 	}

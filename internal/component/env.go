@@ -8,27 +8,25 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-// OperatorImage stands in assets for the image of the control-plane-operator.
+// OperatorImage is a placeholder in assets for the image of the control-plane-operator.
 const OperatorImage = "control-plane-operator"
 
-// Env is what adapters know of the cluster: facts, gathered before. Whoever has
-// it reads it and changes nothing in it.
+// Env has the facts of the cluster that adapters use. It is shared and must not be changed.
 type Env struct {
 	HCP *hyperv1.HostedControlPlane
-	// Release is the one that the control plane is to run.
+	// Release is the desired release of the control plane.
 	Release *release.Release
-	// OperatorImage is the image that this operator runs in itself.
+	// OperatorImage is the image of this operator.
 	OperatorImage string
-	// API and Konnectivity are where the hosted cluster's nodes and users find
-	// them, as far as that is known yet.
+	// API and Konnectivity are the addresses for nodes and users of the hosted cluster, empty while they are not known.
 	API, Konnectivity Host
-	// Workers says that the cluster has nodes, or has had some.
+	// Workers is true when the cluster has or has had nodes.
 	Workers bool
-	// Available are the names of the components that do their work.
+	// Available has the names of the available components.
 	Available []string
-	// AWSEndpoints is environment that says where AWS is, if it is not where it is for everybody.
+	// AWSEndpoints are environment variables with custom endpoints of AWS.
 	AWSEndpoints []corev1.EnvVar
-	// Routes are those of the namespace, and Services those that they lead to, by name.
+	// Routes are the Routes of the namespace, and Services those that they refer to, by name.
 	Routes   []routev1.Route
 	Services map[string]*corev1.Service
 	// Secrets and ConfigMaps are those of the namespace, by name.
@@ -36,22 +34,21 @@ type Env struct {
 	ConfigMaps map[string]*corev1.ConfigMap
 }
 
-// A Host is a name and a port; the name is empty until there is one.
+// A Host is a name and a port. The name is empty until it is known.
 type Host struct {
 	Name string
 	Port int32
 }
 
-// HighlyAvailable says whether the parts of the control plane run more than once.
+// HighlyAvailable reports whether components have more than one replica.
 func (e *Env) HighlyAvailable() bool {
 	return e.HCP.Spec.ControllerAvailabilityPolicy == hyperv1.HighlyAvailable
 }
 
-// Has says whether the payload has an image of that name.
+// Has reports whether the payload has an image of that name.
 func (e *Env) Has(image string) bool { return e.Image(image) != "" }
 
-// Image is the reference of an image of the payload, empty if it has none of
-// that name.
+// Image returns the reference of an image of the payload, or "" if it has none of that name.
 func (e *Env) Image(name string) string {
 	if name == OperatorImage {
 		return e.OperatorImage
@@ -59,7 +56,7 @@ func (e *Env) Image(name string) string {
 	return e.Release.Components[name]
 }
 
-// SecretData is what is under a key of a Secret, nil if there is none.
+// SecretData returns the value of a key of a Secret, or nil.
 func (e *Env) SecretData(name, key string) []byte {
 	if s := e.Secrets[name]; s != nil {
 		return s.Data[key]
@@ -67,7 +64,7 @@ func (e *Env) SecretData(name, key string) []byte {
 	return nil
 }
 
-// ConfigMapData is what is under a key of a ConfigMap, empty if there is none.
+// ConfigMapData returns the value of a key of a ConfigMap, or "".
 func (e *Env) ConfigMapData(name, key string) string {
 	if c := e.ConfigMaps[name]; c != nil {
 		return c.Data[key]
@@ -75,7 +72,7 @@ func (e *Env) ConfigMapData(name, key string) string {
 	return ""
 }
 
-// Replicas is how many pods a component has that says nothing else.
+// Replicas returns the default number of replicas of a component.
 func (e *Env) Replicas(c Component) int32 {
 	switch {
 	case !e.HighlyAvailable():

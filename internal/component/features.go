@@ -8,12 +8,11 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 )
 
-// featureName is how Kubernetes writes the name of a feature.
+// featureName matches the names of features of Kubernetes.
 var featureName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
 
-// FeatureGates is the flag of Kubernetes' programs that turns features on and off
-// by their names, nothing if the user names none. All get the same: half a
-// feature is a fault. A set of features is known by its name in OpenShift only.
+// FeatureGates returns the flag of Kubernetes' programs that enables and disables features, or nothing if the user specifies
+// none. All programs get the same: a feature that only some of them have does not work. Feature sets exist in OpenShift only.
 func FeatureGates(env *Env) ([]string, error) {
 	c := env.HCP.Spec.Configuration
 	if c == nil || c.FeatureGate == nil || c.FeatureGate.CustomNoUpgrade == nil {

@@ -8,15 +8,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A MissingImagesError says which images a component needs and the payload
-// does not have.
+// A MissingImagesError lists the images that a component needs and the payload does not have.
 type MissingImagesError struct{ Images []string }
 
 func (e *MissingImagesError) Error() string {
 	return fmt.Sprintf("the release has no image for %s", strings.Join(e.Images, ", "))
 }
 
-// resolveImages puts references in the place of the payload's keys.
+// resolveImages replaces the keys of the payload by references.
 func resolveImages(env *Env, pod *corev1.PodSpec) error {
 	var missing []string
 	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {

@@ -2,16 +2,15 @@ package component
 
 import "time"
 
-// How one of several copies of a program is chosen. A copy that ends without a
-// word is replaced after LeaseDuration; every RetryPeriod costs a write to the
-// hosted etcd.
+// Leader election. A leader that stops without releasing the Lease is replaced after LeaseDuration. Each RetryPeriod costs
+// one write to the hosted etcd.
 const (
 	LeaseDuration = 30 * time.Second
 	RenewDeadline = 20 * time.Second
 	RetryPeriod   = 5 * time.Second
 )
 
-// LeaderElection are the flags of Kubernetes' programs. One copy leads anyway.
+// LeaderElection returns the flags of Kubernetes' programs. A single replica is always the leader.
 func LeaderElection(replicas int32) []string {
 	if replicas == 1 {
 		return []string{"--leader-elect=false"}

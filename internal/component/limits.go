@@ -9,19 +9,17 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// The least memory limit, so that a small program that was measured at rest has
-// room for a burst, and the limits of emptyDirs that set none: on the disk of
-// the node, and in its memory.
+// The minimum memory limit, which leaves room for peaks of a small program that was measured at rest, and the size limits of
+// emptyDirs that set none: on the disk of the node, and in memory.
 var (
 	leastMemoryLimit = resource.MustParse("1Gi")
 	diskSizeLimit    = resource.MustParse("1Gi")
 	memorySizeLimit  = resource.MustParse("16Mi")
 )
 
-// Bound limits what a pod takes of its node, which pods of other tenants share.
-// The memory limit of a container is a multiple of what it requests: enough for
-// a busy cluster, and less than a node. A factor of 0 sets none. What a container
-// or a volume limits itself stays.
+// Bound limits what a pod uses of its node, which pods of other tenants share. The memory limit of a container is a multiple
+// of its request: enough for a busy cluster, and less than a node. A factor of 0 sets none. Limits that a container or a
+// volume sets take precedence.
 func Bound(pod *corev1.PodSpec, factor int64) {
 	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
 		for i := range containers {
@@ -57,7 +55,7 @@ func limitMemory(r *corev1.ResourceRequirements, factor int64) {
 	r.Limits[corev1.ResourceMemory] = limit
 }
 
-// memoryFactor is what the hypershift-operator has set; 0 for none.
+// memoryFactor returns the factor that the hypershift-operator has set; 0 for none.
 func memoryFactor(hcp *hyperv1.HostedControlPlane) int64 {
 	n, err := strconv.ParseInt(hcp.Annotations[hyperv1.MemoryLimitFactorAnnotation], 10, 64)
 	if err != nil || n < 0 {

@@ -11,22 +11,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// observation is what a workload's own status says of it.
+// observation is the observed state of a workload.
 type observation struct {
-	live *workload // nil if there is none
-	// version is the one that it was last told to run.
+	live *workload // nil if it does not exist
+	// version is the version that it was last set to.
 	version string
-	// available says that enough pods are ready for the component to do its work.
+	// available is true when enough pods are ready for the component to work.
 	available bool
-	// complete says that all pods are as the workload now has them, and ready.
+	// complete is true when all pods are up to date and ready.
 	complete bool
-	// replacing says that some pods are not as the workload now has them.
+	// replacing is true when some pods are not up to date.
 	replacing bool
-	// refused is why pods cannot be made, as far as the workload knows.
+	// refused is why pods cannot be created, as reported by the workload.
 	refused string
 }
 
-// observe looks at the workload of the component.
+// observe reads the workload of the component.
 func (r *Runner) observe(ctx context.Context, c Component, env *Env) (observation, error) {
 	w, err := c.workload(env)
 	if err != nil {
@@ -39,10 +39,10 @@ func (r *Runner) observe(ctx context.Context, c Component, env *Env) (observatio
 	if err != nil {
 		return observation{}, fmt.Errorf("getting the workload of %s: %w", c.Name, err)
 	}
-	return judge(w), nil
+	return evaluate(w), nil
 }
 
-// workload is an empty one, with the kind and the name of the component's.
+// workload returns an empty object with the kind and the name of the component's workload.
 func (c Component) workload(env *Env) (client.Object, error) {
 	files, err := c.files()
 	if err != nil {
@@ -61,9 +61,8 @@ func (c Component) workload(env *Env) (client.Object, error) {
 	return w, nil
 }
 
-// judge reads the status of a workload. One that has not been looked at since it
-// was changed has nothing to say of the change.
-func judge(obj client.Object) observation {
+// evaluate reads the status of a workload. The status is outdated while its observedGeneration is.
+func evaluate(obj client.Object) observation {
 	o := observation{live: asWorkload(obj), version: obj.GetAnnotations()[ReleaseAnnotation]}
 	wanted := ptr.Deref(*o.live.replicas, 1)
 	switch w := obj.(type) {
@@ -76,7 +75,7 @@ func judge(obj client.Object) observation {
 	case *appsv1.StatefulSet:
 		s := w.Status
 		o.replacing = s.ObservedGeneration < w.Generation || s.CurrentRevision != s.UpdateRevision
-		// Members that vote are of use when most of them are there.
+		// Voting members are available as long as they have a majority.
 		o.available = s.AvailableReplicas > wanted/2
 		o.complete = !o.replacing && s.AvailableReplicas >= wanted
 	}

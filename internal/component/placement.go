@@ -12,33 +12,32 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// The priority classes of control planes, which are installed with the
-// hypershift-operator. An asset names the first; the others follow from what a
-// component does.
+// The priority classes of control planes, which are installed with the hypershift-operator. An asset names the first; the
+// others follow from the role of a component.
 const (
 	etcdPriority         = "hypershift-etcd"
 	apiCriticalPriority  = "hypershift-api-critical"
 	ControlPlanePriority = "hypershift-control-plane"
 )
 
-// chosenPriorities are the annotations by which the user has others.
+// chosenPriorities are the annotations with which the user selects other classes.
 var chosenPriorities = map[string]string{
 	etcdPriority:         hyperv1.EtcdPriorityClassAnnotation,
 	apiCriticalPriority:  hyperv1.APICriticalPriorityClassAnnotation,
 	ControlPlanePriority: hyperv1.ControlPlanePriorityClassAnnotation,
 }
 
-// PriorityClasses are those that pods of control planes have without an annotation.
+// PriorityClasses returns the classes of pods without these annotations.
 func PriorityClasses() []string {
 	return []string{ControlPlanePriority, apiCriticalPriority, etcdPriority}
 }
 
-// PriorityAnnotations are those by which the user has others.
+// PriorityAnnotations returns the annotations with which the user selects other classes.
 func PriorityAnnotations() []string {
 	return []string{hyperv1.ControlPlanePriorityClassAnnotation, hyperv1.APICriticalPriorityClassAnnotation, hyperv1.EtcdPriorityClassAnnotation}
 }
 
-// place says on which nodes the pods run, and who goes first.
+// place sets the nodes and the priority of the pods.
 func (c Component) place(env *Env, w *workload) {
 	pod := w.pod()
 	class := cmp.Or(pod.PriorityClassName, ControlPlanePriority)
@@ -58,20 +57,17 @@ func (c Component) place(env *Env, w *workload) {
 	}
 }
 
-// deadAfter is how long, in seconds, the pods of a node that is not ready stay
-// there. It has been silent for most of a minute when it is called that. With the
-// five minutes that Kubernetes gives by itself, half of a control plane is missing
-// for so long; a kubelet that is started again, or a switch, is back in one.
+// deadAfter is how long, in seconds, pods stay on a node that is not ready. The node controller marks a node after most of a
+// minute without heartbeat. With the default of five more minutes, half of a control plane would be missing for so long; a
+// restarted kubelet or a switch needs less than one.
 const deadAfter = 60
 
-// LeaveDeadNodes has the pods of a Deployment replaced soon after their node has
-// gone silent, unless the user tolerates that. Not those of a StatefulSet: one
-// that may still run is replaced only once its node says that it has ended, or
-// once the Node is deleted, and to ask for it earlier would just stop members
-// whose kubelet was away for a moment.
+// LeaveDeadNodes makes the pods of a Deployment leave a node soon after it became unreachable, unless the user tolerates
+// that. It does not change pods of a StatefulSet: those are replaced only once the node confirms that they have stopped, or
+// once the Node is deleted. Deleting them earlier would only stop members whose kubelet was unreachable for a moment.
 func LeaveDeadNodes(pod *corev1.PodSpec) {
 	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
-		tolerated := func(t corev1.Toleration) bool { // as Kubernetes asks before it adds its own
+		tolerated := func(t corev1.Toleration) bool { // as the admission plugin does before it adds its own
 			return (t.Key == key || t.Key == "") && (t.Effect == corev1.TaintEffectNoExecute || t.Effect == "")
 		}
 		if !slices.ContainsFunc(pod.Tolerations, tolerated) {
@@ -82,11 +78,9 @@ func LeaveDeadNodes(pod *corev1.PodSpec) {
 	}
 }
 
-// spread keeps the pods of a component apart: evenly over the nodes that take
-// any of them, however few those are, and over zones as far as there are any. A
-// node without a zone takes no pod that must know its own, and whole clusters
-// have such nodes only. While a Deployment is rolled out its new pods are counted
-// by themselves: those that they replace must not stand in the way.
+// spread distributes the pods of a component evenly over the eligible nodes, and over zones where nodes have zones. A node
+// without a zone does not match a topology key that is required, and in some clusters no node has one. During a rollout, new
+// pods of a Deployment are counted separately, so that the pods that they replace do not block them.
 func spread(w *workload) []corev1.TopologySpreadConstraint {
 	var out []corev1.TopologySpreadConstraint
 	for _, over := range []struct {
@@ -97,7 +91,7 @@ func spread(w *workload) []corev1.TopologySpreadConstraint {
 			MaxSkew: 1, TopologyKey: over.key, WhenUnsatisfiable: over.must,
 			LabelSelector:  &metav1.LabelSelector{MatchLabels: (*w.selector).MatchLabels},
 			MatchLabelKeys: w.revision,
-			// A zone or a node that is lost has none, and is not to be made up for.
+			// A lost zone or node has no pods, and the others must not wait for it.
 			NodeTaintsPolicy: ptr.To(corev1.NodeInclusionPolicyHonor),
 		})
 	}

@@ -16,11 +16,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/events"
 )
 
-// slow is how old something may be that has not come up before its Events are
-// read: most are up by then.
+// slow is the age of an object that is not ready after which its Events are read. Most objects are ready earlier.
 const slow = 10 * time.Second
 
-// trouble is why a workload does not have all its pods ready.
+// trouble returns why a workload does not have all its pods ready.
 func (r *Runner) trouble(ctx context.Context, c Component, o observation) (trouble, error) {
 	if o.refused != "" {
 		return trouble{hyperv1.PodsRefusedReason, shortened(o.refused)}, nil
@@ -53,7 +52,7 @@ func (r *Runner) trouble(ctx context.Context, c Component, o observation) (troub
 	return trouble{}, nil
 }
 
-// explained is what a program's end means, if the component knows.
+// explained replaces the termination message of a program, if the component explains it.
 func (c Component) explained(t trouble) trouble {
 	if c.Explain == nil || t.reason != hyperv1.ContainerCrashedReason {
 		return t
@@ -64,8 +63,7 @@ func (c Component) explained(t trouble) trouble {
 	return t
 }
 
-// of names the member that is in trouble. Pods of a Deployment have names that
-// mean nothing and change.
+// of adds the name of the failing member. Pods of a Deployment have generated names, which are left out.
 func (o observation) of(pod *corev1.Pod, t trouble) trouble {
 	if _, ok := o.live.Object.(*appsv1.StatefulSet); ok {
 		t.message = pod.Name + ": " + t.message
@@ -79,8 +77,7 @@ func ready(pod *corev1.Pod) bool {
 	})
 }
 
-// podTrouble is in the pod's status, or for what happens before a container is
-// there, in Events.
+// podTrouble reads the status of the pod and, before it has a container, Events.
 func (r *Runner) podTrouble(ctx context.Context, pod *corev1.Pod) (trouble, error) {
 	t := troubleOf(pod)
 	if t.reason == hyperv1.PodUnschedulableReason {
@@ -95,15 +92,14 @@ func (r *Runner) podTrouble(ctx context.Context, pod *corev1.Pod) (trouble, erro
 	return r.said(ctx, pod, hyperv1.VolumeNotReadyReason, "containers cannot be made")
 }
 
-// started says whether any container of the pod has been.
+// started reports whether any container of the pod has started.
 func started(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses), func(s corev1.ContainerStatus) bool {
 		return s.State.Waiting == nil || s.RestartCount > 0
 	})
 }
 
-// claimTrouble is why a volume of the pod does not exist: its claim knows, or
-// rather the Events about it.
+// claimTrouble returns why a volume of the pod does not exist, from its claim and the Events of that.
 func (r *Runner) claimTrouble(ctx context.Context, pod *corev1.Pod) (trouble, error) {
 	for _, v := range pod.Spec.Volumes {
 		if v.PersistentVolumeClaim == nil {
@@ -120,22 +116,22 @@ func (r *Runner) claimTrouble(ctx context.Context, pod *corev1.Pod) (trouble, er
 		if claim.Status.Phase != corev1.ClaimPending {
 			continue
 		}
-		// That there is no storage class at all is said without a warning.
+		// A missing storage class is reported in an Event that is no warning.
 		said, err := events.LatestWarning(ctx, r.Reader, claim, "FailedBinding")
 		if err != nil || said != "" {
-			return trouble{hyperv1.VolumeNotReadyReason, "volume claim " + claim.Name + " gets no volume" + behind(said)}, err
+			return trouble{hyperv1.VolumeNotReadyReason, "volume claim " + claim.Name + " gets no volume" + suffixed(said)}, err
 		}
 	}
 	return trouble{}, nil
 }
 
-// said is what the Events about an object complain of.
+// said returns the latest warning about an object.
 func (r *Runner) said(ctx context.Context, obj client.Object, reason, what string) (trouble, error) {
 	said, err := events.LatestWarning(ctx, r.Reader, obj)
 	if err != nil || said == "" {
 		return trouble{}, err
 	}
-	return trouble{reason, what + behind(said)}, nil
+	return trouble{reason, what + suffixed(said)}, nil
 }
 
 func (r *Runner) old(obj client.Object) bool {

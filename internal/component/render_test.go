@@ -74,7 +74,7 @@ func secret(name, key, value string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string][]byte{key: []byte(value)}}
 }
 
-func TestWhatRollsThePods(t *testing.T) {
+func TestOnlyMountedContentRestartsPods(t *testing.T) {
 	has := func(s *corev1.Secret) func(*component.Env) {
 		return func(env *component.Env) { env.Secrets[s.Name] = s }
 	}
@@ -119,7 +119,7 @@ func TestWhatRollsThePods(t *testing.T) {
 	}
 }
 
-func TestWishesOfTheUserForThePods(t *testing.T) {
+func TestSettingsOfTheUserReachThePods(t *testing.T) {
 	env := componenttest.Env()
 	env.HCP.Spec.NodeSelector = map[string]hyperv1.LabelValue{"pool": "control"}
 	env.HCP.Spec.Tolerations = []corev1.Toleration{{Key: "control", Operator: corev1.TolerationOpExists}}
@@ -144,7 +144,7 @@ func TestWishesOfTheUserForThePods(t *testing.T) {
 	}
 }
 
-func TestHowManyPods(t *testing.T) {
+func TestReplicasDependOnAvailability(t *testing.T) {
 	single, available := componenttest.Env(), componenttest.Env()
 	available.HCP.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
 	serving, fixed := server(), server()
@@ -171,7 +171,7 @@ func TestHowManyPods(t *testing.T) {
 }
 
 // Nodes have zones in a cloud, and hardly anywhere else.
-func TestNodesWithoutZonesTakePods(t *testing.T) {
+func TestPodsRunOnNodesWithoutZones(t *testing.T) {
 	available := componenttest.Env()
 	available.HCP.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
 	must := map[string]bool{}
@@ -184,7 +184,7 @@ func TestNodesWithoutZonesTakePods(t *testing.T) {
 }
 
 // Only who says so talks to the management cluster.
-func TestTheManagementClusterIsOutOfReach(t *testing.T) {
+func TestPodsCannotReachTheManagementAPIServer(t *testing.T) {
 	template := workload(t, server(), componenttest.Env()).Spec.Template
 	if ptr.Deref(template.Spec.AutomountServiceAccountToken, true) || template.Labels[names.ManagementAccessLabel] != "" {
 		t.Errorf("%+v", template)
@@ -212,7 +212,7 @@ func TestALabelOfTheUserDoesNotOpenTheManagementCluster(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreLeftOut(t *testing.T) {
+func TestAdaptersLeaveFilesOut(t *testing.T) {
 	c := server()
 	c.Adapters = []component.Adapter{component.Only("config.yaml", (*component.Env).HighlyAvailable)}
 	for policy, want := range map[hyperv1.AvailabilityPolicy]int{hyperv1.SingleReplica: 1, hyperv1.HighlyAvailable: 2} {
@@ -224,7 +224,7 @@ func TestFilesThatAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestAssetsThatCannotBe(t *testing.T) {
+func TestInvalidAssetsAreRefused(t *testing.T) {
 	with := func(change func(*component.Component)) component.Component {
 		c := server()
 		change(&c)
@@ -254,7 +254,7 @@ func TestAssetsThatCannotBe(t *testing.T) {
 	}
 }
 
-func TestImagesThatTheReleaseLacks(t *testing.T) {
+func TestMissingImagesAreNamed(t *testing.T) {
 	env := componenttest.Env()
 	delete(env.Release.Components, names.KubeAPIServer)
 	_, err := component.Render(server(), env)
@@ -264,7 +264,7 @@ func TestImagesThatTheReleaseLacks(t *testing.T) {
 	}
 }
 
-func TestWhatIsMountedComesBeforeWhoMountsIt(t *testing.T) {
+func TestMountedObjectsAreAppliedBeforeTheWorkload(t *testing.T) {
 	objs, err := component.Render(server(), componenttest.Env())
 	if err != nil {
 		t.Fatal(err)

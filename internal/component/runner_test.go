@@ -68,7 +68,7 @@ var unbound = corev1.PodStatus{Conditions: []corev1.PodCondition{{
 
 var creating = corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "etcd", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}}}}
 
-func TestWhatOnlyEventsSay(t *testing.T) {
+func TestTroubleIsReadFromEvents(t *testing.T) {
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: object("data-etcd-0"), Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}}
 	young := member(creating)
 	young.CreationTimestamp = metav1.NewTime(now)
@@ -99,7 +99,7 @@ func TestWhatOnlyEventsSay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := runner(interceptor.Funcs{}, append(tc.others, tc.pod)...)
-			got, err := r.trouble(t.Context(), Component{}, judge(statefulSet()))
+			got, err := r.trouble(t.Context(), Component{}, evaluate(statefulSet()))
 			if err != nil || got.reason != tc.reason || got.message != tc.message {
 				t.Errorf("got %q: %q, %v", got.reason, got.message, err)
 			}
@@ -107,7 +107,7 @@ func TestWhatOnlyEventsSay(t *testing.T) {
 	}
 }
 
-func TestAComponentKnowsWhatItsLastWordsMean(t *testing.T) {
+func TestAComponentExplainsItsTerminationMessage(t *testing.T) {
 	c := Component{Explain: func(words string) (reason, message string) {
 		if !strings.Contains(words, "nothing on the volume") {
 			return "", ""
@@ -119,7 +119,7 @@ func TestAComponentKnowsWhatItsLastWordsMean(t *testing.T) {
 		"out of luck":                    {hyperv1.ContainerCrashedReason, "etcd-0: container etcd ends with exit code 1: out of luck"},
 	} {
 		pod := member(corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "etcd", State: corev1.ContainerState{Terminated: ending(1, "Error", words)}}}})
-		if got, err := runner(interceptor.Funcs{}, pod).trouble(t.Context(), c, judge(statefulSet())); err != nil || got != want {
+		if got, err := runner(interceptor.Funcs{}, pod).trouble(t.Context(), c, evaluate(statefulSet())); err != nil || got != want {
 			t.Errorf("got %+v, %v; want %+v", got, err, want)
 		}
 	}
@@ -131,21 +131,21 @@ func statefulSet() *appsv1.StatefulSet {
 	}}
 }
 
-func TestPodsThatCannotBeMade(t *testing.T) {
+func TestPodsThatCannotBeCreatedAreReported(t *testing.T) {
 	set := statefulSet()
 	r := runner(interceptor.Funcs{}, event(set, "Warning", "FailedCreate", "exceeded quota: pods"))
-	if got, err := r.trouble(t.Context(), Component{}, judge(set)); err != nil || got != (trouble{hyperv1.PodsRefusedReason, "pods cannot be made: exceeded quota: pods"}) {
+	if got, err := r.trouble(t.Context(), Component{}, evaluate(set)); err != nil || got != (trouble{hyperv1.PodsRefusedReason, "pods cannot be made: exceeded quota: pods"}) {
 		t.Errorf("of a StatefulSet: %+v, %v", got, err)
 	}
 	d := &appsv1.Deployment{ObjectMeta: object("server"), Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{
 		{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota: pods"},
 	}}}
-	if got, err := r.trouble(t.Context(), Component{}, judge(d)); err != nil || got != (trouble{hyperv1.PodsRefusedReason, "exceeded quota: pods"}) {
+	if got, err := r.trouble(t.Context(), Component{}, evaluate(d)); err != nil || got != (trouble{hyperv1.PodsRefusedReason, "exceeded quota: pods"}) {
 		t.Errorf("of a Deployment: %+v, %v", got, err)
 	}
 }
 
-func TestWhatAWorkloadSaysOfItself(t *testing.T) {
+func TestEvaluateWorkloadStatus(t *testing.T) {
 	deployment := func(generation, observed int64, all, updated, ready int32) client.Object {
 		d := &appsv1.Deployment{ObjectMeta: object("server"), Spec: appsv1.DeploymentSpec{Replicas: ptr.To[int32](2)}}
 		d.Generation = generation
@@ -171,7 +171,7 @@ func TestWhatAWorkloadSaysOfItself(t *testing.T) {
 		"one member of three does not help": {members("a", "a", 1), false, false, false},
 		"a member is old":                   {members("a", "b", 3), true, false, true},
 	} {
-		got := judge(tc.of)
+		got := evaluate(tc.of)
 		if got.available != tc.available || got.complete != tc.complete || got.replacing != tc.replacing {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -180,7 +180,7 @@ func TestWhatAWorkloadSaysOfItself(t *testing.T) {
 
 // A kubelet counts from when a pod was first asked to go. Who makes pods must
 // neither ask them nor make others.
-func TestPodsAreGivenNoTime(t *testing.T) {
+func TestPodsAreDeletedWithoutGracePeriod(t *testing.T) {
 	labels := map[string]string{ComponentLabel: "server"}
 	deployment, replicaSet, pod, going := &appsv1.Deployment{ObjectMeta: object("server")}, &appsv1.ReplicaSet{ObjectMeta: object("server-1")}, member(creating), member(creating)
 	pod.Name, going.Name = "server-1-a", "server-1-b"

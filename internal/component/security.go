@@ -10,9 +10,8 @@ import (
 // nobody is the user of all pods. The images of Kubernetes would run as root.
 const nobody = 65532
 
-// Restrict takes from the pod what the restricted level of Kubernetes forbids,
-// and the right to write to its images. What it may not write to is in memory
-// or on a volume; /tmp is.
+// Restrict sets the restricted pod security level, and a read-only root file system. Writable directories are in memory or on
+// a volume, such as /tmp.
 func Restrict(pod *corev1.PodSpec) {
 	if pod.SecurityContext == nil {
 		pod.SecurityContext = &corev1.PodSecurityContext{}
@@ -31,7 +30,7 @@ func Restrict(pod *corev1.PodSpec) {
 	}
 }
 
-// runAsNobody names a user, whom a volume of the pod belongs to as well.
+// runAsNobody sets a user, and the same group for the volumes of the pod.
 func runAsNobody(pod *corev1.PodSpec) {
 	if pod.SecurityContext == nil {
 		pod.SecurityContext = &corev1.PodSecurityContext{}
@@ -41,10 +40,10 @@ func runAsNobody(pod *corev1.PodSpec) {
 	s.FSGroupChangePolicy = ptr.To(corev1.FSGroupChangeOnRootMismatch)
 }
 
-// tmp is a directory that every program expects to be able to write to.
+// tmp is a directory that every program expects to be writable.
 const tmp = "/tmp"
 
-// mountTmp gives each container the pod's own one.
+// mountTmp mounts one writable directory of the pod into each container.
 func mountTmp(pod *corev1.PodSpec) {
 	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
 	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {

@@ -15,23 +15,23 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// State is how a component is.
+// State is the status of a component.
 type State struct {
 	Name string
-	// Available says that it does its work.
+	// Available is true while it works.
 	Available bool
-	// RolledOut says that all its pods are as they should be.
+	// RolledOut is true when all its pods are up to date and ready.
 	RolledOut bool
-	// Version is the last one of which that was true, empty if there was none.
+	// Version is the version of the last completed rollout, empty if there was none.
 	Version string
-	// Reason and Message say what is missing while it is not rolled out.
+	// Reason and Message describe what is missing while it is not rolled out.
 	Reason, Message string
-	// Degraded says that it is not on its way, but in trouble.
+	// Degraded is true when it fails, and does not just take time.
 	Degraded bool
 }
 
-// tell puts together what is known of a component after its turn.
-func (r *Runner) tell(ctx context.Context, env *Env, p *part, changed bool, failed error) (State, error) {
+// evaluateState computes the State of a component after it was applied.
+func (r *Runner) evaluateState(ctx context.Context, env *Env, p *part, changed bool, failed error) (State, error) {
 	s := State{Name: p.Name, Available: p.available}
 	if p.status != nil {
 		s.Version = p.status.Status.Version
@@ -69,7 +69,7 @@ func (r *Runner) tell(ctx context.Context, env *Env, p *part, changed bool, fail
 	return s, err
 }
 
-// desiredStatus is the ControlPlaneComponent; its status is written apart.
+// desiredStatus returns the ControlPlaneComponent. Its status is written separately.
 func desiredStatus(env *Env, c Component) *hyperv1.ControlPlaneComponent {
 	out := &hyperv1.ControlPlaneComponent{ObjectMeta: metav1.ObjectMeta{Namespace: env.HCP.Namespace, Name: c.Name}}
 	if cluster := env.HCP.Annotations[hyperv1.HostedClusterAnnotation]; cluster != "" {
@@ -78,7 +78,7 @@ func desiredStatus(env *Env, c Component) *hyperv1.ControlPlaneComponent {
 	return out
 }
 
-// statusOf is the ControlPlaneComponent as it is, nil if there is none yet.
+// statusOf returns the existing ControlPlaneComponent, or nil.
 func (r *Runner) statusOf(ctx context.Context, env *Env, c Component) (*hyperv1.ControlPlaneComponent, error) {
 	out := &hyperv1.ControlPlaneComponent{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: env.HCP.Namespace, Name: c.Name}, out)
@@ -91,8 +91,8 @@ func (r *Runner) statusOf(ctx context.Context, env *Env, c Component) (*hyperv1.
 	return out, nil
 }
 
-// writeStatus says in the ControlPlaneComponent how the component is. One that
-// has only now been made wakes us, and is written then.
+// writeStatus writes the status of the ControlPlaneComponent. A new one has no status yet; the event of its creation triggers
+// the next reconcile, which writes it.
 func (r *Runner) writeStatus(ctx context.Context, env *Env, p *part, s State) error {
 	if p.status == nil {
 		return nil
@@ -126,7 +126,7 @@ func (s State) conditions() []metav1.Condition {
 func (r *Runner) resources(objs []client.Object) []hyperv1.ComponentResource {
 	var out []hyperv1.ComponentResource
 	for _, obj := range objs {
-		if gvk, err := apiutil.GVKForObject(obj, r.Scheme); err == nil { // else it could not have been applied
+		if gvk, err := apiutil.GVKForObject(obj, r.Scheme); err == nil { // otherwise it could not have been applied
 			out = append(out, hyperv1.ComponentResource{Group: gvk.Group, Kind: gvk.Kind, Name: obj.GetName()})
 		}
 	}

@@ -12,17 +12,15 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// trouble is what keeps pods from getting ready: a reason, and a sentence that
-// is the same as long as the trouble is. Without a reason there is none, but
-// that it takes time.
+// trouble is what prevents pods from becoming ready: a reason, and a sentence that does not change while the cause does not.
+// Without a reason nothing is wrong, and it only takes time.
 type trouble struct{ reason, message string }
 
-// Trouble says what keeps a pod from getting ready, in a sentence that is the
-// same as long as it is so; empty if its status does not show any.
+// Trouble returns what prevents a pod from becoming ready, in a sentence that does not change while the cause does not, or ""
+// if its status shows nothing.
 func Trouble(pod *corev1.Pod) string { return troubleOf(pod).message }
 
-// troubleOf reads the status of one pod, in the order in which things have to
-// go well.
+// troubleOf reads the status of one pod, in the order in which a pod starts.
 func troubleOf(pod *corev1.Pod) trouble {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
@@ -44,12 +42,12 @@ func troubleIn(s corev1.ContainerStatus) trouble {
 	if w := s.State.Waiting; w != nil {
 		switch w.Reason {
 		case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError":
-			return trouble{hyperv1.ImageNotPulledReason, fmt.Sprintf("image %s of container %s cannot be pulled%s", s.Image, s.Name, behind(pullError(w.Message)))}
+			return trouble{hyperv1.ImageNotPulledReason, fmt.Sprintf("image %s of container %s cannot be pulled%s", s.Image, s.Name, suffixed(pullError(w.Message)))}
 		case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
-			return trouble{hyperv1.ContainerNotStartedReason, fmt.Sprintf("container %s cannot be started%s", s.Name, behind(w.Message))}
+			return trouble{hyperv1.ContainerNotStartedReason, fmt.Sprintf("container %s cannot be started%s", s.Name, suffixed(w.Message))}
 		}
 	}
-	// Between two attempts it may run, or be about to: its last word counts.
+	// Between two attempts it may run, or be about to: the last termination counts.
 	last := s.LastTerminationState.Terminated
 	if s.State.Terminated != nil {
 		last = s.State.Terminated
@@ -60,23 +58,23 @@ func troubleIn(s corev1.ContainerStatus) trouble {
 	return trouble{hyperv1.ContainerCrashedReason, fmt.Sprintf("container %s %s", s.Name, ended(last))}
 }
 
-// ended says how a program ended.
+// ended describes how a program terminated.
 func ended(last *corev1.ContainerStateTerminated) string {
 	if last.Reason == "OOMKilled" {
 		return "is killed for the memory that it takes"
 	}
-	return fmt.Sprintf("ends with exit code %d%s", last.ExitCode, behind(lastWord(last.Message)))
+	return fmt.Sprintf("ends with exit code %d%s", last.ExitCode, suffixed(lastWord(last.Message)))
 }
 
-// behind puts words behind a sentence, if there are any.
-func behind(words string) string {
+// suffixed appends a text to a sentence, if there is one.
+func suffixed(words string) string {
 	if words = strings.TrimSpace(words); words == "" {
 		return ""
 	}
 	return ": " + shortened(words)
 }
 
-// longest is how much of somebody's words we repeat.
+// longest is the maximum length of a quoted message.
 const longest = 300
 
 func shortened(words string) string {
@@ -86,8 +84,7 @@ func shortened(words string) string {
 	return words
 }
 
-// pullError is what the registry said. A kubelet alternates between that and
-// the same with a preface.
+// pullError matches the error of the registry. A kubelet alternates between the error alone and with a prefix.
 func pullError(message string) string {
 	if _, said, ok := strings.Cut(message, "ErrImagePull: "); ok {
 		return said
@@ -98,11 +95,11 @@ func pullError(message string) string {
 	return message
 }
 
-// klogHeader is severity, time, process and line of a log of Kubernetes.
+// klogHeader matches severity, time, process and line in a log of Kubernetes.
 var klogHeader = regexp.MustCompile(`^[IWEF]\d{4} \d{2}:\d{2}:\d{2}\.\d+ +\d+ \S+\] `)
 
-// lastWord is the last line of a log that says something, without its times.
-// Programs of Kubernetes say there why they end.
+// lastWord returns the last line of a log with a message, without its time. Programs of Kubernetes log there why they
+// terminate.
 func lastWord(log string) string {
 	lines := strings.Split(log, "\n")
 	for _, line := range slices.Backward(lines) {
@@ -118,7 +115,7 @@ func lastWord(log string) string {
 	return ""
 }
 
-// fromJSON is what a line of etcd's log says.
+// fromJSON returns the message in a log line of etcd.
 func fromJSON(line string) string {
 	var entry struct{ Msg, Error string }
 	if json.Unmarshal([]byte(line), &entry) != nil {
@@ -127,17 +124,16 @@ func fromJSON(line string) string {
 	return strings.TrimSuffix(entry.Msg+": "+entry.Error, ": ")
 }
 
-// counts are how many nodes have which fault.
+// counts matches the number of nodes with a cause.
 var counts = regexp.MustCompile(`^\d+ `)
 
-// unschedulable are the faults of the nodes, each once, without how many have it:
-// nodes come and go.
+// unschedulable returns the distinct causes without the numbers of nodes, which change often.
 func unschedulable(message string) string {
 	_, faults, ok := strings.Cut(message, "nodes are available: ")
 	if !ok {
 		return shortened(message)
 	}
-	faults, _, _ = strings.Cut(faults, ". ") // what preemption would do about it
+	faults, _, _ = strings.Cut(faults, ". ") // the result of preemption
 	var each []string
 	for fault := range strings.SplitSeq(strings.TrimRight(faults, "."), ", ") {
 		each = append(each, counts.ReplaceAllString(fault, ""))

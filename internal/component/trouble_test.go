@@ -72,8 +72,8 @@ func TestTroubleOfAPod(t *testing.T) {
 	}
 }
 
-func TestLongWordsAreShortened(t *testing.T) {
-	if got := behind(strings.Repeat("é", longest+1)); got != ": "+strings.Repeat("é", longest)+"…" {
+func TestLongMessagesAreShortened(t *testing.T) {
+	if got := suffixed(strings.Repeat("é", longest+1)); got != ": "+strings.Repeat("é", longest)+"…" {
 		t.Errorf("got %d bytes", len(got))
 	}
 }

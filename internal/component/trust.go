@@ -9,21 +9,20 @@ import (
 const (
 	trustVolume = "user-ca-bundle"
 	trustDir    = "/etc/hypershift/trust"
-	// trustPath is where Go looks for authorities beside the file of an image
-	// (crypto/x509): where it would by itself, and where the user's are.
+	// trustPath lists the directories in which Go finds certificate authorities in addition to the bundle of an image
+	// (crypto/x509): the default ones, and the one with those of the user.
 	trustPath = "/etc/ssl/certs:/etc/pki/tls/certs:" + trustDir
 )
 
-// TrustUser is for pods that call out: they believe the authorities of the
-// user's additionalTrustBundle, once those are there.
+// TrustUser makes pods that connect to external servers trust the certificate authorities of spec.additionalTrustBundle, once
+// these exist.
 func TrustUser(env *Env, pod *corev1.PodSpec) {
 	if env.HCP.Spec.AdditionalTrustBundle != nil && env.ConfigMaps[names.UserCABundle] != nil {
 		MountTrust(pod)
 	}
 }
 
-// MountTrust has all containers of a pod believe the authorities of the user.
-// Programs take them up when they start.
+// MountTrust makes all containers of a pod trust the certificate authorities of the user. Programs read them at start.
 func MountTrust(pod *corev1.PodSpec) {
 	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: trustVolume, VolumeSource: corev1.VolumeSource{
 		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: names.UserCABundle}},

@@ -9,18 +9,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// workload is what Deployments and StatefulSets have in common.
+// workload has the fields that Deployments and StatefulSets share.
 type workload struct {
 	client.Object
 	replicas **int32
 	selector **metav1.LabelSelector
 	template *corev1.PodTemplateSpec
-	// revision is the label by which new pods are told from those that they
-	// replace, of workloads that have both at a time.
+	// revision is the label that distinguishes new pods from those that they replace, for workloads that run both at the same
+	// time.
 	revision []string
 }
 
-// asWorkload is nil for every other object.
+// asWorkload returns nil for other objects.
 func asWorkload(obj client.Object) *workload {
 	switch o := obj.(type) {
 	case *appsv1.Deployment:

@@ -1,10 +1,8 @@
-// Package controlchars finds strings with control characters, such as line
-// breaks.
+// Package controlchars finds strings with control characters, such as line breaks.
 //
-// Values of an object reach flags, units of systemd and configuration files of
-// many formats. A line break in one of them could add a section or an option
-// that its author may not set, so that such a value is refused where it is read
-// and, as a second line of defence, where a file is written.
+// Values of an object are written into flags, units of systemd and configuration files of many formats. A line break in one
+// of them could add a section or an option that its author may not set. Such a value is refused where it is read and, as a
+// second line of defence, where a file is written.
 package controlchars
 
 import (
@@ -16,11 +14,11 @@ import (
 	"unicode"
 )
 
-// In tells whether a text has a control character.
+// In reports whether a text has a control character.
 func In(text string) bool { return strings.ContainsFunc(text, unicode.IsControl) }
 
-// Fields returns the paths of the strings of obj, keys of maps included, that
-// have a control character, in order. Those below a path of except are free.
+// Fields returns the paths of the strings of obj, including keys of maps, that have a control character, in order. Paths
+// below one of except may have them.
 func Fields(obj any, except ...string) ([]string, error) {
 	text, err := json.Marshal(obj)
 	if err != nil {
@@ -53,7 +51,7 @@ func (f *finder) visit(path string, value any) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			if In(key) {
-				f.found = append(f.found, path) // the key itself must not reach a message
+				f.found = append(f.found, path) // a message must not contain the key itself
 				continue
 			}
 			f.visit(strings.TrimPrefix(path+"."+key, "."), v[key])

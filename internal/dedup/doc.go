@@ -1,3 +1,2 @@
-// Package dedup lets a program with a large cache do with little memory: what
-// many objects have in common is kept once, and garbage does not pile up.
+// Package dedup reduces the memory of a cache: equal parts of its objects are stored once.
 package dedup

@@ -6,21 +6,17 @@ import (
 	"sync/atomic"
 )
 
-// size is how many values a Shared knows. The objects of one kind come one after
-// the other, and the next one has the same strings: few values are looked for
-// again after as many others.
+// size is how many values a Shared remembers. Objects of one kind are decoded one after the other, and the next one has the
+// same strings. Values are rarely needed again after as many others.
 const size = 1 << 13
 
-// Shared makes equal parts of objects one part: strings, maps, slices, and what
-// pointers point to. The roles of a thousand clusters have a thousand copies of
-// the same rules when they have been decoded.
+// Shared replaces equal parts of objects by one copy: strings, maps, slices, and the targets of pointers. The roles of a
+// thousand decoded clusters have a thousand copies of the same rules.
 //
-// What it has seen may be part of many objects and must not be changed in place,
-// as nothing may that comes out of a cache by reference. Bytes stay as they are:
-// most are secrets, which differ, and which nothing should hold on to.
+// A shared value may be part of many objects and must not be changed in place, like everything that a cache returns by
+// reference. Bytes are not shared: most are secrets, which differ and should not stay in memory.
 //
-// It forgets: the table has a place for each value, which the next one takes. No
-// more is lost than memory.
+// The table has a slot for each hash, and a new value replaces the former one. A lost entry only costs memory.
 type Shared struct {
 	seed   maphash.Seed
 	places [size]atomic.Pointer[seen]
@@ -31,11 +27,10 @@ type seen struct {
 	value reflect.Value
 }
 
-// NewShared returns a Shared that knows nothing yet.
+// NewShared returns an empty Shared.
 func NewShared() *Shared { return &Shared{seed: maphash.MakeSeed()} }
 
-// Transform is for the informers of a cache, which call it with an object that
-// nobody else has yet.
+// Transform is a transform function for informers, which call it with an object that has no other reference.
 func (s *Shared) Transform(obj any) (any, error) {
 	if v := reflect.ValueOf(obj); v.Kind() == reflect.Pointer && !v.IsNil() {
 		s.parts(v.Elem())
@@ -43,7 +38,7 @@ func (s *Shared) Transform(obj any) (any, error) {
 	return obj, nil
 }
 
-// share replaces v by an equal value that is known, and returns a hash of it.
+// share replaces v by an equal value in the table, and returns a hash of it.
 func (s *Shared) share(v reflect.Value) uint64 {
 	hash := s.parts(v)
 	switch v.Kind() {
@@ -59,14 +54,14 @@ func (s *Shared) share(v reflect.Value) uint64 {
 		v.Set(known.value)
 		return hash
 	}
-	own := reflect.New(v.Type()).Elem() // v itself would hold on to the object that it is in
+	own := reflect.New(v.Type()).Elem() // v itself would keep the object that contains it in memory
 	own.Set(v)
 	place.Store(&seen{hash: hash, value: own})
 	return hash
 }
 
-// parts shares what v consists of. Fields that cannot be set are not looked at:
-// values which differ in them only have the same hash, and are compared.
+// parts shares the parts of v. Fields that cannot be set are skipped: values that differ only in them have the same hash, and
+// are compared.
 func (s *Shared) parts(v reflect.Value) uint64 {
 	switch v.Kind() {
 	case reflect.String:
@@ -101,7 +96,7 @@ func (s *Shared) parts(v reflect.Value) uint64 {
 	return 0
 }
 
-// entries makes a map of shared keys and values.
+// entries returns a map of shared keys and values.
 func (s *Shared) entries(v reflect.Value) (hash uint64) {
 	if v.Len() == 0 {
 		return 0
@@ -111,14 +106,14 @@ func (s *Shared) entries(v reflect.Value) (hash uint64) {
 		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
 		key.Set(all.Key())
 		value.Set(all.Value())
-		hash += and(s.share(key), s.share(value)) // in whatever order they come
+		hash += and(s.share(key), s.share(value)) // independent of the order
 		shared.SetMapIndex(key, value)
 	}
 	v.Set(shared)
 	return hash
 }
 
-// isBytes says whether values of the type are bytes, or bytes by name as in Secrets.
+// isBytes reports whether values of the type are bytes, or maps of bytes as in Secrets.
 func isBytes(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Map:
@@ -129,5 +124,5 @@ func isBytes(t reflect.Type) bool {
 	return false
 }
 
-// and is a step of FNV-1a, in words.
+// and is one step of FNV-1a, on words.
 func and(hash, next uint64) uint64 { return (hash ^ next) * 1099511628211 }

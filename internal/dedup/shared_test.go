@@ -34,7 +34,7 @@ func kept[T any](t *testing.T, s *Shared, obj T) T {
 	return out.(T)
 }
 
-func TestWhatIsEqualIsKeptOnce(t *testing.T) {
+func TestEqualPartsAreStoredOnce(t *testing.T) {
 	s := NewShared()
 	a, b := kept(t, s, role("a")), kept(t, s, role("b"))
 	if unsafe.StringData(a.Name) != unsafe.StringData(b.Name) {
@@ -49,7 +49,7 @@ func TestWhatIsEqualIsKeptOnce(t *testing.T) {
 	}
 }
 
-func TestNothingChanges(t *testing.T) {
+func TestSharingDoesNotChangeObjects(t *testing.T) {
 	pod := func(cpu string, seconds int64) *corev1.Pod {
 		return &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: "p", Annotations: map[string]string{"cpu": cpu, "": ""}, DeletionTimestamp: ptr.To(metav1.Unix(seconds, 0))},
@@ -74,7 +74,7 @@ func TestNothingChanges(t *testing.T) {
 	}
 }
 
-func TestSecretsAreNotHeldOnTo(t *testing.T) {
+func TestSecretsAreNotShared(t *testing.T) {
 	s := NewShared()
 	secret := func() *corev1.Secret { return &corev1.Secret{Data: map[string][]byte{"key": []byte("value")}} }
 	a, b := kept(t, s, secret()), kept(t, s, secret())
@@ -83,7 +83,7 @@ func TestSecretsAreNotHeldOnTo(t *testing.T) {
 	}
 }
 
-func TestMoreThanItCanKnow(t *testing.T) {
+func TestAFullTableForgetsValues(t *testing.T) {
 	s := NewShared()
 	for i := range 4 * size {
 		name := string(rune('a'+i%26)) + string(rune(i))

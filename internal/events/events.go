@@ -1,5 +1,5 @@
-// Package events reads in Events what somebody else could not do with an
-// object: a cloud controller with a Service, a kubelet with a Pod.
+// Package events reads Events in which another component reports a failure: a cloud controller about a Service, a kubelet
+// about a Pod.
 package events
 
 import (
@@ -14,10 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// LatestWarning returns the last complaint about an object, or "". Warnings are
-// complaints, and so is what has one of the reasons. The reader is asked for the
-// Events of that object alone: they are many, and wanted rarely, so that it
-// should not be a cache.
+// LatestWarning returns the message of the latest warning about an object, or "". Events with one of the reasons count as
+// warnings. The reader reads the Events of this object only. It should not be a cache: Events are many, and rarely needed.
 func LatestWarning(ctx context.Context, reader client.Reader, obj client.Object, reasons ...string) (string, error) {
 	list := &corev1.EventList{}
 	err := reader.List(ctx, list, client.InNamespace(obj.GetNamespace()), client.MatchingFields{"involvedObject.uid": string(obj.GetUID())})
@@ -38,14 +36,13 @@ func LatestWarning(ctx context.Context, reader client.Reader, obj client.Object,
 	return stable(last.Message), nil
 }
 
-// isOvercome says whether something has happened since that shows that the
-// complaint is no more: a pod that has a node was scheduled in the end.
+// isOvercome reports whether the warning is outdated: a pod with a node has been scheduled.
 func isOvercome(obj client.Object, e *corev1.Event) bool {
 	pod, isPod := obj.(*corev1.Pod)
 	return isPod && pod.Spec.NodeName != "" && e.Reason == "FailedScheduling"
 }
 
-// lastSeen is the time of an event: who writes the newer API leaves the older field empty.
+// lastSeen returns the time of an event. Writers of the newer API leave the older field empty.
 func lastSeen(e *corev1.Event) time.Time {
 	switch {
 	case e.Series != nil:
@@ -56,11 +53,10 @@ func lastSeen(e *corev1.Event) time.Time {
 	return e.EventTime.Time
 }
 
-// changing is what differs each time the same thing goes wrong.
+// changing matches the parts of a message that differ for each attempt.
 var changing = regexp.MustCompile(`(?i),? *"?(request ?id|status code)"?: *[0-9a-z-]*`)
 
-// stable is the message without what would make it another one each time, such
-// as the encoded text behind a refusal of EC2.
+// stable returns the message without the parts that differ for each attempt, such as the encoded details of an error of EC2.
 func stable(message string) string {
 	message, _, _ = strings.Cut(message, "Encoded authorization failure message")
 	return strings.TrimSpace(changing.ReplaceAllString(message, ""))

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
-func TestWhatIsComplainedOf(t *testing.T) {
+func TestLatestWarningOfAnObject(t *testing.T) {
 	event := func(name string, about types.UID, kind, reason string, minute int) *corev1.Event {
 		return &corev1.Event{
 			ObjectMeta:     metav1.ObjectMeta{Namespace: "demo", Name: name},

@@ -1,8 +1,7 @@
-// Package kubeconfig reads kubeconfigs that somebody has put into a Secret.
+// Package kubeconfig reads kubeconfigs that another user has written into a Secret.
 //
-// Such a text can ask for more than a connection: to run a program, to read a
-// file. Both would be ours, not those of who wrote it, so it is refused. What is
-// wrong is said without the words of the parsers, which may quote it.
+// Such a text can contain more than a connection: a program to run or a file to read. Both would belong to this process and
+// not to the author of the text, so it is refused. Errors leave out the messages of the parsers, which may quote the text.
 package kubeconfig
 
 import (
@@ -13,20 +12,19 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Errors say what is wrong, in words that follow the name of the Secret.
+// Errors, worded to follow the name of the Secret.
 var (
 	ErrUnreadable       = errors.New("cannot be read as a kubeconfig with a current context")
 	ErrNotSelfContained = errors.New("relies on files or programs; put certificates and keys into it")
 )
 
-// Config returns what the text says, which is all in the text.
+// Config returns the configuration of a client. It depends on the text only.
 func Config(text []byte) (*rest.Config, error) {
 	raw, err := clientcmd.Load(text)
 	if err != nil {
 		return nil, ErrUnreadable
 	}
-	// client-go opens files that are named, so that this comes first: otherwise the
-	// error would tell which files there are.
+	// client-go opens files that are named. Without this check first, its error would reveal which files exist.
 	if !selfContained(raw) {
 		return nil, ErrNotSelfContained
 	}
@@ -37,7 +35,7 @@ func Config(text []byte) (*rest.Config, error) {
 	return config, nil
 }
 
-// selfContained tells whether the current context names neither files nor programs.
+// selfContained reports whether the current context refers to neither files nor programs.
 func selfContained(raw *clientcmdapi.Config) bool {
 	current := raw.Contexts[raw.CurrentContext]
 	if current == nil {

@@ -40,7 +40,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsNotQuoted(t *testing.T) {
+func TestErrorsDoNotQuoteTheKubeconfig(t *testing.T) {
 	for _, text := range []string{"", secret, "a: [" + secret, "{}"} {
 		if _, err := Config([]byte(text)); err == nil || strings.Contains(err.Error(), secret) {
 			t.Errorf("%q: %v", text, err)

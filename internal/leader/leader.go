@@ -1,10 +1,10 @@
-// Package leader chooses the copy of an operator that works.
+// Package leader configures leader election of an operator.
 //
-// A Lease names it. How soon another copy takes over depends on how it ended:
+// The leader holds a Lease. How soon another replica takes over depends on how the leader stopped:
 //
-//	asked to end              at once: it gives the Lease back
-//	its container is killed   when it is started again: the Lease has the name of the pod, which is the same
-//	its pod is gone           after Pace.Duration, and then at most Pace.Retry
+//	regular termination       at once: it releases the Lease
+//	container is killed       when the container is restarted: the Lease has the name of the pod, which is the same
+//	pod is lost               after Timing.Duration, and then at most Timing.Retry
 package leader
 
 import (
@@ -20,32 +20,30 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// PodName is the environment variable that tells a program the name of its pod.
+// PodName is the environment variable with the name of the pod.
 const PodName = "POD_NAME"
 
-// A Pace is how often the leader says that it is there, and how long it is
-// believed. Each Retry is a write to the management cluster's etcd.
-type Pace struct{ Duration, Deadline, Retry time.Duration }
+// Timing has the durations of leader election. Each Retry is a write to the etcd of the management cluster.
+type Timing struct{ Duration, Deadline, Retry time.Duration }
 
 var (
-	// One is for an operator that there is once: others stand by for all clusters.
-	One = Pace{Duration: 30 * time.Second, Deadline: 20 * time.Second, Retry: 5 * time.Second}
-	// Many is for one of which each hosted cluster has its own: a thousand of them
-	// would write five hundred times a second at the pace that libraries suggest.
-	// Nobody stands by, and a node that is lost keeps its pod for longer than this.
-	Many = Pace{Duration: 60 * time.Second, Deadline: 45 * time.Second, Retry: 15 * time.Second}
+	// One is for an operator that runs once in a management cluster, with replicas on standby for all hosted clusters.
+	One = Timing{Duration: 30 * time.Second, Deadline: 20 * time.Second, Retry: 5 * time.Second}
+	// Many is for an operator of which each hosted cluster has its own. With the defaults of client-go, a thousand of them
+	// would write five hundred times a second. There is no standby, and the pods of a lost node are replaced later than this.
+	Many = Timing{Duration: 60 * time.Second, Deadline: 45 * time.Second, Retry: 15 * time.Second}
 )
 
-// A Lease is what the copies of an operator compete for.
+// A Lease identifies the Lease of an operator.
 type Lease struct {
 	Namespace, Name string
-	Pace            Pace
+	Timing          Timing
 }
 
-// Require makes a manager work only while it has the Lease.
+// Require configures a manager to run only while it holds the Lease.
 func (l Lease) Require(opts *ctrl.Options, cfg *rest.Config) error {
 	cfg = rest.AddUserAgent(rest.CopyConfig(cfg), "leader-election")
-	cfg.Timeout = l.Pace.Deadline / 2 // one request that hangs does not cost the lead
+	cfg.Timeout = l.Timing.Deadline / 2 // one request that times out does not lose the lease
 	leases, err := coordinationv1.NewForConfig(cfg)
 	if err != nil {
 		return fmt.Errorf("connecting for Lease %s: %w", l.Name, err)
@@ -56,11 +54,11 @@ func (l Lease) Require(opts *ctrl.Options, cfg *rest.Config) error {
 	}
 	opts.LeaderElection, opts.LeaderElectionReleaseOnCancel = true, true
 	opts.LeaderElectionResourceLockInterface = l.lock(leases, id)
-	opts.LeaseDuration, opts.RenewDeadline, opts.RetryPeriod = &l.Pace.Duration, &l.Pace.Deadline, &l.Pace.Retry
+	opts.LeaseDuration, opts.RenewDeadline, opts.RetryPeriod = &l.Timing.Duration, &l.Timing.Deadline, &l.Timing.Retry
 	return nil
 }
 
-// lock has nobody to tell of the leader: the Lease names it.
+// lock records no events: the Lease has the name of the leader.
 func (l Lease) lock(leases coordinationv1.LeasesGetter, id string) resourcelock.Interface {
 	return &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: l.Namespace, Name: l.Name},
@@ -69,8 +67,7 @@ func (l Lease) lock(leases coordinationv1.LeasesGetter, id string) resourcelock.
 	}
 }
 
-// identity is the name of the pod, of which one copy runs at a time. Outside of
-// a pod it is one that nobody else has.
+// identity returns the name of the pod, which runs once at a time. Outside of a pod it returns a unique name.
 func identity(pod string) (string, error) {
 	if pod != "" {
 		return pod, nil

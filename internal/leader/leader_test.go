@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 )
 
-var lease = Lease{Namespace: "hypershift", Name: "operator", Pace: Many}
+var lease = Lease{Namespace: "hypershift", Name: "operator", Timing: Many}
 
 // lead leads until its container is killed: the Lease stays as it is.
 func lead(t *testing.T, cluster *fake.Clientset, pod string) {
@@ -21,7 +21,7 @@ func lead(t *testing.T, cluster *fake.Clientset, pod string) {
 	ctx, kill := context.WithCancel(t.Context())
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:          lease.lock(cluster.CoordinationV1(), id),
-		LeaseDuration: lease.Pace.Duration, RenewDeadline: lease.Pace.Deadline, RetryPeriod: lease.Pace.Retry,
+		LeaseDuration: lease.Timing.Duration, RenewDeadline: lease.Timing.Deadline, RetryPeriod: lease.Timing.Retry,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { kill() },
 			OnStoppedLeading: func() {},
@@ -33,7 +33,7 @@ func lead(t *testing.T, cluster *fake.Clientset, pod string) {
 	elector.Run(ctx) // the test ends when it leads, or never
 }
 
-func TestAContainerThatWasKilledLeadsAgain(t *testing.T) {
+func TestARestartedContainerBecomesLeaderAgain(t *testing.T) {
 	cluster := fake.NewClientset()
 	lead(t, cluster, "operator-abc")
 	lead(t, cluster, "operator-abc")
@@ -49,7 +49,7 @@ func TestAContainerThatWasKilledLeadsAgain(t *testing.T) {
 	}
 }
 
-func TestOutsideOfPodsCopiesAreToldApart(t *testing.T) {
+func TestReplicasOutsideOfPodsHaveUniqueNames(t *testing.T) {
 	one, err := identity("")
 	if err != nil {
 		t.Fatal(err)

@@ -1,8 +1,7 @@
-// Package logs says how the operators log: a line is an object of keys and
-// values, with the controller and the object that it is about.
+// Package logs configures the logs of the operators: a line is an object of keys and values, with the controller and the
+// reconciled object.
 //
-// The most that can be asked for stays below the level at which the libraries
-// write what they send and receive: that has Secrets in it.
+// The highest level stays below the one at which client-go logs the bodies of requests, which contain Secrets.
 package logs
 
 import (
@@ -20,8 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// levels are the values of --log-level, in the scale of zap: the more negative,
-// the more is said. The bodies of requests begin at -8 (k8s.io/client-go/rest).
+// levels are the values of --log-level, in the scale of zap: lower levels log more. Bodies of requests start at -8
+// (k8s.io/client-go/rest).
 var levels = map[string]zapcore.Level{"error": zapcore.ErrorLevel, "info": zapcore.InfoLevel, "debug": -5}
 
 // formats are the values of --log-format.
@@ -47,12 +46,12 @@ func choose[T any](into *string, otherwise string, values map[string]T) func(str
 	}
 }
 
-// Logger writes to w.
+// Logger returns a logger that writes to w.
 func (o *Options) Logger(w io.Writer) logr.Logger {
 	return zap.New(zap.WriteTo(w), zap.Level(levels[o.level]), formats[o.format], zap.StacktraceLevel(zapcore.PanicLevel))
 }
 
-// Use makes it the logger of this process: ours, and that of the libraries.
+// Use makes it the logger of this process and of its libraries.
 func Use(l logr.Logger) {
 	ctrl.SetLogger(l)
 	klog.SetLogger(l)

@@ -55,7 +55,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-func TestALineIsAnObject(t *testing.T) {
+func TestALogLineIsAJSONObject(t *testing.T) {
 	o, err := parse()
 	if err != nil {
 		t.Fatal(err)

@@ -13,23 +13,22 @@ import (
 	"time"
 )
 
-// ClientCA is the environment variable by which a control-plane-operator knows the
-// authority, PEM, whose client certificates may read its metrics.
+// ClientCA is the environment variable of a control-plane-operator with the certificate authority, in PEM, of the clients
+// that may read its metrics.
 const ClientCA = "METRICS_CLIENT_CA"
 
-// SelfSigned serves with a certificate of its own, which is made when the first
-// client connects: the start of an operator does not wait for it. It encrypts;
-// collectors do not verify it.
+// SelfSigned returns a TLS configuration with a self-signed certificate, which is created for the first connection, so that
+// the start of an operator does not wait for it. It encrypts only; collectors do not verify it.
 func SelfSigned(cfg *tls.Config) {
 	cfg.MinVersion = tls.VersionTLS12
-	// HTTP/1.1 is enough for a collector, and has less that can be abused.
+	// HTTP/1.1 is sufficient for a collector, and has a smaller attack surface.
 	cfg.NextProtos = []string{"http/1.1"}
 	certificate := sync.OnceValues(selfSigned)
 	cfg.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate() }
 }
 
-// SignedBy lets in only clients with a certificate of the authority; nobody if there
-// is none.
+// SignedBy returns a TLS configuration that accepts only clients with a certificate of the authority, or no clients without
+// an authority.
 func SignedBy(authority []byte) func(*tls.Config) {
 	return func(cfg *tls.Config) {
 		cfg.ClientAuth = tls.RequireAndVerifyClientCert
@@ -48,7 +47,7 @@ func selfSigned() (*tls.Certificate, error) {
 		Subject:      pkix.Name{CommonName: "metrics"},
 		DNSNames:     []string{"localhost"},
 		NotBefore:    time.Unix(0, 0),
-		NotAfter:     time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC), // RFC 5280: no end
+		NotAfter:     time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC), // RFC 5280: no expiry
 		KeyUsage:     x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}

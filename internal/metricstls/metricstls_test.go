@@ -59,7 +59,7 @@ func issue(t *testing.T, a *pki.Authority, usage pki.Usage) tls.Certificate {
 	return pair
 }
 
-func TestOnlyClientsOfTheAuthorityAreLetIn(t *testing.T) {
+func TestOnlyClientsOfTheAuthorityAreAccepted(t *testing.T) {
 	ours, other := authority(t, "metrics"), authority(t, "metrics")
 	trust := pki.Bundle(ours.Certificate)
 	for name, tc := range map[string]struct {
@@ -81,7 +81,7 @@ func TestOnlyClientsOfTheAuthorityAreLetIn(t *testing.T) {
 	}
 }
 
-func TestMetricsAreNotServedInTheClear(t *testing.T) {
+func TestMetricsAreNotServedWithoutTLS(t *testing.T) {
 	address := serve(t, SelfSigned)
 	if err := get(address); err != nil {
 		t.Errorf("over TLS: %v", err)

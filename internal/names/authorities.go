@@ -2,28 +2,28 @@ package names
 
 import "strings"
 
-// NodeAuthorities is the ConfigMap in kube-public of the hosted cluster that says whom its nodes have to believe. They follow it
-// (nodeconfig writes how), and the control-plane-operator waits for them while it replaces an authority.
+// NodeAuthorities is the ConfigMap in kube-public of the hosted cluster with the certificate authorities that its nodes
+// trust. Nodes apply it (package nodeconfig), and the control-plane-operator waits for them during a CA rollout.
 const NodeAuthorities = "node-authorities"
 
-// Keys of the ConfigMap NodeAuthorities. Nodes read them without a parser of JSON: the keys are no ends of one another, and the
-// values have nothing that JSON escapes but ends of lines.
+// Keys of the ConfigMap NodeAuthorities. Nodes read them without a JSON parser: no key is a suffix of another one, and the
+// only characters of the values that JSON escapes are line breaks.
 const (
-	// ServerAuthorities are in PEM, for who calls the API server.
+	// ServerAuthorities has the CA of the API server, in PEM.
 	ServerAuthorities = "server-ca.crt"
-	// KubeletClientAuthorities are in PEM, for the kubelet when the API server calls it.
+	// KubeletClientAuthorities has the CA with which kubelets verify the API server as a client, in PEM.
 	KubeletClientAuthorities = "kubelet-client-ca.crt"
-	// AuthoritiesRevision names them all.
+	// AuthoritiesRevision identifies both bundles.
 	AuthoritiesRevision = "revision"
-	// AuthoritiesSerial is greater for what is newer, a whole number.
+	// AuthoritiesSerial is an integer that increases with each change.
 	AuthoritiesSerial = "serial"
-	// AuthoritiesSignature is that of an authority that nodes trust for servers, on SignedAuthorities, in base64. ConfigMaps in
-	// kube-public may be written by more people than those who may have a shell on every node.
+	// AuthoritiesSignature is the signature on SignedAuthorities, in base64, by an authority that nodes trust for servers.
+	// More users may write ConfigMaps in kube-public than may have root access to every node.
 	AuthoritiesSignature = "signature"
 )
 
-// SignedAuthorities is the text to which the signature in NodeAuthorities belongs. The script of nodes makes it of the same
-// values; no bundle has a line like those between them.
+// SignedAuthorities returns the signed text of NodeAuthorities. The script on nodes builds the same text. No bundle contains
+// one of its separator lines.
 func SignedAuthorities(data map[string]string) string {
 	return strings.Join([]string{
 		AuthoritiesHeader, data[AuthoritiesSerial], data[AuthoritiesRevision],
@@ -37,12 +37,12 @@ const (
 	AuthoritiesSeparator = "of kubelet clients"
 )
 
-// AuthoritiesAnnotation is on a Node: the revision of NodeAuthorities that it has taken over.
+// AuthoritiesAnnotation is on a Node: the revision of NodeAuthorities that it has applied.
 const AuthoritiesAnnotation = "hypershift.openshift.io/authorities"
 
-// ServingCertificateAnnotation is on a Node whose kubelet serves with a certificate that the hosted cluster has signed.
+// ServingCertificateAnnotation is on a Node whose kubelet has a serving certificate that the hosted cluster has signed.
 const ServingCertificateAnnotation = "hypershift.openshift.io/kubelet-serving-certificate"
 
-// NodeCertificates is the ConfigMap in the namespace of a control plane that has, by the UID of a Machine that has not joined
-// yet, the digest of the key for which it got a client certificate. There is one for each Machine.
+// NodeCertificates is the ConfigMap in the namespace of a control plane with, by the UID of a Machine that has not joined
+// yet, the digest of the key of its client certificate. Each Machine gets one certificate.
 const NodeCertificates = "node-certificates"

@@ -1,7 +1,7 @@
 package names
 
-// The components of a control plane, which are also the names of their images
-// in a release payload. KubeAPIServer is above: its Service has the same name.
+// The components of a control plane. They are also the names of their images in a release payload. KubeAPIServer is above,
+// because its Service has the same name.
 const (
 	Etcd                   = "etcd"
 	KubeControllerManager  = "kube-controller-manager"
@@ -16,10 +16,11 @@ const (
 	HAProxyImage            = "haproxy"
 )
 
-// RequiredImages are those that every release must have. Without the tunnel server, kube-apiserver would dial nodes, pods and Services
-// of the hosted cluster itself: whatever address their users write into a Node, from the management network.
+// RequiredImages are the images that every release must have. Without the tunnel server, kube-apiserver would connect to
+// nodes, pods and Services of the hosted cluster directly, from the management network, at any address that a user of the
+// hosted cluster writes into a Node.
 var RequiredImages = []string{Etcd, KonnectivityServerImage, KubeAPIServer, KubeControllerManager, KubeScheduler}
 
-// ManagementAccessLabel is on pods that may talk to the API server of the
-// management cluster: a NetworkPolicy of the namespace lets no others.
+// ManagementAccessLabel is on pods that may connect to the API server of the management cluster. A NetworkPolicy of the
+// namespace denies it to others.
 const ManagementAccessLabel = "hypershift.openshift.io/need-management-kas-access"

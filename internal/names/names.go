@@ -1,10 +1,9 @@
-// Package names holds the names of what both operators make or look for, so
-// that neither has to know the other.
+// Package names has the names of objects that both operators use, so that neither imports the other.
 package names
 
 import "strings"
 
-// The operators, and the field owners under which they write.
+// The operators. They are also the field owners of their writes.
 const (
 	HypershiftOperator   = "hypershift-operator"
 	ControlPlaneOperator = "control-plane-operator"
@@ -16,7 +15,7 @@ const (
 	KubeAPIServerPrivate = "kube-apiserver-private"
 	// Router is the public load balancer in front of the SNI router.
 	Router = "router"
-	// PrivateRouter is its internal one, the standard path of PrivateLink.
+	// PrivateRouter is its internal load balancer, which PrivateLink uses.
 	PrivateRouter      = "private-router"
 	KonnectivityServer = "konnectivity-server"
 	OAuthServer        = "oauth-openshift"
@@ -24,66 +23,63 @@ const (
 
 // Secrets of a control plane.
 const (
-	// ServiceAccountSigningKey holds the key pair that signs the service
-	// account tokens of the hosted cluster. AWS trusts its public half.
+	// ServiceAccountSigningKey has the key pair that signs the service account tokens of the hosted cluster. AWS trusts its
+	// public key.
 	ServiceAccountSigningKey = "sa-signing-key"
-	// ServiceAccountPrivateKeyFile and ServiceAccountPublicKeyFile are its keys, PEM both.
+	// ServiceAccountPrivateKeyFile and ServiceAccountPublicKeyFile are its keys, in PEM.
 	ServiceAccountPrivateKeyFile = "service-account.key"
 	ServiceAccountPublicKeyFile  = "service-account.pub"
 	PullSecret                   = "pull-secret"
-	// SSHKey holds the public key that opens the nodes.
+	// SSHKey has the public keys that may log in to the nodes.
 	SSHKey = "ssh-key"
-	// AdminKubeconfig holds the kubeconfig of the hosted cluster's
-	// administrator, under AdminKubeconfigFile, with the name of the API server
-	// that users reach.
+	// AdminKubeconfig has the kubeconfig of the administrator of the hosted cluster, under AdminKubeconfigFile, with the API
+	// server name that users can reach.
 	AdminKubeconfig     = "admin-kubeconfig"
 	AdminKubeconfigFile = "kubeconfig"
 	// ClusterKubeconfigFile is the key in the Secret ClusterKubeconfig.
 	ClusterKubeconfigFile = "value"
 )
 
-// ClusterKubeconfig is the Secret with the kubeconfig by which the management
-// cluster reaches the hosted API server. Cluster API looks for it by this name.
+// ClusterKubeconfig returns the name of the Secret with the kubeconfig with which the management cluster reaches the hosted
+// API server. Cluster API requires this name.
 func ClusterKubeconfig(infraID string) string { return infraID + "-kubeconfig" }
 
 // UserCABundle is the ConfigMap of a control plane with the certificate
 // authorities that the user trusts.
 const UserCABundle = "user-ca-bundle"
 
-// The controllers of the machines, which run beside a control plane that has node pools.
+// The controllers of the machines, which run in the namespace of a control plane that has node pools.
 const (
 	// ClusterAPI is the core of Cluster API, CAPIProvider its AWS provider.
 	ClusterAPI   = "cluster-api"
 	CAPIProvider = "capi-provider"
-	// ClusterAPIWebhooks is the Secret with the certificate without which neither starts.
+	// ClusterAPIWebhooks is the Secret with the certificate that both need to start.
 	ClusterAPIWebhooks = "capi-webhooks-tls"
 	// NodeManagementCredentials is the Secret with the AWS configuration of the provider.
 	NodeManagementCredentials = "node-management-creds"
 )
 
-// What the operators say of themselves to AWS. A token's subject is what the
-// trust policy of a role names. The hosted API server signs with the same key as
-// we do, and signs no subject but system:serviceaccount:<namespace>:<name>. Ours
-// have another form, so that an administrator of the hosted cluster cannot mint them.
+// Identities of the operators for AWS. The subject of a token is what the trust policy of a role names. The hosted API server
+// signs with the same key, but only subjects of the form system:serviceaccount:<namespace>:<name>. Ours have another form, so
+// that an administrator of the hosted cluster cannot mint them.
 const (
-	// WebIdentityAudience is what the trust policies of the roles ask for.
+	// WebIdentityAudience is the audience in the trust policies of the roles.
 	WebIdentityAudience = "openshift"
 	// ControlPlaneOperatorSubject is for rolesRef.controlPlaneOperatorARN.
 	ControlPlaneOperatorSubject = "hypershift:control-plane-operator"
-	// KMSSubject is for the role of the key for Secrets.
+	// KMSSubject is for the role of the KMS key.
 	KMSSubject = "hypershift:kms-provider"
 	// CloudControllerSubject is for rolesRef.kubeCloudControllerARN.
 	CloudControllerSubject = "hypershift:cloud-controller-manager"
 	// CAPIProviderSubject is for rolesRef.nodePoolManagementARN.
 	CAPIProviderSubject = "hypershift:cluster-api-provider-aws"
-	// WebIdentityTokenFile is where a component finds the token by which AWS knows it.
+	// WebIdentityTokenFile is the path of the token with which a component authenticates to AWS.
 	WebIdentityTokenFile = "/var/run/secrets/openshift/serviceaccount/token"
 )
 
-// ServiceAccountSubject is the service account of the hosted cluster that trust
-// policies name instead of one of these subjects, where they were written for
-// earlier versions or by other command lines. Its tokens are accepted too, but
-// the hosted API server signs them for whoever may ask it to.
+// ServiceAccountSubject returns the service account of the hosted cluster that trust policies of earlier versions or other
+// command lines name instead of one of these subjects. Its tokens are accepted, too, but the hosted API server issues them to
+// every user who may create a token for it.
 func ServiceAccountSubject(subject string) string {
 	return serviceAccountSubjects[subject]
 }
@@ -95,40 +91,37 @@ var serviceAccountSubjects = map[string]string{
 	CAPIProviderSubject:         "system:serviceaccount:kube-system:capa-controller-manager",
 }
 
-// maxNamespace is the longest name that Kubernetes accepts for a Namespace.
+// maxNamespace is the maximum length of the name of a Namespace.
 const maxNamespace = 63
 
-// ControlPlaneNamespace is where the control plane of a HostedCluster lives.
-// Dots, which a HostedCluster may have in its name and a Namespace may not,
-// become dashes; two clusters may therefore want the same namespace, and the
-// one that comes second is told so.
+// ControlPlaneNamespace returns the namespace of the control plane of a HostedCluster. Dots in the name of a HostedCluster,
+// which a Namespace cannot have, become dashes. Two clusters may have the same namespace therefore; the second one gets an
+// error in its conditions.
 func ControlPlaneNamespace(hcNamespace, hcName string) string {
 	return hcNamespace + "-" + strings.ReplaceAll(hcName, ".", "-")
 }
 
-// FitsNamespace says whether ns can be the name of a Namespace.
+// FitsNamespace reports whether ns can be the name of a Namespace.
 func FitsNamespace(ns string) bool { return len(ns) <= maxNamespace }
 
-// LocalZone is the private DNS zone through which the workers of a private
-// cluster find its control plane.
+// LocalZone returns the private DNS zone in which the workers of a private cluster find its control plane.
 func LocalZone(hcpName string) string { return hcpName + ".hypershift.local" }
 
-// LocalAPI is the name of the API server in the local zone.
+// LocalAPI returns the name of the API server in the local zone.
 func LocalAPI(hcpName string) string { return "api." + LocalZone(hcpName) }
 
-// LocalApp is the name of a service in the local zone, where the router serves it.
+// LocalApp returns the name of a service of the router in the local zone.
 func LocalApp(hcpName, app string) string { return app + ".apps." + LocalZone(hcpName) }
 
-// LocalApps stands for all of these.
+// LocalApps is the wildcard for all of these.
 func LocalApps(hcpName string) string { return LocalApp(hcpName, "*") }
 
-// ClusterTag is the key of the tag that everything in AWS carries that belongs
-// to a cluster; its value is "owned".
+// ClusterTag returns the key of the tag on every AWS resource of a cluster; its value is "owned".
 func ClusterTag(infraID string) string { return "kubernetes.io/cluster/" + infraID }
 
-// InstanceProfile is the default instance profile of a cluster's workers, and
-// WorkerRole the role in it. The infrastructure command of the CLI makes both.
+// InstanceProfile returns the default instance profile of the workers of a cluster, and WorkerRole the role in it. The
+// infrastructure command of the CLI creates both.
 func InstanceProfile(infraID string) string { return infraID + "-worker" }
 
-// WorkerRole is the only role that the role for node pools may pass on.
+// WorkerRole returns the only role that the role for node pools may pass.
 func WorkerRole(infraID string) string { return infraID + "-worker-role" }

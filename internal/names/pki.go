@@ -2,30 +2,29 @@ package names
 
 import "time"
 
-// Secrets with the certificate authorities of a control plane. Each signs for
-// one purpose, so that what one of them has signed is nothing to the others.
+// Secrets with the certificate authorities of a control plane. Each signs for one purpose, so that its certificates are not
+// valid for another.
 const (
-	// RootCA signs what the servers of a control plane show; the ConfigMap of
-	// the same name has what their clients trust.
+	// RootCA signs the serving certificates of a control plane. The ConfigMap of the same name has the bundle for their
+	// clients.
 	RootCA = "root-ca"
-	// ClusterSignerCA signs what nodes ask for.
+	// ClusterSignerCA signs the certificate requests of nodes.
 	ClusterSignerCA = "cluster-signer-ca"
-	// ClientSigner signs for the clients of the API server that this operator knows.
+	// ClientSigner signs the client certificates of the API server that the operator itself creates.
 	ClientSigner = "client-signer"
 	EtcdSigner   = "etcd-signer"
 	// KonnectivitySigner signs for both ends of the tunnels to the nodes.
 	KonnectivitySigner = "konnectivity-signer"
-	// AggregatorClientSigner signs for the API server as a client of other API servers.
+	// AggregatorClientSigner signs for the API server as a client of aggregated API servers.
 	AggregatorClientSigner = "aggregator-client-signer"
 	// KubeletClientSigner signs for the API server as a client of kubelets.
 	KubeletClientSigner = "kubelet-client-signer"
 )
 
-// Secrets of type kubernetes.io/tls, with what to trust of the others beside the
-// certificate.
+// Secrets of type kubernetes.io/tls, which also contain the bundle that verifies the peer.
 const (
-	// APIServerCertificate is for the names that users and nodes know, and
-	// APIServerPrivateCertificate for those within the management cluster.
+	// APIServerCertificate has the names that users and nodes use, and APIServerPrivateCertificate those inside the
+	// management cluster.
 	APIServerCertificate         = "kas-server-crt"
 	APIServerPrivateCertificate  = "kas-server-private-crt"
 	EtcdServerCertificate        = "etcd-server-tls"
@@ -39,23 +38,19 @@ const (
 	SchedulerCertificate         = "scheduler-server-tls"
 )
 
-// ClientCA is the ConfigMap with the authorities whose clients the API server
-// lets in.
+// ClientCA is the ConfigMap with the certificate authorities of the clients of the API server.
 const ClientCA = "client-ca"
 
-// NodeCertificateLife is for how long the certificates of nodes are made out.
-// Kubelets renew them after 70 to 90 % of it.
+// NodeCertificateLife is the validity of node certificates. Kubelets renew them after 70 to 90 % of it.
 const NodeCertificateLife = 30 * 24 * time.Hour
 
-// KubeletServingCA is the ConfigMap with the authority by which the API server
-// knows kubelets.
+// KubeletServingCA is the ConfigMap with the CA with which the API server verifies kubelets.
 const KubeletServingCA = "kubelet-serving-ca"
 
-// KubeletClientCA is the ConfigMap with the authority by which kubelets know the
-// API server when it calls them.
+// KubeletClientCA is the ConfigMap with the CA with which kubelets verify the API server as a client.
 const KubeletClientCA = "kubelet-client-ca"
 
-// Secrets with kubeconfigs for inside the management cluster, under AdminKubeconfigFile.
+// Secrets with kubeconfigs for use inside the management cluster, under AdminKubeconfigFile.
 const (
 	CustomAdminKubeconfig          = "custom-admin-kubeconfig"
 	ControllerManagerKubeconfig    = "kube-controller-manager-kubeconfig"
@@ -64,7 +59,7 @@ const (
 	ControlPlaneOperatorKubeconfig = "control-plane-operator-kubeconfig"
 )
 
-// ClusterNameLabel is on the Secret ClusterKubeconfig, as Cluster API wants it.
+// ClusterNameLabel is on the Secret ClusterKubeconfig; Cluster API requires it.
 const ClusterNameLabel = "cluster.x-k8s.io/cluster-name"
 
 // KubeadminPassword is the Secret with the password of the first user of a
@@ -74,11 +69,10 @@ const (
 	KubeadminPasswordFile = "password"
 )
 
-// Who the certificates make their owners in the hosted cluster.
+// Users and groups of the certificates in the hosted cluster.
 const (
-	// AdminUser is the owner of the administrator's kubeconfig, and AdminGroup
-	// his group, which is bound to a role in the hosted cluster: that binding
-	// can be taken away, which membership in system:masters could not.
+	// AdminUser is the user of the administrator's kubeconfig, and AdminGroup its group, which is bound to a role in the
+	// hosted cluster. The binding can be removed; membership in system:masters could not.
 	AdminUser  = "system:admin"
 	AdminGroup = "hypershift:cluster-admins"
 
@@ -89,8 +83,9 @@ const (
 	ControlPlaneOperatorGroup = "hypershift:control-plane-operator"
 	ClusterAPIUser            = "system:cluster-api"
 	ClusterAPIGroup           = "hypershift:cluster-api"
-	// APIServerUser is who the API server is to kubelets.
+	// APIServerUser is the user of the API server as a client of kubelets.
 	APIServerUser = "system:kube-apiserver"
-	// AggregatorUser is who it is to other API servers, which believe it whom it speaks for.
+	// AggregatorUser is the user of the API server as a client of aggregated API servers, which accept the user that it names
+	// in headers.
 	AggregatorUser = "system:aggregator"
 )

@@ -1,4 +1,4 @@
-// Package nlb reads what the host name of a network load balancer tells.
+// Package nlb parses the host names of network load balancers.
 package nlb
 
 import (
@@ -6,12 +6,12 @@ import (
 	"regexp"
 )
 
-// hostname is <name>-<id>.elb.<region>.amazonaws.com. Classic and application
-// load balancers have region and "elb" the other way round.
+// hostname matches <name>-<id>.elb.<region>.amazonaws.com. In host names of classic and application load balancers, region
+// and "elb" are in reverse order.
 var hostname = regexp.MustCompile(`^([A-Za-z0-9](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?)-[0-9a-f]+\.elb\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?$`)
 
-// Name returns the name of the load balancer with that host name. A Service
-// status has the host name only; every call about the load balancer wants the name.
+// Name returns the name of the load balancer with that host name. The status of a Service has the host name only, and AWS
+// calls need the name.
 func Name(host string) (string, error) {
 	m := hostname.FindStringSubmatch(host)
 	if m == nil {

@@ -10,21 +10,20 @@ import (
 )
 
 const (
-	// backdate is how far the clocks of those who read a certificate may be
-	// behind ours.
+	// backdate is the tolerated clock skew of the readers of a certificate.
 	backdate = 5 * time.Minute
-	// authorityLife is how long an authority may sign. It is renewed long before.
+	// authorityLife is the validity of an authority. It is rotated long before.
 	authorityLife = 10 * 365 * 24 * time.Hour
 )
 
-// An Authority is a certificate authority that can sign.
+// An Authority is a certificate authority with its private key.
 type Authority struct {
 	Certificate *x509.Certificate
 	key         crypto.Signer
 }
 
-// NewAuthority makes an authority. The time in its name tells it from the one
-// before it, for people and for software that looks for an issuer by name.
+// NewAuthority creates an authority. Its name has the time, which distinguishes it from the former one for people and for
+// software that looks up an issuer by name.
 func NewAuthority(name string, now time.Time) (*Authority, error) {
 	key, err := newKey()
 	if err != nil {
@@ -46,8 +45,8 @@ func NewAuthority(name string, now time.Time) (*Authority, error) {
 	return &Authority{Certificate: cert, key: key}, nil
 }
 
-// signed says whether the authority has signed cert. Its name alone would not
-// tell: another one may have had the same.
+// signed reports whether the authority has signed cert. The name of the issuer is not sufficient: a former authority may have
+// had the same.
 func (a *Authority) signed(cert *x509.Certificate) bool {
 	return string(cert.RawIssuer) == string(a.Certificate.RawSubject) && cert.CheckSignatureFrom(a.Certificate) == nil
 }

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// FirstCovered is the first of the hosts that a certificate with these names is
-// good for, or "".
+// FirstCovered returns the first of the hosts that a certificate with these names is valid for, or "".
 func FirstCovered(names, hosts []string) string {
 	for _, host := range hosts {
 		if slices.ContainsFunc(names, func(name string) bool { return covers(name, host) }) {
@@ -16,7 +15,7 @@ func FirstCovered(names, hosts []string) string {
 	return ""
 }
 
-// covers compares as TLS does: a wildcard stands for one label.
+// covers compares names as TLS does: a wildcard matches one label.
 func covers(name, host string) bool {
 	if rest, ok := strings.CutPrefix(name, "*."); ok {
 		_, domain, _ := strings.Cut(host, ".")

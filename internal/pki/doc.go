@@ -1,14 +1,14 @@
-// Package pki makes certificates and judges those that there are. It knows how
-// they are kept in Secrets, and of no component that has one.
+// Package pki creates certificates and evaluates existing ones. It knows the format of Secrets with certificates, and no component
+// that uses one.
 //
 //	Authority   authority.go  a certificate authority: signs
-//	  Request   request.go    what a certificate has to be: subject, hosts, usages
-//	  Leaf      leaf.go       a certificate and its key, as Issue made them or a Secret holds them
-//	  Judge     judge.go      (Secret, Request, Authority, Terms, now) ─► the Leaf that may stay, or why there has to be another
-//	Signer      signer.go     an Authority over time, as a Secret holds it: who signs, who will, who did
-//	  Advance   rotation.go   one step of a rotation in which, at no moment, anybody meets a certificate that he does not trust
-//	Kubeconfig  kubeconfig.go a Leaf, a server and what to trust, as clients take it
+//	  Request   request.go    a desired certificate: subject, hosts, usages
+//	  Leaf      leaf.go       a certificate and its key, as Issue creates them or a Secret has them
+//	  Evaluate  evaluate.go   (Secret, Request, Authority, Terms, now) ─► the Leaf that may stay, or why a new one must be issued
+//	Signer      signer.go     the former, current and next Authority, as a Secret has them
+//	  Advance   rotation.go   one step of a rotation in which every certificate in use is trusted at every moment
+//	Kubeconfig  kubeconfig.go a Leaf, a server and its CA, in the format of clients
 //
-// Everything is a pure function of what it is given, but for the keys, which are
-// random. No error and no reason has anything of a private key in it.
+// All functions are pure except for the creation of keys, which are random. No error and no reason contains a part of a private
+// key.
 package pki

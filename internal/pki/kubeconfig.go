@@ -6,11 +6,10 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// entry is what everything in our kubeconfigs is called.
+// entry is the name of every entry in our kubeconfigs.
 const entry = "cluster"
 
-// Kubeconfig is the text by which a client is somebody to the server. The same
-// input gives the same text.
+// Kubeconfig returns a kubeconfig for a client certificate. The same input gives the same text.
 func Kubeconfig(server string, trust []byte, leaf *Leaf) ([]byte, error) {
 	user := leaf.Certificate.Subject.CommonName
 	return clientcmd.Write(clientcmdapi.Config{
@@ -21,9 +20,8 @@ func Kubeconfig(server string, trust []byte, leaf *Leaf) ([]byte, error) {
 	})
 }
 
-// CertificateIn is the certificate and the key in a kubeconfig, under the keys of
-// a Secret that holds nothing else; none of them is there if it is no kubeconfig
-// of ours.
+// CertificateIn returns the certificate and the key in a kubeconfig, under the keys of a Secret. It returns nothing for a
+// kubeconfig that Kubeconfig did not write.
 func CertificateIn(kubeconfig []byte) map[string][]byte {
 	cfg, err := clientcmd.Load(kubeconfig)
 	if err != nil {

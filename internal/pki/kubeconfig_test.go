@@ -6,7 +6,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-func TestAKubeconfigGivesItsCertificateBack(t *testing.T) {
+func TestTheCertificateOfAKubeconfigCanBeRead(t *testing.T) {
 	by := authority(t, "client-signer")
 	admin := Request{User: "system:admin", Groups: []string{"admins"}, Usage: Client}
 	leaf := issue(t, by, admin, DefaultTerms, now)
@@ -14,7 +14,7 @@ func TestAKubeconfigGivesItsCertificateBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stays, why := Judge(CertificateIn(text), admin, by, DefaultTerms, now)
+	stays, why := Evaluate(CertificateIn(text), admin, by, DefaultTerms, now)
 	if why != "" {
 		t.Fatal(why)
 	}
@@ -26,7 +26,7 @@ func TestAKubeconfigGivesItsCertificateBack(t *testing.T) {
 		t.Errorf("%v, %v", config, err)
 	}
 	for _, other := range []string{"", "garbage", "users: [{name: a}, {name: b}]", "users: [{name: a, user: null}]"} {
-		if _, why := Judge(CertificateIn([]byte(other)), admin, by, DefaultTerms, now); why != "there is none" {
+		if _, why := Evaluate(CertificateIn([]byte(other)), admin, by, DefaultTerms, now); why != "there is none" {
 			t.Errorf("%q: %s", other, why)
 		}
 	}

@@ -12,21 +12,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TrustKey is the key of a Secret or ConfigMap under which there are the
-// certificates to trust. Those of the certificate and of the private key are
-// corev1.TLSCertKey and corev1.TLSPrivateKeyKey.
+// TrustKey is the key of a Secret or ConfigMap with the bundle of trusted certificates. The keys of the certificate and of
+// the private key are corev1.TLSCertKey and corev1.TLSPrivateKeyKey.
 const TrustKey = "ca.crt"
 
-// A Leaf is a certificate and its key.
+// A Leaf is a certificate and its private key.
 type Leaf struct {
 	Certificate *x509.Certificate
-	// CertPEM and KeyPEM are both as text.
+	// CertPEM and KeyPEM are both in PEM.
 	CertPEM, KeyPEM []byte
 
 	key crypto.Signer
 }
 
-// Issue makes a certificate, which is valid no longer than the authority itself.
+// Issue signs a certificate, which does not outlive the authority.
 func (a *Authority) Issue(want Request, terms Terms, now time.Time) (*Leaf, error) {
 	key, err := newKey()
 	if err != nil {
@@ -52,22 +51,22 @@ func (a *Authority) Issue(want Request, terms Terms, now time.Time) (*Leaf, erro
 	if leaf.KeyPEM, err = encodeKey(key); err != nil {
 		return nil, err
 	}
-	// One that does not pass would be made again in every pass.
+	// A certificate that Evaluate refuses would be issued again in every reconcile.
 	if reason := leaf.fault(want, a, terms, now); reason != "" {
 		return nil, fmt.Errorf("a certificate for %s cannot be made: %s", want.User, reason)
 	}
 	return leaf, nil
 }
 
-// Due is when the leaf has to be renewed.
+// Due returns when the leaf has to be renewed.
 func (l *Leaf) Due(terms Terms) time.Time { return terms.due(l.Certificate) }
 
-// Data is what a Secret of type kubernetes.io/tls holds.
+// Data returns the data of a Secret of type kubernetes.io/tls.
 func (l *Leaf) Data(trust []byte) map[string][]byte {
 	return map[string][]byte{corev1.TLSCertKey: l.CertPEM, corev1.TLSPrivateKeyKey: l.KeyPEM, TrustKey: trust}
 }
 
-// parseLeaf reads a certificate and the key that belongs to it.
+// parseLeaf reads a certificate and its private key, which must match.
 func parseLeaf(certPEM, keyPEM []byte) (*Leaf, error) {
 	certs, err := ParseBundle(certPEM)
 	if err != nil {

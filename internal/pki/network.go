@@ -5,12 +5,10 @@ import (
 	"net/netip"
 )
 
-// fewestBits are those that an address must have within its network: kube-apiserver
-// does not start with less than eight addresses.
+// fewestBits is the minimum size of the host part of a network: kube-apiserver does not start with less than eight addresses.
 const fewestBits = 3
 
-// FirstAddress is the first address of a network of services, under which the
-// API server is found in it.
+// FirstAddress returns the first address of a service network, which is that of the Service of the API server.
 func FirstAddress(cidr string) (netip.Addr, error) {
 	network, err := netip.ParsePrefix(cidr)
 	if err != nil {

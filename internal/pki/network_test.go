@@ -2,7 +2,7 @@ package pki
 
 import "testing"
 
-func TestTheFirstAddressOfServices(t *testing.T) {
+func TestFirstAddressOfAServiceNetwork(t *testing.T) {
 	for cidr, want := range map[string]string{
 		"172.31.0.0/16":   "172.31.0.1",
 		"172.31.0.77/16":  "172.31.0.1", // somebody wrote an address of it
@@ -22,7 +22,7 @@ func TestTheFirstAddressOfServices(t *testing.T) {
 	}
 }
 
-func TestWhichHostACertificateCovers(t *testing.T) {
+func TestFirstCoveredHostOfACertificate(t *testing.T) {
 	for name, c := range map[string]struct {
 		names []string
 		hosts []string

@@ -18,7 +18,7 @@ const (
 	keyBlock         = "PRIVATE KEY"
 )
 
-// ParseBundle reads certificates in PEM, of which there must be at least one.
+// ParseBundle reads one or more certificates in PEM.
 func ParseBundle(text []byte) ([]*x509.Certificate, error) {
 	var certs []*x509.Certificate
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
@@ -37,7 +37,7 @@ func ParseBundle(text []byte) ([]*x509.Certificate, error) {
 	return certs, nil
 }
 
-// Bundle writes certificates in PEM, each once.
+// Bundle encodes certificates in PEM, without duplicates.
 func Bundle(certs ...*x509.Certificate) []byte {
 	var out []byte
 	for _, cert := range certs {
@@ -48,7 +48,7 @@ func Bundle(certs ...*x509.Certificate) []byte {
 	return out
 }
 
-// newKey makes a private key on P-256: small, fast, and known to everybody.
+// newKey creates a private key on P-256: small, fast, and supported everywhere.
 func newKey() (*ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -65,11 +65,10 @@ func encodeKey(key crypto.Signer) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: keyBlock, Bytes: der}), nil
 }
 
-// errUnreadableKey stands for all that parsers may say of a private key: some
-// of them quote what they have read.
+// errUnreadableKey replaces the errors of parsers of private keys, because some of them quote the key.
 var errUnreadableKey = errors.New("it is not a private key in PEM")
 
-// parseKey reads a key as we write it, and as people bring it.
+// parseKey reads a private key in our format or in a common other one.
 func parseKey(text []byte) (crypto.Signer, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
@@ -93,7 +92,7 @@ func parseKey(text []byte) (crypto.Signer, error) {
 	return nil, errUnreadableKey
 }
 
-// belongs says whether key is the private half of the certificate's key.
+// belongs reports whether key is the private key of the certificate.
 func belongs(key crypto.Signer, cert *x509.Certificate) bool {
 	public, ok := cert.PublicKey.(interface{ Equal(crypto.PublicKey) bool })
 	return ok && public.Equal(key.Public())

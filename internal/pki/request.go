@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Usage says who shows a certificate.
+// Usage is the purpose of a certificate.
 type Usage int
 
-// The usages that there are.
+// The usages.
 const (
 	Server Usage = 1 << iota
 	Client
@@ -28,19 +28,17 @@ func (u Usage) extended() (out []x509.ExtKeyUsage) {
 	return out
 }
 
-// A Request says what a certificate has to be.
+// A Request describes a desired certificate.
 type Request struct {
-	// User and Groups are the subject: its common name and its organizations,
-	// which is how an API server reads them.
+	// User and Groups are the subject: its common name and its organizations, as an API server reads them.
 	User   string
 	Groups []string
 	Usage  Usage
-	// Hosts are the names and the addresses of a server, in any order and any
-	// spelling. Empty ones are not known yet.
+	// Hosts are the names and the addresses of a server, in any order and notation. Empty ones are not known yet.
 	Hosts []string
 }
 
-// names are the DNS names among the hosts, each once, in order.
+// names returns the DNS names among the hosts, sorted and without duplicates.
 func (r Request) names() (names []string) {
 	for _, h := range r.Hosts {
 		if _, err := netip.ParseAddr(h); err != nil && h != "" {
@@ -50,7 +48,7 @@ func (r Request) names() (names []string) {
 	return set(names)
 }
 
-// addresses are the IP addresses among the hosts, each once, in order.
+// addresses returns the IP addresses among the hosts, sorted and without duplicates.
 func (r Request) addresses() (addresses []string) {
 	for _, h := range r.Hosts {
 		if a, err := netip.ParseAddr(h); err == nil {
@@ -60,8 +58,7 @@ func (r Request) addresses() (addresses []string) {
 	return set(addresses)
 }
 
-// addressesOf writes addresses of a certificate, which have 4 bytes or 16, as
-// addresses does.
+// addressesOf returns the addresses of a certificate, which have 4 or 16 bytes, in the same form as addresses.
 func addressesOf(ips []net.IP) (addresses []string) {
 	for _, ip := range ips {
 		if a, ok := netip.AddrFromSlice(ip); ok {
@@ -73,21 +70,21 @@ func addressesOf(ips []net.IP) (addresses []string) {
 
 func canonicalName(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// set sorts what has no order and no repetition.
+// set sorts and removes duplicates.
 func set(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
 
-// Terms are for how long a certificate is made out.
+// Terms are the durations of a certificate.
 type Terms struct {
 	// Validity is how long it is valid.
 	Validity time.Duration
-	// Renewal is the share of that time that is left when it is renewed.
+	// Renewal is the share of the validity that remains when it is renewed.
 	Renewal float64
 }
 
-// DefaultTerms leave four months to notice that renewal does not work.
+// DefaultTerms leave four months to notice that renewal fails.
 var DefaultTerms = Terms{Validity: 365 * 24 * time.Hour, Renewal: 1.0 / 3}
 
-// due is when a certificate has to be renewed.
+// due returns when a certificate has to be renewed.
 func (t Terms) due(cert *x509.Certificate) time.Time {
 	life := cert.NotAfter.Sub(cert.NotBefore) - backdate
 	return cert.NotAfter.Add(-time.Duration(float64(life) * t.Renewal))

@@ -2,49 +2,46 @@ package pki
 
 import "time"
 
-// A Turn is what a rotation has come to.
+// A Turn is a step of a rotation.
 type Turn string
 
-// The turns of a rotation, in order. Between two of them everybody who trusts
-// the signer, or has a certificate of it, gets what has changed.
+// The steps of a rotation, in order. Between two steps, every program that trusts the signer, or has a certificate of it,
+// gets the change.
 const (
 	// NoTurn: nothing has changed.
 	NoTurn Turn = ""
-	// Introduced: there is a next authority, which everybody begins to trust.
+	// Introduced: there is a next authority, and programs begin to trust it.
 	Introduced Turn = "Introduced"
-	// Switched: it signs, and the one before is still trusted.
+	// Switched: the next authority signs, and the former one is still trusted.
 	Switched Turn = "Switched"
-	// Finished: the one before is not trusted any more.
+	// Finished: the former authority is not trusted any more.
 	Finished Turn = "Finished"
 )
 
-// A Pace is how long the parts of a rotation take at least.
-type Pace struct {
-	// Settle is how long it takes until a program has read a file that has
-	// changed in a Secret.
-	Settle time.Duration
-	// Lives is how long certificates live that others sign with the key of the
-	// authority: they are not renewed by its rotation.
+// Timing has the minimum durations of a rotation.
+type Timing struct {
+	// Propagation is how long it takes until a program has reloaded a file that has changed in a Secret.
+	Propagation time.Duration
+	// Lives is the validity of certificates that other programs sign with the key of the authority. A rotation does not renew
+	// them.
 	Lives time.Duration
 }
 
-// authorityTerms are those by which authorities renew themselves: what they
-// sign must not outlive them.
+// authorityTerms are the terms of authorities themselves, which must outlive their certificates.
 var authorityTerms = Terms{Validity: authorityLife, Renewal: 1.0 / 3}
 
-// Advance takes the next step of a rotation if it is time to. It is asked for by
-// another value of asked, and by age. rolledOut says that all who have something
-// of this signer have what it is now.
+// Advance takes the next step of a rotation if it is time for it. A rotation starts with a new value of asked, or when the current
+// authority is old. rolledOut is true when all programs have the current state of the signer.
 //
-//	               asked        rolled out      rolled out
+//	            Introduced           Switched              Finished
 //	   steady ──────────► Next ────────────► Old ──────────► steady
-//	signs:    current      current      what was next        the same
-//	trusted:  current      both         both                 what signs
+//	signs:    current      current      the former next      the same
+//	trusted:  current      both         both                 the signing one
 //
-// A rotation that is asked for while old certificates are only waited for begins
-// at once; one that is asked for in the middle of another waits.
-func (s *Signer) Advance(name, asked string, rolledOut bool, pace Pace, now time.Time) (Turn, error) {
-	settled := rolledOut && !now.Before(s.Since.Add(pace.Settle))
+// A rotation that is requested while old certificates only have to expire starts at once. One that is requested during another
+// step waits.
+func (s *Signer) Advance(name, asked string, rolledOut bool, timing Timing, now time.Time) (Turn, error) {
+	settled := rolledOut && !now.Before(s.Since.Add(timing.Propagation))
 	switch {
 	case s.Next != nil && settled:
 		s.Old = append(s.Old, s.Current.Certificate)
@@ -52,7 +49,7 @@ func (s *Signer) Advance(name, asked string, rolledOut bool, pace Pace, now time
 		return Switched, nil
 	case s.Next != nil:
 		return NoTurn, nil
-	case len(s.Old) > 0 && settled && !now.Before(s.gone(pace.Lives)):
+	case len(s.Old) > 0 && settled && !now.Before(s.gone(timing.Lives)):
 		s.Old = nil
 		return Finished, nil
 	case len(s.Old) > 0 && !settled, !s.wants(asked, now):
@@ -66,17 +63,17 @@ func (s *Signer) Advance(name, asked string, rolledOut bool, pace Pace, now time
 	return Introduced, nil
 }
 
-// wants says whether it is time for another authority.
+// wants reports whether it is time for another authority.
 func (s *Signer) wants(asked string, now time.Time) bool {
 	return asked != "" && asked != s.Asked || !authorityTerms.due(s.Current.Certificate).After(now)
 }
 
-// Rotating says whether somebody has to get what has changed.
+// Rotating reports whether a change is still being propagated.
 func (s *Signer) Rotating() bool { return s.Next != nil || len(s.Old) > 0 }
 
-// Due is when Advance may have something to do that nothing but time tells of.
-func (s *Signer) Due(pace Pace, now time.Time) time.Time {
-	settled, gone := s.Since.Add(pace.Settle), s.gone(pace.Lives)
+// Due returns the next time at which Advance may have something to do without another event.
+func (s *Signer) Due(timing Timing, now time.Time) time.Time {
+	settled, gone := s.Since.Add(timing.Propagation), s.gone(timing.Lives)
 	switch {
 	case !s.Rotating():
 		return authorityTerms.due(s.Current.Certificate)
@@ -85,5 +82,5 @@ func (s *Signer) Due(pace Pace, now time.Time) time.Time {
 	case s.Next == nil && gone.After(now):
 		return gone
 	}
-	return now.Add(pace.Settle) // nobody may tell that all is rolled out
+	return now.Add(timing.Propagation) // no event may report that all is rolled out
 }

@@ -14,7 +14,7 @@ const (
 	year   = 365 * 24 * time.Hour
 )
 
-func TestTheTurnsOfARotation(t *testing.T) {
+func TestARotationHasThreeSteps(t *testing.T) {
 	type step struct {
 		after      time.Duration
 		asked      string
@@ -72,8 +72,8 @@ func TestTheTurnsOfARotation(t *testing.T) {
 			first := s.Current.Certificate
 			for i, step := range c.steps {
 				at = at.Add(step.after)
-				pace := Pace{Settle: settle, Lives: c.lives}
-				turn, err := s.Advance("root-ca", step.asked, step.rolledOut, pace, at)
+				timing := Timing{Propagation: settle, Lives: c.lives}
+				turn, err := s.Advance("root-ca", step.asked, step.rolledOut, timing, at)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -85,7 +85,7 @@ func TestTheTurnsOfARotation(t *testing.T) {
 				if turn != step.want || len(trusted) != step.trusted || s.Current.Certificate.Equal(first) == step.newSigns {
 					t.Fatalf("step %d: turn %q, %d trusted, the first one signs: %v; want %+v", i, turn, len(trusted), s.Current.Certificate.Equal(first), step)
 				}
-				if wait := s.Due(pace, at).Sub(at).Round(time.Second); wait != step.sincePause {
+				if wait := s.Due(timing, at).Sub(at).Round(time.Second); wait != step.sincePause {
 					t.Fatalf("step %d: looks again after %s, want %s", i, wait, step.sincePause)
 				}
 			}
@@ -102,7 +102,7 @@ type party struct {
 // A server and its clients do not get what is new at the same time. Whoever has
 // which state of the Secrets, of this turn or the one before it: they understand
 // each other.
-func TestEverybodyUnderstandsEverybodyAtEveryTurn(t *testing.T) {
+func TestEveryCertificateIsTrustedAtEveryStep(t *testing.T) {
 	request := Request{User: "etcd-peer", Usage: Server | Client, Hosts: []string{"etcd-client", "10.0.0.1"}}
 	s, at := signer(t), now
 	state := func() party {
@@ -116,7 +116,7 @@ func TestEverybodyUnderstandsEverybodyAtEveryTurn(t *testing.T) {
 	first := before
 	for _, want := range []Turn{Introduced, Switched, Finished} {
 		at = at.Add(settle)
-		turn, err := s.Advance("etcd-signer", "now", true, Pace{Settle: settle}, at)
+		turn, err := s.Advance("etcd-signer", "now", true, Timing{Propagation: settle}, at)
 		if err != nil || turn != want {
 			t.Fatalf("turn %q, %v; want %q", turn, err, want)
 		}

@@ -10,49 +10,46 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Keys of the Secret of a Signer beside those of a leaf: what signs is under
-// corev1.TLSCertKey, a single certificate as programs that sign themselves want
-// it, and what is to be trusted under TrustKey.
+// Keys of the Secret of a Signer in addition to those of a leaf: corev1.TLSCertKey has the signing certificate, a single one
+// as programs that sign require it, and TrustKey has the bundle.
 const (
 	nextKeyKey  = "next.key"
 	nextCertKey = "next.crt"
 	rotationKey = "rotation"
 )
 
-// A Signer is an authority over time.
+// A Signer is an authority with its predecessors and its successor.
 type Signer struct {
 	// Current signs.
 	Current *Authority
-	// Next will sign once everybody trusts it; nil unless there is a rotation.
+	// Next will sign once every program trusts it; nil without a rotation.
 	Next *Authority
-	// Old have signed what may still be in use.
+	// Old have signed certificates that may still be in use.
 	Old []*x509.Certificate
-	// Asked is the request for a rotation that was followed last.
+	// Asked is the request of the last rotation.
 	Asked string
-	// Since is when the last step of a rotation was taken, or was last spread.
+	// Since is when the last step of a rotation was taken or its propagation was completed.
 	Since time.Time
-	// Retired is when the last of the old ones signed for the last time.
+	// Retired is when the last of the old ones stopped signing.
 	Retired time.Time
-	// Lives is how long the certificates live that others sign with its key since
-	// Limit was called last; 0 for a signer of before that, or of which nobody else
-	// has the key.
+	// Lives is the validity of certificates that other programs sign with its key, as of the last call of Limit; 0 for a
+	// signer of earlier versions, or whose key no other program has.
 	Lives time.Duration
-	// Outlived is until when what others signed before may be valid, if they made
-	// it out for longer than they do now.
+	// Outlived is the latest expiry of certificates that other programs signed with a longer validity before.
 	Outlived time.Time
 }
 
-// rotation is how a Secret says what certificates cannot.
+// rotation is the part of the state that certificates do not have.
 type rotation struct {
 	Asked   string    `json:"asked,omitempty"`
 	Since   time.Time `json:"since"`
 	Retired time.Time `json:"retired,omitzero"`
-	// Lives is in the words of time.Duration.
+	// Lives is in the format of time.Duration.
 	Lives    string    `json:"lives,omitempty"`
 	Outlived time.Time `json:"outlived,omitzero"`
 }
 
-// NewSigner makes a signer. It trusts old, too: what is left of the one before.
+// NewSigner creates a signer. It also trusts old, the remaining authorities of a former signer.
 func NewSigner(name, asked string, now time.Time, old ...*x509.Certificate) (*Signer, error) {
 	authority, err := NewAuthority(name, now)
 	if err != nil {
@@ -61,17 +58,16 @@ func NewSigner(name, asked string, now time.Time, old ...*x509.Certificate) (*Si
 	return &Signer{Current: authority, Old: old, Asked: asked, Since: now, Retired: now}, nil
 }
 
-// A LostKeyError says that a signer cannot sign any more, whoever wanted it.
+// A LostKeyError is returned for a signer whose key is lost, so that it can never sign again.
 type LostKeyError struct {
-	// Trusted are its certificates, as far as they can be read.
+	// Trusted has its certificates, as far as they can be read.
 	Trusted []*x509.Certificate
 }
 
 func (e *LostKeyError) Error() string { return "its private key is lost" }
 
-// DecodeSigner reads what Data has written. A LostKeyError means that nobody
-// loses anything if another signer takes its place; any other error is for
-// people to judge.
+// DecodeSigner reads the result of Data. After a LostKeyError, another signer can replace it without loss; any other error
+// needs a person.
 func DecodeSigner(data map[string][]byte) (*Signer, error) {
 	trusted, unreadable := ParseBundle(data[TrustKey])
 	if _, err := parseKey(data[corev1.TLSPrivateKeyKey]); err != nil {
@@ -85,19 +81,19 @@ func DecodeSigner(data map[string][]byte) (*Signer, error) {
 	if s.Current, err = decodeAuthority(data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey]); err != nil {
 		return nil, fmt.Errorf("%s: %w", corev1.TLSCertKey, err)
 	}
-	// One that cannot be read has signed nothing yet.
+	// A next authority that cannot be read has signed nothing yet.
 	s.Next, _ = decodeAuthority(data[nextCertKey], data[nextKeyKey])
 	for _, cert := range trusted {
 		if !cert.Equal(s.Current.Certificate) && (s.Next == nil || !cert.Equal(s.Next.Certificate)) {
 			s.Old = append(s.Old, cert)
 		}
 	}
-	// Who cannot say when the current one began to sign says when it was made.
+	// A missing time of the last step defaults to the creation of the current authority.
 	s.Since, s.Retired = s.Current.Certificate.NotBefore, s.Current.Certificate.NotBefore
 	var r rotation
 	if json.Unmarshal(data[rotationKey], &r) == nil {
 		s.Asked, s.Since, s.Retired, s.Outlived = r.Asked, r.Since, r.Retired, r.Outlived
-		s.Lives, _ = time.ParseDuration(r.Lives) // one that cannot be read is that of before
+		s.Lives, _ = time.ParseDuration(r.Lives) // one that cannot be read was written before this field existed
 	}
 	return s, nil
 }
@@ -113,7 +109,7 @@ func decodeAuthority(certPEM, keyPEM []byte) (*Authority, error) {
 	return &Authority{Certificate: leaf.Certificate, key: leaf.key}, nil
 }
 
-// Trust is what those have to trust who meet a certificate of the signer.
+// Trust returns the bundle for programs that verify certificates of the signer.
 func (s *Signer) Trust() []byte {
 	certs := []*x509.Certificate{s.Current.Certificate}
 	if s.Next != nil {
@@ -122,7 +118,7 @@ func (s *Signer) Trust() []byte {
 	return Bundle(append(certs, s.Old...)...)
 }
 
-// Data is what the Secret of the signer holds.
+// Data returns the data of the Secret of the signer.
 func (s *Signer) Data() (map[string][]byte, error) {
 	data := map[string][]byte{TrustKey: s.Trust(), corev1.TLSCertKey: Bundle(s.Current.Certificate)}
 	var err error
@@ -149,9 +145,8 @@ func (s *Signer) rotation() rotation {
 	return r
 }
 
-// Limit records for how long others make out certificates with its key from now
-// on. What they have signed before may live for as long as it could then, which
-// was for as long as unlimited where nobody has recorded it.
+// Limit records the validity of certificates that other programs sign with its key from now on. Earlier ones may live for the
+// validity that was recorded before, or for unlimited if none was.
 func (s *Signer) Limit(lives, unlimited time.Duration, now time.Time) {
 	was := s.Lives
 	if was == 0 {
@@ -163,7 +158,7 @@ func (s *Signer) Limit(lives, unlimited time.Duration, now time.Time) {
 	s.Lives = lives
 }
 
-// gone is when nothing is valid any more that the old authorities have signed.
+// gone returns when all certificates of the old authorities have expired.
 func (s *Signer) gone(lives time.Duration) time.Time {
 	if gone := s.Retired.Add(lives); gone.After(s.Outlived) {
 		return gone
@@ -171,8 +166,8 @@ func (s *Signer) gone(lives time.Duration) time.Time {
 	return s.Outlived
 }
 
-// whole leaves whole seconds, as certificates do.
+// whole truncates to seconds, as certificates do.
 func whole(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
-// Expired says whether nothing that the signer signs is trusted any more.
+// Expired reports whether none of the signer's certificates is trusted any more.
 func (s *Signer) Expired(now time.Time) bool { return !s.Current.Certificate.NotAfter.After(now) }

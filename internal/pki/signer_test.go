@@ -45,7 +45,7 @@ func again(t testing.TB, s *Signer) *Signer {
 	return read
 }
 
-func TestASignerInASecret(t *testing.T) {
+func TestASignerIsStoredWithoutLoss(t *testing.T) {
 	good := dataOf(t, signer(t))
 	leaf := issue(t, authority(t, "root-ca"), want, DefaultTerms, now).Data(nil)
 	for name, c := range map[string]struct {
@@ -94,7 +94,7 @@ func TestASignerInASecret(t *testing.T) {
 }
 
 // Somebody may have brought an authority, with a key as other tools write it.
-func TestKeysOfOthers(t *testing.T) {
+func TestKeysInOtherFormatsAreRead(t *testing.T) {
 	ec, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func FuzzDecodeSigner(f *testing.F) {
 		if diff := cmpData(written, dataOf(t, again(t, read))); diff != "" {
 			t.Errorf("%s is another after it was read again", diff)
 		}
-		_, _ = Judge(data, want, read.Current, DefaultTerms, now)
+		_, _ = Evaluate(data, want, read.Current, DefaultTerms, now)
 		_ = CertificateIn(trust)
 	})
 }

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// versionsAnnotation, on a component, lists the versions of what is in its image: kubernetes=1.36.3,….
+	// versionsAnnotation, on an image, lists the versions of the programs in it: kubernetes=1.36.3,….
 	versionsAnnotation = "io.openshift.build.versions"
-	// architectureAnnotation, on the whole, is the architecture of the component's images, or multi.
+	// architectureAnnotation, on the payload, is the architecture of its images, or multi.
 	architectureAnnotation = "release.openshift.io/architecture"
 )
 
-// imageStream is image-references.
+// imageStream is the type of the file image-references.
 type imageStream struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
@@ -73,7 +73,7 @@ func decodeReferences(text []byte) (*Release, error) {
 	return r, nil
 }
 
-// kubernetesVersion is what the first component, by name, that says so says.
+// kubernetesVersion returns the version of the first image, by name, that has one.
 func kubernetesVersion(tags []imageTag) string {
 	tags = slices.SortedFunc(slices.Values(tags), func(a, b imageTag) int { return strings.Compare(a.Name, b.Name) })
 	for _, tag := range tags {
@@ -86,7 +86,7 @@ func kubernetesVersion(tags []imageTag) string {
 	return ""
 }
 
-// plainKubernetes is the version itself if it is one of Kubernetes.
+// plainKubernetes returns the version itself if it is one of Kubernetes.
 func plainKubernetes(v string) string {
 	if !strings.HasPrefix(v, "1.") {
 		return ""
@@ -94,7 +94,7 @@ func plainKubernetes(v string) string {
 	return v
 }
 
-// canonical is a semantic version without a v, empty if it is none.
+// canonical returns a semantic version without a v, or "" for another text.
 func canonical(v string) string {
 	parsed, err := version.ParseSemantic(v)
 	if err != nil || len(v) > 64 {
@@ -103,7 +103,7 @@ func canonical(v string) string {
 	return parsed.String()
 }
 
-// clip makes a stranger's text short enough for a message.
+// clip limits the length of an untrusted text in a message.
 func clip(s string) string {
 	if len(s) <= 64 {
 		return s
@@ -115,7 +115,7 @@ var payloadArchitectures = map[string]hyperv1.PayloadArchType{
 	"multi": hyperv1.Multi, "amd64": hyperv1.AMD64, "arm64": hyperv1.ARM64, "ppc64le": hyperv1.PPC64LE, "s390x": hyperv1.S390X,
 }
 
-// machineArchitectures are the names that CoreOS has for architectures.
+// machineArchitectures maps architectures to their names in CoreOS.
 var machineArchitectures = map[string]hyperv1.Architecture{
 	"x86_64": hyperv1.ArchitectureAMD64, "aarch64": hyperv1.ArchitectureARM64,
 	"ppc64le": hyperv1.ArchitecturePPC64LE, "s390x": hyperv1.ArchitectureS390X,

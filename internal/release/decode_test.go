@@ -66,7 +66,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func TestPullSecretsFitAsTheKubeletHasIt(t *testing.T) {
+func TestPullSecretsMatchAsInTheKubelet(t *testing.T) {
 	for name, c := range map[string]struct {
 		keys  []string
 		image string

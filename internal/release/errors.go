@@ -15,36 +15,36 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// Kind says what stands between us and a release, so that a caller knows whom to tell and when to ask again.
+// Kind classifies errors, so that a caller can select the condition and the retry interval.
 type Kind string
 
 // The kinds of errors.
 const (
-	// InvalidReference says that the name of the image cannot be one.
+	// InvalidReference: the name of the image is not valid.
 	InvalidReference Kind = "InvalidReference"
-	// InvalidPullSecret says that the pull secret cannot be read.
+	// InvalidPullSecret: the pull secret cannot be read.
 	InvalidPullSecret Kind = "InvalidPullSecret"
-	// NotFound says that the registry does not have the image.
+	// NotFound: the registry does not have the image.
 	NotFound Kind = "NotFound"
-	// Denied says that the registry does not give it to the holder of this pull secret.
+	// Denied: the registry refuses the credentials of the pull secret.
 	Denied Kind = "Denied"
-	// Unreachable says that the registry gave no answer to go by; nothing is known about the image.
+	// Unreachable: the registry gave no usable answer. Nothing is known about the image.
 	Unreachable Kind = "Unreachable"
-	// NotRelease says that the image is there and no release.
+	// NotRelease: the image exists and is not a release.
 	NotRelease Kind = "NotRelease"
-	// Incomplete means that the release names an image that its registry does not have or does not give.
+	// Incomplete: the release names an image that its registry does not have or refuses.
 	Incomplete Kind = "Incomplete"
-	// NotAllowed means that this installation does not accept releases of that repository.
+	// NotAllowed: this installation does not accept releases of that repository.
 	NotAllowed Kind = "NotAllowed"
-	// NotSigned means that no key that this installation trusts has signed the image.
+	// NotSigned: no key that this installation trusts has signed the image.
 	NotSigned Kind = "NotSigned"
 )
 
-// An Error says why there is no Release. Its text is for the user: the same problem reads the same each time.
+// An Error is returned when a release cannot be read. Its text is for the user, and the same for the same cause.
 type Error struct {
 	Kind  Kind
 	Image string
-	// Detail is what the registry, the network or the payload had to say.
+	// Detail is the error of the registry, the network or the payload.
 	Detail string
 	Err    error
 }
@@ -67,7 +67,7 @@ var phrases = map[Kind]string{
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf is the kind of an error of this package, empty for others.
+// KindOf returns the kind of an error of this package, or "" for others.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {
@@ -76,10 +76,10 @@ func KindOf(err error) Kind {
 	return ""
 }
 
-// IsUnreachable says that nothing has been learned about the image, and that asking again later may help.
+// IsUnreachable reports whether nothing is known about the image, so that a retry may help.
 func IsUnreachable(err error) bool { return KindOf(err) == Unreachable }
 
-// failure is an Error without the image, which the code that reads it does not know.
+// failure is an Error without the image, for code that does not know its name.
 type failure struct {
 	kind   Kind
 	detail string
@@ -89,12 +89,12 @@ type failure struct {
 func (f *failure) Error() string { return f.detail }
 func (f *failure) Unwrap() error { return f.err }
 
-// notRelease says what is wrong with a payload.
+// notRelease returns an error for a payload that cannot be used.
 func notRelease(format string, args ...any) error {
 	return &failure{kind: NotRelease, detail: fmt.Sprintf(format, args...)}
 }
 
-// explain says of any error what it means for the image.
+// explain classifies an error for the image.
 func explain(image string, err error) *Error {
 	var f *failure
 	if !errors.As(err, &f) {
@@ -104,7 +104,7 @@ func explain(image string, err error) *Error {
 	return &Error{Kind: f.kind, Image: image, Detail: f.detail, Err: f}
 }
 
-// classify reads an error of the registry protocol, or of what is below it.
+// classify reads an error of the registry protocol, or of the network.
 func classify(err error) (Kind, string) {
 	var answer *transport.Error
 	if !errors.As(err, &answer) {
@@ -124,10 +124,10 @@ func classify(err error) (Kind, string) {
 	return Unreachable, said
 }
 
-// ports are those of our end of a connection, other ones each time.
+// ports matches the local port of a connection, which differs each time.
 var ports = regexp.MustCompile(`\S+:\d+->`)
 
-// words is the error without what differs from attempt to attempt.
+// words returns the error without the parts that differ for each attempt.
 func words(err error) string {
 	var (
 		lookup  *net.DNSError
@@ -144,7 +144,7 @@ func words(err error) string {
 	case errors.As(err, &record):
 		return "the registry does not speak TLS"
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		// The library's text has the present time in it.
+		// The text of the library has the current time.
 		return "the certificate of the registry is not valid at this time"
 	case errors.As(err, &network) && isPrivate(network.Addr):
 		return "no connection to its private address; the log of the operator has the cause"
@@ -156,9 +156,8 @@ func words(err error) string {
 	return ports.ReplaceAllString(err.Error(), "")
 }
 
-// isPrivate is about addresses that are not the world's. Who may name a release
-// image must not learn by its error what answers in the networks of the
-// management cluster.
+// isPrivate reports whether an address is not public. The error for an image must not reveal to its author which servers
+// exist in the networks of the management cluster.
 func isPrivate(addr net.Addr) bool {
 	if addr == nil {
 		return false
@@ -174,7 +173,7 @@ func isPrivate(addr net.Addr) bool {
 // carrier is the shared range that clouds use for pods and services.
 var carrier = netip.MustParsePrefix("100.64.0.0/10")
 
-// Cause is what lies behind an error of this package, for a log.
+// Cause returns the cause of an error of this package, for a log.
 func Cause(err error) error {
 	var f *failure
 	if errors.As(err, &f) && f.err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // Our end of a connection and the time of day are other ones each time.
-func TestTheSameProblemReadsTheSame(t *testing.T) {
+func TestTheSameErrorHasTheSameMessage(t *testing.T) {
 	get := func(err error) error { return &url.Error{Op: "Get", URL: "https://registry.test/v2/", Err: err} }
 	server := &net.TCPAddr{IP: net.IPv4(198, 51, 100, 1), Port: 443}
 	for want, err := range map[string]error{
@@ -42,7 +42,7 @@ func TestTheSameProblemReadsTheSame(t *testing.T) {
 }
 
 // A refused connection, a reset one and a network without a way must not be told apart: the image's name is a tenant's.
-func TestErrorsDoNotTellWhatAnswersAtPrivateAddresses(t *testing.T) {
+func TestErrorsDoNotRevealServersAtPrivateAddresses(t *testing.T) {
 	for _, ip := range []string{"10.0.0.7", "192.168.1.1", "172.16.0.1", "127.0.0.1", "169.254.169.254", "100.64.0.1", "fd00:ec2::254", "::1", "::ffff:10.0.0.7"} {
 		var all []string
 		for op, cause := range map[string]error{"dial": syscall.ECONNREFUSED, "read": syscall.ECONNRESET, "write": syscall.EHOSTUNREACH} {

@@ -8,8 +8,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// For returns a Resolver for what a control plane runs. The hypershift-operator has checked the policy of the installation for the
-// digest that an annotation records; a tag that has moved since is not followed until it has been checked again.
+// For returns a Resolver for the release of a control plane. The hypershift-operator has checked the policy of the
+// installation for the digest in an annotation. A tag that has moved since is ignored until it has been checked again.
 func For(hcp *hyperv1.HostedControlPlane, resolver Resolver) Resolver {
 	digests := map[string]string{hcp.Spec.ReleaseImage: hcp.Annotations[hyperv1.ReleaseDigestAnnotation]}
 	if own := ptr.Deref(hcp.Spec.ControlPlaneReleaseImage, ""); own != "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A wanted is one of the files that make an image a release.
+// A wanted is one of the files of a release.
 type wanted int
 
 const (
@@ -26,39 +26,39 @@ const (
 const (
 	manifestsDir   = "release-manifests"
 	referencesFile = manifestsDir + "/image-references"
-	// bootImagesSuffix ends the name of the file with the boot images; the number that it begins with has changed before.
+	// bootImagesSuffix is the end of the name of the file with the boot images. The number at its start has changed before.
 	bootImagesSuffix = "coreos-bootimages.yaml"
 
-	// deletedPrefix and deletedAll mark, in a layer, what is gone from the layers below.
+	// deletedPrefix and deletedAll mark, in a layer, files that are deleted from the layers below.
 	// https://github.com/opencontainers/image-spec/blob/main/layer.md#whiteouts
 	deletedPrefix = ".wh."
 	deletedAll    = ".wh..opq"
 )
 
 const (
-	// maxFile is several times what the files of an OpenShift payload have.
+	// maxFile is several times the size of the files of an OpenShift payload.
 	maxFile = 1 << 20
-	// maxLayers is what a container runtime takes.
+	// maxLayers is the limit of container runtimes.
 	maxLayers = 127
-	// maxPulled and maxUnpacked are for all layers together. The files are in the newest layer of a payload as its tools make
-	// it; a whole payload of OpenShift is less than this.
+	// maxPulled and maxUnpacked are limits for all layers together. The payload tools write the files into the newest layer;
+	// all layers of an OpenShift payload are smaller than this.
 	maxPulled   = 1 << 30
 	maxUnpacked = 4 << 30
-	// maxWindow is what a zstd decoder has to support; more is memory that the layer chooses.
+	// maxWindow is the window size that a zstd decoder must support. The layer could choose more memory otherwise.
 	maxWindow = 8 << 20
 )
 
-// files are what the layers said so far, from the newest on. A file that a newer layer has deleted is settled, and nil.
+// files has the files found so far, from the newest layer on. A file that a newer layer has deleted is found, and nil.
 type files struct {
 	content  [numWanted][]byte
 	settled  [numWanted]bool
 	unpacked int64
 }
 
-// complete says that older layers cannot change anything.
+// complete reports whether older layers cannot change the result.
 func (f *files) complete() bool { return f.settled[references] && f.settled[bootImages] }
 
-// add reads one layer, to the end, so that its digest is checked.
+// add reads one layer to its end, so that its digest is verified.
 func (f *files) add(layer io.Reader) error {
 	plain, err := unpack(layer)
 	if err != nil {
@@ -76,7 +76,7 @@ func (f *files) add(layer io.Reader) error {
 		if err != nil {
 			return fmt.Errorf("a layer is not a tar archive: %w", err)
 		}
-		about, deletion := judge(header.Name)
+		about, deletion := match(header.Name)
 		for _, file := range about {
 			if deletion {
 				deleted[file] = true
@@ -99,8 +99,8 @@ func (f *files) add(layer io.Reader) error {
 	return nil
 }
 
-// judge says which of the files an entry of a layer is about, and whether it is their deletion from the layers below.
-func judge(name string) (about []wanted, deletion bool) {
+// match returns the file that an entry of a layer is about, and whether the entry deletes it from the layers below.
+func match(name string) (about []wanted, deletion bool) {
 	name = path.Clean("/" + name)[1:]
 	dir, base := path.Dir(name), path.Base(name)
 	base, deletion = strings.CutPrefix(base, deletedPrefix)
@@ -116,7 +116,7 @@ func judge(name string) (about []wanted, deletion bool) {
 }
 
 func readFile(archive io.Reader, header *tar.Header) ([]byte, error) {
-	// The size that the header claims is not allocated before it has been read.
+	// The size in the header is not allocated before it has been read.
 	content := bytes.NewBuffer([]byte{})
 	if _, err := io.Copy(content, &limitedReader{r: archive, left: maxFile, message: fmt.Sprintf("a file in %s has more than %d MiB", manifestsDir, maxFile>>20)}); err != nil {
 		return nil, fmt.Errorf("%s cannot be read: %w", clip(header.Name), err)
@@ -124,7 +124,7 @@ func readFile(archive io.Reader, header *tar.Header) ([]byte, error) {
 	return content.Bytes(), nil
 }
 
-// unpack decompresses a layer, whatever it is said to be.
+// unpack decompresses a layer, independent of its media type.
 func unpack(layer io.Reader) (io.ReadCloser, error) {
 	buffered := bufio.NewReader(layer)
 	magic, err := buffered.Peek(4)
@@ -143,7 +143,7 @@ func unpack(layer io.Reader) (io.ReadCloser, error) {
 	return io.NopCloser(buffered), nil
 }
 
-// limitedReader fails, where io.LimitReader would only end.
+// limitedReader returns an error at the limit. io.LimitReader would only return EOF.
 type limitedReader struct {
 	r       io.Reader
 	left    int64

@@ -35,7 +35,7 @@ func layer(t testing.TB, entries ...entry) []byte {
 	return out.Bytes()
 }
 
-func TestFilesAreThoseOfTheNewestLayer(t *testing.T) {
+func TestTheNewestLayerTakesPrecedence(t *testing.T) {
 	const refs, boot = "release-manifests/image-references", "release-manifests/0000_50_coreos-bootimages.yaml"
 	for name, c := range map[string]struct {
 		layers     [][]entry // the newest first
@@ -80,7 +80,7 @@ func TestFilesAreThoseOfTheNewestLayer(t *testing.T) {
 	}
 }
 
-func TestLayersOfAllCompressions(t *testing.T) {
+func TestLayersOfEveryCompressionAreRead(t *testing.T) {
 	plain := layer(t, entry{name: referencesFile, content: "r"})
 	var zipped, packed bytes.Buffer
 	g := gzip.NewWriter(&zipped)
@@ -116,7 +116,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestWhatIsTooMuchIsRefused(t *testing.T) {
+func TestTooLargePayloadsAreRefused(t *testing.T) {
 	bomb := func(unpacked int64) error {
 		found := &files{unpacked: maxUnpacked - unpacked}
 		return found.add(io.MultiReader(bytes.NewReader(layer(t, entry{name: "a", content: "b"})), zeros{}))

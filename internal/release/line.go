@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
-// A Family is a kind of payload; each counts its versions by itself.
+// A Family is a kind of payload with its own version numbers.
 type Family string
 
 // The families of payloads.
@@ -15,18 +15,18 @@ const (
 	OpenShift  Family = "OpenShift"
 )
 
-// A Line is a minor version of a family. The lines of a family follow each other by 1.
+// A Line is a minor version of a family. The lines of a family are consecutive numbers.
 type Line struct {
 	Family Family
 	Number int
 }
 
-// window is what can be hosted.
+// window is the range of supported versions.
 //
-// The newest Kubernetes is that of the libraries in here, which know what its API server expects of who runs it. The oldest is
-// three minor versions before: so much the newest kubelet, CoreDNS and Cluster API get along with, and upstream maintains no more.
-// The newest OpenShift is the newest with a Kubernetes in that window; the oldest is the first whose payload can be hosted
-// without parts that were only then taken out of the cluster itself.
+// The newest Kubernetes is that of the libraries of this program, which match its API server. The oldest is three minor
+// versions earlier: the newest kubelet, CoreDNS and Cluster API support this range, and upstream maintains no more. The
+// newest OpenShift is the newest with a Kubernetes in the range; the oldest is the first whose payload can be hosted without
+// parts that were removed from the cluster itself in that version.
 var window = map[Family]struct{ oldest, newest Line }{
 	Kubernetes: {Line{Kubernetes, 33}, Line{Kubernetes, 36}},
 	OpenShift:  {Line{OpenShift, 14}, Line{OpenShift, openShift5 + 1}},
@@ -35,7 +35,7 @@ var window = map[Family]struct{ oldest, newest Line }{
 // openShift5 is the line of OpenShift 5.0: it follows 4.22.
 const openShift5 = 23
 
-// LineOf is the line of the version of a payload.
+// LineOf returns the line of the version of a payload.
 func LineOf(v string) (Line, bool) {
 	parsed, err := version.ParseSemantic(v)
 	if err != nil {
@@ -52,7 +52,7 @@ func LineOf(v string) (Line, bool) {
 	return Line{}, false
 }
 
-// Supported says whether the line is in the window of what can be hosted.
+// Supported reports whether the line is in the supported range.
 func (l Line) Supported() bool {
 	w, ok := window[l.Family]
 	return ok && w.oldest.Number <= l.Number && l.Number <= w.newest.Number
@@ -68,7 +68,7 @@ func (l Line) String() string {
 	return fmt.Sprintf("4.%d", l.Number)
 }
 
-// Window says in words what can be hosted.
+// Window describes the supported range.
 func Window() string {
 	k, o := window[Kubernetes], window[OpenShift]
 	return fmt.Sprintf("Kubernetes %s to %s, OpenShift %s to %s", k.oldest, k.newest, o.oldest, o.newest)

@@ -7,7 +7,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// From is a Resolver for a cluster that has mirrors: an image by digest, which is the same everywhere, is looked for there first.
+// From returns a Resolver for a cluster with mirrors. It looks up an image by digest in the mirrors first, because a digest
+// identifies the same image everywhere.
 func From(sources []hyperv1.ImageContentSource, resolver Resolver) Resolver {
 	if len(sources) == 0 {
 		return resolver
@@ -20,7 +21,8 @@ type mirrored struct {
 	resolver Resolver
 }
 
-// Resolve implements Resolver. The source is the last resort, and its refusal counts only if every mirror has answered.
+// Resolve implements Resolver. It tries the source last. A refusal of the source is returned only if every mirror has
+// answered.
 func (m *mirrored) Resolve(ctx context.Context, image string, pullSecret []byte) (*Release, error) {
 	var away error
 	for _, mirror := range m.mirrors(image) {
@@ -41,7 +43,8 @@ func (m *mirrored) Resolve(ctx context.Context, image string, pullSecret []byte)
 	return rel, err
 }
 
-// resolveFrom has the policy judge the image and not its mirror, where a tenant may have it: a digest is the same everywhere.
+// resolveFrom checks the policy for the image, and not for the mirror, which a tenant may control: a digest identifies the
+// same image everywhere.
 func (m *mirrored) resolveFrom(ctx context.Context, mirror, image string, pullSecret []byte) (*Release, error) {
 	if registry, ok := m.resolver.(*Registry); ok {
 		return registry.resolveFrom(ctx, mirror, image, pullSecret)
@@ -49,7 +52,7 @@ func (m *mirrored) resolveFrom(ctx context.Context, mirror, image string, pullSe
 	return m.resolver.Resolve(ctx, mirror, pullSecret)
 }
 
-// mirrors are the other names of an image, best first.
+// mirrors returns the other names of an image, in order of preference.
 func (m *mirrored) mirrors(image string) []string {
 	if !strings.Contains(image, "@") {
 		return nil

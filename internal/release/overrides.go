@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// An Override says that the images of one place are pulled from another: a registry, a repository or a part of its path.
+// An Override replaces a registry, a repository or a part of its path by a mirror.
 type Override struct{ Source, Mirror string }
 
-// Overrides are those of an installation. The source is not asked: it may not be reachable from here at all.
+// Overrides are those of an installation. The source is not used: it may be unreachable.
 type Overrides []Override
 
 // ParseOverrides reads source=mirror,source=mirror….
@@ -28,7 +28,7 @@ func ParseOverrides(text string) (Overrides, error) {
 	return overrides, nil
 }
 
-// String is what ParseOverrides reads.
+// String returns what ParseOverrides reads.
 func (o Overrides) String() string {
 	var pairs []string
 	for _, override := range o {
@@ -37,7 +37,7 @@ func (o Overrides) String() string {
 	return strings.Join(pairs, ",")
 }
 
-// Apply gives the name under which an image is pulled. The longest source that fits wins.
+// Apply returns the name under which an image is pulled. The longest matching source takes precedence.
 func (o Overrides) Apply(image string) string {
 	var best Override
 	for _, candidate := range o {
@@ -51,7 +51,7 @@ func (o Overrides) Apply(image string) string {
 	return best.Mirror + strings.TrimPrefix(image, best.Source)
 }
 
-// below says whether the image is in that place: quay.io/a is no place for quay.io/ab, nor quay.io for quay.io:8443/a.
+// below reports whether the image is part of a source: quay.io/a does not include quay.io/ab, nor quay.io quay.io:8443/a.
 func below(image, place string) bool {
 	rest, ok := strings.CutPrefix(image, place)
 	return ok && (rest == "" || rest[0] == '/' || strings.Contains(place, "/") && strings.ContainsRune(":@", rune(rest[0])))

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 )
 
-// credentials gives those that a pull secret has for a repository, and a name for them by which they cannot be guessed. The
-// credentials of this process and of its machine are never used: the images are the user's choice.
+// credentials returns the credentials of a pull secret for a repository, and an identifier for them that cannot be guessed.
+// The credentials of this process and of its machine are never used, because users choose the image.
 func credentials(pullSecret []byte, repository name.Repository) (authn.Authenticator, string, error) {
 	if len(pullSecret) == 0 {
 		return authn.Anonymous, "", nil
@@ -30,7 +30,7 @@ func credentials(pullSecret []byte, repository name.Repository) (authn.Authentic
 	}
 	var config authn.AuthConfig
 	if err := json.Unmarshal(secret.Auths[key], &config); err != nil {
-		// The error may quote what it could not read.
+		// The error may quote the pull secret.
 		return nil, "", unreadable("its entry for "+key+" cannot be read", errors.New("malformed entry"))
 	}
 	sum := sha256.Sum256(secret.Auths[key])
@@ -41,7 +41,7 @@ func unreadable(detail string, err error) error {
 	return &failure{kind: InvalidPullSecret, detail: detail, err: err}
 }
 
-// bestKey is the key of a pull secret that fits the repository best: the longest, as the kubelet has it.
+// bestKey returns the key of a pull secret that matches the repository best: the longest one, as in the kubelet.
 func bestKey(auths map[string]json.RawMessage, repository name.Repository) string {
 	best := ""
 	for key := range auths {
@@ -52,7 +52,7 @@ func bestKey(auths map[string]json.RawMessage, repository name.Repository) strin
 	return best
 }
 
-// fits compares a key such as quay.io, quay.io/example, *.example.com or https://index.docker.io/v1/.
+// fits matches a key such as quay.io, quay.io/example, *.example.com or https://index.docker.io/v1/.
 func fits(key string, repository name.Repository) bool {
 	key = strings.TrimPrefix(strings.TrimPrefix(key, "https://"), "http://")
 	host, place, _ := strings.Cut(key, "/")

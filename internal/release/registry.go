@@ -18,14 +18,14 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// A question is a payload that somebody wants to know, and who asks.
+// A question is a request for a payload, with the credentials of the caller.
 type question struct {
 	// ref is where it is pulled from.
 	ref  name.Reference
 	auth authn.Authenticator
 	// pullSecret has the credentials for other repositories that the payload names.
 	pullSecret []byte
-	// key is the same for all who ask the same and show the same credentials.
+	// key is equal for requests with the same image and the same credentials.
 	key string
 }
 
@@ -42,16 +42,16 @@ func (r *Registry) question(image string, pullSecret []byte) (*question, error) 
 	return &question{ref: ref, auth: auth, pullSecret: pullSecret, key: credential + " " + ref.Name()}, nil
 }
 
-// a session talks to one registry with one set of credentials.
+// A session reads from one repository with one set of credentials.
 type session struct {
 	*remote.Puller
-	// remote are the options with which the registry is called.
+	// remote has the options for requests to the registry.
 	remote     []remote.Option
 	repository name.Repository
 	pulled     int64
 }
 
-// open does not ask anything yet.
+// open sends no request yet.
 func (q *question) open(transport http.RoundTripper) (*session, error) {
 	options := options(q.auth, transport)
 	puller, err := remote.NewPuller(options...)
@@ -63,13 +63,14 @@ func options(auth authn.Authenticator, transport http.RoundTripper) []remote.Opt
 		remote.WithAuth(auth),
 		remote.WithTransport(transport),
 		remote.WithUserAgent("hypershift"),
-		// The caller retries with a back-off of its own.
+		// The caller retries with its own back-off.
 		remote.WithRetryBackoff(remote.Backoff{Duration: 100 * time.Millisecond, Steps: 2}),
 		remote.WithRetryStatusCodes(),
 	}
 }
 
-// image gives the manifest of an image. An index leads to one of its images: the files of a payload are the same in all.
+// image returns the manifest of an image. For an index it returns one of its images: the files of a payload are the same in
+// all.
 func (s *session) image(ctx context.Context, desc *remote.Descriptor) (*v1.Manifest, error) {
 	raw := desc.Manifest
 	if desc.MediaType.IsIndex() {
@@ -97,7 +98,7 @@ func (s *session) image(ctx context.Context, desc *remote.Descriptor) (*v1.Manif
 	return manifest, nil
 }
 
-// choose takes the image for the commonest platform, else the first one, which is not the attestation of another.
+// choose returns the image for the most common platform, or the first one that is not an attestation.
 func choose(index *v1.IndexManifest) string {
 	first := ""
 	for _, m := range index.Manifests {
@@ -112,7 +113,7 @@ func choose(index *v1.IndexManifest) string {
 	return first
 }
 
-// read gives the release in an image.
+// read returns the release in an image.
 func (s *session) read(ctx context.Context, desc *remote.Descriptor) (*Release, error) {
 	manifest, err := s.image(ctx, desc)
 	if err != nil {
@@ -123,7 +124,7 @@ func (s *session) read(ctx context.Context, desc *remote.Descriptor) (*Release, 
 	}
 	found := &files{}
 	for i := len(manifest.Layers) - 1; i >= 0 && !found.complete(); i-- {
-		// Only from the repository itself: a manifest may name any address for a layer.
+		// Only from the repository itself: a manifest could name any address for a layer.
 		if err := s.blob(ctx, manifest.Layers[i], found.add); err != nil {
 			return nil, err
 		}
@@ -151,7 +152,7 @@ func (s *session) read(ctx context.Context, desc *remote.Descriptor) (*Release, 
 	return r, err
 }
 
-// architecture is that of the image itself.
+// architecture returns the architecture of the image itself.
 func (s *session) architecture(ctx context.Context, manifest *v1.Manifest) (hyperv1.PayloadArchType, error) {
 	var text bytes.Buffer
 	err := s.blob(ctx, manifest.Config, func(r io.Reader) error {
@@ -170,7 +171,7 @@ func (s *session) architecture(ctx context.Context, manifest *v1.Manifest) (hype
 	return payloadArchitectures[config.Architecture], nil
 }
 
-// blob lets use read one blob. What use has to complain about is the payload's fault, unless the registry had stopped talking.
+// blob calls use with one blob. An error of use is a fault of the payload, unless the transmission failed.
 func (s *session) blob(ctx context.Context, desc v1.Descriptor, use func(io.Reader) error) error {
 	layer, err := s.Layer(ctx, s.repository.Digest(desc.Digest.String()))
 	if err != nil {
@@ -194,7 +195,7 @@ func (s *session) blob(ctx context.Context, desc v1.Descriptor, use func(io.Read
 	return err
 }
 
-// wire remembers how the transmission ended.
+// wire records how the transmission ended.
 type wire struct {
 	r   io.Reader
 	n   int64

@@ -7,31 +7,31 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// A Resolver tells what is in a release image. pullSecret is the content of a Secret's key .dockerconfigjson; without one, the
-// registry is asked as anybody may. An error is an *Error.
+// A Resolver reads release images. pullSecret is the value of the key .dockerconfigjson of a Secret; without it, requests are
+// anonymous. An error is an *Error.
 type Resolver interface {
 	Resolve(ctx context.Context, image string, pullSecret []byte) (*Release, error)
 }
 
-// A Release is what one release payload says. It is shared by all who ask: do not change it.
+// A Release is the content of a release payload. It is shared and must not be changed.
 type Release struct {
-	// Image is the image as it was asked for; Digest is that of its manifest, such as sha256:….
+	// Image is the image as it was requested. Digest is that of its manifest, such as sha256:….
 	Image, Digest string
 	// Version is the version of the payload, such as 1.36.3 or 4.21.3: a semantic version without a v.
 	Version string
-	// KubernetesVersion is the version of the Kubernetes in it, in the same form. It is Version itself for a payload of plain
-	// Kubernetes.
+	// KubernetesVersion is the version of Kubernetes in the payload, in the same form. It is equal to Version for a payload
+	// of plain Kubernetes.
 	KubernetesVersion string
-	// Architecture is that of the payload, empty if it does not say.
+	// Architecture is that of the payload, empty if it is not specified.
 	Architecture hyperv1.PayloadArchType
-	// Components has the images of the parts by name, as they are to be pulled.
+	// Components has the images by name, as they are pulled.
 	Components map[string]string
 	// BootImages has the AMIs by architecture and region.
 	BootImages map[hyperv1.Architecture]map[string]string
 }
 
-// Missing returns the images, by name and in order, that a control plane needs and the release lacks. A user who brings an etcd needs
-// none of the release.
+// Missing returns the images, sorted by name, that a control plane needs and the release lacks. A cluster with an unmanaged
+// etcd needs none for etcd.
 func (r *Release) Missing(etcd hyperv1.EtcdManagementType) []string {
 	var missing []string
 	for _, image := range names.RequiredImages {
@@ -42,13 +42,13 @@ func (r *Release) Missing(etcd hyperv1.EtcdManagementType) []string {
 	return missing
 }
 
-// AMI is the image that a machine of that architecture boots from in that region of AWS.
+// AMI returns the image for machines of an architecture and a region of AWS.
 func (r *Release) AMI(arch hyperv1.Architecture, region string) (string, bool) {
 	ami, ok := r.BootImages[arch][region]
 	return ami, ok
 }
 
-// Carries says whether the payload may have images for arch: one that does not say for what it is, is not held against it.
+// Carries reports whether the payload may have images for arch. It accepts a payload that does not specify its architecture.
 func (r *Release) Carries(arch hyperv1.Architecture) bool {
 	return r.Architecture == "" || r.Architecture == hyperv1.Multi || r.Architecture == payloadArchitectures[string(arch)]
 }

@@ -121,7 +121,7 @@ func secretFor(host, user, password string) string {
 	return fmt.Sprintf(`{"auths": {%q: {"username": %q, "password": %q}}}`, host, user, password)
 }
 
-func TestAReleaseSaysWhatItsPayloadSays(t *testing.T) {
+func TestAReleaseHasTheContentOfItsPayload(t *testing.T) {
 	w := newWorld(t)
 	image := w.push(t, "kubernetes:v1.36.3", kubernetes())
 	byDigest, err := w.Digest(t.Context(), image)
@@ -168,7 +168,7 @@ func TestAnIndexLeadsToItsImages(t *testing.T) {
 	}
 }
 
-func TestWhatStandsInTheWay(t *testing.T) {
+func TestErrorsAreClassified(t *testing.T) {
 	w := newWorld(t)
 	image := w.push(t, "kubernetes:v1.36.3", kubernetes())
 	noise, err := random.Image(2000, 3)
@@ -220,7 +220,7 @@ func TestWhatStandsInTheWay(t *testing.T) {
 	}
 }
 
-func TestOnlyWhoMayPullLearnsAnything(t *testing.T) {
+func TestOnlyCallersWithAccessGetARelease(t *testing.T) {
 	w := newWorld(t)
 	image := w.push(t, "kubernetes:v1.36.3", kubernetes())
 	w.Login("alice", "secret")
@@ -250,7 +250,7 @@ func TestOnlyWhoMayPullLearnsAnything(t *testing.T) {
 	}
 }
 
-func TestServersThatFail(t *testing.T) {
+func TestServerErrorsAreUnreachable(t *testing.T) {
 	w := newWorld(t)
 	image := w.push(t, "kubernetes:v1.36.3", kubernetes())
 	for _, status := range []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusTeapot} {
@@ -312,7 +312,7 @@ func (f *flipped) Write(p []byte) (int, error) {
 	return f.ResponseWriter.Write(q)
 }
 
-func TestNobodyIsAskedForWhatIsKnown(t *testing.T) {
+func TestACachedReleaseIsNotDownloadedAgain(t *testing.T) {
 	w := newWorld(t)
 	image := w.push(t, "kubernetes:v1.36.3", kubernetes())
 	byDigest, err := w.Digest(t.Context(), image)
@@ -334,7 +334,7 @@ func TestNobodyIsAskedForWhatIsKnown(t *testing.T) {
 	}
 }
 
-func TestATagThatMoves(t *testing.T) {
+func TestAMovedTagIsFollowedAfterItsTTL(t *testing.T) {
 	w := newWorld(t)
 	image := w.push(t, "kubernetes:stable", kubernetes())
 	w.resolve(t, image, "")
@@ -350,7 +350,7 @@ func TestATagThatMoves(t *testing.T) {
 	}
 }
 
-func TestARegistryThatIsAwayIsNoReasonToForget(t *testing.T) {
+func TestAnUnreachableRegistryDoesNotInvalidateTheCache(t *testing.T) {
 	w := newWorld(t)
 	image := w.push(t, "kubernetes:stable", kubernetes())
 	w.resolve(t, image, "")
@@ -368,7 +368,7 @@ func TestARegistryThatIsAwayIsNoReasonToForget(t *testing.T) {
 	}
 }
 
-func TestAFailureIsRememberedForAMoment(t *testing.T) {
+func TestAFailureIsCachedBriefly(t *testing.T) {
 	w := newWorld(t)
 	image := w.Host + "/kubernetes:v1.36.3"
 	w.kind(t, image, "")
@@ -380,7 +380,7 @@ func TestAFailureIsRememberedForAMoment(t *testing.T) {
 	w.resolve(t, image, "")
 }
 
-func TestATagThatIsPutRightIsSeenSoon(t *testing.T) {
+func TestACorrectedTagIsFoundSoon(t *testing.T) {
 	w := newWorld(t)
 	image := w.pushFiles(t, "kubernetes:v1.36.3", map[string]string{"README": "wrong"})
 	if kind := w.kind(t, image, ""); kind != release.NotRelease {
@@ -391,7 +391,7 @@ func TestATagThatIsPutRightIsSeenSoon(t *testing.T) {
 	w.resolve(t, image, "")
 }
 
-func TestAllWhoWaitShareOneReading(t *testing.T) {
+func TestParallelCallersShareOneDownload(t *testing.T) {
 	w := newWorld(t)
 	image := w.push(t, "kubernetes:v1.36.3", kubernetes())
 	n := w.asked(func() {
@@ -407,7 +407,7 @@ func TestAllWhoWaitShareOneReading(t *testing.T) {
 	}
 }
 
-func TestWhoHoldsTheLineHoldsUpNobody(t *testing.T) {
+func TestASlowRegistryDoesNotBlockCallers(t *testing.T) {
 	w := newWorld(t)
 	image := w.push(t, "kubernetes:v1.36.3", kubernetes())
 	w.releases = release.New(release.Options{Clock: w.clock, Wait: 10 * time.Millisecond})
@@ -442,7 +442,7 @@ func TestWhoHoldsTheLineHoldsUpNobody(t *testing.T) {
 	}
 }
 
-func TestMirrorsOfACluster(t *testing.T) {
+func TestMirrorsOfAClusterAreTriedFirst(t *testing.T) {
 	w := newWorld(t)
 	image := w.push(t, "mirror/kubernetes:v1.36.3", kubernetes())
 	byDigest, err := w.Digest(t.Context(), image)
@@ -481,7 +481,7 @@ func TestMirrorsOfACluster(t *testing.T) {
 	}
 }
 
-func TestOverridesSayWhereToPull(t *testing.T) {
+func TestOverridesReplaceTheRegistry(t *testing.T) {
 	w := newWorld(t)
 	w.push(t, "mirror/kubernetes:v1.36.3", kubernetes())
 	overrides, err := release.ParseOverrides("quay.io/example=" + w.Host + "/mirror, registry.example.test/etcd=mirror.example.test/db")

@@ -16,28 +16,26 @@ import (
 // Options are what a Registry needs.
 type Options struct {
 	Clock clock.PassiveClock
-	// Overrides say where images are really pulled, releases and their components alike.
+	// Overrides replace the locations from which releases and their components are pulled.
 	Overrides Overrides
 	// Policy restricts which releases are read.
 	Policy Policy
-	// Wait is how long one who asks waits. What takes longer goes on, and is
-	// there when he asks again: a registry that holds the line must not hold up
-	// everybody else. 0 is a few seconds.
+	// Wait is how long a caller waits. A longer request continues, and its result is ready for the next call, so that a slow
+	// registry does not block the workers. 0 selects the default of a few seconds.
 	Wait time.Duration
-	// Transport goes to the registries; nil for the usual one.
+	// Transport sends requests to the registries; nil selects the default.
 	Transport http.RoundTripper
 }
 
-// Registry resolves releases over the registry protocol, and remembers them.
+// Registry resolves releases with the registry protocol, and caches them.
 type Registry struct {
 	Options
-	// answers by question: each says which digest it was, or what went wrong.
+	// answers has the digest or the error of each question.
 	answers *lru.Cache
 	// contents by digest, as *content.
 	contents *lru.Cache
 	flights  singleflight.Group
-	// downloads are those that run: a payload may be a gibibyte, and more when it
-	// is unpacked.
+	// downloads limits parallel downloads: a payload may have a gibibyte, and more when it is unpacked.
 	downloads chan struct{}
 }
 
@@ -52,16 +50,16 @@ func New(o Options) *Registry {
 	return &Registry{Options: o, answers: lru.New(maxAnswers), contents: lru.New(maxContents), downloads: make(chan struct{}, maxDownloads)}
 }
 
-// answer is what a registry said to a question: a digest, or an error. It does not keep what is under the digest: that
-// many answers would be too much memory.
+// answer is the result of a question: a digest, or an error. It does not refer to the content of the digest: that many
+// contents would need too much memory.
 type answer struct {
 	digest v1.Hash
 	err    error
-	// until is when to ask again; never, if it is zero.
+	// until is when the answer expires; zero means never.
 	until time.Time
 }
 
-// content is what there is under a digest: a release, or proof that it is none.
+// content is the content of a digest: a release, or the error that it is none.
 type content struct {
 	release *Release
 	err     error
@@ -72,7 +70,8 @@ func (r *Registry) Resolve(ctx context.Context, image string, pullSecret []byte)
 	return r.resolveFrom(ctx, image, image, pullSecret)
 }
 
-// resolveFrom resolves an image that is pulled from one of its mirrors. The policy of the installation is about the image.
+// resolveFrom resolves an image that is pulled from one of its mirrors. The policy of the installation is checked for the
+// image.
 func (r *Registry) resolveFrom(ctx context.Context, mirror, image string, pullSecret []byte) (*Release, error) {
 	if err := r.Policy.Repositories.allow(image); err != nil {
 		return nil, explain(image, err)
@@ -83,7 +82,7 @@ func (r *Registry) resolveFrom(ctx context.Context, mirror, image string, pullSe
 	}
 	c, known := r.remembered(q, r.Clock.Now())
 	if !known {
-		// Who asked first may lose patience, and others wait for the same.
+		// The first caller may time out while others wait for the same call.
 		flight := r.flights.DoChan(q.key, func() (any, error) { return r.ask(context.WithoutCancel(ctx), q), nil })
 		ctx, cancel := context.WithTimeout(ctx, r.Wait)
 		defer cancel()
@@ -102,7 +101,7 @@ func (r *Registry) resolveFrom(ctx context.Context, mirror, image string, pullSe
 	return &named, nil
 }
 
-// remembered is the last answer, if it was good until then.
+// remembered returns the cached answer, if it has not expired by then.
 func (r *Registry) remembered(q *question, then time.Time) (*content, bool) {
 	got, ok := r.answers.Get(q.key)
 	if !ok {
@@ -126,9 +125,10 @@ func (r *Registry) content(digest v1.Hash) (*content, bool) {
 	return c.(*content), true
 }
 
-// ask gets an answer and remembers it. An old answer is better than none: that a registry is away is no reason to doubt a tag.
+// ask requests an answer and caches it. If the registry is unreachable, an expired answer is still used: the tag has hardly
+// moved.
 func (r *Registry) ask(ctx context.Context, q *question) *content {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, downloadTimeout)
 	defer cancel()
 	a, now := &answer{}, r.Clock.Now()
 	c, err := r.look(ctx, q, a)
@@ -144,7 +144,7 @@ func (r *Registry) ask(ctx context.Context, q *question) *content {
 		}
 	case exact:
 	case c.err != nil:
-		a.until = now.Add(failureTTL) // somebody may be about to move the tag to what he meant
+		a.until = now.Add(failureTTL) // a user may be about to push the tag
 	default:
 		a.until = now.Add(tagTTL)
 	}
@@ -152,13 +152,13 @@ func (r *Registry) ask(ctx context.Context, q *question) *content {
 	return c
 }
 
-// look asks the registry, and fills in the digest that it names.
+// look requests the digest from the registry, and reads its content.
 func (r *Registry) look(ctx context.Context, q *question, a *answer) (*content, error) {
 	s, err := q.open(r.Transport)
 	if err != nil {
 		return nil, err
 	}
-	// Even for a known digest: whoever asks has to show that he may.
+	// Also for a known digest: each caller has to prove its access.
 	desc, err := s.Get(ctx, q.ref)
 	if err != nil {
 		return nil, err
@@ -188,8 +188,7 @@ func (r *Registry) look(ctx context.Context, q *question, a *answer) (*content, 
 	return c, nil
 }
 
-// download waits until there is room for one more. What waits too long has no
-// answer in time, and asks again.
+// download waits for a free slot. A caller that waits too long gets no answer in time, and retries.
 func (r *Registry) download(ctx context.Context) (done func(), err error) {
 	select {
 	case r.downloads <- struct{}{}:

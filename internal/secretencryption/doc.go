@@ -1,22 +1,20 @@
-// Package secretencryption plans how the key changes that encrypts Secrets in etcd.
+// Package secretencryption plans changes of the key that encrypts Secrets in etcd.
 //
 //	status.secretEncryption ── Desired ──► the keys of the configuration: one writes, the others read
 //	         ▲                                          │
 //	         │                                          ▼ every API server runs it
 //	         └────────── Next ◄── facts ────────────────┘
 //
-//	ReadKey    old, NEW     no API server meets a value that it cannot read
-//	WriteKey   NEW, old     values of both keys appear
+//	ReadKey    old, NEW     every API server can read values of both keys
+//	WriteKey   NEW, old     values of both keys are in etcd
 //	Reencrypt  NEW, old     every object is rewritten
-//	Retain     NEW, old     ten minutes, until etcd has forgotten the revisions before
-//	Drop       NEW          the old key leaves the API servers
+//	Retain     NEW, old     ten minutes, until etcd has compacted the former revisions
+//	Drop       NEW          the API servers no longer have the old key
 //	Done       NEW
 //
-// The status is written first, and the configuration follows from it: a process
-// that dies in between continues where it was. No key leaves the configuration
-// but in stage Drop. A key that is changed again midway extends the move: what
-// the interrupted key may have written stays readable until the last key has
-// rewritten it.
+// The status is written first, and the configuration follows from it: after a crash, the next process continues. A key is removed
+// from the configuration in stage Drop only. If the key is changed again during a change, the change is extended: values of the
+// interrupted key stay readable until the last key has rewritten them.
 //
-// All of it are pure functions.
+// All functions are pure.
 package secretencryption

@@ -178,26 +178,26 @@ func TestAKeyGoesThroughAllStages(t *testing.T) {
 	}
 }
 
-func TestTheFirstKeyOfARunningCluster(t *testing.T) {
+func TestTheFirstKeyOfARunningClusterGoesThroughAllStages(t *testing.T) {
 	w := newWorld(t, "")
 	w.facts.Goal = ref("a")
 	expect(t, w.settle(), "ReadKey: - a", "WriteKey: a", "Reencrypt: a", "Done: a")
 }
 
-func TestTheKeyOfANewCluster(t *testing.T) {
+func TestTheKeyOfANewClusterWritesAtOnce(t *testing.T) {
 	w := newWorld(t, "")
 	w.facts.Running, w.facts.Goal = false, ref("a")
 	expect(t, w.settle(), "WriteKey: a", "Reencrypt: a", "Done: a")
 }
 
 // An operator before this one left every key in the configuration.
-func TestKeysFromBeforeTheStatus(t *testing.T) {
+func TestKeysOfEarlierVersionsAreAdopted(t *testing.T) {
 	w := newWorld(t, "c b a")
 	w.facts.Goal = ref("c")
 	expect(t, w.settle(), "WriteKey: c b a", "Reencrypt: c b a", "Retain: c b a", "Drop: c", "Done: c")
 }
 
-func TestAKeyThatChangesWithTheOperator(t *testing.T) {
+func TestAKeyMayChangeDuringAnUpgradeOfTheOperator(t *testing.T) {
 	w := newWorld(t, "b a")
 	w.facts.Goal = ref("c")
 	w.written = map[string]bool{"a": true, "b": true}
@@ -205,7 +205,7 @@ func TestAKeyThatChangesWithTheOperator(t *testing.T) {
 }
 
 // The way of users who name the new key as backupKey first.
-func TestABackupKey(t *testing.T) {
+func TestABackupKeyIsReadAndDoesNotWrite(t *testing.T) {
 	w := done(t, "a")
 	w.facts.Backup = ref("b")
 	w.facts.Present = configuration("a b")
@@ -218,7 +218,7 @@ func TestABackupKey(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsChangedAgain(t *testing.T) {
+func TestAKeyThatIsChangedAgainExtendsTheMove(t *testing.T) {
 	until := func(t *testing.T, stage hyperv1.SecretEncryptionStage) *world {
 		w := done(t, "a")
 		w.facts.Goal = ref("b")
@@ -287,7 +287,7 @@ func TestTheStatusNamesEveryKeyHoweverOftenItChanges(t *testing.T) {
 	}
 }
 
-func TestNothingIsDecidedOnWhatIsNotKnown(t *testing.T) {
+func TestUnknownFactsChangeNothing(t *testing.T) {
 	t.Run("a configuration that is gone", func(t *testing.T) {
 		if st := Next(nil, Facts{Running: true, Encrypting: true, Goal: ref("a")}); st != nil {
 			t.Errorf("it is taken for %+v", st)
@@ -327,7 +327,7 @@ func TestNothingIsDecidedOnWhatIsNotKnown(t *testing.T) {
 }
 
 // A Secret that gets another name keeps its key.
-func TestAKeyThatIsRenamed(t *testing.T) {
+func TestARenamedKeyIsTheSameKey(t *testing.T) {
 	w := done(t, "a")
 	renamed := key("a")
 	renamed.Name = "z"

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestCallersAtTheSameTimeShareACall(t *testing.T) {
+func TestParallelCallersShareOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g Group[int]
 		var calls atomic.Int32
@@ -39,7 +39,7 @@ func TestCallersAtTheSameTimeShareACall(t *testing.T) {
 	})
 }
 
-func TestACallThatHangs(t *testing.T) {
+func TestACallThatHangsDoesNotBlockItsCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g Group[int]
 		hang := func(ctx context.Context) (int, error) {
@@ -69,7 +69,7 @@ func TestACallThatHangs(t *testing.T) {
 	})
 }
 
-func TestTheFirstCallerMayLeave(t *testing.T) {
+func TestACallOutlivesItsFirstCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g Group[int]
 		slow := func(ctx context.Context) (int, error) {

@@ -1,5 +1,4 @@
-// Package versionhistory keeps the list of the releases that something has run, newest
-// first.
+// Package versionhistory maintains the list of releases of an object, newest first.
 package versionhistory
 
 import (
@@ -9,17 +8,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Max is what the API takes.
+// Max is the limit of the API.
 const Max = 100
 
-// Advance adds a release to a history, and completes it when it is done. A
-// release that has been completed once stays so: that it cannot be asked just
-// now is what other conditions say.
+// Advance adds a release to a history, and completes it when done is set. A completed release stays completed: its
+// availability is reported by other conditions.
 func Advance(history []configv1.UpdateHistory, to configv1.Release, done bool, now metav1.Time) []configv1.UpdateHistory {
 	history = slices.Clone(history)
 	if len(history) == 0 || history[0].Image != to.Image || history[0].Version != to.Version {
 		if len(history) > 0 && history[0].CompletionTime == nil {
-			history[0].CompletionTime = &now // another one takes its place
+			history[0].CompletionTime = &now // another one replaces it
 		}
 		history = slices.Insert(history, 0, configv1.UpdateHistory{State: configv1.PartialUpdate, StartedTime: now, Version: to.Version, Image: to.Image})
 	}
@@ -32,8 +30,7 @@ func Advance(history []configv1.UpdateHistory, to configv1.Release, done bool, n
 	return history
 }
 
-// forget drops the oldest entry that says least: one that never was completed,
-// but for the newest, else the oldest of all.
+// forget removes the oldest entry that was never completed, except for the newest entry, or else the oldest of all.
 func forget(history []configv1.UpdateHistory) []configv1.UpdateHistory {
 	for i := len(history) - 1; i > 0; i-- {
 		if history[i].State != configv1.CompletedUpdate {

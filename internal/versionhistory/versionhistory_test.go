@@ -62,7 +62,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-func TestALongHistoryForgetsWhatNeverCameUpFirst(t *testing.T) {
+func TestALongHistoryForgetsIncompleteReleasesFirst(t *testing.T) {
 	var versions []string
 	for range Max - 1 {
 		versions = append(versions, "~1.35.1")

@@ -1,11 +1,9 @@
-// Package webidentity makes the tokens that AWS takes for a service account of
-// a hosted cluster, without asking that cluster: they are signed with the key
-// that its API server signs with, and AWS checks them against the public half
-// in the issuer's documents. AWS identity therefore does not depend on a
-// running API server, neither at the start of a cluster nor at its end.
+// Package webidentity issues tokens with which AWS authenticates a service account of a hosted cluster. It does not call the
+// hosted cluster: it signs with the key of its API server, and AWS verifies the signature with the public key in the
+// documents of the issuer. AWS identity therefore does not depend on a running API server, neither during creation nor during
+// deletion of a cluster.
 //
-// The documents are those of OpenID Connect Discovery 1.0 and RFC 7517, in the
-// subset that AWS reads:
+// The documents are those of OpenID Connect Discovery 1.0 and RFC 7517, in the subset that AWS reads:
 // https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_providers_create_oidc.html
 package webidentity
 
@@ -32,10 +30,10 @@ const (
 	JWKSPath      = "openid/v1/jwks"
 )
 
-// keyBits is the size of the keys: AWS takes RS256 and no more is asked for.
+// keyBits is the size of the keys. AWS accepts RS256, for which this is sufficient.
 const keyBits = 2048
 
-// clockSkew is how far AWS may be behind us when it reads "issued at" and "not before".
+// clockSkew is the tolerated difference between the clocks of AWS and this process for "issued at" and "not before".
 const clockSkew = time.Minute
 
 // A Signer signs tokens with one service-account key.
@@ -120,9 +118,8 @@ func Discovery(issuer string) ([]byte, error) {
 	})
 }
 
-// JWKS returns the issuer's key set for every public key in the PEM text, in
-// the order they stand there: a key that rotates out stays as long as its
-// public half does.
+// JWKS returns the key set of the issuer for every public key in the PEM text, in the same order. A rotated key stays in the
+// set while its public key is in the text.
 func JWKS(publicKeys []byte) ([]byte, error) {
 	set := jose.JSONWebKeySet{Keys: []jose.JSONWebKey{}}
 	for rest := publicKeys; ; {
@@ -165,8 +162,7 @@ func parsePrivateKey(text []byte) (*rsa.PrivateKey, error) {
 	return key, nil
 }
 
-// parsePublicKey reads PKIX bytes under either of the two PEM types that are
-// in use for them, and PKCS#1.
+// parsePublicKey reads PKIX bytes under either of the two PEM types in use for them, and PKCS#1.
 func parsePublicKey(block *pem.Block) (*rsa.PublicKey, error) {
 	if parsed, err := x509.ParsePKIXPublicKey(block.Bytes); err == nil {
 		if key, ok := parsed.(*rsa.PublicKey); ok {
@@ -189,8 +185,8 @@ func publicPEM(key *rsa.PublicKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), nil
 }
 
-// keyID is the one that kube-apiserver puts into the tokens it signs, so that
-// both find the same key in the published set.
+// keyID returns the key ID that kube-apiserver writes into its tokens, so that both refer to the same key in the published
+// set.
 func keyID(key *rsa.PublicKey) (string, error) {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {

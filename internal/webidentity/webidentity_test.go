@@ -24,7 +24,7 @@ const issuer = "https://documents.example.com/demo"
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // AWS has nothing but the documents: the token must be good by them alone.
-func TestTokenIsGoodByThePublishedDocuments(t *testing.T) {
+func TestATokenIsValidByThePublishedDocuments(t *testing.T) {
 	private, public, err := webidentity.GenerateKey()
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestDiscoveryNamesTheKeySet(t *testing.T) {
 	}
 }
 
-func TestBadKeysAreNamed(t *testing.T) {
+func TestInvalidKeysAreNamed(t *testing.T) {
 	ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)

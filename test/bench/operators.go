@@ -23,7 +23,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
-	"github.com/hosted-control-planes/hypershift/internal/dedup"
+	"github.com/hosted-control-planes/hypershift/internal/memory"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
 )
@@ -52,7 +52,7 @@ func hypershiftOperator(ctx context.Context, cfg *rest.Config, aws *cloud, watch
 		return nil, err
 	}
 	opts.TestHooks.NewClient, opts.TestHooks.Shared = watch.newClient, true
-	dedup.Collect() // as the program does
+	memory.LimitGarbage() // as the program does
 	if change != nil {
 		change(&opts)
 	}

@@ -19,7 +19,7 @@ const latency = 60 * time.Millisecond
 // cost is what a process took for something.
 type cost struct {
 	Seconds, CPU float64
-	Memory       memory
+	Memory       memoryUsage
 	Heap         float64 // MB, after a collection
 	Calls        map[string]int
 	Refused      int
@@ -55,7 +55,7 @@ func (c *cost) spent(began time.Time, cpuBefore time.Duration) (err error) {
 }
 
 // quietMemory is what a process has when everything has been given back that can be.
-func quietMemory() (memory, error) {
+func quietMemory() (memoryUsage, error) {
 	debug.FreeOSMemory()
 	return readMemory()
 }

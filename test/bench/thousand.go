@@ -272,7 +272,7 @@ func thousandFakeTask(ctx context.Context, t *taskRun) error {
 	if err != nil {
 		return err
 	}
-	c.Memory = memory{RSS: full.RSS - empty.RSS, Anonymous: full.Anonymous - empty.Anonymous}
+	c.Memory = memoryUsage{RSS: full.RSS - empty.RSS, Anonymous: full.Anonymous - empty.Anonymous}
 	return t.leave(c)
 }
 

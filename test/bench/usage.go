@@ -20,8 +20,8 @@ func used(who int) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// memory is what this process has of it, in MB.
-type memory struct {
+// memoryUsage is what this process has of it, in MB.
+type memoryUsage struct {
 	// RSS and Anonymous are what it has now; the difference is mostly the program itself.
 	RSS, Anonymous float64
 	// Peak is the most that RSS ever was.
@@ -29,12 +29,12 @@ type memory struct {
 }
 
 // file says how much is the program itself, of which any process needs some.
-func (m memory) file() string {
+func (m memoryUsage) file() string {
 	return fmt.Sprintf("of it %s MB are pages of the program, which here has both operators and the fake in it", number(m.RSS-m.Anonymous))
 }
 
-func readMemory() (memory, error) {
-	var m memory
+func readMemory() (memoryUsage, error) {
+	var m memoryUsage
 	f, err := os.Open("/proc/self/status")
 	if err != nil {
 		return m, fmt.Errorf("reading memory: %w", err)

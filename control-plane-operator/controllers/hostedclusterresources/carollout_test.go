@@ -194,7 +194,7 @@ func (w *world) turn(name string, want pki.Turn) {
 	} else {
 		w.Create(w.t, s)
 	}
-	got, err := signer.Advance(name, "2026", true, pki.Pace{}, w.clock.Now())
+	got, err := signer.Advance(name, "2026", true, pki.Timing{}, w.clock.Now())
 	w.must(err)
 	if got != want {
 		w.t.Fatalf("the rotation comes to %q, want %q", got, want)

@@ -1,4 +1,4 @@
-// Package payload makes release payloads: images that package release can read.
+// Package payload builds release payloads: images that package release can read.
 package payload
 
 import (
@@ -21,18 +21,18 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// A Description is what a payload shall say. Package release says what it means.
+// A Description has the content of a payload. Package release defines its meaning.
 type Description struct {
 	Version string `json:"version"`
-	// KubernetesVersion is Version if it is empty.
+	// KubernetesVersion defaults to Version.
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
-	// Architecture of the component images: multi if it is empty.
+	// Architecture of the images: multi if it is empty.
 	Architecture string                                     `json:"architecture,omitempty"`
 	Components   map[string]string                          `json:"components"`
 	BootImages   map[hyperv1.Architecture]map[string]string `json:"bootImages,omitempty"`
 }
 
-// Parse reads a description, YAML or JSON. An unknown field is an error: it would be missed in the payload.
+// Parse reads a description, YAML or JSON. An unknown field is an error: it would be missing in the payload.
 func Parse(text []byte) (*Description, error) {
 	d := &Description{}
 	if err := yaml.UnmarshalStrict(text, d); err != nil {
@@ -47,7 +47,7 @@ func Parse(text []byte) (*Description, error) {
 // object is a JSON object.
 type object = map[string]any
 
-// Files are the files of the payload by path.
+// Files returns the files of the payload by path.
 func (d *Description) Files() (map[string][]byte, error) {
 	references, err := json.MarshalIndent(d.references(), "", "  ")
 	if err != nil {
@@ -95,7 +95,7 @@ func (d *Description) references() object {
 	}
 }
 
-// coreOSName are the names of architectures in boot image metadata.
+// coreOSName maps architectures to their names in boot image metadata.
 var coreOSName = map[hyperv1.Architecture]string{
 	hyperv1.ArchitectureAMD64: "x86_64", hyperv1.ArchitectureARM64: "aarch64",
 }
@@ -116,7 +116,7 @@ func (d *Description) stream() object {
 	return object{"stream": d.Version, "architectures": architectures}
 }
 
-// Image is the payload. The same description gives the same digest, whenever and wherever.
+// Image returns the payload. The same description always gives the same digest.
 func (d *Description) Image() (v1.Image, error) {
 	files, err := d.Files()
 	if err != nil {
@@ -125,7 +125,7 @@ func (d *Description) Image() (v1.Image, error) {
 	return ImageOf(files)
 }
 
-// ImageOf is an image of one layer with these files.
+// ImageOf returns an image of one layer with these files.
 func ImageOf(files map[string][]byte) (v1.Image, error) {
 	archive, err := archiveOf(files)
 	if err != nil {
@@ -149,7 +149,7 @@ func ImageOf(files map[string][]byte) (v1.Image, error) {
 	return image, nil
 }
 
-// archiveOf has no times and no owners.
+// archiveOf writes no times and no owners.
 func archiveOf(files map[string][]byte) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)

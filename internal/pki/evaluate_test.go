@@ -31,7 +31,7 @@ func issue(t testing.TB, by *Authority, want Request, terms Terms, at time.Time)
 	return l
 }
 
-func TestWhatIsWrongWithACertificate(t *testing.T) {
+func TestAnUnusableCertificateIsReplaced(t *testing.T) {
 	const day = 24 * time.Hour
 	ours, other := authority(t, "root-ca"), authority(t, "root-ca")
 	good := issue(t, ours, want, DefaultTerms, now).Data(nil)
@@ -83,7 +83,7 @@ func TestWhatIsWrongWithACertificate(t *testing.T) {
 			if c.want.User == "" {
 				c.want = want
 			}
-			stays, says := Judge(c.data, c.want, ours, DefaultTerms, c.at)
+			stays, says := Evaluate(c.data, c.want, ours, DefaultTerms, c.at)
 			if says != c.says || (stays != nil) != (c.says == "") {
 				t.Errorf("says %q and keeps %v, want %q", says, stays != nil, c.says)
 			}
@@ -93,7 +93,7 @@ func TestWhatIsWrongWithACertificate(t *testing.T) {
 
 // A certificate that does not pass what it was made for would be made again in
 // every pass, for ever.
-func TestWhatWasIssuedStays(t *testing.T) {
+func TestAnIssuedCertificateStays(t *testing.T) {
 	by := authority(t, "root-ca")
 	for _, hosts := range [][]string{
 		nil, {""}, {"a", "A", "a."}, {"*.etcd-discovery.ns.svc"}, {"127.0.0.1", "::1", "::ffff:127.0.0.1"},
@@ -102,7 +102,7 @@ func TestWhatWasIssuedStays(t *testing.T) {
 		for _, terms := range []Terms{DefaultTerms, {Validity: time.Second, Renewal: 0.9}, {Validity: 30 * 365 * 24 * time.Hour, Renewal: 0.1}} {
 			request := Request{User: "u", Usage: Server, Hosts: hosts}
 			leaf := issue(t, by, request, terms, now)
-			if _, why := Judge(leaf.Data(nil), request, by, terms, now); why != "" {
+			if _, why := Evaluate(leaf.Data(nil), request, by, terms, now); why != "" {
 				t.Errorf("%q: %s", hosts, why)
 			}
 			if leaf.Certificate.NotAfter.After(by.Certificate.NotAfter) {
@@ -115,7 +115,7 @@ func TestWhatWasIssuedStays(t *testing.T) {
 	}
 }
 
-func TestACertificateThatCannotBeMadeIsAnError(t *testing.T) {
+func TestAnInvalidRequestIsAnError(t *testing.T) {
 	by := authority(t, "root-ca")
 	for name, c := range map[string]struct {
 		request Request

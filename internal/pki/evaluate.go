@@ -9,9 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Judge returns the leaf that a Secret holds, or why there has to be another. The
-// reason is for people, and the same as long as what is wrong is.
-func Judge(data map[string][]byte, want Request, by *Authority, terms Terms, now time.Time) (stays *Leaf, reason string) {
+// Evaluate returns the leaf in a Secret, or the reason why a new one must be issued. The reason is for people, and does not
+// change while the cause does not.
+func Evaluate(data map[string][]byte, want Request, by *Authority, terms Terms, now time.Time) (stays *Leaf, reason string) {
 	if len(data[corev1.TLSCertKey]) == 0 && len(data[corev1.TLSPrivateKeyKey]) == 0 {
 		return nil, "there is none"
 	}
@@ -25,7 +25,7 @@ func Judge(data map[string][]byte, want Request, by *Authority, terms Terms, now
 	return leaf, ""
 }
 
-// fault says why the leaf is not what is wanted, or "".
+// fault returns why the leaf does not match the request, or "".
 func (l *Leaf) fault(want Request, by *Authority, terms Terms, now time.Time) string {
 	cert := l.Certificate
 	if !by.signed(cert) {
@@ -54,7 +54,7 @@ func (l *Leaf) fault(want Request, by *Authority, terms Terms, now time.Time) st
 		return "it is not valid yet"
 	case !cert.NotAfter.After(now):
 		return "it has expired"
-	case cert.NotAfter.After(now.Add(terms.Validity + backdate)): // whoever made it may have had a clock ahead of ours
+	case cert.NotAfter.After(now.Add(terms.Validity + backdate)): // the clock of its creator may have been ahead
 		return "it is valid for longer than is asked for"
 	case !terms.due(cert).After(now):
 		return "it is time to renew it"

@@ -158,7 +158,7 @@ func summarize(s *scope, _ reconcile.Report, conditions *reconcile.Conditions) {
 	if s.deleting() {
 		return
 	}
-	if created := meta.FindStatusCondition(hyperv1.NodeBootstrapDataSecretCreatedCondition); created != nil {
+	if created := conditions.Get(hyperv1.NodeBootstrapDataSecretCreatedCondition); created != nil {
 		ready := *created
 		ready.Type = hyperv1.NodeBootstrapReadyCondition
 		conditions.Put(ready)

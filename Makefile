@@ -16,6 +16,9 @@ STORIES ?=
 IMAGE ?= hypershift:dev
 PLATFORMS ?= linux/amd64,linux/arm64
 
+# Packages of the API module. ./... of the root module does not include them.
+API = github.com/hosted-control-planes/hypershift/api/...
+
 # GOTEST runs go test and lists at the end which tests failed and which were skipped, with the reason.
 GOTEST = go run gotest.tools/gotestsum@v1.13.0
 
@@ -35,8 +38,8 @@ demo-private: ## create and delete a private cluster and its workers in the emul
 
 .PHONY: test
 test: binaries ## run all tests except e2e: unit, crash consistency, API validation, AWS contract, chart, integration
-	@go run ./hack/progress "compiling everything" ./...
-	$(GOTEST) --format pkgname -- -timeout 30m -parallel 6 ./...
+	@go run ./hack/progress "compiling everything" ./... $(API)
+	$(GOTEST) --format pkgname -- -timeout 30m -parallel 6 ./... $(API)
 
 .PHONY: binaries
 binaries:
@@ -44,7 +47,7 @@ binaries:
 
 .PHONY: unit
 unit: ## run the tests that need only Go (seconds)
-	go test ./api/... ./internal/... ./hypershift-operator/... ./control-plane-operator/... ./test/fakeaws/... ./test/crashtest/...
+	go test $(API) ./internal/... ./hypershift-operator/... ./control-plane-operator/... ./test/fakeaws/... ./test/crashtest/...
 
 .PHONY: integration
 integration: ## run the integration tests: scenarios across controllers, on a real API server and the AWS emulator
@@ -84,7 +87,8 @@ generate: ## generate deep copies, CRDs, apply configurations, the client, chart
 
 .PHONY: lint
 lint: ## run golangci-lint, with the table of allowed imports
-	$$(go run ./hack/binaries golangci-lint) run ./...
+	@golangci=$$(go run ./hack/binaries golangci-lint); \
+	for module in . api; do (cd $$module && echo "lint: $$module" && $$golangci run ./...); done
 
 .PHONY: verify
 verify: lint ## run lint, and check that generated files and go.mod are up to date

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails if a generated file or a module file is not up to date. It works on a copy
+# Fails if a generated file, or go.mod or go.sum of the root module or of api/, is not up to date. It works on a copy
 # and changes nothing in the working tree.
 set -euo pipefail
 top=$(git rev-parse --show-toplevel)
@@ -15,12 +15,13 @@ git -c user.name=verify -c user.email=verify@localhost commit -qm before
 
 echo "generate: deep copies, CRDs, apply configurations, client"
 hack/generate.sh
-echo "tidy: go.mod and go.sum"
+echo "tidy: go.mod and go.sum, of the root module and of api/"
 go mod tidy
+go -C api mod tidy
 if ! git diff --quiet || [ -n "$(git status --porcelain)" ]; then
 	git status --short
 	git --no-pager diff | head -100
-	echo "verify: run 'make generate' and 'go mod tidy', and commit what they change" >&2
+	echo "verify: run 'make generate' and 'go mod tidy' (also in api/), and commit what they change" >&2
 	exit 1
 fi
 echo "verify: generated files are up to date"

@@ -30,17 +30,29 @@ go tool applyconfiguration-gen \
 	--output-pkg "$module/api/applyconfiguration" \
 	"$api"
 
-echo "typed client"
-rm -rf api/client
+echo "clientset with its fake, listers, informers"
+rm -rf api/client/{clientset,listers,informers}
 go tool client-gen \
 	--go-header-file "$header" \
 	--input-base "$module/api" \
 	--input hypershift/v1beta1 \
 	--apply-configuration-package "$module/api/applyconfiguration" \
 	--clientset-name clientset \
-	--fake-clientset=false \
 	--output-dir api/client \
 	--output-pkg "$module/api/client"
+go tool lister-gen \
+	--go-header-file "$header" \
+	--output-dir api/client/listers \
+	--output-pkg "$module/api/client/listers" \
+	"$api"
+go tool informer-gen \
+	--go-header-file "$header" \
+	--versioned-clientset-package "$module/api/client/clientset" \
+	--listers-package "$module/api/client/listers" \
+	--single-directory \
+	--output-dir api/client/informers \
+	--output-pkg "$module/api/client/informers" \
+	"$api"
 
 echo "docs/conditions.md"
 go run ./hack/conditionsdoc

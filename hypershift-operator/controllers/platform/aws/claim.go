@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	hyperv1apply "github.com/hosted-control-planes/hypershift/api/applyconfiguration/hypershift/v1beta1"
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -85,31 +86,27 @@ func pastTagKeys(es *hyperv1.AWSEndpointService) []string {
 
 // apply writes all of the claim at once, under our field owner.
 func (r *Reconciler) apply(ctx context.Context, es *hyperv1.AWSEndpointService, c claim) error {
-	spec := map[string]any{}
-	if len(c.subnets) > 0 {
-		ids := make([]any, 0, len(c.subnets))
-		for _, id := range c.subnets {
-			ids = append(ids, id)
-		}
-		spec["subnetIDs"] = ids
-	}
-	u := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
-	u.SetGroupVersionKind(hyperv1.GroupVersion.WithKind("AWSEndpointService"))
-	u.SetNamespace(es.Namespace)
-	u.SetName(es.Name)
-	// Both make sure that this never creates an object that was just deleted.
-	u.SetUID(es.UID)
-	u.SetResourceVersion(es.ResourceVersion)
-	u.SetFinalizers([]string{hyperv1.HypershiftOperatorFinalizer}) // those of others stay: it is a set
-	if c.tags != "" {
-		u.SetAnnotations(map[string]string{tagsAnnotation: c.tags})
-	}
-	err := r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(names.HypershiftOperator), client.ForceOwnership)
+	applied := claimConfiguration(es, c)
+	err := r.Client.Apply(ctx, applied, client.FieldOwner(names.HypershiftOperator), client.ForceOwnership)
 	if err != nil {
 		return fmt.Errorf("writing finalizer, tag keys and subnets: %w", err)
 	}
 	es.Spec.SubnetIDs = c.subnets
-	es.Finalizers, es.Annotations = u.GetFinalizers(), u.GetAnnotations()
-	es.ResourceVersion, es.Generation = u.GetResourceVersion(), u.GetGeneration()
+	es.Finalizers, es.Annotations = applied.Finalizers, applied.Annotations
+	es.ResourceVersion, es.Generation = ptr.Deref(applied.ResourceVersion, ""), ptr.Deref(applied.Generation, 0)
 	return nil
+}
+
+// claimConfiguration has UID and resourceVersion, so that it never creates an object that was just deleted. The finalizers of
+// other writers stay, because metadata.finalizers is a set.
+func claimConfiguration(es *hyperv1.AWSEndpointService, c claim) *hyperv1apply.AWSEndpointServiceApplyConfiguration {
+	config := hyperv1apply.AWSEndpointService(es.Name, es.Namespace).
+		WithUID(es.UID).
+		WithResourceVersion(es.ResourceVersion).
+		WithFinalizers(hyperv1.HypershiftOperatorFinalizer).
+		WithSpec(hyperv1apply.AWSEndpointServiceSpec().WithSubnetIDs(c.subnets...))
+	if c.tags != "" {
+		config.WithAnnotations(map[string]string{tagsAnnotation: c.tags})
+	}
+	return config
 }

@@ -9,9 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aws/smithy-go/middleware"
 	routev1 "github.com/openshift/api/route/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -22,7 +20,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -51,49 +48,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
-
-// Options are what can be chosen when the operator starts.
-type Options struct {
-	// Namespace of the control plane. Nothing outside of it is read or written.
-	Namespace   string
-	MetricsAddr string
-	HealthAddr  string
-	LeaderElect bool
-
-	// ResyncPeriod is how often AWS is looked at although nothing has changed.
-	ResyncPeriod time.Duration
-	// IdentityInterval is how old an answer of AWS may be and still tell whether it knows us.
-	IdentityInterval time.Duration
-	// APIStartInterval is how often to ask a hosted API server that is not
-	// ready, and APIInterval how often one that is.
-	APIStartInterval, APIInterval time.Duration
-	// CheckLoadBalancers says that it is asked where it is published, too.
-	CheckLoadBalancers bool
-
-	// MetricsClientCA is the authority, PEM, whose clients may read the metrics.
-	MetricsClientCA []byte
-
-	// Image is the one that this program runs in: parts of the control plane run in it too.
-	Image string
-	// RegistryOverrides say where release images and their components are pulled.
-	RegistryOverrides release.Overrides
-	// AWSEndpoints is environment that says where AWS is, for the parts of the control plane that call it.
-	AWSEndpoints []corev1.EnvVar
-
-	// Bed is empty but in a test bed.
-	TestHooks TestHooks
-}
-
-// A Bed is what a test puts in the place of the outside world.
-type TestHooks struct {
-	NewClient client.NewClientFunc
-	// AWS goes under all clients of AWS.
-	AWS []func(*middleware.Stack) error
-	// Releases knows the payloads in the place of registries.
-	Releases release.Resolver
-	// Shared says that the process has more than one operator.
-	Shared bool
-}
 
 // An Operator is a manager to which controllers are added.
 type Operator struct {

@@ -1,0 +1,13 @@
+package main
+
+import "strings"
+
+// variables returns the environment by the names of its variables.
+func variables(environ []string) map[string]string {
+	env := map[string]string{}
+	for _, v := range environ {
+		name, value, _ := strings.Cut(v, "=")
+		env[name] = value
+	}
+	return env
+}

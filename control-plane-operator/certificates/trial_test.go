@@ -37,7 +37,7 @@ func TestRotationOnTrial(t *testing.T) {
 		w.must(err)
 		w.change(rotate)
 		s := w.story()
-		s.Others = func(context.Context) error {
+		s.OtherControllers = func(context.Context) error {
 			w.connect()
 			return nil
 		}
@@ -72,7 +72,7 @@ func (w *world) story() *crashtest.Scenario {
 			w.restart()
 			return func(ctx context.Context) error {
 				_, err := w.try(ctx)
-				return w.Queue(ctrl.Result{RequeueAfter: w.again}, err)
+				return w.RecordResult(ctrl.Result{RequeueAfter: w.again}, err)
 			}
 		},
 		Mask:    mask,

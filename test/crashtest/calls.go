@@ -13,81 +13,81 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// ErrDied is what a controller hears once its life is over.
-var ErrDied = errors.New("the process died")
+// ErrCrashed is the error of every call that a controller makes after its simulated crash.
+var ErrCrashed = errors.New("the process died")
 
-// A Life counts the writes of one controller and ends when it is told to.
+// A CallCounter counts the writes of one controller and simulates its crash after a given write.
 type CallCounter struct {
-	mu     sync.Mutex
-	writes int
-	log    []string
-	dieAt  int
-	dead   bool
+	mu      sync.Mutex
+	writes  int
+	log     []string
+	crashAt int
+	crashed bool
 }
 
-// Writes returns how many writes were made so far, refused ones too.
-func (l *CallCounter) Writes() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.writes
+// Writes returns the number of writes so far, including those that were refused.
+func (cc *CallCounter) Writes() int {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	return cc.writes
 }
 
-// Log returns what was written since the write that has the number from.
-func (l *CallCounter) Log(from int) []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return append([]string(nil), l.log[from:]...)
+// Log returns the descriptions of the writes, beginning with the write number from.
+func (cc *CallCounter) Log(from int) []string {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	return append([]string(nil), cc.log[from:]...)
 }
 
-// dieAfter lets the n-th write from now be the last one.
-func (l *CallCounter) dieAfter(n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.dieAt, l.dead = l.writes+n, false
+// crashAfter makes the n-th write from now the last one.
+func (cc *CallCounter) crashAfter(n int) {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	cc.crashAt, cc.crashed = cc.writes+n, false
 }
 
-// reborn ends death, and the danger of it.
-func (l *CallCounter) reborn() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.dieAt, l.dead = 0, false
+// restart ends the simulated crash and cancels a planned one.
+func (cc *CallCounter) restart() {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	cc.crashAt, cc.crashed = 0, false
 }
 
-func (l *CallCounter) isDead() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.dead
+func (cc *CallCounter) isCrashed() bool {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	return cc.crashed
 }
 
-// read lets a read through unless the process is dead.
-func (l *CallCounter) read(do func() error) error {
-	if l.isDead() {
-		return ErrDied
+// read passes a read on, unless the process has crashed.
+func (cc *CallCounter) read(do func() error) error {
+	if cc.isCrashed() {
+		return ErrCrashed
 	}
 	return do()
 }
 
-// write lets a write through, counts it, and loses its answer if it is the last one.
-func (l *CallCounter) write(what string, do func() error) error {
-	if l.isDead() {
-		return ErrDied
+// write passes a write on and counts it. If it is the last write before the crash, its response is replaced by ErrCrashed.
+func (cc *CallCounter) write(what string, do func() error) error {
+	if cc.isCrashed() {
+		return ErrCrashed
 	}
 	err := do()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.writes++
-	l.log = append(l.log, what)
-	if l.writes == l.dieAt {
-		l.dead = true
-		return ErrDied
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	cc.writes++
+	cc.log = append(cc.log, what)
+	if cc.writes == cc.crashAt {
+		cc.crashed = true
+		return ErrCrashed
 	}
 	return err
 }
 
-// Middleware counts the calls of SDK clients. Install it on top of the fake:
-// one call is one write, however often the SDK retries it.
-func (l *CallCounter) Middleware(stack *middleware.Stack) error {
-	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("trialLife",
+// Middleware counts the calls of SDK clients. It must be installed above the fake: one call is one write, however often
+// the SDK retries it.
+func (cc *CallCounter) Middleware(stack *middleware.Stack) error {
+	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("crashtestCallCounter",
 		func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (out middleware.InitializeOutput, md middleware.Metadata, err error) {
 			call := func() error {
 				out, md, err = next.HandleInitialize(ctx, in)
@@ -95,9 +95,9 @@ func (l *CallCounter) Middleware(stack *middleware.Stack) error {
 			}
 			operation := middleware.GetOperationName(ctx)
 			if readsOnly(operation) {
-				err = l.read(call)
+				err = cc.read(call)
 			} else {
-				err = l.write("aws "+operation, call)
+				err = cc.write("aws "+operation, call)
 			}
 			return out, md, err
 		}), middleware.Before)
@@ -112,14 +112,14 @@ func readsOnly(operation string) bool {
 	return false
 }
 
-// client returns c as the controller sees it. Objects that it creates get a
-// UID, which a fake API server leaves out; the weather spoils calls.
-func (l *CallCounter) client(c client.WithWatch, scheme *runtime.Scheme, uids *uids, weather *faults) client.Client {
+// client wraps c for the controller under test. Created objects get a UID, which the fake API server leaves out, and calls
+// fail according to faults.
+func (cc *CallCounter) client(c client.WithWatch, scheme *runtime.Scheme, uids *uids, faults *faults) client.Client {
 	read := func(what string, do func() error) error {
-		return l.read(func() error { return weather.read(what, do) })
+		return cc.read(func() error { return faults.read(what, do) })
 	}
 	write := func(what string, do func() error) error {
-		return l.write(what, func() error { return weather.write(what, do) })
+		return cc.write(what, func() error { return faults.write(what, do) })
 	}
 	name := func(verb string, obj client.Object) string {
 		return verb + " " + describe(obj, scheme)
@@ -133,7 +133,7 @@ func (l *CallCounter) client(c client.WithWatch, scheme *runtime.Scheme, uids *u
 		},
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 			return write(name("create", obj), func() error {
-				uids.give(obj)
+				uids.assign(obj)
 				return c.Create(ctx, obj, opts...)
 			})
 		},
@@ -154,7 +154,7 @@ func (l *CallCounter) client(c client.WithWatch, scheme *runtime.Scheme, uids *u
 				if err := c.Apply(ctx, obj, opts...); err != nil {
 					return err
 				}
-				return uids.giveApplied(ctx, c, obj)
+				return uids.assignApplied(ctx, c, obj)
 			})
 		},
 		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
@@ -168,7 +168,7 @@ func (l *CallCounter) client(c client.WithWatch, scheme *runtime.Scheme, uids *u
 				if err := c.SubResource(sub).Apply(ctx, obj, opts...); err != nil {
 					return err
 				}
-				return answerApplied(ctx, c, obj)
+				return returnApplied(ctx, c, obj)
 			})
 		},
 	})

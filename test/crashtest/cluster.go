@@ -25,11 +25,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 )
 
-// A Cluster is a fake API server with the two controllers that every cluster
-// has: the one that empties deleted namespaces and the one that deletes what
-// lost its owner (Tidy).
+// A Cluster is a fake API server with the two controllers that every cluster has: the namespace controller, which empties
+// deleted namespaces, and the garbage collector, which deletes objects whose owner is gone (CollectGarbage).
 type Cluster struct {
-	// Life counts and ends the calls of the controller on trial.
+	// Calls counts the calls of the controller under test and ends them at a simulated crash.
 	Calls *CallCounter
 
 	raw    client.WithWatch
@@ -39,15 +38,15 @@ type Cluster struct {
 	faults *faults
 }
 
-// Options say what a Cluster knows.
+// Options configure a Cluster.
 type Options struct {
 	Scheme *runtime.Scheme
-	// Converters tell the fake which lists merge by which key; without one for
-	// our own types two writers of one status would overwrite each other.
+	// Converters define by which keys lists merge in server-side apply. Without a converter for the project's own types,
+	// two writers of one status would overwrite each other.
 	Converters []managedfields.TypeConverter
-	// Kinds are all kinds that the controller may write.
+	// Kinds are the list types of all objects that the controller may write.
 	Kinds []client.ObjectList
-	// Objects with a status subresource.
+	// WithStatus are the types that have a status subresource.
 	WithStatus []client.Object
 	// Index is passed to the fake client, for controllers that list by field.
 	Index func(*fake.ClientBuilder)
@@ -63,15 +62,16 @@ func NewCluster(opts Options) *Cluster {
 	return &Cluster{Calls: &CallCounter{}, raw: b.Build(), scheme: opts.Scheme, kinds: opts.Kinds, uids: &uids{}, faults: &faults{}}
 }
 
-// Client is what the controller on trial gets: its calls are counted.
+// Client is the client of the controller under test. Its calls are counted.
 func (c *Cluster) Client() client.Client { return c.Calls.client(c.raw, c.scheme, c.uids, c.faults) }
 
-// Admin is for everybody else: the user, other controllers, the test.
+// Admin is the client of all others: the user, other controllers, the test. Its calls are neither counted nor made to
+// fail.
 func (c *Cluster) Admin() client.Client {
 	return (&CallCounter{}).client(c.raw, c.scheme, c.uids, &faults{})
 }
 
-// Create creates objects as the user, and fails the test if it cannot.
+// Create creates objects as the user. An error fails the test.
 func (c *Cluster) Create(t testing.TB, objs ...client.Object) {
 	t.Helper()
 	for _, obj := range objs {
@@ -81,9 +81,8 @@ func (c *Cluster) Create(t testing.TB, objs ...client.Object) {
 	}
 }
 
-// CollectGarbage does what a cluster's own controllers do: it empties deleted namespaces,
-// and deletes objects whose controller is gone. A deleted Namespace stays until
-// it is empty.
+// CollectGarbage does the work of the namespace controller and of the garbage collector: it empties deleted namespaces and
+// deletes objects whose controller is gone. A deleted Namespace stays until it is empty.
 func (c *Cluster) CollectGarbage(ctx context.Context) error {
 	for again := true; again; {
 		again = false
@@ -127,12 +126,11 @@ func (c *Cluster) CollectGarbage(ctx context.Context) error {
 	return nil
 }
 
-// namespaceFinalizer stands for the "kubernetes" finalizer in a Namespace's
-// spec, which the fake API server does not know.
+// namespaceFinalizer replaces the "kubernetes" finalizer in the spec of a Namespace, which the fake API server does not
+// support.
 const namespaceFinalizer = "kubernetes.io/namespace"
 
-// Snapshot is everything in the cluster as text, without what differs between
-// two runs that end in the same place.
+// Snapshot returns all objects of the cluster as text. Values that differ between two equal runs are left out.
 func (c *Cluster) Snapshot(ctx context.Context) (string, error) {
 	objs, err := c.all(ctx)
 	if err != nil {
@@ -157,7 +155,7 @@ func normalized(o *unstructured.Unstructured) map[string]any {
 		delete(metadata, field)
 	}
 	if annotations, ok := metadata["annotations"].(map[string]any); ok && len(o.GetOwnerReferences()) > 0 {
-		delete(annotations, apply.AppliedAnnotation) // the UID of the owner is in the digest
+		delete(annotations, apply.AppliedAnnotation) // the digest contains the UID of the owner
 	}
 	if data, ok := content["data"].(map[string]any); ok && o.GetKind() == "Secret" {
 		for k := range data { // keys differ between runs
@@ -168,8 +166,8 @@ func normalized(o *unstructured.Unstructured) map[string]any {
 	return content
 }
 
-// scrub removes times and identities, which no two runs share, and the order of
-// conditions, which tells in which order they came and means nothing.
+// scrub removes times and UIDs, which differ between runs, and sorts conditions by type: their order depends on the order
+// of events and has no meaning.
 func scrub(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -262,13 +260,13 @@ func appliedObject(obj runtime.ApplyConfiguration) (*unstructured.Unstructured, 
 	return u, json.Unmarshal(text, &u.Object)
 }
 
-// uids gives out UIDs, as an API server would.
+// uids assigns UIDs, as an API server does.
 type uids struct {
 	mu   sync.Mutex
 	next int
 }
 
-func (u *uids) give(obj client.Object) {
+func (u *uids) assign(obj client.Object) {
 	if obj.GetUID() != "" {
 		return
 	}
@@ -278,8 +276,8 @@ func (u *uids) give(obj client.Object) {
 	obj.SetUID(types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", u.next)))
 }
 
-// giveApplied does the same for an object that server-side apply has created.
-func (u *uids) giveApplied(ctx context.Context, c client.Client, obj runtime.ApplyConfiguration) error {
+// assignApplied assigns a UID to an object that server-side apply has created.
+func (u *uids) assignApplied(ctx context.Context, c client.Client, obj runtime.ApplyConfiguration) error {
 	live, err := appliedObject(obj)
 	if err != nil {
 		return err
@@ -291,14 +289,13 @@ func (u *uids) giveApplied(ctx context.Context, c client.Client, obj runtime.App
 		return nil
 	}
 	before := live.DeepCopy()
-	u.give(live)
+	u.assign(live)
 	return c.Patch(ctx, live, client.MergeFrom(before))
 }
 
-// answerApplied gives the result of an apply to a subresource back, as an API
-// server does and its fake does not: without the new version, whoever writes
-// twice in a pass would lose a race against himself.
-func answerApplied(ctx context.Context, c client.Client, obj runtime.ApplyConfiguration) error {
+// returnApplied copies the result of an apply to a subresource into obj. An API server does so, the fake does not. Without
+// the new resource version, a controller that writes twice in a pass would get a conflict with its own write.
+func returnApplied(ctx context.Context, c client.Client, obj runtime.ApplyConfiguration) error {
 	live, err := appliedObject(obj)
 	if err != nil {
 		return err

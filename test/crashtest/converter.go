@@ -14,10 +14,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Converter tells the fake API server what the CRDs in a directory say about
-// lists and maps: which ones merge, and by which key. It reads the CRDs in the
-// way the API server does, so the two agree on who owns which field. It panics
-// if it cannot: a trial without it would prove something else.
+// Converter makes the fake API server merge lists and maps by the keys that the CRDs in a directory define. It parses the
+// CRDs with the code of the API server, so that both compute the same field owners. It panics on failure: a test without
+// the converter would prove something else.
 func Converter(crdDir string) managedfields.TypeConverter {
 	once, _ := converters.LoadOrStore(crdDir, sync.OnceValue(func() managedfields.TypeConverter {
 		converter, err := convert(crdDir)
@@ -29,8 +28,7 @@ func Converter(crdDir string) managedfields.TypeConverter {
 	return once.(func() managedfields.TypeConverter)()
 }
 
-// converters remembers the converter of each directory: making one takes as
-// long as a whole trial.
+// converters caches the converter of each directory, because building one takes as long as a whole test.
 var converters sync.Map
 
 func convert(crdDir string) (managedfields.TypeConverter, error) {
@@ -50,8 +48,7 @@ func convert(crdDir string) (managedfields.TypeConverter, error) {
 	return managedfields.NewTypeConverter(schemas, false)
 }
 
-// addSchemas adds the schemas of every version of the CRD in the file, and
-// those that they refer to.
+// addSchemas adds the schemas of every version of the CRD in the file, and the schemas that they refer to.
 func addSchemas(schemas map[string]*spec.Schema, file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {

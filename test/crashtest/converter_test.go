@@ -14,9 +14,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
-// Both operators write conditions of an AWSEndpointService. Whoever writes
-// last must not take away what the other one wrote.
-func TestTwoWritersOfOneStatus(t *testing.T) {
+// Both operators write conditions of an AWSEndpointService. An apply by one must keep the conditions of the other.
+func TestConditionsOfTwoWritersOfOneStatusAreKept(t *testing.T) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{hyperv1.AddToScheme, corev1.AddToScheme} {
 		if err := add(scheme); err != nil {

@@ -11,139 +11,136 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// A Story is a fresh world with one controller in it.
+// A Scenario is a new test environment with one controller in it.
 type Scenario struct {
 	Cluster *Cluster
-	// Cloud is the state of AWS as text that two equal runs share; nil for a
-	// controller that does not call AWS.
+	// Cloud returns the state of AWS as text. The text of two equal runs is equal. It is nil for a controller that does
+	// not call AWS.
 	Cloud func() string
-	// Start makes the controller anew, as a process that begins with empty
-	// hands, and returns one pass of it over every object that it watches.
+	// Start creates the controller, like a process that starts with empty caches. It returns a function that reconciles
+	// every object that the controller watches once (a pass).
 	Start func() (pass func(context.Context) error)
-	// Others does what everybody else does between two passes: other
-	// controllers, kubelets, AWS. May be nil.
-	Others func(context.Context) error
-	// Advance moves the clock of the world.
+	// OtherControllers does, between two passes, the work of other controllers, kubelets and AWS. It may be nil.
+	OtherControllers func(context.Context) error
+	// Advance advances the clock.
 	Advance func(time.Duration)
-	// Ready says what is still missing from the settled world, or "". A trial
-	// that settles anywhere would prove nothing.
+	// Ready describes what is missing until the controller has converged, or returns "". Without it, a controller that
+	// never does anything would pass.
 	Ready func(context.Context) string
-	// Delete is the user who deletes what the story is about.
+	// Delete deletes the object under test, as a user does.
 	Delete func(context.Context) error
-	// Mask replaces what differs between runs in a snapshot, such as random
-	// names. May be nil.
+	// Mask replaces the parts of a snapshot that differ between runs, such as random names. It may be nil.
 	Mask func(string) string
 }
 
-// Setup makes a story; every call makes a new world.
+// Setup creates a Scenario. Every call creates a new test environment.
 type Setup func(t testing.TB) *Scenario
 
 const (
-	// patience is how many passes a story may take to settle.
-	patience = 60
-	// tick is how far the clock moves between two passes.
+	// maxPasses is the number of passes within which a controller must converge.
+	maxPasses = 60
+	// tick is how far the clock advances between two passes.
 	tick = 20 * time.Second
-	// silence is how many passes in a row must write nothing once settled.
-	silence = 3
+	// idlePasses is the number of consecutive passes without a write after which a controller has converged.
+	idlePasses = 3
 )
 
-// CrashConsistency runs the story once in calm, then again for every write that it made,
-// dying after that write, and wants to find the same world every time.
-func CrashConsistency(t *testing.T, begin Setup) {
+// CrashConsistency runs the scenario once without a crash. Then it repeats the run for every write of that run, crashes
+// the controller after this write, restarts it, and compares the state to which it converges.
+func CrashConsistency(t *testing.T, setup Setup) {
 	t.Helper()
-	calm := begin(t)
-	settle(t, calm, calm.Start())
-	want, writes := calm.snapshot(t), calm.calls().Log(0)
+	baseline := setup(t)
+	converge(t, baseline, baseline.Start())
+	want, writes := baseline.snapshot(t), baseline.calls().Log(0)
 	for n := range writes {
-		t.Run(fmt.Sprintf("dies after write %02d %s", n+1, slug(writes[n])), func(t *testing.T) {
-			crashAt(t, begin, n+1, want)
+		t.Run(fmt.Sprintf("crashes after write %02d %s", n+1, slug(writes[n])), func(t *testing.T) {
+			crashAt(t, setup, n+1, want)
 		})
 	}
 }
 
-func crashAt(t testing.TB, begin Setup, n int, want string) {
+func crashAt(t testing.TB, setup Setup, n int, want string) {
 	t.Helper()
-	s := begin(t)
-	s.dieDuring(t, n)
-	settle(t, s, s.Start())
-	s.sameAs(t, want)
+	s := setup(t)
+	s.crashDuring(t, n)
+	converge(t, s, s.Start())
+	s.compareState(t, want)
 }
 
-// Fault runs the story while inject spoils it, and wants to find the same
-// world as in calm. A fault must end by itself.
-func Fault(t testing.TB, begin Setup, inject func(*Scenario)) {
+// FaultTolerance compares the state of a run with the fault that inject starts and of a run without it. The fault must end
+// by itself.
+func FaultTolerance(t testing.TB, setup Setup, inject func(*Scenario)) {
 	t.Helper()
-	want := finalState(t, begin)
-	s := begin(t)
+	want := convergedState(t, setup)
+	s := setup(t)
 	inject(s)
-	settle(t, s, s.Start())
-	s.sameAs(t, want)
+	converge(t, s, s.Start())
+	s.compareState(t, want)
 }
 
-// finalState is the world in which the story settles when nothing goes wrong.
-func finalState(t testing.TB, begin Setup) string {
+// convergedState returns the state to which the scenario converges without faults.
+func convergedState(t testing.TB, setup Setup) string {
 	t.Helper()
-	s := begin(t)
-	settle(t, s, s.Start())
+	s := setup(t)
+	converge(t, s, s.Start())
 	return s.snapshot(t)
 }
 
-// sameAs wants to find a calm world.
-func (s *Scenario) sameAs(t testing.TB, calm string) {
+// compareState fails the test if the state differs from that of a run without faults.
+func (s *Scenario) compareState(t testing.TB, baseline string) {
 	t.Helper()
-	if diff := cmp.Diff(calm, s.snapshot(t)); diff != "" {
-		t.Errorf("another world than when nothing goes wrong (-calm +this one):\n%s", diff)
+	if diff := cmp.Diff(baseline, s.snapshot(t)); diff != "" {
+		t.Errorf("the state differs from that of a run without faults (-without +with):\n%s", diff)
 	}
 }
 
-// NoLeaks deletes the story's object from the settled world and from every
-// stage on the way there, and after every write of the deletion kills the
-// controller once: each time nothing may be left that was not there before.
-func NoLeaks(t *testing.T, begin Setup) {
+// NoLeaks runs the scenario and its deletion once without a crash. Then it repeats this for every write of that run and
+// crashes the controller after this write, be it before or during the deletion. Each time nothing may be left that did not
+// exist before.
+func NoLeaks(t *testing.T, setup Setup) {
 	t.Helper()
-	calm := begin(t)
-	empty := calm.untouched(t)
-	settle(t, calm, calm.Start())
-	created := len(calm.calls().Log(0))
-	calm.deleteAll(t, empty, calm.Start())
-	writes := calm.calls().Log(0)
+	baseline := setup(t)
+	empty := baseline.cloudState(t)
+	converge(t, baseline, baseline.Start())
+	created := len(baseline.calls().Log(0))
+	baseline.deleteAll(t, empty, baseline.Start())
+	writes := baseline.calls().Log(0)
 	for n := 1; n <= len(writes); n++ {
-		t.Run(fmt.Sprintf("dies after write %02d %s", n, slug(writes[n-1])), func(t *testing.T) {
-			leakAt(t, begin, n, created, empty)
+		t.Run(fmt.Sprintf("crashes after write %02d %s", n, slug(writes[n-1])), func(t *testing.T) {
+			leakAt(t, setup, n, created, empty)
 		})
 	}
 }
 
-// leakAt kills the controller after its n-th write, of which the first ones,
-// up to created, come before the deletion.
-func leakAt(t testing.TB, begin Setup, n, created int, empty string) {
+// leakAt crashes the controller after its n-th write. The writes up to number created come before the deletion.
+func leakAt(t testing.TB, setup Setup, n, created int, empty string) {
 	t.Helper()
-	s := begin(t)
+	s := setup(t)
 	if n <= created {
-		s.dieDuring(t, n)
+		s.crashDuring(t, n)
 	} else {
-		settle(t, s, s.Start())
+		converge(t, s, s.Start())
 		s.delete(t)
-		s.dieDuring(t, n-created)
+		s.crashDuring(t, n-created)
 	}
 	s.deleteAll(t, empty, s.Start())
 }
 
-// NoLeaksWith deletes the story's object while inject spoils the deletion.
-func NoLeaksWith(t testing.TB, begin Setup, inject func(*Scenario)) {
+// NoLeaksWith deletes the object of the scenario during the fault that inject starts.
+func NoLeaksWith(t testing.TB, setup Setup, inject func(*Scenario)) {
 	t.Helper()
-	s := begin(t)
-	empty := s.untouched(t)
+	s := setup(t)
+	empty := s.cloudState(t)
 	pass := s.Start()
-	settle(t, s, pass)
+	converge(t, s, pass)
 	inject(s)
 	s.deleteAll(t, empty, pass)
 }
 
 func (s *Scenario) calls() *CallCounter { return s.Cluster.Calls }
 
-// untouched is the world without what the user is about to delete.
-func (s *Scenario) untouched(t testing.TB) string {
+// cloudState returns the state of AWS before anything was created.
+func (s *Scenario) cloudState(t testing.TB) string {
 	t.Helper()
 	if s.Cloud == nil {
 		return ""
@@ -151,12 +148,12 @@ func (s *Scenario) untouched(t testing.TB) string {
 	return s.Cloud()
 }
 
-// deleteAll deletes and wants an empty cluster and the cloud that was before.
+// deleteAll deletes the object. It fails the test unless the cluster becomes empty and AWS returns to its previous state.
 func (s *Scenario) deleteAll(t testing.TB, empty string, pass func(context.Context) error) {
 	t.Helper()
 	s.delete(t)
-	// Silence is not the end: a controller is silent, too, while AWS deletes.
-	s.quiet(t, pass, func(context.Context) string { return s.cluster(t) })
+	// Idle passes alone do not prove the end of the deletion: a controller is idle, too, while AWS deletes.
+	s.runUntilIdle(t, pass, func(context.Context) string { return s.clusterState(t) })
 	if s.Cloud != nil {
 		if diff := cmp.Diff(empty, s.Cloud()); diff != "" {
 			t.Errorf("left behind in AWS (-before +after):\n%s", diff)
@@ -164,7 +161,7 @@ func (s *Scenario) deleteAll(t testing.TB, empty string, pass func(context.Conte
 	}
 }
 
-// delete is the user's kubectl delete, which may come twice.
+// delete deletes the object as a user does. The object may be gone already.
 func (s *Scenario) delete(t testing.TB) {
 	t.Helper()
 	if err := s.Delete(t.Context()); client.IgnoreNotFound(err) != nil {
@@ -172,73 +169,72 @@ func (s *Scenario) delete(t testing.TB) {
 	}
 }
 
-// settle runs passes until the world is ready and stays silent.
-func settle(t testing.TB, s *Scenario, pass func(context.Context) error) {
+// converge runs passes until Ready reports nothing missing and the controller is idle.
+func converge(t testing.TB, s *Scenario, pass func(context.Context) error) {
 	t.Helper()
-	s.quiet(t, pass, s.Ready)
+	s.runUntilIdle(t, pass, s.Ready)
 }
 
-// quiet runs passes until ready has nothing to say and several passes in a row
-// write nothing and fail in nothing.
-func (s *Scenario) quiet(t testing.TB, pass func(context.Context) error, ready func(context.Context) string) {
+// runUntilIdle runs passes until describeMissing returns "" and several consecutive passes neither write nor fail.
+func (s *Scenario) runUntilIdle(t testing.TB, pass func(context.Context) error, describeMissing func(context.Context) string) {
 	t.Helper()
-	still, missing := 0, ""
+	idle, missing := 0, ""
 	var err error
-	for range patience {
+	for range maxPasses {
 		before := s.calls().Writes()
 		err = pass(t.Context())
-		s.others(t)
+		s.runOtherControllers(t)
 		missing = ""
-		if ready != nil {
-			missing = ready(t.Context())
+		if describeMissing != nil {
+			missing = describeMissing(t.Context())
 		}
 		if err == nil && missing == "" && s.calls().Writes() == before {
-			still++
+			idle++
 		} else {
-			still = 0
+			idle = 0
 		}
-		if still == silence {
+		if idle == idlePasses {
 			return
 		}
 	}
-	t.Fatalf("not settled after %d passes: missing or left behind:\n%s\nlast error %v, last writes:\n%s",
-		patience, missing, err, strings.Join(last(s.calls().Log(0), 12), "\n"))
+	t.Fatalf("not converged after %d passes: missing or left behind:\n%s\nlast error %v, last writes:\n%s",
+		maxPasses, missing, err, strings.Join(last(s.calls().Log(0), 12), "\n"))
 }
 
-func (s *Scenario) others(t testing.TB) {
+func (s *Scenario) runOtherControllers(t testing.TB) {
 	t.Helper()
-	if s.Others != nil {
-		if err := s.Others(t.Context()); err != nil {
-			t.Fatalf("others: %v", err)
+	if s.OtherControllers != nil {
+		if err := s.OtherControllers(t.Context()); err != nil {
+			t.Fatalf("running the other controllers: %v", err)
 		}
 	}
 	if err := s.Cluster.CollectGarbage(t.Context()); err != nil {
-		t.Fatalf("tidying the cluster: %v", err)
+		t.Fatalf("collecting garbage: %v", err)
 	}
 	s.Advance(tick)
 }
 
-// dieDuring runs passes until the n-th write from now has killed the controller.
-func (s *Scenario) dieDuring(t testing.TB, n int) {
+// crashDuring runs passes until the controller crashes at the n-th write from now.
+func (s *Scenario) crashDuring(t testing.TB, n int) {
 	t.Helper()
-	s.calls().dieAfter(n)
+	s.calls().crashAfter(n)
 	pass := s.Start()
-	for range patience {
+	for range maxPasses {
 		_ = pass(t.Context())
-		if s.calls().isDead() {
+		if s.calls().isCrashed() {
 			break
 		}
-		s.others(t)
+		s.runOtherControllers(t)
 	}
-	if !s.calls().isDead() {
-		t.Logf("write %d never came: another order of events", n)
+	if !s.calls().isCrashed() {
+		t.Logf("write %d did not happen: the order of events differed", n)
 	}
-	s.calls().reborn()
+	s.calls().restart()
 }
 
 func (s *Scenario) snapshot(t testing.TB) string {
 	t.Helper()
-	text := s.cluster(t)
+	text := s.clusterState(t)
 	if s.Cloud != nil {
 		text += "=== AWS\n" + s.Cloud()
 	}
@@ -248,7 +244,7 @@ func (s *Scenario) snapshot(t testing.TB) string {
 	return text
 }
 
-func (s *Scenario) cluster(t testing.TB) string {
+func (s *Scenario) clusterState(t testing.TB) string {
 	t.Helper()
 	text, err := s.Cluster.Snapshot(t.Context())
 	if err != nil {

@@ -16,27 +16,26 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// toy is a controller that makes one thing in a cloud for one ConfigMap, and
-// the ways in which such controllers go wrong.
+// toy is a controller that creates one thing in a cloud for one ConfigMap. Its fields switch on typical bugs.
 type toy struct {
 	cluster *Cluster
 	cloud   map[string]bool
 	made    int
 
-	newNameEachTime bool // creates again after a lost answer
-	noFinalizer     bool // forgets what it made
-	restless        bool // writes on every pass
-	swallows        bool // does not tell that a write failed
+	notIdempotent bool // creates again after a lost response
+	noFinalizer   bool // leaks what it created
+	alwaysWrites  bool // writes on every pass
+	dropsErrors   bool // ignores the error of a write
 }
 
 const finalizer = "example.com/toy"
 
-func (y *toy) story() *Scenario {
+func (y *toy) scenario() *Scenario {
 	return &Scenario{
 		Cluster: y.cluster,
 		Cloud:   func() string { return fmt.Sprintf("%d things", len(y.cloud)) },
 		Start: func() func(context.Context) error {
-			return func(ctx context.Context) error { return y.cluster.Queue(ctrl.Result{}, y.reconcile(ctx)) }
+			return func(ctx context.Context) error { return y.cluster.RecordResult(ctrl.Result{}, y.reconcile(ctx)) }
 		},
 		Advance: func(time.Duration) {},
 		Ready: func(ctx context.Context) string {
@@ -72,11 +71,11 @@ func (y *toy) reconcile(ctx context.Context) error {
 			return err
 		}
 	}
-	if cm.Data["id"] != "" && !y.restless {
+	if cm.Data["id"] != "" && !y.alwaysWrites {
 		return nil
 	}
 	id := "thing-1"
-	if y.newNameEachTime {
+	if y.notIdempotent {
 		y.made++
 		id = fmt.Sprintf("thing-%d", y.made)
 	}
@@ -84,13 +83,13 @@ func (y *toy) reconcile(ctx context.Context) error {
 		return err
 	}
 	cm.Data = map[string]string{"id": id}
-	if err := c.Update(ctx, cm); err != nil && !y.swallows {
+	if err := c.Update(ctx, cm); err != nil && !y.dropsErrors {
 		return err
 	}
 	return nil
 }
 
-func begin(change func(*toy)) Setup {
+func newToy(change func(*toy)) Setup {
 	return func(t testing.TB) *Scenario {
 		y := &toy{cloud: map[string]bool{}, cluster: NewCluster(Options{
 			Scheme: clientgoscheme.Scheme,
@@ -100,60 +99,60 @@ func begin(change func(*toy)) Setup {
 			change(y)
 		}
 		y.cluster.Create(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "toy"}})
-		return y.story()
+		return y.scenario()
 	}
 }
 
-func TestAGoodControllerPasses(t *testing.T) {
-	CrashConsistency(t, begin(nil))
-	NoLeaks(t, begin(nil))
-	Fault(t, begin(nil), func(*Scenario) {})
-	APIFaults(t, begin(nil))
+func TestCorrectControllerPasses(t *testing.T) {
+	CrashConsistency(t, newToy(nil))
+	NoLeaks(t, newToy(nil))
+	FaultTolerance(t, newToy(nil), func(*Scenario) {})
+	APIFaults(t, newToy(nil))
 }
 
-// spy hears a trial fail.
-type spy struct {
+// failureRecorder records whether a test failed.
+type failureRecorder struct {
 	testing.TB
 	failed bool
 }
 
-func (s *spy) Errorf(string, ...any) { s.failed = true }
-func (s *spy) Fatalf(string, ...any) { s.failed = true; panic(s) }
-func (s *spy) Helper()               {}
+func (s *failureRecorder) Errorf(string, ...any) { s.failed = true }
+func (s *failureRecorder) Fatalf(string, ...any) { s.failed = true; panic(s) }
+func (s *failureRecorder) Helper()               {}
 
-func (s *spy) watch(run func()) bool {
+func (s *failureRecorder) run(do func()) bool {
 	defer func() {
 		if r := recover(); r != nil && r != any(s) {
 			panic(r)
 		}
 	}()
-	run()
+	do()
 	return s.failed
 }
 
-func TestTrialsFindBadControllers(t *testing.T) {
-	t.Run("one that creates again after a lost answer", func(t *testing.T) {
-		b := begin(func(y *toy) { y.newNameEachTime = true })
-		s := &spy{TB: t}
-		s.watch(func() { crashAt(s, b, 2, finalState(t, b)) })
+func TestIncorrectControllersFail(t *testing.T) {
+	t.Run("a controller that creates again after a lost response", func(t *testing.T) {
+		b := newToy(func(y *toy) { y.notIdempotent = true })
+		s := &failureRecorder{TB: t}
+		s.run(func() { crashAt(s, b, 2, convergedState(t, b)) })
 		if !s.failed {
-			t.Error("the second thing went unseen")
+			t.Error("the test did not report the second thing")
 		}
 	})
-	t.Run("one that forgets what it made", func(t *testing.T) {
-		b := begin(func(y *toy) { y.noFinalizer = true })
-		s := &spy{TB: t}
-		s.watch(func() { leakAt(s, b, 1, 2, "0 things") })
+	t.Run("a controller without a finalizer", func(t *testing.T) {
+		b := newToy(func(y *toy) { y.noFinalizer = true })
+		s := &failureRecorder{TB: t}
+		s.run(func() { leakAt(s, b, 1, 2, "0 things") })
 		if !s.failed {
-			t.Error("the thing left behind went unseen")
+			t.Error("the test did not report the thing left behind")
 		}
 	})
-	t.Run("one that never falls silent", func(t *testing.T) {
-		b := begin(func(y *toy) { y.restless = true })
-		s := &spy{TB: t}
-		s.watch(func() { story := b(t); settle(s, story, story.Start()) })
+	t.Run("a controller that writes on every pass", func(t *testing.T) {
+		b := newToy(func(y *toy) { y.alwaysWrites = true })
+		s := &failureRecorder{TB: t}
+		s.run(func() { scenario := b(t); converge(s, scenario, scenario.Start()) })
 		if !s.failed {
-			t.Error("the writes at rest went unseen")
+			t.Error("the test did not report the writes of a converged controller")
 		}
 	})
 }

@@ -1,15 +1,16 @@
-// Package crashtest puts a controller through what production will.
+// Package crashtest tests that a controller survives crashes and faults. It needs no cluster: the API server and AWS are fakes.
 //
-//	Crash      settles, falls silent, and survives dying after every single write
-//	Fault      settles in the same world although AWS misbehaved
-//	APIFaults  settles in the same world, and leaves nothing after deletion,
-//	           although the API server misbehaved, and always says it comes back
-//	Vanish     leaves nothing after deletion, however far creation had come
+//	CrashConsistency  crash-consistency test: the controller converges, becomes idle, and reaches the same state after a crash
+//	                  at every single write
+//	FaultTolerance    the controller reaches the same state although AWS calls fail
+//	APIFaults         the controller reaches the same state, and leaves nothing after deletion, although calls of the API
+//	                  server fail; after a fault it always requeues
+//	NoLeaks           leak test: deletion leaves nothing, in Kubernetes and in AWS, wherever creation or deletion crashed
 //
-// A Story is a fresh world with one controller in it: a fake API server
-// (Cluster), a fake AWS that the test brings, and a Life through which all
-// calls of the controller go. The Life counts writes in the order in which they
-// happen, in Kubernetes and in AWS alike, and ends after the one it was told to:
-// that write takes effect, its answer is lost, and no later call gets through.
-// Story.Start then makes the controller anew, with empty hands.
+// A test passes a Setup function, which creates a Scenario: a fake API server (Cluster), a fake AWS, and one controller. All calls
+// of the controller go through a CallCounter. It numbers the writes in the order in which they happen, in Kubernetes and in AWS
+// alike. To simulate a crash at write n, the CallCounter lets this write take effect, but returns ErrCrashed instead of its
+// response, and rejects every later call. Scenario.Start then creates a new instance of the controller with empty caches, as a
+// restart of the process does. A controller fails the test if, for example, it creates a resource again because it lost the
+// response of the first attempt, or creates a resource before it has added the finalizer that deletes it.
 package crashtest

@@ -12,129 +12,124 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// APIFaults runs the story and its deletion on an API server that misbehaves,
-// once in each way that is known. Every read is spoiled the first times, and of
-// equal writes every other one, as long as there are any: an API server that is
-// only away for a while would never show what a controller does when half of
-// its pass is done, or when the very last write is the one that fails.
+// APIFaults runs the scenario and its deletion once for each way in which the API server can fail. The first reads of each
+// kind fail, and every other one of equal writes as long as there are any. A plain outage would not cover a pass of which
+// half succeeded, nor a failure of the very last write.
 //
-// A pass that met a fault has to say that it comes back soon, to Cluster.Queue:
-// the trial runs passes anyway, a real queue does not.
-func APIFaults(t *testing.T, begin Setup) {
+// After a fault, a pass must requeue soon or return an error, and the scenario reports its result to Cluster.RecordResult.
+// The test runs passes anyway; a real work queue does not.
+func APIFaults(t *testing.T, setup Setup) {
 	t.Helper()
-	want := finalState(t, begin)
+	want := convergedState(t, setup)
 	for name, f := range apiFaults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if faultAPI(t, begin, want, f) == 0 {
-				t.Error("the API server never misbehaved")
+			if faultAPI(t, setup, want, f) == 0 {
+				t.Error("no call failed")
 			}
 		})
 	}
 }
 
-// apiFaults are the ways in which an API server misbehaves.
+// apiFaults are the ways in which the API server fails.
 var apiFaults = func() map[string]apiFault {
 	object := schema.GroupResource{Resource: "objects"}
 	timeout := apierrors.NewServerTimeout(object, "patch", 1)
 	inside := apierrors.NewInternalError(errors.New("etcd"))
 	return map[string]apiFault{
-		"others write first, again and again":    {err: apierrors.NewConflict(object, "it", errors.New("the object has been modified")), writes: true},
-		"the API server is slow":                 {err: timeout, reads: true, writes: true},
-		"the API server asks to come later":      {err: apierrors.NewTooManyRequestsError("busy"), reads: true, writes: true},
-		"the API server fails inside":            {err: inside, writes: true},
-		"the cache cannot be read":               {err: inside, reads: true},
-		"a write takes effect, and nobody says":  {err: timeout, writes: true, late: true},
-		"a Role lets us write only after a time": {err: apierrors.NewForbidden(object, "it", errors.New("no")), writes: true},
+		"another writer updates the object first":       {err: apierrors.NewConflict(object, "it", errors.New("the object has been modified")), writes: true},
+		"requests time out":                             {err: timeout, reads: true, writes: true},
+		"the API server throttles":                      {err: apierrors.NewTooManyRequestsError("busy"), reads: true, writes: true},
+		"writes fail with an internal error":            {err: inside, writes: true},
+		"reads fail with an internal error":             {err: inside, reads: true},
+		"a write takes effect but its response is lost": {err: timeout, writes: true, late: true},
+		"RBAC permits writes only after a delay":        {err: apierrors.NewForbidden(object, "it", errors.New("no")), writes: true},
 	}
 }()
 
-// often is how many times the same read is spoiled. Unlike writes, reads do not
-// end once all is well.
-const often = 2
+// maxReadFaults is how often the same read fails. Unlike writes, reads do not end once the controller has converged.
+const maxReadFaults = 2
 
-// An apiFault is what the API server answers instead.
+// An apiFault is a failure of the API server.
 type apiFault struct {
 	err           error
 	reads, writes bool
-	// late faults come when the write has taken effect.
+	// late faults occur after the write has taken effect.
 	late bool
 }
 
-// faultAPI runs the story under f, wants to find the world of a calm one, runs its
-// deletion under f too, and returns how many calls were spoiled while it settled.
-func faultAPI(t testing.TB, begin Setup, want string, f apiFault) (struck int) {
+// faultAPI runs the scenario and its deletion under f and compares the state in between with want. It returns how many
+// calls failed before the deletion.
+func faultAPI(t testing.TB, setup Setup, want string, f apiFault) (injected int) {
 	t.Helper()
-	s := begin(t)
-	s.wantReturn(t)
-	empty, pass, w := s.untouched(t), s.Start(), s.Cluster.faults
-	w.set(f)
-	settle(t, s, pass)
-	struck = w.injected()
-	s.sameAs(t, want)
-	w.set(f)
+	s := setup(t)
+	s.requireRequeue(t)
+	empty, pass, fs := s.cloudState(t), s.Start(), s.Cluster.faults
+	fs.set(f)
+	converge(t, s, pass)
+	injected = fs.injected()
+	s.compareState(t, want)
+	fs.set(f)
 	s.deleteAll(t, empty, pass)
-	return struck
+	return injected
 }
 
-// wantReturn fails the test if a pass met a fault and does not come back, unless
-// it was a write that it made again at once.
-func (s *Scenario) wantReturn(t testing.TB) {
-	start, w := s.Start, s.Cluster.faults
+// requireRequeue fails the test if a pass had a failed call and neither requeues nor retried the write successfully.
+func (s *Scenario) requireRequeue(t testing.TB) {
+	start, fs := s.Start, s.Cluster.faults
 	s.Start = func() func(context.Context) error {
 		pass := start()
 		return func(ctx context.Context) error {
-			w.begin()
+			fs.beginPass()
 			err := pass(ctx)
-			if w.forgotten() {
-				t.Errorf("a pass forgets its fault and does not come back soon; last writes:\n%v", last(s.calls().Log(0), 5))
+			if fs.isFaultDropped() {
+				t.Errorf("a pass neither retries a failed call nor requeues soon; last writes:\n%v", last(s.calls().Log(0), 5))
 			}
 			return err
 		}
 	}
 }
 
-// soon is when a controller has to be back after a fault. Many come back by
-// themselves every half hour, which would hide one that forgot.
-const soon = time.Minute
+// requeueLimit is the time within which a controller must requeue after a fault. It excludes the periodic resync, which
+// would hide a dropped error.
+const requeueLimit = time.Minute
 
-// Queue hears what a pass answered, as a work queue does, and gives its error
-// back. A story on trial for APIFaults brings every answer here.
-func (c *Cluster) Queue(answer ctrl.Result, err error) error {
-	if err != nil || answer.RequeueAfter > 0 && answer.RequeueAfter <= soon {
-		c.faults.promise()
+// RecordResult records the result of a pass, as a work queue does, and returns its error. The passes of a scenario for
+// APIFaults must report every result here.
+func (c *Cluster) RecordResult(result ctrl.Result, err error) error {
+	if err != nil || result.RequeueAfter > 0 && result.RequeueAfter <= requeueLimit {
+		c.faults.recordRequeue()
 	}
 	return err
 }
 
-// faults is how the API server behaves to the controller on trial.
+// faults simulates the failures of the API server for the controller under test.
 type faults struct {
-	mu      sync.Mutex
-	fault   apiFault
-	calls   map[string]int // that the fault is about, by what they do
-	spoiled int            // of them
-	// owed are the calls that were spoiled in this pass and not made again, and
-	// returns says that it comes back.
-	owed    map[string]bool
-	returns bool
+	mu     sync.Mutex
+	fault  apiFault
+	calls  map[string]int // number of calls to which the fault applies, by description
+	failed int            // number of calls that failed
+	// unretried are the calls that failed in this pass and were not repeated. requeued is true if the pass requeues.
+	unretried map[string]bool
+	requeued  bool
 }
 
-// set begins a new fault.
-func (w *faults) set(f apiFault) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.fault, w.calls, w.spoiled, w.owed = f, map[string]int{}, 0, map[string]bool{}
+// set starts a new fault.
+func (fs *faults) set(f apiFault) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	fs.fault, fs.calls, fs.failed, fs.unretried = f, map[string]int{}, 0, map[string]bool{}
 }
 
-func (w *faults) read(what string, do func() error) error {
-	if f := w.inject(what, false); f != nil {
+func (fs *faults) read(what string, do func() error) error {
+	if f := fs.inject(what, false); f != nil {
 		return f.err
 	}
 	return do()
 }
 
-func (w *faults) write(what string, do func() error) error {
-	f := w.inject(what, true)
+func (fs *faults) write(what string, do func() error) error {
+	f := fs.inject(what, true)
 	switch {
 	case f == nil:
 		return do()
@@ -144,51 +139,51 @@ func (w *faults) write(what string, do func() error) error {
 	return f.err
 }
 
-// inject returns what spoils this call, or nil.
-func (w *faults) inject(what string, write bool) *apiFault {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if write && !w.fault.writes || !write && !w.fault.reads {
+// inject returns the fault of this call, or nil.
+func (fs *faults) inject(what string, write bool) *apiFault {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if write && !fs.fault.writes || !write && !fs.fault.reads {
 		return nil
 	}
-	n := w.calls[what]
-	w.calls[what]++
+	n := fs.calls[what]
+	fs.calls[what]++
 	if write && n%2 == 1 {
-		delete(w.owed, what)
+		delete(fs.unretried, what)
 		return nil
 	}
-	if !write && n >= often {
+	if !write && n >= maxReadFaults {
 		return nil
 	}
-	w.spoiled++
-	w.owed[what] = true
-	return &w.fault
+	fs.failed++
+	fs.unretried[what] = true
+	return &fs.fault
 }
 
-// injected is how many calls were spoiled so far.
-func (w *faults) injected() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.spoiled
+// injected returns the number of calls that failed so far.
+func (fs *faults) injected() int {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	return fs.failed
 }
 
-// begin begins a pass, which owes nothing and has promised nothing.
-func (w *faults) begin() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.returns = false
-	clear(w.owed)
+// beginPass resets the state of a pass.
+func (fs *faults) beginPass() {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	fs.requeued = false
+	clear(fs.unretried)
 }
 
-func (w *faults) promise() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.returns = true
+func (fs *faults) recordRequeue() {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	fs.requeued = true
 }
 
-// forgotten says whether the pass owes something and does not come back.
-func (w *faults) forgotten() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.owed) > 0 && !w.returns
+// isFaultDropped is true if a failed call was not repeated and the pass does not requeue.
+func (fs *faults) isFaultDropped() bool {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	return len(fs.unretried) > 0 && !fs.requeued
 }

@@ -6,58 +6,58 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each bad controller is found under every fault that can show it, and a good
-// one is not blamed (TestAGoodControllerPasses).
-func TestFaultsFindBadControllers(t *testing.T) {
+// Each incorrect controller fails under every fault that can reveal the bug. TestCorrectControllerPasses covers the
+// correct one.
+func TestIncorrectControllersFailUnderFaults(t *testing.T) {
 	for name, tc := range map[string]struct {
-		bug    func(*toy)
-		unseen map[string]bool // faults under which there is nothing to see
+		bug        func(*toy)
+		undetected map[string]bool // faults that cannot reveal the bug
 	}{
-		"one that makes another thing with each try": {
-			func(y *toy) { y.newNameEachTime = true },
-			map[string]bool{"the cache cannot be read": true, "a write takes effect, and nobody says": true},
+		"a controller that creates another thing on every attempt": {
+			func(y *toy) { y.notIdempotent = true },
+			map[string]bool{"reads fail with an internal error": true, "a write takes effect but its response is lost": true},
 		},
-		"one that does not tell that a write failed": {
-			func(y *toy) { y.swallows = true },
-			map[string]bool{"the cache cannot be read": true},
+		"a controller that drops the error of a write": {
+			func(y *toy) { y.dropsErrors = true },
+			map[string]bool{"reads fail with an internal error": true},
 		},
 	} {
-		b := begin(tc.bug)
-		want := finalState(t, b)
+		b := newToy(tc.bug)
+		want := convergedState(t, b)
 		for fault, f := range apiFaults {
 			t.Run(name+": "+fault, func(t *testing.T) {
-				s := &spy{TB: t}
-				s.watch(func() { faultAPI(s, b, want, f) })
-				if s.failed == tc.unseen[fault] {
-					t.Errorf("found is %v", s.failed)
+				s := &failureRecorder{TB: t}
+				s.run(func() { faultAPI(s, b, want, f) })
+				if s.failed == tc.undetected[fault] {
+					t.Errorf("the test failed: %v", s.failed)
 				}
 			})
 		}
 	}
 }
 
-func TestWhichCallsAreSpoiled(t *testing.T) {
-	w := &faults{}
-	w.set(apiFaults["the API server is slow"])
-	came := map[string]string{} // of each call, in order: o came through, x was spoiled
+func TestFaultsFailFirstReadsAndEveryOtherWrite(t *testing.T) {
+	fs := &faults{}
+	fs.set(apiFaults["requests time out"])
+	results := map[string]string{} // of each call, in order: o succeeded, x failed
 	for range 5 {
-		for what, do := range map[string]func(string, func() error) error{"patch a": w.write, "patch b": w.write, "get a": w.read, "get b": w.read} {
+		for what, do := range map[string]func(string, func() error) error{"patch a": fs.write, "patch b": fs.write, "get a": fs.read, "get b": fs.read} {
 			mark := "x"
 			_ = do(what, func() error { mark = "o"; return nil })
-			came[what] += mark
+			results[what] += mark
 		}
 	}
 	want := map[string]string{"patch a": "xoxox", "patch b": "xoxox", "get a": "xxooo", "get b": "xxooo"}
-	if d := cmp.Diff(want, came); d != "" || w.injected() != 10 {
-		t.Errorf("%d spoiled, want 10 (-want +got):\n%s", w.injected(), d)
+	if d := cmp.Diff(want, results); d != "" || fs.injected() != 10 {
+		t.Errorf("%d injected faults, want 10 (-want +got):\n%s", fs.injected(), d)
 	}
 }
 
-func TestALateFaultTakesEffect(t *testing.T) {
-	w := &faults{}
-	w.set(apiFaults["a write takes effect, and nobody says"])
+func TestLateFaultLetsTheWriteTakeEffect(t *testing.T) {
+	fs := &faults{}
+	fs.set(apiFaults["a write takes effect but its response is lost"])
 	made := false
-	if err := w.write("patch", func() error { made = true; return nil }); err == nil || !made {
-		t.Errorf("made is %v, said is %v", made, err)
+	if err := fs.write("patch", func() error { made = true; return nil }); err == nil || !made {
+		t.Errorf("the write took effect: %v, its error: %v", made, err)
 	}
 }

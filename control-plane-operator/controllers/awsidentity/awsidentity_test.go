@@ -116,7 +116,7 @@ func (w *world) start() func(context.Context) error {
 		w.must(w.Admin().List(ctx, list))
 		for i := range list.Items {
 			result, err := r.ReconcileObject(ctx, &list.Items[i])
-			if w.Queue(result, err) != nil || result.RequeueAfter == 0 {
+			if w.RecordResult(result, err) != nil || result.RequeueAfter == 0 {
 				return fmt.Errorf("the probe has stopped: %+v, %w", result, err)
 			}
 		}
@@ -318,7 +318,7 @@ func TestTrialUnderFaults(t *testing.T) {
 				return w.story()
 			}
 			inject := func(s *crashtest.Scenario) { worlds[s.Cluster].cloud.Fault(f) }
-			crashtest.Fault(t, begin, inject)
+			crashtest.FaultTolerance(t, begin, inject)
 			crashtest.NoLeaksWith(t, begin, inject)
 		})
 	}

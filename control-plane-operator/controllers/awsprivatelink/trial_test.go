@@ -16,14 +16,14 @@ import (
 
 func (w *world) story() *crashtest.Scenario {
 	return &crashtest.Scenario{
-		Cluster: w.Cluster,
-		Cloud:   w.cloud.Snapshot,
-		Start:   w.start,
-		Others:  w.providersHalf,
-		Advance: w.clock.Step,
-		Ready:   w.ready,
-		Delete:  w.delete,
-		Mask:    masked,
+		Cluster:          w.Cluster,
+		Cloud:            w.cloud.Snapshot,
+		Start:            w.start,
+		OtherControllers: w.providersHalf,
+		Advance:          w.clock.Step,
+		Ready:            w.ready,
+		Delete:           w.delete,
+		Mask:             masked,
 	}
 }
 
@@ -95,7 +95,7 @@ func TestTrialUnderFaults(t *testing.T) {
 				return w.story()
 			}
 			inject := func(s *crashtest.Scenario) { worlds[s.Cluster].cloud.Fault(f) }
-			crashtest.Fault(t, begin, inject)
+			crashtest.FaultTolerance(t, begin, inject)
 			crashtest.NoLeaksWith(t, begin, inject)
 		})
 	}

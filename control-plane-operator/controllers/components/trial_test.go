@@ -12,12 +12,12 @@ func story(policy hyperv1.AvailabilityPolicy) crashtest.Setup {
 	return func(t testing.TB) *crashtest.Scenario {
 		w := newWorld(t, controlPlane(policy))
 		return &crashtest.Scenario{
-			Cluster: w.Cluster,
-			Start:   w.start,
-			Others:  func(ctx context.Context) error { w.kubelet(ctx); return nil },
-			Advance: w.clock.Step,
-			Ready:   w.ready,
-			Delete:  func(ctx context.Context) error { return w.Admin().Delete(ctx, controlPlane(policy)) },
+			Cluster:          w.Cluster,
+			Start:            w.start,
+			OtherControllers: func(ctx context.Context) error { w.kubelet(ctx); return nil },
+			Advance:          w.clock.Step,
+			Ready:            w.ready,
+			Delete:           func(ctx context.Context) error { return w.Admin().Delete(ctx, controlPlane(policy)) },
 		}
 	}
 }

@@ -210,7 +210,7 @@ func scenario(t testing.TB) *crashtest.Scenario {
 	w.want("two")
 	return &crashtest.Scenario{
 		Cluster: w.Cluster, Start: w.startIfThere, Advance: w.clock.Step,
-		Others: func(ctx context.Context) error {
+		OtherControllers: func(ctx context.Context) error {
 			if w.deleted(ctx) {
 				return w.sweep(ctx)
 			}

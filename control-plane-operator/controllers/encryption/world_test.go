@@ -136,7 +136,7 @@ func (w *world) want(key string) {
 func (w *world) start() func(context.Context) error {
 	r := New(Options{Client: w.Client(), Reader: w.Client(), Clock: w.clock, Open: func(*rest.Config) (client.Client, error) { return w.hosted(), nil }})
 	return func(ctx context.Context) error {
-		return w.Queue(r.ReconcileObject(ctx, w.hcp(ctx)))
+		return w.RecordResult(r.ReconcileObject(ctx, w.hcp(ctx)))
 	}
 }
 

@@ -155,7 +155,7 @@ func (w *world) start() func(context.Context) error {
 		}
 		result, err := w.reconciler.controller().ReconcileObject(ctx, hcp)
 		w.next = result.RequeueAfter
-		return w.Queue(result, err)
+		return w.RecordResult(result, err)
 	}
 }
 

@@ -182,7 +182,7 @@ func TestCleanupTrial(t *testing.T) {
 		w.Calls = &crashtest.CallCounter{} // what came before is not on trial
 		w.hosted.Calls = w.Calls
 		s := w.story()
-		s.Others = w.cloud
+		s.OtherControllers = w.cloud
 		s.Ready = func(context.Context) string {
 			if got := w.said(destroyed); got != "True AsExpected: All is well" {
 				return got

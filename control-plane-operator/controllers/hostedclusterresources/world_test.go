@@ -272,7 +272,7 @@ func (w *world) start() func(context.Context) error {
 		if hcp == nil {
 			return nil
 		}
-		return w.Queue(w.reconciler.controller().ReconcileObject(ctx, hcp))
+		return w.RecordResult(w.reconciler.controller().ReconcileObject(ctx, hcp))
 	}
 }
 

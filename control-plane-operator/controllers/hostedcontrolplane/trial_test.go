@@ -16,13 +16,13 @@ func story(mode hyperv1.AWSEndpointAccessType) crashtest.Setup {
 
 func (w *world) story() *crashtest.Scenario {
 	return &crashtest.Scenario{
-		Cluster: w.Cluster,
-		Cloud:   w.cloud,
-		Start:   w.start,
-		Others:  w.cloudController,
-		Advance: w.clock.Step,
-		Ready:   w.ready,
-		Delete:  func(ctx context.Context) error { return w.Admin().Delete(ctx, controlPlane("", hyperv1.Route)) },
+		Cluster:          w.Cluster,
+		Cloud:            w.cloud,
+		Start:            w.start,
+		OtherControllers: w.cloudController,
+		Advance:          w.clock.Step,
+		Ready:            w.ready,
+		Delete:           func(ctx context.Context) error { return w.Admin().Delete(ctx, controlPlane("", hyperv1.Route)) },
 	}
 }
 

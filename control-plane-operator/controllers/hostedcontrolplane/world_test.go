@@ -107,7 +107,7 @@ func (w *world) start() func(context.Context) error {
 		list := &hyperv1.HostedControlPlaneList{}
 		w.must(w.Admin().List(ctx, list))
 		for i := range list.Items {
-			if err := w.Queue(w.reconciler.ReconcileObject(ctx, &list.Items[i])); err != nil {
+			if err := w.RecordResult(w.reconciler.ReconcileObject(ctx, &list.Items[i])); err != nil {
 				return err
 			}
 		}

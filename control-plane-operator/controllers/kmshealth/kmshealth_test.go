@@ -132,7 +132,7 @@ func (w *world) start() func(context.Context) error {
 		list := &hyperv1.HostedControlPlaneList{}
 		w.must(w.Admin().List(ctx, list))
 		for i := range list.Items {
-			if err := w.Queue(r.ReconcileObject(ctx, &list.Items[i])); err != nil {
+			if err := w.RecordResult(r.ReconcileObject(ctx, &list.Items[i])); err != nil {
 				return err
 			}
 		}

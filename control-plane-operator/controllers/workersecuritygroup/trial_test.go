@@ -73,7 +73,7 @@ func TestTrialUnderFaults(t *testing.T) {
 				return w.story()
 			}
 			inject := func(s *crashtest.Scenario) { worlds[s.Cluster].cloud.Fault(f) }
-			crashtest.Fault(t, begin, inject)
+			crashtest.FaultTolerance(t, begin, inject)
 			crashtest.NoLeaksWith(t, begin, inject)
 		})
 	}

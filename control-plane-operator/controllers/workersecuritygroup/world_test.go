@@ -122,7 +122,7 @@ func (w *world) pass(ctx context.Context) error {
 	}
 	result, err := w.reconciler.ReconcileObject(ctx, hcp)
 	w.next = result.RequeueAfter
-	return w.Queue(result, err)
+	return w.RecordResult(result, err)
 }
 
 // settle lets the controller work until n passes have gone by, each when it asked for it.

@@ -184,7 +184,7 @@ func (w *world) start() func(context.Context) error {
 	return func(ctx context.Context) error {
 		var err error
 		w.answer, err = r.Reconcile(ctx, ctrl.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: machineName}})
-		return w.Queue(w.answer, err)
+		return w.RecordResult(w.answer, err)
 	}
 }
 
@@ -295,11 +295,11 @@ var random = regexp.MustCompile(`hypershift.openshift.io/applied: \S+`)
 
 func (w *world) story() *crashtest.Scenario {
 	return &crashtest.Scenario{
-		Cluster: w.Cluster,
-		Start:   w.start,
-		Others:  w.clusterAPI,
-		Advance: w.clock.Step,
-		Ready:   w.ready,
+		Cluster:          w.Cluster,
+		Start:            w.start,
+		OtherControllers: w.clusterAPI,
+		Advance:          w.clock.Step,
+		Ready:            w.ready,
 		Delete: func(ctx context.Context) error {
 			// With the machine goes what it was made from.
 			for _, obj := range slices.Concat([]client.Object{machine(), nodeBootstrap()}, inputs()) {

@@ -445,7 +445,7 @@ func TestAChangeOfASourceReachesItsClusters(t *testing.T) {
 func richLife(t testing.TB) *crashtest.Scenario {
 	w := richWorld(t)
 	story := w.story()
-	story.Others = func(ctx context.Context) error { return errors.Join(w.others(ctx), w.handOut(ctx)) }
+	story.OtherControllers = func(ctx context.Context) error { return errors.Join(w.others(ctx), w.handOut(ctx)) }
 	story.Ready = func(ctx context.Context) string {
 		if !w.existsIn(ctx, &corev1.Secret{}, client.ObjectKey{Namespace: "clusters", Name: "demo-admin-kubeconfig"}) {
 			return "the user's kubeconfig"

@@ -16,12 +16,12 @@ func life(t testing.TB) *crashtest.Scenario { return newWorld(t).story() }
 
 func (w *world) story() *crashtest.Scenario {
 	return &crashtest.Scenario{
-		Cluster: w.Cluster,
-		Cloud:   w.cloud.Snapshot,
-		Start:   w.start,
-		Others:  w.others,
-		Advance: w.clock.Step,
-		Ready:   w.ready,
+		Cluster:          w.Cluster,
+		Cloud:            w.cloud.Snapshot,
+		Start:            w.start,
+		OtherControllers: w.others,
+		Advance:          w.clock.Step,
+		Ready:            w.ready,
 		Delete: func(ctx context.Context) error {
 			// With the cluster go the node pools that it would not delete if it
 			// had never begun, and the user's Secret.
@@ -57,7 +57,7 @@ func TestTrialUnderFaults(t *testing.T) {
 				return w.story()
 			}
 			inject := func(s *crashtest.Scenario) { worlds[s.Cluster].cloud.Fault(f) }
-			crashtest.Fault(t, begin, inject)
+			crashtest.FaultTolerance(t, begin, inject)
 			crashtest.NoLeaksWith(t, begin, inject)
 		})
 	}

@@ -237,7 +237,7 @@ func (w *world) start() func(context.Context) error {
 		}
 		var errs []error
 		for _, req := range requests {
-			errs = append(errs, w.Queue(r.Reconcile(ctx, req)))
+			errs = append(errs, w.RecordResult(r.Reconcile(ctx, req)))
 		}
 		return errors.Join(errs...)
 	}

@@ -186,16 +186,16 @@ func (w *world) start() func(context.Context) error {
 	})
 	r.missing = w.missing
 	return func(ctx context.Context) error {
-		return w.Queue(r.controller().Reconcile(ctx, ctrl.Request{NamespacedName: key}))
+		return w.RecordResult(r.controller().Reconcile(ctx, ctrl.Request{NamespacedName: key}))
 	}
 }
 
 func (w *world) story() *crashtest.Scenario {
 	return &crashtest.Scenario{
-		Cluster: w.Cluster,
-		Start:   w.start,
-		Others:  w.capi.pass,
-		Advance: w.clock.Step,
+		Cluster:          w.Cluster,
+		Start:            w.start,
+		OtherControllers: w.capi.pass,
+		Advance:          w.clock.Step,
 		Ready: func(ctx context.Context) string {
 			np := &hyperv1.NodePool{}
 			if err := w.Admin().Get(ctx, key, np); err != nil {

@@ -13,14 +13,14 @@ func privateCluster(t testing.TB) *crashtest.Scenario { return newWorld(t).story
 
 func (w *world) story() *crashtest.Scenario {
 	return &crashtest.Scenario{
-		Cluster: w.Cluster,
-		Cloud:   w.cloud.Snapshot,
-		Start:   w.start,
-		Others:  w.customersHalf,
-		Advance: w.clock.Step,
-		Ready:   w.ready,
-		Delete:  func(ctx context.Context) error { return w.Admin().Delete(ctx, endpointService("private-router")) },
-		Mask:    masked,
+		Cluster:          w.Cluster,
+		Cloud:            w.cloud.Snapshot,
+		Start:            w.start,
+		OtherControllers: w.customersHalf,
+		Advance:          w.clock.Step,
+		Ready:            w.ready,
+		Delete:           func(ctx context.Context) error { return w.Admin().Delete(ctx, endpointService("private-router")) },
+		Mask:             masked,
 	}
 }
 
@@ -51,7 +51,7 @@ func TestTrialUnderFaults(t *testing.T) {
 				return w.story()
 			}
 			inject := func(s *crashtest.Scenario) { worlds[s.Cluster].cloud.Fault(f) }
-			crashtest.Fault(t, begin, inject)
+			crashtest.FaultTolerance(t, begin, inject)
 			crashtest.NoLeaksWith(t, begin, inject)
 		})
 	}

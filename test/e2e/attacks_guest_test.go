@@ -31,7 +31,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
 
-// guest returns a client of the hosted cluster: an administrator's, or, with a token, that of whom the token is for.
+// guest returns a client of the hosted cluster: that of an administrator, or, with a token, that of the token's owner.
 func (h *hosted) guest(token string) client.Client {
 	h.t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", h.kubeconfig)
@@ -46,11 +46,11 @@ func (h *hosted) guest(token string) client.Client {
 	return c
 }
 
-// managementNetworks are those of the nodes, pods and Services of the lab.
+// managementNetworks are the networks of the nodes, pods and Services of the lab.
 const managementNetworks = "{10.55.16.0/20,10.55.48.0/20,10.55.80.0/20," + cluster.PodNetwork + "," + cluster.ServiceNetwork + "}"
 
-// attackWebhook has the API server call addresses of the management network and compares the errors: a difference between an open and a
-// closed port is a port scanner. The installation blocks these networks.
+// attackWebhook makes the API server call addresses of the management network and compares the errors. If the errors for
+// an open and a closed port differ, the API server is a port scanner. The installation blocks these networks.
 func (h *hosted) attackWebhook() {
 	node := h.podOf(names.Etcd).Status.HostIP
 	_, err := on.Upgrade(h.t.Context(), "--reuse-values", "--set", "controlPlaneEgress.blockedCIDRs="+managementNetworks)
@@ -73,7 +73,7 @@ func (h *hosted) attackWebhook() {
 	}
 	for what, answer := range answers {
 		if strings.Contains(answer, "refused") || strings.Contains(answer, "certificate") || strings.Contains(answer, "HTTP response") {
-			h.t.Errorf("the guest learns about %s: %s", what, answer)
+			h.t.Errorf("the hosted cluster can distinguish %s: %s", what, answer)
 		}
 	}
 }
@@ -117,8 +117,8 @@ webhooks:
 	return answer
 }
 
-// attackIdentity has the hosted API server issue tokens for the service accounts that the roles of the operators trust in HyperShift, and
-// takes them to AWS.
+// attackIdentity makes the hosted API server issue tokens for the service accounts that the roles of the operators trust
+// in HyperShift, and presents them to AWS.
 func (h *hosted) attackIdentity() {
 	roles := h.hc.Spec.Platform.AWS.RolesRef
 	api := sts.NewFromConfig(aws.Config{Region: h.hc.Spec.Platform.AWS.Region, BaseEndpoint: aws.String(on.AWS.URL)})
@@ -140,14 +140,14 @@ func (h *hosted) attackIdentity() {
 			RoleArn: aws.String(role), RoleSessionName: aws.String("attack"), WebIdentityToken: aws.String(strings.TrimSpace(token)),
 		})
 		if err == nil {
-			h.t.Errorf("an administrator of the hosted cluster is %s in AWS", role)
+			h.t.Errorf("an administrator of the hosted cluster can assume %s in AWS", role)
 		} else {
 			h.t.Logf("refused: %v", err)
 		}
 	}
 }
 
-// bootstrapToken waits for the token with which a new machine joins, as it is in the user data of that machine.
+// bootstrapToken waits for the bootstrap token in the user data of a new machine.
 func (h *hosted) bootstrapToken() string {
 	h.t.Helper()
 	guest := h.guest("")
@@ -163,13 +163,13 @@ func (h *hosted) bootstrapToken() string {
 				return nil
 			}
 		}
-		return errors.New("there is none")
+		return errors.New("no bootstrap token found")
 	})
 	return token
 }
 
-// attackNodeIdentity requests certificates with the token of a machine that joins: for another node, for a node that does not exist, and
-// for an identity that is no node's.
+// attackNodeIdentity requests certificates with the bootstrap token of a new machine: for another node, for a node that
+// does not exist, and for an identity that is not a node.
 func (h *hosted) attackNodeIdentity(pool *hyperv1.NodePool) {
 	nodes := &corev1.NodeList{}
 	h.must(h.guest("").List(h.t.Context(), nodes))
@@ -223,7 +223,8 @@ func nodeRequest(h *hosted, name, node string) *certificatesv1.CertificateSignin
 	}
 }
 
-// attackKubelet checks that the API server verifies the certificates of kubelets, and that those of this cluster pass.
+// attackKubelet checks that the API server verifies the serving certificates of kubelets, and that those of this cluster
+// are valid.
 func (h *hosted) attackKubelet() {
 	verifies := func() bool {
 		for _, c := range h.apiServer().Spec.Template.Spec.Containers {
@@ -234,7 +235,7 @@ func (h *hosted) attackKubelet() {
 		return false
 	}
 	if !h.within(time.Minute, verifies) {
-		h.t.Error("the API server takes any certificate for that of a kubelet")
+		h.t.Error("the API server accepts any serving certificate of a kubelet")
 	}
 	requests := h.kubectl("get certificatesigningrequests -o wide")
 	if !strings.Contains(requests, "kubernetes.io/kubelet-serving") {

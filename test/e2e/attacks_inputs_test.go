@@ -27,7 +27,7 @@ func (h *hosted) apiServer() *appsv1.Deployment {
 	return d
 }
 
-// attackLabels has the pods of the control plane carry the label that lets them reach the management API server.
+// attackLabels tries to set the label that lets pods reach the management API server on pods of the control plane.
 func (h *hosted) attackLabels() {
 	label := func(hc *hyperv1.HostedCluster) {
 		hc.Spec.Labels = map[string]hyperv1.LabelValue{names.ManagementAccessLabel: "true"}
@@ -41,7 +41,7 @@ func (h *hosted) attackLabels() {
 	h.restore(func(hc *hyperv1.HostedCluster) { hc.Spec.Labels = nil })
 }
 
-// attackKubeconfig has the API server run a program, and send its audit log to an address without TLS.
+// attackKubeconfig tries to make the API server run a program, and send its audit log to an address without TLS.
 func (h *hosted) attackKubeconfig() {
 	for what, text := range map[string]string{
 		"exec": evilKubeconfig("https://10.1.2.3:8443", `exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/sh, args: [-c, id], interactiveMode: Never}`),
@@ -49,7 +49,7 @@ func (h *hosted) attackKubeconfig() {
 		"file": evilKubeconfig("https://10.1.2.3:8443", "tokenFile: /etc/kubernetes/service-account/service-account.key"),
 	} {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: h.hc.Namespace, Name: h.hc.Name + "-evil-" + what}, StringData: map[string]string{"webhook-kubeconfig": text}}
-		// A run that was stopped leaves its Secrets.
+		// A run that was aborted leaves its Secrets.
 		h.must(client.IgnoreAlreadyExists(h.management.Create(h.t.Context(), secret)))
 		h.t.Cleanup(func() { h.must(h.management.Delete(context.WithoutCancel(h.t.Context()), secret)) })
 		h.change(func(hc *hyperv1.HostedCluster) {
@@ -57,7 +57,7 @@ func (h *hosted) attackKubeconfig() {
 		})
 		h.refused(hyperv1.ValidHostedClusterConfiguration, secret.Name)
 		if args := strings.Join(h.apiServer().Spec.Template.Spec.Containers[0].Args, " "); strings.Contains(args, "audit-webhook-config-file") {
-			h.t.Errorf("the API server was given a kubeconfig with %s", what)
+			h.t.Errorf("the API server uses a kubeconfig with %s", what)
 		}
 	}
 	h.restore(func(hc *hyperv1.HostedCluster) { hc.Spec.AuditWebhook = nil })
@@ -76,7 +76,7 @@ current-context: a
 `, server, user)
 }
 
-// attackPriority asks for a priority at which the scheduler preempts pods of other tenants and of the management cluster.
+// attackPriority requests a priority at which the scheduler preempts pods of other tenants and of the management cluster.
 func (h *hosted) attackPriority() {
 	h.change(func(hc *hyperv1.HostedCluster) {
 		metav1.SetMetaDataAnnotation(&hc.ObjectMeta, hyperv1.ControlPlanePriorityClassAnnotation, "system-node-critical")
@@ -95,8 +95,8 @@ func (h *hosted) attackPriority() {
 	h.restore(func(hc *hyperv1.HostedCluster) { delete(hc.Annotations, hyperv1.ControlPlanePriorityClassAnnotation) })
 }
 
-// attackKonnectivity chooses a release without the tunnel server, so that the API server would dial nodes, pods and Services itself, from
-// the management network.
+// attackKonnectivity chooses a release without the konnectivity server. The API server would then connect to nodes, pods
+// and Services itself, from the management network.
 func (h *hosted) attackKonnectivity() {
 	d := images.Describe(on.Images, on.Versions[0])
 	delete(d.Components, names.KonnectivityServer)
@@ -105,7 +105,7 @@ func (h *hosted) attackKonnectivity() {
 	h.attackRelease("a release without konnectivity-server", names.KonnectivityServer, func(hc *hyperv1.HostedCluster) { hc.Spec.Release.Image = without })
 }
 
-// attackDowngrade takes the control plane to the minor version before its own by the field that only the control plane reads.
+// attackDowngrade downgrades the control plane by one minor version through the field that only the control plane reads.
 func (h *hosted) attackDowngrade() {
 	h.attackRelease("an older minor version", on.Versions[1], func(hc *hyperv1.HostedCluster) {
 		hc.Spec.ControlPlaneRelease = &hyperv1.Release{Image: on.Releases[on.Versions[1]]}

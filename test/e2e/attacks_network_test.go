@@ -19,7 +19,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 )
 
-// metadataServices are the addresses at which pods and instances of AWS get credentials: EC2, ECS and EKS Pod Identity.
+// metadataServices are the addresses from which pods and instances of AWS get credentials: EC2, ECS and EKS Pod Identity.
 var metadataServices = []string{"169.254.169.254", "169.254.170.2", "169.254.170.23"}
 
 // prober is a pod from which an attacker opens connections.
@@ -29,7 +29,7 @@ type prober struct {
 	name      string
 }
 
-// prober starts a pod with a shell in a namespace, with labels. It is never ready, so that no Service leads to it.
+// prober starts a pod with a shell in a namespace, with labels. It is never ready, so that no Service routes to it.
 func (h *hosted) prober(namespace, name string, labels map[string]string) prober {
 	h.t.Helper()
 	pod := &corev1.Pod{
@@ -59,14 +59,15 @@ func (h *hosted) prober(namespace, name string, labels map[string]string) prober
 			return err
 		}
 		if pod.Status.Phase != corev1.PodRunning {
-			return fmt.Errorf("it is %+v", pod.Status)
+			return fmt.Errorf("its status is %+v", pod.Status)
 		}
 		return nil
 	})
 	return prober{h: h, namespace: namespace, name: name}
 }
 
-// likePod starts a prober in the control plane namespace that network policies cannot tell from the pods of a program.
+// likePod starts a prober in the control plane namespace that network policies cannot distinguish from the pods of a
+// component.
 func (h *hosted) likePod(app string) prober {
 	h.t.Helper()
 	labels := map[string]string{}
@@ -79,8 +80,8 @@ func (h *hosted) likePod(app string) prober {
 	return h.prober(h.namespace(), "like-"+app, labels)
 }
 
-// request sends one HTTP request and returns what comes back within 4 seconds. Servers of TLS that are written in Go answer plain
-// HTTP as well, with an error: whatever comes back, the port was reached.
+// request sends one HTTP request and returns the response within 4 seconds. TLS servers written in Go answer plain HTTP
+// with an error: any response proves that the port was reached.
 func (p prober) request(method, address string, port int32, path string) string {
 	p.h.t.Helper()
 	script := fmt.Sprintf(`(printf '%s %s HTTP/1.0\r\nX-aws-ec2-metadata-token-ttl-seconds: 60\r\n\r\n'; sleep 2) | nc -w 4 %s %d 2>/dev/null; true`, method, path, address, port)
@@ -97,7 +98,7 @@ func (p prober) closed(what, address string, port int32) {
 	}
 }
 
-// open fails the test if a port does not answer: an attempt that fails must not fail for another reason.
+// open fails the test if a port does not answer. It proves that an attempt on a closed port fails for no other reason.
 func (p prober) open(what, address string, port int32) {
 	p.h.t.Helper()
 	if !p.h.within(attemptTime, func() bool { return p.request("GET", address, port, "/") != "" }) {
@@ -105,7 +106,7 @@ func (p prober) open(what, address string, port int32) {
 	}
 }
 
-// routers are the pods that carry the connections of users and nodes.
+// routers are the pods that forward the connections of users and nodes.
 func (h *hosted) routers() []corev1.Pod {
 	h.t.Helper()
 	pods, err := h.pods(h.t.Context())
@@ -122,12 +123,12 @@ func (h *hosted) routers() []corev1.Pod {
 	return found
 }
 
-// attackDrain requests /drain at every port that routers have had for it, from another namespace and from the API server's pods, which a
-// tenant can have send requests anywhere by an audit webhook.
+// attackDrain requests /drain on every port that routers have used for it, from another namespace and from the API
+// server's pods: by an audit webhook, a tenant can make the API server send requests to any address.
 func (h *hosted) attackDrain() {
-	stranger, inside := h.prober(metav1.NamespaceDefault, "stranger", nil), h.likePod(names.KubeAPIServer)
+	outsider, inside := h.prober(metav1.NamespaceDefault, "outsider", nil), h.likePod(names.KubeAPIServer)
 	for _, router := range h.routers() {
-		for _, from := range []prober{stranger, inside} {
+		for _, from := range []prober{outsider, inside} {
 			for _, port := range []int32{9445, 9444} {
 				for _, method := range []string{"GET", "POST"} {
 					if answer := from.request(method, router.Status.PodIP, port, "/drain"); strings.Contains(answer, " 200 ") {
@@ -138,7 +139,7 @@ func (h *hosted) attackDrain() {
 		}
 	}
 	if err := h.reachable(); err != nil {
-		h.t.Errorf("users are cut off: %v", err)
+		h.t.Errorf("users cannot reach the API server: %v", err)
 		for _, router := range h.routers() {
 			h.must(h.management.Delete(h.t.Context(), &router))
 		}
@@ -146,19 +147,20 @@ func (h *hosted) attackDrain() {
 	}
 }
 
-// attackEtcd opens the ports of etcd from another namespace, and from a pod of the control plane that has no business with etcd.
+// attackEtcd opens the ports of etcd from another namespace, and from a control plane pod that does not use etcd.
 func (h *hosted) attackEtcd() {
 	address := h.podOf(names.Etcd).Status.PodIP
-	for _, from := range []prober{h.prober(metav1.NamespaceDefault, "stranger", nil), h.likePod(names.KubeScheduler)} {
+	for _, from := range []prober{h.prober(metav1.NamespaceDefault, "outsider", nil), h.likePod(names.KubeScheduler)} {
 		for _, port := range []int32{2379, 2380, 2381} {
 			from.closed("etcd", address, port)
 		}
 	}
-	stranger := h.prober("kube-public", "stranger", map[string]string{"app": names.KubeAPIServer})
-	stranger.closed("etcd", address, 2379)
+	outsider := h.prober("kube-public", "outsider", map[string]string{"app": names.KubeAPIServer})
+	outsider.closed("etcd", address, 2379)
 }
 
-// attackMetadata requests credentials of the node that pods run on. A pod that no policy selects gets an answer in this lab.
+// attackMetadata requests credentials of the node that runs the pods. In this lab, a pod that no policy selects gets a
+// response.
 func (h *hosted) attackMetadata() {
 	free := h.prober(metav1.NamespaceDefault, "free", nil)
 	if free.request("PUT", metadataServices[0], 80, "/latest/api/token") == "" {
@@ -174,7 +176,8 @@ func (h *hosted) attackMetadata() {
 	}
 }
 
-// attackManagementAPI opens the management API server by its Service and by its own addresses from pods that have nothing to do there.
+// attackManagementAPI opens the management API server, by its Service and by its own addresses, from pods that do not use
+// it.
 func (h *hosted) attackManagementAPI() {
 	service := &corev1.Service{}
 	h.must(h.management.Get(h.t.Context(), client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: "kubernetes"}, service))
@@ -193,13 +196,13 @@ func (h *hosted) attackManagementAPI() {
 	}
 }
 
-// attackMetrics reads the metrics of the hypershift-operator, which name all tenants.
+// attackMetrics reads the metrics of the hypershift-operator, which contain the names of all tenants.
 func (h *hosted) attackMetrics() {
 	pods := &corev1.PodList{}
 	h.must(h.management.List(h.t.Context(), pods, client.InNamespace(hosting.Namespace)))
-	inside, stranger := h.likePod(names.KubeAPIServer), h.prober(metav1.NamespaceDefault, "stranger", nil)
+	inside, outsider := h.likePod(names.KubeAPIServer), h.prober(metav1.NamespaceDefault, "outsider", nil)
 	for _, pod := range pods.Items {
-		for _, from := range []prober{inside, stranger} {
+		for _, from := range []prober{inside, outsider} {
 			for _, port := range []int32{8080, 8443} {
 				if answer := from.request("GET", pod.Status.PodIP, port, "/metrics"); strings.Contains(answer, "# HELP") {
 					h.t.Errorf("%s reads the metrics of %s at port %d", from.name, pod.Name, port)
@@ -208,7 +211,7 @@ func (h *hosted) attackMetrics() {
 		}
 	}
 	cpo := h.podOf(names.ControlPlaneOperator).Status.PodIP
-	if answer := stranger.request("GET", cpo, 8080, "/metrics"); answer != "" {
-		h.t.Errorf("a stranger reaches the metrics of the control-plane-operator: %.60q", answer)
+	if answer := outsider.request("GET", cpo, 8080, "/metrics"); answer != "" {
+		h.t.Errorf("a pod of another namespace reaches the metrics of the control-plane-operator: %.60q", answer)
 	}
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 )
 
-// attackSecrets reads Secrets outside of the control plane, and changes those of the control plane, with the permissions of the programs
-// of Cluster API, whose images a release names. That they read those of their namespace is a decision (decision 0044).
+// attackSecrets reads Secrets outside of the control plane, and changes those of the control plane, with the permissions
+// of the Cluster API controllers, whose images come from the release. They may read the Secrets of their namespace
+// (decision 0044).
 func (h *hosted) attackSecrets() {
 	for _, account := range []string{names.ClusterAPI, names.CAPIProvider} {
 		for _, what := range [][]string{
@@ -27,7 +28,7 @@ func (h *hosted) attackSecrets() {
 	}
 }
 
-// attackNamespace does with the permissions of the control-plane-operator what it has no reason to do.
+// attackNamespace tries writes with the permissions of the control-plane-operator that the operator does not need.
 func (h *hosted) attackNamespace() {
 	for what, manifest := range map[string]string{
 		"a Service that captures an address":     service("captures", "ClusterIP", "externalIPs: [10.57.0.10]"),
@@ -50,11 +51,12 @@ func (h *hosted) attackNamespace() {
 		}
 	}
 	if allowed := h.loadBalancers(30); allowed == 30 {
-		h.t.Error("the control-plane-operator may make 30 load balancers")
+		h.t.Error("the control-plane-operator may create 30 load balancers")
 	}
 }
 
-// loadBalancers makes so many as the control-plane-operator, and returns how many of them were accepted. They are deleted again.
+// loadBalancers creates that many load balancers as the control-plane-operator, and returns how many were accepted. It
+// deletes them again.
 func (h *hosted) loadBalancers(count int) (accepted int) {
 	defer func() {
 		_, err := on.Kubectl(h.t.Context(), on.Kubeconfig, "", "delete", "service", "-n", h.namespace(), "-l", "attack=many", "--wait=false")

@@ -19,17 +19,17 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// TestAttacks attempts to take over, reach or stop a hosted cluster that belongs to somebody else. Every attempt must be refused
-// or have no effect. Attackers are:
+// TestAttacks attempts to take over, reach or stop a hosted cluster of another tenant. Every attempt must be rejected or
+// have no effect. Attackers are:
 //
-//	stranger       a pod in a namespace that has nothing to do with the cluster          attacks_network_test.go
+//	other pod      a pod in a namespace that does not belong to the cluster          attacks_network_test.go
 //	control plane  a pod of the control plane namespace that runs code of an attacker     attacks_network_test.go, attacks_permissions_test.go
 //	tenant         a user that may write HostedClusters and Secrets in one namespace      attacks_inputs_test.go
 //	guest          an administrator of the hosted cluster                                 attacks_guest_test.go
 //	node           root on one worker                                                     attacks_guest_test.go
 //
-// What needs more than one hosted cluster or a race is tested elsewhere: keys of encryption in TestKeys, the restore of etcd in
-// control-plane-operator/etcd, silent AWS endpoints in internal/awsx.
+// Attacks that need more than one hosted cluster or a race are tested elsewhere: encryption keys in TestKeys, the restore
+// of etcd in control-plane-operator/etcd, AWS endpoints that do not respond in internal/awsx.
 func TestAttacks(t *testing.T) {
 	h := newHosted(t, "attacked", on.Versions[0])
 	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.PublicAndPrivate
@@ -44,8 +44,8 @@ func TestAttacks(t *testing.T) {
 		name string
 		run  func(*hosted)
 	}{
-		{"a stranger drains the router", (*hosted).attackDrain},
-		{"a stranger reaches etcd and its metrics", (*hosted).attackEtcd},
+		{"a pod of another namespace drains the router", (*hosted).attackDrain},
+		{"a pod of another namespace reaches etcd and its metrics", (*hosted).attackEtcd},
 		{"a control plane pod takes the identity of its node", (*hosted).attackMetadata},
 		{"a control plane pod reaches the management API server", (*hosted).attackManagementAPI},
 		{"a control plane pod reads the metrics of the operator", (*hosted).attackMetrics},
@@ -67,14 +67,16 @@ func TestAttacks(t *testing.T) {
 			attack.run(&attempt)
 		})
 	}
-	h.is(hyperv1.HostedClusterAvailable, "True")
+	h.waitForCondition(hyperv1.HostedClusterAvailable, "True")
 	runAll(t, h.kubeconfig, onNodes(on.Images["busybox"]))
 }
 
-// attemptTime is how long an attack has to take effect. It is longer than the operators need for a change of a HostedCluster.
+// attemptTime is how long an attack has to take effect. It is longer than the operators need for a change of a
+// HostedCluster.
 const attemptTime = 20 * time.Second
 
-// attempt changes the HostedCluster, and reports whether the API server accepted it. A value that is refused there names the words.
+// attempt changes the HostedCluster, and reports whether the API server accepted it. The error of a rejected value must
+// contain the words.
 func (h *hosted) attempt(edit func(*hyperv1.HostedCluster), words ...string) (accepted bool) {
 	h.t.Helper()
 	var refusal error
@@ -94,15 +96,15 @@ func (h *hosted) attempt(edit func(*hyperv1.HostedCluster), words ...string) (ac
 	}
 	for _, w := range words {
 		if !strings.Contains(refusal.Error(), w) {
-			h.t.Errorf("the API server refuses it without %q: %v", w, refusal)
+			h.t.Errorf("the error of the API server lacks %q: %v", w, refusal)
 		}
 	}
 	h.t.Logf("refused: %v", refusal)
 	return false
 }
 
-// refused waits until a condition of the HostedCluster is False and names the words. It fails the test, without ending it, when
-// that does not happen: what the attack does is looked at all the same.
+// refused waits until a condition of the HostedCluster is False and its message contains the words. If this does not
+// happen, it fails the test, but does not end it, so that the effect of the attack is checked as well.
 func (h *hosted) refused(condition string, words ...string) {
 	h.t.Helper()
 	var last *metav1.Condition
@@ -122,13 +124,13 @@ func (h *hosted) refused(condition string, words ...string) {
 		return true
 	})
 	if !ok {
-		h.t.Errorf("the value is not refused: %s is %+v, want False with %q", condition, last, words)
+		h.t.Errorf("the value is not rejected: %s is %+v, want False with %q", condition, last, words)
 		return
 	}
 	h.t.Logf("refused: %s: %s", condition, last.Message)
 }
 
-// never fails the test when something happens within the time of an attempt.
+// never fails the test if something happens within the time of an attempt.
 func (h *hosted) never(what string, happened func() bool) {
 	h.t.Helper()
 	if h.within(attemptTime, happened) {
@@ -146,14 +148,14 @@ func (h *hosted) within(limit time.Duration, check func() bool) bool {
 	return false
 }
 
-// restore puts a change of the HostedCluster back and waits until all runs as before.
+// restore reverts a change of the HostedCluster and waits until the control plane is as before.
 func (h *hosted) restore(edit func(*hyperv1.HostedCluster)) {
 	h.t.Helper()
 	h.change(edit)
-	h.is(hyperv1.ValidHostedClusterConfiguration, "True")
-	h.is(hyperv1.ValidReleaseImage, "True")
+	h.waitForCondition(hyperv1.ValidHostedClusterConfiguration, "True")
+	h.waitForCondition(hyperv1.ValidReleaseImage, "True")
 	h.eventually("all pods are ready", h.rolledOut)
-	h.is(hyperv1.HostedClusterAvailable, "True")
+	h.waitForCondition(hyperv1.HostedClusterAvailable, "True")
 }
 
 // podOf returns the first pod of the control plane with a value of label "app".
@@ -170,7 +172,7 @@ func (h *hosted) podOf(app string) *corev1.Pod {
 	return nil
 }
 
-// reachable reports whether users reach the API server, by new connections.
+// reachable reports whether new connections of users reach the API server.
 func (h *hosted) reachable() error {
 	for range 3 {
 		out, err := on.Kubectl(h.t.Context(), h.kubeconfig, "", "get", "--raw", "/readyz")

@@ -4,7 +4,7 @@ package e2e
 
 import "testing"
 
-// A user who has never heard of us does what he does on any day.
+// TestEveryday runs the usual kubectl commands of a user.
 func TestEveryday(t *testing.T) {
 	h := newHosted(t, "everyday", on.Versions[0])
 	h.create()

@@ -28,19 +28,19 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/transitions"
 )
 
-// hosted is a hosted cluster on its way through a story.
+// hosted is the hosted cluster of a scenario.
 type hosted struct {
 	t  *testing.T
 	hc *hyperv1.HostedCluster
-	// customer is whose AWS it uses, nil if it uses none.
+	// customer is the AWS account of the cluster, nil outside of AWS.
 	customer *accounts.Customer
-	// management is the management cluster, as an administrator sees it.
+	// management is an administrator's client of the management cluster.
 	management client.Client
-	// kubeconfig is the user's, once available has been.
+	// kubeconfig is that of the user. It is set by available.
 	kubeconfig string
 }
 
-// newHosted makes everything ready for a hosted cluster of that name. At the end of the test it is deleted, and nothing may be left.
+// newHosted prepares a hosted cluster of that name. The end of the test deletes it and checks that nothing is left.
 func newHosted(t *testing.T, name, version string) *hosted {
 	t.Helper()
 	customer, err := on.NewCustomer(t.Context(), name, name+"-x7k2p", version)
@@ -56,7 +56,7 @@ func newHosted(t *testing.T, name, version string) *hosted {
 	return h
 }
 
-// readHosted is the hosted cluster of a sample, whose other objects are applied.
+// readHosted returns the hosted cluster of a sample and applies the other objects of the sample.
 func readHosted(t *testing.T, text string, variables map[string]string) *hosted {
 	t.Helper()
 	h := &hosted{t: t, hc: &hyperv1.HostedCluster{}}
@@ -81,27 +81,27 @@ func readHosted(t *testing.T, text string, variables map[string]string) *hosted 
 	return h
 }
 
-// create creates it. Delete ends it, at the latest at the end of the test.
+// create creates the cluster. It is deleted by delete, or at the end of the test.
 func (h *hosted) create() {
 	h.t.Helper()
 	h.must(h.management.Create(h.t.Context(), h.hc))
 	h.t.Cleanup(func() { h.delete(context.WithoutCancel(h.t.Context())) })
 }
 
-// available waits until it is, all of it, and gets the user's kubeconfig.
+// available waits until the cluster is available and completely rolled out, and gets the user's kubeconfig.
 func (h *hosted) available() {
 	h.t.Helper()
-	h.is(hyperv1.HostedClusterAvailable, "True")
-	h.is(hyperv1.HostedClusterProgressing, "False")
-	h.is(hyperv1.ConfigOperatorReconciliationSucceeded, "True")
+	h.waitForCondition(hyperv1.HostedClusterAvailable, "True")
+	h.waitForCondition(hyperv1.HostedClusterProgressing, "False")
+	h.waitForCondition(hyperv1.ConfigOperatorReconciliationSucceeded, "True")
 	h.eventually("there is a way to its API", func(ctx context.Context) (err error) {
 		h.kubeconfig, err = on.AdminKubeconfig(ctx, client.ObjectKeyFromObject(h.hc))
 		return err
 	})
 }
 
-// is waits until a condition has a status, and words in its message.
-func (h *hosted) is(condition, status string, words ...string) {
+// waitForCondition waits until a condition has a status and its message contains the words.
+func (h *hosted) waitForCondition(condition, status string, words ...string) {
 	h.t.Helper()
 	h.eventually(condition+" is "+status, func(ctx context.Context) error {
 		if err := h.management.Get(ctx, client.ObjectKeyFromObject(h.hc), h.hc); err != nil {
@@ -109,18 +109,18 @@ func (h *hosted) is(condition, status string, words ...string) {
 		}
 		c := meta.FindStatusCondition(h.hc.Status.Conditions, condition)
 		if c == nil || string(c.Status) != status {
-			return fmt.Errorf("it is %+v; Available: %+v", c, meta.FindStatusCondition(h.hc.Status.Conditions, hyperv1.HostedClusterAvailable))
+			return fmt.Errorf("the condition is %+v; Available: %+v", c, meta.FindStatusCondition(h.hc.Status.Conditions, hyperv1.HostedClusterAvailable))
 		}
 		for _, w := range words {
 			if !strings.Contains(c.Message, w) {
-				return fmt.Errorf("it says %q, and not %q", c.Message, w)
+				return fmt.Errorf("the message is %q and lacks %q", c.Message, w)
 			}
 		}
 		return nil
 	})
 }
 
-// change changes the HostedCluster, whoever else does at the same time.
+// change changes the HostedCluster and retries on conflict.
 func (h *hosted) change(edit func(*hyperv1.HostedCluster)) {
 	h.t.Helper()
 	h.eventually("the HostedCluster is changed", func(ctx context.Context) error {
@@ -132,7 +132,7 @@ func (h *hosted) change(edit func(*hyperv1.HostedCluster)) {
 	})
 }
 
-// load asks its API server all the time, until the end of the test.
+// load sends requests to the API server of the cluster until the end of the test.
 func (h *hosted) load() *load.Load {
 	h.t.Helper()
 	l, err := load.Start(h.t.Context(), h.kubeconfig)
@@ -141,8 +141,8 @@ func (h *hosted) load() *load.Load {
 	return l
 }
 
-// staysAvailable watches the HostedCluster from now on. What it returns ends that, and fails the test if Available was
-// False or Unknown in between, however short.
+// staysAvailable watches the HostedCluster from now on. The returned function ends the watch, and fails the test if
+// Available was False or Unknown in between, however briefly.
 func (h *hosted) staysAvailable() (check func()) {
 	h.t.Helper()
 	c, err := client.NewWithWatch(on.Config, client.Options{Scheme: h.management.Scheme()})
@@ -163,7 +163,7 @@ func (h *hosted) staysAvailable() (check func()) {
 	}
 }
 
-// pods are those of the control plane.
+// pods returns the pods of the control plane.
 func (h *hosted) pods(ctx context.Context) ([]corev1.Pod, error) {
 	list := &corev1.PodList{}
 	err := h.management.List(ctx, list, client.InNamespace(h.namespace()))
@@ -172,7 +172,7 @@ func (h *hosted) pods(ctx context.Context) ([]corev1.Pod, error) {
 
 func (h *hosted) namespace() string { return names.ControlPlaneNamespace(h.hc.Namespace, h.hc.Name) }
 
-// rolledOut says whether every workload of the control plane has all its pods ready.
+// rolledOut returns an error unless all pods of every workload of the control plane are ready.
 func (h *hosted) rolledOut(ctx context.Context) error {
 	deployments, sets := &appsv1.DeploymentList{}, &appsv1.StatefulSetList{}
 	if err := h.management.List(ctx, deployments, client.InNamespace(h.namespace())); err != nil {
@@ -194,7 +194,7 @@ func (h *hosted) rolledOut(ctx context.Context) error {
 	return nil
 }
 
-// delete deletes it, and fails the test if anything is left.
+// delete deletes the cluster, and fails the test if anything is left.
 func (h *hosted) delete(ctx context.Context) {
 	h.t.Helper()
 	started := time.Now()
@@ -210,11 +210,11 @@ func (h *hosted) delete(ctx context.Context) {
 	h.eventuallyIn(ctx, "nothing of it is left", h.left)
 }
 
-// left says what is left of it.
+// left returns an error that names what is left of the cluster.
 func (h *hosted) left(ctx context.Context) error {
 	err := h.management.Get(ctx, client.ObjectKey{Name: h.namespace()}, &corev1.Namespace{})
 	if !apierrors.IsNotFound(err) {
-		return errors.Join(err, errors.New("its namespace is there"))
+		return errors.Join(err, errors.New("its namespace still exists"))
 	}
 	volumes := &corev1.PersistentVolumeList{}
 	if err := h.management.List(ctx, volumes); err != nil {
@@ -222,7 +222,7 @@ func (h *hosted) left(ctx context.Context) error {
 	}
 	for _, v := range volumes.Items {
 		if v.Spec.ClaimRef != nil && v.Spec.ClaimRef.Namespace == h.namespace() {
-			return fmt.Errorf("its volume %s is there", v.Name)
+			return fmt.Errorf("its volume %s still exists", v.Name)
 		}
 	}
 	theirs := ""
@@ -239,7 +239,7 @@ func (h *hosted) left(ctx context.Context) error {
 		}
 		for _, r := range resources {
 			if account == theirs || strings.Contains(r, h.hc.Spec.InfraID) {
-				return fmt.Errorf("in account %s there is %s", account, r)
+				return fmt.Errorf("account %s still has %s", account, r)
 			}
 		}
 	}
@@ -260,7 +260,7 @@ func (h *hosted) eventuallyIn(ctx context.Context, what string, check func(conte
 			return
 		}
 		if time.Now().After(deadline) || ctx.Err() != nil {
-			h.t.Fatalf("%s: not so: %v", what, err)
+			h.t.Fatalf("%s: timed out: %v", what, err)
 		}
 		pause(ctx, 200*time.Millisecond)
 	}

@@ -22,7 +22,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 )
 
-// The installation changes while a cluster lives, which does not notice; and it does not go while one lives.
+// TestInstallation upgrades and uninstalls the installation while a cluster exists. The upgrade must not disturb the
+// cluster, and the removal must be refused.
 func TestInstallation(t *testing.T) {
 	h := newHosted(t, "installed", on.Versions[0])
 	h.create()
@@ -30,40 +31,40 @@ func TestInstallation(t *testing.T) {
 	h.eventually("all pods are ready", h.rolledOut)
 	before, generation := h.identities(), h.hc.Generation
 	asked := h.load()
-	// Whatever happens, the next story finds what it expects.
+	// The next scenario needs the installation in any case.
 	t.Cleanup(func() { h.must(on.Install(context.WithoutCancel(t.Context()))) })
 
 	started := time.Now()
 	notes, err := on.Upgrade(t.Context(), "--reuse-values", "--set", "log.level=debug")
 	h.must(err)
 	t.Logf("%5.1f s  helm upgrade", time.Since(started).Seconds())
-	h.says(notes, "STATUS: deployed", "is installed in namespace "+hosting.Namespace, "`helm uninstall` is refused while there are HostedClusters")
-	h.says(h.helm("get values"), "level: debug", "privateLink: true", "bucket: ")
-	h.says(h.helm("get manifest"), "kind: PodDisruptionBudget")
+	h.requireWords(notes, "STATUS: deployed", "is installed in namespace "+hosting.Namespace, "`helm uninstall` is refused while there are HostedClusters")
+	h.requireWords(h.helm("get values"), "level: debug", "privateLink: true", "bucket: ")
+	h.requireWords(h.helm("get manifest"), "kind: PodDisruptionBudget")
 
 	revision := h.revision("deployed")
 	started = time.Now()
 	out, err := on.Helm(t.Context(), "uninstall", hosting.Release, "--namespace", hosting.Namespace)
 	if err == nil {
-		t.Fatalf("hypershift was uninstalled under a cluster:\n%s", out)
+		t.Fatalf("hypershift was uninstalled although a cluster exists:\n%s", out)
 	}
 	t.Logf("%5.1f s  helm uninstall:\n%s", time.Since(started).Seconds(), out)
-	h.says(out, "HostedCluster "+h.hc.Namespace+"/"+h.hc.Name, "delete the HostedClusters and wait until they are gone")
+	h.requireWords(out, "HostedCluster "+h.hc.Namespace+"/"+h.hc.Name, "delete the HostedClusters and wait until they are gone")
 	h.eventually("nothing but the words is left of the question", h.noJobs)
 	h.revision("uninstalling")
 	h.helm("rollback", revision, "--wait")
 	h.revision("deployed")
-	h.says(h.helm("get values"), "level: debug")
+	h.requireWords(h.helm("get values"), "level: debug")
 
-	// Not before the new operator has looked at the cluster.
+	// Wait until the new operator has reconciled the cluster.
 	h.must(h.management.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: h.hc.Namespace, Name: h.hc.Name + "-admin-kubeconfig"}}))
 	h.available()
 	h.must(h.rolledOut(t.Context()))
 	if after := h.identities(); !maps.Equal(before, after) {
-		t.Errorf("pods were replaced: there were %v, there are %v", before, after)
+		t.Errorf("pods were replaced: before %v, after %v", before, after)
 	}
 	if h.hc.Generation != generation {
-		t.Errorf("somebody changed the HostedCluster: its generation was %d and is %d", generation, h.hc.Generation)
+		t.Errorf("the HostedCluster was changed: its generation was %d and is %d", generation, h.hc.Generation)
 	}
 	asked.Stop()
 	count := asked.Count()
@@ -73,7 +74,7 @@ func TestInstallation(t *testing.T) {
 	}
 }
 
-// noJobs says which Jobs, or pods of one, there are beside the operator.
+// noJobs returns an error if Jobs, or pods of Jobs, exist in the operator's namespace.
 func (h *hosted) noJobs(ctx context.Context) error {
 	var jobs batchv1.JobList
 	var pods corev1.PodList
@@ -93,7 +94,7 @@ func (h *hosted) helm(command string, args ...string) string {
 	return out
 }
 
-// revision fails the test unless Helm has the release in that state, and gives its number.
+// revision fails the test unless the Helm release has that status, and returns its revision.
 func (h *hosted) revision(status string) string {
 	h.t.Helper()
 	var release struct {
@@ -102,12 +103,12 @@ func (h *hosted) revision(status string) string {
 	}
 	h.must(json.Unmarshal([]byte(h.helm("get metadata", "--output", "json")), &release))
 	if release.Status != status {
-		h.t.Errorf("Helm has the release as %s, not as %s", release.Status, status)
+		h.t.Errorf("the status of the Helm release is %s, want %s", release.Status, status)
 	}
 	return strconv.Itoa(release.Revision)
 }
 
-// identities are those of the pods of the control plane, by name.
+// identities returns the UIDs of the control plane pods, by name.
 func (h *hosted) identities() map[string]types.UID {
 	h.t.Helper()
 	pods, err := h.pods(h.t.Context())
@@ -119,12 +120,12 @@ func (h *hosted) identities() map[string]types.UID {
 	return all
 }
 
-// says fails the test unless all words are in the text.
-func (h *hosted) says(text string, words ...string) {
+// requireWords fails the test unless the text contains all words.
+func (h *hosted) requireWords(text string, words ...string) {
 	h.t.Helper()
 	for _, w := range words {
 		if !strings.Contains(text, w) {
-			h.t.Errorf("not a word of %q in:\n%s", w, text)
+			h.t.Errorf("%q is missing in:\n%s", w, text)
 		}
 	}
 }

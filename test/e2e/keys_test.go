@@ -21,7 +21,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/load"
 )
 
-// A highly available cluster gets encryption, and then another key, while requests read all its Secrets.
+// TestKeys enables encryption in a highly available cluster, and then rotates the key, while requests read all its
+// Secrets.
 func TestKeys(t *testing.T) {
 	h := newHosted(t, "keys", on.Versions[0])
 	h.hc.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
@@ -34,10 +35,10 @@ func TestKeys(t *testing.T) {
 	t.Cleanup(asked.Stop)
 	first := h.key("keys-first")
 	h.encryptWith("keys-first", first)
-	h.inOrder(first)
+	h.requireOnlyKey(first)
 	second := h.key("keys-second")
 	h.encryptWith("keys-second", second)
-	h.inOrder(second)
+	h.requireOnlyKey(second)
 	asked.Stop()
 
 	result := asked.Count()
@@ -46,11 +47,11 @@ func TestKeys(t *testing.T) {
 		t.Errorf("reads of Secrets failed: %v", result)
 	}
 	if now := h.read(); now < count {
-		t.Errorf("%d Secrets can be read with the one key that is left, there were %d", now, count)
+		t.Errorf("%d Secrets can be read with the remaining key, want %d", now, count)
 	}
 }
 
-// key makes a Secret with a key beside the HostedCluster, and returns the fingerprint.
+// key creates a Secret with a key beside the HostedCluster, and returns the fingerprint.
 func (h *hosted) key(name string) string {
 	h.t.Helper()
 	bytes := make([]byte, 32)
@@ -62,7 +63,7 @@ func (h *hosted) key(name string) string {
 	return secretencryption.Fingerprint(bytes)
 }
 
-// encryptWith names the key, and waits until no other is in use. It logs when each stage began.
+// encryptWith sets the key, and waits until it is the only one in use. It logs when each phase began.
 func (h *hosted) encryptWith(secret, fingerprint string) {
 	h.t.Helper()
 	began := time.Now()
@@ -84,19 +85,19 @@ func (h *hosted) encryptWith(secret, fingerprint string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			h.t.Fatalf("%s is not in use alone: %+v", secret, c)
+			h.t.Fatalf("%s is not the only key in use: %+v", secret, c)
 		}
 	}
 }
 
-// inOrder fails the test unless the API servers have that key and no other.
-func (h *hosted) inOrder(fingerprint string) {
+// requireOnlyKey fails the test unless the API servers have that key and no other.
+func (h *hosted) requireOnlyKey(fingerprint string) {
 	h.t.Helper()
 	config := &corev1.Secret{}
 	h.must(h.management.Get(h.t.Context(), client.ObjectKey{Namespace: h.namespace(), Name: "kas-secret-encryption"}, config))
 	text := string(config.Data["config.yaml"])
 	if strings.Count(text, "name: key-") != 1 || !strings.Contains(text, "name: key-"+fingerprint) {
-		h.t.Errorf("the configuration does not have key %s alone", fingerprint)
+		h.t.Errorf("key %s is not the only one in the configuration", fingerprint)
 	}
 	h.eventually("every API server runs it", h.rolledOut)
 }
@@ -111,7 +112,7 @@ func (h *hosted) user() client.Client {
 	return c
 }
 
-// passwords makes Secrets, and returns how many there are then.
+// passwords creates Secrets, and returns how many exist then.
 func (h *hosted) passwords(count int) int {
 	h.t.Helper()
 	for i := range count {
@@ -122,7 +123,7 @@ func (h *hosted) passwords(count int) int {
 	return h.read()
 }
 
-// read counts the Secrets that can be read, from etcd and not from a cache.
+// read counts the Secrets that can be read from etcd, not from a cache.
 func (h *hosted) read() int {
 	h.t.Helper()
 	list := &corev1.SecretList{}

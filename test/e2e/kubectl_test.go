@@ -10,24 +10,24 @@ import (
 	"time"
 )
 
-// patience is how long one command may wait for what it wants to see.
+// patience is how long one command may wait for the expected result.
 const patience = time.Minute
 
-// a command of a user, and what he sees.
+// command is a command of a user, and the expected result.
 type command struct {
 	name string
 	args string
-	// stdin is what is piped into it.
+	// stdin is piped into the command.
 	stdin string
-	// want is a regular expression that what it prints fits, of either stream.
+	// want is a regular expression that the output must match, of either stream.
 	want string
-	// fails says that it has to end with an error.
+	// fails: the command must fail.
 	fails bool
-	// again lets it be repeated until it prints what is wanted: others work on that.
+	// again: the command is repeated until its output matches, because it depends on controllers.
 	again bool
 }
 
-// everyday is what a user of any cluster does on a usual day. No node is there: what needs one says so.
+// everyday are the usual commands of a user. The cluster has no node; commands that need one report it.
 var everyday = []command{
 	{name: "the versions fit", args: "version", want: `(?s)Client Version: v1\.36\..*Server Version: v1\.3[56]\.`},
 	{name: "the cluster tells where it is", args: "cluster-info", want: `Kubernetes control plane.* is running at`},
@@ -99,12 +99,12 @@ spec:
               every: {type: integer}
 `
 
-// runAll runs the commands in their order, since one builds on the other.
+// runAll runs the commands in order, since later ones depend on earlier ones.
 func runAll(t *testing.T, kubeconfig string, commands []command) {
 	t.Helper()
 	for _, c := range commands {
 		if !t.Run(c.name, func(t *testing.T) { c.run(t, kubeconfig) }) {
-			t.Fatalf("kubectl %s: the rest builds on it", c.args)
+			t.Fatalf("kubectl %s: later commands depend on it", c.args)
 		}
 	}
 }
@@ -126,7 +126,7 @@ func (c command) run(t *testing.T, kubeconfig string) {
 	}
 }
 
-// pause waits for what other processes do; they have no clock of ours.
+// pause waits for other processes, to which no fake clock applies.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():

@@ -20,7 +20,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 )
 
-// on is where all stories happen.
+// on is the installation on which all scenarios run.
 var on *hosting.Hosting
 
 func TestMain(m *testing.M) {
@@ -51,7 +51,7 @@ func run(m *testing.M) (code int) {
 	}
 	code = m.Run()
 	if os.Getenv("HYPERSHIFT_E2E_KEEP") == "true" {
-		fmt.Println("the lab stays up: go run ./test/lab status")
+		fmt.Println("the lab keeps running; see: go run ./test/lab status")
 		return code
 	}
 	if err := on.Stop(context.WithoutCancel(ctx)); err != nil {
@@ -59,7 +59,7 @@ func run(m *testing.M) (code int) {
 		return 1
 	}
 	if notFound == nil {
-		return code // who found a lab cannot know what was before it
+		return code // an existing lab may have had leftovers before this run
 	}
 	now, err := host.Look(dir)
 	if err != nil {

@@ -24,7 +24,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
 
-// One mistake after the other is made, told and corrected, until the cluster is there. Then it loses what it needs, and gets it back.
+// TestMistakes makes one mistake after the other and corrects it as soon as a condition reports it, until the cluster is
+// available. Then the cluster loses something that it needs, and recovers.
 func TestMistakes(t *testing.T) {
 	h := newHosted(t, "mistakes", on.Versions[0])
 	missing := cluster.Registry + "/kube-scheduler@sha256:" + strings.Repeat("0", 64)
@@ -35,27 +36,27 @@ func TestMistakes(t *testing.T) {
 
 	h.hc.Spec.Release.Image = cluster.Registry + "/kubernetes-release:missing"
 	h.create()
-	h.told(hyperv1.ValidReleaseImage, "False", "kubernetes-release:missing does not exist", "choose another spec.release.image")
+	h.waitForReport(hyperv1.ValidReleaseImage, "False", "kubernetes-release:missing does not exist", "choose another spec.release.image")
 	h.release(on.Images["busybox"])
-	h.told(hyperv1.ValidReleaseImage, "False", "is not a release payload")
+	h.waitForReport(hyperv1.ValidReleaseImage, "False", "is not a release payload")
 	h.release(unresolved)
-	h.told(hyperv1.ValidReleaseImage, "False", "looking up its component kube-scheduler", "kube-scheduler:missing")
+	h.waitForReport(hyperv1.ValidReleaseImage, "False", "looking up its component kube-scheduler", "kube-scheduler:missing")
 	h.release("10.55.0.1:1/release:1")
-	h.told(hyperv1.ValidReleaseImage, "Unknown", "10.55.0.1:1/release:1 could not be read", "connection refused")
+	h.waitForReport(hyperv1.ValidReleaseImage, "Unknown", "10.55.0.1:1/release:1 could not be read", "connection refused")
 
 	h.change(func(hc *hyperv1.HostedCluster) {
 		hc.Spec.Release.Image = incomplete
 		hc.Spec.NodeSelector = map[string]hyperv1.LabelValue{"size": "enormous"}
 	})
-	h.is(hyperv1.ValidReleaseImage, "True")
-	h.told(hyperv1.HostedClusterAvailable, "False", "no node takes a pod")
+	h.waitForCondition(hyperv1.ValidReleaseImage, "True")
+	h.waitForReport(hyperv1.HostedClusterAvailable, "False", "no node takes a pod")
 	h.change(func(hc *hyperv1.HostedCluster) { hc.Spec.NodeSelector = nil })
 
-	h.told(hyperv1.HostedClusterDegraded, "True", "kube-scheduler", missing, "cannot be pulled")
-	h.componentTold(names.KubeScheduler, hyperv1.ImageNotPulledReason)
+	h.waitForReport(hyperv1.HostedClusterDegraded, "True", "kube-scheduler", missing, "cannot be pulled")
+	h.waitForComponentReport(names.KubeScheduler, hyperv1.ImageNotPulledReason)
 	h.release(on.Releases[on.Versions[0]])
 	h.available()
-	h.is(hyperv1.HostedClusterDegraded, "False")
+	h.waitForCondition(hyperv1.HostedClusterDegraded, "False")
 	h.eventually("all pods are ready", h.rolledOut)
 
 	h.loseCertificates()
@@ -63,7 +64,7 @@ func TestMistakes(t *testing.T) {
 	h.loseNamespace()
 }
 
-// What cannot be changed later is told, too, and such a cluster can be deleted.
+// TestMistakesForLife makes mistakes in immutable fields. Conditions report them, and such a cluster can be deleted.
 func TestMistakesForLife(t *testing.T) {
 	small := newHosted(t, "small", on.Versions[0])
 	small.hc.Spec.Networking.ServiceNetwork = []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/30"}}
@@ -72,16 +73,16 @@ func TestMistakesForLife(t *testing.T) {
 	slow.hc.Spec.Etcd.Managed.Storage.PersistentVolume.StorageClassName = ptr.To("fast")
 	slow.create()
 
-	small.told(hyperv1.ValidHostedClusterConfiguration, "False", "networking.serviceNetwork", "172.31.0.0/30", "choose a larger range")
-	slow.told(hyperv1.EtcdAvailable, "False", `"fast" not found`)
-	slow.componentTold(names.Etcd, hyperv1.VolumeNotReadyReason)
+	small.waitForReport(hyperv1.ValidHostedClusterConfiguration, "False", "networking.serviceNetwork", "172.31.0.0/30", "choose a larger range")
+	slow.waitForReport(hyperv1.EtcdAvailable, "False", `"fast" not found`)
+	slow.waitForComponentReport(names.Etcd, hyperv1.VolumeNotReadyReason)
 }
 
-// told waits as is does, and logs what the user reads, and after how long.
-func (h *hosted) told(condition, status string, words ...string) {
+// waitForReport waits like waitForCondition, and logs the message and the time until it appeared.
+func (h *hosted) waitForReport(condition, status string, words ...string) {
 	h.t.Helper()
 	started := time.Now()
-	h.is(condition, status, words...)
+	h.waitForCondition(condition, status, words...)
 	h.t.Logf("%5.1f s  %s %s: %s", time.Since(started).Seconds(), condition, status, meta.FindStatusCondition(h.hc.Status.Conditions, condition).Message)
 }
 
@@ -90,8 +91,8 @@ func (h *hosted) release(image string) {
 	h.change(func(hc *hyperv1.HostedCluster) { hc.Spec.Release.Image = image })
 }
 
-// componentTold waits until a component says itself why it is not rolled out.
-func (h *hosted) componentTold(name, reason string) {
+// waitForComponentReport waits until the condition of a component reports why it is not rolled out.
+func (h *hosted) waitForComponentReport(name, reason string) {
 	h.t.Helper()
 	h.eventually(name+" says why it is not rolled out", func(ctx context.Context) error {
 		component := &hyperv1.ControlPlaneComponent{}
@@ -100,13 +101,13 @@ func (h *hosted) componentTold(name, reason string) {
 		}
 		c := meta.FindStatusCondition(component.Status.Conditions, hyperv1.ControlPlaneComponentRolloutComplete)
 		if c == nil || c.Reason != reason {
-			return fmt.Errorf("it is %+v", c)
+			return fmt.Errorf("the condition is %+v", c)
 		}
 		return nil
 	})
 }
 
-// loseCertificates deletes one certificate and spoils another while requests run: both are issued again.
+// loseCertificates deletes one certificate and corrupts another during requests. Both must be issued again.
 func (h *hosted) loseCertificates() {
 	h.t.Helper()
 	asked := h.load()
@@ -126,9 +127,9 @@ func (h *hosted) loseCertificates() {
 			return err
 		})
 	}
-	h.t.Logf("%5.1f s  both certificates are there again", time.Since(started).Seconds())
+	h.t.Logf("%5.1f s  both certificates are issued again", time.Since(started).Seconds())
 	h.eventually("all pods are ready", h.rolledOut)
-	h.answers()
+	h.waitForAnswer()
 	asked.Stop()
 	count := asked.Count()
 	h.t.Logf("         meanwhile: %v", count)
@@ -144,8 +145,8 @@ func (h *hosted) secret(name string) *corev1.Secret {
 	return secret
 }
 
-// answers waits until the user gets an answer, with the kubeconfig that he has then.
-func (h *hosted) answers() {
+// waitForAnswer waits until the user's current kubeconfig works.
+func (h *hosted) waitForAnswer() {
 	h.t.Helper()
 	h.eventually("the API answers its user", func(ctx context.Context) (err error) {
 		if h.kubeconfig, err = on.AdminKubeconfig(ctx, client.ObjectKeyFromObject(h.hc)); err != nil {
@@ -156,13 +157,14 @@ func (h *hosted) answers() {
 	})
 }
 
-// loseData deletes the volume of the only etcd: nobody begins with nothing until the user says so.
+// loseData deletes the volume of the only etcd member. A new etcd must not start with an empty volume until the user
+// allows it.
 func (h *hosted) loseData() {
 	h.t.Helper()
 	h.deleteAll(&corev1.PersistentVolumeClaim{}, client.InNamespace(h.namespace()))
 	h.deleteAll(&corev1.Pod{}, client.InNamespace(h.namespace()), client.MatchingLabels{"app": names.Etcd})
-	h.told(hyperv1.EtcdAvailable, "False", "its volume is empty", `set formed to "false" in ConfigMap etcd-config`)
-	h.is(hyperv1.HostedClusterAvailable, "False")
+	h.waitForReport(hyperv1.EtcdAvailable, "False", "its volume is empty", `set formed to "false" in ConfigMap etcd-config`)
+	h.waitForCondition(hyperv1.HostedClusterAvailable, "False")
 
 	started := time.Now()
 	given := client.RawPatch(types.MergePatchType, []byte(`{"data":{"formed":"false"}}`))
@@ -180,9 +182,9 @@ func (h *hosted) loseData() {
 	})
 	h.deleteAll(&corev1.Pod{}, client.InNamespace(h.namespace()), client.MatchingLabels{"app": names.KubeAPIServer})
 	h.available()
-	h.answers()
-	h.t.Logf("%5.1f s  it has begun again", time.Since(started).Seconds())
-	h.eventually("the next loss is told, too", func(ctx context.Context) error {
+	h.waitForAnswer()
+	h.t.Logf("%5.1f s  etcd has started with an empty volume", time.Since(started).Seconds())
+	h.eventually("the next loss is reported, too", func(ctx context.Context) error {
 		config := &corev1.ConfigMap{}
 		if err := h.management.Get(ctx, client.ObjectKey{Namespace: h.namespace(), Name: "etcd-config"}, config); err != nil {
 			return err
@@ -199,11 +201,11 @@ func (h *hosted) deleteAll(kind client.Object, which ...client.DeleteAllOfOption
 	h.must(h.management.DeleteAllOf(h.t.Context(), kind, which...))
 }
 
-// loseNamespace deletes the namespace of the control plane under it. That is told, and a new control plane is made. What was in etcd is
-// lost; what the old one had in the customer's account is the new one's.
+// loseNamespace deletes the namespace of the control plane. A condition must report it, and the operator must create a new
+// control plane. The content of etcd is lost; the new control plane adopts the resources in the customer's account.
 func (h *hosted) loseNamespace() {
 	h.t.Helper()
-	// Nobody repairs anything in the minutes that there usually are for that.
+	// Disable the period in which a user could repair the cluster first.
 	h.change(func(hc *hyperv1.HostedCluster) {
 		metav1.SetMetaDataAnnotation(&hc.ObjectMeta, hyperv1.GiveUpAfterAnnotation, "5s")
 	})
@@ -211,7 +213,7 @@ func (h *hosted) loseNamespace() {
 	namespace := &corev1.Namespace{}
 	h.must(h.management.Get(h.t.Context(), client.ObjectKey{Name: h.namespace()}, namespace))
 	h.must(h.management.Delete(h.t.Context(), namespace))
-	h.told(hyperv1.ReconciliationSucceeded, "False", "is being deleted by somebody else", "it is made again afterwards")
+	h.waitForReport(hyperv1.ReconciliationSucceeded, "False", "is being deleted by somebody else", "it is made again afterwards")
 	started := time.Now()
 	h.eventually("the namespace is made again", func(ctx context.Context) error {
 		now := &corev1.Namespace{}
@@ -219,21 +221,22 @@ func (h *hosted) loseNamespace() {
 			return err
 		}
 		if now.UID == namespace.UID {
-			return errors.New("it is still the old one")
+			return errors.New("the namespace is still the old one")
 		}
 		return nil
 	})
-	h.t.Logf("%5.1f s  its namespace is made again", time.Since(started).Seconds())
-	h.is(hyperv1.HostedClusterAvailable, "False")
+	h.t.Logf("%5.1f s  its namespace is created again", time.Since(started).Seconds())
+	h.waitForCondition(hyperv1.HostedClusterAvailable, "False")
 	h.available()
-	h.answers()
-	h.t.Logf("%5.1f s  there is a control plane again", time.Since(started).Seconds())
-	// What the old one had in the customer's account it has taken over, and so nothing is left behind.
-	h.is(hyperv1.AWSDefaultSecurityGroupCreated, "True")
+	h.waitForAnswer()
+	h.t.Logf("%5.1f s  the control plane is available again", time.Since(started).Seconds())
+	// The new control plane has adopted the resources of the old one in the customer's account, so that no resource is
+	// orphaned.
+	h.waitForCondition(hyperv1.AWSDefaultSecurityGroupCreated, "True")
 	if now := h.hc.Status.Platform.AWS.DefaultWorkerSecurityGroupID; now != group {
-		h.t.Errorf("security group %s was not taken over: there is %s", group, now)
+		h.t.Errorf("security group %s was not adopted: the current one is %s", group, now)
 	}
 	if c := meta.FindStatusCondition(h.hc.Status.Conditions, hyperv1.CloudResourcesDestroyed); c != nil {
-		h.t.Errorf("said to be left behind: %q", c.Message)
+		h.t.Errorf("reported as orphaned: %q", c.Message)
 	}
 }

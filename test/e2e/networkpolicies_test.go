@@ -23,13 +23,14 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/images"
 )
 
-// NetworkPolicies hold in the management cluster. A story about an attack that a policy stops relies on that.
+// TestNetworkPolicies checks that the management cluster enforces NetworkPolicies. The attack scenarios rely on that.
 func TestNetworkPolicies(t *testing.T) {
 	t.Run("metadata and the API server", testWhatAPodReaches)
 	t.Run("cyclonus", testCyclonus)
 }
 
-// reach are requests from a pod, and what the answer contains. Whoever gets no answer was stopped: there is one for everybody else.
+// reach are requests from a pod, and a part of the response. Without a policy each of them gets a response, so that a
+// missing response proves that the policy works.
 var reach = map[string]struct{ address, port, request, want string }{
 	"instance metadata":         {"169.254.169.254", "80", `PUT /latest/api/token HTTP/1.0\r\nX-aws-ec2-metadata-token-ttl-seconds: 60\r\n\r\n`, "token-of-the-lab"},
 	"instance metadata, IPv6":   {"fd00:ec2::254", "80", `PUT /latest/api/token HTTP/1.0\r\nX-aws-ec2-metadata-token-ttl-seconds: 60\r\n\r\n`, "token-of-the-lab"},
@@ -39,7 +40,7 @@ var reach = map[string]struct{ address, port, request, want string }{
 	"API server, its endpoint":  {cluster.APIServerAddress, "6443", `GET / HTTP/1.0\r\n\r\n`, "HTTPS server"},
 }
 
-// fencedEgress allows all addresses but those of reach.
+// fencedEgress allows all addresses except those of reach.
 const fencedEgress = `[{to: [{namespaceSelector: {}}], ports: [{port: 53, protocol: UDP}, {port: 53}]}, {to: [
   {ipBlock: {cidr: 0.0.0.0/0, except: [169.254.0.0/16, ` + cluster.APIServerAddress + `/32]}}, {ipBlock: {cidr: "::/0", except: ["fd00:ec2::/32"]}}]}]`
 
@@ -78,15 +79,15 @@ spec: {containers: [{name: c, image: "%[3]s", command: [sleep, "3600"]}]}
 	for what, r := range reach {
 		ask := fmt.Sprintf("printf '%s' | nc -w 3 %s %s 2>&1", r.request, r.address, r.port)
 		if got := kubectl(t, "exec", "-n", namespace.Name, "open", "--", "sh", "-c", ask+" || true"); !strings.Contains(got, r.want) {
-			t.Errorf("%s does not answer a pod without a policy: %q", what, got)
+			t.Errorf("%s does not respond to a pod without a policy: %q", what, got)
 		}
 		if got := kubectl(t, "exec", "-n", namespace.Name, "fenced", "--", "sh", "-c", ask+" || true"); strings.Contains(got, r.want) {
-			t.Errorf("%s answers a pod that a policy keeps away: %q", what, got)
+			t.Errorf("%s responds to a pod in spite of the policy: %q", what, got)
 		}
 	}
 }
 
-// kubectl is that of an administrator of the management cluster. It returns what it prints.
+// kubectl runs kubectl as an administrator of the management cluster and returns its output.
 func kubectl(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), on.Programs["kubectl"], append([]string{"--kubeconfig=" + on.Kubeconfig}, args...)...).CombinedOutput()
@@ -96,14 +97,15 @@ func kubectl(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// imageOfCyclonus is the one that the pods of cyclonus run.
+// imageOfCyclonus is the image of the pods of cyclonus.
 const imageOfCyclonus = "e2e-test-images/agnhost:2.43"
 
-// tagsOfCyclonus are those of the cases that are tried on pods. The tests of test/lab/networkpolicy try all cases, in namespaces of
-// the kernel; HYPERSHIFT_E2E_CYCLONUS=all tries them on pods too, which takes an hour or two.
+// tagsOfCyclonus selects the cases that run on pods. The tests of test/lab/networkpolicy run all cases, in network
+// namespaces; HYPERSHIFT_E2E_CYCLONUS=all runs them on pods too, which takes an hour or two.
 var tagsOfCyclonus = []string{"conflict"}
 
-// testCyclonus has cyclonus try policies from nine pods in three namespaces, x, y and z, and compare what passes with what should.
+// testCyclonus runs cyclonus. It applies policies to nine pods in the namespaces x, y and z, and compares the connectivity
+// with the expected one.
 func testCyclonus(t *testing.T) {
 	programs, err := pinned.Ensure(t.Context(), t.Output(), "cyclonus")
 	if err != nil {
@@ -123,7 +125,7 @@ func testCyclonus(t *testing.T) {
 	log, results := filepath.Join(dir, "log"), filepath.Join(dir, "junit.xml")
 	args := []string{
 		"generate", "--image-registry=" + cluster.Registry, "--junit-results-file=" + results,
-		// Not every kernel has sockets of SCTP.
+		// Some kernels have no SCTP sockets.
 		"--server-protocol=TCP,UDP", "--server-port=80,81",
 		"--perturbation-wait-seconds=1", "--job-timeout-seconds=1", "--pod-creation-timeout-seconds=180", "--ignore-loopback", "--cleanup-namespaces",
 		"--exclude=",
@@ -148,7 +150,7 @@ func testCyclonus(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(suite.Cases) == 0 {
-		t.Fatalf("cyclonus has tried nothing; its log is %s", log)
+		t.Fatalf("cyclonus has run no case; its log is %s", log)
 	}
 	for _, c := range suite.Cases {
 		if c.Failure != nil {
@@ -170,7 +172,7 @@ func cyclonus(ctx context.Context, program, log string, args []string) error {
 	return command.Run()
 }
 
-// retag gives an image in the registry another name.
+// retag adds a name to an image in the registry.
 func retag(ctx context.Context, from, to string) error {
 	source, err := name.ParseReference(from, name.Insecure)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/load"
 )
 
-// Everything of a highly available control plane dies once, without a warning, while requests run.
+// TestOutages kills every part of a highly available control plane once, without a graceful shutdown, during requests.
 func TestOutages(t *testing.T) {
 	h := newHosted(t, "outage", on.Versions[0])
 	h.hc.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
@@ -39,7 +39,7 @@ func TestOutages(t *testing.T) {
 	}
 	h.eventually("requests are counted", func(context.Context) error {
 		if n := asked.Asked(); n < 100 {
-			return fmt.Errorf("there were %d", n)
+			return fmt.Errorf("there are %d", n)
 		}
 		return nil
 	})
@@ -62,7 +62,7 @@ func TestOutages(t *testing.T) {
 				return nil
 			}
 		}
-		return fmt.Errorf("%s is ready", machine)
+		return fmt.Errorf("%s is still ready", machine)
 	})
 	tell("killed machine " + machine + ", until its node is not ready")
 	died := time.Now()
@@ -72,8 +72,8 @@ func TestOutages(t *testing.T) {
 	h.must(on.WaitForNode(t.Context(), machine))
 	h.eventually("all pods are ready", h.rolledOut)
 	tell("machine " + machine + " is back")
-	t.Logf("all together: %v", total)
-	h.is(hyperv1.HostedClusterAvailable, "True")
+	t.Logf("total: %v", total)
+	h.waitForCondition(hyperv1.HostedClusterAvailable, "True")
 }
 
 // spread fails the test unless the members of etcd and the API servers are in different zones.
@@ -95,24 +95,25 @@ func (h *hosted) spread() {
 	}
 }
 
-// replaced says that the pod is gone and that as many of its kind are ready as there were before. The status of its workload would not do:
-// for a moment it says that nothing has happened.
+// replaced returns an error until the pod is gone and as many pods of its kind are ready as before. The status of the
+// workload cannot be used, because it is stale for a moment.
 func (h *hosted) replaced(ctx context.Context, pod corev1.Pod, before []corev1.Pod) error {
 	now, err := h.pods(ctx)
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(now, func(p corev1.Pod) bool { return p.UID == pod.UID }) {
-		return errors.New("it is still there")
+		return errors.New("the pod still exists")
 	}
 	kind := pod.Labels["app"]
 	if got, want := ready(now, kind), ready(before, kind); got != want {
-		return fmt.Errorf("of %d pods of %s %d are ready", want, kind, got)
+		return fmt.Errorf("of %d pods of %s, %d are ready", want, kind, got)
 	}
 	return nil
 }
 
-// moved says that as many pods of each kind are ready on other machines as there were before. A member of etcd waits for its volume.
+// moved returns an error until as many pods of each kind are ready on other machines as before. A member of etcd waits for
+// its volume.
 func (h *hosted) moved(ctx context.Context, from string, before []corev1.Pod) error {
 	now, err := h.pods(ctx)
 	if err != nil {
@@ -122,13 +123,13 @@ func (h *hosted) moved(ctx context.Context, from string, before []corev1.Pod) er
 	for _, pod := range before {
 		kind := pod.Labels["app"]
 		if got, want := ready(elsewhere, kind), ready(before, kind); kind != names.Etcd && got != want {
-			return fmt.Errorf("of %d pods of %s %d are ready on other machines", want, kind, got)
+			return fmt.Errorf("of %d pods of %s, %d are ready on other machines", want, kind, got)
 		}
 	}
 	return nil
 }
 
-// ready is how many pods of a kind are.
+// ready returns the number of ready pods of a kind.
 func ready(pods []corev1.Pod, kind string) int {
 	n := 0
 	for _, p := range pods {

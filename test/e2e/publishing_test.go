@@ -18,7 +18,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// Nothing of AWS, and no load balancer: users and nodes come to a node of the management cluster.
+// TestNodePorts runs a cluster without AWS and without a load balancer: users and nodes connect to a node of the
+// management cluster.
 func TestNodePorts(t *testing.T) {
 	root, err := pinned.Root()
 	if err != nil {
@@ -39,24 +40,24 @@ func TestNodePorts(t *testing.T) {
 
 	at := h.hc.Status.ControlPlaneEndpoint
 	if want := h.nodePort(names.KubeAPIServer); at.Host != address || at.Port != want {
-		t.Errorf("its API is said to be at %+v, and is at %s port %d", at, address, want)
+		t.Errorf("the published API endpoint is %+v, want %s port %d", at, address, want)
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", h.kubeconfig)
 	h.must(err)
 	server, err := url.Parse(config.Host)
 	h.must(err)
 	if want := net.JoinHostPort(address, strconv.Itoa(int(at.Port))); server.Host != want {
-		t.Errorf("its user goes to %s, and not to %s", server.Host, want)
+		t.Errorf("the server in the user's kubeconfig is %s, want %s", server.Host, want)
 	}
 	h.nodePort(names.KonnectivityServer)
 	out, err := on.Kubectl(t.Context(), h.kubeconfig, "", "get", "--raw", "/readyz")
 	h.must(err)
 	if out != "ok" {
-		t.Errorf("its API server says %q", out)
+		t.Errorf("the API server returns %q", out)
 	}
 }
 
-// nodePort is the port of nodes that leads to a Service of the control plane.
+// nodePort returns the node port of a Service of the control plane.
 func (h *hosted) nodePort(name string) int32 {
 	h.t.Helper()
 	svc := &corev1.Service{}

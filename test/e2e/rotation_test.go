@@ -18,7 +18,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
-// followOften makes a configuration of machines that ask every few seconds whom to believe, as users change any other unit.
+// followOften returns a configuration with which machines check the trusted CAs every few seconds. It uses a drop-in of
+// the unit, as a user would.
 func (h *hosted) followOften() string {
 	h.t.Helper()
 	const config = `
@@ -40,7 +41,7 @@ spec:
 	return cm.Name
 }
 
-// rotate replaces all certificate authorities, and waits until those that nodes believe are not trusted any more.
+// rotate rotates all CAs, and waits until the old ones are no longer trusted.
 func (h *hosted) rotate() {
 	h.t.Helper()
 	began := time.Now()
@@ -68,7 +69,7 @@ func (h *hosted) rotate() {
 					return err
 				}
 				if signs := !bytes.Equal(secret.Data[corev1.TLSCertKey], old); len(trusted) != step.trusted || signs != step.signs {
-					return fmt.Errorf("of %s %d are trusted, the new one signs: %t; %s", name, len(trusted), signs, h.waitsFor(ctx))
+					return fmt.Errorf("%s: %d CAs are trusted, the new one signs: %t; %s", name, len(trusted), signs, h.waitsFor(ctx))
 				}
 			}
 			return nil
@@ -80,7 +81,7 @@ func (h *hosted) rotate() {
 		return err
 	})
 	h.eventually("nodes believe the new authorities alone, and are alive", h.nodesFollow)
-	h.t.Logf("%.1f s: nodes believe them alone, and are alive", time.Since(began).Seconds())
+	h.t.Logf("%.1f s: nodes trust only the new CAs, and send heartbeats", time.Since(began).Seconds())
 }
 
 func (h *hosted) signer(ctx context.Context, name string) (*corev1.Secret, error) {
@@ -88,17 +89,17 @@ func (h *hosted) signer(ctx context.Context, name string) (*corev1.Secret, error
 	return secret, h.management.Get(ctx, client.ObjectKey{Namespace: h.namespace(), Name: name}, secret)
 }
 
-// waitsFor is what a rotation that does not go on is asked about.
+// waitsFor returns the state of a rotation, for the message of a failure.
 func (h *hosted) waitsFor(ctx context.Context) string {
 	list := &hyperv1.ControlPlaneComponentList{}
 	if err := h.management.List(ctx, list, client.InNamespace(h.namespace())); err != nil {
 		return err.Error()
 	}
-	said := []string{}
+	output := []string{}
 	for _, c := range list.Items {
 		for _, condition := range c.Status.Conditions {
 			if condition.Status != metav1.ConditionTrue {
-				said = append(said, c.Name+": "+condition.Message)
+				output = append(output, c.Name+": "+condition.Message)
 			}
 		}
 	}
@@ -107,13 +108,13 @@ func (h *hosted) waitsFor(ctx context.Context) string {
 	}
 	for _, condition := range h.hc.Status.Conditions {
 		if condition.Type == hyperv1.ConfigOperatorReconciliationSucceeded {
-			said = append(said, condition.Message)
+			output = append(output, condition.Message)
 		}
 	}
-	return strings.Join(said, "; ")
+	return strings.Join(output, "; ")
 }
 
-// nodesFollow says which node has not taken over what the cluster tells it, or has not been heard of since.
+// nodesFollow returns an error if a node has not applied the current CAs, or has not sent a heartbeat since.
 func (h *hosted) nodesFollow(ctx context.Context) error {
 	revision, err := on.Kubectl(ctx, h.kubeconfig, "", "get", "configmap", names.NodeAuthorities, "-n", metav1.NamespacePublic, "-o", "jsonpath={.data."+names.AuthoritiesRevision+"}")
 	if err != nil {
@@ -139,11 +140,11 @@ func (h *hosted) nodesFollow(ctx context.Context) error {
 			return fmt.Errorf("reading the Lease of node %s: %w", node, err)
 		}
 		if time.Since(at) > heartbeat {
-			return fmt.Errorf("node %s was heard of last at %s", node, beat)
+			return fmt.Errorf("the last heartbeat of node %s was at %s", node, beat)
 		}
 	}
 	return nil
 }
 
-// heartbeat is a little more than the ten seconds after which a kubelet tells again that it is alive.
+// heartbeat is a little more than the ten seconds between two heartbeats of a kubelet.
 const heartbeat = 15 * time.Second

@@ -26,7 +26,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
 
-// What a cluster knows is saved, and another one begins with it: from a server that nobody vouches for but an authority of the user's.
+// TestSnapshots saves etcd of one cluster and restores it into another one, from a server whose certificate only a CA of
+// the user signs.
 func TestSnapshots(t *testing.T) {
 	saved := newHosted(t, "saved", on.Versions[0])
 	saved.create()
@@ -42,18 +43,18 @@ func TestSnapshots(t *testing.T) {
 	restored.hc.Spec.Etcd.Managed.Storage.RestoreSnapshotURL = []hyperv1.SnapshotURL{hyperv1.SnapshotURL(shelf.url + "/saved.db#sha256=" + checksum)}
 	restored.trust(shelf.authority)
 	restored.create()
-	restored.told(hyperv1.EtcdAvailable, "False", "has the SHA-256 checksum", "and should have "+checksum)
+	restored.waitForReport(hyperv1.EtcdAvailable, "False", "has the SHA-256 checksum", "and should have "+checksum)
 
 	shelf.put(content)
 	restored.available()
 	restored.eventually("all pods are ready", restored.rolledOut)
 	if what := restored.kubectl("get configmap kept -o jsonpath={.data.what}"); what != "this" {
-		t.Errorf("what was saved came back as %q", what)
+		t.Errorf("the restored value is %q", what)
 	}
 	restored.kubectl("create configmap new --from-literal=after=all")
 }
 
-// kubectl is a command of the user's, which has to succeed, and what it prints.
+// kubectl runs a command of the user, which must succeed, and returns its output.
 func (h *hosted) kubectl(command string) string {
 	h.t.Helper()
 	out, err := on.Kubectl(h.t.Context(), h.kubeconfig, "", strings.Fields(command)...)
@@ -61,28 +62,28 @@ func (h *hosted) kubectl(command string) string {
 	return out
 }
 
-// whole is how a snapshot's checksum is told, which comes last.
+// whole matches the checksum of a complete snapshot. It is printed last.
 var whole = regexp.MustCompile(`"The snapshot is whole".*"sha256":\s*"([0-9a-f]{64})"`)
 
-// snapshot saves etcd as docs/control-plane.md says.
+// snapshot saves etcd with the command in docs/control-plane.md.
 func (h *hosted) snapshot() (content []byte, checksum string) {
 	h.t.Helper()
 	save := exec.CommandContext(h.t.Context(), on.Programs["kubectl"], "--kubeconfig", on.Kubeconfig, "-n", h.namespace(),
 		"exec", "deployment/"+names.ControlPlaneOperator, "--", "control-plane-operator", "etcd-snapshot")
-	var out, said bytes.Buffer
-	save.Stdout, save.Stderr = &out, &said
+	var out, output bytes.Buffer
+	save.Stdout, save.Stderr = &out, &output
 	if err := save.Run(); err != nil {
-		h.t.Fatalf("saving etcd: %v\n%s", err, said.String())
+		h.t.Fatalf("saving etcd: %v\n%s", err, output.String())
 	}
-	told := whole.FindStringSubmatch(said.String())
-	if told == nil {
-		h.t.Fatalf("the snapshot is not whole:\n%s", said.String())
+	match := whole.FindStringSubmatch(output.String())
+	if match == nil {
+		h.t.Fatalf("the snapshot is incomplete:\n%s", output.String())
 	}
 	h.t.Logf("a snapshot of %d bytes", out.Len())
-	return out.Bytes(), told[1]
+	return out.Bytes(), match[1]
 }
 
-// trust has the cluster believe an authority.
+// trust makes the cluster trust a CA.
 func (h *hosted) trust(bundle []byte) {
 	h.t.Helper()
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: h.hc.Namespace, Name: h.hc.Name + "-authorities"}, Data: map[string]string{"ca-bundle.crt": string(bundle)}}
@@ -91,10 +92,10 @@ func (h *hosted) trust(bundle []byte) {
 	h.hc.Spec.AdditionalTrustBundle = &corev1.LocalObjectReference{Name: cm.Name}
 }
 
-// A shelf is a server of one file, beside the management cluster.
+// shelf is a server of one file, beside the management cluster.
 type shelf struct {
 	url string
-	// authority vouches for it, in PEM.
+	// authority is the CA of its certificate, in PEM.
 	authority []byte
 	file      atomic.Pointer[[]byte]
 }
@@ -116,7 +117,7 @@ func newShelf(t *testing.T) *shelf {
 	}
 	s := &shelf{authority: pki.Bundle(authority.Certificate)}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write(*s.file.Load()) // who has gone needs no answer
+		_, _ = w.Write(*s.file.Load()) // the client may be gone
 	}))
 	server.Listener.Close()
 	server.Listener, server.TLS = listener, &tls.Config{Certificates: []tls.Certificate{certificate}}

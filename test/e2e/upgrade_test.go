@@ -14,7 +14,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// A highly available cluster goes to the next minor version while requests run, each part after what it needs.
+// TestUpgrade upgrades a highly available cluster by one minor version during requests. Each component follows those that
+// it depends on.
 func TestUpgrade(t *testing.T) {
 	from, to := on.Versions[1], on.Versions[0]
 	h := newHosted(t, "upgrade", from)
@@ -34,16 +35,16 @@ func TestUpgrade(t *testing.T) {
 	h.eventually("all pods are new", h.rolledOut)
 	asked.Stop()
 	count := asked.Count()
-	t.Logf("while %s became %s: %v", from, to, count)
+	t.Logf("during the upgrade from %s to %s: %v", from, to, count)
 	if count.Asked == 0 || count.Percent() > 1 {
-		t.Errorf("more than one in a hundred failed")
+		t.Error("more than one percent of the requests failed")
 	}
 	h.serves("v" + to)
 	staysAvailable()
-	h.is(hyperv1.HostedClusterAvailable, "True")
+	h.waitForCondition(hyperv1.HostedClusterAvailable, "True")
 }
 
-// serves fails the test unless the API server says that it is of that version.
+// serves fails the test unless the API server reports that version.
 func (h *hosted) serves(version string) {
 	h.t.Helper()
 	out, err := on.Kubectl(h.t.Context(), h.kubeconfig, "", "get", "--raw", "/version")
@@ -53,7 +54,7 @@ func (h *hosted) serves(version string) {
 	}
 }
 
-// history compares the states and versions of the cluster's history, the newest first.
+// history compares the states and versions in the version history of the cluster, the newest first.
 func (h *hosted) history(want ...string) error {
 	if err := h.management.Get(h.t.Context(), key(h.hc), h.hc); err != nil {
 		return err

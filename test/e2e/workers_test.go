@@ -14,12 +14,12 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// Machines of the customer join by PrivateLink with nothing but their user data, and then the cluster is like any other. It
-// still is when all its certificate authorities have been replaced under them.
+// TestWorkers lets machines of the customer join through PrivateLink with nothing but their user data. Then it uses the
+// cluster like any other, before and after a rotation of all CAs.
 func TestWorkers(t *testing.T) {
 	h := newHosted(t, "workers", on.Versions[0])
 	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.PublicAndPrivate
-	// The network plugin of the machine image takes the ranges of pods from the nodes.
+	// The network plugin of the machine image takes the pod ranges from the nodes.
 	h.hc.Spec.Networking.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)
 	h.hc.Annotations = map[string]string{hyperv1.RotationPauseAnnotation: "45s"}
 	h.create()
@@ -28,14 +28,14 @@ func TestWorkers(t *testing.T) {
 	h.must(h.management.Create(t.Context(), pool))
 	h.available()
 	h.eventually("both machines are nodes", func(ctx context.Context) error { return h.poolReady(ctx, pool, 2) })
-	h.is(hyperv1.DataPlaneConnectionAvailable, "True")
+	h.waitForCondition(hyperv1.DataPlaneConnectionAvailable, "True")
 	runAll(t, h.kubeconfig, onNodes(on.Images["busybox"]))
 	h.rotate()
-	h.is(hyperv1.DataPlaneConnectionAvailable, "True")
+	h.waitForCondition(hyperv1.DataPlaneConnectionAvailable, "True")
 	runAll(t, h.kubeconfig, onNodes(on.Images["busybox"]))
 }
 
-// nodePool is one of so many machines, in the first zone.
+// nodePool is a NodePool with that many machines in the first zone.
 func (h *hosted) nodePool(name string, replicas int32) *hyperv1.NodePool {
 	return &hyperv1.NodePool{
 		ObjectMeta: metav1.ObjectMeta{Namespace: h.hc.Namespace, Name: name},
@@ -51,7 +51,7 @@ func (h *hosted) nodePool(name string, replicas int32) *hyperv1.NodePool {
 	}
 }
 
-// poolReady says what a pool lacks.
+// poolReady returns an error that describes what a pool lacks.
 func (h *hosted) poolReady(ctx context.Context, pool *hyperv1.NodePool, replicas int32) error {
 	if err := h.management.Get(ctx, key(pool), pool); err != nil {
 		return err
@@ -61,12 +61,12 @@ func (h *hosted) poolReady(ctx context.Context, pool *hyperv1.NodePool, replicas
 		ready[c.Type] = c.Status == corev1.ConditionTrue
 	}
 	if !ready[hyperv1.NodePoolReadyCondition] || !ready[hyperv1.NodePoolAllNodesHealthyCondition] || pool.Status.Replicas != replicas {
-		return fmt.Errorf("%d of %d are there: %+v", pool.Status.Replicas, replicas, pool.Status.Conditions)
+		return fmt.Errorf("%d of %d nodes are ready: %+v", pool.Status.Replicas, replicas, pool.Status.Conditions)
 	}
 	return nil
 }
 
-// onNodes is what a user does with nodes; image is that of a shell.
+// onNodes are the commands of a user that need nodes; image contains a shell.
 func onNodes(image string) []command {
 	return []command{
 		{name: "the nodes are ready", args: "get nodes -o wide", want: `(?s)\.ec2\.internal +Ready .*\.ec2\.internal +Ready `, again: true},
@@ -87,11 +87,12 @@ func onNodes(image string) []command {
 	}
 }
 
-// request is what a browser says; busybox has one that does not work everywhere.
+// request is an HTTP request. The HTTP client of busybox does not work everywhere.
 const request = "GET / HTTP/1.0\r\n\r\n"
 
-// web greets, from a pod on each of two nodes, once both lead to DNS. It has a script that goes on listening after it has asked: the
-// socket by which nodes lead to the API server hangs up on who closes his half.
+// web is a server that runs in a pod on each of two nodes, and starts after both can resolve names. Its script keeps the
+// connection open after the request: the socket through which nodes reach the API server closes a connection whose client
+// has closed its half.
 func web(image string) string {
 	return fmt.Sprintf(`
 apiVersion: apps/v1

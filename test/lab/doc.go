@@ -1,8 +1,7 @@
-// Command lab builds, starts and removes a whole management cluster on one Linux machine: a control plane, machines with
-// containerd and kubelet in zones, a registry, DNS, storage. Nothing of it is on the host but its directory, one network link and
-// its cgroups.
+// Command lab builds, starts and removes a complete management cluster on one Linux machine: a control plane, machines with
+// containerd and kubelet in zones, a registry, DNS, storage. The host only gets a directory, one network link and cgroups.
 //
-//	go run ./test/lab up [--machines 3] [--zones 3]     finds the one that is up; what is missing in it is added
+//	go run ./test/lab up [--machines 3] [--zones 3]     starts a lab, or completes the running one
 //	go run ./test/lab status
 //	kubectl --kubeconfig "$(go run ./test/lab kubeconfig)" get nodes
 //	go run ./test/lab machine kill m2                   add | stop | start | kill | remove
@@ -10,12 +9,12 @@
 //
 // The packages, from the outside to the inside:
 //
-//	cluster      what tests, the demo and this command use: Up, Down, machines
+//	cluster      API for tests, the demo and this command: Up, Down, machines
 //	supervisor   pid 1 of the lab: network, control plane, registry, machines
 //	machine      pid 1 of a machine: containerd, kubelet, kube-proxy
-//	networkpolicy  what the pods of the management cluster may send and receive
-//	namespace    how both are apart from what is around them
-//	cgroup       version 1 or 2
-//	images       the images, made of programs
-//	balancer     load balancers that carry traffic
+//	networkpolicy  enforcement of NetworkPolicies in the management cluster
+//	namespace    Linux namespaces of the lab and of its machines
+//	cgroup       cgroups of version 1 or 2
+//	images       container images, built from programs
+//	balancer     load balancers that forward traffic
 package main

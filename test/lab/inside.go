@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/supervisor"
 )
 
-// insides are what this program is inside of the lab, where nobody calls it but itself:
+// insides are the commands with which this program calls itself inside the lab:
 //
 //	pid1 lab DIR      ─► becomes ─► reap supervise DIR ─► runs ─► supervise DIR
 //	pid1 machine DIR  ─► becomes ─► reap agent DIR     ─► runs ─► agent DIR
@@ -37,5 +37,5 @@ var insides = map[string]func(context.Context, []string) error{
 	"agent":     func(ctx context.Context, args []string) error { return machine.Run(ctx, args[0]) },
 }
 
-// myself is this program in the directory of a lab.
+// myself is the copy of this program in the directory of a lab.
 func myself(lab string) string { return filepath.Join(lab, "bin", "lab") }

@@ -22,25 +22,25 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/host"
 )
 
-// A lab comes up, runs a pod with a volume, is found by a second up, and leaves nothing, however it ends.
-func TestALabLeavesNothing(t *testing.T) {
+// A lab starts, runs a pod with a volume, is found by a second up, and leaves nothing, even after a crash.
+func TestLabLeavesNothing(t *testing.T) {
 	if missing := cluster.Missing(t.Context(), cluster.Options{}); len(missing) > 0 {
 		t.Skipf("this host cannot have a lab; it lacks\n  %s", strings.Join(missing, "\n  "))
 	}
 	if os.Getenv("USE_EXISTING_CLUSTER") == "true" {
-		t.Skip("an existing cluster is not ours to take down")
+		t.Skip("an existing cluster must not be taken down")
 	}
 	if _, err := net.InterfaceByName("hypershift-lab"); err == nil {
-		t.Skip("there is a lab on this host, and there can be only one")
+		t.Skip("a lab runs on this host, and only one is possible")
 	}
-	// Not t.TempDir(): the name of a socket has to be short.
+	// Not t.TempDir(): the path of a socket must be short.
 	dir, err := os.MkdirTemp("", "lab-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	before := lookAround(t, dir)
 	o := cluster.Options{Dir: dir, Machines: 1, MemoryMiB: 1024, Progress: t.Output()}
-	t.Cleanup(func() { // also when something fails on the way
+	t.Cleanup(func() { // also after a failure
 		if err := cluster.Down(context.WithoutCancel(t.Context()), o); err != nil {
 			t.Error(err)
 		}
@@ -51,17 +51,17 @@ func TestALabLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := runPod(t, lab); got != "hello from a volume\n" {
-		t.Errorf("the pod said %q", got)
+		t.Errorf("the log of the pod is %q", got)
 	}
 	pid := supervisorOf(t, dir)
 	if _, err := cluster.Up(t.Context(), o); err != nil {
 		t.Errorf("up, a second time: %v", err)
 	}
 	if again := supervisorOf(t, dir); again != pid {
-		t.Errorf("supervisor %d gave way to %d", pid, again)
+		t.Errorf("supervisor %d was replaced by %d", pid, again)
 	}
 
-	// A crash, in the midst of everything.
+	// A crash while everything runs.
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestALabLeavesNothing(t *testing.T) {
 		t.Error(d)
 	}
 	if _, err := os.Stat(dir); err == nil {
-		t.Errorf("%s is still there", dir)
+		t.Errorf("%s still exists", dir)
 	}
 }
 

@@ -19,7 +19,7 @@ const usage = `usage: lab up [--machines N] [--zones N] [--memory MiB] [--cloud=
        lab machine add NAME [--zone ZONE] [--memory MiB] [--type TYPE] [--instance-id ID] [--join KUBECONFIG] | stop NAME | start NAME | kill NAME | remove NAME
        every command takes --dir, the directory of the lab`
 
-// commands are those of people; those of the lab itself are in inside.go.
+// commands are for users; the commands that the lab runs itself are in inside.go.
 var commands = map[string]func(context.Context, *arguments) error{
 	"up":         up,
 	"down":       down,
@@ -32,7 +32,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if filepath.Base(os.Args[0]) == networkpolicy.PluginName {
-		// The container runtime has started us, and reads errors from the output.
+		// The container runtime runs this program as a CNI plugin, and reads errors from its output.
 		if networkpolicy.RunPlugin(ctx, os.Getenv, os.Stdin, os.Stdout) != nil {
 			stop()
 			os.Exit(1)
@@ -55,12 +55,12 @@ func run(ctx context.Context, args []string) error {
 	}
 	command, ok := commands[args[0]]
 	if !ok {
-		return fmt.Errorf("there is no command %q\n%s", args[0], usage)
+		return fmt.Errorf("unknown command %q\n%s", args[0], usage)
 	}
 	return command(ctx, newArguments(args[0], args[1:]))
 }
 
-// arguments are flags, and what is between them.
+// arguments are flags and the words between them.
 type arguments struct {
 	*flag.FlagSet
 	args []string
@@ -74,7 +74,7 @@ func newArguments(command string, args []string) *arguments {
 	return a
 }
 
-// words reads the flags, wherever they are, and returns the rest: exactly n words.
+// words parses the flags, wherever they are, and returns the exactly n other words.
 func (a *arguments) words(n int) ([]string, error) {
 	var words []string
 	for rest := a.args; ; {
@@ -158,7 +158,7 @@ func machineCommand(ctx context.Context, a *arguments) error {
 		if *join != "" {
 			text, err := os.ReadFile(*join)
 			if err != nil {
-				return fmt.Errorf("reading what to join: %w", err)
+				return fmt.Errorf("reading the kubeconfig to join: %w", err)
 			}
 			m.Join = string(text)
 		}
@@ -172,5 +172,5 @@ func machineCommand(ctx context.Context, a *arguments) error {
 	case "remove":
 		return lab.RemoveMachine(ctx, m.Name)
 	}
-	return fmt.Errorf("a machine cannot %s\n%s", words[0], usage)
+	return fmt.Errorf("unknown machine command %s\n%s", words[0], usage)
 }

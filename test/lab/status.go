@@ -15,7 +15,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
 
-// status prints what there is, and how to use it.
+// status prints the processes, machines and endpoints of the lab, and how to use them.
 func status(ctx context.Context, a *arguments) error {
 	if _, err := a.words(0); err != nil {
 		return err
@@ -65,7 +65,7 @@ func status(ctx context.Context, a *arguments) error {
 	return nil
 }
 
-// nodesOf says of each node whether it is ready.
+// nodesOf returns for each node whether it is ready.
 func nodesOf(ctx context.Context, lab *cluster.Lab) (map[string]string, error) {
 	client, err := kubernetes.NewForConfig(lab.Config)
 	if err != nil {
@@ -92,7 +92,7 @@ func registry(ctx context.Context) string {
 		return err.Error()
 	}
 	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, resp.Body) // all that matters is that it answers
+	_, _ = io.Copy(io.Discard, resp.Body) // only the response matters
 	return resp.Status
 }
 

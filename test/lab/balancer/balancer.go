@@ -9,26 +9,26 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hosted-control-planes/hypershift/test/lab/follow"
+	"github.com/hosted-control-planes/hypershift/test/lab/poll"
 )
 
-// Options say what is balanced, and where.
+// Options configure a Balancer.
 type Options struct {
 	LoadBalancers LoadBalancers
 	Instances     Instances
-	// Network is where load balancers have their addresses: all of them must be addresses of this machine.
+	// Network has the addresses of load balancers. All of them must be addresses of this machine.
 	Network netip.Prefix
 	// HealthInterval is how often targets are checked. Default: a second.
 	HealthInterval time.Duration
-	// Drain is how long the connections of a target that has left may go on. Default: that of AWS.
+	// Drain is how long connections to a deregistered target stay open. Default: that of AWS.
 	Drain time.Duration
-	// Progress also gets a line per load balancer that comes or goes.
-	follow.Options
+	// Progress receives a line for each load balancer that is created or deleted, too.
+	poll.Options
 }
 
-// Balancer carries the traffic of all load balancers of an account.
+// Balancer forwards the traffic of all load balancers of an account.
 type Balancer struct {
-	*follow.Loop
+	*poll.Loop
 	o      Options
 	reader *reader
 	wg     sync.WaitGroup
@@ -46,7 +46,7 @@ type balancer struct {
 	listeners  map[uint16]*listener
 }
 
-// New makes a Balancer; Run lets it work.
+// New returns a Balancer; Run starts it.
 func New(o Options) *Balancer {
 	o.HealthInterval = cmp.Or(o.HealthInterval, time.Second)
 	o.Drain = cmp.Or(o.Drain, 300*time.Second)
@@ -57,17 +57,18 @@ func New(o Options) *Balancer {
 		active: map[string]*balancer{},
 		groups: map[string]*group{},
 	}
-	b.Loop = follow.New("load balancers", o.Options, b.refresh)
+	b.Loop = poll.New("load balancers", o.Options, b.refresh)
 	return b
 }
 
-// Run carries traffic until ctx ends; no connection and no goroutine is left then. What cannot be read stays as it was.
+// Run forwards traffic until ctx ends. Then it closes all connections and waits for its goroutines. State that cannot be
+// read stays unchanged.
 func (b *Balancer) Run(ctx context.Context) {
 	b.Loop.Run(ctx)
 	b.wg.Wait()
 }
 
-// refresh makes what there is what the account says.
+// refresh reconciles the load balancers with those of the account.
 func (b *Balancer) refresh(ctx context.Context) (settled bool, err error) {
 	w, err := b.reader.read(ctx)
 	if err != nil {
@@ -100,7 +101,7 @@ func (b *Balancer) refresh(ctx context.Context) (settled bool, err error) {
 	return w.settled, err
 }
 
-// ensure gives a load balancer its address and its listeners.
+// ensure allocates the address of a load balancer and opens its listeners.
 func (b *Balancer) ensure(ctx context.Context, spec balancerSpec) (err error) {
 	lb := b.active[spec.arn]
 	if lb == nil {
@@ -121,7 +122,7 @@ func (b *Balancer) ensure(ctx context.Context, spec balancerSpec) (err error) {
 	for port, arn := range spec.groups {
 		g := b.groups[arn]
 		if g == nil {
-			continue // it was read when that was about to go, or to come
+			continue // it is being created or deleted
 		}
 		l := lb.listeners[port]
 		if l == nil {
@@ -143,5 +144,5 @@ func (b *Balancer) remove(arn string, lb *balancer) {
 	}
 	b.pool.give(lb.address)
 	delete(b.active, arn)
-	fmt.Fprintf(b.o.Progress, "load balancer %s is gone\n", lb.name)
+	fmt.Fprintf(b.o.Progress, "load balancer %s is deleted\n", lb.name)
 }

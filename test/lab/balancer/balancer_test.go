@@ -21,10 +21,10 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/hosted-control-planes/hypershift/test/fixture/process"
-	"github.com/hosted-control-planes/hypershift/test/lab/follow"
+	"github.com/hosted-control-planes/hypershift/test/lab/poll"
 )
 
-// echo is what a server does with a connection: it says its name, and all that it hears once the other side has said everything.
+// echo responds with the server's name. After the client has closed its half, it sends everything that it received.
 func (s *server) echo(c net.Conn) {
 	defer c.Close()
 	if _, err := io.WriteString(c, s.name+"\n"); err != nil {
@@ -36,8 +36,8 @@ func (s *server) echo(c net.Conn) {
 	}
 }
 
-// story is a balancer at work.
-type story struct {
+// scenario is a running balancer.
+type scenario struct {
 	*testing.T
 	*account
 	b     *Balancer
@@ -45,16 +45,16 @@ type story struct {
 	port  int32
 }
 
-func tell(t *testing.T) *story {
+func newScenario(t *testing.T) *scenario {
 	t.Helper()
 	port, err := process.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &story{T: t, account: newAccount(), clock: clocktesting.NewFakeClock(time.Unix(0, 0)), port: int32(port)}
+	s := &scenario{T: t, account: newAccount(), clock: clocktesting.NewFakeClock(time.Unix(0, 0)), port: int32(port)}
 	s.b = New(Options{
 		LoadBalancers: s.account, Instances: s.account, Network: netip.MustParsePrefix("127.58.0.0/24"),
-		Drain: time.Hour, Options: follow.Options{Clock: s.clock, Progress: t.Output()},
+		Drain: time.Hour, Options: poll.Options{Clock: s.clock, Progress: t.Output()},
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -64,13 +64,13 @@ func tell(t *testing.T) *story {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		<-done // nothing of it is left behind
+		<-done // no goroutine may be left
 	})
 	return s
 }
 
-// eventually lets time pass until something is so.
-func (s *story) eventually(what string, so func() bool) {
+// eventually waits until a condition is true.
+func (s *scenario) eventually(what string, so func() bool) {
 	s.Helper()
 	err := wait.PollUntilContextTimeout(s.Context(), time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
 		if so() {
@@ -80,12 +80,12 @@ func (s *story) eventually(what string, so func() bool) {
 		return false, nil
 	})
 	if err != nil {
-		s.Fatalf("%s: %v; there is %+v", what, err, s.b.Snapshot())
+		s.Fatalf("%s: %v; the balancer has %+v", what, err, s.b.Snapshot())
 	}
 }
 
 // healthy waits until a load balancer has exactly these healthy targets.
-func (s *story) healthy(name string, servers ...*server) {
+func (s *scenario) healthy(name string, servers ...*server) {
 	s.Helper()
 	s.eventually(name+" has its healthy targets", func() bool {
 		var got, want []string
@@ -108,8 +108,8 @@ func (s *story) healthy(name string, servers ...*server) {
 	})
 }
 
-// address is that of a load balancer, if it has one.
-func (s *story) address(name string) netip.Addr {
+// address is the address of a load balancer, if it has one.
+func (s *scenario) address(name string) netip.Addr {
 	for _, lb := range s.b.Snapshot() {
 		if lb.Name == name {
 			return lb.Address
@@ -118,8 +118,8 @@ func (s *story) address(name string) netip.Addr {
 	return netip.Addr{}
 }
 
-// connect opens a connection to a load balancer, and hears who answers.
-func (s *story) connect(name string) (*net.TCPConn, string, error) {
+// connect opens a connection to a load balancer, and returns the name of the server.
+func (s *scenario) connect(name string) (*net.TCPConn, string, error) {
 	s.Helper()
 	address := s.address(name)
 	if !address.IsValid() {
@@ -134,8 +134,8 @@ func (s *story) connect(name string) (*net.TCPConn, string, error) {
 	return c, strings.TrimSpace(line), err
 }
 
-// mustConnect does it where somebody has to answer.
-func (s *story) mustConnect(name string) (*net.TCPConn, string) {
+// mustConnect is connect for load balancers with a healthy target.
+func (s *scenario) mustConnect(name string) (*net.TCPConn, string) {
 	s.Helper()
 	c, who, err := s.connect(name)
 	if err != nil {
@@ -144,8 +144,8 @@ func (s *story) mustConnect(name string) (*net.TCPConn, string) {
 	return c, who
 }
 
-// broken waits until a connection ends the hard way.
-func (s *story) broken(c net.Conn) {
+// broken waits until a connection is reset.
+func (s *scenario) broken(c net.Conn) {
 	s.Helper()
 	if err := c.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		s.Fatal(err)
@@ -155,8 +155,8 @@ func (s *story) broken(c net.Conn) {
 	}
 }
 
-// says sends something the whole way and back, which takes an end of one direction only.
-func (s *story) says(c *net.TCPConn, what string) {
+// roundTrip sends text through a connection and back. This needs the close of one direction only.
+func (s *scenario) roundTrip(c *net.TCPConn, what string) {
 	s.Helper()
 	_, err := io.WriteString(c, what)
 	if err = errors.Join(err, c.CloseWrite()); err != nil {
@@ -167,14 +167,14 @@ func (s *story) says(c *net.TCPConn, what string) {
 	}
 }
 
-func TestTrafficGoesToTheTargets(t *testing.T) {
-	s, one, two := tell(t), serve(t, "one"), serve(t, "two")
+func TestTrafficReachesTheTargets(t *testing.T) {
+	s, one, two := newScenario(t), serve(t, "one"), serve(t, "two")
 	s.balance("api", s.port, one.at(), two.at())
 	s.healthy("api", one, two)
 	answered := map[string]bool{}
 	for range 4 {
 		c, who := s.mustConnect("api")
-		s.says(c, strings.Repeat("x", 1<<20))
+		s.roundTrip(c, strings.Repeat("x", 1<<20))
 		answered[who] = true
 	}
 	if !answered["one"] || !answered["two"] {
@@ -185,8 +185,8 @@ func TestTrafficGoesToTheTargets(t *testing.T) {
 	})
 }
 
-func TestAnIllTargetLosesItsConnections(t *testing.T) {
-	s, one, two := tell(t), serve(t, "one"), serve(t, "two")
+func TestUnhealthyTargetLosesItsConnections(t *testing.T) {
+	s, one, two := newScenario(t), serve(t, "one"), serve(t, "two")
 	s.balance("api", s.port, one.at(), two.at())
 	s.healthy("api", one, two)
 	connections := map[string]*net.TCPConn{}
@@ -197,7 +197,7 @@ func TestAnIllTargetLosesItsConnections(t *testing.T) {
 	one.hang()
 	s.healthy("api", two)
 	s.broken(connections["one"])
-	s.says(connections["two"], "still here")
+	s.roundTrip(connections["two"], "still here")
 	for range 3 {
 		if _, who := s.mustConnect("api"); who != "two" {
 			t.Errorf("%q answered", who)
@@ -207,13 +207,13 @@ func TestAnIllTargetLosesItsConnections(t *testing.T) {
 	s.healthy("api", one.restart(t), two)
 }
 
-func TestWhereAllAreIllAllAreTried(t *testing.T) {
-	s, one := tell(t), serve(t, "one")
+func TestAllTargetsAreTriedIfNoneIsHealthy(t *testing.T) {
+	s, one := newScenario(t), serve(t, "one")
 	one.stop()
 	s.balance("api", s.port, one.at())
 	s.eventually("the load balancer listens", func() bool { return len(s.b.Snapshot()) == 1 })
 	if c, _, err := s.connect("api"); err == nil {
-		t.Error("nobody is there, and somebody answered ", c.RemoteAddr())
+		t.Error("no target exists, but the connection succeeded to ", c.RemoteAddr())
 	}
 	again := one.restart(t)
 	if _, who := s.mustConnect("api"); who != again.name {
@@ -221,8 +221,8 @@ func TestWhereAllAreIllAllAreTried(t *testing.T) {
 	}
 }
 
-func TestATargetThatLeavesKeepsItsConnectionsForAWhile(t *testing.T) {
-	s, one, two := tell(t), serve(t, "one"), serve(t, "two")
+func TestDeregisteredTargetKeepsItsConnectionsWhileDraining(t *testing.T) {
+	s, one, two := newScenario(t), serve(t, "one"), serve(t, "two")
 	s.balance("api", s.port, one.at())
 	s.healthy("api", one)
 	ends, _ := s.mustConnect("api")
@@ -232,13 +232,13 @@ func TestATargetThatLeavesKeepsItsConnectionsForAWhile(t *testing.T) {
 	if _, who := s.mustConnect("api"); who != "two" {
 		t.Errorf("%q answered", who)
 	}
-	s.says(ends, "the rest")
+	s.roundTrip(ends, "the rest")
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		s.broken(stays)
 	}()
-	s.eventually("its time is over", func() bool {
+	s.eventually("the drain time is over", func() bool {
 		s.clock.Step(s.b.o.Drain)
 		select {
 		case <-ended:
@@ -249,8 +249,8 @@ func TestATargetThatLeavesKeepsItsConnectionsForAWhile(t *testing.T) {
 	})
 }
 
-func TestALoadBalancerGoesWithItsConnections(t *testing.T) {
-	s, one := tell(t), serve(t, "one")
+func TestDeletedLoadBalancerLosesItsConnections(t *testing.T) {
+	s, one := newScenario(t), serve(t, "one")
 	s.balance("api", s.port, one.at())
 	s.healthy("api", one)
 	c, _ := s.mustConnect("api")
@@ -265,24 +265,24 @@ func TestALoadBalancerGoesWithItsConnections(t *testing.T) {
 	s.balance("other", s.port, one.at())
 	s.healthy("other", one)
 	if after := s.b.Snapshot()[0].Address; after == before {
-		t.Errorf("the next one got its address, %s", after)
+		t.Errorf("the next one reused its address, %s", after)
 	}
 }
 
-func TestWhatCannotBeReadStaysAsItWas(t *testing.T) {
-	s, one := tell(t), serve(t, "one")
+func TestFailedReadKeepsTheLastState(t *testing.T) {
+	s, one := newScenario(t), serve(t, "one")
 	s.balance("api", s.port, one.at())
 	s.healthy("api", one)
 	s.change(func() { s.err, s.balancers = errors.New("throttled"), nil })
-	s.eventually("it was noticed", func() bool { return s.b.Trouble() != "" })
+	s.eventually("the failure is detected", func() bool { return s.b.Trouble() != "" })
 	if _, who := s.mustConnect("api"); who != "one" {
 		t.Errorf("%q answered", who)
 	}
 }
 
-// Between two calls of one reading somebody may delete what the first has named.
-func TestWhatGoesWhileItIsReadIsNoTrouble(t *testing.T) {
-	s, one := tell(t), serve(t, "one")
+// Resources may be deleted between two calls of one refresh.
+func TestResourceDeletedDuringAReadIsNotAnError(t *testing.T) {
+	s, one := newScenario(t), serve(t, "one")
 	s.balance("api", s.port, one.at())
 	s.balance("other", s.port, one.at())
 	s.healthy("api", one)
@@ -300,35 +300,35 @@ func TestWhatGoesWhileItIsReadIsNoTrouble(t *testing.T) {
 	}
 }
 
-func TestALoadBalancerThatIsMadeHasNoAddressYet(t *testing.T) {
-	s, one := tell(t), serve(t, "one")
+func TestProvisioningLoadBalancerHasNoAddress(t *testing.T) {
+	s, one := newScenario(t), serve(t, "one")
 	s.balance("new", s.port, one.at())
 	s.change(func() { s.balancers["new"] = elbtypes.LoadBalancerStateEnumProvisioning })
 	s.balance("api", s.port, one.at())
 	s.healthy("api", one)
 	if got := s.address("new"); got.IsValid() {
-		t.Error("it has ", got)
+		t.Error("it has the address ", got)
 	}
 	s.change(func() { s.balancers["new"] = elbtypes.LoadBalancerStateEnumActive })
 	s.healthy("new", one)
 }
 
-func TestAListenerFollowsItsGroup(t *testing.T) {
-	s, one, two := tell(t), serve(t, "one"), serve(t, "two")
+func TestListenerFollowsItsTargetGroup(t *testing.T) {
+	s, one, two := newScenario(t), serve(t, "one"), serve(t, "two")
 	s.balance("api", s.port, one.at())
 	s.balance("other", s.port, two.at())
 	s.healthy("api", one)
 	s.healthy("other", two)
 	s.change(func() { s.listeners["api"][s.port] = "other" })
-	s.eventually("its port leads to the other group", func() bool {
+	s.eventually("its port forwards to the other group", func() bool {
 		_, who := s.mustConnect("api")
 		return who == "two"
 	})
 }
 
-// The way of Services whose traffic stays on the node: a port of kube-proxy says which nodes have a pod.
-func TestInstancesAreCheckedWhereTheGroupSays(t *testing.T) {
-	s, one := tell(t), serve(t, "one")
+// Services whose traffic stays on the node use health checks of kube-proxy, which report the nodes that have a pod.
+func TestInstancesAreCheckedAtTheHealthCheckPortOfTheGroup(t *testing.T) {
+	s, one := newScenario(t), serve(t, "one")
 	pods := true
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		s.mu.Lock()
@@ -358,7 +358,7 @@ func TestInstancesAreCheckedWhereTheGroupSays(t *testing.T) {
 	s.healthy("api")
 }
 
-func TestAddressesComeAgainLast(t *testing.T) {
+func TestReleasedAddressesAreReusedLast(t *testing.T) {
 	p := newPool(netip.MustParsePrefix("10.58.0.0/29"))
 	take := func() string {
 		address, free := p.take()

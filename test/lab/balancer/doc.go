@@ -1,15 +1,15 @@
-// Package balancer lets the network load balancers of the AWS emulator carry traffic:
+// Package balancer makes the network load balancers of the AWS emulator forward traffic:
 //
 //	balancer.go    each interval: read ─► compare ─► start, change, stop
-//	  read.go        load balancers, listeners, target groups, targets, as the API tells them
+//	  read.go        load balancers, listeners, target groups, targets, from the API
 //	  pool.go        an address for each load balancer
 //	listener.go    address and port of a load balancer ─► connections
-//	  group.go       a healthy target, else any: AWS does the same
-//	  target.go      health checks; what a target that falls ill or leaves means for its connections
-//	  pipe.go        bytes, both ways
-//	snapshot.go    what exists, for people and for the resolver
+//	  group.go       choice of a target: a healthy one, or any if none is healthy, like AWS
+//	  target.go      health checks; connections of unhealthy and deregistered targets
+//	  pipe.go        bytes in both directions
+//	snapshot.go    current state, for users and for the resolver
 //
-// It does what AWS promises of such a load balancer, as far as a control plane can tell: a connection stays with its target, and
-// none is tried again elsewhere; a target that has left keeps its connections for a while; one that is ill loses them. Checks
-// come more often than those of AWS, so that nobody waits half a minute for a node to be noticed.
+// It has the properties of such a load balancer in AWS that a control plane depends on: a connection stays with its target, and is
+// never retried with another one; a deregistered target keeps its connections for some time; an unhealthy one loses them. Health
+// checks are more frequent than those of AWS, so that tests do not wait half a minute for them.
 package balancer

@@ -15,7 +15,7 @@ import (
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 )
 
-// account says what a test has told it.
+// account is a fake of the AWS API. Tests set its content.
 type account struct {
 	mu        sync.Mutex
 	err       error
@@ -33,14 +33,14 @@ func newAccount() *account {
 	}
 }
 
-// change changes what the account says.
+// change changes the content.
 func (a *account) change(f func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	f()
 }
 
-// balance makes a load balancer with one port that leads to a group of addresses.
+// balance creates a load balancer with one port that forwards to a group of addresses.
 func (a *account) balance(name string, port int32, targets ...netip.AddrPort) {
 	a.change(func() {
 		a.balancers[name] = elbtypes.LoadBalancerStateEnumActive
@@ -53,7 +53,7 @@ func (a *account) balance(name string, port int32, targets ...netip.AddrPort) {
 	a.register(name, targets...)
 }
 
-// register makes these the targets of a group.
+// register sets the targets of a group.
 func (a *account) register(group string, targets ...netip.AddrPort) {
 	a.change(func() {
 		a.targets[group] = nil
@@ -126,7 +126,7 @@ func (a *account) DescribeInstances(_ context.Context, in *ec2.DescribeInstances
 	return out, nil
 }
 
-// server says its name, and then everything that it hears.
+// server sends its name, and then everything that it receives.
 type server struct {
 	name     string
 	listener net.Listener
@@ -154,7 +154,7 @@ func serveOn(t *testing.T, name string, l net.Listener) *server {
 
 func (s *server) at() netip.AddrPort { return s.listener.Addr().(*net.TCPAddr).AddrPort() }
 
-// restart serves again, where it did.
+// restart listens again at the same address.
 func (s *server) restart(t *testing.T) *server {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(s.at().Port()))))
@@ -177,10 +177,10 @@ func (s *server) accept() {
 	}
 }
 
-// hang takes no more connections, and keeps those that it has.
+// hang accepts no more connections, but keeps the open ones.
 func (s *server) hang() { s.listener.Close() }
 
-// stop also ends them.
+// stop also closes the open connections.
 func (s *server) stop() {
 	s.hang()
 	s.mu.Lock()

@@ -18,7 +18,8 @@ type group struct {
 
 func newGroup(o *Options) *group { return &group{o: o, targets: map[string]*target{}} }
 
-// update makes the targets those of the spec. It goes on for those that have left until their connections have ended.
+// update sets the targets to those of the spec. It keeps forwarding to deregistered targets until their connections have
+// ended.
 func (g *group) update(ctx context.Context, wg *sync.WaitGroup, spec groupSpec) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -37,8 +38,8 @@ func (g *group) update(ctx context.Context, wg *sync.WaitGroup, spec groupSpec) 
 	}
 }
 
-// pick gives one healthy target after the other; if none is healthy, one after the other: AWS also hopes that its checks are
-// wrong then. It gives nil if there is none.
+// pick returns the healthy targets in turn. If none is healthy, it returns all in turn, like AWS, because the health
+// checks may be wrong. It returns nil without targets.
 func (g *group) pick() *target {
 	g.mu.Lock()
 	defer g.mu.Unlock()

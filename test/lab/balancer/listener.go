@@ -15,7 +15,7 @@ type listener struct {
 	stop  context.CancelFunc
 }
 
-// listen opens a port, and forwards until stop or until ctx ends.
+// listen opens a port, and forwards until stop is called or ctx ends.
 func listen(ctx context.Context, wg *sync.WaitGroup, at netip.AddrPort, to *group) (*listener, error) {
 	socket, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
 	if err != nil {
@@ -39,7 +39,7 @@ func listen(ctx context.Context, wg *sync.WaitGroup, at netip.AddrPort, to *grou
 	return l, nil
 }
 
-// forward carries one connection. Where there is nobody to carry it to, its client is told.
+// forward forwards one connection. Without a target it resets the connection of the client.
 func (l *listener) forward(ctx context.Context, client *net.TCPConn) {
 	target := l.group.Load().pick()
 	if target == nil {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// pipe carries bytes both ways until both sides have said all they had to say, or one of them is gone. Between TCP connections
-// the kernel does it, without a copy.
+// pipe copies bytes in both directions until both sides have closed their half, or one connection fails. Between TCP
+// connections the kernel splices the bytes without copying them.
 func pipe(a, b *net.TCPConn) {
 	var both sync.WaitGroup
 	carry := func(to, from *net.TCPConn) {
@@ -15,7 +15,7 @@ func pipe(a, b *net.TCPConn) {
 			reset(to, from)
 			return
 		}
-		_ = to.CloseWrite() // the other direction goes on; if it cannot, that is seen there
+		_ = to.CloseWrite() // the other direction continues; it detects a failure itself
 	}
 	both.Go(func() { carry(a, b) })
 	both.Go(func() { carry(b, a) })
@@ -24,7 +24,7 @@ func pipe(a, b *net.TCPConn) {
 	_ = b.Close()
 }
 
-// reset breaks connections, so that whoever holds the other end learns at once that nobody is there any more.
+// reset resets connections, so that the peers notice the failure at once.
 func reset(connections ...*net.TCPConn) {
 	for _, c := range connections {
 		_ = c.SetLinger(0)

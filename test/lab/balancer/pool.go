@@ -2,8 +2,8 @@ package balancer
 
 import "net/netip"
 
-// pool hands out addresses of a network. One that was given back comes again last: whoever still has its name in a cache does not
-// meet a stranger there.
+// pool allocates addresses of a network. A released address is reused last, because clients may still have it in a DNS
+// cache.
 type pool struct {
 	network netip.Prefix
 	last    netip.Addr
@@ -14,7 +14,7 @@ func newPool(network netip.Prefix) *pool {
 	return &pool{network: network.Masked(), last: network.Masked().Addr(), taken: map[netip.Addr]bool{}}
 }
 
-// take gives an address, unless all are taken. The first and the last one of a network are nobody's.
+// take allocates an address, unless all are in use. The first and the last address of a network are reserved.
 func (p *pool) take() (netip.Addr, bool) {
 	for range 1 << (p.network.Addr().BitLen() - p.network.Bits()) {
 		p.last = p.last.Next()

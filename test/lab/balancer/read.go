@@ -16,7 +16,7 @@ import (
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 )
 
-// LoadBalancers is what is asked about load balancers.
+// LoadBalancers are the calls about load balancers.
 type LoadBalancers interface {
 	DescribeLoadBalancers(context.Context, *elb.DescribeLoadBalancersInput, ...func(*elb.Options)) (*elb.DescribeLoadBalancersOutput, error)
 	DescribeListeners(context.Context, *elb.DescribeListenersInput, ...func(*elb.Options)) (*elb.DescribeListenersOutput, error)
@@ -24,21 +24,21 @@ type LoadBalancers interface {
 	DescribeTargetHealth(context.Context, *elb.DescribeTargetHealthInput, ...func(*elb.Options)) (*elb.DescribeTargetHealthOutput, error)
 }
 
-// Instances is what is asked about targets that are instances.
+// Instances are the calls about targets that are instances.
 type Instances interface {
 	DescribeInstances(context.Context, *ec2.DescribeInstancesInput, ...func(*ec2.Options)) (*ec2.DescribeInstancesOutput, error)
 }
 
-// world is what there is to be.
+// world is the desired state.
 type world struct {
 	balancers []balancerSpec
 	groups    map[string]groupSpec // by ARN
-	settled   bool                 // none is being made
+	settled   bool                 // none is being created
 }
 
 type balancerSpec struct {
 	arn, name, host string
-	groups          map[uint16]string // ARN of the group that a port leads to
+	groups          map[uint16]string // ARN of the target group of a port
 }
 
 type groupSpec struct {
@@ -50,17 +50,17 @@ type targetSpec struct {
 	check   check
 }
 
-// check is how a target is asked whether it is well.
+// check is the health check of a target.
 type check struct {
 	address netip.AddrPort
-	path    string // empty: that it takes a connection is enough
+	path    string // empty: a TCP connection is sufficient
 }
 
-// reader reads the world.
+// reader reads the desired state.
 type reader struct {
 	elb LoadBalancers
 	ec2 Instances
-	// addresses of instances: they do not change as long as these live.
+	// addresses of instances: they do not change during the life of an instance.
 	addresses map[string]netip.Addr
 }
 
@@ -109,14 +109,14 @@ func (r *reader) read(ctx context.Context) (*world, error) {
 	return w, nil
 }
 
-// gone says that what was listed a moment ago has been deleted since.
+// gone is true for a resource that was deleted after it was listed.
 func gone(err error) bool {
 	var balancer *elbtypes.LoadBalancerNotFoundException
 	var group *elbtypes.TargetGroupNotFoundException
 	return errors.As(err, &balancer) || errors.As(err, &group)
 }
 
-// listeners gives the group that each port leads to. What is no plain TCP is not for us.
+// listeners returns the target group of each port. It skips listeners of other protocols than TCP.
 func (r *reader) listeners(ctx context.Context, balancer string) (map[uint16]string, error) {
 	groups := map[uint16]string{}
 	for pages := elb.NewDescribeListenersPaginator(r.elb, &elb.DescribeListenersInput{LoadBalancerArn: &balancer}); pages.HasMorePages(); {
@@ -162,7 +162,7 @@ func (r *reader) group(ctx context.Context, group elbtypes.TargetGroup) (groupSp
 	return spec, nil
 }
 
-// address is that of a target, the zero one for an instance that is not there.
+// address returns the address of a target, or the zero address for an instance that does not exist.
 func (r *reader) address(ctx context.Context, kind elbtypes.TargetTypeEnum, id string) (netip.Addr, error) {
 	if kind == elbtypes.TargetTypeEnumIp {
 		return netip.ParseAddr(id)
@@ -170,7 +170,7 @@ func (r *reader) address(ctx context.Context, kind elbtypes.TargetTypeEnum, id s
 	if known, ok := r.addresses[id]; ok {
 		return known, nil
 	}
-	// By filter: an id that is not there would be an error.
+	// A filter, because an unknown id would be an error.
 	filter := ec2types.Filter{Name: aws.String("instance-id"), Values: []string{id}}
 	described, err := r.ec2.DescribeInstances(ctx, &ec2.DescribeInstancesInput{Filters: []ec2types.Filter{filter}})
 	if err != nil {
@@ -188,7 +188,7 @@ func (r *reader) address(ctx context.Context, kind elbtypes.TargetTypeEnum, id s
 	return netip.Addr{}, nil
 }
 
-// checkOf is the check that a group asks for; without a port of its own it is at the port of the target.
+// checkOf is the health check of a target group. Its default port is that of the target.
 func checkOf(group elbtypes.TargetGroup, target netip.AddrPort) check {
 	c := check{address: target}
 	if port, err := strconv.ParseUint(aws.ToString(group.HealthCheckPort), 10, 16); err == nil {

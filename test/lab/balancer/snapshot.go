@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Status says what one load balancer does.
+// Status is the state of one load balancer.
 type Status struct {
 	ARN     string       `json:"arn"`
 	Name    string       `json:"name"`
@@ -16,13 +16,13 @@ type Status struct {
 	Ports   []PortStatus `json:"ports"`
 }
 
-// PortStatus says where the connections to a port go.
+// PortStatus is the state of a port.
 type PortStatus struct {
 	Port    uint16         `json:"port"`
 	Targets []TargetStatus `json:"targets"`
 }
 
-// TargetStatus says how a target is.
+// TargetStatus is the state of a target.
 type TargetStatus struct {
 	ID          string         `json:"id"`
 	Address     netip.AddrPort `json:"address"`
@@ -30,7 +30,7 @@ type TargetStatus struct {
 	Connections int            `json:"connections"`
 }
 
-// Snapshot says what there is now, in the order of names.
+// Snapshot returns the current state, sorted by name.
 func (b *Balancer) Snapshot() []Status {
 	b.mu.Lock()
 	defer b.mu.Unlock()

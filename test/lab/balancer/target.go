@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	// patience is how long a target may take to answer.
+	// patience is the timeout of a health check.
 	patience = 2 * time.Second
-	// illAfter is how many checks in a row have to fail; one that passes makes a target well again.
+	// illAfter is the number of consecutive failures that make a target unhealthy. One success makes it healthy again.
 	illAfter = 2
 )
 
-// target is a target that is registered, or was until lately.
+// target is a target that is registered, or was until recently.
 type target struct {
 	targetSpec
 	clock    clock.WithTicker
 	interval time.Duration
 	drain    time.Duration
-	left     chan struct{} // closed when it is registered no longer
+	left     chan struct{} // closed when it is deregistered
 
 	mu       sync.Mutex
-	failed   int // checks in a row
+	failed   int // consecutive failed checks
 	healthy  bool
-	holders  int             // connections
-	together context.Context // ends all connections that there are now
+	holders  int             // open connections
+	together context.Context // ends all open connections
 	part     context.CancelFunc
 }
 
@@ -39,7 +39,7 @@ func newTarget(spec targetSpec, o *Options) *target {
 	return t
 }
 
-// run checks the target until it may be forgotten: it has left, and its connections have ended or their time is over.
+// run checks the target until it is deregistered and its connections have ended or the drain time is over.
 func (t *target) run(ctx context.Context) {
 	defer t.dismiss()
 	ticks := t.clock.NewTicker(t.interval)
@@ -63,7 +63,8 @@ func (t *target) run(ctx context.Context) {
 	}
 }
 
-// check looks how the target is. Whoever talks to one that has fallen ill is told, as by AWS, instead of waiting for nothing.
+// check runs one health check. When the target becomes unhealthy, its connections are reset, as in AWS, so that clients do
+// not wait.
 func (t *target) check(ctx context.Context) {
 	well := t.targetSpec.check.passes(ctx)
 	t.mu.Lock()
@@ -79,7 +80,7 @@ func (t *target) check(ctx context.Context) {
 	}
 }
 
-// hold gives what ends a new connection, and what to call when it has ended.
+// hold returns the context that ends a new connection, and the function to call when it has ended.
 func (t *target) hold() (together context.Context, release func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -109,7 +110,7 @@ func (t *target) well() bool {
 	return t.healthy
 }
 
-// passes asks once.
+// passes runs the check once.
 func (c check) passes(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -124,7 +125,7 @@ func (c check) passes(ctx context.Context) bool {
 	return true
 }
 
-// prober has no connection left over that would keep a dead target looking alive.
+// prober keeps no connection open, because an open connection would hide a dead server.
 var prober = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 func (c check) answers(ctx context.Context) bool {

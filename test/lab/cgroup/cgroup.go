@@ -15,39 +15,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// top is where everybody looks for cgroups.
+// top is the usual mount point of cgroups.
 const top = "/sys/fs/cgroup"
 
-// Family is the directory that all machines of the lab in dir are in. Another lab, that has ended and is to be removed, may be on
-// the host too.
+// Family is the parent directory of all machines of the lab in dir. The host may also have the cgroups of another lab that
+// has ended and is not removed yet.
 func Family(dir string) string {
 	return fmt.Sprintf("hypershift-lab-%08x", crc32.ChecksumIEEE([]byte(dir)))
 }
 
-// System is how the host has its cgroups.
+// System is the version of cgroups on the host.
 type System interface {
-	// Check says what the host lacks, or what stands in the way.
+	// Check returns what prevents the host from running machines.
 	Check() error
-	// Host lists what has to be set on the host before machines can be made.
+	// Host lists the settings that the host needs before machines can be created.
 	Host() ([]Setting, error)
-	// Make makes the cgroups of a machine. A limit of 0 is none.
+	// Make creates the cgroups of a machine. A limit of 0 is no limit.
 	Make(machine string, memoryMiB int) error
 	// Enter moves a process into them.
 	Enter(machine string, pid int) error
-	// Mount, inside the machine, replaces what is mounted of the host by what is the machine's.
+	// Mount, inside the machine, replaces the cgroup mounts of the host by those of the machine.
 	Mount() error
-	// families are the directories that all machines are in.
+	// families are the parent directories of all machines.
 	families() []string
 }
 
-// Setting is a file of the host that has to have another value, and what to write to it in the end.
+// Setting is a changed file of the host, with its new and its previous value.
 type Setting struct {
 	File   string `json:"file"`
 	Value  string `json:"value"`
 	Before string `json:"before"`
 }
 
-// Detect finds out which version the host has. The family is that of the lab.
+// Detect detects the version on the host. The family is that of the lab.
 func Detect(family string) (System, error) {
 	text, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {
@@ -56,7 +56,7 @@ func Detect(family string) (System, error) {
 	return detect(string(text), family)
 }
 
-// detect reads what is mounted. A host with both, which systemd calls hybrid, has its controllers on v1.
+// detect parses the mounts. A host with both versions, which systemd calls hybrid, has its controllers on v1.
 func detect(mounts, family string) (System, error) {
 	var hierarchies []hierarchy
 	unified := ""
@@ -70,7 +70,7 @@ func detect(mounts, family string) (System, error) {
 			hierarchies = append(hierarchies, hierarchy{dir: target, kind: kind, options: v1Options(options)})
 		case "cgroup2":
 			if unified == "" || target == top {
-				unified = target // who mounts it once more does so for himself
+				unified = target // the first mount wins; later ones are private to others
 			}
 			hierarchies = append(hierarchies, hierarchy{dir: target, kind: kind})
 		}
@@ -84,16 +84,16 @@ func detect(mounts, family string) (System, error) {
 	return nil, errors.New("no cgroups with the memory controller are mounted")
 }
 
-// without says which controllers the kernel does not have; nil for none.
+// without returns an error that names the controllers that the kernel lacks.
 func without(controllers []string) error {
 	if len(controllers) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the kernel has no controller %s: it may have to be turned on when it is started, such as by cgroup_enable=memory", strings.Join(controllers, ", "))
+	return fmt.Errorf("the kernel has no controller %s: it may need a boot parameter, such as cgroup_enable=memory", strings.Join(controllers, ", "))
 }
 
-// Remove removes the cgroups of a machine, or of all machines if it has no name, when the kernel has buried the last process in
-// them. Somebody has killed those.
+// Remove removes the cgroups of a machine, or of all machines if the name is empty. It waits until the kernel has removed
+// the last process; the processes must have been killed.
 func Remove(ctx context.Context, s System, machine string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -136,7 +136,7 @@ func walk(s System, visit func(dir string) error) error {
 			if err == nil && d.IsDir() {
 				err = visit(path)
 			}
-			// Cgroups come and go while we look.
+			// Cgroups appear and disappear during the walk.
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
 				return nil
 			}
@@ -150,7 +150,7 @@ func walk(s System, visit func(dir string) error) error {
 }
 
 func write(path, value string) error {
-	// Never O_CREATE: a file that is not there is a controller that is not.
+	// No O_CREATE: a missing file means a missing controller.
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return err

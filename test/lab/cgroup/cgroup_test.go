@@ -32,11 +32,11 @@ func TestDetect(t *testing.T) {
 				{dir: "/sys/fs/cgroup/memory", kind: "cgroup", options: "memory"},
 			}, "lab"},
 		},
-		"a host of version 2 on which somebody has mounted a hierarchy without controllers": {
+		"a host of version 2 with a mounted hierarchy without controllers": {
 			mounts: []string{"cgroup2 /sys/fs/cgroup cgroup2 rw 0 0", "cgroup /sys/fs/cgroup/systemd cgroup rw,name=systemd 0 0"},
 			want:   v2{"/sys/fs/cgroup", "lab"},
 		},
-		"a host of version 2 on which a network plugin has mounted it once more": {
+		"a host of version 2 that a network plugin has mounted a second time": {
 			mounts: []string{"cgroup2 /sys/fs/cgroup cgroup2 rw 0 0", "none /run/cilium/cgroupv2 cgroup2 rw 0 0"},
 			want:   v2{"/sys/fs/cgroup", "lab"},
 		},
@@ -49,11 +49,11 @@ func TestDetect(t *testing.T) {
 		})
 	}
 	if _, err := detect("proc /proc proc rw 0 0", "lab"); err == nil {
-		t.Error("a host without cgroups is none to start machines on")
+		t.Error("a host without cgroups is accepted")
 	}
 }
 
-// The files of a directory take what is written to them, as those of version 2 do.
+// The files of a directory accept writes, like those of version 2.
 func TestVersion2(t *testing.T) {
 	root := t.TempDir()
 	set := func(path, text string) {
@@ -91,16 +91,16 @@ func TestVersion2(t *testing.T) {
 	}
 }
 
-func TestWhatAHostOfVersion2Lacks(t *testing.T) {
+func TestMissingRequirementsOfAVersion2Host(t *testing.T) {
 	for name, c := range map[string]struct {
 		controllers, given, processes string
 		want                          string
 	}{
-		"one on which systemd runs":                {controllers: "cpuset cpu io memory pids", given: "cpu memory pids"},
-		"a root that nobody has told to share":     {controllers: "cpuset cpu io memory pids"},
-		"a kernel without the memory controller":   {controllers: "cpuset cpu io pids", given: "cpu pids", want: "memory"},
-		"a container whose root has processes":     {controllers: "cpu memory pids", given: "", processes: "1\n17\n", want: "processes"},
-		"a container that somebody has made ready": {controllers: "cpu memory pids", given: "cpu memory pids", processes: ""},
+		"one on which systemd runs":              {controllers: "cpuset cpu io memory pids", given: "cpu memory pids"},
+		"a root that delegates no controllers":   {controllers: "cpuset cpu io memory pids"},
+		"a kernel without the memory controller": {controllers: "cpuset cpu io pids", given: "cpu pids", want: "memory"},
+		"a container whose root has processes":   {controllers: "cpu memory pids", given: "", processes: "1\n17\n", want: "processes"},
+		"a container that is prepared":           {controllers: "cpu memory pids", given: "cpu memory pids", processes: ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
@@ -117,12 +117,12 @@ func TestWhatAHostOfVersion2Lacks(t *testing.T) {
 	}
 }
 
-func TestWhatAHostOfVersion1Lacks(t *testing.T) {
+func TestMissingRequirementsOfAVersion1Host(t *testing.T) {
 	system, err := detect("cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0\ncgroup /sys/fs/cgroup/cpu cgroup rw,cpu,cpuacct 0 0", "lab")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := system.Check(); err == nil || !strings.Contains(err.Error(), "cpuset") {
-		t.Errorf("it has no cpuset, and that is said: %v", err)
+		t.Errorf("the error does not report that cpuset is missing: %v", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// v1 are all hierarchies of a host, the one of version 2 beside them included: runc makes directories there too.
+// v1 are all hierarchies of a host, including a mounted one of version 2: runc creates directories in it, too.
 type v1 struct {
 	hierarchies []hierarchy
 	family      string
@@ -20,15 +20,15 @@ type v1 struct {
 type hierarchy struct {
 	dir     string
 	kind    string // of file system
-	options string // which controllers; what mounts the same hierarchy again
+	options string // which controllers; needed to mount the same hierarchy again
 }
 
-// v1Controllers are all that the kernel knows in version 1.
+// v1Controllers are all controllers of version 1.
 var v1Controllers = []string{
 	"blkio", "cpu", "cpuacct", "cpuset", "devices", "freezer", "hugetlb", "memory", "misc", "net_cls", "net_prio", "perf_event", "pids", "rdma",
 }
 
-// v1Options picks out of the options of a mount those that say which hierarchy it is.
+// v1Options selects the mount options that identify the hierarchy.
 func v1Options(options string) string {
 	var kept []string
 	for _, o := range strings.Split(options, ",") {
@@ -68,7 +68,7 @@ func (v v1) Make(machine string, memoryMiB int) error {
 	return nil
 }
 
-// inheritCPUs gives a cpuset what its parent has: a new one is empty, and takes no process.
+// inheritCPUs copies the values of the parent to a cpuset: a new one is empty and accepts no process.
 func inheritCPUs(dir string) error {
 	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 		value, err := os.ReadFile(filepath.Join(filepath.Dir(dir), file))
@@ -109,7 +109,7 @@ func (v v1) Mount() error {
 	return nil
 }
 
-// Check wants what a kubelet does not start without.
+// Check requires the controllers without which a kubelet does not start.
 func (v v1) Check() error {
 	var missing []string
 	for _, controller := range []string{"cpu", "cpuacct", "cpuset", "memory"} {
@@ -120,7 +120,7 @@ func (v v1) Check() error {
 	return without(missing)
 }
 
-// Host needs no change in version 1: whoever has a directory has its controller.
+// Host needs no change in version 1: a directory in a hierarchy always has its controllers.
 func (v v1) Host() ([]Setting, error) { return nil, nil }
 
 func (v v1) families() []string {

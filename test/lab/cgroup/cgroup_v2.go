@@ -11,16 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// v2 is the one hierarchy of a host, and where it is mounted.
+// v2 is the only hierarchy of a host, and its mount point.
 type v2 struct{ root, family string }
 
 const subtreeControl = "cgroup.subtree_control"
 
-// needed are the controllers without which no kubelet starts. It uses others if it has them.
+// needed are the controllers without which no kubelet starts. It uses others if they exist.
 var needed = []string{"cpu", "memory", "pids"}
 
-// Check wants a root that has the controllers, and that can give them on. One that is the root of a container only is none to the
-// kernel, which does not let a cgroup with processes have children with controllers.
+// Check requires a root that has the controllers and can delegate them. The root of a container is an ordinary cgroup for
+// the kernel, which does not delegate controllers from a cgroup with processes.
 func (v v2) Check() error {
 	have, err := words(filepath.Join(v.root, "cgroup.controllers"))
 	if err != nil {
@@ -45,7 +45,7 @@ func (v v2) Check() error {
 		"start the container with the cgroups of the host (docker run --cgroupns=host), or move them: mkdir %[1]s/init && xargs -n1 < %[1]s/cgroup.procs > %[1]s/init/cgroup.procs", v.root)
 }
 
-// Host has the root of the host give its children the controllers. Where systemd runs, they have them.
+// Host makes the root delegate the controllers to its children. With systemd, it does so already.
 func (v v2) Host() ([]Setting, error) {
 	given, err := words(filepath.Join(v.root, subtreeControl))
 	if err != nil {
@@ -77,7 +77,7 @@ func (v v2) Make(machine string, memoryMiB int) error {
 	return nil
 }
 
-// delegate gives the children of a cgroup all controllers that it has itself.
+// delegate enables all controllers of a cgroup for its children.
 func delegate(dir string) error {
 	have, err := words(filepath.Join(dir, "cgroup.controllers"))
 	if err != nil {
@@ -106,8 +106,8 @@ func (v v2) Enter(machine string, pid int) error {
 	return nil
 }
 
-// Mount also makes room for the kubelet: a cgroup that has processes cannot give controllers to children, and what is a root
-// inside the machine is none to the kernel. So pid 1, and with it all that it starts, moves aside.
+// Mount also moves pid 1, and with it all its children, to a child cgroup: the kernel does not delegate controllers from a
+// cgroup with processes, and the root inside the machine is an ordinary cgroup for the kernel.
 func (v v2) Mount() error {
 	if err := unix.Unmount(v.root, unix.MNT_DETACH); err != nil {
 		return fmt.Errorf("unmounting the cgroups of the host: %w", err)

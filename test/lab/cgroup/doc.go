@@ -1,8 +1,8 @@
-// Package cgroup gives each machine of a lab cgroups of its own, with a limit of memory, on either version:
+// Package cgroup creates the cgroups of each machine of a lab, with a memory limit, on either version:
 //
 //	v1  /sys/fs/cgroup/<controllers>/hypershift-lab-<lab>/<machine>   one directory in each hierarchy
 //	v2  /sys/fs/cgroup/hypershift-lab-<lab>/<machine>                 one directory
 //
-// Everything of a lab is below its family, so that Remove finds it also when nobody remembers what there was. Inside, a
-// machine sees its directories as the roots: its kubelet knows of no others.
+// All cgroups of a lab are below its family, so that Remove finds them without any other record. Inside a machine, its
+// directories are mounted as the roots, and its kubelet sees no others.
 package cgroup

@@ -8,16 +8,16 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
-// changes follows the log of calls. Reading what everybody has called since the last time is one small request; reading the
-// accounts is one for each thing in them.
+// changes polls the call log of the emulator. Reading the calls since the last poll is one small request; reading the
+// accounts is one for each resource in them.
 type changes struct {
 	aws  *awsemulator.Emulator
 	next int
-	// accounts are those that have been called; nil if nobody wants to know.
+	// accounts are those that were called; nil if the caller does not need them.
 	accounts map[string]bool
 }
 
-// any says whether anything may have changed since it was asked last.
+// any reports whether anything may have changed since the last poll.
 func (c *changes) any(ctx context.Context) (bool, error) {
 	calls, err := c.aws.CallsSince(ctx, c.next)
 	if err != nil {
@@ -37,7 +37,7 @@ func (c *changes) any(ctx context.Context) (bool, error) {
 	return changed, nil
 }
 
-// alters says whether a call may have changed something that has to do with traffic. One that was broken off may have.
+// alters reports whether a call may have changed the traffic. An aborted call may have done so.
 func alters(call awsemulator.Call) bool {
 	switch call.Service {
 	case "ec2", "elasticloadbalancing", "route53":

@@ -24,38 +24,37 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture/cloudcontroller"
 	"github.com/hosted-control-planes/hypershift/test/fixture/process"
 	"github.com/hosted-control-planes/hypershift/test/lab/balancer"
-	"github.com/hosted-control-planes/hypershift/test/lab/follow"
+	"github.com/hosted-control-planes/hypershift/test/lab/poll"
 	"github.com/hosted-control-planes/hypershift/test/lab/resolver"
 )
 
-// Port is where the emulator listens, DNSPort where the resolver does.
+// Port is the port of the emulator, DNSPort that of the resolver.
 const (
 	Port    = 4566
 	DNSPort = 53
 )
 
-// healthInterval is short enough not to wait for, and long enough that API servers do not spend their time on connections that
-// say nothing.
+// healthInterval is short enough for tests, and long enough to keep the load of empty connections on API servers small.
 const healthInterval = 2 * time.Second
 
-// Options say where in a lab its cloud is.
+// Options configure a Cloud.
 type Options struct {
-	// Host is an address that everybody in the lab reaches.
+	// Host is an address that is reachable from everywhere in the lab.
 	Host string
-	// Port and DNSPort are those of above, if they are 0.
+	// Port and DNSPort default to the constants above.
 	Port, DNSPort int
-	// Network is that of the machines, Balancers that of the load balancers: all of its addresses are local ones.
+	// Network is that of the machines, Balancers that of the load balancers. All of its addresses are local.
 	Network   netip.Prefix
 	Balancers netip.Prefix
-	// Forward is the address of a DNS server for all other names; without one they do not exist.
+	// Forward is the address of a DNS server for all other names. Without it, other names do not exist.
 	Forward string
-	// Dir gets the log of the emulator, in logs.
+	// Dir receives the log of the emulator, in logs.
 	Dir string
-	// Progress gets a line per thing that starts, comes, goes, or fails.
+	// Progress receives a line for each component that starts, is created, is deleted, or fails.
 	Progress io.Writer
 }
 
-// Cloud is a running one.
+// Cloud is a running cloud.
 type Cloud struct {
 	AWS        *awsemulator.Emulator
 	Management *awsemulator.Management
@@ -65,7 +64,7 @@ type Cloud struct {
 	wg       sync.WaitGroup
 }
 
-// Start starts a cloud, which runs until ctx ends. awsemulator.Install has to have run where there is a way to the internet.
+// Start starts a cloud, which runs until ctx ends. awsemulator.Install must have run before, with access to the internet.
 func Start(ctx context.Context, o Options) (_ *Cloud, err error) {
 	if o.Port == 0 {
 		o.Port = Port
@@ -97,11 +96,11 @@ func Start(ctx context.Context, o Options) (_ *Cloud, err error) {
 	return c, c.resolve(ctx, o)
 }
 
-// Wait returns when all that Start has started has ended.
+// Wait returns when all goroutines and processes of Start have ended.
 func (c *Cloud) Wait() { c.wg.Wait() }
 
-// seed makes the account of the management cluster. Zones have the same order there by name and by id: where machines are named
-// a, b and c, the customers' subnets are in the same places.
+// seed creates the account of the management cluster. Its zones have the same order by name and by id: if the zones of
+// machines are named a, b and c, the customers' subnets are in the same zones.
 func (c *Cloud) seed(ctx context.Context, o Options) (err error) {
 	described, err := ec2.NewFromConfig(c.AWS.Config(awsemulator.ManagementAccount)).
 		DescribeAvailabilityZones(ctx, &ec2.DescribeAvailabilityZonesInput{})
@@ -125,7 +124,7 @@ func (c *Cloud) seed(ctx context.Context, o Options) (err error) {
 	return err
 }
 
-// balance lets the load balancers of the management account carry traffic.
+// balance makes the load balancers of the management account forward traffic.
 func (c *Cloud) balance(ctx context.Context, o Options) {
 	config := c.AWS.Config(c.Management.Account)
 	c.balancer = balancer.New(balancer.Options{
@@ -133,12 +132,12 @@ func (c *Cloud) balance(ctx context.Context, o Options) {
 		Instances:      ec2.NewFromConfig(config),
 		Network:        o.Balancers,
 		HealthInterval: healthInterval,
-		Options:        follow.Options{Changed: (&changes{aws: c.AWS}).any, Clock: clock.RealClock{}, Progress: o.Progress},
+		Options:        poll.Options{Changed: (&changes{aws: c.AWS}).any, Clock: clock.RealClock{}, Progress: o.Progress},
 	})
 	c.wg.Go(func() { c.balancer.Run(ctx) })
 }
 
-// resolve lets names be found, those of all accounts.
+// resolve starts the resolver for the names of all accounts.
 func (c *Cloud) resolve(ctx context.Context, o Options) (err error) {
 	seen := &changes{aws: c.AWS, accounts: map[string]bool{c.Management.Account: true}}
 	accounts := map[string]resolver.Account{}
@@ -161,7 +160,7 @@ func (c *Cloud) resolve(ctx context.Context, o Options) (err error) {
 			}
 			return all
 		},
-		Options: follow.Options{Changed: seen.any, Clock: clock.RealClock{}, Progress: o.Progress},
+		Options: poll.Options{Changed: seen.any, Clock: clock.RealClock{}, Progress: o.Progress},
 	})
 	if err != nil {
 		return err
@@ -170,8 +169,9 @@ func (c *Cloud) resolve(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// Controller says how the cloud-controller-manager of the management cluster is run, and where it says that it is well.
-// kubeconfig is that of cloudcontroller.User, who may what cloudcontroller.RBAC says; dir gets its configuration.
+// Controller returns the process specification of the management cluster's cloud-controller-manager, and the URL of its
+// health endpoint. kubeconfig is that of cloudcontroller.User, which needs cloudcontroller.RBAC; dir receives its
+// configuration.
 func (c *Cloud) Controller(program, kubeconfig, dir string) (process.Spec, string, error) {
 	return cloudcontroller.Spec(cloudcontroller.Options{
 		AWS: c.AWS, Account: c.Management, Program: program, Kubeconfig: kubeconfig, Dir: dir,

@@ -25,7 +25,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture/process"
 )
 
-// network is one whose addresses are all those of this machine.
+// network is a network of which all addresses belong to this machine.
 var network = netip.MustParsePrefix("127.61.0.0/16")
 
 func startCloud(t *testing.T) *Cloud {
@@ -54,7 +54,7 @@ func startCloud(t *testing.T) *Cloud {
 	return c
 }
 
-// greet is a server that says hello; it gives its port.
+// greet is a server that responds with hello; it returns its port.
 func greet(t *testing.T, address netip.Addr) int32 {
 	t.Helper()
 	l, err := net.Listen("tcp", netip.AddrPortFrom(address, 0).String())
@@ -75,7 +75,7 @@ func greet(t *testing.T, address netip.Addr) int32 {
 	return int32(l.Addr().(*net.TCPAddr).Port)
 }
 
-// must is for the calls that set the stage.
+// must is for calls that prepare the test.
 func must[T any](t *testing.T) func(T, error) T {
 	return func(made T, err error) T {
 		t.Helper()
@@ -86,7 +86,7 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-// eventually tries until it works.
+// eventually retries until success.
 func eventually(t *testing.T, what string, try func(context.Context) error) {
 	t.Helper()
 	var last error
@@ -99,8 +99,9 @@ func eventually(t *testing.T, what string, try func(context.Context) error) {
 	}
 }
 
-// The way of a request in a private cluster, made by hand: what our operators and the controllers of AWS do is tried elsewhere.
-func TestARecordOfACustomerLeadsToANode(t *testing.T) {
+// The resources for a request in a private cluster, created by hand. The operators and controllers of AWS that create them
+// are tested elsewhere.
+func TestRecordOfACustomerResolvesToALoadBalancerThatReachesANode(t *testing.T) {
 	c := startCloud(t)
 	address := Address(network, "us-east-1b", 11)
 	port := greet(t, address)
@@ -154,7 +155,7 @@ func TestARecordOfACustomerLeadsToANode(t *testing.T) {
 	}}
 	dialer := net.Dialer{Resolver: names}
 	for _, host := range []string{*nlb.DNSName, "api." + customer.LocalZone} {
-		eventually(t, host+" leads to the machine", func(ctx context.Context) error {
+		eventually(t, host+" reaches the machine", func(ctx context.Context) error {
 			conn, err := dialer.DialContext(ctx, "tcp4", net.JoinHostPort(host, "7443"))
 			if err != nil {
 				return err
@@ -162,7 +163,7 @@ func TestARecordOfACustomerLeadsToANode(t *testing.T) {
 			defer conn.Close()
 			said, err := io.ReadAll(conn)
 			if err == nil && string(said) != "hello" {
-				err = fmt.Errorf("it says %q", said)
+				err = fmt.Errorf("the response is %q", said)
 			}
 			return err
 		})
@@ -172,7 +173,7 @@ func TestARecordOfACustomerLeadsToANode(t *testing.T) {
 	}
 }
 
-func TestZonesHaveOneOrder(t *testing.T) {
+func TestZonesHaveTheSameOrderByNameAndID(t *testing.T) {
 	c := startCloud(t)
 	var zones []string
 	for _, subnet := range c.Management.Private {
@@ -186,19 +187,19 @@ func TestZonesHaveOneOrder(t *testing.T) {
 	}
 }
 
-func TestCallsThatChangeTraffic(t *testing.T) {
+func TestOnlyCallsThatChangeTrafficCauseARead(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		call awsemulator.Call
 		want bool
 	}{
-		"a listener is made":       {awsemulator.Call{Service: "elasticloadbalancing", Action: "CreateListener", Status: 200}, true},
-		"a record is changed":      {awsemulator.Call{Service: "route53", Action: "ChangeResourceRecordSets", Status: 200}, true},
-		"an endpoint is deleted":   {awsemulator.Call{Service: "ec2", Action: "DeleteVpcEndpoints", Status: 200}, true},
-		"somebody looks":           {awsemulator.Call{Service: "ec2", Action: "DescribeVpcEndpoints", Status: 200}, false},
-		"somebody lists":           {awsemulator.Call{Service: "route53", Action: "ListHostedZones", Status: 200}, false},
-		"it was refused":           {awsemulator.Call{Service: "ec2", Action: "DeleteVpcEndpoints", Status: 400}, false},
-		"the answer was lost":      {awsemulator.Call{Service: "ec2", Action: "DeleteVpcEndpoints"}, true},
-		"it is about other things": {awsemulator.Call{Service: "s3", Action: "PutObject", Status: 200}, false},
+		"a listener is created":            {awsemulator.Call{Service: "elasticloadbalancing", Action: "CreateListener", Status: 200}, true},
+		"a record is changed":              {awsemulator.Call{Service: "route53", Action: "ChangeResourceRecordSets", Status: 200}, true},
+		"an endpoint is deleted":           {awsemulator.Call{Service: "ec2", Action: "DeleteVpcEndpoints", Status: 200}, true},
+		"a resource is described":          {awsemulator.Call{Service: "ec2", Action: "DescribeVpcEndpoints", Status: 200}, false},
+		"resources are listed":             {awsemulator.Call{Service: "route53", Action: "ListHostedZones", Status: 200}, false},
+		"the call is rejected":             {awsemulator.Call{Service: "ec2", Action: "DeleteVpcEndpoints", Status: 400}, false},
+		"the response is lost":             {awsemulator.Call{Service: "ec2", Action: "DeleteVpcEndpoints"}, true},
+		"the call does not affect traffic": {awsemulator.Call{Service: "s3", Action: "PutObject", Status: 200}, false},
 	} {
 		if got := alters(c.call); got != c.want {
 			t.Errorf("%s: %v", sentence, got)
@@ -206,15 +207,15 @@ func TestCallsThatChangeTraffic(t *testing.T) {
 	}
 }
 
-func TestInstancesOfCustomersAreToldOf(t *testing.T) {
+func TestInstancesOfCustomersAreReported(t *testing.T) {
 	c := startCloud(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	var told atomic.Pointer[[]Worker]
+	var reported atomic.Pointer[[]Worker]
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
 		c.FollowWorkers(ctx, t.Output(), func(_ context.Context, workers []Worker) (bool, error) {
-			told.Store(&workers)
+			reported.Store(&workers)
 			return true, nil
 		})
 	}()
@@ -229,19 +230,19 @@ func TestInstancesOfCustomersAreToldOf(t *testing.T) {
 		SubnetId: &customer.Subnets[1].ID, UserData: aws.String(base64.StdEncoding.EncodeToString([]byte("data"))),
 	})).Instances[0]
 	must[awsemulator.Instance](t)(c.RunInstance(t.Context(), awsemulator.InstanceOptions{Name: "m1", Zone: "us-east-1b"}))
-	eventually(t, "it is told of, and not that of the management cluster", func(context.Context) error {
-		if w := told.Load(); w == nil || len(*w) != 1 {
+	eventually(t, "the instance of the customer is reported, but not that of the management cluster", func(context.Context) error {
+		if w := reported.Load(); w == nil || len(*w) != 1 {
 			return fmt.Errorf("%+v", w)
 		}
 		return nil
 	})
-	w := (*told.Load())[0]
+	w := (*reported.Load())[0]
 	if w.ID != *made.InstanceId || w.Zone != customer.Subnets[1].Zone || w.Hostname != *made.PrivateDnsName || w.Address.String() != *made.PrivateIpAddress || w.VPC != customer.VPC || string(w.UserData) != "data" {
 		t.Errorf("%+v", w)
 	}
 	must[*ec2.TerminateInstancesOutput](t)(client.TerminateInstances(t.Context(), &ec2.TerminateInstancesInput{InstanceIds: []string{w.ID}}))
-	eventually(t, "that it is gone is told too", func(context.Context) error {
-		if w := told.Load(); len(*w) != 0 {
+	eventually(t, "its end is reported", func(context.Context) error {
+		if w := reported.Load(); len(*w) != 0 {
 			return fmt.Errorf("%+v", *w)
 		}
 		return nil

@@ -10,8 +10,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
-// Address is that of machine n in a zone of a network of /16: in the zone's private subnet, as SeedManagement cuts the network.
-// AWS gives an instance no other one. A machine of no zone is among what is in none.
+// Address is the address of machine n in a zone of a /16 network. It is in the zone's private subnet, according to the
+// layout of SeedManagement; AWS accepts no other for an instance. A machine without a zone gets an address outside of all
+// subnets.
 func Address(network netip.Prefix, zone string, n int) netip.Addr {
 	a := network.Masked().Addr().As4()
 	if zone != "" {
@@ -21,12 +22,12 @@ func Address(network netip.Prefix, zone string, n int) netip.Addr {
 	return netip.AddrFrom4(a)
 }
 
-// RunInstance makes the instance that a machine of the management cluster is, with its name, zone and Address.
+// RunInstance creates the instance of a machine of the management cluster, with its name, zone and Address.
 func (c *Cloud) RunInstance(ctx context.Context, o awsemulator.InstanceOptions) (awsemulator.Instance, error) {
 	return c.AWS.RunInstance(ctx, c.Management, o)
 }
 
-// TerminateInstance ends one whose machine is gone for good. The cloud-controller-manager then removes its Node.
+// TerminateInstance terminates the instance of a removed machine. The cloud-controller-manager then deletes its Node.
 func (c *Cloud) TerminateInstance(ctx context.Context, id string) error {
 	client := ec2.NewFromConfig(c.AWS.Config(c.Management.Account))
 	if _, err := client.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: []string{id}}); err != nil {

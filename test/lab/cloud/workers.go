@@ -14,21 +14,21 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"k8s.io/utils/clock"
 
-	"github.com/hosted-control-planes/hypershift/test/lab/follow"
+	"github.com/hosted-control-planes/hypershift/test/lab/poll"
 )
 
-// Worker is an instance that runs in the account of a customer.
+// Worker is a running instance in the account of a customer.
 type Worker struct {
 	ID, Account, VPC, Zone, Type, Image, Hostname string
 	Address                                       netip.Addr
 	UserData                                      []byte
 }
 
-// FollowWorkers tells which instances run in the accounts of customers, whenever that has changed, and again until settled, until
-// ctx ends.
+// FollowWorkers calls tell with the running instances in the accounts of customers whenever they have changed, and again
+// until settled, until ctx ends.
 func (c *Cloud) FollowWorkers(ctx context.Context, progress io.Writer, tell func(context.Context, []Worker) (settled bool, err error)) {
 	seen := &changes{aws: c.AWS, accounts: map[string]bool{}}
-	follow.New("workers", follow.Options{Changed: seen.any, Clock: clock.RealClock{}, Progress: progress}, func(ctx context.Context) (bool, error) {
+	poll.New("workers", poll.Options{Changed: seen.any, Clock: clock.RealClock{}, Progress: progress}, func(ctx context.Context) (bool, error) {
 		var all []Worker
 		stable := true
 		for _, account := range slices.Sorted(maps.Keys(seen.accounts)) {
@@ -46,7 +46,7 @@ func (c *Cloud) FollowWorkers(ctx context.Context, progress io.Writer, tell func
 	}).Run(ctx)
 }
 
-// workers are the instances that run in an account, and whether they are all there will be.
+// workers returns the running instances of an account, and whether none is in transition.
 func (c *Cloud) workers(ctx context.Context, account string) (running []Worker, stable bool, err error) {
 	client := ec2.NewFromConfig(c.AWS.Config(account))
 	described, err := client.DescribeInstances(ctx, &ec2.DescribeInstancesInput{})

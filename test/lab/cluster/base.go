@@ -12,12 +12,12 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/images"
 )
 
-// base is what every lab has running in it.
+// base are the manifests that every lab applies.
 //
 //go:embed manifests/base.yaml
 var base string
 
-// furnish pushes the first images and applies what runs from them.
+// furnish pushes the first images and applies base.
 func (u *start) furnish(ctx context.Context, lab *Lab) (err error) {
 	if lab.Images, err = images.Push(ctx, images.Options{Registry: Registry, Progress: u}, firstImages...); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (u *start) furnish(ctx context.Context, lab *Lab) (err error) {
 	return nil
 }
 
-// waitForDNS waits for the first pod there is.
+// waitForDNS waits for the first pod.
 func (u *start) waitForDNS(ctx context.Context, lab *Lab) error {
 	client, err := kubernetes.NewForConfig(lab.Config)
 	if err != nil {
@@ -45,6 +45,6 @@ func (u *start) waitForDNS(ctx context.Context, lab *Lab) error {
 	if err != nil {
 		return fmt.Errorf("waiting for DNS: %w", err)
 	}
-	u.say("DNS of the cluster")
+	u.report("DNS of the cluster")
 	return nil
 }

@@ -15,20 +15,20 @@ import (
 )
 
 var (
-	// programs run in a lab; kubectl and ctr are for people who look into it.
+	// programs run in a lab; kubectl and ctr are for debugging.
 	programs = []string{
 		"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler",
 		"kubelet", "kube-proxy", "containerd", "containerd-shim-runc-v2", "runc",
 		"aws-cloud-controller-manager",
 		"kubectl", "ctr",
 	}
-	// plugins are those of CNI.
+	// plugins are the CNI plugins.
 	plugins = []string{"bridge", "host-local", "loopback", "portmap"}
-	// firstImages are those that every lab has.
+	// firstImages are the images of every lab.
 	firstImages = []string{"pause", "coredns", "busybox"}
 )
 
-// build puts all programs where everything in the lab finds them, whatever it has mounted elsewhere.
+// build puts all programs into the directory of the lab, where all mount namespaces of the lab find them.
 func (u *start) build(ctx context.Context) error {
 	bin := filepath.Join(u.Dir, "bin")
 	for dir, names := range map[string][]string{bin: programs, filepath.Join(bin, "cni"): plugins} {
@@ -46,7 +46,7 @@ func (u *start) build(ctx context.Context) error {
 		}
 	}
 	if u.Cloud {
-		// Inside there is no way to the internet.
+		// The lab has no access to the internet.
 		if err := awsemulator.Install(ctx, u); err != nil {
 			return err
 		}
@@ -54,14 +54,14 @@ func (u *start) build(ctx context.Context) error {
 	if err := u.buildLab(ctx, filepath.Join(bin, "lab")); err != nil {
 		return err
 	}
-	// The same program is a CNI plugin, by its name.
+	// The same program is a CNI plugin, selected by its name.
 	return place(filepath.Join(bin, "lab"), filepath.Join(bin, "cni", networkpolicy.PluginName))
 }
 
-// buildLab builds this program, unless the caller has it.
+// buildLab builds this program, unless the caller has it already.
 func (u *start) buildLab(ctx context.Context, output string) error {
 	if u.Program != "" {
-		// Not a link: who builds it again must not write into what runs.
+		// A copy, not a link: a new build must not overwrite the running program.
 		return copyFile(u.Program, output)
 	}
 	root, err := pinned.Root()

@@ -24,14 +24,14 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/images"
 )
 
-// Lab is a lab that is up.
+// Lab is a running lab.
 type Lab struct {
-	// Dir is everything that it has on disk; empty for an existing cluster.
+	// Dir contains all files of the lab; empty for an existing cluster.
 	Dir string
-	// Kubeconfig is that of an administrator of the management cluster, and Config the same.
+	// Kubeconfig is that of an administrator of the management cluster. Config is its content.
 	Kubeconfig string
 	Config     *rest.Config
-	// Images are those that every lab has.
+	// Images are the images of every lab.
 	Images images.Set
 	// AWS is the emulator, and Management the account of the management cluster; nil without a cloud.
 	AWS        *awsemulator.Emulator
@@ -40,7 +40,7 @@ type Lab struct {
 	http *http.Client
 }
 
-// Find finds the lab of these options, which must be up.
+// Find returns the lab of these options, which must be running.
 func Find(ctx context.Context, o Options) (*Lab, error) {
 	if existing() {
 		return useExisting(ctx, o)
@@ -54,7 +54,7 @@ func Find(ctx context.Context, o Options) (*Lab, error) {
 		return nil, err
 	}
 	if s == nil || !s.alive() {
-		return nil, fmt.Errorf("no lab is up in %s", o.Dir)
+		return nil, fmt.Errorf("no lab runs in %s", o.Dir)
 	}
 	lab := open(o.Dir)
 	return lab, lab.connect(ctx)
@@ -68,7 +68,7 @@ func open(dir string) *Lab {
 	return &Lab{Dir: dir, Kubeconfig: Kubeconfig(dir), http: &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
 }
 
-// connect finds out how to reach what is in the lab, when that is up.
+// connect prepares the clients of a running lab.
 func (l *Lab) connect(ctx context.Context) error {
 	status, err := l.Status(ctx)
 	if err != nil {
@@ -85,7 +85,7 @@ func (l *Lab) readKubeconfig() error {
 	if err != nil {
 		return fmt.Errorf("reading the kubeconfig of the lab: %w", err)
 	}
-	// The rate limits of client-go protect a shared API server; this one is ours.
+	// The rate limits of client-go protect a shared API server; this one is not shared.
 	config.QPS = -1
 	config.WarningHandler = rest.NoWarnings{}
 	l.Config = config
@@ -96,7 +96,7 @@ func (l *Lab) path(elements ...string) string {
 	return filepath.Join(append([]string{l.Dir}, elements...)...)
 }
 
-// Down ends the lab and removes it.
+// Down stops the lab and removes it.
 func (l *Lab) Down(ctx context.Context) error {
 	if l.http == nil {
 		return nil // an existing cluster stays
@@ -104,13 +104,13 @@ func (l *Lab) Down(ctx context.Context) error {
 	return Down(ctx, Options{Dir: l.Dir})
 }
 
-// Status says what there is.
+// Status returns the state of the lab.
 func (l *Lab) Status(ctx context.Context) (*Status, error) {
 	status := &Status{}
 	return status, l.ask(ctx, http.MethodGet, "/status", nil, status)
 }
 
-// AddMachine adds a machine and turns it on. Its node is ready some seconds later.
+// AddMachine adds a machine and turns it on. Its node becomes ready some seconds later.
 func (l *Lab) AddMachine(ctx context.Context, m MachineOptions) error {
 	return l.ask(ctx, http.MethodPost, "/machines", m, nil)
 }
@@ -120,7 +120,7 @@ func (l *Lab) StartMachine(ctx context.Context, name string) error {
 	return l.ask(ctx, http.MethodPost, "/machines/"+name+"/start", nil, nil)
 }
 
-// StopMachine turns a machine off in order; its disk stays.
+// StopMachine shuts a machine down gracefully; its disk stays.
 func (l *Lab) StopMachine(ctx context.Context, name string) error {
 	return l.ask(ctx, http.MethodPost, "/machines/"+name+"/stop", nil, nil)
 }
@@ -151,7 +151,7 @@ func (l *Lab) WaitForNode(ctx context.Context, name string) error {
 	return nil
 }
 
-// until asks again and again, until the answer is yes; an error is told when there is no time left.
+// until polls until the result is true. When the time is over, it returns the last error.
 func until(ctx context.Context, ask func() (bool, error)) error {
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
@@ -168,7 +168,7 @@ func until(ctx context.Context, ask func() (bool, error)) error {
 	}
 }
 
-// Ready says whether a node is.
+// Ready reports whether a node is ready.
 func Ready(node *corev1.Node) bool {
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {
@@ -178,7 +178,7 @@ func Ready(node *corev1.Node) bool {
 	return false
 }
 
-// progress passes on the steps of the way up, from the first on, until the lab is up.
+// progress reports the steps of the start, from the first one on, until the lab runs.
 func (l *Lab) progress(ctx context.Context, say func(string)) error {
 	body, err := l.send(ctx, http.MethodGet, "/progress", nil)
 	if err != nil {
@@ -188,7 +188,7 @@ func (l *Lab) progress(ctx context.Context, say func(string)) error {
 	for lines := bufio.NewScanner(body); lines.Scan(); {
 		var step Step
 		if err := json.Unmarshal(lines.Bytes(), &step); err != nil {
-			return fmt.Errorf("reading what the supervisor says: %w", err)
+			return fmt.Errorf("reading the progress of the supervisor: %w", err)
 		}
 		if step.Text != "" {
 			say(step.Text)
@@ -210,26 +210,26 @@ func (l *Lab) ask(ctx context.Context, method, path string, question, answer any
 		return nil
 	}
 	if err := json.NewDecoder(body).Decode(answer); err != nil {
-		return fmt.Errorf("asking the supervisor for %s: %w", path, err)
+		return fmt.Errorf("calling %s of the supervisor: %w", path, err)
 	}
 	return nil
 }
 
 func (l *Lab) send(ctx context.Context, method, path string, question any) (io.ReadCloser, error) {
 	if l.http == nil {
-		return nil, errors.New("an existing cluster has its own machines, and no supervisor of ours")
+		return nil, errors.New("an existing cluster has no supervisor to add or remove machines")
 	}
 	text, err := json.Marshal(question)
 	if err != nil {
-		return nil, fmt.Errorf("asking the supervisor: %w", err)
+		return nil, fmt.Errorf("calling the supervisor: %w", err)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, "http://lab"+path, bytes.NewReader(text))
 	if err != nil {
-		return nil, fmt.Errorf("asking the supervisor: %w", err)
+		return nil, fmt.Errorf("calling the supervisor: %w", err)
 	}
 	resp, err := l.http.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("asking the supervisor: %w", err)
+		return nil, fmt.Errorf("calling the supervisor: %w", err)
 	}
 	if resp.StatusCode >= http.StatusBadRequest {
 		defer resp.Body.Close()

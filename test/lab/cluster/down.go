@@ -14,7 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
 )
 
-// Down ends the lab in a directory, however much of it there is, and removes what is left. There need not be one.
+// Down stops the lab in a directory, even a partial one, and removes what is left. The lab need not exist.
 func Down(ctx context.Context, o Options) error {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -37,7 +37,7 @@ func Down(ctx context.Context, o Options) error {
 	return nil
 }
 
-// down leaves the directory empty: whoever holds the lock on it may want another lab there.
+// down leaves the directory empty, because the owner of its lock may start another lab there.
 func down(ctx context.Context, o Options) error {
 	s, err := readState(o.Dir)
 	if s == nil || err != nil {
@@ -54,7 +54,7 @@ func down(ctx context.Context, o Options) error {
 	return nil
 }
 
-// end kills pid 1 of the lab, and with it, by the kernel, everything in it. There is nothing to save.
+// end kills pid 1 of the lab. The kernel then kills everything in it. There is no state to save.
 func (s *state) end(ctx context.Context) error {
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
@@ -71,7 +71,7 @@ func (s *state) end(ctx context.Context) error {
 	return nil
 }
 
-// removeCgroups removes those of all machines.
+// removeCgroups removes the cgroups of all machines.
 func (s *state) removeCgroups(ctx context.Context) error {
 	system, err := cgroup.Detect(cgroup.Family(s.Options.Dir))
 	if err != nil {
@@ -80,11 +80,11 @@ func (s *state) removeCgroups(ctx context.Context) error {
 	return cgroup.Remove(ctx, system, "")
 }
 
-// unplug removes our cable, if the lab has not taken it along.
+// unplug removes the network link, unless the end of the lab has removed it.
 func (s *state) unplug(context.Context) error {
 	link, err := netlink.LinkByName(hostLink)
 	if err != nil || link.Attrs().Alias != s.Options.Dir {
-		return nil //nolint:nilerr // it is gone, or that of another lab
+		return nil //nolint:nilerr // it is gone, or belongs to another lab
 	}
 	if err := netlink.LinkDel(link); err != nil && !errors.Is(err, syscall.ENODEV) {
 		return fmt.Errorf("removing link %s: %w", hostLink, err)
@@ -92,7 +92,7 @@ func (s *state) unplug(context.Context) error {
 	return nil
 }
 
-// removeFiles removes everything, the state last: without it nobody would try again.
+// removeFiles removes all files, the state last: without the state a second attempt would not find the lab.
 func (s *state) removeFiles(context.Context) error {
 	entries, err := os.ReadDir(s.Options.Dir)
 	if err != nil {

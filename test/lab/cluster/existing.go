@@ -10,14 +10,15 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// existing reports whether the cluster of KUBECONFIG is to be used. It takes a second variable, the one envtest reads,
+// existing reports whether to use the cluster of KUBECONFIG. It needs a second variable, the one that envtest reads,
 // because many shells have a KUBECONFIG that points to a cluster which no test should touch.
 func existing() bool { return os.Getenv("USE_EXISTING_CLUSTER") == "true" }
 
-// Existing says whether the lab is somebody's cluster: one without machines, AWS, balancers and a registry of ours.
+// Existing reports whether the lab is a cluster of the user, without machines, AWS, load balancers and a registry of the
+// lab.
 func (l *Lab) Existing() bool { return l.Dir == "" }
 
-// useExisting checks that there is a cluster and says which.
+// useExisting checks that the cluster exists and prints its address.
 func useExisting(_ context.Context, o Options) (*Lab, error) {
 	o, err := o.withDefaults()
 	if err != nil {

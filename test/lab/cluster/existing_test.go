@@ -12,7 +12,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-func TestAnExistingClusterTakesThePlaceOfTheLab(t *testing.T) {
+func TestExistingClusterReplacesTheLab(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(`{"gitVersion": "v1.36.3"}`))
 	}))
@@ -33,20 +33,20 @@ func TestAnExistingClusterTakesThePlaceOfTheLab(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !lab.Existing() || lab.Kubeconfig != kubeconfig || !strings.Contains(said.String(), "v1.36.3") {
-		t.Errorf("it is %+v, and said %q", lab, said.String())
+		t.Errorf("the lab is %+v, the output %q", lab, said.String())
 	}
 	if err := lab.KillMachine(t.Context(), "m1"); err == nil || !strings.Contains(err.Error(), "existing cluster") {
-		t.Errorf("its machines are not ours: %v", err)
+		t.Errorf("killing a machine of an existing cluster: %v", err)
 	}
 	if err := lab.Down(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("in the directory of a lab there is now %v, %v", left, err)
+		t.Errorf("the directory of the lab contains %v, %v", left, err)
 	}
 
 	t.Setenv("KUBECONFIG", "")
 	if _, err := Up(t.Context(), Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "KUBECONFIG") {
-		t.Errorf("nobody knows which cluster is meant: %v", err)
+		t.Errorf("a missing KUBECONFIG is accepted: %v", err)
 	}
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
 )
 
-// limits are those of the whole host that a lab of several machines and control planes reaches: each program that watches a
-// file has an inotify instance, and the default is 128.
+// limits are limits of the whole host that a lab of several machines and control planes exceeds: each program that watches
+// files has an inotify instance, and the default is 128.
 var limits = map[string]int{
 	"/proc/sys/fs/inotify/max_user_instances": 8192,
 	"/proc/sys/fs/inotify/max_user_watches":   524288,
 }
 
-// prepareHost changes what a lab needs changed, after it has been written down what it was.
+// prepareHost changes the settings that a lab needs, after their previous values have been recorded.
 func (s *state) prepareHost() error {
 	system, err := cgroup.Detect(cgroup.Family(s.Options.Dir))
 	if err != nil {
@@ -50,10 +50,10 @@ func (s *state) prepareHost() error {
 	return nil
 }
 
-// restoreHost makes the settings of the host what they were.
+// restoreHost restores the settings of the host.
 func (s *state) restoreHost(context.Context) error { return s.restore(os.WriteFile) }
 
-// restore leaves what somebody else has come to rely on meanwhile: the kernel does not take a controller from a cgroup whose
+// restore keeps settings that are in use by others meanwhile: the kernel does not remove a controller from a cgroup whose
 // children use it.
 func (s *state) restore(write func(file string, text []byte, _ fs.FileMode) error) error {
 	for _, setting := range s.Settings {

@@ -10,8 +10,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
 )
 
-// On a host of version 2 of cgroups somebody may have started containers meanwhile, which use the controllers that the lab has asked for.
-func TestWhatOthersUseIsLeftToThem(t *testing.T) {
+// On a host with cgroups version 2, containers that were started meanwhile may use the controllers that the lab has
+// enabled.
+func TestSettingsInUseByOthersAreKept(t *testing.T) {
 	s := &state{Settings: []cgroup.Setting{{File: "a", Before: "-cpu"}, {File: "b", Before: "128"}}}
 	var written []string
 	refuse := func(file string, _ []byte, _ fs.FileMode) error {
@@ -22,12 +23,12 @@ func TestWhatOthersUseIsLeftToThem(t *testing.T) {
 		return nil
 	}
 	if err := s.restore(refuse); err != nil {
-		t.Errorf("the lab could never be taken down: %v", err)
+		t.Errorf("restoring the settings must not fail: %v", err)
 	}
 	if !slices.Equal(written, []string{"b"}) {
 		t.Errorf("written: %v", written)
 	}
 	if err := s.restore(func(string, []byte, fs.FileMode) error { return syscall.EACCES }); !errors.Is(err, syscall.EACCES) {
-		t.Errorf("what could not be put back is not said: %v", err)
+		t.Errorf("the setting that could not be restored is not reported: %v", err)
 	}
 }

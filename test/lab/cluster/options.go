@@ -8,37 +8,38 @@ import (
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 )
 
-// Options say what a lab is like. What is left empty has a default.
+// Options configure a lab. Empty fields have defaults.
 type Options struct {
-	// Dir is where everything of the lab is; <cache>/lab by default.
+	// Dir is the directory of all files of the lab; <cache>/lab by default.
 	Dir string `json:"dir"`
-	// Machines is how many there are, spread over Zones; 3 and as many as there are machines, but at most 3.
+	// Machines is the number of machines, spread over Zones. The default is 3 machines, and as many zones as machines, but
+	// at most 3.
 	Machines int `json:"machines"`
 	Zones    int `json:"zones"`
-	// MemoryMiB is the size of each; 6144.
+	// MemoryMiB is the memory of each machine; 6144 by default.
 	MemoryMiB int `json:"memoryMiB"`
-	// Cloud is whether there is AWS: the emulator and the cloud-controller-manager, machines that are instances, load balancers
-	// with names and traffic.
+	// Cloud enables AWS: the emulator and the cloud-controller-manager, machines that are instances, load balancers with
+	// names and traffic.
 	Cloud bool `json:"cloud"`
-	// New refuses a lab that is up already: it is somebody else's.
+	// New rejects a lab that runs already, because it belongs to another user.
 	New bool `json:"-"`
-	// Program is the path of the command lab, if there is one already.
+	// Program is the path of the command lab, if it is built already.
 	Program string `json:"-"`
-	// Progress gets a line with the seconds for each thing that has happened.
+	// Progress receives a line with the elapsed time for each step.
 	Progress io.Writer `json:"-"`
 }
 
 const (
-	// maxZones is how many have a network.
+	// maxZones is the number of zones that have a network.
 	maxZones = 3
-	// maxSocket is what the kernel takes.
+	// maxSocket is the maximum of the kernel.
 	maxSocket = 107
 )
 
-// Region is where the lab is, as far as labels of nodes tell.
+// Region is the region in the labels of nodes.
 const Region = "us-east-1"
 
-// DefaultDir is where a lab is that is nowhere else.
+// DefaultDir is the default directory of a lab.
 func DefaultDir() (string, error) {
 	cache, err := pinned.CacheDir()
 	if err != nil {
@@ -81,7 +82,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// FirstMachines are those that a lab starts with: m1, m2, ..., each in another zone than the one before.
+// FirstMachines are the machines with which a lab starts: m1, m2, ..., distributed over the zones in turn.
 func (o Options) FirstMachines() []MachineOptions {
 	var all []MachineOptions
 	for i := range o.Machines {
@@ -94,27 +95,27 @@ func (o Options) FirstMachines() []MachineOptions {
 	return all
 }
 
-// MachineOptions say what a machine is like: as much of an EC2 instance as a node shows.
+// MachineOptions configure a machine, and the properties of an EC2 instance that its node has.
 type MachineOptions struct {
 	Name string `json:"name"`
-	// Zone is the availability zone, InstanceType the kind of machine; labels of the node say both.
+	// Zone is the availability zone, InstanceType the type of the machine; the node has labels for both.
 	Zone         string `json:"zone,omitempty"`
 	InstanceType string `json:"instanceType,omitempty"`
-	// InstanceID makes the provider id of the node, with the zone. A machine of the management cluster gets an instance of its
-	// own, if there is a cloud.
+	// InstanceID is the part of the node's provider id after the zone. With a cloud, a machine of the management cluster
+	// gets an instance of its own.
 	InstanceID string            `json:"instanceID,omitempty"`
 	MemoryMiB  int               `json:"memoryMiB,omitempty"`
 	Labels     map[string]string `json:"labels,omitempty"`
 	// Taints are KEY=VALUE:EFFECT or KEY:EFFECT.
 	Taints []string `json:"taints,omitempty"`
-	// ExternalCloud leaves what the node says of its zone and type to a cloud-controller-manager, without which it stays
+	// ExternalCloud leaves the labels for zone and type to a cloud-controller-manager. Without one, the node stays
 	// tainted.
 	ExternalCloud bool `json:"externalCloud,omitempty"`
-	// Join is the kubeconfig of an administrator of the cluster that the machine joins; by default that is the cluster of
-	// the lab. In another cluster the machine runs no kube-proxy: that is up to the cluster.
+	// Join is the kubeconfig of an administrator of the cluster that the machine joins; the default is the cluster of the
+	// lab. In another cluster the machine does not run kube-proxy; the cluster must do so.
 	Join string `json:"join,omitempty"`
-	// ClientCA is what the kubelet knows the API server by, if that is not the authority in the kubeconfig.
+	// ClientCA is the CA of the API server's client certificates for the kubelet, if it is not the CA in the kubeconfig.
 	ClientCA string `json:"clientCA,omitempty"`
-	// ClusterDNS is where pods of another cluster ask for names.
+	// ClusterDNS is the DNS server for pods of another cluster.
 	ClusterDNS string `json:"clusterDNS,omitempty"`
 }

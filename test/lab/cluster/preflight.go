@@ -15,11 +15,11 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
 )
 
-// Missing lists what this host lacks for such a lab, a line for each, and what to do about it.
+// Missing lists what this host lacks for such a lab, and how to fix it, one line for each requirement.
 func Missing(ctx context.Context, o Options) []string {
 	if os.Geteuid() != 0 {
-		// Nothing else can be found out.
-		return []string{"root: namespaces, mounts and cgroups take it; try again with sudo"}
+		// Nothing else can be checked.
+		return []string{"root: namespaces, mounts and cgroups need it; try again with sudo"}
 	}
 	var missing []string
 	checks := []func(context.Context) string{namespaces, o.overlay, links, firewall, bridged, cgroups, compiler}
@@ -34,7 +34,7 @@ func Missing(ctx context.Context, o Options) []string {
 	return missing
 }
 
-// namespaces also finds containers that are root but may do nothing.
+// namespaces also detects containers that run as root without capabilities.
 func namespaces(ctx context.Context) string {
 	probe := exec.CommandContext(ctx, "/bin/true")
 	probe.SysProcAttr = &unix.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP}
@@ -44,7 +44,7 @@ func namespaces(ctx context.Context) string {
 	return ""
 }
 
-// overlay tries what containerd does, where it will.
+// overlay tries an overlay mount like containerd, in the directory of the lab.
 func (o Options) overlay(context.Context) string {
 	dir, err := os.MkdirTemp(o.Dir, "overlay-")
 	if err != nil {
@@ -56,7 +56,7 @@ func (o Options) overlay(context.Context) string {
 			return fmt.Sprintf("a directory for temporary files: %v", err)
 		}
 	}
-	// Where it exists, it may still have to be loaded: mount(2) does that.
+	// The module may have to be loaded: mount(2) does that.
 	options := fmt.Sprintf("lowerdir=%[1]s/lower,upperdir=%[1]s/upper,workdir=%[1]s/work", dir)
 	if err := unix.Mount("overlay", filepath.Join(dir, "merged"), "overlay", 0, options); err != nil {
 		return fmt.Sprintf("overlayfs (%v): modprobe overlay, or --dir on a disk that is not itself an overlay", err)
@@ -67,7 +67,7 @@ func (o Options) overlay(context.Context) string {
 	return ""
 }
 
-// links tries the two kinds of network link under names that nobody has.
+// links tries the two kinds of network link under unused names.
 func links(context.Context) string {
 	for _, link := range []netlink.Link{
 		&netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: "labprobe0"}},
@@ -83,7 +83,8 @@ func links(context.Context) string {
 	return ""
 }
 
-// firewall looks for what kube-proxy and the CNI plugins write their rules with. Reading the rules loads what can be loaded.
+// firewall checks the kernel features with which kube-proxy and the CNI plugins write their rules. Reading the rules loads
+// modules.
 func firewall(ctx context.Context) string {
 	var lacks []string
 	for _, command := range []string{"nft list ruleset", "iptables --version"} {
@@ -102,7 +103,7 @@ func firewall(ctx context.Context) string {
 	return strings.Join(lacks, " and ") + ": apt-get install nftables iptables, and a kernel with nf_tables"
 }
 
-// bridged looks for what NetworkPolicies between pods of one machine take.
+// bridged checks the requirements of NetworkPolicies between pods of one machine.
 func bridged(context.Context) string {
 	for path, lack := range map[string]string{
 		"/proc/sys/net/bridge": "rules for packets that pass a bridge: modprobe br_netfilter",
@@ -126,7 +127,7 @@ func cgroups(context.Context) string {
 	return ""
 }
 
-// compiler is for runc, the one program that is not all Go. Once it is built nothing is needed.
+// compiler checks for a C compiler, which only runc needs. It is not needed after runc is built.
 func compiler(ctx context.Context) string {
 	if built, err := pinned.Built("runc"); err != nil {
 		return fmt.Sprintf("a checkout of this project: %v", err)
@@ -144,7 +145,7 @@ func compiler(ctx context.Context) string {
 	return ""
 }
 
-// python is what the AWS emulator is written in. Which version it has to be is for its installation to say.
+// python checks for Python, which the AWS emulator needs. Its installation checks the version.
 func python(context.Context) string {
 	if _, err := exec.LookPath("python3"); err != nil {
 		return "python3: apt-get install python3 python3-venv, for the AWS emulator"
@@ -152,7 +153,8 @@ func python(context.Context) string {
 	return ""
 }
 
-// image is for instances: their image is this host, with a containerd and a kubelet of ours. Systemd need not run here.
+// image checks the requirements of instances: their image is this host with another containerd and kubelet. Systemd need
+// not run here.
 func image(context.Context) string {
 	var lacks, packages []string
 	for _, need := range [][2]string{{"curl", "curl"}, {"ip", "iproute2"}, {"/usr/lib/systemd/systemd-socket-proxyd", "systemd"}} {

@@ -7,7 +7,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cloud"
 )
 
-// What a supervisor and its clients say to each other, as JSON over HTTP on a socket:
+// The protocol between a supervisor and its clients: JSON over HTTP on a socket.
 //
 //	GET    /progress                 Steps, one per line, as they happen; the last one is Done
 //	GET    /status                   Status
@@ -17,26 +17,26 @@ import (
 //	POST   /machines/NAME/kill       cuts its power
 //	DELETE /machines/NAME            removes it, with its disk
 //
-// What goes wrong is a text, with a code of 400 or more.
+// An error is a text, with a status code of 400 or more.
 
-// Socket is where the supervisor of the lab in dir listens.
+// Socket is the socket of the supervisor of the lab in dir.
 func Socket(dir string) string { return filepath.Join(dir, "socket") }
 
 // Kubeconfig is the file of the administrator of the lab in dir.
 func Kubeconfig(dir string) string { return filepath.Join(dir, "kubeconfig") }
 
-// Step is something that has happened on the way up.
+// Step is a completed step of the start.
 type Step struct {
 	Text string `json:"text,omitempty"`
-	// Done says that there are no more steps: the lab is up.
+	// Done marks the last step: the lab runs.
 	Done bool `json:"done,omitempty"`
 }
 
-// Status is what there is in a lab.
+// Status is the state of a lab.
 type Status struct {
 	Processes []ProcessStatus `json:"processes"`
 	Machines  []MachineStatus `json:"machines"`
-	// Cloud is nil if there is none.
+	// Cloud is nil without a cloud.
 	Cloud *cloud.Status `json:"cloud,omitempty"`
 }
 
@@ -45,7 +45,7 @@ type ProcessStatus struct {
 	Name    string    `json:"name"`
 	Running bool      `json:"running"`
 	Since   time.Time `json:"since"`
-	// Restarts is how often it has ended.
+	// Restarts is the number of restarts.
 	Restarts int    `json:"restarts"`
 	Log      string `json:"log"`
 }

@@ -13,13 +13,14 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
 )
 
-// state is what is written down about a supervisor before it does anything. A directory that has it is that of a lab.
+// state identifies a supervisor. It is stored before the supervisor does anything. A directory with this file is that of a
+// lab.
 type state struct {
 	Options Options `json:"options"`
 	PID     int     `json:"pid"`
-	// Began is when the process began, in ticks since the host did: pids come again.
+	// Began is the start time of the process, in ticks since the boot of the host. It is needed because pids are reused.
 	Began string `json:"began"`
-	// Settings are what we have changed on the host.
+	// Settings are the changed settings of the host.
 	Settings []cgroup.Setting `json:"settings,omitempty"`
 }
 
@@ -33,16 +34,16 @@ func (s *state) write() error {
 		err = os.WriteFile(s.path(newStateFile), append(text, '\n'), 0o644)
 	}
 	if err == nil {
-		// Half a state would keep everybody from removing the lab.
+		// A partial state would prevent the removal of the lab, therefore the file is replaced atomically.
 		err = os.Rename(s.path(newStateFile), s.path(stateFile))
 	}
 	if err != nil {
-		return fmt.Errorf("writing down what there is of the lab: %w", err)
+		return fmt.Errorf("writing the state of the lab: %w", err)
 	}
 	return nil
 }
 
-// readState returns nil if there is no lab in dir.
+// readState returns nil if dir contains no lab.
 func readState(dir string) (*state, error) {
 	s := &state{}
 	text, err := os.ReadFile(filepath.Join(dir, stateFile))
@@ -53,13 +54,13 @@ func readState(dir string) (*state, error) {
 		err = json.Unmarshal(text, s)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading what there is of the lab in %s: %w", dir, err)
+		return nil, fmt.Errorf("reading the state of the lab in %s: %w", dir, err)
 	}
 	s.Options.Dir = dir
 	return s, nil
 }
 
-// MustNotBeUp returns an error if the lab of these options is up.
+// MustNotBeUp returns an error if the lab of these options runs.
 func MustNotBeUp(o Options) error {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -67,49 +68,50 @@ func MustNotBeUp(o Options) error {
 	}
 	s, err := readState(o.Dir)
 	if err == nil && s != nil && s.alive() {
-		err = fmt.Errorf("the lab in %s was started by somebody else, and is neither used nor taken down: wait for them, or end it with \"go run ./test/lab down\"", o.Dir)
+		err = fmt.Errorf("the lab in %s belongs to another user: wait until it ends, or end it with \"go run ./test/lab down\"", o.Dir)
 	}
 	return err
 }
 
-// ReadOptions are the options of the lab in dir, for its supervisor.
+// ReadOptions returns the options of the lab in dir, for its supervisor.
 func ReadOptions(dir string) (Options, error) {
 	s, err := readState(dir)
 	if err != nil {
 		return Options{}, err
 	}
 	if s == nil {
-		return Options{}, fmt.Errorf("there is no lab in %s", dir)
+		return Options{}, fmt.Errorf("%s contains no lab", dir)
 	}
 	return s.Options.withDefaults()
 }
 
-// alive says whether the supervisor runs.
+// alive reports whether the supervisor runs.
 func (s *state) alive() bool {
 	now, err := began(s.PID)
 	return err == nil && now == s.Began
 }
 
-// began says when a process began. A process that is dead and not buried yet never did.
+// began returns the start time of a process. A zombie counts as ended.
 func began(pid int) (string, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return "", err
 	}
-	// The name, in parentheses, may have blanks in it.
+	// The name, in parentheses, may contain blanks.
 	_, rest, _ := strings.Cut(string(text), ") ")
 	fields := strings.Fields(rest)
 	if len(fields) < 20 {
-		return "", fmt.Errorf("reading what process %d is: %q", pid, text)
+		return "", fmt.Errorf("parsing the status of process %d: %q", pid, text)
 	}
 	if threads := fields[17]; fields[0] == "Z" && (threads == "0" || threads == "1") {
-		// With more threads than one it is replacing its program.
+		// A process with more than one thread is replacing its program.
 		return "", fmt.Errorf("process %d has ended", pid)
 	}
 	return fields[19], nil
 }
 
-// lock keeps two of us from starting or ending the same lab at the same time. The kernel drops it when we die.
+// lock prevents two processes from starting or stopping the same lab at the same time. The kernel releases it when the
+// process ends.
 func lock(dir string) (unlock func(), err error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -117,7 +119,7 @@ func lock(dir string) (unlock func(), err error) {
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("somebody else is starting or ending the lab in %s right now", dir)
+		return nil, fmt.Errorf("another process is starting or stopping the lab in %s", dir)
 	}
 	return func() { f.Close() }, nil
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestAProcessIsKnownByWhenItBegan(t *testing.T) {
+func TestProcessIsIdentifiedByItsStartTime(t *testing.T) {
 	child := exec.CommandContext(t.Context(), "cat")
 	stdin, err := child.StdinPipe()
 	if err != nil {
@@ -22,24 +22,24 @@ func TestAProcessIsKnownByWhenItBegan(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !s.alive() {
-		t.Error("it runs, and is said to be dead")
+		t.Error("a running process is reported as ended")
 	}
 	if other := (&state{PID: s.PID, Began: s.Began + "1"}); other.alive() {
-		t.Error("another process has its pid, and is taken for it")
+		t.Error("another process with its pid is reported as running")
 	}
 	stdin.Close()
 	if err := child.Wait(); err != nil {
 		t.Fatal(err)
 	}
 	if s.alive() {
-		t.Error("it has ended, and is said to run")
+		t.Error("an ended process is reported as running")
 	}
 }
 
-func TestAStateIsFoundAgain(t *testing.T) {
+func TestStateIsReadBack(t *testing.T) {
 	dir := t.TempDir()
 	if s, err := readState(dir); s != nil || err != nil {
-		t.Fatalf("an empty directory is no lab: %v, %v", s, err)
+		t.Fatalf("an empty directory is reported as a lab: %v, %v", s, err)
 	}
 	options, err := Options{Dir: dir, Machines: 2, Cloud: true}.withDefaults()
 	if err != nil {
@@ -49,7 +49,7 @@ func TestAStateIsFoundAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := mustBeEmpty(dir); err == nil {
-		t.Error("it would be taken for another lab")
+		t.Error("the supervisor is not recognized")
 	}
 	s, err := readState(dir)
 	if err != nil || s.PID != 1 || s.Began != "2" || s.Options.Machines != 2 || !s.Options.Cloud {
@@ -63,7 +63,7 @@ func TestAStateIsFoundAgain(t *testing.T) {
 	}
 }
 
-func TestALabOfSomebodyElseIsNoNewOne(t *testing.T) {
+func TestNewLabIsRefusedWhileAnotherRuns(t *testing.T) {
 	t.Setenv("USE_EXISTING_CLUSTER", "")
 	pid := os.Getpid()
 	when, err := began(pid)
@@ -74,9 +74,9 @@ func TestALabOfSomebodyElseIsNoNewOne(t *testing.T) {
 		state   *state
 		refused bool
 	}{
-		"there is none":  {nil, false},
-		"it has ended":   {&state{PID: pid, Began: "before"}, false},
-		"it runs by now": {&state{PID: pid, Began: when}, true},
+		"no lab":            {nil, false},
+		"the lab has ended": {&state{PID: pid, Began: "before"}, false},
+		"the lab runs":      {&state{PID: pid, Began: when}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Dir: t.TempDir(), New: true}
@@ -93,7 +93,7 @@ func TestALabOfSomebodyElseIsNoNewOne(t *testing.T) {
 				return
 			}
 			if _, err := Up(t.Context(), o); err == nil || !strings.Contains(err.Error(), o.Dir) || !strings.Contains(err.Error(), "lab down") {
-				t.Errorf("it is taken for the new one: %v", err)
+				t.Errorf("the running lab is accepted as the new one: %v", err)
 			}
 		})
 	}
@@ -105,7 +105,7 @@ func TestOptions(t *testing.T) {
 		zones   []string // of the first machines
 		err     string
 	}{
-		"nothing is said":               {zones: []string{"us-east-1a", "us-east-1b", "us-east-1c"}},
+		"no options":                    {zones: []string{"us-east-1a", "us-east-1b", "us-east-1c"}},
 		"fewer machines than zones":     {options: Options{Machines: 2}, zones: []string{"us-east-1a", "us-east-1b"}},
 		"more machines than zones":      {options: Options{Machines: 3, Zones: 2}, zones: []string{"us-east-1a", "us-east-1b", "us-east-1a"}},
 		"more zones than have networks": {options: Options{Zones: 4}, err: "at most"},

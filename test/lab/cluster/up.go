@@ -15,7 +15,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/namespace"
 )
 
-// Up starts a lab, or finds the one that is up, unless it has to be new. It returns when all nodes are ready.
+// Up starts a lab, or returns the running one, unless it must be new. It returns when all nodes are ready.
 func Up(ctx context.Context, o Options) (*Lab, error) {
 	if existing() {
 		return useExisting(ctx, o)
@@ -40,29 +40,29 @@ func Up(ctx context.Context, o Options) (*Lab, error) {
 	}
 	lab, err := u.run(ctx)
 	if err != nil && ctx.Err() != nil {
-		// Nobody looks into a lab that he did not wait for.
+		// A lab that has not become ready is of no use.
 		err = errors.Join(err, down(context.WithoutCancel(ctx), o))
 	}
 	if err != nil {
-		os.Remove(o.Dir) // if there is nothing in it
+		os.Remove(o.Dir) // only if it is empty
 	}
 	return lab, err
 }
 
-// start is one way up.
+// start is one run of Up.
 type start struct {
 	Options
 	began time.Time
 }
 
-func (u *start) say(format string, args ...any) {
+func (u *start) report(format string, args ...any) {
 	fmt.Fprintf(u.Progress, "%6.1f s  %s\n", time.Since(u.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// Write lets those who build things report them as we do.
+// Write lets builders report through the same format.
 func (u *start) Write(p []byte) (int, error) {
 	for line := range strings.Lines(string(p)) {
-		u.say("%s", strings.TrimRight(line, "\n"))
+		u.report("%s", strings.TrimRight(line, "\n"))
 	}
 	return len(p), nil
 }
@@ -74,7 +74,7 @@ func (u *start) run(ctx context.Context) (*Lab, error) {
 	}
 	if s == nil || !s.alive() {
 		if s != nil {
-			u.say("there was a lab, which has ended: removing what is left of it")
+			u.report("removing the remains of a lab that has ended")
 		}
 		if err := down(ctx, u.Options); err != nil {
 			return nil, err
@@ -85,7 +85,7 @@ func (u *start) run(ctx context.Context) (*Lab, error) {
 	}
 	lab := open(u.Dir)
 	if err := u.follow(ctx, lab, s); err != nil {
-		// It says why in its last lines, with up to twenty of the server that did not start.
+		// The error contains the last lines of the supervisor, with up to twenty of the server that failed.
 		return nil, fmt.Errorf("%w\nlogs are in %s; last lines of the supervisor:\n%s",
 			err, lab.path("logs"), process.Tail(lab.path("logs", supervisorLog), 25))
 	}
@@ -103,13 +103,13 @@ func (u *start) run(ctx context.Context) (*Lab, error) {
 
 const supervisorLog = "supervisor.log"
 
-// AuditLog is the file among the logs that has what operators wrote, a line of JSON each.
+// AuditLog is the log file with the writes of the operators, one line of JSON each.
 const AuditLog = "audit.log"
 
-// supervisor starts one.
+// supervisor starts a supervisor.
 func (u *start) supervisor(ctx context.Context) (*state, error) {
 	if missing := Missing(ctx, u.Options); len(missing) > 0 {
-		return nil, fmt.Errorf("this host cannot have a lab; it lacks\n  %s", strings.Join(missing, "\n  "))
+		return nil, fmt.Errorf("this host cannot run a lab; it lacks\n  %s", strings.Join(missing, "\n  "))
 	}
 	if err := mustBeEmpty(u.Dir); err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (u *start) supervisor(ctx context.Context) (*state, error) {
 	if err := u.build(ctx); err != nil {
 		return nil, err
 	}
-	u.say("programs are in %s", filepath.Join(u.Dir, "bin"))
+	u.report("programs are in %s", filepath.Join(u.Dir, "bin"))
 	if err := s.prepareHost(); err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (u *start) supervisor(ctx context.Context) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Until the gate is open the supervisor has done nothing, and if we die now it never will.
+	// Until the gate opens, the supervisor does nothing. If this process dies before, the supervisor never starts.
 	if s.Began, err = began(pid1.PID()); err == nil {
 		s.PID = pid1.PID()
 		err = errors.Join(s.write(), plugIn(s.PID, u.Dir))
@@ -152,21 +152,21 @@ func (u *start) supervisor(ctx context.Context) (*state, error) {
 	return s, nil
 }
 
-// mustBeEmpty keeps us from taking somebody's directory: all in it is removed in the end.
+// mustBeEmpty prevents the use of another directory by mistake: Down removes all files in it.
 func mustBeEmpty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("looking into the directory of the lab: %w", err)
 	}
 	for _, entry := range entries {
-		if entry.Name() != newStateFile { // we died while we wrote it
-			return fmt.Errorf("%s is not empty, and it is not that of a lab", dir)
+		if entry.Name() != newStateFile { // a previous run may have died while it wrote this file
+			return fmt.Errorf("%s is not empty, and does not belong to a lab", dir)
 		}
 	}
 	return nil
 }
 
-// follow reports what the supervisor does until the control plane is up.
+// follow reports the steps of the supervisor until the control plane runs.
 func (u *start) follow(ctx context.Context, lab *Lab, s *state) error {
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
@@ -180,13 +180,13 @@ func (u *start) follow(ctx context.Context, lab *Lab, s *state) error {
 			return errors.New("the supervisor has ended")
 		}
 	}
-	return lab.progress(ctx, func(text string) { u.say("%s", text) })
+	return lab.progress(ctx, func(text string) { u.report("%s", text) })
 }
 
-// patience is for a node to get ready, on a host that is busy with other things too.
+// patience is the timeout for a node to become ready on a busy host.
 const patience = 3 * time.Minute
 
-// machines adds those that a lab starts with and that are not there, all at once.
+// machines adds the missing first machines, all at once.
 func (u *start) machines(ctx context.Context, lab *Lab) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -209,7 +209,7 @@ func (u *start) machines(ctx context.Context, lab *Lab) error {
 			if err := lab.WaitForNode(ctx, m.Name); err != nil {
 				return err
 			}
-			u.say("node %s is ready", m.Name)
+			u.report("node %s is ready", m.Name)
 			return nil
 		})
 	}

@@ -12,20 +12,21 @@ import (
 // routed are the networks that the host reaches through the uplink.
 var routed = []string{MachineNetwork, PodNetwork, BalancerNetwork}
 
-// plugIn lays a cable from the host into the lab whose pid 1 is given. It needs no forwarding and no rules: what the host itself
-// sends goes in, and the lab goes nowhere. When the lab ends, cable and routes end with it.
+// plugIn creates a veth pair from the host into the lab with the given pid 1. It needs neither forwarding nor firewall
+// rules: only packets of the host itself enter the lab, and the lab reaches only the host. The link and its routes end
+// with the lab.
 func plugIn(pid int, dir string) error {
 	if err := unrouted(); err != nil {
 		return err
 	}
-	// The alias tells people whose link this is.
+	// The alias shows users the purpose of the link.
 	link := &netlink.Veth{
 		LinkAttrs:     netlink.LinkAttrs{Name: hostLink, Alias: dir},
 		PeerName:      UplinkName,
 		PeerNamespace: netlink.NsPid(pid),
 	}
 	if err := netlink.LinkAdd(link); err != nil {
-		return fmt.Errorf("laying a cable into the lab: %w", err)
+		return fmt.Errorf("creating the link into the lab: %w", err)
 	}
 	address, err := netlink.ParseAddr(hostAddress)
 	if err != nil {
@@ -50,10 +51,10 @@ func plugIn(pid int, dir string) error {
 	return nil
 }
 
-// unrouted makes sure that nobody else has the addresses of a lab.
+// unrouted checks that the addresses of a lab are not in use.
 func unrouted() error {
 	if other, err := netlink.LinkByName(hostLink); err == nil {
-		return fmt.Errorf("there is another lab on this host, in %s: take it down first (lab down --dir ...)", other.Attrs().Alias)
+		return fmt.Errorf("another lab runs on this host, in %s: take it down first (lab down --dir ...)", other.Attrs().Alias)
 	}
 	routes, err := netlink.RouteList(nil, netlink.FAMILY_V4)
 	if err != nil {
@@ -73,7 +74,7 @@ func unrouted() error {
 	return nil
 }
 
-// prefix is the length of one; 0 is the default route.
+// prefix is the prefix length of a network; 0 is the default route.
 func prefix(n *net.IPNet) int {
 	if n == nil {
 		return 0

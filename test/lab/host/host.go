@@ -1,4 +1,4 @@
-// Package host looks at what a lab could leave on the machine that it was on.
+// Package host detects what a lab has left on the machine.
 package host
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
 )
 
-// A Host is what there is at one moment: things of a kind, by the kind.
+// A Host is the state of the machine at one moment: names by kind.
 type Host map[string][]string
 
-// files are those of the kernel that tell, by the kind of things in them, a line for each.
+// files of the kernel list resources, one in each line, by kind.
 var files = map[string]string{
 	"mounts":        "/proc/self/mounts",
 	"routes":        "/proc/net/route",
@@ -27,7 +27,7 @@ var files = map[string]string{
 	"shared memory": "/proc/sysvipc/shm",
 }
 
-// Look lists what a lab in dir has, or could change, on this host.
+// Look lists everything on this host that a lab in dir creates or changes.
 func Look(dir string) (Host, error) {
 	seen := Host{"processes": nil, "cgroups": nil}
 	links, err := net.Interfaces()
@@ -58,7 +58,7 @@ func Look(dir string) (Host, error) {
 		if err == nil && d.IsDir() && d.Name() == cgroup.Family(dir) {
 			seen["cgroups"] = append(seen["cgroups"], path)
 		}
-		return nil //nolint:nilerr // cgroups of others come and go while we look
+		return nil //nolint:nilerr // cgroups of others may disappear during the walk
 	})
 	if err != nil {
 		return nil, fmt.Errorf("listing cgroups: %w", err)
@@ -66,7 +66,7 @@ func Look(dir string) (Host, error) {
 	return seen, nil
 }
 
-// Differences says what is there now and was not before, and the other way round.
+// Differences lists what was added and what was removed since before.
 func Differences(before, now Host) []string {
 	var said []string
 	for _, what := range slices.Sorted(maps.Keys(before)) {

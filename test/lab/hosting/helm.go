@@ -14,13 +14,13 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/images"
 )
 
-// Namespace is where hypershift is installed, Release the name that Helm has for that.
+// Namespace is the namespace of the installation, Release the name of the Helm release.
 const (
 	Namespace = "hypershift"
 	Release   = "hypershift"
 )
 
-// credentials are those of the account of the management cluster. On AWS a role of the service account takes their place.
+// credentials are those of the account of the management cluster. On AWS, a role of the service account replaces them.
 const credentials = `
 apiVersion: v1
 kind: Namespace
@@ -42,7 +42,7 @@ stringData:
     aws_secret_access_key = any
 `
 
-// values are what an installation chooses.
+// values are the chart values of the installation.
 const values = `
 image:
   repository: ${REPOSITORY}
@@ -75,7 +75,7 @@ func (h *Hosting) Install(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("writing the values of the chart: %w", err)
 	}
-	// Where the user's clients are told that they may speak plainly, the same file serves him who looks around.
+	// The file of registries that clients access over plain HTTP is also for the registry checks of the operator.
 	file := filepath.Join(h.Dir, "values.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("writing the values of the chart: %w", err)
@@ -92,24 +92,24 @@ func (h *Hosting) Install(ctx context.Context) error {
 	return err
 }
 
-// Upgrade upgrades to the chart of this checkout, waits until the operator is available, and returns what Helm printed.
+// Upgrade upgrades to the chart of this checkout, waits until the operator is available, and returns the output of Helm.
 func (h *Hosting) Upgrade(ctx context.Context, args ...string) (string, error) {
 	chart := filepath.Join(h.root, "config", "helm", "hypershift")
 	return h.Helm(ctx, append([]string{"upgrade", Release, chart, "--namespace", Namespace, "--wait", "--timeout", "3m"}, args...)...)
 }
 
-// Uninstall removes what Install has made, but for the kinds and what there is of them.
+// Uninstall removes the installation, but not the CRDs and their objects.
 func (h *Hosting) Uninstall(ctx context.Context) error {
 	_, err := h.Helm(ctx, "uninstall", Release, "--namespace", Namespace, "--ignore-not-found", "--wait", "--timeout", "3m")
 	return err
 }
 
-// Helm runs helm in the management cluster and returns what it printed.
+// Helm runs helm in the management cluster and returns its output.
 func (h *Hosting) Helm(ctx context.Context, args ...string) (string, error) {
 	return h.run(ctx, "helm", "", append(args, "--kubeconfig", h.Kubeconfig)...)
 }
 
-// Kubectl runs kubectl as whom the kubeconfig says, with text piped into it, and returns what it printed, on either stream.
+// Kubectl runs kubectl with a kubeconfig and with text as its input. It returns the output of both streams.
 func (h *Hosting) Kubectl(ctx context.Context, kubeconfig, stdin string, args ...string) (string, error) {
 	return h.run(ctx, "kubectl", stdin, append([]string{"--kubeconfig", kubeconfig, "--request-timeout=20s"}, args...)...)
 }

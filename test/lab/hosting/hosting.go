@@ -1,8 +1,8 @@
-// Package hosting is a lab that hosts clusters: hypershift is installed in it the way its users do it.
+// Package hosting is a lab with an installation of hypershift, installed like users do it.
 //
 //	Start  lab (test/lab/cluster) with AWS ─► images and releases in its registry ─► helm install
-//	then   NewCustomer ─► Apply(config/samples/…) ─► Kubeconfig, as a user outside of the lab has it
-//	Stop   helm uninstall ─► the lab down
+//	then   NewCustomer ─► Apply(config/samples/…) ─► Kubeconfig for a user outside of the lab
+//	Stop   helm uninstall ─► removal of the lab
 package hosting
 
 import (
@@ -22,27 +22,27 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/images"
 )
 
-// Options say how hosting starts.
+// Options configure a Hosting.
 type Options struct {
-	// Lab says what the lab is like; its Cloud is always there.
+	// Lab configures the lab; its Cloud is always enabled.
 	Lab cluster.Options
-	// Delays is how long AWS takes; nil for the emulator's own, which suit tests.
+	// Delays are the durations of AWS operations; nil uses the defaults of the emulator, which suit tests.
 	Delays awsemulator.Delays
-	// Values are more values of the chart, as YAML.
+	// Values are additional values of the chart, as YAML.
 	Values string
-	// Progress gets a line per thing that has happened.
+	// Progress receives a line for each step.
 	Progress io.Writer
 }
 
 // Hosting is a lab with hypershift installed.
 type Hosting struct {
 	*cluster.Lab
-	// Releases are the payloads by the version of Kubernetes, Versions these versions, the newest first.
+	// Releases are the payloads by the version of Kubernetes. Versions are these versions, the newest first.
 	Releases map[string]string
 	Versions []string
-	// Programs are those of a user: kubectl and helm, by name.
+	// Programs are the programs of a user: kubectl and helm, by name.
 	Programs map[string]string
-	// Images are those in the registry of the lab.
+	// Images are the images in the registry of the lab.
 	Images images.Set
 
 	options Options
@@ -50,8 +50,8 @@ type Hosting struct {
 	role    string
 }
 
-// Start brings the lab up, if it is not, and installs hypershift, or upgrades what is installed. A lab that is new by
-// order goes again when that fails.
+// Start starts the lab unless it runs, and installs or upgrades hypershift. If this fails, a lab that had to be new is
+// removed again.
 func Start(ctx context.Context, o Options) (_ *Hosting, err error) {
 	if o.Progress == nil {
 		o.Progress = io.Discard
@@ -81,10 +81,10 @@ func Start(ctx context.Context, o Options) (_ *Hosting, err error) {
 	return h, h.Install(ctx)
 }
 
-// prepareAccount makes the account of the management cluster ready.
+// prepareAccount prepares the account of the management cluster.
 func (h *Hosting) prepareAccount(ctx context.Context) (err error) {
 	if h.Existing() {
-		return errors.New("what is hosted here lives on an AWS and a registry that only a lab has: unset USE_EXISTING_CLUSTER, or install the chart in your cluster as docs/install.md says")
+		return errors.New("hosted clusters need the AWS emulator and the registry of a lab: unset USE_EXISTING_CLUSTER, or install the chart in your cluster according to docs/install.md")
 	}
 	if h.AWS == nil {
 		return errors.New("the lab that is up has no AWS: take it down first")
@@ -98,7 +98,7 @@ func (h *Hosting) prepareAccount(ctx context.Context) (err error) {
 	return err
 }
 
-// push puts all images and releases into the registry of the lab.
+// push pushes all images and releases to the registry of the lab.
 func (h *Hosting) push(ctx context.Context) (err error) {
 	to := h.registry()
 	if h.Images, err = images.Push(ctx, to); err != nil {
@@ -112,26 +112,26 @@ func (h *Hosting) push(ctx context.Context) (err error) {
 	return nil
 }
 
-// registry is where images go.
+// registry is where images are pushed to.
 func (h *Hosting) registry() images.Options {
 	return images.Options{Registry: cluster.Registry, Progress: h.options.Progress}
 }
 
-// PushRelease pushes a release like that of a version, but for the images that take the place of its own, and gives its name by digest.
+// PushRelease pushes a copy of a release with some images replaced, and returns its name by digest.
 func (h *Hosting) PushRelease(ctx context.Context, tag, version string, instead map[string]string) (string, error) {
 	d := images.Describe(h.Images, version)
 	maps.Copy(d.Components, instead)
 	return images.PushRelease(ctx, h.registry(), tag, d)
 }
 
-// NewCustomer prepares an account of its own for a hosted cluster of that name, which is to run a release.
+// NewCustomer prepares an account for a hosted cluster of that name and release.
 func (h *Hosting) NewCustomer(ctx context.Context, name, infraID, version string) (*accounts.Customer, error) {
-	// Others may have had accounts in this lab before us.
+	// An earlier run may have created accounts in this lab.
 	account := fmt.Sprintf("4%011d", rand.Int64N(1e11))
 	return accounts.NewCustomer(ctx, h.AWS, h.Management.Bucket, h.Releases[version], account, name, infraID)
 }
 
-// Apply applies manifests in their order, with ${VARIABLES} filled in.
+// Apply applies manifests in their order, with ${VARIABLES} replaced.
 func (h *Hosting) Apply(ctx context.Context, variables map[string]string, manifests string) error {
 	manifests, err := fixture.Substitute(manifests, variables)
 	if err != nil {
@@ -140,7 +140,7 @@ func (h *Hosting) Apply(ctx context.Context, variables map[string]string, manife
 	return fixture.Apply(ctx, h.Config, manifests)
 }
 
-// Stop uninstalls hypershift and takes the lab down.
+// Stop uninstalls hypershift and removes the lab.
 func (h *Hosting) Stop(ctx context.Context) error {
 	return errors.Join(h.Uninstall(ctx), h.Lab.Down(ctx))
 }

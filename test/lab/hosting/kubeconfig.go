@@ -15,8 +15,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// AdminKubeconfig writes the kubeconfig that the user of a hosted cluster gets into a file, and gives its path. Nobody on the host
-// finds the names of the lab, so it names the address of the load balancer, and says by which name the server is known.
+// AdminKubeconfig writes the kubeconfig of a hosted cluster's user to a file, and returns its path. The host cannot
+// resolve the names of the lab. Therefore the server is the address of the load balancer, with the TLS server name of the
+// original.
 func (h *Hosting) AdminKubeconfig(ctx context.Context, hc client.ObjectKey) (string, error) {
 	c, err := client.New(h.Config, client.Options{})
 	if err != nil {
@@ -53,7 +54,7 @@ func (h *Hosting) AdminKubeconfig(ctx context.Context, hc client.ObjectKey) (str
 	return path, nil
 }
 
-// balancerOf is the address of the load balancer by which users reach the API of a hosted cluster.
+// balancerOf is the address of the load balancer of a hosted cluster's API.
 func (h *Hosting) balancerOf(ctx context.Context, c client.Client, hc client.ObjectKey) (string, error) {
 	namespace := names.ControlPlaneNamespace(hc.Namespace, hc.Name)
 	status, err := h.Status(ctx)

@@ -9,7 +9,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// Sample is the sample of a public cluster, as that of a cluster with another name: two clusters cannot have the same host names.
+// Sample is the sample of a public cluster under another name, with other host names, because two clusters cannot share a
+// host name.
 func (h *Hosting) Sample(name string, availability hyperv1.AvailabilityPolicy) (string, error) {
 	text, err := h.sample("hostedcluster-public.yaml")
 	if err != nil {
@@ -18,7 +19,7 @@ func (h *Hosting) Sample(name string, availability hyperv1.AvailabilityPolicy) (
 	return rename(text, name, availability)
 }
 
-// Pool is the first node pool of the samples, as one of a cluster with another name.
+// Pool is the first node pool of the samples, for a cluster with another name.
 func (h *Hosting) Pool(cluster string) (string, error) {
 	text, err := h.sample("nodepools.yaml")
 	if err != nil {
@@ -45,7 +46,7 @@ func rename(text, name string, availability hyperv1.AvailabilityPolicy) (string,
 	})
 }
 
-// replace replaces each of what a sample must have.
+// replace replaces texts that a sample must contain.
 func replace(sample string, pairs map[string]string) (string, error) {
 	for from, to := range pairs {
 		if !strings.Contains(sample, from) {

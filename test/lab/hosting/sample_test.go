@@ -8,7 +8,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 )
 
-func TestTheSampleBecomesAnotherCluster(t *testing.T) {
+func TestSampleGetsTheNamesOfAnotherCluster(t *testing.T) {
 	root, err := pinned.Root()
 	if err != nil {
 		t.Fatal(err)
@@ -19,15 +19,15 @@ func TestTheSampleBecomesAnotherCluster(t *testing.T) {
 	}
 	for _, want := range []string{"  name: blue\n", "hostname: api.blue.example.test\n", "controllerAvailabilityPolicy: HighlyAvailable\n"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("there is no %q in\n%s", want, text)
+			t.Errorf("%q is missing in\n%s", want, text)
 		}
 	}
 	if _, err := rename("kind: HostedCluster", "blue", hyperv1.SingleReplica); err == nil {
-		t.Error("something else was taken for the sample")
+		t.Error("a text without the expected parts is accepted")
 	}
 }
 
-func TestTheSampleOfAPoolIsOfAnotherCluster(t *testing.T) {
+func TestSamplePoolBelongsToAnotherCluster(t *testing.T) {
 	root, err := pinned.Root()
 	if err != nil {
 		t.Fatal(err)
@@ -37,6 +37,6 @@ func TestTheSampleOfAPoolIsOfAnotherCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Count(text, "kind: NodePool\n") != 1 || !strings.Contains(text, "  clusterName: blue\n") || strings.Contains(text, "example") {
-		t.Errorf("this is no pool of blue:\n%s", text)
+		t.Errorf("this is not a pool of blue:\n%s", text)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	packages "github.com/hosted-control-planes/hypershift/test/fixture/debian"
 )
 
-// debian is a tree with the content of Debian's packages.
+// debian is a tree with the content of Debian packages.
 type debian struct{ root string }
 
 func unpackDebian(ctx context.Context, cache string) (debian, error) {
@@ -23,7 +23,7 @@ func unpackDebian(ctx context.Context, cache string) (debian, error) {
 	return debian{root: root}, err
 }
 
-// find gives the file behind a path, with links followed inside the tree. Releases of Debian differ in what is below /usr.
+// find returns the file behind a path, with links resolved inside the tree. Releases of Debian differ below /usr.
 func (d debian) find(path string) (string, bool) {
 	for _, path := range []string{path, "/usr" + path} {
 		at := filepath.Join(d.root, path)
@@ -49,7 +49,7 @@ func (d debian) find(path string) (string, bool) {
 	return "", false
 }
 
-// library gives the path in an image of a shared library; it is where the dynamic linker looks without being told.
+// library returns the path of a shared library in an image. It is in the default search path of the dynamic linker.
 func (d debian) library(name string) (path, source string, found bool) {
 	for _, dir := range []string{"/lib", "/usr/lib"} {
 		at, err := filepath.Glob(filepath.Join(d.root, dir, "*-linux-gnu*", name))
@@ -63,7 +63,7 @@ func (d debian) library(name string) (path, source string, found bool) {
 	return "", "", false
 }
 
-// closure adds the dynamic linker and the libraries that the files need, and those that these need.
+// closure adds the dynamic linker and the libraries that the files need, recursively.
 func (d debian) closure(files []file) ([]file, error) {
 	have := map[string]bool{}
 	for i := 0; i < len(files); i++ { // files grows
@@ -94,7 +94,8 @@ func (d debian) closure(files []file) ([]file, error) {
 	return files, nil
 }
 
-// needed are the libraries that a program or library names, and the dynamic linker by its path. Other files need nothing.
+// needed returns the libraries that a program or library needs, and the path of its dynamic linker. Other files need
+// nothing.
 func needed(path string) ([]string, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -103,7 +104,7 @@ func needed(path string) ([]string, error) {
 	defer file.Close()
 	f, err := elf.NewFile(file)
 	if text := new(elf.FormatError); errors.As(err, &text) {
-		return nil, nil // it is no program
+		return nil, nil // not an ELF file
 	}
 	if err != nil {
 		return nil, err
@@ -112,7 +113,7 @@ func needed(path string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The linker is found by its path, not among the libraries.
+	// The linker is referenced by path, not among the libraries.
 	libraries = slices.DeleteFunc(libraries, func(name string) bool { return strings.HasPrefix(name, "ld-linux") })
 	if linker := f.Section(".interp"); linker != nil {
 		text, err := linker.Data()
@@ -124,8 +125,7 @@ func needed(path string) ([]string, error) {
 	return libraries, nil
 }
 
-// fromDebian is a layer of programs, by the path that each has in a package and the one it gets in the image; an empty one is the
-// same path.
+// fromDebian is a layer of programs: path in a package -> path in the image. An empty value means the same path.
 func fromDebian(programs map[string]string, links map[string]string) source {
 	return func(_ context.Context, w *workshop) ([]file, error) {
 		tree, err := w.debian()

@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// A dynamic program of this machine stands for one of a package.
-func TestAProgramComesWithWhatItLoads(t *testing.T) {
+// A dynamic program of this machine replaces one of a package.
+func TestImageOfAProgramContainsItsLibraries(t *testing.T) {
 	shell, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skip("no program to look at: ", err)
+		t.Skip("no program to test with: ", err)
 	}
 	loaded, err := exec.Command("ldd", shell).Output()
 	if err != nil {
-		t.Skip("no dynamic program to look at: ", err)
+		t.Skip("no dynamic program to test with: ", err)
 	}
 	tree := debian{root: t.TempDir()}
 	var want []string
@@ -59,11 +59,11 @@ func TestAProgramComesWithWhatItLoads(t *testing.T) {
 	}
 
 	if _, err := (debian{root: t.TempDir()}).closure([]file{{path: "/bin/bash", source: shell}}); err == nil || !strings.Contains(err.Error(), "/bin/bash needs") {
-		t.Errorf("a library that no package has: %v", err)
+		t.Errorf("a missing library is not reported: %v", err)
 	}
 }
 
-func TestLinksAreFollowedInsideTheTree(t *testing.T) {
+func TestLinksAreResolvedInsideTheTree(t *testing.T) {
 	tree := debian{root: t.TempDir()}
 	for _, dir := range []string{"lib", "lib64", "usr/lib"} {
 		if err := os.MkdirAll(filepath.Join(tree.root, dir), 0o755); err != nil {

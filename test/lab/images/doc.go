@@ -1,16 +1,17 @@
-// Package images makes the container images that a lab runs, and puts them into its registry:
+// Package images builds the container images of a lab and pushes them to its registry:
 //
-//	table.go       what is in each image: an image is a value
+//	table.go       content of each image: an image is a value
 //	  pinned         programs that hack/binaries builds
-//	  operators.go   our own, built here
-//	  debian.go      programs of Debian, with the libraries they need
+//	  operators.go   the operators, built here
+//	  debian.go      programs of Debian, with their libraries
 //	     │ files
 //	     ▼
-//	layer.go       files ─► layer, in the cache by the hash of its content
+//	layer.go       files ─► layer, cached by the hash of its content
 //	image.go       layers + configuration ─► image
-//	push.go        image ─► registry, unless it is there
+//	push.go        image ─► registry, if it is missing there
 //	release.go     images by digest ─► release payloads
 //
-// The same files give the same digests, whenever and wherever. Programs are where the public images have them, and what those
-// leave to the pod (command, user) is left to it here too: a pod that runs in the lab runs with the public images.
+// Builds are reproducible: the same files result in the same digests. Programs have the same paths as in the public images, and
+// command and user are left to the pod where the public images do so. A pod that runs in the lab therefore runs with the public
+// images, too.
 package images

@@ -13,33 +13,33 @@ import (
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 )
 
-// image is what one image is made of.
+// image is the definition of an image.
 type image struct {
 	name string
-	// version is that of the release it is for; empty if it is the same for all.
+	// version is the version of its release; empty if all releases share the image.
 	version string
-	// programs are those of hack/binaries in it, and more is the source of a layer below them.
+	// programs are its programs of hack/binaries, and more is the source of a layer below them.
 	programs []at
 	more     source
-	// apart says that it is in no release.
+	// apart excludes the image from releases.
 	apart bool
-	// onRequest says that only a push which names it makes it.
+	// onRequest excludes the image from pushes that do not name it.
 	onRequest bool
-	// entrypoint and user are those of the public image; empty if that has none.
+	// entrypoint and user are those of the public image; empty if it has none.
 	entrypoint []string
 	user       string
 }
 
-// key names the image in a Set.
+// key is the key of the image in a Set.
 func (i image) key() string { return Key(i.name, i.version) }
 
-// at is a program of hack/binaries, and where an image has it.
+// at is a program of hack/binaries and its path in an image.
 type at struct{ name, path string }
 
-// source gives the files of one layer.
+// source returns the files of one layer.
 type source func(ctx context.Context, w *workshop) ([]file, error)
 
-// sources are those of its layers.
+// sources are the sources of its layers.
 func (i image) sources() []source {
 	var all []source
 	if i.more != nil {
@@ -51,7 +51,7 @@ func (i image) sources() []source {
 	return all
 }
 
-// install gives its programs of hack/binaries.
+// install returns the programs of hack/binaries.
 func (i image) install(ctx context.Context, w *workshop) ([]file, error) {
 	var names []string
 	for _, program := range i.programs {
@@ -68,7 +68,7 @@ func (i image) install(ctx context.Context, w *workshop) ([]file, error) {
 	return files, nil
 }
 
-// build puts an image together. It has no time of creation.
+// build assembles an image. It sets no creation time.
 func (i image) build(ctx context.Context, w *workshop) (v1.Image, error) {
 	config := v1.Config{
 		Entrypoint: i.entrypoint,

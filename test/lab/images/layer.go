@@ -21,25 +21,25 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// layerFormat is part of the key of a cached layer: raise it when the same files are to be packed in another way.
+// layerFormat is part of the key of a cached layer. It must be increased when the same files are packed in another way.
 const layerFormat = "1"
 
 // file is one file of a layer.
 type file struct {
 	path   string // in the image, absolute
 	source string // on disk; empty for a link
-	link   string // where a link points to
+	link   string // target of a link
 	mode   os.FileMode
 }
 
-// shelf keeps layers on disk. Blobs lie as the disk handler of the registry has them, so that a registry on the same directory
-// need not be sent them.
+// shelf is a cache of layers on disk. It has the layout of the registry's disk handler, so that a registry on the same
+// directory already has the blobs.
 type shelf struct{ dir string }
 
 func (s shelf) blob(digest v1.Hash) string { return filepath.Join(s.dir, digest.Algorithm, digest.Hex) }
 func (s shelf) note(key string) string     { return filepath.Join(s.dir, "layers", key+".json") }
 
-// layer packs files, unless that has been done before.
+// layer packs files, unless the cache contains the layer.
 func (s shelf) layer(ctx context.Context, files []file) (v1.Layer, error) {
 	files = slices.SortedFunc(slices.Values(files), func(a, b file) int { return cmp.Compare(a.path, b.path) })
 	key, err := keyOf(files)
@@ -63,7 +63,7 @@ func (s shelf) layer(ctx context.Context, files []file) (v1.Layer, error) {
 	return partial.CompressedToLayer(packed)
 }
 
-// find gives a layer that is complete on disk, else nil.
+// find returns a layer that is complete in the cache, else nil.
 func (s shelf) find(key string) *packed {
 	text, err := os.ReadFile(s.note(key))
 	if err != nil {
@@ -86,10 +86,10 @@ func (s shelf) find(key string) *packed {
 	return p
 }
 
-// shelfLife is how long what nobody uses is kept: each change of our own programs makes another layer.
+// shelfLife is how long unused layers are kept: each change of the operators creates another layer.
 const shelfLife = 7 * 24 * time.Hour
 
-// clear removes what nobody has used since then. What it cannot remove is for the next time.
+// clear removes layers that were not used since then. Files that cannot be removed are left to the next run.
 func (s shelf) clear(since time.Time) {
 	for _, pattern := range []string{"sha256/*", "layers/*", "layer-*"} {
 		paths, _ := filepath.Glob(filepath.Join(s.dir, pattern))
@@ -101,7 +101,7 @@ func (s shelf) clear(since time.Time) {
 	}
 }
 
-// keyOf is the hash of all that decides what is in a layer.
+// keyOf is the hash of everything that determines the content of a layer.
 func keyOf(files []file) (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "format %s\n", layerFormat)
@@ -130,7 +130,7 @@ func sumOf(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// pack writes a layer. Whoever pulls it is on this machine, so that speed is worth more than size.
+// pack writes a layer. It is only pulled on this machine, so that speed is more important than size.
 func (s shelf) pack(ctx context.Context, files []file) (*packed, error) {
 	if err := os.MkdirAll(filepath.Join(s.dir, "sha256"), 0o755); err != nil {
 		return nil, fmt.Errorf("making the cache of layers: %w", err)
@@ -173,7 +173,7 @@ func (s shelf) pack(ctx context.Context, files []file) (*packed, error) {
 	return p, nil
 }
 
-// add has no time and no owner but root.
+// add adds a file without a time, owned by root.
 func add(archive *tar.Writer, f file) error {
 	header := &tar.Header{Name: strings.TrimPrefix(f.path, "/"), Mode: int64(f.mode.Perm())}
 	if f.source == "" {
@@ -197,7 +197,7 @@ func add(archive *tar.Writer, f file) error {
 	return err
 }
 
-// packed is a layer on disk: a partial.CompressedLayer, which knows its DiffID without reading all of it.
+// packed is a layer on disk: a partial.CompressedLayer with a stored DiffID, so that it need not be decompressed.
 type packed struct {
 	Blob, Plain v1.Hash
 	Bytes       int64
@@ -210,7 +210,7 @@ func (p *packed) Size() (int64, error)                { return p.Bytes, nil }
 func (p *packed) MediaType() (types.MediaType, error) { return types.OCILayerZStd, nil }
 func (p *packed) Compressed() (io.ReadCloser, error)  { return os.Open(p.path) }
 
-// write leaves the whole file or none.
+// write writes a file atomically.
 func write(path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

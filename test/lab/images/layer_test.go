@@ -41,7 +41,7 @@ func digest(t *testing.T, layer v1.Layer) string {
 	return digest.String()
 }
 
-func TestALayerIsDecidedByItsContentAlone(t *testing.T) {
+func TestLayerDependsOnlyOnItsContent(t *testing.T) {
 	source := program(t, "one")
 	a := file{path: "/bin/a", source: source, mode: 0o755}
 	b := file{path: "/bin/b", link: "a", mode: 0o777}
@@ -53,7 +53,7 @@ func TestALayerIsDecidedByItsContentAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := digest(t, layerOf(t, shelf{t.TempDir()}, b, touched)); got != want {
-		t.Errorf("the same content in another order, from another place and time, is %s, not %s", got, want)
+		t.Errorf("the same content in another order, from other paths and times, is %s, not %s", got, want)
 	}
 	for sentence, other := range map[string]file{
 		"other content":     {path: a.path, source: program(t, "two"), mode: a.mode},
@@ -67,7 +67,7 @@ func TestALayerIsDecidedByItsContentAlone(t *testing.T) {
 	}
 }
 
-func TestALayerHasItsFiles(t *testing.T) {
+func TestLayerContainsItsFiles(t *testing.T) {
 	layer := layerOf(t, shelf{t.TempDir()},
 		file{path: "/usr/bin/program", source: program(t, "content"), mode: 0o755}, file{path: "/bin/link", link: "../usr/bin/program", mode: 0o777})
 	plain, err := layer.Uncompressed()
@@ -93,7 +93,7 @@ func TestALayerHasItsFiles(t *testing.T) {
 	if want := []string{"Lrwxrwxrwx bin/link ../usr/bin/program", "-rwxr-xr-x usr/bin/program content"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	// What is noted beside a layer is believed by whoever pulls it.
+	// Clients trust the DiffID that is stored with a layer.
 	id, err := layer.DiffID()
 	if err != nil {
 		t.Fatal(err)
@@ -104,11 +104,11 @@ func TestALayerHasItsFiles(t *testing.T) {
 	}
 	defer again.Close()
 	if sum, _, err := v1.SHA256(again); err != nil || sum != id {
-		t.Errorf("the layer unpacks to %s (%v), and is said to be %s", sum, err, id)
+		t.Errorf("the layer unpacks to %s (%v), but its DiffID is %s", sum, err, id)
 	}
 }
 
-func TestALayerIsPackedOnce(t *testing.T) {
+func TestLayerIsPackedOnce(t *testing.T) {
 	s := shelf{t.TempDir()}
 	f := file{path: "/a", source: program(t, "content"), mode: 0o755}
 	first, err := layerOf(t, s, f).Digest()
@@ -121,18 +121,18 @@ func TestALayerIsPackedOnce(t *testing.T) {
 	}
 	layerOf(t, s, f)
 	if again, err := os.Stat(s.blob(first)); err != nil || !os.SameFile(whole, again) {
-		t.Errorf("it was packed again (%v)", err)
+		t.Errorf("the layer was packed again (%v)", err)
 	}
 	if err := os.Truncate(s.blob(first), 1); err != nil {
 		t.Fatal(err)
 	}
 	layerOf(t, s, f)
 	if again, err := os.Stat(s.blob(first)); err != nil || again.Size() != whole.Size() {
-		t.Errorf("a broken one was not packed again (%v)", err)
+		t.Errorf("a corrupt layer was not packed again (%v)", err)
 	}
 }
 
-func TestLayersThatNobodyUsesAreRemoved(t *testing.T) {
+func TestUnusedLayersAreRemoved(t *testing.T) {
 	s := shelf{t.TempDir()}
 	used := file{path: "/used", source: program(t, "used"), mode: 0o755}
 	old := file{path: "/old", source: program(t, "old"), mode: 0o755}
@@ -158,6 +158,6 @@ func TestLayersThatNobodyUsesAreRemoved(t *testing.T) {
 		}
 	}
 	if digest(t, layerOf(t, s, used)) != kept || digest(t, layerOf(t, s, old)) != gone {
-		t.Error("layers are others after that")
+		t.Error("the layers changed after the cache was cleared")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
 )
 
-// What our own image has, as Dockerfile says it too.
+// The content of the operators' image, as in Dockerfile.
 var (
 	operators  = []string{"hypershift-operator", "control-plane-operator", "control-plane-operator/sidecar"}
 	buildFlags = []string{"-trimpath", "-ldflags=-s -w"}
@@ -16,7 +16,7 @@ var (
 
 const binDir = "/usr/bin"
 
-// ourOperators builds our operators from this checkout. Certificates of public authorities, which Dockerfile adds, are for AWS.
+// ourOperators builds the operators from this checkout. Dockerfile also adds the public CAs, which only AWS needs.
 func ourOperators(ctx context.Context, w *workshop) ([]file, error) {
 	var files []file
 	for _, dir := range operators {

@@ -16,18 +16,18 @@ import (
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 )
 
-// Options say where images go.
+// Options configure Push.
 type Options struct {
-	// Registry is the host and port of a registry that takes everything.
+	// Registry is the host and port of a registry without authentication.
 	Registry string
-	// Progress gets a line per image that was not there.
+	// Progress receives a line for each pushed image.
 	Progress io.Writer
 }
 
-// A Set has the images in a registry: their names by digest, by Key.
+// A Set contains the images in a registry: names by digest, by Key.
 type Set map[string]string
 
-// Dir is where layers are kept, as registry.NewDiskBlobHandler has blobs: a registry on this directory has them all.
+// Dir is the cache of layers, in the layout of registry.NewDiskBlobHandler: a registry on this directory has all of them.
 func Dir() (string, error) {
 	cache, err := pinned.CacheDir()
 	if err != nil {
@@ -36,7 +36,7 @@ func Dir() (string, error) {
 	return filepath.Join(cache, "images"), nil
 }
 
-// Push makes the images of these names, or without names those that every lab has, and pushes those that the registry does not have.
+// Push builds the images of these names, or by default those of every lab, and pushes those that the registry lacks.
 func Push(ctx context.Context, o Options, names ...string) (Set, error) {
 	w, err := open(ctx, o)
 	if err != nil {
@@ -44,7 +44,7 @@ func Push(ctx context.Context, o Options, names ...string) (Set, error) {
 	}
 	set, lock := Set{}, sync.Mutex{}
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(2) // as many as make good use of the disk beside the processor
+	group.SetLimit(2) // more would compete for the disk
 	for _, i := range chosen(names) {
 		group.Go(func() error {
 			img, err := i.build(ctx, w)
@@ -68,7 +68,7 @@ func Push(ctx context.Context, o Options, names ...string) (Set, error) {
 	return set, nil
 }
 
-// tag is that of an image, for people who look into the registry: everybody else has digests.
+// tag is the tag of an image, for users who list the registry. All references use digests.
 func tag(version string) string {
 	if version == "" {
 		return "lab"
@@ -76,7 +76,7 @@ func tag(version string) string {
 	return "v" + version
 }
 
-// push pushes an image unless it is there, and gives its name by digest.
+// push pushes an image unless it exists, and returns its name by digest.
 func (o Options) push(ctx context.Context, repository, tag string, img v1.Image) (string, error) {
 	digest, err := img.Digest()
 	if err != nil {
@@ -97,7 +97,7 @@ func (o Options) push(ctx context.Context, repository, tag string, img v1.Image)
 	return byDigest, nil
 }
 
-// workshop has what images are made from.
+// workshop has the inputs of image builds.
 type workshop struct {
 	root, cache string
 	shelf       shelf

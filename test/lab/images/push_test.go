@@ -25,7 +25,7 @@ func imageOf(t *testing.T, s shelf, content string) v1.Image {
 	return img
 }
 
-func TestOnlyWhatIsNotThereIsPushed(t *testing.T) {
+func TestOnlyMissingImagesArePushed(t *testing.T) {
 	reg, err := registry.Start()
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestOnlyWhatIsNotThereIsPushed(t *testing.T) {
 		t.Error("a new image is not pushed")
 	}
 	if at, err := reg.Digest(t.Context(), reg.Host+"/program:v1.36.3"); err != nil || at != first {
-		t.Errorf("the tag leads to %s, %v; want %s", at, err, first)
+		t.Errorf("the tag refers to %s, %v; want %s", at, err, first)
 	}
 	if again, writes := push("one"); again != first || len(writes) > 0 {
 		t.Errorf("the same image is %s, and is pushed with %q", again, writes)
@@ -62,7 +62,7 @@ func TestOnlyWhatIsNotThereIsPushed(t *testing.T) {
 	}
 }
 
-func TestAnImageSaysHowItRuns(t *testing.T) {
+func TestImageHasEntrypointAndUser(t *testing.T) {
 	config, err := imageOf(t, shelf{t.TempDir()}, "content").ConfigFile()
 	if err != nil {
 		t.Fatal(err)

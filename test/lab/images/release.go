@@ -9,16 +9,16 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
-// region is the one of the emulator.
+// region is the region of the emulator.
 const region = "us-east-1"
 
-// machineImages are what machines of a release boot from: images of the emulator.
+// machineImages are the machine images of a release: images of the emulator.
 var machineImages = map[string]string{
 	"1.36.3": awsemulator.ImageAMD64,
 	"1.35.4": awsemulator.ImageAMD64Older,
 }
 
-// PushReleases pushes the payload of each of Versions, made of the images in the set, and gives their names by digest.
+// PushReleases pushes the payload of each of Versions, with the images in the set, and returns their names by digest.
 func PushReleases(ctx context.Context, o Options, set Set) (map[string]string, error) {
 	releases := map[string]string{}
 	for _, version := range Versions {
@@ -30,7 +30,7 @@ func PushReleases(ctx context.Context, o Options, set Set) (map[string]string, e
 	return releases, nil
 }
 
-// PushRelease pushes a payload and gives its name by digest. The tag is for people.
+// PushRelease pushes a payload and returns its name by digest. The tag is for users.
 func PushRelease(ctx context.Context, o Options, tag string, d *payload.Description) (string, error) {
 	img, err := d.Image()
 	if err != nil {
@@ -39,7 +39,7 @@ func PushRelease(ctx context.Context, o Options, tag string, d *payload.Descript
 	return o.push(ctx, "kubernetes-release", tag, img)
 }
 
-// Describe says what is in a release: the images of its version, and those that are the same in all.
+// Describe returns the content of a release: the images of its version, and those that all releases share.
 func Describe(set Set, version string) *payload.Description {
 	components := map[string]string{}
 	for _, i := range table() {

@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// Versions are those of the releases that a lab has, the newest first.
+// Versions are the versions of the releases in a lab, the newest first.
 var Versions = []string{"1.36.3", "1.35.4"}
 
-// nonroot is the user of images that are made from a distroless base.
+// nonroot is the user of images with a distroless base.
 const nonroot = "65532:65532"
 
-// table lists all images. Those of kubernetes/kubernetes and of etcd have no entrypoint and no user of their own.
+// table lists all images. Those of kubernetes/kubernetes and of etcd set neither entrypoint nor user.
 func table() []image {
 	images := []image{
 		{name: "pause", more: pause, entrypoint: []string{"/pause", "-P"}, user: "65535:65535"},
 		{name: "coredns", programs: []at{{"coredns", "/coredns"}}, entrypoint: []string{"/coredns"}, user: nonroot},
 		{name: Operator, apart: true, more: ourOperators, entrypoint: []string{binDir + "/hypershift-operator"}, user: nonroot},
 		{name: "busybox", apart: true, more: busybox},
-		// As upstream's, without what only tests of the kubelet need.
+		// Like the upstream image, without the parts that only tests of the kubelet need.
 		{name: Agnhost, apart: true, onRequest: true, programs: []at{{"agnhost", "/agnhost"}}, entrypoint: []string{"/agnhost"}},
 		{name: "etcd", programs: []at{
 			{"etcd", "/usr/local/bin/etcd"}, {"etcdctl", "/usr/local/bin/etcdctl"}, {"etcdutl", "/usr/local/bin/etcdutl"},
@@ -39,13 +39,13 @@ func table() []image {
 	return images
 }
 
-// Operator is the name of the image with our operators.
+// Operator is the name of the image with the operators.
 const Operator = "hypershift"
 
-// Agnhost is the name of the image whose pods try NetworkPolicies.
+// Agnhost is the name of the image for tests of NetworkPolicies.
 const Agnhost = "agnhost"
 
-// Key is the name in a Set of an image that each release has its own of. Without a version it is the name itself.
+// Key is the key in a Set of an image that differs between releases. Without a version it is the name.
 func Key(name, version string) string {
 	if version == "" {
 		return name
@@ -62,7 +62,7 @@ func kubernetes(name, version string) []at {
 	return []at{{program, "/usr/local/bin/" + name}}
 }
 
-// Binaries are the programs of hack/binaries that the images have, for whoever wants to build them all beforehand.
+// Binaries are the programs of hack/binaries in the images, for callers that build all of them in advance.
 func Binaries() []string {
 	var names []string
 	for _, i := range table() {
@@ -73,14 +73,14 @@ func Binaries() []string {
 	return names
 }
 
-// pause is another program than upstream's that waits, and reaps: that one is no Go module, and this one is as small.
+// pause is another program than upstream's, which is not written in Go. It also waits and reaps, and is as small.
 var pause = fromDebian(map[string]string{"/usr/bin/catatonit": "/pause"}, nil)
 
-// proxy is HAProxy, where its own image has it.
+// proxy is HAProxy, at the path of its own image.
 var proxy = fromDebian(map[string]string{"/usr/sbin/haproxy": "/usr/local/sbin/haproxy"}, nil)
 
-// firewall is what kube-proxy writes its rules with. Without the names of protocols it reads its rules with their numbers, takes them
-// for those of others when it starts again, and deletes them.
+// firewall contains the programs with which kube-proxy writes its rules. Without the names of protocols, iptables prints
+// numbers; kube-proxy would not recognize its own rules after a restart, and delete them.
 var firewall = fromDebian(
 	map[string]string{
 		"/usr/sbin/nft":                           "",
@@ -94,7 +94,7 @@ var firewall = fromDebian(
 		"iptables", "iptables-save", "iptables-restore", "ip6tables", "ip6tables-save", "ip6tables-restore"),
 )
 
-// busybox has the applets that tests and people at a shell use.
+// busybox has the applets that tests and users of a shell need.
 var busybox = fromDebian(
 	map[string]string{"/bin/busybox": "/bin/busybox"},
 	links("/bin", "busybox",
@@ -103,7 +103,7 @@ var busybox = fromDebian(
 		"stat", "tail", "tar", "tee", "test", "top", "touch", "tr", "true", "uname", "vi", "wc", "wget", "whoami", "xargs", "yes"),
 )
 
-// links are names in a directory for one file in it.
+// links are links in a directory to one file in it.
 func links(dir, to string, names ...string) map[string]string {
 	all := map[string]string{}
 	for _, name := range names {
@@ -112,7 +112,7 @@ func links(dir, to string, names ...string) map[string]string {
 	return all
 }
 
-// chosen are the images of these names. Without names it is all but those that somebody has to request.
+// chosen returns the images of these names, or without names all images except those with onRequest.
 func chosen(names []string) []image {
 	return slices.DeleteFunc(table(), func(i image) bool {
 		if len(names) == 0 {

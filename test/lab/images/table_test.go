@@ -21,7 +21,7 @@ func TestEveryProgramIsPinned(t *testing.T) {
 	}
 }
 
-func TestAReleaseHasTheImagesOfItsVersion(t *testing.T) {
+func TestReleaseHasTheImagesOfItsVersion(t *testing.T) {
 	set := Set{}
 	for _, i := range table() {
 		set[i.key()] = "registry.example.test/" + i.key()
@@ -50,8 +50,8 @@ func TestAReleaseHasTheImagesOfItsVersion(t *testing.T) {
 	}
 }
 
-// What is tried in the lab is what is shipped.
-func TestOurImageIsThatOfTheDockerfile(t *testing.T) {
+// The lab must test the image that is shipped.
+func TestOperatorImageMatchesTheDockerfile(t *testing.T) {
 	root, err := pinned.Root()
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestOurImageIsThatOfTheDockerfile(t *testing.T) {
 	}
 	_, final, found := strings.Cut(string(text), "\nFROM scratch\n")
 	if !found {
-		t.Fatal("the image does not begin with nothing")
+		t.Fatal("the image is not based on scratch")
 	}
 	i := table()[slices.IndexFunc(table(), func(i image) bool { return i.name == Operator })]
 	entrypoint, err := json.Marshal(i.entrypoint)

@@ -24,8 +24,8 @@ const (
 	timeout = 5 * time.Second
 	// path is an object that the API server reads from etcd.
 	path = "/api/v1/namespaces/default"
-	// retries is how often a request is repeated when the server answers 429 with Retry-After, as client-go's rest.Request
-	// does. An API server that ends answers so (--shutdown-send-retry-after).
+	// retries is how often a request is repeated when the server answers 429 with Retry-After, like client-go's
+	// rest.Request. An API server that shuts down answers so (--shutdown-send-retry-after).
 	retries = 10
 )
 

@@ -7,7 +7,7 @@ import (
 )
 
 // An API server that shuts down answers 429 with Retry-After, and clients repeat the request; any other 429 is a failure.
-func TestOnly429WithRetryAfterIsRepeated(t *testing.T) {
+func TestOnly429WithRetryAfterIsRetried(t *testing.T) {
 	for name, tt := range map[string]struct {
 		header, problem string
 		retried         int

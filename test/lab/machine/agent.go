@@ -18,7 +18,7 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// Run is the agent of the machine in dir, until ctx ends.
+// Run runs the agent of the machine in dir until ctx ends.
 func Run(ctx context.Context, dir string) error {
 	s, err := Read(dir)
 	if err != nil {
@@ -48,7 +48,7 @@ type agent struct {
 	servers sync.WaitGroup
 }
 
-// keep starts a server, and starts it again a second after it has ended, until ctx ends.
+// keep runs a server, and restarts it one second after it has ended, until ctx ends.
 func (a *agent) keep(ctx context.Context, name string, args ...string) {
 	spec := process.Spec{
 		Name: name,
@@ -80,7 +80,7 @@ func (a *agent) keep(ctx context.Context, name string, args ...string) {
 	})
 }
 
-// write fills in one of the templates.
+// write renders one of the templates.
 func (a *agent) write(path, name string, data any) error {
 	t, err := template.ParseFS(templates, "templates/"+name)
 	if err != nil {
@@ -89,7 +89,8 @@ func (a *agent) write(path, name string, data any) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
-	// kube-proxy ends when its file is written, and containerd reads directories at any time: a file is there as a whole.
+	// kube-proxy ends when its file changes, and containerd reads directories at any time. Therefore a file is written
+	// atomically.
 	unfinished, err := os.CreateTemp(filepath.Dir(path), ".unfinished-")
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
@@ -104,7 +105,7 @@ func (a *agent) write(path, name string, data any) error {
 	return os.Rename(unfinished.Name(), path)
 }
 
-// until asks again and again, until the answer is yes or an error.
+// until polls until the result is true or an error.
 func until(ctx context.Context, ask func() (bool, error)) error {
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
@@ -121,7 +122,7 @@ func until(ctx context.Context, ask func() (bool, error)) error {
 	}
 }
 
-// listening says whether somebody listens on a socket.
+// listening reports whether a process listens on a socket.
 func listening(socket string) (bool, error) {
 	conn, err := net.Dial("unix", socket)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/namespace"
 )
 
-// Boot is pid 1 of a machine, given its directory, from power on to the start of the agent. It does not come back: it becomes
-// the program that reaps.
+// Boot is pid 1 of the machine in dir, from power on to the start of the agent. It does not return: it execs the program
+// that reaps.
 func Boot(dir string, reaper ...string) error {
 	if err := namespace.Await(); err != nil {
 		return err
@@ -24,7 +24,7 @@ func Boot(dir string, reaper ...string) error {
 	if err != nil {
 		return err
 	}
-	// A cgroup namespace belongs to a thread, not to a process, until the program is replaced: by this very thread.
+	// A cgroup namespace belongs to a thread until the program is replaced by exec. This thread must therefore call exec.
 	runtime.LockOSThread()
 	for _, step := range []func(Spec) error{setHostname, mountCgroups, mountDisk, setMemory, connect, forward} {
 		if err := step(s); err != nil {
@@ -39,7 +39,7 @@ func Boot(dir string, reaper ...string) error {
 
 func setHostname(s Spec) error { return unix.Sethostname([]byte(s.Name)) }
 
-// mountCgroups makes the cgroups that we have been put into the roots of what we see.
+// mountCgroups mounts the cgroups of the machine as the roots.
 func mountCgroups(s Spec) error {
 	system, err := cgroup.Detect(cgroup.Family(s.Lab))
 	if err != nil {
@@ -54,7 +54,7 @@ func mountCgroups(s Spec) error {
 	return system.Mount()
 }
 
-// mountDisk gives the machine a /var and a /run, and processes of its own.
+// mountDisk mounts /var and /run of the machine, and a /proc of its own.
 func mountDisk(s Spec) error {
 	for _, step := range []func() error{
 		namespace.MountProc,
@@ -73,7 +73,7 @@ func mountDisk(s Spec) error {
 
 var memTotal = regexp.MustCompile(`(?m)^MemTotal:.*$`)
 
-// setMemory has /proc/meminfo say how large the machine is. The limit itself is that of its cgroup.
+// setMemory makes /proc/meminfo report the memory of the machine. The limit itself is that of its cgroup.
 func setMemory(s Spec) error {
 	if s.MemoryMiB == 0 {
 		return nil
@@ -119,8 +119,8 @@ func connect(s Spec) error {
 	return nil
 }
 
-// forward lets packets from and to pods through. Those between pods of one machine only pass its bridge; the rules of Services
-// and of NetworkPolicies have to see them all the same.
+// forward enables forwarding of packets from and to pods. Packets between pods of one machine only pass its bridge;
+// br_netfilter applies the rules of Services and NetworkPolicies to them, too.
 func forward(Spec) error {
 	for _, setting := range []string{
 		"/proc/sys/net/ipv4/ip_forward", "/proc/sys/net/ipv6/conf/all/forwarding",

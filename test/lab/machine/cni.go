@@ -13,8 +13,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/networkpolicy"
 )
 
-// connectPods waits for the range of pod addresses that the cluster gives our node, which it reads as the kubelet may, and
-// configures the bridge of the pods. Until then the node is not ready. The range stays the same for the life of the node.
+// connectPods waits for the pod range of the node, with the permissions of the kubelet, and configures the bridge of the
+// pods. Until then the node is not ready. The range is fixed for the life of the node.
 func (a *agent) connectPods(ctx context.Context) error {
 	var podCIDR string
 	err := until(ctx, func() (bool, error) {
@@ -28,7 +28,7 @@ func (a *agent) connectPods(ctx context.Context) error {
 		}
 		node, err := client.CoreV1().Nodes().Get(ctx, a.places().node, metav1.GetOptions{})
 		if err != nil {
-			return false, nil //nolint:nilerr // not registered yet, or the API server is away
+			return false, nil //nolint:nilerr // not registered yet, or the API server is not reachable
 		}
 		podCIDR = node.Spec.PodCIDR
 		return podCIDR != "", nil
@@ -40,10 +40,10 @@ func (a *agent) connectPods(ctx context.Context) error {
 	return a.configureBridge(podCIDR)
 }
 
-// places are where the parts of a machine are, and what its node is called.
+// places are the paths of a machine's components, and the name of its node.
 type places struct {
 	node, kubeconfig, cni, ipam string
-	// masquerade hides the pods behind the machine where they call others than pods of the same machine.
+	// masquerade translates the addresses of pods when they connect to anything outside of the machine.
 	masquerade bool
 }
 
@@ -51,7 +51,7 @@ func (a *agent) places() places {
 	if a.Instance == nil {
 		return places{node: a.Name, kubeconfig: a.path(kubeletKubeconfig), cni: a.path("cni"), ipam: a.path("ipam")}
 	}
-	// A VPC knows no addresses of pods.
+	// A VPC does not route addresses of pods.
 	return places{node: a.Instance.Hostname, kubeconfig: joinedKubeconfig, cni: imageCNI, ipam: imageIPAM, masquerade: true}
 }
 

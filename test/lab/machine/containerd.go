@@ -13,7 +13,7 @@ func (a *agent) startContainerd(ctx context.Context) error {
 	return until(ctx, func() (bool, error) { return listening(containerdSocket) })
 }
 
-// configureContainerd writes its file, and where it finds our registry.
+// configureContainerd writes its configuration, with the registry of the lab.
 func (a *agent) configureContainerd(file, root, certs, cni string) error {
 	data := struct {
 		Spec

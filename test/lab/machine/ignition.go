@@ -14,13 +14,13 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/systemd"
 )
 
-// Where Ignition writes what is not a file of the user data.
+// Ignition writes these files in addition to the files of the user data.
 const (
 	ignitionUnits   = "/etc/systemd/system"
 	ignitionPresets = "/etc/systemd/system-preset"
 )
 
-// ignite fills the disk when the machine starts for the first time: with its image, and with what the user data says.
+// ignite fills the disk at the first boot, with the machine image and the user data.
 func (a *agent) ignite(context.Context) error {
 	done := a.path("ignited")
 	if _, err := os.Stat(done); err == nil {
@@ -44,7 +44,7 @@ func (a *agent) ignite(context.Context) error {
 	}
 	for name, content := range node.Units {
 		if content == "" {
-			continue // it is one of the image
+			continue // a unit of the image
 		}
 		if err := install(filepath.Join(ignitionUnits, name), content, 0o644); err != nil {
 			return err
@@ -60,7 +60,7 @@ func (a *agent) ignite(context.Context) error {
 	return os.WriteFile(done, nil, 0o644)
 }
 
-// writable are the directories of an instance that are its own.
+// writable are the directories that belong to the instance alone.
 var writable = []string{"/etc/", "/opt/", "/var/", "/run/"}
 
 func install(path, content string, mode os.FileMode) error {
@@ -73,7 +73,7 @@ func install(path, content string, mode os.FileMode) error {
 	}
 	err := os.MkdirAll(filepath.Dir(path), 0o755)
 	if err == nil {
-		// A mode that the umask does not change.
+		// Chmod sets a mode independent of the umask.
 		err = errors.Join(os.WriteFile(path, []byte(content), mode), os.Chmod(path, mode))
 	}
 	if err != nil {
@@ -82,7 +82,7 @@ func install(path, content string, mode os.FileMode) error {
 	return nil
 }
 
-// startUnits starts what the user data has enabled.
+// startUnits starts the units that the user data has enabled.
 func (a *agent) startUnits(ctx context.Context) error {
 	m, err := systemd.Start(ctx, systemd.Options{
 		Units: []string{ignitionUnits, imageUnits}, Presets: []string{ignitionPresets},

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Where the image of an instance has its parts, and where user data of node pools puts what others read.
+// Paths of the machine image, and paths at which the user data of node pools puts files for components of the image.
 const (
 	imageCNI         = "/etc/cni/net.d"
 	imageIPAM        = "/var/lib/cni/networks"
@@ -15,8 +15,8 @@ const (
 	joinedKubeconfig = "/var/lib/kubelet/kubeconfig"
 )
 
-// installImage puts into a new machine what its image has: containerd and a kubelet, with what of their configuration is no
-// business of a node pool.
+// installImage puts the content of the image into a new machine: containerd and a kubelet, with the part of their
+// configuration that is not up to a node pool.
 func (a *agent) installImage() error {
 	err := a.configureContainerd("/etc/containerd/config.toml", "/var/lib/containerd", "/etc/containerd/certs.d", imageCNI)
 	if err != nil {

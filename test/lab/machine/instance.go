@@ -9,7 +9,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/namespace"
 )
 
-// mountImage gives an instance an /etc and an /opt of its own to write to. All else of its image is the host's.
+// mountImage makes /etc and /opt of an instance writable. The rest of its image is the host's file system.
 func mountImage(s Spec) error {
 	if s.Instance == nil {
 		return nil
@@ -20,7 +20,8 @@ func mountImage(s Spec) error {
 	return namespace.Cover(s.path("opt"), "/opt", s.Lab)
 }
 
-// connectInstance routes as in a VPC: the machine has an address of a subnet, and everything but itself is behind the router.
+// connectInstance configures routes as in a VPC: the machine has an address of a subnet, and everything else is behind the
+// router.
 func connectInstance(s Spec) error {
 	link, err := netlink.LinkByName("eth0")
 	if err != nil {

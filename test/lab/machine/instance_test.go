@@ -15,7 +15,7 @@ func newInstance(t *testing.T) *agent {
 	})
 }
 
-func TestAnInstanceFindsOutWhoItIs(t *testing.T) {
+func TestInstanceReadsItsMetadata(t *testing.T) {
 	a := newInstance(t)
 	if err := os.WriteFile(a.path(UserData), []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
@@ -23,28 +23,28 @@ func TestAnInstanceFindsOutWhoItIs(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		method, path, header, value string
 		code                        int
-		says                        string
+		want                        string
 	}{
-		"a token is for some time":    {"PUT", "/latest/api/token", "", "", http.StatusBadRequest, ""},
-		"a token":                     {"PUT", "/latest/api/token", tokenHeader + "-ttl-seconds", "60", http.StatusOK, token},
-		"nothing is said without one": {"GET", "/latest/meta-data/instance-id", "", "", http.StatusUnauthorized, ""},
-		"the name of its node":        {"GET", "/latest/meta-data/local-hostname", tokenHeader, token, http.StatusOK, "ip-10-1-0-4.ec2.internal"},
-		"its zone":                    {"GET", "/latest/meta-data/placement/availability-zone", tokenHeader, token, http.StatusOK, "us-east-1b"},
-		"its address":                 {"GET", "/latest/meta-data/local-ipv4", tokenHeader, token, http.StatusOK, "10.1.0.4"},
-		"what it starts with":         {"GET", "/latest/user-data", tokenHeader, token, http.StatusOK, "mine"},
-		"what nobody knows":           {"GET", "/latest/meta-data/weather", tokenHeader, token, http.StatusNotFound, ""},
+		"a token needs a lifetime":              {"PUT", "/latest/api/token", "", "", http.StatusBadRequest, ""},
+		"a token":                               {"PUT", "/latest/api/token", tokenHeader + "-ttl-seconds", "60", http.StatusOK, token},
+		"a request without a token is rejected": {"GET", "/latest/meta-data/instance-id", "", "", http.StatusUnauthorized, ""},
+		"the name of its node":                  {"GET", "/latest/meta-data/local-hostname", tokenHeader, token, http.StatusOK, "ip-10-1-0-4.ec2.internal"},
+		"its zone":                              {"GET", "/latest/meta-data/placement/availability-zone", tokenHeader, token, http.StatusOK, "us-east-1b"},
+		"its address":                           {"GET", "/latest/meta-data/local-ipv4", tokenHeader, token, http.StatusOK, "10.1.0.4"},
+		"its user data":                         {"GET", "/latest/user-data", tokenHeader, token, http.StatusOK, "mine"},
+		"an unknown item":                       {"GET", "/latest/meta-data/unknown", tokenHeader, token, http.StatusNotFound, ""},
 	} {
 		req := httptest.NewRequestWithContext(t.Context(), c.method, c.path, nil)
 		req.Header.Set(c.header, c.value)
 		answer := httptest.NewRecorder()
 		a.metadata().ServeHTTP(answer, req)
-		if answer.Code != c.code || c.says != "" && answer.Body.String() != c.says {
+		if answer.Code != c.code || c.want != "" && answer.Body.String() != c.want {
 			t.Errorf("%s: %d %q", sentence, answer.Code, answer.Body)
 		}
 	}
 }
 
-func TestUserDataWritesWhereTheImageLetsIt(t *testing.T) {
+func TestUserDataWritesOnlyToWritableDirectories(t *testing.T) {
 	for _, path := range []string{"/usr/bin/kubelet", "/etc/../root/.ssh/authorized_keys", "/etcetera"} {
 		if err := install(path, "", 0o644); err == nil || !strings.Contains(err.Error(), "the image has only") {
 			t.Errorf("%s: %v", path, err)
@@ -52,8 +52,8 @@ func TestUserDataWritesWhereTheImageLetsIt(t *testing.T) {
 	}
 }
 
-// Whoever is not of the machine must not be taken for one of its pods, and the VPC knows none of these.
-func TestPodsOfAnInstanceAreHiddenBehindIt(t *testing.T) {
+// Peers outside of the machine must not be treated as its pods, and the VPC does not route these addresses.
+func TestPodsOfAnInstanceAreMasqueraded(t *testing.T) {
 	if p := newInstance(t).places(); !p.masquerade || p.node != "ip-10-1-0-4.ec2.internal" {
 		t.Errorf("%+v", p)
 	}
@@ -62,7 +62,7 @@ func TestPodsOfAnInstanceAreHiddenBehindIt(t *testing.T) {
 	}
 }
 
-func TestANodeOfTheManagementClusterHasAnIdentityToSteal(t *testing.T) {
+func TestNodeOfTheManagementClusterServesCredentialsOfItsRole(t *testing.T) {
 	a := newAgent(t, func(s *Spec) { s.NetworkPolicies, s.ProviderID = true, "aws:///us-east-1a/i-2" })
 	for sentence, c := range map[string]struct {
 		handler                     http.Handler

@@ -10,7 +10,7 @@ import (
 
 const (
 	kubeletConfig = "kubelet.yaml"
-	// kubeletKubeconfig is what the kubelet gets when it has joined.
+	// kubeletKubeconfig is written by the kubelet when it has joined.
 	kubeletKubeconfig = "kubelet.kubeconfig"
 )
 
@@ -71,7 +71,7 @@ func list(labels map[string]string) string {
 
 type taint struct{ Key, Value, Effect string }
 
-// taints reads KEY=VALUE:EFFECT and KEY:EFFECT, as kubectl does.
+// taints parses KEY=VALUE:EFFECT and KEY:EFFECT, like kubectl.
 func taints(texts []string) []taint {
 	var all []taint
 	for _, text := range texts {

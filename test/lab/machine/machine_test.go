@@ -25,9 +25,9 @@ func newAgent(t *testing.T, change func(*Spec)) *agent {
 func TestKubeletConfiguration(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Spec)
-		want   map[string]any // of what differs between machines
+		want   map[string]any // fields that differ between machines
 	}{
-		"a machine that is nothing special": {
+		"a machine without options": {
 			change: func(*Spec) {},
 			want:   map[string]any{"address": "10.55.16.11", "providerID": nil, "registerWithTaints": nil},
 		},
@@ -63,7 +63,7 @@ func TestKubeletArguments(t *testing.T) {
 	plain := strings.Join(newAgent(t, func(*Spec) {}).kubeletArgs(), " ")
 	for _, never := range []string{"--node-labels", "--cloud-provider"} {
 		if strings.Contains(plain, never) {
-			t.Errorf("nobody asked for %s: %s", never, plain)
+			t.Errorf("%s was not requested: %s", never, plain)
 		}
 	}
 	special := strings.Join(newAgent(t, func(s *Spec) {
@@ -76,7 +76,7 @@ func TestKubeletArguments(t *testing.T) {
 	}
 }
 
-func TestTheBridgeOfPods(t *testing.T) {
+func TestBridgeConfigurationOfPods(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Spec)
 		ranges string
@@ -104,7 +104,7 @@ func checkBridge(t *testing.T, a *agent, ranges, last string) {
 	}
 	files, err := filepath.Glob(a.path("cni", "*"))
 	if err != nil || len(files) != 1 {
-		t.Fatalf("containerd would read %v, %v", files, err)
+		t.Fatalf("the files for containerd are %v, %v", files, err)
 	}
 	plugins, ok := read(t, files[0])["plugins"].([]any)
 	if !ok || len(plugins) == 0 {
@@ -121,7 +121,7 @@ func checkBridge(t *testing.T, a *agent, ranges, last string) {
 	}
 }
 
-func TestASpecSurvives(t *testing.T) {
+func TestSpecIsReadBack(t *testing.T) {
 	want := newAgent(t, func(s *Spec) { s.Labels, s.KubeProxy = map[string]string{"a": "b"}, true }).Spec
 	if err := want.Write(); err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestASpecSurvives(t *testing.T) {
 	}
 }
 
-// read reads what a template has become, which has to be YAML.
+// read parses the output of a template, which must be YAML.
 func read(t *testing.T, path string) map[string]any {
 	t.Helper()
 	text, err := os.ReadFile(path)

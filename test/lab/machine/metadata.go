@@ -15,13 +15,13 @@ import (
 )
 
 var (
-	// instanceMetadata is where every instance finds out who it is.
+	// instanceMetadata are the addresses of the instance metadata service.
 	instanceMetadata = []string{"169.254.169.254/32", "fd00:ec2::254/128"}
-	// containerCredentials is where containers of ECS and pods of EKS get the credentials of a role.
+	// containerCredentials are the addresses from which containers of ECS and pods of EKS get the credentials of a role.
 	containerCredentials = []string{"169.254.170.2/32", "169.254.170.23/32", "fd00:ec2::23/128"}
 )
 
-// metadataAddresses are those that the machine answers at. Customers' instances have IPv4 alone.
+// metadataAddresses are the addresses that the machine serves. Customers' instances have IPv4 only.
 func (s Spec) metadataAddresses() []*netlink.Addr {
 	var texts []string
 	switch {
@@ -35,21 +35,21 @@ func (s Spec) metadataAddresses() []*netlink.Addr {
 	for _, text := range texts {
 		ip, network, err := net.ParseCIDR(text)
 		if err != nil {
-			panic(err) // they are above
+			panic(err) // constants above
 		}
 		all = append(all, &netlink.Addr{IPNet: &net.IPNet{IP: ip, Mask: network.Mask}})
 	}
 	return all
 }
 
-// serveMetadata answers as the metadata service of EC2 does, version 2, to everybody on the machine itself: pods have a network of
-// their own, and would be one hop too far.
+// serveMetadata implements version 2 of the EC2 metadata service for the machine itself. Pods have a network of their own,
+// and are one hop too far away.
 func (a *agent) serveMetadata(ctx context.Context) error {
 	return serve(ctx, a.metadata(), instanceMetadata[:1])
 }
 
-// serveNodeMetadata answers on a node of the management cluster, where the hop limit lets pods through: only a NetworkPolicy keeps
-// them from the role of the node.
+// serveNodeMetadata serves metadata on a node of the management cluster, where the hop limit admits pods: only a
+// NetworkPolicy keeps them from the role of the node.
 func (a *agent) serveNodeMetadata(ctx context.Context) error {
 	if !a.NetworkPolicies {
 		return nil
@@ -60,7 +60,7 @@ func (a *agent) serveNodeMetadata(ctx context.Context) error {
 	return serve(ctx, roleCredentials(), containerCredentials)
 }
 
-// serve serves at port 80 of addresses.
+// serve serves port 80 of addresses.
 func serve(ctx context.Context, handler http.Handler, addresses []string) error {
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
@@ -93,7 +93,7 @@ func (a *agent) metadata() http.Handler {
 	return mux
 }
 
-// NodeRole is the role of a node of the management cluster, whose credentials nobody but the node should have.
+// NodeRole is the role of a node of the management cluster. Only the node may get its credentials.
 const NodeRole = "management-node"
 
 func (a *agent) nodeMetadata() http.Handler {
@@ -112,12 +112,12 @@ func (a *agent) nodeMetadata() http.Handler {
 	return metadataServer(answers)
 }
 
-// metadataServer answers with what is below /latest/meta-data/.
+// metadataServer serves the items below /latest/meta-data/.
 func metadataServer(answers map[string]string) *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("PUT /latest/api/token", func(w http.ResponseWriter, req *http.Request) {
 		if req.Header.Get(tokenHeader+"-ttl-seconds") == "" {
-			http.Error(w, "for how long?", http.StatusBadRequest)
+			http.Error(w, "the lifetime of the token is missing", http.StatusBadRequest)
 			return
 		}
 		fmt.Fprint(w, token)
@@ -133,7 +133,7 @@ func metadataServer(answers map[string]string) *http.ServeMux {
 	return mux
 }
 
-// withToken is for version 2: no answer without a token.
+// withToken requires a token, as version 2 does.
 func withToken(handle http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		if req.Header.Get(tokenHeader) != token {
@@ -144,7 +144,7 @@ func withToken(handle http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// roleCredentials answers as the endpoints of ECS and of EKS Pod Identity do.
+// roleCredentials serves credentials like the endpoints of ECS and of EKS Pod Identity.
 func roleCredentials() http.Handler {
 	mux := http.NewServeMux()
 	answer := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, nodeCredentials()) }
@@ -153,7 +153,7 @@ func roleCredentials() http.Handler {
 	return mux
 }
 
-// nodeCredentials are of no use anywhere: who has got them has got through.
+// nodeCredentials are useless credentials. A caller that gets them has passed the network policies.
 func nodeCredentials() string {
 	text, err := json.Marshal(map[string]string{
 		"Code": "Success", "Type": "AWS-HMAC", "AccessKeyId": "ASIALABNODEIDENTITY0", "SecretAccessKey": "of-the-node", "Token": "of-the-node",

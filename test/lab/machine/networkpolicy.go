@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// podBridge is the link that the pods of a machine are behind.
+	// podBridge is the bridge of the machine's pods.
 	podBridge           = "cni0"
 	networkPolicySocket = "/run/networkpolicy.sock"
 )
 
-// enforceNetworkPolicies starts before containerd: pods that it starts again after a crash of the machine find the network closed
-// until their policies are known.
+// enforceNetworkPolicies starts before containerd. Pods that containerd restarts after a crash of the machine have no
+// network until their policies are in effect.
 func (a *agent) enforceNetworkPolicies(ctx context.Context) error {
 	if !a.NetworkPolicies {
 		return nil
@@ -35,7 +35,8 @@ func (a *agent) enforceNetworkPolicies(ctx context.Context) error {
 	return err
 }
 
-// secondPodCIDR are the IPv6 addresses of pods that have podCIDR. The cluster knows of IPv4 alone; pods report both of their addresses.
+// secondPodCIDR is the IPv6 range of pods that have podCIDR. The cluster has IPv4 only; the status of pods contains both
+// addresses.
 func secondPodCIDR(podCIDR string) (string, error) {
 	prefix, err := netip.ParsePrefix(podCIDR)
 	if err != nil || !prefix.Addr().Is4() {

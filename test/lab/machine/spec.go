@@ -7,42 +7,42 @@ import (
 	"path/filepath"
 )
 
-// Spec is all that the inside of a machine is told.
+// Spec is the configuration of a machine.
 type Spec struct {
 	Name string `json:"name"`
 	// Lab is the directory of the lab, Dir that of the machine in it.
 	Lab string `json:"lab"`
 	Dir string `json:"dir"`
 
-	// Address is that of its network card on the switch, with the length of the prefix; the switch is Gateway.
+	// Address is the address of its network card, with the prefix length; Gateway is the address of the switch.
 	Address string `json:"address"`
 	Gateway string `json:"gateway"`
 
-	// MemoryMiB is how much memory the machine says it has.
+	// MemoryMiB is the amount of memory that the machine reports.
 	MemoryMiB int `json:"memoryMiB"`
 
-	// Registry serves images over plain HTTP; Pause is the one that holds a pod.
+	// Registry serves images over plain HTTP; Pause is the sandbox image of pods.
 	Registry string `json:"registry"`
 	Pause    string `json:"pause"`
 
-	// ClusterDNS is where its pods ask for names.
+	// ClusterDNS is the DNS server of its pods.
 	ClusterDNS string `json:"clusterDNS"`
-	// Labels, Taints and ProviderID are what the kubelet registers its node with.
+	// Labels, Taints and ProviderID are those with which the kubelet registers its node.
 	Labels     map[string]string `json:"labels,omitempty"`
 	Taints     []string          `json:"taints,omitempty"`
 	ProviderID string            `json:"providerID,omitempty"`
-	// ExternalCloud has the kubelet leave addresses and zone of its node to a cloud-controller-manager.
+	// ExternalCloud makes the kubelet leave addresses and zone of its node to a cloud-controller-manager.
 	ExternalCloud bool `json:"externalCloud,omitempty"`
-	// KubeProxy is whether the machine runs kube-proxy itself.
+	// KubeProxy: the machine runs kube-proxy itself.
 	KubeProxy bool `json:"kubeProxy,omitempty"`
-	// NetworkPolicies is whether the machine enforces them, and gives its pods an IPv6 address beside that of IPv4.
+	// NetworkPolicies: the machine enforces them, and its pods get IPv6 addresses in addition to those of IPv4.
 	NetworkPolicies bool `json:"networkPolicies,omitempty"`
 
-	// Instance is the one that the machine is, if it starts as instances of AWS do: with nothing but its user data.
+	// Instance is set for a machine that starts like an instance of AWS, from its user data alone.
 	Instance *Instance `json:"instance,omitempty"`
 }
 
-// Instance is what an instance learns about itself.
+// Instance is the metadata of an instance.
 type Instance struct {
 	ID       string `json:"id"`
 	Zone     string `json:"zone"`
@@ -52,18 +52,18 @@ type Instance struct {
 // Files of a machine, in its directory.
 const (
 	specFile = "machine.json"
-	// BootstrapKubeconfig is what the kubelet joins with, KubeProxyKubeconfig what kube-proxy runs with.
+	// BootstrapKubeconfig is for the join of the kubelet, KubeProxyKubeconfig for kube-proxy.
 	BootstrapKubeconfig = "bootstrap.kubeconfig"
 	KubeProxyKubeconfig = "kube-proxy.kubeconfig"
-	// NetworkPolicyKubeconfig reads what NetworkPolicies are evaluated from.
+	// NetworkPolicyKubeconfig is for reading the objects from which NetworkPolicies are evaluated.
 	NetworkPolicyKubeconfig = "networkpolicy.kubeconfig"
-	// CA is what the kubelet knows clients by.
+	// CA is the client CA of the kubelet.
 	CA = "ca.crt"
-	// UserData is that of an instance.
+	// UserData is the user data of an instance.
 	UserData = "user-data"
-	// PodRange is where a machine that is an instance says which addresses its pods have, for the routes of others.
+	// PodRange is the file with the pod range of an instance, from which the lab configures routes of other machines.
 	PodRange = "pod-range"
-	// ConsoleLog is what pid 1 and the agent say.
+	// ConsoleLog is the output of pid 1 and the agent.
 	ConsoleLog = "console.log"
 )
 

@@ -1,13 +1,13 @@
-// Package namespace runs a program as the first process of new namespaces, and makes what is in them. It is how the lab is
-// apart from the host, and how its machines are apart from each other:
+// Package namespace runs a program as the first process of new Linux namespaces, and prepares their mounts. It isolates the lab from
+// the host, and the machines of the lab from each other:
 //
 //	outside                        inside, pid 1
-//	Start ──────────────────────►  Await: nothing happens yet
-//	  (veths, cgroups: what only
-//	   the outside can give)
+//	Start ──────────────────────►  Await blocks
+//	  (veths, cgroups: only
+//	   the outside can set these up)
 //	Open  ──────────────────────►  private mounts, Cover, MountProc, ...
-//	                               Reap: starts the one program that this is about, and buries orphans
+//	                               Reap: starts the main program, and reaps orphans
 //
-// When pid 1 ends, however it does, the kernel kills all others in the namespace, and mounts and links go with the last of
-// them: nothing that is started here has to be stopped.
+// When pid 1 ends for any reason, the kernel kills all processes in the namespace, and removes mounts and links with the last of
+// them. Therefore nothing that starts here has to be stopped.
 package namespace

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Detach keeps what is mounted here from being seen outside. What the outside unmounts goes away here too: we hold on to
-// nobody's disk.
+// Detach hides mounts of this namespace from the outside. Unmounts outside still propagate into the namespace, so that it
+// does not keep foreign disks busy.
 func Detach() error { return mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, "") }
 
-// Share lets programs further inside see what is mounted here, which pods may ask for.
+// Share makes mounts visible to nested namespaces; pods may request this.
 func Share() error { return mount("", "/", "", unix.MS_REC|unix.MS_SHARED, "") }
 
 // MountProc gives the namespace its own /proc.
@@ -21,14 +21,14 @@ func MountProc() error {
 	return mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 }
 
-// MountTmpfs puts an empty directory in the place of target.
+// MountTmpfs mounts an empty directory at target.
 func MountTmpfs(target string) error { return mount("tmpfs", target, "tmpfs", 0, "mode=0755") }
 
-// Bind puts a file or a directory in the place of target.
+// Bind mounts a file or a directory at target.
 func Bind(source, target string) error { return mount(source, target, "", unix.MS_BIND, "") }
 
-// Cover puts a directory in the place of target, which is one of the host, so that nothing is written there. The directories
-// to keep can be found where they were, also if that is below target.
+// Cover mounts a directory at target, a directory of the host, to protect it from writes. The directories to keep stay
+// visible at their paths, even below target.
 func Cover(source, target string, keep ...string) error {
 	var kept []*os.File
 	for _, dir := range keep {
@@ -59,7 +59,7 @@ func Cover(source, target string, keep ...string) error {
 	return nil
 }
 
-// Overlay lets a directory of the host be written to: what is written is in dir.
+// Overlay makes a directory of the host writable: changes go to dir.
 func Overlay(dir, target string) error {
 	upper, work := filepath.Join(dir, "upper"), filepath.Join(dir, "work")
 	for _, d := range []string{upper, work} {

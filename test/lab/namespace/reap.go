@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reap runs a program, which it passes on SIGTERM and SIGINT to, and buries the orphans that pid 1 inherits. It returns the
-// exit code of the program; whoever calls it ends then.
+// Reap runs a program, forwards SIGTERM and SIGINT to it, and reaps the orphans that pid 1 inherits. It returns the exit
+// code of the program, with which the caller must exit.
 func Reap(path string, args ...string) (int, error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, unix.SIGTERM, unix.SIGINT)
@@ -22,7 +22,7 @@ func Reap(path string, args ...string) (int, error) {
 	}
 	go func() {
 		for s := range signals {
-			_ = program.Signal(s) // the error is that it has ended
+			_ = program.Signal(s) // the only error is that it has ended
 		}
 	}()
 	for {

@@ -12,22 +12,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kinds are the namespaces that everybody gets. A cgroup namespace is not among them: it can be made only when pid 1 is in its
-// cgroups.
+// kinds are the namespaces of every child. The cgroup namespace is created later, when pid 1 is in its cgroups.
 const kinds = unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
 
-// Init is a pid 1 that waits, or runs.
+// Init is a pid 1 that waits for Open, or runs.
 type Init struct {
 	cmd  *exec.Cmd
 	gate io.WriteCloser
 	done chan struct{}
 }
 
-// Start starts a program as pid 1 of new namespaces, in a session of its own. It has to call Await before anything else.
+// Start starts a program as pid 1 of new namespaces, in a session of its own. The program must call Await first.
 func Start(log *os.File, path string, args ...string) (*Init, error) {
 	cmd := exec.Command(path, args...)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Dir = "/" // what we were started in may go
+	cmd.Dir = "/" // the current directory may be removed
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: kinds, Setsid: true}
 	gate, err := cmd.StdinPipe()
 	if err != nil {
@@ -38,16 +37,16 @@ func Start(log *os.File, path string, args ...string) (*Init, error) {
 	}
 	i := &Init{cmd: cmd, gate: gate, done: make(chan struct{})}
 	go func() {
-		_ = cmd.Wait() // how it ended is in its log
+		_ = cmd.Wait() // its log has the exit status
 		close(i.done)
 	}()
 	return i, nil
 }
 
-// PID is that of pid 1, seen from here.
+// PID is the process id of pid 1 in this namespace.
 func (i *Init) PID() int { return i.cmd.Process.Pid }
 
-// Open lets pid 1 go on.
+// Open lets pid 1 continue.
 func (i *Init) Open() error {
 	_, err := i.gate.Write([]byte{'.'})
 	if err := errors.Join(err, i.gate.Close()); err != nil {
@@ -59,15 +58,15 @@ func (i *Init) Open() error {
 // Done is closed when everything in the namespace has ended.
 func (i *Init) Done() <-chan struct{} { return i.done }
 
-// Kill ends everything in the namespace, as the loss of power does, and waits until it is gone.
+// Kill kills all processes in the namespace, like a power cut, and waits until they are gone.
 func (i *Init) Kill() {
-	_ = i.cmd.Process.Kill() // the error is that it has ended
+	_ = i.cmd.Process.Kill() // the only error is that it has ended
 	<-i.done
 }
 
-// Stop asks pid 1 to end, and kills it when it has not after grace.
+// Stop sends SIGTERM to pid 1, and SIGKILL if it has not ended after grace.
 func (i *Init) Stop(grace time.Duration) {
-	_ = i.cmd.Process.Signal(syscall.SIGTERM) // the error is that it has ended
+	_ = i.cmd.Process.Signal(syscall.SIGTERM) // the only error is that it has ended
 	t := time.NewTimer(grace)
 	defer t.Stop()
 	select {
@@ -77,11 +76,11 @@ func (i *Init) Stop(grace time.Duration) {
 	}
 }
 
-// Await waits, inside, until whoever started us has opened the gate. An error says that he died before: then there is nobody
-// who knows of us.
+// Await waits, inside, until the parent calls Open. It returns an error if the parent died before, because then no process
+// is responsible for this one.
 func Await() error {
 	if _, err := io.ReadFull(os.Stdin, make([]byte, 1)); err != nil {
-		return fmt.Errorf("nobody opened the gate: %w", err)
+		return fmt.Errorf("waiting for the parent process: %w", err)
 	}
 	return nil
 }

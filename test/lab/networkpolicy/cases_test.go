@@ -15,7 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The cluster of the cases: node n1 with pods of two namespaces, and beyond it node n2 with a pod, and an address of nobody.
+// The cluster of the cases: node n1 with pods of two namespaces, another node n2 with a pod, and an address outside of the
+// cluster.
 var places = map[string][]netip.Addr{ // an address of each family
 	"x/a":      addresses("10.0.0.2", "fd00:0::2"),
 	"x/b":      addresses("10.0.0.3", "fd00:0::3"),
@@ -56,14 +57,14 @@ func clusterWith(t *testing.T, policies ...string) State {
 		{Name: "web", ContainerPort: 80},
 		{Name: "dns", ContainerPort: 80, Protocol: corev1.ProtocolUDP},
 	}
-	// The same name is another number here.
+	// The same name has another number here.
 	other := []corev1.ContainerPort{{Name: "web", ContainerPort: 81, Protocol: corev1.ProtocolTCP}}
 	host := pod("x/host", "n2", web...)
 	host.Spec.HostNetwork = true
 	for _, address := range places["n2"] {
 		host.Status.PodIPs = append(host.Status.PodIPs, corev1.PodIP{IP: address.String()})
 	}
-	// A pod that has ended keeps its address in its status, and another pod may have it.
+	// The status of a completed pod keeps its address, and another pod may get it.
 	ended := pod("x/ended", "n2")
 	ended.Status.Phase = corev1.PodSucceeded
 	for _, address := range places["outside"] {
@@ -80,7 +81,7 @@ func clusterWith(t *testing.T, policies ...string) State {
 	return s
 }
 
-// policyCase has policies of namespace x and what they mean, as FROM > TO PROTOCOL PORT.
+// policyCase has policies of namespace x and the expected connections, as FROM > TO PROTOCOL PORT.
 type policyCase struct {
 	policies        []string
 	passes, dropped []string
@@ -201,13 +202,13 @@ var cases = map[string]policyCase{
 		policies: []string{`{podSelector: {matchLabels: {app: a}}, policyTypes: [Ingress], ingress: [{ports: [{protocol: SCTP, port: 80}]}]}`},
 		dropped:  []string{"x/b > x/a tcp 80", "x/b > x/a udp 80"},
 	},
-	"a selector that matches no pod allows nobody": {
+	"a selector that matches no pod allows nothing": {
 		policies: []string{`{podSelector: {matchLabels: {app: a}}, policyTypes: [Ingress], ingress: [{from: [{podSelector: {matchLabels: {app: none}}}]}]}`},
 		dropped:  []string{"x/b > x/a tcp 80", "y/c > x/a tcp 80"},
 	},
 }
 
-// connection is one that a case is about.
+// connection is a connection of a case.
 type connection struct {
 	from, to netip.Addr
 	protocol corev1.Protocol
@@ -232,7 +233,7 @@ func parse(t *testing.T, text string) connection {
 	return connection{places[f[0]][i], places[f[2]][i], corev1.Protocol(strings.ToUpper(protocol)), uint16(port)}
 }
 
-func TestRulesMeanWhatTheAPIDocuments(t *testing.T) {
+func TestRulesFollowTheAPIDocumentation(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			rules := Evaluate(clusterWith(t, c.policies...))
@@ -250,7 +251,7 @@ func TestRulesMeanWhatTheAPIDocuments(t *testing.T) {
 	}
 }
 
-// allow is what the rules of node n1 mean.
+// allow evaluates the rules of node n1.
 func (r Rules) allow(c connection) bool {
 	if c.from == c.to {
 		return true
@@ -284,11 +285,11 @@ func (r Rules) matches(p Port, c connection) bool {
 	return p.First == 0 || p.First <= c.port && c.port <= p.Last
 }
 
-func TestAPodIsIsolatedBeforeItsStatusHasItsAddress(t *testing.T) {
+func TestPodIsIsolatedBeforeItsStatusHasItsAddress(t *testing.T) {
 	s := clusterWith(t, `{podSelector: {}, policyTypes: [Ingress]}`)
 	s.Pods[0].Status.PodIPs = nil
 	if rules := Evaluate(s); slices.Contains(rules.Pods, places["x/a"][0]) {
-		t.Error("the node has an address that nobody has reported")
+		t.Error("the node knows an address that was not reported")
 	}
 	s.Addresses = map[types.UID][]netip.Addr{"x/a": places["x/a"]}
 	rules := Evaluate(s)
@@ -296,11 +297,11 @@ func TestAPodIsIsolatedBeforeItsStatusHasItsAddress(t *testing.T) {
 		t.Error("the address of the CNI plugin is not that of a pod")
 	}
 	if rules.allow(parse(t, "x/b > x/a tcp 80")) || rules.allow(parse(t, "x/b > x/a tcp6 80")) {
-		t.Error("the pod is open")
+		t.Error("the pod is not isolated")
 	}
 }
 
-func TestANodeHasOnlyThePoliciesOfItsPods(t *testing.T) {
+func TestNodeHasOnlyThePoliciesOfItsPods(t *testing.T) {
 	s := clusterWith(t, `{podSelector: {matchLabels: {app: host}}, policyTypes: [Ingress]}`, `{podSelector: {matchLabels: {app: a}}, policyTypes: [Ingress]}`)
 	if got := keys(Evaluate(s).Policies); !slices.Equal(got, []string{"x/policy-1"}) {
 		t.Errorf("got %v", got)

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// cyclonusJSON has the test cases of cyclonus, with what it computes that they allow: hack/binaries/cyclonus/cases prints it.
+// cyclonusJSON has the test cases of cyclonus, with its computed results. hack/binaries/cyclonus/cases prints it.
 //
 //go:embed testdata/cyclonus.json.gz
 var cyclonusJSON []byte
@@ -41,7 +41,7 @@ type cyclonusStep struct {
 	Probes     []cyclonusProbe
 }
 
-// cyclonusProbe is a port of all pods. Rows are those that connect, columns those that they connect to; a dot is allowed.
+// cyclonusProbe is a port of all pods. Rows are the sources, columns the destinations; a dot means allowed.
 type cyclonusProbe struct {
 	Protocol corev1.Protocol
 	Port     uint16
@@ -64,7 +64,7 @@ func cyclonusCases(t *testing.T) []cyclonusCase {
 	return all
 }
 
-// cyclonusAddress is the one that the cases name in ipBlocks.
+// cyclonusAddress is the address in the ipBlocks of the cases.
 func cyclonusAddress(pod string) netip.Addr {
 	namespace, name, _ := strings.Cut(pod, "/")
 	return netip.MustParseAddr(fmt.Sprintf("10.0.0.%d%d", slices.Index([]string{"x", "y", "z", "w", "y-2"}, namespace)+1, int(name[0]-'a')+1))
@@ -97,7 +97,8 @@ func (s cyclonusStep) state() State {
 	return state
 }
 
-// each calls check for every connection that cyclonus has an expectation of. A pod always reaches itself, which cyclonus leaves open.
+// each calls check for every connection with an expectation of cyclonus. Connections of a pod to itself have none, because
+// they are always allowed.
 func (s cyclonusStep) each(check func(from string, c connection, text string, allowed bool)) {
 	names := slices.Sorted(maps.Keys(s.Pods))
 	for _, p := range s.Probes {
@@ -127,11 +128,11 @@ func TestRulesAllowWhatCyclonusComputes(t *testing.T) {
 	t.Logf("%d connections", connections)
 }
 
-func TestTheKernelPassesWhatCyclonusComputes(t *testing.T) {
+func TestKernelPassesWhatCyclonusComputes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")
 	}
-	// Each has a network of its own: most of the time packets are waited for that are dropped.
+	// Each has a network of its own, because most of the time is spent on waiting for dropped packets.
 	const networks = 5
 	queue := make(chan cyclonusCase)
 	var done sync.WaitGroup
@@ -171,7 +172,7 @@ func (n *network) play(c cyclonusCase) {
 		}
 		var all sync.WaitGroup
 		s.each(func(from string, tried connection, text string, allowed bool) {
-			if tried.protocol == corev1.ProtocolSCTP { // which the kernel may not have
+			if tried.protocol == corev1.ProtocolSCTP { // the kernel may lack SCTP
 				return
 			}
 			all.Go(func() {

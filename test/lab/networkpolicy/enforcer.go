@@ -18,13 +18,13 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Options say whose policies are enforced where.
+// Options configure an Enforcer.
 type Options struct {
-	// Node is the name of the node, Bridge the link that its pods are behind.
+	// Node is the name of the node, Bridge the link of its pods.
 	Node, Bridge string
 	// Client reads policies, namespaces and pods.
 	Client kubernetes.Interface
-	// Socket is where the CNI plugin calls.
+	// Socket is the socket for calls of the CNI plugin.
 	Socket string
 	Log    *slog.Logger
 }
@@ -35,7 +35,7 @@ type Enforcer struct {
 	pods       corelisters.PodLister
 	namespaces corelisters.NamespaceLister
 	policies   networkinglisters.NetworkPolicyLister
-	synced     chan struct{} // closed when the informers are
+	synced     chan struct{} // closed when the informers have synced
 	wake       chan struct{}
 
 	mu        sync.Mutex // held while rules are written
@@ -43,10 +43,11 @@ type Enforcer struct {
 	addresses map[types.UID][]netip.Addr
 }
 
-// retry is how long after a failed write the next one is.
+// retry is the delay after a failed write.
 const retry = time.Second
 
-// Start closes the node for pods, and opens it as the policies allow once the API server has answered. Until ctx ends it follows.
+// Start blocks the network of all pods, and applies the policies when the API server has responded. It follows changes
+// until ctx ends.
 func Start(ctx context.Context, o Options) (*Enforcer, error) {
 	w, err := newWriter()
 	if err != nil {
@@ -95,7 +96,7 @@ func (e *Enforcer) follow(ctx context.Context) error {
 	return nil
 }
 
-// trim drops what is large and of no use here.
+// trim drops large unused fields.
 func trim(object any) (any, error) {
 	if m, err := meta.Accessor(object); err == nil {
 		m.SetManagedFields(nil)
@@ -107,7 +108,7 @@ func trim(object any) (any, error) {
 func (e *Enforcer) changed() {
 	select {
 	case e.wake <- struct{}{}:
-	default: // a write follows that has not yet read
+	default: // a write that has not read the state yet follows
 	}
 }
 
@@ -126,19 +127,19 @@ func (e *Enforcer) run(ctx context.Context) {
 	}
 }
 
-// write evaluates what the informers have, and writes it.
+// write evaluates the state of the informers, and writes the rules.
 func (e *Enforcer) write(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := State{Node: e.Node, Addresses: e.addresses}
-	// They list from memory, which does not fail.
+	// These lists come from memory and do not fail.
 	s.Pods, _ = e.pods.List(labels.Everything())
 	s.Namespaces, _ = e.namespaces.List(labels.Everything())
 	s.Policies, _ = e.policies.List(labels.Everything())
 	return e.writer.write(ctx, render(Evaluate(s), e.Bridge))
 }
 
-// made opens the network for a new pod as its policies allow, and returns when that is done.
+// made applies the policies to the network of a new pod, and returns when they are in effect.
 func (e *Enforcer) made(ctx context.Context, p Pod) error {
 	if err := e.await(ctx, p); err != nil {
 		return err
@@ -149,7 +150,7 @@ func (e *Enforcer) made(ctx context.Context, p Pod) error {
 	return e.write(ctx)
 }
 
-// await waits until the informers know the pod. The kubelet may be ahead of them.
+// await waits until the informers have the pod. The kubelet may be ahead of them.
 func (e *Enforcer) await(ctx context.Context, p Pod) error {
 	select {
 	case <-e.synced:
@@ -171,7 +172,7 @@ func (e *Enforcer) await(ctx context.Context, p Pod) error {
 	}
 }
 
-// gone forgets a pod that has ended.
+// gone removes a pod that has ended.
 func (e *Enforcer) gone(p Pod) {
 	e.mu.Lock()
 	delete(e.addresses, p.UID)

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/knftables"
 )
 
-// inside runs nft in the network namespace of the node, whichever thread asks.
+// inside runs nft in the network namespace of the node, independent of the calling thread.
 type inside struct {
 	knftables.Interface
 	n *network
@@ -28,7 +28,7 @@ func (i inside) Run(ctx context.Context, tx *knftables.Transaction) error {
 	return i.n.in("n1", func() error { return i.Interface.Run(ctx, tx) })
 }
 
-// following is an enforcer of node n1, on a cluster with the policies, whose pods the API server knows without addresses.
+// following is an enforcer of node n1, in a cluster with the policies. The status of its pods contains no addresses.
 func following(t *testing.T, policies ...string) (*network, *fake.Clientset, string) {
 	t.Helper()
 	n := newNetwork(t)
@@ -60,7 +60,7 @@ func following(t *testing.T, policies ...string) (*network, *fake.Clientset, str
 	return n, client, socket
 }
 
-// plug calls the plugin as containerd does.
+// plug calls the plugin like containerd.
 func plug(command, socket, place string) (string, error) {
 	namespace, name, _ := strings.Cut(place, "/")
 	environment := map[string]string{
@@ -79,7 +79,7 @@ func plug(command, socket, place string) (string, error) {
 	return out.String(), err
 }
 
-func TestAPodPassesWhatItsPoliciesAllowWhenItsNetworkIsMade(t *testing.T) {
+func TestPoliciesOfAPodAreInEffectWhenItsNetworkIsCreated(t *testing.T) {
 	n, _, socket := following(t, `{podSelector: {}, policyTypes: [Ingress], ingress: [{ports: [{port: 80}]}]}`)
 	n.check(nil, []string{"outside > x/a tcp 80", "x/a > outside tcp 80"})
 
@@ -95,23 +95,23 @@ func TestAPodPassesWhatItsPoliciesAllowWhenItsNetworkIsMade(t *testing.T) {
 	if _, err := plug("DEL", socket, "x/a"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the address is closed when the pod has gone", func() bool { return !n.passes("x/a > outside tcp 80") })
+	eventually(t, "the address is closed after the pod is gone", func() bool { return !n.passes("x/a > outside tcp 80") })
 }
 
-func TestAPodThatTheAPIServerDoesNotHaveGetsNoNetwork(t *testing.T) {
+func TestPodThatTheAPIServerDoesNotHaveGetsNoNetwork(t *testing.T) {
 	_, client, socket := following(t)
 	if err := client.CoreV1().Pods("x").Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	pod := Pod{Namespace: "x", Name: "a", UID: "x/a", Addresses: places["x/a"]}
-	eventually(t, "the deletion is known", func() bool {
+	eventually(t, "the deletion is observed", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		return call(ctx, socket, "PUT", pod) != nil
 	})
 }
 
-func TestAPolicyThatChangesIsEnforced(t *testing.T) {
+func TestChangedPolicyIsEnforced(t *testing.T) {
 	n, client, socket := following(t)
 	for _, pod := range []string{"x/a", "x/b", "y/a"} {
 		if _, err := plug("ADD", socket, pod); err != nil {
@@ -135,7 +135,7 @@ func TestAPolicyThatChangesIsEnforced(t *testing.T) {
 	if _, err := client.CoreV1().Namespaces().Update(t.Context(), namespace, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "a namespace without the label is no peer", func() bool { return !n.passes(fromPeer) })
+	eventually(t, "a namespace without the label is not a peer", func() bool { return !n.passes(fromPeer) })
 	n.check(nil, []string{fromPeer})
 	if err := policies.Delete(t.Context(), made.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestAPolicyThatChangesIsEnforced(t *testing.T) {
 	eventually(t, "without the policy all are open", func() bool { return n.passes(fromPeer) && n.passes(fromOther) })
 }
 
-// eventually is within the time that the lab promises, and some more for a host that is busy.
+// eventually waits for the time that the lab promises, plus a margin for a busy host.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(answerWithin); time.Now().Before(end); {
@@ -151,16 +151,16 @@ func eventually(t *testing.T, what string, is func() bool) {
 			return
 		}
 	}
-	t.Errorf("not so: %s", what)
+	t.Errorf("timed out: %s", what)
 }
 
-func TestThePluginReportsItsVersionsAndErrorsAsCNIDefinesThem(t *testing.T) {
+func TestPluginReportsVersionsAndErrorsAsCNIDefinesThem(t *testing.T) {
 	if out, err := plug("VERSION", "", "x/a"); err != nil || !strings.Contains(out, `"supportedVersions"`) {
 		t.Errorf("VERSION: %s, %v", out, err)
 	}
 	out, err := plug("ADD", filepath.Join(t.TempDir(), "none"), "x/a")
 	if err == nil {
-		t.Fatal("a pod gets a network that nobody enforces")
+		t.Fatal("a pod gets a network without enforcement")
 	}
 	var failure struct {
 		Code int    `json:"code"`

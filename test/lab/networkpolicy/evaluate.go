@@ -14,18 +14,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// State is what the rules of a node follow from.
+// State is the input for the rules of a node.
 type State struct {
 	// Node is the name of the node.
 	Node       string
 	Policies   []*networkingv1.NetworkPolicy
 	Namespaces []*corev1.Namespace
 	Pods       []*corev1.Pod
-	// Addresses are those of pods of the node by UID, before their status has them.
+	// Addresses are those of pods of the node by UID, before their status contains them.
 	Addresses map[types.UID][]netip.Addr
 }
 
-// Rules are what a node enforces.
+// Rules are the rules of a node.
 type Rules struct {
 	// Pods are the addresses of the pods of the node.
 	Pods []netip.Addr
@@ -52,7 +52,7 @@ type Peers struct {
 	Blocks []Block
 }
 
-// Block is a CIDR without those in Except.
+// Block is a CIDR without the CIDRs in Except.
 type Block struct {
 	CIDR   netip.Prefix
 	Except []netip.Prefix
@@ -65,7 +65,7 @@ type Port struct {
 	Name        string
 }
 
-// NamedPort is a port of pods: each pod may give the name to another number.
+// NamedPort is a port of pods. The number of a name may differ between pods.
 type NamedPort struct {
 	Protocol corev1.Protocol
 	Name     string
@@ -134,7 +134,7 @@ func (e *evaluation) add(policy *networkingv1.NetworkPolicy) {
 	e.rules.Policies[key(policy)] = resolved
 }
 
-// directions are those that a policy is about. The API server writes them; this is its default.
+// directions are the policy types. The API server sets them; this is its default.
 func directions(policy *networkingv1.NetworkPolicy) (ingress, egress bool) {
 	if types := policy.Spec.PolicyTypes; len(types) > 0 {
 		return slices.Contains(types, networkingv1.PolicyTypeIngress), slices.Contains(types, networkingv1.PolicyTypeEgress)
@@ -150,7 +150,7 @@ func isolate(isolated map[netip.Addr][]string, pods []netip.Addr, policy string)
 	}
 }
 
-// peers resolves those of a rule of a policy in the namespace.
+// peers resolves the peers of a rule of a policy in the namespace.
 func (e *evaluation) peers(namespace string, peers []networkingv1.NetworkPolicyPeer) *Peers {
 	if len(peers) == 0 {
 		return nil
@@ -186,7 +186,7 @@ func (e *evaluation) matches(peer networkingv1.NetworkPolicyPeer, namespace stri
 	return peer.PodSelector == nil || asSelector(peer.PodSelector).Matches(labels.Set(p.Labels))
 }
 
-// readBlock reads an ipBlock. One that is no CIDR matches nothing; an exception that is none takes nothing away, as the API server
+// readBlock parses an ipBlock. An invalid CIDR matches nothing, and an invalid exception excludes nothing; the API server
 // accepts neither.
 func readBlock(block *networkingv1.IPBlock) (Block, bool) {
 	cidr, err := netip.ParsePrefix(block.CIDR)
@@ -202,7 +202,8 @@ func readBlock(block *networkingv1.IPBlock) (Block, bool) {
 	return read, true
 }
 
-// ports resolves those of a rule. The rule still allows nothing if none of its ports can be: no ports would mean all.
+// ports resolves the ports of a rule. If none of its ports can be resolved, the rule allows nothing; an empty list would
+// mean all.
 func (e *evaluation) ports(ports []networkingv1.NetworkPolicyPort) []Port {
 	var all []Port
 	for _, port := range ports {
@@ -227,7 +228,7 @@ func (e *evaluation) ports(ports []networkingv1.NetworkPolicyPort) []Port {
 	return all
 }
 
-// name finds the endpoints of a port that a policy names: of all pods, because for egress it is the other end that has it.
+// name finds the endpoints of a named port in all pods, because for egress the port belongs to the peer.
 func (e *evaluation) name(port NamedPort) {
 	if _, done := e.rules.NamedPorts[port]; done {
 		return
@@ -244,7 +245,7 @@ func (e *evaluation) name(port NamedPort) {
 	e.rules.NamedPorts[port] = slices.Compact(endpoints)
 }
 
-// numbers are those that a pod gives to a name.
+// numbers are the port numbers of a name in a pod.
 func numbers(p *corev1.Pod, port NamedPort) []uint16 {
 	containers := slices.Clone(p.Spec.Containers)
 	for _, c := range p.Spec.InitContainers {
@@ -264,7 +265,7 @@ func numbers(p *corev1.Pod, port NamedPort) []uint16 {
 	return all
 }
 
-// addresses are those of a pod on the network of pods. A pod that has ended has none: another may have got them.
+// addresses are those of a pod on the pod network. A completed pod has none, because another pod may have got them.
 func (s State) addresses(p *corev1.Pod) []netip.Addr {
 	if p.Spec.HostNetwork || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 		return nil
@@ -283,7 +284,7 @@ func sorted(all []netip.Addr) []netip.Addr {
 	return slices.Compact(all)
 }
 
-// asSelector reads a selector. One that is invalid, which the API server accepts none of, matches nothing.
+// asSelector parses a selector. An invalid one, which the API server rejects, matches nothing.
 func asSelector(s *metav1.LabelSelector) labels.Selector {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {

@@ -24,30 +24,31 @@ import (
 const bridge = "cni0"
 
 const (
-	// dropAfter is how long an answer is waited for that should not come. Those that come take about a millisecond.
+	// dropAfter is the timeout for responses that must not arrive. Others take about a millisecond.
 	dropAfter = 250 * time.Millisecond
-	// answerWithin is how long an answer is waited for that should come. It is long for hosts that are busy, and costs nothing on others.
+	// answerWithin is the timeout for responses that must arrive. It is long because of busy hosts.
 	answerWithin = 30 * time.Second
 )
 
-// network is that of the cases, in network namespaces of its own: node n1, its pods behind a bridge, and the rest of the world.
+// network is the network of the cases, in network namespaces: node n1, its pods behind a bridge, and everything outside.
 type network struct {
 	t      *testing.T
 	places map[string][]netip.Addr
 	spaces map[string]netns.NsHandle
-	calls  map[string]chan func() // each is called by a thread that is in the namespace
+	calls  map[string]chan func() // each runs on a thread in the namespace
 	writer *writer
 	ports  ports
 }
 
-// ports gives every attempt to connect a source port that no other had before. Connection tracking accepts packets of a connection that older rules
-// allowed: with ports that the kernel selects, some attempts would take the port of such a connection and pass although the rules drop new ones.
+// ports assigns every attempt an unused source port. Connection tracking accepts packets of a connection that older rules
+// allowed. If the kernel selected the ports, some attempts would reuse the port of such a connection and pass although the
+// new rules drop them.
 type ports struct {
 	sync.Mutex
 	last map[netip.Addr]uint16
 }
 
-// firstPort is above the ports that the network listens on.
+// firstPort is above the ports on which the network listens.
 const firstPort = 1024
 
 func (p *ports) next(from netip.Addr) (uint16, error) {
@@ -64,20 +65,20 @@ func (p *ports) next(from netip.Addr) (uint16, error) {
 	return p.last[from], nil
 }
 
-// newNetwork makes that of the cases.
+// newNetwork creates the network of the cases.
 func newNetwork(t *testing.T) *network {
 	t.Helper()
 	return makeNetwork(t, places, "x/a", "x/b", "y/a")
 }
 
-// makeNetwork makes one with these pods on n1. It needs root and a kernel with nftables and br_netfilter.
+// makeNetwork creates one with these pods on n1. It needs root and a kernel with nftables and br_netfilter.
 func makeNetwork(t *testing.T, places map[string][]netip.Addr, pods ...string) *network {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("network namespaces take root")
 	}
 	if _, err := exec.LookPath("nft"); err != nil {
-		t.Skip("there is no nft: apt-get install nftables")
+		t.Skip("nft is missing: apt-get install nftables")
 	}
 	if _, err := os.Stat("/proc/sys/net/bridge"); err != nil {
 		t.Skip("the kernel has no br_netfilter: modprobe br_netfilter")
@@ -126,7 +127,7 @@ func makeNetwork(t *testing.T, places map[string][]netip.Addr, pods ...string) *
 	return n
 }
 
-// space makes a network namespace, with a thread that is in it.
+// space creates a network namespace with a thread in it.
 func (n *network) space() (netns.NsHandle, chan func()) {
 	n.t.Helper()
 	type result struct {
@@ -155,7 +156,7 @@ func (n *network) space() (netns.NsHandle, chan func()) {
 	return r.ns, calls
 }
 
-// inside calls do in a network namespace.
+// inside runs functions in a network namespace.
 func (n *network) inside(name string, do func() error) {
 	n.t.Helper()
 	if err := n.in(name, do); err != nil {
@@ -190,7 +191,7 @@ func (n *network) cable(name, link, master string) {
 	})
 }
 
-// address gives a link addresses, and sets it up.
+// address sets addresses of a link, and sets it up.
 func address(name string, addresses ...string) error {
 	link, err := netlink.LinkByName(name)
 	if err != nil {
@@ -220,7 +221,7 @@ func route(to, via string) error {
 	return netlink.RouteAdd(r)
 }
 
-// echo answers on a port of all addresses of a namespace.
+// echo responds on a port of all addresses of a namespace.
 func (n *network) echo(name string, port int) {
 	n.t.Helper()
 	n.inside(name, func() error {
@@ -235,13 +236,13 @@ func (n *network) echo(name string, port int) {
 				if err != nil {
 					return
 				}
-				go func() { // closed by the client, as then no port stays taken here
+				go func() { // the client closes it first, so that no port stays in use here
 					defer c.Close()
 					_, _ = c.Read(make([]byte, 1))
 				}()
 			}
 		}()
-		// A socket for each address: an answer comes from the address that was asked.
+		// A socket for each address: a response then comes from the requested address.
 		for _, a := range n.own(name) {
 			udp, err := net.ListenUDP("udp", &net.UDPAddr{IP: a.AsSlice(), Port: port})
 			if err != nil {
@@ -284,7 +285,7 @@ func (n *network) own(space string) []netip.Addr {
 	return all
 }
 
-// passes is true when an attempt is answered soon, and false when it is not.
+// passes is true if an attempt gets a response in time.
 func (n *network) passes(text string) bool {
 	n.t.Helper()
 	err := n.attempt(strings.Fields(text)[0], parse(n.t, text), dropAfter)
@@ -294,7 +295,7 @@ func (n *network) passes(text string) bool {
 	return err == nil
 }
 
-// expect is an error unless a connection from a place passes, or is dropped, as it should.
+// expect returns an error unless a connection from a place passes or is dropped as expected.
 func (n *network) expect(place string, c connection, passes bool) error {
 	if passes {
 		err := n.attempt(place, c, answerWithin)
@@ -310,10 +311,10 @@ func (n *network) expect(place string, c connection, passes bool) error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil
 	}
-	return err // nothing was sent that could have been dropped
+	return err // no packet was sent that could have been dropped
 }
 
-// attempt connects once, and waits for the answer.
+// attempt connects once, and waits for the response.
 func (n *network) attempt(place string, c connection, wait time.Duration) error {
 	var conn *os.File
 	err := n.in(n.spaceOf(place), func() (err error) {
@@ -334,7 +335,8 @@ func (n *network) attempt(place string, c connection, wait time.Duration) error 
 	return connected(conn)
 }
 
-// answered waits for an answer to a datagram. It is sent again every second, as TCP would: a host that is busy may lose it.
+// answered waits for a response to a datagram. It resends the datagram every second, as TCP would, because a busy host may
+// lose it.
 func answered(conn *os.File, end time.Time) error {
 	for {
 		until := time.Now().Add(time.Second)
@@ -353,7 +355,8 @@ func answered(conn *os.File, end time.Time) error {
 	}
 }
 
-// open begins to connect and does not wait, so that a thread has many connections under way. The socket belongs to the namespace of the thread.
+// open starts a connection without waiting, so that a thread can run many attempts at once. The socket belongs to the
+// namespace of the thread.
 func (n *network) open(c connection) (*os.File, error) {
 	port, err := n.ports.next(c.from)
 	if err != nil {
@@ -404,7 +407,7 @@ func connected(conn *os.File) error {
 			return true
 		}
 		_, err = syscall.Getpeername(int(fd))
-		return err == nil // it is not connected yet
+		return err == nil // not connected yet
 	})
 	return errors.Join(err, failure)
 }
@@ -414,7 +417,7 @@ func (n *network) write(rules Rules) {
 	n.inside("n1", func() error { return n.writer.write(n.t.Context(), render(rules, bridge)) })
 }
 
-// check tries many connections at once.
+// check runs many attempts at once.
 func (n *network) check(passes, dropped []string) {
 	n.t.Helper()
 	var all sync.WaitGroup
@@ -429,7 +432,7 @@ func (n *network) check(passes, dropped []string) {
 	all.Wait()
 }
 
-func TestTheKernelEnforcesEveryCase(t *testing.T) {
+func TestKernelEnforcesEveryCase(t *testing.T) {
 	n := newNetwork(t)
 	outer := n.t
 	for _, name := range keys(cases) {
@@ -450,7 +453,7 @@ func TestNothingPassesBeforeThePoliciesAreRead(t *testing.T) {
 		[]string{"x/a > x/b tcp 80", "x/a > outside tcp 80", "outside > x/a tcp 80", "x/a > n1 tcp 80", "x/a > metadata tcp6 80", "x/a > x/b udp6 80"})
 }
 
-func TestAPodCannotSendFromAnotherAddress(t *testing.T) {
+func TestPodCannotSendFromAnotherAddress(t *testing.T) {
 	n := newNetwork(t)
 	n.write(Evaluate(clusterWith(t)))
 	n.inside("x/a", func() error { return address("eth0", "10.0.0.77/24", "192.168.0.77/24", "fd00::77/64") })
@@ -492,14 +495,14 @@ func TestPoliciesAreNotBypassedByLinkLocalAddresses(t *testing.T) {
 	})
 }
 
-// translate is what kube-proxy does for a Service.
+// translate is the rule of kube-proxy for a Service.
 const translate = `
 add table ip services
 add chain ip services nat { type nat hook prerouting priority dstnat; }
 add rule ip services nat ip daddr 10.96.0.1 tcp dport 443 dnat to %s:81
 `
 
-func TestAServiceIsJudgedByItsEndpoint(t *testing.T) {
+func TestServiceIsEvaluatedByItsEndpoint(t *testing.T) {
 	for endpoint, c := range map[string]struct {
 		policy string
 		want   bool
@@ -529,7 +532,7 @@ func TestAServiceIsJudgedByItsEndpoint(t *testing.T) {
 	}
 }
 
-func TestAConnectionOutlivesAChangeOfPolicies(t *testing.T) {
+func TestConnectionSurvivesAChangeOfPolicies(t *testing.T) {
 	n := newNetwork(t)
 	n.write(Evaluate(clusterWith(t)))
 	n.inside("x/a", func() error {
@@ -556,7 +559,7 @@ func TestAConnectionOutlivesAChangeOfPolicies(t *testing.T) {
 	n.check(nil, []string{"x/a > x/b udp 80"})
 }
 
-func TestAWriteThatFailsIsFollowedByAWholeOne(t *testing.T) {
+func TestFailedWriteIsFollowedByAFullOne(t *testing.T) {
 	n := newNetwork(t)
 	n.write(Evaluate(clusterWith(t)))
 	n.inside("n1", func() error {
@@ -565,7 +568,7 @@ func TestAWriteThatFailsIsFollowedByAWholeOne(t *testing.T) {
 		}
 		closed := render(Evaluate(clusterWith(t, `{podSelector: {}, policyTypes: [Ingress]}`)), bridge)
 		if err := n.writer.write(t.Context(), closed); err == nil {
-			t.Error("a change of a table that is not there succeeds")
+			t.Error("a change of a missing table succeeds")
 		}
 		return n.writer.write(t.Context(), closed)
 	})

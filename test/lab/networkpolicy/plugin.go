@@ -19,10 +19,10 @@ import (
 // PluginName is the type of the CNI plugin, and the name of its program.
 const PluginName = "networkpolicy"
 
-// patience is how long a pod's rules may take. The kubelet makes the pod's network again after a failure.
+// patience is the timeout for a pod's rules. After a failure, the kubelet creates the pod's network again.
 const patience = 30 * time.Second
 
-// Pod is one that the CNI plugin has been called for.
+// Pod is a pod for which the CNI plugin was called.
 type Pod struct {
 	Namespace string       `json:"namespace"`
 	Name      string       `json:"name"`
@@ -61,19 +61,19 @@ func (e *Enforcer) handler() http.Handler {
 	return mux
 }
 
-// pluginConfig is what the runtime gives the plugin.
+// pluginConfig is the input from the runtime.
 type pluginConfig struct {
 	CNIVersion string          `json:"cniVersion"`
 	Socket     string          `json:"socket"`
 	PrevResult json.RawMessage `json:"prevResult"`
 }
 
-// RunPlugin is the CNI plugin, the last of the chain. ADD returns the result of the plugins before it when the rules of the pod are
-// in the kernel.
+// RunPlugin is the CNI plugin, the last of the chain. ADD returns the result of the previous plugins after the rules of
+// the pod are in the kernel.
 func RunPlugin(ctx context.Context, getenv func(string) string, in io.Reader, out io.Writer) error {
 	err := runPlugin(ctx, getenv, in, out)
 	if err != nil {
-		// The runtime reads errors there.
+		// The runtime reads errors from the output.
 		_ = json.NewEncoder(out).Encode(map[string]any{"cniVersion": "1.0.0", "code": 999, "msg": err.Error()})
 	}
 	return err
@@ -104,13 +104,13 @@ func runPlugin(ctx context.Context, getenv func(string) string, in io.Reader, ou
 		_, err = out.Write(config.PrevResult)
 		return err
 	case "DEL":
-		// A pod can be deleted when nothing listens: the enforcer that starts next does not know its address.
+		// A pod can be deleted while the enforcer does not run: the next enforcer does not have its address.
 		_ = call(ctx, config.Socket, http.MethodDelete, pod)
 	}
 	return nil
 }
 
-// podOf reads K8S_POD_NAMESPACE=...;K8S_POD_NAME=...;K8S_POD_UID=...
+// podOf parses K8S_POD_NAMESPACE=...;K8S_POD_NAME=...;K8S_POD_UID=...
 func podOf(args string) Pod {
 	var p Pod
 	for arg := range strings.SplitSeq(args, ";") {
@@ -126,7 +126,7 @@ func podOf(args string) Pod {
 	return p
 }
 
-// resultAddresses are those that the plugins before have given the pod.
+// resultAddresses are the addresses that previous plugins have assigned to the pod.
 func resultAddresses(result json.RawMessage) ([]netip.Addr, error) {
 	var read struct {
 		IPs []struct {

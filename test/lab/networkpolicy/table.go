@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// table is one of nftables, as text.
+// table is an nftables table as text.
 type table struct {
 	sets   map[string]set
 	chains map[string]chain
@@ -33,7 +33,7 @@ type chain struct {
 	rules    []string
 }
 
-// family is a version of IP in the words of nftables.
+// family is an IP version in the terms of nftables.
 type family struct {
 	name, suffix, of string
 	is               func(netip.Addr) bool
@@ -44,7 +44,7 @@ var families = []family{
 	{"ip6", "-ip6", "ipv6_addr", netip.Addr.Is6},
 }
 
-// Sets and chains that are always there. Those of addresses have the suffix of a family.
+// Sets and chains that always exist. Those with addresses have the suffix of a family.
 const (
 	localPods      = "local-pods"
 	itself         = "itself"
@@ -55,15 +55,15 @@ const (
 	egressInput    = "egress-input"
 )
 
-// Addresses cannot be resolved without these, and they carry nothing else.
+// Addresses cannot be resolved without these messages, which carry no data.
 const neighborDiscovery = "icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit, nd-router-advert, mld-listener-query, mld-listener-report, mld-listener-done, mld2-listener-report } accept"
 
-// render writes rules down for nftables, for pods behind the bridge.
+// render translates rules to nftables, for pods behind the bridge.
 //
 //	egress-input, egress-forward (from the bridge)  ─► egress ─► pods-egress-* ─► egress-* of each policy, or drop
 //	ingress-forward (to the bridge)                 ─► ingress ─► pods-ingress-* ─► ingress-* of each policy, or drop
 //
-// Accept ends a base chain and not the others of its hook: what egress accepts meets ingress next.
+// Accept ends only the current base chain: a packet that egress accepts goes through ingress next.
 func render(r Rules, bridge string) table {
 	t := table{sets: map[string]set{}, chains: map[string]chain{}}
 	replies, fromPods, toPods := "ct state established,related accept", fmt.Sprintf("iifname != %q accept", bridge), fmt.Sprintf("oifname != %q accept", bridge)
@@ -114,7 +114,7 @@ func render(r Rules, bridge string) table {
 
 func newSet(of string) set { return set{of: of, elements: map[string]string{}} }
 
-// each fills a word into each of the rules.
+// each inserts a word into each of the rules.
 func each(rules []string, word string) []string {
 	var all []string
 	for _, r := range rules {
@@ -132,7 +132,8 @@ func isolates(pods map[netip.Addr][]string, policy string) bool {
 	return false
 }
 
-// isolate leads the packets of isolated pods to the policies that select them. Pods with the same policies share a chain.
+// isolate directs the packets of isolated pods to the policies that select them. Pods with the same policies share a
+// chain.
 func (t table) isolate(direction string, pods map[netip.Addr][]string) {
 	for _, f := range families {
 		verdicts := set{of: f.of, verdicts: true, elements: map[string]string{}}
@@ -155,7 +156,7 @@ func (t table) isolate(direction string, pods map[netip.Addr][]string) {
 
 func policyChain(direction, policy string) string { return direction + "-" + hash(policy) }
 
-// policy writes the rules of a policy of one direction. The peers are at the end of a packet that field names.
+// policy renders the rules of a policy for one direction. field is the address field of the peers.
 func (t table) policy(direction, field, name string, rules []Rule) {
 	c := chain{comment: short(name)}
 	for i, r := range rules {
@@ -175,7 +176,7 @@ func (t table) policy(direction, field, name string, rules []Rule) {
 // short is a comment that nftables accepts.
 func short(comment string) string { return comment[:min(len(comment), 120)] }
 
-// match is a part of a rule; if it names addresses, those of a family.
+// match is a part of a rule; with addresses, it has a family.
 type match struct{ family, text string }
 
 func (t table) peerMatches(name, field string, peers *Peers) []match {
@@ -198,7 +199,7 @@ func (t table) peerMatches(name, field string, peers *Peers) []match {
 			if !f.is(b.CIDR.Addr()) {
 				continue
 			}
-			// A prefix of no length matches every address of the family, which nftables has another word for.
+			// nftables has no prefix of length 0; without a match the rule applies to every address of the family.
 			text := fmt.Sprintf("%s %s %s", f.name, field, b.CIDR)
 			if b.CIDR.Bits() == 0 {
 				text = "meta nfproto " + map[string]string{"ip": "ipv4", "ip6": "ipv6"}[f.name]
@@ -239,14 +240,14 @@ func named(p NamedPort) string { return "port-" + protocolName(p.Protocol) + "-"
 
 func protocolName(p corev1.Protocol) string { return strings.ToLower(string(p)) }
 
-// hash is short, and the same for the same words in the same order.
+// hash is a short, deterministic hash of words in order.
 func hash(words ...string) string {
 	h := fnv.New64a()
 	for _, w := range words {
-		_, _ = h.Write([]byte(w + "\x00")) // it never fails
+		_, _ = h.Write([]byte(w + "\x00")) // never fails
 	}
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// keys are in order, so that the same difference is the same transaction.
+// keys are sorted, so that transactions are deterministic.
 func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

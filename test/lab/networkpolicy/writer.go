@@ -11,13 +11,13 @@ import (
 	"sigs.k8s.io/knftables"
 )
 
-// tableName is that of the table of this package, which nobody else writes to.
+// tableName is the name of this package's table, which has no other writer.
 const tableName = "networkpolicy"
 
 // writer keeps the table in the kernel equal to the last one written.
 type writer struct {
 	nft     knftables.Interface
-	written *table // nil: unknown, the next write replaces the whole
+	written *table // nil: unknown, the next write replaces the whole table
 }
 
 func newWriter() (*writer, error) {
@@ -28,12 +28,12 @@ func newWriter() (*writer, error) {
 	return &writer{nft: nft}, nil
 }
 
-// write brings the table to want in one transaction: every packet meets the old rules or the new ones.
+// write changes the table to want in one transaction: every packet meets either the old rules or the new ones.
 func (w *writer) write(ctx context.Context, want table) error {
 	tx := w.nft.NewTransaction()
 	have := table{}
 	if w.written == nil {
-		// Delete needs a table to delete.
+		// Delete fails without a table.
 		tx.Add(&knftables.Table{})
 		tx.Delete(&knftables.Table{})
 		tx.Add(&knftables.Table{Comment: ptr.To("NetworkPolicies")})
@@ -52,7 +52,8 @@ func (w *writer) write(ctx context.Context, want table) error {
 	return nil
 }
 
-// change makes one table of another. References come after what they refer to, and go before it.
+// change computes the transaction between two tables. Objects are created before references to them, and deleted after
+// these.
 func change(tx *knftables.Transaction, have, want table) {
 	addObjects(tx, have, want)
 	for _, name := range keys(want.chains) {
@@ -71,7 +72,7 @@ func change(tx *knftables.Transaction, have, want table) {
 	removeObjects(tx, have, want)
 }
 
-// addObjects adds chains and sets that are not there, empty.
+// addObjects adds missing chains and sets, empty.
 func addObjects(tx *knftables.Transaction, have, want table) {
 	for _, name := range keys(want.sets) {
 		if _, there := have.sets[name]; !there {
@@ -98,7 +99,7 @@ func changeElements(tx *knftables.Transaction, name string, have, want set) {
 	}
 }
 
-// removeObjects removes what is no longer wanted: first the rules that refer to others of it.
+// removeObjects removes unwanted objects: first the rules that refer to others.
 func removeObjects(tx *knftables.Transaction, have, want table) {
 	chains, sets := maps.Clone(have.chains), maps.Clone(have.sets)
 	maps.DeleteFunc(chains, func(name string, _ chain) bool { _, wanted := want.chains[name]; return wanted })

@@ -1,8 +1,8 @@
-// Package resolver is the DNS server of a lab. It knows what the resolver of a VPC knows, of all VPCs at once:
+// Package resolver is the DNS server of a lab. It resolves the names that the resolvers of all VPCs resolve:
 //
 //	read.go      records of hosted zones, names of VPC endpoints, host names of load balancers
-//	names.go     a question ─► aliases and addresses, of what was read last
-//	server.go    DNS; what is outside of AWS is asked elsewhere, or does not exist
+//	names.go     name ─► aliases and addresses, from the last read
+//	server.go    DNS; other names are forwarded, or do not exist
 //
 //	api.demo.hypershift.local ─record─► name of an endpoint ─endpoint service─► load balancer ─► its address in the lab
 package resolver

@@ -6,36 +6,36 @@ import (
 	"strings"
 )
 
-// names are those that the resolver answers for. Names are in small letters, without the last dot.
+// names are the names of the resolver, in lower case, without the trailing dot.
 type names struct {
-	// zones are the domains of which we know everything.
+	// zones are the domains for which the resolver is authoritative.
 	zones []string
-	// aliases and addresses of names; that of a wildcard begins with *.
+	// aliases and addresses by name; a wildcard begins with *.
 	aliases   map[string]string
 	addresses map[string][]netip.Addr
 	// endpoints are the load balancers, by ARN, behind the names of VPC endpoints.
 	endpoints map[string]string
 }
 
-// LoadBalancer is one that carries traffic.
+// LoadBalancer is a load balancer that forwards traffic.
 type LoadBalancer struct {
 	ARN, Host string
 	Address   netip.Addr
 }
 
-// answer is what there is to say about a name.
+// answer is the result for a name.
 type answer struct {
-	// aliases lead from the name asked for to the last one, which has the addresses. Each is one name and what it stands for.
+	// aliases lead from the requested name to the last one, which has the addresses. Each is a name and its target.
 	aliases   [][2]string
 	addresses []netip.Addr
-	// exists says that there is such a name, ours that nobody else would know it.
+	// exists is true for an existing name, ours for a name for which the resolver is authoritative.
 	exists, ours bool
 }
 
-// maxAliases is more than anybody means, and less than a circle.
+// maxAliases bounds the length of a chain, and ends cycles.
 const maxAliases = 8
 
-// lookup follows a name, to a load balancer if need be.
+// lookup follows aliases of a name, up to a load balancer.
 func (n *names) lookup(name string, balancers []LoadBalancer) answer {
 	name = canonical(name)
 	a := answer{ours: n.covers(name)}
@@ -55,7 +55,7 @@ func (n *names) lookup(name string, balancers []LoadBalancer) answer {
 	return a
 }
 
-// step says what a name, or the nearest wildcard above it, stands for.
+// step returns the alias of a name, or of the nearest wildcard above it.
 func (n *names) step(name string, balancers []LoadBalancer) (alias string, addresses []netip.Addr, found bool) {
 	for _, candidate := range candidates(name) {
 		if alias, found := n.aliases[candidate]; found {
@@ -68,7 +68,7 @@ func (n *names) step(name string, balancers []LoadBalancer) (alias string, addre
 	return "", nil, false
 }
 
-// addressesOf says what is known of a name that is no alias.
+// addressesOf returns the addresses of a name that is not an alias.
 func (n *names) addressesOf(name string, balancers []LoadBalancer) ([]netip.Addr, bool) {
 	if addresses, found := n.addresses[name]; found {
 		return addresses, true
@@ -79,7 +79,7 @@ func (n *names) addressesOf(name string, balancers []LoadBalancer) ([]netip.Addr
 			return []netip.Addr{b.Address}, true
 		}
 	}
-	return nil, isEndpoint // one whose load balancer has no address is there all the same
+	return nil, isEndpoint // the name exists even if its load balancer has no address yet
 }
 
 // candidates are a name and the wildcards above it, the nearest first.
@@ -95,12 +95,12 @@ func candidates(name string) []string {
 	}
 }
 
-// covers says whether a name is in one of the zones.
+// covers reports whether a name is in one of the zones.
 func (n *names) covers(name string) bool {
 	return slices.ContainsFunc(n.zones, func(zone string) bool { return name == zone || strings.HasSuffix(name, "."+zone) })
 }
 
-// canonical is a name as names have it. Route53 writes some characters as octal numbers: a wildcard begins with \052.
+// canonical normalizes a name. Route53 writes some characters as octal numbers: a wildcard begins with \052.
 func canonical(name string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.ReplaceAll(name, `\052`, "*"), "."))
 }

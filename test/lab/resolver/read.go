@@ -15,7 +15,7 @@ import (
 	route53types "github.com/aws/aws-sdk-go-v2/service/route53/types"
 )
 
-// Account is what is asked about one account.
+// Account are the calls to one account.
 type Account struct {
 	Zones interface {
 		ListHostedZones(context.Context, *route53.ListHostedZonesInput, ...func(*route53.Options)) (*route53.ListHostedZonesOutput, error)
@@ -27,10 +27,10 @@ type Account struct {
 	}
 }
 
-// amazon is the domain of the names that AWS gives.
+// amazon is the domain of the names that AWS assigns.
 const amazon = "amazonaws.com"
 
-// read collects the names of all accounts. settled says that none of what is in them is on its way.
+// read collects the names of all accounts. settled is true unless resources are in transition.
 func read(ctx context.Context, accounts []Account) (n *names, settled bool, err error) {
 	n = &names{zones: []string{amazon}, aliases: map[string]string{}, addresses: map[string][]netip.Addr{}, endpoints: map[string]string{}}
 	services, err := endpointServices(ctx, accounts)
@@ -47,7 +47,7 @@ func read(ctx context.Context, accounts []Account) (n *names, settled bool, err 
 			return nil, false, fmt.Errorf("describing endpoints: %w", err)
 		}
 		for _, endpoint := range endpoints.VpcEndpoints {
-			switch state := string(endpoint.State); { // AWS writes it in small letters, its SDK does not
+			switch state := string(endpoint.State); { // AWS uses lower case, its SDK does not
 			case strings.EqualFold(state, string(ec2types.StatePending)):
 				settled = false
 			case strings.EqualFold(state, string(ec2types.StateAvailable)):
@@ -58,7 +58,7 @@ func read(ctx context.Context, accounts []Account) (n *names, settled bool, err 
 	return n, settled, nil
 }
 
-// endpointServices gives the load balancer of each endpoint service. A service has one in each zone; one is enough here.
+// endpointServices returns the load balancer of each endpoint service. A service has one in each zone; one is enough here.
 func endpointServices(ctx context.Context, accounts []Account) (map[string]string, error) {
 	services := map[string]string{}
 	for _, account := range accounts {
@@ -83,7 +83,7 @@ func (n *names) addEndpoint(endpoint ec2types.VpcEndpoint, balancer string) {
 	}
 }
 
-// addZones adds the records of the zones of an account. Zones of different VPCs with one name are one here.
+// addZones adds the records of the zones of an account. It merges zones of the same name in different VPCs.
 func (n *names) addZones(ctx context.Context, account Account) error {
 	zones, err := account.Zones.ListHostedZones(ctx, &route53.ListHostedZonesInput{})
 	if err != nil {
@@ -93,7 +93,7 @@ func (n *names) addZones(ctx context.Context, account Account) error {
 		records, err := account.Zones.ListResourceRecordSets(ctx, &route53.ListResourceRecordSetsInput{HostedZoneId: zone.Id})
 		var gone *route53types.NoSuchHostedZone
 		if errors.As(err, &gone) {
-			continue // it was deleted after it was listed
+			continue // deleted after it was listed
 		}
 		if err != nil {
 			return fmt.Errorf("listing the records of zone %s: %w", aws.ToString(zone.Name), err)

@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/hosted-control-planes/hypershift/test/lab/follow"
+	"github.com/hosted-control-planes/hypershift/test/lab/poll"
 )
 
 const (
@@ -61,7 +61,7 @@ func (a *account) DescribeVpcEndpointServiceConfigurations(context.Context, *ec2
 	}}, nil
 }
 
-// newAccount is as the operators leave it.
+// newAccount is an account in the state in which the operators leave it.
 func newAccount() *account {
 	record := func(name string, kind route53types.RRType, value string) route53types.ResourceRecordSet {
 		return route53types.ResourceRecordSet{Name: &name, Type: kind, ResourceRecords: []route53types.ResourceRecord{{Value: &value}}}
@@ -83,7 +83,7 @@ func newAccount() *account {
 
 var balancers = []LoadBalancer{{ARN: "arn:nlb", Host: nlb, Address: netip.MustParseAddr("10.58.0.1")}}
 
-func TestNamesLeadToAddresses(t *testing.T) {
+func TestNamesResolveToAddresses(t *testing.T) {
 	n, settled, err := read(t.Context(), []Account{{Zones: newAccount(), Endpoints: newAccount()}})
 	if err != nil || !settled {
 		t.Fatal(settled, err)
@@ -116,12 +116,12 @@ func TestNamesLeadToAddresses(t *testing.T) {
 			got = append(got, "nothing")
 		}
 		if strings.Join(got, " ") != want {
-			t.Errorf("%s leads to %q, want %q", name, strings.Join(got, " "), want)
+			t.Errorf("%s resolves to %q, want %q", name, strings.Join(got, " "), want)
 		}
 	}
 }
 
-func TestAnEndpointHasANameWhenItIsAvailable(t *testing.T) {
+func TestEndpointHasANameWhenItIsAvailable(t *testing.T) {
 	a := newAccount()
 	for state, want := range map[ec2types.State]struct{ settled, exists bool }{
 		"available": {true, true}, ec2types.StateAvailable: {true, true},
@@ -170,7 +170,7 @@ func start(t *testing.T, o Options) *Server {
 	return s
 }
 
-// ask gives the code and the answers of a question.
+// ask returns the code and the answers of a query.
 func ask(t *testing.T, s *Server, network, name string, kind uint16) string {
 	t.Helper()
 	question := (&dns.Msg{}).SetQuestion(dns.Fqdn(name), kind)
@@ -190,8 +190,8 @@ func ask(t *testing.T, s *Server, network, name string, kind uint16) string {
 	return strings.Join(got, " ")
 }
 
-func TestAPortThatIsTakenForTCPIsNotSelected(t *testing.T) {
-	// With ports of TCP taken, some of those that the kernel selects for UDP are among them.
+func TestPortInUseForTCPIsNotSelected(t *testing.T) {
+	// With many TCP ports in use, the kernel selects some of them for UDP.
 	for range 3000 {
 		taken, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -208,10 +208,10 @@ func TestAPortThatIsTakenForTCPIsNotSelected(t *testing.T) {
 	}
 }
 
-func TestTheServerAnswers(t *testing.T) {
+func TestServerAnswersQueries(t *testing.T) {
 	a := newAccount()
 	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
-	others := start(t, Options{ // stands for the rest of the world, where two names are known
+	others := start(t, Options{ // an external DNS server with two names
 		Accounts: func() []Account { return nil },
 		LoadBalancers: func() []LoadBalancer {
 			return []LoadBalancer{
@@ -224,7 +224,7 @@ func TestTheServerAnswers(t *testing.T) {
 		Accounts:      func() []Account { return []Account{{Zones: a, Endpoints: a}} },
 		LoadBalancers: func() []LoadBalancer { return balancers },
 		Forward:       others.Address(),
-		Options:       follow.Options{Clock: clock},
+		Options:       poll.Options{Clock: clock},
 	})
 	become := func(name, want string) {
 		t.Helper()
@@ -233,7 +233,7 @@ func TestTheServerAnswers(t *testing.T) {
 			return ask(t, s, "udp", name, dns.TypeA) == want, nil
 		})
 		if err != nil {
-			t.Fatalf("%s: %v, it is %q", name, err, ask(t, s, "udp", name, dns.TypeA))
+			t.Fatalf("%s: %v, the answer is %q", name, err, ask(t, s, "udp", name, dns.TypeA))
 		}
 	}
 	become("api.demo.hypershift.local", "NOERROR "+endpoint+" "+endpoint+"=10.58.0.1")
@@ -242,7 +242,7 @@ func TestTheServerAnswers(t *testing.T) {
 			nlb:                       "NOERROR " + nlb + "=10.58.0.1",
 			"x.demo.hypershift.local": "NXDOMAIN",
 			"example.com":             "NOERROR example.com=192.0.2.1",
-			"nobody.example.com":      "NXDOMAIN",
+			"unknown.example.com":     "NXDOMAIN",
 		} {
 			if got := ask(t, s, network, question, dns.TypeA); got != want {
 				t.Errorf("%s over %s: %q, want %q", question, network, got, want)
@@ -250,7 +250,7 @@ func TestTheServerAnswers(t *testing.T) {
 		}
 	}
 	if got, want := ask(t, s, "udp", "api.demo.hypershift.local", dns.TypeAAAA), "NOERROR "+endpoint; got != want {
-		t.Errorf("an address of IPv6: %q, want %q", got, want)
+		t.Errorf("an IPv6 address: %q, want %q", got, want)
 	}
 
 	a.mu.Lock()
@@ -258,7 +258,7 @@ func TestTheServerAnswers(t *testing.T) {
 	a.mu.Unlock()
 	become("api.demo.hypershift.local", "NXDOMAIN")
 	a.mu.Lock()
-	a.records = nil // and with them the zone, after it was listed
+	a.records = nil // the zone is deleted after it was listed
 	a.mu.Unlock()
 	become("host.demo.hypershift.local", "NOERROR host.demo.hypershift.local=192.0.2.2")
 	if trouble := s.Trouble(); trouble != "" {
@@ -266,7 +266,7 @@ func TestTheServerAnswers(t *testing.T) {
 	}
 }
 
-func TestASilentForwarderIsAFailure(t *testing.T) {
+func TestForwarderWithoutResponseIsAFailure(t *testing.T) {
 	gone := start(t, Options{Accounts: func() []Account { return nil }, LoadBalancers: func() []LoadBalancer { return nil }})
 	for _, server := range gone.servers {
 		err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {

@@ -11,27 +11,27 @@ import (
 
 	"github.com/miekg/dns"
 
-	"github.com/hosted-control-planes/hypershift/test/lab/follow"
+	"github.com/hosted-control-planes/hypershift/test/lab/poll"
 )
 
-// Options say what is known, and where it is told.
+// Options configure a Server.
 type Options struct {
 	// Listen is the address of the server, for UDP and TCP.
 	Listen string
-	// Forward is the address of a server that is asked about names of nobody here; without one they do not exist.
+	// Forward is the address of a DNS server for all other names; without one they do not exist.
 	Forward string
-	// Accounts and LoadBalancers are those whose names are known.
+	// Accounts and LoadBalancers return the sources of names.
 	Accounts      func() []Account
 	LoadBalancers func() []LoadBalancer
-	follow.Options
+	poll.Options
 }
 
-// ttl is short: load balancers come and go within seconds.
+// ttl is short, because load balancers are created and deleted within seconds.
 const ttl = 5
 
-// Server answers questions.
+// Server is the DNS server.
 type Server struct {
-	*follow.Loop
+	*poll.Loop
 	o       Options
 	servers []*dns.Server
 
@@ -39,7 +39,8 @@ type Server struct {
 	names *names
 }
 
-// listen listens on the same port for both protocols. A port that the kernel selects for UDP may be taken for TCP: then it selects another.
+// listen listens on the same port for both protocols. A port that the kernel selects for UDP may be in use for TCP; then
+// it tries again.
 func listen(address string) (net.PacketConn, net.Listener, error) {
 	const attempts = 20
 	for attempt := 1; ; attempt++ {
@@ -58,14 +59,14 @@ func listen(address string) (net.PacketConn, net.Listener, error) {
 	}
 }
 
-// Start listens. Run has to be called for what there is to be known.
+// Start listens. Names are resolved only after Run is called.
 func Start(o Options) (*Server, error) {
 	s := &Server{o: o, names: &names{zones: []string{amazon}}}
 	packets, listener, err := listen(o.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("starting the DNS server: %w", err)
 	}
-	s.Loop = follow.New("DNS", o.Options, s.read)
+	s.Loop = poll.New("DNS", o.Options, s.read)
 	s.servers = []*dns.Server{{PacketConn: packets, Handler: s}, {Listener: listener, Handler: s}}
 	return s, nil
 }
@@ -73,7 +74,7 @@ func Start(o Options) (*Server, error) {
 // Address is where the server listens.
 func (s *Server) Address() string { return s.servers[0].PacketConn.LocalAddr().String() }
 
-// Run answers, and follows what there is, until ctx ends. What cannot be read stays as it was.
+// Run serves, and follows changes, until ctx ends. State that cannot be read stays unchanged.
 func (s *Server) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -84,13 +85,13 @@ func (s *Server) Run(ctx context.Context) {
 		wg.Go(func() {
 			<-started
 			<-ctx.Done()
-			_ = server.Shutdown() // it runs
+			_ = server.Shutdown() // it is running
 		})
 	}
 	s.Loop.Run(ctx)
 }
 
-// read replaces what is known.
+// read replaces the names.
 func (s *Server) read(ctx context.Context) (settled bool, err error) {
 	n, settled, err := read(ctx, s.o.Accounts())
 	if err != nil {
@@ -108,7 +109,7 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, request *dns.Msg) {
 	reply.SetReply(request)
 	if len(request.Question) != 1 {
 		reply.Rcode = dns.RcodeFormatError
-		_ = w.WriteMsg(reply) // who asked is gone
+		_ = w.WriteMsg(reply) // the client is gone
 		return
 	}
 	q := request.Question[0]
@@ -128,10 +129,10 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, request *dns.Msg) {
 		reply.Rcode = dns.RcodeNameError
 		reply.RecursionAvailable = true
 	}
-	_ = w.WriteMsg(reply) // who asked is gone
+	_ = w.WriteMsg(reply) // the client is gone
 }
 
-// records are the answer as DNS has it. Who asks for something else than an address of IPv4 learns that there is none.
+// records converts the answer to DNS records. Queries for other types than IPv4 addresses get an empty answer.
 func records(q dns.Question, a answer) []dns.RR {
 	var all []dns.RR
 	header := func(name string, kind uint16) dns.RR_Header {
@@ -141,7 +142,7 @@ func records(q dns.Question, a answer) []dns.RR {
 	for i, alias := range a.aliases {
 		from := alias[0]
 		if i == 0 {
-			from = q.Name // in the letters of who asks
+			from = q.Name // in the case of the query
 		}
 		all = append(all, &dns.CNAME{Hdr: header(from, dns.TypeCNAME), Target: dns.Fqdn(alias[1])})
 		last = alias[1]
@@ -155,14 +156,14 @@ func records(q dns.Question, a answer) []dns.RR {
 	return all
 }
 
-// forward asks elsewhere, the way we were asked.
+// forward forwards a query over the same protocol.
 func (s *Server) forward(w dns.ResponseWriter, request *dns.Msg) (*dns.Msg, error) {
 	client := &dns.Client{Net: w.LocalAddr().Network(), Timeout: 2 * time.Second}
 	reply, _, err := client.Exchange(request, s.o.Forward)
 	return reply, err
 }
 
-// lookup knows the load balancers that there are at this moment.
+// lookup resolves a name with the current load balancers.
 func (s *Server) lookup(name string) answer {
 	balancers := s.o.LoadBalancers()
 	s.mu.Lock()

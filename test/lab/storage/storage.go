@@ -1,4 +1,5 @@
-// Package storage gives a lab network disks: directories that every machine sees at the same place, whoever writes to them.
+// Package storage provides network disks for a lab: directories that every machine sees at the same path, shared by all
+// writers.
 package storage
 
 import (
@@ -28,21 +29,21 @@ func Run(ctx context.Context, config *rest.Config, dir string) error {
 		return fmt.Errorf("provisioning volumes: %w", err)
 	}
 	controller.NewProvisionController(ctx, client, Provisioner, directories(dir),
-		controller.LeaderElection(false), // there is one
+		controller.LeaderElection(false), // there is only one
 	).Run(ctx)
 	return nil
 }
 
-// directories are volumes below one.
+// directories creates volumes below a directory.
 type directories string
 
-// Provision makes the directory of a volume.
+// Provision creates the directory of a volume.
 func (d directories) Provision(_ context.Context, o controller.ProvisionOptions) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
 	path := d.of(o.PVName)
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		return nil, controller.ProvisioningFinished, fmt.Errorf("making volume %s: %w", o.PVName, err)
 	}
-	// A disk would be given to the group of the pod, which a directory of the host is not.
+	// For a disk, the kubelet sets the group of the pod. It does not do so for a directory of the host.
 	if err := os.Chmod(path, 0o777); err != nil {
 		return nil, controller.ProvisioningFinished, fmt.Errorf("making volume %s: %w", o.PVName, err)
 	}

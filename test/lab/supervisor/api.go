@@ -10,7 +10,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
 
-// listen answers clients; see test/lab/cluster/protocol.go.
+// listen serves the API of test/lab/cluster/protocol.go.
 func (s *supervisor) listen() error {
 	socket := cluster.Socket(s.options.Dir)
 	listener, err := net.Listen("unix", socket)
@@ -21,7 +21,7 @@ func (s *supervisor) listen() error {
 		return fmt.Errorf("listening on %s: %w", socket, err)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /progress", s.progress)
+	mux.HandleFunc("GET /progress", s.serveProgress)
 	mux.HandleFunc("GET /status", s.status)
 	mux.HandleFunc("POST /machines", s.addMachine)
 	for verb, act := range map[string]func(string) error{
@@ -34,11 +34,11 @@ func (s *supervisor) listen() error {
 			answer(w, act(req.PathValue("name")))
 		})
 	}
-	go func() { _ = (&http.Server{Handler: s.whenUp(mux)}).Serve(listener) }() // until we end
+	go func() { _ = (&http.Server{Handler: s.whenUp(mux)}).Serve(listener) }() // until the supervisor ends
 	return nil
 }
 
-// whenUp lets clients wait until there is something to ask for. They may watch.
+// whenUp makes calls wait until the lab runs, except for those that read the progress.
 func (s *supervisor) whenUp(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.URL.Path != "/progress" {
@@ -52,15 +52,15 @@ func (s *supervisor) whenUp(next http.Handler) http.Handler {
 	})
 }
 
-func (s *supervisor) progress(w http.ResponseWriter, req *http.Request) {
-	for told := 0; ; {
-		steps, more := s.news.since(told)
+func (s *supervisor) serveProgress(w http.ResponseWriter, req *http.Request) {
+	for sent := 0; ; {
+		steps, more := s.progress.since(sent)
 		for _, step := range steps {
 			if err := json.NewEncoder(w).Encode(step); err != nil || step.Done {
 				return
 			}
 		}
-		told += len(steps)
+		sent += len(steps)
 		if err := http.NewResponseController(w).Flush(); err != nil {
 			return
 		}
@@ -79,7 +79,7 @@ func (s *supervisor) status(w http.ResponseWriter, _ *http.Request) {
 		there.Cloud = &cloud
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(there) // the error is that the client has gone
+	_ = json.NewEncoder(w).Encode(there) // the only error is that the client is gone
 }
 
 func (s *supervisor) addMachine(w http.ResponseWriter, req *http.Request) {

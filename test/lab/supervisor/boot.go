@@ -12,7 +12,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/namespace"
 )
 
-// Boot is pid 1 of the lab in dir until the supervisor starts. It does not come back: it becomes the program that reaps.
+// Boot is pid 1 of the lab in dir until the supervisor starts. It does not return: it execs the program that reaps.
 func Boot(dir string, reaper ...string) error {
 	if err := namespace.Await(); err != nil {
 		return err
@@ -25,7 +25,7 @@ func Boot(dir string, reaper ...string) error {
 	for _, step := range []func() error{
 		namespace.Detach,
 		namespace.MountProc,
-		// What is left in there goes with the lab.
+		// Files in this directory are removed with the lab.
 		func() error { return namespace.Cover(filepath.Join(dir, "tmp"), "/tmp", dir, cache) },
 		func() error { return os.Chmod("/tmp", 0o777|os.ModeSticky) },
 		func() error { return os.WriteFile(resolv, []byte("nameserver "+cluster.SwitchAddress+"\n"), 0o644) },

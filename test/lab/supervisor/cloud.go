@@ -12,10 +12,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
 
-// machineNetwork is where machines have their addresses.
+// machineNetwork is the network of the machines.
 var machineNetwork = netip.MustParsePrefix(cluster.MachineNetwork)
 
-// startCloud starts the AWS emulator, load balancers and names.
+// startCloud starts the AWS emulator, load balancers and the resolver.
 func (s *supervisor) startCloud(ctx context.Context) (err error) {
 	if !s.options.Cloud {
 		return nil
@@ -23,13 +23,13 @@ func (s *supervisor) startCloud(ctx context.Context) (err error) {
 	s.cloud, err = cloud.Start(ctx, cloud.Options{
 		Host:    cluster.SwitchAddress,
 		Network: machineNetwork, Balancers: netip.MustParsePrefix(cluster.BalancerNetwork),
-		Dir: s.options.Dir, Progress: s.news,
+		Dir: s.options.Dir, Progress: s.progress,
 	})
 	if err != nil {
 		return fmt.Errorf("starting the cloud: %w", err)
 	}
 	s.followWorkers(ctx)
-	s.say("AWS emulator at %s, DNS at %s", s.cloud.AWS.URL, s.cloud.Status().DNS)
+	s.report("AWS emulator at %s, DNS at %s", s.cloud.AWS.URL, s.cloud.Status().DNS)
 	return nil
 }
 
@@ -48,7 +48,7 @@ func (s *supervisor) startCloudController(ctx context.Context) error {
 	return s.start(ctx, health, spec)
 }
 
-// instantiate makes the instance in the cloud that a machine of the management cluster is.
+// instantiate creates the instance of a machine of the management cluster in the cloud.
 func (s *supervisor) instantiate(ctx context.Context, m *machine) error {
 	if s.cloud == nil || m.Join != "" || m.InstanceID != "" {
 		return nil
@@ -63,7 +63,7 @@ func (s *supervisor) instantiate(ctx context.Context, m *machine) error {
 	return nil
 }
 
-// terminate ends the instance that we made for a machine.
+// terminate terminates the instance that instantiate has created.
 func (s *supervisor) terminate(m *machine) error {
 	if !m.instantiated {
 		return nil

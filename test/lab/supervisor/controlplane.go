@@ -21,12 +21,12 @@ const (
 	masters       = "system:masters"
 )
 
-// auditPolicy says what of the management cluster is written to cluster.AuditLog.
+// auditPolicy selects the requests of the management cluster that cluster.AuditLog contains.
 //
 //go:embed manifests/audit.yaml
 var auditPolicy []byte
 
-// certify makes all certificates and kubeconfigs of the management cluster.
+// certify creates all certificates and kubeconfigs of the management cluster.
 func (s *supervisor) certify(context.Context) error {
 	a, err := newAuthority(s.path("pki"))
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *supervisor) startEtcd(ctx context.Context) error {
 		"--listen-metrics-urls=http://127.0.0.1:2381",
 		"--cert-file=" + s.authority.cert("etcd"), "--key-file=" + s.authority.key("etcd"),
 		"--client-cert-auth", "--trusted-ca-file=" + s.authority.cert(ca),
-		// What a lab has in it nobody needs after a power cut.
+		// The data of a lab is not needed after a power failure.
 		"--unsafe-no-fsync",
 		"--log-level=warn",
 	}})
@@ -92,7 +92,7 @@ func (s *supervisor) startAPIServer(ctx context.Context) error {
 		"--client-ca-file=" + trust,
 		"--tls-cert-file=" + s.authority.cert("kube-apiserver"), "--tls-private-key-file=" + s.authority.key("kube-apiserver"),
 		"--kubelet-client-certificate=" + s.authority.cert("kubelet-client"), "--kubelet-client-key=" + s.authority.key("kubelet-client"),
-		// The names of machines are not in any DNS.
+		// The names of machines are not in DNS.
 		"--kubelet-preferred-address-types=InternalIP",
 		"--service-account-issuer=" + serviceIssuer,
 		"--service-account-key-file=" + s.authority.key("service-account"),
@@ -104,22 +104,22 @@ func (s *supervisor) startAPIServer(ctx context.Context) error {
 		"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--proxy-client-cert-file=" + s.authority.cert("front-proxy"), "--proxy-client-key-file=" + s.authority.key("front-proxy"),
-		// We have a route to pods, and none to Services.
+		// The API server has a route to pods, but not to Services.
 		"--enable-aggregator-routing=true",
 		"--profiling=false",
 		"--audit-policy-file=" + policy, "--audit-log-path=" + s.path("logs", cluster.AuditLog),
 	}})
 }
 
-// startControllers starts what needs the API server alone.
+// startControllers starts the components that need only the API server.
 func (s *supervisor) startControllers(ctx context.Context) error {
-	return together(
+	return inParallel(
 		s.controller("kube-controller-manager", 10257,
 			"--use-service-account-credentials=true",
 			"--root-ca-file="+s.authority.cert(ca),
 			"--service-account-private-key-file="+s.authority.key("service-account"),
 			"--cluster-signing-cert-file="+s.authority.cert(ca), "--cluster-signing-key-file="+s.authority.key(ca),
-			// A node that is ready takes pods soon after.
+			// The supervisor waits for nodes; short periods make a ready node accept pods soon.
 			"--node-monitor-period=1s",
 			"--allocate-node-cidrs=true", "--cluster-cidr="+cluster.PodNetwork, "--service-cluster-ip-range="+cluster.ServiceNetwork,
 		),
@@ -138,11 +138,11 @@ func (s *supervisor) controller(name string, port int, args ...string) step {
 	}
 }
 
-// start starts a server, and says so.
+// start starts a server, and reports it.
 func (s *supervisor) start(ctx context.Context, health string, spec process.Spec) error {
 	if err := s.servers.start(ctx, health, spec); err != nil {
 		return err
 	}
-	s.say("%s", spec.Name)
+	s.report("%s", spec.Name)
 	return nil
 }

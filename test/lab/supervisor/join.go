@@ -20,25 +20,25 @@ import (
 	machineos "github.com/hosted-control-planes/hypershift/test/lab/machine"
 )
 
-// bootstrapRBAC lets a machine with a token join, and renew the certificate that it gets.
+// bootstrapRBAC permits machines with a token to join, and to renew their certificates.
 //
 //go:embed manifests/bootstrap.yaml
 var bootstrapRBAC string
 
-// bootstrappers are those whom bootstrapRBAC is about.
+// bootstrappers is the group in bootstrapRBAC.
 const bootstrappers = "system:bootstrappers:machines"
 
-// joined is a cluster that machines of this lab are in.
+// joined is a cluster with machines of this lab.
 type joined struct {
 	config   *rest.Config
 	client   kubernetes.Interface
-	machines int // how many; guarded by machines.mu
+	machines int // number of machines; guarded by machines.mu
 
-	wake  chan struct{} // has one if the routes have to be looked at
+	wake  chan struct{} // receives when the routes may have changed
 	leave context.CancelFunc
 }
 
-// join finds the cluster of a kubeconfig, and makes it one that machines can join.
+// join returns the cluster of a kubeconfig, and prepares it for machines to join.
 func (all *machines) join(ctx context.Context, kubeconfig string) (*joined, error) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -67,10 +67,10 @@ func (all *machines) join(ctx context.Context, kubeconfig string) (*joined, erro
 	return c, nil
 }
 
-// leave forgets a cluster with its last machine.
+// leave removes a cluster with its last machine.
 func (all *machines) leave(c *joined) {
 	if c == nil {
-		return // it was never let in by us
+		return // the lab has not prepared it
 	}
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -80,18 +80,18 @@ func (all *machines) leave(c *joined) {
 	}
 }
 
-// changed has the routes of the cluster looked at.
+// changed triggers an update of the cluster's routes.
 func (c *joined) changed() {
 	if c == nil {
 		return
 	}
 	select {
 	case c.wake <- struct{}{}:
-	default: // they will be
+	default: // an update is pending
 	}
 }
 
-// admit gives a machine what it joins the cluster with.
+// admit creates the credentials with which a machine joins the cluster.
 func (c *joined) admit(ctx context.Context, spec machineos.Spec, clientCA string) error {
 	random := make([]byte, 11)
 	if _, err := rand.Read(random); err != nil {
@@ -122,7 +122,7 @@ func (c *joined) admit(ctx context.Context, spec machineos.Spec, clientCA string
 		clientCA = string(c.config.CAData)
 	}
 	if err := os.WriteFile(filepath.Join(spec.Dir, machineos.CA), []byte(clientCA), 0o644); err != nil {
-		return fmt.Errorf("writing what its kubelet knows clients by: %w", err)
+		return fmt.Errorf("writing the client CA of its kubelet: %w", err)
 	}
 	return nil
 }

@@ -15,15 +15,15 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/namespace"
 )
 
-// machine is one of a lab, on or off.
+// machine is a machine of the lab, on or off.
 type machine struct {
 	cluster.MachineOptions
 	spec    machineos.Spec
-	host    int     // the last part of its address, and the number of its port
-	cluster *joined // which it has joined; nil for a worker, who joins by himself
-	// worker is the instance of a customer that it is, if it is one.
+	host    int     // last byte of its address, and number of its port
+	cluster *joined // the cluster that it has joined; nil for a worker, which joins by its user data
+	// worker is the customer's instance for which the machine exists, if any.
 	worker *cloud.Worker
-	// instantiated says that its instance in the cloud is ours to end.
+	// instantiated: the lab has created its instance in the cloud and must terminate it.
 	instantiated bool
 
 	mu      sync.Mutex      // held while it is being turned on or off
@@ -33,7 +33,7 @@ type machine struct {
 func (m *machine) port() string    { return fmt.Sprintf("port%d", m.host) }
 func (m *machine) console() string { return filepath.Join(m.spec.Dir, machineos.ConsoleLog) }
 
-// address is that of its network card. Where zones have networks of their own, it is in that of its zone.
+// address is the address of its network card. If zones have networks of their own, it is in that of its zone.
 func (m *machine) address() netip.Addr {
 	if m.worker != nil {
 		return m.worker.Address
@@ -44,7 +44,7 @@ func (m *machine) address() netip.Addr {
 	return cloud.Address(machineNetwork, m.Zone, m.host)
 }
 
-// pid1 is that of a machine that is on, or 0.
+// pid1 is the pid of a running machine's pid 1, or 0.
 func (m *machine) pid1() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -52,14 +52,14 @@ func (m *machine) pid1() int {
 		return 0
 	}
 	select {
-	case <-m.running.Done(): // by itself
+	case <-m.running.Done(): // it has ended by itself
 		return 0
 	default:
 		return m.running.PID()
 	}
 }
 
-// specify says what a machine is told.
+// specify returns the configuration of a machine.
 func (s *supervisor) specify(m *machine) machineos.Spec {
 	spec := machineos.Spec{
 		Name: m.Name, Lab: s.options.Dir, Dir: s.path("machines", m.Name),

@@ -17,7 +17,7 @@ import (
 	machineos "github.com/hosted-control-planes/hypershift/test/lab/machine"
 )
 
-// machines are all of a lab, on and off.
+// machines are all machines of a lab, on and off.
 type machines struct {
 	lab *supervisor
 
@@ -27,7 +27,7 @@ type machines struct {
 	clusters map[string]*joined // by the URL of their API server
 }
 
-// add makes a machine and turns it on.
+// add creates a machine and turns it on.
 func (all *machines) add(ctx context.Context, options cluster.MachineOptions) error {
 	if problems := validation.IsDNS1123Label(options.Name); len(problems) > 0 {
 		return fmt.Errorf("machine %q cannot be named so: %s", options.Name, problems[0])
@@ -50,7 +50,7 @@ func (all *machines) add(ctx context.Context, options cluster.MachineOptions) er
 	return all.start(options.Name)
 }
 
-// make finds a place for a machine.
+// make allocates the name, address and port of a machine.
 func (all *machines) make(options cluster.MachineOptions, joins *joined) (*machine, error) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -71,7 +71,7 @@ func (all *machines) make(options cluster.MachineOptions, joins *joined) (*machi
 	return m, nil
 }
 
-// prepare gives a machine its disk, and what it joins its cluster with.
+// prepare creates the disk of a machine, and its credentials for its cluster.
 func (all *machines) prepare(ctx context.Context, m *machine) error {
 	if err := all.lab.instantiate(ctx, m); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (all *machines) remove(name string) error {
 	}
 	m := all.forget(name)
 	if m == nil {
-		return nil // somebody else has
+		return nil // another call has removed it
 	}
 	all.leave(m.cluster)
 	if err := errors.Join(all.lab.terminate(m), os.RemoveAll(m.spec.Dir)); err != nil {
@@ -111,7 +111,7 @@ func (all *machines) remove(name string) error {
 	return nil
 }
 
-// forget takes a machine from the list.
+// forget removes a machine from the list.
 func (all *machines) forget(name string) *machine {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -130,7 +130,7 @@ func (all *machines) find(name string) (*machine, error) {
 	return m, nil
 }
 
-// list gives all machines, by name.
+// list returns all machines, sorted by name.
 func (all *machines) list() []*machine {
 	all.mu.Lock()
 	defer all.mu.Unlock()

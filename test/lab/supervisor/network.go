@@ -13,10 +13,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
 
-// switchName is the bridge that all machines are plugged into.
+// switchName is the bridge that connects all machines.
 const switchName = "switch"
 
-// layNetwork makes the switch, and takes our end of the cable to the host.
+// layNetwork creates the switch, and configures the lab's end of the link to the host.
 func layNetwork() error {
 	_, machines, err := net.ParseCIDR(cluster.MachineNetwork)
 	if err != nil {
@@ -44,7 +44,7 @@ func layNetwork() error {
 			return fmt.Errorf("setting %s up: %w", name, err)
 		}
 	}
-	// All addresses of load balancers are ours: whoever listens on one need not add it first.
+	// All addresses of load balancers are local: a listener need not add its address first.
 	lo, err := netlink.LinkByName("lo")
 	if err == nil {
 		err = netlink.RouteAdd(&netlink.Route{
@@ -55,14 +55,14 @@ func layNetwork() error {
 	if err != nil {
 		return fmt.Errorf("routing %s to ourselves: %w", cluster.BalancerNetwork, err)
 	}
-	// Between the switch and the cable; this is the network of the lab alone.
+	// Forward between the switch and the uplink. The setting affects only the network namespace of the lab.
 	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644); err != nil {
 		return fmt.Errorf("forwarding: %w", err)
 	}
 	return nil
 }
 
-// parse reads an address with its prefix, of those in our own source.
+// parse parses an address with its prefix from a constant.
 func parse(address string) *net.IPNet {
 	ip, network, err := net.ParseCIDR(address)
 	if err != nil {
@@ -71,7 +71,7 @@ func parse(address string) *net.IPNet {
 	return &net.IPNet{IP: ip, Mask: network.Mask}
 }
 
-// plugIn lays the cable of a machine, whose pid 1 is given, into port.
+// plugIn creates the veth pair from a port of the switch to the machine with the given pid 1.
 func plugIn(port string, pid int) error {
 	bridge, err := netlink.LinkByName(switchName)
 	if err != nil {
@@ -91,7 +91,7 @@ func plugIn(port string, pid int) error {
 	return nil
 }
 
-// unplug removes a cable. The kernel does that too, some time after the machine has ended.
+// unplug removes a port. The kernel removes it too, some time after the machine has ended.
 func unplug(port string) error {
 	cable, err := netlink.LinkByName(port)
 	if err != nil {
@@ -105,11 +105,11 @@ func unplug(port string) error {
 	return nil
 }
 
-// Numbers of machines are the last parts of their addresses.
+// Numbers of machines are the last bytes of their addresses.
 const firstHost, lastHost = 11, 250
 
-// nextHost is the next number after the last one that is not taken. One that has become free comes late again: those who knew its
-// machine may still talk to it.
+// nextHost is the next unused number after the last one. A released number is reused late, because clients may still
+// connect to its previous machine.
 func nextHost(last int, taken []int) (int, error) {
 	for range lastHost - firstHost + 1 {
 		if last++; last > lastHost || last < firstHost {

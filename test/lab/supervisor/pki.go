@@ -14,13 +14,14 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
-// authority is the one of the management cluster, with its certificates as files. One is enough where all clients are ours.
+// authority is the CA of the management cluster, with its certificates as files. One CA is enough, because the lab creates
+// all clients.
 type authority struct {
 	dir    string
 	signer *pki.Signer
 }
 
-// ca is the name of the files of the authority itself.
+// ca is the name of the CA's own files.
 const ca = "ca"
 
 func newAuthority(dir string) (*authority, error) {
@@ -52,7 +53,7 @@ func (a *authority) write(name string, cert, key []byte) error {
 	return nil
 }
 
-// leaf makes a certificate that a client or a server can show.
+// leaf creates a certificate for clients and servers.
 func (a *authority) leaf(name string, want pki.Request) error {
 	leaf, err := a.issue(want)
 	if err != nil {
@@ -69,7 +70,7 @@ func (a *authority) issue(want pki.Request) (*pki.Leaf, error) {
 	return a.signer.Current.Issue(want, pki.DefaultTerms, time.Now())
 }
 
-// kubeconfig writes one for a user of the management cluster.
+// kubeconfig writes a kubeconfig for a user of the management cluster.
 func (a *authority) kubeconfig(path, server, user string, groups ...string) error {
 	leaf, err := a.issue(pki.Request{User: user, Groups: groups})
 	if err != nil {
@@ -85,7 +86,7 @@ func (a *authority) kubeconfig(path, server, user string, groups ...string) erro
 	return nil
 }
 
-// serviceAccountKey makes the key that signs tokens.
+// serviceAccountKey creates the key that signs service account tokens.
 func (a *authority) serviceAccountKey(name string) error {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {

@@ -19,7 +19,7 @@ func (all *machines) start(name string) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	// What is left of its last life, if that ended by itself.
+	// Clean up after the last run, which may have ended by itself.
 	if err := m.cleanUp(); err != nil {
 		return fmt.Errorf("starting machine %s: %w", name, err)
 	}
@@ -30,7 +30,7 @@ func (all *machines) start(name string) error {
 	return nil
 }
 
-// boot starts pid 1 of a machine, and gives it what only the outside can.
+// boot starts pid 1 of a machine, and sets up what must be set up from outside.
 func (s *supervisor) boot(m *machine) (*namespace.Init, error) {
 	system, err := cgroup.Detect(cgroup.Family(m.spec.Lab))
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *supervisor) boot(m *machine) (*namespace.Init, error) {
 	return pid1, nil
 }
 
-// stop turns a machine off in order: its servers end first.
+// stop turns a machine off gracefully: its servers end first.
 func (all *machines) stop(name string) error {
 	return all.end(name, func(running *namespace.Init) { running.Stop(10 * time.Second) })
 }
@@ -88,7 +88,7 @@ func (all *machines) end(name string, end func(*namespace.Init)) error {
 	return nil
 }
 
-// cleanUp removes what a machine that is off had of us.
+// cleanUp removes the resources of a machine that is off.
 func (m *machine) cleanUp() error {
 	system, err := cgroup.Detect(cgroup.Family(m.spec.Lab))
 	if err != nil {

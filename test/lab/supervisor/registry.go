@@ -14,7 +14,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/images"
 )
 
-// startRegistry serves images, and takes those of everybody. Layers are on disk, where images are made: they need not be sent.
+// startRegistry starts a registry without authentication. It serves layers from the directory of the image cache, so that
+// they need not be pushed.
 func (s *supervisor) startRegistry(context.Context) error {
 	layers, err := images.Dir()
 	if err != nil {
@@ -28,7 +29,7 @@ func (s *supervisor) startRegistry(context.Context) error {
 		registry.Logger(log.New(io.Discard, "", 0)),
 		registry.WithBlobHandler(registry.NewDiskBlobHandler(layers)),
 	)}
-	go func() { _ = server.Serve(listener) }() // until we end
-	s.say("registry at %s", cluster.Registry)
+	go func() { _ = server.Serve(listener) }() // until the supervisor ends
+	s.report("registry at %s", cluster.Registry)
 	return nil
 }

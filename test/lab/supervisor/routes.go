@@ -17,12 +17,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// byUs marks our routes, so that those of others stay.
+// byUs marks the routes of the lab, so that others are kept.
 const byUs netlink.RouteProtocol = 55
 
-// route keeps, while the cluster has machines, a route to the pods of each machine in all others: what the route tables of a VPC
-// do elsewhere. They are in each machine and not in the switch because clusters may use the same addresses for their pods; the
-// pods of the management cluster can be reached from the switch too, and so from the host and by the API server.
+// route maintains, while the cluster has machines, routes on each machine to the pods of all others, like the route tables
+// of a VPC. The routes are in the machines and not in the switch, because clusters may use the same pod addresses. For the
+// management cluster the switch has them, too, so that the host and the API server reach its pods.
 func (all *machines) route(ctx context.Context, c *joined) {
 	factory := informers.NewSharedInformerFactory(c.client, 0)
 	nodes := factory.Core().V1().Nodes()
@@ -42,13 +42,13 @@ func (all *machines) route(ctx context.Context, c *joined) {
 			return
 		case <-c.wake:
 		}
-		// It lists from memory, which does not fail.
+		// This list comes from memory and does not fail.
 		list, _ := nodes.Lister().List(labels.Everything())
 		err := all.routeTo(c, list)
 		if err == nil {
 			continue
 		}
-		// A machine that boots has no network yet.
+		// The network of a booting machine is not configured yet.
 		if !errors.Is(err, unix.ENETUNREACH) {
 			fmt.Fprintf(os.Stderr, "routing to the pods of %s: %v\n", c.config.Host, err)
 		}
@@ -56,7 +56,7 @@ func (all *machines) route(ctx context.Context, c *joined) {
 	}
 }
 
-// routeTo makes the routes to the pods of these nodes.
+// routeTo sets the routes to the pods of these nodes.
 func (all *machines) routeTo(c *joined, nodes []*corev1.Node) error {
 	var mine []*machine
 	for _, m := range all.list() {
@@ -81,7 +81,7 @@ func (all *machines) routeTo(c *joined, nodes []*corev1.Node) error {
 	return errors.Join(errs...)
 }
 
-// routes are those to the pods of all nodes but one: range by gateway.
+// routes are the routes to the pods of all nodes but one: range by gateway.
 func routes(mine []*machine, nodes []*corev1.Node, but string) map[string]string {
 	all := map[string]string{}
 	for _, n := range nodes {
@@ -94,7 +94,7 @@ func routes(mine []*machine, nodes []*corev1.Node, but string) map[string]string
 	return all
 }
 
-// routesInside sets the routes of a machine, whose pid 1 is given.
+// routesInside sets the routes of the machine with the given pid 1.
 func routesInside(pid int, want map[string]string) error {
 	ns, err := netns.GetFromPid(pid)
 	if err != nil {
@@ -109,7 +109,7 @@ func routesInside(pid int, want map[string]string) error {
 	return setRoutes(inside, "eth0", want)
 }
 
-// setRoutes makes those that are wanted over a link, and removes those of ours that are not.
+// setRoutes adds the desired routes of a link, and removes unwanted routes of the lab.
 func setRoutes(h *netlink.Handle, over string, want map[string]string) error {
 	link, err := h.LinkByName(over)
 	if err != nil {
@@ -128,7 +128,7 @@ func setRoutes(h *netlink.Handle, over string, want map[string]string) error {
 	for pods, gateway := range want {
 		_, destination, err := net.ParseCIDR(pods)
 		if err == nil {
-			// All are on one switch, whatever their networks say.
+			// All machines are on one switch, independent of their networks.
 			err = h.RouteReplace(&netlink.Route{LinkIndex: link.Attrs().Index, Dst: destination, Gw: net.ParseIP(gateway), Protocol: byUs, Flags: int(netlink.FLAG_ONLINK)})
 		}
 		if err != nil {

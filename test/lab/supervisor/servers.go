@@ -15,10 +15,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
 
-// patience is for a server to answer, on a host that is busy with other things too: an API server takes five seconds on one that is not.
+// patience is the timeout of a server on a busy host. On an idle one, an API server takes five seconds.
 const patience = 3 * time.Minute
 
-// servers are the processes beside the machines. One that ends is started again; all end with us.
+// servers are the processes beside the machines. A server that ends is restarted; all end with the supervisor.
 type servers struct {
 	dir string
 
@@ -26,7 +26,7 @@ type servers struct {
 	known []*cluster.ProcessStatus
 }
 
-// start starts a server and waits until its health endpoint says yes.
+// start starts a server and waits until its health endpoint returns 200.
 func (s *servers) start(ctx context.Context, health string, spec process.Spec) error {
 	spec.Path = s.program(spec.Name)
 	spec.Log = filepath.Join(s.dir, "logs", spec.Name+".log")
@@ -42,7 +42,7 @@ func (s *servers) start(ctx context.Context, health string, spec process.Spec) e
 
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	// They sign their serving certificates themselves, or for other names; we talk to our own children.
+	// Their serving certificates are self-signed, or for other names; these are connections to child processes.
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // see above
 	defer client.CloseIdleConnections()
 	if err := p.Ready(ctx, client, health); err != nil {
@@ -53,7 +53,7 @@ func (s *servers) start(ctx context.Context, health string, spec process.Spec) e
 
 func (s *servers) program(name string) string { return filepath.Join(s.dir, "bin", name) }
 
-// keep starts a server again a second after it has ended.
+// keep restarts a server one second after it has ended.
 func (s *servers) keep(p *process.Process, status *cluster.ProcessStatus) {
 	for {
 		<-p.Done()

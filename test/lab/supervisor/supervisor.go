@@ -17,13 +17,13 @@ import (
 // supervisor is a lab.
 type supervisor struct {
 	options   cluster.Options
-	up        chan struct{} // closed when all of it is
-	news      *news
+	up        chan struct{} // closed when all of it runs
+	progress  *progress
 	servers   *servers
 	authority *authority
 	admin     *rest.Config // of the management cluster
 	machines  *machines
-	cloud     *cloud.Cloud // nil: there is none
+	cloud     *cloud.Cloud // nil: no cloud
 }
 
 // Run runs the lab in dir until it is killed, or could not start.
@@ -32,32 +32,32 @@ func Run(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	s := &supervisor{options: options, up: make(chan struct{}), news: newNews(), servers: &servers{dir: dir}}
+	s := &supervisor{options: options, up: make(chan struct{}), progress: newProgress(), servers: &servers{dir: dir}}
 	s.machines = &machines{lab: s, known: map[string]*machine{}, clusters: map[string]*joined{}}
 	if err := s.listen(); err != nil {
 		return err
 	}
-	rise := inOrder(
+	start := inSequence(
 		func(context.Context) error { return layNetwork() },
 		s.certify,
 		s.startRegistry,
-		together(inOrder(s.startEtcd, s.startAPIServer, s.connect, s.startControllers), s.startCloud),
+		inParallel(inSequence(s.startEtcd, s.startAPIServer, s.connect, s.startControllers), s.startCloud),
 		s.startStorage,
 		s.startCloudController,
 	)
-	if err := rise(ctx); err != nil {
+	if err := start(ctx); err != nil {
 		return err
 	}
 	close(s.up)
-	s.news.end()
+	s.progress.end()
 	<-ctx.Done()
 	return nil
 }
 
-// step is something on the way up.
+// step is a step of the start.
 type step = func(context.Context) error
 
-func inOrder(steps ...step) step {
+func inSequence(steps ...step) step {
 	return func(ctx context.Context) error {
 		for _, step := range steps {
 			if err := step(ctx); err != nil {
@@ -68,9 +68,9 @@ func inOrder(steps ...step) step {
 	}
 }
 
-func together(steps ...step) step {
+func inParallel(steps ...step) step {
 	return func(ctx context.Context) error {
-		// What they start outlives the group, and so would its context not do.
+		// The context of an errgroup is canceled when the group is done, but the components must continue.
 		var all errgroup.Group
 		for _, step := range steps {
 			all.Go(func() error { return step(ctx) })
@@ -79,11 +79,11 @@ func together(steps ...step) step {
 	}
 }
 
-// startStorage gives pods volumes.
+// startStorage starts the volume provisioner.
 func (s *supervisor) startStorage(ctx context.Context) error {
 	go func() {
 		if err := storage.Run(ctx, s.admin, s.path("volumes")); err != nil {
-			s.say("%v", err)
+			s.report("%v", err)
 		}
 	}()
 	return nil
@@ -93,10 +93,10 @@ func (s *supervisor) path(elements ...string) string {
 	return filepath.Join(append([]string{s.options.Dir}, elements...)...)
 }
 
-// say reports something that has happened on the way up.
-func (s *supervisor) say(format string, args ...any) { s.news.add(fmt.Sprintf(format, args...)) }
+// report reports a step of the start.
+func (s *supervisor) report(format string, args ...any) { s.progress.add(fmt.Sprintf(format, args...)) }
 
-// connect lets machines join the management cluster, before there is a controller that would turn them away.
+// connect permits machines to join the management cluster, before the controllers start that would reject them.
 func (s *supervisor) connect(ctx context.Context) error {
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig(s.options.Dir))
 	if err != nil {

@@ -16,11 +16,11 @@ func TestNextHost(t *testing.T) {
 		taken []int
 		want  int
 	}{
-		"the first machine": {want: 11},
-		"another one":       {last: 11, taken: []int{11}, want: 12},
-		"an address that has become free comes late": {last: 12, taken: []int{12}, want: 13},
-		"what is taken is left out":                  {last: 12, taken: []int{13, 14}, want: 15},
-		"after the last one it begins anew":          {last: 250, taken: []int{11, 250}, want: 12},
+		"the first machine":                  {want: 11},
+		"another one":                        {last: 11, taken: []int{11}, want: 12},
+		"a released address is reused late":  {last: 12, taken: []int{12}, want: 13},
+		"addresses in use are skipped":       {last: 12, taken: []int{13, 14}, want: 15},
+		"the first one follows the last one": {last: 250, taken: []int{11, 250}, want: 12},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got, err := nextHost(c.last, c.taken); err != nil || got != c.want {
@@ -33,7 +33,7 @@ func TestNextHost(t *testing.T) {
 		all = append(all, n)
 	}
 	if got, err := nextHost(11, all); err == nil {
-		t.Errorf("all are taken, and %d was given", got)
+		t.Errorf("all are in use, but %d was returned", got)
 	}
 }
 
@@ -50,7 +50,7 @@ func TestRoutes(t *testing.T) {
 		in   string
 		want map[string]string
 	}{
-		"the switch leads to all nodes that have pods and a machine": {want: map[string]string{"10.56.1.0/24": "10.55.16.11", "10.56.2.0/24": "10.55.16.12"}},
+		"the switch has routes to all nodes with pods and a machine": {want: map[string]string{"10.56.1.0/24": "10.55.16.11", "10.56.2.0/24": "10.55.16.12"}},
 		"a machine has its own pods on its bridge":                   {in: "m1", want: map[string]string{"10.56.2.0/24": "10.55.16.12"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,8 +61,8 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-func TestNewsIsForThoseWhoComeLateToo(t *testing.T) {
-	n := newNews()
+func TestLateClientGetsAllSteps(t *testing.T) {
+	n := newProgress()
 	n.add("one")
 	_, more := n.since(1)
 	if _, err := n.Write([]byte("two\nthree\n")); err != nil {

@@ -19,17 +19,17 @@ import (
 	machineos "github.com/hosted-control-planes/hypershift/test/lab/machine"
 )
 
-// bootable are the machine images that a machine of the lab can be: those with the kubelet that it has.
+// bootable are the machine images that the lab supports: those with the lab's version of the kubelet.
 var bootable = map[string]bool{awsemulator.ImageAMD64: true}
 
-// followWorkers makes a machine of each instance that customers run, and ends it with the instance. It knows nothing of the
-// clusters that they join.
+// followWorkers creates a machine for each instance of a customer, and removes it with the instance. It does not read the
+// clusters that the machines join.
 func (s *supervisor) followWorkers(ctx context.Context) {
-	go s.cloud.FollowWorkers(ctx, s.news, s.machines.employ)
+	go s.cloud.FollowWorkers(ctx, s.progress, s.machines.employ)
 }
 
-// employ brings the machines in line with the instances that run. It says whether all is done: pods of new machines get their
-// routes later.
+// employ reconciles the machines with the running instances. It reports whether it is done: the routes to pods of new
+// machines follow later.
 func (all *machines) employ(_ context.Context, running []cloud.Worker) (settled bool, err error) {
 	wanted := map[string]cloud.Worker{}
 	for _, w := range running {
@@ -42,7 +42,7 @@ func (all *machines) employ(_ context.Context, running []cloud.Worker) (settled 
 		}
 		if _, runs := wanted[m.worker.ID]; !runs {
 			errs = append(errs, all.remove(m.Name))
-			all.lab.tell("instance %s is gone, and its machine", m.Name)
+			all.lab.reportEvent("instance %s has ended, its machine is removed", m.Name)
 		}
 		delete(wanted, m.worker.ID)
 	}
@@ -53,10 +53,12 @@ func (all *machines) employ(_ context.Context, running []cloud.Worker) (settled 
 	return routed, errors.Join(append(errs, err)...)
 }
 
-// tell says what happens when the lab is up.
-func (s *supervisor) tell(format string, args ...any) { fmt.Fprintf(s.news, format+"\n", args...) }
+// reportEvent prints events while the lab runs.
+func (s *supervisor) reportEvent(format string, args ...any) {
+	fmt.Fprintf(s.progress, format+"\n", args...)
+}
 
-// launch makes the machine that an instance is, and turns it on.
+// launch creates the machine of an instance, and turns it on.
 func (all *machines) launch(w cloud.Worker) error {
 	if !bootable[w.Image] {
 		return fmt.Errorf("instance %s of account %s boots from %s, which no machine of the lab can", w.ID, w.Account, w.Image)
@@ -86,11 +88,11 @@ func (all *machines) launch(w cloud.Worker) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("launching instance %s: %w", w.ID, err), all.remove(m.Name))
 	}
-	all.lab.tell("instance %s of account %s runs as %s", w.ID, w.Account, w.Hostname)
+	all.lab.reportEvent("instance %s of account %s runs as %s", w.ID, w.Account, w.Hostname)
 	return nil
 }
 
-// specifyWorker says what a machine is told that is an instance: where its network is. All else is in its user data.
+// specifyWorker returns the configuration of a machine for an instance: its network. Everything else is in its user data.
 func (s *supervisor) specifyWorker(w cloud.Worker) machineos.Spec {
 	return machineos.Spec{
 		Name: w.ID, Lab: s.options.Dir, Dir: s.path("machines", w.ID),
@@ -101,10 +103,11 @@ func (s *supervisor) specifyWorker(w cloud.Worker) machineos.Spec {
 	}
 }
 
-// routeWorkers lets the machines of each VPC reach each other's pods, and says whether it knows where all of these are.
+// routeWorkers sets the routes between the pods of the machines of each VPC, and reports whether all their pod ranges are
+// known.
 func (all *machines) routeWorkers() (complete bool, err error) {
 	complete = true
-	vpcs := map[string]map[string]string{} // VPC -> range of pods -> machine
+	vpcs := map[string]map[string]string{} // VPC -> pod range -> machine
 	for _, m := range all.list() {
 		if m.worker == nil {
 			continue
@@ -136,7 +139,7 @@ func (all *machines) routeWorkers() (complete bool, err error) {
 	return complete, errors.Join(errs...)
 }
 
-// routeTo leads to a machine that is not in the network of the others.
+// routeTo sets the route to a machine that is not in the network of the others.
 func (m *machine) routeTo() error {
 	if m.worker == nil {
 		return nil
@@ -159,7 +162,7 @@ func (m *machine) unroute() error {
 	if err != nil {
 		return fmt.Errorf("removing the route to machine %s: %w", m.Name, err)
 	}
-	_ = netlink.RouteDel(route) // the error is that there is none
+	_ = netlink.RouteDel(route) // the only error is that it does not exist
 	return nil
 }
 

@@ -1,8 +1,8 @@
 package systemd
 
-// understood are the keys that mean something here, and those that need not: there is one boot, without targets, on a machine that
-// has its network before anything starts.
-var understood = map[string]bool{
+// supported are the supported keys, and those that may be ignored: a machine has one boot without targets, and its
+// network is ready before the first unit starts.
+var supported = map[string]bool{
 	"Unit.Description": true,
 	"Unit.Wants":       true,
 	"Unit.Requires":    true,

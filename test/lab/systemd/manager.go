@@ -13,11 +13,11 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Options say where things are.
+// Options are the directories of a Manager.
 type Options struct {
-	// Units are the directories with units, the most important first, and Presets those with what is enabled.
+	// Units are the directories with units in order of precedence, and Presets those with the presets.
 	Units, Presets []string
-	// Logs gets a file per service, Run the sockets on which services say that they are ready.
+	// Logs takes a log file for each service, Run the notification sockets of services.
 	Logs, Run string
 	Clock     clock.WithTicker
 	Log       *slog.Logger
@@ -28,11 +28,11 @@ type Manager struct {
 	Options
 	log     *slog.Logger
 	running sync.WaitGroup
-	// up has a channel for each unit that is enabled, which is closed when it is up.
+	// up has a channel for each enabled unit, which is closed when the unit has started.
 	up map[string]chan struct{}
 }
 
-// Start starts everything that is enabled, until ctx ends. What cannot be started is an error.
+// Start starts all enabled units, until ctx ends. It returns an error if a unit cannot be started.
 func Start(ctx context.Context, o Options) (*Manager, error) {
 	m := &Manager{Options: o, log: o.Log, up: map[string]chan struct{}{}}
 	enabled, err := m.enabled()
@@ -54,10 +54,10 @@ func Start(ctx context.Context, o Options) (*Manager, error) {
 	return m, nil
 }
 
-// Wait returns when all of them have ended.
+// Wait returns when all units have ended.
 func (m *Manager) Wait() { m.running.Wait() }
 
-// enabled are the units that presets enable.
+// enabled are the units that the presets enable.
 func (m *Manager) enabled() ([]string, error) {
 	var units []string
 	for _, dir := range m.Presets {
@@ -97,10 +97,10 @@ func (m *Manager) start(ctx context.Context, u *unit) error {
 		})
 		return nil
 	}
-	return fmt.Errorf("it is of a kind that is not understood here")
+	return fmt.Errorf("unsupported type of unit")
 }
 
-// after waits for the units after which one starts.
+// after waits for the units in After= of a unit.
 func (m *Manager) after(ctx context.Context, u *unit) bool {
 	for _, name := range u.words("Unit.After") {
 		up, known := m.up[name]
@@ -116,7 +116,7 @@ func (m *Manager) after(ctx context.Context, u *unit) bool {
 	return true
 }
 
-// service is one that something else starts.
+// service is the service that another unit starts.
 func (m *Manager) service(name string) (*service, error) {
 	u, err := load(name, m.Units)
 	if err != nil {
@@ -125,5 +125,5 @@ func (m *Manager) service(name string) (*service, error) {
 	return &service{unit: u, o: m.Options, log: m.log}, nil
 }
 
-// other is the unit of another kind with the same name.
+// other is the unit of another type with the same name.
 func other(name, kind string) string { return strings.TrimSuffix(name, path.Ext(name)) + "." + kind }

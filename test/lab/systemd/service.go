@@ -22,11 +22,11 @@ type service struct {
 	*unit
 	o   Options
 	log *slog.Logger
-	// listening is what its socket listens on, if it has one.
+	// listening is the listening socket of its socket unit, if any.
 	listening *os.File
 }
 
-// run starts it, says when it is up, and starts it again as it wants, until ctx ends.
+// run starts the service, reports when it is up, and restarts it according to Restart=, until ctx ends.
 func (s *service) run(ctx context.Context, up func()) {
 	for {
 		err := s.once(ctx, up)
@@ -55,7 +55,7 @@ func (s *service) again(err error) bool {
 	return false
 }
 
-// pause is how long it waits before it is started again.
+// pause is the delay before a restart.
 func (s *service) pause() time.Duration {
 	if d, err := span(s.last("Service.RestartSec")); err == nil {
 		return d
@@ -63,15 +63,15 @@ func (s *service) pause() time.Duration {
 	return 100 * time.Millisecond
 }
 
-// once is one life of it.
+// once runs the service once.
 func (s *service) once(ctx context.Context, up func()) error {
-	for _, line := range s.said["Service.ExecStartPre"] {
+	for _, line := range s.values["Service.ExecStartPre"] {
 		if err := s.command(ctx, line, nil); err != nil {
 			return err
 		}
 	}
 	oneshot := s.last("Service.Type") == "oneshot"
-	for _, line := range s.said["Service.ExecStart"] {
+	for _, line := range s.values["Service.ExecStart"] {
 		started := up
 		if oneshot {
 			started = nil
@@ -89,7 +89,7 @@ func (s *service) once(ctx context.Context, up func()) error {
 	return nil
 }
 
-// command runs a command line until it ends. started is called when it is up: when it has said so, if that is what it does.
+// command runs a command line until it ends. started is called when it is up: for Type=notify, after its notification.
 func (s *service) command(ctx context.Context, line string, started func()) error {
 	line, mayFail := strings.CutPrefix(line, "-")
 	env, err := s.environment()
@@ -102,7 +102,7 @@ func (s *service) command(ctx context.Context, line string, started func()) erro
 	}
 	words = expand(words, env)
 	if started != nil && s.last("Service.Type") == "notify" {
-		socket, err := s.hear(started)
+		socket, err := s.notifySocket(started)
 		if err != nil {
 			return err
 		}
@@ -115,10 +115,11 @@ func (s *service) command(ctx context.Context, line string, started func()) erro
 	return nil
 }
 
-// environment is what its processes get: as systemd, not as whoever has started the machine.
+// environment is the environment of its processes. It is that of systemd, and does not inherit that of the machine's
+// parent.
 func (s *service) environment() (map[string]string, error) {
 	env := map[string]string{"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"}
-	for _, line := range s.said["Service.Environment"] {
+	for _, line := range s.values["Service.Environment"] {
 		words, err := split(line)
 		if err != nil {
 			return nil, err
@@ -128,7 +129,7 @@ func (s *service) environment() (map[string]string, error) {
 			env[key] = value
 		}
 	}
-	for _, file := range s.said["Service.EnvironmentFile"] {
+	for _, file := range s.values["Service.EnvironmentFile"] {
 		if err := readEnvironment(file, env); err != nil {
 			return nil, err
 		}
@@ -136,7 +137,7 @@ func (s *service) environment() (map[string]string, error) {
 	return env, nil
 }
 
-// grace is how long a process has to end.
+// grace is the time between SIGTERM and SIGKILL.
 const grace = 5 * time.Second
 
 func (s *service) exec(ctx context.Context, words []string, env map[string]string, started func()) error {
@@ -146,7 +147,7 @@ func (s *service) exec(ctx context.Context, words []string, env map[string]strin
 	}
 	defer log.Close()
 	if s.listening != nil {
-		// It is told its own number, so that its children do not take the socket for theirs.
+		// LISTEN_PID is the process's own pid, so that its children ignore the socket.
 		words = append([]string{"/bin/sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$@"`, "sh"}, words...)
 	}
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
@@ -170,13 +171,13 @@ func (s *service) exec(ctx context.Context, words []string, env map[string]strin
 	return cmd.Wait()
 }
 
-// tellPID lets others on the machine, such as systemctl, find the process that runs.
+// tellPID writes the pid file with which other programs, such as systemctl, find the process.
 func (s *service) tellPID(pid int) error {
 	return os.WriteFile(filepath.Join(s.o.Run, s.name+".pid"), []byte(strconv.Itoa(pid)), 0o644)
 }
 
-// hear makes a socket on which a process says that it is ready.
-func (s *service) hear(ready func()) (*net.UnixConn, error) {
+// notifySocket creates the notification socket of a process.
+func (s *service) notifySocket(ready func()) (*net.UnixConn, error) {
 	path := filepath.Join(s.o.Run, s.name+".notify")
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -189,7 +190,7 @@ func (s *service) hear(ready func()) (*net.UnixConn, error) {
 		for message := make([]byte, 4096); ; {
 			n, err := socket.Read(message)
 			if err != nil {
-				return // closed, with the process
+				return // closed with the process
 			}
 			if slices.Contains(strings.Split(string(message[:n]), "\n"), "READY=1") {
 				ready()

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// runSocket listens, and starts the service of the same name with the first connection, again whenever that has ended.
+// runSocket listens, and starts the service of the same name at the first connection, and again after it has ended.
 func (m *Manager) runSocket(ctx context.Context, u *unit) error {
 	before := &service{unit: u, o: m.Options, log: m.log}
-	for _, line := range u.said["Socket.ExecStartPre"] {
+	for _, line := range u.values["Socket.ExecStartPre"] {
 		if err := before.command(ctx, line, nil); err != nil {
 			return err
 		}
@@ -26,7 +26,7 @@ func (m *Manager) runSocket(ctx context.Context, u *unit) error {
 	if err != nil {
 		return fmt.Errorf("listening for %s: %w", u.name, err)
 	}
-	file, err := listener.File() // another one of the same
+	file, err := listener.File() // a duplicate
 	if err := errors.Join(err, listener.Close()); err != nil {
 		return fmt.Errorf("listening for %s: %w", u.name, err)
 	}
@@ -45,9 +45,9 @@ func (m *Manager) runSocket(ctx context.Context, u *unit) error {
 	return nil
 }
 
-// called waits until somebody wants to be talked to. It does not answer: that is the service's.
+// called waits for a connection. It does not accept it: the service does.
 func called(ctx context.Context, file *os.File) bool {
-	const moment = 100 // milliseconds; nothing else wakes us when ctx ends
+	const moment = 100 // milliseconds; the poll does not return when ctx ends
 	for ctx.Err() == nil {
 		fds := []unix.PollFd{{Fd: int32(file.Fd()), Events: unix.POLLIN}}
 		if n, err := unix.Poll(fds, moment); err == nil && n > 0 {

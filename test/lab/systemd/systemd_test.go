@@ -23,7 +23,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture/process"
 )
 
-// boot starts a machine with these files, of which ${DIR} is the directory.
+// boot starts a machine with these files. ${DIR} in them is their directory.
 func boot(t *testing.T, files map[string]string) (dir string, err error) {
 	t.Helper()
 	dir = t.TempDir()
@@ -51,8 +51,8 @@ func boot(t *testing.T, files map[string]string) (dir string, err error) {
 	return dir, err
 }
 
-// endProcesses ends the processes that have files of dir open, as the log of their service is. The manager ends the main process of a service,
-// and what that has started may still run, and write, when its directory is removed.
+// endProcesses ends the processes that have files of dir open, such as the log of their service. The manager ends the main
+// process of a service; its children may still run and write while the directory is removed.
 func endProcesses(t *testing.T, dir string) {
 	t.Helper()
 	for until := time.Now().Add(20 * time.Second); ; <-time.After(10 * time.Millisecond) {
@@ -63,7 +63,7 @@ func endProcesses(t *testing.T, dir string) {
 		}
 		pids := map[int]bool{}
 		for _, file := range files {
-			// A process that ended in the meantime has no files.
+			// A process that has ended has no files.
 			target, _ := os.Readlink(file)
 			pid, err := strconv.Atoi(strings.Split(file, "/")[2])
 			if err == nil && pid != os.Getpid() && strings.HasPrefix(target, dir+"/") {
@@ -94,8 +94,8 @@ func mustBoot(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// says waits until a file says something.
-func says(t *testing.T, file, want string) {
+// fileContains waits until a file has a content.
+func fileContains(t *testing.T, file, want string) {
 	t.Helper()
 	for until := time.Now().Add(20 * time.Second); ; {
 		text, err := os.ReadFile(file)
@@ -103,40 +103,40 @@ func says(t *testing.T, file, want string) {
 			return
 		}
 		if time.Now().After(until) {
-			t.Fatalf("%s says %q (%v), want %q", file, text, err, want)
+			t.Fatalf("%s contains %q (%v), want %q", file, text, err, want)
 		}
 		<-time.After(10 * time.Millisecond)
 	}
 }
 
-func TestADropInChangesAService(t *testing.T) {
+func TestDropInChangesAService(t *testing.T) {
 	dir := mustBoot(t, map[string]string{
 		"etc/20.preset":       "enable kubelet.service\n",
 		"usr/kubelet.service": "# of the image\n[Service]\nExecStart=/bin/false\n",
 		"etc/kubelet.service.d/90-us.conf": "[Unit]\nAfter=network-online.target\n[Service]\nEnvironment=WHO=me\nEnvironmentFile=-${DIR}/missing\nEnvironmentFile=-${DIR}/learned\n" +
 			"ExecStartPre=/bin/sh -c 'echo NODE_NAME=\"n 1\" >${DIR}/learned'\nExecStart=\nExecStart=/bin/sh -c \"echo $WHO ${NODE_NAME} >${DIR}/said; sleep 100\"\n",
 	})
-	says(t, filepath.Join(dir, "said"), "me n 1\n")
+	fileContains(t, filepath.Join(dir, "said"), "me n 1\n")
 }
 
-func TestAServiceIsStartedAgain(t *testing.T) {
+func TestServiceIsRestarted(t *testing.T) {
 	dir := mustBoot(t, map[string]string{
 		"etc/20.preset": "enable a.service\n",
 		"usr/a.service": "[Service]\nRestart=always\nRestartSec=10ms\nExecStart=/bin/sh -c 'echo >>${DIR}/starts; test $(wc -l <${DIR}/starts) = 3 && exec sleep 100'\n",
 	})
-	says(t, filepath.Join(dir, "starts"), "\n\n\n")
+	fileContains(t, filepath.Join(dir, "starts"), "\n\n\n")
 }
 
-func TestAServiceWaitsForAnother(t *testing.T) {
+func TestServiceWaitsForAnother(t *testing.T) {
 	dir := mustBoot(t, map[string]string{
 		"etc/20.preset":     "enable late.service\nenable early.service\n",
 		"usr/early.service": "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sh -c 'echo early >>${DIR}/order'\n",
 		"usr/late.service":  "[Unit]\nAfter=early.service\n[Service]\nType=oneshot\nExecStart=/bin/sh -c 'echo late >>${DIR}/order'\n",
 	})
-	says(t, filepath.Join(dir, "order"), "early\nlate\n")
+	fileContains(t, filepath.Join(dir, "order"), "early\nlate\n")
 }
 
-func TestAPathStartsAService(t *testing.T) {
+func TestPathStartsAService(t *testing.T) {
 	dir := mustBoot(t, map[string]string{
 		"etc/20.preset":      "enable joined.path\n",
 		"etc/joined.path":    "[Path]\nPathExists=${DIR}/kubeconfig\n[Install]\nWantedBy=multi-user.target\n",
@@ -145,21 +145,21 @@ func TestAPathStartsAService(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "kubeconfig"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	says(t, filepath.Join(dir, "run", "joined"), "yes\n")
+	fileContains(t, filepath.Join(dir, "run", "joined"), "yes\n")
 }
 
-// A drop-in says it anew, as users do who want another pace.
-func TestATimerStartsAServiceAgainAndAgain(t *testing.T) {
+// Users change the interval of a timer by a drop-in.
+func TestTimerStartsAServicePeriodically(t *testing.T) {
 	dir := mustBoot(t, map[string]string{
 		"etc/20.preset":              "enable follow.timer\n",
 		"etc/follow.timer":           "[Timer]\nOnActiveSec=1min\nOnUnitActiveSec=5min\nRandomizedDelaySec=1min\n[Install]\nWantedBy=timers.target\n",
 		"etc/follow.timer.d/50.conf": "[Timer]\nOnActiveSec=\nOnActiveSec=0\nOnUnitActiveSec=10ms\nRandomizedDelaySec=0\n",
 		"etc/follow.service":         "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'test -e ${DIR}/third || echo >>${DIR}/starts; test $(wc -l <${DIR}/starts) != 3 || touch ${DIR}/third'\n",
 	})
-	says(t, filepath.Join(dir, "starts"), "\n\n\n")
+	fileContains(t, filepath.Join(dir, "starts"), "\n\n\n")
 }
 
-func TestAServiceCanBeFound(t *testing.T) {
+func TestServiceWritesItsPIDFile(t *testing.T) {
 	dir := mustBoot(t, map[string]string{
 		"etc/20.preset": "enable a.service\n",
 		"usr/a.service": "[Service]\nExecStart=/bin/sh -c 'echo $$ >${DIR}/self; exec sleep 100'\n",
@@ -171,12 +171,12 @@ func TestAServiceCanBeFound(t *testing.T) {
 			return
 		}
 		if time.Now().After(until) {
-			t.Fatalf("it is %q, and is told to be %q", self, found)
+			t.Fatalf("the pid is %q, but systemctl finds %q", self, found)
 		}
 	}
 }
 
-func TestASocketHandsOn(t *testing.T) {
+func TestSocketPassesConnectionsToItsService(t *testing.T) {
 	const proxy = "/usr/lib/systemd/systemd-socket-proxyd"
 	if _, err := os.Stat(proxy); err != nil {
 		t.Skip("this host has no systemd")
@@ -214,16 +214,16 @@ func TestASocketHandsOn(t *testing.T) {
 		c.Close()
 		if err != nil || string(said) != "hello" {
 			log, _ := os.ReadFile(filepath.Join(dir, "api.service.log"))
-			t.Errorf("it says %q, %v\n%s", said, err, log)
+			t.Errorf("the response is %q, %v\n%s", said, err, log)
 		}
 	}
 }
 
-func TestWhatIsNotUnderstoodIsAnError(t *testing.T) {
+func TestUnsupportedDirectiveIsAnError(t *testing.T) {
 	for sentence, files := range map[string]map[string]string{
-		"Service.Slice is not understood": {"usr/a.service": "[Service]\nSlice=b.slice\n"},
-		"nowhere":                         {},
-		"is no assignment":                {"usr/a.service": "[Service]\nExecStart\n"},
+		"Service.Slice is not supported": {"usr/a.service": "[Service]\nSlice=b.slice\n"},
+		"nowhere":                        {},
+		"is not an assignment":           {"usr/a.service": "[Service]\nExecStart\n"},
 	} {
 		files["etc/20.preset"] = "enable a.service\n"
 		if _, err := boot(t, files); err == nil || !strings.Contains(err.Error(), sentence) {
@@ -232,7 +232,7 @@ func TestWhatIsNotUnderstoodIsAnError(t *testing.T) {
 	}
 }
 
-func TestWords(t *testing.T) {
+func TestSplitCommandLine(t *testing.T) {
 	for line, want := range map[string][]string{
 		"/bin/a -b":            {"/bin/a", "-b"},
 		`a "b  c" 'd "e"' f""`: {"a", "b  c", `d "e"`, "f"},
@@ -243,6 +243,6 @@ func TestWords(t *testing.T) {
 		}
 	}
 	if _, err := split(`a "b`); err == nil {
-		t.Error("a quote may stay open")
+		t.Error("an open quote is accepted")
 	}
 }

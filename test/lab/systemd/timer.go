@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// runTimer starts the service of the same name after a while, and again some time after each start.
+// runTimer starts the service of the same name after a delay, and again after each start.
 func (m *Manager) runTimer(ctx context.Context, u *unit) error {
 	s, err := m.service(other(u.name, "service"))
 	if err != nil {
@@ -22,7 +22,7 @@ func (m *Manager) runTimer(ctx context.Context, u *unit) error {
 	}
 	m.running.Go(func() {
 		for pause := spans["Timer.OnActiveSec"]; ; {
-			late := rand.N(spans["Timer.RandomizedDelaySec"] + 1) //nolint:gosec // it need not be a secret
+			late := rand.N(spans["Timer.RandomizedDelaySec"] + 1) //nolint:gosec // it need not be unpredictable
 			select {
 			case <-ctx.Done():
 				return
@@ -35,7 +35,7 @@ func (m *Manager) runTimer(ctx context.Context, u *unit) error {
 	return nil
 }
 
-// span reads a length of time; without a unit it is in seconds.
+// span parses a time span; the default unit is a second.
 func span(text string) (time.Duration, error) {
 	for _, written := range []string{strings.ReplaceAll(text, "min", "m"), text + "s"} {
 		if d, err := time.ParseDuration(written); err == nil {

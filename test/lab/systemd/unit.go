@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// unit is what all files of one unit say together.
+// unit is the combined content of all files of a unit.
 type unit struct {
 	name string
-	// said has the values by section and key, as "Service.ExecStart", in their order.
-	said map[string][]string
+	// values has the values by section and key, as "Service.ExecStart", in order.
+	values map[string][]string
 }
 
-// load reads a unit and its drop-ins. The first directory that has the unit wins, and all of them have drop-ins.
+// load reads a unit and its drop-ins. The unit comes from the first directory that has it, drop-ins from all directories.
 func load(name string, dirs []string) (*unit, error) {
-	u := &unit{name: name, said: map[string][]string{}}
+	u := &unit{name: name, values: map[string][]string{}}
 	var files []string
 	for _, dir := range dirs {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
@@ -49,7 +49,7 @@ func load(name string, dirs []string) (*unit, error) {
 	return u, nil
 }
 
-// add adds what a file says. An assignment of nothing takes back what was said before.
+// add adds the content of a file. An empty assignment resets the key.
 func (u *unit) add(text string) error {
 	section := ""
 	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
@@ -61,7 +61,7 @@ func (u *unit) add(text string) error {
 		default:
 			key, value, found := strings.Cut(line, "=")
 			if !found {
-				return fmt.Errorf("%q is no assignment", line)
+				return fmt.Errorf("%q is not an assignment", line)
 			}
 			if err := u.assign(section+"."+strings.TrimSpace(key), strings.TrimSpace(value)); err != nil {
 				return err
@@ -72,27 +72,27 @@ func (u *unit) add(text string) error {
 }
 
 func (u *unit) assign(key, value string) error {
-	if !understood[key] {
-		return fmt.Errorf("%s is not understood here", key)
+	if !supported[key] {
+		return fmt.Errorf("%s is not supported", key)
 	}
 	if value == "" {
-		delete(u.said, key)
+		delete(u.values, key)
 		return nil
 	}
-	u.said[key] = append(u.said[key], value)
+	u.values[key] = append(u.values[key], value)
 	return nil
 }
 
-// last is the value of a key that has one, or "".
+// last is the last value of a key, or "".
 func (u *unit) last(key string) string {
-	values := u.said[key]
+	values := u.values[key]
 	if len(values) == 0 {
 		return ""
 	}
 	return values[len(values)-1]
 }
 
-// words are those of all values of a key.
+// words are the words of all values of a key.
 func (u *unit) words(key string) []string {
-	return strings.Fields(strings.Join(u.said[key], " "))
+	return strings.Fields(strings.Join(u.values[key], " "))
 }

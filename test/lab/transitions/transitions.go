@@ -1,5 +1,5 @@
-// Package transitions records how a condition of a HostedCluster changes, with nothing left out: a condition that is
-// False for a moment is missed by whoever reads it now and then.
+// Package transitions records every change of a condition of a HostedCluster. Polling would miss a condition that is False
+// only for a moment.
 package transitions
 
 import (
@@ -17,7 +17,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// Transition is what the condition became.
+// Transition is a new state of the condition.
 type Transition struct {
 	At              time.Time
 	Status          metav1.ConditionStatus
@@ -32,7 +32,7 @@ func (t Transition) same(as Transition) bool {
 	return t.Status == as.Status && t.Reason == as.Reason && t.Message == as.Message
 }
 
-// Watch is a watch of one condition.
+// Watch watches one condition.
 type Watch struct {
 	client    client.WithWatch
 	key       client.ObjectKey
@@ -45,7 +45,7 @@ type Watch struct {
 	err  error
 }
 
-// Start begins with what the condition is now. The client must know HostedClusters.
+// Start begins with the current state of the condition. The scheme of the client must contain HostedClusters.
 func Start(ctx context.Context, c client.WithWatch, hostedCluster client.ObjectKey, condition string) (*Watch, error) {
 	w := &Watch{client: c, key: hostedCluster, condition: condition, ended: make(chan struct{})}
 	list := &hyperv1.HostedClusterList{}
@@ -66,7 +66,7 @@ func Start(ctx context.Context, c client.WithWatch, hostedCluster client.ObjectK
 	return w, nil
 }
 
-// Stop ends it and returns what was seen, the oldest first. With an error something may be missing.
+// Stop ends the watch and returns the transitions, the oldest first. After an error, some may be missing.
 func (w *Watch) Stop() ([]Transition, error) {
 	w.cancel()
 	<-w.ended
@@ -90,7 +90,7 @@ func (w *Watch) from(ctx context.Context, version string) (watch.Interface, erro
 	return watcher, nil
 }
 
-// run goes on where a watch has ended, which API servers do to each.
+// run continues where a watch has ended; the API server ends every watch after some time.
 func (w *Watch) run(ctx context.Context, watcher watch.Interface, version string) {
 	defer close(w.ended)
 	for {
@@ -111,7 +111,7 @@ func (w *Watch) run(ctx context.Context, watcher watch.Interface, version string
 	}
 }
 
-// follow returns the version of the last object that it saw.
+// follow returns the resource version of the last event.
 func (w *Watch) follow(ctx context.Context, watcher watch.Interface, version string) (string, error) {
 	defer watcher.Stop()
 	for {

@@ -84,7 +84,7 @@ func TestNoTransitionIsMissed(t *testing.T) {
 	}
 }
 
-func TestAWatchThatBreaksIsReported(t *testing.T) {
+func TestBrokenWatchIsReported(t *testing.T) {
 	w := &Watch{}
 	watcher := watch.NewFakeWithChanSize(1, false)
 	watcher.Error(&metav1.Status{Reason: metav1.StatusReasonExpired})

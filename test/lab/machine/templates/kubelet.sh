@@ -1,3 +1,3 @@
 #!/bin/sh
-# What of its configuration is due to the machine, and not to the cluster.
+# The part of the kubelet's configuration that depends on the machine and not on the cluster.
 exec {{.Kubelet}} "$@" --config-dir=/opt/kubelet.conf.d --v=2

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// split cuts a command line into words, as quotes say.
+// split splits a command line into words, with quotes.
 func split(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -40,7 +40,7 @@ func split(line string) ([]string, error) {
 
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// expand puts in what the environment has.
+// expand replaces environment variables.
 func expand(words []string, env map[string]string) []string {
 	var out []string
 	for _, w := range words {
@@ -49,7 +49,7 @@ func expand(words []string, env map[string]string) []string {
 	return out
 }
 
-// readEnvironment reads a file with an assignment in each line. One with - before its name may be missing.
+// readEnvironment reads a file with an assignment in each line. If its name begins with -, it may be missing.
 func readEnvironment(file string, env map[string]string) error {
 	file, optional := strings.CutPrefix(file, "-")
 	text, err := os.ReadFile(file)

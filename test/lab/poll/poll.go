@@ -1,5 +1,5 @@
-// Package follow lets what runs in a lab keep up with what its AWS account says.
-package follow
+// Package poll polls the AWS account of a lab, so that the components of the lab follow its changes.
+package poll
 
 import (
 	"cmp"
@@ -12,18 +12,18 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Options say how something is followed.
+// Options configure a Loop.
 type Options struct {
-	// Changed says whether anything may have changed since it was asked last; nil reads each time.
+	// Changed reports whether anything may have changed since the last call; nil means always.
 	Changed func(context.Context) (bool, error)
-	// Interval is how often it is asked. Default: a second.
+	// Interval is the polling interval. Default: a second.
 	Interval time.Duration
 	Clock    clock.WithTicker
-	// Progress gets a line per new trouble.
+	// Progress receives a line for each new error.
 	Progress io.Writer
 }
 
-// Loop reads something over and over.
+// Loop calls a function whenever the account has changed.
 type Loop struct {
 	o    Options
 	what string
@@ -35,13 +35,13 @@ type Loop struct {
 	trouble string
 }
 
-// New makes a Loop. read says whether what it has read stays so while nobody changes it; if not, it is called again.
+// New returns a Loop. read returns settled = false if resources are in transition; then it is called again.
 func New(what string, o Options, read func(context.Context) (settled bool, err error)) *Loop {
 	o.Interval = cmp.Or(o.Interval, time.Second)
 	return &Loop{o: o, what: what, read: read}
 }
 
-// Run reads until ctx ends: the first time, when something has changed, and after a failure.
+// Run calls read until ctx ends: first immediately, then after changes and after errors.
 func (l *Loop) Run(ctx context.Context) {
 	ticks := l.o.Clock.NewTicker(l.o.Interval)
 	defer ticks.Stop()
@@ -68,12 +68,12 @@ func (l *Loop) pass(ctx context.Context) {
 		l.settled, err = l.read(ctx)
 	}
 	if ctx.Err() == nil {
-		l.say(err)
+		l.report(err)
 	}
 }
 
-// say reports trouble once.
-func (l *Loop) say(err error) {
+// report prints an error once.
+func (l *Loop) report(err error) {
 	trouble := ""
 	if err != nil {
 		trouble = err.Error()
@@ -86,7 +86,7 @@ func (l *Loop) say(err error) {
 	l.trouble = trouble
 }
 
-// Trouble says what went wrong the last time; empty if nothing did.
+// Trouble is the error of the last pass; empty after success.
 func (l *Loop) Trouble() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,4 +1,4 @@
-package follow
+package poll
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// Each step is one tick: what Changed says, what read says, and whether it is asked.
-func TestItReadsWhenItHasTo(t *testing.T) {
+// Each step is one tick: the results of Changed and read, and whether read must be called.
+func TestLoopReadsAfterChangesFailuresAndTransitions(t *testing.T) {
 	type step struct {
 		changed   bool
 		changeErr error
@@ -21,11 +21,11 @@ func TestItReadsWhenItHasTo(t *testing.T) {
 	}
 	lost := errors.New("the connection was lost")
 	for sentence, steps := range map[string][]step{
-		"the first time":                            {{settled: true, wantRead: true}, {}, {}},
-		"after a change":                            {{settled: true, wantRead: true}, {changed: true, settled: true, wantRead: true}, {}},
-		"while something is on its way":             {{wantRead: true}, {wantRead: true}, {settled: true, wantRead: true}, {}},
-		"after a failure":                           {{readErr: lost, wantRead: true}, {settled: true, wantRead: true}, {}},
-		"after not knowing what happened meanwhile": {{settled: true, wantRead: true}, {changeErr: lost}, {settled: true, wantRead: true}, {}},
+		"the first time":                    {{settled: true, wantRead: true}, {}, {}},
+		"after a change":                    {{settled: true, wantRead: true}, {changed: true, settled: true, wantRead: true}, {}},
+		"while a resource is in transition": {{wantRead: true}, {wantRead: true}, {settled: true, wantRead: true}, {}},
+		"after a failure":                   {{readErr: lost, wantRead: true}, {settled: true, wantRead: true}, {}},
+		"after a failed check for changes":  {{settled: true, wantRead: true}, {changeErr: lost}, {settled: true, wantRead: true}, {}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			var now step
@@ -52,7 +52,7 @@ func TestItReadsWhenItHasTo(t *testing.T) {
 	}
 }
 
-func TestATroubleIsToldOnce(t *testing.T) {
+func TestErrorIsReportedOnce(t *testing.T) {
 	var progress strings.Builder
 	var err error
 	l := New("names", Options{Clock: clocktesting.NewFakeClock(time.Unix(0, 0)), Progress: &progress}, func(context.Context) (bool, error) { return true, err })
@@ -60,6 +60,6 @@ func TestATroubleIsToldOnce(t *testing.T) {
 		l.pass(t.Context())
 	}
 	if want := "names: throttled\nnames: denied\n"; progress.String() != want {
-		t.Errorf("told %q, want %q", progress.String(), want)
+		t.Errorf("reported %q, want %q", progress.String(), want)
 	}
 }

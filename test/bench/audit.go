@@ -19,7 +19,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 )
 
-// audited is a write as the audit log of the lab has it.
+// audited is a write in the audit log of the lab.
 type audited struct {
 	Verb                     string
 	User                     struct{ Username string }
@@ -28,14 +28,14 @@ type audited struct {
 	RequestReceivedTimestamp time.Time
 }
 
-// tally is what our operators wrote to the management cluster. How often a Lease
-// is renewed depends on how long one looks.
+// tally counts the writes of the operators to the management cluster. Lease renewals are not counted, because their number
+// depends on the time of observation.
 type tally struct {
 	total, refused, leases int
 	byKind                 map[string]int
 }
 
-// writes counts what was written since then for these clusters.
+// writes counts the writes since then for these clusters.
 func (b *labBench) writes(all []client.ObjectKey, since time.Time) (tally, error) {
 	const account = "system:serviceaccount:"
 	ours := map[string]bool{account + hosting.Namespace + ":" + names.HypershiftOperator: true}
@@ -52,7 +52,7 @@ func (b *labBench) writes(all []client.ObjectKey, since time.Time) (tally, error
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
-			return t, nil // what is not a whole line is not written yet
+			return t, nil // a partial line is not written completely yet
 		}
 		var w audited
 		if err := json.Unmarshal(line, &w); err != nil {
@@ -76,7 +76,7 @@ func (t *tally) add(w audited) {
 	t.byKind[strings.TrimSuffix(w.ObjectRef.Resource+"/"+w.ObjectRef.Subresource, "/")]++
 }
 
-// String says of what there were, the most first.
+// String lists the counts, the highest first.
 func (t tally) String() string {
 	kinds := slices.SortedFunc(maps.Keys(t.byKind), func(a, b string) int {
 		return cmp.Or(cmp.Compare(t.byKind[b], t.byKind[a]), cmp.Compare(a, b))

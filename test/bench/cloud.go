@@ -21,10 +21,10 @@ const (
 	bucket   = "bench-oidc"
 )
 
-// observer is the role of calls that are ours and not an operator's.
+// observer is the role of calls by the benchmark itself.
 const observer = "bench"
 
-// cloud is AWS with the provider's account and a customer's.
+// cloud is AWS with the accounts of the provider and of a customer.
 type cloud struct {
 	*fakeaws.Cloud
 	mine, theirs *fakeaws.Account
@@ -38,9 +38,8 @@ func newCloud() *cloud {
 	return c
 }
 
-// signIn makes this process the hypershift-operator in the provider's account,
-// by what every AWS program reads. Requests are signed as in production; only
-// the network is missing.
+// signIn gives this process the identity of the hypershift-operator in the provider's account, through the environment
+// that every AWS program reads. Requests are signed as in production; only the network is missing.
 func (c *cloud) signIn() error {
 	who, err := c.mine.Config(region, names.HypershiftOperator).Credentials.Retrieve(context.Background())
 	if err != nil {
@@ -54,10 +53,10 @@ func (c *cloud) calls() []fakeaws.Call {
 	return slices.DeleteFunc(c.Calls(), func(call fakeaws.Call) bool { return call.Role == observer })
 }
 
-// zones are those that load balancers and subnets are in.
+// zones are the zones of load balancers and subnets.
 var zones = []string{"us-east-1a", "us-east-1b", "us-east-1c"}
 
-// addBalancer makes a load balancer as the cloud controller does.
+// addBalancer creates a load balancer like the cloud controller.
 func (c *cloud) addBalancer(name string) (arn, host string) {
 	return c.mine.AddLoadBalancer(region, fakeaws.LoadBalancer{Name: name, Zones: zones, State: "active"})
 }

@@ -27,8 +27,7 @@ type cluster struct {
 	subnets []string
 }
 
-// newCluster returns a cluster in a VPC that nobody looks at: the provider's
-// half of PrivateLink only passes the ids on.
+// newCluster returns a cluster in a VPC that does not exist: the provider's half of PrivateLink only passes the ids on.
 func newCluster(name string) *cluster {
 	return &cluster{name: name, vpc: "vpc-0123456789abcdef0", subnets: []string{"subnet-0123456789abcdef0", "subnet-0123456789abcdef1"}}
 }
@@ -81,8 +80,8 @@ func (c *cluster) fill(manifest string, variables map[string]string) ([]client.O
 	return objects, nil
 }
 
-// controlPlane are the objects that the HostedCluster controller makes, as far
-// as PrivateLink needs them, for where that controller does not run.
+// controlPlane are the objects of the HostedCluster controller that PrivateLink needs, for benchmarks without this
+// controller.
 func (c *cluster) controlPlane(privateKey []byte) ([]client.Object, error) {
 	decoded, err := c.users()
 	if err != nil {
@@ -130,7 +129,7 @@ func (c *cluster) all(privateKey []byte) ([]client.Object, error) {
 	return append(theirs, ours...), err
 }
 
-// offered are the Services of a control plane that become AWSEndpointServices.
+// offered are the Services of a control plane for which AWSEndpointServices exist.
 var offered = []string{names.PrivateRouter, names.KubeAPIServerPrivate}
 
 func (c *cluster) service(name string) *corev1.Service {
@@ -140,7 +139,7 @@ func (c *cluster) service(name string) *corev1.Service {
 	}
 }
 
-// serve makes a Service as the cloud controller leaves it.
+// serve creates a Service in the state in which the cloud controller leaves it.
 func (c *cluster) serve(ctx context.Context, admin client.Client, name, host string) error {
 	svc := c.service(name)
 	if err := admin.Create(ctx, svc); err != nil {

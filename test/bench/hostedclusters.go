@@ -22,13 +22,13 @@ import (
 
 const clusters = 200
 
-// made is what the operator took for many HostedClusters.
+// made is the cost of creating many HostedClusters.
 type made struct {
 	Make  cost
 	Touch cost
-	// Keys is the CPU that the signing keys took, in seconds.
+	// Keys is the CPU time of the signing keys, in seconds.
 	Keys float64
-	// Passes are those of a touch, for all clusters together.
+	// Passes are the reconciles after a touch, for all clusters together.
 	Passes float64
 }
 
@@ -55,19 +55,19 @@ func hostedClusters(ctx context.Context, kubeconfig string) ([]Row, error) {
 	return []Row{
 		{What: "200 HostedClusters, operator start → everything made (60 ms per call)", Figures: []Figure{
 			within("time", 15, "s", m.Make.Seconds),
-			within("CPU", 10, "s", m.Make.CPU).saying("of it %s s to make 200 signing keys", number(m.Keys)),
-			within("writes each", 35, "", m.Make.writesFor(clusters)).saying("%s", m.Make.waits(clusters)),
-			within("RSS, peak", 130, "MB", m.Make.Memory.Peak).saying("%s", m.Make.Memory.file()),
+			within("CPU", 10, "s", m.Make.CPU).withDetail("%s s of it for 200 signing keys", number(m.Keys)),
+			within("writes each", 35, "", m.Make.writesFor(clusters)).withDetail("%s", m.Make.waits(clusters)),
+			within("RSS, peak", 130, "MB", m.Make.Memory.Peak).withDetail("%s", m.Make.Memory.file()),
 			within("anonymous", 60, "MB", m.Make.Memory.Anonymous),
 			info("heap in use", "MB", m.Make.Heap),
-			info("AWS calls each", "", float64(total(m.Make.Calls))/clusters).saying("%s", listed(m.Make.Calls)),
+			info("AWS calls each", "", float64(total(m.Make.Calls))/clusters).withDetail("%s", listed(m.Make.Calls)),
 		}, Note: "load of the machine " + load()},
 		{What: "a HostedCluster touched without a change", Figures: []Figure{
 			within("CPU", 3, "ms", 1000*m.Touch.CPU/clusters),
 			within("writes", 0, "", m.Touch.writesFor(clusters)),
 			info("AWS calls", "", float64(total(m.Touch.Calls))/clusters),
 			info("passes of all controllers", "", m.Passes/clusters),
-		}, Note: "the mean of 200 that get an annotation"},
+		}, Note: "mean of 200 clusters that get an annotation"},
 	}, nil
 }
 
@@ -79,8 +79,7 @@ func manyHostedClusters() []*cluster {
 	return all
 }
 
-// hostedClustersTask starts the operator on new HostedClusters, and touches
-// them when everything is made.
+// hostedClustersTask starts the operator on new HostedClusters, and touches them after everything is created.
 func hostedClustersTask(ctx context.Context, t *taskRun) error {
 	var kubeconfig string
 	if err := t.read(&kubeconfig); err != nil {
@@ -139,7 +138,7 @@ func hostedClustersTask(ctx context.Context, t *taskRun) error {
 	return errors.Join(stop(), t.leave(m))
 }
 
-// keys makes signing keys as the operator does and counts what they cost.
+// keys generates signing keys like the operator and measures their cost.
 type keys struct {
 	mu  sync.Mutex
 	cpu time.Duration
@@ -156,7 +155,7 @@ func (k *keys) generate() (private, public []byte, err error) {
 	return private, public, err
 }
 
-// allMade says what is missing although nobody writes any more.
+// allMade describes what is missing after the writes have ended.
 func allMade(ctx context.Context, c client.Client, clusters []*cluster) error {
 	for _, cl := range clusters {
 		for _, o := range []client.Object{
@@ -175,8 +174,7 @@ func allMade(ctx context.Context, c client.Client, clusters []*cluster) error {
 	return nil
 }
 
-// touchTask changes what means nothing, from a process of its own: what that
-// costs is not the operator's.
+// touchTask makes changes without effect, from a process of its own: its cost is not that of the operator.
 func touchTask(ctx context.Context, t *taskRun) error {
 	var kubeconfig string
 	if err := t.read(&kubeconfig); err != nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 )
 
-// onLab is a section that measures real control planes, as pods of a lab that it
-// starts. It needs root.
+// onLab is a section that measures real control planes, as pods of a lab that it starts. It needs root.
 func onLab(measure func(context.Context, *labBench) ([]Row, error)) func(context.Context, string) ([]Row, error) {
 	return func(ctx context.Context, _ string) (rows []Row, err error) {
 		h, err := hosting.Start(ctx, hosting.Options{Lab: lab.Options{Machines: 3, New: true}, Progress: os.Stderr})
@@ -25,7 +24,7 @@ func onLab(measure func(context.Context, *labBench) ([]Row, error)) func(context
 		if err != nil {
 			return nil, err
 		}
-		// The first one pulls the images, to more than one machine.
+		// The first cluster makes several machines pull the images.
 		if _, err := l.live(ctx, 1, hyperv1.HighlyAvailable, 0); err != nil {
 			return nil, err
 		}
@@ -33,7 +32,7 @@ func onLab(measure func(context.Context, *labBench) ([]Row, error)) func(context
 	}
 }
 
-// hostedControlPlaneLives measures how one comes and goes.
+// hostedControlPlaneLives measures creation and deletion of one control plane.
 func hostedControlPlaneLives(ctx context.Context, l *labBench) ([]Row, error) {
 	single := &labLives{}
 	for range 3 {
@@ -48,20 +47,20 @@ func hostedControlPlaneLives(ctx context.Context, l *labBench) ([]Row, error) {
 		Note: "through load balancer and router, three times",
 		Figures: []Figure{
 			within("apply → /readyz for its user", 6.5, "s", single.ready...),
-			info("apply → all of it rolled out", "s", single.rolledOut...),
-			within("writes of our operators to the management cluster until then", 60, "", single.writes...).saying("%s", single.last),
-			within("deletion: its last pod gone", 4, "s", single.podsGone...),
-			info("deletion: everything gone", "s", single.gone...),
+			info("apply → completely rolled out", "s", single.rolledOut...),
+			within("writes of the operators to the management cluster until then", 60, "", single.writes...).withDetail("%s", single.last),
+			within("deletion: until the last pod is gone", 4, "s", single.podsGone...),
+			info("deletion: until everything is gone", "s", single.gone...),
 		},
 	}}, nil
 }
 
-// hostedControlPlaneAtRest measures what one has and uses while nobody does anything.
+// hostedControlPlaneAtRest measures the resources of one idle control plane.
 func hostedControlPlaneAtRest(ctx context.Context, l *labBench) ([]Row, error) {
 	return atOnce(ctx, l, 1)
 }
 
-// hostedControlPlanesAtOnce measures how many come at once, and then the same.
+// hostedControlPlanesAtOnce measures the parallel creation of several, and then their resources.
 func hostedControlPlanesAtOnce(ctx context.Context, l *labBench) ([]Row, error) {
 	return atOnce(ctx, l, 5, 10)
 }
@@ -72,15 +71,15 @@ func atOnce(ctx context.Context, l *labBench, numbers ...int) (rows []Row, err e
 		if err != nil {
 			return rows, err
 		}
-		row := Row{What: fmt.Sprintf("%d hosted control planes at once", n), Note: "memory is anonymous, and with etcd and the control-plane-operator; a minute at rest"}
+		row := Row{What: fmt.Sprintf("%d hosted control planes at once", n), Note: "memory is anonymous, and with etcd and the control-plane-operator; one idle minute"}
 		last, cpu := info("last one ready", "s", life.ready), info("CPU of their pods until then", "s", life.cpu)
 		if n == 5 {
 			last, cpu = within("last one ready", 20, "s", life.ready), within("CPU of their pods until then", 45, "s", life.cpu)
 		}
 		row.Figures = []Figure{
 			last, cpu,
-			within("memory of each at rest", 265, "MiB", life.memory).saying("%s", life.memoryByApp),
-			within("CPU of each at rest", 3.5, "% of a core", life.idle).saying("%s", life.idleByApp),
+			within("memory of each at rest", 265, "MiB", life.memory).withDetail("%s", life.memoryByApp),
+			within("CPU of each at rest", 3.5, "% of a core", life.idle).withDetail("%s", life.idleByApp),
 			info("hypershift-operator: memory", "MiB", life.operator),
 		}
 		rows = append(rows, row)

@@ -14,10 +14,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 )
 
-// settle is how long clusters have before they count as being at rest.
+// settle is the time after which clusters count as idle.
 const settle = 30 * time.Second
 
-// lookAt measures what the clusters have and use.
+// lookAt measures the resources of the clusters.
 func (b *labBench) lookAt(ctx context.Context, all []client.ObjectKey, watch time.Duration, l *labLife) error {
 	first, err := b.usage(ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// podUsage is what a kubelet says of a pod.
+// podUsage are the metrics of a pod, from its kubelet.
 // https://kubernetes.io/docs/reference/instrumentation/node-metrics
 type podUsage struct {
 	PodRef struct {
@@ -71,7 +71,7 @@ type podUsage struct {
 
 type podUsages []podUsage
 
-// usage asks all kubelets.
+// usage reads the metrics of all kubelets.
 func (b *labBench) usage(ctx context.Context) (podUsages, error) {
 	nodes := &corev1.NodeList{}
 	if err := b.management.List(ctx, nodes); err != nil {
@@ -81,20 +81,20 @@ func (b *labBench) usage(ctx context.Context) (podUsages, error) {
 	for _, node := range nodes.Items {
 		text, err := b.kube.CoreV1().RESTClient().Get().Resource("nodes").Name(node.Name).SubResource("proxy").Suffix("stats/summary").DoRaw(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("asking the kubelet of %s: %w", node.Name, err)
+			return nil, fmt.Errorf("reading the metrics of the kubelet on %s: %w", node.Name, err)
 		}
 		var summary struct {
 			Pods podUsages `json:"pods"`
 		}
 		if err := json.Unmarshal(text, &summary); err != nil {
-			return nil, fmt.Errorf("asking the kubelet of %s: %w", node.Name, err)
+			return nil, fmt.Errorf("reading the metrics of the kubelet on %s: %w", node.Name, err)
 		}
 		all = append(all, summary.Pods...)
 	}
 	return all, nil
 }
 
-// of are the pods of an app of these clusters, or all of theirs.
+// of returns the pods of an app of these clusters, or with "" all pods.
 func (u podUsages) of(all []client.ObjectKey, app string) (found podUsages) {
 	for _, hc := range all {
 		found = append(found, u.in(controlPlane(hc), app)...)
@@ -102,7 +102,7 @@ func (u podUsages) of(all []client.ObjectKey, app string) (found podUsages) {
 	return found
 }
 
-// in are the pods of an app in a namespace, or all that are there.
+// in returns the pods of an app in a namespace, or with "" all pods.
 func (u podUsages) in(namespace, app string) (found podUsages) {
 	for _, p := range u {
 		if p.PodRef.Namespace == namespace && (app == "" || strings.HasPrefix(p.PodRef.Name, app+"-")) {
@@ -112,7 +112,7 @@ func (u podUsages) in(namespace, app string) (found podUsages) {
 	return found
 }
 
-// cpu is the processor time of the pods, in seconds.
+// cpu is the CPU time of the pods, in seconds.
 func (u podUsages) cpu() (seconds float64) {
 	for _, p := range u {
 		seconds += float64(p.CPU.Used) / 1e9
@@ -120,7 +120,7 @@ func (u podUsages) cpu() (seconds float64) {
 	return seconds
 }
 
-// memory is that of the pods, in MiB.
+// memory is the memory of the pods, in MiB.
 func (u podUsages) memory() (mib float64) {
 	for _, p := range u {
 		mib += float64(p.Memory.RSS) / (1 << 20)
@@ -128,7 +128,7 @@ func (u podUsages) memory() (mib float64) {
 	return mib
 }
 
-// byApp is what a cluster has on average of something, and by whom.
+// byApp is the average of a resource per cluster, with its distribution over the apps.
 func byApp(all []client.ObjectKey, format string, of func(app string) float64) (sum float64, text string) {
 	var parts []string
 	for _, app := range []string{names.KubeAPIServer, names.Etcd, names.KubeControllerManager, names.KubeScheduler, names.ControlPlaneOperator, names.Router} {

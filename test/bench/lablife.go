@@ -23,7 +23,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 )
 
-// labBench is a lab as this bench sees it.
+// labBench runs benchmarks on a lab.
 type labBench struct {
 	*hosting.Hosting
 	management client.Client
@@ -47,7 +47,7 @@ func newLabBench(h *hosting.Hosting) (*labBench, error) {
 	return &labBench{Hosting: h, management: management, kube: kube}, nil
 }
 
-// labLife is how one round went, in seconds and MiB.
+// labLife is the result of one round, in seconds and MiB.
 type labLife struct {
 	ready, rolledOut, podsGone, gone float64
 	writes                           tally
@@ -55,10 +55,10 @@ type labLife struct {
 	memoryByApp, idleByApp           string
 }
 
-// labLives are the same of several rounds.
+// labLives are the results of several rounds.
 type labLives struct {
 	ready, rolledOut, writes, podsGone, gone []float64
-	last                                     tally // of writes
+	last                                     tally // writes
 }
 
 func (l *labLives) add(one labLife) {
@@ -67,8 +67,7 @@ func (l *labLives) add(one labLife) {
 	l.podsGone, l.gone = append(l.podsGone, one.podsGone), append(l.gone, one.gone)
 }
 
-// live creates n clusters, waits until they are there, looks at them for that
-// long, and deletes them.
+// live creates n clusters, waits until they are complete, measures them for that time, and deletes them.
 func (b *labBench) live(ctx context.Context, n int, availability hyperv1.AvailabilityPolicy, watch time.Duration) (l labLife, err error) {
 	var all []client.ObjectKey
 	var manifests []func() error
@@ -161,7 +160,7 @@ func controlPlane(hc client.ObjectKey) string {
 	return names.ControlPlaneNamespace(hc.Namespace, hc.Name)
 }
 
-// serves says whether the user of a cluster is told that its API server is ready.
+// serves reports whether the published status says that the API server of a cluster is ready.
 func (b *labBench) serves(ctx context.Context, hc client.ObjectKey) bool {
 	path, err := b.AdminKubeconfig(ctx, hc)
 	if err != nil {
@@ -184,7 +183,7 @@ func (b *labBench) serves(ctx context.Context, hc client.ObjectKey) bool {
 	return resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
 }
 
-// rolledOut says whether all of a cluster is there.
+// rolledOut reports whether all components of a cluster are complete.
 func (b *labBench) rolledOut(ctx context.Context, hc client.ObjectKey) bool {
 	obj := &hyperv1.HostedCluster{}
 	if err := b.management.Get(ctx, hc, obj); err != nil {

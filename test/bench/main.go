@@ -23,29 +23,29 @@ import (
 // section measures some rows of the table.
 type section struct {
 	name string
-	// on is what it needs; measure gets the kubeconfig of a bed.
+	// on is the required environment; measure gets the kubeconfig of its API server.
 	on      ground
 	measure func(ctx context.Context, kubeconfig string) ([]Row, error)
 }
 
-// ground is what a section is measured on.
+// ground is the environment of a section.
 type ground int
 
 const (
-	// nothing beside the process itself.
+	// nothing: only the process itself.
 	nothing ground = iota
-	// aBed is an API server that the section has for itself.
-	aBed
-	// aLab is a lab that the section starts and takes down.
+	// anAPIServer is an API server for the section alone.
+	anAPIServer
+	// aLab is a lab that the section starts and removes.
 	aLab
 )
 
 var sections = []section{
-	{"one cluster", aBed, oneCluster},
+	{"one cluster", anAPIServer, oneCluster},
 	{"at rest", nothing, atRest},
-	{"1,000 services", aBed, thousand},
-	{"200 HostedClusters", aBed, hostedClusters},
-	{"restart with 1,000 HostedClusters", aBed, restart},
+	{"1,000 services", anAPIServer, thousand},
+	{"200 HostedClusters", anAPIServer, hostedClusters},
+	{"restart with 1,000 HostedClusters", anAPIServer, restart},
 	{"hosted control planes, one after the other", aLab, onLab(hostedControlPlaneLives)},
 	{"hosted control planes, one at rest", aLab, onLab(hostedControlPlaneAtRest)},
 	{"hosted control planes, many at once", aLab, onLab(hostedControlPlanesAtOnce)},
@@ -70,7 +70,7 @@ func tasks() map[string]task {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// The logs of operators cost what they cost in production; they end in the log of the task.
+	// The logs of operators have the same cost as in production; they end up in the log of the task.
 	ctrl.SetLogger(zap.New(zap.WriteTo(os.Stderr)))
 	if was, err := asTask(ctx); was {
 		exit(err)
@@ -94,9 +94,8 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// choose returns the sections that -only names: the one with that name, or those
-// whose names begin so, or the one that has it somewhere in its name. A part of the
-// names of several is refused: some take minutes, and need root and a lab.
+// choose returns the sections that -only names: the section of that name, or those whose names begin with it, or the one
+// whose name contains it. A text in several names is rejected: some sections take minutes, and need root and a lab.
 func choose(all []section, only string) ([]section, error) {
 	var begin, contain []section
 	var known, several []string
@@ -118,19 +117,19 @@ func choose(all []section, only string) ([]section, error) {
 	case len(contain) == 1:
 		return contain, nil
 	case contain == nil:
-		return nil, fmt.Errorf("no section is called %q; there are %s", only, strings.Join(known, ", "))
+		return nil, fmt.Errorf("no section has the name %q; the sections are %s", only, strings.Join(known, ", "))
 	}
 	return nil, fmt.Errorf("%q is in the names of several sections: %s", only, strings.Join(several, ", "))
 }
 
-// run measures one section after the other: they share the machine.
+// run measures one section after the other, because they share the machine.
 func run(ctx context.Context, only string, markdown bool) error {
 	chosen, err := choose(sections, only)
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(chosen, func(s section) bool { return s.on == aLab }) {
-		// Now, and not when everything else has been measured.
+		// Before anything else is measured.
 		if err := lab.MustNotBeUp(lab.Options{}); err != nil {
 			return err
 		}

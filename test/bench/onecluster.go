@@ -22,7 +22,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
 
-// How often the life of a cluster is measured, and how long AWS takes in it.
+// The number of measured clusters, and the delays of AWS.
 const (
 	lives    = 3
 	soon     = 500 * time.Millisecond
@@ -30,18 +30,18 @@ const (
 	patience = 2 * time.Minute
 )
 
-// roles is how many roles the cluster of cluster.yaml names for its operators.
+// roles is the number of roles in cluster.yaml.
 const roles = 3
 
-// chapter is what one step in the life of a cluster took.
+// chapter is the cost of one phase in the life of a cluster.
 type chapter struct {
 	Seconds float64
-	// Calls are all but the attempts.
+	// Calls are all calls except Attempts.
 	Calls map[string]int
-	// Attempts are exchanges of a token that a trust policy refuses. The check behind AWSRolesIsolated
-	// makes one for each role, as a service account, and the refusal is the answer it is after.
+	// Attempts are exchanges of a token that a trust policy rejects. The check behind AWSRolesIsolated makes one for each
+	// role, as a service account, and expects the rejection.
 	Attempts int
-	// Refused are the other calls that AWS refused.
+	// Refused are the other calls that AWS rejected.
 	Refused int
 }
 
@@ -56,7 +56,7 @@ func (c chapter) calls() float64 {
 // life is one private cluster from its first endpoint to its last.
 type life struct {
 	Fresh, Restart, Warm, AddSubnet, DeleteOne, DeleteTwo chapter
-	// LeftBehind are the resources that AWS has afterwards and had not before.
+	// LeftBehind are the resources that exist in AWS afterwards and did not exist before.
 	LeftBehind []string
 	Checked    int
 	Lies       []string
@@ -79,32 +79,32 @@ func oneCluster(ctx context.Context, kubeconfig string) ([]Row, error) {
 	refused := pick(func(l life) float64 { return float64(l.Fresh.Refused + l.Restart.Refused + l.Warm.Refused) })
 	return []Row{
 		{What: "one AWSEndpointService created → both conditions True, endpoint available after 0.5 s", Figures: []Figure{
-			within("AWS calls, warm process", 12, "", pick(func(l life) float64 { return l.Warm.calls() })...).saying("%s", listed(last.Warm.Calls)),
-			within("AWS calls, first process of a cluster, besides the attempts", 15, "", pick(func(l life) float64 { return l.Fresh.calls() })...).saying("%s", listed(last.Fresh.Calls)),
-			within("attempts to take its roles as a service account, meant to be refused", roles, "", pick(func(l life) float64 { return float64(l.Fresh.Attempts) })...).saying("one for each role, twice a day: AWSRolesIsolated"),
-			within("AWS calls, the next process, nothing to do", 9, "", pick(func(l life) float64 { return l.Restart.calls() })...).saying("%s", listed(last.Restart.Calls)),
-			within("such attempts by the next process", 0, "", pick(func(l life) float64 { return float64(l.Restart.Attempts + l.Warm.Attempts) })...),
-			within("refused, other than the attempts", 0, "", refused...),
+			within("AWS calls, warm process", 12, "", pick(func(l life) float64 { return l.Warm.calls() })...).withDetail("%s", listed(last.Warm.Calls)),
+			within("AWS calls, first process of a cluster, besides the attempts", 15, "", pick(func(l life) float64 { return l.Fresh.calls() })...).withDetail("%s", listed(last.Fresh.Calls)),
+			within("attempts to assume its roles as a service account, expected to be rejected", roles, "", pick(func(l life) float64 { return float64(l.Fresh.Attempts) })...).withDetail("one for each role, twice a day: AWSRolesIsolated"),
+			within("AWS calls, the next process, without changes", 9, "", pick(func(l life) float64 { return l.Restart.calls() })...).withDetail("%s", listed(last.Restart.Calls)),
+			within("attempts by the next process", 0, "", pick(func(l life) float64 { return float64(l.Restart.Attempts + l.Warm.Attempts) })...),
+			within("rejected calls, except for the attempts", 0, "", refused...),
 			info("time, warm process", "s", pick(func(l life) float64 { return l.Warm.Seconds })...),
 			info("time, fresh process", "s", pick(func(l life) float64 { return l.Fresh.Seconds })...),
 		}},
 		{What: "the same, with the truth", Figures: []Figure{
-			within("True while AWS says otherwise", 0, "", pick(func(l life) float64 { return float64(len(l.Lies)) })...).saying("of %d writes of True%s", last.Checked, strings.Join(append([]string{""}, last.Lies...), "; ")),
+			within("True although the state of AWS differs", 0, "", pick(func(l life) float64 { return float64(len(l.Lies)) })...).withDetail("of %d writes of True%s", last.Checked, strings.Join(append([]string{""}, last.Lies...), "; ")),
 		}},
 		{What: "add a subnet, 2 services", Figures: []Figure{
-			within("AWS calls", 6, "", pick(func(l life) float64 { return l.AddSubnet.calls() })...).saying("%s", listed(last.AddSubnet.Calls)),
+			within("AWS calls", 6, "", pick(func(l life) float64 { return l.AddSubnet.calls() })...).withDetail("%s", listed(last.AddSubnet.Calls)),
 			info("time", "s", pick(func(l life) float64 { return l.AddSubnet.Seconds })...),
 		}},
 		{What: "delete one, endpoint gone after 0.5 s", Figures: []Figure{
 			within("time", 1, "s", pick(func(l life) float64 { return l.DeleteOne.Seconds })...),
-			within("AWS calls", 9, "", pick(func(l life) float64 { return l.DeleteOne.calls() })...).saying("%s", listed(last.DeleteOne.Calls)),
+			within("AWS calls", 9, "", pick(func(l life) float64 { return l.DeleteOne.calls() })...).withDetail("%s", listed(last.DeleteOne.Calls)),
 		}},
 		{What: "delete two, endpoints gone after 60 s", Figures: []Figure{
 			within("time", 63, "s", last.DeleteTwo.Seconds),
-			within("AWS calls", 30, "", last.DeleteTwo.calls()).saying("%s", listed(last.DeleteTwo.Calls)),
+			within("AWS calls", 30, "", last.DeleteTwo.calls()).withDetail("%s", listed(last.DeleteTwo.Calls)),
 		}},
 		{What: "left behind in AWS after that", Figures: []Figure{
-			within("resources", 0, "", pick(func(l life) float64 { return float64(len(l.LeftBehind)) })...).saying("%s", strings.Join(last.LeftBehind, "; ")),
+			within("resources", 0, "", pick(func(l life) float64 { return float64(len(l.LeftBehind)) })...).withDetail("%s", strings.Join(last.LeftBehind, "; ")),
 		}},
 	}, nil
 }
@@ -121,8 +121,7 @@ func listed(calls map[string]int) string {
 	return strings.Join(out, ", ")
 }
 
-// oneClusterTask lives several lives. Only the last one waits for AWS as long
-// as AWS may take to delete.
+// oneClusterTask measures several clusters. Only the last one waits for AWS as long as AWS may take to delete.
 func oneClusterTask(ctx context.Context, t *taskRun) error {
 	var kubeconfig string
 	if err := t.read(&kubeconfig); err != nil {
@@ -134,7 +133,7 @@ func oneClusterTask(ctx context.Context, t *taskRun) error {
 	}
 	var all []life
 	for i := range lives {
-		s, err := newStory(ctx, cfg, fmt.Sprintf("life%d", i))
+		s, err := newScenario(ctx, cfg, fmt.Sprintf("life%d", i))
 		if err != nil {
 			return err
 		}
@@ -146,8 +145,8 @@ func oneClusterTask(ctx context.Context, t *taskRun) error {
 	return t.leave(all)
 }
 
-// story is a cluster, both operators and AWS.
-type story struct {
+// scenario is a cluster, both operators and AWS.
+type scenario struct {
 	life
 	cfg     *rest.Config
 	admin   client.Client
@@ -156,8 +155,8 @@ type story struct {
 	truth   *truth
 }
 
-func newStory(ctx context.Context, cfg *rest.Config, name string) (*story, error) {
-	s := &story{cfg: cfg, cloud: newCloud()}
+func newScenario(ctx context.Context, cfg *rest.Config, name string) (*scenario, error) {
+	s := &scenario{cfg: cfg, cloud: newCloud()}
 	s.truth = &truth{cloud: s.cloud}
 	var err error
 	if s.admin, err = client.New(cfg, client.Options{Scheme: scheme}); err != nil {
@@ -177,7 +176,7 @@ func newStory(ctx context.Context, cfg *rest.Config, name string) (*story, error
 	return s, create(ctx, s.admin, objects...)
 }
 
-func (s *story) live(ctx context.Context, toTheEnd bool) error {
+func (s *scenario) live(ctx context.Context, toTheEnd bool) error {
 	before := s.cloud.Snapshot()
 	s.cloud.SetDelays(fakeaws.Delays{EndpointPending: soon, EndpointDeleting: soon})
 	if err := s.addService(ctx, offered[0]); err != nil {
@@ -229,8 +228,8 @@ func (s *story) live(ctx context.Context, toTheEnd bool) error {
 	return stop()
 }
 
-// startOperators starts both operators as new processes would be, with empty hands.
-func (s *story) startOperators(ctx context.Context) (stop func() error, err error) {
+// startOperators starts both operators with empty caches, like new processes.
+func (s *scenario) startOperators(ctx context.Context) (stop func() error, err error) {
 	ho, err := hypershiftOperator(ctx, s.cfg, s.cloud, &writes{}, nil)
 	if err != nil {
 		return nil, err
@@ -245,7 +244,7 @@ func (s *story) startOperators(ctx context.Context) (stop func() error, err erro
 	return start(ctx, ho, cpo), nil
 }
 
-// start starts managers and returns what stops them.
+// start starts managers and returns the function that stops them.
 func start(ctx context.Context, managers ...ctrl.Manager) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, len(managers))
@@ -262,9 +261,8 @@ func start(ctx context.Context, managers ...ctrl.Manager) (stop func() error) {
 	}
 }
 
-// measure does something, waits until it has come about, and counts the calls
-// until nobody calls any more.
-func (s *story) measure(ctx context.Context, c *chapter, act func() error, done func(context.Context) (bool, error)) error {
+// measure runs act, waits until done, and counts the calls until they end.
+func (s *scenario) measure(ctx context.Context, c *chapter, act func() error, done func(context.Context) (bool, error)) error {
 	s.cloud.ForgetCalls()
 	began := time.Now()
 	if err := act(); err != nil {
@@ -292,8 +290,8 @@ func (s *story) measure(ctx context.Context, c *chapter, act func() error, done 
 	return nil
 }
 
-// silence waits until there was no call for a while.
-func (s *story) silence(ctx context.Context) error {
+// silence waits until there was no call for some time.
+func (s *scenario) silence(ctx context.Context) error {
 	const while = 2 * time.Second
 	seen, since := -1, time.Now()
 	return until(ctx, patience, func(context.Context) (bool, error) {
@@ -304,14 +302,14 @@ func (s *story) silence(ctx context.Context) error {
 	})
 }
 
-// addService makes a Service with a load balancer.
-func (s *story) addService(ctx context.Context, name string) error {
+// addService creates a Service with a load balancer.
+func (s *scenario) addService(ctx context.Context, name string) error {
 	_, host := s.cloud.addBalancer(s.cluster.balancer(name))
 	return s.cluster.serve(ctx, s.admin, name, host)
 }
 
-// deleteServices is what ends an AWSEndpointService: its Service goes.
-func (s *story) deleteServices(ctx context.Context, names ...string) error {
+// deleteServices deletes Services, which ends their AWSEndpointServices.
+func (s *scenario) deleteServices(ctx context.Context, names ...string) error {
 	for _, name := range names {
 		if err := s.admin.Delete(ctx, s.cluster.service(name)); err != nil {
 			return err
@@ -320,8 +318,8 @@ func (s *story) deleteServices(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// addSubnet is a NodePool in a third subnet.
-func (s *story) addSubnet(ctx context.Context) error {
+// addSubnet creates a NodePool in a third subnet.
+func (s *scenario) addSubnet(ctx context.Context) error {
 	pool, err := s.cluster.pool("c", s.cluster.subnets[2])
 	if err != nil {
 		return err
@@ -329,24 +327,24 @@ func (s *story) addSubnet(ctx context.Context) error {
 	return s.admin.Create(ctx, pool)
 }
 
-func (s *story) services(ctx context.Context) ([]hyperv1.AWSEndpointService, error) {
+func (s *scenario) services(ctx context.Context) ([]hyperv1.AWSEndpointService, error) {
 	list := &hyperv1.AWSEndpointServiceList{}
 	err := s.admin.List(ctx, list, client.InNamespace(s.cluster.namespace()))
 	return list.Items, err
 }
 
-func (s *story) allAvailable(n int) func(context.Context) (bool, error) {
+func (s *scenario) allAvailable(n int) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		all, err := s.services(ctx)
 		return len(all) == n && !slices.ContainsFunc(all, func(es hyperv1.AWSEndpointService) bool { return !available(&es) }), err
 	}
 }
 
-// called says whether an operator has called AWS.
-func (s *story) called(context.Context) (bool, error) { return len(s.cloud.calls()) > 0, nil }
+// called reports whether an operator has called AWS.
+func (s *scenario) called(context.Context) (bool, error) { return len(s.cloud.calls()) > 0, nil }
 
-// followed says whether both endpoints are in all subnets, and available.
-func (s *story) followed(ctx context.Context) (bool, error) {
+// followed reports whether both endpoints are in all subnets, and available.
+func (s *scenario) followed(ctx context.Context) (bool, error) {
 	ready, err := s.allAvailable(2)(ctx)
 	if err != nil || !ready {
 		return false, err
@@ -360,23 +358,23 @@ func (s *story) followed(ctx context.Context) (bool, error) {
 	}), nil
 }
 
-func (s *story) left(n int) func(context.Context) (bool, error) {
+func (s *scenario) left(n int) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		all, err := s.services(ctx)
 		return len(all) == n, err
 	}
 }
 
-// added are the lines of b that are not in a.
+// added are the lines of b that are missing in a.
 func added(a, b string) []string {
 	had := strings.Split(a, "\n")
 	return slices.DeleteFunc(strings.Split(b, "\n"), func(line string) bool {
-		return slices.Contains(had, line) || strings.Contains(line, "load balancer") // the cloud controller's
+		return slices.Contains(had, line) || strings.Contains(line, "load balancer") // created by the cloud controller
 	})
 }
 
 func create(ctx context.Context, c client.Client, objects ...client.Object) error {
-	var cluster string // UID of the HostedCluster: the namespace of its control plane comes later, and names it
+	var cluster string // UID of the HostedCluster, for the namespace of its control plane, which is created later
 	for _, o := range objects {
 		if labels := o.GetLabels(); labels[hyperv1.ControlPlaneNamespaceLabel] != "" {
 			labels[hyperv1.HostedClusterUIDLabel] = cluster

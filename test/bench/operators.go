@@ -44,8 +44,7 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// hypershiftOperator is the program as it ships, without controllers, whose
-// client is seen by watch.
+// hypershiftOperator is the program as it ships, without controllers. watch counts the writes of its client.
 func hypershiftOperator(ctx context.Context, cfg *rest.Config, aws *cloud, watch *writes, change func(*operator.Options)) (*operator.Operator, error) {
 	opts, err := optionsHO(aws)
 	if err != nil {
@@ -59,10 +58,10 @@ func hypershiftOperator(ctx context.Context, cfg *rest.Config, aws *cloud, watch
 	return operator.New(ctx, cfg, opts)
 }
 
-// releaseImage is what the clusters and pools here run.
+// releaseImage is the release of the clusters and pools.
 const releaseImage = "registry.example.test/kubernetes-release:v1.36.3"
 
-// optionsHO are those of an installation with everything, in a bed.
+// optionsHO are those of an installation with all features, in a test environment.
 func optionsHO(aws *cloud) (operator.Options, error) {
 	if err := aws.signIn(); err != nil {
 		return operator.Options{}, err
@@ -89,8 +88,8 @@ func endpointServices(ctx context.Context, c client.Client, aws *cloud) (*platfo
 	return platformaws.New(half), nil
 }
 
-// customersHalf is the control-plane-operator as it ships, with those of its
-// controllers that call AWS for PrivateLink, whose client is seen by watch.
+// customersHalf is the control-plane-operator as it ships, with the controllers that call AWS for PrivateLink. watch
+// counts the writes of its client.
 func customersHalf(cfg *rest.Config, cl *cluster, aws *cloud, watch *writes) (*cpo.Operator, error) {
 	o, err := cpo.New(cfg, cpo.Options{
 		Namespace: cl.namespace(), MetricsAddr: "0", HealthAddr: "0", ResyncPeriod: resyncCPO, IdentityInterval: identityInterval,
@@ -102,8 +101,7 @@ func customersHalf(cfg *rest.Config, cl *cluster, aws *cloud, watch *writes) (*c
 	return o, errors.Join(o.AddPrivateLink(), o.AddAWSIdentity())
 }
 
-// controlPlaneOperator is what the controllers of a control-plane-operator are
-// made of where there is no manager.
+// controlPlaneOperator has the inputs of the control-plane-operator's controllers without a manager.
 func controlPlaneOperator(c client.Client, secrets client.Reader, cl *cluster, aws *cloud) (awsprivatelink.Options, awsidentity.Options) {
 	signer := &tokensigner.Signer{Client: secrets, Namespace: cl.namespace(), Clock: clock.RealClock{}}
 	sessions := session.New(session.Options{

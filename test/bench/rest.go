@@ -29,25 +29,25 @@ import (
 )
 
 const (
-	// settling is how long a cluster has before it counts as being at rest.
+	// settling is the time after which a cluster counts as idle.
 	settling = time.Hour
-	// day is how long a private cluster is watched at rest.
+	// day is the observation time of an idle private cluster.
 	day = 24 * time.Hour
-	// cycle is how long the operator with many services is: each service's
-	// permissions are looked at once in it.
+	// cycle is the observation time of the operator with many services: it checks the permissions of each service once in
+	// this time.
 	cycle = 15 * time.Hour
-	// servicesAtRest is how many services the operator has.
+	// servicesAtRest is the number of services of the operator.
 	servicesAtRest = 1000
 )
 
-// quiet is what happened at rest.
+// quiet are the calls of an idle operator.
 type quiet struct {
 	Calls     map[string]int
 	Writes    int // in AWS and in Kubernetes
 	WorstHour int
-	// WorstSecond and WorstMinute are the most calls in one.
+	// WorstSecond and WorstMinute are the highest numbers of calls in one.
 	WorstSecond, WorstMinute int
-	// Seconds are how many seconds had a call at all.
+	// Seconds is the number of seconds with at least one call.
 	Seconds int
 }
 
@@ -67,17 +67,17 @@ func atRest(ctx context.Context, _ string) ([]Row, error) {
 	hours, cycleHours := day.Hours(), cycle.Hours()
 	return []Row{
 		{What: "AWS calls per hour at rest, private cluster with 2 services", Figures: []Figure{
-			within("calls per hour", 12, "", float64(one.total())/hours).saying("%s", perHour(one.Calls, hours)),
+			within("calls per hour", 12, "", float64(one.total())/hours).withDetail("%s", perHour(one.Calls, hours)),
 			info("in the worst hour", "", float64(one.WorstHour)),
 			within("writes", 0, "", float64(one.Writes)),
-			info("in the worst second", "", float64(one.WorstSecond)).saying("the calls of a day are in %d different seconds", one.Seconds),
+			info("in the worst second", "", float64(one.WorstSecond)).withDetail("the calls of a day are in %d different seconds", one.Seconds),
 		}, Note: fmt.Sprintf("%.0f virtual hours, both operators, the hypershift-operator with this cluster alone; the credentials of the CPO included", hours)},
 		{What: "hypershift-operator alone at 1,000 services", Figures: []Figure{
-			within("AWS calls per service and hour", 0.1, "", float64(many.total())/cycleHours/servicesAtRest).saying("%s", perHour(many.Calls, cycleHours)),
+			within("AWS calls per service and hour", 0.1, "", float64(many.total())/cycleHours/servicesAtRest).withDetail("%s", perHour(many.Calls, cycleHours)),
 			within("peak, calls in the worst second", 5, "", float64(many.WorstSecond)),
 			info("calls in the worst minute", "", float64(many.WorstMinute)),
 			within("writes", 0, "", float64(many.Writes)),
-		}, Note: fmt.Sprintf("%.0f virtual hours, in which each service's permissions are looked at once", cycleHours)},
+		}, Note: fmt.Sprintf("%.0f virtual hours, in which the permissions of each service are checked once", cycleHours)},
 	}, nil
 }
 
@@ -89,7 +89,7 @@ func perHour(calls map[string]int, hours float64) string {
 	return "per hour: " + text[min(2, len(text)):]
 }
 
-// observe runs the queue until the world is at rest, and then watches it.
+// observe runs the queue until the operators are idle, and then counts the calls.
 func (q *queue) observe(ctx context.Context, cluster *crashtest.Cluster, aws *cloud, span time.Duration) (quiet, error) {
 	var seen quiet
 	if err := q.run(ctx, settling); err != nil {
@@ -114,7 +114,7 @@ func (q *queue) observe(ctx context.Context, cluster *crashtest.Cluster, aws *cl
 	return seen, nil
 }
 
-// per counts calls by the unit of time that they were made in.
+// per counts calls per unit of time.
 func per(calls []fakeaws.Call, began time.Time, unit time.Duration) map[int]int {
 	n := map[int]int{}
 	for _, c := range calls {
@@ -131,7 +131,7 @@ func most(n map[int]int) int {
 	return most
 }
 
-// newFakeCluster is an API server without time and network.
+// newFakeCluster is an API server without delays and network.
 func newFakeCluster() (*crashtest.Cluster, error) {
 	root, err := pinned.Root()
 	if err != nil {
@@ -148,7 +148,7 @@ func newFakeCluster() (*crashtest.Cluster, error) {
 	}), nil
 }
 
-// clusterAtRestTask watches one private cluster with both its services.
+// clusterAtRestTask observes one private cluster with both its services.
 func clusterAtRestTask(_ context.Context, t *taskRun) error {
 	virtual(func(ctx context.Context) error {
 		seen, err := clusterAtRest(ctx)
@@ -241,7 +241,7 @@ func clusterAtRest(ctx context.Context) (quiet, error) {
 	return seen, nil
 }
 
-// operatorAtRestTask watches the hypershift-operator with many services.
+// operatorAtRestTask observes the hypershift-operator with many services.
 func operatorAtRestTask(_ context.Context, t *taskRun) error {
 	virtual(func(ctx context.Context) error {
 		seen, err := operatorAtRest(ctx)
@@ -289,7 +289,7 @@ func operatorAtRest(ctx context.Context) (quiet, error) {
 	return q.observe(ctx, api, aws, cycle)
 }
 
-// discard is a recorder of events that nobody reads.
+// discard is an event recorder that drops all events.
 type discard struct{}
 
 func (discard) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}

@@ -33,11 +33,10 @@ const (
 )
 
 const (
-	// fleetPatience is how long anything about a fleet may take.
+	// fleetPatience is the timeout of every operation on a fleet.
 	fleetPatience = 15 * time.Minute
-	// fleetSettled is how long a fleet is silent before it is taken for made:
-	// longer than controllers wait before they look again by themselves. What is
-	// left would be done by the operator that is measured.
+	// fleetSettled is the time without writes after which a fleet counts as complete. It is longer than the requeue delays
+	// of controllers: the measured operator would otherwise have to complete the fleet.
 	fleetSettled = 40 * time.Second
 )
 
@@ -49,7 +48,7 @@ func fleet() []*cluster {
 	return all
 }
 
-// restart measures a hypershift-operator that begins where everything is made.
+// restart measures the start of a hypershift-operator with existing clusters.
 func restart(ctx context.Context, kubeconfig string) ([]Row, error) {
 	admin, err := adminOf(kubeconfig)
 	if err != nil {
@@ -86,25 +85,25 @@ func restart(ctx context.Context, kubeconfig string) ([]Row, error) {
 		{What: "1,000 HostedClusters and 2,000 NodePools, operator restart → every object reconciled", Figures: []Figure{
 			within("time", 60, "s", pick(costs, func(c cost) float64 { return c.Seconds })...),
 			info("CPU", "s", pick(costs, func(c cost) float64 { return c.CPU })...),
-			within("RSS, peak", 300, "MB", pick(costs, func(c cost) float64 { return c.Memory.Peak })...).saying("%s", last.Memory.file()),
+			within("RSS, peak", 300, "MB", pick(costs, func(c cost) float64 { return c.Memory.Peak })...).withDetail("%s", last.Memory.file()),
 			info("anonymous", "MB", pick(costs, func(c cost) float64 { return c.Memory.Anonymous })...),
 			info("heap in use", "MB", pick(costs, func(c cost) float64 { return c.Heap })...),
 			within("writes", 0, "", pick(costs, func(c cost) float64 { return float64(c.Written.N) })...),
-			info("AWS calls each", "", pick(costs, func(c cost) float64 { return float64(total(c.Calls)) / fleetClusters })...).saying("%s", listed(last.Calls)),
+			info("AWS calls each", "", pick(costs, func(c cost) float64 { return float64(total(c.Calls)) / fleetClusters })...).withDetail("%s", listed(last.Calls)),
 		}, Note: fmt.Sprintf("%d cores, shared with the API server; 60 ms per AWS call; load of the machine %s", runtime.NumCPU(), load())},
 		{What: "1,000 HostedClusters and 2,000 NodePools at rest", Figures: []Figure{
-			within("share of a core", 1, "%", 100*rest.share()).saying("%s %% without a pass, %s ms per pass, %s passes per hour", number(100*rest.Idle), number(1000*rest.PerPass), number(rest.passesPerHour())),
-			within("writes", 0, "", float64(rest.Written.N)).saying("in %s minutes, of which %s with a resync that is %d times as fast: %s passes", number((2 * restSpan).Minutes()), number(restSpan.Minutes()), restFaster, number(rest.Passes)),
-			info("CPU of a scrape", "ms", 1000*rest.Scrape).saying("%s samples", number(rest.Samples)),
-		}, Note: "share: that of the passes is scaled to the resync as it ships"},
+			within("share of a core", 1, "%", 100*rest.share()).withDetail("%s %% without a pass, %s ms per pass, %s passes per hour", number(100*rest.Idle), number(1000*rest.PerPass), number(rest.passesPerHour())),
+			within("writes", 0, "", float64(rest.Written.N)).withDetail("in %s minutes, of which %s with a resync that is %d times as fast: %s passes", number((2 * restSpan).Minutes()), number(restSpan.Minutes()), restFaster, number(rest.Passes)),
+			info("CPU of a scrape", "ms", 1000*rest.Scrape).withDetail("%s samples", number(rest.Samples)),
+		}, Note: "share: scaled to the resync of production"},
 	}, nil
 }
 
-// legacy is what an operator leaves to the one that comes after it.
+// legacy is the state that an operator leaves to its successor.
 type legacy struct {
 	Kubeconfig string
-	// Private and Public are the signing key of the whole fleet: to make a
-	// thousand takes a minute, and is measured elsewhere.
+	// Private and Public are the signing key of the whole fleet: the generation of a thousand keys takes a minute, and is
+	// measured elsewhere.
 	Private, Public []byte
 	// Sites are the OIDC documents in the bucket.
 	Sites []oidcdocs.Site
@@ -112,8 +111,8 @@ type legacy struct {
 
 func (l *legacy) generateKey() (private, public []byte, err error) { return l.Private, l.Public, nil }
 
-// operator is one with all controllers, which starts when it is told to, in a
-// cloud that has what its predecessor left there.
+// operator returns an operator with all controllers and a cloud with the resources of its predecessor. The caller starts
+// it.
 func (l *legacy) operator(ctx context.Context, w *writes, resync time.Duration) (*operator.Operator, *cloud, error) {
 	cfg, err := restConfig(l.Kubeconfig)
 	if err != nil {
@@ -134,12 +133,12 @@ func (l *legacy) operator(ctx context.Context, w *writes, resync time.Duration) 
 	if err != nil {
 		return nil, nil, err
 	}
-	// All but the metrics: how far the controllers are is read off the registry
-	// time and again, which would then cost what a scrape does.
+	// All controllers except the metrics: the progress of the controllers is read from the registry frequently, which
+	// would then cost as much as a scrape.
 	return ho, aws, errors.Join(ho.AddHostedClusters(ctx), ho.AddNodePools(), ho.AddNodeBootstraps(), ho.AddEndpointServices(ctx))
 }
 
-// fleetTask lets an operator make the fleet.
+// fleetTask makes an operator create the fleet.
 func fleetTask(ctx context.Context, t *taskRun) error {
 	var left legacy
 	err := t.read(&left.Kubeconfig)
@@ -173,9 +172,8 @@ func fleetTask(ctx context.Context, t *taskRun) error {
 	return errors.Join(stop(), t.leave(left))
 }
 
-// actAsControlPlanes says what the NodePools wait for, as the
-// control-plane-operators would, and that these run: of one that does not start
-// there would be news after two minutes.
+// actAsControlPlanes writes the statuses for which the NodePools wait, as the control-plane-operators do, and reports the
+// control planes as available: one that does not start would cause status changes after two minutes.
 func actAsControlPlanes(ctx context.Context, c client.Client) error {
 	said := client.RawPatch(types.MergePatchType, []byte(`{"status":{"platform":{"aws":{"defaultWorkerSecurityGroupID":"sg-0123456789abcdef0"}}}}`))
 	return each(ctx, fleet(), func(ctx context.Context, cl *cluster) error {
@@ -195,7 +193,7 @@ func actAsControlPlanes(ctx context.Context, c client.Client) error {
 	})
 }
 
-// machinesMade says which NodePool is not on its way although nobody writes any more.
+// machinesMade describes a NodePool that is incomplete after the writes have ended.
 func machinesMade(ctx context.Context, c client.Client) error {
 	var made clusterv1.MachineDeploymentList
 	if err := c.List(ctx, &made); err != nil || len(made.Items) == fleetPools {
@@ -205,10 +203,10 @@ func machinesMade(ctx context.Context, c client.Client) error {
 	if err := c.List(ctx, &pools); err != nil {
 		return err
 	}
-	return fmt.Errorf("%d node pools have %d MachineDeployments; the first says %+v", len(pools.Items), len(made.Items), pools.Items[0].Status.Conditions)
+	return fmt.Errorf("%d node pools have %d MachineDeployments; the first has the conditions %+v", len(pools.Items), len(made.Items), pools.Items[0].Status.Conditions)
 }
 
-// sites are what the operator has published for the fleet.
+// sites are the documents that the operator has published for the fleet.
 func sites(ctx context.Context, c client.Client, publicKey []byte) ([]oidcdocs.Site, error) {
 	jwks, err := webidentity.JWKS(publicKey)
 	if err != nil {
@@ -256,7 +254,7 @@ func restartTask(ctx context.Context, t *taskRun) error {
 	return errors.Join(stop(), t.leave(c))
 }
 
-// fleetAtRest is what the operator does when there is nothing to do.
+// fleetAtRest is the cost of an idle operator.
 type fleetAtRest struct {
 	restShare
 	Passes  float64
@@ -265,14 +263,13 @@ type fleetAtRest struct {
 	Samples float64
 }
 
-// The resync of the fleet is watched for a span in which everything comes by
-// twice: restFaster times as fast as it ships.
+// The resync of the fleet is observed for a time in which it runs twice, restFaster times as fast as in production.
 const (
 	restSpan   = 2 * time.Minute
 	restFaster = 30
 )
 
-// fleetAtRestTask watches the operator without a resync, and with many.
+// fleetAtRestTask observes the operator without a resync, and with many.
 func fleetAtRestTask(ctx context.Context, t *taskRun) error {
 	var left legacy
 	if err := t.read(&left); err != nil {
@@ -295,13 +292,12 @@ func fleetAtRestTask(ctx context.Context, t *taskRun) error {
 	return t.leave(rest)
 }
 
-// passesPerHour are those with the resync as it ships.
+// passesPerHour is the number of reconciles per hour with the resync of production.
 func (r *fleetAtRest) passesPerHour() float64 { return r.Passes / restSpan.Hours() / restFaster }
 
 func (r *fleetAtRest) share() float64 { return r.Idle + r.PerPass*r.passesPerHour()/3600 }
 
-// watch adds to r what an operator does in a span after it has started, and
-// returns the CPU that it took.
+// watch adds the cost of an operator in a time after its start to r, and returns its CPU time.
 func (r *fleetAtRest) watch(ctx context.Context, left *legacy, resync time.Duration) (used time.Duration, err error) {
 	w := &writes{}
 	ho, _, err := left.operator(ctx, w, resync)
@@ -336,14 +332,13 @@ func (r *fleetAtRest) watch(ctx context.Context, left *legacy, resync time.Durat
 	return used, errors.Join(r.scrape(ctx, ho), stop())
 }
 
-// untilIdle returns when everything has been looked at since and nothing was
-// left to look at, for a moment that was not the last.
+// untilIdle returns when all controllers have reconciled since then and their queues stay empty.
 func untilIdle(ctx context.Context, since activity) (at time.Time, err error) {
 	const pause, lull = 100 * time.Millisecond, 2 * time.Second
 	var last activity
 	var looked time.Time
 	err = until(ctx, fleetPatience, func(context.Context) (bool, error) {
-		if time.Since(looked) < pause { // to look is not free
+		if time.Since(looked) < pause { // reading the registry has a cost
 			return false, nil
 		}
 		looked = time.Now()
@@ -359,7 +354,7 @@ func untilIdle(ctx context.Context, since activity) (at time.Time, err error) {
 	return at, err
 }
 
-// scrape measures what Prometheus costs the operator every half a minute.
+// scrape measures the cost of a Prometheus scrape.
 func (r *fleetAtRest) scrape(ctx context.Context, ho *operator.Operator) error {
 	if err := ho.AddMetrics(); err != nil {
 		return err
@@ -382,7 +377,7 @@ func (r *fleetAtRest) scrape(ctx context.Context, ho *operator.Operator) error {
 	return nil
 }
 
-// samples are those about clusters and pools.
+// samples is the number of metric samples about clusters and pools.
 func samples() (n float64, err error) {
 	families, err := metrics.Registry.Gather()
 	for _, f := range families {

@@ -13,10 +13,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// latency is what a call of AWS takes at scale.
+// latency is the duration of an AWS call at scale.
 const latency = 60 * time.Millisecond
 
-// cost is what a process took for something.
+// cost is what an operation costs the process.
 type cost struct {
 	Seconds, CPU float64
 	Memory       memoryUsage
@@ -28,7 +28,7 @@ type cost struct {
 
 func (c cost) writesFor(objects float64) float64 { return float64(c.Written.N) / objects }
 
-// waits says what an object waited for when it was written.
+// waits describes how long writes took per object.
 func (c cost) waits(objects float64) string {
 	return fmt.Sprintf("of them %s refused; waiting for the API server %s ms", number(float64(c.Written.Refused)/objects), number(1000*c.Written.Waited.Seconds()/objects))
 }
@@ -41,7 +41,7 @@ func pick(costs []cost, value func(cost) float64) []float64 {
 	return out
 }
 
-// spent completes c with what the process has now.
+// spent sets c to the resources that the process has used since then.
 func (c *cost) spent(began time.Time, cpuBefore time.Duration) (err error) {
 	c.Seconds, c.CPU = time.Since(began).Seconds(), (cpu() - cpuBefore).Seconds()
 	if c.Memory, err = readMemory(); err != nil {
@@ -54,13 +54,13 @@ func (c *cost) spent(began time.Time, cpuBefore time.Duration) (err error) {
 	return profileHeap()
 }
 
-// quietMemory is what a process has when everything has been given back that can be.
+// quietMemory is the memory of the process after it has returned all unused memory.
 func quietMemory() (memoryUsage, error) {
 	debug.FreeOSMemory()
 	return readMemory()
 }
 
-// activity is what all controllers of this process have done, and have to do.
+// activity is the number of reconciles of all controllers of this process, and of queued items.
 type activity struct{ passes, pending float64 }
 
 func controllers() (activity, error) {
@@ -82,7 +82,7 @@ func controllers() (activity, error) {
 	return a, nil
 }
 
-// each does something with many objects, several at a time.
+// each applies a function to many objects, several at a time.
 func each[T any](ctx context.Context, items []T, do func(context.Context, T) error) error {
 	const workers = 16
 	work, failed := make(chan T), make(chan error, workers)

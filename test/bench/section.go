@@ -12,10 +12,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
-// run measures the section, on a new management cluster if it needs one: an
-// operator watches everything that is there.
+// run measures the section. If needed, it starts a new management cluster, because an operator watches all objects.
 func (s section) run(ctx context.Context) (_ []Row, err error) {
-	if s.on != aBed {
+	if s.on != anAPIServer {
 		return s.measure(ctx, "")
 	}
 	crds, err := fixture.DefaultCRDs()
@@ -39,9 +38,9 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 	return cfg, nil
 }
 
-// until asks again and again.
+// until polls until done.
 func until(ctx context.Context, patience time.Duration, done func(context.Context) (bool, error)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it had not come about after %s", patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("timeout after %s", patience))
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

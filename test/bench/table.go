@@ -10,11 +10,11 @@ import (
 	"text/tabwriter"
 )
 
-// Row is a row of the budget table in the design.
+// Row is a row of the table of budgets.
 type Row struct {
 	What    string
 	Figures []Figure
-	// Note says how it was measured, where that is not obvious.
+	// Note describes the measurement, where necessary.
 	Note string
 }
 
@@ -23,9 +23,9 @@ type Figure struct {
 	Name    string
 	Samples []float64
 	Unit    string
-	// Budget is the most it may be; nil for a figure that is there to explain others.
+	// Budget is the maximum; nil for a figure that only explains others.
 	Budget *float64
-	// Detail says what the figure is made of.
+	// Detail describes the parts of the figure.
 	Detail string
 }
 
@@ -37,7 +37,7 @@ func info(name, unit string, samples ...float64) Figure {
 	return Figure{Name: name, Samples: samples, Unit: unit}
 }
 
-func (f Figure) saying(format string, args ...any) Figure {
+func (f Figure) withDetail(format string, args ...any) Figure {
 	f.Detail = fmt.Sprintf(format, args...)
 	return f
 }
@@ -80,7 +80,7 @@ func (f Figure) met() string {
 
 func (f Figure) amount(v float64) string { return strings.TrimSpace(number(v) + " " + f.Unit) }
 
-// number has three digits that count.
+// number formats three significant digits.
 func number(v float64) string {
 	switch {
 	case v == float64(int64(v)) || v >= 100:
@@ -93,7 +93,7 @@ func number(v float64) string {
 
 func (f Figure) cells(name string) []string { return []string{name, f.measured(), f.budget(), f.met()} }
 
-// sole is the figure of a row that has one and needs no name for it.
+// sole returns the figure of a row with a single unnamed figure.
 func (r Row) sole() (Figure, bool) {
 	if len(r.Figures) == 1 && r.Figures[0].Name == "" {
 		return r.Figures[0], true
@@ -103,12 +103,12 @@ func (r Row) sole() (Figure, bool) {
 
 var heading = []string{"what", "measured", "budget", "met?"}
 
-// printText aligns the columns of the whole table; what has no columns, such as
-// a note, is printed between its lines and must not widen them.
+// printText aligns the columns of the whole table. Lines without columns, such as notes, are printed between its lines and
+// must not widen them.
 func printText(w io.Writer, rows []Row) {
 	var aligned bytes.Buffer
 	t := tabwriter.NewWriter(&aligned, 0, 4, 2, ' ', 0)
-	var between = map[int][]string{} // by the number of the line that they come before
+	var between = map[int][]string{} // by the number of the line that follows them
 	lines := 0
 	line := func(cells []string) {
 		fmt.Fprintln(t, strings.Join(cells, "\t"))

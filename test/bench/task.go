@@ -14,8 +14,7 @@ import (
 	"syscall"
 )
 
-// A task runs in a process of its own, which is this program started again. It
-// gets its argument and leaves its result as JSON.
+// A task runs in a new process of this program. It gets its argument and returns its result as JSON.
 type task func(ctx context.Context, t *taskRun) error
 
 type taskRun struct {
@@ -27,14 +26,13 @@ func (t *taskRun) read(arg any) error { return json.Unmarshal(t.arg, arg) }
 
 func (t *taskRun) leave(result any) error { return json.NewEncoder(t.result).Encode(result) }
 
-// taskVariable tells the process that it is a task, and which.
+// taskVariable contains the name of the task of this process.
 const taskVariable = "HYPERSHIFT_BENCH_TASK"
 
-// resultFile is the descriptor that the result is written to: stdout and stderr
-// are for whoever prints something on the way.
+// resultFile is the descriptor of the result. stdout and stderr are for other output.
 const resultFile = 3
 
-// asTask runs the task that this process was started for, if it was.
+// asTask runs the task of this process, if it has one.
 func asTask(ctx context.Context) (was bool, err error) {
 	name := os.Getenv(taskVariable)
 	if name == "" {
@@ -60,8 +58,8 @@ const (
 	heapProfiles = "HYPERSHIFT_BENCH_MEMPROFILE"
 )
 
-// profiled leaves a profile of run, if there is to be one. Tasks in virtual
-// time end before they could: nothing of theirs is about CPU.
+// profiled writes a CPU profile of run, if requested. Tasks in virtual time end the process before; their CPU time is of
+// no interest.
 func profiled(name string, run func() error) error {
 	dir := os.Getenv(cpuProfiles)
 	if dir == "" {
@@ -79,8 +77,7 @@ func profiled(name string, run func() error) error {
 	return run()
 }
 
-// profileHeap leaves a profile of what the task has in memory now, if there is
-// to be one: at its end the operator is gone.
+// profileHeap writes a heap profile now, if requested: at the end of the task the operator has stopped.
 func profileHeap() error {
 	dir := os.Getenv(heapProfiles)
 	if dir == "" {

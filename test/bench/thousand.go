@@ -62,18 +62,18 @@ func thousand(ctx context.Context, kubeconfig string) ([]Row, error) {
 	return []Row{
 		{What: "1,000 services, operator start → all True (60 ms per call)", Figures: []Figure{
 			within("time", 15, "s", pick(costs, func(c cost) float64 { return c.Seconds })...),
-			info("two writes per service and nothing else", "s", plain...).saying("the yardstick for this machine: as many writes as the claim and the status need"),
-			within("CPU", 6, "s", pick(costs, func(c cost) float64 { return c.CPU })...).saying("of it %s s the fake's", number(fake.CPU)),
-			within("RSS, peak", 120, "MB", pick(costs, func(c cost) float64 { return c.Memory.Peak })...).saying("%s", last.Memory.file()),
-			within("anonymous", 60, "MB", pick(costs, func(c cost) float64 { return c.Memory.Anonymous })...).saying("of it %s MB the fake's", number(fake.Memory.Anonymous)),
-			info("heap in use", "MB", pick(costs, func(c cost) float64 { return c.Heap })...).saying("of it %s MB the fake's", number(fake.Heap)),
-			within("AWS calls per service", 4, "", pick(costs, func(c cost) float64 { return float64(total(c.Calls)) / servicesAtRest })...).saying("%s", listed(last.Calls)),
-			within("refused creates", 0, "", pick(costs, func(c cost) float64 { return float64(c.Refused) })...),
-			info("writes per service", "", pick(costs, func(c cost) float64 { return c.writesFor(servicesAtRest) })...).saying("%s", last.waits(servicesAtRest)),
+			info("two writes per service and nothing else", "s", plain...).withDetail("the reference for this machine: the minimum of writes, for finalizer and status"),
+			within("CPU", 6, "s", pick(costs, func(c cost) float64 { return c.CPU })...).withDetail("%s s of it by the fake", number(fake.CPU)),
+			within("RSS, peak", 120, "MB", pick(costs, func(c cost) float64 { return c.Memory.Peak })...).withDetail("%s", last.Memory.file()),
+			within("anonymous", 60, "MB", pick(costs, func(c cost) float64 { return c.Memory.Anonymous })...).withDetail("%s MB of it by the fake", number(fake.Memory.Anonymous)),
+			info("heap in use", "MB", pick(costs, func(c cost) float64 { return c.Heap })...).withDetail("%s MB of it by the fake", number(fake.Heap)),
+			within("AWS calls per service", 4, "", pick(costs, func(c cost) float64 { return float64(total(c.Calls)) / servicesAtRest })...).withDetail("%s", listed(last.Calls)),
+			within("rejected creates", 0, "", pick(costs, func(c cost) float64 { return float64(c.Refused) })...),
+			info("writes per service", "", pick(costs, func(c cost) float64 { return c.writesFor(servicesAtRest) })...).withDetail("%s", last.waits(servicesAtRest)),
 		}, Note: "500 clusters with two services each; CPU with signatures, without TLS to AWS and its XML; load of the machine " + load()},
 		{What: "hypershift-operator alone at 1,000 services, CPU", Figures: []Figure{
-			within("share of a core", 0.3, "%", 100*share.total()).saying("%s %% without a pass, %s ms per pass", number(100*share.Idle), number(1000*share.PerPass)),
-		}, Note: "measured with a resync that is 180 times as fast, and scaled"},
+			within("share of a core", 0.3, "%", 100*share.total()).withDetail("%s %% without a pass, %s ms per pass", number(100*share.Idle), number(1000*share.PerPass)),
+		}, Note: "measured with a resync 180 times as fast, and scaled"},
 	}, nil
 }
 
@@ -93,7 +93,7 @@ func manyClusters() []*cluster {
 	return all
 }
 
-// makeClusters makes what the provider's half of PrivateLink reads.
+// makeClusters creates the objects that the provider's half of PrivateLink reads.
 func makeClusters(ctx context.Context, admin client.Client) error {
 	return each(ctx, manyClusters(), func(ctx context.Context, cl *cluster) error {
 		objects, err := cl.all(nil)
@@ -104,7 +104,7 @@ func makeClusters(ctx context.Context, admin client.Client) error {
 			return err
 		}
 		for _, name := range offered {
-			// The load balancers themselves are made by each run, in a cloud of its own.
+			// Each run creates the load balancers in a cloud of its own.
 			if err := cl.serve(ctx, admin, name, cl.balancer(name)+"-0123456789abcdef.elb."+region+".amazonaws.com"); err != nil {
 				return err
 			}
@@ -118,7 +118,7 @@ func isSecret(o client.Object) bool {
 	return typed || o.GetObjectKind().GroupVersionKind().Kind == "Secret"
 }
 
-// remakeServices leaves new AWSEndpointServices that no operator has seen.
+// remakeServices replaces the AWSEndpointServices by new ones without status.
 func remakeServices(ctx context.Context, admin client.Client) error {
 	return each(ctx, manyClusters(), func(ctx context.Context, cl *cluster) error {
 		for _, name := range offered {
@@ -138,8 +138,8 @@ func remakeServices(ctx context.Context, admin client.Client) error {
 	})
 }
 
-// plainWrites writes to each service as often as the operator must: its claim
-// and its status. It is the yardstick for the time of the operator.
+// plainWrites makes the minimum of writes for each service: the finalizer and the status. It is the reference for the time
+// of the operator.
 func plainWrites(ctx context.Context, admin client.Client) (seconds float64, err error) {
 	began := time.Now()
 	err = each(ctx, manyClusters(), func(ctx context.Context, cl *cluster) error {
@@ -213,7 +213,7 @@ func thousandTask(ctx context.Context, t *taskRun) error {
 	return t.leave(c)
 }
 
-// allTrue hears of the statuses that are written, so that nobody has to poll.
+// allTrue observes the statuses that are written, to avoid polling.
 type allTrue struct {
 	want int
 	done chan struct{}
@@ -239,8 +239,7 @@ func (a *allTrue) note(obj runtime.ApplyConfiguration) {
 	}
 }
 
-// thousandFakeTask makes the operator's calls without the operator: what the
-// fake and the SDK take of a process that has both.
+// thousandFakeTask makes the operator's calls without the operator. It measures the share of the fake and of the SDK.
 func thousandFakeTask(ctx context.Context, t *taskRun) error {
 	empty, err := quietMemory()
 	if err != nil {
@@ -249,7 +248,7 @@ func thousandFakeTask(ctx context.Context, t *taskRun) error {
 	began, before := time.Now(), cpu()
 	cl := newCloud()
 	arns := manyBalancers(cl)
-	api := awsx.EC2(cl.mine.Config(region, observer)) // without what signing costs: that is the operator's
+	api := awsx.EC2(cl.mine.Config(region, observer)) // without signatures, whose cost belongs to the operator
 	for i, lb := range arns {
 		made, err := api.CreateVpcEndpointServiceConfiguration(ctx, &ec2.CreateVpcEndpointServiceConfigurationInput{
 			AcceptanceRequired: aws.Bool(false), NetworkLoadBalancerArns: []string{lb}, ClientToken: aws.String(fmt.Sprint(i)),
@@ -276,19 +275,18 @@ func thousandFakeTask(ctx context.Context, t *taskRun) error {
 	return t.leave(c)
 }
 
-// restShare is how much of a core the operator takes at rest.
+// restShare is the share of a core that an idle operator uses.
 type restShare struct {
 	Idle    float64 // CPU seconds per second without any pass
 	PerPass float64 // CPU seconds
 }
 
 func (r restShare) total() float64 {
-	const jitter = 1.1 // the mean of the resync's
+	const jitter = 1.1 // the mean of the resync's jitter
 	return r.Idle + r.PerPass*servicesAtRest/(jitter*resyncHO.Seconds())
 }
 
-// thousandAtRestTask measures the operator while it has nothing to do, and while
-// it does in seconds what it does in half an hour.
+// thousandAtRestTask measures the idle operator, and with a resync that is much faster than the half hour of production.
 func thousandAtRestTask(ctx context.Context, t *taskRun) error {
 	const faster, span = 180, 20 * time.Second
 	var kubeconfig string
@@ -311,7 +309,7 @@ func thousandAtRestTask(ctx context.Context, t *taskRun) error {
 	return t.leave(share)
 }
 
-// restCPU runs the operator until it is at rest and measures it for a span.
+// restCPU runs the operator until it is idle and measures it for a time.
 func restCPU(ctx context.Context, kubeconfig string, aws *cloud, faster time.Duration, span time.Duration) (used time.Duration, passes float64, err error) {
 	cfg, err := restConfig(kubeconfig)
 	if err != nil {

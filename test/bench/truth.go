@@ -19,7 +19,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
 
-// truth holds every status that says True against what AWS has at that moment.
+// truth compares every status with True conditions with the state of AWS at that moment.
 type truth struct {
 	cloud *cloud
 
@@ -28,7 +28,7 @@ type truth struct {
 	lies    []string
 }
 
-// check is told of a status just before it is written.
+// check is called with a status just before it is written.
 func (t *truth) check(obj runtime.ApplyConfiguration) {
 	es, ok := endpointServiceIn(obj)
 	if !ok || !meta.IsStatusConditionTrue(es.Status.Conditions, hyperv1.AWSEndpointAvailable) {
@@ -49,7 +49,7 @@ func endpointServiceIn(obj runtime.ApplyConfiguration) (*hyperv1.AWSEndpointServ
 	return es, err == nil && json.Unmarshal(text, es) == nil && es.Kind == "AWSEndpointService"
 }
 
-// lie says in what AWS differs, or "".
+// lie describes the difference to the state of AWS, or returns "".
 func (t *truth) lie(ctx context.Context, es *hyperv1.AWSEndpointService) string {
 	cfg := t.cloud.theirs.Config(region, observer)
 	out, err := awsx.EC2(cfg).DescribeVpcEndpoints(ctx, &ec2.DescribeVpcEndpointsInput{VpcEndpointIds: []string{es.Status.EndpointID}})
@@ -83,7 +83,7 @@ func (t *truth) lie(ctx context.Context, es *hyperv1.AWSEndpointService) string 
 	return ""
 }
 
-// available says whether both operators say so.
+// available reports whether the conditions of both operators are True.
 func available(es *hyperv1.AWSEndpointService) bool {
 	for _, condition := range []string{hyperv1.AWSEndpointServiceAvailable, hyperv1.AWSEndpointAvailable} {
 		if c := meta.FindStatusCondition(es.Status.Conditions, condition); c == nil || c.Status != metav1.ConditionTrue {

@@ -9,26 +9,26 @@ import (
 	"time"
 )
 
-// cpu is how much processor time this process has used.
+// cpu is the CPU time of this process.
 func cpu() time.Duration { return used(syscall.RUSAGE_SELF) }
 
 func used(who int) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(who, &u); err != nil {
-		return 0 // there is no failure for oneself
+		return 0 // getrusage of the own process does not fail
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// memoryUsage is what this process has of it, in MB.
+// memoryUsage is the memory of this process, in MB.
 type memoryUsage struct {
-	// RSS and Anonymous are what it has now; the difference is mostly the program itself.
+	// RSS and Anonymous are current values. The difference is mainly the program file.
 	RSS, Anonymous float64
-	// Peak is the most that RSS ever was.
+	// Peak is the maximum of RSS.
 	Peak float64
 }
 
-// file says how much is the program itself, of which any process needs some.
+// file describes the share of the program file.
 func (m memoryUsage) file() string {
 	return fmt.Sprintf("of it %s MB are pages of the program, which here has both operators and the fake in it", number(m.RSS-m.Anonymous))
 }
@@ -55,7 +55,7 @@ func readMemory() (memoryUsage, error) {
 	return m, lines.Err()
 }
 
-// load is the load average of the last minute: others make figures of time worse.
+// load is the load average of the last minute: other processes distort measured times.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -11,10 +11,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// virtual runs f in virtual time and ends the process: in there a second passes
-// when everybody waits for it. The clocks of our code and those inside the SDK,
-// by which it renews credentials, are the same, so an hour costs what happens in
-// it. The standard library offers this to tests only.
+// virtual runs f in virtual time and ends the process. In virtual time, a second passes when all goroutines wait. The
+// clocks of the project's code and of the SDK, which renews credentials, are virtual, so that an hour takes as long as its
+// events. The standard library offers this only to tests.
 func virtual(f func(context.Context) error) {
 	whole := func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -29,12 +28,12 @@ func virtual(f func(context.Context) error) {
 // A pass is one reconcile of one object.
 type pass func(context.Context) (ctrl.Result, error)
 
-// queue stands for the workqueues of all controllers: it knows who is due when.
-// It is one worker, and enough in a world where a pass takes no time.
+// queue replaces the workqueues of all controllers. It has one worker, which suffices because reconciles take no virtual
+// time.
 type queue struct {
 	heap dueHeap
-	// written says how much has been written so far. When a pass has written
-	// something everybody is woken, as by a watch; nil if nobody waits for others.
+	// written returns the number of writes so far. After a pass with writes, all passes run, as if triggered by a watch.
+	// It may be nil if no controller depends on another.
 	written func() int
 }
 
@@ -58,7 +57,7 @@ func (h *dueHeap) Pop() any {
 
 func (q *queue) add(p pass) { heap.Push(&q.heap, &due{at: time.Now(), pass: p}) }
 
-// run makes passes for that span.
+// run runs passes for that time.
 func (q *queue) run(ctx context.Context, span time.Duration) error {
 	end := time.Now().Add(span)
 	for q.heap[0].at.Before(end) {
@@ -73,7 +72,7 @@ func (q *queue) run(ctx context.Context, span time.Duration) error {
 	return q.failing()
 }
 
-// watch returns what wakes everybody if something was written since.
+// watch returns a function that triggers all passes if something was written since.
 func (q *queue) watch() (wake func()) {
 	if q.written == nil {
 		return func() {}
@@ -86,7 +85,7 @@ func (q *queue) watch() (wake func()) {
 	}
 }
 
-// again is what a controller does with the result of a pass.
+// again schedules the next pass according to the result.
 func (d *due) again(result ctrl.Result, err error) {
 	d.fails++
 	switch {
@@ -101,7 +100,7 @@ func (d *due) again(result ctrl.Result, err error) {
 	d.fails = 0
 }
 
-// farAway is for who only wants to be woken.
+// farAway is the time of a pass that waits only for a trigger.
 const farAway = 1000 * time.Hour
 
 func (q *queue) wake() {
@@ -114,7 +113,7 @@ func (q *queue) wake() {
 	heap.Init(&q.heap)
 }
 
-// failing says whether somebody's last pass failed: a figure of that is no figure.
+// failing returns the error of passes whose last run failed, which makes the figures useless.
 func (q *queue) failing() error {
 	for _, d := range q.heap {
 		if d.fails > 0 {

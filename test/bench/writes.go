@@ -11,20 +11,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// writes counts what a manager's client writes and lets others see it.
+// writes counts the writes of a manager's client and reports them.
 type writes struct {
-	// status is told of every status that is about to be applied; may be nil.
+	// status is called with every status that is about to be applied; may be nil.
 	status func(obj runtime.ApplyConfiguration)
 
 	mu sync.Mutex
 	written
 }
 
-// written is what was written so far.
+// written are the writes so far.
 type written struct {
 	N, Refused int
 	Last       time.Time
-	Waited     time.Duration // for all answers together
+	Waited     time.Duration // total time of all responses
 }
 
 func (w *writes) soFar() written {
@@ -38,7 +38,7 @@ func (w *writes) silence(ctx context.Context) error {
 	return w.silentFor(ctx, 4*time.Second, patience)
 }
 
-// silentFor waits until nothing has been written for a while.
+// silentFor waits until nothing has been written for some time.
 func (w *writes) silentFor(ctx context.Context, while, patience time.Duration) error {
 	began := time.Now()
 	return until(ctx, patience, func(context.Context) (bool, error) {
@@ -61,7 +61,7 @@ func (w *writes) write(do func() error) error {
 	return err
 }
 
-// newClient makes the manager's client.
+// newClient returns the manager's client.
 func (w *writes) newClient(cfg *rest.Config, opts client.Options) (client.Client, error) {
 	c, err := client.NewWithWatch(cfg, opts)
 	if err != nil {

@@ -1,9 +1,9 @@
-// Command lab is `make demo`: hosted clusters on real machines, all on this one, told as it happens.
+// Command lab is `make demo`: hosted clusters on real machines, all on this host, with a line for each event.
 //
-//	main.go     the acts, and what is said at their end
-//	acts.go     install, create two clusters, use one, upgrade the other, delete both
-//	workers.go  machines join the first
-//	watch.go    conditions and pods of the control planes become sentences
+//	main.go     order of the phases, and the summary
+//	phases.go   install, create two clusters, use one, upgrade the other, delete both
+//	workers.go  machines join the first cluster
+//	watch.go    events from conditions and pods of the control planes
 //
-// The exit code is 1, with the reason, if anything is missing at the end of an act or left at the end of the story.
+// The exit code is 1, with the reason, if a phase fails or if anything is left at the end.
 package main

@@ -38,15 +38,15 @@ func main() {
 
 func run(ctx context.Context, out io.Writer, machines int, keep bool) (err error) {
 	s := &show{out: out, began: time.Now(), seen: map[string]map[string]string{}}
-	s.act("A management cluster with %d machines, AWS behind it, and hypershift, installed with Helm.", machines)
+	s.phase("Start a management cluster with %d machines and AWS, and install hypershift with Helm.", machines)
 	s.hosting, err = hosting.Start(ctx, hosting.Options{Lab: cluster.Options{Machines: machines}, Progress: s})
 	if err != nil {
 		return err
 	}
-	s.say("helm install %s config/helm/hypershift -n %s", hosting.Release, hosting.Namespace)
+	s.report("helm install %s config/helm/hypershift -n %s", hosting.Release, hosting.Namespace)
 	defer func() {
-		if err != nil && ctx.Err() == nil { // on Ctrl-C nobody asks why
-			err = fmt.Errorf("%w\n\neverything is still up; to look around: go run ./test/lab status; to remove it: go run ./test/lab down", err)
+		if err != nil && ctx.Err() == nil { // after Ctrl-C the reason is clear
+			err = fmt.Errorf("%w\n\nthe lab still runs. Its state: go run ./test/lab status; to remove it: go run ./test/lab down", err)
 			return
 		}
 		if err == nil && keep {
@@ -54,63 +54,63 @@ func run(ctx context.Context, out io.Writer, machines int, keep bool) (err error
 		}
 		err = errors.Join(err, s.hosting.Stop(context.WithoutCancel(ctx)))
 		if err == nil {
-			s.act("Hypershift is uninstalled and the lab is down: nothing is left on this machine but a cache.")
+			s.phase("Hypershift is uninstalled and the lab is removed. Only a cache is left on this machine.")
 		}
 	}()
-	acts := []func(context.Context) error{s.connect, s.create, s.use, s.work, s.upgrade}
+	phases := []func(context.Context) error{s.connect, s.create, s.use, s.work, s.upgrade}
 	if !keep {
-		acts = append(acts, s.end)
+		phases = append(phases, s.end)
 	}
-	for _, act := range acts {
-		if err := act(ctx); err != nil {
+	for _, phase := range phases {
+		if err := phase(ctx); err != nil {
 			return err
 		}
 	}
 	if keep {
-		s.lookAround()
+		s.printHints()
 	}
 	return nil
 }
 
-// show is the story and who tells it.
+// show runs the demo and prints its events.
 type show struct {
 	hosting *hosting.Hosting
-	stage
+	clusters
 	out   io.Writer
 	began time.Time
-	// seen are the pods of each cluster as they were told last.
+	// seen are the pods of each cluster that were printed last.
 	seen map[string]map[string]string
 }
 
-// act prints the headline of an act.
-func (s *show) act(format string, args ...any) {
+// phase prints the headline of a phase.
+func (s *show) phase(format string, args ...any) {
 	fmt.Fprintf(s.out, "\n%s\n", fmt.Sprintf(format, args...))
 }
 
-// say prints a line of the story.
-func (s *show) say(format string, args ...any) {
+// report prints a line with the time.
+func (s *show) report(format string, args ...any) {
 	fmt.Fprintf(s.out, "%7.1f s  %s\n", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// Write takes what the lab says of itself, line by line.
+// Write prints the output of the lab line by line.
 func (s *show) Write(text []byte) (int, error) {
 	for line := range strings.Lines(string(text)) {
-		s.say("· %s", strings.TrimSpace(line))
+		s.report("· %s", strings.TrimSpace(line))
 	}
 	return len(text), nil
 }
 
-// lookAround says how to see for oneself.
-func (s *show) lookAround() {
+// printHints prints commands for a user who wants to inspect the result.
+func (s *show) printHints() {
 	fmt.Fprintf(s.out, `
-Everything stays up.
+The lab keeps running.
 
   export KUBECONFIG=%[1]s
   kubectl get hostedcluster,controlplanecomponent -A
   kubectl get pods -A -o wide
   kubectl --kubeconfig %[2]s get nodes,pods -A      # a hosted cluster
   go run ./test/lab status
-  go run ./test/lab machine kill m2      # and watch what happens
+  go run ./test/lab machine kill m2      # and observe the recovery
   go run ./test/lab down
 `, s.hosting.Kubeconfig, s.one.kubeconfig)
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/load"
 )
 
-// stage is what the acts share.
-type stage struct {
+// clusters is the state that the phases share.
+type clusters struct {
 	management client.Client
-	// one is a cluster with single pods, two one with three of what matters, and of the release before.
+	// one has single replicas; two is highly available, and starts with the previous release.
 	one, two hosted
 }
 
@@ -31,7 +31,7 @@ type hosted struct {
 	variables    map[string]string // of its samples, once they are applied
 }
 
-// patience is how long an act may take.
+// patience is the timeout of a phase.
 const patience = 5 * time.Minute
 
 func (s *show) connect(context.Context) (err error) {
@@ -48,9 +48,9 @@ func (s *show) connect(context.Context) (err error) {
 	return nil
 }
 
-// create makes both clusters at once.
+// create creates both clusters in parallel.
 func (s *show) create(ctx context.Context) error {
-	s.act("Two hosted clusters: %q with Kubernetes %s, and %q, highly available, with %s.", s.one.Name, s.one.version, s.two.Name, s.two.version)
+	s.phase("Create two hosted clusters: %q with Kubernetes %s, and %q, highly available, with %s.", s.one.Name, s.one.version, s.two.Name, s.two.version)
 	for _, h := range []*hosted{&s.one, &s.two} {
 		if err := s.apply(ctx, h); err != nil {
 			return err
@@ -65,7 +65,7 @@ func (s *show) create(ctx context.Context) error {
 		if h.kubeconfig, err = s.hosting.AdminKubeconfig(ctx, h.ObjectKey); err != nil {
 			return err
 		}
-		s.say("✓ %s is available %.1f s after apply", h.Name, time.Since(applied).Seconds())
+		s.report("✓ %s is available %.1f s after apply", h.Name, time.Since(applied).Seconds())
 	}
 	return s.kubectl(ctx, s.hosting.Kubeconfig, "get hostedclusters,controlplanecomponents -A", "get pods -A -o wide")
 }
@@ -80,13 +80,13 @@ func (s *show) apply(ctx context.Context, h *hosted) error {
 	if err != nil {
 		return err
 	}
-	s.say("kubectl apply -f %s.yaml   # config/samples/hostedcluster-public.yaml", h.Name)
+	s.report("kubectl apply -f %s.yaml   # config/samples/hostedcluster-public.yaml", h.Name)
 	return s.hosting.Apply(ctx, h.variables, sample)
 }
 
-// use does what a user does.
+// use runs typical commands of a user.
 func (s *show) use(ctx context.Context) error {
-	s.act("The API of %q is a Kubernetes API like any other.", s.one.Name)
+	s.phase("Use the API of %q with kubectl.", s.one.Name)
 	return s.kubectl(ctx, s.one.kubeconfig,
 		"get --raw /readyz?verbose",
 		"get namespaces",
@@ -98,16 +98,16 @@ func (s *show) use(ctx context.Context) error {
 	)
 }
 
-// upgrade takes the highly available cluster to the newer version while requests run.
+// upgrade upgrades the highly available cluster during requests.
 func (s *show) upgrade(ctx context.Context) error {
-	s.act("%q goes from %s to %s, while 40 requests a second run.", s.two.Name, s.two.version, s.one.version)
+	s.phase("Upgrade %q from %s to %s, during 40 requests per second.", s.two.Name, s.two.version, s.one.version)
 	l, err := load.Start(ctx, s.two.kubeconfig)
 	if err != nil {
 		return err
 	}
 	defer l.Stop()
 	s.two.version = s.one.version
-	s.say("kubectl patch hostedcluster %s --type=merge -p '{\"spec\":{\"release\":{\"image\":...}}}'", s.two.Name)
+	s.report("kubectl patch hostedcluster %s --type=merge -p '{\"spec\":{\"release\":{\"image\":...}}}'", s.two.Name)
 	hc := &hyperv1.HostedCluster{}
 	if err := s.management.Get(ctx, s.two.ObjectKey, hc); err != nil {
 		return err
@@ -121,16 +121,16 @@ func (s *show) upgrade(ctx context.Context) error {
 		return err
 	}
 	l.Stop()
-	s.say("✓ %v", l.Count())
+	s.report("✓ %v", l.Count())
 	return s.kubectl(ctx, s.two.kubeconfig, "version")
 }
 
-// end deletes both.
+// end deletes both clusters.
 func (s *show) end(ctx context.Context) error {
-	s.act("Both are deleted.")
+	s.phase("Delete both clusters.")
 	began := time.Now()
 	for _, h := range []hosted{s.one, s.two} {
-		s.say("kubectl delete hostedcluster %s", h.Name)
+		s.report("kubectl delete hostedcluster %s", h.Name)
 		hc := &hyperv1.HostedCluster{}
 		hc.Namespace, hc.Name = h.Namespace, h.Name
 		if err := s.management.Delete(ctx, hc); err != nil {
@@ -142,11 +142,11 @@ func (s *show) end(ctx context.Context) error {
 			return err
 		}
 	}
-	s.say("✓ both are gone after %.1f s", time.Since(began).Seconds())
+	s.report("✓ both are deleted after %.1f s", time.Since(began).Seconds())
 	return s.kubectl(ctx, s.hosting.Kubeconfig, "get namespaces,persistentvolumes", "get pods -A")
 }
 
-// kubectl runs commands as a user would, and shows what it prints.
+// kubectl runs commands as a user, and prints their output.
 func (s *show) kubectl(ctx context.Context, kubeconfig string, commands ...string) error {
 	for _, c := range commands {
 		out, err := s.hosting.Kubectl(ctx, kubeconfig, "", strings.Fields(c)...)

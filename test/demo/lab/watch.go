@@ -18,7 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// available says what is missing until a cluster serves its version, all of it; empty at the end.
+// available describes what is missing until a cluster is completely available in its version; empty at the end.
 func available(h hosted, hc *hyperv1.HostedCluster) string {
 	if hc == nil {
 		return "there is no HostedCluster"
@@ -37,7 +37,7 @@ func available(h hosted, hc *hyperv1.HostedCluster) string {
 	return ""
 }
 
-// connected says what is missing until the API server reaches what runs on nodes.
+// connected describes what is missing until the API server reaches pods on nodes.
 func connected(_ hosted, hc *hyperv1.HostedCluster) string {
 	if hc == nil {
 		return "there is no HostedCluster"
@@ -45,16 +45,16 @@ func connected(_ hosted, hc *hyperv1.HostedCluster) string {
 	return lacks(hc, hyperv1.DataPlaneConnectionAvailable, "True")
 }
 
-// lacks is what a condition says that has another status.
+// lacks is the message of a condition that has another status.
 func lacks(hc *hyperv1.HostedCluster, condition, status string) string {
 	c := meta.FindStatusCondition(hc.Status.Conditions, condition)
 	if c != nil && string(c.Status) == status {
 		return ""
 	}
-	return condition + ": " + ptr.Deref(c, metav1.Condition{Message: "nobody has looked yet"}).Message
+	return condition + ": " + ptr.Deref(c, metav1.Condition{Message: "waiting for the first status"}).Message
 }
 
-// gone says what is missing until a cluster is gone.
+// gone describes what is missing until a cluster is deleted.
 func gone(_ hosted, hc *hyperv1.HostedCluster) string {
 	if hc != nil {
 		return "the HostedCluster is still there"
@@ -62,7 +62,7 @@ func gone(_ hosted, hc *hyperv1.HostedCluster) string {
 	return ""
 }
 
-// follow tells what happens to a cluster until nothing is missing.
+// follow prints events of a cluster until nothing is missing.
 func (s *show) follow(ctx context.Context, what string, h hosted, missing func(hosted, *hyperv1.HostedCluster) string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("the %s of %s takes too long", what, h.Name))
 	defer cancel()
@@ -77,14 +77,14 @@ func (s *show) follow(ctx context.Context, what string, h hosted, missing func(h
 		}
 		pods, podsErr := s.pods(ctx, h)
 		if err == nil && podsErr == nil {
-			s.tell(h, s.seen[h.Name], pods)
+			s.reportPods(h, s.seen[h.Name], pods)
 			s.seen[h.Name] = pods
 			now := missing(h, hc)
 			if now == "" {
 				return nil
 			}
 			if now != said {
-				s.say("… %s: %s", h.Name, now)
+				s.report("… %s: %s", h.Name, now)
 				said = now
 			}
 		}
@@ -96,7 +96,7 @@ func (s *show) follow(ctx context.Context, what string, h hosted, missing func(h
 	}
 }
 
-// pods are those of a control plane, and how each is.
+// pods are the states of a control plane's pods, by name.
 func (s *show) pods(ctx context.Context, h hosted) (map[string]string, error) {
 	list := &corev1.PodList{}
 	if err := s.management.List(ctx, list, client.InNamespace(names.ControlPlaneNamespace(h.Namespace, h.Name))); err != nil {
@@ -120,16 +120,16 @@ func stateOf(p *corev1.Pod) string {
 	return ""
 }
 
-// tell says which pods have become ready, and which are gone.
-func (s *show) tell(h hosted, before, after map[string]string) {
+// reportPods prints which pods have become ready, and which are deleted.
+func (s *show) reportPods(h hosted, before, after map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(after)) {
 		if after[name] != "" && before[name] != after[name] {
-			s.say("+ %s: pod %s is %s", h.Name, name, after[name])
+			s.report("+ %s: pod %s is %s", h.Name, name, after[name])
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		if _, there := after[name]; !there {
-			s.say("- %s: pod %s is gone", h.Name, name)
+			s.report("- %s: pod %s is deleted", h.Name, name)
 		}
 	}
 }

@@ -11,12 +11,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// privately has workers find the API by PrivateLink; the network plugin of the lab's machines takes ranges of pods from the nodes.
+// privately makes workers use PrivateLink. The network plugin of the lab's machines gets pod ranges from the nodes.
 const privately = `{"spec":{"platform":{"aws":{"endpointAccess":"PublicAndPrivate"}},"networking":{"allocateNodeCIDRs":"Enabled"}}}`
 
-// work has machines of the customer join, on which what use has made runs.
+// work lets machines of the customer join, which then run the pods of use.
 func (s *show) work(ctx context.Context) error {
-	s.act("%q gets workers, which reach it by PrivateLink: two instances in the customer's account.", s.one.Name)
+	s.phase("Add workers to %q, which connect through PrivateLink: two instances in the customer's account.", s.one.Name)
 	if err := s.kubectl(ctx, s.hosting.Kubeconfig, "patch hostedcluster "+s.one.Name+" -n "+s.one.Namespace+" --type=merge -p "+privately); err != nil {
 		return err
 	}
@@ -24,7 +24,7 @@ func (s *show) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.say("kubectl apply -f %s-pool.yaml   # the first of config/samples/nodepools.yaml", s.one.Name)
+	s.report("kubectl apply -f %s-pool.yaml   # the first of config/samples/nodepools.yaml", s.one.Name)
 	if err := s.hosting.Apply(ctx, s.one.variables, pool); err != nil {
 		return err
 	}
@@ -38,13 +38,13 @@ func (s *show) work(ctx context.Context) error {
 	if err := s.kubectl(ctx, s.one.kubeconfig, "rollout status deployment/hello --timeout=60s"); err != nil {
 		return err
 	}
-	s.say("✓ pods run on workers %.1f s after apply", time.Since(applied).Seconds())
+	s.report("✓ pods run on workers %.1f s after apply", time.Since(applied).Seconds())
 	return s.kubectl(ctx, s.one.kubeconfig, "get nodes -o wide", "get pods -A -o wide", "exec deployment/hello -- hostname")
 }
 
-// awaitNodes tells of nodes until so many are ready.
+// awaitNodes prints nodes until that many are ready.
 func (s *show) awaitNodes(ctx context.Context, want int) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the workers take too long to join"))
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the workers did not join in time"))
 	defer cancel()
 	config, err := clientcmd.BuildConfigFromFlags("", s.one.kubeconfig)
 	if err != nil {
@@ -54,15 +54,15 @@ func (s *show) awaitNodes(ctx context.Context, want int) error {
 	if err != nil {
 		return fmt.Errorf("connecting to %s: %w", s.one.Name, err)
 	}
-	told := map[string]bool{}
-	for len(told) < want {
+	ready := map[string]bool{}
+	for len(ready) < want {
 		nodes := &corev1.NodeList{}
-		// While the API server is reached in a new way it may not answer.
+		// The API server may be unreachable while its endpoint changes.
 		if err := hosted.List(ctx, nodes); err == nil {
 			for _, n := range nodes.Items {
-				if isReady(&n) && !told[n.Name] {
-					told[n.Name] = true
-					s.say("+ %s: node %s is ready", s.one.Name, n.Name)
+				if isReady(&n) && !ready[n.Name] {
+					ready[n.Name] = true
+					s.report("+ %s: node %s is ready", s.one.Name, n.Name)
 				}
 			}
 		}

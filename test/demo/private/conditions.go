@@ -1,24 +1,24 @@
 package main
 
-// word says a condition in plain words.
-type word struct {
+// conditionText describes a condition in plain words.
+type conditionText struct {
 	condition string
-	good      string // what it means that it is True
-	quiet     bool   // why it is not True is told by another condition, or of no interest
+	good      string // meaning of True
+	quiet     bool   // another condition reports why it is not True, or the reason is of no interest
 }
 
-// words are the conditions that the story tells of, by kind. Those of a HostedCluster that mirror another object's are quiet
-// while they are not True: the other object tells it first.
-var words = map[string][]word{
+// conditionTexts are the printed conditions, by kind. Conditions of a HostedCluster that mirror another object's are quiet while
+// they are not True: the other object reports the reason first.
+var conditionTexts = map[string][]conditionText{
 	"HostedCluster": {
 		{condition: "ValidConfiguration", good: "its configuration is valid"},
-		{condition: "ValidReleaseImage", good: "its release can be read"},
+		{condition: "ValidReleaseImage", good: "its release payload is readable"},
 		{condition: "ValidOIDCConfiguration", good: "its OIDC documents are published"},
-		{condition: "ValidAWSIdentityProvider", good: "AWS knows its operator by them", quiet: true},
+		{condition: "ValidAWSIdentityProvider", good: "AWS accepts the identity of its operator", quiet: true},
 		{condition: "InfrastructureReady", good: "its load balancers have addresses", quiet: true},
-		{condition: "AWSEndpointServiceAvailable", good: "its endpoint service is there", quiet: true},
-		{condition: "AWSEndpointAvailable", good: "its endpoint and DNS records are there", quiet: true},
-		{condition: "KubeAPIServerAvailable", good: "its API server answers", quiet: true},
+		{condition: "AWSEndpointServiceAvailable", good: "its endpoint service exists", quiet: true},
+		{condition: "AWSEndpointAvailable", good: "its endpoint and DNS records exist", quiet: true},
+		{condition: "KubeAPIServerAvailable", good: "its API server responds", quiet: true},
 		{condition: "Available", good: "it is available"},
 	},
 	"NodePool": {
@@ -26,6 +26,6 @@ var words = map[string][]word{
 	},
 	"AWSEndpointService": {
 		{condition: "AWSEndpointServiceAvailable", good: "the endpoint service is available"},
-		{condition: "AWSEndpointAvailable", good: "the endpoint is available, and workers find it by name"},
+		{condition: "AWSEndpointAvailable", good: "the endpoint is available, and its name resolves for workers"},
 	},
 }

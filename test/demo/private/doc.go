@@ -1,12 +1,11 @@
-// Command private is `make demo-private`: the life of a private cluster on this machine, told as it happens.
+// Command private is `make demo-private`: the life of a private cluster on this machine, with a line for each event.
 //
-//	stage.go      a management cluster (test/fixture), two AWS accounts (test/awsemulator), both operators as Deployments
-//	story.go      the acts: apply the samples, scale a pool, add one in a third zone, open to the public, delete; each says what
-//	              must be true at its end
-//	machines.go   the hosted API server and the kubelets, which are stand-ins; what must be true of nodes
-//	picture.go    what there is at one moment, in Kubernetes and in both accounts
-//	narrate.go    two pictures become sentences
-//	tree.go       one picture becomes a tree
+//	environment.go  a management cluster (test/fixture), two AWS accounts (test/awsemulator), both operators as Deployments
+//	phases.go     apply the samples, scale a pool, add one in a third zone, publish, delete; each checks its result
+//	machines.go   stand-ins for the hosted API server and the kubelets; checks of nodes
+//	snapshot.go   objects in Kubernetes and resources in both accounts at one moment
+//	events.go     differences of two snapshots as events
+//	tree.go       a snapshot as a tree
 //
-// The exit code is 1, with the reason, if anything is missing at the end of an act or left at the end of the story.
+// The exit code is 1, with the reason, if a phase fails or if anything is left at the end.
 package main

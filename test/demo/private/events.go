@@ -8,50 +8,50 @@ import (
 	"time"
 )
 
-// mark is the first character of a sentence.
+// mark is the first character of an event.
 type mark string
 
 const (
-	appeared  mark = "+"
-	changed   mark = "~"
-	gone      mark = "-"
-	good      mark = "✓"
-	waiting   mark = "…"
-	backstage mark = "·"
+	appeared mark = "+"
+	changed  mark = "~"
+	gone     mark = "-"
+	good     mark = "✓"
+	waiting  mark = "…"
+	progress mark = "·"
 )
 
-var colors = map[mark]string{appeared: "\x1b[32m", changed: "\x1b[36m", gone: "\x1b[31m", good: "\x1b[32;1m", waiting: "\x1b[2m", backstage: "\x1b[2m"}
+var colors = map[mark]string{appeared: "\x1b[32m", changed: "\x1b[36m", gone: "\x1b[31m", good: "\x1b[32;1m", waiting: "\x1b[2m", progress: "\x1b[2m"}
 
-// sentence is one line of the story.
-type sentence struct {
+// event is one line of output.
+type event struct {
 	mark        mark
 	place, text string
 }
 
-// differences tells what happened between two pictures: what is gone, what appeared, what changed.
-func differences(before, after picture) []sentence {
-	var said []sentence
+// differences returns the events between two snapshots: deleted, created and changed things.
+func differences(before, after snapshot) []event {
+	var events []event
 	for _, key := range before.keys() {
 		if t := before[key]; !has(after, key) {
-			said = append(said, sentence{gone, t.place, t.kind + " " + t.name})
+			events = append(events, event{gone, t.place, t.kind + " " + t.name})
 		}
 	}
 	for _, key := range after.keys() {
 		old, now := before[key], after[key]
 		switch {
 		case !has(before, key):
-			said = append(said, sentence{appeared, now.place, describe(now)})
+			events = append(events, event{appeared, now.place, describe(now)})
 		case now.dying && !old.dying:
-			said = append(said, sentence{changed, now.place, now.kind + " " + now.name + " is being deleted"})
+			events = append(events, event{changed, now.place, now.kind + " " + now.name + " is being deleted"})
 		case old.state != now.state:
-			said = append(said, sentence{changed, now.place, fmt.Sprintf("%s %s: %s → %s", now.kind, now.name, old.state, now.state)})
+			events = append(events, event{changed, now.place, fmt.Sprintf("%s %s: %s → %s", now.kind, now.name, old.state, now.state)})
 		}
-		said = append(said, judgements(old, now)...)
+		events = append(events, conditionEvents(old, now)...)
 	}
-	return said
+	return events
 }
 
-func has(p picture, key string) bool {
+func has(p snapshot, key string) bool {
 	_, ok := p[key]
 	return ok
 }
@@ -63,52 +63,52 @@ func describe(t thing) string {
 	return t.kind + " " + t.name + ": " + t.state
 }
 
-// judgements tells which conditions turned True, and what a thing waits for, when that is new.
-func judgements(old, now thing) []sentence {
-	var said []sentence
-	for _, told := range words[now.kind] {
-		was, is := old.conditions[told.condition], now.conditions[told.condition]
+// conditionEvents returns the conditions that turned True, and the new reasons for which a thing waits.
+func conditionEvents(old, now thing) []event {
+	var events []event
+	for _, c := range conditionTexts[now.kind] {
+		was, is := old.conditions[c.condition], now.conditions[c.condition]
 		switch {
 		case is.status == "True" && was.status != "True":
-			said = append(said, sentence{good, now.place, now.kind + " " + now.name + ": " + told.good})
-		case is.status != "True" && is.message != "" && was != is && !told.quiet:
-			said = append(said, sentence{waiting, now.place, now.kind + " " + now.name + ": " + is.message})
+			events = append(events, event{good, now.place, now.kind + " " + now.name + ": " + c.good})
+		case is.status != "True" && is.message != "" && was != is && !c.quiet:
+			events = append(events, event{waiting, now.place, now.kind + " " + now.name + ": " + is.message})
 		}
 	}
-	return said
+	return events
 }
 
-// narrator prints sentences with the time since the story began.
-type narrator struct {
+// printer prints events with the time since the start.
+type printer struct {
 	out     io.Writer
 	color   bool
 	started time.Time
 	mu      sync.Mutex
 }
 
-func (n *narrator) say(s sentence) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+func (p *printer) print(s event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	on, off := "", ""
-	if n.color {
+	if p.color {
 		on, off = colors[s.mark], "\x1b[0m"
 	}
-	fmt.Fprintf(n.out, "%6.1fs  %-18s %s%s %s%s\n", time.Since(n.started).Seconds(), s.place, on, s.mark, s.text, off)
+	fmt.Fprintf(p.out, "%6.1fs  %-18s %s%s %s%s\n", time.Since(p.started).Seconds(), s.place, on, s.mark, s.text, off)
 }
 
-// Write takes what the stage says of itself, line by line.
-func (n *narrator) Write(text []byte) (int, error) {
+// Write prints the output of the environment.
+func (p *printer) Write(text []byte) (int, error) {
 	for line := range strings.Lines(string(text)) {
-		n.say(sentence{backstage, "stage", strings.TrimSuffix(line, "\n")})
+		p.print(event{progress, "environment", strings.TrimSuffix(line, "\n")})
 	}
 	return len(text), nil
 }
 
-// act prints the headline of an act.
-func (n *narrator) act(format string, args ...any) {
+// phase prints the headline of a phase.
+func (p *printer) phase(format string, args ...any) {
 	on, off := "", ""
-	if n.color {
+	if p.color {
 		on, off = "\x1b[1m", "\x1b[0m"
 	}
-	fmt.Fprintf(n.out, "\n%s%s%s\n", on, fmt.Sprintf(format, args...), off)
+	fmt.Fprintf(p.out, "\n%s%s%s\n", on, fmt.Sprintf(format, args...), off)
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestDifferences(t *testing.T) {
+func TestDifferencesOfSnapshotsAreEvents(t *testing.T) {
 	endpoint := func(state string) thing {
 		return thing{place: inCustomer, kind: "vpc endpoint", name: "vpce-1", state: state}
 	}
@@ -13,36 +13,36 @@ func TestDifferences(t *testing.T) {
 		return thing{place: inKubernetes, kind: "AWSEndpointService", name: "a/b", conditions: map[string]condition{"AWSEndpointAvailable": {status, message}}}
 	}
 	for name, c := range map[string]struct {
-		before, after picture
+		before, after snapshot
 		want          []string
 	}{
-		"nothing happened": {
-			before: picture{"e": endpoint("pending")}, after: picture{"e": endpoint("pending")},
+		"nothing changed": {
+			before: snapshot{"e": endpoint("pending")}, after: snapshot{"e": endpoint("pending")},
 		},
-		"something appeared": {
-			after: picture{"e": endpoint("pending")}, want: []string{"+ vpc endpoint vpce-1: pending"},
+		"a thing was created": {
+			after: snapshot{"e": endpoint("pending")}, want: []string{"+ vpc endpoint vpce-1: pending"},
 		},
 		"its state changed": {
-			before: picture{"e": endpoint("pending")}, after: picture{"e": endpoint("available")},
+			before: snapshot{"e": endpoint("pending")}, after: snapshot{"e": endpoint("available")},
 			want: []string{"~ vpc endpoint vpce-1: pending → available"},
 		},
 		"it is being deleted": {
-			before: picture{"e": thing{kind: "Service", name: "a/b"}}, after: picture{"e": thing{kind: "Service", name: "a/b", dying: true}},
+			before: snapshot{"e": thing{kind: "Service", name: "a/b"}}, after: snapshot{"e": thing{kind: "Service", name: "a/b", dying: true}},
 			want: []string{"~ Service a/b is being deleted"},
 		},
-		"it is gone": {
-			before: picture{"e": endpoint("deleting")}, want: []string{"- vpc endpoint vpce-1"},
+		"it is deleted": {
+			before: snapshot{"e": endpoint("deleting")}, want: []string{"- vpc endpoint vpce-1"},
 		},
-		"a condition says what it waits for": {
-			after: picture{"s": service("False", "the endpoint is pending")},
+		"a condition has a new reason to wait": {
+			after: snapshot{"s": service("False", "the endpoint is pending")},
 			want:  []string{"+ AWSEndpointService a/b", "… AWSEndpointService a/b: the endpoint is pending"},
 		},
-		"it says so once": {
-			before: picture{"s": service("False", "the endpoint is pending")}, after: picture{"s": service("False", "the endpoint is pending")},
+		"an unchanged reason is not repeated": {
+			before: snapshot{"s": service("False", "the endpoint is pending")}, after: snapshot{"s": service("False", "the endpoint is pending")},
 		},
 		"a condition turned True": {
-			before: picture{"s": service("False", "the endpoint is pending")}, after: picture{"s": service("True", "")},
-			want: []string{"✓ AWSEndpointService a/b: the endpoint is available, and workers find it by name"},
+			before: snapshot{"s": service("False", "the endpoint is pending")}, after: snapshot{"s": service("True", "")},
+			want: []string{"✓ AWSEndpointService a/b: the endpoint is available, and its name resolves for workers"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

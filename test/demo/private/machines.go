@@ -11,9 +11,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// startMachines starts what the demo plays: the API server of the hosted cluster, which this version does not run yet, and the
-// kubelets of the machines, for there are no machines.
-func (s *story) startMachines(ctx context.Context) error {
+// startMachines starts the stand-ins of the demo: the API server of the hosted cluster, and the kubelets of the machines.
+func (s *demo) startMachines(ctx context.Context) error {
 	object, err := s.camera.objects.Resource(hypershift("hostedclusters")).Namespace(namespace).Get(ctx, cluster, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("reading the HostedCluster: %w", err)
@@ -22,12 +21,12 @@ func (s *story) startMachines(ctx context.Context) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, hc); err != nil {
 		return fmt.Errorf("reading the HostedCluster: %w", err)
 	}
-	_, err = s.stage.StartMachines(ctx, hc, s.customer)
+	_, err = s.environment.StartMachines(ctx, hc, s.customer)
 	return err
 }
 
-// withoutNodes lists pools that lack nodes, and instances that are too few or too many.
-func (s *story) withoutNodes(p picture) []string {
+// withoutNodes lists pools that lack nodes, and instances that are missing or superfluous.
+func (s *demo) withoutNodes(p snapshot) []string {
 	var missing []string
 	want := 0
 	for _, np := range p.of(inKubernetes, "NodePool") {

@@ -27,7 +27,7 @@ func main() {
 	patience := flag.Duration("patience", 5*time.Minute, "how long one act may take")
 	flag.Parse()
 
-	// The pod runner is built like a controller; what it and its clients log of themselves is not part of the story.
+	// The pod runner is a controller; its log messages are not part of the demo.
 	ctrl.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -40,15 +40,15 @@ func main() {
 }
 
 func run(ctx context.Context, out io.Writer, access string, keep bool, speed float64, patience time.Duration) (err error) {
-	n := &narrator{out: out, color: isTerminal(out), started: time.Now()}
-	n.act("The stage is set: a management cluster, two AWS accounts, a registry, the operator.")
+	n := &printer{out: out, color: isTerminal(out), started: time.Now()}
+	n.phase("Started: a management cluster, two AWS accounts, a registry, the operator.")
 	st, err := testenv.Start(ctx, testenv.Options{Progress: n, Delays: testenv.AWSLike(speed)})
 	if err != nil {
 		return err
 	}
-	s := &story{stage: st, narrator: n, access: access, patience: patience}
+	s := &demo{environment: st, printer: n, access: access, patience: patience}
 	defer func() {
-		if err != nil && ctx.Err() == nil { // on Ctrl-C nobody asks why
+		if err != nil && ctx.Err() == nil { // after Ctrl-C the reason is clear
 			st.Keep()
 			err = fmt.Errorf("%w\n\n%s\nall logs: %s", err, st.Tails(), strings.Join(st.Logs(), " "))
 		}
@@ -57,40 +57,40 @@ func run(ctx context.Context, out io.Writer, access string, keep bool, speed flo
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
-	acts := []func(context.Context) error{s.create, s.scale, s.grow, s.open}
-	for _, act := range acts {
-		if err := act(ctx); err != nil {
+	phases := []func(context.Context) error{s.create, s.scale, s.grow, s.open}
+	for _, phase := range phases {
+		if err := phase(ctx); err != nil {
 			return err
 		}
 	}
-	n.act("What there is now:")
+	n.phase("The current state:")
 	tree(s.last).draw(out)
 	if keep {
-		s.lookAround(out)
+		s.printHints(out)
 		<-ctx.Done()
 		return nil
 	}
 	if err := s.end(ctx); err != nil {
 		return err
 	}
-	n.act("Nothing is left, in Kubernetes or in either account.")
+	n.phase("Everything is deleted, in Kubernetes and in both accounts.")
 	return nil
 }
 
-// prepare makes the customer's account ready and remembers what was there before the story.
-func (s *story) prepare(ctx context.Context) error {
+// prepare prepares the customer's account and records the existing objects.
+func (s *demo) prepare(ctx context.Context) error {
 	var err error
-	if s.customer, err = s.stage.NewCustomer(ctx, "", cluster, infraID); err != nil {
+	if s.customer, err = s.environment.NewCustomer(ctx, "", cluster, infraID); err != nil {
 		return err
 	}
-	objects, err := dynamic.NewForConfig(s.stage.Config)
+	objects, err := dynamic.NewForConfig(s.environment.Config)
 	if err != nil {
 		return fmt.Errorf("connecting to the management cluster: %w", err)
 	}
 	s.camera = &camera{
 		objects:  objects,
-		aws:      s.stage.AWS,
-		accounts: map[string]string{inManagement: s.stage.Management.Account, inCustomer: s.customer.Account},
+		aws:      s.environment.AWS,
+		accounts: map[string]string{inManagement: s.environment.Management.Account, inCustomer: s.customer.Account},
 		own:      map[string]bool{},
 	}
 	if s.last, err = s.camera.take(ctx); err != nil {
@@ -102,10 +102,10 @@ func (s *story) prepare(ctx context.Context) error {
 	return nil
 }
 
-// lookAround says how to see for oneself.
-func (s *story) lookAround(out io.Writer) {
+// printHints prints commands for a user who wants to inspect the result.
+func (s *demo) printHints(out io.Writer) {
 	fmt.Fprintf(out, `
-Everything stays up until Ctrl-C. In another terminal:
+The environment keeps running until Ctrl-C. In another terminal:
 
   export KUBECONFIG=%[1]s
   kubectl get hostedcluster,nodepool,hostedcontrolplane,awsendpointservice -A
@@ -123,10 +123,10 @@ Everything stays up until Ctrl-C. In another terminal:
   AWS_ACCESS_KEY_ID=%[6]s aws ec2 describe-instances
 
   logs are in %[7]s
-`, s.stage.Kubeconfig, namespace, cluster, s.stage.AWS.URL, s.stage.Management.Account, s.customer.Account, strings.Join(s.stage.Logs(), " and "))
+`, s.environment.Kubeconfig, namespace, cluster, s.environment.AWS.URL, s.environment.Management.Account, s.customer.Account, strings.Join(s.environment.Logs(), " and "))
 }
 
-// isTerminal decides about colours. https://no-color.org
+// isTerminal reports whether colours are used. https://no-color.org
 func isTerminal(out io.Writer) bool {
 	f, ok := out.(*os.File)
 	if !ok || os.Getenv("NO_COLOR") != "" {

@@ -23,33 +23,33 @@ const (
 	infraID   = "example-x7k2p"
 )
 
-// story is the show: the stage, who tells it, and how things are meant to be.
-type story struct {
-	stage    *testenv.Environment
-	customer *accounts.Customer
-	camera   *camera
-	narrator *narrator
-	access   string
-	patience time.Duration // for one act
-	last     picture
+// demo is the environment, the printer, and the options.
+type demo struct {
+	environment *testenv.Environment
+	customer    *accounts.Customer
+	camera      *camera
+	printer     *printer
+	access      string
+	patience    time.Duration // for one phase
+	last        snapshot
 }
 
 // sample is the file of the access mode.
-func (s *story) sample() string { return "hostedcluster-" + strings.ToLower(s.access) + ".yaml" }
+func (s *demo) sample() string { return "hostedcluster-" + strings.ToLower(s.access) + ".yaml" }
 
-func (s *story) apply(ctx context.Context, files ...string) error {
+func (s *demo) apply(ctx context.Context, files ...string) error {
 	for _, file := range files {
-		s.narrator.say(sentence{appeared, "you", "kubectl apply -f config/samples/" + file})
-		if err := s.stage.ApplyFiles(ctx, s.customer.Variables, s.stage.Path("config", "samples", file)); err != nil {
+		s.printer.print(event{appeared, "you", "kubectl apply -f config/samples/" + file})
+		if err := s.environment.ApplyFiles(ctx, s.customer.Variables, s.environment.Path("config", "samples", file)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// create is the first act: the samples are applied, and everything that belongs to the access mode appears.
-func (s *story) create(ctx context.Context) error {
-	s.narrator.act("A %s cluster is created.", s.access)
+// create is the first phase: it applies the samples and waits for all resources of the access mode.
+func (s *demo) create(ctx context.Context) error {
+	s.printer.phase("Create a cluster with access mode %s.", s.access)
 	if err := s.apply(ctx, s.sample(), "nodepools.yaml"); err != nil {
 		return err
 	}
@@ -60,66 +60,66 @@ func (s *story) create(ctx context.Context) error {
 			fail(err)
 		}
 	}()
-	return s.watch(ctx, func(p picture) []string { return s.incomplete(ctx, p, 2) })
+	return s.watch(ctx, func(p snapshot) []string { return s.incomplete(ctx, p, 2) })
 }
 
-// scale is an act of its own: one number changes, and a machine comes.
-func (s *story) scale(ctx context.Context) error {
-	s.narrator.act("A pool of workers grows.")
-	s.narrator.say(sentence{changed, "you", "kubectl scale nodepool example-a --replicas=3"})
+// scale is a phase: it changes the replicas of a pool, and a machine joins.
+func (s *demo) scale(ctx context.Context) error {
+	s.printer.phase("Scale a NodePool up.")
+	s.printer.print(event{changed, "you", "kubectl scale nodepool example-a --replicas=3"})
 	pools := s.camera.objects.Resource(hypershift("nodepools")).Namespace(namespace)
 	_, err := pools.Patch(ctx, cluster+"-a", types.MergePatchType, []byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{}, "scale")
 	if err != nil {
 		return fmt.Errorf("scaling a pool: %w", err)
 	}
-	return s.watch(ctx, func(p picture) []string { return s.incomplete(ctx, p, 2) })
+	return s.watch(ctx, func(p snapshot) []string { return s.incomplete(ctx, p, 2) })
 }
 
-// grow is the second act, where there is an endpoint: a pool in a third zone, and the endpoint follows.
-func (s *story) grow(ctx context.Context) error {
+// grow is a phase for clusters with an endpoint: it adds a pool in a third zone, and the endpoint gets the subnet.
+func (s *demo) grow(ctx context.Context) error {
 	if s.access == "Public" {
 		return nil
 	}
-	s.narrator.act("A pool of workers in a third zone is added; the endpoint follows.")
+	s.printer.phase("Add a NodePool in a third zone; the endpoint gets its subnet.")
 	if err := s.apply(ctx, "nodepool-third-zone.yaml"); err != nil {
 		return err
 	}
-	return s.watch(ctx, func(p picture) []string { return s.incomplete(ctx, p, 3) })
+	return s.watch(ctx, func(p snapshot) []string { return s.incomplete(ctx, p, 3) })
 }
 
-// open is the third act, for a private cluster: it gets a public address as well, and loses nothing.
-func (s *story) open(ctx context.Context) error {
+// open is a phase for a private cluster: it adds a public address and keeps everything else.
+func (s *demo) open(ctx context.Context) error {
 	if s.access != "Private" {
 		return nil
 	}
 	s.access = "PublicAndPrivate"
-	s.narrator.act("The living cluster gets a public address as well.")
+	s.printer.phase("Add a public address to the running cluster.")
 	if err := s.apply(ctx, s.sample()); err != nil {
 		return err
 	}
-	return s.watch(ctx, func(p picture) []string { return s.incomplete(ctx, p, 3) })
+	return s.watch(ctx, func(p snapshot) []string { return s.incomplete(ctx, p, 3) })
 }
 
-// end is the last act: nothing may be left.
-func (s *story) end(ctx context.Context) error {
-	s.narrator.act("The cluster is deleted.")
-	s.narrator.say(sentence{gone, "you", "kubectl delete hostedcluster " + cluster})
+// end is the last phase: nothing may be left.
+func (s *demo) end(ctx context.Context) error {
+	s.printer.phase("Delete the cluster.")
+	s.printer.print(event{gone, "you", "kubectl delete hostedcluster " + cluster})
 	err := s.camera.objects.Resource(hypershift("hostedclusters")).Namespace(namespace).Delete(ctx, cluster, metav1.DeleteOptions{})
 	if err != nil {
 		return fmt.Errorf("deleting the HostedCluster: %w", err)
 	}
-	return s.watch(ctx, func(p picture) []string { return s.left(ctx, p) })
+	return s.watch(ctx, func(p snapshot) []string { return s.left(ctx, p) })
 }
 
-// loadBalancers are the Services of type LoadBalancer that an access mode has.
+// loadBalancers are the Services of type LoadBalancer of an access mode.
 var loadBalancers = map[string][]string{
 	"Public":           {"router"},
 	"PublicAndPrivate": {"private-router", "router"},
 	"Private":          {"private-router"},
 }
 
-// incomplete lists what is missing of a cluster whose pools are in so many subnets, or is there against its access mode.
-func (s *story) incomplete(ctx context.Context, p picture, subnets int) []string {
+// incomplete lists what a cluster with pools in that many subnets lacks, and what does not belong to its access mode.
+func (s *demo) incomplete(ctx context.Context, p snapshot, subnets int) []string {
 	clusters := p.of(inKubernetes, "HostedCluster")
 	if len(clusters) == 0 {
 		return []string{"there is no HostedCluster"}
@@ -156,8 +156,8 @@ func (s *story) incomplete(ctx context.Context, p picture, subnets int) []string
 	return s.endpointsNotIn(ctx, subnets)
 }
 
-// unpublished lists load balancers that are not there, have no address, or are not of this access mode.
-func (s *story) unpublished(p picture) []string {
+// unpublished lists load balancers that are missing, have no address, or do not belong to the access mode.
+func (s *demo) unpublished(p snapshot) []string {
 	var missing, found []string
 	for _, service := range p.of(inKubernetes, "Service") {
 		found = append(found, service.object.GetName())
@@ -172,9 +172,9 @@ func (s *story) unpublished(p picture) []string {
 	return missing
 }
 
-// endpointsNotIn asks AWS itself in how many subnets the endpoints are.
-func (s *story) endpointsNotIn(ctx context.Context, subnets int) []string {
-	out, err := ec2.NewFromConfig(s.stage.AWS.Config(s.customer.Account)).DescribeVpcEndpoints(ctx, &ec2.DescribeVpcEndpointsInput{})
+// endpointsNotIn reads from AWS in how many subnets the endpoints are.
+func (s *demo) endpointsNotIn(ctx context.Context, subnets int) []string {
+	out, err := ec2.NewFromConfig(s.environment.AWS.Config(s.customer.Account)).DescribeVpcEndpoints(ctx, &ec2.DescribeVpcEndpointsInput{})
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -190,8 +190,8 @@ func (s *story) endpointsNotIn(ctx context.Context, subnets int) []string {
 	return missing
 }
 
-// left lists what should be gone.
-func (s *story) left(ctx context.Context, p picture) []string {
+// left lists what should be deleted.
+func (s *demo) left(ctx context.Context, p snapshot) []string {
 	var left []string
 	for key, t := range p {
 		if t.place == inKubernetes && !s.camera.own[key] {
@@ -199,7 +199,7 @@ func (s *story) left(ctx context.Context, p picture) []string {
 		}
 	}
 	for _, account := range s.camera.accounts {
-		found, err := s.stage.AWS.Leftovers(ctx, account)
+		found, err := s.environment.AWS.Leftovers(ctx, account)
 		if err != nil {
 			return []string{err.Error()}
 		}
@@ -218,11 +218,11 @@ func notTrue(t thing, kinds ...string) []string {
 	return missing
 }
 
-// frame is how often a picture is taken.
+// frame is the interval between snapshots.
 const frame = 200 * time.Millisecond
 
-// watch tells what happens until nothing is missing.
-func (s *story) watch(ctx context.Context, missing func(picture) []string) error {
+// watch prints events until nothing is missing.
+func (s *demo) watch(ctx context.Context, missing func(snapshot) []string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.patience, errPatience)
 	defer cancel()
 	began := time.Now()
@@ -235,12 +235,12 @@ func (s *story) watch(ctx context.Context, missing func(picture) []string) error
 		}
 		var lacks []string
 		if err == nil {
-			for _, said := range differences(s.last, p) {
-				s.narrator.say(said)
+			for _, events := range differences(s.last, p) {
+				s.printer.print(events)
 			}
 			s.last = p
 			if lacks = missing(p); len(lacks) == 0 {
-				s.narrator.act("Done in %.1f s.", time.Since(began).Seconds())
+				s.printer.phase("Done in %.1f s.", time.Since(began).Seconds())
 				return nil
 			}
 		}
@@ -255,4 +255,4 @@ func (s *story) watch(ctx context.Context, missing func(picture) []string) error
 	}
 }
 
-var errPatience = errors.New("it took too long")
+var errPatience = errors.New("timeout")

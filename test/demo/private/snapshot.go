@@ -17,7 +17,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
-// The places where things appear, as the narration calls them.
+// The places of things in the output.
 const (
 	inKubernetes = "kubernetes"
 	inManagement = "management account"
@@ -27,7 +27,7 @@ const (
 // thing is one object or AWS resource.
 type thing struct {
 	place, kind, name string
-	state             string // one word, or empty
+	state             string // one conditionText, or empty
 	dying             bool
 	conditions        map[string]condition
 	object            *unstructured.Unstructured // nil in AWS
@@ -35,11 +35,11 @@ type thing struct {
 
 type condition struct{ status, message string }
 
-// picture is what there is at one moment. The key is unique and stays the same while the thing lives.
-type picture map[string]thing
+// snapshot are all things at one moment. The key is unique and constant during the life of the thing.
+type snapshot map[string]thing
 
-// keys are those of all things, by place, kind and name.
-func (p picture) keys() []string {
+// keys are sorted by place, kind and name.
+func (p snapshot) keys() []string {
 	return slices.SortedFunc(maps.Keys(p), func(a, b string) int {
 		x, y := p[a], p[b]
 		return cmp.Or(cmp.Compare(x.place, y.place), cmp.Compare(x.kind, y.kind), cmp.Compare(x.name, y.name), cmp.Compare(a, b))
@@ -47,7 +47,7 @@ func (p picture) keys() []string {
 }
 
 // of returns the things of a kind, by name.
-func (p picture) of(place, kind string) []thing {
+func (p snapshot) of(place, kind string) []thing {
 	var found []thing
 	for _, key := range p.keys() {
 		if t := p[key]; t.place == place && t.kind == kind {
@@ -57,13 +57,13 @@ func (p picture) of(place, kind string) []thing {
 	return found
 }
 
-// watched is a kind of object that the story shows.
+// watched is a kind of object that the demo prints.
 type watched struct {
 	resource schema.GroupVersionResource
 	kind     string
-	// shown leaves out what the story is not about; nil shows all.
+	// shown selects objects; nil selects all.
 	shown func(unstructured.Unstructured) bool
-	// state is the word that tells how it is; nil for kinds whose conditions tell it.
+	// state returns a word for the state of an object; nil for kinds with conditions.
 	state func(unstructured.Unstructured) string
 }
 
@@ -115,7 +115,7 @@ func subnets(o unstructured.Unstructured) string {
 	return fmt.Sprintf("%d subnets", len(ids))
 }
 
-// nodeCount is how many of the nodes of a pool are available.
+// nodeCount is the number of available nodes of a pool.
 func nodeCount(o unstructured.Unstructured) string {
 	have, _, _ := unstructured.NestedInt64(o.Object, "status", "replicas")
 	want, _, _ := unstructured.NestedInt64(o.Object, "spec", "replicas")
@@ -135,16 +135,16 @@ func ready(o unstructured.Unstructured) string {
 	return "running"
 }
 
-// camera takes pictures.
+// camera takes snapshots.
 type camera struct {
 	objects  dynamic.Interface
 	aws      *awsemulator.Emulator
 	accounts map[string]string // place -> account id
-	own      map[string]bool   // Kubernetes things that were there before the story, such as the operator itself
+	own      map[string]bool   // objects that existed before, such as the operator itself
 }
 
-func (c *camera) take(ctx context.Context) (picture, error) {
-	p := picture{}
+func (c *camera) take(ctx context.Context) (snapshot, error) {
+	p := snapshot{}
 	for _, w := range cast {
 		list, err := c.objects.Resource(w.resource).List(ctx, metav1.ListOptions{})
 		if apierrors.IsNotFound(err) {
@@ -165,7 +165,7 @@ func (c *camera) take(ctx context.Context) (picture, error) {
 			return nil, err
 		}
 		for _, r := range resources {
-			if kind, ok := props[r.Kind]; ok {
+			if kind, ok := awsKinds[r.Kind]; ok {
 				p[account+"/"+r.Kind+"/"+r.ID] = thing{place: place, kind: kind.noun, name: kind.name(r), state: r.State}
 			}
 		}
@@ -173,8 +173,9 @@ func (c *camera) take(ctx context.Context) (picture, error) {
 	return p, nil
 }
 
-// props are the kinds of AWS resources that the story shows: what the operators make, and not what AWS makes along with it.
-var props = map[string]struct {
+// awsKinds are the kinds of AWS resources in the output: those that the operators create, without those that AWS creates by
+// itself.
+var awsKinds = map[string]struct {
 	noun string
 	name func(awsemulator.Resource) string
 }{

@@ -14,7 +14,7 @@ type node struct {
 	children []node
 }
 
-// draw prints a node and what is below it.
+// draw prints a node and its children.
 func (n node) draw(out io.Writer) { n.drawBelow(out, "", "") }
 
 func (n node) drawBelow(out io.Writer, first, rest string) {
@@ -28,11 +28,11 @@ func (n node) drawBelow(out io.Writer, first, rest string) {
 	}
 }
 
-// tree shows how everything hangs together: from the HostedCluster to the AWS resources of both sides.
-func tree(p picture) node {
+// tree shows the relations of all things: from the HostedCluster to the AWS resources of both sides.
+func tree(p snapshot) node {
 	root := node{text: "nothing"}
 	for _, hc := range p.of(inKubernetes, "HostedCluster") {
-		root = node{text: "HostedCluster " + hc.name + verdict(hc)}
+		root = node{text: "HostedCluster " + hc.name + conditionStatus(hc)}
 		for _, np := range p.of(inKubernetes, "NodePool") {
 			root.children = append(root.children, pool(p, np))
 		}
@@ -44,8 +44,8 @@ func tree(p picture) node {
 }
 
 // pool is a NodePool and its machines, from Kubernetes through AWS to the hosted cluster.
-func pool(p picture, np thing) node {
-	n := node{text: "NodePool " + np.name + ", " + np.state + verdict(np)}
+func pool(p snapshot, np thing) node {
+	n := node{text: "NodePool " + np.name + ", " + np.state + conditionStatus(np)}
 	for _, m := range p.of(inKubernetes, "Machine") {
 		if m.object.GetLabels()["hypershift.openshift.io/nodePool"] != np.object.GetName() {
 			continue
@@ -61,8 +61,8 @@ func pool(p picture, np thing) node {
 	return n
 }
 
-func controlPlane(p picture, hcp thing) node {
-	n := node{text: "HostedControlPlane " + hcp.name + verdict(hcp), children: []node{{text: standIn}}}
+func controlPlane(p snapshot, hcp thing) node {
+	n := node{text: "HostedControlPlane " + hcp.name + conditionStatus(hcp), children: []node{{text: standIn}}}
 	ns := hcp.object.GetNamespace() + "/"
 	for _, service := range p.of(inKubernetes, "Service") {
 		if strings.HasPrefix(service.name, ns) {
@@ -82,11 +82,11 @@ func controlPlane(p picture, hcp thing) node {
 	return n
 }
 
-// standIn is what the demo plays; everything else is real but AWS.
-const standIn = "API server of the hosted cluster, and the kubelets of its machines: stand-ins of the test bed"
+// standIn names the simulated parts; everything else is real except AWS.
+const standIn = "API server of the hosted cluster, and the kubelets of its machines: stand-ins of the test environment"
 
 // loadBalancer is a Service and, for a private one, the PrivateLink connection through it.
-func loadBalancer(p picture, service thing) node {
+func loadBalancer(p snapshot, service thing) node {
 	n := node{text: "Service " + service.object.GetName() + " → " + service.state}
 	for _, es := range p.of(inKubernetes, "AWSEndpointService") {
 		if es.name == service.name {
@@ -97,7 +97,7 @@ func loadBalancer(p picture, service thing) node {
 }
 
 func endpointService(es thing) node {
-	n := node{text: "AWSEndpointService " + es.object.GetName() + ", " + es.state + verdict(es)}
+	n := node{text: "AWSEndpointService " + es.object.GetName() + ", " + es.state + conditionStatus(es)}
 	add := func(place, what string, value string) {
 		if value != "" {
 			n.children = append(n.children, node{text: fmt.Sprintf("%s %s (%s)", what, value, place)})
@@ -115,19 +115,19 @@ func endpointService(es thing) node {
 	return n
 }
 
-// verdict says of each condition that the story tells of whether it is True.
-func verdict(t thing) string {
+// conditionStatus returns whether each printed condition of a thing is True.
+func conditionStatus(t thing) string {
 	var all []string
-	for _, told := range words[t.kind] {
-		c, said := t.conditions[told.condition]
-		if !said { // it is not of this access mode
+	for _, text := range conditionTexts[t.kind] {
+		c, found := t.conditions[text.condition]
+		if !found { // not part of this access mode
 			continue
 		}
 		sign := "✗"
 		if c.status == "True" {
 			sign = string(good)
 		}
-		all = append(all, sign+" "+told.condition)
+		all = append(all, sign+" "+text.condition)
 	}
 	if len(all) == 0 {
 		return ""

@@ -1,9 +1,10 @@
-// Command binaries builds the third-party servers that the test beds run, once per pinned version, into the cache directory:
+// Command binaries builds the third-party servers of the test environments, once per pinned version, into the cache
+// directory:
 //
 //	go run ./hack/binaries                   # all of them
 //	go run ./hack/binaries etcd kube-apiserver
 //
-// It prints the path of each. What is already built is not built again.
+// It prints the path of each. Existing binaries are not built again.
 package main
 
 import (

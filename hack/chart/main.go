@@ -1,5 +1,4 @@
-// Command chart copies what the Helm chart installs and others use too, kinds and permissions, into the chart, because a chart
-// cannot read files outside of itself:
+// Command chart copies CRDs and permissions into the Helm chart, because a chart cannot read files outside of itself:
 //
 //	go run ./hack/chart
 //
@@ -8,9 +7,9 @@
 //	config/rbac/hypershift-operator/*     ──► files/rbac/
 //	config/scheduling/*                   ──► files/scheduling/
 //
-// The copies of kinds differ in two ways. They say that Helm keeps them: with a kind go all its objects, and nobody who uninstalls
-// an operator means that. And only those kinds that users write have descriptions: Helm stores a chart twice in each revision, in
-// a Secret of a mebibyte at most, of which the descriptions of all kinds would fill most.
+// The copies of CRDs differ in two ways. They have an annotation that makes Helm keep them: deleting a CRD deletes all its
+// objects, which the removal of an operator must not do. And only the CRDs that users write have descriptions: Helm stores
+// a chart twice in each revision, in a Secret of at most 1 MiB, and the descriptions of all CRDs would fill most of it.
 package main
 
 import (
@@ -23,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// written are the kinds that users write, and ask `kubectl explain` about.
+// written are the CRDs of objects that users write, and for which they use `kubectl explain`.
 var written = []string{"hostedclusters.hypershift.openshift.io", "nodepools.hypershift.openshift.io"}
 
 func main() {
@@ -53,7 +52,7 @@ func write(files string) error {
 	return nil
 }
 
-// copyAll makes the YAML files of a directory those of another.
+// copyAll copies the YAML files of a directory to another.
 func copyAll(from, to string, convert func(path string, text []byte) (name string, _ []byte, _ error)) error {
 	paths, err := filepath.Glob(filepath.Join(from, "*.yaml"))
 	if err != nil {
@@ -86,7 +85,7 @@ func copyAll(from, to string, convert func(path string, text []byte) (name strin
 
 func asIs(path string, text []byte) (string, []byte, error) { return filepath.Base(path), text, nil }
 
-// kind is the copy of a CustomResourceDefinition, by its name: the template that installs it asks the cluster for it.
+// kind is the copy of a CustomResourceDefinition, under the CRD's name: the template that installs it uses the name.
 func kind(_ string, text []byte) (string, []byte, error) {
 	text, err := yaml.YAMLToJSON(text)
 	if err != nil {
@@ -114,8 +113,8 @@ func kind(_ string, text []byte) (string, []byte, error) {
 	return crd.GetName() + ".yaml", text, err
 }
 
-// withoutDescriptions takes them out of schemas. A property that is called
-// description is not one: its value is a schema.
+// withoutDescriptions removes descriptions from schemas. A property with the name "description" stays: its value is a
+// schema.
 func withoutDescriptions(value any) {
 	switch value := value.(type) {
 	case map[string]any:

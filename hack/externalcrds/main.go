@@ -1,13 +1,14 @@
-// Command externalcrds writes the kinds of other projects that we use, from the modules that go.mod pins, to config/crd/external:
+// Command externalcrds writes the CRDs of other projects that the operators need, from the modules that go.mod pins, to
+// config/crd/external:
 //
 //	go run ./hack/externalcrds
 //
-//	Route             as it is; where the management cluster is an OpenShift, it has it already
-//	Cluster API       what its manager watches with the feature gates that we give it
-//	its AWS provider  likewise; its kinds are labelled with the contract that they keep, by which Cluster API finds their version
+//	Route             unchanged; an OpenShift management cluster has it already
+//	Cluster API       the CRDs that its manager watches with the configured feature gates
+//	its AWS provider  likewise; its CRDs have labels with their contract, by which Cluster API finds their version
 //
-// Of each kind only the version that is stored is kept: nobody runs the webhooks that convert between versions, and what is
-// converted without one loses fields in silence.
+// Each CRD contains only its storage version: no conversion webhooks run, and a conversion without one would lose fields
+// silently.
 package main
 
 import (
@@ -24,7 +25,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// source is a module with kinds that we use.
+// source is a module with CRDs.
 type source struct {
 	module string
 	dir    string // in the module
@@ -86,7 +87,7 @@ func write(dir string) error {
 	return nil
 }
 
-// all is every file by its name.
+// all returns every file by its name.
 func all() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, s := range sources {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What is shipped must be what our clients and the servers of the beds were built from.
-func TestTheShippedKindsAreThoseOfThePinnedModules(t *testing.T) {
+// The shipped CRDs must match the clients and the servers of the test environments.
+func TestShippedCRDsAreThoseOfThePinnedModules(t *testing.T) {
 	want, err := all()
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +24,7 @@ func TestTheShippedKindsAreThoseOfThePinnedModules(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got, want[file.Name()]) {
-			t.Errorf("%s is not what its module has: go run ./hack/externalcrds", file.Name())
+			t.Errorf("%s differs from its module: go run ./hack/externalcrds", file.Name())
 		}
 		delete(want, file.Name())
 	}

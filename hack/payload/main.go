@@ -1,10 +1,10 @@
-// Payload makes a release payload, the image that spec.release.image of a HostedCluster names, from a description:
+// Payload builds a release payload, the image in spec.release.image of a HostedCluster, from a description:
 //
 //	go run ./hack/payload -f hack/payload/kubernetes-1.36.3.yaml -push registry.example.com/kubernetes-release:v1.36.3
 //	go run ./hack/payload -f hack/payload/kubernetes-1.36.3.yaml -tarball release.tar   # for docker load, crane push
 //
-// It prints the name of the image by digest, or its digest. Who pulls and pushes is who `docker login` says. Components that the
-// description names by tag are named by digest in the payload; that asks their registries, and -pin=false does not.
+// It prints the name of the image by digest, or its digest. It uses the credentials of `docker login`. Components with
+// tags in the description get digests in the payload, which are read from their registries; -pin=false disables this.
 package main
 
 import (

@@ -18,7 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture/registry"
 )
 
-// everyTag is a transport to one registry. Of all others it answers that every tag exists, without a connection.
+// everyTag is a transport to one registry. For all others, it responds that every tag exists, without a connection.
 type everyTag struct{ host string }
 
 func (e everyTag) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -29,7 +29,7 @@ func (e everyTag) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: header, ContentLength: 1, Body: http.NoBody, Request: req}, nil
 }
 
-// What is shipped as an example can be built, pushed and read again, and is the same each time.
+// The shipped examples can be built, pushed and read again, and builds are reproducible.
 func TestShippedDescriptions(t *testing.T) {
 	reg, err := registry.Start()
 	if err != nil {
@@ -69,14 +69,14 @@ func TestShippedDescriptions(t *testing.T) {
 				"kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "pause",
 			} {
 				if rel.Components[component] == "" {
-					t.Errorf("it has no %s", component)
+					t.Errorf("%s is missing", component)
 				}
 			}
 		})
 	}
 }
 
-func TestWhatIsMissingIsSaid(t *testing.T) {
+func TestInvalidArgumentsAreReported(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "broken.yaml")
 	if err := os.WriteFile(broken, []byte("version: 1.36.3\nimages: {}"), 0o600); err != nil {
 		t.Fatal(err)
@@ -85,11 +85,11 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 		args []string
 		want string
 	}{
-		"nothing":           {nil, "say what with -f"},
-		"no place":          {[]string{"-f", "kubernetes-1.36.3.yaml"}, "where to"},
-		"no file":           {[]string{"-f", "none.yaml", "-tarball", "a"}, "none.yaml"},
-		"an unknown field":  {[]string{"-f", broken, "-tarball", "a"}, "images"},
-		"a name that isn't": {[]string{"-pin=false", "-f", "kubernetes-1.36.3.yaml", "-push", "A B"}, "name to push to"},
+		"nothing":          {nil, "say what with -f"},
+		"no place":         {[]string{"-f", "kubernetes-1.36.3.yaml"}, "where to"},
+		"no file":          {[]string{"-f", "none.yaml", "-tarball", "a"}, "none.yaml"},
+		"an unknown field": {[]string{"-f", broken, "-tarball", "a"}, "images"},
+		"an invalid name":  {[]string{"-pin=false", "-f", "kubernetes-1.36.3.yaml", "-push", "A B"}, "name to push to"},
 	} {
 		if err := run(t.Context(), c.args, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
@@ -159,6 +159,6 @@ func TestTagsArePinned(t *testing.T) {
 	missing := describe(map[string]string{"etcd": tagged, "coredns": reg.Host + "/coredns:v1"})
 	err = run(t.Context(), []string{"-f", missing, "-tarball", filepath.Join(t.TempDir(), "release.tar")}, &image)
 	if err == nil || !strings.Contains(err.Error(), "component coredns") {
-		t.Errorf("an image that is not there: %v", err)
+		t.Errorf("a missing image is not reported: %v", err)
 	}
 }

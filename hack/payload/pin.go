@@ -12,8 +12,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/release/payload"
 )
 
-// pin names the components by the digests that their tags have now. A tag can be moved, and then two control planes of one
-// release run different things; and only what is named by digest is looked for in mirrors.
+// pin replaces the tags of components by their current digests. A tag can be moved, and then two control planes of one
+// release would run different images; and mirrors are used only for names with digests.
 func pin(ctx context.Context, d *payload.Description) error {
 	type pinned struct{ component, image string }
 	found := make(chan pinned, len(d.Components))
@@ -38,7 +38,7 @@ func pin(ctx context.Context, d *payload.Description) error {
 	return nil
 }
 
-// resolve gives the name of an image by digest. That of several architectures is that of their index.
+// resolve returns the name of an image by digest. For several architectures, this is the digest of the index.
 func resolve(ctx context.Context, image string) (string, error) {
 	ref, err := name.ParseReference(image)
 	if err != nil {

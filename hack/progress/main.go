@@ -1,5 +1,5 @@
-// Command progress runs `go build` and shows every few seconds where it is: on a
-// machine with empty caches it downloads and compiles for minutes.
+// Command progress runs `go build` and prints its progress every few seconds: with empty caches, it downloads and compiles
+// for minutes.
 //
 //	go run ./hack/progress LABEL [build flags] [packages]
 package main

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// verdict is one case: an object or a change, and what the API server must say to it.
+// verdict is one case: an object or a change, and the expected response of the API server.
 type verdict struct {
 	Name        string           `json:"name"`
 	Object      map[string]any   `json:"object,omitempty"`

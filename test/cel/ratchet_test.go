@@ -8,9 +8,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// TestObjectsStoredBeforeARuleStayUpdatable stores, under a CRD that lets everything in, objects that today's rules refuse, and
-// then installs today's CRD. What runs must stay manageable: finalizers, status and other fields can be written, and only a
-// change of the refused value itself is judged.
+// TestObjectsStoredBeforeARuleStayUpdatable stores objects that the current rules reject, under a CRD without rules, and
+// then installs the current CRD. Running clusters must stay manageable: finalizers, status and other fields can be
+// written, and the rules apply only to a change of the rejected value itself.
 func TestObjectsStoredBeforeARuleStayUpdatable(t *testing.T) {
 	t.Parallel()
 	cfg := startServer(t, laxCRDs(t))
@@ -28,7 +28,7 @@ func TestObjectsStoredBeforeARuleStayUpdatable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := envtest.InstallCRDs(cfg, envtest.CRDInstallOptions{Paths: []string{crdDirectory}, ErrorIfPathMissing: true}); err != nil {
-		t.Fatalf("installing today's CRDs: %v", err)
+		t.Fatalf("installing the current CRDs: %v", err)
 	}
 	waitUntilRefused(t, c, old)
 
@@ -65,7 +65,7 @@ func TestObjectsStoredBeforeARuleStayUpdatable(t *testing.T) {
 	})
 }
 
-// waitUntilRefused waits until the API server enforces today's rules.
+// waitUntilRefused waits until the API server enforces the current rules.
 func waitUntilRefused(t *testing.T, c client.Client, like *unstructured.Unstructured) {
 	t.Helper()
 	for i := range 600 {
@@ -77,7 +77,7 @@ func waitUntilRefused(t *testing.T, c client.Client, like *unstructured.Unstruct
 			return
 		}
 		if i == 599 {
-			t.Fatal("today's rules are not enforced")
+			t.Fatal("the current rules are not enforced")
 		}
 	}
 }

@@ -42,7 +42,7 @@ func appendRules(rules []rule, kind, path string, s *apiextensionsv1.JSONSchemaP
 	for _, v := range s.XValidations {
 		r := rule{kind: kind, path: path + v.FieldPath, message: v.Message}
 		if v.Message == "" {
-			// The API server quotes the rule itself, which no user should have to read.
+			// The message would contain the rule itself, which is not useful for users.
 			r.message = "failed rule: " + strings.TrimSpace(v.Rule)
 		}
 		rules = append(rules, r)
@@ -61,7 +61,7 @@ func appendRules(rules []rule, kind, path string, s *apiextensionsv1.JSONSchemaP
 
 var index = regexp.MustCompile(`\[[^\]]*\]`)
 
-// schemaPath is the place in the schema that a field of an error message stands for.
+// schemaPath converts the field of an error message to a path in the schema.
 func schemaPath(field string) string {
 	if field == "<nil>" { // the object itself
 		return ""

@@ -13,7 +13,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
-// crdDirectory holds the CRDs that a user installs.
+// crdDirectory has the CRDs that a user installs.
 const crdDirectory = "../../config/crd"
 
 // startServer starts an API server with an empty etcd, and the CRDs of the given directories.
@@ -24,13 +24,13 @@ func startServer(t *testing.T, crds ...string) *rest.Config {
 		CRDDirectoryPaths:        crds,
 		ErrorIfCRDPathMissing:    true,
 		ControlPlaneStartTimeout: time.Minute,
-		// Never a cluster that somebody uses: some of these CRDs let everything in.
+		// Never an existing cluster: some of these CRDs have no validation.
 		UseExistingCluster: ptr.To(false),
 	}
-	// Nothing here must survive the machine: do not wait for its disk.
+	// The data is temporary: etcd need not wait for the disk.
 	env.ControlPlane.Etcd = &envtest.Etcd{}
 	env.ControlPlane.Etcd.Configure().Set("unsafe-no-fsync", "true")
-	// A machine without any network but loopback has no address to advertise, and nothing here would use it.
+	// A machine whose only network is loopback has no address to advertise, and none is needed here.
 	env.ControlPlane.GetAPIServer().Configure().Set("advertise-address", "192.0.2.1").Set("endpoint-reconciler-type", "none")
 	t.Cleanup(func() {
 		if err := env.Stop(); err != nil {
@@ -45,7 +45,7 @@ func startServer(t *testing.T, crds ...string) *rest.Config {
 	return cfg
 }
 
-// strictClient returns a client whose misspelt fields are refused: a case with a misspelt field would test nothing.
+// strictClient returns a client that rejects misspelt fields: a case with a misspelt field would test nothing.
 func strictClient(t *testing.T, cfg *rest.Config) client.Client {
 	t.Helper()
 	c, err := client.New(cfg, client.Options{})

@@ -19,41 +19,42 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// spoiled has a way to spoil an object of each kind: a value that the Go type of its field cannot hold. The CRD refuses such values today; an older CRD may have let them in.
+// spoiled has a change of an object of each kind: a value that the Go type of its field cannot hold. The current CRD
+// rejects such values; an older CRD may have accepted them.
 var spoiled = map[string]struct {
 	list  client.ObjectList
 	patch map[string]any
-	says  string // what cannot be read
+	want  string // field that cannot be read
 }{
 	"hostedcluster": {
-		list: &hyperv1.HostedClusterList{}, says: "spec.networking",
+		list: &hyperv1.HostedClusterList{}, want: "spec.networking",
 		patch: map[string]any{"spec": map[string]any{"networking": "all of it"}},
 	},
 	"nodepool": {
-		list: &hyperv1.NodePoolList{}, says: "spec.nodeDrainTimeout",
+		list: &hyperv1.NodePoolList{}, want: "spec.nodeDrainTimeout",
 		patch: map[string]any{"spec": map[string]any{"nodeDrainTimeout": "soon", "autoScaling": []any{}}},
 	},
 	"hostedcontrolplane": {
-		list: &hyperv1.HostedControlPlaneList{}, says: "spec.configuration",
+		list: &hyperv1.HostedControlPlaneList{}, want: "spec.configuration",
 		patch: map[string]any{"spec": map[string]any{"configuration": []any{"a", "b"}}},
 	},
 	"awsendpointservice": {
-		list: &hyperv1.AWSEndpointServiceList{}, says: "spec.subnetIDs",
+		list: &hyperv1.AWSEndpointServiceList{}, want: "spec.subnetIDs",
 		patch: map[string]any{"spec": map[string]any{"subnetIDs": "subnet-0123456789abcdef0"}},
 	},
 	"nodebootstrap": {
-		list: &hyperv1.NodeBootstrapList{}, says: "spec.version",
+		list: &hyperv1.NodeBootstrapList{}, want: "spec.version",
 		patch: map[string]any{"spec": map[string]any{"version": 1.36}},
 	},
 	"nodebootstraptemplate": {
-		list: &hyperv1.NodeBootstrapTemplateList{}, says: "spec.template",
+		list: &hyperv1.NodeBootstrapTemplateList{}, want: "spec.template",
 		patch: map[string]any{"spec": map[string]any{"template": "of a machine"}},
 	},
 }
 
-// TestOneUnreadableObjectDoesNotHideTheOthers stores, under a CRD that lets everything in, a good object and one that no Go
-// type can hold, and then installs today's CRD. A typed informer must know both: the good one whole, and the other with a
-// word on what could not be read.
+// TestOneUnreadableObjectDoesNotHideTheOthers stores, under a CRD without schemas, a valid object and one that cannot be
+// decoded into the Go type, and then installs the current CRD. A typed informer must return both: the valid one
+// completely, and the other one with the name of the unreadable field.
 func TestOneUnreadableObjectDoesNotHideTheOthers(t *testing.T) {
 	t.Parallel()
 	cfg := startServer(t, laxCRDs(t))
@@ -72,7 +73,7 @@ func TestOneUnreadableObjectDoesNotHideTheOthers(t *testing.T) {
 		}
 	}
 	if _, err := envtest.InstallCRDs(cfg, envtest.CRDInstallOptions{Paths: []string{crdDirectory}, ErrorIfPathMissing: true}); err != nil {
-		t.Fatalf("installing today's CRDs: %v", err)
+		t.Fatalf("installing the current CRDs: %v", err)
 	}
 
 	scheme := runtime.NewScheme()
@@ -84,40 +85,40 @@ func TestOneUnreadableObjectDoesNotHideTheOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() { _ = informers.Start(t.Context()) }()
-	if !informers.WaitForCacheSync(t.Context()) { // with no informer yet, this waits for the start alone
-		t.Fatal("the cache does not start")
+	if !informers.WaitForCacheSync(t.Context()) { // without informers, this only waits for the start
+		t.Fatal("the cache has not started")
 	}
 
 	for kind, s := range spoiled {
 		t.Run(kind, func(t *testing.T) {
-			// The first List waits until the informer has synced: for ever, if one object stops it.
+			// The first List waits until the informer has synced: forever, if one object blocks it.
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
 			if err := informers.List(ctx, s.list, client.InNamespace("default")); err != nil {
 				t.Fatalf("the informer has not synced: %v", err)
 			}
-			says := map[string]string{}
+			unreadable := map[string]string{}
 			err := meta.EachListItem(s.list, func(item runtime.Object) error {
-				says[item.(client.Object).GetName()] = item.(interface{ Unreadable() string }).Unreadable()
+				unreadable[item.(client.Object).GetName()] = item.(interface{ Unreadable() string }).Unreadable()
 				return nil
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(says) != 2 {
-				t.Fatalf("want the good object and the spoiled one, got %v", says)
+			if len(unreadable) != 2 {
+				t.Fatalf("want the good object and the spoiled one, got %v", unreadable)
 			}
-			if says["good"] != "" {
-				t.Errorf("the good object cannot be read: %s", says["good"])
+			if unreadable["good"] != "" {
+				t.Errorf("the good object cannot be read: %s", unreadable["good"])
 			}
-			if !strings.Contains(says["spoiled"], s.says) {
-				t.Errorf("the spoiled object should say that %s cannot be read, but says %q", s.says, says["spoiled"])
+			if !strings.Contains(unreadable["spoiled"], s.want) {
+				t.Errorf("the spoiled object should report that %s cannot be read, got %q", s.want, unreadable["spoiled"])
 			}
 		})
 	}
 }
 
-// laxCRDs returns a directory with our CRDs, but without their schemas.
+// laxCRDs returns a directory with the CRDs, but without their schemas.
 func laxCRDs(t *testing.T) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(crdDirectory, "*.yaml"))

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// TestEveryRuleHasACase puts all cases to an API server, and then asks which rule of the CRDs was not the reason for any
-// rejection.
+// TestEveryRuleHasACase runs all cases on an API server, and then lists the rules of the CRDs that were not the reason for
+// any rejection.
 func TestEveryRuleHasACase(t *testing.T) {
 	t.Parallel()
 	c := strictClient(t, startServer(t, crdDirectory))
@@ -40,7 +40,7 @@ func TestEveryRuleHasACase(t *testing.T) {
 	})
 
 	if t.Failed() {
-		return // the cases say more than what their failure leaves uncovered
+		return // a failed case explains more than the rules that it leaves uncovered
 	}
 	for _, r := range rulesOf(t, crdDirectory) {
 		if !refused.because(r) {
@@ -49,7 +49,7 @@ func TestEveryRuleHasACase(t *testing.T) {
 	}
 }
 
-// check compares what the API server said with what it should have said.
+// check compares the response of the API server with the expected one.
 func check(t *testing.T, v verdict, err error) {
 	t.Helper()
 	var setup *setupError
@@ -65,11 +65,11 @@ func check(t *testing.T, v verdict, err error) {
 	}
 }
 
-// setupError says that a case did not come as far as the request that it is about.
+// setupError is an error before the request of a case.
 type setupError struct{ error }
 
-// put sends what the case is about, and returns what the API server said. That last request is a dry run, which costs
-// no write; those on the way to it are real.
+// put sends the requests of a case, and returns the response to the last one. The last request is a dry run, which costs
+// no write; the others are real.
 func put(ctx context.Context, c client.Client, base *unstructured.Unstructured, v verdict) error {
 	obj := patched(base, v.Object)
 	if len(v.Update) == 0 {
@@ -103,7 +103,7 @@ func update(ctx context.Context, c client.Client, obj *unstructured.Unstructured
 	return c.SubResource(subresource).Update(ctx, obj, sub)
 }
 
-// refusals collects why objects were refused.
+// refusals collects the reasons of rejections.
 type refusals struct {
 	mu    sync.Mutex
 	known map[string][]string // messages by kind and path
@@ -125,7 +125,7 @@ func (r *refusals) add(kind string, err error) {
 	}
 }
 
-// because says whether something was refused because of that rule.
+// because reports whether a rejection was caused by that rule.
 func (r *refusals) because(rule rule) bool {
 	for _, message := range r.known[rule.kind+" "+rule.path] {
 		if strings.Contains(message, rule.message) {

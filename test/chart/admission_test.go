@@ -32,8 +32,8 @@ const (
 
 // admission is an API server with the policies of the chart, and the namespace of a control plane.
 type admission struct {
-	// admin may all; taken is a control-plane-operator that somebody has taken over, and may all in its namespace: what is
-	// refused to it is refused by the policies. its is one with the permissions that it has.
+	// admin has all permissions. taken is a compromised control-plane-operator with all permissions in its namespace: the
+	// policies must reject its requests. its is one with the shipped permissions.
 	admin, taken, its client.Client
 }
 
@@ -71,7 +71,7 @@ func startAdmission(t *testing.T) admission {
 	return a
 }
 
-// clientAs acts as a service account of the namespace, or as an administrator.
+// clientAs returns a client for a service account of the namespace, or for an administrator.
 func clientAs(t *testing.T, cfg *rest.Config, account string) client.Client {
 	t.Helper()
 	cfg = rest.CopyConfig(cfg)
@@ -102,12 +102,12 @@ func (a admission) awaitPolicies(t *testing.T) {
 			return refused(a.taken.Create(ctx, obj.DeepCopyObject().(client.Object), client.DryRunAll)), nil
 		})
 		if err != nil {
-			t.Fatalf("nobody judges a %T: %v", obj, err)
+			t.Fatalf("no policy applies to a %T: %v", obj, err)
 		}
 	}
 }
 
-// refused tells whether a policy of the chart has refused a request.
+// refused reports whether a policy of the chart has rejected a request.
 func refused(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'hypershift-control-plane-")
 }
@@ -138,8 +138,9 @@ func routeTo(name, host string) *unstructured.Unstructured {
 	return route
 }
 
-// TestAControlPlaneOperatorThatIsTakenOver tries what it could do to others: each attempt is refused although RBAC allows it.
-func TestAControlPlaneOperatorThatIsTakenOver(t *testing.T) {
+// TestCompromisedControlPlaneOperatorIsContained tries attacks on other tenants: each attempt is rejected although RBAC
+// allows it.
+func TestCompromisedControlPlaneOperatorIsContained(t *testing.T) {
 	a := startAdmission(t)
 	balancer := corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}
 	create(t, a.admin, fence("management-kas"))
@@ -147,10 +148,10 @@ func TestAControlPlaneOperatorThatIsTakenOver(t *testing.T) {
 	a.awaitQuota(t)
 
 	attempts := map[string]func(context.Context) error{
-		"to take the traffic of an address of others": func(ctx context.Context) error {
+		"to capture the traffic of a foreign address": func(ctx context.Context) error {
 			return a.taken.Create(ctx, service("a", nil, corev1.ServiceSpec{ExternalIPs: []string{"10.96.0.1"}}))
 		},
-		"to register the name of somebody else": func(ctx context.Context) error {
+		"to register the name of another cluster": func(ctx context.Context) error {
 			return a.taken.Create(ctx, service("b", map[string]string{hostname: "login.example.com"}, balancer))
 		},
 		"to register it beside a name of its own": func(ctx context.Context) error {
@@ -159,7 +160,7 @@ func TestAControlPlaneOperatorThatIsTakenOver(t *testing.T) {
 		"to register it as an internal name": func(ctx context.Context) error {
 			return a.taken.Create(ctx, service("d", map[string]string{"external-dns.alpha.kubernetes.io/internal-hostname": "login.example.com"}, balancer))
 		},
-		"to register a name that ends like one of its own": func(ctx context.Context) error {
+		"to register a name with the suffix of its own": func(ctx context.Context) error {
 			return a.taken.Create(ctx, service("e", map[string]string{hostname: "my-api.example.com"}, balancer))
 		},
 		"to register it by a Route": func(ctx context.Context) error {
@@ -176,7 +177,7 @@ func TestAControlPlaneOperatorThatIsTakenOver(t *testing.T) {
 		"to delete the quota": func(ctx context.Context) error {
 			return a.taken.Delete(ctx, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: tenant, Name: "control-plane"}})
 		},
-		"to make limits of its own": func(ctx context.Context) error {
+		"to create limits of its own": func(ctx context.Context) error {
 			return a.taken.Create(ctx, &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: tenant, Name: "a"}})
 		},
 	}
@@ -200,7 +201,7 @@ func TestAControlPlaneOperatorThatIsTakenOver(t *testing.T) {
 			t.Errorf("it is not refused: %v", err)
 		}
 	})
-	t.Run("to say in the status of a Route that it has the name of somebody else", func(t *testing.T) {
+	t.Run("to set the name of another cluster in the status of a Route", func(t *testing.T) {
 		route := routeTo("oauth", "oauth.example.com")
 		create(t, a.taken, route)
 		status := `{"status":{"ingress":[{"host":"login.example.com","routerName":"router","wildcardPolicy":"None"}]}}`
@@ -210,7 +211,7 @@ func TestAControlPlaneOperatorThatIsTakenOver(t *testing.T) {
 			t.Error("it is not refused")
 		}
 	})
-	t.Run("to make load balancers without number", func(t *testing.T) {
+	t.Run("to create unlimited load balancers", func(t *testing.T) {
 		var err error
 		for _, name := range []string{"second", "third", "fourth"} {
 			if err = a.taken.Create(t.Context(), service(name, nil, balancer)); err != nil {
@@ -221,13 +222,13 @@ func TestAControlPlaneOperatorThatIsTakenOver(t *testing.T) {
 			t.Errorf("it is not refused: %v", err)
 		}
 	})
-	// These are a matter of RBAC, with the permissions that it has.
+	// RBAC itself, with the shipped permissions, rejects these.
 	for name, attempt := range map[string]func(context.Context) error{
 		"to widen the names of its namespace": func(ctx context.Context) error {
 			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tenant}}
 			return a.its.Patch(ctx, ns, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+hyperv1.PublishedNamesAnnotation+`":".com"}}}`)))
 		},
-		"to take away the label that the policies select": func(ctx context.Context) error {
+		"to remove the label that the policies select": func(ctx context.Context) error {
 			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tenant}}
 			return a.its.Patch(ctx, ns, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":null}}`)))
 		},
@@ -244,7 +245,7 @@ func TestAControlPlaneOperatorThatIsTakenOver(t *testing.T) {
 	}
 }
 
-// awaitQuota waits until what the quota allows is known. Until then nothing is let in.
+// awaitQuota waits until the status of the quota is set. Until then, all requests are rejected.
 func (a admission) awaitQuota(t *testing.T) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
@@ -253,13 +254,13 @@ func (a admission) awaitQuota(t *testing.T) {
 		return len(quota.Status.Hard) > 0, err
 	})
 	if err != nil {
-		t.Fatalf("nobody counts: %v", err)
+		t.Fatalf("the quota is not in effect: %v", err)
 	}
 }
 
-// TestWhatControlPlanesNeedIsAdmitted makes what our control-plane-operator makes, with its permissions, and what others do
-// in its namespace.
-func TestWhatControlPlanesNeedIsAdmitted(t *testing.T) {
+// TestRequestsOfControlPlanesAreAdmitted creates what the control-plane-operator creates, with its permissions, and what
+// other controllers create in its namespace.
+func TestRequestsOfControlPlanesAreAdmitted(t *testing.T) {
 	a := startAdmission(t)
 	for name, obj := range map[string]client.Object{
 		"a load balancer without a name":     service("private-router", map[string]string{"service.beta.kubernetes.io/aws-load-balancer-type": "nlb"}, corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}),
@@ -305,7 +306,7 @@ func TestWhatControlPlanesNeedIsAdmitted(t *testing.T) {
 			return refused(a.its.Create(ctx, service("late", map[string]string{hostname: "api.example.com"}, corev1.ServiceSpec{}), client.DryRunAll)), nil
 		})
 		if err != nil {
-			t.Fatalf("the new names are not known: %v", err)
+			t.Fatalf("the new names are not in effect: %v", err)
 		}
 		for _, obj := range []client.Object{service("kube-apiserver", nil, corev1.ServiceSpec{}), routeTo("kube-apiserver", "api.example.com")} {
 			if err := a.its.Patch(t.Context(), obj, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`))); err != nil {

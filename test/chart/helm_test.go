@@ -1,4 +1,5 @@
-// Package chart_test tries the Helm chart out with the real Helm: what it renders, what it refuses, and what it does to a cluster.
+// Package chart_test tests the Helm chart with the real Helm: the rendered objects, the rejected values, and
+// installations.
 package chart_test
 
 import (
@@ -19,12 +20,12 @@ import (
 
 const (
 	release   = "hypershift"
-	namespace = "hypershift-system" // not the default of the operator's flag
+	namespace = "hypershift-system" // differs from the default of the operator's flag
 )
 
 var root = sync.OnceValues(pinned.Root)
 
-// path is that of a file of the repository.
+// path is the path of a file of the repository.
 func path(t *testing.T, elem ...string) string {
 	t.Helper()
 	dir, err := root()
@@ -47,7 +48,7 @@ func read(t *testing.T, path string) []byte {
 	return text
 }
 
-// helm runs Helm with nothing of the user's. The error is what Helm says.
+// helm runs Helm without the configuration of the user. The error contains the output of Helm.
 func helm(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	binaries, err := pinned.Ensure(t.Context(), t.Output(), "helm")
@@ -65,7 +66,7 @@ func helm(t *testing.T, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// write puts values into a file.
+// write writes values to a file.
 func write(t *testing.T, values string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "values.yaml")
@@ -75,7 +76,7 @@ func write(t *testing.T, values string) string {
 	return file
 }
 
-// monitored is a cluster with the Prometheus operator, as far as Helm sees it without one.
+// monitored are Helm flags that simulate a cluster with the Prometheus operator.
 var monitored = []string{
 	"--api-versions=monitoring.coreos.com/v1/ServiceMonitor", "--api-versions=monitoring.coreos.com/v1/PodMonitor",
 	"--api-versions=monitoring.coreos.com/v1/PrometheusRule",

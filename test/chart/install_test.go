@@ -29,12 +29,12 @@ import (
 )
 
 const (
-	foreign = "machinedrainrules.cluster.x-k8s.io" // somebody else has installed it
+	foreign = "machinedrainrules.cluster.x-k8s.io" // installed by another party
 	ours    = "machines.cluster.x-k8s.io"
 	check   = "hypershift-uninstall-check"
 )
 
-// cluster is a real API server, on which nobody runs pods but we, by hand.
+// cluster is a real API server. Pods do not run, except for those that the test runs.
 type cluster struct {
 	*fixture.Fixture
 	client.WithWatch
@@ -87,7 +87,7 @@ func (c *cluster) mustHelm(t *testing.T, args ...string) string {
 	return out
 }
 
-// kind is nil if there is none of this name.
+// kind returns the CRD of this name, or nil.
 func (c *cluster) kind(t *testing.T, name string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}
@@ -110,7 +110,8 @@ func (c *cluster) operatorRuns(t *testing.T) bool {
 	return err == nil
 }
 
-// uninstall runs `helm uninstall`, and in the place of a kubelet the Job that this waits for: our program, as the Job's service account.
+// uninstall runs `helm uninstall`. In place of a kubelet, it runs the Job that Helm waits for: the operator's program, as
+// the Job's service account.
 func (c *cluster) uninstall(t *testing.T) (jobSaid string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -128,7 +129,7 @@ func (c *cluster) runJob(ctx context.Context, t *testing.T) string {
 		return err == nil && job.Status.StartTime == nil, client.IgnoreNotFound(err)
 	})
 	if err != nil {
-		t.Errorf("no Job came: %v", err)
+		t.Errorf("no Job was created: %v", err)
 		return ""
 	}
 	out, failed := c.asServiceAccount(ctx, t, job.Spec.Template.Spec)
@@ -175,43 +176,43 @@ func (c *cluster) asServiceAccount(ctx context.Context, t *testing.T, pod corev1
 	return string(out), err
 }
 
-// The life of an installation, on a cluster where somebody else has installed some kinds of Cluster API.
+// An installation, upgrade and removal on a cluster where another party has installed some CRDs of Cluster API.
 func TestInstallUpgradeUninstall(t *testing.T) {
 	c := start(t)
 
 	notes := c.mustHelm(t, "install", release, chartFile(t), "--create-namespace")
 	if !strings.Contains(notes, "oidc.bucket is not set") {
-		t.Errorf("the notes do not say what is missing:\n%s", notes)
+		t.Errorf("the notes do not report what is missing:\n%s", notes)
 	}
 	if !c.operatorRuns(t) {
-		t.Fatal("there is no operator")
+		t.Fatal("the operator is not installed")
 	}
 	if c.kind(t, ours).Annotations["meta.helm.sh/release-name"] != release {
-		t.Error("a kind that was missing is not the chart's")
+		t.Error("a missing CRD was not installed by the chart")
 	}
 	if a := c.kind(t, foreign).Annotations; a["meta.helm.sh/release-name"] != "" {
-		t.Errorf("somebody else's kind was taken: %v", a)
+		t.Errorf("a CRD of another party was taken over: %v", a)
 	}
 
 	c.mustHelm(t, "upgrade", release, chartFile(t), "--set", "replicas=3")
 	if manifest := c.mustHelm(t, "get", "manifest", release); !strings.Contains(manifest, "name: "+ours) || strings.Contains(manifest, "name: "+foreign) {
-		t.Error("an upgrade forgets which kinds are the chart's")
+		t.Error("an upgrade loses the ownership of CRDs")
 	}
 
 	hc := &hyperv1.HostedCluster{}
 	c.sample(t, hc)
 	said, err := c.uninstall(t)
 	if err == nil {
-		t.Fatal("the operator was taken away from a hosted cluster")
+		t.Fatal("the operator was removed although a hosted cluster exists")
 	}
 	if want := "can delete HostedCluster " + hc.Namespace + "/" + hc.Name; !strings.Contains(said, want) {
-		t.Errorf("the Job says %q, want %q", said, want)
+		t.Errorf("the output of the Job is %q, want %q", said, want)
 	}
 	if !c.operatorRuns(t) {
-		t.Error("the operator is gone although that was refused")
+		t.Error("the operator is gone although its removal was refused")
 	}
 
-	// Who has changed his mind goes on with it.
+	// A rollback continues with the operator.
 	c.mustHelm(t, "rollback", release)
 	c.mustHelm(t, "upgrade", release, chartFile(t))
 
@@ -219,24 +220,24 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	if said, err := c.uninstall(t); err != nil {
-		t.Fatalf("%v; the Job says %q", err, said)
+		t.Fatalf("%v; the output of the Job is %q", err, said)
 	}
 	if c.operatorRuns(t) {
-		t.Error("the operator stays")
+		t.Error("the operator is not removed")
 	}
 	for _, name := range []string{ours, foreign, "hostedclusters.hypershift.openshift.io"} {
 		if crd := c.kind(t, name); crd == nil || !crd.DeletionTimestamp.IsZero() {
-			t.Errorf("the kind %s goes with the operator", name)
+			t.Errorf("the CRD %s is removed with the operator", name)
 		}
 	}
 
 	c.mustHelm(t, "install", release, chartFile(t))
 	if !c.operatorRuns(t) {
-		t.Error("it cannot be installed again")
+		t.Error("the chart cannot be installed again")
 	}
 }
 
-// sample applies one that we show to users; the kinds may just have been made.
+// sample applies a sample; its CRDs may just have been created.
 func (c *cluster) sample(t *testing.T, hc *hyperv1.HostedCluster) {
 	t.Helper()
 	variables := map[string]string{}
@@ -257,7 +258,7 @@ func (c *cluster) sample(t *testing.T, hc *hyperv1.HostedCluster) {
 	}
 }
 
-// errIfFinal is an error that trying again does not help.
+// errIfFinal returns errors that a retry cannot fix.
 func errIfFinal(err error) error {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && apierrors.IsInvalid(err) {

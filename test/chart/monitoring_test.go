@@ -17,7 +17,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
 )
 
-// rules are what of a PrometheusRule we write.
+// rules is the used part of a PrometheusRule.
 type rules struct {
 	Groups []struct {
 		Name  string `json:"name"`
@@ -31,7 +31,7 @@ type rules struct {
 	} `json:"groups"`
 }
 
-// dashboard is what of a Grafana dashboard asks for something.
+// dashboard is the part of a Grafana dashboard with queries.
 type dashboard struct {
 	Panels []struct {
 		ID      int    `json:"id"`
@@ -78,10 +78,10 @@ func panels(t *testing.T) dashboard {
 	return dashboard{}
 }
 
-// ofLibraries are the metrics that the operator serves without saying so in docs/metrics.md.
+// ofLibraries are metrics of the operator that docs/metrics.md does not list.
 var ofLibraries = []string{"controller_runtime_reconcile_errors_total", "process_resident_memory_bytes"}
 
-func TestAlertsAndPanelsAskForWhatThereIs(t *testing.T) {
+func TestAlertsAndPanelsUseExistingMetrics(t *testing.T) {
 	documented := names(`(?m)^\| .(hypershift_\w+). \|`, read(t, path(t, "docs", "metrics.md")))
 	where := map[string]string{}
 	for _, g := range alerts(t).Groups {
@@ -103,13 +103,13 @@ func TestAlertsAndPanelsAskForWhatThereIs(t *testing.T) {
 		for _, m := range metrics {
 			name := strings.TrimSuffix(m, "_bucket")
 			if !slices.Contains(documented, name) && !slices.Contains(ofLibraries, name) {
-				t.Errorf("%s asks for %s, which the operator does not serve", where[expr], m)
+				t.Errorf("%s queries %s, which the operator does not serve", where[expr], m)
 			}
 		}
 	}
 }
 
-// parse has Prometheus parse the expressions.
+// parse parses the expressions with the parser of Prometheus.
 func parse(t *testing.T, exprs map[string]string) map[string][]string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "promql")
@@ -134,19 +134,19 @@ func parse(t *testing.T, exprs map[string]string) map[string][]string {
 	}
 	var metrics [][]string
 	if err := json.Unmarshal(out, &metrics); err != nil || len(metrics) != len(list) {
-		t.Fatalf("%d answers for %d expressions: %v", len(metrics), len(list), err)
+		t.Fatalf("%d results for %d expressions: %v", len(metrics), len(list), err)
 	}
 	parsed := map[string][]string{}
 	for i, expr := range list {
 		if len(metrics[i]) == 0 {
-			t.Errorf("%s asks for nothing: %s", exprs[expr], expr)
+			t.Errorf("%s queries no metric: %s", exprs[expr], expr)
 		}
 		parsed[expr] = metrics[i]
 	}
 	return parsed
 }
 
-func TestEachAlertSaysWhatToDo(t *testing.T) {
+func TestEachAlertHasARunbook(t *testing.T) {
 	page := read(t, path(t, "docs", "troubleshooting.md"))
 	sections := names(`(?m)^### (\w+)$`, page)
 	var exprs, seen []string
@@ -157,16 +157,16 @@ func TestEachAlertSaysWhatToDo(t *testing.T) {
 				t.Errorf("docs/troubleshooting.md has no section %s", r.Alert)
 			}
 			if want := "/docs/troubleshooting.md#" + strings.ToLower(r.Alert); !strings.HasSuffix(r.Annotations["runbook_url"], want) {
-				t.Errorf("%s leads to %s, want %s", r.Alert, r.Annotations["runbook_url"], want)
+				t.Errorf("the runbook of %s is %s, want %s", r.Alert, r.Annotations["runbook_url"], want)
 			}
 			if r.Annotations["summary"] == "" || r.Labels["severity"] == "" {
-				t.Errorf("%s says too little", r.Alert)
+				t.Errorf("the description of %s is too short", r.Alert)
 			}
 		}
 	}
 	for _, section := range sections {
 		if strings.HasPrefix(section, "Hypershift") && !slices.Contains(seen, section) {
-			t.Errorf("docs/troubleshooting.md has a section %s, and there is no such alert", section)
+			t.Errorf("docs/troubleshooting.md has a section %s without an alert", section)
 		}
 	}
 	_, worth, _ := strings.Cut(string(read(t, path(t, "docs", "metrics.md"))), "## Alerts")
@@ -177,7 +177,7 @@ func TestEachAlertSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestWithoutThePrometheusOperatorNothingOfItIsInstalled(t *testing.T) {
+func TestMonitoringObjectsNeedThePrometheusOperator(t *testing.T) {
 	for _, tc := range []struct {
 		values string
 		args   []string
@@ -203,7 +203,7 @@ func TestWithoutThePrometheusOperatorNothingOfItIsInstalled(t *testing.T) {
 	}
 }
 
-// names are what the group of the pattern matches.
+// names are the matches of the group in the pattern.
 func names(pattern string, text []byte) []string {
 	var found []string
 	for _, m := range regexp.MustCompile(pattern).FindAllSubmatch(text, -1) {

@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/networkpolicy"
 )
 
-// withPolicies renders the chart; pod is a pod of a Deployment of it.
+// withPolicies renders the chart; pod is a pod of one of its Deployments.
 func withPolicies(t *testing.T, values, deployment string) (policies []networkingv1.NetworkPolicy, pod networkpolicy.Party) {
 	t.Helper()
 	for _, obj := range render(t, values) {
@@ -37,14 +37,14 @@ func withPolicies(t *testing.T, values, deployment string) (policies []networkin
 	return policies, pod
 }
 
-func TestWhoReachesTheOperators(t *testing.T) {
+func TestOnlyMonitoringNamespacesReachTheOperators(t *testing.T) {
 	monitoring := networkpolicy.Party{Namespace: "monitoring", NamespaceLabels: map[string]string{"network.openshift.io/policy-group": "monitoring"}}
 	tenant := networkpolicy.Party{Namespace: "clusters-a", NamespaceLabels: map[string]string{"hypershift.openshift.io/hosted-control-plane": "true"}}
 	for _, deployment := range []string{"hypershift-operator", "external-dns"} {
 		policies, pod := withPolicies(t, installations["public names"], deployment)
 		for name, number := range pod.Ports {
 			if networkpolicy.Ingress(policies, tenant, pod, networkpolicy.TCP(number)) {
-				t.Errorf("a pod of a control plane reaches port %s of %s", name, deployment)
+				t.Errorf("a control plane pod reaches port %s of %s", name, deployment)
 			}
 			if got, want := networkpolicy.Ingress(policies, monitoring, pod, networkpolicy.TCP(number)), name == "metrics"; got != want {
 				t.Errorf("a monitoring namespace reaches port %s of %s: %v, want %v", name, deployment, got, want)
@@ -53,7 +53,7 @@ func TestWhoReachesTheOperators(t *testing.T) {
 	}
 }
 
-func TestAnOperatorWithARoleDoesNotReachTheIdentityOfItsNode(t *testing.T) {
+func TestOperatorWithARoleDoesNotReachInstanceMetadata(t *testing.T) {
 	metadata := networkpolicy.Party{Address: netip.MustParseAddr("169.254.169.254")}
 	for name, tc := range map[string]struct {
 		values, deployment string

@@ -24,9 +24,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
-// installations are values as users have them.
+// installations are typical values of users.
 var installations = map[string]string{
-	"nothing chosen": ``,
+	"no values": ``,
 	"a role for private clusters": `
 aws: {region: eu-central-1, privateLink: true, roleARN: "arn:aws:iam::111111111111:role/hypershift-operator"}
 oidc: {bucket: documents, region: eu-central-1}
@@ -73,7 +73,7 @@ func scheme() *runtime.Scheme {
 	return s
 }
 
-// typed decodes an object as strictly as an API server that is asked to.
+// typed decodes an object strictly, like an API server with strict field validation.
 func typed(t *testing.T, obj *unstructured.Unstructured) runtime.Object {
 	t.Helper()
 	text, err := obj.MarshalJSON()
@@ -87,7 +87,7 @@ func typed(t *testing.T, obj *unstructured.Unstructured) runtime.Object {
 	return out
 }
 
-func TestWhatIsRenderedIsRight(t *testing.T) {
+func TestRenderedObjectsAreValid(t *testing.T) {
 	restricted, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestWhatIsRenderedIsRight(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, obj := range render(t, values, monitored...) {
 				if obj.GroupVersionKind().Group == "monitoring.coreos.com" {
-					continue // a story of its own
+					continue // tested separately
 				}
 				if obj.GetNamespace() != "" && obj.GetNamespace() != namespace && obj.GetName() != "oidc-storage-provider-s3-config" {
 					t.Errorf("%s %s is in namespace %s", obj.GetKind(), obj.GetName(), obj.GetNamespace())
@@ -106,7 +106,7 @@ func TestWhatIsRenderedIsRight(t *testing.T) {
 					checkPod(t, restricted, obj.Name, &obj.Spec.Template)
 					for _, c := range obj.Spec.Template.Spec.Containers {
 						if c.ReadinessProbe == nil || c.LivenessProbe == nil {
-							t.Errorf("nobody asks %s how it is", c.Name)
+							t.Errorf("container %s has no probe", c.Name)
 						}
 					}
 				case *batchv1.Job:
@@ -119,7 +119,7 @@ func TestWhatIsRenderedIsRight(t *testing.T) {
 	}
 }
 
-// checkPod asks who guards namespaces that are restricted, and looks for what everybody should say.
+// checkPod evaluates the restricted Pod Security Standard, and checks required fields.
 func checkPod(t *testing.T, restricted policy.Evaluator, name string, pod *corev1.PodTemplateSpec) {
 	t.Helper()
 	for _, result := range restricted.EvaluatePod(api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}, &pod.ObjectMeta, &pod.Spec) {
@@ -154,7 +154,7 @@ func checkRules(t *testing.T, role *rbacv1.ClusterRole) {
 	}
 }
 
-// Somebody who installs by hand gets the same permissions as with Helm.
+// An installation without Helm gets the same permissions.
 func TestPermissionsAreThoseOfConfig(t *testing.T) {
 	rendered := map[string]*unstructured.Unstructured{}
 	for _, obj := range render(t, "") {
@@ -182,7 +182,7 @@ func TestPermissionsAreThoseOfConfig(t *testing.T) {
 	}
 }
 
-func TestKindsAreThoseOfConfigAndStay(t *testing.T) {
+func TestCRDsAreThoseOfConfigAndAreKept(t *testing.T) {
 	rendered := map[string]*apiextensionsv1.CustomResourceDefinition{}
 	for _, obj := range render(t, "") {
 		if crd, ok := typed(t, obj).(*apiextensionsv1.CustomResourceDefinition); ok {
@@ -191,7 +191,7 @@ func TestKindsAreThoseOfConfigAndStay(t *testing.T) {
 	}
 	files := append(glob(t, "config", "crd", "*.yaml"), glob(t, "config", "crd", "external", "*.yaml")...)
 	if len(rendered) != len(files) {
-		t.Errorf("%d kinds are rendered of %d", len(rendered), len(files))
+		t.Errorf("%d of %d CRDs are rendered", len(rendered), len(files))
 	}
 	for _, file := range files {
 		objs, err := fixture.Decode(string(read(t, file)))
@@ -204,7 +204,7 @@ func TestKindsAreThoseOfConfigAndStay(t *testing.T) {
 			continue
 		}
 		if got.Annotations["helm.sh/resource-policy"] != "keep" {
-			t.Errorf("%s goes when the chart is uninstalled, and all its objects with it", got.Name)
+			t.Errorf("uninstalling the chart would delete %s and all its objects", got.Name)
 		}
 		want := typed(t, objs[0]).(*apiextensionsv1.CustomResourceDefinition)
 		for _, crd := range []*apiextensionsv1.CustomResourceDefinition{got, want} {
@@ -216,7 +216,7 @@ func TestKindsAreThoseOfConfigAndStay(t *testing.T) {
 			}
 		}
 		if !equality.Semantic.DeepEqual(got.Spec, want.Spec) {
-			t.Errorf("%s is not that of %s", got.Name, file)
+			t.Errorf("%s differs from that of %s", got.Name, file)
 		}
 	}
 }
@@ -244,7 +244,7 @@ func withoutDescriptions(s *apiextensionsv1.JSONSchemaProps) {
 	withoutDescriptions(s.Not)
 }
 
-func TestKindsOfOthersAreLeftToThem(t *testing.T) {
+func TestExistingForeignCRDsAreNotInstalled(t *testing.T) {
 	count := func(values string, args ...string) (clusterAPI, routes int) {
 		for _, obj := range render(t, values, args...) {
 			switch {
@@ -263,10 +263,10 @@ func TestKindsOfOthersAreLeftToThem(t *testing.T) {
 		args               []string
 		clusterAPI, routes int
 	}{
-		"a cluster that has nothing":                   {clusterAPI: 11, routes: 1},
-		"an OpenShift has routes":                      {args: []string{openshift}, clusterAPI: 11},
-		"what somebody insists on":                     {values: "crds: {route: Always}", args: []string{openshift}, clusterAPI: 11, routes: 1},
-		"what somebody wants to install in other ways": {values: "crds: {route: Never, clusterAPI: Never}"},
+		"a cluster without CRDs":                {clusterAPI: 11, routes: 1},
+		"OpenShift has Routes":                  {args: []string{openshift}, clusterAPI: 11},
+		"CRDs that the user forces":             {values: "crds: {route: Always}", args: []string{openshift}, clusterAPI: 11, routes: 1},
+		"CRDs that the user installs otherwise": {values: "crds: {route: Never, clusterAPI: Never}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if clusterAPI, routes := count(tc.values, tc.args...); clusterAPI != tc.clusterAPI || routes != tc.routes {

@@ -1,4 +1,4 @@
-// Package fakerelease knows releases without a registry, for tests of what is done with them.
+// Package fakerelease resolves releases without a registry, for tests of code that uses releases.
 package fakerelease
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-// Registry is a release.Resolver that knows what it was told.
+// Registry is a release.Resolver with the releases that tests put into it.
 type Registry struct {
 	mu       sync.Mutex
 	releases map[string]*release.Release
@@ -27,14 +27,14 @@ func New(releases ...*release.Release) *Registry {
 	return r
 }
 
-// Put adds a release, or replaces what was under its image.
+// Put adds a release, or replaces the one with the same image.
 func (r *Registry) Put(rel *release.Release) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.releases[rel.Image] = rel
 }
 
-// Fail lets an image fail from now on; an empty kind ends that.
+// Fail makes an image fail from now on; an empty kind ends that.
 func (r *Registry) Fail(image string, kind release.Kind, detail string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,8 +64,8 @@ func (r *Registry) Resolve(_ context.Context, image string, _ []byte) (*release.
 	return nil, &release.Error{Kind: release.NotFound, Image: image, Detail: "the registry answered 404 Not Found"}
 }
 
-// Kubernetes is a release of plain Kubernetes with everything that is asked of one in us-east-1; its components are named after
-// themselves.
+// Kubernetes is a release of plain Kubernetes with all required components and images in us-east-1; the image of a
+// component contains its name.
 func Kubernetes(image, version string) *release.Release {
 	rel := &release.Release{
 		Image: image, Digest: "sha256:" + version, Version: version, KubernetesVersion: version, Architecture: hyperv1.Multi,

@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// modes says which load balancers an access mode has, and whether PrivateLink is among them.
+// modes are the load balancers of each access mode, and the number of its PrivateLink connections.
 var modes = map[hyperv1.AWSEndpointAccessType]struct {
 	loadBalancers []string
 	private       int // PrivateLink connections
@@ -21,7 +21,7 @@ var modes = map[hyperv1.AWSEndpointAccessType]struct {
 	hyperv1.Private:          {loadBalancers: []string{names.PrivateRouter}, private: 1},
 }
 
-// Every mode can be created, and every mode can become every other one while the cluster lives.
+// Every mode can be created, and can be changed to every other one while the cluster runs.
 func TestAccessModes(t *testing.T) {
 	for from := range modes {
 		for to := range modes {
@@ -29,24 +29,24 @@ func TestAccessModes(t *testing.T) {
 				c := newCluster(t, from)
 				c.start()
 				c.pool("a", 0)
-				eventually(t.Context(), t, "the cluster is as its mode says", func() error { return c.as(from) })
+				eventually(t.Context(), t, "the cluster has the resources of its access mode", func() error { return c.as(from) })
 				if from == to {
 					return
 				}
 				c.update(func(hc *hyperv1.HostedCluster) { hc.Spec.Platform.AWS.EndpointAccess = to })
-				eventually(t.Context(), t, "the cluster is as its new mode says", func() error { return c.as(to) })
+				eventually(t.Context(), t, "the cluster has the resources of its new access mode", func() error { return c.as(to) })
 			})
 		}
 	}
 }
 
-// as complains as long as the cluster has not exactly what its access mode says.
+// as returns an error unless the cluster has exactly the resources of its access mode.
 func (c *cluster) as(access hyperv1.AWSEndpointAccessType) error {
 	want := modes[access]
 	return errors.Join(c.published(want.loadBalancers...), c.connected(want.private), c.endpoints(want.private))
 }
 
-func TestTheEndpointFollowsThePools(t *testing.T) {
+func TestEndpointHasTheSubnetsOfThePools(t *testing.T) {
 	c := newCluster(t, hyperv1.Private)
 	c.start()
 	c.pool("a", 0)
@@ -55,14 +55,14 @@ func TestTheEndpointFollowsThePools(t *testing.T) {
 	})
 
 	b := c.pool("b", 1)
-	eventually(t.Context(), t, "with a pool in another zone the endpoint is in both", func() error {
+	eventually(t.Context(), t, "with a pool in another zone, the endpoint is in both zones", func() error {
 		return errors.Join(c.connected(1), c.endpointIn(c.customer.Subnets[0].ID, c.customer.Subnets[1].ID))
 	})
 
 	if err := kube.Delete(t.Context(), b); client.IgnoreNotFound(err) != nil {
 		t.Fatal(err)
 	}
-	eventually(t.Context(), t, "without that pool it leaves the zone", func() error {
+	eventually(t.Context(), t, "without that pool, the endpoint leaves the zone", func() error {
 		return errors.Join(c.connected(1), c.endpointIn(c.customer.Subnets[0].ID))
 	})
 }

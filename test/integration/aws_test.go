@@ -13,7 +13,7 @@ import (
 	route53types "github.com/aws/aws-sdk-go-v2/service/route53/types"
 )
 
-// What AWS itself says of a cluster: the tests do not believe our status alone.
+// The state of AWS itself: the tests do not rely on the status of our objects alone.
 
 func (c *cluster) ec2() *ec2.Client { return ec2.NewFromConfig(on.AWS.Config(c.customer.Account)) }
 
@@ -21,7 +21,7 @@ func (c *cluster) route53() *route53.Client {
 	return route53.NewFromConfig(on.AWS.Config(c.customer.Account))
 }
 
-// vpcEndpoints are those of the customer's account that are not going away.
+// vpcEndpoints are the endpoints of the customer's account, except for those that are being deleted.
 func (c *cluster) vpcEndpoints() ([]ec2types.VpcEndpoint, error) {
 	out, err := c.ec2().DescribeVpcEndpoints(c.t.Context(), &ec2.DescribeVpcEndpointsInput{})
 	if err != nil {
@@ -30,11 +30,11 @@ func (c *cluster) vpcEndpoints() ([]ec2types.VpcEndpoint, error) {
 	return slices.DeleteFunc(out.VpcEndpoints, func(e ec2types.VpcEndpoint) bool { return e.State == "deleting" || e.State == "deleted" }), nil
 }
 
-// endpoint is the only one, once there is one.
+// endpoint is the only endpoint.
 func (c *cluster) endpoint() (ec2types.VpcEndpoint, error) {
 	all, err := c.vpcEndpoints()
 	if err == nil && len(all) != 1 {
-		err = fmt.Errorf("there are %d VPC endpoints, not 1", len(all))
+		err = fmt.Errorf("there are %d VPC endpoints, want 1", len(all))
 	}
 	if err != nil {
 		return ec2types.VpcEndpoint{}, err
@@ -42,7 +42,7 @@ func (c *cluster) endpoint() (ec2types.VpcEndpoint, error) {
 	return all[0], nil
 }
 
-// endpoints complains as long as there are not so many endpoints, all available.
+// endpoints returns an error unless there are that many endpoints, all available.
 func (c *cluster) endpoints(count int) error {
 	all, err := c.vpcEndpoints()
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *cluster) endpoints(count int) error {
 		return fmt.Errorf("there are %d VPC endpoints, not %d", len(all), count)
 	}
 	for _, e := range all {
-		// The API answers in lower case, the constants of the SDK do not.
+		// The API uses lower case, the constants of the SDK do not.
 		if !strings.EqualFold(string(e.State), string(ec2types.StateAvailable)) {
 			return fmt.Errorf("VPC endpoint %s is %s", aws.ToString(e.VpcEndpointId), e.State)
 		}
@@ -60,7 +60,7 @@ func (c *cluster) endpoints(count int) error {
 	return nil
 }
 
-// endpointIn complains as long as the endpoint is not in exactly these subnets.
+// endpointIn returns an error unless the endpoint is in exactly these subnets.
 func (c *cluster) endpointIn(subnets ...string) error {
 	e, err := c.endpoint()
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *cluster) endpointIn(subnets ...string) error {
 	return nil
 }
 
-// records are those of the cluster's private zone that we answer for: name and type -> values.
+// records are the records of the operators in the cluster's private zone: name and type -> values.
 func (c *cluster) records(ctx context.Context) (map[string]route53types.ResourceRecordSet, error) {
 	out, err := c.route53().ListResourceRecordSets(ctx, &route53.ListResourceRecordSetsInput{HostedZoneId: &c.customer.LocalZoneID})
 	if err != nil {

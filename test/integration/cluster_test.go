@@ -29,15 +29,15 @@ import (
 type cluster struct {
 	t        *testing.T
 	customer *accounts.Customer
-	// hc is as it was created; get reads it again.
+	// hc is the object as it was created; get reads it again.
 	hc *hyperv1.HostedCluster
-	// machines and hosted, its API, are there after startMachines.
+	// machines and hosted, a client of its API, are set by startMachines.
 	machines *testenv.Machines
 	hosted   client.Client
 }
 
-// newCluster prepares everything around a hosted cluster and returns it uncreated, so that a story can still change it. At the
-// end of the test it is deleted, and it is an error if anything is left.
+// newCluster prepares everything for a hosted cluster and returns it before it is created, so that a test can change it.
+// The end of the test deletes it, and fails if anything is left.
 func newCluster(t *testing.T, access hyperv1.AWSEndpointAccessType) *cluster {
 	t.Helper()
 	t.Parallel()
@@ -61,7 +61,7 @@ func newCluster(t *testing.T, access hyperv1.AWSEndpointAccessType) *cluster {
 	return c
 }
 
-// rename gives the cluster host names of its own: two clusters cannot have the same.
+// rename gives the cluster host names of its own, because two clusters cannot share a host name.
 func (c *cluster) rename(domain string) {
 	for _, s := range c.hc.Spec.Services {
 		if route := s.ServicePublishingStrategy.Route; route != nil {
@@ -70,7 +70,7 @@ func (c *cluster) rename(domain string) {
 	}
 }
 
-// sample reads the object of a kind from a file of config/samples, filled in for this cluster.
+// sample reads the object of a kind from a file of config/samples, with the variables of this cluster.
 func (c *cluster) sample(file, kind string, into client.Object) {
 	c.t.Helper()
 	content, err := os.ReadFile(on.Path("config", "samples", file))
@@ -119,7 +119,7 @@ func (c *cluster) endpointServices() []hyperv1.AWSEndpointService {
 	return list.Items
 }
 
-// connected complains as long as PrivateLink does not work for so many services.
+// connected returns an error unless PrivateLink works for that many services.
 func (c *cluster) connected(services int) error {
 	found := c.endpointServices()
 	if len(found) != services {
@@ -135,10 +135,10 @@ func (c *cluster) connected(services int) error {
 	return nil
 }
 
-// vanish deletes the cluster and finds that nothing is left of it.
+// vanish deletes the cluster and fails if anything is left of it.
 func (c *cluster) vanish() {
 	t := c.t
-	ctx := context.WithoutCancel(t.Context()) // which has ended when this runs
+	ctx := context.WithoutCancel(t.Context()) // the context of the test has ended when this runs
 	if err := client.IgnoreNotFound(kube.Delete(ctx, c.hc.DeepCopy())); err != nil {
 		t.Errorf("deleting the HostedCluster: %v", err)
 		return
@@ -172,7 +172,8 @@ func (c *cluster) must(err error) {
 	}
 }
 
-// published complains as long as the control plane has not exactly these Services of type LoadBalancer, all with an address.
+// published returns an error unless the control plane has exactly these Services of type LoadBalancer, all with an
+// address.
 func (c *cluster) published(want ...string) error {
 	list := &corev1.ServiceList{}
 	if err := kube.List(c.t.Context(), list, client.InNamespace(c.controlPlane())); err != nil {
@@ -195,7 +196,7 @@ func (c *cluster) published(want ...string) error {
 	return nil
 }
 
-// update changes the HostedCluster as a user does.
+// update changes the HostedCluster like a user.
 func (c *cluster) update(change func(*hyperv1.HostedCluster)) {
 	c.t.Helper()
 	hc := &hyperv1.HostedCluster{}
@@ -210,7 +211,7 @@ func (c *cluster) controlPlane() string {
 	return names.ControlPlaneNamespace(c.hc.Namespace, c.hc.Name)
 }
 
-// deployed complains as long as a Deployment of the control plane is not available.
+// deployed returns an error unless a Deployment of the control plane is available.
 func (c *cluster) deployed(name string) error {
 	d := &appsv1.Deployment{}
 	if err := kube.Get(c.t.Context(), client.ObjectKey{Namespace: c.controlPlane(), Name: name}, d); err != nil {

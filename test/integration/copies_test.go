@@ -15,25 +15,24 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// heard is how soon an edit of a user's Secret has to have an effect. The
-// operator of this bed looks again by itself after 3 seconds, so that one edit
-// may be in time by luck, and all of them are not.
+// heard is the time within which an edit of a user's Secret must have an effect. The resync of this environment is 3
+// seconds: without a watch, one edit may be in time by chance, but not all of them.
 const heard = 2 * time.Second
 
-// TestWhatTheUserBringsIsFollowed: a Secret is missing, comes, and is edited.
-func TestWhatTheUserBringsIsFollowed(t *testing.T) {
+// TestUserSecretsAreFollowed: a Secret is missing, is created, and is edited.
+func TestUserSecretsAreFollowed(t *testing.T) {
 	const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGRlbW9kZW1vZGVtb2RlbW9kZW1vZGVtb2RlbW9kZW1v"
 	c := newCluster(t, hyperv1.Public)
 	c.hc.Spec.SSHKey.Name = "my-key"
 	c.start()
-	eventually(t.Context(), t, "the cluster says what is missing", func() error {
+	eventually(t.Context(), t, "a condition reports what is missing", func() error {
 		hc := &hyperv1.HostedCluster{}
 		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(c.hc), hc); err != nil {
 			return err
 		}
-		said := meta.FindStatusCondition(hc.Status.Conditions, hyperv1.ReconciliationSucceeded)
-		if said == nil || !strings.Contains(said.Message, "Secret my-key, which spec.sshKey names, does not exist") {
-			return fmt.Errorf("it says %+v", said)
+		condition := meta.FindStatusCondition(hc.Status.Conditions, hyperv1.ReconciliationSucceeded)
+		if condition == nil || !strings.Contains(condition.Message, "Secret my-key, which spec.sshKey names, does not exist") {
+			return fmt.Errorf("the condition is %+v", condition)
 		}
 		return nil
 	})

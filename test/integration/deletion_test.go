@@ -22,8 +22,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture/testenv"
 )
 
-// A HostedCluster can be deleted whenever its owner likes: at each of these stages the one before has just been left behind.
-// Each test ends with vanish, which finds what is left.
+// A HostedCluster can be deleted at any time: each of these stages begins when the previous one has ended. Each test ends
+// with vanish, which fails if anything is left.
 func TestDeletionAtEveryStage(t *testing.T) {
 	for _, stage := range []struct {
 		name  string
@@ -56,12 +56,12 @@ func TestDeletionAtEveryStage(t *testing.T) {
 			c := newCluster(t, hyperv1.Private)
 			c.start()
 			c.pool("a", 0)
-			within(t.Context(), t, making, "the stage comes", func() error { return stage.comes(c) })
+			within(t.Context(), t, making, "the stage is reached", func() error { return stage.comes(c) })
 		})
 	}
 }
 
-// has complains as long as there is no object of that name in the control plane's namespace.
+// has returns an error unless the control plane's namespace has an object of that name.
 func has[T client.Object](name string) func(*cluster) error {
 	return func(c *cluster) error {
 		object := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(client.Object)
@@ -78,12 +78,12 @@ func (c *cluster) hasMachines() error {
 	err := kube.List(c.t.Context(), machines, client.InNamespace(c.controlPlane()))
 	if err == nil && len(machines.Items) == 0 {
 		np := c.nodePool("a")
-		err = fmt.Errorf("there is no Machine: %+v", condition(np, hyperv1.NodePoolReadyCondition))
+		err = fmt.Errorf("no Machine exists: %+v", condition(np, hyperv1.NodePoolReadyCondition))
 	}
 	return err
 }
 
-// is complains as long as a condition of the HostedCluster is not True.
+// is returns an error unless a condition of the HostedCluster is True.
 func is(kind string) func(*cluster) error {
 	return func(c *cluster) error {
 		hc := &hyperv1.HostedCluster{}
@@ -97,7 +97,7 @@ func is(kind string) func(*cluster) error {
 	}
 }
 
-// linked complains as long as no AWSEndpointService has a part.
+// linked returns an error unless an AWSEndpointService has a part.
 func linked(what string, part func(hyperv1.AWSEndpointServiceStatus) string) func(*cluster) error {
 	return func(c *cluster) error {
 		id := ""
@@ -128,7 +128,7 @@ func TestDeletionWhileTheOperatorsCrash(t *testing.T) {
 	c.pool("a", 0)
 	eventually(t.Context(), t, "the cluster is connected", func() error { return c.connected(1) })
 
-	// Both operators die as soon as the deletion has begun, and again when they are back.
+	// Both operators are killed when the deletion begins, and again after their restart.
 	gone := make(chan struct{})
 	var killed sync.WaitGroup
 	for _, operator := range []types.NamespacedName{
@@ -142,8 +142,8 @@ func TestDeletionWhileTheOperatorsCrash(t *testing.T) {
 	killed.Wait()
 }
 
-// killOften kills an operator at once and then every 25 seconds, which is often enough that it never works in peace, and seldom
-// enough that it works at all: each time it first waits for the lease of its dead self.
+// killOften kills an operator at once and then every 25 seconds. This is often enough to interrupt it always, and seldom
+// enough to let it work at all: after each restart it waits for the lease of the killed process.
 func killOften(t *testing.T, operator types.NamespacedName, gone <-chan struct{}) {
 	if err := on.Pods.Kill(operator.Namespace, operator.Name); err != nil {
 		t.Error(err)
@@ -155,7 +155,7 @@ func killOften(t *testing.T, operator types.NamespacedName, gone <-chan struct{}
 		case <-gone:
 			return
 		case <-again.C:
-			// An error: it is not there any more, or not there yet.
+			// An error means that it does not run any more, or not yet.
 			_ = on.Pods.Kill(operator.Namespace, operator.Name)
 		}
 	}
@@ -166,7 +166,7 @@ func TestDeletionWhileAWSThrottles(t *testing.T) {
 	c.start()
 	c.pool("a", 0)
 	eventually(t.Context(), t, "the cluster is connected", func() error { return c.connected(1) })
-	// Only the customer's account: the other tests share the management account.
+	// Only the customer's account: other tests share the management account.
 	err := on.AWS.Fault(t.Context(), awsemulator.Fault{Kind: awsemulator.Throttle, Account: c.customer.Account, Count: 20})
 	if err != nil {
 		t.Fatal(err)

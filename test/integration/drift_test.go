@@ -16,14 +16,14 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// drift is something that somebody changes in AWS behind our back.
+// drift is a change of a resource in AWS by another party.
 type drift struct {
 	name  string
 	spoil func(context.Context, *connection) error
-	right func(context.Context, *connection) error // complains as long as it is spoiled
+	right func(context.Context, *connection) error // returns an error until the drift is repaired
 }
 
-// connection is the PrivateLink of one cluster as AWS has it, and clients of both sides.
+// connection is the PrivateLink of one cluster in AWS, and clients of both sides.
 type connection struct {
 	c                    *cluster
 	customer, management *ec2.Client
@@ -33,8 +33,8 @@ type connection struct {
 	records              map[string]route53types.ResourceRecordSet
 }
 
-// TestDriftIsPutRight spoils one thing after the other on one cluster.
-func TestDriftIsPutRight(t *testing.T) {
+// TestDriftIsRepaired makes one change after the other on one cluster.
+func TestDriftIsRepaired(t *testing.T) {
 	c := newCluster(t, hyperv1.Private)
 	c.start()
 	c.pool("a", 0)
@@ -50,12 +50,12 @@ func TestDriftIsPutRight(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := d.right(t.Context(), before); err != nil {
-				t.Fatalf("before anything is spoiled: %v", err)
+				t.Fatalf("before any drift: %v", err)
 			}
 			if err := d.spoil(t.Context(), before); err != nil {
 				t.Fatal(err)
 			}
-			within(t.Context(), t, repair, "it is put right", func() error {
+			within(t.Context(), t, repair, "it is repaired", func() error {
 				now, err := c.look(t.Context())
 				if err != nil {
 					return err
@@ -175,7 +175,7 @@ var drifts = []drift{
 	},
 }
 
-// look reads everything of the connection from AWS.
+// look reads everything about the connection from AWS.
 func (c *cluster) look(ctx context.Context) (*connection, error) {
 	n := &connection{c: c, customer: c.ec2(), management: ec2.NewFromConfig(on.AWS.Config(on.Management.Account))}
 	services := c.endpointServices()
@@ -211,7 +211,7 @@ func (c *cluster) look(ctx context.Context) (*connection, error) {
 	return n, nil
 }
 
-// api is the record through which workers find the API server.
+// api is the record by which workers resolve the API server.
 func (n *connection) api() (route53types.ResourceRecordSet, error) {
 	name := "api." + n.c.customer.LocalZone
 	r, ok := n.records[name]

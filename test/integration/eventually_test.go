@@ -9,21 +9,22 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// patience is for one step of a story. The emulator's own delays are fractions of a second; the rest is the machine.
+// patience is the timeout of one step. The emulator's own delays are fractions of a second; the rest is for the machine.
 const patience = 60 * time.Second
 
 const (
-	// making is for machines: Cluster API, its provider and the kubelet wait for one another, and each has its own pace.
+	// making is the timeout for machines: Cluster API, its provider and the kubelet wait for each other, with different
+	// intervals.
 	making = 2 * time.Minute
-	// vanishing takes longer: an operator that died holds its lease for a while, and what may just have been made in AWS is waited
-	// for before it is said that nothing is left.
+	// vanishing is longer: the lease of a killed operator must expire, and resources that may just have been created in
+	// AWS must become visible before the deletion can be complete.
 	vanishing = 3 * time.Minute
-	// repair takes longer: for a minute an operator believes what it has just written more than what AWS lists.
+	// repair is longer: for one minute, an operator trusts its own write more than what AWS lists.
 	repair = 2 * time.Minute
 )
 
-// eventually waits until check has nothing to complain about. When it still has at the end, the last complaint is the failure.
-// The context is that of the test, or in a clean-up, where that has ended, one that goes on.
+// eventually waits until check returns no error, and fails with its last error. The context is that of the test, or during
+// clean-up one that has not ended.
 func eventually(ctx context.Context, t *testing.T, what string, check func() error) {
 	t.Helper()
 	within(ctx, t, patience, what, check)
@@ -31,12 +32,12 @@ func eventually(ctx context.Context, t *testing.T, what string, check func() err
 
 func within(ctx context.Context, t *testing.T, patience time.Duration, what string, check func() error) {
 	t.Helper()
-	complaint := errors.New("not checked once")
+	lastErr := errors.New("not checked")
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience, true, func(context.Context) (bool, error) {
-		complaint = check()
-		return complaint == nil, nil
+		lastErr = check()
+		return lastErr == nil, nil
 	})
 	if err != nil {
-		t.Fatalf("%s: not within %s: %v", what, patience, complaint)
+		t.Fatalf("%s: timeout after %s: %v", what, patience, lastErr)
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture/testenv"
 )
 
-// on is the stage that all tests play on, and kube its management cluster as an administrator sees it.
+// on is the environment of all tests, and kube an administrator's client of its management cluster.
 var (
 	on   *testenv.Environment
 	kube client.Client
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// play is a function of its own so that its deferred calls run before the process ends, on Ctrl-C as well.
+// play is a function of its own so that its deferred calls run before the process ends, also after Ctrl-C.
 func play(m *testing.M) (code int, err error) {
 	ctrl.SetLogger(logr.Discard()) // of the pod runner; the operators log to files
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -61,7 +61,7 @@ func play(m *testing.M) (code int, err error) {
 	go func() { done <- m.Run() }()
 	select {
 	case code = <-done:
-		// The tests share the management account, so it is looked at when all of them are done.
+		// The tests share the management account; it is checked when all of them have ended.
 		left, err := on.AWS.Leftovers(ctx, on.Management.Account)
 		if err == nil && len(left) > 0 {
 			err = fmt.Errorf("left in the management account: %v", left)

@@ -11,9 +11,9 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-// What AWS itself says of the machines of a cluster.
+// The state of a cluster's machines in AWS itself.
 
-// instances are those of a pool that are not going away, or of all pools for "".
+// instances are those of a pool, or of all pools for "", except for those that are being terminated.
 func (c *cluster) instances(pool string) ([]ec2types.Instance, error) {
 	pages := ec2.NewDescribeInstancesPaginator(c.ec2(), &ec2.DescribeInstancesInput{Filters: []ec2types.Filter{
 		{Name: aws.String("instance-state-name"), Values: []string{"pending", "running"}},
@@ -47,7 +47,7 @@ func providerID(i ec2types.Instance) string {
 	return "aws:///" + aws.ToString(i.Placement.AvailabilityZone) + "/" + aws.ToString(i.InstanceId)
 }
 
-// ids are those of a pool's instances, sorted.
+// ids are the sorted ids of a pool's instances.
 func (c *cluster) ids(pool string) []string {
 	c.t.Helper()
 	instances, err := c.instances(pool)
@@ -67,7 +67,7 @@ func (c *cluster) rootVolume(i ec2types.Instance) ec2types.Volume {
 	}})
 	c.must(err)
 	if len(out.Volumes) != 1 {
-		c.t.Fatalf("instance %s has %d volumes, not 1", *i.InstanceId, len(out.Volumes))
+		c.t.Fatalf("instance %s has %d volumes, want 1", *i.InstanceId, len(out.Volumes))
 	}
 	return out.Volumes[0]
 }
@@ -81,14 +81,14 @@ func (c *cluster) userData(i ec2types.Instance) string {
 	return string(text)
 }
 
-// terminate does what somebody in the AWS console does.
+// terminate terminates an instance, as a user in the AWS console may do.
 func (c *cluster) terminate(id string) {
 	c.t.Helper()
 	_, err := c.ec2().TerminateInstances(c.t.Context(), &ec2.TerminateInstancesInput{InstanceIds: []string{id}})
 	c.must(err)
 }
 
-// ofType complains as long as not all instances of a pool are of a type.
+// ofType returns an error unless all instances of a pool have a type.
 func (c *cluster) ofType(pool, instanceType string) error {
 	instances, err := c.instances(pool)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// What a story about nodes needs of its cluster: an API server, and machines that come up.
+// Helpers for tests with nodes: the cluster has an API server, and machines that join.
 
-// startMachines starts the cluster's API server, and lets its instances become nodes.
+// startMachines starts the cluster's API server, and simulates its instances as nodes.
 func (c *cluster) startMachines() {
 	c.t.Helper()
 	var err error
@@ -24,7 +24,7 @@ func (c *cluster) startMachines() {
 	c.must(err)
 }
 
-// nodesOf are the nodes of a pool's instances, and a complaint if an instance has none.
+// nodesOf are the nodes of a pool's instances, and an error if an instance has none.
 func (c *cluster) nodesOf(pool string) ([]corev1.Node, error) {
 	instances, err := c.instances(pool)
 	if err != nil {
@@ -45,33 +45,33 @@ func (c *cluster) nodesOf(pool string) ([]corev1.Node, error) {
 	return found, nil
 }
 
-// healthy complains as long as a pool has not exactly so many nodes, or says so little as one word against them.
+// healthy returns an error unless a pool has exactly that many nodes and healthy conditions.
 func (c *cluster) healthy(pool string, count int) error {
 	nodes, err := c.nodesOf(pool)
 	if err == nil && len(nodes) != count {
-		err = fmt.Errorf("there are %d nodes, not %d", len(nodes), count)
+		err = fmt.Errorf("there are %d nodes, want %d", len(nodes), count)
 	}
 	np := c.nodePool(pool)
 	if np.Status.Replicas != int32(count) {
-		err = errors.Join(err, fmt.Errorf("status.replicas is %d, not %d", np.Status.Replicas, count))
+		err = errors.Join(err, fmt.Errorf("status.replicas is %d, want %d", np.Status.Replicas, count))
 	}
-	return errors.Join(err, says(np, map[string]corev1.ConditionStatus{
+	return errors.Join(err, conditionsAre(np, map[string]corev1.ConditionStatus{
 		hyperv1.NodePoolReadyCondition:            corev1.ConditionTrue,
 		hyperv1.NodePoolAllMachinesReadyCondition: corev1.ConditionTrue,
 		hyperv1.NodePoolAllNodesHealthyCondition:  corev1.ConditionTrue,
 	}))
 }
 
-// says complains as long as the conditions of a pool are not like this, for its present generation.
-func says(np *hyperv1.NodePool, want map[string]corev1.ConditionStatus) error {
-	var complaints []error
+// conditionsAre returns an error unless the conditions of a pool have these statuses, for its current generation.
+func conditionsAre(np *hyperv1.NodePool, want map[string]corev1.ConditionStatus) error {
+	var errs []error
 	for kind, status := range want {
 		c := condition(np, kind)
 		if c.Status != status || c.ObservedGeneration != np.Generation {
-			complaints = append(complaints, fmt.Errorf("%s of NodePool %s (generation %d) is not %s: %+v", kind, np.Name, np.Generation, status, c))
+			errs = append(errs, fmt.Errorf("%s of NodePool %s (generation %d) is not %s: %+v", kind, np.Name, np.Generation, status, c))
 		}
 	}
-	return errors.Join(complaints...)
+	return errors.Join(errs...)
 }
 
 func condition(np *hyperv1.NodePool, kind string) hyperv1.NodePoolCondition {
@@ -89,7 +89,7 @@ func (c *cluster) nodePool(name string) *hyperv1.NodePool {
 	return np
 }
 
-// updatePool changes a NodePool as a user does.
+// updatePool changes a NodePool like a user.
 func (c *cluster) updatePool(name string, change func(*hyperv1.NodePool)) {
 	c.t.Helper()
 	np := c.nodePool(name)
@@ -98,7 +98,7 @@ func (c *cluster) updatePool(name string, change func(*hyperv1.NodePool)) {
 	c.must(kube.Patch(c.t.Context(), np, client.MergeFrom(before)))
 }
 
-// scale does what `kubectl scale` does.
+// scale works like `kubectl scale`.
 func (c *cluster) scale(pool string, replicas int32) {
 	c.t.Helper()
 	np := c.nodePool(pool)

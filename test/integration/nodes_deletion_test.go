@@ -19,7 +19,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture/testenv"
 )
 
-// Each of these ends with vanish: neither an instance nor anything else is left of a cluster that had machines.
+// Each of these tests ends with vanish: no instance and nothing else may be left of a cluster with machines.
 func TestDeletionWithMachines(t *testing.T) {
 	for _, stage := range []struct {
 		name  string
@@ -46,18 +46,18 @@ func TestDeletionWithMachines(t *testing.T) {
 			c.start()
 			c.startMachines()
 			c.pool("a", 0)
-			within(t.Context(), t, making, "the stage comes", func() error { return stage.comes(c) })
+			within(t.Context(), t, making, "the stage is reached", func() error { return stage.comes(c) })
 		})
 	}
 }
 
-// Whoever is at work dies in the middle of it, again and again.
+// The controllers are killed repeatedly during their work.
 func TestMachinesWhileTheControllersCrash(t *testing.T) {
 	c := newCluster(t, hyperv1.Private)
 	c.start()
 	c.startMachines()
 	c.pool("a", 0)
-	within(t.Context(), t, making, "an instance is there", func() error {
+	within(t.Context(), t, making, "an instance exists", func() error {
 		if len(c.ids("a")) == 0 {
 			return errors.New("there is none")
 		}
@@ -67,7 +67,7 @@ func TestMachinesWhileTheControllersCrash(t *testing.T) {
 	for _, controller := range c.controllersOfMachines() {
 		c.must(on.Pods.Kill(controller.Namespace, controller.Name))
 	}
-	within(t.Context(), t, making, "two machines come, and no third", func() error { return c.healthy("a", 2) })
+	within(t.Context(), t, making, "two machines join, and not a third one", func() error { return c.healthy("a", 2) })
 
 	gone := make(chan struct{})
 	var killed sync.WaitGroup
@@ -79,8 +79,8 @@ func TestMachinesWhileTheControllersCrash(t *testing.T) {
 	killed.Wait()
 }
 
-// controllersOfMachines are those of this cluster alone. The operator is another test's to kill often: of two that do, each
-// would kill it when it is about to work again, for everybody.
+// controllersOfMachines are the controllers of this cluster alone. The operator is killed by another test: if two tests
+// did so, one of them would kill it whenever it is about to work again.
 func (c *cluster) controllersOfMachines() []types.NamespacedName {
 	return []types.NamespacedName{
 		{Namespace: c.controlPlane(), Name: names.ClusterAPI},
@@ -88,8 +88,8 @@ func (c *cluster) controllersOfMachines() []types.NamespacedName {
 	}
 }
 
-// With OnDelete a user decides when a machine is replaced.
-func TestReplacingOnDelete(t *testing.T) {
+// With OnDelete, the user decides when a machine is replaced.
+func TestOnDeleteReplacesOnlyDeletedMachines(t *testing.T) {
 	c := newCluster(t, hyperv1.Public)
 	c.start()
 	c.startMachines()
@@ -98,12 +98,12 @@ func TestReplacingOnDelete(t *testing.T) {
 	np.Namespace, np.Name = c.hc.Namespace, "a"
 	np.Spec.Management.Replace = &hyperv1.ReplaceUpgrade{Strategy: hyperv1.UpgradeStrategyOnDelete}
 	c.create(np)
-	within(t.Context(), t, making, "two machines are there", func() error { return c.healthy("a", 2) })
+	within(t.Context(), t, making, "two machines exist", func() error { return c.healthy("a", 2) })
 
 	before := c.ids("a")
 	c.updatePool("a", func(np *hyperv1.NodePool) { np.Spec.Platform.AWS.InstanceType = "m5.xlarge" })
-	eventually(t.Context(), t, "the pool knows that its machines are of yesterday", func() error {
-		return says(c.nodePool("a"), map[string]corev1.ConditionStatus{hyperv1.NodePoolUpdatingPlatformMachineTemplateCondition: corev1.ConditionTrue})
+	eventually(t.Context(), t, "a condition reports that machines are outdated", func() error {
+		return conditionsAre(c.nodePool("a"), map[string]corev1.ConditionStatus{hyperv1.NodePoolUpdatingPlatformMachineTemplateCondition: corev1.ConditionTrue})
 	})
 	if after := c.ids("a"); !slices.Equal(before, after) {
 		t.Fatalf("the instances were %v and are %v", before, after)
@@ -119,14 +119,14 @@ func TestReplacingOnDelete(t *testing.T) {
 			return c.healthy("a", 2)
 		})
 	}
-	eventually(t.Context(), t, "nothing is of yesterday", func() error {
-		return errors.Join(c.ofType("a", "m5.xlarge"), says(c.nodePool("a"), map[string]corev1.ConditionStatus{
+	eventually(t.Context(), t, "nothing is outdated", func() error {
+		return errors.Join(c.ofType("a", "m5.xlarge"), conditionsAre(c.nodePool("a"), map[string]corev1.ConditionStatus{
 			hyperv1.NodePoolUpdatingPlatformMachineTemplateCondition: corev1.ConditionFalse,
 		}))
 	})
 }
 
-// oldMachine is a Machine whose instance is of the first type.
+// oldMachine is a Machine whose instance has the first type.
 func (c *cluster) oldMachine() *clusterv1.Machine {
 	c.t.Helper()
 	machines := &clusterv1.MachineList{}

@@ -21,8 +21,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
-// The life of a pool is told on one cluster, for an API server is dear; each chapter begins where the last one ended.
-func TestTheLifeOfAPool(t *testing.T) {
+// The phases in the life of a pool share one cluster, because an API server is expensive; each phase begins in the state
+// of the previous one.
+func TestNodePoolLifecycle(t *testing.T) {
 	c := newCluster(t, hyperv1.Private)
 	c.start()
 	c.startMachines()
@@ -44,13 +45,13 @@ func TestTheLifeOfAPool(t *testing.T) {
 		{"a pool of an older release is upgraded", upgraded},
 	} {
 		if !t.Run(chapter.name, func(t *testing.T) { chapter.tell(t, c) }) {
-			return // the next one would fail for the same reason
+			return // the next phase would fail for the same reason
 		}
 	}
 }
 
 func machinesAsAskedFor(t *testing.T, c *cluster) {
-	within(t.Context(), t, making, "two machines are there, and are nodes", func() error { return c.healthy("a", 2) })
+	within(t.Context(), t, making, "two machines exist, and are nodes", func() error { return c.healthy("a", 2) })
 	instances, err := c.instances("a")
 	c.must(err)
 	group, err := c.workerSecurityGroup()
@@ -77,7 +78,7 @@ func machinesAsAskedFor(t *testing.T, c *cluster) {
 			}
 		}
 	}
-	within(t.Context(), t, patience, "no token is left of what they joined with", func() error {
+	within(t.Context(), t, patience, "no bootstrap token is left", func() error {
 		list := &corev1.SecretList{}
 		if err := kube.List(t.Context(), list, client.InNamespace(c.controlPlane())); err != nil {
 			return err
@@ -91,7 +92,7 @@ func machinesAsAskedFor(t *testing.T, c *cluster) {
 	})
 }
 
-// workerSecurityGroup is the one that the control plane operator has made for all workers.
+// workerSecurityGroup is the security group that the control-plane-operator has created for all workers.
 func (c *cluster) workerSecurityGroup() (string, error) {
 	hcp := &hyperv1.HostedControlPlane{}
 	if err := kube.Get(c.t.Context(), client.ObjectKey{Namespace: c.controlPlane(), Name: c.hc.Name}, hcp); err != nil {
@@ -106,7 +107,7 @@ func (c *cluster) workerSecurityGroup() (string, error) {
 func scaled(t *testing.T, c *cluster) {
 	before := c.ids("a")
 	c.scale("a", 3)
-	within(t.Context(), t, making, "a third machine comes", func() error { return c.healthy("a", 3) })
+	within(t.Context(), t, making, "a third machine joins", func() error { return c.healthy("a", 3) })
 	for _, id := range before {
 		if !slices.Contains(c.ids("a"), id) {
 			t.Errorf("instance %s has gone", id)
@@ -120,7 +121,7 @@ func scaled(t *testing.T, c *cluster) {
 		t.Errorf("the selector %q finds %d machines, not 3", selector, len(machines.Items))
 	}
 	c.scale("a", 1)
-	within(t.Context(), t, making, "two machines go", func() error { return c.healthy("a", 1) })
+	within(t.Context(), t, making, "two machines are removed", func() error { return c.healthy("a", 1) })
 }
 
 func changedInPlace(t *testing.T, c *cluster) {
@@ -129,7 +130,7 @@ func changedInPlace(t *testing.T, c *cluster) {
 		np.Spec.NodeLabels = map[string]hyperv1.LabelValue{"team": "blue"}
 		np.Spec.Taints = []hyperv1.Taint{{Key: "dedicated", Value: "blue", Effect: hyperv1.TaintEffect(corev1.TaintEffectNoSchedule)}}
 	})
-	eventually(t.Context(), t, "the node has them", func() error {
+	eventually(t.Context(), t, "the node has the labels and taints", func() error {
 		nodes, err := c.nodesOf("a")
 		if err != nil {
 			return err
@@ -150,7 +151,7 @@ func changedInPlace(t *testing.T, c *cluster) {
 func replaced(t *testing.T, c *cluster) {
 	c.updatePool("a", func(np *hyperv1.NodePool) { np.Spec.Platform.AWS.InstanceType = "m5.xlarge" })
 	within(t.Context(), t, making, "the machine is of the new type", func() error {
-		return errors.Join(c.ofType("a", "m5.xlarge"), c.healthy("a", 1), says(c.nodePool("a"), map[string]corev1.ConditionStatus{
+		return errors.Join(c.ofType("a", "m5.xlarge"), c.healthy("a", 1), conditionsAre(c.nodePool("a"), map[string]corev1.ConditionStatus{
 			hyperv1.NodePoolUpdatingPlatformMachineTemplateCondition: corev1.ConditionFalse,
 		}))
 	})
@@ -159,24 +160,24 @@ func replaced(t *testing.T, c *cluster) {
 func paused(t *testing.T, c *cluster) {
 	c.updatePool("a", func(np *hyperv1.NodePool) { np.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true")) })
 	eventually(t.Context(), t, "it is paused", func() error {
-		return says(c.nodePool("a"), map[string]corev1.ConditionStatus{hyperv1.NodePoolReconciliationActiveCondition: corev1.ConditionFalse})
+		return conditionsAre(c.nodePool("a"), map[string]corev1.ConditionStatus{hyperv1.NodePoolReconciliationActiveCondition: corev1.ConditionFalse})
 	})
 	before := c.ids("a")
 	c.scale("a", 2)
-	eventually(t.Context(), t, "the wish was heard, and it is paused still", func() error {
-		return says(c.nodePool("a"), map[string]corev1.ConditionStatus{hyperv1.NodePoolReconciliationActiveCondition: corev1.ConditionFalse})
+	eventually(t.Context(), t, "the change is observed, and the pool is still paused", func() error {
+		return conditionsAre(c.nodePool("a"), map[string]corev1.ConditionStatus{hyperv1.NodePoolReconciliationActiveCondition: corev1.ConditionFalse})
 	})
 	if after := c.ids("a"); !slices.Equal(before, after) {
 		t.Errorf("the instances were %v and are %v", before, after)
 	}
 	c.updatePool("a", func(np *hyperv1.NodePool) { np.Spec.PausedUntil = nil })
-	within(t.Context(), t, making, "then it happens", func() error { return c.healthy("a", 2) })
+	within(t.Context(), t, making, "the change is made", func() error { return c.healthy("a", 2) })
 }
 
 func killed(t *testing.T, c *cluster) {
 	victim := c.ids("a")[0]
 	c.terminate(victim)
-	within(t.Context(), t, making, "another machine comes in its place", func() error {
+	within(t.Context(), t, making, "another machine replaces it", func() error {
 		if slices.Contains(c.ids("a"), victim) {
 			return errors.New("it is still there")
 		}
@@ -192,7 +193,7 @@ func ill(t *testing.T, c *cluster) {
 	nodes, err := c.nodesOf("a")
 	c.must(err)
 	c.must(c.machines.Nodes.NotReady(t.Context(), nodes[0].Name))
-	within(t.Context(), t, making, "another machine comes in its place", func() error {
+	within(t.Context(), t, making, "another machine replaces it", func() error {
 		if slices.Equal(before, c.ids("a")) {
 			return errors.New("the instances are the same")
 		}
@@ -203,7 +204,7 @@ func ill(t *testing.T, c *cluster) {
 func noCapacity(t *testing.T, c *cluster) {
 	c.must(on.AWS.Fault(t.Context(), awsemulator.NoCapacity(c.customer.Account, "m5.xlarge", c.customer.Subnets[0].Zone)))
 	c.scale("a", 3)
-	within(t.Context(), t, making, "the pool says so in the words of AWS", func() error {
+	within(t.Context(), t, making, "a condition of the pool has the error message of AWS", func() error {
 		got := condition(c.nodePool("a"), hyperv1.NodePoolAllMachinesReadyCondition)
 		if got.Status != corev1.ConditionFalse || !strings.Contains(got.Message, "do not have sufficient m5.xlarge capacity") {
 			return fmt.Errorf("AllMachinesReady is %+v", got)
@@ -211,7 +212,7 @@ func noCapacity(t *testing.T, c *cluster) {
 		return nil
 	})
 	c.must(on.AWS.Forgive(t.Context(), c.customer.Account))
-	within(t.Context(), t, making, "when there is one again, it comes", func() error { return c.healthy("a", 3) })
+	within(t.Context(), t, making, "with capacity again, it is created", func() error { return c.healthy("a", 3) })
 }
 
 func scalesItself(t *testing.T, c *cluster) {
@@ -219,7 +220,7 @@ func scalesItself(t *testing.T, c *cluster) {
 		np.Spec.Replicas = nil
 		np.Spec.AutoScaling = &hyperv1.NodePoolAutoScaling{Min: ptr.To[int32](0), Max: 2}
 	})
-	within(t.Context(), t, making, "it is within its bounds", func() error { return c.healthy("a", 2) })
+	within(t.Context(), t, making, "the number of replicas is within its bounds", func() error { return c.healthy("a", 2) })
 	md := &clusterv1.MachineDeployment{}
 	c.must(kube.Get(t.Context(), client.ObjectKey{Namespace: c.controlPlane(), Name: "a"}, md))
 	for annotation, want := range map[string]string{
@@ -234,11 +235,11 @@ func scalesItself(t *testing.T, c *cluster) {
 			t.Errorf("annotation %s is %q, not %q", annotation, got, want)
 		}
 	}
-	// What the autoscaler does.
+	// The autoscaler sets these replicas.
 	before := md.DeepCopy()
 	md.Spec.Replicas = ptr.To[int32](1)
 	c.must(kube.Patch(t.Context(), md, client.MergeFrom(before)))
-	within(t.Context(), t, making, "the autoscaler has its way", func() error { return c.healthy("a", 1) })
+	within(t.Context(), t, making, "the replicas of the autoscaler are kept", func() error { return c.healthy("a", 1) })
 }
 
 func upgraded(t *testing.T, c *cluster) {
@@ -251,21 +252,21 @@ func upgraded(t *testing.T, c *cluster) {
 		return errors.Join(c.runs("b", "1.35.4", awsemulator.ImageAMD64Older), c.healthy("b", 1))
 	})
 	c.updatePool("b", func(np *hyperv1.NodePool) { np.Spec.Release.Image = c.hc.Spec.Release.Image })
-	within(t.Context(), t, making, "it runs that of its cluster", func() error {
-		return errors.Join(c.runs("b", "1.36.3", awsemulator.ImageAMD64), c.healthy("b", 1), says(c.nodePool("b"), map[string]corev1.ConditionStatus{
+	within(t.Context(), t, making, "it runs the version of its cluster", func() error {
+		return errors.Join(c.runs("b", "1.36.3", awsemulator.ImageAMD64), c.healthy("b", 1), conditionsAre(c.nodePool("b"), map[string]corev1.ConditionStatus{
 			hyperv1.NodePoolSupportedVersionSkewCondition: corev1.ConditionTrue,
 			hyperv1.NodePoolUpdatingVersionCondition:      corev1.ConditionFalse,
 		}))
 	})
 	c.updatePool("b", func(np *hyperv1.NodePool) { np.Spec.Release.Image = older })
-	within(t.Context(), t, patience, "it does not go back, and says so", func() error {
-		return errors.Join(c.runs("b", "1.36.3", awsemulator.ImageAMD64), says(c.nodePool("b"), map[string]corev1.ConditionStatus{
+	within(t.Context(), t, patience, "the downgrade is refused, and reported", func() error {
+		return errors.Join(c.runs("b", "1.36.3", awsemulator.ImageAMD64), conditionsAre(c.nodePool("b"), map[string]corev1.ConditionStatus{
 			hyperv1.NodePoolSupportedVersionSkewCondition: corev1.ConditionFalse,
 		}))
 	})
 }
 
-// runs complains as long as a pool says that it is of another version, or an instance or node of it is.
+// runs returns an error unless a pool and all its instances and nodes have a version.
 func (c *cluster) runs(pool, version, image string) error {
 	if np := c.nodePool(pool); np.Status.Version != version {
 		return fmt.Errorf("status.version is %q, not %q", np.Status.Version, version)

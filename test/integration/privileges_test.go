@@ -12,7 +12,7 @@ import (
 
 var privilegesFile = flag.String("privileges", "", "a file to write to what our programs were refused, and what they may do and did not")
 
-// privileges complains of what our programs were refused, by Kubernetes or AWS, in all tests together.
+// privileges returns an error with the requests of the programs that Kubernetes or AWS denied, in all tests together.
 func privileges(ctx context.Context) error {
 	reports, err := compare(ctx)
 	if err != nil {

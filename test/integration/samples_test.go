@@ -11,8 +11,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
-// What a newcomer copies must be accepted as it stands.
-func TestTheSamplesAreValid(t *testing.T) {
+// Users copy the samples; the API server must accept them unchanged.
+func TestSamplesAreValid(t *testing.T) {
 	files, err := os.ReadDir(on.Path("config", "samples"))
 	if err != nil {
 		t.Fatal(err)
@@ -22,7 +22,7 @@ func TestTheSamplesAreValid(t *testing.T) {
 		"RELEASE_IMAGE": "registry.example.test/release:1", "VPC": "vpc-0123456789abcdef0", "ZONE_A": "us-east-1a",
 		"NODE_ADDRESS": "192.0.2.1", "SUBNET_A": "subnet-0123456789abcdefa", "SUBNET_B": "subnet-0123456789abcdefb", "SUBNET_C": "subnet-0123456789abcdefc",
 	}
-	// The API server looks for the namespace even in a dry run.
+	// The API server requires the namespace even in a dry run.
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "clusters"}}
 	if err := client.IgnoreAlreadyExists(kube.Create(t.Context(), ns)); err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
-// Package networkpolicy evaluates NetworkPolicies as the API defines them, so
-// that a test can state who reaches which port instead of how a policy is
-// written. A pod that no policy of a direction selects is open in that direction;
-// otherwise the union of what its policies allow is open, and nothing else.
+// Package networkpolicy evaluates NetworkPolicies as the API defines them, so that a test can check connections instead of
+// the text of policies. A pod that no policy of a direction selects is open in that direction; otherwise the union of what
+// its policies allow is open, and nothing else.
 package networkpolicy
 
 import (
@@ -20,7 +19,7 @@ import (
 type Party struct {
 	// Namespace of a pod; empty for an address outside of the cluster.
 	Namespace string
-	// NamespaceLabels are those of its Namespace object.
+	// NamespaceLabels are the labels of its Namespace.
 	NamespaceLabels map[string]string
 	Labels          map[string]string
 	// Ports are the named ports of the pod's containers.
@@ -28,7 +27,7 @@ type Party struct {
 	Address netip.Addr
 }
 
-// Port is what a connection is opened to.
+// Port is the destination of a connection.
 type Port struct {
 	Protocol corev1.Protocol
 	Number   int32
@@ -40,7 +39,7 @@ func TCP(number int32) Port { return Port{Protocol: corev1.ProtocolTCP, Number: 
 // UDP is a port of UDP.
 func UDP(number int32) Port { return Port{Protocol: corev1.ProtocolUDP, Number: number} }
 
-// Egress is whether the policies let the pod open connections to a port of the other end.
+// Egress reports whether the policies let the pod open connections to a port of the other end.
 func Egress(policies []networkingv1.NetworkPolicy, pod, to Party, port Port) bool {
 	selected := selecting(policies, pod, networkingv1.PolicyTypeEgress)
 	return len(selected) == 0 || slices.ContainsFunc(selected, func(p networkingv1.NetworkPolicy) bool {
@@ -50,7 +49,7 @@ func Egress(policies []networkingv1.NetworkPolicy, pod, to Party, port Port) boo
 	})
 }
 
-// Ingress is whether the policies let the other end open connections to a port of the pod.
+// Ingress reports whether the policies let the other end open connections to a port of the pod.
 func Ingress(policies []networkingv1.NetworkPolicy, from, pod Party, port Port) bool {
 	selected := selecting(policies, pod, networkingv1.PolicyTypeIngress)
 	return len(selected) == 0 || slices.ContainsFunc(selected, func(p networkingv1.NetworkPolicy) bool {

@@ -78,7 +78,7 @@ func TestPoliciesAreEvaluatedAsKubernetesDefinesThem(t *testing.T) {
 	}
 }
 
-func TestARuleWithoutPeersAndPortsAllowsEverybody(t *testing.T) {
+func TestRuleWithoutPeersAndPortsAllowsEverything(t *testing.T) {
 	policies := []networkingv1.NetworkPolicy{{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "a"},
 		Spec: networkingv1.NetworkPolicySpec{

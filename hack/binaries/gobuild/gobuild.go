@@ -1,4 +1,4 @@
-// Package gobuild builds a Go command and shows that it is not stuck.
+// Package gobuild builds a Go command and shows that the build makes progress.
 package gobuild
 
 import (
@@ -16,17 +16,17 @@ import (
 	"time"
 )
 
-// Heartbeat is how long a build may be silent before a person wonders whether it hangs.
+// Heartbeat is how long a build may be silent before a user wonders whether it hangs.
 const Heartbeat = 10 * time.Second
 
-// Spec says what to build.
+// Spec configures a build.
 type Spec struct {
 	// Label begins every line of progress, e.g. "[1/3] etcd".
 	Label   string
-	Dir     string // in which module
+	Dir     string // directory inside the module
 	Package string
 	Flags   []string
-	Env     []string // added to ours
+	Env     []string // added to the environment of this process
 	Output  string
 }
 
@@ -46,7 +46,7 @@ func Run(ctx context.Context, progress io.Writer, spec Spec) error {
 	return nil
 }
 
-// Build runs `go build` with args in dir, with env added to ours.
+// Build runs `go build` with args in dir, with env added to the environment of this process.
 func Build(ctx context.Context, progress io.Writer, label, dir string, env []string, args ...string) error {
 	goTool, err := exec.LookPath("go")
 	if err != nil {
@@ -57,7 +57,7 @@ func Build(ctx context.Context, progress io.Writer, label, dir string, env []str
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = out, out
-	// go build cleans up after itself when it is interrupted, not when it is killed.
+	// After an interrupt, go build cleans up; after a kill, it does not.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
 	cmd.WaitDelay = Heartbeat
 
@@ -73,7 +73,7 @@ func Build(ctx context.Context, progress io.Writer, label, dir string, env []str
 	return nil
 }
 
-// beat prints where the build is every few seconds, until it is stopped.
+// beat prints the progress of the build every few seconds, until stop is called.
 func beat(progress io.Writer, label string, out *output) (stop func()) {
 	started := time.Now()
 	done := make(chan struct{})
@@ -94,7 +94,7 @@ func beat(progress io.Writer, label string, out *output) (stop func()) {
 	return func() { close(done); wg.Wait() }
 }
 
-// output collects what go build says: with -v a line per package, which is progress, or the reason of a failure.
+// output collects the output of go build: with -v a line per package, which is progress, or the reason of a failure.
 type output struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -18,7 +18,7 @@ type job struct {
 	pin      pin
 	path     string
 	progress io.Writer
-	place    string // which of how many, e.g. "[2/3]"
+	place    string // position, e.g. "[2/3]"
 }
 
 func (j job) build(ctx context.Context) error {
@@ -32,7 +32,7 @@ func (j job) build(ctx context.Context) error {
 	fmt.Fprintf(j.progress, "%s building %s %s: once per version, about %d min on two cores with nothing cached\n", j.place, j.binary.name, j.pin.version, j.binary.minutes)
 	started := time.Now()
 
-	// A name of its own and a rename: a build that was interrupted is never taken for a result.
+	// The result is renamed atomically: an interrupted build leaves no file under its name.
 	unfinished := fmt.Sprintf("%s.%d", j.path, os.Getpid())
 	defer os.Remove(unfinished)
 	err := gobuild.Run(ctx, j.progress, gobuild.Spec{

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// CacheDir is where everything lives that is expensive to make and the same for every checkout.
+// CacheDir is the directory of files that are expensive to create and shared by all checkouts.
 func CacheDir() (string, error) {
 	if dir := os.Getenv("HYPERSHIFT_CACHE"); dir != "" {
 		return filepath.Abs(dir)
@@ -24,8 +24,8 @@ func CacheDir() (string, error) {
 	return filepath.Join(home, ".cache", "hypershift"), nil
 }
 
-// Root is the top of this checkout: the first directory upwards whose go.mod is ours. Tests start in the directory of their
-// package, commands mostly at the top.
+// Root is the root of this checkout: the nearest parent directory with the go.mod of this project. Tests start in the
+// directory of their package, commands mostly in the root.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -42,7 +42,7 @@ func Root() (string, error) {
 	}
 }
 
-// checkDisk fails before minutes of building do.
+// checkDisk fails before a build that would fill the disk.
 func checkDisk(dir string, gib uint64) error {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(dir, &fs); err != nil {

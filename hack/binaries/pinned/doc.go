@@ -1,10 +1,10 @@
-// Package pinned builds third-party servers from pinned Go modules into a cache directory and says where they are.
+// Package pinned builds third-party servers from pinned Go modules into a cache directory.
 //
 //	table (binary -> module directory, package, flags)
 //	   -> key: version + hash of everything that decides the result
 //	   -> <cache>/bin/<module>-<key>/<binary>, built if missing, under a file lock
 //
 // Each module directory beside this package is a Go module of its own, because the servers need dependencies of different
-// versions. A changed pin gets a new key and so a new file: a stale binary is never used, and two checkouts with different
-// pins share one cache in peace.
+// versions. A changed pin gets a new key and therefore a new file: a stale binary is never used, and two checkouts with
+// different pins can share one cache.
 package pinned

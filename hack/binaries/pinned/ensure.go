@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Ensure builds those of the named binaries that are missing and returns the path of each. Progress is one line per event,
-// and one every few seconds while a build runs.
+// Ensure builds the missing ones of the named binaries and returns the path of each. Progress gets one line per event, and
+// one every few seconds while a build runs.
 func Ensure(ctx context.Context, progress io.Writer, names ...string) (map[string]string, error) {
 	s, err := cached(progress)
 	if err != nil {
@@ -18,7 +18,7 @@ func Ensure(ctx context.Context, progress io.Writer, names ...string) (map[strin
 	return s.ensure(ctx, names)
 }
 
-// Built says whether one is there already.
+// Built reports whether a binary exists already.
 func Built(name string) (bool, error) {
 	s, err := cached(io.Discard)
 	if err != nil {
@@ -28,7 +28,7 @@ func Built(name string) (bool, error) {
 	return len(missing) == 0, err
 }
 
-// cached is the shelf of this user.
+// cached is the shelf in the cache directory of this user.
 func cached(progress io.Writer) (shelf, error) {
 	cache, err := CacheDir()
 	if err != nil {
@@ -41,7 +41,7 @@ func cached(progress io.Writer) (shelf, error) {
 	return shelf{pins: filepath.Join(root, "hack", "binaries"), bin: filepath.Join(cache, "bin"), table: table, progress: progress}, nil
 }
 
-// shelf is where binaries are looked for and put.
+// shelf is a directory with built binaries.
 type shelf struct {
 	pins     string // directory of the module directories
 	bin      string // directory of the results
@@ -62,7 +62,7 @@ func (s shelf) ensure(ctx context.Context, names []string) (map[string]string, e
 		return nil, err
 	}
 	defer unlock()
-	// While we waited for the lock its holder may have built what we miss.
+	// Another process may have built the missing binaries while this one waited for the lock.
 	if paths, missing, err = s.plan(names); err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (s shelf) ensure(ctx context.Context, names []string) (map[string]string, e
 	return paths, nil
 }
 
-// plan says where each binary belongs, and what has to be built because it is not there.
+// plan returns the path of each binary, and the jobs for the missing ones.
 func (s shelf) plan(names []string) (paths map[string]string, missing []job, err error) {
 	paths = map[string]string{}
 	for _, name := range names {

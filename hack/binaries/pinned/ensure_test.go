@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// newShelf has one pinned binary, "tool", from a module that fits on a page.
+// newShelf has one pinned binary, "tool", of a minimal module.
 func newShelf(t *testing.T, program string) (shelf, *bytes.Buffer) {
 	t.Helper()
 	pins := t.TempDir()
@@ -35,25 +35,25 @@ func newShelf(t *testing.T, program string) (shelf, *bytes.Buffer) {
 
 const hello = "package main\n\nvar version string\n\nfunc main() { print(version) }\n"
 
-func TestABinaryIsBuiltOnce(t *testing.T) {
+func TestBinaryIsBuiltOnce(t *testing.T) {
 	s, progress := newShelf(t, hello)
 	paths, err := s.ensure(t.Context(), []string{"tool"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.CommandContext(t.Context(), paths["tool"]).CombinedOutput(); err != nil || string(out) != "v1.2.3" {
-		t.Errorf("the tool said %q, %v; want the version that its module pins", out, err)
+		t.Errorf("the tool printed %q, %v; want the version that its module pins", out, err)
 	}
 	again, err := s.ensure(t.Context(), []string{"tool"})
 	if err != nil || again["tool"] != paths["tool"] {
-		t.Errorf("a second time gave %v, %v", again, err)
+		t.Errorf("a second build returned %v, %v", again, err)
 	}
 	if built := strings.Count(progress.String(), "built tool"); built != 1 {
 		t.Errorf("it was built %d times:\n%s", built, progress)
 	}
 }
 
-func TestAChangedPinIsBuiltAnew(t *testing.T) {
+func TestChangedPinIsBuiltAgain(t *testing.T) {
 	s, _ := newShelf(t, hello)
 	before, err := s.ensure(t.Context(), []string{"tool"})
 	if err != nil {
@@ -79,7 +79,7 @@ func TestAChangedPinIsBuiltAnew(t *testing.T) {
 	}
 }
 
-func TestTwoBuildersDoTheWorkOnce(t *testing.T) {
+func TestParallelBuildsBuildOnce(t *testing.T) {
 	s, _ := newShelf(t, hello)
 	said := make([]bytes.Buffer, 2)
 	var wg sync.WaitGroup
@@ -98,10 +98,10 @@ func TestTwoBuildersDoTheWorkOnce(t *testing.T) {
 	}
 }
 
-func TestABuildThatFailsSaysWhyAndLeavesNothing(t *testing.T) {
+func TestFailedBuildReportsTheReasonAndLeavesNothing(t *testing.T) {
 	for name, c := range map[string]struct{ program, want string }{
 		"it does not compile": {"package main\n\nfunc main() { undefinedThing() }\n", "undefined: undefinedThing"},
-		"it is no command":    {"package tool\n", "not a command"},
+		"it is not a command": {"package tool\n", "not a command"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := newShelf(t, c.program)

@@ -17,11 +17,11 @@ type pin struct {
 	*module
 	path    string // absolute
 	version string
-	key     string // names the directory of the results
+	key     string // name of the directory of the results
 }
 
-// read finds out which version a module directory pins, and derives the key of its results. The Go release is left out on
-// purpose: a patch release of Go is no reason to spend minutes on building the same servers again.
+// read reads the version that a module directory pins, and derives the key of its results. The key does not contain the Go
+// release, because a patch release of Go does not justify minutes of builds of the same servers.
 func read(pins string, m *module) (pin, error) {
 	path := filepath.Join(pins, m.dir)
 	mod, err := os.ReadFile(filepath.Join(path, "go.mod"))

@@ -13,7 +13,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
 )
 
-// lock keeps two builders from spending the same minutes twice. The kernel drops it when its holder dies.
+// lock prevents two processes from building the same binary. The kernel releases it when the process ends.
 func lock(ctx context.Context, progress io.Writer, dir string) (unlock func(), err error) {
 	f, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -10,19 +10,19 @@ import (
 type module struct {
 	dir     string              // below hack/binaries
 	require string              // the requirement in its go.mod that gives the version
-	ldflags func(string) string // what the linker is told, given that version
+	ldflags func(string) string // linker flags, for that version
 	tags    []string            // build tags
-	env     []string            // environment of the build, where it is not the usual one
-	gib     uint64              // free disk that building it from nothing needs, caches included
+	env     []string            // additional environment of the build
+	gib     uint64              // free disk space for a build with empty caches
 }
 
-// binary is one program: a server that a bed runs, or a linter.
+// binary is one program: a server of a test environment, or a linter.
 type binary struct {
 	name    string
-	file    string // what its file is called, if two versions have one name
+	file    string // file name, if two versions have the same name
 	module  *module
 	pkg     string
-	minutes int // about how long it takes on two cores with nothing cached
+	minutes int // approximate minutes on two cores with empty caches
 }
 
 func (b binary) fileName() string {
@@ -45,7 +45,7 @@ var (
 		ldflags: kubernetesVersion,
 		gib:     5,
 	}
-	// kubernetesBefore is what hosted clusters are upgraded from.
+	// kubernetesBefore is the previous version, from which hosted clusters are upgraded.
 	kubernetesBefore = &module{
 		dir:     "kubernetes-1.35",
 		require: "k8s.io/kubernetes",
@@ -59,7 +59,7 @@ var (
 		tags:    []string{"no_btrfs", "no_zfs", "no_devmapper"},
 		gib:     2,
 	}
-	// runc enters namespaces in C, before the Go runtime has threads; and pods with a seccomp profile need libseccomp.
+	// runc enters namespaces in C, before the Go runtime starts threads. Pods with a seccomp profile need libseccomp.
 	runc = &module{
 		dir:     "runc",
 		require: "github.com/opencontainers/runc",
@@ -110,8 +110,8 @@ var (
 		ldflags: versionIn("sigs.k8s.io/cluster-api-provider-aws/v2/version.gitVersion"),
 		gib:     3,
 	}
-	// cyclonus tries NetworkPolicies from pods that run agnhost. agnhost is apart from the servers, which need not be built again
-	// for what its module requires more.
+	// cyclonus tests NetworkPolicies from pods that run agnhost. agnhost has a module of its own, so that its dependencies
+	// do not cause builds of the servers.
 	cyclonus = &module{
 		dir:     "cyclonus",
 		require: "github.com/mattfenwick/cyclonus",
@@ -166,16 +166,16 @@ var (
 	}
 )
 
-// stripped is for programs that know their version by themselves, or need none.
+// stripped is for programs that contain their version, or need none.
 func stripped(string) string { return "-s -w" }
 
-// versionIn sets the variable that a program says its version from.
+// versionIn sets the variable that contains the version of a program.
 func versionIn(variable string) func(string) string {
 	return func(version string) string { return "-s -w -X " + variable + "=" + version }
 }
 
-// kubernetesVersion gives the servers the version they were released under; without it they report 0.0.0, which clients that
-// check for a minimum refuse.
+// kubernetesVersion sets the version of the servers. Without it they report 0.0.0, which clients with a minimum version
+// reject.
 func kubernetesVersion(version string) string {
 	const at = "k8s.io/component-base/version."
 	number := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
@@ -183,7 +183,7 @@ func kubernetesVersion(version string) string {
 		at, version, number[0], number[1])
 }
 
-// Names lists every binary that Ensure can build, in the order in which it is worth building them.
+// Names lists every binary that Ensure can build, in a useful order of builds.
 func Names() []string { return names(table) }
 
 func names(table []binary) []string {

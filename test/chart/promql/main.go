@@ -1,5 +1,5 @@
 // Command promql reads PromQL expressions, a JSON array, and writes the names of the metrics that each is about, an array of
-// arrays. It fails at the first that Prometheus would not take. It is a module of its own, so that Prometheus is none of ours.
+// arrays. It fails at the first invalid one. It is a module of its own, so that this project does not depend on Prometheus.
 package main
 
 import (

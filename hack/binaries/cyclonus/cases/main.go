@@ -1,5 +1,5 @@
-// Command cases prints the test cases of cyclonus as JSON, with what cyclonus computes that each allows: for tests that have a network
-// and no cluster.
+// Command cases prints the test cases of cyclonus as JSON, with the computed result of each, for tests with a network but
+// without a cluster.
 //
 //	cd hack/binaries/cyclonus && go run ./cases >../../../test/lab/networkpolicy/testdata/cyclonus.json
 package main
@@ -24,7 +24,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
-// Case is one of cyclonus: a state of the cluster after each of its steps.
+// Case is a test case of cyclonus: the state of the cluster after each of its steps.
 type Case struct {
 	Description string
 	Tags        []string
@@ -45,7 +45,7 @@ type Policy struct {
 	Spec            networkingv1.NetworkPolicySpec
 }
 
-// Probe is a port of all pods. Rows are pods that connect, in order of their names, columns those that they connect to.
+// Probe is a port of all pods. Rows are the sources, in the order of their names, columns the destinations.
 type Probe struct {
 	Protocol v1.Protocol
 	Port     int
@@ -81,7 +81,7 @@ func all() ([]Case, error) {
 
 // address gives pod a of namespace x 10.0.0.11, pod c of z 10.0.0.33.
 func address(namespace, pod string) string {
-	// Two cases make more namespaces.
+	// Two cases create more namespaces.
 	return fmt.Sprintf("10.0.0.%d%d", slices.Index([]string{"x", "y", "z", "w", "y-2"}, namespace)+1, int(pod[0]-'a')+1)
 }
 
@@ -92,7 +92,7 @@ func resources(kubernetes kube.IKubernetes) (*probe.Resources, error) {
 		return nil, err
 	}
 	for ns, labels := range r.Namespaces {
-		labels["kubernetes.io/metadata.name"] = ns // which the API server writes
+		labels["kubernetes.io/metadata.name"] = ns // the API server sets it
 	}
 	for _, p := range r.Pods {
 		p.IP = address(p.Namespace, p.Name)
@@ -100,7 +100,7 @@ func resources(kubernetes kube.IKubernetes) (*probe.Resources, error) {
 	return r, nil
 }
 
-// play goes through the steps of a case, as cyclonus does on a cluster.
+// play runs the steps of a case, as cyclonus does on a cluster.
 func play(c *generator.TestCase) (Case, error) {
 	mock := kube.NewMockKubernetes(1.0)
 	r, err := resources(mock)
@@ -187,7 +187,7 @@ func describe(s *connectivity.TestCaseState, config *generator.ProbeConfig) Step
 	return step
 }
 
-// write writes a line for each case.
+// write prints a line for each case.
 func write(cases []Case) error {
 	fmt.Println("[")
 	for i, c := range cases {

@@ -152,7 +152,7 @@ func (h *hosted) bootstrapToken() string {
 	h.t.Helper()
 	guest := h.guest("")
 	var token string
-	h.eventually("there is a bootstrap token", func(ctx context.Context) error {
+	h.eventually("a bootstrap token exists", func(ctx context.Context) error {
 		secrets := &corev1.SecretList{}
 		if err := guest.List(ctx, secrets, client.InNamespace(metav1.NamespaceSystem)); err != nil {
 			return err
@@ -173,7 +173,7 @@ func (h *hosted) bootstrapToken() string {
 func (h *hosted) attackNodeIdentity(pool *hyperv1.NodePool) {
 	nodes := &corev1.NodeList{}
 	h.must(h.guest("").List(h.t.Context(), nodes))
-	h.eventually("the pool has another machine", func(ctx context.Context) error {
+	h.eventually("the pool has a new machine", func(ctx context.Context) error {
 		if err := h.management.Get(ctx, key(pool), pool); err != nil {
 			return err
 		}
@@ -202,7 +202,7 @@ func (h *hosted) attackNodeIdentity(pool *hyperv1.NodePool) {
 		}
 		return false
 	})
-	h.eventually("the machine joins all the same", func(ctx context.Context) error { return h.poolReady(ctx, pool, 3) })
+	h.eventually("the machine joins in spite of it", func(ctx context.Context) error { return h.poolReady(ctx, pool, 3) })
 }
 
 // nodeRequest is a kubelet's request for the client certificate of a node.

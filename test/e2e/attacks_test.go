@@ -80,7 +80,7 @@ const attemptTime = 20 * time.Second
 func (h *hosted) attempt(edit func(*hyperv1.HostedCluster), words ...string) (accepted bool) {
 	h.t.Helper()
 	var refusal error
-	h.eventually("the API server has decided", func(ctx context.Context) error {
+	h.eventually("the API server has responded", func(ctx context.Context) error {
 		if err := h.management.Get(ctx, client.ObjectKeyFromObject(h.hc), h.hc); err != nil {
 			return err
 		}

@@ -94,7 +94,7 @@ func (h *hosted) available() {
 	h.waitForCondition(hyperv1.HostedClusterAvailable, "True")
 	h.waitForCondition(hyperv1.HostedClusterProgressing, "False")
 	h.waitForCondition(hyperv1.ConfigOperatorReconciliationSucceeded, "True")
-	h.eventually("there is a way to its API", func(ctx context.Context) (err error) {
+	h.eventually("its API is reachable", func(ctx context.Context) (err error) {
 		h.kubeconfig, err = on.AdminKubeconfig(ctx, client.ObjectKeyFromObject(h.hc))
 		return err
 	})

@@ -50,7 +50,7 @@ func TestInstallation(t *testing.T) {
 	}
 	t.Logf("%5.1f s  helm uninstall:\n%s", time.Since(started).Seconds(), out)
 	h.requireWords(out, "HostedCluster "+h.hc.Namespace+"/"+h.hc.Name, "delete the HostedClusters and wait until they are gone")
-	h.eventually("nothing but the words is left of the question", h.noJobs)
+	h.eventually("only the result of the request is left", h.noJobs)
 	h.revision("uninstalling")
 	h.helm("rollback", revision, "--wait")
 	h.revision("deployed")

@@ -99,7 +99,7 @@ func (h *hosted) requireOnlyKey(fingerprint string) {
 	if strings.Count(text, "name: key-") != 1 || !strings.Contains(text, "name: key-"+fingerprint) {
 		h.t.Errorf("key %s is not the only one in the configuration", fingerprint)
 	}
-	h.eventually("every API server runs it", h.rolledOut)
+	h.eventually("every API server has it", h.rolledOut)
 }
 
 // user is a client of the hosted cluster.

@@ -94,7 +94,7 @@ func (h *hosted) release(image string) {
 // waitForComponentReport waits until the condition of a component reports why it is not rolled out.
 func (h *hosted) waitForComponentReport(name, reason string) {
 	h.t.Helper()
-	h.eventually(name+" says why it is not rolled out", func(ctx context.Context) error {
+	h.eventually(name+" reports why it is not rolled out", func(ctx context.Context) error {
 		component := &hyperv1.ControlPlaneComponent{}
 		if err := h.management.Get(ctx, client.ObjectKey{Namespace: h.namespace(), Name: name}, component); err != nil {
 			return err
@@ -148,7 +148,7 @@ func (h *hosted) secret(name string) *corev1.Secret {
 // waitForAnswer waits until the user's current kubeconfig works.
 func (h *hosted) waitForAnswer() {
 	h.t.Helper()
-	h.eventually("the API answers its user", func(ctx context.Context) (err error) {
+	h.eventually("the API responds to its user", func(ctx context.Context) (err error) {
 		if h.kubeconfig, err = on.AdminKubeconfig(ctx, client.ObjectKeyFromObject(h.hc)); err != nil {
 			return err
 		}
@@ -215,7 +215,7 @@ func (h *hosted) loseNamespace() {
 	h.must(h.management.Delete(h.t.Context(), namespace))
 	h.waitForReport(hyperv1.ReconciliationSucceeded, "False", "is being deleted by somebody else", "it is made again afterwards")
 	started := time.Now()
-	h.eventually("the namespace is made again", func(ctx context.Context) error {
+	h.eventually("the namespace is created again", func(ctx context.Context) error {
 		now := &corev1.Namespace{}
 		if err := h.management.Get(ctx, client.ObjectKeyFromObject(namespace), now); err != nil {
 			return err

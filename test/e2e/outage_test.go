@@ -66,7 +66,7 @@ func TestOutages(t *testing.T) {
 	})
 	tell("killed machine " + machine + ", until its node is not ready")
 	died := time.Now()
-	h.eventually("what ran there runs elsewhere", func(ctx context.Context) error { return h.moved(ctx, machine, pods) })
+	h.eventually("its pods run on other machines", func(ctx context.Context) error { return h.moved(ctx, machine, pods) })
 	tell(fmt.Sprintf("%.0f s later what ran there runs elsewhere", time.Since(died).Seconds()))
 	h.must(on.StartMachine(t.Context(), machine))
 	h.must(on.WaitForNode(t.Context(), machine))

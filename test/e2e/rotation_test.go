@@ -76,11 +76,11 @@ func (h *hosted) rotate() {
 		})
 		h.t.Logf("%.1f s: %s", time.Since(began).Seconds(), step.what)
 	}
-	h.eventually("there is a way to its API", func(ctx context.Context) (err error) {
+	h.eventually("its API is reachable", func(ctx context.Context) (err error) {
 		h.kubeconfig, err = on.AdminKubeconfig(ctx, key(h.hc))
 		return err
 	})
-	h.eventually("nodes believe the new authorities alone, and are alive", h.nodesFollow)
+	h.eventually("nodes trust only the new CAs, and send heartbeats", h.nodesFollow)
 	h.t.Logf("%.1f s: nodes trust only the new CAs, and send heartbeats", time.Since(began).Seconds())
 }
 

@@ -70,20 +70,20 @@ func (h *hosted) poolReady(ctx context.Context, pool *hyperv1.NodePool, replicas
 func onNodes(image string) []command {
 	return []command{
 		{name: "the nodes are ready", args: "get nodes -o wide", want: `(?s)\.ec2\.internal +Ready .*\.ec2\.internal +Ready `, again: true},
-		{name: "the cloud has told where they are", args: "get nodes -L topology.kubernetes.io/zone,node.kubernetes.io/instance-type,pool", want: `us-east-1\w +m5\.large +workers`, again: true},
-		{name: "and has taken its taint", args: "get nodes -o jsonpath={.items[*].spec.taints}", want: `^$`, again: true},
-		{name: "what every node needs runs", args: "rollout status daemonset/kube-proxy -n kube-system --timeout=60s", want: `successfully rolled out`},
-		{name: "and the tunnels", args: "rollout status daemonset/konnectivity-agent -n kube-system --timeout=60s", want: `successfully rolled out`},
-		{name: "and DNS", args: "rollout status deployment/coredns -n kube-system --timeout=60s", want: `successfully rolled out`},
-		{name: "a deployment", args: "apply -f -", stdin: web(image), want: `(?s)deployment.apps/web created.*service/web created`},
-		{name: "runs, a pod on each node", args: "rollout status deployment/web --timeout=60s", want: `successfully rolled out`},
+		{name: "the cloud controller has set their labels", args: "get nodes -L topology.kubernetes.io/zone,node.kubernetes.io/instance-type,pool", want: `us-east-1\w +m5\.large +workers`, again: true},
+		{name: "the cloud controller has removed its taint", args: "get nodes -o jsonpath={.items[*].spec.taints}", want: `^$`, again: true},
+		{name: "kube-proxy runs", args: "rollout status daemonset/kube-proxy -n kube-system --timeout=60s", want: `successfully rolled out`},
+		{name: "the konnectivity agents run", args: "rollout status daemonset/konnectivity-agent -n kube-system --timeout=60s", want: `successfully rolled out`},
+		{name: "DNS runs", args: "rollout status deployment/coredns -n kube-system --timeout=60s", want: `successfully rolled out`},
+		{name: "create a Deployment", args: "apply -f -", stdin: web(image), want: `(?s)deployment.apps/web created.*service/web created`},
+		{name: "its pods run on different nodes", args: "rollout status deployment/web --timeout=60s", want: `successfully rolled out`},
 		{name: "its logs come from the nodes", args: "logs deployment/web --all-pods=true", want: `(?s)web is here.*web is here`, again: true},
-		{name: "a command in a pod", args: "exec deployment/web -- hostname", want: `^web-`},
-		{name: "names are resolved", args: "exec deployment/web -- nslookup web.default.svc.cluster.local", want: `Address.*172\.31\.77\.77`, again: true},
-		{name: "a service leads to its pods", args: "exec -i deployment/web -- nc -w 5 172.31.77.77 80", stdin: request, want: `web-\S+$`, again: true},
-		{name: "and so does the API server, through the tunnels", args: "get --raw /api/v1/namespaces/default/services/web:80/proxy/", want: `^web-`},
-		{name: "pods find the API server", args: "exec -i deployment/web -- sh /ask 172.31.0.1 443", stdin: request, want: `HTTP request to an HTTPS server`, again: true},
-		{name: "all is put away", args: "delete deployment,service web --timeout=60s", want: `deleted`},
+		{name: "exec runs a command in a pod", args: "exec deployment/web -- hostname", want: `^web-`},
+		{name: "pods resolve names", args: "exec deployment/web -- nslookup web.default.svc.cluster.local", want: `Address.*172\.31\.77\.77`, again: true},
+		{name: "a Service reaches its pods", args: "exec -i deployment/web -- nc -w 5 172.31.77.77 80", stdin: request, want: `web-\S+$`, again: true},
+		{name: "the API server reaches pods through the tunnels", args: "get --raw /api/v1/namespaces/default/services/web:80/proxy/", want: `^web-`},
+		{name: "pods reach the API server", args: "exec -i deployment/web -- sh /ask 172.31.0.1 443", stdin: request, want: `HTTP request to an HTTPS server`, again: true},
+		{name: "delete the objects", args: "delete deployment,service web --timeout=60s", want: `deleted`},
 	}
 }
 

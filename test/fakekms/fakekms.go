@@ -1,9 +1,8 @@
-// Package fakekms stands in for AWS KMS and for the plugin by which an API server
-// uses one of its keys, in version 2 of the protocol of Kubernetes.
+// Package fakekms is a fake of AWS KMS and of the plugin with which an API server uses one of its keys, in version 2 of
+// the KMS protocol of Kubernetes.
 //
-// A plugin uses its own key only: a value of another one, a disabled key and a
-// deleted key are errors, as they are with AWS. Unlike AWS, a change of a key is
-// seen at once, no role is checked, and nothing is throttled.
+// A plugin only uses its own key: values of another key, a disabled key and a deleted key are errors, as in AWS. Unlike
+// AWS, a change of a key takes effect immediately, no role is checked, and nothing is throttled.
 package fakekms
 
 import (
@@ -59,14 +58,14 @@ func (s *Service) Disable(arn string) {
 	s.keys[arn].disabled = true
 }
 
-// Delete removes a key. What it has encrypted is lost.
+// Delete deletes a key. Values that it has encrypted are lost.
 func (s *Service) Delete(arn string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.keys, arn)
 }
 
-// Used is how often a key has encrypted or decrypted something.
+// Used is how often a key was used for encryption or decryption.
 func (s *Service) Used(arn string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,8 +99,7 @@ type Plugin struct {
 	served  chan error
 }
 
-// Listen starts the plugin of a key at a unix socket. A key that cannot be used
-// does not keep it from starting.
+// Listen starts the plugin of a key at a unix socket. It also starts with a key that cannot be used.
 func (s *Service) Listen(arn, socket string) (*Plugin, error) {
 	listener, err := net.Listen("unix", socket)
 	if err != nil {

@@ -1,8 +1,8 @@
-// The hypershift-operator makes control planes for HostedClusters.
+// The hypershift-operator creates control planes for HostedClusters.
 //
 // With the name of a subcommand it does one thing instead:
 //
-//	uninstall-check   fails while there is something that nobody else can delete
+//	uninstall-check   fails while there are objects that only the operator can delete
 package main
 
 import (

@@ -17,14 +17,14 @@ import (
 // takes the operator away.
 const uninstallCheckCommand = "uninstall-check"
 
-// held are the kinds whose finalizers are the operator's to take away, and
-// control planes: their HostedClusters may be gone without them.
+// held are the kinds with finalizers of the operator, and control planes: their
+// HostedClusters may be gone.
 var held = []string{"HostedCluster", "NodePool", "AWSEndpointService", "HostedControlPlane"}
 
 // named is how many objects an error names.
 const named = 10
 
-// uninstallCheck fails while there is something that nobody but the operator can delete.
+// uninstallCheck fails while there are objects that only the operator can delete.
 func uninstallCheck(ctx context.Context) error {
 	cfg, err := ctrl.GetConfig()
 	if err != nil {

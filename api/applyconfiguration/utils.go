@@ -128,6 +128,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &hypershiftv1beta1.KMSSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("KubeconfigSecretRef"):
 		return &hypershiftv1beta1.KubeconfigSecretRefApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("LeftBehindResource"):
+		return &hypershiftv1beta1.LeftBehindResourceApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("LoadBalancerPublishingStrategy"):
 		return &hypershiftv1beta1.LoadBalancerPublishingStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("MachineNetworkEntry"):
@@ -230,6 +232,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &hypershiftv1beta1.UnmanagedEtcdSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("Volume"):
 		return &hypershiftv1beta1.VolumeApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WaitStatus"):
+		return &hypershiftv1beta1.WaitStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("WorkerSecurityGroupRecord"):
 		return &hypershiftv1beta1.WorkerSecurityGroupRecordApplyConfiguration{}
 

@@ -1,4 +1,3 @@
-// Package clusterapi says what Cluster API wants of objects that we make.
 package clusterapi
 
 import (
@@ -6,11 +5,11 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
-// Owner makes the Cluster the owner of what belongs to it, word for word as
-// Cluster API does where it is not yet: with OwnerReferencesPermissionEnforcement,
-// which OpenShift has, only who may delete an object may give it an owner, and
-// Cluster API may not delete ours. Nobody is the owner while there is no Cluster
-// or while it goes, which must not take a control plane along.
+// Owner returns the owner reference of the objects of a Cluster, exactly as Cluster
+// API sets it where it is missing. With OwnerReferencesPermissionEnforcement, which
+// OpenShift enables, an owner can be set only with the permission to delete the
+// object, which Cluster API does not have here. There is no owner while there is no
+// Cluster, nor while it is being deleted: the control plane would be deleted with it.
 func Owner(c *clusterv1.Cluster) []metav1.OwnerReference {
 	if c == nil || !c.DeletionTimestamp.IsZero() {
 		return nil

@@ -1,4 +1,4 @@
-// Package discovery tells which kinds a management cluster does not have.
+// Package discovery finds kinds that the management cluster does not serve.
 package discovery
 
 import (
@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// MissingKinds names those of the wanted kinds that there are not; "" if there are
-// all. To watch one of them would stop this operator, which has other things to
-// do. What cannot be asked just now counts as there.
+// MissingKinds returns the kinds that the API server does not serve, "" for none. A
+// watch of such a kind would stop the operator. A kind that could not be determined
+// counts as served.
 func MissingKinds(mapper meta.RESTMapper, scheme *runtime.Scheme, wanted ...client.Object) string {
 	var missing []string
 	for _, obj := range wanted {

@@ -18,7 +18,8 @@ func ByCluster(obj client.Object) []string {
 	return []string{obj.(*hyperv1.NodePool).Spec.ClusterName}
 }
 
-// Register makes the cache keep the indexes. It comes before the controllers.
+// Register adds the indexes to the cache. It must be called before the controllers
+// are added.
 func Register(ctx context.Context, indexer client.FieldIndexer) error {
 	if err := indexer.IndexField(ctx, &hyperv1.NodePool{}, NodePoolCluster, ByCluster); err != nil {
 		return fmt.Errorf("indexing NodePools by %s: %w", NodePoolCluster, err)

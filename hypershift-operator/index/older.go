@@ -2,8 +2,8 @@ package index
 
 import "sigs.k8s.io/controller-runtime/pkg/client"
 
-// Older says whether a was there before b. Of several objects that want what
-// only one can have, the oldest gets it.
+// Older reports whether a was created before b. Of several objects that need the
+// same exclusive resource, the oldest gets it.
 func Older(a, b client.Object) bool {
 	was, is := a.GetCreationTimestamp(), b.GetCreationTimestamp()
 	if was.Equal(&is) {

@@ -30,15 +30,15 @@ type Limits struct {
 	// MemoryFactor is the memory limit of a container as a multiple of its request,
 	// and MaxMemoryFactor what an annotation may raise it to. 0 for no limits.
 	MemoryFactor, MaxMemoryFactor int64
-	// PriorityClasses may be chosen by annotations, beside the default ones.
+	// PriorityClasses may be chosen by annotations, in addition to the default ones.
 	PriorityClasses []string
 }
 
 // ContainerMemory is for a LimitRange. What is zero is not limited.
 type ContainerMemory struct{ Request, Limit, Max resource.Quantity }
 
-// Defaults of the flags. A highly available control plane of OpenShift has some
-// 75 pods, of which each may have a second one beside it during a rollout.
+// Defaults of the flags. A highly available control plane of OpenShift has some 75
+// pods, each of which may have a replacement during a rollout.
 const (
 	defaultQuota     = "pods=250,services=60,services.loadbalancers=10,services.nodeports=40,persistentvolumeclaims=20"
 	defaultContainer = "request=32Mi,limit=8Gi,max=64Gi"

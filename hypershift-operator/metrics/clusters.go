@@ -75,8 +75,7 @@ func collectPlatforms(out chan<- prometheus.Metric, desc *prometheus.Desc, platf
 	}
 }
 
-// installed says that the first release of a cluster has been rolled out: what
-// is wrong now was right once.
+// installed reports whether the first release of a cluster has been rolled out.
 func installed(hc *hyperv1.HostedCluster) bool {
 	_, ok := completed(hc)
 	return ok
@@ -104,7 +103,7 @@ func rollingOut(hc *hyperv1.HostedCluster, now time.Time) (float64, bool) {
 	return seconds(hc.CreationTimestamp.Time, now), !installed(hc) && hc.DeletionTimestamp.IsZero()
 }
 
-// upgrade is what goes on after the first release.
+// upgrade returns the rollout that follows the first release.
 func upgrade(hc *hyperv1.HostedCluster) (from, to string, since time.Time, going bool) {
 	last, ok := completed(hc)
 	if !ok {

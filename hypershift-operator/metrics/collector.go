@@ -23,11 +23,11 @@ type Options struct {
 	Cache      client.Reader
 	Clock      clock.PassiveClock
 	Registerer prometheus.Registerer
-	// InstanceTypes knows what machines have, without asking; nil for a type that
-	// nobody has asked for.
+	// InstanceTypes returns cached properties of an instance type; nil for one that
+	// is not cached.
 	InstanceTypes func(region, name string) *instancetypes.Type
 	// PoliciesEnforced is whether the management cluster enforces NetworkPolicies;
-	// nil if nobody checks it.
+	// nil for an installation that does not test it.
 	PoliciesEnforced func() metav1.ConditionStatus
 }
 
@@ -40,7 +40,7 @@ type Collector struct {
 	newClusters, newPools *transitions
 }
 
-// New returns a Collector that nobody has heard of yet.
+// New returns a Collector that is not registered.
 func New(opts Options) *Collector {
 	return &Collector{Options: opts, newClusters: clusterTransitions(), newPools: poolTransitions()}
 }

@@ -1,16 +1,16 @@
-// Package metrics tells a Prometheus about HostedClusters and NodePools.
-// docs/metrics.md says it to its users.
+// Package metrics exports Prometheus metrics about HostedClusters and NodePools.
+// docs/metrics.md describes them.
 //
 //	scrape ─► Collector.Collect ─► the manager's cache: one list of each kind, not copied
-//	             clusters.go         one HostedCluster: what lasts how long
-//	             pools.go            one NodePool: how large
-//	             failures.go         how many say that something is wrong
-//	             transitions.go      how long new ones took to get so far
+//	             clusters.go         one HostedCluster: durations
+//	             pools.go            one NodePool: sizes
+//	             failures.go         the number of failing objects
+//	             transitions.go      how long new objects took for each transition
 //
-// What is measured is read off the objects at the time of the scrape, by the
-// conditions' lastTransitionTime and the objects' own times. So nothing has to be
-// counted when it happens, and a restart loses nothing but the histograms.
+// Values are computed from the objects at the time of the scrape: from the
+// lastTransitionTime of conditions and from timestamps. A restart loses only the
+// histograms.
 //
-// Only the operator that leads tells anything: otherwise each object would be
-// counted once per replica.
+// Only the leader exports metrics: otherwise each object would be counted once for
+// each replica.
 package metrics

@@ -65,8 +65,8 @@ func (w *world) clusterIDs() map[key]string {
 	return ids
 }
 
-// size is nothing if the user leaves it to the autoscaler, and 0 if the user
-// says nothing at all.
+// size has no value if the autoscaler determines it, and is 0 if the spec has
+// neither.
 func size(np *hyperv1.NodePool, _ time.Time) (float64, bool) {
 	if np.Spec.AutoScaling != nil {
 		return 0, false
@@ -81,7 +81,7 @@ func available(np *hyperv1.NodePool, _ time.Time) (float64, bool) {
 	return float64(np.Status.Replicas), true
 }
 
-// rolledOut says that all nodes of a pool ran its version once.
+// rolledOut reports whether all nodes of a pool have run its version.
 func rolledOut(np *hyperv1.NodePool) bool { return np.Status.Version != "" }
 
 func poolRollingOut(np *hyperv1.NodePool, now time.Time) (float64, bool) {

@@ -21,7 +21,7 @@ var buckets = []float64{5, 10, 20, 30, 60, 90, 120, 180, 240, 300, 360, 480, 600
 type transitions struct {
 	durations  *prometheus.HistogramVec
 	conditions []string
-	// seen says of each object which of the conditions have been True.
+	// seen has for each object which of the conditions have been True.
 	seen map[types.UID][]bool
 }
 
@@ -51,7 +51,7 @@ func poolTransitions() *transitions {
 type subject struct {
 	uid     types.UID
 	created time.Time
-	// grown says that the object has been through everything once.
+	// grown is true when the object has passed every transition.
 	grown      bool
 	statements iter.Seq[statement]
 }

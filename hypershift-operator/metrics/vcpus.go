@@ -10,8 +10,8 @@ import (
 var vcpus = describe("hypershift_cluster_vcpus",
 	"Virtual processors of the available nodes of the HostedCluster. Absent while what an instance type has is not known.", clusterLabels...)
 
-// collectVCPUs says nothing of a cluster rather than too little: somebody may
-// be billed by it.
+// collectVCPUs omits a cluster with an incomplete number: it may be used for
+// billing.
 func (w *world) collectVCPUs(out chan<- prometheus.Metric, typeOf func(region, name string) *instancetypes.Type) {
 	for i := range w.clusters {
 		hc := &w.clusters[i]

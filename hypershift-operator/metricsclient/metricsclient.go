@@ -125,7 +125,7 @@ func (i *Issuer) get(ctx context.Context, name string) (*corev1.Secret, error) {
 	return secret, nil
 }
 
-// write fails if somebody else has written meanwhile.
+// write fails if another replica has written in the meantime.
 func (i *Issuer) write(ctx context.Context, secret *corev1.Secret, data map[string][]byte) error {
 	was := secret.DeepCopy()
 	secret.Data = data

@@ -39,6 +39,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/bootstrap"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/hostedcluster"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/nodepool"
@@ -120,8 +121,8 @@ func New(ctx context.Context, cfg *rest.Config, opts Options) (*Operator, error)
 	)
 }
 
-// metricsOptions let in who shows a token of this cluster and may get /metrics. The
-// metrics name the clusters of all tenants.
+// metricsOptions authorize clients by a token of the management cluster with
+// permission to get /metrics. The metrics name the clusters of all tenants.
 func metricsOptions(address string) server.Options {
 	return server.Options{
 		BindAddress: address, SecureServing: true, TLSOpts: []func(*tls.Config){metricstls.SelfSigned}, FilterProvider: filters.WithAuthenticationAndAuthorization,
@@ -191,8 +192,8 @@ func cacheOptions() cache.Options {
 	return options
 }
 
-// lean leaves out who set what, and shares what the objects of many clusters have
-// in common, which is most of them.
+// lean removes managed fields, and shares the values that the objects of many
+// clusters have in common, which is most of them.
 func lean() toolscache.TransformFunc {
 	strip, shared := cache.TransformStripManagedFields(), dedup.NewShared()
 	return func(obj any) (any, error) {
@@ -218,7 +219,7 @@ func (o *Operator) AddHostedClusters(ctx context.Context) error {
 		Recorder:                   o.GetEventRecorder(names.HypershiftOperator),
 		Clock:                      clock.RealClock{},
 		GenerateKey:                webidentity.GenerateKey,
-		GenerateCertificate:        hostedcluster.GenerateCertificate,
+		GenerateCertificate:        clusterapi.GenerateCertificate,
 		ControlPlaneOperatorImage:  o.options.ControlPlaneOperatorImage,
 		RegistryOverrides:          o.options.RegistryOverrides,
 		SkipLoadBalancerChecks:     !o.options.CheckLoadBalancers,
@@ -294,7 +295,7 @@ func (o *Operator) AddNodeBootstraps() error {
 	return nil
 }
 
-// AddMetrics adds who tells Prometheus about clusters and pools.
+// AddMetrics adds the collector of metrics of clusters and node pools.
 func (o *Operator) AddMetrics() error {
 	opts := metrics.Options{Cache: o.GetCache(), Clock: clock.RealClock{}, Registerer: ctrlmetrics.Registry, InstanceTypes: o.instanceTypes.Known}
 	if o.policies != nil {
@@ -337,7 +338,7 @@ func EndpointServices(ctx context.Context, c client.Client, live client.Reader, 
 	}, nil
 }
 
-// synced says whether the operator knows the cluster yet.
+// synced reports whether the cache has synced.
 func synced(c cache.Cache) healthz.Checker {
 	return func(req *http.Request) error {
 		ctx, cancel := context.WithTimeout(req.Context(), 100*time.Millisecond)

@@ -33,7 +33,7 @@ type Options struct {
 	// AllowOperatorImageOverride lets an annotation of a HostedCluster replace it.
 	AllowOperatorImageOverride bool
 
-	// PrivateAWS says that clusters on AWS may be private.
+	// PrivateAWS allows private clusters on AWS.
 	PrivateAWS bool
 	// Region is where endpoint services are made: that of the load balancers of
 	// the management cluster. From the environment, as for every AWS program.
@@ -41,8 +41,8 @@ type Options struct {
 
 	OIDC OIDC
 
-	// AWSEndpoints is environment that says where AWS is, which the programs of
-	// control planes are told, too.
+	// AWSEndpoints is environment with the addresses of AWS, also for the programs
+	// of control planes.
 	AWSEndpoints []corev1.EnvVar
 
 	// CheckLoadBalancers has the control-plane-operators check API servers by their load balancers.
@@ -55,8 +55,8 @@ type Options struct {
 
 	// Limits of one control plane.
 	Limits limits.Limits
-	// ManagementAPIEndpoints and BlockedCIDRs are what pods of control planes do not
-	// reach, beside what the operator finds out by itself.
+	// ManagementAPIEndpoints and BlockedCIDRs are not reachable from pods of control
+	// planes, in addition to what the operator discovers.
 	ManagementAPIEndpoints []netip.AddrPort
 	BlockedCIDRs           []netip.Prefix
 
@@ -81,13 +81,13 @@ type TestHooks struct {
 	GenerateKey func() (private, public []byte, err error)
 	// Releases takes the place of the registries.
 	Releases release.Resolver
-	// AWS goes under all clients of AWS.
+	// AWS is added to the middleware of all AWS clients.
 	AWS []func(*middleware.Stack) error
-	// Shared says that the process has more than one operator.
+	// Shared is true if the process has more than one operator.
 	Shared bool
 }
 
-// releases asks the registries, and remembers for all controllers.
+// releases returns a resolver with a cache for all controllers.
 func (o Options) releases() release.Resolver {
 	if o.TestHooks.Releases != nil {
 		return o.TestHooks.Releases
@@ -95,8 +95,8 @@ func (o Options) releases() release.Resolver {
 	return release.New(release.Options{Clock: clock.RealClock{}, Overrides: o.RegistryOverrides, Policy: o.ReleasePolicy})
 }
 
-// instanceTypes asks EC2, and remembers for all; nil if EC2 may not be asked.
-// Instance types are the same in every account, so that ours will do.
+// instanceTypes returns a cache of EC2 instance types for all controllers; nil
+// without access to EC2. Instance types are the same in every account.
 func (o Options) instanceTypes(ctx context.Context) (*instancetypes.Cache, error) {
 	if !o.PrivateAWS {
 		return nil, nil
@@ -112,7 +112,7 @@ func (o Options) instanceTypes(ctx context.Context) (*instancetypes.Cache, error
 	}, clock.RealClock{}), nil
 }
 
-// session is one whose calls are counted.
+// session returns a configuration whose calls are counted.
 func (o Options) session(ctx context.Context, who awsx.Options) (awssdk.Config, error) {
 	calls, err := meter.New(metrics.Registry)
 	if err != nil {

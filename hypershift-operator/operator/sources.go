@@ -13,9 +13,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 )
 
-// newSources makes a cache of the Secrets and ConfigMaps that nobody's apply has
-// made: the user's are among them, in any namespace and under any name. It keeps
-// their names and versions and nothing else, and is for metadata only.
+// newSources returns a cache of the Secrets and ConfigMaps that no operator has
+// applied: the users' are among them, in any namespace and under any name. It has
+// metadata only.
 func newSources(mgr ctrl.Manager) (cache.Cache, error) {
 	notOurs, err := labels.NewRequirement(apply.InventoryLabel, selection.DoesNotExist, nil)
 	utilruntime.Must(err)

@@ -26,9 +26,9 @@ var identityServices = []netip.Addr{
 	netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd00:ec2::23"),
 }
 
-// leaves tries to connect from this pod to what the policies about it forbid, and
-// reports whether something answered. That nothing answers tells nothing: there may be
-// no such service, and instance metadata does not answer pods where the hop limit is 1.
+// leaves tries connections from this pod that its policies forbid, and reports
+// whether one was accepted. A failure is no evidence: there may be no such service,
+// and instance metadata does not answer pods where the hop limit is 1.
 func (c *Checker) leaves(ctx context.Context) (bool, error) {
 	if !c.Pod.IsValid() {
 		return false, nil

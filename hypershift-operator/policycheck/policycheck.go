@@ -1,19 +1,19 @@
-// Package policycheck finds out whether the management cluster enforces
-// NetworkPolicies. Nothing reports it, and where they are not enforced everything
-// works, so the only way to know is a connection that a policy forbids.
+// Package policycheck determines whether the management cluster enforces
+// NetworkPolicies. Nothing reports it, and everything works where they are not
+// enforced, so that the only evidence is a connection that a policy forbids.
 //
 //	► a few control planes, at random
-//	► a pod of each whose ports both listen: the kubelet's probes show it
-//	► connect to the published port: the pod can be reached from here
+//	► a pod of each whose ports are both open: the kubelet's probes show it
+//	► connect to the published port: the pod is reachable from here
 //	► connect to the health port: no policy allows that
 //
-// Only both together tell something. What leaves a pod is tried as well, from the
-// pod of the operator to the services that would give it the identity of its node,
-// where the policies about it forbid that (egress.go). Such a connection that is made
-// shows that the direction is not enforced; one that fails shows nothing.
+// Only both together are evidence. Egress is tested as well, from the pod of the
+// operator to the services that would give it the identity of its node, where its
+// policies forbid that (egress.go). An accepted connection shows that egress is not
+// enforced; a failed one shows nothing.
 //
-// It takes a handful of connections every ten minutes, however many control planes
-// there are, and no pod of its own.
+// It makes a handful of connections every ten minutes, however many control planes
+// there are, and needs no pod of its own.
 package policycheck
 
 import (
@@ -142,8 +142,8 @@ func (c *Checker) update(ctx context.Context) {
 	}
 }
 
-// check tries what leaves this pod, and control planes until one tells of a policy that is not enforced, or
-// enough tell that theirs is.
+// check tries connections from this pod and to control planes, until one shows that
+// a policy is not enforced, or enough show that theirs are.
 func (c *Checker) check(ctx context.Context) (metav1.ConditionStatus, error) {
 	if made, err := c.leaves(ctx); err != nil || made {
 		return metav1.ConditionFalse, err
@@ -247,7 +247,8 @@ func (c *Checker) protected(ctx context.Context, pod *corev1.Pod) (bool, error) 
 			continue
 		}
 		for _, ingress := range policy.Spec.Ingress {
-			// A policy of somebody else, or of an earlier version, opens every port to everybody.
+			// A policy of another owner, or of an earlier version, opens every port
+			// to all clients.
 			if len(ingress.From) == 0 && len(ingress.Ports) == 0 {
 				return false, nil
 			}

@@ -116,8 +116,11 @@ func LocalApp(hcpName, app string) string { return app + ".apps." + LocalZone(hc
 // LocalApps is the wildcard for all of these.
 func LocalApps(hcpName string) string { return LocalApp(hcpName, "*") }
 
-// ClusterTag returns the key of the tag on every AWS resource of a cluster; its value is "owned".
+// ClusterTag returns the key of the tag on every AWS resource of a cluster; its value is ClusterTagValue.
 func ClusterTag(infraID string) string { return "kubernetes.io/cluster/" + infraID }
+
+// ClusterTagValue marks resources that are deleted with the cluster.
+const ClusterTagValue = "owned"
 
 // InstanceProfile returns the default instance profile of the workers of a cluster, and WorkerRole the role in it. The
 // infrastructure command of the CLI creates both.

@@ -74,6 +74,22 @@ type HostedClusterStatus struct {
 	// +optional
 	OIDCDocuments *OIDCDocumentsStatus `json:"oidcDocuments,omitempty"`
 
+	// leftBehind lists the cloud resources that nobody can delete automatically any more, and that someone has to delete by
+	// hand. The operator stopped waiting for their deletion.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1000
+	LeftBehind []LeftBehindResource `json:"leftBehind,omitempty"`
+
+	// waits lists what the operator waits for that has a time limit, and since when.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=cause
+	// +kubebuilder:validation:MaxItems=10
+	Waits []WaitStatus `json:"waits,omitempty"`
+
 	// autoNode counts the nodes that were created on demand.
 	//
 	// +optional
@@ -120,4 +136,61 @@ type OIDCDocumentsStatus struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Region string `json:"region"`
+}
+
+// LeftBehindResource is a cloud resource that was not deleted with its cluster.
+type LeftBehindResource struct {
+	// service is the cloud service of the resource, such as EC2.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Service string `json:"service"`
+
+	// type says what the resource is, such as VPC endpoint.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Type string `json:"type,omitempty"`
+
+	// id identifies the resource, or describes how to find it.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	ID string `json:"id"`
+
+	// reason is a CamelCase word that says why the resource could not be deleted.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Reason string `json:"reason,omitempty"`
+}
+
+// WaitCause is what the operator waits for.
+// +kubebuilder:validation:Enum=CloudResourceCleanup;OIDCBucket;AWSIdentity;GracePeriod
+type WaitCause string
+
+const (
+	// WaitForCloudResourceCleanup ends when the hosted cluster has deleted the cloud resources that it created.
+	WaitForCloudResourceCleanup WaitCause = "CloudResourceCleanup"
+	// WaitForOIDCBucket ends when the hypershift-operator runs with the bucket that has the OIDC documents.
+	WaitForOIDCBucket WaitCause = "OIDCBucket"
+	// WaitForAWSIdentity ends when AWS accepts the identity of the cluster again.
+	WaitForAWSIdentity WaitCause = "AWSIdentity"
+	// WaitForGracePeriod ends when the grace period after the deletion of everything else is over.
+	WaitForGracePeriod WaitCause = "GracePeriod"
+)
+
+// WaitStatus records the start of a wait.
+type WaitStatus struct {
+	// cause is what the operator waits for.
+	//
+	// +required
+	Cause WaitCause `json:"cause"`
+
+	// since is the start of the wait.
+	//
+	// +required
+	Since metav1.Time `json:"since"`
 }

@@ -23,7 +23,7 @@ import (
 // which it got the finalizer (see reconcile.Delete). It is restored, as one that is being
 // deleted, from its namespace and its HostedControlPlane, and hc becomes it. There may be a
 // newer HostedCluster of the same name: then the node pools belong to that one.
-func (r *Reconciler) lost(ctx context.Context, hc *hyperv1.HostedCluster) (*scope, error) {
+func (r *Reconciler) findAdopted(ctx context.Context, hc *hyperv1.HostedCluster) (*scope, error) {
 	key := client.ObjectKeyFromObject(hc)
 	cached := &hyperv1.HostedCluster{}
 	err := r.Client.Get(ctx, key, cached)
@@ -36,7 +36,7 @@ func (r *Reconciler) lost(ctx context.Context, hc *hyperv1.HostedCluster) (*scop
 	place := client.ObjectKey{Name: names.ControlPlaneNamespace(key.Namespace, key.Name)}
 	ns := &corev1.Namespace{}
 	err = r.Client.Get(ctx, place, ns)
-	if err != nil || !orphan(key, cached, ns) {
+	if err != nil || !isOrphaned(key, cached, ns) {
 		return nil, client.IgnoreNotFound(err)
 	}
 	// What is acted on now must be true, and the cache may be late.
@@ -52,10 +52,10 @@ func (r *Reconciler) lost(ctx context.Context, hc *hyperv1.HostedCluster) (*scop
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("making sure that namespace %s is left: %w", place.Name, err)
 	}
-	if err != nil || !orphan(key, live, ns) {
+	if err != nil || !isOrphaned(key, live, ns) {
 		return nil, nil
 	}
-	s, err := r.recall(ctx, hc, ns)
+	s, err := r.restore(ctx, hc, ns)
 	if err == nil && live != nil {
 		s.pools = nil
 	}
@@ -64,13 +64,13 @@ func (r *Reconciler) lost(ctx context.Context, hc *hyperv1.HostedCluster) (*scop
 
 // orphan says whether the namespace was made for a cluster of that name, and not
 // for hc, which is nil if there is none.
-func orphan(key client.ObjectKey, hc *hyperv1.HostedCluster, ns *corev1.Namespace) bool {
+func isOrphaned(key client.ObjectKey, hc *hyperv1.HostedCluster, ns *corev1.Namespace) bool {
 	uid := ns.Labels[hyperv1.HostedClusterUIDLabel]
 	return uid != "" && ns.Annotations[hyperv1.HostedClusterAnnotation] == key.String() && (hc == nil || !owns(hc, ns))
 }
 
-// farewell is what the deletion of the lost cluster waits for, as the end of a sentence.
-func farewell(ns *corev1.Namespace) string {
+// deletionDetail is what the deletion of the lost cluster waits for, as the end of a sentence.
+func deletionDetail(ns *corev1.Namespace) string {
 	rec, err := recordOn(ns)
 	if err != nil || rec.Lost == nil {
 		return ""
@@ -84,7 +84,7 @@ func farewell(ns *corev1.Namespace) string {
 
 // recall gathers what there is of a lost cluster. The first time it writes down
 // what is remembered, since the HostedControlPlane goes before the rest does.
-func (r *Reconciler) recall(ctx context.Context, hc *hyperv1.HostedCluster, ns *corev1.Namespace) (*scope, error) {
+func (r *Reconciler) restore(ctx context.Context, hc *hyperv1.HostedCluster, ns *corev1.Namespace) (*scope, error) {
 	rec, err := recordOn(ns)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (r *Reconciler) recall(ctx context.Context, hc *hyperv1.HostedCluster, ns *
 		rec.Lost.DeepCopyInto(hc)
 		s, err := r.gather(ctx, hc)
 		if err == nil {
-			s.save = r.saveLost(s.hc, ns, rec)
+			s.save = r.saveAdopted(s.hc, ns, rec)
 		}
 		return s, err
 	}
@@ -106,21 +106,21 @@ func (r *Reconciler) recall(ctx context.Context, hc *hyperv1.HostedCluster, ns *
 		return nil, err
 	}
 	if s.hcp != nil {
-		remember(hc, s.hcp)
+		restoreSpec(hc, s.hcp)
 	}
 	ctrl.LoggerFrom(ctx).Info("The HostedCluster is gone, and its control plane is not: taking it down", "namespace", ns.Name)
 	r.Recorder.Eventf(hc, ns, corev1.EventTypeWarning, "HostedClusterLost", "Delete",
 		"The HostedCluster is gone without its finalizer having been waited for; namespace %s and everything that belongs to it is deleted now", ns.Name)
-	s.save = r.saveLost(hc, ns, rec)
+	s.save = r.saveAdopted(hc, ns, rec)
 	return s, s.save(ctx)
 }
 
 // remember takes over what a deletion needs of the spec. The tenant's operator
 // may write the HostedControlPlane: which infraID and which of the user's
 // Secrets were meant it is not asked.
-func remember(hc *hyperv1.HostedCluster, hcp *hyperv1.HostedControlPlane) {
+func restoreSpec(hc *hyperv1.HostedCluster, hcp *hyperv1.HostedControlPlane) {
 	hc.Annotations = map[string]string{}
-	for _, key := range handedOn {
+	for _, key := range propagatedAnnotations {
 		if value, ok := hcp.Annotations[key]; ok {
 			hc.Annotations[key] = value
 		}
@@ -152,7 +152,7 @@ type record struct {
 func (r *Reconciler) recordFor(hc *hyperv1.HostedCluster) string {
 	rec := record{InfraID: hc.Spec.InfraID, Documents: hc.Status.OIDCDocuments}
 	if rec.Documents == nil && r.Documents != nil && awsOf(hc) != nil && hc.Spec.ServiceAccountSigningKey == nil {
-		rec.Documents = r.documentsPlace()
+		rec.Documents = r.oidc.Location()
 	}
 	text, _ := json.Marshal(rec) // strings marshal
 	return string(text)
@@ -171,9 +171,9 @@ func recordOn(ns *corev1.Namespace) (record, error) {
 	return rec, nil
 }
 
-// saveLost writes a lost cluster, status and all, onto its namespace, if it is
+// saveAdopted writes a lost cluster, status and all, onto its namespace, if it is
 // not there as it is now.
-func (r *Reconciler) saveLost(hc *hyperv1.HostedCluster, ns *corev1.Namespace, rec record) func(context.Context) error {
+func (r *Reconciler) saveAdopted(hc *hyperv1.HostedCluster, ns *corev1.Namespace, rec record) func(context.Context) error {
 	before := []byte(ns.Annotations[recordAnnotation])
 	return func(ctx context.Context) error {
 		rec.Lost = hc

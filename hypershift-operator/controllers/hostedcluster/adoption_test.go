@@ -40,7 +40,7 @@ func (w *world) remains(t *testing.T) string {
 // To an API server a deletion is a look for finalizers and then a removal: the
 // one that comes in between goes with the object, and its writer is told that
 // all went well.
-func TestAClusterThatGoesWhileItGetsItsFinalizerLeavesNothing(t *testing.T) {
+func TestAClusterDeletedBeforeItsFinalizerLeavesNothing(t *testing.T) {
 	before := emptyWorld(t).remains(t)
 	w := emptyWorld(t)
 	hc := privateCluster()
@@ -64,7 +64,7 @@ func TestAClusterThatGoesWhileItGetsItsFinalizerLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatALostClusterHadIsTakenDownInOrder(t *testing.T) {
+func TestAnAdoptedClusterIsDeletedInOrder(t *testing.T) {
 	w := newWorld(t)
 	w.stuck = true
 	pass := w.start()
@@ -78,8 +78,8 @@ func TestWhatALostClusterHadIsTakenDownInOrder(t *testing.T) {
 		t.Error("the control plane goes before its machines")
 	}
 	ns := &corev1.Namespace{}
-	if !w.exists(t, ns, client.ObjectKey{Name: plane}) || !strings.Contains(farewell(ns), "waiting for the machines of node pools workers") {
-		t.Errorf("the namespace does not say what is waited for: %q", farewell(ns))
+	if !w.exists(t, ns, client.ObjectKey{Name: plane}) || !strings.Contains(deletionDetail(ns), "waiting for the machines of node pools workers") {
+		t.Errorf("the namespace does not say what is waited for: %q", deletionDetail(ns))
 	}
 	w.wantEvent(t, "HostedClusterLost", plane)
 	w.stuck = false
@@ -91,7 +91,7 @@ func TestWhatALostClusterHadIsTakenDownInOrder(t *testing.T) {
 
 // The next one of that name waits until the place is free, keeps its node pools,
 // and then has a control plane of its own.
-func TestAClusterThatIsMadeAgainWaitsForTheLostOne(t *testing.T) {
+func TestANewClusterWaitsForTheAdoptedOne(t *testing.T) {
 	w := newWorld(t)
 	pass := w.start()
 	w.run(t, pass, 10)
@@ -123,7 +123,7 @@ func TestAClusterThatIsMadeAgainWaitsForTheLostOne(t *testing.T) {
 }
 
 // A cache may not have a HostedCluster that is there.
-func TestAClusterThatTheCacheDoesNotShowIsNotLost(t *testing.T) {
+func TestAClusterThatIsNotInTheCacheIsNotAdopted(t *testing.T) {
 	w := newWorld(t)
 	pass := w.start()
 	w.run(t, pass, 10)
@@ -149,7 +149,7 @@ func (w *world) machinesGo(ctx context.Context) error {
 }
 
 // Whenever the HostedCluster gets lost, the rest goes.
-func TestTrialOfALostCluster(t *testing.T) {
+func TestCrashConsistencyOfAnAdoptedCluster(t *testing.T) {
 	crashtest.NoLeaks(t, func(t testing.TB) *crashtest.Scenario {
 		w := newWorld(t)
 		story := w.story()

@@ -15,13 +15,13 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-const yes = "true"
+const annotationTrue = "true"
 
-// awaitCleanup waits, if the user wants that, for the hosted cluster to remove
-// what it made in the cloud by itself. It can as long as its API server runs,
-// and if it never ran there is nothing. Who waits in vain is told what is left.
+// awaitCleanup waits, if the user requests it, until the hosted cluster has deleted
+// the cloud resources that it created. It needs its API server for that; if that
+// never ran, there are none. The wait is limited, and what remains is reported.
 func (r *Reconciler) awaitCleanup(ctx context.Context, s *scope) error {
-	if s.hc.Annotations[hyperv1.CleanupCloudResourcesAnnotation] != yes || s.hcp == nil || !s.hcp.DeletionTimestamp.IsZero() {
+	if s.hc.Annotations[hyperv1.CleanupCloudResourcesAnnotation] != annotationTrue || s.hcp == nil || !s.hcp.DeletionTimestamp.IsZero() {
 		return nil
 	}
 	api := meta.FindStatusCondition(s.hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable)
@@ -29,38 +29,38 @@ func (r *Reconciler) awaitCleanup(ctx context.Context, s *scope) error {
 		return nil
 	}
 	said := meta.FindStatusCondition(s.hcp.Status.Conditions, hyperv1.CloudResourcesDestroyed)
-	was := meta.FindStatusCondition(s.hc.Status.Conditions, hyperv1.CloudResourcesDestroyed)
-	if said != nil && said.Status == metav1.ConditionTrue || leftBehind(was) {
+	if said != nil && said.Status == metav1.ConditionTrue || len(s.hc.Status.LeftBehind) > 0 {
 		return nil
 	}
-	if err := r.askForCleanup(ctx, s); err != nil {
+	if err := r.requestCleanup(ctx, s); err != nil {
 		return err
 	}
 	left := "what carries the tag " + names.ClusterTag(s.hc.Spec.InfraID)
 	if said != nil {
 		left = said.Message
 	}
-	if was != nil && r.longAgo(s, was.LastTransitionTime.Time) {
+	legacy := meta.FindStatusCondition(s.hc.Status.Conditions, hyperv1.CloudResourcesDestroyed)
+	if r.isOverdue(s, waitingSince(&s.hc.Status, hyperv1.WaitForCloudResourceCleanup, legacy, r.Clock.Now())) {
 		why := "the hosted cluster has not removed everything that it made in the cloud"
 		if api.Status != metav1.ConditionTrue {
 			why = "the hosted API server does not answer (" + api.Message + ")"
 		}
-		return r.leave(ctx, s, nil, why, left)
+		return r.recordLeft(ctx, s, nil, why, hyperv1.LeftBehindResource{Service: serviceAny, ID: left, Reason: hyperv1.CloudResourcesRemainingReason})
 	}
-	message := fmt.Sprintf("waiting for the hosted cluster to remove what it made in the cloud: %s; what is there after %s is left behind", left, giveUpAfter(s))
+	message := fmt.Sprintf("waiting for the hosted cluster to remove what it made in the cloud: %s; what is there after %s is left behind", left, orphanAfter(s))
 	return reconcile.Unverified(hyperv1.CloudResourcesRemainingReason, "%s", message).About(hyperv1.CloudResourcesDestroyed).
-		With(reconcile.Wait(deletionPause, hyperv1.CloudResourcesRemainingReason, "%s", message))
+		With(reconcile.Wait(deletionInterval, hyperv1.CloudResourcesRemainingReason, "%s", message))
 }
 
-// askForCleanup hands the wish on, and says that now is the time: a living
-// cluster may have had the wish all along. The user may have had it only now,
-// when nothing else of the HostedControlPlane is written any more.
-func (r *Reconciler) askForCleanup(ctx context.Context, s *scope) error {
-	if s.hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] == yes && s.hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] == yes {
+// requestCleanup sets the request and the start of the cleanup on the
+// HostedControlPlane. The request may be new, and other fields of the
+// HostedControlPlane are no longer written during a deletion.
+func (r *Reconciler) requestCleanup(ctx context.Context, s *scope) error {
+	if s.hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] == annotationTrue && s.hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] == annotationTrue {
 		return nil
 	}
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{
-		hyperv1.CleanupCloudResourcesAnnotation: yes, hyperv1.HostedClusterDeletedAnnotation: yes,
+		hyperv1.CleanupCloudResourcesAnnotation: annotationTrue, hyperv1.HostedClusterDeletedAnnotation: annotationTrue,
 	}}})
 	if err != nil {
 		return err

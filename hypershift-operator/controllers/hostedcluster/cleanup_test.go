@@ -65,7 +65,7 @@ func TestDeletionWaitsForTheHostedClusterToCleanUp(t *testing.T) {
 				if hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] != "true" || hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] != "true" {
 					t.Error("nobody was asked")
 				}
-				w.clock.Step(defaultGiveUpAfter)
+				w.clock.Step(defaultOrphanAfter)
 				w.run(t, pass, 1)
 				w.wantEvent(t, "CloudResourcesLeftBehind", tc.event)
 			}

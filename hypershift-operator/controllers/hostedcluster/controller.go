@@ -15,7 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/limits"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/oidc"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -98,14 +100,17 @@ type Options struct {
 // Reconciler manages HostedClusters.
 type Reconciler struct {
 	Options
-	apply     *apply.Applier
-	published *published
+	apply *apply.Applier
+	oidc  *oidc.Publisher
+	capi  clusterapi.Manager
 	// missing names the CRDs that the management cluster lacks. Set by Setup.
 	missing string
 }
 
 func newReconciler(o Options) *Reconciler {
-	return &Reconciler{Options: o, apply: apply.New(o.Client, o.Scheme, names.HypershiftOperator), published: newPublished()}
+	r := &Reconciler{Options: o, apply: apply.New(o.Client, o.Scheme, names.HypershiftOperator), oidc: oidc.NewPublisher(o.Documents, o.Clock, o.DocumentsAge)}
+	r.capi = clusterapi.Manager{Client: o.Client, Applier: r.apply, GenerateCertificate: o.GenerateCertificate}
+	return r
 }
 
 // Controller reconciles HostedClusters.
@@ -141,9 +146,9 @@ func (r *Reconciler) controller() *Controller {
 			reconcile.Step[*scope]{Name: "release image", Condition: hyperv1.ValidReleaseImage, Run: r.checkRelease},
 			reconcile.Step[*scope]{Name: "HostedControlPlane", Run: r.ensureControlPlane},
 			reconcile.Step[*scope]{Name: "network policies", Run: r.ensurePolicies},
-			reconcile.Step[*scope]{Name: "Cluster of Cluster API", Run: r.ensureCluster},
-			reconcile.Step[*scope]{Name: "machine controllers", Run: r.ensureWorkers},
-			reconcile.Step[*scope]{Name: "kubeconfigs and passwords for users", Run: r.ensureHandouts},
+			reconcile.Step[*scope]{Name: "Cluster API objects", Run: r.ensureCluster},
+			reconcile.Step[*scope]{Name: "Cluster API controllers", Run: r.ensureWorkers},
+			reconcile.Step[*scope]{Name: "kubeconfigs and passwords for users", Run: r.ensurePublishedSecrets},
 		),
 	}
 	paused := []reconcile.Step[*scope]{
@@ -155,14 +160,16 @@ func (r *Reconciler) controller() *Controller {
 		Name: "hostedcluster", Client: r.Client, Reader: r.Reader, Clock: r.Clock,
 		Scope: func(ctx context.Context, hc *hyperv1.HostedCluster, status *reconcile.Writer[*hyperv1.HostedCluster]) (*scope, error) {
 			s, err := r.gather(ctx, hc)
-			if s != nil {
-				s.save = status.Write
+			if err != nil {
+				return nil, err
 			}
-			return s, err
+			s.save = status.Write
+			s.updateFacts(r.Clock.Now())
+			return s, nil
 		},
 		Phase: func(s *scope) []reconcile.Step[*scope] {
 			switch {
-			case s.dying():
+			case s.deleting():
 				return deleting
 			case s.paused:
 				return paused
@@ -170,7 +177,7 @@ func (r *Reconciler) controller() *Controller {
 			return live
 		},
 		FieldOwner: names.HypershiftOperator, Fields: func(hc *hyperv1.HostedCluster) any { return hc.Status },
-		Status: r.summarize, Classify: classifier,
+		Status: r.summarize, Classify: classify,
 		Resync: r.resync, NoLaterThan: r.noLaterThan,
 		MaxBackoff: 5 * time.Minute,
 		Workers:    workers,
@@ -187,14 +194,18 @@ func (r *Reconciler) orphans() *Controller {
 			return &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}, nil
 		},
 		Scope: func(ctx context.Context, hc *hyperv1.HostedCluster, _ *reconcile.Writer[*hyperv1.HostedCluster]) (*scope, error) {
-			s, err := r.lost(ctx, hc)
+			s, err := r.findAdopted(ctx, hc)
 			if s == nil && err == nil {
 				return nil, reconcile.Skip(0)
 			}
-			return s, err
+			if err != nil {
+				return nil, err
+			}
+			s.updateFacts(r.Clock.Now())
+			return s, nil
 		},
 		Phase:  func(*scope) []reconcile.Step[*scope] { return deleting },
-		Status: r.summarize, Classify: classifier,
+		Status: r.summarize, Classify: classify,
 		Save:   func(ctx context.Context, s *scope) error { return s.save(ctx) },
 		Resync: r.resync, NoLaterThan: r.noLaterThan,
 	}
@@ -202,13 +213,13 @@ func (r *Reconciler) orphans() *Controller {
 
 func (r *Reconciler) deletion() []reconcile.Step[*scope] {
 	return []reconcile.Step[*scope]{
-		{Name: "requirements of the control-plane-operator", Run: r.keepOperator},
+		{Name: "requirements of the control-plane-operator", Run: r.retainOperator},
 		{Name: "node pools", Run: r.deleteNodePools},
 		{Name: "machines", Run: r.deleteMachines},
 		{Name: "cloud resources of the hosted cluster", Run: r.awaitCleanup},
 		{Name: "endpoints", Run: r.deleteEndpoints},
 		{Name: "HostedControlPlane", Run: r.deleteControlPlane},
-		{Name: "Cluster of Cluster API", Run: r.deleteCluster},
+		{Name: "Cluster API objects", Run: r.deleteCluster},
 		{Name: "OIDC documents", Run: r.removeDocuments},
 		{Name: "namespace", Run: r.deleteNamespace},
 		{Name: "grace period", Run: r.waitGracePeriod},
@@ -226,11 +237,11 @@ func (r *Reconciler) resync(*scope) time.Duration { return r.Resync }
 func (r *Reconciler) noLaterThan(s *scope) time.Duration {
 	switch {
 	case !s.paused || s.pauseLeft == 0:
-		return s.silenceIn
-	case s.silenceIn == 0:
+		return s.operatorCheckIn
+	case s.operatorCheckIn == 0:
 		return s.pauseLeft
 	}
-	return min(s.pauseLeft, s.silenceIn)
+	return min(s.pauseLeft, s.operatorCheckIn)
 }
 
 func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {

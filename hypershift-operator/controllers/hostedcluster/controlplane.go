@@ -12,26 +12,27 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/userobjects"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 func (s *scope) controlPlaneSet() apply.Set {
-	return apply.Set{Name: "control-plane", Namespace: s.controlPlane, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}}}
+	return apply.Set{Name: "control-plane", Namespace: s.plane.Name, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}}}
 }
 
-// ensureControlPlane tells the control-plane-operator what the user wants.
+// ensureControlPlane applies the spec to the HostedControlPlane.
 func (r *Reconciler) ensureControlPlane(ctx context.Context, s *scope) error {
 	if s.images.release == "" {
 		return errNoRelease()
 	}
 	changed, err := r.apply.Apply(ctx, s.controlPlaneSet(), desiredControlPlane(s))
-	s.told = err == nil && !changed
+	s.specApplied = err == nil && !changed
 	return err
 }
 
-// handedOn are the annotations of a HostedCluster that the control plane acts on.
-var handedOn = []string{
+// propagatedAnnotations are the annotations of a HostedCluster that the control plane acts on.
+var propagatedAnnotations = []string{
 	hyperv1.TargetNodeLabelsAnnotation,
 	hyperv1.CleanupCloudResourcesAnnotation,
 	hyperv1.DisablePKIReconciliationAnnotation,
@@ -45,11 +46,12 @@ var handedOn = []string{
 	hyperv1.MemoryLimitFactorAnnotation,
 }
 
-// desiredControlPlane is the HostedCluster without what is this operator's business.
+// desiredControlPlane returns the HostedControlPlane without the fields that only
+// this operator uses.
 func desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
-	spec := withCopies(s.hc)
+	spec := userobjects.WithCopies(s.hc)
 	hcp := &hyperv1.HostedControlPlane{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.controlPlane, Name: s.hc.Name, Annotations: s.ownerAnnotations(), OwnerReferences: clusterapi.Owner(s.cluster)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.plane.Name, Name: s.hc.Name, Annotations: s.plane.Annotations(), OwnerReferences: clusterapi.Owner(s.cluster)},
 		Spec: hyperv1.HostedControlPlaneSpec{
 			ReleaseImage:                     s.images.release,
 			PullSecret:                       spec.PullSecret,
@@ -89,7 +91,7 @@ func desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
 	if own := s.images.controlPlane; own != "" {
 		hcp.Spec.ControlPlaneReleaseImage = &own
 	}
-	for _, key := range handedOn {
+	for _, key := range propagatedAnnotations {
 		if value, ok := s.hc.Annotations[key]; ok {
 			hcp.Annotations[key] = value
 		}
@@ -108,12 +110,10 @@ func desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
 	return hcp
 }
 
-const clusterTagValue = "owned"
-
-// withClusterTag adds the tag by which everything of the cluster is found. The
-// user's spec stays as it is.
+// withClusterTag adds the tag that identifies the resources of the cluster. The
+// user's spec is not changed.
 func withClusterTag(tags []hyperv1.AWSResourceTag, infraID string) []hyperv1.AWSResourceTag {
 	key := names.ClusterTag(infraID)
 	tags = slices.DeleteFunc(tags, func(t hyperv1.AWSResourceTag) bool { return t.Key == key })
-	return append(tags, hyperv1.AWSResourceTag{Key: key, Value: clusterTagValue})
+	return append(tags, hyperv1.AWSResourceTag{Key: key, Value: names.ClusterTagValue})
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/userobjects"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
@@ -29,7 +30,7 @@ func secret(namespace, name string, data map[string]string) *corev1.Secret {
 }
 
 func bundle(name, text string) *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: name}, Data: map[string]string{bundleKey: text}}
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: name}, Data: map[string]string{userobjects.TrustBundleKey: text}}
 }
 
 // put changes an object as the user.
@@ -76,9 +77,9 @@ func richCluster() *hyperv1.HostedCluster {
 func riches() []client.Object {
 	return []client.Object{
 		pullSecret(), pool(),
-		secret("clusters", "my-ssh-key", map[string]string{sshKeyKey: somePublicKey, "id_rsa": "private"}),
-		secret("clusters", "control-plane-operator-creds", map[string]string{auditWebhookKey: someKubeconfig}),
-		secret("clusters", "my-aes-key", map[string]string{aescbcKey: strings.Repeat("k", 32)}),
+		secret("clusters", "my-ssh-key", map[string]string{userobjects.SSHPublicKeyKey: somePublicKey, "id_rsa": "private"}),
+		secret("clusters", "control-plane-operator-creds", map[string]string{userobjects.AuditWebhookKey: someKubeconfig}),
+		secret("clusters", "my-aes-key", map[string]string{userobjects.EncryptionKeyKey: strings.Repeat("k", 32)}),
 		bundle("my-bundle", someBundle()),
 	}
 }
@@ -89,7 +90,7 @@ func richWorld(t testing.TB) *world {
 	return w
 }
 
-func TestWhatTheUserBringsIsCopied(t *testing.T) {
+func TestObjectsOfTheUserAreCopied(t *testing.T) {
 	w := richWorld(t)
 	pass := w.start()
 	w.run(t, pass, 3)
@@ -110,7 +111,7 @@ func TestWhatTheUserBringsIsCopied(t *testing.T) {
 			t.Errorf("%s of the HostedControlPlane is %q, want %q", field, tc.got, tc.want)
 		}
 	}
-	if w.copied(t, "ssh-key", sshKeyKey) != somePublicKey || w.copied(t, "ssh-key", "id_rsa") != "" {
+	if w.copied(t, "ssh-key", userobjects.SSHPublicKeyKey) != somePublicKey || w.copied(t, "ssh-key", "id_rsa") != "" {
 		t.Error("the public key, and only that, should be copied")
 	}
 	if !strings.Contains(w.copied(t, "control-plane-operator-creds", "credentials"), "role_arn") {
@@ -118,21 +119,21 @@ func TestWhatTheUserBringsIsCopied(t *testing.T) {
 	}
 	for _, name := range []string{"user-ca-bundle", "copied-my-bundle"} {
 		cm := &corev1.ConfigMap{}
-		if !w.exists(t, cm, w.object(name)) || !strings.Contains(cm.Data[bundleKey], "CERTIFICATE") {
+		if !w.exists(t, cm, w.object(name)) || !strings.Contains(cm.Data[userobjects.TrustBundleKey], "CERTIFICATE") {
 			t.Errorf("no bundle in %s: %v", name, cm.Data)
 		}
 	}
 
 	t.Run("again when the source changes", func(t *testing.T) {
 		changed := strings.Replace(somePublicKey, "me@", "you@", 1)
-		w.put(t, secret("clusters", "my-ssh-key", map[string]string{sshKeyKey: changed}))
+		w.put(t, secret("clusters", "my-ssh-key", map[string]string{userobjects.SSHPublicKeyKey: changed}))
 		w.run(t, pass, 1)
-		if got := w.copied(t, "ssh-key", sshKeyKey); got != changed {
+		if got := w.copied(t, "ssh-key", userobjects.SSHPublicKeyKey); got != changed {
 			t.Errorf("the copy holds %q", got)
 		}
 	})
 	t.Run("and the last good copy stays when the source breaks", func(t *testing.T) {
-		w.put(t, secret("clusters", "control-plane-operator-creds", map[string]string{auditWebhookKey: "nonsense"}))
+		w.put(t, secret("clusters", "control-plane-operator-creds", map[string]string{userobjects.AuditWebhookKey: "nonsense"}))
 		if err := w.Admin().Delete(t.Context(), bundle("my-bundle", "")); err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +141,7 @@ func TestWhatTheUserBringsIsCopied(t *testing.T) {
 		w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.InvalidSecretReason,
 			"Secret control-plane-operator-creds, which spec.auditWebhook names, cannot be used: its key webhook-kubeconfig: it cannot be read as a kubeconfig with a current context; ConfigMap my-bundle, which spec.additionalTrustBundle names, does not exist in namespace clusters: create it")
 		w.want(t, hyperv1.ValidProxyConfiguration, metav1.ConditionFalse, hyperv1.ConfigMapNotFoundReason, "my-bundle, which spec.configuration.proxy.trustedCA names")
-		if w.copied(t, "copied-control-plane-operator-creds", auditWebhookKey) != someKubeconfig || !w.exists(t, &corev1.ConfigMap{}, w.object("user-ca-bundle")) {
+		if w.copied(t, "copied-control-plane-operator-creds", userobjects.AuditWebhookKey) != someKubeconfig || !w.exists(t, &corev1.ConfigMap{}, w.object("user-ca-bundle")) {
 			t.Error("a copy is gone or spoiled")
 		}
 	})
@@ -164,7 +165,7 @@ func TestAKubeconfigThatRunsProgramsIsRefused(t *testing.T) {
 	w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 
 	t.Run("in another Secret: the HostedControlPlane keeps the good one", func(t *testing.T) {
-		w.Create(t, secret("clusters", "evil", map[string]string{auditWebhookKey: evil}))
+		w.Create(t, secret("clusters", "evil", map[string]string{userobjects.AuditWebhookKey: evil}))
 		w.change(t, func(hc *hyperv1.HostedCluster) {
 			hc.Spec.AuditWebhook.Name = "evil"
 			hc.Spec.Labels = map[string]hyperv1.LabelValue{"team": "a"}
@@ -181,10 +182,10 @@ func TestAKubeconfigThatRunsProgramsIsRefused(t *testing.T) {
 	})
 	t.Run("in the Secret in use: the copy stays, and all else goes on", func(t *testing.T) {
 		w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.AuditWebhook.Name = "control-plane-operator-creds" })
-		w.put(t, secret("clusters", "control-plane-operator-creds", map[string]string{auditWebhookKey: evil}))
+		w.put(t, secret("clusters", "control-plane-operator-creds", map[string]string{userobjects.AuditWebhookKey: evil}))
 		w.run(t, pass, 2)
 		w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidSecretReason, "Secret control-plane-operator-creds, which "+says)
-		if got := w.copied(t, "copied-control-plane-operator-creds", auditWebhookKey); got != someKubeconfig {
+		if got := w.copied(t, "copied-control-plane-operator-creds", userobjects.AuditWebhookKey); got != someKubeconfig {
 			t.Errorf("the copy holds %q", got)
 		}
 		hcp := &hyperv1.HostedControlPlane{}
@@ -193,7 +194,7 @@ func TestAKubeconfigThatRunsProgramsIsRefused(t *testing.T) {
 		}
 	})
 	t.Run("until it is put right", func(t *testing.T) {
-		w.put(t, secret("clusters", "control-plane-operator-creds", map[string]string{auditWebhookKey: someKubeconfig}))
+		w.put(t, secret("clusters", "control-plane-operator-creds", map[string]string{userobjects.AuditWebhookKey: someKubeconfig}))
 		w.run(t, pass, 2)
 		w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 	})
@@ -203,7 +204,7 @@ func hcpName(ref *corev1.LocalObjectReference, want string) struct{ got, want st
 	return struct{ got, want string }{ptr.Deref(ref, corev1.LocalObjectReference{}).Name, want}
 }
 
-func TestACopyThatSomebodyChangesIsPutRight(t *testing.T) {
+func TestAModifiedCopyIsRestored(t *testing.T) {
 	w := richWorld(t)
 	pass := w.start()
 	w.run(t, pass, 2)
@@ -211,17 +212,17 @@ func TestACopyThatSomebodyChangesIsPutRight(t *testing.T) {
 	if !w.exists(t, spoiled, w.object(names.SSHKey)) {
 		t.Fatal("there is no copy")
 	}
-	spoiled.Data[sshKeyKey] = []byte("mine")
+	spoiled.Data[userobjects.SSHPublicKeyKey] = []byte("mine")
 	if err := w.Admin().Update(t.Context(), spoiled); err != nil {
 		t.Fatal(err)
 	}
 	w.run(t, pass, 1)
-	if got := w.copied(t, names.SSHKey, sshKeyKey); got != somePublicKey {
+	if got := w.copied(t, names.SSHKey, userobjects.SSHPublicKeyKey); got != somePublicKey {
 		t.Errorf("the copy holds %q", got)
 	}
 }
 
-func TestACopyTellsItsSource(t *testing.T) {
+func TestACopyNamesItsSource(t *testing.T) {
 	w := richWorld(t)
 	pass := w.start()
 	w.run(t, pass, 2)
@@ -241,7 +242,7 @@ func TestACopyTellsItsSource(t *testing.T) {
 	says("another")
 }
 
-func TestNothingIsMadeWithoutTheKeyThatEncrypts(t *testing.T) {
+func TestNothingIsCreatedWithoutTheEncryptionKey(t *testing.T) {
 	for name, tc := range map[string]struct {
 		key    *corev1.Secret
 		reason string
@@ -272,7 +273,7 @@ func TestNothingIsMadeWithoutTheKeyThatEncrypts(t *testing.T) {
 	}
 }
 
-func TestTheKindOfEncryptionOfALivingClusterStays(t *testing.T) {
+func TestTheKindOfEncryptionOfARunningClusterCannotChange(t *testing.T) {
 	w := richWorld(t)
 	pass := w.start()
 	w.run(t, pass, 2)
@@ -285,15 +286,15 @@ func TestTheKindOfEncryptionOfALivingClusterStays(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsInUseStaysWhatItWas(t *testing.T) {
+func TestAnEncryptionKeyInUseCannotChange(t *testing.T) {
 	w := richWorld(t)
 	pass := w.start()
 	w.run(t, pass, 2)
 	old, other := strings.Repeat("k", 32), strings.Repeat("n", 32)
-	w.put(t, secret("clusters", "my-aes-key", map[string]string{aescbcKey: other}))
+	w.put(t, secret("clusters", "my-aes-key", map[string]string{userobjects.EncryptionKeyKey: other}))
 	w.run(t, pass, 1)
 	w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidSecretReason, "has got another key")
-	if w.copied(t, "copied-my-aes-key", aescbcKey) != old {
+	if w.copied(t, "copied-my-aes-key", userobjects.EncryptionKeyKey) != old {
 		t.Fatal("what is in etcd cannot be read any more")
 	}
 	if err := w.Admin().Delete(t.Context(), secret("clusters", "my-aes-key", nil)); err != nil {
@@ -302,23 +303,23 @@ func TestAKeyThatIsInUseStaysWhatItWas(t *testing.T) {
 	w.run(t, pass, 1)
 	w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.SecretNotFoundReason, "my-aes-key")
-	if w.copied(t, "copied-my-aes-key", aescbcKey) != old {
+	if w.copied(t, "copied-my-aes-key", userobjects.EncryptionKeyKey) != old {
 		t.Error("the copy went with its source")
 	}
-	w.Create(t, secret("clusters", "my-new-key", map[string]string{aescbcKey: other}))
+	w.Create(t, secret("clusters", "my-new-key", map[string]string{userobjects.EncryptionKeyKey: other}))
 	w.change(t, func(hc *hyperv1.HostedCluster) {
 		hc.Spec.SecretEncryption.AESCBC.ActiveKey.Name = "my-new-key"
 		hc.Spec.SecretEncryption.AESCBC.BackupKey = &corev1.LocalObjectReference{Name: "my-aes-key"} //nolint:staticcheck // deprecated, and in use where somebody still sets it
 	})
 	w.run(t, pass, 1)
-	if w.copied(t, "copied-my-new-key", aescbcKey) != other || w.copied(t, "copied-my-aes-key", aescbcKey) != old {
+	if w.copied(t, "copied-my-new-key", userobjects.EncryptionKeyKey) != other || w.copied(t, "copied-my-aes-key", userobjects.EncryptionKeyKey) != old {
 		t.Error("a rotation needs both keys")
 	}
 }
 
 // The configuration of the API servers has the bytes of an old key, and somebody
 // may delete it: the copy is the second place.
-func TestTheCopyOfAKeyStaysAsLongAsSomethingMayBeEncryptedWithIt(t *testing.T) {
+func TestTheCopyOfAKeyIsKeptWhileSecretsMayBeEncryptedWithIt(t *testing.T) {
 	w := richWorld(t)
 	pass := w.start()
 	w.run(t, pass, 2)
@@ -336,14 +337,14 @@ func TestTheCopyOfAKeyStaysAsLongAsSomethingMayBeEncryptedWithIt(t *testing.T) {
 	}
 	before, after := secretencryption.AESCBC("my-aes-key", []byte(old)), secretencryption.AESCBC("my-new-key", []byte(other))
 	record(&hyperv1.SecretEncryptionStatus{ActiveKey: &before})
-	w.Create(t, secret("clusters", "my-new-key", map[string]string{aescbcKey: other}))
+	w.Create(t, secret("clusters", "my-new-key", map[string]string{userobjects.EncryptionKeyKey: other}))
 	w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.SecretEncryption.AESCBC.ActiveKey.Name = "my-new-key" })
 	w.run(t, pass, 2)
 	if err := w.Admin().Delete(t.Context(), secret("clusters", "my-aes-key", nil)); err != nil {
 		t.Fatal(err)
 	}
 	w.run(t, pass, 2)
-	if w.copied(t, "copied-my-aes-key", aescbcKey) != old || w.copied(t, "copied-my-new-key", aescbcKey) != other {
+	if w.copied(t, "copied-my-aes-key", userobjects.EncryptionKeyKey) != old || w.copied(t, "copied-my-new-key", userobjects.EncryptionKeyKey) != other {
 		t.Error("a key that may be needed has no copy")
 	}
 	hc := &hyperv1.HostedCluster{}
@@ -352,7 +353,7 @@ func TestTheCopyOfAKeyStaysAsLongAsSomethingMayBeEncryptedWithIt(t *testing.T) {
 	}
 	record(&hyperv1.SecretEncryptionStatus{ActiveKey: &after})
 	w.run(t, pass, 1)
-	if w.copied(t, "copied-my-aes-key", aescbcKey) != "" {
+	if w.copied(t, "copied-my-aes-key", userobjects.EncryptionKeyKey) != "" {
 		t.Error("a key that is not needed has a copy")
 	}
 }
@@ -368,24 +369,24 @@ func TestCredentialsForTheKeyService(t *testing.T) {
 	}
 }
 
-func TestAnEtcdOfTheUsers(t *testing.T) {
+func TestUnmanagedEtcdCredentials(t *testing.T) {
 	w := emptyWorld(t)
 	cert, key := certificate(w.clock.Now().Add(time.Hour))
 	hc := privateCluster()
 	hc.Spec.Etcd = hyperv1.EtcdSpec{ManagementType: hyperv1.Unmanaged, Unmanaged: &hyperv1.UnmanagedEtcdSpec{
 		Endpoint: "https://etcd.example.com:2379", TLS: hyperv1.EtcdTLSConfig{ClientSecret: corev1.LocalObjectReference{Name: "my-etcd"}}}}
-	client := map[string]string{etcdCertKey: string(cert), etcdCAKey: string(cert)}
+	client := map[string]string{userobjects.EtcdCertKey: string(cert), userobjects.EtcdCAKey: string(cert)}
 	w.Create(t, pullSecret(), hc, secret("clusters", "my-etcd", client))
 	pass := w.start()
 	w.run(t, pass, 2)
 	w.want(t, hyperv1.UnmanagedEtcdAvailable, metav1.ConditionFalse, hyperv1.UnmanagedEtcdMisconfiguredReason, "Secret my-etcd, which spec.etcd.unmanaged.tls.clientSecret names, has no key etcd-client.key: add it")
-	client[etcdKeyKey] = string(key)
+	client[userobjects.EtcdKeyKey] = string(key)
 	w.put(t, secret("clusters", "my-etcd", client))
 	w.run(t, pass, 2)
 	w.want(t, hyperv1.UnmanagedEtcdAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 }
 
-func TestAProxyWhoseAuthorityHasExpired(t *testing.T) {
+func TestAnExpiredProxyAuthorityIsReported(t *testing.T) {
 	w := richWorld(t)
 	pass := w.start()
 	w.run(t, pass, 2)
@@ -395,7 +396,7 @@ func TestAProxyWhoseAuthorityHasExpired(t *testing.T) {
 	w.want(t, hyperv1.ValidProxyConfiguration, metav1.ConditionFalse, hyperv1.InvalidConfigMapReason, "expired on")
 }
 
-func TestAPullSecretThatIsNone(t *testing.T) {
+func TestAnInvalidPullSecretIsReported(t *testing.T) {
 	w := emptyWorld(t)
 	w.Create(t, privateCluster(), secret("clusters", "my-pull-secret", map[string]string{corev1.DockerConfigJsonKey: "hunter2"}))
 	w.run(t, w.start(), 1)
@@ -419,21 +420,21 @@ func TestAChangeOfASourceReachesItsClusters(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tc := range map[string]struct {
-		kind kind
+		kind userobjects.Kind
 		obj  *metav1.PartialObjectMetadata
 		want int
 	}{
-		"a Secret that it names":                       {inSecret, object("clusters", "my-aes-key"), 1},
-		"its pull secret":                              {inSecret, object("clusters", "my-pull-secret"), 1},
-		"a ConfigMap that it names twice":              {inConfigMap, object("clusters", "my-bundle"), 1},
-		"a ConfigMap with the name of such a Secret":   {inConfigMap, object("clusters", "my-aes-key"), 0},
-		"a Secret of that name in another namespace":   {inSecret, object("other", "my-aes-key"), 0},
-		"what its control plane hands out":             {inSecret, object(plane, "admin-kubeconfig"), 1},
-		"anything else of its control plane":           {inSecret, object(plane, "admin-password"), 0},
-		"a Secret of a namespace that has no clusters": {inSecret, object("kube-system", "admin-kubeconfig"), 0},
+		"a Secret that it names":                       {userobjects.Secret, object("clusters", "my-aes-key"), 1},
+		"its pull secret":                              {userobjects.Secret, object("clusters", "my-pull-secret"), 1},
+		"a ConfigMap that it names twice":              {userobjects.ConfigMap, object("clusters", "my-bundle"), 1},
+		"a ConfigMap with the name of such a Secret":   {userobjects.ConfigMap, object("clusters", "my-aes-key"), 0},
+		"a Secret of that name in another namespace":   {userobjects.Secret, object("other", "my-aes-key"), 0},
+		"what its control plane hands out":             {userobjects.Secret, object(plane, "admin-kubeconfig"), 1},
+		"anything else of its control plane":           {userobjects.Secret, object(plane, "admin-password"), 0},
+		"a Secret of a namespace that has no clusters": {userobjects.Secret, object("kube-system", "admin-kubeconfig"), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := r.ofSource(t.Context(), tc.kind, tc.obj); len(got) != tc.want {
+			if got := r.requestsForSource(t.Context(), tc.kind, tc.obj); len(got) != tc.want {
 				t.Errorf("wakes %v, want %d", got, tc.want)
 			}
 		})

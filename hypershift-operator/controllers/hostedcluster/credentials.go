@@ -11,9 +11,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// credentials lists the Secrets of the control plane that say which role to
-// take on. The roles of the ingress operator and the image registry are used
-// inside the hosted cluster only.
+// credentials lists the Secrets of the control plane with one role each. The roles
+// of the ingress operator and of the image registry are used inside the hosted
+// cluster only.
 var credentials = []struct {
 	secret, field string
 	role          func(hyperv1.AWSRolesRef) hyperv1.RoleARN
@@ -26,10 +26,10 @@ var credentials = []struct {
 }
 
 const (
-	// kmsCredentials is for whoever asks AWS KMS to encrypt and decrypt.
+	// kmsCredentials is for the component that encrypts and decrypts with AWS KMS.
 	kmsCredentials = "kms-creds"
 	credentialsKey = "credentials"
-	// tokenFile is where the components find the token by which AWS knows them.
+	// tokenFile is the path at which components read their AWS token.
 	tokenFile = "/var/run/secrets/openshift/serviceaccount/token"
 )
 
@@ -53,10 +53,10 @@ func (r *Reconciler) ensureCredentials(ctx context.Context, s *scope) error {
 }
 
 func (s *scope) desiredCredentials(secret, region, role string) client.Object {
-	return s.desiredSecret(secret, corev1.SecretTypeOpaque, map[string][]byte{credentialsKey: awsConfig(region, role)})
+	return s.plane.Secret(secret, corev1.SecretTypeOpaque, map[string][]byte{credentialsKey: awsConfig(region, role)})
 }
 
-// awsConfig is a configuration file of the AWS SDKs.
+// awsConfig returns a configuration file of the AWS SDKs.
 func awsConfig(region, role string) []byte {
 	return fmt.Appendf(nil, "[default]\nrole_arn = %s\nweb_identity_token_file = %s\nsts_regional_endpoints = regional\nregion = %s\n", role, tokenFile, region)
 }

@@ -10,16 +10,16 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/validation"
 )
 
-// claim puts our finalizer on the cluster and sets clusterID and infraID once, if
-// the user did not. Both follow from the UID: who dies before the answer sets the
-// same again.
+// claim adds the finalizer and sets clusterID and infraID once, if the user did
+// not. Both follow from the UID, so that a repetition sets the same values.
 func (r *Reconciler) claim(ctx context.Context, s *scope) error {
 	set := map[string]string{}
 	if s.hc.Spec.ClusterID == "" {
@@ -48,45 +48,37 @@ func (r *Reconciler) claim(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// infraIDFor is the infraID that a cluster has or will get. It is empty if the
-// user has to choose: documents that we publish are at <issuer>/<infraID>, and
-// neither of the two can be changed afterwards.
+// infraIDFor returns the infraID that a cluster has or will get, and "" if the
+// user has to choose one, because issuerURL does not contain it.
 func (r *Reconciler) infraIDFor(hc *hyperv1.HostedCluster) string {
-	switch at := placeOf(hc.Spec.IssuerURL); {
+	switch {
 	case hc.Spec.InfraID != "":
 		return hc.Spec.InfraID
 	case awsOf(hc) == nil, hc.Spec.ServiceAccountSigningKey != nil:
 		return infraID(hc)
-	case r.Documents != nil && at.in(r.Documents.Name(), r.Documents.Region()) && len(validation.IsDNS1123Subdomain(at.prefix)) == 0:
-		return at.prefix
 	}
-	return ""
+	return r.oidc.InfraIDFor(hc.Spec.IssuerURL)
 }
 
-// checkInfraID refuses a cluster whose infraID nobody knows, before one is set.
-func (r *Reconciler) checkInfraID(hc *hyperv1.HostedCluster) []problem {
-	switch {
-	case awsOf(hc) == nil || r.infraIDFor(hc) != "":
+// checkInfraID rejects a cluster without a known infraID, before one is set.
+func (r *Reconciler) checkInfraID(hc *hyperv1.HostedCluster) field.ErrorList {
+	if awsOf(hc) == nil {
 		return nil
-	case r.Documents == nil:
-		return []problem{problemf(hyperv1.InvalidConfigurationReason,
-			"spec.infraID is not set, and this installation has no bucket for OIDC documents whose URL could say it: set spec.infraID to what spec.issuerURL ends in")}
 	}
-	return []problem{problemf(hyperv1.InvalidConfigurationReason,
-		"spec.infraID is not set, and spec.issuerURL %q does not say it: create the cluster with spec.issuerURL %s", hc.Spec.IssuerURL, r.issuerFor("<infraID>"))}
+	return validation.InfraID(r.infraIDFor(hc), hc.Spec.IssuerURL, r.oidc.URLFor("<infraID>"))
 }
 
-// maxInfraName leaves room for the suffixes of names in AWS: the shortest limit
-// there is 32 characters, of a load balancer.
+// maxInfraName leaves room for the suffixes of names in AWS, of which that of a
+// load balancer has the lowest limit: 32 characters.
 const maxInfraName = 21
 
-// infraID is the name, shortened, and five characters of the UID's hash. That
-// no other cluster has it is checked by checkConfiguration in the next pass.
+// infraID returns the shortened name and five characters of the UID's hash. The
+// next reconcile checks that no other cluster has it.
 func infraID(hc *hyperv1.HostedCluster) string {
 	name := strings.ReplaceAll(hc.Name, ".", "-")
 	name = strings.TrimRight(name[:min(len(name), maxInfraName)], "-")
 	sum := sha256.Sum256([]byte(hc.UID))
-	// Six digits with a 1 in front: the five behind it may begin with zeros.
+	// Six digits that begin with 1, so that the five others may begin with zeros.
 	const first = 36 * 36 * 36 * 36 * 36
 	return name + "-" + strconv.FormatUint(first+binary.BigEndian.Uint64(sum[:])%first, 36)[1:]
 }

@@ -20,6 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -203,7 +205,7 @@ func TestAPauseReachesTheMachines(t *testing.T) {
 	}
 }
 
-func TestMachinesThatNobodyCanTakeAwayAreNamed(t *testing.T) {
+func TestMachinesThatCannotBeDeletedAreRecorded(t *testing.T) {
 	w := newWorld(t)
 	pass := w.start()
 	w.run(t, pass, 10)
@@ -220,7 +222,7 @@ func TestMachinesThatNobodyCanTakeAwayAreNamed(t *testing.T) {
 	if !strings.Contains(c.Message, "node pools workers") {
 		t.Errorf("the user is told %q", c.Message)
 	}
-	w.clock.Step(defaultGiveUpAfter)
+	w.clock.Step(defaultOrphanAfter)
 	w.run(t, pass, 2)
 	c = w.condition(t, hyperv1.CloudResourcesDestroyed)
 	if c.Reason != hyperv1.CloudResourcesCleanupSkippedReason || !strings.Contains(c.Message, "EC2 instance i-1") {
@@ -231,8 +233,8 @@ func TestMachinesThatNobodyCanTakeAwayAreNamed(t *testing.T) {
 	}
 }
 
-func TestACertificateIsOfUseToAServer(t *testing.T) {
-	certificate, key, err := GenerateCertificate()
+func TestTheWebhookCertificateIsValid(t *testing.T) {
+	certificate, key, err := clusterapi.GenerateCertificate()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,9 +243,9 @@ func TestACertificateIsOfUseToAServer(t *testing.T) {
 	}
 }
 
-func TestOnlyTheMinterSeesTheSigningKey(t *testing.T) {
-	s := &scope{hc: privateCluster(), controlPlane: plane}
-	pod := capiProviderPod(s, "provider", "minter", nil)
+func TestOnlyTheTokenMinterMountsTheSigningKey(t *testing.T) {
+	s := &scope{hc: privateCluster(), plane: controlplane.NamespaceOf(privateCluster())}
+	pod := clusterapi.ProviderPod(s.machinesCluster(), clusterapi.Controllers{Provider: "provider", TokenMinter: "minter"})
 	var sees []string
 	for _, c := range pod.Containers {
 		for _, m := range c.VolumeMounts {
@@ -257,12 +259,12 @@ func TestOnlyTheMinterSeesTheSigningKey(t *testing.T) {
 	}
 }
 
-func TestWhoCallsAWSIsToldWhereItIs(t *testing.T) {
-	s := &scope{hc: privateCluster(), controlPlane: plane}
+func TestEveryAWSClientGetsTheEndpoints(t *testing.T) {
+	s := &scope{hc: privateCluster(), plane: controlplane.NamespaceOf(privateCluster())}
 	there := []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://aws.test"}}
 	told := map[string]bool{}
 	r := newReconciler(Options{Scheme: scheme, AWSEndpoints: there})
-	for _, c := range append(capiProviderPod(s, "provider", "minter", there).Containers, r.operatorContainer(s, "operator")) {
+	for _, c := range append(clusterapi.ProviderPod(s.machinesCluster(), clusterapi.Controllers{Provider: "provider", TokenMinter: "minter", AWSEndpoints: there}).Containers, r.operatorContainer(s, "operator")) {
 		told[c.Name] = slices.Contains(c.Env, there[0])
 	}
 	if want := map[string]bool{"manager": true, "token-minter": true, "control-plane-operator": true}; !maps.Equal(told, want) {
@@ -270,7 +272,7 @@ func TestWhoCallsAWSIsToldWhereItIs(t *testing.T) {
 	}
 }
 
-func TestKindsThatAreMissingAreNamed(t *testing.T) {
+func TestMissingKindsAreReported(t *testing.T) {
 	r := newReconciler(Options{Scheme: scheme})
 	r.missing = "Machine.v1beta2.cluster.x-k8s.io"
 	err := r.checkSupport(t.Context(), &scope{hc: privateCluster()})
@@ -279,7 +281,7 @@ func TestKindsThatAreMissingAreNamed(t *testing.T) {
 	}
 }
 
-func TestAClusterThatSomebodyDeletesIsMadeAgainWithoutMachines(t *testing.T) {
+func TestADeletedClusterIsCreatedAgainAfterItsMachines(t *testing.T) {
 	w := newWorld(t)
 	pass := w.start()
 	w.run(t, pass, 10)

@@ -18,64 +18,66 @@ import (
 // namespaceSet has no kinds to prune by: all clusters share its name.
 var namespaceSet = apply.Set{Name: "namespace"}
 
-// ensureNamespace makes the control plane's namespace, and refuses one that is
-// there and belongs to somebody else.
+// ensureNamespace creates the control plane's namespace. It does not use one that
+// belongs to something else.
 func (r *Reconciler) ensureNamespace(ctx context.Context, s *scope) error {
 	if s.namespace == nil {
-		// The cache shows the namespaces of control planes only.
+		// The cache has the namespaces of control planes only.
 		ns := &corev1.Namespace{}
-		err := r.Reader.Get(ctx, client.ObjectKey{Name: s.controlPlane}, ns)
+		err := r.Reader.Get(ctx, client.ObjectKey{Name: s.plane.Name}, ns)
 		switch {
 		case apierrors.IsNotFound(err):
 		case err != nil:
-			return fmt.Errorf("getting namespace %s: %w", s.controlPlane, err)
-		case orphan(client.ObjectKeyFromObject(s.hc), s.hc, ns):
-			return reconcile.Wait(10*time.Second, hyperv1.NamespaceInUseReason, "namespace %s of an earlier cluster of this name is being taken down%s", s.controlPlane, farewell(ns))
+			return fmt.Errorf("getting namespace %s: %w", s.plane.Name, err)
+		case isOrphaned(client.ObjectKeyFromObject(s.hc), s.hc, ns):
+			return reconcile.Wait(10*time.Second, hyperv1.NamespaceInUseReason, "namespace %s of an earlier cluster of this name is being taken down%s", s.plane.Name, deletionDetail(ns))
 		case !owns(s.hc, ns) && !ns.DeletionTimestamp.IsZero():
-			return reconcile.Wait(10*time.Second, hyperv1.NamespaceInUseReason, "namespace %s of an earlier cluster is being deleted", s.controlPlane)
+			return reconcile.Wait(10*time.Second, hyperv1.NamespaceInUseReason, "namespace %s of an earlier cluster is being deleted", s.plane.Name)
 		case !owns(s.hc, ns):
 			return reconcile.Wait(time.Minute, hyperv1.NamespaceInUseReason,
-				"namespace %s exists and does not belong to this cluster: delete it, or give the HostedCluster another name", s.controlPlane)
+				"namespace %s exists and does not belong to this cluster: delete it, or give the HostedCluster another name", s.plane.Name)
 		}
 	}
-	if s.namespaceEnds() {
+	if s.namespaceTerminating() {
 		return r.awaitNamespace(ctx, s)
 	}
 	_, err := r.apply.Apply(ctx, namespaceSet, r.desiredNamespace(s))
 	return err
 }
 
-// awaitNamespace waits until a namespace that somebody has deleted is gone. The
-// control-plane-operator went with it and cannot be brought back, so that what
-// it holds back would stay for ever.
+// awaitNamespace waits until a namespace that a user has deleted is gone. The
+// control-plane-operator was deleted with it and cannot run again, so that its
+// finalizers would remain forever.
 func (r *Reconciler) awaitNamespace(ctx context.Context, s *scope) error {
 	held := false
 	for i := range s.endpoints {
-		held = held || heldByOperator(&s.endpoints[i])
-		if err := r.giveUp(ctx, s, &s.endpoints[i]); err != nil {
+		held = held || hasOperatorFinalizer(&s.endpoints[i])
+		if err := r.orphanEndpoint(ctx, s, &s.endpoints[i]); err != nil {
 			return err
 		}
 	}
 	if !held {
-		if err := r.releaseControlPlane(ctx, s); err != nil {
+		if err := r.orphanControlPlane(ctx, s); err != nil {
 			return err
 		}
 	}
-	if err := r.giveUpMachines(ctx, s); err != nil {
+	if err := r.orphanMachines(ctx, s); err != nil {
 		return err
 	}
-	if _, err := r.releaseCluster(ctx, s); err != nil {
-		return err
+	if r.missing == "" {
+		if _, err := r.capi.Release(ctx, s.machinesCluster()); err != nil {
+			return err
+		}
 	}
-	return reconcile.Wait(10*time.Second, hyperv1.NamespaceInUseReason, "namespace %s is being deleted by somebody else; it is made again afterwards%s", s.controlPlane, s.plight())
+	return reconcile.Wait(10*time.Second, hyperv1.NamespaceInUseReason, "namespace %s is being deleted by somebody else; it is made again afterwards%s", s.plane.Name, s.blockedDetail())
 }
 
-// podSecurity is what the pods of a control plane may do: nothing special.
+// podSecurity is the pod security level of control planes.
 const podSecurity = "restricted"
 
 func (r *Reconciler) desiredNamespace(s *scope) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-		Name: s.controlPlane,
+		Name: s.plane.Name,
 		Annotations: map[string]string{
 			hyperv1.HostedClusterAnnotation: clusterKey(s.hc), recordAnnotation: r.recordFor(s.hc), hyperv1.PublishedNamesAnnotation: publishedNames(s.hc),
 		},

@@ -15,19 +15,18 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 func (s *scope) policiesSet() apply.Set {
-	return apply.Set{Name: setPolicies, Namespace: s.controlPlane, Kinds: []client.ObjectList{&networkingv1.NetworkPolicyList{}}}
+	return apply.Set{Name: setPolicies, Namespace: s.plane.Name, Kinds: []client.ObjectList{&networkingv1.NetworkPolicyList{}}}
 }
 
-// ensurePolicies closes the namespace of the control plane: from outside, only
-// published ports can be reached, and what a tenant can influence reaches neither
-// the management cluster nor the identity of the node.
+// ensurePolicies isolates the namespace of the control plane: only published ports
+// are reachable from outside, and pods that a tenant can influence reach neither the
+// management cluster nor the identity of the node.
 func (r *Reconciler) ensurePolicies(ctx context.Context, s *scope) error {
 	api, err := r.managementAPI(ctx)
 	if err != nil {
@@ -42,16 +41,16 @@ type managementNetwork struct {
 	// api are the addresses of the API server of the management cluster: those of
 	// its endpoints, of its Service, and the public ones.
 	api []netip.AddrPort
-	// blocked are further networks that the administrator has named.
+	// blocked are networks that the administrator has listed.
 	blocked []netip.Prefix
 }
 
 // ManagementAPI is the Service of the API server of the management cluster.
 var ManagementAPI = client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: "kubernetes"}
 
-// managementAPI returns every address at which the API server of the management
-// cluster is known to listen. Some networks compare a packet with policies before
-// the address of a Service is replaced by that of an endpoint, others after.
+// managementAPI returns every known address of the API server of the management
+// cluster. Some network plugins apply policies before the address of a Service is
+// translated to that of an endpoint, others after that.
 func (r *Reconciler) managementAPI(ctx context.Context) ([]netip.AddrPort, error) {
 	var slices discoveryv1.EndpointSliceList
 	err := r.Client.List(ctx, &slices, client.InNamespace(ManagementAPI.Namespace), client.MatchingLabels{discoveryv1.LabelServiceName: ManagementAPI.Name})
@@ -65,8 +64,8 @@ func (r *Reconciler) managementAPI(ctx context.Context) ([]netip.AddrPort, error
 	return addresses(slices.Items, service, r.ManagementAPIEndpoints), nil
 }
 
-// addresses are those of the endpoints, of the Service and the others, each once
-// and in order, so that a NetworkPolicy changes only when they do.
+// addresses returns those of the endpoints, of the Service and the others, without
+// duplicates and sorted, so that the NetworkPolicy is stable.
 func addresses(endpoints []discoveryv1.EndpointSlice, service *corev1.Service, others []netip.AddrPort) []netip.AddrPort {
 	found := slices.Clone(others)
 	add := func(text string, port int32) {
@@ -95,7 +94,7 @@ func addresses(endpoints []discoveryv1.EndpointSlice, service *corev1.Service, o
 func desiredPolicies(s *scope, management managementNetwork) []client.Object {
 	policy := func(name string, spec networkingv1.NetworkPolicySpec) client.Object {
 		return &networkingv1.NetworkPolicy{
-			ObjectMeta: metav1.ObjectMeta{Namespace: s.controlPlane, Name: name, Annotations: s.ownerAnnotations()},
+			ObjectMeta: metav1.ObjectMeta{Namespace: s.plane.Name, Name: name, Annotations: s.plane.Annotations()},
 			Spec:       spec,
 		}
 	}
@@ -104,7 +103,7 @@ func desiredPolicies(s *scope, management managementNetwork) []client.Object {
 		policy(names.Etcd, etcdOnly()),
 		policy(names.KubeAPIServer, openTo([]string{names.KubeAPIServer}, clientPort, agentsPort)),
 		policy(names.Router, openTo([]string{names.PrivateRouter, names.Router}, httpsPort)),
-		// The pods that it selects need both of the following.
+		// The selected pods need both of the following policies.
 		policy("management-kas-access", managementAccess(management.api)),
 		policy("management-kas", withoutManagement(management)),
 	}
@@ -112,8 +111,8 @@ func desiredPolicies(s *scope, management managementNetwork) []client.Object {
 
 var incoming, outgoing = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}, []networkingv1.PolicyType{networkingv1.PolicyTypeEgress}
 
-// sameNamespace closes the namespace to everybody who is not in it, but for the
-// metrics. etcd is closed to most of those as well.
+// sameNamespace allows traffic from the same namespace only, except to the metrics.
+// etcd has a stricter policy.
 func sameNamespace() networkingv1.NetworkPolicySpec {
 	return networkingv1.NetworkPolicySpec{
 		PolicyTypes: incoming,
@@ -122,8 +121,8 @@ func sameNamespace() networkingv1.NetworkPolicySpec {
 	}
 }
 
-// etcdOnly opens etcd, where the whole of the cluster lies, to whom it is for.
-// They show a certificate all the same.
+// etcdOnly allows traffic to etcd, which has the complete state of the cluster, from
+// its clients. They need a certificate as well.
 func etcdOnly() networkingv1.NetworkPolicySpec {
 	from := func(whom ...string) []networkingv1.NetworkPolicyPeer {
 		selector := apps(metav1.LabelSelectorOpIn, whom...)
@@ -142,31 +141,31 @@ func etcdOnly() networkingv1.NetworkPolicySpec {
 	}
 }
 
-// metrics are for namespaces that say that they collect them.
+// metrics allows scrapes from namespaces with the label of monitoring.
 func metrics() networkingv1.NetworkPolicyIngressRule {
 	collectors := &metav1.LabelSelector{MatchLabels: map[string]string{"network.openshift.io/policy-group": "monitoring"}}
 	return networkingv1.NetworkPolicyIngressRule{
 		From:  []networkingv1.NetworkPolicyPeer{{NamespaceSelector: collectors}},
-		Ports: tcpPorts(metricsPortName),
+		Ports: tcpPorts(controlplane.MetricsPortName),
 	}
 }
 
-// apps are the pods of these, or of all others.
+// apps selects the pods of these workloads, or of all others.
 func apps(op metav1.LabelSelectorOperator, names ...string) metav1.LabelSelector {
 	return metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: op, Values: names}}}
 }
 
-// The published ports, by the names that they have in the pods: of the API server,
-// of the konnectivity server beside it, of the routers. Every other port of those
-// pods is for the namespace alone.
+// The names of the published ports in the pods: of the API server, of the
+// konnectivity server in the same pod, of the routers. Every other port of those
+// pods is for the namespace only.
 const (
 	clientPort = "client"
 	agentsPort = "agents"
 	httpsPort  = "https"
 )
 
-// openTo opens ports that load balancers lead to, to everybody: a client of a
-// load balancer may have any address. The pods authenticate their clients.
+// openTo allows traffic from any address to ports of load balancers: their clients
+// may have any. The pods authenticate their clients.
 func openTo(components []string, ports ...string) networkingv1.NetworkPolicySpec {
 	return networkingv1.NetworkPolicySpec{
 		PolicyTypes: incoming,
@@ -176,30 +175,31 @@ func openTo(components []string, ports ...string) networkingv1.NetworkPolicySpec
 }
 
 // nodeIdentity are the networks in which AWS answers every pod of a node: link-local
-// addresses (instance metadata, credentials of ECS and of EKS Pod Identity), and what
-// stands for them in IPv6.
+// addresses (instance metadata, credentials of ECS and of EKS Pod Identity), and
+// their IPv6 equivalents.
 var nodeIdentity = []netip.Prefix{
 	netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("fe80::/10"), netip.MustParsePrefix("fd00:ec2::/32"),
 }
 
-// linkLocalDNS are the addresses in those networks that serve names and nothing
-// else: NodeLocal DNSCache, and the resolver of a VPC.
+// linkLocalDNS are the addresses in those networks that serve DNS only: NodeLocal
+// DNSCache, and the resolver of a VPC.
 var linkLocalDNS = []netip.Addr{
 	netip.MustParseAddr("169.254.20.10"), netip.MustParseAddr("169.254.169.253"), netip.MustParseAddr("fd00:ec2::253"),
 }
 
-// withoutManagement lets every pod reach its own namespace, names and the world, and
-// neither the API server of the management cluster, nor the identity of the node that
-// it runs on, nor the networks that the administrator has named.
+// withoutManagement allows egress to the own namespace, DNS and the world, except to
+// the API server of the management cluster, to the identity of the node and to the
+// networks that the administrator has listed.
 func withoutManagement(management managementNetwork) networkingv1.NetworkPolicySpec {
 	forbidden := slices.Concat(nodeIdentity, management.blocked)
 	for _, api := range management.api {
 		forbidden = append(forbidden, single(api.Addr()))
 	}
 	resolvers := []networkingv1.NetworkPolicyPeer{
-		// Some networks do not count pods as the world.
+		// Some network plugins do not treat pods as part of an IPBlock.
 		{NamespaceSelector: &metav1.LabelSelector{}},
-		// A node may serve names at the address of a Service, which may be in a network that is blocked.
+		// A node may serve DNS at the address of a Service, which may be in a
+		// blocked network.
 		{IPBlock: allBut("0.0.0.0/0", nodeIdentity)},
 		{IPBlock: allBut("::/0", nodeIdentity)},
 	}
@@ -211,15 +211,15 @@ func withoutManagement(management managementNetwork) networkingv1.NetworkPolicyS
 		Egress: []networkingv1.NetworkPolicyEgressRule{
 			{To: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}},
 			{To: resolvers, Ports: dnsPorts(53)},
-			// Where DNS of OpenShift listens.
+			// The port of the DNS pods of OpenShift.
 			{To: resolvers[:1], Ports: dnsPorts(5353)},
 			{To: []networkingv1.NetworkPolicyPeer{{IPBlock: allBut("0.0.0.0/0", forbidden)}, {IPBlock: allBut("::/0", forbidden)}}},
 		},
 	}
 }
 
-// managementAccess lets labelled pods reach the API server of the management
-// cluster as well. Policies add up: a pod without the label has nothing of this.
+// managementAccess allows labelled pods to reach the API server of the management
+// cluster. Policies are additive: a pod without the label gets nothing from it.
 func managementAccess(api []netip.AddrPort) networkingv1.NetworkPolicySpec {
 	spec := networkingv1.NetworkPolicySpec{
 		PolicyTypes: outgoing,
@@ -241,8 +241,8 @@ func managementAccess(api []netip.AddrPort) networkingv1.NetworkPolicySpec {
 
 func single(addr netip.Addr) netip.Prefix { return netip.PrefixFrom(addr, addr.BitLen()) }
 
-// allBut is a range of one family without the networks of that family, each of
-// which is listed unless another one has it.
+// allBut returns a range of one IP family without the networks of that family. A
+// network that is inside another one is omitted.
 func allBut(cidr string, forbidden []netip.Prefix) *networkingv1.IPBlock {
 	all := netip.MustParsePrefix(cidr)
 	forbidden = slices.DeleteFunc(slices.Clone(forbidden), func(p netip.Prefix) bool { return p.Addr().Is4() != all.Addr().Is4() })
@@ -272,22 +272,4 @@ func tcpPorts(names ...string) []networkingv1.NetworkPolicyPort {
 
 func port(protocol corev1.Protocol, number intstr.IntOrString) networkingv1.NetworkPolicyPort {
 	return networkingv1.NetworkPolicyPort{Protocol: ptr.To(protocol), Port: &number}
-}
-
-// networkPolicies reports what is known of the network of the management cluster,
-// which is the same for all clusters. It does not make one unavailable.
-func (b *conditionBuilder) networkPolicies(enforced func() metav1.ConditionStatus) {
-	if enforced == nil {
-		b.Remove(hyperv1.NetworkPoliciesEnforced)
-		return
-	}
-	switch status := enforced(); status {
-	case metav1.ConditionTrue:
-		b.Set(hyperv1.NetworkPoliciesEnforced, status, hyperv1.AsExpectedReason, reconcile.AllIsWell)
-	case metav1.ConditionFalse:
-		b.Set(hyperv1.NetworkPoliciesEnforced, status, hyperv1.NetworkPoliciesIgnoredReason,
-			"the management cluster does not enforce NetworkPolicies: pods of control planes reach each other, the management API server and the identity of their node; install a network that enforces them, or enable it")
-	default:
-		b.Set(hyperv1.NetworkPoliciesEnforced, metav1.ConditionUnknown, hyperv1.NetworkPoliciesUntriedReason, "no control plane of the management cluster could be tried yet")
-	}
 }

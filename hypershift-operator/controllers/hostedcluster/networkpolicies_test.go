@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/networkpolicy"
 )
@@ -34,7 +35,7 @@ var management = managementNetwork{
 
 func policies(management managementNetwork) []networkingv1.NetworkPolicy {
 	var found []networkingv1.NetworkPolicy
-	for _, obj := range desiredPolicies(&scope{hc: privateCluster(), controlPlane: plane}, management) {
+	for _, obj := range desiredPolicies(&scope{hc: privateCluster(), plane: controlplane.NamespaceOf(privateCluster())}, management) {
 		found = append(found, *obj.(*networkingv1.NetworkPolicy))
 	}
 	return found
@@ -57,7 +58,7 @@ func componentPod(t *testing.T, app string) networkpolicy.Party {
 		names.PrivateRouter: "router/assets/deployment.yaml", names.Router: "router/assets/deployment.yaml",
 	}
 	if files[app] == "" {
-		pod.Ports = map[string]int32{metricsPortName: metricsPort, healthPortName: healthPort}
+		pod.Ports = map[string]int32{controlplane.MetricsPortName: controlplane.MetricsPort, controlplane.HealthPortName: controlplane.HealthPort}
 		return pod
 	}
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "control-plane-operator", "components", files[app]))
@@ -86,7 +87,7 @@ func foreign(addr string, labels map[string]string) networkpolicy.Party {
 	return networkpolicy.Party{Namespace: "elsewhere", NamespaceLabels: labels, Address: netip.MustParseAddr(addr)}
 }
 
-func TestWhereAPodMayGo(t *testing.T) {
+func TestEgressOfPods(t *testing.T) {
 	plain := member(map[string]string{"app": "kube-controller-manager"})
 	labelled := member(map[string]string{"app": "cluster-api", names.ManagementAccessLabel: "true"})
 	https, dns := networkpolicy.TCP(443), networkpolicy.UDP(53)
@@ -150,14 +151,14 @@ func TestAPodThatIsNotLabelledTrueDoesNotReachTheManagementCluster(t *testing.T)
 func TestProgramsWithATokenReachTheManagementCluster(t *testing.T) {
 	hc := privateCluster()
 	hc.Spec.Labels = map[string]hyperv1.LabelValue{names.ManagementAccessLabel: "false"}
-	pod := member(deployment(&scope{hc: hc, controlPlane: plane}, names.ControlPlaneOperator, corev1.PodSpec{}).Template.Labels)
+	pod := member(controlplane.Deployment(controlplane.NamespaceOf(hc), names.ControlPlaneOperator, (&scope{hc: hc}).podSettings(), corev1.PodSpec{}).Spec.Template.Labels)
 	if !networkpolicy.Egress(policies(management), pod, address("10.9.0.1"), networkpolicy.TCP(6443)) {
 		t.Errorf("a pod with the labels %v does not", pod.Labels)
 	}
 }
 
 // Everybody may come to the published ports; no other port of those pods is for anybody outside of the namespace.
-func TestWhichPortsAreOpenToEverybody(t *testing.T) {
+func TestPublishedPortsAreOpen(t *testing.T) {
 	strangers := map[string]networkpolicy.Party{
 		"an address outside of the cluster": address("203.0.113.7"),
 		"a pod of another namespace":        foreign("10.128.0.77", map[string]string{"team": "b"}),
@@ -197,13 +198,13 @@ func TestWhichPortsAreOpenToEverybody(t *testing.T) {
 
 func TestPodsOfTheNamespaceReachEachOther(t *testing.T) {
 	for _, app := range []string{names.KubeAPIServer, names.PrivateRouter, "kube-scheduler", ""} {
-		if !networkpolicy.Ingress(policies(management), member(map[string]string{"app": "x"}), componentPod(t, app), networkpolicy.TCP(healthPort)) {
+		if !networkpolicy.Ingress(policies(management), member(map[string]string{"app": "x"}), componentPod(t, app), networkpolicy.TCP(controlplane.HealthPort)) {
 			t.Errorf("%q is closed to its own namespace", app)
 		}
 	}
 }
 
-func TestWhoMayTalkToEtcd(t *testing.T) {
+func TestIngressOfEtcd(t *testing.T) {
 	etcd := componentPod(t, names.Etcd)
 	for app, want := range map[string][]string{
 		names.KubeAPIServer: {"client"}, names.ControlPlaneOperator: {"client"}, names.Etcd: {"client", "peer"}, "kube-scheduler": nil,
@@ -222,7 +223,7 @@ func TestWhoMayTalkToEtcd(t *testing.T) {
 	}
 }
 
-func TestWhoReadsMetrics(t *testing.T) {
+func TestIngressOfMetrics(t *testing.T) {
 	monitoring := foreign("10.128.0.90", map[string]string{"network.openshift.io/policy-group": "monitoring"})
 	other := foreign("10.128.0.91", map[string]string{"network.openshift.io/policy-group": "ingress"})
 	// A label is no proof of anything. etcd serves its metrics to whoever reaches them, so that only kubelets do, for their probes.
@@ -231,14 +232,14 @@ func TestWhoReadsMetrics(t *testing.T) {
 		reaches := func(from networkpolicy.Party, port string) bool {
 			return networkpolicy.Ingress(policies(management), from, pod, networkpolicy.TCP(pod.Ports[port]))
 		}
-		if got := reaches(monitoring, metricsPortName); got != served {
+		if got := reaches(monitoring, controlplane.MetricsPortName); got != served {
 			t.Errorf("%s: a monitoring namespace reaches the metrics: %v, want %v", app, got, served)
 		}
-		if reaches(other, metricsPortName) {
+		if reaches(other, controlplane.MetricsPortName) {
 			t.Errorf("%s: every namespace reaches the metrics", app)
 		}
 		for port := range pod.Ports {
-			if port != metricsPortName && reaches(monitoring, port) {
+			if port != controlplane.MetricsPortName && reaches(monitoring, port) {
 				t.Errorf("%s: a monitoring namespace reaches port %s", app, port)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/config/rbac"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
@@ -18,7 +19,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// ensureOperator runs the control-plane-operator beside the control plane.
+// ensureOperator runs the control-plane-operator in the control plane's namespace.
 func (r *Reconciler) ensureOperator(ctx context.Context, s *scope) error {
 	image, err := r.operatorImage(s)
 	if err != nil {
@@ -28,8 +29,8 @@ func (r *Reconciler) ensureOperator(ctx context.Context, s *scope) error {
 	return err
 }
 
-// operatorImage is the image of the control-plane-operator, which has the
-// token minter too.
+// operatorImage returns the image of the control-plane-operator, which contains the
+// token minter as well.
 func (r *Reconciler) operatorImage(s *scope) (string, error) {
 	image := r.ControlPlaneOperatorImage
 	if r.AllowOperatorImageOverride {
@@ -42,15 +43,15 @@ func (r *Reconciler) operatorImage(s *scope) (string, error) {
 }
 
 func (s *scope) operatorSet() apply.Set {
-	return apply.Set{Name: setOperator, Namespace: s.controlPlane, Kinds: []client.ObjectList{
+	return apply.Set{Name: setOperator, Namespace: s.plane.Name, Kinds: []client.ObjectList{
 		&corev1.ServiceAccountList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{}, &appsv1.DeploymentList{},
 	}}
 }
 
-// desiredOperator is in the order in which the parts need each other.
+// desiredOperator returns the objects in the order of their dependencies.
 func (r *Reconciler) desiredOperator(s *scope, image string) []client.Object {
 	pod := corev1.PodSpec{Containers: []corev1.Container{r.operatorContainer(s, image)}}
-	return append(account(s, names.ControlPlaneOperator, rbac.ControlPlaneOperatorRole()), desiredDeployment(s, names.ControlPlaneOperator, pod))
+	return append(controlplane.Account(s.plane, names.ControlPlaneOperator, rbac.ControlPlaneOperatorRole()), controlplane.Deployment(s.plane, names.ControlPlaneOperator, s.podSettings(), pod))
 }
 
 func (r *Reconciler) operatorContainer(s *scope, image string) corev1.Container {
@@ -59,19 +60,19 @@ func (r *Reconciler) operatorContainer(s *scope, image string) corev1.Container 
 		Image:   image,
 		Command: []string{"control-plane-operator"},
 		Args: []string{
-			"--namespace=" + s.controlPlane,
+			"--namespace=" + s.plane.Name,
 			"--metrics-addr=:8080",
 			"--health-addr=:8081",
 			"--image=" + image,
 		},
 		Env: []corev1.EnvVar{{Name: leader.PodName, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}}},
 		Ports: []corev1.ContainerPort{
-			{Name: metricsPortName, ContainerPort: metricsPort},
-			{Name: healthPortName, ContainerPort: healthPort},
+			{Name: controlplane.MetricsPortName, ContainerPort: controlplane.MetricsPort},
+			{Name: controlplane.HealthPortName, ContainerPort: controlplane.HealthPort},
 		},
-		ReadinessProbe: probe("/readyz"),
-		LivenessProbe:  probe("/healthz"),
-		Resources:      requests("10m", "60Mi"),
+		ReadinessProbe: controlplane.Probe("/readyz"),
+		LivenessProbe:  controlplane.Probe("/healthz"),
+		Resources:      controlplane.Requests("10m", "60Mi"),
 	}
 	if len(r.MetricsClientCA) > 0 {
 		c.Env = append(c.Env, corev1.EnvVar{Name: metricstls.ClientCA, Value: string(r.MetricsClientCA)})

@@ -16,34 +16,35 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// startPeriod is how long a control-plane-operator may be away, to start, to be
-// replaced, to move to another node, before what it said last is doubted.
-const startPeriod = 2 * time.Minute
+// startTimeout is how long a control-plane-operator may be unavailable, to start, to
+// be replaced, to move to another node, before its conditions become Unknown.
+const startTimeout = 2 * time.Minute
 
-// How often to look at the pods of one that does not run, of which no watch
-// tells us: startLook while it may still be starting, and then silentLook.
+// The intervals of checks of the pods of one that does not run, which are not
+// watched: startingInterval while it may still be starting, stoppedInterval after
+// that.
 const (
-	startLook  = 10 * time.Second
-	silentLook = 30 * time.Second
+	startingInterval = 10 * time.Second
+	stoppedInterval  = 30 * time.Second
 )
 
-// operatorRuns says whether the control-plane-operator works.
+// operatorRuns reports whether the control-plane-operator is available.
 func (s *scope) operatorRuns() bool {
 	c := deploymentCondition(s.operator, appsv1.DeploymentAvailable)
 	return c != nil && c.Status == corev1.ConditionTrue
 }
 
-// operatorRunsSince says whether it has worked from then until now.
+// operatorRunsSince reports whether it has been available without interruption since
+// then.
 func (r *Reconciler) operatorRunsSince(s *scope, then time.Time) bool {
 	return s.operatorRuns() && !deploymentCondition(s.operator, appsv1.DeploymentAvailable).LastTransitionTime.After(then)
 }
 
-// silence says in words that the control-plane-operator does not run, and why;
-// it is empty while it does, or while it may still be starting. again is when
-// to look again, 0 for never. What keeps its pods from running is said at once,
-// unless the cluster is Available: then it may be a matter of moments that
-// nobody notices.
-func (r *Reconciler) silence(ctx context.Context, s *scope) (words string, again time.Duration, err error) {
+// findOperatorProblem returns why the control-plane-operator does not run; empty
+// while it does, or while it may still be starting. again is when to check again, 0
+// for never. A problem of its pods is reported at once, unless the cluster is
+// Available: then it may last only for moments.
+func (r *Reconciler) findOperatorProblem(ctx context.Context, s *scope) (words string, again time.Duration, err error) {
 	var since time.Time
 	var trouble string
 	words = "the control-plane-operator does not run: "
@@ -52,33 +53,33 @@ func (r *Reconciler) silence(ctx context.Context, s *scope) (words string, again
 		return "", 0, nil
 	case s.operator == nil:
 		since = s.hcp.CreationTimestamp.Time
-		words += fmt.Sprintf("there is no Deployment %s/%s", s.controlPlane, names.ControlPlaneOperator)
+		words += fmt.Sprintf("there is no Deployment %s/%s", s.plane.Name, names.ControlPlaneOperator)
 	default:
 		since = s.operator.CreationTimestamp.Time
 		if c := deploymentCondition(s.operator, appsv1.DeploymentAvailable); c != nil {
 			since = c.LastTransitionTime.Time
 		}
-		if trouble, err = r.podTrouble(ctx, s.operator); err != nil {
+		if trouble, err = r.podProblem(ctx, s.operator); err != nil {
 			return "", 0, err
 		}
-		words += fmt.Sprintf("Deployment %s/%s: %s", s.controlPlane, s.operator.Name, cmp.Or(trouble, complaint(s.operator)))
+		words += fmt.Sprintf("Deployment %s/%s: %s", s.plane.Name, s.operator.Name, cmp.Or(trouble, deploymentProblem(s.operator)))
 	}
 	well := meta.IsStatusConditionTrue(s.hc.Status.Conditions, hyperv1.HostedClusterAvailable)
-	left := since.Add(startPeriod).Sub(r.Clock.Now())
+	left := since.Add(startTimeout).Sub(r.Clock.Now())
 	switch {
 	case left <= 0:
-		return words, silentLook, nil
+		return words, stoppedInterval, nil
 	case well:
 		return "", left, nil
 	case trouble == "":
 		words = ""
 	}
-	return words, min(left, startLook), nil
+	return words, min(left, startingInterval), nil
 }
 
-// podTrouble is what keeps a pod of a Deployment from running, as far as that
-// can be seen.
-func (r *Reconciler) podTrouble(ctx context.Context, d *appsv1.Deployment) (string, error) {
+// podProblem returns why a pod of a Deployment does not run, empty if that is
+// unknown.
+func (r *Reconciler) podProblem(ctx context.Context, d *appsv1.Deployment) (string, error) {
 	pods := &corev1.PodList{}
 	if err := r.Reader.List(ctx, pods, client.InNamespace(d.Namespace), client.MatchingLabels(d.Spec.Selector.MatchLabels)); err != nil {
 		return "", fmt.Errorf("listing the pods of Deployment %s: %w", d.Name, err)
@@ -94,8 +95,8 @@ func (r *Reconciler) podTrouble(ctx context.Context, d *appsv1.Deployment) (stri
 	return "", nil
 }
 
-// complaint is the most telling thing that a Deployment says about itself.
-func complaint(d *appsv1.Deployment) string {
+// deploymentProblem returns the most specific condition of a Deployment.
+func deploymentProblem(d *appsv1.Deployment) string {
 	for _, bad := range []struct {
 		condition appsv1.DeploymentConditionType
 		status    corev1.ConditionStatus

@@ -13,7 +13,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-func TestAnOperatorThatDoesNotRun(t *testing.T) {
+func TestAnUnavailableOperatorIsReported(t *testing.T) {
 	const words = "the control-plane-operator does not run: Deployment clusters-demo/control-plane-operator: Counted: no such image"
 	w := newWorld(t)
 	pass := w.start()
@@ -23,7 +23,7 @@ func TestAnOperatorThatDoesNotRun(t *testing.T) {
 	w.down = "no such image"
 	w.run(t, pass, 2)
 	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "") // it may be back in a moment
-	w.clock.Step(startPeriod)
+	w.clock.Step(startTimeout)
 	w.run(t, pass, 1)
 	for _, condition := range []string{hyperv1.InfrastructureReady, hyperv1.ValidAWSIdentityProvider, hyperv1.AWSEndpointAvailable, hyperv1.KubeAPIServerAvailable} {
 		w.want(t, condition, metav1.ConditionUnknown, hyperv1.ControlPlaneOperatorNotRunningReason, words)
@@ -32,7 +32,7 @@ func TestAnOperatorThatDoesNotRun(t *testing.T) {
 	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.ControlPlaneOperatorNotRunningReason, words)
 
 	said := w.Calls.Writes()
-	w.clock.Step(startPeriod)
+	w.clock.Step(startTimeout)
 	w.run(t, pass, 2)
 	if again := w.Calls.Writes() - said; again > 0 {
 		t.Errorf("%d writes about what has been said", again)
@@ -44,11 +44,11 @@ func TestAnOperatorThatDoesNotRun(t *testing.T) {
 }
 
 // Nothing wakes us when a Deployment has been starting for too long.
-func TestWeLookAgainAtAnOperatorThatStarts(t *testing.T) {
+func TestAStartingOperatorIsCheckedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.down = "no such image"
 	w.run(t, w.start(), 2)
-	r := &Reconciler{Options: Options{Clock: w.clock, Client: w.Admin(), Reader: w.Admin(), Resync: time.Hour}}
+	r := newReconciler(Options{Clock: w.clock, Client: w.Admin(), Reader: w.Admin(), Scheme: scheme, Resync: time.Hour})
 	hc, err := w.get(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -57,13 +57,13 @@ func TestWeLookAgainAtAnOperatorThatStarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.silence != "" || s.silenceIn <= 0 || s.silenceIn > startPeriod {
-		t.Errorf("silence %q in %s", s.silence, s.silenceIn)
+	if s.operatorProblem != "" || s.operatorCheckIn <= 0 || s.operatorCheckIn > startTimeout {
+		t.Errorf("silence %q in %s", s.operatorProblem, s.operatorCheckIn)
 	}
 }
 
 // Where nothing is well that could be doubted, nobody waits for it to be told that it cannot start.
-func TestAnOperatorThatNoNodeTakes(t *testing.T) {
+func TestAnUnschedulableOperatorIsReportedAtOnce(t *testing.T) {
 	for name, prepare := range map[string]func(*world, func(context.Context) error){
 		"and that has not said a word yet": func(w *world, pass func(context.Context) error) {
 			w.down = "no pod is ready"
@@ -92,7 +92,7 @@ func TestAnOperatorThatNoNodeTakes(t *testing.T) {
 				if err := w.Admin().Status().Update(t.Context(), pod); err != nil {
 					t.Fatal(err)
 				}
-				w.clock.Step(startLook)
+				w.clock.Step(startingInterval)
 				w.run(t, pass, 1)
 				w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.ControlPlaneOperatorNotRunningReason,
 					"the control-plane-operator does not run: Deployment clusters-demo/control-plane-operator: no node takes a pod: Insufficient "+lacks)
@@ -114,7 +114,7 @@ func (w *world) etcdFails(t *testing.T) {
 	}
 }
 
-func TestComplaint(t *testing.T) {
+func TestDeploymentProblem(t *testing.T) {
 	failure := appsv1.DeploymentCondition{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: "quota"}
 	late := appsv1.DeploymentCondition{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded", Message: "timed out"}
 	few := appsv1.DeploymentCondition{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionFalse, Reason: "MinimumReplicasUnavailable", Message: "too few"}
@@ -128,7 +128,7 @@ func TestComplaint(t *testing.T) {
 		"a Deployment that nobody has looked at": {nil, "no pod of it is ready"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := complaint(&appsv1.Deployment{Status: appsv1.DeploymentStatus{Conditions: tc.conditions}}); got != tc.want {
+			if got := deploymentProblem(&appsv1.Deployment{Status: appsv1.DeploymentStatus{Conditions: tc.conditions}}); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})

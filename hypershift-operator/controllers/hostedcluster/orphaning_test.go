@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	endpointLeft  = "VPC endpoint vpce-1, security group sg-1, records api.demo.hypershift.local, of hosted zone Z1"
+	endpointLeft  = "VPC endpoint vpce-1, security group sg-1, records api.demo.hypershift.local of hosted zone Z1"
 	documentsLeft = "OIDC documents s3://documents/demo-x in region us-east-1"
 )
 
@@ -36,7 +36,7 @@ func (w *world) wantGone(t *testing.T, want bool) {
 	}
 }
 
-func TestGivingUp(t *testing.T) {
+func TestResourcesAreOrphanedAfterTheIdentityWasRejected(t *testing.T) {
 	for name, tc := range map[string]struct {
 		identity metav1.ConditionStatus
 		waited   time.Duration
@@ -72,7 +72,7 @@ func TestGivingUp(t *testing.T) {
 }
 
 // An answer from before the control-plane-operator went away is no answer.
-func TestAnOperatorThatIsBackIsGivenTimeToAsk(t *testing.T) {
+func TestARestartedOperatorHasTimeToCheckTheIdentity(t *testing.T) {
 	w := newWorld(t)
 	pass := w.start()
 	w.run(t, pass, 4)
@@ -85,14 +85,14 @@ func TestAnOperatorThatIsBackIsGivenTimeToAsk(t *testing.T) {
 	w.down = ""
 	w.run(t, pass, 4)
 	es := &hyperv1.AWSEndpointService{}
-	if !w.exists(t, es, w.object("private-router")) || !heldByOperator(es) {
+	if !w.exists(t, es, w.object("private-router")) || !hasOperatorFinalizer(es) {
 		t.Error("given up on an answer from before")
 	}
 	w.run(t, pass, 12)
 	w.wantGone(t, true)
 }
 
-func TestWhatIsLeftBehindIsSaidUntilTheEnd(t *testing.T) {
+func TestOrphanedResourcesAreReportedUntilTheEnd(t *testing.T) {
 	w := newWorld(t)
 	w.change(t, func(hc *hyperv1.HostedCluster) {
 		hc.Annotations = map[string]string{hyperv1.DestroyGracePeriodAnnotation: "24h"}
@@ -103,10 +103,20 @@ func TestWhatIsLeftBehindIsSaidUntilTheEnd(t *testing.T) {
 	w.identity(t, metav1.ConditionFalse)
 	w.remove(t, privateCluster())
 	w.run(t, pass, 2)
+	hc, err := w.get(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(hc.Status.Waits, func(wait hyperv1.WaitStatus) bool { return wait.Cause == hyperv1.WaitForAWSIdentity }) {
+		t.Errorf("the status does not record the rejection: %v", hc.Status.Waits)
+	}
 	w.clock.Step(11 * time.Minute)
 	w.run(t, pass, 8)
 	w.want(t, hyperv1.HostedClusterDestroyed, metav1.ConditionTrue, hyperv1.WaitingForGracePeriodReason, "")
 	w.want(t, hyperv1.CloudResourcesDestroyed, metav1.ConditionFalse, hyperv1.CloudResourcesCleanupSkippedReason, "left behind: "+endpointLeft)
+	if hc, err = w.get(t.Context()); err != nil || len(hc.Status.LeftBehind) != 3 || hc.Status.LeftBehind[0].ID != "vpce-1" {
+		t.Errorf("the status lists %v (%v)", hc.Status.LeftBehind, err)
+	}
 }
 
 func TestDocumentsOfAnotherBucket(t *testing.T) {
@@ -165,7 +175,7 @@ func TestDocumentsOfAnotherBucket(t *testing.T) {
 }
 
 // Whoever deletes parts of a cluster that is being deleted does not stop it.
-func TestDeletionKeepsWhatItNeeds(t *testing.T) {
+func TestDeletionKeepsTheOperatorRunning(t *testing.T) {
 	w := newWorld(t)
 	pass := w.start()
 	w.run(t, pass, 4)
@@ -188,7 +198,7 @@ func TestDeletionKeepsWhatItNeeds(t *testing.T) {
 	w.wantGone(t, true)
 }
 
-func TestWhatDeletionCannotKeepIsSaid(t *testing.T) {
+func TestErrorsOfRetentionAreReported(t *testing.T) {
 	w := newWorld(t)
 	pass := w.start()
 	w.run(t, pass, 4)
@@ -200,7 +210,7 @@ func TestWhatDeletionCannotKeepIsSaid(t *testing.T) {
 	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.DeletingReason, "the pull secret: Secret my-pull-secret, which spec.pullSecret names, does not exist")
 }
 
-func TestANamespaceThatSomebodyDeletes(t *testing.T) {
+func TestADeletedNamespaceIsAwaitedAndCreatedAgain(t *testing.T) {
 	begin := func(t *testing.T) (*world, func()) {
 		w := newWorld(t)
 		pass := w.start()

@@ -23,7 +23,7 @@ func (w *world) ownedBy(t *testing.T, obj client.Object, name string, owner meta
 	return its, len(obj.GetOwnerReferences()) > 0
 }
 
-func TestTheClusterOwnsWhatClusterAPIWouldGiveIt(t *testing.T) {
+func TestTheClusterOwnsTheObjectsThatClusterAPIExpects(t *testing.T) {
 	w := emptyWorld(t)
 	w.Create(t, pullSecret(), privateCluster())
 	pass := w.start()
@@ -50,7 +50,7 @@ func TestTheClusterOwnsWhatClusterAPIWouldGiveIt(t *testing.T) {
 }
 
 // Cluster API gives it the owner in its own name, which we do not take back by saying nothing of it.
-func TestAControlPlaneDoesNotGoWithAClusterThatSomebodyDeletes(t *testing.T) {
+func TestADeletedClusterDoesNotDeleteTheControlPlane(t *testing.T) {
 	w := newWorld(t)
 	pass := w.start()
 	w.run(t, pass, 10)

@@ -13,17 +13,17 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// notPaused is written where "no pause" must win over an earlier pause: a field
-// that is left out of an apply stays what it was.
+// notPaused replaces an earlier pause: a field that is omitted in an apply keeps its
+// value.
 const notPaused hyperv1.PausedUntil = "false"
 
-// unreadablePause says that somebody wanted to stop something, and that nobody
-// knows until when.
+// unreadablePause reports whether pausedUntil has a value that cannot be parsed. It
+// counts as a pause without an end.
 func (s *scope) unreadablePause() bool {
 	return s.paused && s.pauseLeft == 0 && !strings.EqualFold(string(*s.hc.Spec.PausedUntil), "true")
 }
 
-// pauseControlPlane hands the pause on, and nothing else of the spec.
+// pauseControlPlane copies the pause, and nothing else of the spec.
 func (r *Reconciler) pauseControlPlane(ctx context.Context, s *scope) error {
 	want := ptr.Deref(s.hc.Spec.PausedUntil, notPaused)
 	if s.unreadablePause() || s.hcp == nil || ptr.Deref(s.hcp.Spec.PausedUntil, notPaused) == want {

@@ -9,7 +9,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-func TestAPauseThatCannotBeReadChangesNothing(t *testing.T) {
+func TestAnInvalidPauseStopsChanges(t *testing.T) {
 	w := newWorld(t)
 	pass := w.start()
 	w.run(t, pass, 4)

@@ -7,7 +7,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/component"
 )
 
-// priorityClass is that of the pods which this operator runs for a control plane.
+// priorityClass returns the class of the pods that this operator runs for a control
+// plane.
 func priorityClass(hc *hyperv1.HostedCluster) string {
 	return cmp.Or(hc.Annotations[hyperv1.ControlPlanePriorityClassAnnotation], component.ControlPlanePriority)
 }

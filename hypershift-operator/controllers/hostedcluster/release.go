@@ -13,13 +13,14 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/userobjects"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-// releasePause is how soon to ask again for an image that the registry does not
-// have or does not give: nobody tells us of a push, or of a permission.
-const releasePause = 2 * time.Minute
+// registryInterval is how soon to read an image again that the registry does not
+// have or does not serve: no watch reports a push or a new permission.
+const registryInterval = 2 * time.Minute
 
 // Fields of the HostedCluster that choose a release.
 const (
@@ -27,12 +28,12 @@ const (
 	controlPlaneReleaseField = "spec.controlPlaneRelease.image"
 )
 
-// payloadImages are the images that a cluster's releases are read from. The one
-// of the control plane is empty while it runs the release of the cluster.
+// payloadImages are the images of the releases of a cluster. controlPlane is empty
+// if the control plane runs the release of the cluster.
 type payloadImages struct{ release, controlPlane string }
 
-// checkRelease is the gate that releases pass before the control plane gets
-// them. A running cluster keeps the two that it has until both wanted ones pass.
+// checkRelease checks releases before the control plane gets them. A running cluster
+// keeps its two releases until both new ones pass.
 func (r *Reconciler) checkRelease(ctx context.Context, s *scope) error {
 	s.images = s.runningImages()
 	wanted := wantedImages(s.hc)
@@ -41,19 +42,19 @@ func (r *Reconciler) checkRelease(ctx context.Context, s *scope) error {
 		s.images, s.release, s.controlPlaneRelease = wanted, rel, own
 		return nil
 	}
-	s.held = s.images.release != ""
-	if s.held && (s.images != wanted || !release.IsUnreachable(err)) {
+	s.releaseHeld = s.images.release != ""
+	if s.releaseHeld && (s.images != wanted || !release.IsUnreachable(err)) {
 		r.readRunning(ctx, s)
 	}
 	if release.IsUnreachable(err) {
-		return reconcile.Unverified(hyperv1.RegistryUnreachableReason, "%v", err).With(err)
+		return reconcile.Unverified(hyperv1.RegistryUnreachableReason, "%s", err.Error()).With(err)
 	}
 	return err
 }
 
-// readRunning reads the releases that the control plane keeps, by the digests
-// that have passed the checks: what a tag names now has not. Steps that need
-// their content wait if they cannot be read.
+// readRunning reads the releases that the control plane keeps, by the digests that
+// have passed the checks: a tag may have moved since. Steps that need their contents
+// wait if they cannot be read.
 func (r *Reconciler) readRunning(ctx context.Context, s *scope) {
 	read := func(field, image, annotation string) *release.Release {
 		rel, err := r.readRelease(ctx, s, field, release.Pin(image, s.hcp.Annotations[annotation]))
@@ -70,9 +71,8 @@ func (r *Reconciler) readRunning(ctx context.Context, s *scope) {
 	}
 }
 
-// checkReleases reads the releases and returns why the cluster cannot run them.
-// own is nil if the control plane is to run the release
-// of the cluster.
+// checkReleases reads the releases and returns why the cluster cannot run them. own
+// is nil if the control plane runs the release of the cluster.
 func (r *Reconciler) checkReleases(ctx context.Context, s *scope, wanted payloadImages) (rel, own *release.Release, err error) {
 	if rel, err = r.readRelease(ctx, s, releaseField, wanted.release); err != nil {
 		return nil, nil, err
@@ -102,8 +102,9 @@ func (r *Reconciler) checkReleases(ctx context.Context, s *scope, wanted payload
 	return rel, own, cmp.Or(err, checkArchitecture(s.hc, runs, runtime.GOARCH))
 }
 
-// digestOf is the digest of an image that the control plane runs: of the release that has passed the checks, or, while that cannot be
-// read, the one that had passed them before, which an annotation has.
+// digestOf returns the digest of an image that the control plane runs: that of the
+// release that has passed the checks or, while that cannot be read, the earlier one
+// in an annotation.
 func (s *scope) digestOf(image string, rel *release.Release, annotation string) string {
 	switch {
 	case rel != nil && rel.Image == image:
@@ -114,7 +115,8 @@ func (s *scope) digestOf(image string, rel *release.Release, annotation string) 
 	return ""
 }
 
-// digests are the annotations of the control plane about the releases that it runs.
+// digests returns the annotations of the control plane about the releases that it
+// runs.
 func (s *scope) digests() map[string]string {
 	out := map[string]string{}
 	if digest := s.digestOf(s.images.release, s.release, hyperv1.ReleaseDigestAnnotation); digest != "" {
@@ -128,7 +130,7 @@ func (s *scope) digests() map[string]string {
 	return out
 }
 
-// wantedImages are those that the user names.
+// wantedImages are those in the spec of the HostedCluster.
 func wantedImages(hc *hyperv1.HostedCluster) payloadImages {
 	images := payloadImages{release: hc.Spec.Release.Image}
 	if own := hc.Spec.ControlPlaneRelease; own != nil && own.Image != images.release {
@@ -137,7 +139,7 @@ func wantedImages(hc *hyperv1.HostedCluster) payloadImages {
 	return images
 }
 
-// runningImages are those that the control plane was last asked to run.
+// runningImages are those in the spec of the HostedControlPlane.
 func (s *scope) runningImages() payloadImages {
 	if s.hcp == nil {
 		return payloadImages{}
@@ -145,10 +147,10 @@ func (s *scope) runningImages() payloadImages {
 	return payloadImages{release: s.hcp.Spec.ReleaseImage, controlPlane: ptr.Deref(s.hcp.Spec.ControlPlaneReleaseImage, "")}
 }
 
-// readRelease asks for the release that a field names with the user's pull
-// secret, and says what to do if that fails.
+// readRelease reads the release that a field names with the user's pull secret. Its
+// errors contain what to do.
 func (r *Reconciler) readRelease(ctx context.Context, s *scope, field, image string) (*release.Release, error) {
-	data, err := r.brought(ctx, s, pullSecretOf(&s.hc.Spec))
+	data, err := s.objects.Read(ctx, userobjects.PullSecretOf(&s.hc.Spec))
 	if err != nil {
 		return nil, err
 	}
@@ -159,25 +161,25 @@ func (r *Reconciler) readRelease(ctx context.Context, s *scope, field, image str
 	}
 	switch failed.Kind {
 	case release.NotFound:
-		return nil, reconcile.Wait(releasePause, hyperv1.ReleaseImageNotFoundReason, "%s: choose another %s, or push it", failed, field)
+		return nil, reconcile.Wait(registryInterval, hyperv1.ReleaseImageNotFoundReason, "%s: choose another %s, or push it", failed, field)
 	case release.Denied, release.InvalidPullSecret:
-		return nil, reconcile.Wait(releasePause, hyperv1.ReleaseImageDeniedReason, "%s: add credentials that may pull it to Secret %s, which spec.pullSecret names", failed, s.hc.Spec.PullSecret.Name)
+		return nil, reconcile.Wait(registryInterval, hyperv1.ReleaseImageDeniedReason, "%s: add credentials that may pull it to Secret %s, which spec.pullSecret names", failed, s.hc.Spec.PullSecret.Name)
 	case release.InvalidReference:
 		return nil, reconcile.Block(hyperv1.InvalidImageReason, "%s", failed)
 	case release.NotRelease:
-		return nil, reconcile.Wait(releasePause, hyperv1.InvalidImageReason, "%s: choose another %s", failed, field)
+		return nil, reconcile.Wait(registryInterval, hyperv1.InvalidImageReason, "%s: choose another %s", failed, field)
 	case release.Incomplete:
-		return nil, reconcile.Wait(releasePause, hyperv1.MissingReleaseImagesReason, "%s: choose another %s, or add credentials for that registry to Secret %s", failed, field, s.hc.Spec.PullSecret.Name)
+		return nil, reconcile.Wait(registryInterval, hyperv1.MissingReleaseImagesReason, "%s: choose another %s, or add credentials for that registry to Secret %s", failed, field, s.hc.Spec.PullSecret.Name)
 	case release.NotAllowed:
 		return nil, reconcile.Block(hyperv1.ReleaseImageNotAllowedReason, "%s: choose such a release in %s", failed, field)
 	case release.NotSigned:
-		return nil, reconcile.Wait(releasePause, hyperv1.ReleaseImageNotSignedReason, "%s: choose a release of your vendor in %s", failed, field)
+		return nil, reconcile.Wait(registryInterval, hyperv1.ReleaseImageNotSignedReason, "%s: choose a release of your vendor in %s", failed, field)
 	}
 	ctrl.LoggerFrom(ctx).Info("The release image could not be read", "image", image, "cause", release.Cause(failed).Error())
 	return nil, failed
 }
 
-// checkComplete refuses a release without an image that every control plane needs.
+// checkComplete blocks a release without an image that every control plane needs.
 func checkComplete(hc *hyperv1.HostedCluster, rel *release.Release) error {
 	if missing := rel.Missing(hc.Spec.Etcd.ManagementType); len(missing) > 0 {
 		return reconcile.Block(hyperv1.MissingReleaseImagesReason, "release %s has no image for %s: choose a complete release", rel.Version, strings.Join(missing, ", "))
@@ -185,9 +187,9 @@ func checkComplete(hc *hyperv1.HostedCluster, rel *release.Release) error {
 	return nil
 }
 
-// componentImage is what runs a component: the image that this installation was
-// told to use, else that of the cluster's release, in which different families
-// have different names for it.
+// componentImage returns the image of a component: the one that this installation
+// configures, or that of the cluster's release, in which different families have
+// different names for it.
 func (r *Reconciler) componentImage(ctx context.Context, s *scope, chosen, flag string, names ...string) (string, error) {
 	if chosen != "" {
 		return chosen, nil
@@ -210,7 +212,8 @@ func (r *Reconciler) componentImage(ctx context.Context, s *scope, chosen, flag 
 		"release %s has no image for %s, and the cluster has node pools: choose a release that has, or start the hypershift-operator with --%s", s.release.Version, names[0], flag)
 }
 
-// errNoRelease is what steps say that need a release, when none has passed yet.
+// errNoRelease is the outcome of steps that need a release while none has passed the
+// checks.
 func errNoRelease() error {
 	return reconcile.Wait(0, hyperv1.WaitingForReason, "waiting for the release image")
 }

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/userobjects"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
@@ -76,7 +78,7 @@ func annotate(key, value string) func(*hyperv1.HostedCluster) {
 	return func(hc *hyperv1.HostedCluster) { metav1.SetMetaDataAnnotation(&hc.ObjectMeta, key, value) }
 }
 
-func TestAReleaseThatDoesNotPass(t *testing.T) {
+func TestARejectedReleaseIsReported(t *testing.T) {
 	for name, c := range map[string]struct {
 		fail    func(*fakerelease.Registry)
 		status  metav1.ConditionStatus
@@ -268,7 +270,7 @@ func running(t *testing.T) (w *world, pass func(*testing.T)) {
 	}
 }
 
-func TestALivingClusterKeepsWhatItHas(t *testing.T) {
+func TestARunningClusterKeepsItsReleaseWhileAnotherIsRejected(t *testing.T) {
 	const wanted = "example.test/release:3"
 	for name, c := range map[string]struct {
 		prepare     func(*fakerelease.Registry)
@@ -336,7 +338,7 @@ func TestALivingClusterKeepsWhatItHas(t *testing.T) {
 	}
 }
 
-func TestNothingProgressesBecauseARegistryIsAway(t *testing.T) {
+func TestAnUnreachableRegistryIsNoProgress(t *testing.T) {
 	w, pass := running(t)
 	w.releases.Fail(firstRelease, release.Unreachable, "no answer in time")
 	pass(t)
@@ -346,7 +348,7 @@ func TestNothingProgressesBecauseARegistryIsAway(t *testing.T) {
 	w.wantHistory(t, "1.35.4")
 }
 
-func TestWhoForcesAStepMayTakeIt(t *testing.T) {
+func TestAForcedUpgradeIsAllowed(t *testing.T) {
 	const older = "example.test/release:0"
 	w, pass := running(t)
 	w.releases.Put(fakerelease.Kubernetes(older, "1.34.1"))
@@ -364,7 +366,7 @@ func TestWhoForcesAStepMayTakeIt(t *testing.T) {
 	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 }
 
-func TestWhoSkipsTheChecksMayHaveAnyVersion(t *testing.T) {
+func TestSkippedChecksAllowAnyVersion(t *testing.T) {
 	const odd = "example.test/release:odd"
 	w, pass := running(t)
 	w.releases.Put(fakerelease.Kubernetes(odd, "1.12.0"))
@@ -402,7 +404,7 @@ func TestImagesOfComponents(t *testing.T) {
 			}
 			hcp := &hyperv1.HostedControlPlane{}
 			w.exists(t, hcp, w.object("demo"))
-			got, err := r.componentImage(t.Context(), &scope{hc: hc, hcp: hcp, sources: map[string]userObject{}}, c.chosen, "flag", c.names...)
+			got, err := r.componentImage(t.Context(), &scope{hc: hc, hcp: hcp, objects: userobjects.NewReader(w.Admin(), w.Admin(), controlplane.NamespaceOf(hc))}, c.chosen, "flag", c.names...)
 			if got != c.want || (err == nil) != (c.reason == "") || err != nil && reasonOf(err) != c.reason {
 				t.Errorf("%q, %v", got, err)
 			}

@@ -11,25 +11,27 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/validation"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// An infraID is also the end of the URL of an issuer. Identity providers in AWS
-// that its owner forgot to delete trust that URL for as long as they exist, so
-// that nobody else may get the infraID after the cluster is gone. What is
-// remembered is a ConfigMap for each released infraID, in the operator's own
-// namespace: whose it was, by the UID of the namespace of the HostedCluster.
+// An infraID is also the end of the URL of an issuer. Identity providers in AWS that
+// its owner did not delete trust that URL for as long as they exist, so that no
+// other tenant may get the infraID after the cluster is deleted. A ConfigMap in the
+// namespace of the operator records the owner of each released infraID: the UID of
+// the namespace of the HostedCluster.
 
 const (
 	releasedPrefix = "released-infra-id-"
-	// releasedFor is how long an infraID is kept for its owner.
+	// releasedFor is how long an infraID is reserved for its owner.
 	releasedFor = 365 * 24 * time.Hour
-	// releasedAtMost bounds how many are kept: the oldest go first.
+	// releasedAtMost bounds the number of records: the oldest are deleted.
 	releasedAtMost = 10000
 	// Keys of the ConfigMap.
 	releasedInfraID      = "infraID"
@@ -38,7 +40,8 @@ const (
 	releasedAt           = "releasedAt"
 )
 
-// releasedName is a hash: an infraID need not be the name of an object.
+// releasedName contains a hash, because an infraID may be an invalid name of an
+// object.
 func releasedName(infraID string) string {
 	sum := sha256.Sum256([]byte(infraID))
 	return releasedPrefix + hex.EncodeToString(sum[:16])
@@ -48,8 +51,8 @@ func (r *Reconciler) releasedSet() apply.Set {
 	return apply.Set{Name: "released-infra-ids", Namespace: r.Namespace}
 }
 
-// releaseInfraID remembers whose the infraID was, before the last that tells it
-// is gone. Outside of AWS nobody trusts an infraID.
+// releaseInfraID records the owner of the infraID before the last object that
+// contains it is deleted. Outside of AWS an infraID has no meaning.
 func (r *Reconciler) releaseInfraID(ctx context.Context, s *scope) error {
 	id := s.hc.Spec.InfraID
 	if r.Namespace == "" || id == "" || s.aws() == nil {
@@ -66,7 +69,8 @@ func (r *Reconciler) releaseInfraID(ctx context.Context, s *scope) error {
 		},
 	})
 	if apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		// The operator is being uninstalled. No cluster must wait for that for ever.
+		// The operator is being uninstalled. A cluster must not wait for that
+		// forever.
 		ctrl.LoggerFrom(ctx).Info("The operator's namespace is gone: whose the infraID was is not remembered", "infraID", id)
 		return nil
 	}
@@ -85,10 +89,10 @@ func (r *Reconciler) namespaceUID(ctx context.Context, name string) (string, err
 	return string(ns.UID), nil
 }
 
-// checkReleased refuses an infraID that belonged to a HostedCluster of another
-// namespace. A cluster that exists keeps its own, and one that is made again in
+// checkReleased rejects an infraID that belonged to a HostedCluster of another
+// namespace. A cluster that exists keeps its own, and one that is created again in
 // the same namespace gets it back.
-func (r *Reconciler) checkReleased(ctx context.Context, s *scope, id string) ([]problem, error) {
+func (r *Reconciler) checkReleased(ctx context.Context, s *scope, id string) (field.ErrorList, error) {
 	if r.Namespace == "" || s.namespace != nil || s.aws() == nil || s.hc.Status.OIDCDocuments != nil {
 		return nil, nil
 	}
@@ -108,12 +112,13 @@ func (r *Reconciler) checkReleased(ctx context.Context, s *scope, id string) ([]
 	if err != nil || uid != "" && cm.Data[releasedNamespaceUID] == uid {
 		return nil, err
 	}
-	return []problem{problemf(hyperv1.InfraIDInUseReason,
+	return field.ErrorList{validation.Errorf(hyperv1.InfraIDInUseReason, field.NewPath("spec", "infraID"), id,
 		"infraID %s belonged to a HostedCluster of another namespace until %s, and AWS accounts may trust it still: create this cluster with another infraID, or have an administrator delete ConfigMap %s/%s",
 		id, at.Format(time.DateOnly), r.Namespace, cm.Name)}, nil
 }
 
-// timeOf is when the infraID was released; if that cannot be read, when it was written down.
+// timeOf returns when the infraID was released or, if that is invalid, when it was
+// recorded.
 func timeOf(cm *corev1.ConfigMap) time.Time {
 	at, err := time.Parse(time.RFC3339, cm.Data[releasedAt])
 	if err != nil {
@@ -122,7 +127,8 @@ func timeOf(cm *corev1.ConfigMap) time.Time {
 	return at
 }
 
-// forgetReleased deletes what is too old, and the oldest where there are too many.
+// forgetReleased deletes records that have expired, and the oldest if there are too
+// many.
 func (r *Reconciler) forgetReleased(ctx context.Context) error {
 	var list corev1.ConfigMapList
 	err := r.Reader.List(ctx, &list, client.InNamespace(r.Namespace), client.MatchingLabels{apply.InventoryLabel: names.HypershiftOperator + "." + r.releasedSet().Name})

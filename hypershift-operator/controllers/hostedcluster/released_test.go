@@ -20,8 +20,8 @@ func namespaceOf(name, uid string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(uid)}}
 }
 
-// TestAnInfraIDIsNotTakenOver deletes a cluster, and tries who gets its infraID.
-func TestAnInfraIDIsNotTakenOver(t *testing.T) {
+// TestAReleasedInfraIDIsReserved deletes a cluster, and tries who gets its infraID.
+func TestAReleasedInfraIDIsReserved(t *testing.T) {
 	w := emptyWorld(t)
 	w.namespace = "hypershift"
 	victim := privateCluster()
@@ -126,9 +126,9 @@ func TestReleasedInfraIDsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSecretsOfTheUserDoNotCollide has a cluster a with a custom kubeconfig, and
+// TestPublishedSecretsDoNotCollide has a cluster a with a custom kubeconfig, and
 // a cluster a-custom.
-func TestSecretsOfTheUserDoNotCollide(t *testing.T) {
+func TestPublishedSecretsDoNotCollide(t *testing.T) {
 	cluster := func(name, uid, dns string, made time.Time) *hyperv1.HostedCluster {
 		hc := privateCluster()
 		hc.Name, hc.UID, hc.CreationTimestamp = name, types.UID(uid), metav1.NewTime(made)
@@ -160,7 +160,7 @@ func TestSecretsOfTheUserDoNotCollide(t *testing.T) {
 				w.Create(t, made)
 			}
 			r := newReconciler(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Clock: w.clock})
-			problems, err := r.handoutConflicts(t.Context(), &scope{hc: other})
+			problems, err := r.publishedSecretConflicts(t.Context(), &scope{hc: other})
 			if err != nil || (len(problems) > 0) != tc.says {
 				t.Errorf("problems %v, %v", problems, err)
 			}

@@ -7,8 +7,9 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// restartDate is what the user last asked for. The control plane remembers it
-// when the annotation is taken away: that is no reason to restart once more.
+// restartDate is the last date that the user has set. The control plane keeps it
+// when the annotation is removed, so that the removal does not cause another
+// restart.
 func (s *scope) restartDate() string {
 	date := s.hc.Annotations[hyperv1.RestartDateAnnotation]
 	if s.hcp != nil {
@@ -17,9 +18,14 @@ func (s *scope) restartDate() string {
 	return date
 }
 
-// podAnnotations are on every pod that this operator runs for the control plane.
+// podAnnotations returns the annotations of every pod that this operator runs for
+// the control plane.
 func (s *scope) podAnnotations() map[string]string {
 	annotations := map[string]string{hyperv1.RestartDateAnnotation: s.restartDate(), trustAnnotation: s.trust}
 	maps.DeleteFunc(annotations, func(_, value string) bool { return value == "" })
 	return annotations
 }
+
+// trustAnnotation changes with the user's certificate authorities, which programs
+// read at their start.
+const trustAnnotation = "hypershift.openshift.io/additional-trust-bundle"

@@ -10,7 +10,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-func TestARestartIsHandedOnOnce(t *testing.T) {
+func TestARestartIsPropagatedOnce(t *testing.T) {
 	w := newWorld(t)
 	pass := w.start()
 	dates := func() (plan, pods string) {

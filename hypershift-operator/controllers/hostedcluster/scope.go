@@ -8,26 +8,30 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/userobjects"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-// scope is what one pass knows. Gather fills it, but for what says otherwise.
+// scope has the facts of one reconcile. gather sets them, except where a field names
+// a step.
 type scope struct {
 	hc *hyperv1.HostedCluster
-	// controlPlane is the name of the control plane's namespace.
-	controlPlane string
-	// namespace is nil if there is none, or if it belongs to somebody else.
+	// plane describes the namespace of the control plane.
+	plane controlplane.Namespace
+	// namespace is nil if there is none, or if it belongs to something else.
 	namespace *corev1.Namespace
-	// hcp is nil if there is none of ours.
+	// hcp is the cluster's HostedControlPlane, nil if there is none.
 	hcp *hyperv1.HostedControlPlane
-	// cluster is what Cluster API knows of the hosted cluster, nil if there is
-	// none, or while Cluster API does not run.
+	// cluster is the Cluster of Cluster API, nil if there is none, or while Cluster
+	// API does not run.
 	cluster *clusterv1.Cluster
 	// operator is the Deployment of the control-plane-operator, nil if there is none.
 	operator *appsv1.Deployment
@@ -35,9 +39,9 @@ type scope struct {
 	endpoints []hyperv1.AWSEndpointService
 	// pools are the cluster's node pools.
 	pools []hyperv1.NodePool
-	// workers says that there are node pools, or machines that one has left.
+	// workers is true if there are node pools, or machines without one.
 	workers bool
-	// paused says that the user wants no change, for pauseLeft if that is not 0.
+	// paused is whether the user wants no change, for pauseLeft if that is not 0.
 	paused    bool
 	pauseLeft time.Duration
 
@@ -45,43 +49,46 @@ type scope struct {
 	// request, 0 for none.
 	memoryFactor int64
 
-	// silence says that the control-plane-operator does not run, and why. It may
-	// have to be said after silenceIn. Filled by gather.
-	silence   string
-	silenceIn time.Duration
-	// images are what the cluster is to run, empty while no release has passed
-	// the gate; release and controlPlaneRelease are what is in them, nil if that
-	// could not be read or, of the latter, if the control plane runs the release
-	// of the cluster. held says that the user wants others, which have not passed.
-	// Filled by checkRelease.
+	// operatorProblem is why the control-plane-operator does not run, empty if it
+	// does. operatorCheckIn is when to check that again, 0 for never.
+	operatorProblem string
+	operatorCheckIn time.Duration
+	// images are those that the cluster runs, empty while no release has passed the
+	// checks; release and controlPlaneRelease are their contents, nil if they could
+	// not be read or, for the latter, if the control plane runs the release of the
+	// cluster. releaseHeld is true if the spec names others, which have not passed.
+	// Set by checkRelease.
 	images              payloadImages
 	release             *release.Release
 	controlPlaneRelease *release.Release
-	held                bool
-	// told says that the HostedControlPlane as gather found it says what the user
-	// wants. Filled by ensureControlPlane.
-	told bool
-	// sources are the user's objects that this pass has read. Filled by brought.
-	sources map[string]userObject
-	// refused is what is wrong with the configuration and has not stopped the pass,
-	// because the last good one is in use. Filled by checkConfiguration.
-	refused []problem
-	// unkept is what the control-plane-operator needs and cannot get. Filled by
-	// keepOperator.
-	unkept []string
-	// trust tells bundles of the user's authorities apart, empty while there is
-	// none. Filled by gather.
+	releaseHeld         bool
+	// specApplied is true when the HostedControlPlane that gather found has the
+	// HostedCluster's spec. Set by ensureControlPlane.
+	specApplied bool
+	// objects reads what the user has created for the cluster.
+	objects *userobjects.Reader
+	// tolerated are errors of the configuration that block nothing, because the last
+	// valid one stays in use. Set by checkConfiguration.
+	tolerated field.ErrorList
+	// retentionErrors are errors in keeping the control-plane-operator running. Set
+	// by retainOperator.
+	retentionErrors []string
+	// rejectedSince is since when AWS rejects the identity of the cluster; zero if
+	// it does not.
+	rejectedSince time.Time
+	// trust identifies the contents of the user's certificate authorities, empty
+	// while there are none.
 	trust string
-	// save writes the status now, for what must be known before something is
-	// done. Filled by Reconcile.
+	// save writes the status at once, for facts that must be recorded before an
+	// action. Set by Reconcile.
 	save func(context.Context) error
 }
 
-func (s *scope) dying() bool { return !s.hc.DeletionTimestamp.IsZero() }
+func (s *scope) deleting() bool { return !s.hc.DeletionTimestamp.IsZero() }
 
-// namespaceEnds says that nothing can be created in the control plane's
-// namespace any more, and that everything in it has been asked to go.
-func (s *scope) namespaceEnds() bool {
+// namespaceTerminating reports whether the control plane's namespace is being
+// deleted: nothing can be created in it, and everything in it is being deleted.
+func (s *scope) namespaceTerminating() bool {
 	return s.namespace != nil && !s.namespace.DeletionTimestamp.IsZero()
 }
 
@@ -95,13 +102,15 @@ func awsOf(hc *hyperv1.HostedCluster) *hyperv1.AWSPlatformSpec {
 	return hc.Spec.Platform.AWS
 }
 
-// clusterKey is how objects in other namespaces name their HostedCluster.
+// clusterKey identifies a HostedCluster in annotations of objects in other
+// namespaces.
 func clusterKey(hc *hyperv1.HostedCluster) string { return hc.Namespace + "/" + hc.Name }
 
-// gather reads what there is of the cluster.
+// gather reads the objects of the cluster.
 func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*scope, error) {
-	s := &scope{hc: hc, controlPlane: names.ControlPlaneNamespace(hc.Namespace, hc.Name), sources: map[string]userObject{}}
-	// What is wrong with the annotation is found by checkConfiguration.
+	plane := controlplane.NamespaceOf(hc)
+	s := &scope{hc: hc, plane: plane, objects: userobjects.NewReader(r.Reader, r.Client, plane)}
+	// checkConfiguration reports an invalid annotation.
 	s.memoryFactor, _ = r.Limits.Factor(hc.Annotations[hyperv1.MemoryLimitFactorAnnotation])
 	s.paused, s.pauseLeft = hc.Spec.PausedUntil.Paused(r.Clock.Now())
 	var pools hyperv1.NodePoolList
@@ -110,45 +119,31 @@ func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*sc
 	}
 	s.pools = pools.Items
 	var err error
-	if s.trust, err = r.trust(ctx, s); err != nil {
+	if s.trust, err = s.objects.TrustHash(ctx, &hc.Spec); err != nil {
 		return nil, err
 	}
 	ns := &corev1.Namespace{}
-	err = r.Client.Get(ctx, client.ObjectKey{Name: s.controlPlane}, ns)
+	err = r.Client.Get(ctx, client.ObjectKey{Name: s.plane.Name}, ns)
 	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("getting namespace %s: %w", s.controlPlane, err)
+		return nil, fmt.Errorf("getting namespace %s: %w", s.plane.Name, err)
 	}
 	if apierrors.IsNotFound(err) || !owns(hc, ns) {
 		return s, nil
 	}
 	s.namespace = ns
 	hcp := &hyperv1.HostedControlPlane{}
-	err = r.Client.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: hc.Name}, hcp)
+	err = r.Client.Get(ctx, client.ObjectKey{Namespace: s.plane.Name, Name: hc.Name}, hcp)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("getting HostedControlPlane %s: %w", hc.Name, err)
 	}
 	if err == nil {
 		s.hcp = hcp
 	}
-	if s.workers, err = r.hasWorkers(ctx, s); err != nil {
+	if err := r.gatherMachines(ctx, s); err != nil {
 		return nil, err
-	}
-	runs, err := r.clusterAPIRuns(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	if runs {
-		cluster := &clusterv1.Cluster{}
-		err = r.Client.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: hc.Spec.InfraID}, cluster)
-		if client.IgnoreNotFound(err) != nil {
-			return nil, fmt.Errorf("getting Cluster %s: %w", hc.Spec.InfraID, err)
-		}
-		if err == nil {
-			s.cluster = cluster
-		}
 	}
 	operator := &appsv1.Deployment{}
-	err = r.Client.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: names.ControlPlaneOperator}, operator)
+	err = r.Client.Get(ctx, client.ObjectKey{Namespace: s.plane.Name, Name: names.ControlPlaneOperator}, operator)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("getting Deployment %s: %w", names.ControlPlaneOperator, err)
 	}
@@ -156,16 +151,43 @@ func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*sc
 		s.operator = operator
 	}
 	var list hyperv1.AWSEndpointServiceList
-	if err := r.Client.List(ctx, &list, client.InNamespace(s.controlPlane)); err != nil {
-		return nil, fmt.Errorf("listing AWSEndpointServices of namespace %s: %w", s.controlPlane, err)
+	if err := r.Client.List(ctx, &list, client.InNamespace(s.plane.Name)); err != nil {
+		return nil, fmt.Errorf("listing AWSEndpointServices of namespace %s: %w", s.plane.Name, err)
 	}
 	s.endpoints = list.Items
-	s.silence, s.silenceIn, err = r.silence(ctx, s)
+	s.operatorProblem, s.operatorCheckIn, err = r.findOperatorProblem(ctx, s)
 	return s, err
 }
 
-// owns says whether a namespace was made for this very HostedCluster: another
-// one of the same name had another UID.
+// gatherMachines finds node pools, machines without one, and the Cluster.
+func (r *Reconciler) gatherMachines(ctx context.Context, s *scope) error {
+	s.workers = len(s.pools) > 0
+	if r.missing != "" {
+		return nil
+	}
+	running := s.workers
+	if !s.workers {
+		left, err := r.capi.Machines(ctx, s.plane)
+		if err != nil {
+			return err
+		}
+		s.workers = len(left) > 0
+		if running = s.workers; !running {
+			if running, err = r.capi.HasControllers(ctx, s.plane); err != nil {
+				return err
+			}
+		}
+	}
+	if !running {
+		return nil
+	}
+	var err error
+	s.cluster, err = r.capi.Get(ctx, s.machinesCluster())
+	return err
+}
+
+// owns reports whether a namespace was created for this HostedCluster: another one
+// of the same name has another UID.
 func owns(hc *hyperv1.HostedCluster, ns *corev1.Namespace) bool {
 	return ns.Labels[hyperv1.HostedClusterUIDLabel] == string(hc.UID)
 }

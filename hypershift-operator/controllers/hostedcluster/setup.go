@@ -30,7 +30,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/discovery"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/oidc"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/userobjects"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -39,7 +42,7 @@ import (
 // its issuer's URL ends in.
 func byInfraID(obj client.Object) []string {
 	hc := obj.(*hyperv1.HostedCluster)
-	id := cmp.Or(hc.Spec.InfraID, placeOf(hc.Spec.IssuerURL).prefix)
+	id := cmp.Or(hc.Spec.InfraID, oidc.ParseIssuer(hc.Spec.IssuerURL).Prefix)
 	if id == "" {
 		return nil
 	}
@@ -61,11 +64,11 @@ func byHostname(obj client.Object) []string {
 	return hosts
 }
 
-// byHandout has the names of the Secrets that the user gets.
-func byHandout(obj client.Object) []string {
+// byPublishedSecret has the names of the Secrets that the user gets.
+func byPublishedSecret(obj client.Object) []string {
 	hc := obj.(*hyperv1.HostedCluster)
 	var secrets []string
-	for _, h := range handouts {
+	for _, h := range publishedSecrets {
 		if h.wanted(hc) {
 			secrets = append(secrets, hc.Namespace+"/"+hc.Name+h.suffix)
 		}
@@ -74,30 +77,28 @@ func byHandout(obj client.Object) []string {
 }
 
 // indexes find the HostedClusters that want the same.
-var indexes = map[string]client.IndexerFunc{infraIDIndex: byInfraID, controlPlaneIndex: byControlPlane, hostnameIndex: byHostname, handoutIndex: byHandout}
+var indexes = map[string]client.IndexerFunc{infraIDIndex: byInfraID, controlPlaneIndex: byControlPlane, hostnameIndex: byHostname, publishedSecretIndex: byPublishedSecret}
 
 const workers = 10
 
 // sets are the groups of objects of kinds that others make too, in the namespace
 // of a control plane and, for the user, beside the HostedCluster.
 const (
-	setPullSecret  = "pull-secret"
-	setSigningKey  = "signing-key"
-	setCredentials = "credentials"
-	setOperator    = "control-plane-operator"
-	setCopies      = "copies"
-	setHandouts    = "handouts"
-	setWorkers     = "cluster-api"
-	setCluster     = "cluster"
-	setPolicies    = "network-policies"
-	setLimits      = "limits"
+	setPullSecret       = "pull-secret"
+	setSigningKey       = "signing-key"
+	setCredentials      = "credentials"
+	setOperator         = "control-plane-operator"
+	setCopies           = "copies"
+	setPublishedSecrets = "handouts"
+	setPolicies         = "network-policies"
+	setLimits           = "limits"
 )
 
 // Made selects the objects of those groups, all that a cache needs to keep.
 // Other controllers add their sets of the same kinds.
 func Made(others ...string) labels.Selector {
 	var values []string
-	for _, set := range append([]string{setPullSecret, setSigningKey, setCredentials, setOperator, setCopies, setHandouts, setWorkers, setCluster, setPolicies, setLimits}, others...) {
+	for _, set := range append([]string{setPullSecret, setSigningKey, setCredentials, setOperator, setCopies, setPublishedSecrets, clusterapi.ControllersSet, clusterapi.ClusterSet, setPolicies, setLimits}, others...) {
 		values = append(values, names.HypershiftOperator+"."+set)
 	}
 	ours, err := labels.NewRequirement(apply.InventoryLabel, selection.In, values)
@@ -114,37 +115,37 @@ func Setup(mgr ctrl.Manager, o Options) error {
 			return fmt.Errorf("indexing HostedClusters by %s: %w", name, err)
 		}
 	}
-	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &hyperv1.HostedCluster{}, sourceIndex, bySource); err != nil {
-		return fmt.Errorf("indexing HostedClusters by %s: %w", sourceIndex, err)
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &hyperv1.HostedCluster{}, userobjects.Index, userobjects.IndexValues); err != nil {
+		return fmt.Errorf("indexing HostedClusters by %s: %w", userobjects.Index, err)
 	}
 	b := r.controller().Builder(mgr).
 		For(&hyperv1.HostedCluster{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
-		Watches(&hyperv1.HostedCluster{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&hyperv1.NodePool{}, handler.EnqueueRequestsFromMapFunc(ofNodePool), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&hyperv1.AWSEndpointService{}, handler.EnqueueRequestsFromMapFunc(r.ofNamespace))
-	b = b.Watches(&hyperv1.HostedControlPlane{}, soon(ofAnnotation))
+		Watches(&hyperv1.HostedCluster{}, handler.EnqueueRequestsFromMapFunc(r.conflictingClusters), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&hyperv1.NodePool{}, handler.EnqueueRequestsFromMapFunc(requestForNodePool), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&hyperv1.AWSEndpointService{}, handler.EnqueueRequestsFromMapFunc(r.requestsForNamespace))
+	b = b.Watches(&hyperv1.HostedControlPlane{}, debounced(requestForAnnotation))
 	for _, obj := range []client.Object{
 		&corev1.Namespace{}, &corev1.Secret{}, &corev1.ConfigMap{}, &corev1.ServiceAccount{}, &rbacv1.Role{}, &rbacv1.RoleBinding{},
 		&rbacv1.ClusterRoleBinding{}, &networkingv1.NetworkPolicy{},
 	} {
-		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(ofAnnotation))
+		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(requestForAnnotation))
 	}
 	for _, obj := range []client.Object{&corev1.ResourceQuota{}, &corev1.LimitRange{}} {
-		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(ofAnnotation), builder.WithPredicates(quotaChanged))
+		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(requestForAnnotation), builder.WithPredicates(quotaChanged))
 	}
-	if r.missing = discovery.MissingKinds(mgr.GetRESTMapper(), mgr.GetScheme(), clusterAPIKinds()...); r.missing == "" {
+	if r.missing = discovery.MissingKinds(mgr.GetRESTMapper(), mgr.GetScheme(), clusterapi.Kinds()...); r.missing == "" {
 		for _, obj := range []client.Object{&clusterv1.Cluster{}, &infrav1.AWSCluster{}} {
-			b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(ofAnnotation), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, finalizersChanged)))
+			b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(requestForAnnotation), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, finalizersChanged)))
 		}
 	}
 	for _, obj := range []client.Object{&discoveryv1.EndpointSlice{}, &corev1.Service{}} {
-		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(r.all))
+		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(r.enqueueAll))
 	}
-	b = b.Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(ofAnnotation), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, statementChanged)))
+	b = b.Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(requestForAnnotation), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, deploymentConditionsChanged)))
 	if r.PoliciesChanged != nil {
-		b = b.WatchesRawSource(source.Channel(r.PoliciesChanged, handler.EnqueueRequestsFromMapFunc(r.all)))
+		b = b.WatchesRawSource(source.Channel(r.PoliciesChanged, handler.EnqueueRequestsFromMapFunc(r.enqueueAll)))
 	}
-	for _, src := range r.watchSources(r.Sources) {
+	for _, src := range userobjects.Watches(r.Sources, r.requestsForSource) {
 		b = b.WatchesRawSource(src)
 	}
 	return b.Complete(r.reconciler())
@@ -155,9 +156,9 @@ var finalizersChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bo
 	return !slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
 }}
 
-// statementChanged is about what a Deployment says of itself, not about the
+// deploymentConditionsChanged is about what a Deployment says of itself, not about the
 // pods that it counts.
-var statementChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+var deploymentConditionsChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	was, is := e.ObjectOld.(*appsv1.Deployment).Status.Conditions, e.ObjectNew.(*appsv1.Deployment).Status.Conditions
 	return !slices.EqualFunc(was, is, func(a, b appsv1.DeploymentCondition) bool {
 		return a.Type == b.Type && a.Status == b.Status && a.Reason == b.Reason
@@ -166,10 +167,10 @@ var statementChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) boo
 
 // moment is how long what is said of a control plane waits for more of the kind. A
 // handful of controllers say it, one after the other, and most of that is progress.
-const moment = 500 * time.Millisecond
+const debounce = 500 * time.Millisecond
 
 // soon puts what changes in a moment into one pass. What comes and goes does not wait.
-func soon(requests handler.MapFunc) handler.EventHandler {
+func debounced(requests handler.MapFunc) handler.EventHandler {
 	now := handler.EnqueueRequestsFromMapFunc(requests)
 	return handler.Funcs{
 		CreateFunc: now.Create, DeleteFunc: now.Delete, GenericFunc: now.Generic,
@@ -179,7 +180,7 @@ func soon(requests handler.MapFunc) handler.EventHandler {
 				return
 			}
 			for _, req := range requests(ctx, e.ObjectNew) {
-				q.AddAfter(req, moment)
+				q.AddAfter(req, debounce)
 			}
 		},
 	}
@@ -189,8 +190,8 @@ func request(namespace, name string) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}}
 }
 
-// ofAnnotation leads from an object that was made for a cluster to the cluster.
-func ofAnnotation(_ context.Context, obj client.Object) []reconcile.Request {
+// requestForAnnotation leads from an object that was made for a cluster to the cluster.
+func requestForAnnotation(_ context.Context, obj client.Object) []reconcile.Request {
 	namespace, name, ok := strings.Cut(obj.GetAnnotations()[hyperv1.HostedClusterAnnotation], "/")
 	if !ok {
 		return nil
@@ -198,23 +199,23 @@ func ofAnnotation(_ context.Context, obj client.Object) []reconcile.Request {
 	return request(namespace, name)
 }
 
-func ofNodePool(_ context.Context, obj client.Object) []reconcile.Request {
+func requestForNodePool(_ context.Context, obj client.Object) []reconcile.Request {
 	return request(obj.GetNamespace(), obj.(*hyperv1.NodePool).Spec.ClusterName)
 }
 
-// ofNamespace leads from an AWSEndpointService, which another operator makes, to
+// requestsForNamespace leads from an AWSEndpointService, which another operator makes, to
 // the cluster whose control plane is in its namespace.
-func (r *Reconciler) ofNamespace(ctx context.Context, obj client.Object) []reconcile.Request {
+func (r *Reconciler) requestsForNamespace(ctx context.Context, obj client.Object) []reconcile.Request {
 	return r.clusters(ctx, controlPlaneIndex, obj.GetNamespace())
 }
 
 // all clusters depend on the API server and on the network of the management cluster.
-func (r *Reconciler) all(ctx context.Context, _ client.Object) []reconcile.Request {
-	return r.which(ctx)
+func (r *Reconciler) enqueueAll(ctx context.Context, _ client.Object) []reconcile.Request {
+	return r.enqueue(ctx)
 }
 
-// rivals are the clusters that have waited for this one to go away.
-func (r *Reconciler) rivals(ctx context.Context, obj client.Object) []reconcile.Request {
+// conflictingClusters are the clusters that have waited for this one to go away.
+func (r *Reconciler) conflictingClusters(ctx context.Context, obj client.Object) []reconcile.Request {
 	var requests []reconcile.Request
 	for index, values := range indexes {
 		for _, value := range values(obj) {
@@ -225,10 +226,10 @@ func (r *Reconciler) rivals(ctx context.Context, obj client.Object) []reconcile.
 }
 
 func (r *Reconciler) clusters(ctx context.Context, index, value string) []reconcile.Request {
-	return r.which(ctx, client.MatchingFields{index: value})
+	return r.enqueue(ctx, client.MatchingFields{index: value})
 }
 
-func (r *Reconciler) which(ctx context.Context, options ...client.ListOption) []reconcile.Request {
+func (r *Reconciler) enqueue(ctx context.Context, options ...client.ListOption) []reconcile.Request {
 	var list hyperv1.HostedClusterList
 	if err := r.Client.List(ctx, &list, options...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Listing HostedClusters to wake up")

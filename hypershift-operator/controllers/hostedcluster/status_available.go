@@ -4,32 +4,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/oidc"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// A need is a condition that has to be True for a cluster to be Available.
-type need struct {
+// needed are the conditions that make a cluster Available, in the order in which a
+// user should read them. A condition that is not required counts while it is False.
+var needed = []struct {
 	condition string
-	// of is true for the clusters that must have the condition; nil for those whose
-	// reconciliation is active. False makes any cluster unavailable.
-	of func(*hyperv1.HostedCluster) bool
-}
-
-func (b *conditionBuilder) needs(n need) bool {
-	if n.of == nil {
-		return b.active()
-	}
-	return n.of(b.hc)
-}
-
-// needed are the conditions that make a cluster Available, in the order in which a user
-// should look at them.
-var needed = []need{
+	required  func(*facts) bool
+}{
 	{hyperv1.ValidHostedClusterConfiguration, always},
 	{hyperv1.SupportedHostedCluster, always},
-	{hyperv1.ValidReleaseImage, nil},
-	{hyperv1.ReconciliationSucceeded, nil},
+	{hyperv1.ValidReleaseImage, isActive},
+	{hyperv1.ReconciliationSucceeded, isActive},
 	{hyperv1.PlatformCredentialsFound, onAWS},
 	{hyperv1.ValidProxyConfiguration, never},
 	{hyperv1.UnmanagedEtcdAvailable, never},
@@ -44,89 +32,125 @@ var needed = []need{
 	{hyperv1.EtcdAvailable, always},
 }
 
-// publishesDocuments is false for who brings the signing key, or a server in
-// front of our bucket: what we cannot check must not hold the cluster up.
-func publishesDocuments(hc *hyperv1.HostedCluster) bool {
-	return onAWS(hc) && hc.Spec.ServiceAccountSigningKey == nil && placeOf(hc.Spec.IssuerURL).bucket != ""
+// publishesDocuments is false for clusters with users that publish the documents, or
+// that have a server in front of the bucket: what cannot be checked must not keep a
+// cluster from being Available.
+func publishesDocuments(f *facts) bool {
+	return onAWS(f) && f.hc.Spec.ServiceAccountSigningKey == nil && oidc.ParseIssuer(f.hc.Spec.IssuerURL).Bucket != ""
 }
 
-// available answers the one question that everybody has.
-func (b *conditionBuilder) available(s *scope, report reconcile.Report) {
-	was := b.Get(hyperv1.HostedClusterAvailable)
-	wasUp := was != nil && was.Status != metav1.ConditionFalse // Unknown comes after True only
-	switch missing := b.firstMissing(); {
-	case s.dying():
-		message := "the cluster is being deleted"
-		if err := report.Err(); err != nil {
-			message += ": " + awsx.Message(err)
-		}
-		b.Set(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.DeletingReason, message)
-		b.Set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.DeletingReason, message)
+// notObserved marks a condition that the control-plane-operator reported before the
+// last change of the spec.
+const notObserved = "the last change has not been looked at yet"
+
+// wasAvailable includes Unknown, which only follows True.
+func (f *facts) wasAvailable() bool {
+	was := f.before(hyperv1.HostedClusterAvailable)
+	return was != "" && was != metav1.ConditionFalse
+}
+
+// available reports whether the cluster can be used.
+func available(f *facts) metav1.Condition {
+	switch missing := f.firstMissing(); {
+	case f.deleting():
+		return f.is(metav1.ConditionFalse, hyperv1.DeletingReason, f.deletionMessage())
 	case missing == nil:
-		b.Set(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, reconcile.AllIsWell)
-		b.Set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.AsExpectedReason, reconcile.AllIsWell)
-		if !wasUp {
-			b.turned = "Available"
-		}
-	case b.behind[missing.Type] && missing.Status == metav1.ConditionTrue && wasUp:
-		message := missing.Type + ": the last change has not been looked at yet"
-		b.Set(hyperv1.HostedClusterAvailable, metav1.ConditionUnknown, hyperv1.ProgressingReason, message)
-		b.Set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, message)
+		return f.is(metav1.ConditionTrue, hyperv1.AsExpectedReason, reconcile.AllIsWell)
+	case f.isStale(missing.Type) && missing.Status == metav1.ConditionTrue && f.wasAvailable():
+		return f.is(metav1.ConditionUnknown, hyperv1.ProgressingReason, missing.Type+": "+notObserved)
 	default:
-		message := missing.Type + ": " + missing.Message
-		if b.behind[missing.Type] {
-			message += " (the last change has not been looked at yet)"
-		}
-		b.Set(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, missing.Reason, message)
-		switch {
-		case missing.Type == hyperv1.ValidHostedClusterConfiguration, missing.Type == hyperv1.SupportedHostedCluster, missing.Type == hyperv1.ValidReleaseImage && missing.Status == metav1.ConditionFalse:
-			b.Set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, message)
-		default:
-			b.Set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, message)
-		}
-		if wasUp {
-			b.turned = "NotAvailable"
-		}
+		return f.is(metav1.ConditionFalse, missing.Reason, f.missingMessage(missing))
 	}
 }
 
-// rollout says of a cluster that lacks nothing else how it is with its release.
-func (b *conditionBuilder) rollout(s *scope) {
-	if s.dying() || b.Get(hyperv1.HostedClusterProgressing).Status == metav1.ConditionTrue {
-		return
+// turned is the reason of an event when Available has changed to True or False.
+func (f *facts) turned() string {
+	switch now := f.condition(hyperv1.HostedClusterAvailable).Status; {
+	case f.deleting():
+		return ""
+	case now == metav1.ConditionTrue && !f.wasAvailable():
+		return "Available"
+	case now == metav1.ConditionFalse && f.wasAvailable():
+		return "NotAvailable"
 	}
-	gate, version := b.Get(hyperv1.ValidReleaseImage), rollingOut(b.hc)
+	return ""
+}
+
+func (f *facts) deletionMessage() string {
+	message := "the cluster is being deleted"
+	if err := f.report.Err(); err != nil {
+		message += ": " + classify.Message(err)
+	}
+	return message
+}
+
+func (f *facts) missingMessage(missing *metav1.Condition) string {
+	message := missing.Type + ": " + missing.Message
+	if f.isStale(missing.Type) {
+		message += " (" + notObserved + ")"
+	}
+	return message
+}
+
+// progressing reports whether waiting helps: it is False for a cluster that only a
+// change of its user can help.
+func progressing(f *facts) metav1.Condition {
+	if f.deleting() {
+		return f.is(metav1.ConditionTrue, hyperv1.DeletingReason, f.deletionMessage())
+	}
+	if c := f.condition(hyperv1.ReconciliationActive); c.Status == metav1.ConditionFalse {
+		return f.is(metav1.ConditionFalse, hyperv1.BlockedReason, c.Type+": "+c.Message)
+	}
+	missing := f.firstMissing()
 	switch {
-	case b.held && gate.Status == metav1.ConditionFalse:
-		b.Set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, gate.Type+": "+gate.Message)
-	case b.held && s.images != wantedImages(b.hc):
-		b.Set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, gate.Type+": "+gate.Message)
-	case version != "" && b.Get(hyperv1.HostedClusterAvailable).Status == metav1.ConditionTrue:
-		b.Set(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "version "+version+" is being rolled out")
+	case missing == nil:
+		return f.rollout(f.is(metav1.ConditionFalse, hyperv1.AsExpectedReason, reconcile.AllIsWell))
+	case isBlocking(missing):
+		return f.rollout(f.is(metav1.ConditionFalse, hyperv1.BlockedReason, f.missingMessage(missing)))
+	case f.condition(hyperv1.HostedClusterAvailable).Status == metav1.ConditionUnknown:
+		return f.is(metav1.ConditionTrue, hyperv1.ProgressingReason, missing.Type+": "+notObserved)
 	}
+	return f.is(metav1.ConditionTrue, hyperv1.ProgressingReason, f.missingMessage(missing))
 }
 
-// stopped says that nothing progresses, whatever is missing, because the user
-// wants no change.
-func (b *conditionBuilder) stopped(s *scope) {
-	if c := b.Get(hyperv1.ReconciliationActive); !s.dying() && c.Status == metav1.ConditionFalse {
-		b.Set(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, c.Type+": "+c.Message)
+// isBlocking reports whether only a change of the user can help.
+func isBlocking(missing *metav1.Condition) bool {
+	switch missing.Type {
+	case hyperv1.ValidHostedClusterConfiguration, hyperv1.SupportedHostedCluster:
+		return true
 	}
+	return missing.Type == hyperv1.ValidReleaseImage && missing.Status == metav1.ConditionFalse
 }
 
-// firstMissing is the first needed condition that is not True, or that was
-// True before the last change and may not be any more.
-func (b *conditionBuilder) firstMissing() *metav1.Condition {
+// rollout returns Progressing for a cluster that does not run the wanted release,
+// and otherwise for one that does.
+func (f *facts) rollout(otherwise metav1.Condition) metav1.Condition {
+	gate, version := f.condition(hyperv1.ValidReleaseImage), rollingOut(f.hc)
+	switch {
+	case f.releaseHeld && gate.Status == metav1.ConditionFalse:
+		return f.is(metav1.ConditionFalse, hyperv1.BlockedReason, gate.Type+": "+gate.Message)
+	case f.releaseHeld && f.images != wantedImages(f.hc):
+		return f.is(metav1.ConditionTrue, hyperv1.ProgressingReason, gate.Type+": "+gate.Message)
+	case version != "" && f.condition(hyperv1.HostedClusterAvailable).Status == metav1.ConditionTrue:
+		return f.is(metav1.ConditionTrue, hyperv1.ProgressingReason, "version "+version+" is being rolled out")
+	}
+	return otherwise
+}
+
+// firstMissing returns the first needed condition that is not True, or that is True
+// and does not include the last change.
+func (f *facts) firstMissing() *metav1.Condition {
 	for _, n := range needed {
-		c := b.Get(n.condition)
+		c, required := f.condition(n.condition), n.required(f)
 		switch {
-		case b.held && n.condition == hyperv1.ValidReleaseImage: // it serves with the release that it has
-		case c == nil && b.needs(n):
-			return &metav1.Condition{Type: n.condition, Reason: hyperv1.StatusUnknownReason, Message: "waiting for the first health check"}
-		case c != nil && b.behind[n.condition] && b.needs(n):
-			return c
-		case c != nil && c.Status != metav1.ConditionTrue && (b.needs(n) || c.Status == metav1.ConditionFalse):
-			return c
+		case f.releaseHeld && n.condition == hyperv1.ValidReleaseImage: // the cluster runs with the release that it has
+		case c.Status == "" && required:
+			return &metav1.Condition{Type: n.condition, Reason: hyperv1.StatusUnknownReason, Message: "waiting for the first check"}
+		case c.Status == "":
+		case required && f.isStale(n.condition):
+			return &c
+		case c.Status != metav1.ConditionTrue && (required || c.Status == metav1.ConditionFalse):
+			return &c
 		}
 	}
 	return nil

@@ -11,13 +11,15 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// mirrored are the conditions that the HostedControlPlane has and its
-// HostedCluster repeats. One that nobody has set is not repeated, unless the
-// user should see that it is missing.
-var mirrored = []struct {
+type mirroredCondition struct {
 	condition string
-	expected  func(*hyperv1.HostedCluster) bool
-}{
+	expected  func(*facts) bool
+}
+
+// mirrored are the conditions that a HostedCluster takes from its
+// HostedControlPlane. One that is not set there is absent, unless it is expected:
+// then it is Unknown.
+var mirrored = []mirroredCondition{
 	{hyperv1.InfrastructureReady, always},
 	{hyperv1.ValidAWSIdentityProvider, onAWS},
 	{hyperv1.AWSRolesIsolated, never},
@@ -49,79 +51,93 @@ var mirrored = []struct {
 	{hyperv1.CloudResourcesDestroyed, never},
 }
 
-// mirror repeats what the HostedControlPlane says. While the cluster is being
-// deleted, the last word of a control plane that is gone stands: whether AWS
-// still took our tokens decides what happens to what is left.
-func (b *conditionBuilder) mirror(s *scope, report reconcile.Report) {
-	if s.hcp == nil && s.dying() {
-		return
+// reported returns a condition of the HostedControlPlane, nil if it has none.
+func (f *facts) reported(conditionType string) *metav1.Condition {
+	if f.hcp == nil {
+		return nil
 	}
-	for _, m := range mirrored {
-		var said *metav1.Condition
-		if s.hcp != nil {
-			said = meta.FindStatusCondition(s.hcp.Status.Conditions, m.condition)
-		}
+	return meta.FindStatusCondition(f.hcp.Status.Conditions, conditionType)
+}
+
+// isObserved reports whether a condition of the HostedControlPlane includes the
+// last change of the HostedCluster's spec.
+func (f *facts) isObserved(c *metav1.Condition) bool {
+	return f.specApplied && c.ObservedGeneration >= f.hcp.Generation
+}
+
+// isStale reports whether a mirrored condition does not include the last change,
+// and soon will.
+func (f *facts) isStale(conditionType string) bool {
+	isMirrored := slices.ContainsFunc(mirrored, func(m mirroredCondition) bool { return m.condition == conditionType })
+	if f.paused || f.operatorProblem != "" || !isMirrored {
+		return false
+	}
+	c := f.reported(conditionType)
+	return c != nil && !f.isObserved(c)
+}
+
+// mirror returns the function of a mirrored condition. During a deletion the last
+// value of a control plane that is gone stays: whether AWS accepted the identity of
+// the cluster decides what happens to its cloud resources.
+func mirror(conditionType string, expected func(*facts) bool) func(*facts) metav1.Condition {
+	return func(f *facts) metav1.Condition {
+		c := f.reported(conditionType)
 		switch {
-		case m.condition == hyperv1.CloudResourcesDestroyed && leftBehind(b.Get(m.condition)):
-			// It stands until the cluster is gone: nobody will take the rest away.
-			if c := b.Get(m.condition); takenOver(c, s.hcp) == "" {
-				b.Remove(m.condition)
-			} else {
-				b.Set(m.condition, c.Status, c.Reason, takenOver(c, s.hcp))
-			}
-		case s.silence != "" && (said != nil || m.expected(b.hc)):
-			b.Set(m.condition, metav1.ConditionUnknown, hyperv1.ControlPlaneOperatorNotRunningReason, s.silence)
-		case said == nil && report.Unverified(m.condition):
-			// A step has just said why nobody knows.
-		case said != nil && !(s.told && said.ObservedGeneration >= s.hcp.Generation):
-			b.repeat(m.condition, said)
-			b.behind[m.condition] = !s.paused
-		case said != nil:
-			b.Set(m.condition, said.Status, said.Reason, said.Message)
-		case m.expected(b.hc):
-			b.Set(m.condition, metav1.ConditionUnknown, hyperv1.StatusUnknownReason, "the control-plane-operator has not said yet")
-		default:
-			b.Remove(m.condition)
+		case conditionType == hyperv1.CloudResourcesDestroyed && len(f.hc.Status.LeftBehind) > 0:
+			// It stays until the cluster is gone: nothing deletes these resources.
+			return f.is(metav1.ConditionFalse, hyperv1.CloudResourcesCleanupSkippedReason, leftBehindPrefix+describeAll(f.hc.Status.LeftBehind))
+		case f.hcp == nil && f.deleting():
+			return f.fromSteps(conditionType)
+		case f.operatorProblem != "" && (c != nil || expected(f)):
+			return f.is(metav1.ConditionUnknown, hyperv1.ControlPlaneOperatorNotRunningReason, f.operatorProblem)
+		case c == nil && f.report.Unverified(conditionType):
+			return f.fromSteps(conditionType)
+		case c != nil && !f.isObserved(c):
+			return f.outdated(c)
+		case c != nil:
+			return f.is(c.Status, c.Reason, c.Message)
+		case expected(f):
+			return f.is(metav1.ConditionUnknown, hyperv1.StatusUnknownReason, "waiting for the first report of the control-plane-operator")
 		}
+		return absent
 	}
 }
 
-// repeat takes over what was said about an earlier generation, and does not
-// claim that it is about this one.
-func (b *conditionBuilder) repeat(condition string, said *metav1.Condition) {
-	c := metav1.Condition{Type: condition, Status: said.Status, Reason: said.Reason, Message: said.Message}
-	if was := b.Get(condition); was != nil {
-		c.ObservedGeneration = was.ObservedGeneration
+// outdated returns a condition that was reported for an earlier generation with the
+// generation that it was observed at.
+func (f *facts) outdated(c *metav1.Condition) metav1.Condition {
+	out := metav1.Condition{Status: c.Status, Reason: c.Reason, Message: c.Message}
+	if was := f.steps.Before(c.Type); was != nil {
+		out.ObservedGeneration = was.ObservedGeneration
 	}
-	b.Put(c)
+	return out
 }
 
-// aggregate sums up the AWSEndpointServices.
-func (b *conditionBuilder) aggregate(s *scope) {
-	for _, condition := range []string{hyperv1.AWSEndpointServiceAvailable, hyperv1.AWSEndpointAvailable} {
+// endpointServices returns the function of a condition that sums up those of all
+// AWSEndpointServices.
+func endpointServices(conditionType string) func(*facts) metav1.Condition {
+	return func(f *facts) metav1.Condition {
 		switch {
-		case len(s.endpoints) > 0 && condition == hyperv1.AWSEndpointAvailable && s.silence != "":
-			b.Set(condition, metav1.ConditionUnknown, hyperv1.ControlPlaneOperatorNotRunningReason, s.silence)
-		case len(s.endpoints) > 0:
-			status, reason, message := worst(s.endpoints, condition)
-			b.Set(condition, status, reason, message)
-		case b.hc.Spec.Platform.PrivateLink() && !s.dying():
-			b.Set(condition, metav1.ConditionUnknown, hyperv1.NoEndpointServicesReason, "no private load balancer has a name yet")
-		default:
-			b.Remove(condition)
+		case len(f.endpoints) > 0 && conditionType == hyperv1.AWSEndpointAvailable && f.operatorProblem != "":
+			return f.is(metav1.ConditionUnknown, hyperv1.ControlPlaneOperatorNotRunningReason, f.operatorProblem)
+		case len(f.endpoints) > 0:
+			return f.is(worst(f.endpoints, conditionType))
+		case f.hc.Spec.Platform.PrivateLink() && !f.deleting():
+			return f.is(metav1.ConditionUnknown, hyperv1.NoEndpointServicesReason, "no private load balancer has a name yet")
 		}
+		return absent
 	}
 }
 
-// worst is the condition of all objects together: False if it is False for one,
-// else Unknown if it is Unknown for one. Every object that is not True is named.
-func worst(list []hyperv1.AWSEndpointService, condition string) (status metav1.ConditionStatus, reason, message string) {
+// worst combines the conditions of all objects: False if one is False, else Unknown
+// if one is Unknown. It names every object that is not True.
+func worst(list []hyperv1.AWSEndpointService, conditionType string) (status metav1.ConditionStatus, reason, message string) {
 	status, reason = metav1.ConditionTrue, hyperv1.AsExpectedReason
 	var bad, notes []string
 	for _, es := range list {
-		c := meta.FindStatusCondition(es.Status.Conditions, condition)
+		c := meta.FindStatusCondition(es.Status.Conditions, conditionType)
 		if c == nil {
-			c = &metav1.Condition{Status: metav1.ConditionUnknown, Reason: hyperv1.StatusUnknownReason, Message: "waiting for the first health check"}
+			c = &metav1.Condition{Status: metav1.ConditionUnknown, Reason: hyperv1.StatusUnknownReason, Message: "waiting for the first check"}
 		}
 		text := es.Name + ": " + c.Message
 		if c.Status == metav1.ConditionTrue {

@@ -10,56 +10,60 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// A cluster that nobody can talk to is not available, however well it is connected,
-// and on its way.
-func TestAConnectedClusterWithoutAnAPIServerIsNotAvailable(t *testing.T) {
-	hc := &hyperv1.HostedCluster{}
-	b := &conditionBuilder{Conditions: reconcile.NewConditions(nil, 1, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), hc: hc}
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// healthy returns facts in which every needed condition is True.
+func healthy() *facts {
+	f := newFacts(&scope{hc: &hyperv1.HostedCluster{}}, nil, reconcile.NewConditions(nil, 0, noon))
 	for _, n := range needed {
-		b.Set(n.condition, metav1.ConditionTrue, hyperv1.AsExpectedReason, reconcile.AllIsWell)
+		if n.required(f) {
+			f.override(n.condition, metav1.ConditionTrue, hyperv1.AsExpectedReason, reconcile.AllIsWell)
+		}
 	}
-	b.available(&scope{hc: hc}, nil)
-	if !b.IsTrue(hyperv1.HostedClusterAvailable) {
-		t.Fatal("not available although nothing is missing")
+	return f
+}
+
+// override replaces the evaluation of a condition.
+func (f *facts) override(conditionType string, status metav1.ConditionStatus, reason, message string) {
+	c := f.is(status, reason, message)
+	c.Type = conditionType
+	f.evaluated[conditionType] = c
+}
+
+func TestAConnectedClusterWithoutAnAPIServerIsNotAvailable(t *testing.T) {
+	if c := healthy().condition(hyperv1.HostedClusterAvailable); c.Status != metav1.ConditionTrue {
+		t.Fatalf("a healthy cluster is %s: %s", c.Status, c.Message)
 	}
-	b.Set(hyperv1.KubeAPIServerAvailable, metav1.ConditionFalse, hyperv1.NotDeployedReason, "it does not run")
-	b.available(&scope{hc: hc}, nil)
+	f := healthy()
+	f.override(hyperv1.KubeAPIServerAvailable, metav1.ConditionFalse, hyperv1.NotDeployedReason, "it does not run")
 	for condition, want := range map[string]metav1.Condition{
 		hyperv1.HostedClusterAvailable:   {Status: metav1.ConditionFalse, Reason: hyperv1.NotDeployedReason, Message: "KubeAPIServerAvailable: it does not run"},
 		hyperv1.HostedClusterProgressing: {Status: metav1.ConditionTrue, Reason: hyperv1.ProgressingReason, Message: "KubeAPIServerAvailable: it does not run"},
 	} {
-		if got := b.Get(condition); got.Status != want.Status || got.Reason != want.Reason || got.Message != want.Message {
+		if got := f.condition(condition); got.Status != want.Status || got.Reason != want.Reason || got.Message != want.Message {
 			t.Errorf("%s is %s %s %q", condition, got.Status, got.Reason, got.Message)
 		}
 	}
 }
 
-// What users and nodes cannot reach is not available, however well the API
-// server is inside. Where that could not be checked, or is not, nothing is held
-// against the cluster.
-func TestAvailableIsJudgedWhereTheAPIServerIsPublished(t *testing.T) {
+// A cluster that users and nodes cannot reach is not available. Where that could
+// not be checked, or is not, it has no effect.
+func TestAvailableIncludesThePublishedAPIServer(t *testing.T) {
 	for name, c := range map[string]struct {
 		reachable metav1.ConditionStatus // "" for no condition
 		want      metav1.ConditionStatus
 	}{
-		"it answers":                       {metav1.ConditionTrue, metav1.ConditionTrue},
-		"it does not":                      {metav1.ConditionFalse, metav1.ConditionFalse},
-		"it is out of reach from here":     {metav1.ConditionUnknown, metav1.ConditionTrue},
-		"load balancers are not looked at": {"", metav1.ConditionTrue},
+		"it answers":                     {metav1.ConditionTrue, metav1.ConditionTrue},
+		"it does not answer":             {metav1.ConditionFalse, metav1.ConditionFalse},
+		"it could not be checked":        {metav1.ConditionUnknown, metav1.ConditionTrue},
+		"load balancers are not checked": {"", metav1.ConditionTrue},
 	} {
 		t.Run(name, func(t *testing.T) {
-			hc := &hyperv1.HostedCluster{}
-			b := &conditionBuilder{Conditions: reconcile.NewConditions(nil, 1, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), hc: hc, behind: map[string]bool{}}
-			for _, n := range needed {
-				if b.needs(n) {
-					b.Set(n.condition, metav1.ConditionTrue, hyperv1.AsExpectedReason, reconcile.AllIsWell)
-				}
-			}
+			f := healthy()
 			if c.reachable != "" {
-				b.Set(hyperv1.KubeAPIServerReachable, c.reachable, hyperv1.KubeAPIServerUnreachableReason, "Service router: gone")
+				f.override(hyperv1.KubeAPIServerReachable, c.reachable, hyperv1.KubeAPIServerUnreachableReason, "Service router: gone")
 			}
-			b.available(&scope{hc: hc}, nil)
-			got := b.Get(hyperv1.HostedClusterAvailable)
+			got := f.condition(hyperv1.HostedClusterAvailable)
 			if got.Status != c.want || c.want == metav1.ConditionFalse && got.Message != "KubeAPIServerReachable: Service router: gone" {
 				t.Errorf("Available is %s: %s, want %s", got.Status, got.Message, c.want)
 			}
@@ -67,8 +71,32 @@ func TestAvailableIsJudgedWhereTheAPIServerIsPublished(t *testing.T) {
 	}
 }
 
-func TestWhatADeletionWaitsFor(t *testing.T) {
-	said := []metav1.Condition{
+func TestLeftBehindResourcesAreReportedUntilTheEnd(t *testing.T) {
+	hc := &hyperv1.HostedCluster{Status: leftOf("VPC endpoint vpce-1", "security group sg-1")}
+	hc.DeletionTimestamp = &metav1.Time{Time: noon}
+	f := newFacts(&scope{hc: hc}, nil, reconcile.NewConditions(nil, 0, noon))
+	c := f.condition(hyperv1.CloudResourcesDestroyed)
+	if c.Status != metav1.ConditionFalse || c.Reason != hyperv1.CloudResourcesCleanupSkippedReason || c.Message != "left behind: VPC endpoint vpce-1, security group sg-1" {
+		t.Errorf("got %+v", c)
+	}
+}
+
+// The order in which conditions are evaluated has no effect, and a second
+// evaluation of the same facts changes neither a condition nor a time.
+func TestEvaluationIsStable(t *testing.T) {
+	hc := &hyperv1.HostedCluster{}
+	first := newFacts(&scope{hc: hc}, nil, reconcile.NewConditions(nil, 0, noon)).evaluate()
+	second := newFacts(&scope{hc: hc}, nil, reconcile.NewConditions(first, 0, noon.Add(time.Hour)))
+	second.condition(hyperv1.HostedClusterProgressing)
+	for i, c := range second.evaluate() {
+		if c != first[i] {
+			t.Errorf("%+v has become %+v", first[i], c)
+		}
+	}
+}
+
+func TestDeletionReportsTheHalfOfAnEndpointThatItWaitsFor(t *testing.T) {
+	reported := []metav1.Condition{
 		{Type: hyperv1.AWSEndpointAvailable, Message: "waiting for vpce-1"},
 		{Type: hyperv1.AWSEndpointServiceAvailable, Message: "waiting for vpce-svc-1"},
 	}
@@ -77,15 +105,15 @@ func TestWhatADeletionWaitsFor(t *testing.T) {
 		finalizers []string
 		want       string
 	}{
-		"first for the customer's half": {region, []string{hyperv1.HypershiftOperatorFinalizer, hyperv1.ControlPlaneOperatorFinalizer}, "waiting for vpce-1"},
-		"then for ours":                 {region, []string{hyperv1.HypershiftOperatorFinalizer}, "waiting for vpce-svc-1"},
-		"for an installation that makes no endpoint services, in vain": {"", []string{hyperv1.HypershiftOperatorFinalizer},
+		"first the customer's half": {region, []string{hyperv1.HypershiftOperatorFinalizer, hyperv1.ControlPlaneOperatorFinalizer}, "waiting for vpce-1"},
+		"then the provider's half":  {region, []string{hyperv1.HypershiftOperatorFinalizer}, "waiting for vpce-svc-1"},
+		"an installation without endpoint services cannot delete it": {"", []string{hyperv1.HypershiftOperatorFinalizer},
 			"this installation cannot delete endpoint services: start the hypershift-operator with --private-platform=AWS"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &Reconciler{Options: Options{PrivateRegion: tc.region}}
 			es := &hyperv1.AWSEndpointService{ObjectMeta: metav1.ObjectMeta{Finalizers: tc.finalizers}}
-			es.Status.Conditions = said
+			es.Status.Conditions = reported
 			if got := r.progress(es); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}

@@ -11,9 +11,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// saidByControlPlane is what the HostedControlPlane of a cluster says in which
+// reportedByControlPlane is what the HostedControlPlane of a cluster says in which
 // everything works. The HostedCluster repeats all of it.
-var saidByControlPlane = map[string]metav1.ConditionStatus{
+var reportedByControlPlane = map[string]metav1.ConditionStatus{
 	hyperv1.InfrastructureReady:                   metav1.ConditionTrue,
 	hyperv1.KubeAPIServerAvailable:                metav1.ConditionTrue,
 	hyperv1.KubeAPIServerReachable:                metav1.ConditionTrue,
@@ -42,9 +42,9 @@ var saidByControlPlane = map[string]metav1.ConditionStatus{
 	hyperv1.ExternalDNSReachable: metav1.ConditionUnknown,
 }
 
-// saidByUs is what this operator says of such a cluster by itself. What it
+// evaluatedHere is what this operator says of such a cluster by itself. What it
 // does not have is not shown: an etcd of the user's, encryption, a deletion.
-var saidByUs = map[string]metav1.ConditionStatus{
+var evaluatedHere = map[string]metav1.ConditionStatus{
 	hyperv1.HostedClusterAvailable:          metav1.ConditionTrue,
 	hyperv1.HostedClusterProgressing:        metav1.ConditionFalse,
 	hyperv1.ReconciliationActive:            metav1.ConditionTrue,
@@ -68,7 +68,7 @@ func TestSteadyState(t *testing.T) {
 	w.run(t, pass, 4)
 	w.handsOut(t, func(st *hyperv1.HostedControlPlaneStatus) {
 		st.VersionStatus = versionStatus(firstRelease, "1.35.4", configv1.CompletedUpdate)
-		for condition, status := range saidByControlPlane {
+		for condition, status := range reportedByControlPlane {
 			reconcile.SetCondition(&st.Conditions, metav1.Condition{Type: condition, Status: status, Message: reconcile.AllIsWell}, w.clock.Now())
 		}
 	})
@@ -77,7 +77,7 @@ func TestSteadyState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range []map[string]metav1.ConditionStatus{saidByControlPlane, saidByUs} {
+	for _, table := range []map[string]metav1.ConditionStatus{reportedByControlPlane, evaluatedHere} {
 		for condition, want := range table {
 			if c := meta.FindStatusCondition(hc.Status.Conditions, condition); c == nil || c.Status != want || c.ObservedGeneration != hc.Generation {
 				t.Errorf("%s is %+v, want %s", condition, c, want)
@@ -85,13 +85,13 @@ func TestSteadyState(t *testing.T) {
 		}
 	}
 	for _, c := range hc.Status.Conditions {
-		_, theirs := saidByControlPlane[c.Type]
-		if _, ours := saidByUs[c.Type]; !ours && !theirs {
+		_, theirs := reportedByControlPlane[c.Type]
+		if _, ours := evaluatedHere[c.Type]; !ours && !theirs {
 			t.Errorf("%s is %s: it has no place in a cluster that is well", c.Type, c.Status)
 		}
 	}
 	for _, m := range mirrored {
-		_, steady := saidByControlPlane[m.condition]
+		_, steady := reportedByControlPlane[m.condition]
 		if passing := map[string]bool{
 			hyperv1.AWSDefaultSecurityGroupDeleted: true, hyperv1.CloudResourcesDestroyed: true, // deletion
 			hyperv1.EtcdDataEncryptionUpToDate: true, hyperv1.EtcdBackupSucceeded: true, hyperv1.HostedClusterRestoredFromBackup: true, // not asked for

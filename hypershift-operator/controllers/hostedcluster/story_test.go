@@ -74,7 +74,7 @@ func TestEverythingStartsInOnePass(t *testing.T) {
 		t.Error("the documents are not published after one pass")
 	}
 	w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.StatusUnknownReason, "has not said yet")
+	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.StatusUnknownReason, "waiting for the first report of the control-plane-operator")
 	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "")
 }
 
@@ -108,7 +108,7 @@ func TestIdentifiersAreSetOnce(t *testing.T) {
 	}
 }
 
-func TestAnInfraIDThatNobodyKnowsIsNotInvented(t *testing.T) {
+func TestAnUnknownInfraIDIsNotGenerated(t *testing.T) {
 	for name, tc := range map[string]struct{ issuer, bucket, words string }{
 		"an issuer in another bucket": {"https://theirs.s3.us-east-1.amazonaws.com/demo-x", bucket, "create the cluster with spec.issuerURL https://documents.s3.us-east-1.amazonaws.com/<infraID>"},
 		"an issuer further down":      {"https://documents.s3.us-east-1.amazonaws.com/a/demo-x", bucket, "does not say it"},
@@ -130,7 +130,7 @@ func TestAnInfraIDThatNobodyKnowsIsNotInvented(t *testing.T) {
 	}
 }
 
-func TestNothingIsMadeForAConfigurationThatCannotWork(t *testing.T) {
+func TestNothingIsCreatedForAnInvalidConfiguration(t *testing.T) {
 	w := emptyWorld(t)
 	hc := privateCluster()
 	hc.Spec.Platform.AWS = nil
@@ -173,7 +173,7 @@ func TestSupport(t *testing.T) {
 	}
 }
 
-func TestTwoClustersWantTheSame(t *testing.T) {
+func TestConflictsWithAnOlderCluster(t *testing.T) {
 	for name, tc := range map[string]struct {
 		second func(*hyperv1.HostedCluster)
 		reason string
@@ -239,7 +239,7 @@ func TestTwoClustersWantTheSame(t *testing.T) {
 	}
 }
 
-func TestANamespaceOfSomebodyElseIsNeitherUsedNorDeleted(t *testing.T) {
+func TestAForeignNamespaceIsNeitherUsedNorDeleted(t *testing.T) {
 	w := emptyWorld(t)
 	w.Create(t, pullSecret(), privateCluster(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: plane, Labels: map[string]string{"mine": "true"}}})
 	pass := w.start()
@@ -286,7 +286,7 @@ func TestANamespaceThatIsNotInTheCacheYet(t *testing.T) {
 	}
 }
 
-func TestAMissingPullSecretHoldsUpTheReleaseAndNothingElse(t *testing.T) {
+func TestAMissingPullSecretBlocksTheReleaseOnly(t *testing.T) {
 	w := emptyWorld(t)
 	w.Create(t, privateCluster())
 	pass := w.start()
@@ -431,7 +431,7 @@ func TestAPauseDoesNotStopTheDeletion(t *testing.T) {
 	}
 }
 
-func TestDeletionSaysWhatItWaitsFor(t *testing.T) {
+func TestDeletionReportsWhatItWaitsFor(t *testing.T) {
 	w := newWorld(t)
 	pass := w.start()
 	w.run(t, pass, 4)
@@ -481,7 +481,7 @@ func (w *world) wantEvent(t *testing.T, reason, words string) {
 	}
 }
 
-func TestTheImageOfTheOperatorIsNotTheUsersToChoose(t *testing.T) {
+func TestUsersCannotChooseTheImageOfTheOperator(t *testing.T) {
 	for name, tc := range map[string]struct {
 		allowed bool
 		image   string
@@ -513,7 +513,7 @@ func (w *world) wantStatus(t *testing.T, condition string, status metav1.Conditi
 }
 
 // What the control-plane-operator said before a change is not said of it.
-func TestAChangeIsNotReadyBeforeItWasLookedAt(t *testing.T) {
+func TestAvailableIsUnknownUntilAChangeIsObserved(t *testing.T) {
 	w := newWorld(t)
 	pass := w.start()
 	w.run(t, pass, 4)

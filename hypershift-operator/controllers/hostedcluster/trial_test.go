@@ -32,12 +32,12 @@ func (w *world) story() *crashtest.Scenario {
 }
 
 // The richest cluster makes all the writes that others make.
-func TestTrial(t *testing.T) {
+func TestCrashConsistency(t *testing.T) {
 	t.Run("crash", func(t *testing.T) { crashtest.CrashConsistency(t, richLife) })
 	t.Run("vanish", func(t *testing.T) { crashtest.NoLeaks(t, richLife) })
 }
 
-func TestTrialUnderFaults(t *testing.T) {
+func TestCrashConsistencyUnderAWSFaults(t *testing.T) {
 	for name, f := range map[string]fakeaws.Fault{
 		"S3 throttles for long":                  {Kind: fakeaws.Throttled, Times: 20},
 		"S3 fails inside":                        {Kind: fakeaws.ServerError, Times: 10},
@@ -63,4 +63,4 @@ func TestTrialUnderFaults(t *testing.T) {
 	}
 }
 
-func TestTrialUnderAPIFaults(t *testing.T) { crashtest.APIFaults(t, life) }
+func TestCrashConsistencyUnderAPIFaults(t *testing.T) { crashtest.APIFaults(t, life) }

@@ -2,88 +2,80 @@ package hostedcluster
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"maps"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/reconcile"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/userobjects"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
 )
 
-// A userObject is what the user brought, as this pass has seen it.
-type userObject struct {
-	data map[string][]byte
-	err  error
-}
-
-// brought returns what a reference leads to, if it is as it must be. The user's
-// objects are read from the API server, each once in a pass: their contents are
-// kept nowhere. That they change is told by a watch (watch.go).
-func (r *Reconciler) brought(ctx context.Context, s *scope, ref reference) (map[string][]byte, error) {
-	id := sourceID(ref.kind, s.hc.Namespace, *ref.name)
-	got, ok := s.sources[id]
-	if !ok {
-		got.data, got.err = r.read(ctx, client.ObjectKey{Namespace: s.hc.Namespace, Name: *ref.name}, ref.kind)
-		s.sources[id] = got
+// ensurePullSecret copies the user's pull secret to where pods can use it.
+func (r *Reconciler) ensurePullSecret(ctx context.Context, s *scope) error {
+	secret, err := s.objects.PullSecret(ctx, &s.hc.Spec)
+	if err != nil {
+		return err
 	}
-	unknown, invalid := hyperv1.SecretNotFoundReason, hyperv1.InvalidSecretReason
-	if ref.kind == inConfigMap {
-		unknown, invalid = hyperv1.ConfigMapNotFoundReason, hyperv1.InvalidConfigMapReason
-	}
-	switch {
-	case apierrors.IsNotFound(got.err):
-		return nil, reconcile.Wait(0, unknown, "%s %s, which %s names, does not exist in namespace %s: create it", ref.kind, *ref.name, ref.field, s.hc.Namespace)
-	case got.err != nil:
-		return nil, fmt.Errorf("getting %s %s of %s: %w", ref.kind, *ref.name, ref.field, got.err)
-	}
-	wanted := map[string][]byte{}
-	for _, key := range ref.keys {
-		if wanted[key] = got.data[key]; len(wanted[key]) == 0 {
-			return nil, reconcile.Wait(0, invalid, "%s %s, which %s names, has no key %s: add it", ref.kind, *ref.name, ref.field, key)
-		}
-	}
-	if ref.fault != nil {
-		if err := ref.fault(wanted); err != nil {
-			return nil, reconcile.Wait(0, invalid, "%s %s, which %s names, cannot be used: %v", ref.kind, *ref.name, ref.field, err)
-		}
-	}
-	return got.data, nil
-}
-
-func (r *Reconciler) read(ctx context.Context, key client.ObjectKey, kind kind) (map[string][]byte, error) {
-	if kind == inSecret {
-		secret := &corev1.Secret{}
-		err := r.Reader.Get(ctx, key, secret)
-		return secret.Data, err
-	}
-	cm := &corev1.ConfigMap{}
-	err := r.Reader.Get(ctx, key, cm)
-	return contentsOf(cm), err
-}
-
-func contentsOf(cm *corev1.ConfigMap) map[string][]byte {
-	data := map[string][]byte{}
-	maps.Copy(data, cm.BinaryData)
-	for k, v := range cm.Data {
-		data[k] = []byte(v)
-	}
-	return data
-}
-
-// checkEtcdClient answers for a user's own etcd.
-func (r *Reconciler) checkEtcdClient(ctx context.Context, s *scope) error {
-	ref := unmanagedEtcd(&s.hc.Spec)
-	if ref == nil {
-		return nil
-	}
-	_, err := r.brought(ctx, s, *ref)
-	var wait *reconcile.Waiting
-	if errors.As(err, &wait) {
-		return reconcile.Wait(0, hyperv1.UnmanagedEtcdMisconfiguredReason, "%s", wait.Message)
-	}
+	_, err = r.apply.Apply(ctx, s.secretsSet(setPullSecret), secret)
 	return err
+}
+
+// ensureCopies copies all other objects of the user to where pods can use them,
+// and removes copies that the spec no longer names.
+func (r *Reconciler) ensureCopies(ctx context.Context, s *scope) error {
+	var inUse *hyperv1.SecretEncryptionStatus
+	if s.hcp != nil {
+		inUse = s.hcp.Status.SecretEncryption
+	}
+	copies, fault, err := s.objects.Copies(ctx, s.hc, inUse)
+	if err != nil {
+		return err
+	}
+	if _, err := r.apply.Apply(ctx, s.plane.Set(setCopies, &corev1.SecretList{}, &corev1.ConfigMapList{}), copies...); err != nil {
+		return err
+	}
+	if fault != nil {
+		return fault
+	}
+	return nil
+}
+
+func (r *Reconciler) checkProxyTrust(ctx context.Context, s *scope) error {
+	return s.objects.CheckProxyTrust(ctx, &s.hc.Spec, r.Clock.Now())
+}
+
+func (r *Reconciler) checkEtcdClient(ctx context.Context, s *scope) error {
+	return s.objects.CheckEtcdClient(ctx, &s.hc.Spec)
+}
+
+// secretsSet is a group of Secrets in the control plane's namespace.
+func (s *scope) secretsSet(name string) apply.Set {
+	return s.plane.Set(name, &corev1.SecretList{})
+}
+
+// requestsForSource maps an object of a user to the clusters that name it, and a
+// Secret that a control plane publishes to its cluster.
+func (r *Reconciler) requestsForSource(ctx context.Context, kind userobjects.Kind, obj client.Object) []reconcile.Request {
+	requests := r.clusters(ctx, userobjects.Index, userobjects.IndexValue(kind, obj))
+	if kind != userobjects.Secret {
+		return requests
+	}
+	for _, req := range r.clusters(ctx, controlPlaneIndex, obj.GetNamespace()) {
+		hcp := &hyperv1.HostedControlPlane{}
+		if err := r.Client.Get(ctx, client.ObjectKey{Namespace: obj.GetNamespace(), Name: req.Name}, hcp); err != nil {
+			if client.IgnoreNotFound(err) != nil {
+				ctrl.LoggerFrom(ctx).Error(err, "Getting a HostedControlPlane to find the Secrets that it publishes")
+			}
+			continue
+		}
+		for _, h := range publishedSecrets {
+			if name, _ := h.from(hcp); name == obj.GetName() {
+				requests = append(requests, req)
+			}
+		}
+	}
+	return requests
 }

@@ -22,16 +22,18 @@ const maxSkew = 3
 
 // A step is a change of version.
 type step struct {
-	// what goes to the version of an image, and field is where the user chooses that.
+	// what changes to the version of an image, and field is where the user chooses
+	// it.
 	what, field    string
 	image, version string
 	// history is what ran before, newest first.
 	history []configv1.UpdateHistory
-	// taken is true when the step is known to have been taken although the history does not have it.
+	// taken is true when the step has been taken although the history does not have
+	// it.
 	taken bool
 }
 
-// clusterStep is the step of the cluster to its release.
+// clusterStep returns the step of the cluster to its release.
 func clusterStep(hc *hyperv1.HostedCluster, to *release.Release) step {
 	st := step{what: "the cluster", field: releaseField, image: hc.Spec.Release.Image, version: to.Version}
 	if v := hc.Status.Version; v != nil {
@@ -40,10 +42,10 @@ func clusterStep(hc *hyperv1.HostedCluster, to *release.Release) step {
 	return st
 }
 
-// controlPlaneStep is the step of the control plane, whose data decide what can
-// follow. It counts beside that of the cluster where the two releases differ,
-// or did. Control plane operators before this version did not report what they
-// run: then what they were asked to run has been rolled out.
+// controlPlaneStep is the step of the control plane: its data determine the
+// possible next steps. It is checked in addition to that of the cluster where the
+// two releases differ, or did. Earlier versions of the control-plane-operator did
+// not report what they run: for them, the images in the spec count as rolled out.
 func (s *scope) controlPlaneStep(field, image string, to *release.Release) step {
 	st := step{what: "the control plane", field: field, image: image, version: to.Version}
 	if v := s.hc.Status.ControlPlaneVersion; v != nil {
@@ -54,8 +56,8 @@ func (s *scope) controlPlaneStep(field, image string, to *release.Release) step 
 	return st
 }
 
-// checkVersion refuses versions that we cannot run, and steps that a control
-// plane cannot take.
+// checkVersion blocks versions that the operators do not support, and steps that a
+// control plane cannot take.
 func checkVersion(hc *hyperv1.HostedCluster, to step) error {
 	if hc.Annotations[hyperv1.SkipReleaseImageValidationAnnotation] == "true" {
 		return nil
@@ -78,8 +80,8 @@ func checkVersion(hc *hyperv1.HostedCluster, to step) error {
 		to.what, to.version, why, to.field, hyperv1.ForceUpgradeToAnnotation, to.image)
 }
 
-// checkSkew refuses a control plane whose version does not fit what runs on the
-// nodes of the cluster.
+// checkSkew blocks a control plane with a version that does not fit the nodes of the
+// cluster.
 func checkSkew(hc *hyperv1.HostedCluster, cluster, own *release.Release) error {
 	if hc.Annotations[hyperv1.SkipReleaseImageValidationAnnotation] == "true" {
 		return nil
@@ -108,9 +110,8 @@ func checkSkew(hc *hyperv1.HostedCluster, cluster, own *release.Release) error {
 	return nil
 }
 
-// checkArchitecture refuses a payload that the nodes of the control plane
-// cannot run. Unless the cluster says which nodes these are, they are like the
-// one that we run on.
+// checkArchitecture blocks a payload that the nodes of the control plane cannot run.
+// Unless the cluster names these nodes, they have the architecture of this process.
 func checkArchitecture(hc *hyperv1.HostedCluster, rel *release.Release, ours string) error {
 	arch := hyperv1.Architecture(cmp.Or(string(hc.Spec.NodeSelector[corev1.LabelArchStable]), ours))
 	if rel.Carries(arch) || hc.Annotations[hyperv1.SkipReleaseImageValidationAnnotation] == "true" {
@@ -119,11 +120,11 @@ func checkArchitecture(hc *hyperv1.HostedCluster, rel *release.Release, ours str
 	return reconcile.Block(hyperv1.UnsupportedArchitectureReason, "release %s has images for %s only, and its control plane would run on nodes of architecture %s: choose a release for several architectures, or for %s, or nodes of another one with spec.nodeSelector", rel.Version, rel.Architecture, arch, arch)
 }
 
-// checkStep says why a line cannot follow what the control plane has run. A
-// version that is only partly there counts for a step back, since it may have
-// written its data, and not for a step ahead, since it may not have converted
-// what the version before it wrote. Back to an older patch is no step back:
-// within a minor version the data stay the same.
+// checkStep returns why a line cannot follow what the control plane has run. A
+// version that is partly rolled out counts for a downgrade, since it may have
+// written its data, and not for an upgrade, since it may not have converted the data
+// of the version before it. An older patch is no downgrade: within a minor version
+// the data stay the same.
 func checkStep(to release.Line, history []configv1.UpdateHistory) string {
 	ran := slices.IndexFunc(history, func(h configv1.UpdateHistory) bool { return h.State == configv1.CompletedUpdate })
 	if ran < 0 {
@@ -144,9 +145,9 @@ func checkStep(to release.Line, history []configv1.UpdateHistory) string {
 	return ""
 }
 
-// recordVersion tells which release the cluster runs, comes from and goes to.
+// recordVersion records which releases the cluster has run, runs and will run.
 func (s *scope) recordVersion(now time.Time) {
-	if s.release == nil || s.images.release == "" || s.dying() {
+	if s.release == nil || s.images.release == "" || s.deleting() {
 		return
 	}
 	v := s.hc.Status.Version
@@ -156,7 +157,7 @@ func (s *scope) recordVersion(now time.Time) {
 	at := metav1.NewTime(now.Truncate(time.Second))
 	v.Desired = configv1.Release{Version: s.release.Version, Image: s.images.release}
 	v.History = versionhistory.Advance(v.History, v.Desired, s.rolledOut(), at)
-	if !s.held {
+	if !s.releaseHeld {
 		v.ObservedGeneration = s.hc.Generation
 	}
 	s.hc.Status.Version = v
@@ -164,7 +165,8 @@ func (s *scope) recordVersion(now time.Time) {
 	s.recordControlPlaneVersion(at)
 }
 
-// recordControlPlaneVersion tells the same of what the management side runs.
+// recordControlPlaneVersion records the same for the components in the management
+// cluster.
 func (s *scope) recordControlPlaneVersion(at metav1.Time) {
 	runs := configv1.Release{Version: s.release.Version, Image: s.images.release}
 	if own := s.images.controlPlane; own != "" {
@@ -179,24 +181,25 @@ func (s *scope) recordControlPlaneVersion(at metav1.Time) {
 	}
 	v.Desired = runs
 	v.History = versionhistory.AdvanceControlPlane(v.History, runs, s.controlPlaneRolledOut(runs), at)
-	if !s.held {
+	if !s.releaseHeld {
 		v.ObservedGeneration = s.hc.Generation
 	}
 	s.hc.Status.ControlPlaneVersion = v
 }
 
-// rolledOut says that all of the cluster runs the release that it was told to run.
+// rolledOut reports whether all of the cluster runs the release in the spec of the
+// HostedControlPlane.
 func (s *scope) rolledOut() bool {
-	if !s.told || s.silence != "" || s.hcp == nil || s.hcp.Status.VersionStatus == nil {
+	if !s.specApplied || s.operatorProblem != "" || s.hcp == nil || s.hcp.Status.VersionStatus == nil {
 		return false
 	}
 	return completed(s.hcp.Status.VersionStatus.History, configv1.Release{Version: s.release.Version, Image: s.images.release})
 }
 
-// controlPlaneRolledOut says that all of the control plane runs a release.
-// Operators before this version report one history for both sides.
+// controlPlaneRolledOut reports whether all of the control plane runs a release.
+// Earlier versions of the control-plane-operator report one history for both.
 func (s *scope) controlPlaneRolledOut(rel configv1.Release) bool {
-	if !s.told || s.silence != "" || s.hcp == nil {
+	if !s.specApplied || s.operatorProblem != "" || s.hcp == nil {
 		return false
 	}
 	if v := s.hcp.Status.ControlPlaneVersion; v != nil {
@@ -205,13 +208,13 @@ func (s *scope) controlPlaneRolledOut(rel configv1.Release) bool {
 	return s.rolledOut()
 }
 
-// completed says that the newest entry of a history is a release, and complete.
-// A tag may have moved, so that the image is not enough.
+// completed reports whether the newest entry of a history is this release, and
+// complete. The image is not sufficient, because a tag may have moved.
 func completed(history []configv1.UpdateHistory, rel configv1.Release) bool {
 	return len(history) > 0 && history[0].State == configv1.CompletedUpdate && history[0].Image == rel.Image && history[0].Version == rel.Version
 }
 
-// rollingOut is the version that is on its way, empty if there is none.
+// rollingOut returns the version that is being rolled out, empty if there is none.
 func rollingOut(hc *hyperv1.HostedCluster) string {
 	if v := hc.Status.Version; v != nil && len(v.History) > 0 && v.History[0].State == configv1.PartialUpdate {
 		return v.History[0].Version

@@ -31,6 +31,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/limits"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/userobjects"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -146,7 +147,7 @@ func emptyWorld(t testing.TB) *world {
 		},
 		WithStatus: []client.Object{&hyperv1.HostedCluster{}, &hyperv1.HostedControlPlane{}, &hyperv1.AWSEndpointService{}, &appsv1.Deployment{}, &infrav1.AWSCluster{}},
 		Index: func(b *fake.ClientBuilder) {
-			b.WithIndex(&hyperv1.NodePool{}, index.NodePoolCluster, index.ByCluster).WithIndex(&hyperv1.HostedCluster{}, sourceIndex, bySource)
+			b.WithIndex(&hyperv1.NodePool{}, index.NodePoolCluster, index.ByCluster).WithIndex(&hyperv1.HostedCluster{}, userobjects.Index, userobjects.IndexValues)
 			for name, values := range indexes {
 				b.WithIndex(&hyperv1.HostedCluster{}, name, values)
 			}
@@ -255,7 +256,7 @@ func (w *world) requests(ctx context.Context) ([]ctrl.Request, error) {
 		requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&clusters.Items[i])})
 	}
 	for i := range namespaces.Items {
-		for _, req := range ofAnnotation(ctx, &namespaces.Items[i]) {
+		for _, req := range requestForAnnotation(ctx, &namespaces.Items[i]) {
 			if !slices.Contains(requests, req) {
 				requests = append(requests, req)
 			}

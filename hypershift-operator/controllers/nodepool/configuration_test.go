@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/validation"
 )
 
 func TestJudge(t *testing.T) {
@@ -122,10 +123,10 @@ func TestJudge(t *testing.T) {
 				hc = nil
 			}
 			var said []string
-			for _, p := range judge(np, hc, time.Now()) {
-				said = append(said, p.message)
+			for _, err := range validation.NodePool(np, hc, defaultsOf(np)) {
+				said = append(said, err.Detail)
 				if len(said) == 1 {
-					said[0] = p.reason + ": " + p.message
+					said[0] = err.Origin + ": " + err.Detail
 				}
 			}
 			got := strings.Join(said, "; ")
@@ -203,10 +204,7 @@ func TestCheckSkew(t *testing.T) {
 		"a version that nobody understands": {"new", "1.36.3", "", "cannot be compared"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := ""
-			for _, p := range checkSkew(tc.want, tc.control, tc.have) {
-				got += p.message
-			}
+			got := validation.Message(checkSkew(tc.want, tc.control, tc.have))
 			if tc.says == "" && got != "" || !strings.Contains(got, tc.says) {
 				t.Errorf("said %q, want %q", got, tc.says)
 			}
@@ -254,15 +252,11 @@ func TestHealthOf(t *testing.T) {
 			if tc.spot {
 				np.Spec.Platform.AWS.Placement = &hyperv1.PlacementOptions{MarketType: hyperv1.MarketTypeSpot}
 			}
-			got, problems := healthOf(np, hc)
+			got, errs := healthOf(np, hc)
 			if got != tc.want {
 				t.Errorf("got %+v, want %+v", got, tc.want)
 			}
-			var said []string
-			for _, p := range problems {
-				said = append(said, p.message)
-			}
-			if got := strings.Join(said, "; "); got != tc.says {
+			if got := validation.Message(errs); got != tc.says {
 				t.Errorf("said %q, want %q", got, tc.says)
 			}
 		})

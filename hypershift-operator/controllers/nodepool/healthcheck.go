@@ -8,10 +8,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/validation"
 )
 
 // health defines when a machine is broken.
@@ -22,18 +24,18 @@ type health struct {
 
 // resolveHealthCheck reads it from the annotations of the NodePool and the HostedCluster.
 func (r *Reconciler) resolveHealthCheck(_ context.Context, s *scope) error {
-	h, problems := healthOf(s.np, s.hc)
+	h, errs := healthOf(s.np, s.hc)
 	s.health = h
-	return blockOn(problems)
+	return blockOn(errs)
 }
 
-func healthOf(np *hyperv1.NodePool, hc *hyperv1.HostedCluster) (health, []problem) {
+func healthOf(np *hyperv1.NodePool, hc *hyperv1.HostedCluster) (health, field.ErrorList) {
 	h := health{timeout: 8 * time.Minute, startup: 20 * time.Minute, maxUnhealthy: intstr.FromInt32(2)}
 	if marketOf(np.Spec.Platform.AWS.Placement) == hyperv1.MarketTypeSpot {
 		// AWS may stop any number of spot instances at once.
 		h.maxUnhealthy = intstr.FromString("100%")
 	}
-	var problems []problem
+	var errs field.ErrorList
 	said := func(annotation string) string { return cmp.Or(np.Annotations[annotation], hc.Annotations[annotation]) }
 	for annotation, into := range map[string]*time.Duration{
 		hyperv1.MachineHealthCheckTimeoutAnnotation:            &h.timeout,
@@ -45,7 +47,7 @@ func healthOf(np *hyperv1.NodePool, hc *hyperv1.HostedCluster) (health, []proble
 		}
 		d, err := time.ParseDuration(text)
 		if err != nil || d < time.Second {
-			problems = append(problems, invalidf("annotation %s is %q: write a duration such as 10m", annotation, text))
+			errs = append(errs, invalidAnnotation(annotation, text, "a duration such as 10m"))
 			continue
 		}
 		*into = d
@@ -53,11 +55,16 @@ func healthOf(np *hyperv1.NodePool, hc *hyperv1.HostedCluster) (health, []proble
 	if text := said(hyperv1.MachineHealthCheckMaxUnhealthyAnnotation); text != "" {
 		h.maxUnhealthy = intstr.Parse(text)
 		if n, err := intstr.GetScaledValueFromIntOrPercent(&h.maxUnhealthy, 100, true); err != nil || n < 0 {
-			problems = append(problems, invalidf("annotation %s is %q: write a number or a percentage such as 40%%", hyperv1.MachineHealthCheckMaxUnhealthyAnnotation, text))
+			errs = append(errs, invalidAnnotation(hyperv1.MachineHealthCheckMaxUnhealthyAnnotation, text, "a number or a percentage such as 40%"))
 		}
 	}
-	sortProblems(problems)
-	return h, problems
+	validation.Sort(errs)
+	return h, errs
+}
+
+func invalidAnnotation(annotation, value, example string) *field.Error {
+	return validation.Errorf(hyperv1.NodePoolValidationFailedReason, field.NewPath("metadata", "annotations").Key(annotation), value,
+		"annotation %s is %q: write %s", annotation, value, example)
 }
 
 // desiredHealthCheck selects only the machines of this pool.

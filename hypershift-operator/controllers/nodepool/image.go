@@ -3,7 +3,10 @@ package nodepool
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/validation"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
@@ -26,18 +29,19 @@ func (r *Reconciler) resolveImage(_ context.Context, s *scope) error {
 		s.ami = s.aws().AMI
 		return nil
 	}
-	ami, problems := imageFor(s.release, s.aws().ImageType, s.arch(), s.region())
+	ami, errs := imageFor(s.release, s.aws().ImageType, s.arch(), s.region())
 	s.ami = ami
-	return blockOn(problems)
+	return blockOn(errs)
 }
 
-func imageFor(rel *release.Release, imageType hyperv1.ImageType, arch hyperv1.Architecture, region string) (string, []problem) {
+func imageFor(rel *release.Release, imageType hyperv1.ImageType, arch hyperv1.Architecture, region string) (string, field.ErrorList) {
+	path := field.NewPath("spec", "platform", "aws", "ami")
 	if imageType == hyperv1.ImageTypeWindows {
-		return "", []problem{problemf(hyperv1.NodePoolImageUnknownReason, "release %s names no Windows image: set platform.aws.ami to one in %s", rel.Version, region)}
+		return "", field.ErrorList{validation.Errorf(hyperv1.NodePoolImageUnknownReason, path, imageType, "release %s names no Windows image: set platform.aws.ami to one in %s", rel.Version, region)}
 	}
 	ami, ok := rel.AMI(arch, region)
 	if !ok {
-		return "", []problem{problemf(hyperv1.NodePoolImageUnknownReason, "release %s names no machine image for arch %s in region %s: set platform.aws.ami, or choose another release", rel.Version, arch, region)}
+		return "", field.ErrorList{validation.Errorf(hyperv1.NodePoolImageUnknownReason, path, arch, "release %s names no machine image for arch %s in region %s: set platform.aws.ami, or choose another release", rel.Version, arch, region)}
 	}
 	return ami, nil
 }

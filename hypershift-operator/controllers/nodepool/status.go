@@ -13,6 +13,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/validation"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
@@ -59,9 +60,9 @@ func (b conditionBuilder) unsupported(s *scope) {
 }
 
 func (b conditionBuilder) pause(s *scope) {
-	switch {
-	case unreadablePause(s.np.Spec.PausedUntil):
-		b.Set(hyperv1.NodePoolReconciliationActiveCondition, metav1.ConditionFalse, hyperv1.ReconciliationInvalidPausedUntilReason, checkPause(s.np)[0].message)
+	switch errs := validation.NodePoolPause(s.np.Spec.PausedUntil); {
+	case len(errs) > 0:
+		b.Set(hyperv1.NodePoolReconciliationActiveCondition, metav1.ConditionFalse, hyperv1.ReconciliationInvalidPausedUntilReason, validation.Message(errs))
 	case s.paused:
 		b.Set(hyperv1.NodePoolReconciliationActiveCondition, metav1.ConditionFalse, hyperv1.ReconciliationPausedReason,
 			fmt.Sprintf("spec.pausedUntil is %q: remove it to go on", *s.np.Spec.PausedUntil))
@@ -72,12 +73,12 @@ func (b conditionBuilder) pause(s *scope) {
 
 func (b conditionBuilder) scaling(s *scope) {
 	scaling := s.np.Spec.AutoScaling
-	switch problems := checkReplicas(s.np); {
+	switch errs := validation.NodePoolReplicas(&s.np.Spec); {
 	case scaling == nil:
 		b.Set(hyperv1.NodePoolAutoscalingEnabledCondition, metav1.ConditionFalse, hyperv1.NodePoolReplicasSetReason,
 			fmt.Sprintf("spec.replicas says how many nodes there are: %d", ptr.Deref(s.np.Spec.Replicas, 0)))
-	case len(problems) > 0:
-		b.Set(hyperv1.NodePoolAutoscalingEnabledCondition, metav1.ConditionFalse, problems[0].reason, problems[0].message)
+	case len(errs) > 0:
+		b.Set(hyperv1.NodePoolAutoscalingEnabledCondition, metav1.ConditionFalse, validation.Reason(errs), errs[0].Detail)
 	default:
 		b.Set(hyperv1.NodePoolAutoscalingEnabledCondition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason,
 			fmt.Sprintf("the cluster autoscaler keeps %d to %d nodes", ptr.Deref(scaling.Min, 0), scaling.Max))

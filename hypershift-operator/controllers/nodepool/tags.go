@@ -3,7 +3,6 @@ package nodepool
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 
@@ -11,34 +10,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-const (
-	// maxTags is the limit of EC2 for one resource. https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/Using_Tags.html
-	maxTags = 50
-	// addedTags is the number of tags that the AWS provider of Cluster API adds to a machine: its name, twice, its cluster,
-	// its role, and the owner tag of the cluster.
-	addedTags = 5
-	// spotTag selects instances for the AWS Node Termination Handler.
-	spotTag = "aws-node-termination-handler/managed"
-)
-
-// protectedTags are prefixes of the keys by which instances are found.
-var protectedTags = []string{"aws:", "kubernetes.io/cluster/", "sigs.k8s.io/cluster-api-provider-aws/", "hypershift.openshift.io/"}
-
-func checkTags(np *hyperv1.NodePool, hc *hyperv1.HostedCluster) []problem {
-	var problems []problem
-	for _, tag := range np.Spec.Platform.AWS.ResourceTags {
-		for _, prefix := range protectedTags {
-			if strings.HasPrefix(strings.ToLower(tag.Key), prefix) {
-				problems = append(problems, invalidf("platform.aws.resourceTags has the key %q, and keys that begin with %s are not free: choose another", tag.Key, prefix))
-			}
-		}
-	}
-	tags, _ := mergeTags(hc.Spec.Platform.AWS.ResourceTags, np.Spec.Platform.AWS.ResourceTags)
-	if n := len(tags) + addedTags + len(ourTags(np, hc)) - 1; n > maxTags { // the tag of the cluster is counted twice
-		problems = append(problems, invalidf("the instances would have %d tags (%d of HostedCluster and pool together, the rest of ours), and EC2 takes %d: remove %d", n, len(tags), maxTags, n-maxTags))
-	}
-	return problems
-}
+// spotTag marks the instances that the termination handler manages.
+const spotTag = "aws-node-termination-handler/managed"
 
 // mergeTags merges the tags of the cluster and the pool. The cluster takes precedence, unless the policy of the tag lets the
 // pool override it. It returns the keys whose value in the pool is not used.
@@ -62,9 +35,10 @@ func mergeTags(cluster, pool []hyperv1.AWSResourceTag) (tags map[string]string, 
 	return tags, lost
 }
 
-// ourTags are the tags by which an instance is found. They take precedence over tags of users.
+// ourTags identify an instance and take precedence over the tags of users. Their
+// number is that of defaultsOf.
 func ourTags(np *hyperv1.NodePool, hc *hyperv1.HostedCluster) map[string]string {
-	tags := map[string]string{names.ClusterTag(hc.Spec.InfraID): "owned"}
+	tags := map[string]string{names.ClusterTag(hc.Spec.InfraID): names.ClusterTagValue}
 	if marketOf(np.Spec.Platform.AWS.Placement) == hyperv1.MarketTypeSpot {
 		tags[spotTag] = "true"
 	}

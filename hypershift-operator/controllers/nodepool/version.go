@@ -5,9 +5,11 @@ import (
 	"fmt"
 
 	configv1 "github.com/openshift/api/config/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/util/version"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/validation"
 )
 
 // maxSkew is how many minor versions a kubelet may be older than its API server.
@@ -57,20 +59,20 @@ func (s *scope) oldest() string {
 
 // checkSkew compares the Kubernetes versions of the desired nodes, the API server and the existing nodes ("" if there are
 // none).
-func checkSkew(want, control, have string) []problem {
+func checkSkew(want, control, have string) field.ErrorList {
 	w, c, h := parse(want), parse(control), parse(have)
 	if w == nil || c == nil {
-		return []problem{problemf(hyperv1.NodePoolUnsupportedSkewReason, "version %q of the pool and %q of the cluster cannot be compared", want, control)}
+		return field.ErrorList{validation.Errorf(hyperv1.NodePoolUnsupportedSkewReason, field.NewPath("spec", "release", "image"), want, "version %q of the pool and %q of the cluster cannot be compared", want, control)}
 	}
 	switch {
 	case c.LessThan(w):
-		return []problem{problemf(hyperv1.NodePoolUnsupportedSkewReason,
+		return field.ErrorList{validation.Errorf(hyperv1.NodePoolUnsupportedSkewReason, field.NewPath("spec", "release", "image"), want,
 			"the pool would run Kubernetes %s and the API server runs %s, and nodes must not be newer: upgrade the HostedCluster first, or choose an older release for the pool", want, control)}
 	case w.Major() != c.Major() || w.Minor()+maxSkew < c.Minor():
-		return []problem{problemf(hyperv1.NodePoolUnsupportedSkewReason,
+		return field.ErrorList{validation.Errorf(hyperv1.NodePoolUnsupportedSkewReason, field.NewPath("spec", "release", "image"), want,
 			"the pool would run Kubernetes %s and the API server runs %s, and nodes may be %d minor versions older at most: choose a newer release for the pool", want, control, maxSkew)}
 	case h != nil && (w.Major() < h.Major() || w.Major() == h.Major() && w.Minor() < h.Minor()):
-		return []problem{problemf(hyperv1.NodePoolUnsupportedSkewReason,
+		return field.ErrorList{validation.Errorf(hyperv1.NodePoolUnsupportedSkewReason, field.NewPath("spec", "release", "image"), want,
 			"the nodes run Kubernetes %s, and %s would be a step back to an older minor version: choose a newer release, or create a new pool", have, want)}
 	}
 	return nil

@@ -39,6 +39,11 @@ type HostedClusterStatusApplyConfiguration struct {
 	// oidcDocuments records where the operator publishes the OIDC documents of spec.issuerURL. It is written before
 	// the documents are published, so that they are found when the cluster is deleted.
 	OIDCDocuments *OIDCDocumentsStatusApplyConfiguration `json:"oidcDocuments,omitempty"`
+	// leftBehind lists the cloud resources that nobody can delete automatically any more, and that someone has to delete by
+	// hand. The operator stopped waiting for their deletion.
+	LeftBehind []LeftBehindResourceApplyConfiguration `json:"leftBehind,omitempty"`
+	// waits lists what the operator waits for that has a time limit, and since when.
+	Waits []WaitStatusApplyConfiguration `json:"waits,omitempty"`
 	// autoNode counts the nodes that were created on demand.
 	AutoNode *AutoNodeStatusApplyConfiguration `json:"autoNode,omitempty"`
 	// configuration is the observed state of spec.configuration.
@@ -151,6 +156,32 @@ func (b *HostedClusterStatusApplyConfiguration) WithPlatform(value *PlatformStat
 // If called multiple times, the OIDCDocuments field is set to the value of the last call.
 func (b *HostedClusterStatusApplyConfiguration) WithOIDCDocuments(value *OIDCDocumentsStatusApplyConfiguration) *HostedClusterStatusApplyConfiguration {
 	b.OIDCDocuments = value
+	return b
+}
+
+// WithLeftBehind adds the given value to the LeftBehind field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the LeftBehind field.
+func (b *HostedClusterStatusApplyConfiguration) WithLeftBehind(values ...*LeftBehindResourceApplyConfiguration) *HostedClusterStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithLeftBehind")
+		}
+		b.LeftBehind = append(b.LeftBehind, *values[i])
+	}
+	return b
+}
+
+// WithWaits adds the given value to the Waits field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Waits field.
+func (b *HostedClusterStatusApplyConfiguration) WithWaits(values ...*WaitStatusApplyConfiguration) *HostedClusterStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithWaits")
+		}
+		b.Waits = append(b.Waits, *values[i])
+	}
 	return b
 }
 

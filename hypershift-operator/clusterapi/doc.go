@@ -1,0 +1,7 @@
+// Package clusterapi presents a hosted cluster to Cluster API and runs Cluster API
+// and its AWS provider in the namespace of the control plane.
+//
+//	Cluster, AWSCluster   the control plane and the VPC, which are managed elsewhere   cluster.go
+//	machines              what is left of them, and how their deletion ends            machines.go
+//	controllers           Deployments, permissions and webhook certificate             controllers.go, pods.go, certificate.go
+package clusterapi

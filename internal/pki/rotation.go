@@ -41,18 +41,18 @@ var authorityTerms = Terms{Validity: authorityLife, Renewal: 1.0 / 3}
 // A rotation that is requested while old certificates only have to expire starts at once. One that is requested during another
 // step waits.
 func (s *Signer) Advance(name, asked string, rolledOut bool, timing Timing, now time.Time) (Turn, error) {
-	settled := rolledOut && !now.Before(s.Since.Add(timing.Propagation))
+	propagated := rolledOut && !now.Before(s.Since.Add(timing.Propagation))
 	switch {
-	case s.Next != nil && settled:
+	case s.Next != nil && propagated:
 		s.Old = append(s.Old, s.Current.Certificate)
 		s.Current, s.Next, s.Since, s.Retired = s.Next, nil, now, now
 		return Switched, nil
 	case s.Next != nil:
 		return NoTurn, nil
-	case len(s.Old) > 0 && settled && !now.Before(s.gone(timing.Lives)):
+	case len(s.Old) > 0 && propagated && !now.Before(s.gone(timing.Lives)):
 		s.Old = nil
 		return Finished, nil
-	case len(s.Old) > 0 && !settled, !s.wants(asked, now):
+	case len(s.Old) > 0 && !propagated, !s.wants(asked, now):
 		return NoTurn, nil
 	}
 	next, err := NewAuthority(name, now)
@@ -73,12 +73,12 @@ func (s *Signer) Rotating() bool { return s.Next != nil || len(s.Old) > 0 }
 
 // Due returns the next time at which Advance may have something to do without another event.
 func (s *Signer) Due(timing Timing, now time.Time) time.Time {
-	settled, gone := s.Since.Add(timing.Propagation), s.gone(timing.Lives)
+	propagated, gone := s.Since.Add(timing.Propagation), s.gone(timing.Lives)
 	switch {
 	case !s.Rotating():
 		return authorityTerms.due(s.Current.Certificate)
-	case settled.After(now):
-		return settled
+	case propagated.After(now):
+		return propagated
 	case s.Next == nil && gone.After(now):
 		return gone
 	}

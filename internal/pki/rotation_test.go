@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	settle = 5 * time.Minute
-	year   = 365 * 24 * time.Hour
+	propagation = 5 * time.Minute
+	year        = 365 * 24 * time.Hour
 )
 
 func TestARotationHasThreeSteps(t *testing.T) {
@@ -32,39 +32,39 @@ func TestARotationHasThreeSteps(t *testing.T) {
 			{rolledOut: true, trusted: 1, sincePause: authorityLife * 2 / 3},
 			{after: year, rolledOut: true, trusted: 1, sincePause: authorityLife*2/3 - year},
 		}},
-		"one step after the other, each rolled out and settled": {steps: []step{
-			{asked: "1", rolledOut: true, want: Introduced, trusted: 2, sincePause: settle},
-			{after: settle, asked: "1", trusted: 2, sincePause: settle},
+		"one step after the other, each rolled out and propagated": {steps: []step{
+			{asked: "1", rolledOut: true, want: Introduced, trusted: 2, sincePause: propagation},
+			{after: propagation, asked: "1", trusted: 2, sincePause: propagation},
 			{after: -time.Second, asked: "1", rolledOut: true, trusted: 2, sincePause: time.Second},
-			{after: time.Second, asked: "1", rolledOut: true, want: Switched, trusted: 2, newSigns: true, sincePause: settle},
-			{after: settle - time.Second, asked: "1", rolledOut: true, trusted: 2, newSigns: true, sincePause: time.Second},
-			{after: time.Second, asked: "1", trusted: 2, newSigns: true, sincePause: settle},
-			{asked: "1", rolledOut: true, want: Finished, trusted: 1, newSigns: true, sincePause: authorityLife*2/3 - 2*settle},
-			{asked: "1", rolledOut: true, trusted: 1, newSigns: true, sincePause: authorityLife*2/3 - 2*settle},
+			{after: time.Second, asked: "1", rolledOut: true, want: Switched, trusted: 2, newSigns: true, sincePause: propagation},
+			{after: propagation - time.Second, asked: "1", rolledOut: true, trusted: 2, newSigns: true, sincePause: time.Second},
+			{after: time.Second, asked: "1", trusted: 2, newSigns: true, sincePause: propagation},
+			{asked: "1", rolledOut: true, want: Finished, trusted: 1, newSigns: true, sincePause: authorityLife*2/3 - 2*propagation},
+			{asked: "1", rolledOut: true, trusted: 1, newSigns: true, sincePause: authorityLife*2/3 - 2*propagation},
 		}},
 		"the request is taken back on the way": {steps: []step{
-			{asked: "1", rolledOut: true, want: Introduced, trusted: 2, sincePause: settle},
-			{after: settle, rolledOut: true, want: Switched, trusted: 2, newSigns: true, sincePause: settle},
-			{after: settle, rolledOut: true, want: Finished, trusted: 1, newSigns: true, sincePause: authorityLife*2/3 - 2*settle},
-			{asked: "1", rolledOut: true, trusted: 1, newSigns: true, sincePause: authorityLife*2/3 - 2*settle},
+			{asked: "1", rolledOut: true, want: Introduced, trusted: 2, sincePause: propagation},
+			{after: propagation, rolledOut: true, want: Switched, trusted: 2, newSigns: true, sincePause: propagation},
+			{after: propagation, rolledOut: true, want: Finished, trusted: 1, newSigns: true, sincePause: authorityLife*2/3 - 2*propagation},
+			{asked: "1", rolledOut: true, trusted: 1, newSigns: true, sincePause: authorityLife*2/3 - 2*propagation},
 		}},
 		"another request waits for the end of the first": {steps: []step{
-			{asked: "1", rolledOut: true, want: Introduced, trusted: 2, sincePause: settle},
-			{after: settle, asked: "2", rolledOut: true, want: Switched, trusted: 2, newSigns: true, sincePause: settle},
-			{asked: "2", rolledOut: true, trusted: 2, newSigns: true, sincePause: settle},
-			{after: settle, asked: "2", rolledOut: true, want: Finished, trusted: 1, newSigns: true, sincePause: authorityLife*2/3 - 2*settle},
-			{asked: "2", rolledOut: true, want: Introduced, trusted: 2, newSigns: true, sincePause: settle},
+			{asked: "1", rolledOut: true, want: Introduced, trusted: 2, sincePause: propagation},
+			{after: propagation, asked: "2", rolledOut: true, want: Switched, trusted: 2, newSigns: true, sincePause: propagation},
+			{asked: "2", rolledOut: true, trusted: 2, newSigns: true, sincePause: propagation},
+			{after: propagation, asked: "2", rolledOut: true, want: Finished, trusted: 1, newSigns: true, sincePause: authorityLife*2/3 - 2*propagation},
+			{asked: "2", rolledOut: true, want: Introduced, trusted: 2, newSigns: true, sincePause: propagation},
 		}},
 		"who has signed for others is trusted for as long as that is valid": {lives: year, steps: []step{
-			{asked: "1", rolledOut: true, want: Introduced, trusted: 2, sincePause: settle},
-			{after: settle, asked: "1", rolledOut: true, want: Switched, trusted: 2, newSigns: true, sincePause: settle},
-			{after: settle, asked: "1", rolledOut: true, trusted: 2, newSigns: true, sincePause: year - settle},
-			{after: settle, asked: "2", rolledOut: true, want: Introduced, trusted: 3, newSigns: true, sincePause: settle},
-			{after: settle, asked: "2", rolledOut: true, want: Switched, trusted: 3, newSigns: true, sincePause: settle},
-			{after: year, asked: "2", rolledOut: true, want: Finished, trusted: 1, newSigns: true, sincePause: authorityLife*2/3 - year - settle},
+			{asked: "1", rolledOut: true, want: Introduced, trusted: 2, sincePause: propagation},
+			{after: propagation, asked: "1", rolledOut: true, want: Switched, trusted: 2, newSigns: true, sincePause: propagation},
+			{after: propagation, asked: "1", rolledOut: true, trusted: 2, newSigns: true, sincePause: year - propagation},
+			{after: propagation, asked: "2", rolledOut: true, want: Introduced, trusted: 3, newSigns: true, sincePause: propagation},
+			{after: propagation, asked: "2", rolledOut: true, want: Switched, trusted: 3, newSigns: true, sincePause: propagation},
+			{after: year, asked: "2", rolledOut: true, want: Finished, trusted: 1, newSigns: true, sincePause: authorityLife*2/3 - year - propagation},
 		}},
 		"age begins one by itself": {steps: []step{
-			{after: authorityLife * 2 / 3, rolledOut: true, want: Introduced, trusted: 2, sincePause: settle},
+			{after: authorityLife * 2 / 3, rolledOut: true, want: Introduced, trusted: 2, sincePause: propagation},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestARotationHasThreeSteps(t *testing.T) {
 			first := s.Current.Certificate
 			for i, step := range c.steps {
 				at = at.Add(step.after)
-				timing := Timing{Propagation: settle, Lives: c.lives}
+				timing := Timing{Propagation: propagation, Lives: c.lives}
 				turn, err := s.Advance("root-ca", step.asked, step.rolledOut, timing, at)
 				if err != nil {
 					t.Fatal(err)
@@ -115,8 +115,8 @@ func TestEveryCertificateIsTrustedAtEveryStep(t *testing.T) {
 	before := state()
 	first := before
 	for _, want := range []Turn{Introduced, Switched, Finished} {
-		at = at.Add(settle)
-		turn, err := s.Advance("etcd-signer", "now", true, Timing{Propagation: settle}, at)
+		at = at.Add(propagation)
+		turn, err := s.Advance("etcd-signer", "now", true, Timing{Propagation: propagation}, at)
 		if err != nil || turn != want {
 			t.Fatalf("turn %q, %v; want %q", turn, err, want)
 		}

@@ -51,12 +51,12 @@ const (
 // files has the files found so far, from the newest layer on. A file that a newer layer has deleted is found, and nil.
 type files struct {
 	content  [numWanted][]byte
-	settled  [numWanted]bool
+	decided  [numWanted]bool
 	unpacked int64
 }
 
 // complete reports whether older layers cannot change the result.
-func (f *files) complete() bool { return f.settled[references] && f.settled[bootImages] }
+func (f *files) complete() bool { return f.decided[references] && f.decided[bootImages] }
 
 // add reads one layer to its end, so that its digest is verified.
 func (f *files) add(layer io.Reader) error {
@@ -92,8 +92,8 @@ func (f *files) add(layer io.Reader) error {
 	}
 	f.unpacked = maxUnpacked - limited.left
 	for file := range numWanted {
-		if !f.settled[file] {
-			f.content[file], f.settled[file] = found[file], found[file] != nil || deleted[file]
+		if !f.decided[file] {
+			f.content[file], f.decided[file] = found[file], found[file] != nil || deleted[file]
 		}
 	}
 	return nil

@@ -11,30 +11,30 @@ import (
 // Key identifies a key by its provider and its fingerprint. Its name is for users.
 type Key = hyperv1.SecretEncryptionKeyStatus
 
-// Fingerprint is that of the bytes of an aescbc key, or of the ARN of a KMS key.
+// Fingerprint returns the fingerprint of the bytes of an aescbc key, or of the ARN of a KMS key.
 func Fingerprint(of []byte) string {
 	sum := sha256.Sum256(of)
 	return hex.EncodeToString(sum[:8])
 }
 
-// AESCBC is the key with these bytes, from the Secret of that name.
+// AESCBC returns the key with these bytes, from the Secret of that name.
 func AESCBC(secret string, bytes []byte) Key {
 	return Key{Provider: hyperv1.AESCBC, Name: secret, Fingerprint: Fingerprint(bytes)}
 }
 
-// KMS is the key with that ARN.
+// KMS returns the key with that ARN.
 func KMS(arn string) Key {
 	return Key{Provider: hyperv1.KMS, Name: arn, Fingerprint: Fingerprint([]byte(arn))}
 }
 
-// Same reports whether both are the same key, whatever it is called.
+// Same reports whether both are the same key, independent of their names.
 func Same(a, b Key) bool { return a.Provider == b.Provider && a.Fingerprint == b.Fingerprint }
 
 func contains(keys []Key, key Key) bool {
 	return slices.ContainsFunc(keys, func(k Key) bool { return Same(k, key) })
 }
 
-// union has each key once, in the order of their first appearance.
+// union returns each key once, in the order of first appearance.
 func union(lists ...[]Key) []Key {
 	var each []Key
 	for _, key := range slices.Concat(lists...) {
@@ -45,21 +45,21 @@ func union(lists ...[]Key) []Key {
 	return each
 }
 
-// A Configuration is the order of the keys: the first one writes, unless Secrets
-// are still written in the clear. What is in the clear can be read always.
+// A Configuration is the order of the keys: the first one encrypts, unless Secrets are still written in clear text. Clear
+// text can always be read.
 type Configuration struct {
 	Keys []Key
-	// InTheClear is set while no key writes.
+	// InTheClear is set while no key encrypts.
 	InTheClear bool
 }
 
-// Equal reports whether API servers with either do the same.
+// Equal reports whether both have the same effect on API servers.
 func (c Configuration) Equal(other Configuration) bool {
 	return c.InTheClear == other.InTheClear && slices.EqualFunc(c.Keys, other.Keys, Same)
 }
 
-// Needed are the keys that may have encrypted something that is in etcd, or are
-// about to. A configuration without one of them loses data.
+// Needed returns the keys with which values in etcd may be encrypted now or soon. A configuration without one of them loses
+// data.
 func Needed(st *hyperv1.SecretEncryptionStatus) []Key {
 	if st == nil {
 		return nil
@@ -73,9 +73,8 @@ func Needed(st *hyperv1.SecretEncryptionStatus) []Key {
 	return union(keys)
 }
 
-// Desired is the configuration that follows from the status. backup is the key
-// that the user has read as well, and present what the configuration has now:
-// whatever is in it stays, until the stage that drops it.
+// Desired returns the configuration that follows from the status. backup is the additional key of the user for reading, and
+// present are the keys of the current configuration: all of them stay until the stage that drops them.
 func Desired(st *hyperv1.SecretEncryptionStatus, backup *Key, present []Key) Configuration {
 	writer := Writer(st)
 	if dropping(st) {
@@ -90,7 +89,7 @@ func Desired(st *hyperv1.SecretEncryptionStatus, backup *Key, present []Key) Con
 	}
 }
 
-// Writer is the key with which API servers encrypt; nil while none does.
+// Writer returns the key with which API servers encrypt, or nil.
 func Writer(st *hyperv1.SecretEncryptionStatus) *Key {
 	for i := range st.History {
 		move := &st.History[i]
@@ -101,8 +100,8 @@ func Writer(st *hyperv1.SecretEncryptionStatus) *Key {
 	return st.ActiveKey
 }
 
-// Current is the move that decides what is in the configuration: the one that is
-// under way, else the last that came to its end. Nil before there is one.
+// Current returns the move that determines the configuration: the one in progress, or else the last completed one. It returns
+// nil before the first move.
 func Current(st *hyperv1.SecretEncryptionStatus) *hyperv1.SecretEncryptionMigration {
 	if st == nil {
 		return nil
@@ -116,15 +115,14 @@ func Current(st *hyperv1.SecretEncryptionStatus) *hyperv1.SecretEncryptionMigrat
 	return nil
 }
 
-// Rewrites reports whether what is in etcd is being rewritten, or is about to be.
+// Rewrites reports whether the values in etcd are being rewritten, or will be next.
 func Rewrites(st *hyperv1.SecretEncryptionStatus) bool {
 	move := Current(st)
 	return move != nil && (move.Stage == hyperv1.SecretEncryptionWriteKey || move.Stage == hyperv1.SecretEncryptionReencrypt)
 }
 
-// ReadsWithKMS reports whether API servers may have a key of AWS that is only read
-// with, beside the one that writes: from before the first stage of a move that
-// brings or replaces one until after its last.
+// ReadsWithKMS reports whether API servers may have a KMS key for reading only, in addition to the one that encrypts: from
+// before the first stage of a move to or from such a key until after its last.
 func ReadsWithKMS(st *hyperv1.SecretEncryptionStatus) bool {
 	move := Current(st)
 	if move == nil || move.Stage == hyperv1.SecretEncryptionDone {
@@ -145,8 +143,8 @@ func dropping(st *hyperv1.SecretEncryptionStatus) bool {
 	return move != nil && (move.Stage == hyperv1.SecretEncryptionDrop || move.Stage == hyperv1.SecretEncryptionDone)
 }
 
-// abandoned reports whether the key was given up before anything was encrypted
-// with it. A KMS key that never worked must not stay with the API servers.
+// abandoned reports whether the key was replaced before anything was encrypted with it. A KMS key that never worked must not
+// stay in the configuration.
 func abandoned(st *hyperv1.SecretEncryptionStatus, key Key) bool {
 	if contains(Needed(st), key) {
 		return false

@@ -10,43 +10,39 @@ import (
 )
 
 const (
-	// RetainFor is how long old keys stay after everything was rewritten. API
-	// servers compact etcd every five minutes to what it was five minutes before.
-	// A client that reads a long list in parts reads an old revision, with values
-	// of the old keys, for no longer than that.
+	// RetainFor is how long old keys stay after everything was rewritten. Every five minutes, API servers compact etcd to its
+	// state of five minutes ago. A client that reads a long list in chunks reads an old revision, with values of the old
+	// keys, for no longer than that.
 	RetainFor = 10 * time.Minute
-	// maxMoves is how many moves the status holds.
+	// maxMoves is the maximum number of moves in the status.
 	maxMoves = 10
-	// maxUnsettled is how many moves may be interrupted before one is finished.
-	// The status must be able to name all their keys.
+	// maxUnsettled is how many moves may be interrupted before one is completed. The status must have room for all their
+	// keys.
 	maxUnsettled = maxMoves - 2
 )
 
-// Facts are what is known of the API servers and of what they shall do.
+// Facts are the observed and the desired state of the API servers.
 type Facts struct {
-	// Goal is the key that the user wants Secrets to be encrypted with; nil if that
-	// cannot be told. Backup is one that is to be read with as well, or nil.
+	// Goal is the key with which the user wants Secrets to be encrypted, or nil if it is not known. Backup is an additional
+	// key for reading, or nil.
 	Goal, Backup *Key
-	// Running is set if there are API servers, and Encrypting if they were started
-	// with a configuration of keys.
+	// Running is set if there are API servers, and Encrypting if they were started with an encryption configuration.
 	Running, Encrypting bool
-	// Present is the configuration that is written down; nil if there is none.
+	// Present is the current configuration, or nil.
 	Present *Configuration
-	// RolledOut is set if every API server that lives, be it for its last seconds,
-	// runs with that configuration.
+	// RolledOut is set if every API server, including those that are terminating, runs with that configuration.
 	RolledOut bool
-	// Rewritten is set if everything was rewritten since.
+	// Rewritten is set if all values have been rewritten since.
 	Rewritten bool
 	Now       time.Time
 }
 
-// InUse reports whether every API server runs with what follows from the status.
+// InUse reports whether every API server runs with the configuration that follows from the status.
 func (f Facts) InUse(st *hyperv1.SecretEncryptionStatus) bool {
 	return f.RolledOut && f.Present != nil && f.Present.Equal(Desired(st, f.Backup, f.Present.Keys))
 }
 
-// Next is the status that follows: one step further, or the same. It is nil as
-// long as nobody can tell what encrypts.
+// Next returns the next status: one step further, or the same. It is nil while the present encryption is not known.
 func Next(st *hyperv1.SecretEncryptionStatus, f Facts) *hyperv1.SecretEncryptionStatus {
 	if st == nil {
 		return first(f)
@@ -57,9 +53,8 @@ func Next(st *hyperv1.SecretEncryptionStatus, f Facts) *hyperv1.SecretEncryption
 	return advance(st, f)
 }
 
-// Overtaken reports whether the user wants another key than the one that the
-// status leads to. The status does not turn to it as long as too many moves are
-// unsettled.
+// Overtaken reports whether the user wants another key than the target of the status. The status does not change to it while
+// too many moves are interrupted.
 func Overtaken(st *hyperv1.SecretEncryptionStatus, f Facts) bool {
 	goal := leadsTo(st)
 	return f.Goal != nil && (goal == nil || !Same(*goal, *f.Goal))
@@ -72,8 +67,8 @@ func leadsTo(st *hyperv1.SecretEncryptionStatus) *Key {
 	return st.ActiveKey
 }
 
-// first is the status of a cluster that has none. What its API servers read with
-// may be needed: only a re-encryption shows that it is not.
+// first returns the first status of a cluster. The keys with which its API servers read may be needed: only a rewrite shows
+// that they are not.
 func first(f Facts) *hyperv1.SecretEncryptionStatus {
 	now := metav1.NewTime(f.Now)
 	begin := func(to Key, stage hyperv1.SecretEncryptionStage) *hyperv1.SecretEncryptionStatus {
@@ -108,7 +103,7 @@ func first(f Facts) *hyperv1.SecretEncryptionStatus {
 	return begin(*f.Goal, hyperv1.SecretEncryptionWriteKey)
 }
 
-// turn goes to the key that the user wants now, if that is another one.
+// turn starts a move to the key that the user wants now, if that is another one.
 func turn(st *hyperv1.SecretEncryptionStatus, f Facts) (*hyperv1.SecretEncryptionStatus, bool) {
 	next := st.DeepCopy()
 	if !Overtaken(st, f) {
@@ -134,7 +129,7 @@ func turn(st *hyperv1.SecretEncryptionStatus, f Facts) (*hyperv1.SecretEncryptio
 		}
 	}
 	if unsettled == 0 && next.ActiveKey != nil && Same(*f.Goal, *next.ActiveKey) {
-		return next, true // the user has thought better of it in time
+		return next, true // the user has reverted the change in time
 	}
 	if unsettled > maxUnsettled {
 		return nil, false
@@ -147,7 +142,7 @@ func turn(st *hyperv1.SecretEncryptionStatus, f Facts) (*hyperv1.SecretEncryptio
 	return next, true
 }
 
-// rename gives a key the name that the user has for it now.
+// rename gives a key its current name.
 func rename(st *hyperv1.SecretEncryptionStatus, key Key) {
 	for _, is := range []*Key{st.ActiveKey, st.TargetKey} {
 		if is != nil && Same(*is, key) {
@@ -161,8 +156,8 @@ func rename(st *hyperv1.SecretEncryptionStatus, key Key) {
 	}
 }
 
-// forget removes the oldest moves on which nothing depends any more. The last
-// that was completed counts again if the present one is taken back.
+// forget removes the oldest moves that are not needed any more. The last completed one counts again if the present one is
+// reverted.
 func forget(st *hyperv1.SecretEncryptionStatus) {
 	last := slices.IndexFunc(st.History, func(m hyperv1.SecretEncryptionMigration) bool {
 		return m.State == hyperv1.SecretEncryptionMigrationCompleted
@@ -174,7 +169,7 @@ func forget(st *hyperv1.SecretEncryptionStatus) {
 	}
 }
 
-// advance takes the next stage when the API servers have taken the one before.
+// advance takes the next stage when all API servers have completed the former one.
 func advance(st *hyperv1.SecretEncryptionStatus, f Facts) *hyperv1.SecretEncryptionStatus {
 	if Current(st) == nil || !f.InUse(st) {
 		return st
@@ -203,7 +198,7 @@ func advance(st *hyperv1.SecretEncryptionStatus, f Facts) *hyperv1.SecretEncrypt
 	return next
 }
 
-// complete makes the target the active key: nothing is encrypted with another.
+// complete makes the target the active key: no value is encrypted with another one.
 func complete(st *hyperv1.SecretEncryptionStatus, now metav1.Time) {
 	st.ActiveKey, st.TargetKey = st.TargetKey, nil
 	for i := range st.History {
@@ -214,7 +209,7 @@ func complete(st *hyperv1.SecretEncryptionStatus, now metav1.Time) {
 	st.History[0].State, st.History[0].Stage = hyperv1.SecretEncryptionMigrationCompleted, hyperv1.SecretEncryptionRetain
 }
 
-// RetainedUntil is when the old keys of a move that is complete may be dropped.
+// RetainedUntil returns when the old keys of a completed move may be dropped.
 func RetainedUntil(move *hyperv1.SecretEncryptionMigration) time.Time {
 	return move.CompletionTime.Add(RetainFor)
 }

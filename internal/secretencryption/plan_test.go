@@ -19,7 +19,7 @@ func ref(name string) *Key {
 	return &k
 }
 
-// A world is a control plane whose API servers take over what is asked of them.
+// A world is a control plane whose API servers apply the desired configuration.
 type world struct {
 	t     *testing.T
 	st    *hyperv1.SecretEncryptionStatus
@@ -130,8 +130,8 @@ func (w *world) rewrite() {
 	w.written = map[string]bool{w.facts.Present.Keys[0].Name: true}
 }
 
-// settle goes on until nothing more happens, and returns what there was.
-func (w *world) settle() []string {
+// runToEnd repeats until nothing changes, and returns every change.
+func (w *world) runToEnd() []string {
 	w.t.Helper()
 	var seen []string
 	for range 30 {
@@ -165,14 +165,14 @@ func expect(t *testing.T, got []string, want ...string) {
 func done(t *testing.T, name string) *world {
 	w := newWorld(t, name)
 	w.facts.Goal = ref(name)
-	w.settle()
+	w.runToEnd()
 	return w
 }
 
 func TestAKeyGoesThroughAllStages(t *testing.T) {
 	w := done(t, "a")
 	w.facts.Goal = ref("b")
-	expect(t, w.settle(), "ReadKey: a b", "WriteKey: b a", "Reencrypt: b a", "Retain: b a", "Drop: b", "Done: b")
+	expect(t, w.runToEnd(), "ReadKey: a b", "WriteKey: b a", "Reencrypt: b a", "Retain: b a", "Drop: b", "Done: b")
 	if st := w.st; st.ActiveKey.Name != "b" || st.TargetKey != nil || len(st.History) != 2 || st.History[0].State != hyperv1.SecretEncryptionMigrationCompleted || st.History[0].From.Name != "a" {
 		t.Errorf("the status is %+v", st)
 	}
@@ -181,27 +181,27 @@ func TestAKeyGoesThroughAllStages(t *testing.T) {
 func TestTheFirstKeyOfARunningClusterGoesThroughAllStages(t *testing.T) {
 	w := newWorld(t, "")
 	w.facts.Goal = ref("a")
-	expect(t, w.settle(), "ReadKey: - a", "WriteKey: a", "Reencrypt: a", "Done: a")
+	expect(t, w.runToEnd(), "ReadKey: - a", "WriteKey: a", "Reencrypt: a", "Done: a")
 }
 
 func TestTheKeyOfANewClusterWritesAtOnce(t *testing.T) {
 	w := newWorld(t, "")
 	w.facts.Running, w.facts.Goal = false, ref("a")
-	expect(t, w.settle(), "WriteKey: a", "Reencrypt: a", "Done: a")
+	expect(t, w.runToEnd(), "WriteKey: a", "Reencrypt: a", "Done: a")
 }
 
 // An operator before this one left every key in the configuration.
 func TestKeysOfEarlierVersionsAreAdopted(t *testing.T) {
 	w := newWorld(t, "c b a")
 	w.facts.Goal = ref("c")
-	expect(t, w.settle(), "WriteKey: c b a", "Reencrypt: c b a", "Retain: c b a", "Drop: c", "Done: c")
+	expect(t, w.runToEnd(), "WriteKey: c b a", "Reencrypt: c b a", "Retain: c b a", "Drop: c", "Done: c")
 }
 
 func TestAKeyMayChangeDuringAnUpgradeOfTheOperator(t *testing.T) {
 	w := newWorld(t, "b a")
 	w.facts.Goal = ref("c")
 	w.written = map[string]bool{"a": true, "b": true}
-	expect(t, w.settle(), "WriteKey: b a", "ReadKey: b c a", "WriteKey: c b a", "Reencrypt: c b a", "Retain: c b a", "Drop: c", "Done: c")
+	expect(t, w.runToEnd(), "WriteKey: b a", "ReadKey: b c a", "WriteKey: c b a", "Reencrypt: c b a", "Retain: c b a", "Drop: c", "Done: c")
 }
 
 // The way of users who name the new key as backupKey first.
@@ -210,7 +210,7 @@ func TestABackupKeyIsReadAndDoesNotWrite(t *testing.T) {
 	w.facts.Backup = ref("b")
 	w.facts.Present = configuration("a b")
 	w.facts.Goal, w.facts.Backup = ref("b"), ref("a")
-	expect(t, w.settle(), "ReadKey: a b", "WriteKey: b a", "Reencrypt: b a", "Done: b a")
+	expect(t, w.runToEnd(), "ReadKey: a b", "WriteKey: b a", "Reencrypt: b a", "Done: b a")
 	w.facts.Backup = nil
 	next := Desired(w.st, nil, w.facts.Present.Keys)
 	if text(&next) != "b" {
@@ -247,18 +247,18 @@ func TestAKeyThatIsChangedAgainExtendsTheMove(t *testing.T) {
 		t.Run("in stage "+string(stage), func(t *testing.T) {
 			w := until(t, stage)
 			w.facts.Goal = ref("c")
-			expect(t, w.settle(), want...)
+			expect(t, w.runToEnd(), want...)
 		})
 	}
 	t.Run("back, before anything was encrypted with it", func(t *testing.T) {
 		w := until(t, hyperv1.SecretEncryptionReadKey)
 		w.facts.Goal = ref("a")
-		expect(t, w.settle(), "Done: a")
+		expect(t, w.runToEnd(), "Done: a")
 	})
 	t.Run("back, after something was", func(t *testing.T) {
 		w := until(t, hyperv1.SecretEncryptionReencrypt)
 		w.facts.Goal = ref("a")
-		expect(t, w.settle(), "ReadKey: b a", "WriteKey: a b", "Reencrypt: a b", "Retain: a b", "Drop: a", "Done: a")
+		expect(t, w.runToEnd(), "ReadKey: b a", "WriteKey: a b", "Reencrypt: a b", "Retain: a b", "Drop: a", "Done: a")
 	})
 }
 
@@ -282,7 +282,7 @@ func TestTheStatusNamesEveryKeyHoweverOftenItChanges(t *testing.T) {
 			t.Errorf("key %s has encrypted something, and nobody knows", name)
 		}
 	}
-	if got := w.settle(); len(got) == 0 || !strings.HasSuffix(got[len(got)-1], "Done: k39") {
+	if got := w.runToEnd(); len(got) == 0 || !strings.HasSuffix(got[len(got)-1], "Done: k39") {
 		t.Errorf("it went %v", got)
 	}
 }
@@ -296,7 +296,7 @@ func TestUnknownFactsChangeNothing(t *testing.T) {
 	t.Run("a key that cannot be read", func(t *testing.T) {
 		w := done(t, "a")
 		w.facts.Goal = nil
-		expect(t, w.settle(), "Done: a")
+		expect(t, w.runToEnd(), "Done: a")
 	})
 	for name, spoil := range map[string]func(*world){
 		"API servers that still run something else":   func(w *world) { w.facts.RolledOut = false },

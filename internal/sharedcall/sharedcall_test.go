@@ -47,10 +47,10 @@ func TestACallThatHangsDoesNotBlockItsCallers(t *testing.T) {
 			return 0, ctx.Err()
 		}
 		started := time.Now()
-		wait := func(patience time.Duration) <-chan time.Duration {
+		wait := func(timeout time.Duration) <-chan time.Duration {
 			took := make(chan time.Duration, 1)
 			go func() {
-				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				ctx, cancel := context.WithTimeout(t.Context(), timeout)
 				defer cancel()
 				if _, err := g.Do(ctx, "a", hang); !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("got %v", err)

@@ -269,7 +269,7 @@ func (w *world) condition(t testing.TB, conditionType string) metav1.Condition {
 	return ptr.Deref(meta.FindStatusCondition(nb.Status.Conditions, conditionType), metav1.Condition{})
 }
 
-// ready says what the settled world lacks.
+// ready returns what is missing in the final state.
 func (w *world) ready(ctx context.Context) string {
 	nb := &hyperv1.NodeBootstrap{}
 	if err := w.get(ctx, machineName, nb); err != nil {

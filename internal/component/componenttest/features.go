@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/component"
 )
 
-// Features checks that the first container of the component's Deployment is told of the features that its cluster asks for.
+// Features checks that the first container of the component's Deployment gets the feature gates of its cluster.
 func Features(t *testing.T, c component.Component) {
 	t.Helper()
 	env := Env()

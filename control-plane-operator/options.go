@@ -33,7 +33,7 @@ func parse(name string, args, environ []string) (options, error) {
 	fs.StringVar(&o.HealthAddr, "health-addr", ":8081", "The address of /healthz and /readyz; 0 for none.")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", true, "Work only while holding the lease. Needed with several replicas.")
 	fs.DurationVar(&o.ResyncPeriod, "resync-period", 30*time.Minute, "How often AWS is checked without a change of the objects.")
-	fs.DurationVar(&o.IdentityInterval, "identity-interval", 45*time.Minute, "How long a response of AWS proves that it accepts the roles. A value above resync-period makes separate checks unnecessary.")
+	fs.DurationVar(&o.IdentityInterval, "identity-interval", awsx.IdentityTTL, "How long a response of AWS proves that it accepts the roles. A value above resync-period makes separate checks unnecessary.")
 	fs.DurationVar(&o.APIStartInterval, "api-start-interval", 10*time.Second, "How often to check a hosted API server that is not ready.")
 	fs.DurationVar(&o.APIInterval, "api-interval", 30*time.Second, "How often to check a hosted API server that is ready.")
 	fs.BoolVar(&o.CheckLoadBalancers, "check-load-balancers", true, "Check the hosted API server through the load balancers that users and nodes use.")

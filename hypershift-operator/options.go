@@ -10,7 +10,6 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/logs"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/internal/release/signature"
@@ -76,8 +75,8 @@ func parse(name string, args, environ []string) (options, error) {
 		return err
 	})
 	fs.DurationVar(&o.ResyncPeriod, "resync-period", 30*time.Minute, "how often to look at what no watch tells of, AWS included")
-	fs.DurationVar(&o.PermissionsPeriod, "aws-permissions-check-period", endpointservice.DefaultPermissionsAge, "how often to check who may connect to an endpoint service")
-	fs.DurationVar(&o.DocumentsPeriod, "oidc-check-period", 6*time.Hour, "how often to check published OIDC documents")
+	fs.DurationVar(&o.PermissionsPeriod, "aws-permissions-check-period", awsx.PrincipalsTTL, "how often to check who may connect to an endpoint service")
+	fs.DurationVar(&o.DocumentsPeriod, "oidc-check-period", awsx.OIDCDocumentsTTL, "how often to check published OIDC documents")
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}

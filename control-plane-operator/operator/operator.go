@@ -41,8 +41,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/kmskey"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
 	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -54,7 +54,7 @@ type Operator struct {
 	ctrl.Manager
 	options      Options
 	signer       *tokensigner.Signer
-	sessions     *session.Sessions
+	sessions     *identity.Sessions
 	releases     release.Resolver
 	certificates *certificates.Certificates
 }
@@ -89,7 +89,7 @@ func New(cfg *rest.Config, opts Options) (*Operator, error) {
 		return nil, fmt.Errorf("making the manager: %w", err)
 	}
 	signer := &tokensigner.Signer{Client: mgr.GetAPIReader(), Namespace: opts.Namespace, Clock: clock.RealClock{}}
-	o := &Operator{Manager: mgr, options: opts, signer: signer, sessions: session.New(session.Options{
+	o := &Operator{Manager: mgr, options: opts, signer: signer, sessions: identity.New(identity.Options{
 		Name: names.ControlPlaneOperator, Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: clock.RealClock{}, Middleware: opts.TestHooks.AWS,
 	})}
 	if o.releases = opts.TestHooks.Releases; o.releases == nil {
@@ -221,15 +221,7 @@ func (o *Operator) AddAWSIdentity() error {
 
 // takeRole asks STS whether a role trusts a subject.
 func (o *Operator) takeRole(ctx context.Context, region, issuerURL, roleARN, subject string) error {
-	token, err := o.signer.Token(ctx, issuerURL, subject)
-	if err != nil {
-		return err
-	}
-	cfg, err := awsx.NewConfig(ctx, awsx.Options{Region: region, Anonymous: true, Middleware: o.options.TestHooks.AWS})
-	if err != nil {
-		return err
-	}
-	return awsx.TakeRole(ctx, cfg, roleARN, names.ControlPlaneOperator, token)
+	return o.sessions.TakeRole(ctx, identity.Target{Region: region, IssuerURL: issuerURL, RoleARN: roleARN, Subject: subject})
 }
 
 // AddKMSHealth adds who tells whether the key for Secrets can be used.
@@ -239,18 +231,12 @@ func (o *Operator) AddKMSHealth() error {
 
 // keys are those of a control plane, as its plugin calls them.
 func (o *Operator) keys(ctx context.Context, hcp *hyperv1.HostedControlPlane) (kmskey.API, error) {
-	spec, issuer := kmshealth.Of(hcp), hcp.Spec.IssuerURL
-	cfg, err := awsx.NewConfig(ctx, awsx.Options{
-		Region: spec.Region, Middleware: o.options.TestHooks.AWS,
-		WebIdentity: &awsx.WebIdentity{RoleARN: spec.Auth.AWSKMSRoleARN, SessionName: names.ControlPlaneOperator,
-			Token: func(ctx context.Context) ([]byte, error) { return o.signer.Token(ctx, issuer, names.KMSSubject) },
-			Fallback: func(ctx context.Context) ([]byte, error) {
-				return o.signer.Token(ctx, issuer, names.ServiceAccountSubject(names.KMSSubject))
-			},
-		},
+	key := kmshealth.Of(hcp)
+	session, err := o.sessions.For(ctx, identity.Target{
+		Region: key.Region, IssuerURL: hcp.Spec.IssuerURL, RoleARN: key.Auth.AWSKMSRoleARN, Subject: names.KMSSubject,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return awsx.KMS(cfg), nil
+	return awsx.KMS(session.Config), nil
 }

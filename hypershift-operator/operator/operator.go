@@ -50,10 +50,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/policycheck"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
 	"github.com/hosted-control-planes/hypershift/internal/dedup"
 	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
@@ -325,15 +325,15 @@ func EndpointServices(ctx context.Context, c client.Client, live client.Reader, 
 	// A listing is shared by the objects that come by within most of a period,
 	// so that one period costs about one listing, and each pass of an object
 	// sees one that is newer than its last pass.
-	age := opts.ResyncPeriod * 3 / 4
+	age := awsx.SharedListTTL(opts.ResyncPeriod)
 	return aws.Options{
 		Client:        c,
 		Reader:        live,
 		Recorder:      recorder,
 		Clock:         clock.RealClock{},
 		LoadBalancers: loadbalancer.New(awsx.ELBv2(cfg), clock.RealClock{}, age),
-		Services:      endpointservice.New(awsx.EC2(cfg), clock.RealClock{}, endpointservice.Options{MaxAge: age, PermissionsAge: opts.PermissionsPeriod}),
-		Place:         place.New(awsx.STS(cfg), opts.Region),
+		Services:      endpointservice.New(awsx.EC2(cfg), clock.RealClock{}, endpointservice.Options{ListTTL: age, PrincipalsTTL: opts.PermissionsPeriod}),
+		Caller:        identity.NewCaller(awsx.STS(cfg), opts.Region),
 		Resync:        opts.ResyncPeriod,
 	}, nil
 }

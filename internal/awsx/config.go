@@ -35,9 +35,6 @@ type Options struct {
 	WebIdentity *WebIdentity
 	// Anonymous makes calls without an identity, as the exchange of a token is one.
 	Anonymous bool
-	// AssumeRoleARN is a role to take on from that identity, for resources
-	// in a shared VPC that belong to a third account.
-	AssumeRoleARN string
 	// Middleware is added to every client, the ones that fetch credentials too.
 	Middleware []func(*middleware.Stack) error
 	// Timeout is of one attempt of a call; the default is 15 seconds.
@@ -108,11 +105,15 @@ func NewConfig(ctx context.Context, opts Options) (aws.Config, error) {
 	if w := opts.WebIdentity; w != nil {
 		cfg.Credentials = aws.NewCredentialsCache(w.provider(ctx, sts.NewFromConfig(cfg)))
 	}
-	if opts.AssumeRoleARN != "" {
-		provider := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), opts.AssumeRoleARN)
-		cfg.Credentials = aws.NewCredentialsCache(provider)
-	}
 	return cfg, nil
+}
+
+// AssumeRole returns cfg with the credentials of a role that the identity of cfg
+// assumes, for resources of another account.
+func AssumeRole(cfg aws.Config, roleARN string) aws.Config {
+	assumed := cfg.Copy()
+	assumed.Credentials = aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), roleARN))
+	return assumed
 }
 
 // EC2 returns a client for EC2.

@@ -2,8 +2,10 @@ package awsx
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -31,6 +33,27 @@ func OwnedTags(user Tags, ownerUID, role, infraID, name string) Tags {
 	tags[RoleTag] = role
 	tags[names.ClusterTag(infraID)] = "owned"
 	return tags
+}
+
+// UserTags returns the tags that a user wants on all resources.
+func UserTags(list []hyperv1.AWSResourceTag) Tags {
+	tags := Tags{}
+	for _, t := range list {
+		tags[t.Key] = t.Value
+	}
+	return tags
+}
+
+// Keys returns the sorted keys.
+func (want Tags) Keys() []string { return slices.Sorted(maps.Keys(want)) }
+
+// Stale returns the keys, of those that were recorded as ours, that are no longer
+// wanted. Tags that were not recorded belong to others, who keep them.
+func (want Tags) Stale(recorded []string) []string {
+	return slices.DeleteFunc(slices.Clone(recorded), func(key string) bool {
+		_, wanted := want[key]
+		return wanted
+	})
 }
 
 // Inherit says whether something with the tags have was made by us, for what want

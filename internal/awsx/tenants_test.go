@@ -24,9 +24,9 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
 )
 
 // timeout of an attempt in these tests.
@@ -104,7 +104,7 @@ var services = map[string]func(*testing.T, tenant) func(context.Context, types.N
 		}
 	},
 	"EC2: the endpoint services are listed, by one call for all": func(t *testing.T, n tenant) func(context.Context, types.NamespacedName) error {
-		all := endpointservice.New(awsx.EC2(n.config(t, nil)), clock.RealClock{}, endpointservice.Options{MaxAge: time.Hour, PermissionsAge: time.Hour})
+		all := endpointservice.New(awsx.EC2(n.config(t, nil)), clock.RealClock{}, endpointservice.Options{ListTTL: time.Hour, PrincipalsTTL: time.Hour})
 		return func(ctx context.Context, name types.NamespacedName) error {
 			_, err := all.Delete(ctx, endpointservice.Doomed{Owner: endpointservice.Owner{UID: name.Name, Role: "router"}})
 			return err
@@ -119,9 +119,9 @@ var services = map[string]func(*testing.T, tenant) func(context.Context, types.N
 		}
 	},
 	"STS: the account is asked for, by one call for all": func(t *testing.T, n tenant) func(context.Context, types.NamespacedName) error {
-		ours := place.New(awsx.STS(n.config(t, nil)), "us-east-1")
+		caller := identity.NewCaller(awsx.STS(n.config(t, nil)), "us-east-1")
 		return func(ctx context.Context, _ types.NamespacedName) error {
-			_, err := ours.Get(ctx)
+			_, err := caller.Location(ctx)
 			return err
 		}
 	},

@@ -21,8 +21,8 @@ import (
 	platformaws "github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/platform/aws"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/limits"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/memory"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
@@ -31,7 +31,7 @@ import (
 // The periods are the operators' defaults.
 const (
 	resyncHO          = 30 * time.Minute
-	permissionsPeriod = endpointservice.DefaultPermissionsAge
+	permissionsPeriod = awsx.PrincipalsTTL
 	documentsPeriod   = 6 * time.Hour
 	resyncCPO         = 30 * time.Minute
 	identityInterval  = 45 * time.Minute
@@ -104,7 +104,7 @@ func customersHalf(cfg *rest.Config, cl *cluster, aws *cloud, watch *writes) (*c
 // controlPlaneOperator has the inputs of the control-plane-operator's controllers without a manager.
 func controlPlaneOperator(c client.Client, secrets client.Reader, cl *cluster, aws *cloud) (awsprivatelink.Options, awsidentity.Options) {
 	signer := &tokensigner.Signer{Client: secrets, Namespace: cl.namespace(), Clock: clock.RealClock{}}
-	sessions := session.New(session.Options{
+	sessions := identity.New(identity.Options{
 		Name: names.ControlPlaneOperator, Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: clock.RealClock{}, Middleware: []func(*middleware.Stack) error{aws.Install},
 	})
 	return awsprivatelink.Options{Client: c, Reader: secrets, Scheme: scheme, Clock: clock.RealClock{}, Sessions: sessions, KeyReady: signer.Ready, ResyncPeriod: resyncCPO},

@@ -37,13 +37,16 @@ func TestSessions(t *testing.T) {
 	must(t, err)
 	who := func(chained string) (string, string) {
 		cfg, err := awsx.NewConfig(t.Context(), awsx.Options{
-			Region: region, AssumeRoleARN: chained, Middleware: []func(*middleware.Stack) error{cloud.Install, fakeaws.NoBackoff},
+			Region: region, Middleware: []func(*middleware.Stack) error{cloud.Install, fakeaws.NoBackoff},
 			WebIdentity: &awsx.WebIdentity{RoleARN: role, SessionName: "cpo", Token: func(context.Context) ([]byte, error) {
 				token, err := signer.Token("sub", "openshift", time.Minute)
 				return []byte(token), err
 			}},
 		})
 		must(t, err)
+		if chained != "" {
+			cfg = awsx.AssumeRole(cfg, chained)
+		}
 		out, err := awsx.STS(cfg).GetCallerIdentity(t.Context(), &sts.GetCallerIdentityInput{})
 		if err != nil {
 			return "", code(err)

@@ -30,7 +30,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
@@ -43,7 +43,7 @@ type Options struct {
 	// Reader reads past the cache.
 	Reader   client.Reader
 	Clock    clock.PassiveClock
-	Sessions *session.Sessions
+	Sessions *identity.Sessions
 	// KeyReady returns tokensigner.ErrNoKey as long as there is no key to sign with.
 	KeyReady func(context.Context) error
 	// Interval is how old an answer of AWS may be and still count.
@@ -114,7 +114,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 }
 
 func (r *Reconciler) checkIdentity(ctx context.Context, hcp *hyperv1.HostedControlPlane) error {
-	target := session.Target{
+	target := identity.Target{
 		Region: hcp.Spec.Platform.AWS.Region, IssuerURL: hcp.Spec.IssuerURL, RoleARN: string(hcp.Spec.Platform.AWS.RolesRef.ControlPlaneOperatorARN),
 	}
 	last, answered := r.Sessions.Last(target)
@@ -153,7 +153,7 @@ func (r *Reconciler) othersFirst(hcp *hyperv1.HostedControlPlane) bool {
 
 // fresh is true if an answer still counts. A refusal is checked again soon, because
 // somebody may be repairing what is wrong.
-func (r *Reconciler) fresh(last session.Outcome) bool {
+func (r *Reconciler) fresh(last identity.Outcome) bool {
 	age := r.Clock.Since(last.At)
 	if finding(last.Err) != nil {
 		return age < retryAfter

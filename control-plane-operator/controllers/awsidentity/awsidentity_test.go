@@ -21,7 +21,8 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
@@ -60,7 +61,7 @@ type world struct {
 	cloud    *fakeaws.Cloud
 	theirs   *fakeaws.Account
 	role     string
-	sessions *session.Sessions
+	sessions *identity.Sessions
 	// asksRoles makes the probe check the trust policies of the roles, too.
 	asksRoles bool
 }
@@ -102,7 +103,7 @@ func (w *world) must(err error) {
 // start makes the probe anew and returns one pass of it.
 func (w *world) start() func(context.Context) error {
 	signer := &tokensigner.Signer{Client: w.Client(), Namespace: namespace, Clock: w.clock}
-	w.sessions = session.New(session.Options{
+	w.sessions = identity.New(identity.Options{
 		Name: "control-plane-operator", Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: w.clock,
 		Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff, w.Calls.Middleware},
 	})
@@ -171,8 +172,8 @@ func (w *world) story() *crashtest.Scenario {
 	}
 }
 
-func (w *world) target() session.Target {
-	return session.Target{Region: region, IssuerURL: issuer, RoleARN: w.role}
+func (w *world) target() identity.Target {
+	return identity.Target{Region: region, IssuerURL: issuer, RoleARN: w.role}
 }
 
 func TestWhatAWSSays(t *testing.T) {
@@ -238,7 +239,7 @@ func TestTheCallsOfOthersCount(t *testing.T) {
 	s, err := w.sessions.For(t.Context(), w.target())
 	w.must(err)
 	w.cloud.Fault(fakeaws.Fault{Service: fakeaws.EC2, Kind: fakeaws.Denied, Times: fakeaws.Forever})
-	if _, err := s.EC2.DescribeVpcEndpoints(t.Context(), &ec2.DescribeVpcEndpointsInput{}); err == nil {
+	if _, err := awsx.EC2(s.Config).DescribeVpcEndpoints(t.Context(), &ec2.DescribeVpcEndpointsInput{}); err == nil {
 		t.Fatal("this call was meant to be denied")
 	}
 	w.cloud.ForgetCalls()
@@ -275,7 +276,7 @@ func TestTheFirstCallIsLeftToOthers(t *testing.T) {
 		w, pass := begin(t)
 		s, err := w.sessions.For(t.Context(), w.target())
 		w.must(err)
-		_, err = s.EC2.DescribeVpcEndpoints(t.Context(), &ec2.DescribeVpcEndpointsInput{})
+		_, err = awsx.EC2(s.Config).DescribeVpcEndpoints(t.Context(), &ec2.DescribeVpcEndpointsInput{})
 		w.must(err)
 		w.clock.Step(firstCallInterval)
 		w.must(pass(t.Context()))

@@ -7,105 +7,92 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
-	"k8s.io/utils/lru"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/cache"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/subnet"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
-	"github.com/hosted-control-planes/hypershift/internal/sharedcall"
 )
 
-// account is what a cluster has in the customer's account, as we last saw it.
-// All its AWSEndpointServices share it, so that one look serves them all.
+// account has the caches of what a cluster has in the customer's account. All
+// AWSEndpointServices of the cluster share it, so that one list serves them all.
 type account struct {
 	cleanup   hyperv1.AWSEndpointCleanup
-	session   *session.Session
 	clock     clock.PassiveClock
 	endpoints *endpoint.Manager
 	groups    *securitygroup.Manager
 	subnets   *subnet.Cache
-	zoneCalls sharedcall.Group[string]
+	route53   records.API
+	zones     *cache.Keyed[string, string] // id of the hosted zone, by the id that the user named
 
 	mu      sync.Mutex
-	due     time.Time // for a look at everything
-	zoneID  string
-	given   string // the id that the user named when zoneID was checked
-	until   time.Time
+	due     time.Time                   // when everything is listed again
 	records map[string]*records.Manager // by zone
 }
 
-type accounts struct {
-	sessions *session.Sessions
-	clock    clock.PassiveClock
+// maxZones is more than a cluster has: one that its VPC resolves, or one that the
+// user names.
+const maxZones = 10
 
-	mu    sync.Mutex // held while an account is opened, which takes no call
-	known *lru.Cache // *account by hyperv1.AWSEndpointCleanup
-}
-
-// maxAccounts is how many sets of roles and VPC are remembered. Users write them;
-// what was seen in the account of the others is looked at again.
-const maxAccounts = 20
-
-func newAccounts(sessions *session.Sessions, clk clock.PassiveClock) *accounts {
-	return &accounts{sessions: sessions, clock: clk, known: lru.New(maxAccounts)}
-}
-
-func (a *accounts) open(ctx context.Context, c hyperv1.AWSEndpointCleanup) (*account, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if known, ok := a.known.Get(c); ok {
-		return known.(*account), nil //nolint:forcetypeassert // nothing else is in it
-	}
-	s, err := a.sessions.For(ctx, session.Target{
-		Region: c.Region, IssuerURL: c.IssuerURL, RoleARN: c.RoleARN, EndpointRoleARN: c.EndpointRoleARN, DNSRoleARN: c.DNSRoleARN,
-	})
+// open returns the account of the recorded roles and VPC. It makes no call.
+func (r *Reconciler) open(ctx context.Context, c hyperv1.AWSEndpointCleanup) (*account, error) {
+	role := identity.Target{Region: c.Region, IssuerURL: c.IssuerURL, RoleARN: c.RoleARN}
+	forEndpoints, err := r.Sessions.For(ctx, role.Assuming(c.EndpointRoleARN))
 	if err != nil {
 		return nil, err
 	}
-	made := &account{
-		cleanup: c, session: s, clock: a.clock,
-		endpoints: endpoint.NewManager(s.EC2, a.clock, c.OwnerUID, c.VPC),
-		groups:    s.Groups(c.OwnerUID, c.VPC),
-		subnets:   subnet.NewCache(s.EC2, a.clock),
-		records:   map[string]*records.Manager{},
+	forRecords, err := r.Sessions.For(ctx, role.Assuming(c.DNSRoleARN))
+	if err != nil {
+		return nil, err
 	}
-	a.known.Add(c, made)
-	return made, nil
+	return identity.Shared(forEndpoints, c, func() *account {
+		ec2 := awsx.EC2(forEndpoints.Config)
+		return &account{
+			cleanup: c, clock: r.Clock,
+			endpoints: endpoint.NewManager(ec2, r.Clock, c.OwnerUID, c.VPC),
+			groups:    securitygroup.Shared(forEndpoints, r.Clock, c.OwnerUID, c.VPC),
+			subnets:   subnet.NewCache(ec2, r.Clock),
+			route53:   awsx.Route53(forRecords.Config),
+			zones:     cache.NewKeyed[string, string](r.Clock, maxZones),
+			records:   map[string]*records.Manager{},
+		}
+	}), nil
 }
 
-// look makes the pass look at AWS where the last look is older than age.
-func (a *account) look(age time.Duration) {
+// invalidate makes the next use list from AWS what was listed longer than age ago.
+func (a *account) invalidate(age time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.lookAt(age)
+	a.invalidateLocked(age)
 }
 
-func (a *account) lookAt(age time.Duration) {
-	a.endpoints.Look(age)
-	a.groups.Look(age)
-	for _, k := range a.records {
-		k.Look(age)
+func (a *account) invalidateLocked(age time.Duration) {
+	a.endpoints.Invalidate(age)
+	a.groups.Invalidate(age)
+	for _, m := range a.records {
+		m.Invalidate(age)
 	}
 }
 
-// resync makes the first pass after each period look at AWS. The others of the
-// cluster come at the same time and share what it sees.
+// resync makes the first reconcile after each period list from AWS. The other
+// objects of the cluster reconcile at the same time and share the lists.
 func (a *account) resync(period time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if now := a.clock.Now(); !now.Before(a.due) {
-		a.lookAt(0)
+		a.invalidateLocked(0)
 		a.due = now.Add(period)
 	}
 }
 
-// untilResync is how long nobody needs to come.
+// untilResync is the time until the next resync.
 func (a *account) untilResync() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -115,62 +102,33 @@ func (a *account) untilResync() time.Duration {
 // zone returns the id of the hosted zone of the cluster's records: the given
 // one, if it can serve, or the one that the VPC resolves.
 func (a *account) zone(ctx context.Context, given string) (string, error) {
-	if id, ok := a.knownZone(given); ok {
-		return id, nil
-	}
-	return a.zoneCalls.Do(ctx, given, func(ctx context.Context) (string, error) { return a.findZone(ctx, given) })
-}
-
-func (a *account) knownZone(given string) (id string, ok bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.zoneID, a.zoneID != "" && a.given == given && a.clock.Now().Before(a.until)
-}
-
-func (a *account) findZone(ctx context.Context, given string) (string, error) {
-	if id, ok := a.knownZone(given); ok { // since a moment ago
-		return id, nil
-	}
-	where := records.Where{Zone: names.LocalZone(a.cleanup.HostedControlPlane), VPC: a.cleanup.VPC, Region: a.cleanup.Region}
-	find := records.Find
-	if given != "" {
-		find = func(ctx context.Context, api records.API, w records.Where) (string, error) {
-			return records.Given(ctx, api, given, w)
+	return a.zones.Get(ctx, given, func(ctx context.Context) (string, time.Duration, error) {
+		where := records.Where{Zone: names.LocalZone(a.cleanup.HostedControlPlane), VPC: a.cleanup.VPC, Region: a.cleanup.Region}
+		if given != "" {
+			id, err := records.Given(ctx, a.route53, given, where)
+			return id, awsx.HostedZoneTTL, err
 		}
-	}
-	id, err := find(ctx, a.session.Route53, where)
-	if err != nil {
-		return "", err
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.zoneID, a.given, a.until = id, given, a.clock.Now().Add(zoneTTL)
-	return id, nil
+		id, err := records.Find(ctx, a.route53, where)
+		return id, awsx.HostedZoneTTL, err
+	})
 }
 
-// forgetZone makes the next pass find the zone anew.
-func (a *account) forgetZone() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.zoneID = ""
-}
-
-// recordsIn returns the keeper of our records in a zone.
+// recordsIn returns the manager of our records in a zone.
 func (a *account) recordsIn(zoneID string) *records.Manager {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.records[zoneID] == nil {
-		a.records[zoneID] = records.NewManager(a.session.Route53, a.clock, zoneID)
+		a.records[zoneID] = records.NewManager(a.route53, a.clock, zoneID)
 	}
 	return a.records[zoneID]
 }
 
-// openAccount takes on the roles of the cluster.
+// openAccount opens the sessions of the cluster's roles.
 func (r *Reconciler) openAccount(ctx context.Context, s *scope) (err error) {
 	if err := r.keyReady(ctx); err != nil {
 		return err
 	}
-	s.account, err = r.accounts.open(ctx, *s.cleanup)
+	s.account, err = r.open(ctx, *s.cleanup)
 	if err != nil {
 		return err
 	}
@@ -178,8 +136,8 @@ func (r *Reconciler) openAccount(ctx context.Context, s *scope) (err error) {
 	return nil
 }
 
-// openAccountOfRecord takes on the roles that were recorded when the first
-// thing was made. Without a record nothing was.
+// openAccountOfRecord opens the sessions of the roles that were recorded before
+// the first resource was created. Without a record there is none.
 func (r *Reconciler) openAccountOfRecord(ctx context.Context, s *scope) (err error) {
 	s.cleanup = s.es.Status.Cleanup
 	if s.cleanup == nil {
@@ -188,11 +146,11 @@ func (r *Reconciler) openAccountOfRecord(ctx context.Context, s *scope) (err err
 	if err := r.keyReady(ctx); err != nil {
 		return err
 	}
-	s.account, err = r.accounts.open(ctx, *s.cleanup)
+	s.account, err = r.open(ctx, *s.cleanup)
 	if err != nil {
 		return err
 	}
-	s.account.look(deletionTrust)
+	s.account.invalidate(awsx.DeletionListTTL)
 	return nil
 }
 

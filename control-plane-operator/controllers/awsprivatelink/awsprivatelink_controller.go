@@ -13,7 +13,8 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/consistency"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -26,9 +27,9 @@ type Options struct {
 	Scheme   *runtime.Scheme
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
-	Sessions *session.Sessions
+	Sessions *identity.Sessions
 	// KeyReady says whether there is a key to sign our identity with; it
-	// returns identity.ErrNoKey as long as there is none.
+	// returns tokensigner.ErrNoKey as long as there is none.
 	KeyReady func(context.Context) error
 	// ResyncPeriod is how often AWS is compared with the desired state although nothing
 	// has changed in the cluster.
@@ -38,9 +39,9 @@ type Options struct {
 // Reconciler connects the VPC of a cluster to an AWSEndpointService.
 type Reconciler struct {
 	Options
-	apply    *apply.Applier
-	accounts *accounts
-	pace     *pace
+	apply   *apply.Applier
+	window  *consistency.Window
+	backoff *backoff
 }
 
 // Controller reconciles AWSEndpointServices.
@@ -49,10 +50,10 @@ type Controller = reconcile.Controller[*hyperv1.AWSEndpointService, *scope]
 // New returns the controller.
 func New(opts Options) *Controller {
 	r := &Reconciler{
-		Options:  opts,
-		apply:    apply.New(opts.Client, opts.Scheme, names.ControlPlaneOperator),
-		accounts: newAccounts(opts.Sessions, opts.Clock),
-		pace:     newPace(),
+		Options: opts,
+		apply:   apply.New(opts.Client, opts.Scheme, names.ControlPlaneOperator),
+		window:  consistency.NewWindow(opts.Clock),
+		backoff: newBackoff(),
 	}
 	live := []reconcile.Step[*scope]{
 		{Name: "control plane", Run: r.resolveControlPlane},
@@ -73,7 +74,7 @@ func New(opts Options) *Controller {
 		{Name: "records", Run: r.deleteRecords},
 		{Name: "endpoint", Run: r.deleteEndpoint},
 		{Name: "security group", Run: r.deleteSecurityGroup},
-		{Name: "settling", Run: r.settle},
+		{Name: "eventual consistency", Run: r.awaitConsistency},
 		{Name: "sweep", Run: r.sweep},
 		{Name: "finalizer", Run: r.release},
 	}

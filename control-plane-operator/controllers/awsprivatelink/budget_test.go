@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
@@ -248,7 +249,7 @@ func TestDeletionWaitsForWhatMayHaveBeenMade(t *testing.T) {
 	w.settle(enough)
 	w.must(w.delete(t.Context()))
 	w.start()
-	w.run(settling - 5*time.Second)
+	w.run(awsx.ConsistencyWindow - 5*time.Second)
 	if len(w.list(t.Context())) == 0 {
 		t.Error("gone before AWS would have listed the endpoint")
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,9 +14,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
-
-// settling is how long AWS may not list what has just been made.
-const settling = 30 * time.Second
 
 // deleteRecords comes first: a name that leads nowhere is worse than no name.
 func (r *Reconciler) deleteRecords(ctx context.Context, s *scope) error {
@@ -41,7 +37,7 @@ func (r *Reconciler) deleteEndpoint(ctx context.Context, s *scope) error {
 }
 
 func (r *Reconciler) endpointsGone(ctx context.Context, s *scope, role string) error {
-	r.lookAgain(s)
+	r.refresh(s)
 	all, err := s.account.endpoints.List(ctx)
 	if err != nil {
 		return err
@@ -56,7 +52,7 @@ func (r *Reconciler) endpointsGone(ctx context.Context, s *scope, role string) e
 		return err
 	}
 	if len(left) > 0 {
-		return reconcile.Wait(r.untilLook(s, leaving), hyperv1.EndpointDeletingReason, "waiting until AWS has deleted %s", ids(left))
+		return reconcile.Wait(r.untilRefresh(s, leaving), hyperv1.EndpointDeletingReason, "waiting until AWS has deleted %s", ids(left))
 	}
 	return nil
 }
@@ -88,23 +84,22 @@ func (r *Reconciler) groupsGone(ctx context.Context, s *scope, doomed func(role 
 	}
 	err = s.account.groups.Delete(ctx, doomed, s.es.Status.SecurityGroupID)
 	if awsx.IsInUse(err) {
-		return reconcile.Wait(r.pace.next(s.es.UID, inUse), hyperv1.SecurityGroupInUseReason, "security group %s is still in use: %s", s.es.Status.SecurityGroupID, awsx.Message(err))
+		return reconcile.Wait(r.backoff.next(s.es.UID, inUse), hyperv1.SecurityGroupInUseReason, "security group %s is still in use: %s", s.es.Status.SecurityGroupID, awsx.Message(err))
 	}
 	return err
 }
 
-// settle does not take an empty list for an answer at once when a creation was
-// reached whose outcome was never written down, nor found by now: AWS lists
-// what is new only after a while.
-func (r *Reconciler) settle(_ context.Context, s *scope) error {
+// awaitConsistency does not trust the lists of AWS while they may lack a resource
+// whose creation was recorded and whose outcome was neither recorded nor found.
+func (r *Reconciler) awaitConsistency(_ context.Context, s *scope) error {
 	if s.account == nil || len(s.es.Status.Creating) == 0 {
 		return nil
 	}
-	left := settling - r.Clock.Since(r.pace.since(s.es.UID, r.Clock.Now()))
-	if left <= 0 {
+	left := r.window.Remaining(s.es.UID)
+	if left == 0 {
 		return nil
 	}
-	s.account.look(0)
+	s.account.invalidate(0)
 	return reconcile.Wait(left, hyperv1.EndpointDeletingReason, "waiting until AWS would list what may just have been made")
 }
 
@@ -131,7 +126,8 @@ func (r *Reconciler) sweep(ctx context.Context, s *scope) error {
 
 // release lets the object go.
 func (r *Reconciler) release(ctx context.Context, s *scope) error {
-	r.pace.rest(s.es.UID)
+	r.backoff.reset(s.es.UID)
+	r.window.Forget(s.es.UID)
 	s.es.Status.EndpointID, s.es.Status.SecurityGroupID, s.es.Status.DNSNames = "", "", nil
 	s.es.Status.Creating = nil
 	ctrl.LoggerFrom(ctx).Info("Nothing is left in the customer's account")

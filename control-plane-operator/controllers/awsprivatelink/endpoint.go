@@ -11,7 +11,7 @@ import (
 
 // ensureEndpoint joins the customer's VPC to the endpoint service.
 func (r *Reconciler) ensureEndpoint(ctx context.Context, s *scope) error {
-	r.lookAgain(s)
+	r.refresh(s)
 	tags, known := s.tags(s.cleanup.InfraID+"-"+s.es.Name), s.es.Status.EndpointID
 	got, err := s.account.endpoints.Ensure(ctx, endpoint.Spec{
 		Owner:       s.cleanup.OwnerUID,
@@ -21,10 +21,10 @@ func (r *Reconciler) ensureEndpoint(ctx context.Context, s *scope) error {
 		Subnets:     s.subnets.subnets,
 		Groups:      []string{s.es.Status.SecurityGroupID},
 		Tags:        tags,
-		StaleTags:   s.staleTags(tags),
+		StaleTags:   tags.Stale(s.es.Status.TagKeys),
 		Previous:    known,
 		ZoneOf:      s.subnets.zoneOf,
-		Witness:     r.witness(s, hyperv1.VPCEndpointResource),
+		Hooks:       r.hooks(s, hyperv1.VPCEndpointResource),
 	})
 	if got.ID != "" {
 		if got.ID != known || serves(got) {
@@ -37,25 +37,25 @@ func (r *Reconciler) ensureEndpoint(ctx context.Context, s *scope) error {
 	}
 	s.forgetStaleTags()
 	if reason, why := state(got, s.es.Status.EndpointServiceName); reason != "" {
-		return reconcile.Wait(r.untilLook(s, coming), reason, "VPC endpoint %s %s", got.ID, why)
+		return reconcile.Wait(r.untilRefresh(s, coming), reason, "VPC endpoint %s %s", got.ID, why)
 	}
-	r.pace.rest(s.es.UID)
+	r.backoff.reset(s.es.UID)
 	s.target = got.DNSName
 	return nil
 }
 
-// lookAgain looks at the endpoints if this pass has waited for one of them.
-func (r *Reconciler) lookAgain(s *scope) {
-	if age := r.pace.age(s.es.UID); age > 0 {
-		s.account.endpoints.Look(age)
+// refresh lists the endpoints again if this object has waited for one of them.
+func (r *Reconciler) refresh(s *scope) {
+	if age := r.backoff.age(s.es.UID); age > 0 {
+		s.account.endpoints.Invalidate(age)
 	}
 }
 
-// untilLook is how long to wait until the endpoints are looked at again. It
-// counts from the last look, whoever made it: so those who wait for endpoints
-// of one cluster come together and share the next.
-func (r *Reconciler) untilLook(s *scope, in rhythm) time.Duration {
-	return max(r.pace.next(s.es.UID, in)-s.account.endpoints.Age(), in.first)
+// untilRefresh is the time until the endpoints are listed again. It counts from
+// the last list, also that of another object: objects that wait for endpoints of
+// one cluster are reconciled together and share the next list.
+func (r *Reconciler) untilRefresh(s *scope, steps steps) time.Duration {
+	return max(r.backoff.next(s.es.UID, steps)-s.account.endpoints.Age(), steps.first)
 }
 
 // state says why an endpoint cannot be used yet. Only an available endpoint

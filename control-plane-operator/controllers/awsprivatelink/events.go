@@ -62,10 +62,10 @@ func turn(before, after *metav1.Condition) (kind, reason string) {
 	return corev1.EventTypeWarning, after.Reason
 }
 
-func (r *Reconciler) tellChange(es *hyperv1.AWSEndpointService, id, what string) {
+func (r *Reconciler) reportChange(es *hyperv1.AWSEndpointService, id, what string) {
 	r.Recorder.Eventf(es, nil, corev1.EventTypeNormal, resourceChanged, "Repair", "%s: %s", id, what)
 }
 
-func (r *Reconciler) tellGivenUp(es *hyperv1.AWSEndpointService, id, what string) {
+func (r *Reconciler) reportSkip(es *hyperv1.AWSEndpointService, id, what string) {
 	r.Recorder.Eventf(es, nil, corev1.EventTypeWarning, changeGivenUp, "GiveUp", "%s: %s", id, what)
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/owned"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
 
 // record writes down, before anything is made, what deleting it will need.
@@ -20,20 +20,20 @@ func (r *Reconciler) record(ctx context.Context, s *scope) error {
 	return s.status.Write(ctx)
 }
 
-// witness writes down, before a resource is made, that there may be one: its id
-// comes only with the answer, which we may not live to hear. What is done to a
-// resource later it tells the user.
-func (r *Reconciler) witness(s *scope, of hyperv1.AWSEndpointResource) owned.Witness {
-	return owned.Witness{
-		Creating: func(ctx context.Context) error {
+// hooks record that a resource is being created before the call that creates it:
+// the id comes with the answer, and the process may die before. Later changes of
+// the resource become events.
+func (r *Reconciler) hooks(s *scope, of hyperv1.AWSEndpointResource) awsx.Hooks {
+	return awsx.Hooks{
+		BeforeCreate: func(ctx context.Context) error {
 			if slices.Contains(s.es.Status.Creating, of) {
 				return nil
 			}
 			s.es.Status.Creating = append(s.es.Status.Creating, of)
 			return s.status.Write(ctx)
 		},
-		Changed: func(id, what string) { r.tellChange(s.es, id, what) },
-		GivenUp: func(id, what string) { r.tellGivenUp(s.es, id, what) },
+		OnChange: func(id, what string) { r.reportChange(s.es, id, what) },
+		OnSkip:   func(id, what string) { r.reportSkip(s.es, id, what) },
 	}
 }
 

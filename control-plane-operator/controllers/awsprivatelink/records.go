@@ -41,7 +41,7 @@ func (r *Reconciler) ensureRecords(ctx context.Context, s *scope) error {
 		err = keeper.Delete(ctx, stale, s.ofAnother)
 	}
 	if awsx.IsNotFound(err) {
-		s.account.forgetZone()
+		s.account.zones.Forget(given)
 		return reconcile.Wait(time.Second, string(records.ZoneMissing), "hosted zone %s is gone", id)
 	}
 	if err != nil {

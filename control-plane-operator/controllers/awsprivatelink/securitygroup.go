@@ -28,8 +28,8 @@ func (r *Reconciler) ensureSecurityGroup(ctx context.Context, s *scope) error {
 		VPC:         s.cleanup.VPC,
 		Rules:       rules,
 		Tags:        tags,
-		StaleTags:   s.staleTags(tags),
-		Witness:     r.witness(s, hyperv1.SecurityGroupResource),
+		StaleTags:   tags.Stale(s.es.Status.TagKeys),
+		Hooks:       r.hooks(s, hyperv1.SecurityGroupResource),
 	})
 	if id != "" {
 		s.made(hyperv1.SecurityGroupResource)

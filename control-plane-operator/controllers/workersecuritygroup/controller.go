@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -15,8 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/consistency"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
@@ -30,8 +30,8 @@ type Options struct {
 	Reader   client.Reader
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
-	Sessions *session.Sessions
-	// KeyReady returns identity.ErrNoKey as long as there is no key to sign with.
+	Sessions *identity.Sessions
+	// KeyReady returns tokensigner.ErrNoKey as long as there is no key to sign with.
 	KeyReady func(context.Context) error
 	// ResyncPeriod is how often the controller of the endpoints reads the security
 	// groups of the cluster. It adds jitter.
@@ -41,9 +41,7 @@ type Options struct {
 // Reconciler drives the security group of a cluster's workers.
 type Reconciler struct {
 	Options
-	// asked is when the deletion first looked for a group that may just have been created.
-	// One reconcile runs at a time.
-	asked map[types.UID]time.Time
+	window *consistency.Window
 }
 
 // Controller reconciles HostedControlPlanes.
@@ -51,7 +49,7 @@ type Controller = reconcile.Controller[*hyperv1.HostedControlPlane, *scope]
 
 // New returns the controller.
 func New(opts Options) *Controller {
-	r := &Reconciler{Options: opts, asked: map[types.UID]time.Time{}}
+	r := &Reconciler{Options: opts, window: consistency.NewWindow(opts.Clock)}
 	live := []reconcile.Step[*scope]{
 		{Name: "platform", Run: r.checkPlatform},
 		{Name: "record", Run: r.record},
@@ -61,7 +59,7 @@ func New(opts Options) *Controller {
 	deleting := []reconcile.Step[*scope]{
 		{Name: "roles", Run: r.openSessionOfRecord},
 		{Name: "security group", Run: r.deleteGroup},
-		{Name: "settling", Run: r.settle},
+		{Name: "eventual consistency", Run: r.awaitConsistency},
 		{Name: "finalizer", Run: r.release},
 	}
 	return &Controller{
@@ -87,7 +85,7 @@ func New(opts Options) *Controller {
 			if s.deleting() || s.groups == nil {
 				return 0
 			}
-			return r.untilLook(s)
+			return r.untilRefresh(s)
 		},
 		MaxBackoff: 5 * time.Minute,
 	}

@@ -14,9 +14,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// settling is how long AWS may not list what has just been made.
-const settling = 30 * time.Second
-
 // deleteGroup waits for whoever is still in the group: AWS does not delete it
 // before, and neither do we take anybody out.
 func (r *Reconciler) deleteGroup(ctx context.Context, s *scope) error {
@@ -75,28 +72,23 @@ func (r *Reconciler) users(ctx context.Context, s *scope, id string) string {
 	return strings.Join(all, ", ")
 }
 
-// settle does not take an empty list for an answer at once when a creation was
-// reached whose outcome was never written down, nor found by now.
-func (r *Reconciler) settle(_ context.Context, s *scope) error {
+// awaitConsistency does not trust the lists of AWS while they may lack a group
+// whose creation was recorded and whose outcome was neither recorded nor found.
+func (r *Reconciler) awaitConsistency(_ context.Context, s *scope) error {
 	if s.groups == nil || !s.hcp.Status.WorkerSecurityGroup.Creating {
 		return nil
 	}
-	first, known := r.asked[s.hcp.UID]
-	if !known {
-		first = r.Clock.Now()
-		r.asked[s.hcp.UID] = first
-	}
-	left := settling - r.Clock.Since(first)
-	if left <= 0 {
+	left := r.window.Remaining(s.hcp.UID)
+	if left == 0 {
 		return nil
 	}
-	s.groups.Look(0)
+	s.groups.Invalidate(0)
 	return reconcile.Wait(left, hyperv1.DeletingReason, "waiting until AWS would list what may just have been made")
 }
 
 // release lets the control plane go, as far as we are concerned.
 func (r *Reconciler) release(ctx context.Context, s *scope) error {
-	delete(r.asked, s.hcp.UID)
+	r.window.Forget(s.hcp.UID)
 	s.hcp.Status.WorkerSecurityGroup = nil
 	return reconcile.RemoveFinalizer(ctx, r.Client, s.hcp, hyperv1.ControlPlaneOperatorFinalizer)
 }

@@ -33,8 +33,8 @@ func (r *Reconciler) ensureGroup(ctx context.Context, s *scope) error {
 		Rules:       rules,
 		Leave:       ofLoadBalancers,
 		Tags:        tags,
-		StaleTags:   s.staleTags(tags),
-		Witness:     r.witness(s),
+		StaleTags:   tags.Stale(record.TagKeys),
+		Hooks:       r.hooks(s),
 	})
 	if id != "" {
 		record.Creating = false
@@ -47,7 +47,7 @@ func (r *Reconciler) ensureGroup(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	record.TagKeys = s.tagKeys()
+	record.TagKeys = s.userTags().Keys()
 	return nil
 }
 

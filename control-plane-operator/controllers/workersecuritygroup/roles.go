@@ -7,31 +7,23 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-const (
-	// late is how much longer than a resync period we go without a look. The
-	// endpoints' controller adds up to a fifth to it, so that where there are
-	// endpoints it has always looked before.
-	late = 1.25
-	// deletionTrust: what others have changed since the last look shows in the
-	// answer to our deletion, and is looked at then.
-	deletionTrust = 10 * time.Minute
-)
-
-// openSession takes on the role of the cluster.
+// openSession opens the session of the cluster's role.
 func (r *Reconciler) openSession(ctx context.Context, s *scope) error {
 	if err := r.open(ctx, s); err != nil {
 		return err
 	}
-	s.groups.Look(r.oldest())
+	s.groups.Invalidate(awsx.WorkerSecurityGroupTTL(r.ResyncPeriod))
 	return nil
 }
 
-// openSessionOfRecord takes on the role that was recorded before the group was
-// made. Without a record nothing was.
+// openSessionOfRecord opens the session of the role that was recorded before the
+// group was created. Without a record there is none.
 func (r *Reconciler) openSessionOfRecord(ctx context.Context, s *scope) error {
 	if s.hcp.Status.WorkerSecurityGroup == nil {
 		return nil
@@ -39,7 +31,7 @@ func (r *Reconciler) openSessionOfRecord(ctx context.Context, s *scope) error {
 	if err := r.open(ctx, s); err != nil {
 		return err
 	}
-	s.groups.Look(deletionTrust)
+	s.groups.Invalidate(awsx.DeletionListTTL)
 	return nil
 }
 
@@ -54,18 +46,15 @@ func (r *Reconciler) open(ctx context.Context, s *scope) error {
 		return err
 	}
 	record := s.hcp.Status.WorkerSecurityGroup
-	known, err := r.Sessions.For(ctx, session.Target{Region: record.Region, IssuerURL: record.IssuerURL, RoleARN: record.RoleARN})
+	session, err := r.Sessions.For(ctx, identity.Target{Region: record.Region, IssuerURL: record.IssuerURL, RoleARN: record.RoleARN})
 	if err != nil {
 		return err
 	}
-	s.groups = known.Groups(string(s.hcp.UID), record.VPC)
+	s.groups = securitygroup.Shared(session, r.Clock, string(s.hcp.UID), record.VPC)
 	return nil
 }
 
-// oldest is how old a look may be and still be compared with.
-func (r *Reconciler) oldest() time.Duration { return time.Duration(late * float64(r.ResyncPeriod)) }
-
-// untilLook is how long until the last look, whoever made it, is too old.
-func (r *Reconciler) untilLook(s *scope) time.Duration {
-	return max(r.oldest()-s.groups.Age(), time.Second)
+// untilRefresh is the time until the last list, of any controller, is too old.
+func (r *Reconciler) untilRefresh(s *scope) time.Duration {
+	return max(awsx.WorkerSecurityGroupTTL(r.ResyncPeriod)-s.groups.Age(), time.Second)
 }

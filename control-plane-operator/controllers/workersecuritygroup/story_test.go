@@ -148,7 +148,7 @@ func TestRest(t *testing.T) {
 
 	groups := w.neighbour()
 	for end := w.clock.Now().Add(24 * time.Hour); w.clock.Now().Before(end); {
-		groups.Look(0)
+		groups.Invalidate(0)
 		_, err := groups.List(t.Context())
 		w.must(err)
 		w.calls()

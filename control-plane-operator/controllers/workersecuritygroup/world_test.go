@@ -23,8 +23,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/session"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
@@ -66,7 +66,7 @@ type world struct {
 	diary  diary
 
 	reconciler *Controller
-	sessions   *session.Sessions
+	sessions   *identity.Sessions
 	// next is when the controller wants to come back.
 	next time.Duration
 }
@@ -107,7 +107,7 @@ func newWorld(t testing.TB) *world {
 
 func (w *world) start() func(context.Context) error {
 	signer := &tokensigner.Signer{Client: w.Client(), Namespace: namespace, Clock: w.clock}
-	w.sessions = session.New(session.Options{
+	w.sessions = identity.New(identity.Options{
 		Name: "control-plane-operator", Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: w.clock,
 		Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff, w.Calls.Middleware},
 	})
@@ -227,7 +227,7 @@ func (d *diary) Eventf(_, _ runtime.Object, kind, reason, _, note string, args .
 // neighbour is the keeper that another controller of the cluster looks with.
 func (w *world) neighbour() *securitygroup.Manager {
 	record := w.hcp(w.t.Context()).Status.WorkerSecurityGroup
-	s, err := w.sessions.For(w.t.Context(), session.Target{Region: record.Region, IssuerURL: record.IssuerURL, RoleARN: record.RoleARN})
+	s, err := w.sessions.For(w.t.Context(), identity.Target{Region: record.Region, IssuerURL: record.IssuerURL, RoleARN: record.RoleARN})
 	w.must(err)
-	return s.Groups(string(w.hcp(w.t.Context()).UID), record.VPC)
+	return securitygroup.Shared(s, w.clock, string(w.hcp(w.t.Context()).UID), record.VPC)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/owned"
 )
 
 // Retagger can take tags away too.
@@ -22,21 +21,21 @@ type Retagger interface {
 
 // Retag gives the resource the tags of want and takes away those with the stale
 // keys. What neither names is somebody else's.
-func Retag(ctx context.Context, api Retagger, id string, want, have awsx.Tags, stale []string, witness owned.Witness) (changed bool, err error) {
+func Retag(ctx context.Context, api Retagger, id string, want, have awsx.Tags, stale []string, hooks awsx.Hooks) (changed bool, err error) {
 	tagged, err := EnsureTags(ctx, api, id, want, have)
 	if err != nil {
 		return false, err
 	}
 	if tagged {
-		witness.Tell(id, "tags put right")
+		hooks.Changed(id, "tags put right")
 	}
-	untagged, err := untag(ctx, api, id, have, stale, witness)
+	untagged, err := untag(ctx, api, id, have, stale, hooks)
 	return tagged || untagged, err
 }
 
 // untag gives up where it is not allowed: roles that were made before we could
 // do this do not allow it, and a tag too many is no reason to stop at.
-func untag(ctx context.Context, api Retagger, id string, have awsx.Tags, stale []string, witness owned.Witness) (bool, error) {
+func untag(ctx context.Context, api Retagger, id string, have awsx.Tags, stale []string, hooks awsx.Hooks) (bool, error) {
 	var keys []string
 	var tags []types.Tag
 	for _, k := range stale {
@@ -52,12 +51,12 @@ func untag(ctx context.Context, api Retagger, id string, have awsx.Tags, stale [
 	what := "tags taken away: " + strings.Join(keys, ", ")
 	_, err := api.DeleteTags(ctx, &ec2.DeleteTagsInput{Resources: []string{id}, Tags: tags})
 	if awsx.IsDenied(err) {
-		witness.TellOfGivingUp(id, "not allowed, and not tried again: "+what)
+		hooks.Skipped(id, "not allowed, and not tried again: "+what)
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("taking tags from %s: %w", id, err)
 	}
-	witness.Tell(id, what)
+	hooks.Changed(id, what)
 	return true, nil
 }

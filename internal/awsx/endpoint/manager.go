@@ -14,34 +14,35 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/cache"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/owned"
 )
 
-// A Keeper keeps the endpoints of one owner in one VPC.
+// A Manager manages the endpoints of one owner in one VPC.
 type Manager struct {
-	api   API
-	owner string
-	seen  *owned.List[Endpoint]
+	api    API
+	owner  string
+	cached *cache.List[Endpoint]
 }
 
-// NewManager returns a Keeper that makes its calls with api.
+// NewManager returns a Manager that calls api.
 func NewManager(api API, clk clock.PassiveClock, owner, vpc string) *Manager {
-	k := &Manager{api: api, owner: owner}
-	k.seen = owned.New(clk, func(e Endpoint) string { return e.ID }, func(ctx context.Context) ([]Endpoint, error) {
-		return list(ctx, api, owner, vpc)
+	m := &Manager{api: api, owner: owner}
+	m.cached = cache.NewList(cache.ListOptions[Endpoint]{
+		Clock: clk, Key: func(e Endpoint) string { return e.ID },
+		Load: func(ctx context.Context) ([]Endpoint, error) { return list(ctx, api, owner, vpc) },
 	})
-	return k
+	return m
 }
 
-// Look makes the next pass look at AWS, unless another one did within age.
-func (k *Manager) Look(age time.Duration) { k.seen.Forget(age) }
+// Invalidate makes the next use list from AWS, unless the last list is younger than age.
+func (m *Manager) Invalidate(age time.Duration) { m.cached.Invalidate(age) }
 
-// Age is how long ago the last look was.
-func (k *Manager) Age() time.Duration { return k.seen.Age() }
+// Age is the age of the last list.
+func (m *Manager) Age() time.Duration { return m.cached.Age() }
 
 // List returns the owner's endpoints, the leaving ones too.
-func (k *Manager) List(ctx context.Context) ([]Endpoint, error) { return k.seen.Get(ctx) }
+func (m *Manager) List(ctx context.Context) ([]Endpoint, error) { return m.cached.All(ctx) }
 
 func list(ctx context.Context, api API, owner, vpc string) ([]Endpoint, error) {
 	var out []Endpoint
@@ -63,24 +64,24 @@ func list(ctx context.Context, api API, owner, vpc string) ([]Endpoint, error) {
 // Ensure makes the endpoint match spec and returns it as it is now. It makes
 // one change of the endpoint at a time: while that settles the endpoint is
 // Pending, and a later call makes the next.
-func (k *Manager) Ensure(ctx context.Context, spec Spec) (Endpoint, error) {
-	all, err := k.List(ctx)
+func (m *Manager) Ensure(ctx context.Context, spec Spec) (Endpoint, error) {
+	all, err := m.List(ctx)
 	if err != nil {
 		return Endpoint{}, err
 	}
 	got, spare := choose(all, spec)
 	for _, e := range spare {
-		if err := k.delete(ctx, e); err != nil {
+		if err := m.delete(ctx, e); err != nil {
 			return Endpoint{}, err
 		}
 	}
 	switch {
 	case got == nil:
-		return k.create(ctx, spec)
+		return m.create(ctx, spec)
 	case got.State.Dead() || got.ServiceName != spec.ServiceName:
-		return *got, k.delete(ctx, *got)
+		return *got, m.delete(ctx, *got)
 	}
-	return k.modify(ctx, spec, *got)
+	return m.modify(ctx, spec, *got)
 }
 
 // choose picks the endpoint with spec's role and returns the spare ones. There
@@ -113,12 +114,12 @@ func withRole(all []Endpoint, role string) []Endpoint {
 	return out
 }
 
-func (k *Manager) create(ctx context.Context, spec Spec) (Endpoint, error) {
-	if err := spec.Witness.BeforeCreate(ctx); err != nil {
+func (m *Manager) create(ctx context.Context, spec Spec) (Endpoint, error) {
+	if err := spec.Hooks.Creating(ctx); err != nil {
 		return Endpoint{}, err
 	}
 	ctrl.LoggerFrom(ctx).Info("Creating VPC endpoint", "service", spec.ServiceName, "vpc", spec.VPC, "subnets", spec.Subnets)
-	out, err := k.api.CreateVpcEndpoint(ctx, &ec2.CreateVpcEndpointInput{
+	out, err := m.api.CreateVpcEndpoint(ctx, &ec2.CreateVpcEndpointInput{
 		ClientToken:       aws.String(token(spec)),
 		VpcEndpointType:   types.VpcEndpointTypeInterface,
 		ServiceName:       &spec.ServiceName,
@@ -128,7 +129,7 @@ func (k *Manager) create(ctx context.Context, spec Spec) (Endpoint, error) {
 		TagSpecifications: ec2util.TagsOnCreate(types.ResourceTypeVpcEndpoint, spec.Tags),
 	})
 	if err != nil {
-		k.Look(0)
+		m.Invalidate(0)
 		return Endpoint{}, fmt.Errorf("creating VPC endpoint to %s: %w", spec.ServiceName, err)
 	}
 	got := read(*out.VpcEndpoint)
@@ -138,27 +139,27 @@ func (k *Manager) create(ctx context.Context, spec Spec) (Endpoint, error) {
 		// the id gives the next attempt a token of its own.
 		return got, nil
 	}
-	k.seen.Made(got)
+	m.cached.Put(got)
 	return got, nil
 }
 
-func (k *Manager) modify(ctx context.Context, spec Spec, got Endpoint) (Endpoint, error) {
+func (m *Manager) modify(ctx context.Context, spec Spec, got Endpoint) (Endpoint, error) {
 	log := ctrl.LoggerFrom(ctx)
 	// A change of an endpoint that is still coming up could take away the zone
 	// that works before the one that replaces it does.
 	if change := diff(spec, got); change != nil && got.State == Available {
 		log.Info("Modifying VPC endpoint", "endpoint", got.ID, "addSubnets", change.AddSubnetIds, "removeSubnets", change.RemoveSubnetIds,
 			"addGroups", change.AddSecurityGroupIds, "removeGroups", change.RemoveSecurityGroupIds)
-		k.Look(0) // whatever comes of it, what we knew is over
-		if _, err := k.api.ModifyVpcEndpoint(ctx, change); err != nil {
+		m.Invalidate(0) // whatever comes of it, what we knew is over
+		if _, err := m.api.ModifyVpcEndpoint(ctx, change); err != nil {
 			return got, fmt.Errorf("modifying VPC endpoint %s: %w", got.ID, err)
 		}
 		got.State = Pending
-		spec.Witness.Tell(got.ID, words(change))
+		spec.Hooks.Changed(got.ID, words(change))
 	}
-	changed, err := ec2util.Retag(ctx, k.api, got.ID, spec.Tags, got.Tags, spec.StaleTags, spec.Witness)
+	changed, err := ec2util.Retag(ctx, m.api, got.ID, spec.Tags, got.Tags, spec.StaleTags, spec.Hooks)
 	if changed || err != nil {
-		k.Look(0)
+		m.Invalidate(0)
 	}
 	return got, err
 }
@@ -166,12 +167,12 @@ func (k *Manager) modify(ctx context.Context, spec Spec, got Endpoint) (Endpoint
 // Delete starts to delete the endpoints with that role, or all if role is
 // empty, and returns those that are not gone yet. recorded is an id of which we
 // know that it was made: AWS may not list it yet.
-func (k *Manager) Delete(ctx context.Context, role, recorded string) (left []Endpoint, err error) {
-	all, err := k.List(ctx)
+func (m *Manager) Delete(ctx context.Context, role, recorded string) (left []Endpoint, err error) {
+	all, err := m.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if k.seen.Missing(recorded) {
+	if m.cached.IsUnaccounted(recorded) {
 		all = append(all, Endpoint{ID: recorded, Tags: awsx.Tags{awsx.RoleTag: role}})
 	}
 	for _, e := range all {
@@ -179,7 +180,7 @@ func (k *Manager) Delete(ctx context.Context, role, recorded string) (left []End
 			continue
 		}
 		if !e.State.Leaving() {
-			if err := k.delete(ctx, e); err != nil {
+			if err := m.delete(ctx, e); err != nil {
 				return nil, err
 			}
 			e.State = Deleting
@@ -191,38 +192,38 @@ func (k *Manager) Delete(ctx context.Context, role, recorded string) (left []End
 
 // delete starts to delete one endpoint. EC2 answers such a call with success
 // even if it refuses; the refusal is in the answer.
-func (k *Manager) delete(ctx context.Context, e Endpoint) error {
+func (m *Manager) delete(ctx context.Context, e Endpoint) error {
 	ctrl.LoggerFrom(ctx).Info("Deleting VPC endpoint", "endpoint", e.ID)
-	out, err := k.api.DeleteVpcEndpoints(ctx, &ec2.DeleteVpcEndpointsInput{VpcEndpointIds: []string{e.ID}})
+	out, err := m.api.DeleteVpcEndpoints(ctx, &ec2.DeleteVpcEndpointsInput{VpcEndpointIds: []string{e.ID}})
 	if err == nil {
 		err = ec2util.Refusal(out.Unsuccessful)
 	}
-	if awsx.IsNotFound(err) || awsx.IsDenied(err) && k.isGone(ctx, e.ID) {
-		k.seen.Gone(e.ID)
+	if awsx.IsNotFound(err) || awsx.IsDenied(err) && m.isGone(ctx, e.ID) {
+		m.cached.Remove(e.ID)
 		return nil
 	}
 	if err != nil {
-		k.Look(0)
+		m.Invalidate(0)
 		return fmt.Errorf("deleting VPC endpoint %s: %w", e.ID, err)
 	}
-	k.seen.Ended(e.ID)
+	m.cached.MarkDeleted(e.ID)
 	e.State = Deleting
-	k.seen.Update(e)
+	m.cached.Update(e)
 	return nil
 }
 
 // isGone says whether EC2 has no endpoint with that id. A policy that asks for
 // the cluster's tag refuses the deletion of an endpoint that does not exist,
 // because what does not exist has no tags.
-func (k *Manager) isGone(ctx context.Context, id string) bool {
-	_, err := k.api.DescribeVpcEndpoints(ctx, &ec2.DescribeVpcEndpointsInput{VpcEndpointIds: []string{id}})
+func (m *Manager) isGone(ctx context.Context, id string) bool {
+	_, err := m.api.DescribeVpcEndpoints(ctx, &ec2.DescribeVpcEndpointsInput{VpcEndpointIds: []string{id}})
 	return awsx.IsNotFound(err)
 }
 
 // OfAnother says whether an endpoint with that id is there and belongs to
 // another owner. It is asked only when a record points where we did not point it.
-func (k *Manager) OfAnother(ctx context.Context, id string) (bool, error) {
-	out, err := k.api.DescribeVpcEndpoints(ctx, &ec2.DescribeVpcEndpointsInput{VpcEndpointIds: []string{id}})
+func (m *Manager) OfAnother(ctx context.Context, id string) (bool, error) {
+	out, err := m.api.DescribeVpcEndpoints(ctx, &ec2.DescribeVpcEndpointsInput{VpcEndpointIds: []string{id}})
 	if awsx.IsNotFound(err) {
 		return false, nil
 	}
@@ -231,7 +232,7 @@ func (k *Manager) OfAnother(ctx context.Context, id string) (bool, error) {
 	}
 	for _, e := range out.VpcEndpoints {
 		got := read(e)
-		if !got.State.Leaving() && got.Tags[awsx.OwnerTag] != k.owner {
+		if !got.State.Leaving() && got.Tags[awsx.OwnerTag] != m.owner {
 			return true, nil
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/owned"
 )
 
 // API is the part of EC2 that this package calls.
@@ -40,8 +39,8 @@ type Spec struct {
 	// ZoneOf says in which zone a subnet is, for the wanted ones and for those
 	// that the endpoint has.
 	ZoneOf map[string]string
-	// Witness is no part of what is wanted.
-	Witness owned.Witness `json:"-"`
+	// Hooks are called about changes; they are no part of the desired state.
+	Hooks awsx.Hooks `json:"-"`
 }
 
 // Endpoint is an endpoint as AWS last showed it.

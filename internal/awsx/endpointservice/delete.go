@@ -50,7 +50,7 @@ func (s *Services) Delete(ctx context.Context, d Doomed) (Remains, error) {
 		}
 	}
 	if left.Gone() {
-		s.all.Drop(d.key())
+		s.all.Remove(d.key())
 	}
 	return left, nil
 }
@@ -59,7 +59,7 @@ func (s *Services) Delete(ctx context.Context, d Doomed) (Remains, error) {
 // it looks for again, because nobody will look later. Nothing but our owner tag
 // makes a service ours to delete.
 func (s *Services) findAll(ctx context.Context, owner Owner) ([]Service, error) {
-	mine, err := s.believed(ctx, owner)
+	mine, err := s.cached(ctx, owner)
 	mine = slices.DeleteFunc(slices.Clone(mine), func(svc Service) bool { return ownerIn(svc.tags) != owner })
 	if err != nil || len(mine) > 0 {
 		return mine, err

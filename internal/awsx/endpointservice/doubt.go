@@ -24,31 +24,35 @@ func (s *Services) doubt(owner Owner, id string, err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.doubted[owner] = true
-	s.permissions.Remove(id)
+	s.principals.Forget(id)
 	return err
 }
 
 // believed returns the owner's services as we know them, and asks AWS for
 // those that we have doubts about.
-func (s *Services) believed(ctx context.Context, owner Owner) ([]Service, error) {
+func (s *Services) cached(ctx context.Context, owner Owner) ([]Service, error) {
 	s.mu.Lock()
 	doubted := s.doubted[owner]
 	s.mu.Unlock()
 	if !doubted {
 		mine, _, err := s.all.Get(ctx, owner.key())
-		return mine, err
+		return mine.services, err
 	}
 	mine, err := s.lookUp(ctx, owner)
 	if err != nil {
 		return nil, err
 	}
 	if len(mine) > 0 {
-		s.all.Put(owner.key(), mine)
+		s.all.Put(ownedServices{owner, mine})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.doubted, owner)
 	return mine, nil
+}
+
+func (s *Services) put(svc Service, owner Owner) {
+	s.all.Put(ownedServices{owner, []Service{svc}})
 }
 
 // lookUp reads the services of one owner.

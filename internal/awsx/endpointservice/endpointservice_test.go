@@ -54,7 +54,7 @@ func start(t *testing.T) *world {
 
 // restart is a new process, with empty hands.
 func (w *world) restart() {
-	w.Services = endpointservice.New(w.ec2, w.clock, endpointservice.Options{MaxAge: maxAge, PermissionsAge: endpointservice.DefaultPermissionsAge})
+	w.Services = endpointservice.New(w.ec2, w.clock, endpointservice.Options{ListTTL: maxAge, PrincipalsTTL: awsx.PrincipalsTTL})
 }
 
 func (w *world) loadBalancer(name string) (arn string) {
@@ -213,7 +213,7 @@ func TestDriftIsPutRight(t *testing.T) {
 			svc := w.ensure(t)
 			w.spec.Recorded = svc.Name
 			spoil(t, w, svc.ID)
-			w.clock.Step(endpointservice.DefaultPermissionsAge * 2)
+			w.clock.Step(awsx.PrincipalsTTL * 2)
 			if again := w.ensure(t); again.Name != svc.Name {
 				t.Fatalf("the service was replaced: endpoints to %s are lost", svc.Name)
 			}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/owned"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -64,7 +63,7 @@ func (s *Services) Ensure(ctx context.Context, spec Spec) (Service, error) {
 }
 
 func (s *Services) find(ctx context.Context, spec Spec) (svc Service, found bool, err error) {
-	mine, err := s.believed(ctx, spec.Owner)
+	mine, err := s.cached(ctx, spec.Owner)
 	if err != nil {
 		return Service{}, false, err
 	}
@@ -77,7 +76,7 @@ func (s *Services) find(ctx context.Context, spec Spec) (svc Service, found bool
 		svc, found, err = s.recorded(ctx, spec)
 	}
 	if found {
-		s.all.Put(spec.key(), []Service{svc})
+		s.put(svc, spec.Owner)
 	}
 	return svc, found, err
 }
@@ -126,8 +125,8 @@ func (s *Services) create(ctx context.Context, spec Spec) (Service, error) {
 	if err != nil {
 		return Service{}, err
 	}
-	s.all.Put(spec.key(), []Service{svc})
-	s.believe(svc.ID, nil) // a new service lets nobody in
+	s.put(svc, spec.Owner)
+	s.putPrincipals(svc.ID, nil) // a new service has none
 	return svc, nil
 }
 
@@ -146,7 +145,7 @@ func (s *Services) update(ctx context.Context, spec Spec, svc *Service) error {
 			return err
 		}
 	}
-	changed, err := ec2util.Retag(ctx, s.api, svc.ID, spec.Tags, svc.tags, spec.StaleTags, witness(ctx))
+	changed, err := ec2util.Retag(ctx, s.api, svc.ID, spec.Tags, svc.tags, spec.StaleTags, logged(ctx))
 	if !changed {
 		return err
 	}
@@ -155,14 +154,14 @@ func (s *Services) update(ctx context.Context, spec Spec, svc *Service) error {
 	for _, key := range spec.StaleTags {
 		delete(svc.tags, key)
 	}
-	s.all.Put(spec.key(), []Service{*svc})
+	s.put(*svc, spec.Owner)
 	return nil
 }
 
-// witness says in the log what happens to tags.
-func witness(ctx context.Context) owned.Witness {
-	tell := func(id, what string) { ctrl.LoggerFrom(ctx).Info("Endpoint service: "+what, "service", id) }
-	return owned.Witness{Changed: tell, GivenUp: tell}
+// logged logs changes of tags.
+func logged(ctx context.Context) awsx.Hooks {
+	log := func(id, what string) { ctrl.LoggerFrom(ctx).Info("Endpoint service: "+what, "service", id) }
+	return awsx.Hooks{OnChange: log, OnSkip: log}
 }
 
 // modify makes the change and reads the service again: the load balancer
@@ -181,7 +180,7 @@ func (s *Services) modify(ctx context.Context, spec Spec, change *ec2.ModifyVpcE
 	}
 	now.loadBalancers, now.acceptance = []string{spec.LoadBalancerARN}, false
 	*svc = now
-	s.all.Put(spec.key(), []Service{now})
+	s.put(now, spec.Owner)
 	return nil
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -15,7 +17,7 @@ import (
 
 // ensurePrincipals lets exactly those principals connect.
 func (s *Services) ensurePrincipals(ctx context.Context, id string, want []string) error {
-	have, err := s.principals(ctx, id)
+	have, err := s.allowed(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -35,7 +37,7 @@ func (s *Services) ensurePrincipals(ctx context.Context, id string, want []strin
 	if err != nil {
 		return fmt.Errorf("changing who may connect to endpoint service %s: %w", id, err)
 	}
-	s.believe(id, want)
+	s.putPrincipals(id, want)
 	return nil
 }
 
@@ -59,13 +61,15 @@ func (s *Services) changeOneByOne(ctx context.Context, in *ec2.ModifyVpcEndpoint
 	return errors.Join(errs...)
 }
 
-func (s *Services) principals(ctx context.Context, id string) ([]string, error) {
-	if got, ok := s.permissions.Get(id); ok {
-		known := got.(permissions) //nolint:forcetypeassert // nothing else is in it
-		if s.clock.Now().Sub(known.read) <= s.permissionsAge(id) {
-			return known.principals, nil
-		}
-	}
+// allowed returns the principals that may connect.
+func (s *Services) allowed(ctx context.Context, id string) ([]string, error) {
+	return s.principals.Get(ctx, id, func(ctx context.Context) ([]string, time.Duration, error) {
+		have, err := s.readPrincipals(ctx, id)
+		return have, s.principalsTTL(id), err
+	})
+}
+
+func (s *Services) readPrincipals(ctx context.Context, id string) ([]string, error) {
 	var have []string
 	pages := ec2.NewDescribeVpcEndpointServicePermissionsPaginator(s.api, &ec2.DescribeVpcEndpointServicePermissionsInput{ServiceId: aws.String(id)})
 	for pages.HasMorePages() {
@@ -77,10 +81,16 @@ func (s *Services) principals(ctx context.Context, id string) ([]string, error) 
 			have = append(have, aws.ToString(p.Principal))
 		}
 	}
-	s.believe(id, have)
 	return have, nil
 }
 
-func (s *Services) believe(id string, principals []string) {
-	s.permissions.Add(id, permissions{principals: slices.Clone(principals), read: s.clock.Now()})
+func (s *Services) putPrincipals(id string, principals []string) {
+	s.principals.Put(id, slices.Clone(principals), s.principalsTTL(id))
+}
+
+// principalsTTL spreads the reads of many services over a quarter of the lifetime.
+func (s *Services) principalsTTL(id string) time.Duration {
+	h := fnv.New32a()
+	h.Write([]byte(id))
+	return s.opts.PrincipalsTTL + s.opts.PrincipalsTTL/4*time.Duration(h.Sum32()%256)/256
 }

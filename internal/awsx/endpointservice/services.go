@@ -12,12 +12,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/lru"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/cache"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/snapshot"
-	"github.com/hosted-control-planes/hypershift/internal/sharedcall"
 )
 
 // API is the part of EC2 that this package uses.
@@ -60,40 +58,43 @@ type Service struct {
 	tags          awsx.Tags
 }
 
-// Options are the ages at which knowledge is looked up again.
+// Options are the lifetimes of what is cached.
 type Options struct {
-	MaxAge         time.Duration // of the listing of all services
-	PermissionsAge time.Duration // of the principals of one service
+	ListTTL       time.Duration // of the list of all services
+	PrincipalsTTL time.Duration // of the principals of one service
 }
 
 // Services are the endpoint services of an account in a region.
 type Services struct {
-	api   API
-	clock clock.PassiveClock
-	opts  Options
-	all   *snapshot.Snapshot[[]Service] // by owner and role; more than one after an accident only
+	api  API
+	opts Options
+	all  *cache.List[ownedServices]
 
-	zoneCalls sharedcall.Group[map[string]string]
+	principals *cache.Keyed[string, []string]            // by service id
+	zoneIDs    *cache.Keyed[struct{}, map[string]string] // by zone name, in this account
 
-	mu          sync.Mutex
-	doubted     map[Owner]bool
-	permissions *lru.Cache        // permissions by service id
-	zoneIDs     map[string]string // by zone name, in this account
+	mu      sync.Mutex
+	doubted map[Owner]bool
 }
 
-// maxPermissions is how many services have their principals remembered. Those of
-// others are read again.
-const maxPermissions = 10000
-
-type permissions struct {
-	principals []string
-	read       time.Time
+// ownedServices are the services of an owner; more than one only after a failure.
+type ownedServices struct {
+	owner    Owner
+	services []Service
 }
+
+// maxPrincipals is how many services have their principals cached.
+const maxPrincipals = 10000
 
 // New returns the endpoint services behind api.
 func New(api API, clk clock.PassiveClock, opts Options) *Services {
-	s := &Services{api: api, clock: clk, opts: opts, doubted: map[Owner]bool{}, permissions: lru.New(maxPermissions)}
-	s.all = snapshot.New(clk, opts.MaxAge, s.list)
+	s := &Services{
+		api: api, opts: opts, doubted: map[Owner]bool{},
+		principals: cache.NewKeyed[string, []string](clk, maxPrincipals), zoneIDs: cache.NewKeyed[struct{}, map[string]string](clk, 1),
+	}
+	s.all = cache.NewList(cache.ListOptions[ownedServices]{
+		Clock: clk, Key: func(o ownedServices) string { return o.owner.key() }, Load: s.list, TTL: opts.ListTTL,
+	})
 	return s
 }
 
@@ -111,18 +112,22 @@ func ownerIn(tags awsx.Tags) Owner {
 
 // list reads all services that carry an owner tag. AWS filters by the key and
 // we look again: an answer that holds strangers must not make them ours.
-func (s *Services) list(ctx context.Context) (map[string][]Service, error) {
+func (s *Services) list(ctx context.Context) ([]ownedServices, error) {
 	found, err := s.describe(ctx, &ec2.DescribeVpcEndpointServiceConfigurationsInput{
 		Filters: []types.Filter{{Name: aws.String("tag-key"), Values: []string{awsx.OwnerTag}}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("listing endpoint services: %w", err)
 	}
-	all := map[string][]Service{}
+	byOwner := map[Owner][]Service{}
 	for _, svc := range found {
 		if owner := ownerIn(svc.tags); owner.UID != "" {
-			all[owner.key()] = append(all[owner.key()], svc)
+			byOwner[owner] = append(byOwner[owner], svc)
 		}
+	}
+	var all []ownedServices
+	for owner, services := range byOwner {
+		all = append(all, ownedServices{owner, services})
 	}
 	return all, nil
 }
@@ -193,29 +198,18 @@ func (s *Services) view(ctx context.Context, c types.ServiceConfiguration) (Serv
 	return svc, nil
 }
 
-// zones translates the zone names of this account. They never change meaning,
-// so they are read once. Regions that answer with ids never need this.
+// zones returns the zone ids of this account by name. They never change, so they
+// are read once. Regions that answer with ids never need this.
 func (s *Services) zones(ctx context.Context) (map[string]string, error) {
-	s.mu.Lock()
-	ids := s.zoneIDs
-	s.mu.Unlock()
-	if ids != nil {
-		return ids, nil
-	}
-	return s.zoneCalls.Do(ctx, "", s.readZones)
-}
-
-func (s *Services) readZones(ctx context.Context) (map[string]string, error) {
-	out, err := s.api.DescribeAvailabilityZones(ctx, &ec2.DescribeAvailabilityZonesInput{})
-	if err != nil {
-		return nil, fmt.Errorf("translating zone names: %w", err)
-	}
-	ids := map[string]string{}
-	for _, z := range out.AvailabilityZones {
-		ids[aws.ToString(z.ZoneName)] = aws.ToString(z.ZoneId)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.zoneIDs = ids
-	return ids, nil
+	return s.zoneIDs.Get(ctx, struct{}{}, func(ctx context.Context) (map[string]string, time.Duration, error) {
+		out, err := s.api.DescribeAvailabilityZones(ctx, &ec2.DescribeAvailabilityZonesInput{})
+		if err != nil {
+			return nil, 0, fmt.Errorf("translating zone names: %w", err)
+		}
+		ids := map[string]string{}
+		for _, z := range out.AvailabilityZones {
+			ids[aws.ToString(z.ZoneName)] = aws.ToString(z.ZoneId)
+		}
+		return ids, awsx.Forever, nil
+	})
 }

@@ -15,7 +15,8 @@ import (
 	"k8s.io/utils/clock"
 	"k8s.io/utils/lru"
 
-	"github.com/hosted-control-planes/hypershift/internal/sharedcall"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/cache"
 )
 
 // API is the part of EC2 that this package calls.
@@ -35,105 +36,79 @@ type Type struct {
 	GPUMaker string
 }
 
-// A Cache describes instance types, each at most once in ttl however many ask.
+// A Cache describes instance types.
 type Cache struct {
-	api   func(region string) API
-	clock clock.PassiveClock
-	calls sharedcall.Group[*Type]
+	api func(region string) API
 
-	// Regions and names are what users write in NodePools: both are bounded.
+	// Regions and names come from NodePools of users. Both caches are bounded.
 	regions *lru.Cache // API by region
-	known   *lru.Cache // entry by key
+	known   *cache.Keyed[key, *Type]
 }
 
 const (
 	maxRegions = 100
 	maxTypes   = 2000
+	// callTimeout bounds the describe call, its retries included. All callers that
+	// share the call wait for it.
+	callTimeout = time.Minute
 )
 
 type key struct{ region, name string }
 
-type entry struct {
-	it    *Type
-	until time.Time
-}
-
-// New returns an empty cache. A client for a region is made once, by api.
+// New returns an empty cache. api returns the client of a region, and is called
+// once for each.
 func New(api func(region string) API, clk clock.PassiveClock) *Cache {
-	return &Cache{api: api, clock: clk, regions: lru.New(maxRegions), known: lru.New(maxTypes)}
+	return &Cache{api: api, regions: lru.New(maxRegions), known: cache.NewKeyed[key, *Type](clk, maxTypes)}
 }
 
 // Describe returns the instance type of that name, or nil if the region has none.
 func (c *Cache) Describe(ctx context.Context, region, name string) (*Type, error) {
-	k := key{region, name}
-	if it, known := c.remembered(k); known {
-		return it, nil
-	}
-	// The pools of an operator that has just started ask for the same few types at once.
-	it, err := c.calls.Do(ctx, region+"/"+name, func(ctx context.Context) (*Type, error) { return c.ask(ctx, k) })
+	it, err := c.known.Get(ctx, key{region, name}, func(ctx context.Context) (*Type, time.Duration, error) {
+		return c.describe(ctx, region, name)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("describing instance type %s in %s: %w", name, region, err)
 	}
 	return it, nil
 }
 
-// ask is not under the lock: a region that does not answer holds up nobody else.
-func (c *Cache) ask(ctx context.Context, k key) (*Type, error) {
-	if it, known := c.remembered(k); known { // since a moment ago
-		return it, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (c *Cache) describe(ctx context.Context, region, name string) (*Type, time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	pages := ec2.NewDescribeInstanceTypesPaginator(c.client(k.region), &ec2.DescribeInstanceTypesInput{
-		// By filter and not by name: a name that does not exist would be an error,
-		// the same one as for a name that cannot exist.
-		Filters: []types.Filter{{Name: aws.String("instance-type"), Values: []string{k.name}}},
+	pages := ec2.NewDescribeInstanceTypesPaginator(c.client(region), &ec2.DescribeInstanceTypesInput{
+		// A name that does not exist is an empty list for a filter. As a parameter
+		// it is an error, the same as for a name that cannot exist.
+		Filters: []types.Filter{{Name: aws.String("instance-type"), Values: []string{name}}},
 	})
-	var it *Type
-	keep := unknownTTL
-	for it == nil && pages.HasMorePages() { // a page may be empty
+	for pages.HasMorePages() { // a page may be empty
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if len(page.InstanceTypes) > 0 {
-			it, keep = typeOf(page.InstanceTypes[0]), ttl
+			return typeOf(page.InstanceTypes[0]), awsx.InstanceTypeTTL, nil
 		}
 	}
-	c.known.Add(k, entry{it: it, until: c.clock.Now().Add(keep)})
-	return it, nil
+	return nil, awsx.UnknownInstanceTypeTTL, nil
 }
 
-// Known returns what was last learned of an instance type, and asks nobody. A
-// nil Cache knows none.
+// Known returns the last answer about an instance type, without a call. A nil
+// Cache has none.
 func (c *Cache) Known(region, name string) *Type {
 	if c == nil {
 		return nil
 	}
-	e, _ := c.entry(key{region, name})
-	return e.it
-}
-
-func (c *Cache) remembered(k key) (it *Type, known bool) {
-	e, ok := c.entry(k)
-	return e.it, ok && c.clock.Now().Before(e.until)
-}
-
-func (c *Cache) entry(k key) (entry, bool) {
-	e, ok := c.known.Get(k)
-	if !ok {
-		return entry{}, false
-	}
-	return e.(entry), true //nolint:forcetypeassert // nothing else is in it
+	it, _ := c.known.Last(key{region, name})
+	return it
 }
 
 func (c *Cache) client(region string) API {
-	if there, ok := c.regions.Get(region); ok {
-		return there.(API) //nolint:forcetypeassert // nothing else is in it
+	if known, ok := c.regions.Get(region); ok {
+		return known.(API) //nolint:forcetypeassert // the cache holds nothing else
 	}
-	there := c.api(region)
-	c.regions.Add(region, there)
-	return there
+	client := c.api(region)
+	c.regions.Add(region, client)
+	return client
 }
 
 // architectures are the processors that nodes can have, in the words of EC2 and

@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/google/go-cmp/cmp"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
 
 // region is an EC2 that has some types and counts who asks.
@@ -80,7 +82,7 @@ func TestEachRegionIsAskedOnceAboutEachType(t *testing.T) {
 			t.Errorf("%v, %v in a region that has not", it, err)
 		}
 	}
-	clock.SetTime(clock.Now().Add(unknownTTL))
+	clock.SetTime(clock.Now().Add(awsx.UnknownInstanceTypeTTL))
 	regions["eu-west-1"].types = known
 	if it, err := cache.Describe(t.Context(), "eu-west-1", "m6g.large"); err != nil || it == nil {
 		t.Errorf("%v, %v when the type has come to the region", it, err)
@@ -157,7 +159,7 @@ func TestKnownAsksNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clk.SetTime(clk.Now().Add(2 * ttl))
+	clk.SetTime(clk.Now().Add(2 * awsx.InstanceTypeTTL))
 	if it := cache.Known("us-east-1", "m6g.large"); it != want || there.asked > 1 {
 		t.Errorf("it is %+v after %d questions", it, there.asked)
 	}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/snapshot"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/cache"
 )
 
 // API is the part of ELBv2 that this package uses.
@@ -46,14 +46,16 @@ func (lb LoadBalancer) Serves() bool { return lb.State == Active || lb.State == 
 // LoadBalancers are the ones of an account in a region.
 type LoadBalancers struct {
 	api API
-	all *snapshot.Snapshot[LoadBalancer]
+	all *cache.List[LoadBalancer]
 }
 
 // New returns the load balancers behind api. What Find says about a load
-// balancer that serves may be up to maxAge old.
-func New(api API, clk clock.PassiveClock, maxAge time.Duration) *LoadBalancers {
+// balancer that serves may be up to ttl old.
+func New(api API, clk clock.PassiveClock, ttl time.Duration) *LoadBalancers {
 	l := &LoadBalancers{api: api}
-	l.all = snapshot.New(clk, maxAge, l.list)
+	l.all = cache.NewList(cache.ListOptions[LoadBalancer]{
+		Clock: clk, Key: func(lb LoadBalancer) string { return lb.Name }, Load: l.list, TTL: ttl,
+	})
 	return l
 }
 
@@ -67,7 +69,7 @@ func (l *LoadBalancers) Find(ctx context.Context, name string) (lb LoadBalancer,
 	}
 	out, err := l.api.DescribeLoadBalancers(ctx, &elb.DescribeLoadBalancersInput{Names: []string{name}})
 	if awsx.IsNotFound(err) {
-		l.all.Drop(name)
+		l.all.Remove(name)
 		return LoadBalancer{}, false, nil
 	}
 	if err != nil {
@@ -76,7 +78,7 @@ func (l *LoadBalancers) Find(ctx context.Context, name string) (lb LoadBalancer,
 	for _, got := range out.LoadBalancers {
 		if aws.ToString(got.LoadBalancerName) == name {
 			lb := view(got)
-			l.all.Put(name, lb)
+			l.all.Put(lb)
 			return lb, true, nil
 		}
 	}
@@ -87,8 +89,8 @@ func (l *LoadBalancers) Find(ctx context.Context, name string) (lb LoadBalancer,
 // believed.
 func (l *LoadBalancers) Forget(name string) { l.all.Forget(name) }
 
-func (l *LoadBalancers) list(ctx context.Context) (map[string]LoadBalancer, error) {
-	all := map[string]LoadBalancer{}
+func (l *LoadBalancers) list(ctx context.Context) ([]LoadBalancer, error) {
+	var all []LoadBalancer
 	pages := elb.NewDescribeLoadBalancersPaginator(l.api, &elb.DescribeLoadBalancersInput{})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -96,7 +98,7 @@ func (l *LoadBalancers) list(ctx context.Context) (map[string]LoadBalancer, erro
 			return nil, fmt.Errorf("listing load balancers: %w", err)
 		}
 		for _, lb := range page.LoadBalancers {
-			all[aws.ToString(lb.LoadBalancerName)] = view(lb)
+			all = append(all, view(lb))
 		}
 	}
 	return all, nil

@@ -12,28 +12,29 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/owned"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/cache"
 )
 
-// A Keeper keeps our records in one hosted zone.
+// A Manager manages our records in one hosted zone.
 type Manager struct {
-	api  API
-	zone string
-	seen *owned.List[Set]
+	api    API
+	zone   string
+	cached *cache.List[Set]
 }
 
 // OfAnother says whether target is in use by somebody else.
 type OfAnother func(ctx context.Context, target string) (bool, error)
 
-// NewManager returns a Keeper that makes its calls with api.
+// NewManager returns a Manager that calls api.
 func NewManager(api API, clk clock.PassiveClock, zoneID string) *Manager {
-	return &Manager{api: api, zone: zoneID, seen: owned.New(clk, Set.key, func(ctx context.Context) ([]Set, error) {
-		return list(ctx, api, zoneID)
+	return &Manager{api: api, zone: zoneID, cached: cache.NewList(cache.ListOptions[Set]{
+		Clock: clk, Key: Set.key,
+		Load: func(ctx context.Context) ([]Set, error) { return list(ctx, api, zoneID) },
 	})}
 }
 
-// Look makes the next pass look at AWS, unless another one did within age.
-func (k *Manager) Look(age time.Duration) { k.seen.Forget(age) }
+// Invalidate makes the next use list from AWS, unless the last list is younger than age.
+func (m *Manager) Invalidate(age time.Duration) { m.cached.Invalidate(age) }
 
 func list(ctx context.Context, api API, zoneID string) ([]Set, error) {
 	var out []Set
@@ -52,8 +53,8 @@ func list(ctx context.Context, api API, zoneID string) ([]Set, error) {
 
 // Ensure makes the records stand as they are written. What stands in the way
 // at one of their names is replaced, unless it serves somebody else.
-func (k *Manager) Ensure(ctx context.Context, want []Record, taken OfAnother) error {
-	have, err := k.seen.Get(ctx)
+func (m *Manager) Ensure(ctx context.Context, want []Record, taken OfAnother) error {
+	have, err := m.cached.All(ctx)
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func (k *Manager) Ensure(ctx context.Context, want []Record, taken OfAnother) er
 		}
 		changes = append(changes, replace(wrong, r)...)
 	}
-	return k.change(ctx, changes)
+	return m.change(ctx, changes)
 }
 
 // at says whether r stands at its name, and returns what stands there instead.
@@ -100,8 +101,8 @@ func replace(wrong []Set, r Record) []types.Change {
 
 // Delete deletes what stands at the names, unless it serves somebody else. A
 // zone that is gone has no records.
-func (k *Manager) Delete(ctx context.Context, names []string, taken OfAnother) error {
-	have, err := k.seen.Get(ctx)
+func (m *Manager) Delete(ctx context.Context, names []string, taken OfAnother) error {
+	have, err := m.cached.All(ctx)
 	if awsx.IsNotFound(err) {
 		return nil
 	}
@@ -121,30 +122,30 @@ func (k *Manager) Delete(ctx context.Context, names []string, taken OfAnother) e
 			changes = append(changes, types.Change{Action: types.ChangeActionDelete, ResourceRecordSet: &s.wire})
 		}
 	}
-	return k.change(ctx, changes)
+	return m.change(ctx, changes)
 }
 
 // change sends one batch: all of it happens or nothing. After a refusal or a
 // lost answer we know nothing and look again.
-func (k *Manager) change(ctx context.Context, changes []types.Change) error {
+func (m *Manager) change(ctx context.Context, changes []types.Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	ctrl.LoggerFrom(ctx).Info("Changing DNS records", "zone", k.zone, "changes", len(changes))
-	_, err := k.api.ChangeResourceRecordSets(ctx, &route53.ChangeResourceRecordSetsInput{
-		HostedZoneId: &k.zone, ChangeBatch: &types.ChangeBatch{Changes: changes},
+	ctrl.LoggerFrom(ctx).Info("Changing DNS records", "zone", m.zone, "changes", len(changes))
+	_, err := m.api.ChangeResourceRecordSets(ctx, &route53.ChangeResourceRecordSetsInput{
+		HostedZoneId: &m.zone, ChangeBatch: &types.ChangeBatch{Changes: changes},
 	})
 	if err != nil {
-		k.Look(0)
-		return fmt.Errorf("changing records of hosted zone %s: %w", k.zone, err)
+		m.Invalidate(0)
+		return fmt.Errorf("changing records of hosted zone %s: %w", m.zone, err)
 	}
 	for _, c := range changes {
 		set := read(*c.ResourceRecordSet)
 		if c.Action == types.ChangeActionDelete {
-			k.seen.Gone(set.key())
+			m.cached.Remove(set.key())
 			continue
 		}
-		k.seen.Made(set)
+		m.cached.Put(set)
 	}
 	return nil
 }

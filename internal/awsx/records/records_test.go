@@ -151,7 +151,7 @@ func TestEnsureAndDelete(t *testing.T) {
 		if err := k.Ensure(t.Context(), want, nobodys); err != nil {
 			t.Fatal(err)
 		}
-		k.Look(0)
+		k.Invalidate(0)
 	}
 	if got := fakeaws.Count(w.cloud.Calls())["route53:ChangeResourceRecordSets"]; got != 1 {
 		t.Errorf("%d writes, want one batch and then silence", got)

@@ -13,31 +13,44 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/cache"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/owned"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 )
 
-// A Keeper keeps the security groups of one owner in one VPC.
+// A Manager manages the security groups of one owner in one VPC.
 type Manager struct {
-	api  API
-	seen *owned.List[Group]
+	api    API
+	cached *cache.List[Group]
 }
 
-// NewManager returns a Keeper that makes its calls with api.
+// shared is the key of a Manager that the controllers of a cluster share.
+type shared struct{ owner, vpc string }
+
+// Shared returns the Manager of an owner's groups in a VPC. All controllers get the
+// same one, so that one list serves them all.
+func Shared(s *identity.Session, clk clock.PassiveClock, owner, vpc string) *Manager {
+	return identity.Shared(s, shared{owner, vpc}, func() *Manager {
+		return NewManager(awsx.EC2(s.Config), clk, owner, vpc)
+	})
+}
+
+// NewManager returns a Manager that calls api.
 func NewManager(api API, clk clock.PassiveClock, owner, vpc string) *Manager {
-	return &Manager{api: api, seen: owned.New(clk, func(g Group) string { return g.ID }, func(ctx context.Context) ([]Group, error) {
-		return list(ctx, api, owner, vpc)
+	return &Manager{api: api, cached: cache.NewList(cache.ListOptions[Group]{
+		Clock: clk, Key: func(g Group) string { return g.ID },
+		Load: func(ctx context.Context) ([]Group, error) { return list(ctx, api, owner, vpc) },
 	})}
 }
 
-// Look makes the next pass look at AWS, unless another one did within age.
-func (k *Manager) Look(age time.Duration) { k.seen.Forget(age) }
+// Invalidate makes the next use list from AWS, unless the last list is younger than age.
+func (m *Manager) Invalidate(age time.Duration) { m.cached.Invalidate(age) }
 
-// Age is how long ago the last look was.
-func (k *Manager) Age() time.Duration { return k.seen.Age() }
+// Age is the age of the last list.
+func (m *Manager) Age() time.Duration { return m.cached.Age() }
 
 // List returns the owner's groups.
-func (k *Manager) List(ctx context.Context) ([]Group, error) { return k.seen.Get(ctx) }
+func (m *Manager) List(ctx context.Context) ([]Group, error) { return m.cached.All(ctx) }
 
 func list(ctx context.Context, api API, owner, vpc string) ([]Group, error) {
 	var out []Group
@@ -55,58 +68,58 @@ func list(ctx context.Context, api API, owner, vpc string) ([]Group, error) {
 }
 
 // Ensure makes the group match spec and returns its id.
-func (k *Manager) Ensure(ctx context.Context, spec Spec) (id string, err error) {
-	all, err := k.List(ctx)
+func (m *Manager) Ensure(ctx context.Context, spec Spec) (id string, err error) {
+	all, err := m.List(ctx)
 	if err != nil {
 		return "", err
 	}
-	got, made, err := k.findOrCreate(ctx, all, spec)
+	got, made, err := m.findOrCreate(ctx, all, spec)
 	if err != nil {
 		return "", err
 	}
 	if made {
-		spec.Witness = owned.Witness{} // the first rules are no repair
+		spec.Hooks = awsx.Hooks{} // the first rules are no repair
 	}
-	if err := k.repair(ctx, spec, got); err != nil {
-		k.Look(0)
+	if err := m.repair(ctx, spec, got); err != nil {
+		m.Invalidate(0)
 		return got.ID, err
 	}
 	return got.ID, nil
 }
 
-func (k *Manager) findOrCreate(ctx context.Context, all []Group, spec Spec) (got Group, made bool, err error) {
+func (m *Manager) findOrCreate(ctx context.Context, all []Group, spec Spec) (got Group, made bool, err error) {
 	for _, g := range all {
 		if g.Tags[awsx.RoleTag] == spec.Role {
 			return g, false, nil
 		}
 	}
-	if err := spec.Witness.BeforeCreate(ctx); err != nil {
+	if err := spec.Hooks.Creating(ctx); err != nil {
 		return Group{}, false, err
 	}
 	ctrl.LoggerFrom(ctx).Info("Creating security group", "groupName", spec.Name, "vpc", spec.VPC)
-	out, err := k.api.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
+	out, err := m.api.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
 		GroupName: &spec.Name, Description: &spec.Description, VpcId: &spec.VPC,
 		TagSpecifications: ec2util.TagsOnCreate(types.ResourceTypeSecurityGroup, spec.Tags),
 	})
 	if awsx.IsExists(err) {
-		k.Look(0)
-		got, err := k.inherit(ctx, spec)
+		m.Invalidate(0)
+		got, err := m.inherit(ctx, spec)
 		return got, false, err
 	}
 	if err != nil {
-		k.Look(0)
+		m.Invalidate(0)
 		return Group{}, false, fmt.Errorf("creating security group %s: %w", spec.Name, err)
 	}
 	got = Group{ID: aws.ToString(out.GroupId), Name: spec.Name, Tags: spec.Tags}
-	k.seen.Made(got)
+	m.cached.Put(got)
 	return got, true, nil
 }
 
 // inherit finds the group that has the name, if it is of an earlier control plane
 // of the same cluster: somebody has deleted that one without its group. Tags of
 // ours are put on it like any that are missing.
-func (k *Manager) inherit(ctx context.Context, spec Spec) (Group, error) {
-	out, err := k.api.DescribeSecurityGroups(ctx, &ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{
+func (m *Manager) inherit(ctx context.Context, spec Spec) (Group, error) {
+	out, err := m.api.DescribeSecurityGroups(ctx, &ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{
 		{Name: aws.String("group-name"), Values: []string{spec.Name}},
 		{Name: aws.String("vpc-id"), Values: []string{spec.VPC}},
 	}})
@@ -124,31 +137,31 @@ func (k *Manager) inherit(ctx context.Context, spec Spec) (Group, error) {
 
 // repair makes rules and tags of the group what they should be. What is
 // missing comes first: nobody who is let in for good is locked out meanwhile.
-func (k *Manager) repair(ctx context.Context, spec Spec, got Group) error {
+func (m *Manager) repair(ctx context.Context, spec Spec, got Group) error {
 	log := ctrl.LoggerFrom(ctx).WithValues("group", got.ID)
 	authorize, revoke := diff(spec, got)
 	if len(authorize) > 0 {
 		log.Info("Authorizing ingress", "rules", len(authorize))
-		_, err := k.api.AuthorizeSecurityGroupIngress(ctx, &ec2.AuthorizeSecurityGroupIngressInput{GroupId: &got.ID, IpPermissions: wire(authorize)})
+		_, err := m.api.AuthorizeSecurityGroupIngress(ctx, &ec2.AuthorizeSecurityGroupIngressInput{GroupId: &got.ID, IpPermissions: wire(authorize)})
 		if err != nil {
 			return fmt.Errorf("authorizing ingress of security group %s: %w", got.ID, err)
 		}
-		spec.Witness.Tell(got.ID, fmt.Sprintf("%d missing rules authorized", len(authorize)))
+		spec.Hooks.Changed(got.ID, fmt.Sprintf("%d missing rules authorized", len(authorize)))
 	}
 	if len(revoke) > 0 {
 		log.Info("Revoking ingress", "rules", len(revoke))
-		_, err := k.api.RevokeSecurityGroupIngress(ctx, &ec2.RevokeSecurityGroupIngressInput{GroupId: &got.ID, IpPermissions: wire(revoke)})
+		_, err := m.api.RevokeSecurityGroupIngress(ctx, &ec2.RevokeSecurityGroupIngressInput{GroupId: &got.ID, IpPermissions: wire(revoke)})
 		if err != nil {
 			return fmt.Errorf("revoking ingress of security group %s: %w", got.ID, err)
 		}
-		spec.Witness.Tell(got.ID, fmt.Sprintf("%d rules revoked that nobody here wants", len(revoke)))
+		spec.Hooks.Changed(got.ID, fmt.Sprintf("%d rules revoked that nobody here wants", len(revoke)))
 	}
-	tagged, err := ec2util.Retag(ctx, k.api, got.ID, spec.Tags, got.Tags, spec.StaleTags, spec.Witness)
+	tagged, err := ec2util.Retag(ctx, m.api, got.ID, spec.Tags, got.Tags, spec.StaleTags, spec.Hooks)
 	if err != nil {
 		return err
 	}
 	if len(authorize)+len(revoke) > 0 || tagged {
-		k.seen.Made(as(spec, got, authorize, revoke))
+		m.cached.Put(as(spec, got, authorize, revoke))
 	}
 	return nil
 }
@@ -174,8 +187,8 @@ func as(spec Spec, got Group, authorized, revoked []ingress) Group {
 // Delete deletes the groups with a role that doomed says. recorded is the id of
 // one of which we know that it was made: AWS may not list it yet. The error of a
 // group that is still in use is awsx.IsInUse.
-func (k *Manager) Delete(ctx context.Context, doomed func(role string) bool, recorded string) error {
-	all, err := k.List(ctx)
+func (m *Manager) Delete(ctx context.Context, doomed func(role string) bool, recorded string) error {
+	all, err := m.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -185,18 +198,18 @@ func (k *Manager) Delete(ctx context.Context, doomed func(role string) bool, rec
 			ids = append(ids, g.ID)
 		}
 	}
-	if k.seen.Missing(recorded) {
+	if m.cached.IsUnaccounted(recorded) {
 		ids = append(ids, recorded)
 	}
 	for _, id := range ids {
 		ctrl.LoggerFrom(ctx).Info("Deleting security group", "group", id)
-		_, err := k.api.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{GroupId: &id})
-		gone := err == nil || awsx.IsNotFound(err) || awsx.IsDenied(err) && k.isGone(ctx, id)
+		_, err := m.api.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{GroupId: &id})
+		gone := err == nil || awsx.IsNotFound(err) || awsx.IsDenied(err) && m.isGone(ctx, id)
 		if !gone {
-			k.Look(0)
+			m.Invalidate(0)
 			return fmt.Errorf("deleting security group %s: %w", id, err)
 		}
-		k.seen.Gone(id)
+		m.cached.Remove(id)
 	}
 	return nil
 }
@@ -204,7 +217,7 @@ func (k *Manager) Delete(ctx context.Context, doomed func(role string) bool, rec
 // isGone says whether EC2 has no group with that id. A policy that asks for the
 // cluster's tag refuses the deletion of a group that does not exist, because
 // what does not exist has no tags.
-func (k *Manager) isGone(ctx context.Context, id string) bool {
-	_, err := k.api.DescribeSecurityGroups(ctx, &ec2.DescribeSecurityGroupsInput{GroupIds: []string{id}})
+func (m *Manager) isGone(ctx context.Context, id string) bool {
+	_, err := m.api.DescribeSecurityGroups(ctx, &ec2.DescribeSecurityGroupsInput{GroupIds: []string{id}})
 	return awsx.IsNotFound(err)
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/owned"
 )
 
 // API is the part of EC2 that this package calls.
@@ -38,7 +37,7 @@ type Spec struct {
 	Tags  awsx.Tags
 	// StaleTags are keys of tags that it may have and should not.
 	StaleTags []string
-	Witness   owned.Witness
+	Hooks     awsx.Hooks
 }
 
 // A Rule lets a network, or the members of the group itself, reach a range of

@@ -12,9 +12,9 @@ import (
 
 // Users names what keeps a group from being deleted, which the refusal does not
 // say: network interfaces in it, and other groups that let it in.
-func (k *Manager) Users(ctx context.Context, id string) ([]string, error) {
+func (m *Manager) Users(ctx context.Context, id string) ([]string, error) {
 	var out []string
-	interfaces := ec2.NewDescribeNetworkInterfacesPaginator(k.api, &ec2.DescribeNetworkInterfacesInput{Filters: of("group-id", id)})
+	interfaces := ec2.NewDescribeNetworkInterfacesPaginator(m.api, &ec2.DescribeNetworkInterfacesInput{Filters: of("group-id", id)})
 	for interfaces.HasMorePages() {
 		page, err := interfaces.NextPage(ctx)
 		if err != nil {
@@ -24,7 +24,7 @@ func (k *Manager) Users(ctx context.Context, id string) ([]string, error) {
 			out = append(out, "network interface "+aws.ToString(i.NetworkInterfaceId)+quoted(i.Description))
 		}
 	}
-	groups := ec2.NewDescribeSecurityGroupsPaginator(k.api, &ec2.DescribeSecurityGroupsInput{Filters: of("ip-permission.group-id", id)})
+	groups := ec2.NewDescribeSecurityGroupsPaginator(m.api, &ec2.DescribeSecurityGroupsInput{Filters: of("ip-permission.group-id", id)})
 	for groups.HasMorePages() {
 		page, err := groups.NextPage(ctx)
 		if err != nil {

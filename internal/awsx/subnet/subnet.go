@@ -7,14 +7,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"k8s.io/utils/clock"
 
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/cache"
 	"github.com/hosted-control-planes/hypershift/internal/sharedcall"
 )
 
@@ -26,25 +26,19 @@ type API interface {
 // A Subnet is what we need to know of one.
 type Subnet struct{ ID, VPC, ZoneID, Zone string }
 
-// A Cache describes subnets. Where a subnet is never changes, so it asks once
-// per ttl about each; the next user of a cluster's subnets asks for nothing.
+// A Cache describes subnets. VPC and zone of a subnet never change.
 type Cache struct {
 	api   API
-	clock clock.PassiveClock
+	known *cache.Keyed[string, Subnet]
 	calls sharedcall.Group[struct{}]
-
-	mu    sync.Mutex
-	known map[string]entry
 }
 
-type entry struct {
-	subnet Subnet
-	until  time.Time
-}
+// maxSubnets is how many subnets are cached. A cluster uses a few.
+const maxSubnets = 1000
 
 // NewCache returns an empty cache.
 func NewCache(api API, clk clock.PassiveClock) *Cache {
-	return &Cache{api: api, clock: clk, known: map[string]entry{}}
+	return &Cache{api: api, known: cache.NewKeyed[string, Subnet](clk, maxSubnets)}
 }
 
 // Describe returns the subnets with these ids; one that does not exist is not
@@ -58,34 +52,25 @@ func (c *Cache) Describe(ctx context.Context, ids []string) (map[string]Subnet, 
 			return nil, err
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	out := map[string]Subnet{}
 	for _, id := range ids {
-		if e, ok := c.known[id]; ok {
-			out[id] = e.subnet
+		if subnet, known := c.known.Fresh(id); known {
+			out[id] = subnet
 		}
 	}
 	return out, nil
 }
 
-func (c *Cache) unknown(ids []string) (unknown []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.clock.Now()
-	for _, id := range ids {
-		if e, ok := c.known[id]; !ok || now.After(e.until) {
-			delete(c.known, id)
-			unknown = append(unknown, id)
-		}
-	}
-	return unknown
+func (c *Cache) unknown(ids []string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		_, known := c.known.Fresh(id)
+		return known
+	})
 }
 
 // learn asks by filter and not by id: by id, one subnet that does not exist
 // makes EC2 refuse the whole call.
 func (c *Cache) learn(ctx context.Context, ids []string) error {
-	until := c.clock.Now().Add(ttl)
 	for chunk := range slices.Chunk(ids, filterValues) {
 		pages := ec2.NewDescribeSubnetsPaginator(c.api, &ec2.DescribeSubnetsInput{
 			Filters: []types.Filter{{Name: aws.String("subnet-id"), Values: chunk}},
@@ -95,20 +80,18 @@ func (c *Cache) learn(ctx context.Context, ids []string) error {
 			if err != nil {
 				return fmt.Errorf("describing subnets: %w", err)
 			}
-			c.remember(page.Subnets, until)
+			for _, s := range page.Subnets {
+				subnet := read(s)
+				c.known.Put(subnet.ID, subnet, awsx.SubnetTTL)
+			}
 		}
 	}
 	return nil
 }
 
-func (c *Cache) remember(subnets []types.Subnet, until time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, s := range subnets {
-		id := aws.ToString(s.SubnetId)
-		c.known[id] = entry{until: until, subnet: Subnet{
-			ID: id, VPC: aws.ToString(s.VpcId), ZoneID: aws.ToString(s.AvailabilityZoneId), Zone: aws.ToString(s.AvailabilityZone),
-		}}
+func read(s types.Subnet) Subnet {
+	return Subnet{
+		ID: aws.ToString(s.SubnetId), VPC: aws.ToString(s.VpcId), ZoneID: aws.ToString(s.AvailabilityZoneId), Zone: aws.ToString(s.AvailabilityZone),
 	}
 }
 

@@ -29,7 +29,7 @@ func TestBudgetOfAThousandServices(t *testing.T) {
 	account := cloud.Account(provider)
 	cfg := account.Config(region, "hypershift-operator")
 	lbs := loadbalancer.New(awsx.ELBv2(cfg), clock, listingBelievedFor)
-	svcs := endpointservice.New(awsx.EC2(cfg), clock, endpointservice.Options{MaxAge: listingBelievedFor, PermissionsAge: endpointservice.DefaultPermissionsAge})
+	svcs := endpointservice.New(awsx.EC2(cfg), clock, endpointservice.Options{ListTTL: listingBelievedFor, PrincipalsTTL: awsx.PrincipalsTTL})
 
 	// look is what one pass asks of AWS.
 	look := func(i int) {

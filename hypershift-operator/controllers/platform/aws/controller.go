@@ -2,7 +2,6 @@ package aws
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,9 +13,10 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/consistency"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -30,8 +30,8 @@ type Options struct {
 	Clock         clock.PassiveClock
 	LoadBalancers *loadbalancer.LoadBalancers
 	Services      *endpointservice.Services
-	// Place is where the two of them are.
-	Place *place.Ours
+	// Caller knows the location of the two of them.
+	Caller *identity.Caller
 	// Resync is how often an object is compared with AWS although nothing has changed.
 	Resync time.Duration
 }
@@ -39,9 +39,7 @@ type Options struct {
 // Reconciler manages the provider's half of AWSEndpointServices.
 type Reconciler struct {
 	Options
-	// seen has the UIDs of objects that are being deleted and whose service this
-	// process has seen, and deleted.
-	seen sync.Map
+	window *consistency.Window
 }
 
 // Controller reconciles AWSEndpointServices.
@@ -50,7 +48,9 @@ type Controller = reconcile.Controller[*hyperv1.AWSEndpointService, *scope]
 // New returns the controller.
 func New(o Options) *Controller { return newReconciler(o).controller() }
 
-func newReconciler(o Options) *Reconciler { return &Reconciler{Options: o} }
+func newReconciler(o Options) *Reconciler {
+	return &Reconciler{Options: o, window: consistency.NewWindow(o.Clock)}
+}
 
 func (r *Reconciler) controller() *Controller {
 	live := []reconcile.Step[*scope]{
@@ -111,7 +111,7 @@ func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {
 	if err := reconcile.RemoveFinalizer(ctx, r.Client, s.es, hyperv1.HypershiftOperatorFinalizer); err != nil {
 		return err
 	}
-	r.seen.Delete(s.es.UID)
+	r.window.Forget(s.es.UID)
 	return nil
 }
 

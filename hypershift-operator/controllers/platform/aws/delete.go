@@ -9,7 +9,6 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/snapshot"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
@@ -24,12 +23,12 @@ func (r *Reconciler) deleteService(ctx context.Context, s *scope) error {
 	if err != nil || len(rec.Owners) == 0 {
 		return err // nothing is made before its owner is recorded
 	}
-	if err := r.checkPlace(ctx, rec.Place); err != nil {
+	if err := r.checkLocation(ctx, rec.Location); err != nil {
 		return err
 	}
 	left, err := r.deleteAll(ctx, s, rec.Owners)
 	if left.Found != "" {
-		r.seen.Store(s.es.UID, true)
+		r.window.Pass(s.es.UID)
 	}
 	switch {
 	case err != nil:
@@ -39,7 +38,7 @@ func (r *Reconciler) deleteService(ctx context.Context, s *scope) error {
 	case len(left.Deleting) > 0:
 		return reconcile.Wait(quickest, hyperv1.DeletingReason, "AWS is deleting endpoint service %s", strings.Join(left.Deleting, ", "))
 	case left.Found == "":
-		return r.lookTwice(s)
+		return r.awaitConsistency(s)
 	}
 	return nil
 }
@@ -63,14 +62,10 @@ func (r *Reconciler) deleteAll(ctx context.Context, s *scope, owners []string) (
 	return all, errors.Join(errs...)
 }
 
-// lookTwice guards against a service that was made a moment ago by a process
-// that died before it could say so: no list of AWS may show it yet. Who has seen
-// it go has no doubt.
-func (r *Reconciler) lookTwice(s *scope) error {
-	if _, seen := r.seen.Load(s.es.UID); seen {
-		return nil
-	}
-	if left := s.es.DeletionTimestamp.Add(snapshot.Settling).Sub(r.Clock.Now()); left > 0 {
+// awaitConsistency waits until AWS would list a service that was created just
+// before the deletion, by a process that died before it recorded the service.
+func (r *Reconciler) awaitConsistency(s *scope) error {
+	if left := r.window.Remaining(s.es.UID); left > 0 {
 		return reconcile.Wait(left, hyperv1.DeletingReason, "making sure that no endpoint service was just made")
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -25,7 +25,7 @@ const recordAnnotation = "hypershift.openshift.io/endpoint-services"
 type record struct {
 	// Owners are the UIDs of the HostedControlPlanes that the namespace had.
 	Owners []string `json:"owners"`
-	place.Place
+	awsx.Location
 }
 
 // recordOn returns the record on ns, with no owners if there is none.
@@ -43,19 +43,19 @@ func recordOn(ns *corev1.Namespace) (record, error) {
 
 // ensureRecord writes down for whom and where endpoint services are made,
 // before the first one is.
-func (r *Reconciler) ensureRecord(ctx context.Context, s *scope, here place.Place) error {
+func (r *Reconciler) ensureRecord(ctx context.Context, s *scope, here awsx.Location) error {
 	rec, err := recordOn(s.namespace)
 	if err != nil {
 		return err
 	}
 	owner := string(s.hcp.UID)
-	if len(rec.Owners) > 0 && rec.Place != here {
-		return elsewhere(rec.Place, here)
+	if len(rec.Owners) > 0 && rec.Location != here {
+		return elsewhere(rec.Location, here)
 	}
 	if slices.Contains(rec.Owners, owner) {
 		return nil
 	}
-	text, err := json.Marshal(record{Owners: append(rec.Owners, owner), Place: here})
+	text, err := json.Marshal(record{Owners: append(rec.Owners, owner), Location: here})
 	if err != nil {
 		return err
 	}
@@ -88,10 +88,10 @@ func (r *Reconciler) recorded(ctx context.Context, s *scope) (record, error) {
 	return recordOn(ns)
 }
 
-// checkPlace makes sure that we look where the services were made: anywhere
-// else they are not found, and would be taken for gone.
-func (r *Reconciler) checkPlace(ctx context.Context, made place.Place) error {
-	here, err := r.Place.Get(ctx)
+// checkLocation fails unless the services were created in our own location: they
+// are not found in any other, and would be taken for deleted.
+func (r *Reconciler) checkLocation(ctx context.Context, made awsx.Location) error {
+	here, err := r.Caller.Location(ctx)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (r *Reconciler) checkPlace(ctx context.Context, made place.Place) error {
 	return nil
 }
 
-func elsewhere(made, here place.Place) error {
+func elsewhere(made, here awsx.Location) error {
 	return reconcile.Wait(0, hyperv1.EndpointServicesElsewhereReason,
 		"the endpoint services of this cluster are in %s, and the hypershift-operator works in %s: start it with the region and credentials of the former", made, here)
 }

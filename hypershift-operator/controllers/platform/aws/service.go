@@ -9,7 +9,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
@@ -25,7 +24,7 @@ func (r *Reconciler) ensureService(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	here, err := place.Of(lb.ARN)
+	here, err := awsx.LocationOf(lb.ARN)
 	if err != nil {
 		return err
 	}
@@ -69,30 +68,18 @@ func (r *Reconciler) checkOwner(s *scope) error {
 
 func desiredService(s *scope, lb loadbalancer.LoadBalancer) endpointservice.Spec {
 	owner := endpointservice.Owner{UID: string(s.hcp.UID), Role: serviceRole(s.es)}
-	tags := awsx.Tags{}
-	for _, t := range s.es.Spec.ResourceTags {
-		tags[t.Key] = t.Value
-	}
 	infraID := s.hc.Spec.InfraID
-	tags = awsx.OwnedTags(tags, owner.UID, owner.Role, infraID, infraID+"-"+s.es.Name)
+	tags := awsx.OwnedTags(awsx.UserTags(s.es.Spec.ResourceTags), owner.UID, owner.Role, infraID, infraID+"-"+s.es.Name)
 	return endpointservice.Spec{
 		Owner:           owner,
 		LoadBalancerARN: lb.ARN,
 		Principals:      desiredPrincipals(s.hc.Spec.Platform.AWS),
 		Tags:            tags,
-		StaleTags:       staleTags(s.es, tags),
+		StaleTags:       tags.Stale(pastTagKeys(s.es)),
 		Recorded:        s.es.Status.EndpointServiceName,
 		// A new object, or one whose service has disappeared, is a new wish.
 		Request: string(s.es.UID) + "/" + s.es.Status.EndpointServiceName,
 	}
-}
-
-// staleTags are the keys of tags that the user has taken back.
-func staleTags(es *hyperv1.AWSEndpointService, want awsx.Tags) []string {
-	return slices.DeleteFunc(pastTagKeys(es), func(key string) bool {
-		_, wanted := want[key]
-		return wanted
-	})
 }
 
 // serviceRole is what the service is to the control plane: value of awsx.RoleTag.

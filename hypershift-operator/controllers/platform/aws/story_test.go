@@ -21,7 +21,6 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
@@ -356,7 +355,7 @@ func TestThrottlingDoesNotMakeAGoodServiceBad(t *testing.T) {
 	w.run(t, pass, 2)
 	w.want(t, "private-router", metav1.ConditionTrue, reconcile.AsExpected, "")
 	heal()
-	w.clock.Step(2 * endpointservice.DefaultPermissionsAge)
+	w.clock.Step(2 * awsx.PrincipalsTTL)
 	w.cloud.Fault(fakeaws.Fault{Operation: "DescribeVpcEndpointServicePermissions", Kind: fakeaws.Denied, Times: fakeaws.Forever, Account: provider})
 	w.run(t, pass, 2)
 	w.want(t, "private-router", metav1.ConditionFalse, "AWSAccessDenied", "DescribeVpcEndpointServicePermissions")

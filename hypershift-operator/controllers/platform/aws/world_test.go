@@ -32,8 +32,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/place"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
@@ -169,8 +169,8 @@ func (w *world) reconcilerIn(account *fakeaws.Account, region string) *Reconcile
 		Recorder:      w.events,
 		Clock:         w.clock,
 		LoadBalancers: loadbalancer.New(awsx.ELBv2(cfg), w.clock, resync/2),
-		Services:      endpointservice.New(awsx.EC2(cfg), w.clock, endpointservice.Options{MaxAge: resync / 2, PermissionsAge: endpointservice.DefaultPermissionsAge}),
-		Place:         place.New(awsx.STS(cfg), region),
+		Services:      endpointservice.New(awsx.EC2(cfg), w.clock, endpointservice.Options{ListTTL: resync / 2, PrincipalsTTL: awsx.PrincipalsTTL}),
+		Caller:        identity.NewCaller(awsx.STS(cfg), region),
 		Resync:        resync,
 	})
 }

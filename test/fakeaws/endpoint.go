@@ -42,6 +42,9 @@ type endpoint struct {
 	answer      acceptance
 	availableAt time.Time
 	failure     string
+	policy      string
+	privateDNS  bool
+	addresses   types.IpAddressType
 	gone        types.State // deleting, then deleted
 }
 
@@ -124,9 +127,9 @@ func (e *endpoint) describe(q *request) *types.VpcEndpoint {
 	d := &types.VpcEndpoint{
 		VpcEndpointId: aws.String(e.id), VpcEndpointType: types.VpcEndpointTypeInterface, VpcId: aws.String(e.vpc.id),
 		ServiceName: aws.String(e.service), ServiceRegion: aws.String(e.region.name), State: e.state(q), OwnerId: aws.String(e.region.account.id),
-		CreationTimestamp: aws.Time(e.born), DnsEntries: e.dns(), IpAddressType: types.IpAddressTypeIpv4,
+		CreationTimestamp: aws.Time(e.born), DnsEntries: e.dns(), IpAddressType: e.addresses, PolicyDocument: aws.String(e.policy),
 		DnsOptions:        &types.DnsOptions{DnsRecordIpType: types.DnsRecordIpTypeIpv4},
-		PrivateDnsEnabled: aws.Bool(false), RequesterManaged: aws.Bool(false), Tags: tagList(e.tags),
+		PrivateDnsEnabled: aws.Bool(e.privateDNS), RequesterManaged: aws.Bool(false), Tags: tagList(e.tags),
 	}
 	if e.failure != "" {
 		d.FailureReason = aws.String(e.failure)

@@ -1,6 +1,7 @@
 package fakeaws
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -10,9 +11,9 @@ import (
 )
 
 var endpointOperations = []*operation{
-	write("CreateVpcEndpoint", (*request).createEndpoint, "VpcId", "ServiceName", "VpcEndpointType", "SubnetIds", "SecurityGroupIds", "ClientToken", "TagSpecifications", "PrivateDnsEnabled", "IpAddressType"),
+	write("CreateVpcEndpoint", (*request).createEndpoint, "VpcId", "ServiceName", "VpcEndpointType", "SubnetIds", "SecurityGroupIds", "ClientToken", "TagSpecifications", "PrivateDnsEnabled", "IpAddressType", "PolicyDocument"),
 	read("DescribeVpcEndpoints", (*request).describeEndpoints, "VpcEndpointIds", "Filters", "MaxResults", "NextToken"),
-	write("ModifyVpcEndpoint", (*request).modifyEndpoint, "VpcEndpointId", "AddSubnetIds", "RemoveSubnetIds", "AddSecurityGroupIds", "RemoveSecurityGroupIds", "PrivateDnsEnabled"),
+	write("ModifyVpcEndpoint", (*request).modifyEndpoint, "VpcEndpointId", "AddSubnetIds", "RemoveSubnetIds", "AddSecurityGroupIds", "RemoveSecurityGroupIds", "PrivateDnsEnabled", "IpAddressType", "PolicyDocument", "ResetPolicy"),
 	write("DeleteVpcEndpoints", (*request).deleteEndpoints, "VpcEndpointIds"),
 }
 
@@ -23,7 +24,7 @@ var endpointAttributes = attributes[*endpoint]{
 	"vpc-endpoint-id":    one(func(e *endpoint) string { return e.id }),
 	"vpc-endpoint-type":  one(func(*endpoint) string { return string(types.VpcEndpointTypeInterface) }),
 	"vpc-endpoint-state": func(q *request, e *endpoint) []string { return []string{string(e.state(q))} },
-	"ip-address-type":    one(func(*endpoint) string { return "ipv4" }),
+	"ip-address-type":    one(func(e *endpoint) string { return string(e.addresses) }),
 }
 
 func (q *request) createEndpoint(in *ec2.CreateVpcEndpointInput) (*ec2.CreateVpcEndpointOutput, error) {
@@ -55,12 +56,11 @@ func (q *request) createEndpoint(in *ec2.CreateVpcEndpointInput) (*ec2.CreateVpc
 	switch {
 	case in.VpcEndpointType != types.VpcEndpointTypeInterface: // the default is Gateway
 		return nil, ec2Error("InvalidParameter", "The endpoint type of the request does not match the type of the service")
-	case aws.ToBool(in.PrivateDnsEnabled):
-		return nil, noPrivateDNS(s.name)
-	case in.IpAddressType != "" && in.IpAddressType != types.IpAddressTypeIpv4:
-		return nil, ec2Error("InvalidParameter", "The service does not support the IP address type")
 	}
-	e := &endpoint{region: q.region, vpc: v, service: s.name, availableAt: q.now.Add(q.cloud.delays.EndpointPending)}
+	e := &endpoint{region: q.region, vpc: v, service: s.name, availableAt: q.now.Add(q.cloud.delays.EndpointPending), addresses: types.IpAddressTypeIpv4, policy: fullAccess}
+	if err := e.set(s, endpointChange{privateDNS: in.PrivateDnsEnabled, addresses: in.IpAddressType, policy: in.PolicyDocument}); err != nil {
+		return nil, err
+	}
 	if s.acceptance {
 		e.answer = unanswered
 	}
@@ -82,6 +82,44 @@ func (q *request) createEndpoint(in *ec2.CreateVpcEndpointInput) (*ec2.CreateVpc
 	e.plug(q)
 	q.remember(in.ClientToken, in, e.id)
 	return &ec2.CreateVpcEndpointOutput{ClientToken: in.ClientToken, VpcEndpoint: e.describe(q)}, nil
+}
+
+// fullAccess is the policy of an endpoint without one of its own.
+const fullAccess = `{"Statement":[{"Action":"*","Effect":"Allow","Principal":"*","Resource":"*"}]}`
+
+// endpointChange has the attributes that creation and modification set alike.
+type endpointChange struct {
+	privateDNS  *bool
+	addresses   types.IpAddressType
+	policy      *string
+	resetPolicy *bool
+}
+
+// set checks everything before it changes anything. s is nil if the service is gone.
+func (e *endpoint) set(s *service, c endpointChange) error {
+	switch {
+	case aws.ToBool(c.privateDNS) && (s == nil || s.privateName == ""):
+		return noPrivateDNS(e.service)
+	case c.addresses != "" && (s == nil || !s.supports(c.addresses)):
+		return ec2Error("InvalidParameter", "The service does not support the IP address type "+string(c.addresses))
+	case aws.ToBool(c.resetPolicy) && c.policy != nil:
+		return ec2Error("InvalidParameterCombination", "ResetPolicy and PolicyDocument cannot be used together")
+	case c.policy != nil && !json.Valid([]byte(*c.policy)):
+		return ec2Error("InvalidParameter", "The policy document is malformed")
+	}
+	if c.privateDNS != nil {
+		e.privateDNS = *c.privateDNS
+	}
+	if c.addresses != "" {
+		e.addresses = c.addresses
+	}
+	switch {
+	case c.policy != nil:
+		e.policy = *c.policy
+	case aws.ToBool(c.resetPolicy):
+		e.policy = fullAccess
+	}
+	return nil
 }
 
 func noPrivateDNS(name string) error {
@@ -158,8 +196,6 @@ func (q *request) modifyEndpoint(in *ec2.ModifyVpcEndpointInput) (*ec2.ModifyVpc
 	switch state := e.state(q); {
 	case state != available && state != pending && state != pendingAcceptance:
 		return nil, ec2Error("InvalidState", "The VPC endpoint "+e.id+" is in state "+string(state)+" and cannot be modified")
-	case aws.ToBool(in.PrivateDnsEnabled):
-		return nil, noPrivateDNS(e.service)
 	}
 	for _, id := range in.RemoveSubnetIds {
 		if !slices.ContainsFunc(e.subnets, func(n *subnet) bool { return n.id == id }) {
@@ -181,6 +217,10 @@ func (q *request) modifyEndpoint(in *ec2.ModifyVpcEndpointInput) (*ec2.ModifyVpc
 	}
 	if len(groups) == 0 {
 		return nil, ec2Error("InvalidParameter", "The VPC endpoint "+e.id+" must have at least one security group")
+	}
+	err = e.set(q.cloud.services[e.service], endpointChange{in.PrivateDnsEnabled, in.IpAddressType, in.PolicyDocument, in.ResetPolicy})
+	if err != nil {
+		return nil, err
 	}
 	if len(in.AddSubnetIds) > 0 {
 		e.availableAt = q.now.Add(q.cloud.delays.EndpointPending)

@@ -13,7 +13,8 @@ import (
 var serviceOperations = []*operation{
 	write("CreateVpcEndpointServiceConfiguration", (*request).createService, "AcceptanceRequired", "ClientToken", "NetworkLoadBalancerArns", "SupportedIpAddressTypes", "TagSpecifications"),
 	read("DescribeVpcEndpointServiceConfigurations", (*request).describeServices, "ServiceIds", "Filters", "MaxResults", "NextToken"),
-	write("ModifyVpcEndpointServiceConfiguration", (*request).modifyService, "ServiceId", "AcceptanceRequired", "AddNetworkLoadBalancerArns", "RemoveNetworkLoadBalancerArns"),
+	write("ModifyVpcEndpointServiceConfiguration", (*request).modifyService, "ServiceId", "AcceptanceRequired", "AddNetworkLoadBalancerArns", "RemoveNetworkLoadBalancerArns",
+		"PrivateDnsName", "RemovePrivateDnsName", "AddSupportedIpAddressTypes", "RemoveSupportedIpAddressTypes", "AddSupportedRegions", "RemoveSupportedRegions"),
 	write("DeleteVpcEndpointServiceConfigurations", (*request).deleteServices, "ServiceIds"),
 }
 
@@ -28,6 +29,9 @@ type service struct {
 	principals  map[string]*principal
 	availableAt time.Time
 	deleting    bool
+	privateName string
+	addresses   []string // IP address types, sorted
+	regions     []string // in which endpoints can be made, sorted; its own is not listed
 }
 
 var serviceAttributes = attributes[*service]{
@@ -76,6 +80,7 @@ func (q *request) createService(in *ec2.CreateVpcEndpointServiceConfigurationInp
 		balancers:   slices.Compact(slices.Sorted(slices.Values(in.NetworkLoadBalancerArns))),
 		principals:  map[string]*principal{},
 		availableAt: q.now.Add(q.cloud.delays.ServicePending),
+		addresses:   []string{"ipv4"},
 	}
 	if err := q.checkBalancers(s, s.balancers); err != nil {
 		return nil, err
@@ -137,8 +142,16 @@ func (s *service) describe(q *request) *types.ServiceConfiguration {
 		NetworkLoadBalancerArns: slices.Clone(s.balancers),
 		BaseEndpointDnsNames:    []string{s.id + "." + s.region.name + ".vpce.amazonaws.com"},
 		ManagesVpcEndpoints:     aws.Bool(false),
-		SupportedIpAddressTypes: []types.ServiceConnectivityType{types.ServiceConnectivityTypeIpv4},
 		Tags:                    tagList(s.tags),
+	}
+	if s.privateName != "" {
+		d.PrivateDnsName = aws.String(s.privateName)
+	}
+	for _, a := range s.addresses {
+		d.SupportedIpAddressTypes = append(d.SupportedIpAddressTypes, types.ServiceConnectivityType(a))
+	}
+	for _, r := range append([]string{s.region.name}, s.regions...) {
+		d.SupportedRegions = append(d.SupportedRegions, types.SupportedRegionDetail{Region: aws.String(r), ServiceState: aws.String("Available")})
 	}
 	for _, z := range s.zones {
 		d.AvailabilityZones = append(d.AvailabilityZones, z.name)
@@ -181,6 +194,9 @@ func (q *request) modifyService(in *ec2.ModifyVpcEndpointServiceConfigurationInp
 	if len(want) == 0 {
 		return nil, ec2Error("InvalidParameter", "The VPC Endpoint Service Configuration must have at least one load balancer")
 	}
+	if err := s.setAttributes(in); err != nil {
+		return nil, err
+	}
 	for _, arn := range in.RemoveNetworkLoadBalancerArns {
 		delete(q.region.balancers.users, arn)
 	}
@@ -190,6 +206,48 @@ func (q *request) modifyService(in *ec2.ModifyVpcEndpointServiceConfigurationInp
 		s.acceptance = *in.AcceptanceRequired
 	}
 	return &ec2.ModifyVpcEndpointServiceConfigurationOutput{Return: aws.Bool(true)}, nil
+}
+
+// supports is true for an IP address type that endpoints to the service can have.
+func (s *service) supports(addresses types.IpAddressType) bool {
+	if addresses == types.IpAddressTypeDualstack {
+		return slices.Contains(s.addresses, "ipv4") && slices.Contains(s.addresses, "ipv6")
+	}
+	return slices.Contains(s.addresses, string(addresses))
+}
+
+// setAttributes checks everything before it changes anything.
+func (s *service) setAttributes(in *ec2.ModifyVpcEndpointServiceConfigurationInput) error {
+	addresses, regions := edited(s.addresses, in.AddSupportedIpAddressTypes, in.RemoveSupportedIpAddressTypes), edited(s.regions, in.AddSupportedRegions, in.RemoveSupportedRegions)
+	switch {
+	case len(addresses) == 0:
+		return ec2Error("InvalidParameter", "The service must support at least one IP address type")
+	case in.PrivateDnsName != nil && aws.ToBool(in.RemovePrivateDnsName):
+		return ec2Error("InvalidParameterCombination", "PrivateDnsName and RemovePrivateDnsName cannot be used together")
+	case slices.Contains(in.RemoveSupportedRegions, s.region.name):
+		return ec2Error("InvalidParameter", "The Region of the service cannot be removed")
+	case aws.ToBool(in.RemovePrivateDnsName) && s.privateName == "":
+		return ec2Error("InvalidParameter", "The service has no private DNS name")
+	}
+	for _, region := range in.RemoveSupportedRegions {
+		if !slices.Contains(s.regions, region) {
+			return ec2Error("InvalidParameter", "The service does not support the Region "+region)
+		}
+	}
+	s.addresses, s.regions = addresses, regions
+	switch {
+	case in.PrivateDnsName != nil:
+		s.privateName = *in.PrivateDnsName
+	case aws.ToBool(in.RemovePrivateDnsName):
+		s.privateName = ""
+	}
+	return nil
+}
+
+func edited(list, add, remove []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(slices.DeleteFunc(slices.Concat(list, add), func(s string) bool {
+		return slices.Contains(remove, s)
+	}))))
 }
 
 // deleteServices says per id what it could not delete; the call itself succeeds.

@@ -134,10 +134,12 @@ func (p *picture) draw(r *region) {
 		p.line("%s rule of %s egress=%t %s %d-%d %s%s%s %q%s", where, l.parent.id, l.egress, l.protocol, l.from, l.to, l.cidr4, l.cidr6, l.group, l.description, tagText(l.tags))
 	}
 	for _, s := range r.services.order {
-		p.line("%s %s %s acceptance=%t zones=%v principals=%v%s", where, s.id, s.state(p.q), s.acceptance, s.zones, keys(s.principals), tagText(s.tags))
+		p.line("%s %s %s acceptance=%t zones=%v principals=%v addresses=%v regions=%v private name=%q%s",
+			where, s.id, s.state(p.q), s.acceptance, s.zones, keys(s.principals), s.addresses, s.regions, s.privateName, tagText(s.tags))
 	}
 	for _, e := range r.endpoints.order {
-		p.line("%s %s %s to %s in %s subnets=%v groups=%v", where, e.id, e.state(p.q), e.service, e.vpc.id, shown(p, e.subnets), shown(p, e.groups))
+		p.line("%s %s %s to %s in %s subnets=%v groups=%v addresses=%s private DNS=%t policy=%s",
+			where, e.id, e.state(p.q), e.service, e.vpc.id, shown(p, e.subnets), shown(p, e.groups), e.addresses, e.privateDNS, e.policy)
 	}
 }
 

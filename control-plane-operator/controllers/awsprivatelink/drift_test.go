@@ -42,6 +42,21 @@ func TestDrift(t *testing.T) {
 			w.try(w.customerEC2().ModifyVpcEndpoint(w.t.Context(), &ec2.ModifyVpcEndpointInput{
 				VpcEndpointId: &es.Status.EndpointID, AddSecurityGroupIds: []string{*groups.SecurityGroups[0].GroupId}}))
 		},
+		"the policy of the endpoint is restricted": func(w *world, es *hyperv1.AWSEndpointService) {
+			w.try(w.customerEC2().ModifyVpcEndpoint(w.t.Context(), &ec2.ModifyVpcEndpointInput{VpcEndpointId: &es.Status.EndpointID, PolicyDocument: aws.String(
+				`{"Statement":[{"Effect":"Deny","Action":"*","Resource":"*","Principal":"*"}]}`)}))
+		},
+		"private DNS of the endpoint is enabled": func(w *world, es *hyperv1.AWSEndpointService) {
+			w.modifyService(&ec2.ModifyVpcEndpointServiceConfigurationInput{PrivateDnsName: aws.String("api.example.com")})
+			w.try(w.customerEC2().ModifyVpcEndpoint(w.t.Context(), &ec2.ModifyVpcEndpointInput{VpcEndpointId: &es.Status.EndpointID, PrivateDnsEnabled: aws.Bool(true)}))
+			w.modifyService(&ec2.ModifyVpcEndpointServiceConfigurationInput{RemovePrivateDnsName: aws.Bool(true)})
+		},
+		"the endpoint gets IPv6 addresses, and loses a subnet": func(w *world, es *hyperv1.AWSEndpointService) {
+			w.modifyService(&ec2.ModifyVpcEndpointServiceConfigurationInput{AddSupportedIpAddressTypes: []string{"ipv6"}})
+			w.try(w.customerEC2().ModifyVpcEndpoint(w.t.Context(), &ec2.ModifyVpcEndpointInput{
+				VpcEndpointId: &es.Status.EndpointID, IpAddressType: ec2types.IpAddressTypeDualstack, RemoveSubnetIds: w.subnets[:1]}))
+			w.modifyService(&ec2.ModifyVpcEndpointServiceConfigurationInput{RemoveSupportedIpAddressTypes: []string{"ipv6"}})
+		},
 		"the endpoint loses a tag": func(w *world, es *hyperv1.AWSEndpointService) { w.untag(es.Status.EndpointID, "team") },
 		"the group loses a tag":    func(w *world, es *hyperv1.AWSEndpointService) { w.untag(es.Status.SecurityGroupID, awsx.NameTag) },
 		"the group loses its rule": func(w *world, es *hyperv1.AWSEndpointService) {
@@ -101,6 +116,31 @@ func TestDrift(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A setting that the role may not change is reported, and the endpoint serves.
+func TestASettingThatCannotBeRepairedIsReported(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	w.settle(enough)
+	w.diary.read()
+	w.try(w.customerEC2().ModifyVpcEndpoint(t.Context(), &ec2.ModifyVpcEndpointInput{
+		VpcEndpointId: &w.list(t.Context())[0].Status.EndpointID, PolicyDocument: aws.String(`{"Statement":[]}`)}))
+	w.cloud.Fault(fakeaws.Fault{Operation: "ModifyVpcEndpoint", Kind: fakeaws.Denied, Times: fakeaws.Forever})
+	w.clock.Step(resync * 6 / 5)
+	w.settle(enough)
+	w.isReady()
+	if got := w.diary.read(); len(got) == 0 || !strings.Contains(got[0], "not allowed: policy reset to full access") {
+		t.Errorf("events: %v", got)
+	}
+}
+
+func (w *world) modifyService(in *ec2.ModifyVpcEndpointServiceConfigurationInput) {
+	w.t.Helper()
+	services, err := w.ho().DescribeVpcEndpointServiceConfigurations(w.t.Context(), &ec2.DescribeVpcEndpointServiceConfigurationsInput{})
+	w.must(err)
+	in.ServiceId = services.ServiceConfigurations[0].ServiceId
+	w.try(w.ho().ModifyVpcEndpointServiceConfiguration(w.t.Context(), in))
 }
 
 // try takes what an SDK call returns and fails the test if it is an error.

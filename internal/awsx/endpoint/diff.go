@@ -4,26 +4,37 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 )
 
-// diff returns the next change on the way from got to spec, or nil for none.
-//
-// AWS takes one subnet in each zone. The order never takes away a zone that
-// works before the zones that can be added are there, and moves one zone at a
-// time from its old subnet to its new one, so that the others keep serving:
-// add what is free, then free one zone for its new subnet, then drop the rest.
-func diff(spec Spec, got Endpoint) *ec2.ModifyVpcEndpointInput {
-	change := &ec2.ModifyVpcEndpointInput{
-		VpcEndpointId:          &got.ID,
-		AddSecurityGroupIds:    minus(spec.Groups, got.Groups),
-		RemoveSecurityGroupIds: minus(got.Groups, spec.Groups),
+// diff returns the next change that turns got into spec, or nil for none. Subnets
+// and groups come first. isSetting is true for a change that does not touch them.
+func diff(spec Spec, got Endpoint) (change *ec2.ModifyVpcEndpointInput, isSetting bool) {
+	for _, attributes := range [][]attribute{connectivity, settings} {
+		change = &ec2.ModifyVpcEndpointInput{}
+		for _, a := range attributes {
+			a.repair(spec, got, change)
+		}
+		if !reflect.ValueOf(*change).IsZero() {
+			change.VpcEndpointId = &got.ID
+			return change, isSetting
+		}
+		isSetting = true
 	}
-	stale := minus(got.Subnets, spec.Subnets)
-	var blocked []string // stale subnets in the zone of a new one
+	return nil, false
+}
+
+// repairSubnets follows the rule of AWS that an endpoint has one subnet in a zone.
+// It does not remove a zone that works before the zones that can be added are
+// there, and moves one zone at a time from its old subnet to its new one, so that
+// the others keep serving: add free zones, then free one zone for its new subnet,
+// then remove the rest.
+func repairSubnets(spec Spec, got Endpoint, change *ec2.ModifyVpcEndpointInput) {
+	var blocked []string // subnets in the zone of a new one
 	for _, id := range minus(spec.Subnets, got.Subnets) {
 		old := slices.IndexFunc(got.Subnets, func(has string) bool { return spec.ZoneOf[has] == spec.ZoneOf[id] })
 		if old < 0 {
@@ -37,16 +48,12 @@ func diff(spec Spec, got Endpoint) *ec2.ModifyVpcEndpointInput {
 	case len(blocked) > 0:
 		change.RemoveSubnetIds = blocked[:1]
 	default:
-		change.RemoveSubnetIds = stale
+		change.RemoveSubnetIds = minus(got.Subnets, spec.Subnets)
 	}
-	if len(change.AddSubnetIds)+len(change.RemoveSubnetIds)+len(change.AddSecurityGroupIds)+len(change.RemoveSecurityGroupIds) == 0 {
-		return nil
-	}
-	return change
 }
 
-// words say to a person what a change does.
-func words(change *ec2.ModifyVpcEndpointInput) string {
+// describe describes a change for users.
+func describe(change *ec2.ModifyVpcEndpointInput) string {
 	var out []string
 	for _, part := range []struct {
 		what string
@@ -58,6 +65,15 @@ func words(change *ec2.ModifyVpcEndpointInput) string {
 		if len(part.ids) > 0 {
 			out = append(out, part.what+" "+strings.Join(part.ids, ", "))
 		}
+	}
+	if change.ResetPolicy != nil {
+		out = append(out, "policy reset to full access")
+	}
+	if change.PrivateDnsEnabled != nil {
+		out = append(out, "private DNS disabled")
+	}
+	if change.IpAddressType != "" {
+		out = append(out, "IP address type set to "+string(change.IpAddressType))
 	}
 	return strings.Join(out, "; ")
 }

@@ -55,7 +55,7 @@ func TestDiff(t *testing.T) {
 				c.want.VpcEndpointId = &id
 			}
 			spec := Spec{Subnets: c.subnets, Groups: c.groups, ZoneOf: zoneOf}
-			got := diff(spec, Endpoint{ID: id, Subnets: c.gotSubnets, Groups: c.gotGroups})
+			got, _ := diff(spec, Endpoint{ID: id, Subnets: c.gotSubnets, Groups: c.gotGroups})
 			if d := cmp.Diff(c.want, got, cmpopts.IgnoreUnexported(ec2.ModifyVpcEndpointInput{})); d != "" {
 				t.Errorf("-want +got:\n%s", d)
 			}
@@ -71,7 +71,7 @@ func TestDiffArrives(t *testing.T) {
 		for _, to := range layouts {
 			have := append([]string(nil), from...)
 			for step := 0; ; step++ {
-				change := diff(Spec{Subnets: to, ZoneOf: zoneOf}, Endpoint{Subnets: have})
+				change, _ := diff(Spec{Subnets: to, ZoneOf: zoneOf}, Endpoint{Subnets: have})
 				if change == nil {
 					break
 				}

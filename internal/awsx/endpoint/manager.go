@@ -144,18 +144,24 @@ func (m *Manager) create(ctx context.Context, spec Spec) (Endpoint, error) {
 }
 
 func (m *Manager) modify(ctx context.Context, spec Spec, got Endpoint) (Endpoint, error) {
-	log := ctrl.LoggerFrom(ctx)
-	// A change of an endpoint that is still coming up could take away the zone
-	// that works before the one that replaces it does.
-	if change := diff(spec, got); change != nil && got.State == Available {
-		log.Info("Modifying VPC endpoint", "endpoint", got.ID, "addSubnets", change.AddSubnetIds, "removeSubnets", change.RemoveSubnetIds,
-			"addGroups", change.AddSecurityGroupIds, "removeGroups", change.RemoveSecurityGroupIds)
-		m.Invalidate(0) // whatever comes of it, what we knew is over
-		if _, err := m.api.ModifyVpcEndpoint(ctx, change); err != nil {
+	// A change of an endpoint that is still pending could remove the zone that works
+	// before the one that replaces it does.
+	if change, isSetting := diff(spec, got); change != nil && got.State == Available {
+		what := describe(change)
+		ctrl.LoggerFrom(ctx).Info("Modifying VPC endpoint", "endpoint", got.ID, "change", what)
+		_, err := m.api.ModifyVpcEndpoint(ctx, change)
+		switch {
+		case err == nil:
+			m.Invalidate(0)
+			got.State = Pending
+			spec.Hooks.Changed(got.ID, what)
+		case isSetting && (awsx.IsDenied(err) || awsx.IsInvalid(err)):
+			// The endpoint serves as it is. The next resync finds the difference again.
+			spec.Hooks.Skipped(got.ID, "not allowed: "+what+": "+awsx.Message(err))
+		default:
+			m.Invalidate(0)
 			return got, fmt.Errorf("modifying VPC endpoint %s: %w", got.ID, err)
 		}
-		got.State = Pending
-		spec.Hooks.Changed(got.ID, words(change))
 	}
 	changed, err := ec2util.Retag(ctx, m.api, got.ID, spec.Tags, got.Tags, spec.StaleTags, spec.Hooks)
 	if changed || err != nil {

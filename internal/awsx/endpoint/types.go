@@ -52,6 +52,11 @@ type Endpoint struct {
 	Subnets []string
 	Groups  []string
 	Tags    awsx.Tags
+	// Policy is the policy document, PrivateDNS whether the service's private name
+	// resolves to the endpoint.
+	Policy        string
+	PrivateDNS    bool
+	IPAddressType string
 	// DNSName is the regional name, which resolves in every zone.
 	DNSName string
 }
@@ -85,6 +90,10 @@ func read(e types.VpcEndpoint) Endpoint {
 		State:       State(strings.ToLower(string(e.State))),
 		Subnets:     e.SubnetIds,
 		Tags:        ec2util.Tags(e.Tags),
+
+		Policy:        aws.ToString(e.PolicyDocument),
+		PrivateDNS:    aws.ToBool(e.PrivateDnsEnabled),
+		IPAddressType: string(e.IpAddressType),
 	}
 	for _, g := range e.Groups {
 		out.Groups = append(out.Groups, aws.ToString(g.GroupId))

@@ -203,6 +203,18 @@ func TestDriftIsPutRight(t *testing.T) {
 			_, err := w.ec2.ModifyVpcEndpointServicePermissions(t.Context(), &ec2.ModifyVpcEndpointServicePermissionsInput{ServiceId: &id, AddAllowedPrincipals: []string{otherRole}, RemoveAllowedPrincipals: []string{role}})
 			must(t, err)
 		},
+		"a private DNS name is set": func(t *testing.T, w *world, id string) {
+			_, err := w.ec2.ModifyVpcEndpointServiceConfiguration(t.Context(), &ec2.ModifyVpcEndpointServiceConfigurationInput{ServiceId: &id, PrivateDnsName: aws.String("api.example.com")})
+			must(t, err)
+		},
+		"IPv6 is offered": func(t *testing.T, w *world, id string) {
+			_, err := w.ec2.ModifyVpcEndpointServiceConfiguration(t.Context(), &ec2.ModifyVpcEndpointServiceConfigurationInput{ServiceId: &id, AddSupportedIpAddressTypes: []string{"ipv6"}})
+			must(t, err)
+		},
+		"another region may connect, and the acceptance is changed": func(t *testing.T, w *world, id string) {
+			_, err := w.ec2.ModifyVpcEndpointServiceConfiguration(t.Context(), &ec2.ModifyVpcEndpointServiceConfigurationInput{ServiceId: &id, AddSupportedRegions: []string{"eu-west-1"}, AcceptanceRequired: aws.Bool(true)})
+			must(t, err)
+		},
 		"the user names another principal": func(_ *testing.T, w *world, _ string) {
 			w.spec.Principals = []string{otherRole, role}
 		},
@@ -226,6 +238,9 @@ func TestDriftIsPutRight(t *testing.T) {
 			if *got.AcceptanceRequired || !slices.Equal(got.NetworkLoadBalancerArns, []string{w.spec.LoadBalancerARN}) {
 				t.Errorf("acceptance %v, load balancers %v", *got.AcceptanceRequired, got.NetworkLoadBalancerArns)
 			}
+			if got.PrivateDnsName != nil || len(got.SupportedIpAddressTypes) != 1 || len(got.SupportedRegions) != 1 {
+				t.Errorf("private name %v, IP address types %v, regions %v", got.PrivateDnsName, got.SupportedIpAddressTypes, got.SupportedRegions)
+			}
 			have := awsx.Tags{}
 			for _, tag := range got.Tags {
 				have[*tag.Key] = *tag.Value
@@ -237,6 +252,9 @@ func TestDriftIsPutRight(t *testing.T) {
 			if got := w.principals(t, svc.ID); !slices.Equal(got, slices.Sorted(slices.Values(w.spec.Principals))) {
 				t.Errorf("principals %v, want %v", got, w.spec.Principals)
 			}
+			w.ForgetCalls()
+			w.ensure(t)
+			w.wantCalls(t, map[string]int{})
 		})
 	}
 }

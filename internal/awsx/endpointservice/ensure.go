@@ -138,9 +138,9 @@ func (spec Spec) token() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// update repairs the load balancer, the acceptance setting and the tags.
+// update repairs the attributes and the tags.
 func (s *Services) update(ctx context.Context, spec Spec, svc *Service) error {
-	if change := diff(spec, *svc); change != nil {
+	for _, change := range diff(spec, *svc) {
 		if err := s.modify(ctx, spec, change, svc); err != nil {
 			return err
 		}
@@ -164,10 +164,11 @@ func logged(ctx context.Context) awsx.Hooks {
 	return awsx.Hooks{OnChange: log, OnSkip: log}
 }
 
-// modify makes the change and reads the service again: the load balancer
-// decides in which zones it is.
+// modify makes the change and reads the service again: the load balancer decides
+// in which zones it is.
 func (s *Services) modify(ctx context.Context, spec Spec, change *ec2.ModifyVpcEndpointServiceConfigurationInput, svc *Service) error {
-	ctrl.LoggerFrom(ctx).Info("Modifying endpoint service", "service", svc.ID, "loadBalancer", spec.LoadBalancerARN)
+	ctrl.LoggerFrom(ctx).Info("Modifying endpoint service", "service", svc.ID, "loadBalancer", spec.LoadBalancerARN,
+		"otherSettings", change.AddNetworkLoadBalancerArns == nil && change.RemoveNetworkLoadBalancerArns == nil)
 	if _, err := s.api.ModifyVpcEndpointServiceConfiguration(ctx, change); err != nil {
 		return fmt.Errorf("modifying endpoint service %s: %w", svc.ID, err)
 	}
@@ -178,26 +179,26 @@ func (s *Services) modify(ctx context.Context, spec Spec, change *ec2.ModifyVpcE
 	if !found {
 		return fmt.Errorf("endpoint service %s disappeared while it was modified", svc.ID)
 	}
-	now.loadBalancers, now.acceptance = []string{spec.LoadBalancerARN}, false
+	applyTo(&now, change)
 	*svc = now
 	s.put(now, spec.Owner)
 	return nil
 }
 
-// diff returns the change that turns svc into spec, or nil for none. Tags are
-// changed by another call.
-func diff(spec Spec, svc Service) *ec2.ModifyVpcEndpointServiceConfigurationInput {
-	in := &ec2.ModifyVpcEndpointServiceConfigurationInput{ServiceId: aws.String(svc.ID)}
-	want := []string{spec.LoadBalancerARN}
-	in.AddNetworkLoadBalancerArns = minus(want, svc.loadBalancers)
-	in.RemoveNetworkLoadBalancerArns = minus(svc.loadBalancers, want)
-	if svc.acceptance {
-		in.AcceptanceRequired = aws.Bool(false)
+// applyTo applies change to what AWS has described, which may lag behind it.
+func applyTo(svc *Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput) {
+	edit := func(list, add, remove []string) []string {
+		return minus(slices.Concat(list, minus(add, list)), remove)
 	}
-	if in.AcceptanceRequired == nil && in.AddNetworkLoadBalancerArns == nil && in.RemoveNetworkLoadBalancerArns == nil {
-		return nil
+	svc.loadBalancers = edit(svc.loadBalancers, change.AddNetworkLoadBalancerArns, change.RemoveNetworkLoadBalancerArns)
+	svc.addressTypes = edit(svc.addressTypes, change.AddSupportedIpAddressTypes, change.RemoveSupportedIpAddressTypes)
+	svc.regions = edit(svc.regions, change.AddSupportedRegions, change.RemoveSupportedRegions)
+	if change.AcceptanceRequired != nil {
+		svc.acceptance = *change.AcceptanceRequired
 	}
-	return in
+	if aws.ToBool(change.RemovePrivateDnsName) {
+		svc.privateName = ""
+	}
 }
 
 // minus returns what is in a and not in b, or nil.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -55,6 +56,9 @@ type Service struct {
 	loadBalancers []string
 	zoneNames     []string
 	acceptance    bool
+	privateName   string
+	addressTypes  []string
+	regions       []string // with endpoints, other than its own
 	tags          awsx.Tags
 }
 
@@ -180,7 +184,18 @@ func (s *Services) view(ctx context.Context, c types.ServiceConfiguration) (Serv
 		loadBalancers: c.NetworkLoadBalancerArns,
 		zoneNames:     c.AvailabilityZones,
 		acceptance:    aws.ToBool(c.AcceptanceRequired),
+		privateName:   aws.ToString(c.PrivateDnsName),
 		tags:          ec2util.Tags(c.Tags),
+	}
+	for _, t := range c.SupportedIpAddressTypes {
+		svc.addressTypes = append(svc.addressTypes, string(t))
+	}
+	for _, r := range c.SupportedRegions {
+		// AWS lists the region of the service, which cannot be removed, too, and
+		// removed ones for a while.
+		if name := aws.ToString(r.Region); name != regionOf(svc.Name) && !strings.HasPrefix(aws.ToString(r.ServiceState), "Delet") {
+			svc.regions = append(svc.regions, name)
+		}
 	}
 	if len(svc.ZoneIDs) > 0 || len(svc.zoneNames) == 0 {
 		return svc, nil
@@ -196,6 +211,13 @@ func (s *Services) view(ctx context.Context, c types.ServiceConfiguration) (Serv
 	}
 	slices.Sort(svc.ZoneIDs)
 	return svc, nil
+}
+
+// regionOf returns the region in a name such as com.amazonaws.vpce.us-east-1.vpce-svc-0.
+func regionOf(serviceName string) string {
+	_, rest, _ := strings.Cut(serviceName, ".vpce.")
+	region, _, _ := strings.Cut(rest, ".")
+	return region
 }
 
 // zones returns the zone ids of this account by name. They never change, so they

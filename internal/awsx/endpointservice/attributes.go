@@ -1,0 +1,104 @@
+package endpointservice
+
+import (
+	"reflect"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+)
+
+// attribute is one attribute of a service. repair adds to change what turns the
+// attribute of svc into the one of spec.
+type attribute struct {
+	awsx.Attribute
+	repair func(spec Spec, svc Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput)
+}
+
+const modify = "ModifyVpcEndpointServiceConfiguration"
+
+// connectivity decides who reaches what through the service. It is repaired first,
+// by a call of its own: AWS refuses a call as a whole.
+var connectivity = []attribute{
+	{awsx.Attribute{Name: "NetworkLoadBalancerArns", Desired: "the load balancer of the Service, alone", Repair: modify},
+		func(spec Spec, svc Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput) {
+			want := []string{spec.LoadBalancerARN}
+			change.AddNetworkLoadBalancerArns, change.RemoveNetworkLoadBalancerArns = minus(want, svc.loadBalancers), minus(svc.loadBalancers, want)
+		}},
+	{awsx.Attribute{Name: "AcceptanceRequired", Desired: "false: the allowed principals decide who connects", Repair: modify},
+		func(_ Spec, svc Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput) {
+			if svc.acceptance {
+				change.AcceptanceRequired = aws.Bool(false)
+			}
+		}},
+}
+
+// settings are repaired after it.
+var settings = []attribute{
+	{awsx.Attribute{Name: "SupportedIpAddressTypes", Desired: ipv4, Repair: modify},
+		func(_ Spec, svc Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput) {
+			want := []string{ipv4}
+			if len(svc.addressTypes) > 0 {
+				change.AddSupportedIpAddressTypes, change.RemoveSupportedIpAddressTypes = minus(want, svc.addressTypes), minus(svc.addressTypes, want)
+			}
+		}},
+	{awsx.Attribute{Name: "SupportedRegions", Desired: "the region of the service, alone", Repair: modify},
+		func(_ Spec, svc Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput) {
+			change.RemoveSupportedRegions = svc.regions
+		}},
+	{awsx.Attribute{Name: "PrivateDnsName", Desired: "none: the records of the hosted zone lead to the endpoint", Repair: modify},
+		func(_ Spec, svc Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput) {
+			if svc.privateName != "" {
+				change.RemovePrivateDnsName = aws.Bool(true)
+			}
+		}},
+}
+
+const ipv4 = "ipv4"
+
+// others are repaired by other calls, or not compared.
+var others = []awsx.Attribute{
+	{Name: "AllowedPrincipals", Desired: "the roles that make endpoints for the cluster, and additionalAllowedPrincipals", Repair: "ModifyVpcEndpointServicePermissions"},
+	{Name: "Tags", Desired: "owner, role, name, cluster, and the resource tags of the HostedCluster; tags of others stay", Repair: "CreateTags, DeleteTags"},
+	{Name: "ServiceState", Reason: "set by AWS; reported in the condition"},
+	{Name: "ServiceId", Reason: "cannot change"},
+	{Name: "ServiceName", Reason: "cannot change"},
+	{Name: "ServiceType", Reason: "cannot change"},
+	{Name: "AvailabilityZones", Reason: "set by AWS; those of the load balancer"},
+	{Name: "AvailabilityZoneIds", Reason: "set by AWS; read for the subnets of the endpoint"},
+	{Name: "BaseEndpointDnsNames", Reason: "set by AWS"},
+	{Name: "ManagesVpcEndpoints", Reason: "set by AWS"},
+	{Name: "RemoteAccessEnabled", Reason: "set by AWS; follows SupportedRegions"},
+	{Name: "PrivateDnsNameConfiguration", Reason: "set by AWS; follows PrivateDnsName"},
+	{Name: "GatewayLoadBalancerArns", Reason: "of services for gateway load balancers alone"},
+	{Name: "PayerResponsibility", Reason: "billing; changes nothing about connections"},
+}
+
+// Attributes returns all attributes of a service, those that are compared first.
+func Attributes() []awsx.Attribute {
+	var all []awsx.Attribute
+	for _, list := range [][]attribute{connectivity, settings} {
+		for _, a := range list {
+			all = append(all, a.Attribute)
+		}
+	}
+	return append(all, others...)
+}
+
+// diff returns the changes that turn svc into spec. Tags and principals are changed
+// by other calls.
+func diff(spec Spec, svc Service) []*ec2.ModifyVpcEndpointServiceConfigurationInput {
+	var changes []*ec2.ModifyVpcEndpointServiceConfigurationInput
+	for _, attributes := range [][]attribute{connectivity, settings} {
+		change := &ec2.ModifyVpcEndpointServiceConfigurationInput{}
+		for _, a := range attributes {
+			a.repair(spec, svc, change)
+		}
+		if !reflect.ValueOf(*change).IsZero() {
+			change.ServiceId = aws.String(svc.ID)
+			changes = append(changes, change)
+		}
+	}
+	return changes
+}

@@ -221,6 +221,36 @@ var endpointCases = []contract{
 		r.ok("ModifyVpcEndpoint", err)
 		r.equal("subnets", r.find(*e.VpcEndpointId).SubnetIds, []string{r.a2})
 	}},
+	{"the policy of an endpoint is full access, can be changed, and reset", func(r *run) {
+		_, name := r.service(false)
+		e := r.endpoint(r.endpointTo(name, r.a))
+		r.becomesAvailable(*e.VpcEndpointId)
+		full := aws.ToString(r.find(*e.VpcEndpointId).PolicyDocument)
+		r.equal("allows", strings.Contains(full, "Allow"), true)
+		modify := func(in *ec2.ModifyVpcEndpointInput) string {
+			in.VpcEndpointId = e.VpcEndpointId
+			_, err := r.consumer.ec2.ModifyVpcEndpoint(r.ctx, in)
+			r.ok("ModifyVpcEndpoint", err)
+			return aws.ToString(r.find(*e.VpcEndpointId).PolicyDocument)
+		}
+		denies := modify(&ec2.ModifyVpcEndpointInput{PolicyDocument: aws.String(`{"Statement":[{"Effect":"Deny","Principal":"*","Action":"*","Resource":"*"}]}`)})
+		r.equal("denies", strings.Contains(denies, "Deny"), true)
+		r.equal("reset", modify(&ec2.ModifyVpcEndpointInput{ResetPolicy: aws.Bool(true)}), full)
+	}},
+	{"private DNS and IPv6 of an endpoint need a service that offers them", func(r *run) {
+		_, name := r.service(false)
+		e := r.endpoint(r.endpointTo(name, r.a))
+		r.becomesAvailable(*e.VpcEndpointId)
+		_, err := r.consumer.ec2.ModifyVpcEndpoint(r.ctx, &ec2.ModifyVpcEndpointInput{VpcEndpointId: e.VpcEndpointId, PrivateDnsEnabled: aws.Bool(true)})
+		r.refused("private DNS", err, "InvalidParameter")
+		_, err = r.consumer.ec2.ModifyVpcEndpoint(r.ctx, &ec2.ModifyVpcEndpointInput{VpcEndpointId: e.VpcEndpointId, IpAddressType: types.IpAddressTypeDualstack})
+		r.refused("dualstack", err, "InvalidParameter")
+		got := r.find(*e.VpcEndpointId)
+		r.equal("IP address type", string(got.IpAddressType), "ipv4")
+		r.equal("private DNS", aws.ToBool(got.PrivateDnsEnabled), false)
+		_, err = r.consumer.ec2.ModifyVpcEndpoint(r.ctx, &ec2.ModifyVpcEndpointInput{VpcEndpointId: e.VpcEndpointId, PrivateDnsEnabled: aws.Bool(false), IpAddressType: types.IpAddressTypeIpv4})
+		r.ok("what is so already", err)
+	}},
 	{"a deleted endpoint is deleting, then not found, and not listed", func(r *run) {
 		_, name := r.service(false)
 		e := r.endpoint(r.endpointTo(name, r.a))

@@ -86,6 +86,24 @@ var balancerCases = []contract{
 }
 
 var serviceCases = []contract{
+	{"the private DNS name of a service can be removed", func(r *run) {
+		id, _ := r.service(false)
+		modify := func(in *ec2.ModifyVpcEndpointServiceConfigurationInput) string {
+			in.ServiceId = &id
+			_, err := r.provider.ec2.ModifyVpcEndpointServiceConfiguration(r.ctx, in)
+			r.ok("ModifyVpcEndpointServiceConfiguration", err)
+			return aws.ToString(r.described(id).PrivateDnsName)
+		}
+		r.equal("at first", aws.ToString(r.described(id).PrivateDnsName), "")
+		r.equal("set", modify(&ec2.ModifyVpcEndpointServiceConfigurationInput{PrivateDnsName: aws.String("api.example.com")}), "api.example.com")
+		r.equal("removed", modify(&ec2.ModifyVpcEndpointServiceConfigurationInput{RemovePrivateDnsName: aws.Bool(true)}), "")
+	}},
+	{"a service has IPv4 alone, and cannot be without", func(r *run) {
+		id, _ := r.service(false)
+		r.equal("IP address types", r.described(id).SupportedIpAddressTypes, []types.ServiceConnectivityType{types.ServiceConnectivityTypeIpv4})
+		_, err := r.provider.ec2.ModifyVpcEndpointServiceConfiguration(r.ctx, &ec2.ModifyVpcEndpointServiceConfigurationInput{ServiceId: &id, RemoveSupportedIpAddressTypes: []string{"ipv4"}})
+		r.refused("without", err, "InvalidParameter")
+	}},
 	{"a service has a name, the load balancer's zones and its tags", func(r *run) {
 		id, name := r.service(false)
 		s := r.described(id)

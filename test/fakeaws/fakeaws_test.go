@@ -154,7 +154,7 @@ func TestMisuseIsLoud(t *testing.T) {
 		},
 		"an input field the fake does not serve": func() error {
 			in := w.endpoint("a")
-			in.PolicyDocument = aws.String("{}")
+			in.DnsOptions = &types.DnsOptionsSpecification{}
 			_, err := w.cpo.CreateVpcEndpoint(t.Context(), in)
 			return err
 		},

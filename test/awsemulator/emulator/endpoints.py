@@ -7,6 +7,7 @@ when it is changed, and its interfaces and names follow its subnets.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from moto.core.responses import ActionResult
@@ -64,6 +65,7 @@ def _create(original: Any, self: EC2Response) -> ActionResult:
         private_dns_enabled=self._get_bool_param("PrivateDnsEnabled", False),
     )
     endpoint.subnet_ids = list(subnets)
+    endpoint.ip_address_type = "ipv4"
     _follow_subnets(backend, endpoint)
     if service is not None and service.acceptance_required:
         states.life(endpoint).force("pendingAcceptance")
@@ -86,7 +88,9 @@ def _modify(original: Any, self: EC2Response) -> ActionResult:
         service = find_service(self.region, endpoint.service_name)
         _check_subnets(backend, endpoint.vpc_id, service, kept + added)
         _check_groups(backend, endpoint.vpc_id, self._get_param("AddSecurityGroupIds", []))
+        _check_settings(self, service)
     answer = original(self)
+    _set(self, endpoint)
     if endpoint.vpc_endpoint_type == "Interface":
         _follow_subnets(backend, endpoint)
     return answer
@@ -150,6 +154,25 @@ def _check_groups(backend: EC2Backend, vpc_id: str, group_ids: list[str]) -> Non
             raise refuse("InvalidGroup.NotFound", f"The security group '{group_id}' does not exist")
         if group.vpc_id != vpc_id:
             raise refuse("InvalidParameter", f"Security group {group_id} does not belong to VPC {vpc_id}.")
+
+
+def _check_settings(self: EC2Response, service: Any) -> None:
+    if self._get_bool_param("PrivateDnsEnabled") and not (service and service.private_dns_name):
+        raise refuse("InvalidParameter", "Private DNS can't be enabled: the service has no private DNS name.")
+    offered = set(service.supported_ip_address_types) if service else {"ipv4"}
+    wanted = self._get_param("IpAddressType") or "ipv4"
+    if not ({"ipv4", "ipv6"} if wanted == "dualstack" else {wanted}) <= offered:
+        raise refuse("InvalidParameter", f"The service does not support the IP address type {wanted}.")
+
+
+def _set(self: EC2Response, endpoint: VPCEndPoint) -> None:
+    """Change the settings that moto does not know."""
+    if self._get_param("PrivateDnsEnabled") is not None:
+        endpoint.private_dns_enabled = self._get_bool_param("PrivateDnsEnabled")
+    if self._get_param("IpAddressType"):
+        endpoint.ip_address_type = self._get_param("IpAddressType")
+    if self._get_bool_param("ResetPolicy"):
+        endpoint.policy_document = json.dumps(VPCEndPoint.DEFAULT_POLICY)
 
 
 def _follow_subnets(backend: EC2Backend, endpoint: VPCEndPoint) -> None:

@@ -68,6 +68,7 @@ def _init_service(original: Any, self: VPCServiceConfiguration, *args: Any, **kw
     self.service_name = f"com.amazonaws.vpce.{self.ec2_backend.region_name}.{self.id}"
     self.endpoint_dns_name = f"{self.id}.{self.ec2_backend.region_name}.vpce.amazonaws.com"
     self.availability_zones = sorted(set(self.availability_zones))
+    self.supported_ip_address_types = ["ipv4"]
 
 
 VPCServiceConfiguration.availability_zone_ids = property(zone_ids)  # type: ignore[attr-defined]
@@ -85,6 +86,23 @@ def _create_service(original: Any, self: EC2Backend, lb_arns: list[str], *args: 
 
 
 idempotency.remember("create_vpc_endpoint_service_configuration")
+
+
+@wrap(EC2Response, "modify_vpc_endpoint_service_configuration")
+def _modify_service(original: Any, self: EC2Response) -> ActionResult:
+    service = self.ec2_backend.describe_vpc_endpoint_service_configurations([self._get_param("ServiceId")])[0]
+    removed = self._get_param("RemoveSupportedRegions", [])
+    if not set(removed) <= set(service._supported_region_names):
+        raise refuse("InvalidParameter", "The service does not support the Region.")
+    types = set(service.supported_ip_address_types) | set(self._get_param("AddSupportedIpAddressTypes", []))
+    types -= set(self._get_param("RemoveSupportedIpAddressTypes", []))
+    if not types:
+        raise refuse("InvalidParameter", "The service must support at least one IP address type.")
+    answer = original(self)
+    service.supported_ip_address_types = sorted(types)
+    if self._get_bool_param("RemovePrivateDnsName"):
+        service.private_dns_name = None
+    return answer
 
 
 @wrap(EC2Response, "describe_vpc_endpoint_service_configurations")

@@ -1,4 +1,4 @@
-// Package awsx is the door to AWS: sessions, clients, errors and tags. SDK
+// Package awsx is the only way to AWS: sessions, clients, errors and tags. SDK
 // clients are made here and nowhere else, and SDK types do not leave this
 // package and the resource packages below it.
 package awsx
@@ -24,7 +24,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Options say who we are to AWS and where.
+// Options configure a session.
 type Options struct {
 	// Region of all regional calls; empty leaves it to the environment.
 	Region string
@@ -33,7 +33,7 @@ type Options struct {
 	// WebIdentity, if set, is the only identity: nothing else of the
 	// environment (static keys, instance profile) is tried.
 	WebIdentity *WebIdentity
-	// Anonymous makes calls without an identity, as the exchange of a token is one.
+	// Anonymous makes calls without credentials, such as the exchange of a token.
 	Anonymous bool
 	// Middleware is added to every client, the ones that fetch credentials too.
 	Middleware []func(*middleware.Stack) error
@@ -44,12 +44,12 @@ type Options struct {
 // WebIdentity is a role that trusts the tokens of a hosted cluster's issuer.
 type WebIdentity struct {
 	RoleARN string
-	// SessionName shows in CloudTrail as who made a call.
+	// SessionName is the caller in CloudTrail.
 	SessionName string
-	// Token returns a fresh token; it is asked about once an hour.
+	// Token returns a fresh token; it is called about once an hour.
 	Token func(context.Context) ([]byte, error)
 	// Fallback, if set, returns the token for a role whose trust policy names
-	// the subject of earlier versions. It is asked when STS denies Token's.
+	// the subject of earlier versions. It is called when STS denies that of Token.
 	Fallback func(context.Context) ([]byte, error)
 }
 
@@ -67,7 +67,7 @@ const (
 )
 
 // httpClient is shared: requests are signed one by one, and a session that is
-// dropped leaves no connections behind.
+// dropped leaves no open connections.
 var httpClient = awshttp.NewBuildableClient().WithTimeout(attemptTimeout)
 
 // silentHosts is shared as well: hosts that do not answer one session do not answer another.
@@ -138,5 +138,5 @@ func S3(cfg aws.Config) *s3.Client {
 	})
 }
 
-// STS returns a client that can tell who we are.
+// STS returns a client for the identity of the caller.
 func STS(cfg aws.Config) *sts.Client { return sts.NewFromConfig(cfg) }

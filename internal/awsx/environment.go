@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Endpoints are the variables of an environment by which every program that calls AWS finds it, where it is not where it is for
-// everybody: in a region that is cut off from the others, or in a lab. They say nothing of who calls.
+// Endpoints returns the environment variables that set the endpoints of AWS, for isolated regions and labs. Credentials are
+// not among them.
 func Endpoints(environ []string) []corev1.EnvVar {
 	var found []corev1.EnvVar
 	for _, v := range slices.Sorted(slices.Values(environ)) {

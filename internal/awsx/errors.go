@@ -142,8 +142,8 @@ func kindByPattern(code string) ErrorKind {
 	return Other
 }
 
-// kindOfStatus judges an answer whose code says nothing, such as the ones
-// without a body that S3 gives to HEAD.
+// kindOfStatus classifies an answer without an error code by its HTTP status, such
+// as the answers of S3 to HEAD, which have no body.
 func kindOfStatus(err error) ErrorKind {
 	var response *smithyhttp.ResponseError
 	if !errors.As(err, &response) {
@@ -175,28 +175,28 @@ func innermost(err error) *smithy.OperationError {
 	}
 }
 
-// IsThrottled says that we make too many calls.
+// IsThrottled is true for an error about too many calls.
 func IsThrottled(err error) bool { return Kind(err) == Throttled }
 
-// IsDenied says that AWS knows us and does not let us.
+// IsDenied is true if AWS accepts our identity and denies the call.
 func IsDenied(err error) bool { return Kind(err) == Denied }
 
-// IsIdentity says that AWS does not take us for who we say we are.
+// IsIdentity is true if AWS does not accept our identity.
 func IsIdentity(err error) bool { return Kind(err) == Identity }
 
-// IsNotFound says that what the call names does not exist.
+// IsNotFound is true if the resource of the call does not exist.
 func IsNotFound(err error) bool { return Kind(err) == NotFound }
 
-// IsExists says that what the call would make exists already.
+// IsExists is true if the resource that the call would create exists already.
 func IsExists(err error) bool { return Kind(err) == Exists }
 
-// IsInUse says that something else still needs what the call would remove.
+// IsInUse is true if the resource that the call would delete is still in use.
 func IsInUse(err error) bool { return Kind(err) == InUse }
 
-// IsInvalid says that AWS refuses the parameters.
+// IsInvalid is true if AWS refuses the parameters.
 func IsInvalid(err error) bool { return Kind(err) == Invalid }
 
-// IsTransient says that err tells nothing about the world: try again.
+// IsTransient is true for an error that leaves the state in AWS unknown: retry.
 func IsTransient(err error) bool {
 	switch Kind(err) {
 	case Throttled, Transient, Canceled:
@@ -217,8 +217,8 @@ func Code(err error) string {
 // Reason returns a word for err that can be the reason of a condition.
 func Reason(err error) string { return string(Kind(err)) }
 
-// Message returns a sentence for a user: what we were doing, which call failed
-// and what AWS said. The same problem gives the same sentence: no request ids,
+// Message returns a sentence for a user: what was being done, which call failed
+// and the answer of AWS. The same problem gives the same sentence: no request ids,
 // no ports, no encoded authorization message.
 func Message(err error) string {
 	outer := outermost(err)
@@ -230,7 +230,7 @@ func Message(err error) string {
 	}
 	doing, _, _ := strings.Cut(err.Error(), outer.Error())
 	inner := innermost(err)
-	return doing + inner.Service() + " " + inner.Operation() + ": " + said(err)
+	return doing + inner.Service() + " " + inner.Operation() + ": " + answer(err)
 }
 
 func outermost(err error) *smithy.OperationError {
@@ -239,7 +239,7 @@ func outermost(err error) *smithy.OperationError {
 	return op
 }
 
-func said(err error) string {
+func answer(err error) string {
 	var api smithy.APIError
 	if !errors.As(err, &api) {
 		var silent *SilentError

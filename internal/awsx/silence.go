@@ -30,7 +30,7 @@ type SilentError struct {
 
 func (e *SilentError) Error() string { return e.Host + " does not answer" }
 
-// RetryableError is false for the SDK: the reconcile comes again later.
+// RetryableError is false, so that the SDK does not retry: the reconcile does, later.
 func (e *SilentError) RetryableError() bool { return false }
 
 // A breaker is a circuit breaker for each host. A controller has a few workers:

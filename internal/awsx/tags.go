@@ -13,19 +13,18 @@ import (
 type Tags map[string]string
 
 const (
-	// OwnerTag is on everything we make; its value is the UID of the
-	// HostedControlPlane that it serves. What does not carry our UID is not ours:
-	// it is neither adopted nor deleted, unless Tags.Inherit says that it was made
-	// for the same cluster.
+	// OwnerTag is on all our resources. Its value is the UID of their
+	// HostedControlPlane. A resource without our UID is neither adopted nor deleted,
+	// except for one that was created for the same cluster (Tags.Inherit).
 	OwnerTag = "hypershift.openshift.io/owner"
-	// RoleTag says what a resource is to its owner, e.g. "private-router-endpoint".
+	// RoleTag is the purpose of a resource, e.g. "private-router-endpoint".
 	RoleTag = "hypershift.openshift.io/role"
-	// NameTag is what the consoles of AWS show.
+	// NameTag is the name in the consoles of AWS.
 	NameTag = "Name"
 )
 
-// OwnedTags returns the user's tags and over them the ones that make the
-// resource findable: they are ours, and a user's tag of that key loses.
+// OwnedTags returns the user's tags, overlaid with those by which we find the
+// resource.
 func OwnedTags(user Tags, ownerUID, role, infraID, name string) Tags {
 	tags := Tags{NameTag: name}
 	maps.Copy(tags, user)
@@ -56,9 +55,9 @@ func (want Tags) Stale(recorded []string) []string {
 	})
 }
 
-// Inherit says whether something with the tags have was made by us, for what want
-// is for, and for the same cluster, although maybe for an earlier control plane of
-// it: who deletes a control plane's namespace leaves what it had in AWS.
+// Inherit is true if a resource with the tags have was created by us for the same
+// purpose and cluster as want, maybe for an earlier control plane: when the namespace
+// of a control plane is deleted by force, its resources in AWS stay.
 func (want Tags) Inherit(have Tags) bool {
 	if have[OwnerTag] == "" || have[RoleTag] != want[RoleTag] {
 		return false
@@ -71,8 +70,8 @@ func (want Tags) Inherit(have Tags) bool {
 	return true
 }
 
-// Missing returns the tags of want that have another value in have or none. It
-// is nil when have has them all: tags that others add are left alone.
+// Missing returns the tags of want that have another value in have or none. Nil if
+// there are none. Tags of others stay.
 func (want Tags) Missing(have Tags) Tags {
 	var missing Tags
 	for k, v := range want {

@@ -106,7 +106,7 @@ var services = map[string]func(*testing.T, tenant) func(context.Context, types.N
 	"EC2: the endpoint services are listed, by one call for all": func(t *testing.T, n tenant) func(context.Context, types.NamespacedName) error {
 		all := endpointservice.New(awsx.EC2(n.config(t, nil)), clock.RealClock{}, endpointservice.Options{ListTTL: time.Hour, PrincipalsTTL: time.Hour})
 		return func(ctx context.Context, name types.NamespacedName) error {
-			_, err := all.Delete(ctx, endpointservice.Doomed{Owner: endpointservice.Owner{UID: name.Name, Role: "router"}})
+			_, err := all.Delete(ctx, endpointservice.Deletion{Owner: endpointservice.Owner{UID: name.Name, Role: "router"}})
 			return err
 		}
 	},

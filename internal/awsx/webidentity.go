@@ -40,20 +40,20 @@ func (w *WebIdentity) provider(ctx context.Context, client *sts.Client) aws.Cred
 	})
 }
 
-// provisional marks the context of an exchange whose denial is not the last word.
+// provisional marks the context of an exchange that is repeated when it is denied.
 type provisional struct{}
 
-// IsProvisional says that a denial of this call is followed by another attempt.
+// IsProvisional is true if another attempt follows a denial of this call.
 func IsProvisional(ctx context.Context) bool { return ctx.Value(provisional{}) != nil }
 
-// IsUntrusted says that STS accepts the token as one of its issuer, and that the
-// trust policy of the role does not name its subject, or that there is no such role.
+// IsUntrusted is true if STS accepts the token as one of its issuer and the trust
+// policy of the role does not name its subject, or the role does not exist.
 func IsUntrusted(err error) bool {
 	return Kind(err) == Identity && Code(err) == "AccessDenied"
 }
 
 // TakeRole exchanges a token for credentials of the role and drops them: its
-// error says whether the role trusts the token's subject.
+// error shows whether the role trusts the token's subject.
 func TakeRole(ctx context.Context, cfg aws.Config, roleARN, sessionName string, token []byte) error {
 	_, err := sts.NewFromConfig(cfg).AssumeRoleWithWebIdentity(ctx, &sts.AssumeRoleWithWebIdentityInput{
 		RoleArn: &roleARN, RoleSessionName: &sessionName, WebIdentityToken: aws.String(string(token)), DurationSeconds: aws.Int32(900),

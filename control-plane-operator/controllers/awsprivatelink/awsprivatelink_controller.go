@@ -90,7 +90,7 @@ func New(opts Options) *Controller {
 		FieldOwner: names.ControlPlaneOperator, Conditions: []string{hyperv1.AWSEndpointAvailable}, Fields: fields,
 		Summary: func(*scope) string { return hyperv1.AWSEndpointAvailable },
 		Status:  summarize,
-		Written: func(s *scope) { r.tellTurn(s.es, s.was) },
+		Written: func(s *scope) { r.reportTransition(s.es, s.was) },
 		Resync: func(s *scope) time.Duration {
 			switch {
 			case s.deleting():

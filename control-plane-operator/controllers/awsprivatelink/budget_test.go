@@ -14,8 +14,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
 
-// run plays the manager for a time: an object is reconciled when somebody
-// else has changed it and when the last pass asked for it, and not otherwise.
+// run plays the manager for a time: an object is reconciled when others have
+// changed it, and when the last reconcile requeued it.
 func (w *world) run(d time.Duration) {
 	w.t.Helper()
 	end := w.clock.Now().Add(d)
@@ -69,7 +69,7 @@ func (w *world) untilDue(due map[string]time.Time, end time.Time) time.Duration 
 	return max(next.Sub(w.clock.Now()), 0)
 }
 
-// calls counts what the control-plane-operator asked of AWS since the last time.
+// calls counts the calls of the control-plane-operator since the last time.
 func (w *world) calls() (total int, what string) {
 	counted := map[string]int{}
 	for _, c := range w.cloud.Calls() {
@@ -177,7 +177,7 @@ func (w *world) isReady() {
 	}
 }
 
-// The objects of a cluster that wait for AWS share their looks at it, even if
+// The objects of a cluster that wait for AWS share their lists, even if
 // one has begun to wait later.
 func TestThoseWhoWaitLookTogether(t *testing.T) {
 	w := newWorld(t)
@@ -234,15 +234,14 @@ func TestDeletionWaitsForNothingThatWasNotMade(t *testing.T) {
 				t.Errorf("not gone: %+v", left[0].Status)
 			}
 			if now := w.cloud.Snapshot(); now != empty {
-				t.Errorf("left behind:\n%s", now)
+				t.Errorf("not deleted:\n%s", now)
 			}
 		})
 	}
 }
 
-// A creation was reached and nobody knows what came of it: AWS gets the time
-// to list what it may have made, and no more.
-func TestDeletionWaitsForWhatMayHaveBeenMade(t *testing.T) {
+// The outcome of a creation is unknown: AWS has the consistency window to list it.
+func TestDeletionAwaitsConsistency(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.Fault(fakeaws.Fault{Operation: "CreateVpcEndpoint", Kind: fakeaws.Denied, Times: fakeaws.Forever})
 	w.start()

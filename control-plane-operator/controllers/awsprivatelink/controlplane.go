@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// resolveControlPlane finds the control plane that this namespace is for.
+// resolveControlPlane finds the control plane of this namespace.
 func (r *Reconciler) resolveControlPlane(ctx context.Context, s *scope) error {
 	if problem := s.es.Unreadable(); problem != "" {
 		return reconcile.Block(hyperv1.UnreadableReason, "this object cannot be read: %s", problem)
@@ -49,7 +49,7 @@ func controlPlane(ctx context.Context, c client.Reader, namespace string) (*hype
 	return nil, fmt.Errorf("namespace %s has %d HostedControlPlanes; a namespace is for one", namespace, len(list.Items))
 }
 
-// paused says whether the user has stopped changes, and for how long.
+// paused reports whether the user has paused reconciliation, and for how long.
 func (r *Reconciler) paused(ctx context.Context, es *hyperv1.AWSEndpointService) (bool, time.Duration, error) {
 	hcp, err := controlPlane(ctx, r.Client, es.Namespace)
 	if hcp == nil || err != nil {

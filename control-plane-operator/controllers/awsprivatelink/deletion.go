@@ -15,14 +15,14 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// deleteRecords comes first: a name that leads nowhere is worse than no name.
+// deleteRecords is first: a name without a target is worse than no name.
 func (r *Reconciler) deleteRecords(ctx context.Context, s *scope) error {
 	// The zone is recorded before the first record is made in it.
 	if s.account == nil || s.es.Status.DNSZoneID == "" {
 		return nil
 	}
-	// All names that this object can ever have had: the last pass may have
-	// died before it wrote down which.
+	// All names that this object can have had: the process may have died before it
+	// recorded them.
 	hcp := s.cleanup.HostedControlPlane
 	return s.account.recordsIn(s.es.Status.DNSZoneID).Delete(ctx, []string{names.LocalAPI(hcp), names.LocalApps(hcp)}, s.ofAnother)
 }
@@ -44,7 +44,7 @@ func (r *Reconciler) endpointsGone(ctx context.Context, s *scope, role string) e
 	}
 	for _, e := range all {
 		if e.Tags[awsx.RoleTag] == s.role() && !e.State.Leaving() && e.ID != s.es.Status.EndpointID {
-			s.made(hyperv1.VPCEndpointResource) // and never written down
+			s.made(hyperv1.VPCEndpointResource) // and never recorded
 		}
 	}
 	left, err := s.account.endpoints.Delete(ctx, role, s.es.Status.EndpointID)
@@ -79,7 +79,7 @@ func (r *Reconciler) groupsGone(ctx context.Context, s *scope, doomed func(role 
 	}
 	for _, g := range all {
 		if g.Tags[awsx.RoleTag] == s.role() {
-			s.made(hyperv1.SecurityGroupResource) // its name is free for one only
+			s.made(hyperv1.SecurityGroupResource) // there is no other: its name is unique
 		}
 	}
 	err = s.account.groups.Delete(ctx, doomed, s.es.Status.SecurityGroupID)
@@ -100,11 +100,11 @@ func (r *Reconciler) awaitConsistency(_ context.Context, s *scope) error {
 		return nil
 	}
 	s.account.invalidate(0)
-	return reconcile.Wait(left, hyperv1.EndpointDeletingReason, "waiting until AWS would list what may just have been made")
+	return reconcile.Wait(left, hyperv1.EndpointDeletingReason, "waiting until AWS would list a resource that may just have been created")
 }
 
-// sweep deletes, with the last AWSEndpointService of the cluster, whatever
-// else carries the cluster's tag for an endpoint: what a lost object left behind.
+// sweep deletes, with the last AWSEndpointService of the cluster, all other
+// resources with the cluster's tag for an endpoint, of objects that were lost.
 func (r *Reconciler) sweep(ctx context.Context, s *scope) error {
 	if s.account == nil {
 		return nil
@@ -124,7 +124,7 @@ func (r *Reconciler) sweep(ctx context.Context, s *scope) error {
 	return r.groupsGone(ctx, s, isEndpointRole)
 }
 
-// release lets the object go.
+// release removes the finalizer.
 func (r *Reconciler) release(ctx context.Context, s *scope) error {
 	r.backoff.reset(s.es.UID)
 	r.window.Forget(s.es.UID)

@@ -17,7 +17,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
 
-// Whatever somebody changes in AWS behind our back, the next look puts right.
+// What is changed in AWS is repaired at the next resync.
 func TestDrift(t *testing.T) {
 	for name, spoil := range map[string]func(*world, *hyperv1.AWSEndpointService){
 		"the endpoint is deleted": func(w *world, es *hyperv1.AWSEndpointService) {
@@ -63,7 +63,7 @@ func TestDrift(t *testing.T) {
 			w.try(w.customerEC2().RevokeSecurityGroupIngress(w.t.Context(), &ec2.RevokeSecurityGroupIngressInput{
 				GroupId: &es.Status.SecurityGroupID, IpPermissions: []ec2types.IpPermission{tcp(443, "10.0.0.0/16")}}))
 		},
-		"the group lets everybody in": func(w *world, es *hyperv1.AWSEndpointService) {
+		"the group allows any source": func(w *world, es *hyperv1.AWSEndpointService) {
 			w.try(w.customerEC2().AuthorizeSecurityGroupIngress(w.t.Context(), &ec2.AuthorizeSecurityGroupIngressInput{
 				GroupId: &es.Status.SecurityGroupID, IpPermissions: []ec2types.IpPermission{tcp(22, "0.0.0.0/0")}}))
 		},
@@ -75,18 +75,18 @@ func TestDrift(t *testing.T) {
 			set.ResourceRecords = []route53types.ResourceRecord{{Value: aws.String("elsewhere.example.com")}}
 			w.record(route53types.ChangeActionUpsert, set)
 		},
-		"a record lives too short": func(w *world, _ *hyperv1.AWSEndpointService) {
+		"a record has another TTL": func(w *world, _ *hyperv1.AWSEndpointService) {
 			set := w.standing(names.LocalApps("demo"))
 			set.TTL = aws.Int64(1)
 			w.record(route53types.ChangeActionUpsert, set)
 		},
-		"an address stands where our name belongs": func(w *world, _ *hyperv1.AWSEndpointService) {
+		"an address has one of our names": func(w *world, _ *hyperv1.AWSEndpointService) {
 			set := w.standing(names.LocalAPI("demo"))
 			w.record(route53types.ChangeActionDelete, set)
 			w.record(route53types.ChangeActionUpsert, route53types.ResourceRecordSet{
 				Name: set.Name, Type: route53types.RRTypeA, TTL: aws.Int64(60), ResourceRecords: []route53types.ResourceRecord{{Value: aws.String("10.0.0.9")}}})
 		},
-		"the zone is made anew": func(w *world, _ *hyperv1.AWSEndpointService) {
+		"the zone is replaced": func(w *world, _ *hyperv1.AWSEndpointService) {
 			w.theirs.RemoveHostedZone(w.zone)
 			w.zone = w.theirs.AddHostedZone(fakeaws.HostedZone{ID: w.zone + "X", Name: names.LocalZone("demo"), VPCs: []fakeaws.ZoneVPC{{Region: region, ID: w.vpc}}})
 		},
@@ -103,11 +103,11 @@ func TestDrift(t *testing.T) {
 			w.settle(enough)
 			w.isReady()
 			after := masked(w.cloud.Snapshot())
-			if name == "the zone is made anew" {
+			if name == "the zone is replaced" {
 				before = masked(strings.ReplaceAll(before, w.zone[:len(w.zone)-1], w.zone))
 			}
 			if d := cmp.Diff(before, after); d != "" {
-				t.Errorf("not put right (-before +after):\n%s", d)
+				t.Errorf("not repaired (-before +after):\n%s", d)
 			}
 			w.must(w.delete(t.Context()))
 			w.settle(enough)

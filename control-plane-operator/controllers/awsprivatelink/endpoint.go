@@ -9,7 +9,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// ensureEndpoint joins the customer's VPC to the endpoint service.
+// ensureEndpoint connects the customer's VPC to the endpoint service.
 func (r *Reconciler) ensureEndpoint(ctx context.Context, s *scope) error {
 	r.refresh(s)
 	tags, known := s.tags(s.cleanup.InfraID+"-"+s.es.Name), s.es.Status.EndpointID
@@ -58,8 +58,8 @@ func (r *Reconciler) untilRefresh(s *scope, steps steps) time.Duration {
 	return max(r.backoff.next(s.es.UID, steps)-s.account.endpoints.Age(), steps.first)
 }
 
-// state says why an endpoint cannot be used yet. Only an available endpoint
-// with a name can.
+// state returns why an endpoint cannot be used yet, and nothing for an available
+// endpoint with a name.
 func state(e endpoint.Endpoint, service string) (reason, why string) {
 	switch {
 	case e.ServiceName != service:

@@ -10,7 +10,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// Reasons of events that are no reasons of the condition.
+// Reasons of events that are not reasons of the condition.
 const (
 	endpointAvailable = "EndpointAvailable"
 	endpointRecreated = "EndpointRecreated"
@@ -18,13 +18,13 @@ const (
 	changeGivenUp     = "AWSChangeGivenUp"
 )
 
-// tellTurn tells a person what this pass has made of the status.
-func (r *Reconciler) tellTurn(es *hyperv1.AWSEndpointService, was hyperv1.AWSEndpointServiceStatus) {
+// reportTransition emits an event for what this reconcile has changed in the status.
+func (r *Reconciler) reportTransition(es *hyperv1.AWSEndpointService, was hyperv1.AWSEndpointServiceStatus) {
 	if is := es.Status.EndpointID; is != was.EndpointID && is != "" && was.EndpointID != "" {
 		r.Recorder.Eventf(es, nil, corev1.EventTypeNormal, endpointRecreated, "Connect", "VPC endpoint %s takes the place of %s", is, was.EndpointID)
 	}
 	after := meta.FindStatusCondition(es.Status.Conditions, hyperv1.AWSEndpointAvailable)
-	kind, reason := turn(meta.FindStatusCondition(was.Conditions, hyperv1.AWSEndpointAvailable), after)
+	kind, reason := transition(meta.FindStatusCondition(was.Conditions, hyperv1.AWSEndpointAvailable), after)
 	switch {
 	case kind == "":
 	case reason == endpointAvailable:
@@ -34,16 +34,15 @@ func (r *Reconciler) tellTurn(es *hyperv1.AWSEndpointService, was hyperv1.AWSEnd
 	}
 }
 
-// passing are the reasons that need nobody: it goes on by itself, or with what
-// comes first.
-var passing = []string{
+// transient are the reasons that resolve without a change by the user.
+var transient = []string{
 	hyperv1.WaitingForControlPlaneReason, hyperv1.WaitingForSigningKeyReason, hyperv1.WaitingForEndpointServiceReason,
 	hyperv1.WaitingForSubnetsReason, hyperv1.EndpointPendingReason, hyperv1.EndpointPendingAcceptanceReason,
 	hyperv1.EndpointDeletingReason, hyperv1.EndpointDeletedReason, hyperv1.SecurityGroupInUseReason,
 }
 
-// turn is the event that the turn of the condition is worth, if any.
-func turn(before, after *metav1.Condition) (kind, reason string) {
+// transition returns the event for a transition of the condition, if any.
+func transition(before, after *metav1.Condition) (kind, reason string) {
 	if before == nil {
 		before = &metav1.Condition{}
 	}
@@ -54,7 +53,7 @@ func turn(before, after *metav1.Condition) (kind, reason string) {
 		return "", ""
 	case after.Status == metav1.ConditionTrue:
 		return corev1.EventTypeNormal, endpointAvailable
-	case after.Reason == before.Reason && after.Message == before.Message, slices.Contains(passing, after.Reason):
+	case after.Reason == before.Reason && after.Message == before.Message, slices.Contains(transient, after.Reason):
 		return "", ""
 	case after.Reason == hyperv1.EndpointReplacedReason:
 		return corev1.EventTypeNormal, after.Reason

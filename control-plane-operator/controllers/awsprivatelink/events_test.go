@@ -14,40 +14,40 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
 
-func (w *world) hears(want ...string) {
+func (w *world) wantEvents(want ...string) {
 	w.t.Helper()
 	if got := w.diary.read(); !slices.Equal(got, want) {
-		w.t.Errorf("heard\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		w.t.Errorf("events\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
-// A person hears of what has changed, once, and of nothing else.
+// There is one event for each change, and no other.
 func TestEvents(t *testing.T) {
 	w := newWorld(t)
 	w.start()
 	w.run(5 * time.Minute)
-	w.hears("Normal EndpointAvailable: VPC endpoint vpce-generated is available")
+	w.wantEvents("Normal EndpointAvailable: VPC endpoint vpce-generated is available")
 	w.run(12 * time.Hour)
-	w.hears()
+	w.wantEvents()
 
 	w.theirs.FailEndpoint(region, w.list(t.Context())[0].Status.EndpointID, "no more addresses")
 	w.run(time.Hour)
-	w.hears("Normal EndpointReplaced: VPC endpoint vpce-generated is failed and is being replaced: no more addresses",
+	w.wantEvents("Normal EndpointReplaced: VPC endpoint vpce-generated is failed and is being replaced: no more addresses",
 		"Normal EndpointRecreated: VPC endpoint vpce-generated takes the place of vpce-generated",
 		"Normal EndpointAvailable: VPC endpoint vpce-generated is available")
 
 	w.try(w.customerEC2().RevokeSecurityGroupIngress(t.Context(), &ec2.RevokeSecurityGroupIngressInput{
 		GroupId: &w.list(t.Context())[0].Status.SecurityGroupID, IpPermissions: []ec2types.IpPermission{tcp(443, "10.0.0.0/16")}}))
 	w.run(time.Hour)
-	w.hears("Normal AWSResourceChanged: sg-generated: 1 missing rules authorized")
+	w.wantEvents("Normal AWSResourceChanged: sg-generated: 1 missing rules authorized")
 
 	w.theirs.RemoveHostedZone(w.zone)
 	w.run(12 * time.Hour)
-	w.hears("Warning HostedZoneNotFound: hosted zone "+w.zone+" is gone",
+	w.wantEvents("Warning HostedZoneNotFound: hosted zone "+w.zone+" is gone",
 		"Warning HostedZoneNotFound: "+w.vpc+" has no private hosted zone demo.hypershift.local; create the zone, or associate it with the VPC")
 }
 
-// A tag that the user takes back goes, and what others have tagged stays.
+// A tag that the user removes is removed, and tags of others stay.
 func TestATagThatIsTakenBackGoes(t *testing.T) {
 	w := newWorld(t)
 	w.start()
@@ -73,11 +73,11 @@ func TestATagThatIsTakenBackGoes(t *testing.T) {
 			t.Errorf("not at rest: %s", c.Action())
 		}
 	}
-	w.hears()
+	w.wantEvents()
 }
 
 // A role that does not allow to take a tag away is no reason to be unavailable,
-// and is asked once.
+// and is tried once.
 func TestATagThatMayNotBeTakenAwayStays(t *testing.T) {
 	w := newWorld(t)
 	w.start()
@@ -93,7 +93,7 @@ func TestATagThatMayNotBeTakenAwayStays(t *testing.T) {
 		}
 	}
 	w.run(12 * time.Hour)
-	w.hears()
+	w.wantEvents()
 }
 
 // retag gives the cluster this tag and no other.

@@ -17,7 +17,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// offered are the Services whose load balancers are offered to the customer.
+// offered are the names of Services with load balancers for the customer.
 var offered = []string{names.KubeAPIServerPrivate, names.PrivateRouter}
 
 // Observer keeps an AWSEndpointService for each offered Service that has a

@@ -8,8 +8,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
 
-// record writes down, before anything is made, what deleting it will need.
-// By then the HostedControlPlane may be gone.
+// record records, before anything is created, what its deletion will need. The
+// HostedControlPlane may be gone by then.
 func (r *Reconciler) record(ctx context.Context, s *scope) error {
 	if err := s.status.AddFinalizer(ctx, hyperv1.ControlPlaneOperatorFinalizer); err != nil {
 		return err
@@ -21,7 +21,7 @@ func (r *Reconciler) record(ctx context.Context, s *scope) error {
 }
 
 // hooks record that a resource is being created before the call that creates it:
-// the id comes with the answer, and the process may die before. Later changes of
+// the id is in the answer, and the process may die before it. Later changes of
 // the resource become events.
 func (r *Reconciler) hooks(s *scope, of hyperv1.AWSEndpointResource) awsx.Hooks {
 	return awsx.Hooks{
@@ -37,7 +37,7 @@ func (r *Reconciler) hooks(s *scope, of hyperv1.AWSEndpointResource) awsx.Hooks 
 	}
 }
 
-// made says that it is known what came of a creation.
+// made is called when the outcome of a creation is known.
 func (s *scope) made(of hyperv1.AWSEndpointResource) {
 	s.es.Status.Creating = slices.DeleteFunc(s.es.Status.Creating, func(c hyperv1.AWSEndpointResource) bool { return c == of })
 }

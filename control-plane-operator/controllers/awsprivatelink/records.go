@@ -14,7 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// ensureRecords lets the names of the control plane point to the endpoint.
+// ensureRecords points the names of the control plane to the endpoint.
 func (r *Reconciler) ensureRecords(ctx context.Context, s *scope) error {
 	given := ""
 	if shared := s.hcp.Spec.Platform.AWS.SharedVPC; shared != nil {
@@ -26,19 +26,19 @@ func (r *Reconciler) ensureRecords(ctx context.Context, s *scope) error {
 	}
 	if s.es.Status.DNSZoneID != id {
 		s.es.Status.DNSZoneID = id
-		if err := s.status.Write(ctx); err != nil { // deletion looks nowhere else
+		if err := s.status.Write(ctx); err != nil { // deletion uses no other zone
 			return err
 		}
 	}
-	keeper, recorded := s.account.recordsIn(id), recordNames(s.es.Name, s.hcp)
+	manager, recorded := s.account.recordsIn(id), recordNames(s.es.Name, s.hcp)
 	var want []records.Record
 	for _, name := range recorded {
 		want = append(want, records.Record{Name: name, Target: s.target})
 	}
-	err = keeper.Ensure(ctx, want, s.ofAnother)
+	err = manager.Ensure(ctx, want, s.ofAnother)
 	if err == nil {
 		stale := slices.DeleteFunc(slices.Clone(s.es.Status.DNSNames), func(n string) bool { return slices.Contains(recorded, n) })
-		err = keeper.Delete(ctx, stale, s.ofAnother)
+		err = manager.Delete(ctx, stale, s.ofAnother)
 	}
 	if awsx.IsNotFound(err) {
 		s.account.zones.Forget(given)
@@ -51,7 +51,7 @@ func (r *Reconciler) ensureRecords(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// recordNames are the names that lead to the load balancer of the service.
+// recordNames are the names of the load balancer of the service.
 func recordNames(service string, hcp *hyperv1.HostedControlPlane) []string {
 	api, apps := names.LocalAPI(hcp.Name), names.LocalApps(hcp.Name)
 	switch {
@@ -63,8 +63,8 @@ func recordNames(service string, hcp *hyperv1.HostedControlPlane) []string {
 	return []string{apps}
 }
 
-// recordProblem puts into words what the owner of the zone has to change. AWS
-// does not tell us when that has happened.
+// recordProblem returns what the owner of the zone has to change. There is no event
+// when it has changed.
 func recordProblem(err error) error {
 	var zone *records.ZoneError
 	if errors.As(err, &zone) {
@@ -80,9 +80,8 @@ func recordProblem(err error) error {
 // endpointOf finds the id in the DNS name of an endpoint.
 var endpointOf = regexp.MustCompile(`^(vpce-[0-9a-f]+)-`)
 
-// ofAnother says whether a record serves somebody else: it points to an
-// endpoint that lives and is not of this object. What points to an endpoint
-// that is gone, or to no endpoint, nobody can need.
+// ofAnother is true if target is in use by another object: an endpoint that exists
+// and is not that of this object. A record to any other target is of no use.
 func (s *scope) ofAnother(ctx context.Context, target string) (bool, error) {
 	m := endpointOf.FindStringSubmatch(target)
 	if m == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// ensureSecurityGroup lets the machines of the cluster reach the endpoint.
+// ensureSecurityGroup allows the machines of the cluster to connect to the endpoint.
 func (r *Reconciler) ensureSecurityGroup(ctx context.Context, s *scope) error {
 	rules, err := rules(s.es.Name, s.hcp.Spec.Networking.MachineNetwork)
 	if err != nil {
@@ -42,7 +42,7 @@ func (r *Reconciler) ensureSecurityGroup(ctx context.Context, s *scope) error {
 	return err
 }
 
-// rules let every machine network reach the port of the load balancer.
+// rules allow every machine network the port of the load balancer.
 func rules(service string, machines []hyperv1.MachineNetworkEntry) ([]securitygroup.Rule, error) {
 	port := int32(443)
 	if service == names.KubeAPIServerPrivate {
@@ -59,7 +59,7 @@ func rules(service string, machines []hyperv1.MachineNetworkEntry) ([]securitygr
 		})
 	}
 	if len(out) == 0 {
-		return nil, reconcile.Block(hyperv1.InvalidPlatformReason, "networking.machineNetwork is empty: nobody could reach the endpoint")
+		return nil, reconcile.Block(hyperv1.InvalidPlatformReason, "networking.machineNetwork is empty: no machine could reach the endpoint")
 	}
 	slices.SortFunc(out, func(a, b securitygroup.Rule) int { return a.Source.Compare(b.Source) })
 	return out, nil

@@ -16,7 +16,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
 
-// wants fails unless the condition of the private router says all this.
+// wants fails unless the condition of the private router has all this.
 func (w *world) wants(status metav1.ConditionStatus, reason string, words ...string) {
 	w.t.Helper()
 	c := w.condition(names.PrivateRouter)
@@ -30,13 +30,13 @@ func (w *world) wants(status metav1.ConditionStatus, reason string, words ...str
 	}
 }
 
-// The condition tells at each stage what is waited for, and turns True only
+// The condition reports at each stage what is waited for, and turns True only
 // when an available endpoint has its records.
 func TestAConditionThatIsTrue(t *testing.T) {
 	w := newWorld(t)
 	w.start()
 	// A pass ends where the fake API server, unlike a real one, does not return
-	// the version that a write of the status has made; the next goes on.
+	// the version that a write of the status has made; the next continues.
 	passes := func() {
 		for range 3 {
 			w.must(w.pass(t.Context()))
@@ -294,7 +294,7 @@ func TestSharedVPC(t *testing.T) {
 	w.start() // a new process knows only what was recorded
 	w.settle(enough)
 	if now := w.cloud.Snapshot(); now != empty || len(w.list(t.Context())) > 0 {
-		t.Errorf("left behind:\n%s", now)
+		t.Errorf("not deleted:\n%s", now)
 	}
 }
 

@@ -14,17 +14,17 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// choice is which subnets the endpoint takes, and why not the others.
+// choice has the subnets of the endpoint, and why the others cannot be used.
 type choice struct {
 	// subnets has one subnet for each zone, sorted.
 	subnets []string
 	zoneOf  map[string]string
 	// unknown do not exist, foreign are in another VPC, unserved are in zones
-	// that the endpoint service does not serve. Each entry is made for reading.
+	// that the endpoint service does not serve. Each entry is for a message.
 	unknown, foreign, unserved []string
 }
 
-// resolveSubnets decides which subnets the endpoint takes.
+// resolveSubnets chooses the subnets of the endpoint.
 func (r *Reconciler) resolveSubnets(ctx context.Context, s *scope) error {
 	if s.es.Status.EndpointServiceName == "" {
 		return reconcile.Wait(0, hyperv1.WaitingForEndpointServiceReason, "the VPC endpoint service in the management account is not there yet")
@@ -101,7 +101,7 @@ func choose(wanted, attached []string, facts map[string]subnet.Subnet, vpc strin
 	return c
 }
 
-// preferring returns ids without repetition, sorted, the favourites among them first.
+// preferring returns ids without duplicates, sorted, the favourites among them first.
 func preferring(favourites, ids []string) []string {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	slices.SortStableFunc(ids, func(a, b string) int {
@@ -143,8 +143,8 @@ func (c choice) gaps() []string {
 
 func (c choice) problems() string { return strings.Join(append(c.mistakes(), c.gaps()...), "; ") }
 
-// checkSubnets comes last: the endpoint serves whom it can, and the user
-// learns whom it cannot.
+// checkSubnets is last: the endpoint serves all subnets that it can, and the
+// condition names the others.
 func (r *Reconciler) checkSubnets(_ context.Context, s *scope) error {
 	if mistakes := s.subnets.mistakes(); len(mistakes) > 0 {
 		return reconcile.Wait(5*time.Minute, hyperv1.SubnetsUnusableReason, "subnets of NodePools cannot be used: %s", strings.Join(mistakes, "; "))

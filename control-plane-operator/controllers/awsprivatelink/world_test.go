@@ -234,7 +234,7 @@ func (w *world) allow(principal string) {
 	}
 }
 
-// ho and customerEC2 are somebody else's clients: their calls are not the controller's.
+// ho and customerEC2 are clients of others: their calls are not the controller's.
 func (w *world) ho() *ec2.Client          { return awsx.EC2(w.mine.Config(region, "hypershift-operator")) }
 func (w *world) customerEC2() *ec2.Client { return awsx.EC2(w.theirs.Config(region, "admin")) }
 

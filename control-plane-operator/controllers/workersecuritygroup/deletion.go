@@ -14,8 +14,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// deleteGroup waits for whoever is still in the group: AWS does not delete it
-// before, and neither do we take anybody out.
+// deleteGroup waits until the group is no longer in use: AWS refuses the deletion
+// before, and the users of the group are not ours to change.
 func (r *Reconciler) deleteGroup(ctx context.Context, s *scope) error {
 	if s.groups == nil {
 		return nil
@@ -34,7 +34,7 @@ func (r *Reconciler) deleteGroup(ctx context.Context, s *scope) error {
 	}
 	err = s.groups.Delete(ctx, isOurs, id)
 	if awsx.IsInUse(err) {
-		return reconcile.Wait(r.patience(s), hyperv1.SecurityGroupInUseReason, "security group %s is still used by %s", id, r.users(ctx, s, id))
+		return reconcile.Wait(r.backoff(s), hyperv1.SecurityGroupInUseReason, "security group %s is still used by %s", id, r.users(ctx, s, id))
 	}
 	if err != nil {
 		return err
@@ -43,9 +43,9 @@ func (r *Reconciler) deleteGroup(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// patience grows with the time that we have waited: what holds the group goes in
-// a moment, or when somebody takes it away.
-func (r *Reconciler) patience(s *scope) time.Duration {
+// backoff grows with the time that we have waited: a user of the group is deleted
+// within seconds, or when a person deletes it.
+func (r *Reconciler) backoff(s *scope) time.Duration {
 	var waited time.Duration
 	if c := meta.FindStatusCondition(s.hcp.Status.Conditions, hyperv1.AWSDefaultSecurityGroupDeleted); c != nil {
 		waited = r.Clock.Since(c.LastTransitionTime.Time)
@@ -53,16 +53,16 @@ func (r *Reconciler) patience(s *scope) time.Duration {
 	return min(max(waited/4, 2*time.Second), 2*time.Minute)
 }
 
-// few is how many users of a group fit into a sentence.
+// few is how many users of a group a message names.
 const few = 5
 
-// users are in words what AWS does not say by itself. Who may not ask, or is not
-// answered, knows at least that there are some.
+// users describes the users of a group, which the error of AWS does not name. If
+// they cannot be read, it is known at least that there are some.
 func (r *Reconciler) users(ctx context.Context, s *scope, id string) string {
 	all, err := s.groups.Users(ctx, id)
 	switch {
 	case err != nil:
-		ctrl.LoggerFrom(ctx).Info("Cannot find out who uses a security group", "group", id, "error", awsx.Message(err))
+		ctrl.LoggerFrom(ctx).Info("Cannot read the users of a security group", "group", id, "error", awsx.Message(err))
 		return "something that could not be looked up: " + awsx.Message(err)
 	case len(all) == 0:
 		return "something that AWS does not name"
@@ -83,10 +83,10 @@ func (r *Reconciler) awaitConsistency(_ context.Context, s *scope) error {
 		return nil
 	}
 	s.groups.Invalidate(0)
-	return reconcile.Wait(left, hyperv1.DeletingReason, "waiting until AWS would list what may just have been made")
+	return reconcile.Wait(left, hyperv1.DeletingReason, "waiting until AWS would list a group that may just have been created")
 }
 
-// release lets the control plane go, as far as we are concerned.
+// release removes the finalizer.
 func (r *Reconciler) release(ctx context.Context, s *scope) error {
 	r.window.Forget(s.hcp.UID)
 	s.hcp.Status.WorkerSecurityGroup = nil

@@ -3,9 +3,9 @@
 //
 //	living                                          deleted
 //	  platform        which VPC?                      roles           as recorded
-//	  record          finalizer, and what deletion    security group  when nobody is in it any more
+//	  record          finalizer, and what deletion    security group  when it is no longer used
 //	                  will need                       settling        what may just have been made is listed
-//	  roles           who we are to AWS               finalizer
+//	  roles           session with AWS                finalizer
 //	  security group  found or made, rules and tags
 //	                  as they should be
 //

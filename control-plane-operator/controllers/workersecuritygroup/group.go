@@ -16,7 +16,7 @@ const role = "default-worker"
 
 func isOurs(tag string) bool { return tag == role }
 
-// ensureGroup finds or makes the group, and puts right what differs.
+// ensureGroup finds or creates the group, and repairs what differs.
 func (r *Reconciler) ensureGroup(ctx context.Context, s *scope) error {
 	rules, err := rules(s.hcp.Spec.Networking.MachineNetwork)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *scope) publish(id string) {
 	}
 }
 
-// published is the id that was last seen.
+// published is the id in the status.
 func (s *scope) published() string {
 	if p := s.hcp.Status.Platform; p != nil && p.AWS != nil {
 		return p.AWS.DefaultWorkerSecurityGroupID

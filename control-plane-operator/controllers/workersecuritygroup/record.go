@@ -9,7 +9,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// checkPlatform says whether it is known where the workers are.
+// checkPlatform checks that the VPC of the workers is known.
 func (r *Reconciler) checkPlatform(_ context.Context, s *scope) error {
 	if config := s.hcp.Spec.Platform.AWS.CloudProviderConfig; config == nil || config.VPC == "" {
 		return reconcile.Block(hyperv1.VPCNotNamedReason, "the HostedCluster names no VPC for its workers: set platform.aws.cloudProviderConfig.vpc")
@@ -17,7 +17,7 @@ func (r *Reconciler) checkPlatform(_ context.Context, s *scope) error {
 	return nil
 }
 
-// record writes down, before anything is made, what deleting it will need.
+// record records, before anything is created, what its deletion will need.
 func (r *Reconciler) record(ctx context.Context, s *scope) error {
 	if err := s.status.AddFinalizer(ctx, hyperv1.ControlPlaneOperatorFinalizer); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (r *Reconciler) record(ctx context.Context, s *scope) error {
 }
 
 // hooks record that the group is being created before the call that creates it:
-// the id comes with the answer, and the process may die before. Later changes of
+// the id is in the answer, and the process may die before it. Later changes of
 // the group become events.
 func (r *Reconciler) hooks(s *scope) awsx.Hooks {
 	return awsx.Hooks{

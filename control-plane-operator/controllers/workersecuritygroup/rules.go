@@ -44,10 +44,10 @@ func rules(machines []hyperv1.MachineNetworkEntry) ([]securitygroup.Rule, error)
 	return out, nil
 }
 
-// ofLoadBalancers says which rules cloud controllers make for load balancers of
-// the hosted cluster. The cloud-provider-aws and the AWS Load Balancer
-// Controller describe those from networks so; load balancers that have a group
-// are let in by it, as are others whom the customer lets in.
+// ofLoadBalancers is true for rules that cloud controllers create for load balancers of
+// the hosted cluster. The cloud-provider-aws and the AWS Load Balancer Controller
+// describe rules for networks this way. Rules for a group are for load balancers that
+// have one, or for machines of the customer.
 func ofLoadBalancers(rule securitygroup.Foreign) bool {
 	return rule.Group != "" || strings.HasPrefix(rule.Description, "kubernetes.io/rule/") || strings.HasPrefix(rule.Description, "elbv2.k8s.aws/")
 }

@@ -50,7 +50,7 @@ func TestAGroupForTheWorkers(t *testing.T) {
 	}
 }
 
-// Whatever somebody changes in AWS behind our back, the next look puts right;
+// What is changed in AWS is repaired at the next resync;
 // what load balancers need is not theirs to lose.
 func TestDrift(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -134,7 +134,7 @@ func TestTheGroupFollowsTheCluster(t *testing.T) {
 }
 
 // What a day at rest costs: one look every three quarters of an hour, and none
-// where somebody else looks.
+// where another controller lists them.
 func TestRest(t *testing.T) {
 	w := newWorld(t)
 	w.settle(1)
@@ -157,7 +157,7 @@ func TestRest(t *testing.T) {
 			w.settle(1)
 		}
 		if total, what := w.calls(); total > 0 {
-			t.Fatalf("beside somebody who looks: %v", what)
+			t.Fatalf("beside another controller: %v", what)
 		}
 		w.next -= next.Sub(w.clock.Now())
 		w.clock.SetTime(next)
@@ -273,12 +273,12 @@ func TestDeletionWaitsForUsers(t *testing.T) {
 	w.settle(1)
 	w.want(hyperv1.AWSDefaultSecurityGroupDeleted, "False SecurityGroupInUse: security group "+id+" is still used by a rule of security group "+*db.GroupId+` "database"`)
 	if w.next != 2*time.Second {
-		t.Errorf("comes back after %s", w.next)
+		t.Errorf("requeued after %s", w.next)
 	}
 	w.clock.Step(time.Hour)
 	w.settle(1)
 	if w.next != 2*time.Minute {
-		t.Errorf("comes back after %s", w.next)
+		t.Errorf("requeued after %s", w.next)
 	}
 
 	w.try(w.customerEC2().RevokeSecurityGroupIngress(t.Context(), &ec2.RevokeSecurityGroupIngressInput{GroupId: db.GroupId, IpPermissions: []types.IpPermission{pair}}))

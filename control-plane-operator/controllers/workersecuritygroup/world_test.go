@@ -125,7 +125,7 @@ func (w *world) pass(ctx context.Context) error {
 	return w.RecordResult(result, err)
 }
 
-// settle lets the controller work until n passes have gone by, each when it asked for it.
+// settle runs n reconciles, each when it was requeued.
 func (w *world) settle(passes int) {
 	w.t.Helper()
 	for range passes {
@@ -155,7 +155,7 @@ func (w *world) delete(ctx context.Context) error {
 	return w.Admin().Delete(ctx, &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"}})
 }
 
-// says is a condition in one line.
+// says returns a condition in one line.
 func (w *world) says(condition string) string {
 	c := meta.FindStatusCondition(w.hcp(w.t.Context()).Status.Conditions, condition)
 	if c == nil {
@@ -171,7 +171,7 @@ func (w *world) want(condition, line string) {
 	}
 }
 
-// published is the id that others are told.
+// published is the id in the status.
 func (w *world) published() string {
 	return (&scope{hcp: w.hcp(w.t.Context())}).published()
 }
@@ -188,7 +188,7 @@ func (w *world) group() []string {
 	return out
 }
 
-// calls counts what the controller asked of AWS since the last time, by action.
+// calls counts the calls of the controller since the last time, by action.
 func (w *world) calls() (total int, what map[string]int) {
 	what = map[string]int{}
 	for _, c := range w.cloud.Calls() {
@@ -201,7 +201,7 @@ func (w *world) calls() (total int, what map[string]int) {
 	return total, what
 }
 
-// customerEC2 is somebody else's client: its calls are not the controller's.
+// customerEC2 is a client of others: its calls are not the controller's.
 func (w *world) customerEC2() *ec2.Client { return awsx.EC2(w.theirs.Config(region, "admin")) }
 
 func (w *world) must(err error) {
@@ -224,7 +224,7 @@ func (d *diary) Eventf(_, _ runtime.Object, kind, reason, _, note string, args .
 	d.lines = append(d.lines, kind+" "+reason+": "+fmt.Sprintf(note, args...))
 }
 
-// neighbour is the keeper that another controller of the cluster looks with.
+// neighbour is the Manager of another controller of the cluster.
 func (w *world) neighbour() *securitygroup.Manager {
 	record := w.hcp(w.t.Context()).Status.WorkerSecurityGroup
 	s, err := w.sessions.For(w.t.Context(), identity.Target{Region: record.Region, IssuerURL: record.IssuerURL, RoleARN: record.RoleARN})

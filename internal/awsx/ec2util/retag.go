@@ -13,14 +13,14 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
 
-// Retagger can take tags away too.
+// Retagger can remove tags too.
 type Retagger interface {
 	API
 	DeleteTags(context.Context, *ec2.DeleteTagsInput, ...func(*ec2.Options)) (*ec2.DeleteTagsOutput, error)
 }
 
-// Retag gives the resource the tags of want and takes away those with the stale
-// keys. What neither names is somebody else's.
+// Retag adds the tags of want to the resource and removes those with stale keys.
+// All other tags belong to others and stay.
 func Retag(ctx context.Context, api Retagger, id string, want, have awsx.Tags, stale []string, hooks awsx.Hooks) (changed bool, err error) {
 	tagged, err := EnsureTags(ctx, api, id, want, have)
 	if err != nil {
@@ -33,8 +33,8 @@ func Retag(ctx context.Context, api Retagger, id string, want, have awsx.Tags, s
 	return tagged || untagged, err
 }
 
-// untag gives up where it is not allowed: roles that were made before we could
-// do this do not allow it, and a tag too many is no reason to stop at.
+// untag skips the removal where it is not allowed: roles that were created for an
+// earlier version do not allow it, and a tag too many does no harm.
 func untag(ctx context.Context, api Retagger, id string, have awsx.Tags, stale []string, hooks awsx.Hooks) (bool, error) {
 	var keys []string
 	var tags []types.Tag

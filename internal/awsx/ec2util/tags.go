@@ -18,8 +18,8 @@ type API interface {
 	CreateTags(context.Context, *ec2.CreateTagsInput, ...func(*ec2.Options)) (*ec2.CreateTagsOutput, error)
 }
 
-// TagsOnCreate is the tags as the call that creates the resource takes them: what
-// is tagged afterwards is nobody's if we die in between.
+// TagsOnCreate returns the tags for the call that creates the resource. Tagging it
+// later would leave a resource without owner if the process dies in between.
 func TagsOnCreate(kind types.ResourceType, tags awsx.Tags) []types.TagSpecification {
 	return []types.TagSpecification{{ResourceType: kind, Tags: list(tags)}}
 }

@@ -20,7 +20,7 @@ type attribute struct {
 
 const modify = "ModifyVpcEndpoint"
 
-// connectivity decides who reaches the endpoint. It is repaired first.
+// connectivity decides which machines reach the endpoint. It is repaired first.
 var connectivity = []attribute{
 	{awsx.Attribute{Name: "SubnetIds", Desired: "one subnet of the NodePools in each zone of the endpoint service", Repair: modify + ", one zone at a time"}, repairSubnets},
 	{awsx.Attribute{Name: "Groups", Desired: "the security group of the endpoint, alone", Repair: modify},

@@ -90,8 +90,8 @@ func minus(a, b []string) []string {
 
 // token makes creating the endpoint twice harmless. The same attempt, repeated
 // after a crash or a lost answer, has the same token. Everything that may
-// differ is in it: EC2 refuses a token that comes back with other parameters,
-// and answers with the old endpoint, gone or not, if it comes back with the same.
+// differ is in it: EC2 refuses a known token with other parameters, and returns
+// the old endpoint, deleted or not, for a known token with the same parameters.
 func token(spec Spec) string {
 	spec.ZoneOf = nil
 	text, err := json.Marshal(spec)

@@ -18,26 +18,26 @@ func TestDiff(t *testing.T) {
 		gotSubnets, gotGroups []string
 		want                  *ec2.ModifyVpcEndpointInput
 	}{
-		"an endpoint as it should be is left alone, whatever the order": {
+		"the order of subnets is no difference": {
 			subnets: []string{"a1", "b1"}, gotSubnets: []string{"b1", "a1"},
 		},
 		"a new zone is added": {
 			subnets: []string{"a1", "b1"}, gotSubnets: []string{"a1"},
 			want: &ec2.ModifyVpcEndpointInput{AddSubnetIds: []string{"b1"}},
 		},
-		"a zone that nobody needs any more is dropped": {
+		"a zone that is no longer wanted is removed": {
 			subnets: []string{"a1"}, gotSubnets: []string{"a1", "b1"},
 			want: &ec2.ModifyVpcEndpointInput{RemoveSubnetIds: []string{"b1"}},
 		},
-		"nothing is taken away before what is new is there": {
+		"a new zone is added before an old one is removed": {
 			subnets: []string{"c1"}, gotSubnets: []string{"a1", "b1"},
 			want: &ec2.ModifyVpcEndpointInput{AddSubnetIds: []string{"c1"}},
 		},
-		"a subnet gives way to another one of its zone before that one comes": {
+		"a subnet is removed before another one of its zone is added": {
 			subnets: []string{"a2", "b1"}, gotSubnets: []string{"a1", "b1"},
 			want: &ec2.ModifyVpcEndpointInput{RemoveSubnetIds: []string{"a1"}},
 		},
-		"two zones that move do so one after the other": {
+		"two zones move one after the other": {
 			subnets: []string{"a2", "b2"}, gotSubnets: []string{"a1", "b1"},
 			want: &ec2.ModifyVpcEndpointInput{RemoveSubnetIds: []string{"a1"}},
 		},
@@ -110,7 +110,7 @@ func TestToken(t *testing.T) {
 		t.Error("the attempt after vpce-1 has the token of vpce-1: EC2 would answer with the endpoint that is gone")
 	}
 	if token(spec) == token(moved) {
-		t.Error("a token comes back with other parameters: EC2 would refuse it for a day")
+		t.Error("one token for different parameters: EC2 would refuse it for a day")
 	}
 }
 

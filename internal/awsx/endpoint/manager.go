@@ -61,9 +61,9 @@ func list(ctx context.Context, api API, owner, vpc string) ([]Endpoint, error) {
 	return out, nil
 }
 
-// Ensure makes the endpoint match spec and returns it as it is now. It makes
-// one change of the endpoint at a time: while that settles the endpoint is
-// Pending, and a later call makes the next.
+// Ensure makes the endpoint match spec and returns its current state. It makes one
+// change at a time: until that is complete the endpoint is Pending, and a later call
+// makes the next.
 func (m *Manager) Ensure(ctx context.Context, spec Spec) (Endpoint, error) {
 	all, err := m.List(ctx)
 	if err != nil {
@@ -133,10 +133,10 @@ func (m *Manager) create(ctx context.Context, spec Spec) (Endpoint, error) {
 		return Endpoint{}, fmt.Errorf("creating VPC endpoint to %s: %w", spec.ServiceName, err)
 	}
 	got := read(*out.VpcEndpoint)
-	got.Tags = spec.Tags // the answer may leave them out
+	got.Tags = spec.Tags // the answer may not have them
 	if got.State.Leaving() {
-		// The token is of an attempt that somebody has ended since. Recording
-		// the id gives the next attempt a token of its own.
+		// The token is that of an earlier attempt whose endpoint was deleted. Recording
+		// its id gives the next attempt another token.
 		return got, nil
 	}
 	m.cached.Put(got)
@@ -171,8 +171,8 @@ func (m *Manager) modify(ctx context.Context, spec Spec, got Endpoint) (Endpoint
 }
 
 // Delete starts to delete the endpoints with that role, or all if role is
-// empty, and returns those that are not gone yet. recorded is an id of which we
-// know that it was made: AWS may not list it yet.
+// empty, and returns those that are not gone yet. recorded is the id of an
+// endpoint that was created, and that AWS may not list yet.
 func (m *Manager) Delete(ctx context.Context, role, recorded string) (left []Endpoint, err error) {
 	all, err := m.List(ctx)
 	if err != nil {
@@ -196,8 +196,8 @@ func (m *Manager) Delete(ctx context.Context, role, recorded string) (left []End
 	return left, nil
 }
 
-// delete starts to delete one endpoint. EC2 answers such a call with success
-// even if it refuses; the refusal is in the answer.
+// delete starts to delete one endpoint. EC2 answers with success even if it
+// refuses: the refusal is in the answer.
 func (m *Manager) delete(ctx context.Context, e Endpoint) error {
 	ctrl.LoggerFrom(ctx).Info("Deleting VPC endpoint", "endpoint", e.ID)
 	out, err := m.api.DeleteVpcEndpoints(ctx, &ec2.DeleteVpcEndpointsInput{VpcEndpointIds: []string{e.ID}})
@@ -218,16 +218,16 @@ func (m *Manager) delete(ctx context.Context, e Endpoint) error {
 	return nil
 }
 
-// isGone says whether EC2 has no endpoint with that id. A policy that asks for
-// the cluster's tag refuses the deletion of an endpoint that does not exist,
-// because what does not exist has no tags.
+// isGone is true if EC2 has no endpoint with that id. A policy that requires the
+// cluster's tag denies the deletion of an endpoint that does not exist, because
+// that has no tags.
 func (m *Manager) isGone(ctx context.Context, id string) bool {
 	_, err := m.api.DescribeVpcEndpoints(ctx, &ec2.DescribeVpcEndpointsInput{VpcEndpointIds: []string{id}})
 	return awsx.IsNotFound(err)
 }
 
-// OfAnother says whether an endpoint with that id is there and belongs to
-// another owner. It is asked only when a record points where we did not point it.
+// OfAnother is true if an endpoint with that id exists and has another owner. It is
+// called only for a record that does not have our target.
 func (m *Manager) OfAnother(ctx context.Context, id string) (bool, error) {
 	out, err := m.api.DescribeVpcEndpoints(ctx, &ec2.DescribeVpcEndpointsInput{VpcEndpointIds: []string{id}})
 	if awsx.IsNotFound(err) {

@@ -33,21 +33,21 @@ type Spec struct {
 
 	// StaleTags are keys of tags that it may have and should not.
 	StaleTags []string `json:"-"`
-	// Previous is the id that was last recorded for this endpoint. It makes the
-	// token of a new attempt another one once the endpoint it names is gone.
+	// Previous is the id that was last recorded for this endpoint. It gives the next
+	// creation another client token when that endpoint is gone.
 	Previous string
-	// ZoneOf says in which zone a subnet is, for the wanted ones and for those
-	// that the endpoint has.
+	// ZoneOf is the zone of each subnet: of the desired ones, and of those that the
+	// endpoint has.
 	ZoneOf map[string]string
 	// Hooks are called about changes; they are no part of the desired state.
 	Hooks awsx.Hooks `json:"-"`
 }
 
-// Endpoint is an endpoint as AWS last showed it.
+// Endpoint is an endpoint as last observed.
 type Endpoint struct {
 	ID, VPC, ServiceName string
 	State                State
-	// Why is what AWS says of a failed endpoint.
+	// Why is the reason that AWS gives for a failure.
 	Why     string
 	Subnets []string
 	Groups  []string
@@ -61,7 +61,7 @@ type Endpoint struct {
 	DNSName string
 }
 
-// State is where an endpoint is in its life.
+// State is the state of an endpoint.
 type State string
 
 // The states. AWS writes them in more than one way.
@@ -76,10 +76,11 @@ const (
 	Deleted           State = "deleted"
 )
 
-// Leaving says that the endpoint is on its way out and can serve nobody.
+// Leaving is true for an endpoint that is being deleted.
 func (s State) Leaving() bool { return s == Deleting || s == Deleted }
 
-// Dead says that the endpoint will never be available: only a new one helps.
+// Dead is true for an endpoint that never becomes available again and has to be
+// replaced.
 func (s State) Dead() bool { return s == Rejected || s == Failed || s == Expired }
 
 func read(e types.VpcEndpoint) Endpoint {

@@ -18,7 +18,7 @@ type attribute struct {
 
 const modify = "ModifyVpcEndpointServiceConfiguration"
 
-// connectivity decides who reaches what through the service. It is repaired first,
+// connectivity decides which load balancer is reached, and by which endpoints. It is repaired first,
 // by a call of its own: AWS refuses a call as a whole.
 var connectivity = []attribute{
 	{awsx.Attribute{Name: "NetworkLoadBalancerArns", Desired: "the load balancer of the Service, alone", Repair: modify},

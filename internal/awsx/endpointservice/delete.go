@@ -15,17 +15,17 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
 )
 
-// Doomed says which service to delete.
-type Doomed struct {
+// A Deletion names the service to delete.
+type Deletion struct {
 	Owner
-	// RejectConnections cuts off the endpoints that are still connected.
-	// Without it they are left to whoever made them.
+	// RejectConnections disconnects the endpoints that are still connected. Without
+	// it their owner has to delete them.
 	RejectConnections bool
 }
 
-// Remains is what Delete has left for the next time.
-type Remains struct {
-	// Found is the name of a service that was there to delete, or "".
+// Remaining is what is left after a call of Delete.
+type Remaining struct {
+	// Found is the name of a service that was found, or "".
 	Found string
 	// Deleting holds the ids of services that AWS is still deleting.
 	Deleting []string
@@ -33,12 +33,12 @@ type Remains struct {
 	Endpoints []string
 }
 
-// Gone says that nothing is left.
-func (r Remains) Gone() bool { return len(r.Deleting) == 0 && len(r.Endpoints) == 0 }
+// Done is true if nothing is left.
+func (r Remaining) Done() bool { return len(r.Deleting) == 0 && len(r.Endpoints) == 0 }
 
 // Delete starts to delete every service of the owner and returns what is left.
-func (s *Services) Delete(ctx context.Context, d Doomed) (Remains, error) {
-	var left Remains
+func (s *Services) Delete(ctx context.Context, d Deletion) (Remaining, error) {
+	var left Remaining
 	mine, err := s.findAll(ctx, d.Owner)
 	if err != nil {
 		return left, err
@@ -46,18 +46,18 @@ func (s *Services) Delete(ctx context.Context, d Doomed) (Remains, error) {
 	for _, svc := range mine {
 		left.Found = svc.Name
 		if err := s.deleteOne(ctx, svc, d.RejectConnections, &left); err != nil {
-			return left, s.doubt(d.Owner, svc.ID, err)
+			return left, s.invalidate(d.Owner, svc.ID, err)
 		}
 	}
-	if left.Gone() {
+	if left.Done() {
 		s.all.Remove(d.key())
 	}
 	return left, nil
 }
 
-// findAll trusts what it believes to be there; what it believes to be missing
-// it looks for again, because nobody will look later. Nothing but our owner tag
-// makes a service ours to delete.
+// findAll trusts the cache for services that it has. If it has none, AWS is asked
+// again, because no later reconcile would find them. Only a service with our owner
+// tag may be deleted.
 func (s *Services) findAll(ctx context.Context, owner Owner) ([]Service, error) {
 	mine, err := s.cached(ctx, owner)
 	mine = slices.DeleteFunc(slices.Clone(mine), func(svc Service) bool { return ownerIn(svc.tags) != owner })
@@ -67,7 +67,7 @@ func (s *Services) findAll(ctx context.Context, owner Owner) ([]Service, error) 
 	return s.lookUp(ctx, owner)
 }
 
-func (s *Services) deleteOne(ctx context.Context, svc Service, reject bool, left *Remains) error {
+func (s *Services) deleteOne(ctx context.Context, svc Service, reject bool, left *Remaining) error {
 	ctrl.LoggerFrom(ctx).Info("Deleting endpoint service", "service", svc.ID)
 	out, err := s.api.DeleteVpcEndpointServiceConfigurations(ctx, &ec2.DeleteVpcEndpointServiceConfigurationsInput{ServiceIds: []string{svc.ID}})
 	if err != nil {
@@ -90,8 +90,9 @@ func (s *Services) deleteOne(ctx context.Context, svc Service, reject bool, left
 	return err
 }
 
-// disconnect says which endpoints keep the service alive and cuts them off if it may.
-func (s *Services) disconnect(ctx context.Context, id string, reject bool, left *Remains) error {
+// disconnect reports the endpoints that are still connected, and rejects them if
+// that was requested.
+func (s *Services) disconnect(ctx context.Context, id string, reject bool, left *Remaining) error {
 	var live []string
 	pages := ec2.NewDescribeVpcEndpointConnectionsPaginator(s.api, &ec2.DescribeVpcEndpointConnectionsInput{
 		Filters: []types.Filter{{Name: aws.String("service-id"), Values: []string{id}}},
@@ -110,7 +111,7 @@ func (s *Services) disconnect(ctx context.Context, id string, reject bool, left 
 	slices.Sort(live)
 	left.Endpoints = append(left.Endpoints, live...)
 	if len(live) == 0 {
-		// The list lags behind: AWS has just said that there are some.
+		// The list lags: AWS has just refused the deletion because of connections.
 		left.Deleting = append(left.Deleting, id)
 		return nil
 	}
@@ -123,7 +124,7 @@ func (s *Services) disconnect(ctx context.Context, id string, reject bool, left 
 		return fmt.Errorf("rejecting connections of endpoint service %s: %w", id, err)
 	}
 	for _, u := range out.Unsuccessful {
-		// Somebody was faster, or will be: the next attempt to delete tells.
+		// The connection has just ended or is about to: the next deletion shows it.
 		if err := ec2util.Refusal([]types.UnsuccessfulItem{u}); !awsx.IsNotFound(err) && awsx.Code(err) != "InvalidState" {
 			return fmt.Errorf("rejecting connection of %s to endpoint service %s: %w", aws.ToString(u.ResourceId), id, err)
 		}
@@ -131,8 +132,8 @@ func (s *Services) disconnect(ctx context.Context, id string, reject bool, left 
 	return nil
 }
 
-// connected says whether an endpoint in that state keeps its service from being
-// deleted. The API writes states in lower case and the SDK's constants do not.
+// connected is true for a state in which an endpoint prevents the deletion of its
+// service. The API writes states in lower case and the SDK's constants do not.
 func connected(state types.State) bool {
 	switch strings.ToLower(string(state)) {
 	case "pendingacceptance", "pending", "available":

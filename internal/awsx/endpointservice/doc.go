@@ -1,13 +1,13 @@
-// Package endpointservice keeps VPC endpoint services: the provider's side of
+// Package endpointservice manages VPC endpoint services: the provider's side of
 // PrivateLink, in the account of the management cluster.
 //
-//	Ensure   known by owner tag? ──no──► known by the name we once recorded? ──no──► create
-//	             └─────────────yes─────────────┴─► compare load balancer, acceptance, tags; then principals
+//	Ensure   found by owner tag? ──no──► found by the recorded name? ──no──► create
+//	             └─────────────yes─────────────┴─► compare attributes (attributes.go), tags, principals
 //	Delete   every service of the owner ──► deleted ──► confirmed gone
-//	                                  └──► still connected: say by which endpoints, reject when told to
+//	                                  └──► still connected: report the endpoints, reject them if requested
 //
-// All look-ups share one listing of the account (package snapshot). A service is
-// ours if it carries our owner tag. One without, whose name was recorded, is taken
-// back if it is on our load balancer and nobody else's by its tags; only what
-// carries our tag is ever deleted.
+// All objects share one list of the account (package cache). A service is ours if
+// it has our owner tag. A service without it, whose name was recorded, is adopted if
+// it is on our load balancer and its tags name no other owner. Only a service with
+// our tag is ever deleted.
 package endpointservice

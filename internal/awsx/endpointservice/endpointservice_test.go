@@ -284,7 +284,7 @@ func TestAStrangersServiceOnOurLoadBalancerIsLeftAlone(t *testing.T) {
 	if _, err := w.Ensure(t.Context(), w.spec); !awsx.IsInvalid(err) {
 		t.Errorf("error %v, want AWS to refuse", err)
 	}
-	if left, err := w.Delete(t.Context(), endpointservice.Doomed{Owner: w.spec.Owner}); err != nil || !left.Gone() {
+	if left, err := w.Delete(t.Context(), endpointservice.Deletion{Owner: w.spec.Owner}); err != nil || !left.Done() {
 		t.Errorf("left %v, error %v", left, err)
 	}
 	if got := w.truth(t); len(got) != 1 || !*got[0].AcceptanceRequired {
@@ -320,7 +320,7 @@ func TestAServiceWithoutTagsIsTakenBackOnlyIfItCanBeOurs(t *testing.T) {
 			})
 			must(t, err)
 			w.spec.Recorded = *made.ServiceConfiguration.ServiceName
-			left, err := w.Delete(t.Context(), endpointservice.Doomed{Owner: w.spec.Owner})
+			left, err := w.Delete(t.Context(), endpointservice.Deletion{Owner: w.spec.Owner})
 			if err != nil || left.Found != "" || len(w.truth(t)) != 1 {
 				t.Errorf("deleted before it was taken back: %+v, %v", left, err)
 			}
@@ -349,8 +349,8 @@ func TestDeleteFindsWhatWasNeverRecorded(t *testing.T) {
 	w := start(t)
 	w.ensure(t)
 	w.restart()
-	left, err := w.Delete(t.Context(), endpointservice.Doomed{Owner: w.spec.Owner})
-	if err != nil || !left.Gone() || len(w.truth(t)) != 0 {
+	left, err := w.Delete(t.Context(), endpointservice.Deletion{Owner: w.spec.Owner})
+	if err != nil || !left.Done() || len(w.truth(t)) != 0 {
 		t.Errorf("left %v, error %v, in AWS %v", left, err, w.truth(t))
 	}
 }
@@ -359,13 +359,13 @@ func TestDeleteWaitsUntilAWSIsDone(t *testing.T) {
 	w := start(t)
 	w.Cloud.SetDelays(fakeaws.Delays{ServiceDeleting: time.Minute})
 	svc := w.ensure(t)
-	doomed := endpointservice.Doomed{Owner: w.spec.Owner}
+	doomed := endpointservice.Deletion{Owner: w.spec.Owner}
 	left, err := w.Delete(t.Context(), doomed)
 	if err != nil || !slices.Equal(left.Deleting, []string{svc.ID}) {
 		t.Fatalf("left %v, error %v", left, err)
 	}
 	w.clock.Step(time.Minute)
-	if left, err = w.Delete(t.Context(), doomed); err != nil || !left.Gone() {
+	if left, err = w.Delete(t.Context(), doomed); err != nil || !left.Done() {
 		t.Errorf("left %v, error %v", left, err)
 	}
 }
@@ -379,7 +379,7 @@ func TestDeleteOfAConnectedService(t *testing.T) {
 	made, err := cpo.CreateVpcEndpoint(t.Context(), &ec2.CreateVpcEndpointInput{VpcId: &vpc, ServiceName: &svc.Name, VpcEndpointType: types.VpcEndpointTypeInterface})
 	must(t, err)
 
-	doomed := endpointservice.Doomed{Owner: w.spec.Owner}
+	doomed := endpointservice.Deletion{Owner: w.spec.Owner}
 	left, err := w.Delete(t.Context(), doomed)
 	if want := []string{*made.VpcEndpoint.VpcEndpointId}; err != nil || !slices.Equal(left.Endpoints, want) {
 		t.Fatalf("left %v, error %v, want endpoints %v", left, err, want)
@@ -394,7 +394,7 @@ func TestDeleteOfAConnectedService(t *testing.T) {
 	if _, err := w.Delete(t.Context(), doomed); err != nil {
 		t.Fatal(err)
 	}
-	if left, err = w.Delete(t.Context(), doomed); err != nil || !left.Gone() {
+	if left, err = w.Delete(t.Context(), doomed); err != nil || !left.Done() {
 		t.Errorf("left %v, error %v", left, err)
 	}
 }

@@ -24,17 +24,17 @@ import (
 type Spec struct {
 	Owner
 	LoadBalancerARN string
-	// Principals may connect, nobody else.
+	// Principals are the only ones that may connect.
 	Principals []string
-	// Tags are all tags, the owner's included. Of others that are on the service
-	// the ones with StaleTags, which are keys, go, and the rest stays.
+	// Tags are all tags, the owner's included. StaleTags are keys of tags to remove.
+	// Any other tag stays.
 	Tags      awsx.Tags
 	StaleTags []string
-	// Recorded is the name under which the service was last seen, or "". It is a
-	// hint from where others write, too.
+	// Recorded is the name of the service in the status, or "". The status has other
+	// writers, so it is only a hint.
 	Recorded string
-	// Request tells one wish for a service from another: asking twice with the
-	// same text, as after a crash, makes one service.
+	// Request identifies one request for a service: the same text twice, as after a
+	// crash, creates one service.
 	Request string
 }
 
@@ -47,17 +47,17 @@ func (s *Services) Ensure(ctx context.Context, spec Spec) (Service, error) {
 	if !found {
 		svc, err = s.create(ctx, spec)
 		if err != nil {
-			return Service{}, s.doubt(spec.Owner, "", err)
+			return Service{}, s.invalidate(spec.Owner, "", err)
 		}
 	}
 	if svc.State == Deleting {
 		return svc, nil
 	}
 	if err := s.update(ctx, spec, &svc); err != nil {
-		return Service{}, s.doubt(spec.Owner, svc.ID, err)
+		return Service{}, s.invalidate(spec.Owner, svc.ID, err)
 	}
 	if err := s.ensurePrincipals(ctx, svc.ID, spec.Principals); err != nil {
-		return Service{}, s.doubt(spec.Owner, svc.ID, err)
+		return Service{}, s.invalidate(spec.Owner, svc.ID, err)
 	}
 	return svc, nil
 }
@@ -70,7 +70,7 @@ func (s *Services) find(ctx context.Context, spec Spec) (svc Service, found bool
 	switch {
 	case len(mine) > 0 && mine[0].State == Available:
 		return mine[0], true, nil
-	case len(mine) > 0: // on its way to somewhere: a shared listing is too old to say how far
+	case len(mine) > 0: // it is changing: a shared list is too old
 		svc, found, err = s.get(ctx, mine[0].ID)
 	default:
 		svc, found, err = s.recorded(ctx, spec)
@@ -81,9 +81,9 @@ func (s *Services) find(ctx context.Context, spec Spec) (svc Service, found bool
 	return svc, found, err
 }
 
-// recorded looks for the service under the name that was once written down: it
-// is still ours when somebody took our tags off it. Others may write that name,
-// too, so the service must be on our load balancer, and nobody else's by its tags.
+// recorded finds the service by its recorded name: it is still ours when our tags
+// were removed from it. The record has other writers, so the service must be on our
+// load balancer, and its tags must name no other owner.
 func (s *Services) recorded(ctx context.Context, spec Spec) (svc Service, found bool, err error) {
 	id := spec.Recorded[strings.LastIndex(spec.Recorded, ".")+1:]
 	if id == "" {
@@ -99,7 +99,7 @@ func (s *Services) recorded(ctx context.Context, spec Spec) (svc Service, found 
 	return svc, true, nil
 }
 
-// foreign says whether tags name another owner, or another cluster, than ours do.
+// foreign is true if tags name another owner, or another cluster, than ours.
 func foreign(tags, ours awsx.Tags) bool {
 	for k, v := range tags {
 		owns := k == awsx.OwnerTag || k == awsx.RoleTag || strings.HasPrefix(k, names.ClusterTag(""))
@@ -130,8 +130,8 @@ func (s *Services) create(ctx context.Context, spec Spec) (Service, error) {
 	return svc, nil
 }
 
-// token is the same for the same request and parameters: AWS refuses a token
-// that comes back with other parameters.
+// token is the same for the same request and parameters: AWS refuses a known token
+// with other parameters.
 func (spec Spec) token() string {
 	text, _ := json.Marshal([]any{spec.Owner, spec.Request, spec.LoadBalancerARN, spec.Tags})
 	sum := sha256.Sum256(text)

@@ -12,29 +12,29 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
 
-// doubt forgets what we believed of an owner's service when AWS answered
-// something that does not fit it, or when nobody knows whether a write was
-// applied. What we believe of the others stays: a wish that AWS will never
-// grant, such as a role that does not exist, comes back again and again.
-func (s *Services) doubt(owner Owner, id string, err error) error {
+// invalidate drops the cached state of one owner's service, when an error of AWS
+// contradicts it, or when it is unknown whether a write was applied. The cached state
+// of other owners stays: a request that AWS always refuses, such as one with a role
+// that does not exist, is repeated for ever.
+func (s *Services) invalidate(owner Owner, id string, err error) error {
 	if awsx.IsThrottled(err) || awsx.IsDenied(err) {
 		return err
 	}
 	s.all.Forget(owner.key())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.doubted[owner] = true
+	s.invalid[owner] = true
 	s.principals.Forget(id)
 	return err
 }
 
-// believed returns the owner's services as we know them, and asks AWS for
-// those that we have doubts about.
+// cached returns the owner's services from the cache, or from AWS if they were
+// invalidated.
 func (s *Services) cached(ctx context.Context, owner Owner) ([]Service, error) {
 	s.mu.Lock()
-	doubted := s.doubted[owner]
+	invalid := s.invalid[owner]
 	s.mu.Unlock()
-	if !doubted {
+	if !invalid {
 		mine, _, err := s.all.Get(ctx, owner.key())
 		return mine.services, err
 	}
@@ -47,7 +47,7 @@ func (s *Services) cached(ctx context.Context, owner Owner) ([]Service, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.doubted, owner)
+	delete(s.invalid, owner)
 	return mine, nil
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
 
-// ensurePrincipals lets exactly those principals connect.
+// ensurePrincipals allows exactly these principals.
 func (s *Services) ensurePrincipals(ctx context.Context, id string, want []string) error {
 	have, err := s.allowed(ctx, id)
 	if err != nil {
@@ -41,9 +41,9 @@ func (s *Services) ensurePrincipals(ctx context.Context, id string, want []strin
 	return nil
 }
 
-// changeOneByOne lets in whom AWS accepts, and says whom it does not. A call is
-// all or nothing: one role that does not exist would keep everybody out, and
-// AWS does not always say which.
+// changeOneByOne adds the principals that AWS accepts, and reports the others. A
+// call is all or nothing: one role that does not exist would keep all from
+// connecting, and AWS does not always name it.
 func (s *Services) changeOneByOne(ctx context.Context, in *ec2.ModifyVpcEndpointServicePermissionsInput) error {
 	var errs []error
 	change := func(one *ec2.ModifyVpcEndpointServicePermissionsInput, doing string) {

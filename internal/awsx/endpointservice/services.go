@@ -33,7 +33,7 @@ type API interface {
 	ec2util.Retagger
 }
 
-// State is the state of an endpoint service, in AWS's words.
+// State is the state of an endpoint service, as AWS writes it.
 type State string
 
 // The states that make a difference.
@@ -45,7 +45,7 @@ const (
 	Failed    State = State(types.ServiceStateFailed)
 )
 
-// A Service is what AWS says about one endpoint service.
+// A Service is an endpoint service as last observed.
 type Service struct {
 	ID, Name string
 	State    State
@@ -78,7 +78,7 @@ type Services struct {
 	zoneIDs    *cache.Keyed[struct{}, map[string]string] // by zone name, in this account
 
 	mu      sync.Mutex
-	doubted map[Owner]bool
+	invalid map[Owner]bool
 }
 
 // ownedServices are the services of an owner; more than one only after a failure.
@@ -93,7 +93,7 @@ const maxPrincipals = 10000
 // New returns the endpoint services behind api.
 func New(api API, clk clock.PassiveClock, opts Options) *Services {
 	s := &Services{
-		api: api, opts: opts, doubted: map[Owner]bool{},
+		api: api, opts: opts, invalid: map[Owner]bool{},
 		principals: cache.NewKeyed[string, []string](clk, maxPrincipals), zoneIDs: cache.NewKeyed[struct{}, map[string]string](clk, 1),
 	}
 	s.all = cache.NewList(cache.ListOptions[ownedServices]{
@@ -114,8 +114,8 @@ func ownerIn(tags awsx.Tags) Owner {
 	return Owner{UID: tags[awsx.OwnerTag], Role: tags[awsx.RoleTag]}
 }
 
-// list reads all services that carry an owner tag. AWS filters by the key and
-// we look again: an answer that holds strangers must not make them ours.
+// list reads all services with an owner tag. AWS filters by the key; the tag is
+// checked again, so that a wrong answer does not make a service of others ours.
 func (s *Services) list(ctx context.Context) ([]ownedServices, error) {
 	found, err := s.describe(ctx, &ec2.DescribeVpcEndpointServiceConfigurationsInput{
 		Filters: []types.Filter{{Name: aws.String("tag-key"), Values: []string{awsx.OwnerTag}}},

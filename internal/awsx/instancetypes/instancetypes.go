@@ -1,6 +1,5 @@
-// Package instancetypes knows what the machines of an instance type have: which
-// processor, how much memory. What a type is does not change, so it is asked for
-// once in a while and remembered.
+// Package instancetypes describes instance types: processor, memory, GPUs. They do
+// not change and are cached.
 package instancetypes
 
 import (
@@ -24,10 +23,10 @@ type API interface {
 	DescribeInstanceTypes(context.Context, *ec2.DescribeInstanceTypesInput, ...func(*ec2.Options)) (*ec2.DescribeInstanceTypesOutput, error)
 }
 
-// A Type is what machines of an instance type have.
+// A Type is the part of an instance type that we use.
 type Type struct {
 	Name string
-	// Architectures are in the words of container images: amd64, arm64.
+	// Architectures are as container images name them: amd64, arm64.
 	Architectures []string
 	VCPUs         int64
 	MemoryMiB     int64
@@ -111,8 +110,8 @@ func (c *Cache) client(region string) API {
 	return client
 }
 
-// architectures are the processors that nodes can have, in the words of EC2 and
-// in those of container images.
+// architectures are the processors that nodes can have, as EC2 names them and
+// as container images do.
 var architectures = map[types.ArchitectureType]string{
 	types.ArchitectureTypeX8664: "amd64",
 	types.ArchitectureTypeArm64: "arm64",

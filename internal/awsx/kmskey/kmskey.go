@@ -1,4 +1,4 @@
-// Package kmskey finds out whether a key of AWS KMS can be used.
+// Package kmskey checks whether a key of AWS KMS can be used.
 package kmskey
 
 import (
@@ -15,12 +15,11 @@ type API interface {
 	Decrypt(context.Context, *kms.DecryptInput, ...func(*kms.Options)) (*kms.DecryptOutput, error)
 }
 
-// probe is what is encrypted. It is no secret, and says in CloudTrail who asked.
+// probe is the text that is encrypted. It is not secret.
 const probe = "hypershift"
 
-// Check encrypts with the key, and opens what came out again: a role may well be
-// allowed the one and not the other, and then Secrets would be written that
-// nobody can read.
+// Check encrypts and decrypts with the key. A role that may encrypt and not decrypt
+// would let the API server write Secrets that it cannot read.
 func Check(ctx context.Context, api API, arn string) error {
 	sealed, err := api.Encrypt(ctx, &kms.EncryptInput{KeyId: aws.String(arn), Plaintext: []byte(probe)})
 	if err != nil {

@@ -20,7 +20,7 @@ type API interface {
 	DescribeLoadBalancers(context.Context, *elb.DescribeLoadBalancersInput, ...func(*elb.Options)) (*elb.DescribeLoadBalancersOutput, error)
 }
 
-// State is the state of a load balancer, in AWS's words.
+// State is the state of a load balancer, as AWS writes it.
 type State string
 
 // The states that make a difference.
@@ -32,7 +32,7 @@ const (
 	Failed       State = State(types.LoadBalancerStateEnumFailed)
 )
 
-// A LoadBalancer is what AWS says about one.
+// A LoadBalancer is a load balancer as last observed.
 type LoadBalancer struct {
 	Name, ARN string
 	State     State
@@ -40,7 +40,7 @@ type LoadBalancer struct {
 	Network bool
 }
 
-// Serves says whether the load balancer takes traffic.
+// Serves is true if the load balancer takes traffic.
 func (lb LoadBalancer) Serves() bool { return lb.State == Active || lb.State == Impaired }
 
 // LoadBalancers are the ones of an account in a region.
@@ -49,8 +49,8 @@ type LoadBalancers struct {
 	all *cache.List[LoadBalancer]
 }
 
-// New returns the load balancers behind api. What Find says about a load
-// balancer that serves may be up to ttl old.
+// New returns the load balancers of the account of api. The state of a load balancer
+// that serves may be up to ttl old.
 func New(api API, clk clock.PassiveClock, ttl time.Duration) *LoadBalancers {
 	l := &LoadBalancers{api: api}
 	l.all = cache.NewList(cache.ListOptions[LoadBalancer]{
@@ -59,9 +59,8 @@ func New(api API, clk clock.PassiveClock, ttl time.Duration) *LoadBalancers {
 	return l
 }
 
-// Find returns the load balancer with that name. One that is not there yet or
-// does not serve yet is looked at again by name, which costs one call instead
-// of a page for every other load balancer.
+// Find returns the load balancer with that name. One that does not exist or serve yet
+// is read by name, which costs one call instead of a list of all load balancers.
 func (l *LoadBalancers) Find(ctx context.Context, name string) (lb LoadBalancer, found bool, err error) {
 	lb, found, err = l.all.Get(ctx, name)
 	if err != nil || found && lb.Serves() {
@@ -85,8 +84,8 @@ func (l *LoadBalancers) Find(ctx context.Context, name string) (lb LoadBalancer,
 	return LoadBalancer{}, false, nil
 }
 
-// Forget makes the next Find of that name ask AWS: a call has refused what we
-// believed.
+// Forget makes the next Find of that name call AWS, after an error that contradicts
+// the cached state.
 func (l *LoadBalancers) Forget(name string) { l.all.Forget(name) }
 
 func (l *LoadBalancers) list(ctx context.Context) ([]LoadBalancer, error) {

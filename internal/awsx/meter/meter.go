@@ -1,5 +1,5 @@
-// Package meter counts the calls of AWS: how many, which, and how they ended.
-// AWS throttles by account, so what one operator spends another one lacks.
+// Package meter counts the calls of AWS by operation and outcome. AWS throttles by
+// account: the calls of one operator count against those of all others.
 package meter
 
 import (
@@ -30,7 +30,7 @@ func New(registerer prometheus.Registerer) (*Meter, error) {
 	return m, err
 }
 
-// Middleware goes into awsx.Options.
+// Middleware is for awsx.Options.
 func (m *Meter) Middleware(stack *middleware.Stack) error {
 	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("hypershiftMeter", m.count), "Retry", middleware.After)
 }

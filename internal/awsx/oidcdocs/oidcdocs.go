@@ -1,7 +1,7 @@
-// Package oidcdocs keeps the documents of hosted clusters' token issuers in an
-// S3 bucket, one prefix per cluster. AWS reads them to check the tokens with
-// which a cluster's operators and pods take on their roles: while they are
-// missing or wrong, nobody of that cluster has an identity.
+// Package oidcdocs publishes the documents of hosted clusters' token issuers in an
+// S3 bucket, one prefix per cluster. AWS reads them to check the tokens with which a
+// cluster's operators and pods assume their roles: while they are missing or wrong,
+// AWS accepts no token of that cluster.
 package oidcdocs
 
 import (
@@ -30,7 +30,7 @@ type API interface {
 	DeleteObjects(context.Context, *s3.DeleteObjectsInput, ...func(*s3.Options)) (*s3.DeleteObjectsOutput, error)
 }
 
-// ownerKey is the metadata of an object that says whose it is.
+// ownerKey is the metadata key of an object for the UID of its cluster.
 const ownerKey = "hypershift-owner"
 
 // maxSize is far more than a document of ours has; what is larger is not ours.
@@ -61,16 +61,15 @@ type Site struct {
 	Documents map[string][]byte
 }
 
-// A ForeignError says that a document under our prefix belongs to another cluster.
+// A ForeignError is returned when a document under our prefix belongs to another cluster.
 type ForeignError struct{ Bucket, Key string }
 
 func (e *ForeignError) Error() string {
 	return fmt.Sprintf("s3://%s/%s belongs to another cluster: choose another infraID, or remove the object", e.Bucket, e.Key)
 }
 
-// Publish makes the documents of the site what they should be, and says
-// whether it had to write one. It reads them first: an object that is right is
-// not written again, and one that belongs to another cluster never is.
+// Publish writes the documents of the site that differ, and reports whether there
+// was one. An object of another cluster is never written.
 func (b *Bucket) Publish(ctx context.Context, site Site) (changed bool, err error) {
 	for _, path := range slices.Sorted(maps.Keys(site.Documents)) {
 		key, want := site.Prefix+"/"+path, site.Documents[path]
@@ -166,5 +165,5 @@ func (b *Bucket) put(ctx context.Context, key, owner string, body []byte) error 
 	return nil
 }
 
-// IsNoBucket says that the bucket itself is missing.
+// IsNoBucket is true if the bucket itself does not exist.
 func IsNoBucket(err error) bool { return awsx.Code(err) == "NoSuchBucket" }

@@ -22,7 +22,7 @@ type Manager struct {
 	cached *cache.List[Set]
 }
 
-// OfAnother says whether target is in use by somebody else.
+// OfAnother is true if target is in use by another cluster or object.
 type OfAnother func(ctx context.Context, target string) (bool, error)
 
 // NewManager returns a Manager that calls api.
@@ -51,8 +51,8 @@ func list(ctx context.Context, api API, zoneID string) ([]Set, error) {
 	return out, nil
 }
 
-// Ensure makes the records stand as they are written. What stands in the way
-// at one of their names is replaced, unless it serves somebody else.
+// Ensure creates or updates the records. Any other set at one of their names is
+// replaced, unless it is in use by another cluster.
 func (m *Manager) Ensure(ctx context.Context, want []Record, taken OfAnother) error {
 	have, err := m.cached.All(ctx)
 	if err != nil {
@@ -60,8 +60,8 @@ func (m *Manager) Ensure(ctx context.Context, want []Record, taken OfAnother) er
 	}
 	var changes []types.Change
 	for _, r := range want {
-		wrong, stands := at(have, r)
-		if stands && len(wrong) == 0 {
+		wrong, exists := at(have, r)
+		if exists && len(wrong) == 0 {
 			continue
 		}
 		if err := claimed(ctx, wrong, taken); err != nil {
@@ -72,22 +72,22 @@ func (m *Manager) Ensure(ctx context.Context, want []Record, taken OfAnother) er
 	return m.change(ctx, changes)
 }
 
-// at says whether r stands at its name, and returns what stands there instead.
-func at(have []Set, r Record) (wrong []Set, stands bool) {
+// at reports whether r exists, and returns the other sets at its name.
+func at(have []Set, r Record) (wrong []Set, exists bool) {
 	for _, s := range have {
 		switch {
 		case s.Name != canonical(r.Name):
 		case s.is(r):
-			stands = true
+			exists = true
 		default:
 			wrong = append(wrong, s)
 		}
 	}
-	return wrong, stands
+	return wrong, exists
 }
 
-// replace returns the changes that put r where wrong stands. An upsert takes
-// the place of a plain CNAME only; a CNAME suffers nothing else beside it.
+// replace returns the changes that replace wrong by r. An upsert replaces only a
+// plain CNAME, and a CNAME cannot coexist with another set.
 func replace(wrong []Set, r Record) []types.Change {
 	var changes []types.Change
 	for _, s := range wrong {
@@ -99,8 +99,8 @@ func replace(wrong []Set, r Record) []types.Change {
 	return append(changes, types.Change{Action: types.ChangeActionUpsert, ResourceRecordSet: &wire})
 }
 
-// Delete deletes what stands at the names, unless it serves somebody else. A
-// zone that is gone has no records.
+// Delete deletes the sets at the names, unless they are in use by another cluster. A
+// zone that was deleted has no records.
 func (m *Manager) Delete(ctx context.Context, names []string, taken OfAnother) error {
 	have, err := m.cached.All(ctx)
 	if awsx.IsNotFound(err) {
@@ -125,8 +125,8 @@ func (m *Manager) Delete(ctx context.Context, names []string, taken OfAnother) e
 	return m.change(ctx, changes)
 }
 
-// change sends one batch: all of it happens or nothing. After a refusal or a
-// lost answer we know nothing and look again.
+// change sends one batch, which is applied as a whole or not at all. After an error
+// the outcome is unknown and the zone is listed again.
 func (m *Manager) change(ctx context.Context, changes []types.Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -163,7 +163,7 @@ func claimed(ctx context.Context, sets []Set, taken OfAnother) error {
 	return nil
 }
 
-// othersTarget returns the target of s that somebody else needs, or "".
+// othersTarget returns the target of s that is in use by another cluster, or "".
 func othersTarget(ctx context.Context, s Set, taken OfAnother) (string, error) {
 	for _, target := range s.Targets {
 		others, err := taken(ctx, target)

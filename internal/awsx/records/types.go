@@ -19,14 +19,14 @@ type API interface {
 	ChangeResourceRecordSets(context.Context, *route53.ChangeResourceRecordSetsInput, ...func(*route53.Options)) (*route53.ChangeResourceRecordSetsOutput, error)
 }
 
-// A Record is an alias of our making: one name that points to another.
+// A Record is a CNAME of ours.
 type Record struct{ Name, Target string }
 
-// ttl is how long a resolver may keep a record. Endpoints move rarely, and
-// when one does, its workers are cut off for so long.
+// ttl is how long a resolver may cache a record. An endpoint is rarely replaced; when
+// it is, workers cannot reach the control plane for this time.
 const ttl = 300
 
-// A Set is what stands at one name, of whatever type.
+// A Set is a record set of any type.
 type Set struct {
 	// Name is in lower case, without the last dot, and with a real asterisk.
 	Name string
@@ -42,16 +42,16 @@ func (r Record) wire() types.ResourceRecordSet {
 	}
 }
 
-// is says whether s stands as we would write r.
+// is reports whether s is what we would write for r.
 func (s Set) is(r Record) bool {
 	return s.plain() && aws.ToInt64(s.wire.TTL) == ttl && slices.Equal(s.Targets, []string{canonical(r.Target)})
 }
 
-// plain says that an upsert of a CNAME would replace the set, and not add a
-// second one beside it or clash with it.
+// plain is true if an upsert of a CNAME replaces the set, and neither adds a second
+// set nor conflicts with it.
 func (s Set) plain() bool { return s.wire.Type == types.RRTypeCname && s.wire.SetIdentifier == nil }
 
-// key is what Route53 tells sets apart by.
+// key identifies a set in Route53.
 func (s Set) key() string {
 	return s.Name + " " + string(s.wire.Type) + " " + aws.ToString(s.wire.SetIdentifier)
 }
@@ -73,7 +73,7 @@ func canonical(name string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.ReplaceAll(name, `\052`, "*"), "."))
 }
 
-// A ClaimedError says that a name of ours serves somebody else.
+// A ClaimedError is returned when one of our names is in use by another cluster.
 type ClaimedError struct{ Name, Target string }
 
 func (e *ClaimedError) Error() string {

@@ -14,7 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
 
-// A ZoneProblem is why a hosted zone cannot be used.
+// A ZoneProblem is the reason why a hosted zone cannot be used.
 type ZoneProblem string
 
 // What can be wrong with a zone, as the reason of a condition.
@@ -24,7 +24,7 @@ const (
 	ZoneUnusable  ZoneProblem = hyperv1.HostedZoneUnusableReason
 )
 
-// A ZoneError tells the owner of the VPC what to do about the zone.
+// A ZoneError has a message for the owner of the VPC with what to change.
 type ZoneError struct {
 	Problem ZoneProblem
 	Message string
@@ -36,7 +36,7 @@ func zoneError(p ZoneProblem, format string, args ...any) error {
 	return &ZoneError{Problem: p, Message: fmt.Sprintf(format, args...)}
 }
 
-// Where is the place that has to resolve the records.
+// Where is the VPC that has to resolve the records.
 type Where struct{ Zone, VPC, Region string }
 
 // Find returns the id of the private zone of that name that the VPC resolves.
@@ -69,8 +69,8 @@ func Find(ctx context.Context, api API, w Where) (string, error) {
 	return "", zoneError(ZoneAmbiguous, "%s has several private hosted zones %s: %s; keep one", w.VPC, w.Zone, strings.Join(found, ", "))
 }
 
-// Given returns the id of a zone that the user named, after checking that the
-// records would be of use in it.
+// Given returns the id of a zone that the user named, after checking that the VPC
+// would resolve records in it.
 func Given(ctx context.Context, api API, zoneID string, w Where) (string, error) {
 	out, err := api.GetHostedZone(ctx, &route53.GetHostedZoneInput{Id: &zoneID})
 	if awsx.IsNotFound(err) {

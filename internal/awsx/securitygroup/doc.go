@@ -1,4 +1,4 @@
-// Package securitygroup keeps the security groups of a cluster: those of its VPC
+// Package securitygroup manages the security groups of a cluster: those of its VPC
 // endpoints and that of its workers.
 //
 //	Ensure:  find by owner and role ── none ──► create
@@ -6,9 +6,8 @@
 //	                └────────── rules: authorize what is missing, then revoke
 //	                            what is not wanted ──► tags
 //
-// Rules are compared one by one: EC2 shows all sources of a port as one
-// permission, whatever the calls were that made them. A rule that is not wanted
-// is revoked, unless whoever asks for the group leaves it to somebody else.
-// Egress stays as EC2 makes it: an endpoint answers and never calls, and workers
-// may call everybody.
+// Rules are compared one by one: EC2 merges all sources of a port into one
+// permission. A rule that is not in the spec is revoked, unless the spec leaves it to
+// others. Egress stays as EC2 creates it: an endpoint opens no connections, and
+// workers may connect anywhere.
 package securitygroup

@@ -115,9 +115,9 @@ func (m *Manager) findOrCreate(ctx context.Context, all []Group, spec Spec) (got
 	return got, true, nil
 }
 
-// inherit finds the group that has the name, if it is of an earlier control plane
-// of the same cluster: somebody has deleted that one without its group. Tags of
-// ours are put on it like any that are missing.
+// inherit finds the group with the name, if it belongs to an earlier control plane of
+// the same cluster, whose namespace was deleted without its resources in AWS. Our tags
+// are then added like any that are missing.
 func (m *Manager) inherit(ctx context.Context, spec Spec) (Group, error) {
 	out, err := m.api.DescribeSecurityGroups(ctx, &ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{
 		{Name: aws.String("group-name"), Values: []string{spec.Name}},
@@ -135,8 +135,8 @@ func (m *Manager) inherit(ctx context.Context, spec Spec) (Group, error) {
 	return Group{}, &TakenError{Name: spec.Name, VPC: spec.VPC}
 }
 
-// repair makes rules and tags of the group what they should be. What is
-// missing comes first: nobody who is let in for good is locked out meanwhile.
+// repair repairs rules and tags of the group. Missing rules are authorized first, so
+// that a source that stays allowed is not locked out in between.
 func (m *Manager) repair(ctx context.Context, spec Spec, got Group) error {
 	log := ctrl.LoggerFrom(ctx).WithValues("group", got.ID)
 	authorize, revoke := diff(spec, got)
@@ -154,7 +154,7 @@ func (m *Manager) repair(ctx context.Context, spec Spec, got Group) error {
 		if err != nil {
 			return fmt.Errorf("revoking ingress of security group %s: %w", got.ID, err)
 		}
-		spec.Hooks.Changed(got.ID, fmt.Sprintf("%d rules revoked that nobody here wants", len(revoke)))
+		spec.Hooks.Changed(got.ID, fmt.Sprintf("%d rules revoked that are not wanted", len(revoke)))
 	}
 	tagged, err := ec2util.Retag(ctx, m.api, got.ID, spec.Tags, got.Tags, spec.StaleTags, spec.Hooks)
 	if err != nil {
@@ -214,9 +214,9 @@ func (m *Manager) Delete(ctx context.Context, doomed func(role string) bool, rec
 	return nil
 }
 
-// isGone says whether EC2 has no group with that id. A policy that asks for the
-// cluster's tag refuses the deletion of a group that does not exist, because
-// what does not exist has no tags.
+// isGone is true if EC2 has no group with that id. A policy that requires the
+// cluster's tag denies the deletion of a group that does not exist, because that has
+// no tags.
 func (m *Manager) isGone(ctx context.Context, id string) bool {
 	_, err := m.api.DescribeSecurityGroups(ctx, &ec2.DescribeSecurityGroupsInput{GroupIds: []string{id}})
 	return awsx.IsNotFound(err)

@@ -31,7 +31,7 @@ type Spec struct {
 	Description string
 	VPC         string
 	Rules       []Rule
-	// Leave says which rules that are not in Rules stay all the same; nil says
+	// Leave is true for a rule that stays although it is not in Rules. Nil leaves
 	// none.
 	Leave func(Foreign) bool
 	Tags  awsx.Tags
@@ -40,8 +40,7 @@ type Spec struct {
 	Hooks     awsx.Hooks
 }
 
-// A Rule lets a network, or the members of the group itself, reach a range of
-// ports.
+// A Rule allows a network, or the members of the group itself, a range of ports.
 type Rule struct {
 	// Protocol is tcp, udp, icmp, icmpv6, or the number of one without ports.
 	Protocol string
@@ -52,21 +51,21 @@ type Rule struct {
 	Description string
 }
 
-// Foreign is a rule that we did not ask for.
+// Foreign is a rule that is not in the spec.
 type Foreign struct {
 	Description string
 	// Group is the security group that it lets in, if it is one.
 	Group string
 }
 
-// Group is a group as AWS last showed it.
+// Group is a group as last observed.
 type Group struct {
 	ID, Name string
 	Tags     awsx.Tags
 	ingress  []ingress
 }
 
-// A TakenError says that the name of the group is another group's.
+// A TakenError is returned when a group of others has the name.
 type TakenError struct{ Name, VPC string }
 
 func (e *TakenError) Error() string {

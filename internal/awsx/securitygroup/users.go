@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-// Users names what keeps a group from being deleted, which the refusal does not
-// say: network interfaces in it, and other groups that let it in.
+// Users returns what prevents the deletion of a group, which the error of AWS does
+// not name: network interfaces in it, and rules of other groups that refer to it.
 func (m *Manager) Users(ctx context.Context, id string) ([]string, error) {
 	var out []string
 	interfaces := ec2.NewDescribeNetworkInterfacesPaginator(m.api, &ec2.DescribeNetworkInterfacesInput{Filters: of("group-id", id)})

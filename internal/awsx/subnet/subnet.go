@@ -1,5 +1,5 @@
-// Package subnet knows where the subnets of a customer are: in which VPC, and
-// in which zone by its id, which means the same place in every account.
+// Package subnet reads VPC and zone of a customer's subnets. Zones are compared by
+// id: their names differ between accounts.
 package subnet
 
 import (
@@ -23,7 +23,7 @@ type API interface {
 	DescribeSubnets(context.Context, *ec2.DescribeSubnetsInput, ...func(*ec2.Options)) (*ec2.DescribeSubnetsOutput, error)
 }
 
-// A Subnet is what we need to know of one.
+// A Subnet is the part of a subnet that we use.
 type Subnet struct{ ID, VPC, ZoneID, Zone string }
 
 // A Cache describes subnets. VPC and zone of a subnet never change.
@@ -68,8 +68,8 @@ func (c *Cache) unknown(ids []string) []string {
 	})
 }
 
-// learn asks by filter and not by id: by id, one subnet that does not exist
-// makes EC2 refuse the whole call.
+// learn uses a filter. With ids, EC2 refuses the whole call for one subnet that does
+// not exist.
 func (c *Cache) learn(ctx context.Context, ids []string) error {
 	for chunk := range slices.Chunk(ids, filterValues) {
 		pages := ec2.NewDescribeSubnetsPaginator(c.api, &ec2.DescribeSubnetsInput{

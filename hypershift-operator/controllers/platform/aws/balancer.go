@@ -32,7 +32,7 @@ func (r *Reconciler) checkBalancer(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// leadsTo says whether the Service has that load balancer.
+// leadsTo is true if the Service has that load balancer.
 func leadsTo(svc *corev1.Service, balancer string) bool {
 	return svc.Spec.Type == corev1.ServiceTypeLoadBalancer && slices.ContainsFunc(svc.Status.LoadBalancer.Ingress, func(in corev1.LoadBalancerIngress) bool {
 		name, err := nlb.Name(in.Hostname)

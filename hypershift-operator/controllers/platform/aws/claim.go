@@ -15,8 +15,8 @@ import (
 )
 
 // tagsAnnotation lists the keys that spec.resourceTags has had, as JSON. They are
-// ours: one that the user removes goes from the endpoint service, and a tag that
-// somebody else put there stays.
+// ours: one that the user removes is removed from the endpoint service. Tags of
+// others stay.
 const tagsAnnotation = "hypershift.openshift.io/resource-tag-keys"
 
 // A claim is our part of an AWSEndpointService outside of its status.
@@ -38,11 +38,11 @@ func (c claim) equal(o claim) bool {
 	return c.held == o.held && c.tags == o.tags && slices.Equal(c.subnets, o.subnets)
 }
 
-// ensureClaim makes sure that nothing is made in AWS before we are sure to be
-// asked when the object goes.
+// ensureClaim adds our finalizer before anything is created in AWS, so that the
+// object is not deleted without us.
 func (r *Reconciler) ensureClaim(ctx context.Context, s *scope) error {
 	if !s.known() {
-		return nil // nothing is made then: ensureService says so
+		return nil // nothing is created then: ensureService reports it
 	}
 	want, note, err := r.desiredClaim(ctx, s.es, s.hc)
 	if err != nil {
@@ -75,7 +75,7 @@ func desiredTagKeys(es *hyperv1.AWSEndpointService) string {
 	return string(text)
 }
 
-// pastTagKeys is empty if somebody spoilt the list: what nobody knows to be ours stays.
+// pastTagKeys is empty if the list cannot be read: tags that are not known to be ours stay.
 func pastTagKeys(es *hyperv1.AWSEndpointService) []string {
 	var keys []string
 	if json.Unmarshal([]byte(es.Annotations[tagsAnnotation]), &keys) != nil {

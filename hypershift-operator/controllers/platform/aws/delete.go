@@ -46,11 +46,11 @@ func (r *Reconciler) deleteService(ctx context.Context, s *scope) error {
 // deleteAll deletes the service for every control plane that the namespace had:
 // one that was made anew has another UID, and may come before the objects of
 // the old one are gone.
-func (r *Reconciler) deleteAll(ctx context.Context, s *scope, owners []string) (endpointservice.Remains, error) {
-	var all endpointservice.Remains
+func (r *Reconciler) deleteAll(ctx context.Context, s *scope, owners []string) (endpointservice.Remaining, error) {
+	var all endpointservice.Remaining
 	var errs []error
 	for _, uid := range owners {
-		left, err := r.Services.Delete(ctx, endpointservice.Doomed{
+		left, err := r.Services.Delete(ctx, endpointservice.Deletion{
 			Owner:             endpointservice.Owner{UID: uid, Role: serviceRole(s.es)},
 			RejectConnections: true, // whoever should have deleted its endpoint has done so or never will
 		})

@@ -7,26 +7,27 @@
 //	                               spec.subnetIDs: the subnets of all pools of the cluster      subnets.go
 //	            endpoint service   load balancer is that of the Service, and active ►           balancer.go
 //	                               owner, account and region recorded on the Namespace ►        record.go
-//	                               service made, adopted, put right ► principals ►
+//	                               service created, adopted, repaired ► principals ►
 //	                               name, zones and condition in status                          service.go
 //
-//	  dying     endpoint service   wait for the customer's half to go; delete what the record
-//	                               names; cut off who is still connected then; wait until
-//	                               AWS is done                                                  delete.go
+//	  dying     endpoint service   wait until the customer's half is deleted; delete what the
+//	                               record names; reject endpoints that are still connected;
+//	                               wait until AWS is done                                       delete.go
 //	            finalizer
 //
-// A tenant decides what runs as the control-plane-operator, which may write
-// AWSEndpointServices, their status and annotations too, and patch the
-// HostedControlPlane. What stands there is a wish or a hint. Whose service it is
-// is told by the UID of the HostedControlPlane, by the HostedCluster that the
-// Namespace names, and, when they are gone, by the record on the Namespace; whose
-// load balancer, by the status of the Service; whose resource in AWS, by its tags.
+// A tenant chooses the image of the control-plane-operator, which may write
+// AWSEndpointServices with their status and annotations, and patch the
+// HostedControlPlane. Their content is a request or a hint. The owner of a service is
+// known from the UID of the HostedControlPlane, from the HostedCluster that the
+// Namespace names, and, when they are gone, from the record on the Namespace; the
+// owner of a load balancer from the status of the Service; the owner of a resource
+// in AWS from its tags.
 //
-// The object has two writers. Ours are the claim, in one write, and, in status, the name of
-// the service, its load balancer, its zones and the condition
-// AWSEndpointServiceAvailable; the rest is the control-plane-operator's. What we
-// write ourselves does not wake us up (setup.go).
+// The object has two writers. We write the claim, in one write, and, in status, the
+// name of the service, its load balancer, its zones and the condition
+// AWSEndpointServiceAvailable. The control-plane-operator writes the rest. Our own
+// writes do not start a reconcile (setup.go).
 //
-// What AWS says is shared by all objects (packages loadbalancer, endpointservice):
-// a pass that has nothing new to ask makes no call.
+// All objects share the cached lists of AWS (packages loadbalancer, endpointservice):
+// a reconcile without news makes no call.
 package aws

@@ -14,14 +14,14 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// owner is the cluster that the objects of a namespace serve.
+// owner is the cluster of a namespace.
 type owner struct {
 	// namespace is nil if it is not the namespace of a control plane.
 	namespace *corev1.Namespace
-	// hcp is nil if there is none in the namespace. Of what it says only its UID
-	// is believed: the tenant's operator may write the rest.
+	// hcp is nil if there is none in the namespace. Only its UID is trusted: the
+	// tenant's operator may write the rest.
 	hcp *hyperv1.HostedControlPlane
-	// hc is nil if it is gone, or if the namespace was made for another one.
+	// hc is nil if it is gone, or if the namespace belongs to another one.
 	hc *hyperv1.HostedCluster
 	// crowd names the control planes if there are several: then none is the owner.
 	crowd []string
@@ -76,11 +76,11 @@ func (r *Reconciler) clusterOf(ctx context.Context, ns *corev1.Namespace) (*hype
 	return hc, nil
 }
 
-// known says that there is a cluster whose spec can be acted on.
+// known is true if there is a cluster with a readable spec.
 func (o owner) known() bool { return o.hcp != nil && o.hc != nil && o.hc.Unreadable() == "" }
 
-// pausedFor says whether and how long the user wants to be left alone: 0 means
-// until the field changes.
+// pausedFor reports whether the user has paused reconciliation, and for how long: 0
+// means until the field changes.
 func (o owner) pausedFor(now time.Time) (left time.Duration, paused bool) {
 	if o.hc == nil {
 		return 0, false

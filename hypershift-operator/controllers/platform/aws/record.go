@@ -21,7 +21,7 @@ import (
 // write or ask to have written; the Namespace itself it may not.
 const recordAnnotation = "hypershift.openshift.io/endpoint-services"
 
-// A record is what deletion needs to know when the HostedControlPlane is gone.
+// A record has what deletion needs when the HostedControlPlane is gone.
 type record struct {
 	// Owners are the UIDs of the HostedControlPlanes that the namespace had.
 	Owners []string `json:"owners"`
@@ -36,13 +36,13 @@ func recordOn(ns *corev1.Namespace) (record, error) {
 		return rec, nil
 	}
 	if err := json.Unmarshal([]byte(text), &rec); err != nil {
-		return rec, reconcile.Block(hyperv1.UnreadableReason, "annotation %s of namespace %s cannot be read, and without it nobody knows whose endpoint services to look after: %v", recordAnnotation, ns.Name, err)
+		return rec, reconcile.Block(hyperv1.UnreadableReason, "annotation %s of namespace %s cannot be read, and without it the owners of endpoint services are not known: %v", recordAnnotation, ns.Name, err)
 	}
 	return rec, nil
 }
 
-// ensureRecord writes down for whom and where endpoint services are made,
-// before the first one is.
+// ensureRecord records the owner and the location of endpoint services before the
+// first one is created.
 func (r *Reconciler) ensureRecord(ctx context.Context, s *scope, here awsx.Location) error {
 	rec, err := recordOn(s.namespace)
 	if err != nil {
@@ -73,8 +73,8 @@ func (r *Reconciler) ensureRecord(ctx context.Context, s *scope, here awsx.Locat
 	return nil
 }
 
-// recorded returns the record for an object that is being deleted. That there
-// is none must be true, and a cache may be late.
+// recorded returns the record for an object that is being deleted. It is read past
+// the cache if there is none, because the cache may lag.
 func (r *Reconciler) recorded(ctx context.Context, s *scope) (record, error) {
 	if s.namespace != nil {
 		if rec, err := recordOn(s.namespace); err != nil || len(rec.Owners) > 0 {

@@ -77,7 +77,7 @@ func desiredService(s *scope, lb loadbalancer.LoadBalancer) endpointservice.Spec
 		Tags:            tags,
 		StaleTags:       tags.Stale(pastTagKeys(s.es)),
 		Recorded:        s.es.Status.EndpointServiceName,
-		// A new object, or one whose service has disappeared, is a new wish.
+		// A new object, or one whose service has disappeared, is a new request.
 		Request: string(s.es.UID) + "/" + s.es.Status.EndpointServiceName,
 	}
 }

@@ -15,9 +15,8 @@ import (
 // maxSubnets is what spec.subnetIDs takes.
 const maxSubnets = 200
 
-// poolSubnets says where the workers of the cluster live. This is where the
-// endpoint's subnets are decided; the control-plane-operator picks of them one
-// in each zone that the service serves.
+// poolSubnets returns the subnets of the cluster's NodePools. The
+// control-plane-operator chooses of them one in each zone that the service serves.
 func (r *Reconciler) poolSubnets(ctx context.Context, es *hyperv1.AWSEndpointService, hc *hyperv1.HostedCluster) (want []string, note string, err error) {
 	var pools hyperv1.NodePoolList
 	err = r.Client.List(ctx, &pools, client.InNamespace(hc.Namespace), client.MatchingFields{index.NodePoolCluster: hc.Name})

@@ -13,5 +13,5 @@ type Attribute struct {
 	Reason string
 }
 
-// Compared is true for an attribute whose drift is found and repaired.
+// Compared is true if drift of the attribute is found and repaired.
 func (a Attribute) Compared() bool { return a.Desired != "" }

@@ -48,8 +48,8 @@ type WebIdentity struct {
 	SessionName string
 	// Token returns a fresh token; it is called about once an hour.
 	Token func(context.Context) ([]byte, error)
-	// Fallback, if set, returns the token for a role whose trust policy names
-	// the subject of earlier versions. It is called when STS denies that of Token.
+	// Fallback, if set, returns the token for a role that trusts only the subject of
+	// earlier versions. It is called when STS denies that of Token.
 	Fallback func(context.Context) ([]byte, error)
 }
 

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/aws-drift.md")
 
-// resources are those whose attributes are documented.
+// resources are on the page with all their attributes.
 var resources = []struct {
 	title      string
 	sdk        reflect.Type

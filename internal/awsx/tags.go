@@ -47,7 +47,7 @@ func UserTags(list []hyperv1.AWSResourceTag) Tags {
 func (want Tags) Keys() []string { return slices.Sorted(maps.Keys(want)) }
 
 // Stale returns the keys, of those that were recorded as ours, that are no longer
-// wanted. Tags that were not recorded belong to others, who keep them.
+// wanted. Tags that were not recorded belong to others and stay.
 func (want Tags) Stale(recorded []string) []string {
 	return slices.DeleteFunc(slices.Clone(recorded), func(key string) bool {
 		_, wanted := want[key]

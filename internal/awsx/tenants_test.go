@@ -134,7 +134,7 @@ var services = map[string]func(*testing.T, tenant) func(context.Context, types.N
 	},
 }
 
-// A controller has two workers. Ten objects of a tenant whose endpoint is silent
+// A controller has two workers. Ten objects of a tenant with a silent endpoint
 // come first, and return to the queue as often as they fail.
 func TestASilentEndpointDelaysNoOtherTenant(t *testing.T) {
 	for name, service := range services {

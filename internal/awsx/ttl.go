@@ -11,8 +11,8 @@ import "time"
 // documented bound. For this long
 //   - a cache keeps our own writes although a list does not show them yet, so
 //     that a resource is not created twice or deleted again;
-//   - a deletion does not trust a list that lacks a resource whose creation was
-//     recorded and whose outcome is not known.
+//   - a deletion does not trust a list that lacks a resource, if its creation was
+//     recorded and the outcome is not known.
 //
 // A shorter window risks leaks and duplicates. A longer one delays only deletions
 // that follow a crash.
@@ -37,7 +37,7 @@ const (
 
 	// PrincipalsTTL is how long the allowed principals of an endpoint service are
 	// cached. AWS lists them for one service per call, so this is what a service
-	// costs at rest. Nobody changes them by accident. Default of a flag.
+	// costs at rest. They are not changed by accident. Default of a flag.
 	PrincipalsTTL = 12 * time.Hour
 
 	// OIDCDocumentsTTL is how long published documents are trusted to be in the
@@ -45,8 +45,8 @@ const (
 	OIDCDocumentsTTL = 6 * time.Hour
 
 	// IdentityTTL is how long the last answer of AWS proves that AWS accepts the
-	// tokens of a cluster. It is longer than the resync, whose calls renew the
-	// proof, so that no call is made for it alone. Default of a flag.
+	// tokens of a cluster. It is longer than the resync. The calls of the
+	// resync renew the proof, so that no call is made for it alone. Default of a flag.
 	IdentityTTL = 45 * time.Minute
 
 	// DeletionListTTL is how old a list may be that a deletion starts with. What

@@ -89,8 +89,8 @@ func (r *Reconciler) groupsGone(ctx context.Context, s *scope, doomed func(role 
 	return err
 }
 
-// awaitConsistency does not trust the lists of AWS while they may lack a resource
-// whose creation was recorded and whose outcome was neither recorded nor found.
+// awaitConsistency does not trust the lists of AWS while they may lack a resource: its
+// creation was recorded, and its id was neither recorded nor found.
 func (r *Reconciler) awaitConsistency(_ context.Context, s *scope) error {
 	if s.account == nil || len(s.es.Status.Creating) == 0 {
 		return nil

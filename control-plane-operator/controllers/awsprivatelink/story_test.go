@@ -60,8 +60,8 @@ func TestAConditionThatIsTrue(t *testing.T) {
 	}
 }
 
-// What a user can get wrong, what he is told, and that it goes on once he has
-// put it right.
+// Mistakes of users, their conditions, and that the reconcile continues when they
+// are corrected.
 func TestBadInput(t *testing.T) {
 	type said struct {
 		status metav1.ConditionStatus
@@ -197,7 +197,7 @@ func TestAccessModes(t *testing.T) {
 		} else if now := w.cloud.Snapshot(); now != empty {
 			t.Errorf("%s: left in AWS:\n%s", mode, now)
 		}
-		// Only who cannot come from outside needs names that lead inside.
+		// Only a cluster without public access needs names for its private endpoint.
 		names := &corev1.ServiceList{}
 		w.must(w.Admin().List(t.Context(), names, client.HasLabels{externalPrivateLabel}))
 		if got := len(names.Items); got != map[bool]int{true: 1}[mode == hyperv1.Private] {
@@ -324,7 +324,7 @@ func TestAnOfferOutlivesAMomentWithoutStatus(t *testing.T) {
 	w.isReady()
 }
 
-// An object that cannot be read is told so and otherwise left alone.
+// An object that cannot be read has a condition, and is not changed.
 func TestAnUnreadableControlPlane(t *testing.T) {
 	w := newWorld(t)
 	hcp := &hyperv1.HostedControlPlane{}

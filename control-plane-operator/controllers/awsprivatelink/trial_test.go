@@ -45,8 +45,8 @@ func (w *world) delete(ctx context.Context) error {
 // privateCluster has the standard path only.
 func privateCluster(t testing.TB) *crashtest.Scenario { return newWorld(t).story() }
 
-// twoServices has a load balancer for the API server beside it, while AWS is
-// slow to list what is new.
+// twoServices has another load balancer, for the API server, and the lists of AWS
+// lag.
 func twoServices(t testing.TB) *crashtest.Scenario {
 	w := newWorld(t)
 	w.addService(names.KubeAPIServerPrivate)
@@ -85,7 +85,7 @@ func TestTrialUnderFaults(t *testing.T) {
 	} {
 		f.Role = "demo-cpo"
 		if f.Service == fakeaws.STS || f.Operation == "AssumeRoleWithWebIdentity" {
-			f.Role = "" // who asks to become the role is nobody yet
+			f.Role = "" // the caller has no credentials yet
 		}
 		t.Run(name, func(t *testing.T) {
 			worlds := map[*crashtest.Cluster]*world{}

@@ -72,8 +72,8 @@ func (r *Reconciler) users(ctx context.Context, s *scope, id string) string {
 	return strings.Join(all, ", ")
 }
 
-// awaitConsistency does not trust the lists of AWS while they may lack a group
-// whose creation was recorded and whose outcome was neither recorded nor found.
+// awaitConsistency does not trust the lists of AWS while they may lack a group: its
+// creation was recorded, and its id was neither recorded nor found.
 func (r *Reconciler) awaitConsistency(_ context.Context, s *scope) error {
 	if s.groups == nil || !s.hcp.Status.WorkerSecurityGroup.Creating {
 		return nil

@@ -1,18 +1,18 @@
-// Package workersecuritygroup keeps the security group that every worker of a
-// cluster is in, in the VPC of the customer.
+// Package workersecuritygroup manages the security group of all workers of a
+// cluster, in the VPC of the customer.
 //
-//	living                                          deleted
-//	  platform        which VPC?                      roles           as recorded
-//	  record          finalizer, and what deletion    security group  when it is no longer used
-//	                  will need                       settling        what may just have been made is listed
+//	live                                            deleted
+//	  platform        the VPC is known                roles                 as recorded
+//	  record          finalizer, and what deletion    security group        when it is no longer used
+//	                  will need                       eventual consistency  if its id was never recorded
 //	  roles           session with AWS                finalizer
-//	  security group  found or made, rules and tags
-//	                  as they should be
+//	  security group  found or created; rules and
+//	                  tags repaired
 //
-// Its rules are in rules.go: what nodes say to each other, and how people of
-// the VPC reach a node. Other rules from networks are revoked, but for those
-// that load balancers of the hosted cluster need: cloud controllers write these.
+// rules.go has its rules: traffic between nodes, and access to nodes from the
+// networks of the machines. Other rules from networks are revoked, except for those
+// of cloud controllers for load balancers of the hosted cluster.
 //
-// The look at AWS is the one of the endpoints' security groups, where there are
-// endpoints: a private cluster pays nothing for this one.
+// It shares the list of security groups with the controller of the endpoints, so
+// that it makes no call of its own in a private cluster.
 package workersecuritygroup

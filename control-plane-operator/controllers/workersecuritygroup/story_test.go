@@ -20,7 +20,7 @@ import (
 
 const well = "True AsExpected: All is well"
 
-// The group is made once, with everything in the call that makes it, and told.
+// The group is made once, with everything in the call that makes it, and its id is published.
 func TestAGroupForTheWorkers(t *testing.T) {
 	w := newWorld(t)
 	w.settle(1)
@@ -164,8 +164,8 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// Somebody deletes the control plane's namespace: what it had in AWS stays, and
-// is the new one's, whatever has changed meanwhile.
+// The namespace of the control plane is deleted by force: its resources in AWS stay,
+// and the next control plane adopts them, whatever has changed in between.
 func TestTheGroupOfAnEarlierControlPlaneIsTakenOver(t *testing.T) {
 	w := newWorld(t)
 	w.settle(1)
@@ -257,8 +257,8 @@ func TestWhatStandsInTheWay(t *testing.T) {
 	}
 }
 
-// A group that others let in cannot be deleted; who they are is said, and asked
-// less and less often.
+// A group in the rules of other groups cannot be deleted. The condition names the
+// other groups, and they are read less and less often.
 func TestDeletionWaitsForUsers(t *testing.T) {
 	w := newWorld(t)
 	w.settle(1)

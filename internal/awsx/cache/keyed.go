@@ -53,7 +53,7 @@ func (c *Keyed[K, V]) Fresh(key K) (V, bool) {
 	return a.value, cached && c.clock.Now().Before(a.until)
 }
 
-// Last returns the cached answer, even one whose lifetime has ended.
+// Last returns the cached answer, even after its lifetime.
 func (c *Keyed[K, V]) Last(key K) (V, bool) {
 	a, cached := c.get(key)
 	return a.value, cached

@@ -132,7 +132,7 @@ func (l *List[T]) load(ctx context.Context, generation int) error {
 	return nil
 }
 
-// applyOverlay puts own writes over a load that may lag behind them. An item that
+// applyOverlay applies own writes to a load that may not show them yet. An item that
 // is listed is taken as listed: others write too.
 func (l *List[T]) applyOverlay() {
 	for key, w := range l.overlay {
@@ -214,9 +214,9 @@ func (l *List[T]) IsUnaccounted(key string) bool {
 	return key != "" && !deleted && !listed
 }
 
-// Forget drops one item whose cached state was contradicted by AWS. It is not
-// found until the next load: the caller reads it alone, so that a doubt about one
-// item costs no load of all.
+// Forget drops one item, when an answer of AWS contradicts its cached state. It is not
+// found until the next load. The caller reads it alone, which costs less than a load
+// of all items.
 func (l *List[T]) Forget(key string) {
 	l.change(func() {
 		delete(l.overlay, key)

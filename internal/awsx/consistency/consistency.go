@@ -51,7 +51,7 @@ func (w *Window) Pass(uid types.UID) {
 	w.since[uid] = time.Time{}
 }
 
-// Forget drops an object whose deletion is complete.
+// Forget drops an object when its deletion is complete.
 func (w *Window) Forget(uid types.UID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -185,7 +185,7 @@ func (s *Services) modify(ctx context.Context, spec Spec, change *ec2.ModifyVpcE
 	return nil
 }
 
-// applyTo applies change to what AWS has described, which may lag behind it.
+// applyTo applies change to what AWS has described, which may not show it yet.
 func applyTo(svc *Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput) {
 	edit := func(list, add, remove []string) []string {
 		return minus(slices.Concat(list, minus(add, list)), remove)

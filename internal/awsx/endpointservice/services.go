@@ -90,7 +90,7 @@ type ownedServices struct {
 // maxPrincipals is how many services have their principals cached.
 const maxPrincipals = 10000
 
-// New returns the endpoint services behind api.
+// New returns the endpoint services of the account of api.
 func New(api API, clk clock.PassiveClock, opts Options) *Services {
 	s := &Services{
 		api: api, opts: opts, invalid: map[Owner]bool{},

@@ -165,7 +165,7 @@ func (s *Sessions) config(ctx context.Context, target Target) (aws.Config, error
 	})
 }
 
-// webIdentity uses a subject for which nobody in the hosted cluster can mint a
+// webIdentity uses a subject for which no user of the hosted cluster can mint a
 // token, and that of the service account for a role that does not trust the first.
 func (s *Sessions) webIdentity(target Target) *awsx.WebIdentity {
 	token := func(subject string) func(context.Context) ([]byte, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
 
-// region is an EC2 that has some types and counts who asks.
+// region is an EC2 with some types that counts its calls.
 type region struct {
 	types map[string]types.InstanceTypeInfo
 	asked int
@@ -92,7 +92,7 @@ func TestEachRegionIsAskedOnceAboutEachType(t *testing.T) {
 	}
 }
 
-// slow is a region that answers when it is told to.
+// slow is a region that answers when the test wants it.
 type slow struct {
 	region
 	answer chan struct{}

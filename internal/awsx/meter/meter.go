@@ -16,7 +16,7 @@ import (
 // A Meter counts attempts: a call that was throttled twice counts three times.
 type Meter struct{ calls *prometheus.CounterVec }
 
-// New returns a Meter whose count is registered. All meters of a registry are one.
+// New returns a Meter with a registered counter, which all meters of a registry share.
 func New(registerer prometheus.Registerer) (*Meter, error) {
 	m := &Meter{calls: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hypershift_aws_calls_total",

@@ -58,7 +58,7 @@ func (w *world) want(t *testing.T, key, text string) {
 	}
 }
 
-// put writes an object as somebody else does.
+// put writes an object as another client.
 func (w *world) put(t *testing.T, key, text string, metadata map[string]string) {
 	t.Helper()
 	_, err := w.s3.PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String(bucket), Key: aws.String(key), Body: strings.NewReader(text), Metadata: metadata})

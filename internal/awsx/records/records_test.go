@@ -46,7 +46,7 @@ func (w *world) zone(name string, vpcs ...string) string {
 	return w.account.AddHostedZone(seed)
 }
 
-// stands lists the records of the zone, but for its own.
+// stands lists the records of the zone, except for its own.
 func (w *world) stands(zone string) []string {
 	w.t.Helper()
 	out, err := w.api.ListResourceRecordSets(w.t.Context(), &route53.ListResourceRecordSetsInput{HostedZoneId: &zone})

@@ -184,8 +184,8 @@ func as(spec Spec, got Group, authorized, revoked []ingress) Group {
 	return got
 }
 
-// Delete deletes the groups with a role that doomed says. recorded is the id of
-// one of which we know that it was made: AWS may not list it yet. The error of a
+// Delete deletes the groups with a role for which doomed is true. recorded is the id
+// of a group that was created, and that AWS may not list yet. The error of a
 // group that is still in use is awsx.IsInUse.
 func (m *Manager) Delete(ctx context.Context, doomed func(role string) bool, recorded string) error {
 	all, err := m.List(ctx)

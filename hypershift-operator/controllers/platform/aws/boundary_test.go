@@ -31,8 +31,7 @@ func (w *world) inAWS(t *testing.T) []ec2types.ServiceConfiguration {
 	return out.ServiceConfigurations
 }
 
-// attacker is a cluster beside the first one, whose object claims what its
-// tenant wants. The endpoints in this world are the first cluster's only.
+// attacker is a second cluster, with an object that claims what its tenant wants. The endpoints in this world are the first cluster's only.
 func (w *world) attacker(t *testing.T, claim func(*hyperv1.AWSEndpointService)) client.ObjectKey {
 	t.Helper()
 	w.cpoHeeds = false

@@ -31,7 +31,7 @@ func TestBudgetOfAThousandServices(t *testing.T) {
 	lbs := loadbalancer.New(awsx.ELBv2(cfg), clock, listingBelievedFor)
 	svcs := endpointservice.New(awsx.EC2(cfg), clock, endpointservice.Options{ListTTL: listingBelievedFor, PrincipalsTTL: awsx.PrincipalsTTL})
 
-	// look is what one pass asks of AWS.
+	// look makes the calls of one reconcile.
 	look := func(i int) {
 		name, uid := fmt.Sprintf("lb-%d", i), fmt.Sprintf("uid-%d", i)
 		lb, found, err := lbs.Find(t.Context(), name)

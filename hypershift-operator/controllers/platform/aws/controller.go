@@ -146,8 +146,9 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *re
 	}
 }
 
-// pace is how long to wait for AWS: short at first, and longer the longer it takes.
-func (r *Reconciler) pace(s *scope) time.Duration {
+// backoff is how long to wait for an operation of AWS: short at first,
+// and the longer it takes the longer.
+func (r *Reconciler) backoff(s *scope) time.Duration {
 	c := meta.FindStatusCondition(s.es.Status.Conditions, hyperv1.AWSEndpointServiceAvailable)
 	if c == nil || c.Status == metav1.ConditionTrue {
 		return quickest

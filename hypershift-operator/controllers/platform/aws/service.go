@@ -45,9 +45,9 @@ func (r *Reconciler) ensureService(ctx context.Context, s *scope) error {
 	case endpointservice.Available:
 		return nil
 	case endpointservice.Failed:
-		return reconcile.Wait(r.pace(s), hyperv1.EndpointServiceFailedReason, "AWS reports that endpoint service %s has failed; delete it in AWS and it is made again", svc.ID)
+		return reconcile.Wait(r.backoff(s), hyperv1.EndpointServiceFailedReason, "AWS reports that endpoint service %s has failed; delete it in AWS and it is made again", svc.ID)
 	}
-	return reconcile.Wait(r.pace(s), hyperv1.EndpointServicePendingReason, "endpoint service %s is %s", svc.ID, strings.ToLower(string(svc.State)))
+	return reconcile.Wait(r.backoff(s), hyperv1.EndpointServicePendingReason, "endpoint service %s is %s", svc.ID, strings.ToLower(string(svc.State)))
 }
 
 func (r *Reconciler) checkOwner(s *scope) error {
@@ -77,7 +77,7 @@ func desiredService(s *scope, lb loadbalancer.LoadBalancer) endpointservice.Spec
 		Tags:            tags,
 		StaleTags:       tags.Stale(pastTagKeys(s.es)),
 		Recorded:        s.es.Status.EndpointServiceName,
-		// A new object, or one whose service has disappeared, is a new request.
+		// A new object, or a service that has disappeared, is a new request.
 		Request: string(s.es.UID) + "/" + s.es.Status.EndpointServiceName,
 	}
 }
@@ -85,8 +85,8 @@ func desiredService(s *scope, lb loadbalancer.LoadBalancer) endpointservice.Spec
 // serviceRole is what the service is to the control plane: value of awsx.RoleTag.
 func serviceRole(es *hyperv1.AWSEndpointService) string { return es.Name + "-endpoint-service" }
 
-// desiredPrincipals are the roles that make endpoints for the cluster, and whom
-// else the user lets in.
+// desiredPrincipals are the roles that create endpoints for the cluster, and those
+// that the user adds.
 func desiredPrincipals(p *hyperv1.AWSPlatformSpec) []string {
 	principals := append([]string{withoutPath(string(p.RolesRef.ControlPlaneOperatorARN))}, p.AdditionalAllowedPrincipals...)
 	if p.SharedVPC != nil {
@@ -97,8 +97,8 @@ func desiredPrincipals(p *hyperv1.AWSPlatformSpec) []string {
 	return slices.Compact(principals)
 }
 
-// withoutPath takes the path out of a role's ARN: who assumed the role calls
-// without it, and a principal with a path lets nobody in.
+// withoutPath removes the path from a role's ARN: the ARN of an assumed role has
+// none, so a principal with a path matches no caller.
 func withoutPath(arn string) string {
 	account, path, ok := strings.Cut(arn, ":role/")
 	if !ok {

@@ -278,8 +278,8 @@ func TestAPauseStopsChangesAndNotTheDeletion(t *testing.T) {
 	}
 }
 
-// Who has seen the service, and seen it go, does not wait for AWS to show another
-// one, although somebody else wrote to the object at that moment.
+// A process that has found and deleted the service does not wait for AWS to list
+// another one, although another writer changed the object at that moment.
 func TestAServiceThatWasSeenIsNotLookedForTwice(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.SetDelays(fakeaws.Delays{})
@@ -331,7 +331,7 @@ func TestALiveEndpointIsNotCutOff(t *testing.T) {
 		t.Errorf("calls while the customer's half is at work: %v", fakeaws.Count(calls))
 	}
 
-	// Nobody will delete the endpoint: whoever took the finalizer has given up.
+	// The endpoint is never deleted: the finalizer was removed by force.
 	es := w.es(t, "private-router")
 	es.Finalizers = []string{hyperv1.HypershiftOperatorFinalizer}
 	if err := w.Admin().Update(t.Context(), es); err != nil {

@@ -244,7 +244,7 @@ func (w *world) get(ctx context.Context, name string) (*hyperv1.AWSEndpointServi
 	return es, err
 }
 
-// ready says what is missing until the service is offered and somebody took the offer.
+// ready returns what is missing until the service is offered and an endpoint connects.
 func (w *world) ready(ctx context.Context) string {
 	es, err := w.get(ctx, "private-router")
 	if err != nil {

@@ -49,6 +49,14 @@ const (
 	// resync renew the proof, so that no call is made for it alone. Default of a flag.
 	IdentityTTL = 45 * time.Minute
 
+	// IsolatedRolesTTL is how long the check lasts that the roles of a cluster trust
+	// no service account. A trust policy changes rarely, and the check takes a call of
+	// STS for each role, two for one that is exposed.
+	IsolatedRolesTTL = 12 * time.Hour
+	// ExposedRolesTTL is how long the check lasts after it has found an exposed role.
+	// A user who corrects the trust policy waits for it to pass.
+	ExposedRolesTTL = 30 * time.Minute
+
 	// DeletionListTTL is how old a list may be that a deletion starts with. What
 	// has changed since shows in the answers to the delete calls and invalidates
 	// the list. AWS takes minutes to delete an endpoint, and the deletions after

@@ -17,16 +17,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// How often STS is asked about the roles: twice for each role that trusts a
-// service account, once for any other. A trust policy changes rarely. The refusal
-// that a check is after stands in CloudTrail as an error, so a restart is no reason
-// for another check: the status has the last one that found nothing.
-const (
-	isolatedFor    = 12 * time.Hour
-	notIsolatedFor = 30 * time.Minute
-	// askWithin bounds all the calls of one check.
-	askWithin = time.Minute
-)
+// askWithin bounds all calls of one check. How long a check lasts is in awsx/ttl.go.
+// CloudTrail has the denial that a check looks for as an error, so a restart does not
+// repeat it: the status has the last check that found nothing.
+const askWithin = time.Minute
 
 // platformRole is a role of the cluster's operators.
 type platformRole struct{ field, arn, subject string }
@@ -86,9 +80,9 @@ func hashOf(issuerURL string, roles []platformRole) string {
 
 func lasts(finding error) time.Duration {
 	if finding != nil {
-		return notIsolatedFor
+		return awsx.ExposedRolesTTL
 	}
-	return isolatedFor
+	return awsx.IsolatedRolesTTL
 }
 
 // platformRoles are those as which programs of the management cluster act.

@@ -74,13 +74,13 @@ func TestATrustPolicyChangesFromTheServiceAccountToTheSubject(t *testing.T) {
 	w.wantsIsolation(metav1.ConditionFalse, hyperv1.ServiceAccountTrustedReason, "controlPlaneOperatorARN", w.role, "add the subject "+names.ControlPlaneOperatorSubject, "remove "+account)
 
 	w.trust(account, names.ControlPlaneOperatorSubject)
-	w.clock.Step(notIsolatedFor)
+	w.clock.Step(awsx.ExposedRolesTTL)
 	w.must(pass(t.Context()))
 	w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
 	w.wantsIsolation(metav1.ConditionFalse, hyperv1.ServiceAccountTrustedReason, "remove the subject "+account)
 
 	w.trust(names.ControlPlaneOperatorSubject)
-	w.clock.Step(notIsolatedFor)
+	w.clock.Step(awsx.ExposedRolesTTL)
 	w.must(pass(t.Context()))
 	w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
 	w.wantsIsolation(metav1.ConditionTrue, hyperv1.AsExpectedReason)
@@ -138,14 +138,14 @@ func TestRolesAreCheckedRarely(t *testing.T) {
 	}
 	first := exchanges()
 	for range 11 {
-		w.clock.Step(isolatedFor / 12)
+		w.clock.Step(awsx.IsolatedRolesTTL / 12)
 		w.must(pass(t.Context()))
 	}
 	// The credentials of the session end by the real clock, so no other exchange is due.
 	if n := exchanges() - first; n != 0 {
 		t.Errorf("%d more exchanges in 11 hours", n)
 	}
-	w.clock.Step(isolatedFor / 12)
+	w.clock.Step(awsx.IsolatedRolesTTL / 12)
 	w.must(pass(t.Context()))
 	if n := exchanges() - first; n != 1 {
 		t.Errorf("%d more exchanges after 12 hours, want one for the one role", n)
@@ -167,7 +167,7 @@ func TestANewProcessChecksRolesOnlyForAReason(t *testing.T) {
 		between func(*world)
 		want    int
 	}{
-		"nothing has changed": {func(w *world) { w.clock.Step(isolatedFor / 2) }, 0},
+		"nothing has changed": {func(w *world) { w.clock.Step(awsx.IsolatedRolesTTL / 2) }, 0},
 		"a role has another ARN": {func(w *world) {
 			other := w.theirs.AddRole(fakeaws.Role{Name: "other", Trusts: []fakeaws.Trust{{Issuer: issuer, Subjects: []string{names.ControlPlaneOperatorSubject}}}})
 			w.change(func(hcp *hyperv1.HostedControlPlane) {
@@ -179,7 +179,7 @@ func TestANewProcessChecksRolesOnlyForAReason(t *testing.T) {
 				hcp.Spec.Platform.AWS.RolesRef.NodePoolManagementARN = hyperv1.RoleARN(w.role)
 			})
 		}, 2},
-		"the check is old":                      {func(w *world) { w.clock.Step(isolatedFor) }, 1},
+		"the check is old":                      {func(w *world) { w.clock.Step(awsx.IsolatedRolesTTL) }, 1},
 		"the check seems to be from the future": {func(w *world) { w.clock.Step(-time.Hour) }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -206,7 +206,7 @@ func TestAFindingIsNotRecorded(t *testing.T) {
 	pass := w.start()
 	w.must(pass(t.Context()))
 	w.trust(account, names.ControlPlaneOperatorSubject)
-	w.clock.Step(isolatedFor)
+	w.clock.Step(awsx.IsolatedRolesTTL)
 	w.must(pass(t.Context()))
 	w.wantsIsolation(metav1.ConditionFalse, hyperv1.ServiceAccountTrustedReason)
 	w.must(w.start()(t.Context()))

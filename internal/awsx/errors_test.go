@@ -74,7 +74,7 @@ func TestKindAndMessage(t *testing.T) {
 			call("S3", "HeadObject", answer(403, code("UnknownError", "UnknownError"))),
 			awsx.Denied, "S3 HeadObject: UnknownError",
 		},
-		"an answer of 500 that says nothing": {
+		"an answer of 500 without a code": {
 			call("EC2", "DescribeSubnets", answer(500, code("SomethingNew", ""))),
 			awsx.Transient, "EC2 DescribeSubnets: SomethingNew",
 		},
@@ -106,7 +106,7 @@ func TestKindAndMessage(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatSaysNothingIsTransient(t *testing.T) {
+func TestOnlyErrorsWithUnknownOutcomeAreTransient(t *testing.T) {
 	for kind, want := range map[string]bool{"RequestLimitExceeded": true, "InternalError": true, "UnauthorizedOperation": false, "InvalidIdentityToken": false} {
 		if got := awsx.IsTransient(call("EC2", "X", code(kind, ""))); got != want {
 			t.Errorf("%s: transient %v, want %v", kind, got, want)

@@ -88,7 +88,7 @@ func TestOneAttemptAtATimeProbesASilentHost(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSilence(t *testing.T) {
+func TestErrorsThatAreNotSilence(t *testing.T) {
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, attempts := range map[string][]struct {

@@ -21,7 +21,7 @@ func TestInherit(t *testing.T) {
 		"what another cluster shares": {awsx.Tags{
 			awsx.OwnerTag: "uid-1", awsx.RoleTag: "worker", "kubernetes.io/cluster/demo-x": "shared"}, false},
 		"what others made for the cluster": {awsx.Tags{"kubernetes.io/cluster/demo-x": "owned", awsx.RoleTag: "worker"}, false},
-		"what nobody has tagged":           {nil, false},
+		"a resource without tags":          {nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := want.Inherit(c.have); got != c.want {

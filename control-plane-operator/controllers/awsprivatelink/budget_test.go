@@ -179,7 +179,7 @@ func (w *world) isReady() {
 
 // The objects of a cluster that wait for AWS share their lists, even if
 // one has begun to wait later.
-func TestThoseWhoWaitLookTogether(t *testing.T) {
+func TestObjectsThatWaitShareLists(t *testing.T) {
 	w := newWorld(t)
 	w.addService(names.KubeAPIServerPrivate)
 	hcp := w.hcp()
@@ -200,7 +200,7 @@ func TestThoseWhoWaitLookTogether(t *testing.T) {
 
 // What was never made, and what was found, is not waited for: neither when the
 // last thing that happened was to wait, nor when AWS had made something.
-func TestDeletionWaitsForNothingThatWasNotMade(t *testing.T) {
+func TestDeletionWithoutCreationDoesNotWait(t *testing.T) {
 	for name, before := range map[string]func(*world){
 		"at once": func(w *world) { w.run(0) },
 		"no key to sign with": func(w *world) {

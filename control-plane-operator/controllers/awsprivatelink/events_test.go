@@ -48,7 +48,7 @@ func TestEvents(t *testing.T) {
 }
 
 // A tag that the user removes is removed, and tags of others stay.
-func TestATagThatIsTakenBackGoes(t *testing.T) {
+func TestARemovedTagIsRemovedInAWS(t *testing.T) {
 	w := newWorld(t)
 	w.start()
 	w.run(5 * time.Minute)
@@ -78,7 +78,7 @@ func TestATagThatIsTakenBackGoes(t *testing.T) {
 
 // A role that does not allow to take a tag away is no reason to be unavailable,
 // and is tried once.
-func TestATagThatMayNotBeTakenAwayStays(t *testing.T) {
+func TestADeniedTagRemovalIsSkipped(t *testing.T) {
 	w := newWorld(t)
 	w.start()
 	w.run(5 * time.Minute)

@@ -65,12 +65,12 @@ func TestRulesOfLoadBalancers(t *testing.T) {
 		rule securitygroup.Foreign
 		want bool
 	}{
-		"clients of a network load balancer":               {securitygroup.Foreign{Description: "kubernetes.io/rule/nlb/client=a0123"}, true},
-		"health checks of a network load balancer":         {securitygroup.Foreign{Description: "kubernetes.io/rule/nlb/health=a0123"}, true},
-		"targets of the AWS Load Balancer Controller":      {securitygroup.Foreign{Description: "elbv2.k8s.aws/targetGroupBinding=shared"}, true},
-		"a load balancer with a group of its own":          {securitygroup.Foreign{Group: "sg-1"}, true},
-		"somebody who opened a port for a network by hand": {securitygroup.Foreign{Description: "temporary"}, false},
-		"somebody who said nothing about it":               {securitygroup.Foreign{}, false},
+		"clients of a network load balancer":           {securitygroup.Foreign{Description: "kubernetes.io/rule/nlb/client=a0123"}, true},
+		"health checks of a network load balancer":     {securitygroup.Foreign{Description: "kubernetes.io/rule/nlb/health=a0123"}, true},
+		"targets of the AWS Load Balancer Controller":  {securitygroup.Foreign{Description: "elbv2.k8s.aws/targetGroupBinding=shared"}, true},
+		"a load balancer with a group of its own":      {securitygroup.Foreign{Group: "sg-1"}, true},
+		"a port that was opened for a network by hand": {securitygroup.Foreign{Description: "temporary"}, false},
+		"a rule without a description":                 {securitygroup.Foreign{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := ofLoadBalancers(c.rule); got != c.want {

@@ -195,7 +195,7 @@ func TestTheGroupOfAnEarlierControlPlaneIsTakenOver(t *testing.T) {
 	}
 }
 
-func TestWhatStandsInTheWay(t *testing.T) {
+func TestProblemsAreReported(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*world)
 		want  string
@@ -311,7 +311,7 @@ func TestAPausedClusterIsLeftAlone(t *testing.T) {
 
 // A group of ours in another VPC, of another owner, or for something else is
 // nobody's to take.
-func TestOthersGroupsAreLeftAlone(t *testing.T) {
+func TestGroupsOfOthersAreNotChanged(t *testing.T) {
 	w := newWorld(t)
 	for name, tags := range map[string]map[string]string{
 		"of another cluster": {awsx.OwnerTag: "another", awsx.RoleTag: role},

@@ -28,7 +28,7 @@ func (r refusing) DescribeVpcEndpoints(_ context.Context, in *ec2.DescribeVpcEnd
 	return &ec2.DescribeVpcEndpointsOutput{VpcEndpoints: []types.VpcEndpoint{}}, nil
 }
 
-func TestDeletionEndsWhenEC2RefusesWhatDoesNotExist(t *testing.T) {
+func TestADeniedDeletionOfAMissingResourceIsDone(t *testing.T) {
 	for name, exists := range map[string]bool{"the endpoint is gone": false, "the endpoint is there and belongs to another": true} {
 		t.Run(name, func(t *testing.T) {
 			k := NewManager(refusing{exists: exists}, clocktesting.NewFakePassiveClock(time.Now()), "uid", "vpc-1")

@@ -102,7 +102,7 @@ func (w *world) wantCalls(t *testing.T, want map[string]int) {
 	w.ForgetCalls()
 }
 
-func TestAServiceIsMadeInThreeCallsAndThenSilent(t *testing.T) {
+func TestAServiceTakesThreeCallsAndNoneAtRest(t *testing.T) {
 	w := start(t)
 	svc := w.ensure(t)
 	w.wantCalls(t, map[string]int{
@@ -169,7 +169,7 @@ func TestAListThatLagsBehindDoesNotMakeASecondService(t *testing.T) {
 	}
 }
 
-func TestTheAnswerOfACreateIsLost(t *testing.T) {
+func TestALostCreateAnswerMakesNoSecondService(t *testing.T) {
 	w := start(t)
 	w.Fault(fakeaws.Fault{Operation: "CreateVpcEndpointServiceConfiguration", Kind: fakeaws.AnswerLost, Times: 1})
 	w.ensure(t)
@@ -178,7 +178,7 @@ func TestTheAnswerOfACreateIsLost(t *testing.T) {
 	}
 }
 
-func TestDriftIsPutRight(t *testing.T) {
+func TestDriftIsRepaired(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, w *world, id string){
 		"acceptance is turned on": func(t *testing.T, w *world, id string) {
 			_, err := w.ec2.ModifyVpcEndpointServiceConfiguration(t.Context(), &ec2.ModifyVpcEndpointServiceConfigurationInput{ServiceId: &id, AcceptanceRequired: aws.Bool(true)})
@@ -259,7 +259,7 @@ func TestDriftIsPutRight(t *testing.T) {
 	}
 }
 
-func TestAServiceDeletedBehindOurBackIsMadeAnew(t *testing.T) {
+func TestADeletedServiceIsRecreated(t *testing.T) {
 	w := start(t)
 	svc := w.ensure(t)
 	w.spec.Recorded = svc.Name
@@ -272,7 +272,7 @@ func TestAServiceDeletedBehindOurBackIsMadeAnew(t *testing.T) {
 	}
 }
 
-func TestAStrangersServiceOnOurLoadBalancerIsLeftAlone(t *testing.T) {
+func TestAServiceOfOthersOnOurLoadBalancerIsNotChanged(t *testing.T) {
 	w := start(t)
 	made, err := w.ec2.CreateVpcEndpointServiceConfiguration(t.Context(), &ec2.CreateVpcEndpointServiceConfigurationInput{
 		NetworkLoadBalancerArns: []string{w.spec.LoadBalancerARN},
@@ -293,14 +293,14 @@ func TestAStrangersServiceOnOurLoadBalancerIsLeftAlone(t *testing.T) {
 }
 
 // Others may write the name that we recorded.
-func TestAServiceWithoutTagsIsTakenBackOnlyIfItCanBeOurs(t *testing.T) {
+func TestAnUntaggedServiceIsAdoptedOnlyIfItCanBeOurs(t *testing.T) {
 	tag := func(key, value string) []types.Tag { return []types.Tag{{Key: &key, Value: &value}} }
 	for name, tc := range map[string]struct {
 		tags    []types.Tag
 		onOther bool
 		want    bool
 	}{
-		"on our load balancer, with nobody's tags":    {tag("team", "red"), false, true},
+		"on our load balancer, without owner tags":    {tag("team", "red"), false, true},
 		"on another load balancer":                    {tag("team", "red"), true, false},
 		"with the tag of another cluster":             {tag("kubernetes.io/cluster/other", "owned"), false, false},
 		"with the tag of our cluster":                 {tag("kubernetes.io/cluster/demo-x", "owned"), false, true},
@@ -332,7 +332,7 @@ func TestAServiceWithoutTagsIsTakenBackOnlyIfItCanBeOurs(t *testing.T) {
 	}
 }
 
-func TestOneBadPrincipalKeepsNobodyElseOut(t *testing.T) {
+func TestAnInvalidPrincipalDoesNotBlockTheOthers(t *testing.T) {
 	w := start(t)
 	const bad = "arn:aws:iam::" + consumer + ":role/no role"
 	w.spec.Principals = []string{bad, role}
@@ -345,7 +345,7 @@ func TestOneBadPrincipalKeepsNobodyElseOut(t *testing.T) {
 	}
 }
 
-func TestDeleteFindsWhatWasNeverRecorded(t *testing.T) {
+func TestDeleteFindsAServiceThatWasNeverRecorded(t *testing.T) {
 	w := start(t)
 	w.ensure(t)
 	w.restart()

@@ -33,7 +33,7 @@ func TestRolesThatUsersWriteDoNotFillTheCache(t *testing.T) {
 }
 
 // Users write the VPC of a cluster too.
-func TestWhatASessionSharesIsBounded(t *testing.T) {
+func TestSharedValuesOfASessionAreBounded(t *testing.T) {
 	s, err := New(Options{Name: "test", Clock: clock.RealClock{}}).For(t.Context(), Target{Region: "us-east-1"})
 	if err != nil {
 		t.Fatal(err)

@@ -70,7 +70,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-func TestEachRegionIsAskedOnceAboutEachType(t *testing.T) {
+func TestEachTypeIsDescribedOnceInEachRegion(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Now())
 	regions := map[string]*region{"us-east-1": {types: known}, "eu-west-1": {}}
 	cache := New(func(name string) API { return regions[name] }, clock)
@@ -107,7 +107,7 @@ func (s *slow) DescribeInstanceTypes(ctx context.Context, in *ec2.DescribeInstan
 	}
 }
 
-func TestThoseWhoAskTogetherGetOneAnswer(t *testing.T) {
+func TestConcurrentCallersShareACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here := &slow{region: region{types: known}, answer: make(chan struct{})}
 		cache := New(func(string) API { return here }, clocktesting.NewFakePassiveClock(time.Now()))
@@ -136,7 +136,7 @@ func TestThoseWhoAskTogetherGetOneAnswer(t *testing.T) {
 	})
 }
 
-func TestAnErrorIsNotRemembered(t *testing.T) {
+func TestAnErrorIsNotCached(t *testing.T) {
 	here := &region{types: known, err: errors.New("throttled")}
 	cache := New(func(string) API { return here }, clocktesting.NewFakePassiveClock(time.Now()))
 	if it, err := cache.Describe(t.Context(), "us-east-1", "m6g.large"); err == nil {
@@ -148,7 +148,7 @@ func TestAnErrorIsNotRemembered(t *testing.T) {
 	}
 }
 
-func TestKnownAsksNobody(t *testing.T) {
+func TestKnownMakesNoCall(t *testing.T) {
 	there := &region{types: known}
 	clk := clocktesting.NewFakePassiveClock(time.Now())
 	cache := New(func(string) API { return there }, clk)

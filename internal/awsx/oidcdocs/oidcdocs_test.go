@@ -103,8 +103,8 @@ func TestRemove(t *testing.T) {
 
 func TestDocumentsOfAnotherClusterAreLeftAlone(t *testing.T) {
 	for name, metadata := range map[string]map[string]string{
-		"owned by another cluster":     {"hypershift-owner": "uid-2"},
-		"owned by nobody that we know": nil,
+		"owned by another cluster": {"hypershift-owner": "uid-2"},
+		"without an owner":         nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := start(t)
@@ -121,7 +121,7 @@ func TestDocumentsOfAnotherClusterAreLeftAlone(t *testing.T) {
 	}
 }
 
-func TestOurOwnContentWithoutAnOwnerIsTakenOver(t *testing.T) {
+func TestOwnContentWithoutAnOwnerIsAdopted(t *testing.T) {
 	w := start(t)
 	w.put(t, discovery, `{"issuer":"x"}`, nil)
 	w.publish(t)

@@ -175,7 +175,7 @@ func TestEnsureAndDelete(t *testing.T) {
 	}
 }
 
-func TestWhatServesSomebodyElseStays(t *testing.T) {
+func TestARecordInUseByAnotherClusterIsNotChanged(t *testing.T) {
 	w := start(t)
 	zone := w.zone("demo.hypershift.local", w.vpc)
 	w.put(zone, "api.demo.hypershift.local", types.RRTypeCname, "vpce-other.example.com")
@@ -192,7 +192,7 @@ func TestWhatServesSomebodyElseStays(t *testing.T) {
 	}
 }
 
-func TestAZoneThatIsGoneHasNoRecords(t *testing.T) {
+func TestADeletedZoneHasNoRecords(t *testing.T) {
 	w := start(t)
 	k := records.NewManager(w.api, w.clock, "Z0")
 	if err := k.Delete(t.Context(), []string{"api.demo.hypershift.local"}, nobodys); err != nil {

@@ -60,7 +60,7 @@ func TestDiff(t *testing.T) {
 		"a network of version 6 is the same in every spelling": {
 			want: []Rule{rule(443, "2001:db8::/32")}, have: []types.IpPermission{permission(443, "2001:0db8:0:0::/32")},
 		},
-		"what somebody let in by group or prefix list is revoked": {
+		"a source by group or prefix list is revoked": {
 			have: []types.IpPermission{{IpProtocol: aws.String("-1"), UserIdGroupPairs: []types.UserIdGroupPair{{GroupId: aws.String("sg-9")}},
 				PrefixListIds: []types.PrefixListId{{PrefixListId: aws.String("pl-9")}}}},
 			revoke: []string{"pl-9", "sg-9"},

@@ -27,7 +27,7 @@ func (r refusing) DescribeSecurityGroups(_ context.Context, in *ec2.DescribeSecu
 	return &ec2.DescribeSecurityGroupsOutput{}, nil
 }
 
-func TestDeletionEndsWhenEC2RefusesWhatDoesNotExist(t *testing.T) {
+func TestADeniedDeletionOfAMissingResourceIsDone(t *testing.T) {
 	for name, exists := range map[string]bool{"the group is gone": false, "the group is there and belongs to another": true} {
 		t.Run(name, func(t *testing.T) {
 			k := NewManager(refusing{exists: exists}, clocktesting.NewFakePassiveClock(time.Now()), "uid", "vpc-1")

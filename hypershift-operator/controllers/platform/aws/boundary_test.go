@@ -86,7 +86,7 @@ func TestTheLoadBalancerOfAnotherClusterIsNotOffered(t *testing.T) {
 	}
 }
 
-func TestWhatAnObjectSaysOfItsOwnerIsNotBelieved(t *testing.T) {
+func TestTheOwnerInAnObjectIsNotTrusted(t *testing.T) {
 	w := newWorld(t)
 	pass := w.start()
 	w.run(t, pass, 4)
@@ -131,7 +131,7 @@ func TestWhatAnObjectSaysOfItsOwnerIsNotBelieved(t *testing.T) {
 	}
 }
 
-func TestWhatIsTakenOffADyingObjectDoesNotHideItsService(t *testing.T) {
+func TestMetadataRemovedDuringDeletionDoesNotHideTheService(t *testing.T) {
 	w := newWorld(t)
 	pass := w.start()
 	w.run(t, pass, 4)
@@ -171,7 +171,7 @@ func TestTheNamespaceOfAnEarlierClusterOfTheSameName(t *testing.T) {
 	w.want(t, "private-router", metav1.ConditionFalse, hyperv1.WaitingForHostedClusterReason, "no control plane")
 }
 
-func TestNotFoundElsewhereIsNotGone(t *testing.T) {
+func TestNotFoundInAnotherLocationIsNotDeleted(t *testing.T) {
 	for name, other := range map[string]struct{ account, region string }{
 		"another region":  {provider, "eu-west-1"},
 		"another account": {customer, region},

@@ -92,7 +92,7 @@ func TestDesiredPrincipals(t *testing.T) {
 			spec: hyperv1.AWSPlatformSpec{RolesRef: hyperv1.AWSRolesRef{ControlPlaneOperatorARN: "arn:aws:iam::222222222222:role/a/b/cpo"}},
 			want: []string{"arn:aws:iam::222222222222:role/cpo"},
 		},
-		"whom else the user lets in, each once": {
+		"additional principals of the user, each once": {
 			spec: hyperv1.AWSPlatformSpec{
 				RolesRef:                    hyperv1.AWSRolesRef{ControlPlaneOperatorARN: "arn:aws:iam::222222222222:role/cpo"},
 				AdditionalAllowedPrincipals: []string{"arn:aws:iam::333333333333:root", "arn:aws:iam::222222222222:role/cpo"},
@@ -115,7 +115,7 @@ func TestDesiredPrincipals(t *testing.T) {
 	}
 }
 
-func TestWhatWakesUp(t *testing.T) {
+func TestEventsThatStartAReconcile(t *testing.T) {
 	filters := hyperv1.AWSResourceReference{Filters: []hyperv1.Filter{{Name: "tag:Name", Values: []string{"x"}}}}
 	for name, tc := range map[string]struct {
 		change func(*hyperv1.NodePool)
@@ -137,7 +137,7 @@ func TestWhatWakesUp(t *testing.T) {
 	}
 }
 
-func TestOwnWritesDoNotWakeUp(t *testing.T) {
+func TestOwnWritesDoNotStartAReconcile(t *testing.T) {
 	w := newWorld(t)
 	r := w.reconciler()
 	was := w.es(t, "private-router")

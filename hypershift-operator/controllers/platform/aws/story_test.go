@@ -97,7 +97,7 @@ func TestTheFinalizersOfOthersStay(t *testing.T) {
 	}
 }
 
-func TestFourCallsAndSilence(t *testing.T) {
+func TestAServiceTakesFourCallsAndNoneAtRest(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.SetDelays(fakeaws.Delays{})
 	pass := w.start()
@@ -126,7 +126,7 @@ func TestFourCallsAndSilence(t *testing.T) {
 	}
 }
 
-func TestALoadBalancerThatIsNotThere(t *testing.T) {
+func TestAMissingLoadBalancerIsReported(t *testing.T) {
 	w := newWorld(t)
 	w.mine.RemoveLoadBalancer(region, lbName)
 	pass := w.start()
@@ -143,7 +143,7 @@ func TestALoadBalancerThatIsNotThere(t *testing.T) {
 	w.want(t, "private-router", metav1.ConditionTrue, reconcile.AsExpected, "")
 }
 
-func TestALoadBalancerThatIsMadeAnewKeepsTheService(t *testing.T) {
+func TestAReplacedLoadBalancerKeepsTheService(t *testing.T) {
 	w := newWorld(t)
 	pass := w.start()
 	w.run(t, pass, 4)
@@ -159,7 +159,7 @@ func TestALoadBalancerThatIsMadeAnewKeepsTheService(t *testing.T) {
 	w.want(t, "private-router", metav1.ConditionTrue, reconcile.AsExpected, "")
 }
 
-func TestAServiceThatDisappearsIsMadeAnew(t *testing.T) {
+func TestADeletedServiceIsRecreated(t *testing.T) {
 	w := newWorld(t)
 	w.cpoHeeds = false
 	pass := w.start()
@@ -187,7 +187,7 @@ func TestAPoolThatChoosesByFiltersIsNamed(t *testing.T) {
 	w.want(t, "private-router", metav1.ConditionTrue, reconcile.AsExpected, "node pools b choose their subnet by filters")
 }
 
-func TestATagThatTheUserRemovesGoes(t *testing.T) {
+func TestARemovedTagIsRemovedFromTheService(t *testing.T) {
 	w := newWorld(t)
 	pass := w.start()
 	w.run(t, pass, 4)
@@ -280,7 +280,7 @@ func TestAPauseStopsChangesAndNotTheDeletion(t *testing.T) {
 
 // A process that has found and deleted the service does not wait for AWS to list
 // another one, although another writer changed the object at that moment.
-func TestAServiceThatWasSeenIsNotLookedForTwice(t *testing.T) {
+func TestDeletionOfAFoundServiceDoesNotAwaitConsistency(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.SetDelays(fakeaws.Delays{})
 	r := w.reconciler()

@@ -74,7 +74,8 @@ func page() string {
 # What is repaired when it is changed in AWS
 
 The operators compare their resources in AWS with the desired state at every resync (flag ` + "`--resync-period`" + `,
-30 minutes by default, with some jitter) and repair what differs. A repair is an event on the object. Nothing is compared while a
+30 minutes by default, with some jitter) and repair what differs. A repair of the VPC endpoint is an event of the
+AWSEndpointService, a repair of the endpoint service a line in the log of the hypershift-operator. Nothing is compared while a
 cluster is paused.
 
 The tables list every attribute of the two resources of PrivateLink. They are generated from the data that the comparison uses.

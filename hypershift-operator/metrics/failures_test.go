@@ -21,7 +21,7 @@ func TestEveryConditionIsJudged(t *testing.T) {
 		healthy  map[string]metav1.ConditionStatus
 		neither  []string
 	}{
-		{`types of an AWSEndpointService|types of a HostedCluster|the HostedCluster repeats|while a cluster is being deleted`, healthyClusters, theCourseOfADeletion},
+		{`types of an AWSEndpointService|types of a HostedCluster|types about components of the control plane|copied from the ClusterVersion object|while a cluster is being deleted`, healthyClusters, theCourseOfADeletion},
 		{`Conditions of a NodePool`, healthyPools, aChoice},
 	} {
 		documented := conditionsUnder(t, regexp.MustCompile(tc.headings))

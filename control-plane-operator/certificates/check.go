@@ -10,8 +10,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
-// CheckServiceNetwork wants networks of services with room for the API server,
-// which has the first address of each.
+// CheckServiceNetwork requires service networks that have room for the API server's address, which is the first of each.
 func CheckServiceNetwork(hcp *hyperv1.HostedControlPlane) error {
 	networks := hcp.Spec.Networking.ServiceNetwork
 	if len(networks) == 0 {
@@ -25,10 +24,9 @@ func CheckServiceNetwork(hcp *hyperv1.HostedControlPlane) error {
 	return nil
 }
 
-// CheckNamedCertificate wants a certificate of the user's to be for none of the
-// names under which the nodes and the rest of the control plane expect ours: they
-// trust nobody else. Without listed names those in the certificate count, if it
-// is there already.
+// CheckNamedCertificate rejects a user's certificate that covers a name of our own certificates. Nodes and the control
+// plane trust only our own authority under these names. Without listed names the check uses the names in the
+// certificate, if it exists already.
 func CheckNamedCertificate(hcp *hyperv1.HostedControlPlane, listed []string, text []byte) error {
 	if len(listed) == 0 && len(text) > 0 {
 		certs, err := pki.ParseBundle(text)
@@ -46,14 +44,13 @@ func CheckNamedCertificate(hcp *hyperv1.HostedControlPlane, listed []string, tex
 	return nil
 }
 
-// mostRenewal keeps certificates from being renewed all the time.
+// maxRenewal prevents that certificates are renewed all the time.
 const mostRenewal = 0.9
 
-// leastValidity keeps them from being renewed all the time as well: each renewal writes some 20 Secrets to the etcd that all
-// control planes share.
+// minValidity prevents it too. Each renewal writes about 20 Secrets to the etcd that all control planes share.
 const leastValidity = time.Hour
 
-// validityAsked is what the annotation asks for, 0 if it cannot be read.
+// requestedValidity returns the validity in the annotation, or 0 if there is none or it cannot be parsed.
 func validityAsked(hcp *hyperv1.HostedControlPlane) time.Duration {
 	d, err := time.ParseDuration(hcp.Annotations[hyperv1.CertificateValidityAnnotation])
 	if err != nil || d <= 0 {
@@ -62,7 +59,7 @@ func validityAsked(hcp *hyperv1.HostedControlPlane) time.Duration {
 	return max(d, leastValidity)
 }
 
-// termsOf are those of the annotations; what cannot be read counts as not set.
+// termsOf returns the terms in the annotations. An annotation that cannot be parsed counts as not set.
 func termsOf(hcp *hyperv1.HostedControlPlane) pki.Terms {
 	terms := pki.DefaultTerms
 	if d := validityAsked(hcp); d > 0 {
@@ -74,11 +71,11 @@ func termsOf(hcp *hyperv1.HostedControlPlane) pki.Terms {
 	return terms
 }
 
-// adminValidity is for how long the administrator's certificates are made out
-// unless the annotation asks for another time: one cannot be taken back.
+// adminValidity is the validity of the administrator's certificates unless the annotation sets another one. A
+// certificate cannot be revoked.
 const adminValidity = 30 * 24 * time.Hour
 
-// adminTerms are those of the administrator's certificates.
+// adminTerms returns the terms of the administrator's certificates.
 func adminTerms(hcp *hyperv1.HostedControlPlane) pki.Terms {
 	terms := termsOf(hcp)
 	if validityAsked(hcp) == 0 {
@@ -87,8 +84,8 @@ func adminTerms(hcp *hyperv1.HostedControlPlane) pki.Terms {
 	return terms
 }
 
-// settleOf is how long each step of a rotation takes at least; what cannot be
-// read counts as not set.
+// stepDurationOf returns the shortest duration of a rotation step. An annotation that cannot be parsed counts as not
+// set.
 func settleOf(hcp *hyperv1.HostedControlPlane, usual time.Duration) time.Duration {
 	if d, err := time.ParseDuration(hcp.Annotations[hyperv1.RotationPauseAnnotation]); err == nil && d > 0 {
 		return d

@@ -1,26 +1,23 @@
-// Package certificates has the table of the certificates of a control plane, and
-// keeps it true.
+// Package certificates has the table of a control plane's certificates and reconciles the Secrets and ConfigMaps in it.
 //
-//	table.go        who signs, and what is trusted
+//	table.go        certificate authorities and trust bundles
 //	leaves.go       every certificate: Secret, signer, subject, usage, hosts
-//	kubeconfigs.go  every kubeconfig: Secret, server, who it makes its owner
+//	kubeconfigs.go  every kubeconfig: Secret, server, user and groups
 //
-// These are pure functions of the HostedControlPlane and of the hosts that are
-// known. A pass of Ensure is
+// The tables are pure functions of the HostedControlPlane and the known hosts. Ensure works in these steps:
 //
 //	read      read.go    Secrets and ConfigMaps as they are
-//	plan      plan.go    signers as they are, or new ones
-//	                     ─► what they have signed and what trusts them: kept, or made anew
-//	                     ─► all is as it should be and rolled out: one step of a rotation
-//	apply     ensure.go  signers first: nothing is signed by who is not written down
+//	plan      plan.go    existing certificate authorities, or new ones
+//	                     ─► certificates and bundles: kept, or issued again
+//	                     ─► nothing differs and everything is rolled out: one step of a rotation
+//	apply     ensure.go  authorities first: a CA signs only after its Secret is written
 //
-// It plans with what the cache has. If that means to write, it plans again with
-// what the API server has: an authority that the cache does not know yet must
-// not be made a second time. At rest nothing is written and nobody is asked.
+// The plan uses the cache. If the plan contains writes, it is made again with a live read from the API server: a stale
+// cache must not lead to a second authority. In a steady state there are no writes and no live reads.
 //
-// It does not wait for load balancers. A certificate gains their names when they
-// appear, and the administrator's kubeconfig is made then.
+// Ensure does not wait for load balancers. A certificate gains their names when they appear, and the administrator's
+// kubeconfig is created then.
 //
-// In its namespace it needs, of Secrets and of ConfigMaps: get, list, watch,
+// In its namespace the package needs these permissions on Secrets and ConfigMaps: get, list, watch,
 // create, patch, delete.
 package certificates

@@ -20,49 +20,47 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// Options are what Certificates needs.
+// Options are the dependencies of Certificates.
 type Options struct {
-	// Client reads from a cache, and Reader past it.
+	// Client reads from a cache, Reader from the API server.
 	Client   client.Client
 	Reader   client.Reader
 	Scheme   *runtime.Scheme
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
-	// Settle is how long each step of a rotation takes at least unless the control plane is to take another time;
-	// DefaultSettle if it is 0.
+	// StepDuration is the shortest duration of a rotation step unless the control plane sets another one. The default is
+	// DefaultStepDuration.
 	Settle time.Duration
 }
 
-// DefaultSettle is longer than a kubelet and the programs in its pods take to
-// notice that a Secret has changed.
+// DefaultStepDuration is longer than a kubelet and the programs in its pods need to observe a changed Secret.
 const DefaultSettle = 5 * time.Minute
 
 const (
-	// jitter keeps apart the clusters that were made together.
+	// jitter spreads the reconciles of clusters that were created together.
 	jitter = 0.05
 	yes    = "true"
 )
 
-// Facts are what a pass knows beside the HostedControlPlane.
+// Facts are the inputs of Ensure in addition to the HostedControlPlane.
 type Facts struct {
-	// API is where users find the API server, and Konnectivity where nodes find
-	// the tunnel; their names are empty until there are any.
+	// API is the host of the API server for users. Konnectivity is the host of the tunnel for nodes. Their names are
+	// empty until they are known.
 	API, Konnectivity component.Host
-	// RolledOut says whether everybody who trusts a signer, or has a certificate
-	// of it, runs with what the Secrets hold now: the pods of the control plane,
-	// what the hosted cluster has been given, its nodes. It is asked only when
-	// the Secrets are as they should be. Without it no rotation goes on.
+	// RolledOut returns whether everything that trusts a signer, or has a certificate of it, runs with the current
+	// content of the Secrets: the control plane's pods, the objects in the hosted cluster, its nodes. Ensure calls it
+	// only when the Secrets are up to date. Without it no rotation advances.
 	RolledOut func(signer string) bool
-	// KubeadminPassword says that there is an OAuth server to give one to.
+	// KubeadminPassword is true when the cluster has an OAuth server that needs the password.
 	KubeadminPassword bool
 }
 
-// Certificates keeps the certificates of control planes.
+// Certificates reconciles the certificates of control planes.
 type Certificates struct {
 	Options
 	table table
 	apply *apply.Applier
-	// rest is of the last control plane; an operator has one.
+	// rest is the skip state of the last control plane. An operator has one control plane.
 	rest atomic.Pointer[rest]
 }
 
@@ -81,9 +79,8 @@ func setOf(hcp *hyperv1.HostedControlPlane, name string) apply.Set {
 	}
 }
 
-// Ensure makes the certificates of hcp what they should be, and says when to come
-// again although nothing has changed, and whether anything has that the cache
-// does not show yet. Where the user brings the certificates it does nothing.
+// Ensure reconciles the certificates of hcp. It returns when to requeue without a change, and whether it wrote something
+// that the cache does not have yet. It does nothing if users bring the certificates.
 func (c *Certificates) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPlane, facts Facts) (again time.Duration, changed bool, err error) {
 	if hcp.Annotations[hyperv1.DisablePKIReconciliationAnnotation] == yes {
 		return 0, false, nil
@@ -125,8 +122,7 @@ func (c *Certificates) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPla
 
 const setAuthorities, setCertificates = "certificate-authorities", "certificates"
 
-// write makes the authorities what they are to be, tells of what has become of
-// them, and then makes the rest.
+// write applies the authorities first, records their events, and applies the other objects then.
 func (c *Certificates) write(ctx context.Context, p *plan) (changed bool, err error) {
 	for _, i := range p.issued {
 		ctrl.LoggerFrom(ctx).Info("Issuing a certificate", "secret", i.secret, "why", i.why)
@@ -142,12 +138,12 @@ func (c *Certificates) write(ctx context.Context, p *plan) (changed bool, err er
 	return turned || changed, err
 }
 
-// seen says whether the cache has what was written.
+// seen returns whether the cache has the written objects.
 func (c *Certificates) seen(ctx context.Context, p *plan) bool {
 	return c.apply.Await(ctx, setOf(p.hcp, setAuthorities), p.authorities...) && c.apply.Await(ctx, setOf(p.hcp, setCertificates), p.objects...)
 }
 
-// planAnew plans with what the API server has, not the cache.
+// planAnew makes the plan with a live read from the API server.
 func (c *Certificates) planAnew(ctx context.Context, hcp *hyperv1.HostedControlPlane, facts Facts, now time.Time) (*plan, error) {
 	there, err := read(ctx, c.Reader, hcp.Namespace)
 	if err != nil {
@@ -161,7 +157,7 @@ func (c *Certificates) plan(hcp *hyperv1.HostedControlPlane, facts Facts, there 
 	return p, p.make()
 }
 
-// comeBack is how long it takes until there is something to do.
+// comeBack returns the time until the next reconcile is due.
 func comeBack(due, now time.Time) time.Duration {
 	return wait.Jitter(max(due.Sub(now), time.Second), jitter)
 }

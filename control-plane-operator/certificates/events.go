@@ -14,7 +14,7 @@ const (
 	authorityRotation = "CertificateAuthorityRotation"
 )
 
-// news is what a person is told once it has come about.
+// news is an event that is recorded after the change is written.
 type news struct{ kind, reason, text string }
 
 func (p *plan) tell(kind, reason, format string, args ...any) {
@@ -24,11 +24,11 @@ func (p *plan) tell(kind, reason, format string, args ...any) {
 func (p *plan) tellTurn(signer string, turn pki.Turn) {
 	switch turn {
 	case pki.Introduced:
-		p.tell(corev1.EventTypeNormal, authorityRotation, "the next certificate authority of %s is made; it signs when everybody trusts it", signer)
+		p.tell(corev1.EventTypeNormal, authorityRotation, "created the next certificate authority of %s; it signs as soon as it is trusted everywhere", signer)
 	case pki.Switched:
-		p.tell(corev1.EventTypeNormal, authorityRotation, "the new certificate authority of %s signs; the one before is still trusted", signer)
+		p.tell(corev1.EventTypeNormal, authorityRotation, "the new certificate authority of %s signs; the previous one is still trusted", signer)
 	case pki.Finished:
-		p.tell(corev1.EventTypeNormal, authorityRotation, "the old certificate authority of %s is not trusted any more", signer)
+		p.tell(corev1.EventTypeNormal, authorityRotation, "the old certificate authority of %s is no longer trusted", signer)
 	case pki.NoTurn:
 	}
 }

@@ -12,21 +12,20 @@ import (
 // A kubeconfig is one line of the table.
 type kubeconfig struct {
 	secret, key string
-	// host is where its owner finds the API server; empty if that is not known yet.
+	// host is the API server's host for the user of the kubeconfig. It is empty as long as it is unknown.
 	host string
 	port int32
-	// outside says that its owner may meet a certificate that the user brought.
+	// outside is true when the user may see a certificate that the cluster's owner brought.
 	outside bool
 	labels  map[string]string
 	pki.Request
 }
 
-// apiPort is that of the Service of the API server.
+// apiPort is the port of the API server's Service.
 const apiPort = 6443
 
-// kubeconfigs are those of a control plane. None makes its owner a member of
-// system:masters, whom nothing stops but another authority: what they may do is
-// bound to their groups in the hosted cluster.
+// kubeconfigs returns the kubeconfigs of a control plane. None of their users is in system:masters, because that group
+// can be revoked only with a new authority. RBAC in the hosted cluster grants the permissions to the users' groups.
 func kubeconfigs(hcp *hyperv1.HostedControlPlane, facts Facts) []kubeconfig {
 	inside := names.KubeAPIServer + "." + hcp.Namespace + ".svc"
 	admin := pki.Request{User: names.AdminUser, Groups: []string{names.AdminGroup}, Usage: pki.Client}

@@ -12,13 +12,13 @@ type leaf struct {
 	pki.Request
 }
 
-// Services within the management cluster that certificates are made out for.
+// Services in the management cluster that are in certificates.
 const (
 	etcdClientService    = "etcd-client"
 	etcdDiscoveryService = "etcd-discovery"
 )
 
-// leaves are the certificates of a control plane.
+// leaves returns the certificates of a control plane.
 func leaves(hcp *hyperv1.HostedControlPlane, facts Facts) []leaf {
 	ns := hcp.Namespace
 	members := inService("*."+etcdDiscoveryService, ns)
@@ -37,36 +37,35 @@ func leaves(hcp *hyperv1.HostedControlPlane, facts Facts) []leaf {
 	}
 }
 
-// publicHosts are those under which users, nodes and pods of the hosted cluster
-// find its API server. Those of users appear one after the other.
+// publicHosts returns the names of the API server for users, nodes and pods of the hosted cluster. The names for users
+// appear one after the other.
 func publicHosts(hcp *hyperv1.HostedControlPlane, facts Facts) []string {
 	hosts := []string{
 		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
 		names.LocalAPI(hcp.Name), facts.API.Name, hcp.Spec.KubeAPIServerDNSName, hcp.Spec.Networking.AdvertiseAddress(),
 	}
 	for _, network := range hcp.Spec.Networking.ServiceNetwork {
-		if address, err := pki.FirstAddress(network.CIDR); err == nil { // else CheckServiceNetwork has said so
+		if address, err := pki.FirstAddress(network.CIDR); err == nil { // CheckServiceNetwork reports the error
 			hosts = append(hosts, address.String())
 		}
 	}
 	return hosts
 }
 
-// tunnelHosts are those under which agents find the server of the tunnels. It
-// reads its certificate once, so what it may be called in another access mode,
-// or before its Route is seen, is among them from the start.
+// tunnelHosts returns the names of the tunnel server for agents. The server reads its certificate only once. So the
+// certificate has the names of other access modes and of a Route that is not observed yet from the start.
 func tunnelHosts(hcp *hyperv1.HostedControlPlane, facts Facts) []string {
 	return []string{
 		facts.Konnectivity.Name, names.LocalApp(hcp.Name, names.KonnectivityServer), hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.Konnectivity).Chosen(),
 	}
 }
 
-// privateHosts are those under which the rest of the control plane finds it.
+// privateHosts returns the names of the API server for the rest of the control plane.
 func privateHosts(namespace string) []string {
 	return here(inService(names.KubeAPIServer, namespace))
 }
 
-// inService are the names by which a Service is found within the management cluster.
+// inService returns the names of a Service within the management cluster.
 func inService(service, namespace string) []string {
 	return []string{service, service + "." + namespace, service + "." + namespace + ".svc", service + "." + namespace + ".svc.cluster.local"}
 }

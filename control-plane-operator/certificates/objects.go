@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
-// secret is one that there has to be.
+// secret returns a desired Secret, and records whether it differs from the existing one.
 func (p *plan) secret(name string, kind corev1.SecretType, labels map[string]string, data map[string][]byte) *corev1.Secret {
 	for key, value := range data {
 		p.differs = p.differs || !bytes.Equal(value, p.there.secrets[name][key])
@@ -19,7 +19,7 @@ func (p *plan) secret(name string, kind corev1.SecretType, labels map[string]str
 	return &corev1.Secret{ObjectMeta: p.meta(name, labels), Type: kind, Data: data}
 }
 
-// bundle adds a ConfigMap to what there has to be.
+// bundle adds a desired ConfigMap.
 func (p *plan) bundle(b bundle) {
 	var trust []byte
 	for _, signer := range b.of {
@@ -37,8 +37,8 @@ func (p *plan) meta(name string, labels map[string]string) metav1.ObjectMeta {
 	return m
 }
 
-// brought are the certificates that the user wants the API server to show to
-// those outside. One that cannot be read is told of elsewhere.
+// brought returns the users' serving certificates of the API server. A certificate that cannot be parsed is reported by
+// another controller.
 func (p *plan) brought() []byte {
 	if p.hcp.Spec.Configuration == nil || p.hcp.Spec.Configuration.APIServer == nil {
 		return nil
@@ -53,7 +53,7 @@ func (p *plan) brought() []byte {
 	return out
 }
 
-// kubeadmin adds the password of the first user, which is made once.
+// kubeadmin adds the password of the first user, which is generated once.
 func (p *plan) kubeadmin() error {
 	if !p.facts.KubeadminPassword {
 		return nil

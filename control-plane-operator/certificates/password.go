@@ -6,7 +6,7 @@ import (
 	"math/big"
 )
 
-// letters are those that nobody takes for another.
+// letters has no characters that are easily confused.
 const letters = "23456789abcdefghijkmnpqrstuvwxyzABCDEFGHIJKLMNPQRSTUVWXYZ"
 
 const (
@@ -14,8 +14,7 @@ const (
 	passwordGroupSize = 5
 )
 
-// newPassword makes a password as people can read it out: groups of letters
-// with dashes between them, 116 bits.
+// newPassword generates a password that people can read out: groups of letters with dashes in between, 116 bits.
 func newPassword() (string, error) {
 	var out []byte
 	for group := range passwordGroups {

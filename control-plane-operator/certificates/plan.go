@@ -14,34 +14,33 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// A plan is what a pass is about to do.
+// A plan is the desired state of one reconcile.
 type plan struct {
 	table
 	hcp   *hyperv1.HostedControlPlane
 	facts Facts
 	terms pki.Terms
-	// settle is how long a step of a rotation takes at least.
+	// settle is the shortest duration of a rotation step.
 	settle time.Duration
 	now    time.Time
 
 	there found
-	// current are the signers as they are to be, by name.
+	// current has the desired signers by name.
 	current map[string]*pki.Signer
-	// authorities and objects are what there has to be: their Secrets, and what
-	// there is because of them.
+	// authorities are the desired Secrets of the signers, and objects the desired objects that depend on them.
 	authorities, objects []client.Object
-	// differs says that there is something else.
+	// differs is true when an existing object differs from the desired one.
 	differs bool
-	// due is when to look again.
+	// due is the time of the next reconcile.
 	due time.Time
-	// issued says which certificates are made anew, and why.
+	// issued lists the certificates that are issued again, with the reasons.
 	issued []issue
 	news   []news
 }
 
 type issue struct{ secret, why string }
 
-// make decides. What is to be is computed twice only if a rotation goes on.
+// make computes the plan. It computes the objects twice only if a rotation advances.
 func (p *plan) make() error {
 	if err := p.findSigners(); err != nil {
 		return err
@@ -56,8 +55,8 @@ func (p *plan) make() error {
 		}
 		return p.compute()
 	}
-	// What is trusted or shown is only being written now, perhaps long after the
-	// step that asked for it: its time begins anew.
+	// The trusted or served certificates are only being written now, perhaps long after the step began. The duration of
+	// the step starts again.
 	for _, s := range p.current {
 		if s.Rotating() {
 			s.Since = p.now
@@ -66,7 +65,7 @@ func (p *plan) make() error {
 	return p.compute()
 }
 
-// findSigners reads the authorities, and makes those that are not there.
+// findSigners reads the authorities, and creates missing ones.
 func (p *plan) findSigners() error {
 	p.current = map[string]*pki.Signer{}
 	for _, line := range p.signers {
@@ -75,7 +74,7 @@ func (p *plan) findSigners() error {
 			return err
 		}
 		if line.lives > 0 {
-			before := line.lives // nobody else has had the key of one that is new
+			before := line.lives // only we have had the key of a new authority
 			if _, there := p.there.secrets[line.name]; there {
 				before = nodeCertificatesBefore
 			}
@@ -96,19 +95,19 @@ func (p *plan) findSigner(name string) (*pki.Signer, error) {
 	var lost *pki.LostKeyError
 	switch {
 	case errors.As(err, &lost):
-		p.tell(corev1.EventTypeWarning, authorityReplaced, "the private key in Secret %s cannot be read: a new certificate authority takes the place of the one that was there", name)
+		p.tell(corev1.EventTypeWarning, authorityReplaced, "the private key in Secret %s cannot be read: a new certificate authority replaces the previous one", name)
 		return pki.NewSigner(name, asked, p.now, lost.Trusted...)
 	case err != nil:
 		return nil, reconcile.Block(hyperv1.CertificateAuthorityBrokenReason,
-			"Secret %s has the private key of a certificate authority and not its certificate (%v): put the certificate back, or delete the Secret to have another authority", name, err)
+			"Secret %s has the private key of a certificate authority but not its certificate (%v): restore the certificate, or delete the Secret to get a new authority", name, err)
 	case s.Expired(p.now):
-		p.tell(corev1.EventTypeWarning, authorityReplaced, "the certificate authority in Secret %s has expired: a new one takes its place", name)
+		p.tell(corev1.EventTypeWarning, authorityReplaced, "the certificate authority in Secret %s has expired: a new one replaces it", name)
 		return pki.NewSigner(name, asked, p.now)
 	}
 	return s, nil
 }
 
-// advance takes the next step of every rotation for which it is time.
+// advance takes the next step of every rotation that is due.
 func (p *plan) advance() (turned bool, err error) {
 	for _, line := range p.signers {
 		rolledOut := p.facts.RolledOut != nil && p.facts.RolledOut(line.name)
@@ -126,7 +125,7 @@ func (p *plan) pace(lives time.Duration) pki.Timing {
 	return pki.Timing{Propagation: p.settle, Lives: lives}
 }
 
-// compute says what there has to be, with the signers as they are now.
+// compute returns the desired objects for the current signers.
 func (p *plan) compute() error {
 	p.authorities, p.objects, p.differs, p.issued, p.due = nil, nil, false, nil, time.Time{}
 	for _, line := range p.signers {
@@ -184,7 +183,7 @@ func (p *plan) kubeconfig(k kubeconfig) error {
 	return nil
 }
 
-// certificate is the one in data if it may stay, and a new one if not.
+// certificate returns the certificate in data if it is still valid, and a new one otherwise.
 func (p *plan) certificate(l leaf, data map[string][]byte) (*pki.Leaf, error) {
 	by, terms := p.current[l.signer].Current, p.terms
 	if l.User == names.AdminUser {
@@ -202,7 +201,7 @@ func (p *plan) certificate(l leaf, data map[string][]byte) (*pki.Leaf, error) {
 	return have, nil
 }
 
-// rotating says whether an authority is being replaced.
+// rotating returns whether an authority is being replaced.
 func (p *plan) rotating() bool {
 	for _, s := range p.current {
 		if s.Rotating() {
@@ -212,7 +211,7 @@ func (p *plan) rotating() bool {
 	return false
 }
 
-// soon is when to look again, if not before.
+// soon requeues the reconcile at this time at the latest.
 func (p *plan) soon(at time.Time) {
 	if p.due.IsZero() || at.Before(p.due) {
 		p.due = at

@@ -9,12 +9,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// found is what there is in the namespace, by name. It may be what the cache has:
-// nobody changes it.
+// found has the existing objects of the namespace by name. The objects may be those of the cache, so they must not be
+// changed.
 type found struct {
 	secrets    map[string]map[string][]byte
 	configMaps map[string]map[string]string
-	// versions name all of it, as it is.
+	// versions are the resource versions of all objects.
 	versions []string
 }
 
@@ -40,7 +40,7 @@ func read(ctx context.Context, from client.Reader, namespace string) (found, err
 	return f, nil
 }
 
-// versionOf is something else as soon as anything of obj is.
+// versionOf changes with every change of obj.
 func versionOf(obj client.Object) string {
 	return string(obj.GetUID()) + " " + obj.GetResourceVersion()
 }

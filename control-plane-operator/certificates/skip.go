@@ -9,16 +9,15 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// rest says that a pass found nothing to do, and that another one finds the same
-// until the time comes or something changes: to judge every certificate takes
-// some milliseconds, and passes have many reasons.
+// rest records that a reconcile found nothing to do. The next one has the same result until the time is reached or an
+// input changes. Checking every certificate takes some milliseconds, and reconciles are frequent.
 type rest struct {
 	digest [sha256.Size]byte
 	until  time.Time
 }
 
-// digestOf is of all that a pass looks at, but for whether a rotation is rolled
-// out: while there is one there is no rest.
+// digestOf hashes all inputs of a reconcile except for the roll-out of a rotation. Reconciles are not skipped during a
+// rotation.
 func digestOf(hcp *hyperv1.HostedControlPlane, facts Facts, there found) ([sha256.Size]byte, error) {
 	text, err := json.Marshal([]any{hcp.UID, hcp.Annotations, hcp.Spec, facts.API, facts.Konnectivity, facts.KubeadminPassword, there.versions})
 	if err != nil {
@@ -27,7 +26,7 @@ func digestOf(hcp *hyperv1.HostedControlPlane, facts Facts, there found) ([sha25
 	return sha256.Sum256(text), nil
 }
 
-// atRest says whether nothing has happened since a pass found nothing to do.
+// atRest returns the record of the last reconcile if its inputs are unchanged, and nil otherwise.
 func (c *Certificates) atRest(digest [sha256.Size]byte, now time.Time) *rest {
 	if r := c.rest.Load(); r != nil && r.digest == digest && now.Before(r.until) {
 		return r

@@ -7,8 +7,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// A table says what there is. The certificates and kubeconfigs depend on the
-// control plane and on the hosts that are known.
+// A table lists the authorities, bundles, certificates and kubeconfigs. Certificates and kubeconfigs depend on the
+// control plane and on the known hosts.
 type table struct {
 	signers     []signer
 	bundles     []bundle
@@ -19,19 +19,18 @@ type table struct {
 // whole is the table of a control plane.
 var whole = table{signers: signers, bundles: bundles, leaves: leaves, kubeconfigs: kubeconfigs}
 
-// A signer is an authority, in the Secret of its name.
+// A signer is a certificate authority in the Secret of the same name.
 type signer struct {
 	name string
-	// lives is how long the certificates live that others sign with its key.
+	// lives is the validity of the certificates that others sign with its key.
 	lives time.Duration
 }
 
 const (
-	// nodeCertificates is for how long a rotation keeps the old authority of
-	// nodes: kube-controller-manager makes out their certificates for 30 days, with
-	// the key that it had a moment ago.
+	// nodeCertificates is the time for which a rotation keeps the old authority of the nodes. kube-controller-manager
+	// issues node certificates for 30 days, and may use the old key for some time.
 	nodeCertificates = names.NodeCertificateLife + 24*time.Hour
-	// nodeCertificatesBefore is how long they lived before that was limited.
+	// nodeCertificatesBefore is the validity that they had before it was limited.
 	nodeCertificatesBefore = 366 * 24 * time.Hour
 )
 
@@ -45,7 +44,7 @@ var signers = []signer{
 	{name: names.KubeletClientSigner},
 }
 
-// A bundle is a ConfigMap with what is to be trusted of some signers.
+// A bundle is a ConfigMap with the trusted certificates of some signers.
 type bundle struct {
 	name string
 	of   []string
@@ -53,10 +52,10 @@ type bundle struct {
 
 var bundles = []bundle{
 	{names.RootCA, []string{names.RootCA}},
-	// What kubelets show to the API server is signed by the cluster's signer, too.
+	// The cluster's signer signs the client certificates of kubelets, too.
 	{names.ClientCA, []string{names.ClientSigner, names.ClusterSignerCA}},
-	// What kubelets serve with, and nothing else.
+	// Only the serving certificates of kubelets.
 	{names.KubeletServingCA, []string{names.ClusterSignerCA}},
-	// Nodes are told: whom else an authority vouches for has no business there.
+	// Nodes trust this bundle. Clients of other authorities have no access to kubelets.
 	{names.KubeletClientCA, []string{names.KubeletClientSigner}},
 }

@@ -18,21 +18,20 @@ const (
 const (
 	// DiscoveryService has a name for each member, whether it is ready or not.
 	DiscoveryService = names.Etcd + "-discovery"
-	// ClientService leads to a member that is ready, which one of several is only
-	// as part of a majority.
+	// ClientService routes to a ready member. With several members, a member is ready only as a part of a majority.
 	ClientService = names.Etcd + "-client"
 )
 
-// Members of a highly available etcd: a majority of three outlives one.
+// highlyAvailable is the number of members of a highly available etcd. The majority of three survives the loss of one.
 const highlyAvailable = 3
 
-// A Cluster is an etcd of ours.
+// A Cluster is an etcd cluster of a control plane.
 type Cluster struct {
 	Namespace string
 	Size      int
 }
 
-// Of is the etcd of a control plane.
+// Of returns the etcd cluster of a control plane.
 func Of(hcp *hyperv1.HostedControlPlane) Cluster {
 	c := Cluster{Namespace: hcp.Namespace, Size: 1}
 	if hcp.Spec.ControllerAvailabilityPolicy == hyperv1.HighlyAvailable {
@@ -41,7 +40,7 @@ func Of(hcp *hyperv1.HostedControlPlane) Cluster {
 	return c
 }
 
-// Members are the names of all members.
+// Members returns the names of all members.
 func (c Cluster) Members() []string {
 	var members []string
 	for i := range c.Size {
@@ -50,29 +49,27 @@ func (c Cluster) Members() []string {
 	return members
 }
 
-// PeerURL is where the other members find a member.
+// PeerURL returns the URL of a member for the other members.
 func (c Cluster) PeerURL(member string) string { return c.url(member, PeerPort) }
 
-// ClientURL is where clients find a member.
+// ClientURL returns the URL of a member for clients.
 func (c Cluster) ClientURL(member string) string { return c.url(member, ClientPort) }
 
 func (c Cluster) url(member string, port int) string {
 	return fmt.Sprintf("https://%s.%s.%s.svc:%d", member, DiscoveryService, c.Namespace, port)
 }
 
-// ServiceURL is where clients find any member that is ready.
+// ServiceURL returns the URL of any ready member.
 func (c Cluster) ServiceURL() string { return "https://" + c.ServiceAddress() }
 
-// ServiceAddress is the same without the protocol.
+// ServiceAddress returns the same address without the scheme.
 func (c Cluster) ServiceAddress() string {
 	return fmt.Sprintf("%s.%s.svc:%d", ClientService, c.Namespace, ClientPort)
 }
 
-// Endpoints are the URLs that a client should know. It has to know each of
-// several members: a connection to the Service would stay with a member that
-// has gone silent. The Service of a single one has a name from the start, while
-// that of the member appears with its pod, and that there is none is remembered
-// for a while by whoever asked too early.
+// Endpoints returns the URLs for a client. With several members it returns the URL of each, because a connection to the
+// Service would stay with a member that does not respond. With a single member it returns the Service, whose name exists
+// from the start. The name of the member appears with its pod, and resolvers cache a negative answer.
 func (c Cluster) Endpoints() []string {
 	if c.Size == 1 {
 		return []string{c.ServiceURL()}
@@ -84,7 +81,7 @@ func (c Cluster) Endpoints() []string {
 	return urls
 }
 
-// Initial is how a new cluster of these members is told to etcd.
+// Initial returns etcd's initial-cluster setting of a new cluster.
 func (c Cluster) Initial() string {
 	var all []string
 	for _, m := range c.Members() {

@@ -4,32 +4,31 @@ import "fmt"
 
 // Where the files of a member are.
 const (
-	// DataDir is where etcd keeps its data.
+	// DataDir is etcd's data directory.
 	DataDir = "/var/lib/etcd/data"
-	// RestoredDir is where a snapshot is unpacked to.
+	// RestoredDir is the directory of an unpacked snapshot.
 	RestoredDir = "/var/lib/etcd/restored"
-	// SnapshotFile is the snapshot, as it was fetched: not on the volume, which
-	// need not hold it twice. Its checksum is beside it.
+	// SnapshotFile is the downloaded snapshot. It is not on the volume, which need not have room for two copies. Its
+	// checksum is in ChecksumFile.
 	SnapshotFile = "/var/lib/snapshot/snapshot.db"
 	ChecksumFile = SnapshotFile + ".sha256"
 )
 
-// NobodyToJoin are words of a member that has no data, and a cluster that has been up without it.
+// NobodyToJoin is a part of the message of a member without data whose cluster has been up before.
 const NobodyToJoin = "has no majority that it could join"
 
-// A State is what etcd is told of the cluster that a member without data belongs to.
+// A State is etcd's initial-cluster-state setting of a member without data.
 type State string
 
 const (
-	// NewCluster begins one, together with the other members.
+	// NewCluster starts a cluster together with the other members.
 	NewCluster State = "new"
-	// ExistingCluster joins one, which has made room for the member before.
+	// ExistingCluster joins a cluster that has added the member before.
 	ExistingCluster State = "existing"
 )
 
-// MemberConfig is the configuration file of one member: what all have in
-// common, and what is its own. initial is the cluster as Initial returns it.
-// etcd looks at the last three lines only as long as it has no data.
+// MemberConfig returns the configuration file of one member: the common part and the member's own settings. initial is a
+// cluster as Initial returns it. etcd uses the last three settings only while it has no data.
 func (c Cluster) MemberConfig(common, member, initial string, state State) string {
 	return common + fmt.Sprintf(`name: %s
 advertise-client-urls: %s

@@ -9,14 +9,14 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Alarms are what etcd tells of its members.
+// Alarms is the part of etcd's API that reports alarms.
 type Alarms interface {
 	AlarmList(context.Context) (*clientv3.AlarmResponse, error)
 	MemberList(context.Context, ...clientv3.OpOption) (*clientv3.MemberListResponse, error)
 }
 
-// CorruptMembers returns the names of the members whose data differs from that of
-// the others. With one of them etcd neither reads nor writes.
+// CorruptMembers returns the names of the members whose data differs from the data of the others. etcd serves no reads
+// and writes while there is one.
 func CorruptMembers(ctx context.Context, api Alarms) ([]string, error) {
 	alarms, err := api.AlarmList(ctx)
 	if err != nil {
@@ -42,7 +42,7 @@ func CorruptMembers(ctx context.Context, api Alarms) ([]string, error) {
 			delete(corrupt, m.ID)
 		}
 	}
-	for id := range corrupt { // etcd does not always know which one
+	for id := range corrupt { // etcd does not always have the name
 		found = append(found, fmt.Sprintf("member %x", id))
 	}
 	slices.Sort(found)

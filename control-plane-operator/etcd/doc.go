@@ -1,9 +1,8 @@
-// Package etcd knows where the members of a hosted cluster's etcd are, and
-// talks to them.
+// Package etcd has the addresses of the members of a hosted cluster's etcd, and their clients.
 //
-//	etcd-member    member/    before a member starts: what it starts as
-//	etcd-restore   restore/   before the first start: a snapshot to start from
-//	etcd-snapshot  snapshot/  by hand: a snapshot to keep
+//	etcd-member    member/    before a member starts: join, restore or begin a cluster
+//	etcd-restore   restore/   before the first start: download the snapshot to start from
+//	etcd-snapshot  snapshot/  on demand: write a snapshot to keep
 //
-// A member is a pod of StatefulSet etcd, and has the pod's name.
+// A member is a pod of the StatefulSet etcd and has the pod's name.
 package etcd

@@ -10,9 +10,8 @@ import (
 	"slices"
 )
 
-// HasLog is true when the directory has a write-ahead log. etcd itself tells a
-// member with data from a new one by that. A directory that cannot be read is an
-// error and not an empty one: a member that is taken for empty is replaced.
+// HasLog is true when the directory has a write-ahead log. etcd itself uses the log to distinguish a member with data
+// from a new one. An unreadable directory is an error and not an empty one: a member without data is replaced.
 func HasLog(dir string) (bool, error) {
 	entries, err := os.ReadDir(filepath.Join(dir, "member", "wal"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -24,8 +23,8 @@ func HasLog(dir string) (bool, error) {
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return filepath.Ext(e.Name()) == ".wal" }), nil
 }
 
-// Remove removes the directory. It is renamed first: the process may end while it
-// is removed, and what would be left could pass for data.
+// Remove removes the directory. It renames the directory first: the process may end during the removal, and the
+// remaining files could look like data.
 func Remove(dir string) error {
 	unwanted := dir + ".unwanted"
 	if err := os.RemoveAll(unwanted); err != nil {

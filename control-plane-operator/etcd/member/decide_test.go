@@ -198,7 +198,7 @@ func TestThereIsNoSecondCluster(t *testing.T) {
 		},
 		"a stranger is a member": {
 			given: func(_ *testing.T, m *Member) { m.meets(running("etcd-0", "etcd-1", "etcd-2", "other")) },
-			want:  "which is none of ours",
+			want:  "which is not a member of this control plane",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,41 +9,39 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/datadir"
 )
 
-// A Disk is where the files of a member are.
+// A Disk has the paths of a member's files.
 type Disk struct {
-	// Data is what etcd keeps, and Restored a snapshot as etcdutl unpacks it. They
-	// are on the volume.
+	// Data is etcd's data directory, and Restored the directory of an unpacked snapshot. They are on the volume.
 	Data, Restored string
-	// CommonFile is the configuration that all members share, ConfigFile that of
-	// this one, and StateFile whether the cluster has been up.
+	// CommonFile is the configuration that all members share, and ConfigFile the one of this member. StateFile records
+	// whether the cluster has been up.
 	CommonFile, ConfigFile, StateFile string
 }
 
-// Volume is the disk of a pod.
+// Volume has the paths in a pod.
 var Volume = Disk{
 	Data: etcd.DataDir, Restored: etcd.RestoredDir,
 	CommonFile: "/etc/etcd/common/etcd.yaml", StateFile: "/etc/etcd/common/formed", ConfigFile: "/etc/etcd/config/member.yaml",
 }
 
-// HasData is true when etcd has begun its log.
+// HasData is true when etcd has started its log.
 func (d Disk) HasData() (bool, error) { return datadir.HasLog(d.Data) }
 
-// Formed says whether the cluster has been up once.
+// Formed returns whether the cluster has been up before.
 func (d Disk) Formed() (bool, error) {
 	text, err := os.ReadFile(d.StateFile)
 	if err != nil {
-		return false, fmt.Errorf("finding out whether the cluster has been up before: %w", err)
+		return false, fmt.Errorf("reading whether the cluster has been up before: %w", err)
 	}
 	return strings.TrimSpace(string(text)) == "true", nil
 }
 
-// UseRestored puts the unpacked snapshot in the place of the data, and returns
-// false if none was unpacked.
+// UseRestored moves the unpacked snapshot to the data directory. It returns false if there is none.
 func (d Disk) UseRestored() (bool, error) {
 	if found, err := datadir.HasLog(d.Restored); !found || err != nil {
 		return false, err
 	}
-	// A directory without a log may be left of an attempt to start.
+	// A failed start may have left a directory without a log.
 	if err := os.RemoveAll(d.Data); err != nil {
 		return false, fmt.Errorf("making room for the restored data: %w", err)
 	}
@@ -53,7 +51,7 @@ func (d Disk) UseRestored() (bool, error) {
 	return true, nil
 }
 
-// RemoveRestored removes an unpacked snapshot that is of no more use.
+// RemoveRestored removes an unpacked snapshot that is no longer needed.
 func (d Disk) RemoveRestored() error {
 	if err := datadir.Remove(d.Restored); err != nil {
 		return fmt.Errorf("removing the unpacked snapshot: %w", err)
@@ -61,7 +59,7 @@ func (d Disk) RemoveRestored() error {
 	return nil
 }
 
-// Common is the configuration that all members share.
+// Common returns the configuration that all members share.
 func (d Disk) Common() (string, error) {
 	text, err := os.ReadFile(d.CommonFile)
 	if err != nil {

@@ -1,17 +1,15 @@
-// Package member decides what a member of etcd starts as. It runs before etcd
-// does, in the pod of the member.
+// Package member decides how a member of etcd starts. It runs before etcd, in the pod of the member.
 //
-//	it has data                      ─► it starts with that
-//	a majority of others answers     ─► it joins them; a member of its name that lost its data makes room
-//	the cluster has been up once     ─► it waits for them, and says so: what it would begin would be a second cluster
-//	a snapshot has been unpacked     ─► it starts with that, as all of them do
-//	the cluster begins with one      ─► it waits: a member without data among restored ones would answer reads with nothing
+//	it has data                      ─► it starts with its data
+//	a majority of others responds    ─► it joins them; a member of its name that lost its data is removed first
+//	the cluster has been up once     ─► it waits for them and reports it: a new cluster would be a second one
+//	a snapshot has been unpacked     ─► it starts with the snapshot, as all of them do
+//	the cluster begins with one      ─► it waits: a member without data among restored ones would return empty reads
 //	else                             ─► it begins the cluster, together with the others
 //
-// An unpacked snapshot is removed when the member has joined or has data, and not
-// before: a join that fails may be followed by a start with the others.
+// An unpacked snapshot is removed only after the member has joined or has data. A join may fail, and the member may have
+// to start with the others then.
 //
-// It is put in for the one that was there as a full member, not as a learner
-// first: with one of three gone, both leave room for no other to fail, and a
-// learner needs somebody to promote it.
+// The replacement joins as a full member, not as a learner. While one of three members is missing, neither way tolerates
+// another failure, and a learner has to be promoted by another process.
 package member

@@ -10,12 +10,11 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// A peer is a member as the others find it.
+// A peer is the name and the peer URL of a member.
 type peer struct{ name, url string }
 
-// join makes room for a member without data in a cluster of which a majority
-// answers, and returns the cluster as it is then. Interrupted, it goes on where
-// it was.
+// join adds a member without data to a cluster of which a majority responds, and returns the resulting initial-cluster
+// setting. It is idempotent, so it continues after an interruption.
 func join(ctx context.Context, api API, self peer, peers []peer) (initial string, err error) {
 	log := logr.FromContextOrDiscard(ctx)
 	list, err := api.MemberList(ctx)
@@ -50,18 +49,16 @@ func find(members []*etcdserverpb.Member, self peer) *etcdserverpb.Member {
 	return members[i]
 }
 
-// hasRun says whether the member has told the others where clients find it,
-// which is the first thing that a member does.
+// hasRun returns whether the member has published its client URLs. A member publishes them when it starts.
 func hasRun(m *etcdserverpb.Member) bool { return len(m.ClientURLs) > 0 }
 
-// initialOf is how the cluster is told to etcd. A member that has not run yet
-// has no name there.
+// initialOf returns the initial-cluster setting for members. A member that has not started yet has no name in etcd.
 func initialOf(members []*etcdserverpb.Member, peers []peer) (string, error) {
 	var all []string
 	for _, m := range members {
 		i := slices.IndexFunc(peers, func(p peer) bool { return slices.Contains(m.PeerURLs, p.url) })
 		if i < 0 {
-			return "", fmt.Errorf("etcd has member %x %s at %s, which is none of ours", m.ID, m.Name, strings.Join(m.PeerURLs, ", "))
+			return "", fmt.Errorf("etcd has member %x %s at %s, which is not a member of this control plane", m.ID, m.Name, strings.Join(m.PeerURLs, ", "))
 		}
 		all = append(all, peers[i].name+"="+peers[i].url)
 	}

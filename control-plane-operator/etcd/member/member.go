@@ -22,18 +22,18 @@ import (
 const Command = "etcd-member"
 
 const (
-	// pause is between two attempts to join a cluster.
+	// pause is the interval between two attempts to join a cluster.
 	pause = 2 * time.Second
-	// patience is how long one of them may take.
+	// patience is the timeout of one attempt.
 	patience = 10 * time.Second
-	// hope is how long a member waits before it ends with the reason.
+	// hope is the time after which a waiting member exits with the reason.
 	hope = time.Minute
-	// reach is how long to try to reach the Service of the members. Most networks
-	// refuse at once while none is ready.
+	// reach is the timeout of a connection to the Service of the members. Most networks refuse connections at once while
+	// no member is ready.
 	reach = 2 * time.Second
 )
 
-// API is what joining a cluster takes.
+// API is the part of etcd's API that joining a cluster uses.
 type API interface {
 	MemberList(context.Context, ...clientv3.OpOption) (*clientv3.MemberListResponse, error)
 	MemberAdd(ctx context.Context, peerURLs []string) (*clientv3.MemberAddResponse, error)
@@ -42,23 +42,23 @@ type API interface {
 }
 
 var (
-	// errNobody says that no member is ready.
+	// errNobody means that no member is ready.
 	errNobody = errors.New("no member of etcd is ready")
-	// errLost says that the data of the member is gone, and nobody there who has it.
-	errLost = errors.New("it has no data, and its cluster, which has been up before, " + etcd.NobodyToJoin + ": bring back the other members, or their volumes")
-	// errNotRestored is returned instead of an empty member among restored ones:
-	// etcd would take it in, and it would answer reads with nothing.
-	errNotRestored = errors.New("its cluster begins with a snapshot, and there is none on its volume that was unpacked: delete its pod, and the snapshot is fetched again")
+	// errLost means that the data of the member is lost and that no other member can provide it.
+	errLost = errors.New("it has no data, and its cluster, which has been up before, " + etcd.NobodyToJoin + ": restore the other members or their volumes")
+	// errNotRestored is returned instead of starting an empty member among restored ones. etcd would accept it, and its
+	// reads would be empty.
+	errNotRestored = errors.New("its cluster begins with a snapshot, and its volume has no unpacked snapshot: delete its pod to download the snapshot again")
 )
 
-// A Member is about to start.
+// A Member is a member of etcd that is about to start.
 type Member struct {
 	Name    string
 	Cluster etcd.Cluster
 	Disk    Disk
 	// FromSnapshot is true when the cluster begins with a snapshot.
 	FromSnapshot bool
-	// Dial reaches a member that is ready, or fails with errNobody.
+	// Dial connects to a ready member, or fails with errNobody.
 	Dial  func(context.Context) (API, error)
 	Clock clock.Clock
 
@@ -69,10 +69,10 @@ type Member struct {
 func Parse(args []string) (*Member, error) {
 	m := &Member{Disk: Volume, Clock: clock.RealClock{}}
 	fs := flag.NewFlagSet(Command, flag.ContinueOnError)
-	fs.StringVar(&m.Name, "name", "", "name of the member, which is that of its pod")
+	fs.StringVar(&m.Name, "name", "", "name of the member, which is the name of its pod")
 	fs.StringVar(&m.Cluster.Namespace, "namespace", "", "namespace of the control plane")
 	fs.IntVar(&m.Cluster.Size, "size", 0, "number of members")
-	fs.BoolVar(&m.FromSnapshot, "from-snapshot", false, "the cluster begins with a snapshot, and no member of it with nothing")
+	fs.BoolVar(&m.FromSnapshot, "from-snapshot", false, "the cluster begins with a snapshot, and no member starts without data")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
@@ -101,9 +101,8 @@ func dialer(cluster etcd.Cluster) func(context.Context) (API, error) {
 	}
 }
 
-// Run writes the configuration of the member once it knows what it starts as. A
-// member that cannot start for long ends with the reason: the status of its pod
-// has the last lines of a program that failed, and the kubelet starts it again.
+// Run decides how the member starts and writes its configuration. A member that cannot start for a long time exits with
+// the reason: the status of its pod has the last lines of the failed program, and the kubelet restarts it.
 func (m *Member) Run(ctx context.Context) error {
 	log := logr.FromContextOrDiscard(ctx)
 	for started := m.Clock.Now(); ; {
@@ -112,7 +111,7 @@ func (m *Member) Run(ctx context.Context) error {
 			err = m.write(initial, state)
 		}
 		if err == nil {
-			// Only now: a member that could not join needs the snapshot to begin with.
+			// Not earlier: a member that could not join needs the snapshot to begin with.
 			err = m.Disk.RemoveRestored()
 		}
 		if err == nil {
@@ -132,7 +131,7 @@ func (m *Member) Run(ctx context.Context) error {
 	}
 }
 
-// decide returns the cluster that the member belongs to, and whether it is there.
+// decide returns the initial-cluster setting and the initial-cluster-state setting of the member.
 func (m *Member) decide(ctx context.Context) (initial string, state etcd.State, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -174,7 +173,7 @@ func (m *Member) self() peer {
 	return m.peers[slices.IndexFunc(m.peers, func(p peer) bool { return p.name == m.Name })]
 }
 
-// initial is a cluster that all members begin together, as etcd takes it.
+// initial returns the initial-cluster setting of a cluster that all members begin together.
 func (m *Member) initial() string {
 	var all []string
 	for _, p := range m.peers {

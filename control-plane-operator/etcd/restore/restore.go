@@ -1,19 +1,18 @@
-// Package restore fetches the snapshot that the etcd of a hosted cluster is to
-// begin with. It runs before etcdutl, which unpacks what it finds.
+// Package restore downloads the snapshot that the etcd of a hosted cluster begins with. It runs before etcdutl, which
+// unpacks the snapshot.
 //
 //	data or an unpacked snapshot on the volume ─► nothing to do
-//	else: url ─► snapshot.db.part ─► is it whole? ─► snapshot.db, snapshot.db.sha256
+//	else: url ─► snapshot.db.part ─► checksum ─► snapshot.db, snapshot.db.sha256
 //	                                    ▲
-//	      #sha256=… of the url, or else <url>.sha256 beside it
+//	      #sha256=… of the URL, or else the content of <url>.sha256
 //
-// The URL is read only when there is no data: it may have expired since.
+// The URL is read only when there is no data, because a presigned URL may have expired.
 //
-// Where no checksum is published the snapshot is used without: etcdutl checks the
-// one that etcd has put at the end of each snapshot. Members whose snapshots
-// differ do not find each other, see package unpack.
+// Without a published checksum the snapshot is used unchecked. etcdutl verifies the checksum that etcd appends to each
+// snapshot. Members with different snapshots do not form a cluster, see package unpack.
 //
-// The program that unpacks the snapshot comes along: the image of etcd has
-// etcdutl, and nothing that could check whether it is needed.
+// The program that unpacks the snapshot is copied as well: etcd's image has etcdutl, but no program that checks whether
+// a restore is needed.
 package restore
 
 import (
@@ -42,17 +41,17 @@ import (
 // Command is the name of the subcommand.
 const Command = "etcd-restore"
 
-// Fetcher fetches a snapshot.
+// Fetcher downloads a snapshot.
 type Fetcher struct {
-	// URL of the snapshot, https or s3, with #sha256=… if its checksum is known.
+	// URL of the snapshot, https or s3, with #sha256=… if there is a known checksum.
 	URL string
-	// File is where it goes, and ChecksumFile where its checksum goes.
+	// File is the path of the downloaded snapshot, and ChecksumFile the path of its checksum.
 	File, ChecksumFile string
-	// Data is what etcd keeps, and Restored where a snapshot is unpacked to.
+	// Data is etcd's data directory, and Restored the directory of an unpacked snapshot.
 	Data, Restored string
-	// MaxBytes is how large it may be.
+	// MaxBytes is the largest size of a snapshot.
 	MaxBytes int64
-	// Unpacker is the program that unpacks it, which is copied to the directory of File.
+	// Unpacker is the program that unpacks the snapshot. It is copied to the directory of File.
 	Unpacker string
 	Client   *http.Client
 	Clock    clock.WithDelayedExecution
@@ -66,9 +65,9 @@ func Parse(args []string) (*Fetcher, error) {
 		TLSHandshakeTimeout: 30 * time.Second,
 	}}}
 	fs := flag.NewFlagSet(Command, flag.ContinueOnError)
-	fs.StringVar(&f.URL, "url", "", "where the snapshot is: https://… or s3://bucket/key, with #sha256=… to check it")
-	fs.Int64Var(&f.MaxBytes, "max-bytes", 0, "how large the snapshot may be")
-	fs.StringVar(&f.Unpacker, "unpacker", "/usr/bin/sidecar", "program that unpacks the snapshot, which is put beside it")
+	fs.StringVar(&f.URL, "url", "", "URL of the snapshot: https://… or s3://bucket/key, with #sha256=… to check it")
+	fs.Int64Var(&f.MaxBytes, "max-bytes", 0, "largest size of the snapshot")
+	fs.StringVar(&f.Unpacker, "unpacker", "/usr/bin/sidecar", "program that unpacks the snapshot, which is copied to its directory")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
@@ -78,8 +77,7 @@ func Parse(args []string) (*Fetcher, error) {
 	return f, nil
 }
 
-// Run fetches the snapshot, unless there is data. One that is not what it should
-// be is not left behind.
+// Run downloads the snapshot, unless there is data. It removes a snapshot with a wrong checksum.
 func (f *Fetcher) Run(ctx context.Context) error {
 	if err := f.copyUnpacker(); err != nil {
 		return err
@@ -105,7 +103,7 @@ func (f *Fetcher) Run(ctx context.Context) error {
 		return err
 	}
 	if want != "" && want != got {
-		return fmt.Errorf("the snapshot at %s has the SHA-256 checksum %s, and should have %s: it is not used", src, got, want)
+		return fmt.Errorf("the snapshot at %s has the SHA-256 checksum %s, but %s is expected: it is not used", src, got, want)
 	}
 	if err := errors.Join(os.Rename(part, f.File), os.WriteFile(f.ChecksumFile, []byte(got), 0o644)); err != nil {
 		return fmt.Errorf("putting the snapshot in place: %w", err)
@@ -114,8 +112,8 @@ func (f *Fetcher) Run(ctx context.Context) error {
 	return nil
 }
 
-// copyUnpacker puts the program beside the snapshot. It is needed where there is
-// data, too: the next container finds that out with it.
+// copyUnpacker copies the program to the directory of the snapshot. The next container needs it even if there is data,
+// because the program checks for data.
 func (f *Fetcher) copyUnpacker() error {
 	program, err := os.ReadFile(f.Unpacker)
 	if err != nil {
@@ -134,8 +132,8 @@ func (f *Fetcher) download(ctx context.Context, src source, file string) (checks
 		return "", fmt.Errorf("fetching the snapshot from %s: %w", src, err)
 	}
 	defer body.Close()
-	tooLarge := fmt.Errorf("the snapshot at %s has more than %d MiB, which the volume of a member has no room for: "+
-		"defragment the etcd that it comes from, or begin with a larger spec.etcd.managed.storage.persistentVolume.size", src, f.MaxBytes>>20)
+	tooLarge := fmt.Errorf("the snapshot at %s has more than %d MiB, more than fits on the volume of a member: "+
+		"defragment the source etcd, or create the cluster with a larger spec.etcd.managed.storage.persistentVolume.size", src, f.MaxBytes>>20)
 	if size > f.MaxBytes {
 		return "", tooLarge
 	}
@@ -158,9 +156,8 @@ func (f *Fetcher) download(ctx context.Context, src source, file string) (checks
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// expected is the checksum that the snapshot must have, empty if none is
-// published. A bucket that does not let its objects be listed answers 403 where
-// there is no object. Any other error is one: the checksum may be there.
+// expected returns the checksum that the snapshot must have, or an empty string if none is published. A bucket without
+// public listing returns 403 for a missing object. Every other error is returned, because the checksum may exist.
 func (f *Fetcher) expected(ctx context.Context, src source) (string, error) {
 	if src.checksum != "" || src.url.RawQuery != "" { // a signature in the query is for the snapshot alone
 		return src.checksum, nil
@@ -180,11 +177,11 @@ func (f *Fetcher) expected(ctx context.Context, src source) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("fetching the checksum of the snapshot from %s.sha256: %w", src, err)
 	}
-	sum, _, _ := strings.Cut(strings.TrimSpace(string(text)), " ") // as sha256sum writes it
+	sum, _, _ := strings.Cut(strings.TrimSpace(string(text)), " ") // the format of sha256sum
 	return checked(sum, src.String()+".sha256")
 }
 
-// A refusal is an answer other than what was asked for.
+// A refusal is a response with an unexpected status.
 type refusal struct {
 	code   int
 	status string
@@ -192,12 +189,12 @@ type refusal struct {
 
 func (r *refusal) Error() string {
 	if r.code == http.StatusForbidden || r.code == http.StatusUnauthorized {
-		return "the server says " + r.status + ": it must be readable without credentials, such as by a presigned URL"
+		return "the server returned " + r.status + ": it must be readable without credentials, such as by a presigned URL"
 	}
-	return "the server says " + r.status
+	return "the server returned " + r.status
 }
 
-// get returns what is at the URL, and its size, which is -1 if the server does not send it.
+// get returns the content of the URL and its size, which is -1 if the server does not send it.
 func (f *Fetcher) get(ctx context.Context, u url.URL) (io.ReadCloser, int64, error) {
 	ctx, s := listen(ctx, f.Clock)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
@@ -207,7 +204,7 @@ func (f *Fetcher) get(ctx context.Context, u url.URL) (io.ReadCloser, int64, err
 	resp, err := f.Client.Do(req)
 	var inURL *url.Error
 	if errors.As(err, &inURL) {
-		err = inURL.Err // the whole of it has the URL, and so a signature that opens what is there
+		err = inURL.Err // the outer error has the URL with its signature, which grants access to the snapshot
 	}
 	if err != nil {
 		err = s.cause(err)

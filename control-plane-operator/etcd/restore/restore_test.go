@@ -120,13 +120,13 @@ func TestASnapshotThatIsNotUsed(t *testing.T) {
 		want  string
 	}{
 		"it is another than the URL says": {
-			func(s *shop) { s.URL += "#sha256=" + wrong }, "has the SHA-256 checksum " + checksum + ", and should have " + wrong + ": it is not used",
+			func(s *shop) { s.URL += "#sha256=" + wrong }, "has the SHA-256 checksum " + checksum + ", but " + wrong + " is expected: it is not used",
 		},
-		"it is another than is said beside it": {func(s *shop) { s.files["/demo.db.sha256"] = wrong }, "it is not used"},
-		"what is beside it is no checksum":     {func(s *shop) { s.files["/demo.db.sha256"] = "<html>" }, "/demo.db.sha256 is no SHA-256"},
-		"its checksum cannot be fetched":       {func(s *shop) { s.files["/demo.db.sha256"] = "unavailable" }, "503 Service Unavailable"},
-		"it is not there":                      {func(s *shop) { delete(s.files, "/demo.db") }, "404 Not Found"},
-		"it is not for everybody":              {func(s *shop) { s.files["/demo.db"] = "forbidden" }, "such as by a presigned URL"},
+		"it differs from the published checksum": {func(s *shop) { s.files["/demo.db.sha256"] = wrong }, "it is not used"},
+		"the published checksum is invalid":      {func(s *shop) { s.files["/demo.db.sha256"] = "<html>" }, "/demo.db.sha256 is not a SHA-256 checksum"},
+		"its checksum cannot be fetched":         {func(s *shop) { s.files["/demo.db.sha256"] = "unavailable" }, "503 Service Unavailable"},
+		"it is not there":                        {func(s *shop) { delete(s.files, "/demo.db") }, "404 Not Found"},
+		"it is not for everybody":                {func(s *shop) { s.files["/demo.db"] = "forbidden" }, "such as by a presigned URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t)

@@ -9,13 +9,13 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// silence is how long a server may send nothing. A large snapshot takes as long
-// as it takes, while a connection of which nothing comes would never end.
+// silence is the time for which a server may send nothing. A large snapshot may take a long time, but a stalled
+// connection would never end.
 const silence = time.Minute
 
 var errSilent = errors.New("the server has sent nothing for " + silence.String())
 
-// A stream is what a server sends, until it has been silent for too long.
+// A stream is the body of a response. It fails after the server has sent nothing for too long.
 type stream struct {
 	body  io.ReadCloser
 	timer clock.Timer
@@ -23,8 +23,8 @@ type stream struct {
 	why   func() error
 }
 
-// listen returns a context for a request, and a stream for the body of its
-// answer. The answer itself must not be long in coming, either.
+// listen returns a context for a request, and a stream for the body of the response. The time-out applies to the
+// response headers, too.
 func listen(ctx context.Context, c clock.WithDelayedExecution) (context.Context, *stream) {
 	ctx, stop := context.WithCancelCause(ctx)
 	return ctx, &stream{
@@ -34,7 +34,7 @@ func listen(ctx context.Context, c clock.WithDelayedExecution) (context.Context,
 	}
 }
 
-// Read waits for more. How long its reader has taken is not the server's fault.
+// Read waits for more data. The time that the reader needs in between does not count.
 func (s *stream) Read(p []byte) (int, error) {
 	s.timer.Reset(silence)
 	n, err := s.body.Read(p)
@@ -42,7 +42,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, s.cause(err)
 }
 
-// cause is that the server was silent, if it is for this that the request has failed.
+// cause returns errSilent if the request failed because of the time-out.
 func (s *stream) cause(err error) error {
 	if errors.Is(err, context.Canceled) && errors.Is(s.why(), errSilent) {
 		return errSilent

@@ -8,20 +8,19 @@ import (
 	"strings"
 )
 
-// A source is where a snapshot is.
+// A source is the location of a snapshot.
 type source struct {
 	url      url.URL
 	checksum string
 }
 
-// String leaves out the query, which may have a signature that lets whoever has
-// it read the snapshot.
+// String omits the query. It may have a signature that grants access to the snapshot.
 func (s source) String() string { return s.url.Scheme + "://" + s.url.Host + s.url.Path }
 
 func parse(text string) (source, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return source{}, errors.New("restoreSnapshotURL is no URL")
+		return source{}, errors.New("restoreSnapshotURL is not a URL")
 	}
 	s := source{url: *u}
 	s.url.Fragment, s.url.RawFragment = "", ""
@@ -40,17 +39,17 @@ func parse(text string) (source, error) {
 	}
 	sum, ok := strings.CutPrefix(u.Fragment, "sha256=")
 	if !ok {
-		return source{}, fmt.Errorf("restoreSnapshotURL %s ends in #%s: only #sha256=… is known", s, u.Fragment)
+		return source{}, fmt.Errorf("restoreSnapshotURL %s ends in #%s: only #sha256=… is supported", s, u.Fragment)
 	}
 	s.checksum, err = checked(sum, "restoreSnapshotURL")
 	return s, err
 }
 
-// checked is the checksum in small letters, if it is one.
+// checked validates the checksum and returns it in lower case.
 func checked(sum, where string) (string, error) {
 	sum = strings.ToLower(sum)
 	if raw, err := hex.DecodeString(sum); err != nil || len(raw) != 32 {
-		return "", fmt.Errorf("the checksum in %s is no SHA-256: it must have 64 hexadecimal digits", where)
+		return "", fmt.Errorf("the checksum in %s is not a SHA-256 checksum: it must have 64 hexadecimal digits", where)
 	}
 	return sum, nil
 }

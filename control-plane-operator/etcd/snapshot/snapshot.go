@@ -1,15 +1,12 @@
-// Package snapshot writes a snapshot of the etcd of a hosted cluster, of the
-// kind that another can begin with. It is for people, in the pod of the
-// control-plane-operator:
+// Package snapshot writes a snapshot of a hosted cluster's etcd, from which another cluster can be restored. It is a
+// command for people, in the pod of the control-plane-operator:
 //
 //	kubectl exec deployment/control-plane-operator -- control-plane-operator etcd-snapshot > demo.db
 //
-// It comes from a member that is ready, which none is without a majority. With
-// --member=etcd-0 it comes from that one, ready or not: the last that is left of
-// a cluster that has lost the others.
+// The snapshot is taken from a ready member. No member is ready without a majority. With --member=etcd-0 it is taken
+// from this member, ready or not, such as the last one of a cluster that has lost the others.
 //
-// What it has to say it says on standard error, the checksum at last: without
-// that the snapshot is not whole.
+// Messages are written to standard error. The checksum is the last one: without it the snapshot is incomplete.
 package snapshot
 
 import (
@@ -35,7 +32,7 @@ import (
 // Command is the name of the subcommand.
 const Command = "etcd-snapshot"
 
-// Source is what snapshots come from.
+// Source is a client that returns snapshots.
 type Source interface {
 	Snapshot(context.Context) (io.ReadCloser, error)
 }
@@ -57,7 +54,7 @@ func Run(ctx context.Context, args []string) error {
 	}
 	secret := &corev1.Secret{}
 	if err := c.Get(ctx, client.ObjectKey{Namespace: o.namespace, Name: names.EtcdClientCertificate}, secret); err != nil {
-		return fmt.Errorf("reading who we are to etcd: %w", err)
+		return fmt.Errorf("reading the client certificate for etcd: %w", err)
 	}
 	identity, err := etcd.Identity(secret.Data)
 	if err != nil {
@@ -67,28 +64,27 @@ func Run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = members.Close() }() // there is nothing more to say to it
+	defer func() { _ = members.Close() }() // nothing is pending on the connection
 	checksum, err := Save(ctx, members, os.Stdout)
 	if err != nil {
 		return err
 	}
-	logr.FromContextOrDiscard(ctx).Info("The snapshot is whole", "sha256", checksum)
+	logr.FromContextOrDiscard(ctx).Info("The snapshot is complete", "sha256", checksum)
 	return nil
 }
 
-// serviceAccount is where a pod finds who it is, and in which namespace.
+// serviceAccount is the directory of a pod's service account, which has the pod's namespace.
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// options say what a snapshot is of.
+// options are the flags of the command.
 type options struct{ namespace, member string }
 
-// parse reads the arguments. Unless they say otherwise the namespace is that of
-// the pod, whose service account is in a directory.
+// parse reads the arguments. The default namespace is the one in the directory of the pod's service account.
 func parse(args []string, serviceAccount string) (*options, error) {
 	o := &options{}
 	fs := flag.NewFlagSet(Command, flag.ContinueOnError)
 	fs.StringVar(&o.namespace, "namespace", "", "namespace of the control plane; in a pod, that of the pod")
-	fs.StringVar(&o.member, "member", "", "the member to ask, such as etcd-0, ready or not; any that is ready if there is none")
+	fs.StringVar(&o.member, "member", "", "member to take the snapshot from, such as etcd-0, ready or not; by default any ready member")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
@@ -97,13 +93,13 @@ func parse(args []string, serviceAccount string) (*options, error) {
 	}
 	text, err := os.ReadFile(filepath.Join(serviceAccount, corev1.ServiceAccountNamespaceKey))
 	if err != nil {
-		return nil, fmt.Errorf("--namespace is missing, and this is no pod that knows its own: %w", err)
+		return nil, fmt.Errorf("--namespace is missing, and the namespace of the pod cannot be read: %w", err)
 	}
 	o.namespace = strings.TrimSpace(string(text))
 	return o, nil
 }
 
-// endpoint is whom to ask.
+// endpoint returns the URL of the member, or of any ready one.
 func (o *options) endpoint() string {
 	cluster := etcd.Cluster{Namespace: o.namespace}
 	if o.member == "" {

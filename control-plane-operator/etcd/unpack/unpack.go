@@ -1,12 +1,11 @@
-// Package unpack runs etcdutl on the snapshot that a member begins with. It runs
-// in the image of etcd, which has etcdutl and no shell.
+// Package unpack runs etcdutl on the snapshot that a member begins with. It runs in etcd's image, which has etcdutl but
+// no shell.
 //
 //	data or an unpacked snapshot on the volume ─► nothing to do
 //	else: snapshot.db ─► etcdutl ─► restored.part ─► restored
 //
-// The token of the cluster has the checksum of the snapshot in it, and so has the
-// ID of the cluster: etcd refuses a member that was unpacked from another
-// snapshot, or begins with nothing.
+// The cluster token contains the checksum of the snapshot, and the cluster ID depends on the token. So etcd rejects a
+// member that was unpacked from another snapshot, or that begins without data.
 package unpack
 
 import (
@@ -28,11 +27,11 @@ const Command = "etcd-unpack"
 
 // An Unpacker unpacks a snapshot.
 type Unpacker struct {
-	// Data is what etcd keeps, and Restored where the snapshot is unpacked to.
+	// Data is etcd's data directory, and Restored the directory of the unpacked snapshot.
 	Data, Restored string
 	// ChecksumFile has the SHA-256 checksum of the snapshot.
 	ChecksumFile string
-	// Token is what the token of the cluster begins with.
+	// Token is the prefix of the cluster token.
 	Token string
 	// Program is etcdutl with its arguments, without the directory and the token.
 	Program []string
@@ -45,7 +44,7 @@ func Parse(args []string) (*Unpacker, error) {
 	fs.StringVar(&u.Data, "data", "", "data directory of etcd")
 	fs.StringVar(&u.Restored, "restored", "", "directory that the snapshot is unpacked to")
 	fs.StringVar(&u.ChecksumFile, "checksum-file", "", "file with the SHA-256 checksum of the snapshot")
-	fs.StringVar(&u.Token, "token", "", "what the token of the cluster begins with")
+	fs.StringVar(&u.Token, "token", "", "prefix of the cluster token")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
@@ -69,7 +68,7 @@ func (u *Unpacker) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading the checksum of the snapshot: %w", err)
 	}
-	// etcdutl refuses a directory that an interrupted attempt has left.
+	// etcdutl rejects a directory that an interrupted attempt has left.
 	part := u.Restored + ".part"
 	for _, dir := range []string{part, u.Restored} {
 		if err := os.RemoveAll(dir); err != nil {

@@ -1,5 +1,5 @@
-// Package components lists the components of a hosted control plane. Each is a
-// folder with assets and adapters; a new one is a folder and a line here.
+// Package components lists the components of a hosted control plane. Each component is a folder with assets and
+// adapters. A new component is a folder and a line in this file.
 package components
 
 import (
@@ -12,8 +12,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/component"
 )
 
-// All are the components that there are. Which of them a cluster has depends on
-// what it is like and on the images of its release.
+// All lists all components. A cluster has the ones that its spec needs and its release has images for.
 var All = []component.Component{
 	cloudcontrollermanager.Component,
 	etcd.Component,

@@ -26,7 +26,7 @@ var Component = component.Component{
 		component.On("deployment.yaml", adaptDeployment),
 		component.On("config.yaml", adaptConfig),
 	},
-	// The minter reads the key for each token.
+	// The token minter reads the key for each token.
 	Reloads: []string{"Secret/" + names.ServiceAccountSigningKey},
 }
 
@@ -44,8 +44,8 @@ func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
 	return nil
 }
 
-// adaptConfig says where the nodes are, so that it does not ask the metadata of
-// the machine that it runs on, which is another's.
+// adaptConfig configures the location of the nodes. Otherwise the cloud-controller-manager would read the metadata of
+// its own machine, which is in another account.
 func adaptConfig(env *component.Env, cm *corev1.ConfigMap) error {
 	aws := env.HCP.Spec.Platform.AWS
 	lines := []string{"[Global]", "Region = " + aws.Region, "KubernetesClusterID = " + env.HCP.Spec.InfraID}

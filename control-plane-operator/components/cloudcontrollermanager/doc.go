@@ -1,11 +1,10 @@
-// Package cloudcontrollermanager runs the cloud-controller-manager of AWS of a
-// hosted cluster. It tells nodes where they are, takes away the taint with which
-// they start, removes those whose instances are gone, and makes load balancers of
-// Services in the account of the customer:
+// Package cloudcontrollermanager runs the AWS cloud-controller-manager of a hosted cluster. It sets the location of
+// nodes, removes the taint with which they start, deletes nodes whose instances no longer exist, and creates load
+// balancers for Services in the customer's account:
 //
 //	signing key ── token-minter ──► token ──► role of the customer's account
 //	nodes, Services of the hosted cluster ◄─► instances, load balancers there
 //
-// There is one from the first node on. It stays when the last one has gone: load
-// balancers may be left, which only it can remove.
+// It runs from the first node on. It stays after the last node is gone, because only it can remove the remaining load
+// balancers.
 package cloudcontrollermanager

@@ -12,8 +12,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// What ConfigMap etcd-config has: the configuration that all members share, that
-// of a single one, and whether the cluster has been up.
+// Keys of ConfigMap etcd-config: the configuration that all members share, the configuration of a single member, and
+// whether the cluster has been up.
 const (
 	configMap  = "etcd-config"
 	commonFile = "etcd.yaml"
@@ -24,7 +24,7 @@ const (
 //go:embed assets
 var assets embed.FS
 
-// Component is the etcd of a hosted cluster that has not brought its own.
+// Component is the managed etcd of a hosted cluster.
 var Component = component.Component{
 	Name:   names.Etcd,
 	Assets: assets,
@@ -34,9 +34,8 @@ var Component = component.Component{
 		component.On("configmap.yaml", adaptConfig),
 		component.On("statefulset.yaml", adaptStatefulSet),
 	},
-	// etcd reads a certificate and its key when somebody connects, and the
-	// bundle that it trusts when it starts. Whether the cluster has been up is for
-	// a member that starts without data.
+	// etcd reads a certificate and its key for each connection, and the trusted authorities only when it starts. Only a
+	// member that starts without data uses formed.
 	Reloads: []string{
 		"Secret/etcd-server-tls/tls.crt", "Secret/etcd-server-tls/tls.key",
 		"Secret/etcd-peer-tls/tls.crt", "Secret/etcd-peer-tls/tls.key",
@@ -48,21 +47,20 @@ var Component = component.Component{
 
 func managed(env *component.Env) bool { return env.HCP.Spec.Etcd.ManagementType != hyperv1.Unmanaged }
 
-// adaptClientService leads clients to a member that is ready. To the only one it
-// leads them at once: they try until it listens, which is a second before the
-// kubelet finds out that it is ready.
+// adaptClientService routes clients to ready members. With a single member it routes to the pod before it is ready:
+// clients retry until etcd listens, which is a second before the kubelet reports the pod as ready.
 func adaptClientService(env *component.Env, svc *corev1.Service) error {
 	svc.Spec.PublishNotReadyAddresses = etcd.Of(env.HCP).Size == 1
 	return nil
 }
 
-// adaptConfig adds how much the volume holds, whether the cluster has been up
-// and, for a member that needs to decide nothing, all that is its own.
+// adaptConfig adds the quota of the database, whether the cluster has been up and, for a member that has nothing to
+// decide, the complete configuration.
 func adaptConfig(env *component.Env, cm *corev1.ConfigMap) error {
 	text := cm.Data[commonFile] + "quota-backend-bytes: " + strconv.FormatInt(quota(volumeSize(env.HCP)), 10) + "\n"
 	cluster := etcd.Of(env.HCP)
 	if cluster.Size == 1 {
-		// The last 5,000 writes would be kept in memory for others to catch up.
+		// By default etcd keeps the last 5,000 writes in memory for members that have to catch up.
 		text += "snapshot-catchup-entries: 100\n"
 	} else {
 		text += checks
@@ -75,13 +73,13 @@ func adaptConfig(env *component.Env, cm *corev1.ConfigMap) error {
 	return nil
 }
 
-// checks compare the data of the members: when one starts, before it serves, and
-// by the leader once in a minute. The hash is that of the last compaction, which
-// is computed in any case. A single member has nothing to compare its data with.
+// checks compare the data of the members: when a member starts, before it serves, and once a minute by the leader. The
+// hash is the one of the last compaction, which etcd computes in any case. A single member has no other data to compare
+// with.
 const checks = "feature-gates: InitialCorruptCheck=true,CompactHashCheck=true\n"
 
-// stateOf is what a single member is told. There is nobody whom it could join,
-// so that one that has lost its data ends, and does not begin another cluster.
+// stateOf returns the initial-cluster-state of a single member. After a loss of its data it cannot join another member,
+// so it exits instead of starting a new cluster.
 func stateOf(env *component.Env) etcd.State {
 	if formed(env) {
 		return etcd.ExistingCluster

@@ -12,11 +12,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// formed says whether the cluster has been up once, so that a member without
-// data has lost it. That is kept where the members read it: who gives up what was
-// lost writes "false" there, and it is so until etcd is up again. It is the
-// component that has to say so: who was told of the loss was told what it said.
-// To delete the ConfigMap gives up nothing.
+// formed returns whether the cluster has been up before, so that a member without data has lost it. The ConfigMap holds
+// the value, because members read it there. A user who gives up the lost data sets it to "false", and it stays "false"
+// until etcd is available again. Deleting the ConfigMap gives up nothing.
 func formed(env *component.Env) bool {
 	i := env.HCP.Status.Initialization
 	once := i != nil && ptr.Deref(i.ControlPlaneInitialized, false)
@@ -26,14 +24,14 @@ func formed(env *component.Env) bool {
 	return once
 }
 
-// alone is what etcd says when it is to join a cluster and finds nobody who is in it.
+// alone is a part of etcd's message when it has to join a cluster and reaches no member.
 const alone = "cannot fetch cluster info from peer urls"
 
-// explain knows the last words of a member that has lost its data.
+// explain recognizes the termination message of a member that has lost its data.
 func explain(words string) (reason, message string) {
 	if !strings.Contains(words, alone) && !strings.Contains(words, etcd.NobodyToJoin) {
 		return "", ""
 	}
-	return hyperv1.EtcdDataMissingReason, "its volume is empty, and there is nobody to get the data of the cluster from: bring back the volume, or the other members; " +
-		`or, to give up what was there and begin with the snapshot that spec.etcd names or with nothing, set formed to "false" in ConfigMap ` + configMap
+	return hyperv1.EtcdDataMissingReason, "its volume is empty, and no other member has the data of the cluster: restore the volume or the other members; " +
+		`or, to give up the lost data and begin with the snapshot in spec.etcd or without data, set formed to "false" in ConfigMap ` + configMap
 }

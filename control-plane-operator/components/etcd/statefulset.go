@@ -20,8 +20,8 @@ const (
 	member  = "member"
 )
 
-// snapshotURL is where the snapshot is that the cluster begins with, empty if
-// it begins with nothing or has begun.
+// snapshotURL returns the URL of the snapshot that the cluster begins with. It is empty if there is no snapshot or if
+// the cluster has been up.
 func snapshotURL(env *component.Env) string {
 	if !fromSnapshot(env) || formed(env) {
 		return ""
@@ -35,7 +35,7 @@ func fromSnapshot(env *component.Env) bool {
 	return m != nil && len(m.Storage.RestoreSnapshotURL) > 0
 }
 
-// decides says whether a member has to find out what it starts as.
+// decides returns whether a member has to decide how it starts.
 func decides(env *component.Env) bool {
 	return etcd.Of(env.HCP).Size > 1 || snapshotURL(env) != ""
 }
@@ -69,8 +69,8 @@ func adaptStatefulSet(env *component.Env, s *appsv1.StatefulSet) error {
 	return nil
 }
 
-// restoreFrom has every member unpack the same snapshot as a member of the same
-// cluster: each by itself would be a cluster of one.
+// restoreFrom makes every member unpack the same snapshot as a member of the same cluster. Otherwise each would be a
+// cluster of one.
 func restoreFrom(pod *corev1.PodSpec, url string, cluster etcd.Cluster, largest int64) {
 	f := component.Container(pod, fetch)
 	f.Args = append(f.Args, "--url="+url, "--max-bytes="+strconv.FormatInt(largest, 10))
@@ -91,7 +91,7 @@ func unmount(pod *corev1.PodSpec, volumes ...string) {
 	pod.Volumes = slices.DeleteFunc(pod.Volumes, func(v corev1.Volume) bool { return slices.Contains(volumes, v.Name) })
 }
 
-// configFromMap gives etcd the configuration as it is in the ConfigMap.
+// configFromMap mounts the configuration in the ConfigMap for etcd.
 func configFromMap(pod *corev1.PodSpec) {
 	i := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == "common" })
 	pod.Volumes[i].Name = "config"

@@ -25,34 +25,30 @@ func volume(hcp *hyperv1.HostedControlPlane) hyperv1.PersistentVolumeEtcdStorage
 
 const (
 	mib = 1 << 20
-	// maxQuota is the most that the authors of etcd advise.
+	// maxQuota is the largest value that etcd's documentation recommends.
 	maxQuota = 8 << 10 * mib
-	// logSize is that of etcd's log: five files that it keeps, the one that it
-	// writes and the one that it has ready, of 64 MB each.
+	// logSize is the size of etcd's log, in files of 64 MB: five kept, one written and one prepared.
 	logSize = 7 * 64_000_000
 )
 
-// quota is how large the database may become, in whole MiB: a database that is
-// full can be cleaned up, a volume that is full cannot. Besides it the volume
-// holds the log, what the file system takes for itself, 3 % of it, and the
-// database a second time: a member that has fallen behind receives that of the
-// leader while it still has its own, and to defragment is to write it anew.
+// quota returns the largest size of the database in whole MiB. A full database can be compacted, but a full volume
+// cannot be repaired. The volume also has the log, the overhead of the file system, which is 3 %, and a second copy of
+// the database: a member that has fallen behind receives the leader's copy while it still has its own, and a
+// defragmentation writes a new file.
 //
 //	8Gi: 8192 MiB = 246 file system + 427 log + 2 × 3759, of which one is 46 %
 //
-// One of less than 790 MB has no room for all of that, and is for clusters that
-// nobody will miss: they get a fifth.
+// A volume of less than 790 MB has no room for all of that. It is for test clusters, and its quota is a fifth of it.
 func quota(size resource.Quantity) int64 {
 	bytes := size.Value()
 	fits := (bytes/100*97 - logSize) / 2
 	return min(max(fits, bytes/5), maxQuota) / mib * mib
 }
 
-// unpackerSize is room for the program that is beside a snapshot, twice while it is copied.
+// unpackerSize is room for the program next to a snapshot, and for a second copy while it is written.
 const unpackerSize = 128 * mib
 
-// largestSnapshot is how large a snapshot may be that the volume can be restored
-// from. etcd takes no more writes at its quota, which it notices a little late: a
-// snapshot of a database that is full is larger, and can be restored on a volume
-// of the same size.
+// largestSnapshot returns the largest size of a snapshot that can be restored on the volume. etcd stops accepting writes
+// at its quota, but with a short delay. So the snapshot of a full database is larger than the quota, and must fit on a
+// volume of the same size.
 func largestSnapshot(size resource.Quantity) int64 { return quota(size) / 100 * 105 }

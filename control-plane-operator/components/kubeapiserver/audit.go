@@ -40,7 +40,7 @@ const (
 	bodies   = "RequestResponse"
 )
 
-// noise is what every cluster does all the time, and tells nobody anything.
+// noise are requests that every cluster sends all the time and that have no value in an audit log.
 var noise = []auditRule{
 	{Level: nothing, NonResourceURLs: []string{"/healthz*", "/livez*", "/readyz*", "/version", "/openapi/*"}},
 	{Level: nothing, Resources: []auditResource{{Group: "", Resources: []string{"events"}}, {Group: "events.k8s.io", Resources: []string{"events"}}}},
@@ -48,7 +48,7 @@ var noise = []auditRule{
 	{Level: nothing, Users: []string{"system:apiserver"}},
 }
 
-// confidential are resources whose contents are written down in no profile.
+// confidential are resources whose contents no profile logs.
 var confidential = []auditResource{
 	{Group: "", Resources: []string{"secrets", "serviceaccounts/token"}},
 	{Group: "authentication.k8s.io", Resources: []string{"tokenreviews", "tokenrequests"}},
@@ -57,7 +57,7 @@ var confidential = []auditResource{
 
 var writing = []string{"create", "update", "patch", "delete", "deletecollection"}
 
-// profileRules are those of a profile for the groups, or for everybody.
+// profileRules returns the rules of a profile for the groups, or for all users without groups.
 func profileRules(profile configv1.AuditProfileType, groups ...string) ([]auditRule, error) {
 	switch profile {
 	case configv1.NoneAuditProfileType:
@@ -81,8 +81,7 @@ func profileRules(profile configv1.AuditProfileType, groups ...string) ([]auditR
 
 const auditPolicyFile = "policy.yaml"
 
-// adaptAuditPolicy writes the rules of groups before those of everybody: the
-// first that fits counts.
+// adaptAuditPolicy writes the rules of groups before the rules for all users, because the first match counts.
 func adaptAuditPolicy(env *component.Env, cm *corev1.ConfigMap) error {
 	audit := apiServer(env).Audit
 	policy := auditPolicy{APIVersion: "audit.k8s.io/v1", Kind: "Policy", OmitStages: []string{"RequestReceived"}, OmitManagedFields: true}
@@ -109,8 +108,7 @@ func adaptAuditPolicy(env *component.Env, cm *corev1.ConfigMap) error {
 
 const auditWebhookKey = "webhook-kubeconfig"
 
-// addAudit writes to the log of the container, from where log collectors take
-// it, and which the kubelet rotates.
+// addAudit writes audit events to the log of the container. Log collectors read it there, and the kubelet rotates it.
 func addAudit(env *component.Env, p *pod) error {
 	audit := apiServer(env).Audit
 	if audit.Profile != configv1.NoneAuditProfileType || len(audit.CustomRules) > 0 {

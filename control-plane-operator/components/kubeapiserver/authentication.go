@@ -68,8 +68,8 @@ func hasProvider(env *component.Env) bool {
 	return a != nil && a.Type == configv1.AuthenticationTypeOIDC && len(a.OIDCProviders) > 0
 }
 
-// adaptAuthentication writes the user's providers as Kubernetes knows them. It
-// reads the file again when it changes.
+// adaptAuthentication converts the user's providers to Kubernetes' configuration. The API server reloads the file when
+// it changes.
 func adaptAuthentication(env *component.Env, cm *corev1.ConfigMap) error {
 	config := authenticationConfiguration{APIVersion: "apiserver.config.k8s.io/v1", Kind: "AuthenticationConfiguration"}
 	for _, provider := range configuration(env).Authentication.OIDCProviders {
@@ -95,11 +95,11 @@ func authenticator(env *component.Env, p configv1.OIDCProvider) (jwtAuthenticato
 	if name := p.Issuer.CertificateAuthority.Name; name != "" {
 		jwt.Issuer.CertificateAuthority = env.ConfigMapData(name, trustBundleKey)
 		if jwt.Issuer.CertificateAuthority == "" {
-			return jwt, fmt.Errorf("its certificate authority, ConfigMap %s with key %s, is not there", name, trustBundleKey)
+			return jwt, fmt.Errorf("its certificate authority, ConfigMap %s with key %s, does not exist", name, trustBundleKey)
 		}
 	}
 	if len(p.ExternalClaimsSources) > 0 {
-		return jwt, fmt.Errorf("it has externalClaimsSources, which Kubernetes does not know: remove them")
+		return jwt, fmt.Errorf("it has externalClaimsSources, which Kubernetes does not support: remove them")
 	}
 	for _, rule := range p.ClaimValidationRules {
 		switch {
@@ -108,7 +108,7 @@ func authenticator(env *component.Env, p configv1.OIDCProvider) (jwtAuthenticato
 		case rule.CEL.Expression != "":
 			jwt.ClaimValidationRules = append(jwt.ClaimValidationRules, claimRule{Expression: rule.CEL.Expression, Message: rule.CEL.Message})
 		default:
-			return jwt, fmt.Errorf("it has a claim validation rule of type %s without what it asks for", rule.Type)
+			return jwt, fmt.Errorf("it has a claim validation rule of type %s without its content", rule.Type)
 		}
 	}
 	for _, rule := range p.UserValidationRules {
@@ -135,8 +135,8 @@ func mappings(p configv1.OIDCProvider) claimMappings {
 	return m
 }
 
-// username keeps the users of a provider apart from others of the same name,
-// unless the user says how: an address of a mailbox is somebody by itself.
+// username prefixes the users of a provider to separate them from other users of the same name, unless the user sets the
+// prefix. An e-mail address is unique without a prefix.
 func username(p configv1.OIDCProvider) mapping {
 	u := p.ClaimMappings.Username
 	if u.Expression != "" {
@@ -152,7 +152,7 @@ func username(p configv1.OIDCProvider) mapping {
 	return mapping{Claim: u.Claim, Prefix: &prefix}
 }
 
-// addAuthentication says who is asked about tokens that are not ours.
+// addAuthentication configures the validation of tokens that the cluster has not issued.
 func addAuthentication(env *component.Env, p *pod) error {
 	a := configuration(env).Authentication
 	if hasProvider(env) {

@@ -12,13 +12,13 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
-// clientCA has our authorities and the user's: the API server takes one file.
+// clientCA has our authorities and the user's authority, because the API server takes only one file.
 const clientCA = "kas-client-ca"
 
 func bringsClientCA(env *component.Env) bool { return apiServer(env).ClientCA.Name != "" }
 
-// adaptClientCA lets in those to whom the user's authority has given
-// certificates. Without ours beside it nobody of us would get in.
+// adaptClientCA adds the user's authority. Our own authorities stay in the file, because the control plane authenticates
+// with them.
 func adaptClientCA(env *component.Env, cm *corev1.ConfigMap) error {
 	ours, theirs := env.ConfigMapData(names.ClientCA, pki.TrustKey), env.ConfigMapData(apiServer(env).ClientCA.Name, trustBundleKey)
 	if ours == "" {
@@ -31,8 +31,8 @@ func adaptClientCA(env *component.Env, cm *corev1.ConfigMap) error {
 	return nil
 }
 
-// addKubeletCA has it verify that a node is the one that it calls: traffic to
-// nodes goes through agents on nodes, any of which could answer itself.
+// addKubeletCA makes the API server verify the certificates of nodes. Traffic to nodes passes agents on nodes, and each
+// agent could respond in place of the node.
 func addKubeletCA(env *component.Env, p *pod) error {
 	if env.HCP.Status.KubeletVerification != hyperv1.KubeletVerificationEnabled {
 		return nil

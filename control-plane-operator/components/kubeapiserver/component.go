@@ -31,9 +31,8 @@ var Component = component.Component{
 		component.Only("encryption-secret.yaml", encrypts),
 		component.On("deployment.yaml", adaptDeployment),
 	},
-	// What follows the files by itself: certificates and their keys, and those
-	// authorities for which it says so. What it trusts of etcd and of the agents
-	// it reads once.
+	// Files that the API server reloads itself: certificates, their keys, and the authorities for which it supports a
+	// reload. It reads the authorities of etcd and of the agents only once.
 	Reloads: []string{
 		"Secret/" + names.APIServerCertificate, "Secret/" + names.APIServerPrivateCertificate, "ConfigMap/" + names.ClientCA, "ConfigMap/" + clientCA,
 		"Secret/" + names.AggregatorClientCertificate, "Secret/" + names.KubeletClientCertificate,
@@ -42,7 +41,7 @@ var Component = component.Component{
 	},
 }
 
-// adaptDeployment is in the order of the flags.
+// adaptDeployment calls the adapters in the order of the flags.
 func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
 	p := &pod{PodSpec: &d.Spec.Template.Spec, replicas: *d.Spec.Replicas, annotations: map[string]string{}}
 	for _, adapt := range []func(*component.Env, *pod) error{
@@ -57,14 +56,14 @@ func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
 	return nil
 }
 
-// A pod is that of the API server, of which there are so many.
+// A pod is the pod of the API server, with its number of replicas.
 type pod struct {
 	*corev1.PodSpec
 	replicas    int32
 	annotations map[string]string
 }
 
-// server is its main container. Adding containers to the pod moves it.
+// server returns the main container. Adding containers to the pod invalidates the pointer.
 func (p *pod) server() *corev1.Container { return component.Container(p.PodSpec, names.KubeAPIServer) }
 
 func (p *pod) arg(args ...string) {
@@ -72,7 +71,7 @@ func (p *pod) arg(args ...string) {
 	c.Args = append(c.Args, args...)
 }
 
-// mount has a volume in the container of the API server, and says where.
+// mount mounts a volume into the container of the API server and returns its path.
 func (p *pod) mount(name string, source corev1.VolumeSource) string {
 	path := "/etc/kubernetes/" + name
 	p.Volumes = append(p.Volumes, corev1.Volume{Name: name, VolumeSource: source})
@@ -94,7 +93,7 @@ func (p *pod) volume(name string) *corev1.Volume {
 	return &p.Volumes[i]
 }
 
-// asTLS has a Secret with keys of other names look like one of ours.
+// asTLS maps a Secret with other key names to the usual key names.
 func asTLS(secret, cert, key, ca string) *corev1.SecretVolumeSource {
 	return &corev1.SecretVolumeSource{SecretName: secret, Items: []corev1.KeyToPath{
 		{Key: cert, Path: corev1.TLSCertKey}, {Key: key, Path: corev1.TLSPrivateKeyKey}, {Key: ca, Path: pki.TrustKey},

@@ -36,7 +36,7 @@ func TestWhatCannotBeConfigured(t *testing.T) {
 				env.Secrets[EncryptionSecret] = configOf(nil, env)
 				delete(env.Secrets[EncryptionSecret].Data, kmsKeysKey)
 			},
-			want: "and its key kms-keys has no ARN of it: put the ARN back",
+			want: "but its key kms-keys does not list the ARN: restore the ARN",
 		},
 		"the keys from before cannot be read": {
 			given: func(env *component.Env) { encrypted(env); has(env, EncryptionSecret, encryptionFile, "{") },
@@ -48,7 +48,7 @@ func TestWhatCannotBeConfigured(t *testing.T) {
 		},
 		"the authority of the provider is missing": {
 			given: func(env *component.Env) { withProvider(env); delete(env.ConfigMaps, "copied-idp-ca") },
-			want:  "oidcProviders has idp: its certificate authority, ConfigMap copied-idp-ca with key ca-bundle.crt, is not there",
+			want:  "oidcProviders has idp: its certificate authority, ConfigMap copied-idp-ca with key ca-bundle.crt, does not exist",
 		},
 		"the provider wants to be asked for claims": {
 			given: func(env *component.Env) {
@@ -81,7 +81,7 @@ func TestWhatCannotBeConfigured(t *testing.T) {
 		},
 		"a TLS profile that there is not": {given: withTLS(configv1.TLSSecurityProfile{Type: "Ancient"}), want: `tlsSecurityProfile is of type "Ancient"`},
 		"ciphers without which there is no HTTP/2": {
-			given: withTLS(custom(configv1.VersionTLS12, "ECDHE-ECDSA-AES256-GCM-SHA384")), want: "HTTP/2 wants one of them",
+			given: withTLS(custom(configv1.VersionTLS12, "ECDHE-ECDSA-AES256-GCM-SHA384")), want: "HTTP/2 requires one of them",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

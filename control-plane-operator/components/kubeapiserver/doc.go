@@ -1,15 +1,13 @@
-// Package kubeapiserver runs the API server of a hosted cluster, and beside it
-// the end of the tunnels to the nodes.
+// Package kubeapiserver runs the API server of a hosted cluster, with the konnectivity server in the same pod.
 //
-//	flags.go           addresses, networks, who issues tokens
+//	flags.go           addresses, networks, issuer of tokens
 //	tls.go             protocol and ciphers, the user's own certificates
-//	clients.go         whose certificates it takes
-//	audit.go           what is written down about requests
-//	authentication.go  who users are: an OIDC provider or a webhook
-//	encryption.go      how Secrets are kept in etcd: the keys that status.secretEncryption names
-//	kms.go             the same with keys of AWS KMS
-//	konnectivity.go    the way to the nodes
+//	clients.go         trusted client certificates
+//	audit.go           the audit log
+//	authentication.go  users: an OIDC provider or a webhook
+//	encryption.go      encryption of Secrets in etcd, with the keys in status.secretEncryption
+//	kms.go             encryption with keys of AWS KMS
+//	konnectivity.go    the connection to the nodes
 //
-// Each adds its flags and volumes to what is the same for all clusters, which is
-// in assets.
+// Each adds its flags and volumes to the common manifests in assets.
 package kubeapiserver

@@ -39,32 +39,32 @@ type (
 )
 
 const (
-	// EncryptionSecret has the configuration of the keys, and the keys.
+	// EncryptionSecret is the Secret with the encryption configuration and the keys.
 	EncryptionSecret = "kas-secret-encryption"
-	// EncryptionAnnotation, on the pods of API servers, is the fingerprint of the
-	// configuration that they were started with.
+	// EncryptionAnnotation is an annotation of the API servers' pods. It has the fingerprint of the encryption
+	// configuration with which they were started.
 	EncryptionAnnotation = "hypershift.openshift.io/encryption-configuration"
 	encryptionFile       = "config.yaml"
-	// aesKeyKey is where the user's Secret has a key of aesKeySize bytes.
+	// aesKeyKey is the key in the user's Secret. Its value has aesKeySize bytes.
 	aesKeyKey  = "key"
 	aesKeySize = 32
 )
 
-// EncryptedResources are those that the keys encrypt.
+// EncryptedResources are the resources that are encrypted.
 var EncryptedResources = []string{"secrets"}
 
 func encrypts(env *component.Env) bool { return env.HCP.Spec.SecretEncryption != nil }
 
-// adaptEncryption writes how Secrets are kept: with the first provider; the
-// others open what was kept before.
+// adaptEncryption writes the encryption configuration. The API server writes with the first provider, and uses the
+// others only to read.
 func adaptEncryption(env *component.Env, s *corev1.Secret) error {
 	data, err := encryptionData(env)
 	s.Data = data
 	return err
 }
 
-// encryptionData is the configuration that follows from the status, with the
-// bytes of its keys. It fails rather than lack a key that may be needed.
+// encryptionData returns the configuration that follows from the status, with the bytes of its keys. It fails if a key
+// that may be needed is missing.
 func encryptionData(env *component.Env) (map[string][]byte, error) {
 	desired, err := desiredEncryption(env)
 	if err != nil {
@@ -88,8 +88,8 @@ func encryptionData(env *component.Env) (map[string][]byte, error) {
 	return data, nil
 }
 
-// desiredEncryption is the order of the keys. Which key comes first is decided in
-// stages, by a controller that waits for the API servers, and never here.
+// desiredEncryption returns the keys in their order. The encryption controller decides in stages which key is the first,
+// and waits for the API servers in between.
 func desiredEncryption(env *component.Env) (secretencryption.Configuration, error) {
 	st := env.HCP.Status.SecretEncryption
 	if st == nil {
@@ -99,7 +99,7 @@ func desiredEncryption(env *component.Env) (secretencryption.Configuration, erro
 	if err != nil {
 		return secretencryption.Configuration{}, err
 	}
-	// If what the user names cannot be used, the keys of the status can.
+	// The keys in the status are valid even if the keys in the spec are not.
 	_, backup, _ := SpecKeys(env.HCP, env.Secrets)
 	var keys []secretencryption.Key
 	if present != nil {
@@ -108,7 +108,7 @@ func desiredEncryption(env *component.Env) (secretencryption.Configuration, erro
 	return secretencryption.Desired(st, backup, keys), nil
 }
 
-// encryptionProviders are those of the keys, and one that reads what is in the clear.
+// encryptionProviders returns the providers of the keys, and the identity provider for plain text.
 func encryptionProviders(env *component.Env, desired secretencryption.Configuration) ([]encryptionProvider, error) {
 	inTheClear := encryptionProvider{Identity: &struct{}{}}
 	var providers []encryptionProvider
@@ -136,13 +136,12 @@ func encryptionProviders(env *component.Env, desired secretencryption.Configurat
 	return providers, nil
 }
 
-// aesKeyPrefix begins the name of a key in the configuration. Its fingerprint
-// follows: what was encrypted has that name before it, and a name of the user's
-// would not survive the renaming of a Secret.
+// aesKeyPrefix is the prefix of a key's name in the configuration. The fingerprint of the key follows. Encrypted data
+// starts with this name, so it must not depend on the name of the user's Secret, which may change.
 const aesKeyPrefix = "key-"
 
-// aesKeyOf finds the bytes of a key: in the configuration that is there, or else
-// in a copy of the user's Secret, which stays as long as the key is needed.
+// aesKeyOf returns the bytes of a key from the existing configuration, or else from a copy of the user's Secret, which
+// stays as long as the key is needed.
 func aesKeyOf(env *component.Env, key secretencryption.Key) (aesKey, error) {
 	found := aesKey{Name: aesKeyPrefix + key.Fingerprint}
 	config, err := readEncryption(env.Secrets[EncryptionSecret])
@@ -165,7 +164,7 @@ func aesKeyOf(env *component.Env, key secretencryption.Key) (aesKey, error) {
 	return found, &MissingKeyError{key}
 }
 
-// A MissingKeyError is about a key whose bytes are nowhere.
+// A MissingKeyError reports a key whose bytes no Secret has.
 type MissingKeyError struct{ Key secretencryption.Key }
 
 func (e *MissingKeyError) Error() string {
@@ -179,14 +178,14 @@ func CheckKeys(hcp *hyperv1.HostedControlPlane, secrets map[string]*corev1.Secre
 	return err
 }
 
-// SpecKeys are the key with which the user wants Secrets to be encrypted, and the
-// one that is to be read with as well, nil if there is none.
+// SpecKeys returns the key in the spec that encrypts Secrets, and the backup key, which is only used to read. A missing
+// key is nil.
 func SpecKeys(hcp *hyperv1.HostedControlPlane, secrets map[string]*corev1.Secret) (active, backup *secretencryption.Key, err error) {
 	switch enc := hcp.Spec.SecretEncryption; {
 	case enc == nil:
 		return nil, nil, nil
 	case enc.Type == hyperv1.AESCBC && enc.AESCBC != nil:
-		if ref := enc.AESCBC.BackupKey; ref != nil { //nolint:staticcheck // deprecated, and in use where somebody still sets it
+		if ref := enc.AESCBC.BackupKey; ref != nil { //nolint:staticcheck // deprecated, but still supported
 			if backup, err = userKey(secrets, "backupKey", ref.Name); err != nil {
 				return nil, nil, err
 			}
@@ -195,8 +194,8 @@ func SpecKeys(hcp *hyperv1.HostedControlPlane, secrets map[string]*corev1.Secret
 		return active, backup, err
 	case enc.Type == hyperv1.KMS && enc.KMS != nil && enc.KMS.AWS != nil:
 		aws := enc.KMS.AWS
-		if aws.BackupKey != nil { //nolint:staticcheck // deprecated, and in use where somebody still sets it
-			backup = new(secretencryption.KMS(aws.BackupKey.ARN)) //nolint:staticcheck // deprecated, and in use where somebody still sets it
+		if aws.BackupKey != nil { //nolint:staticcheck // deprecated, but still supported
+			backup = new(secretencryption.KMS(aws.BackupKey.ARN)) //nolint:staticcheck // deprecated, but still supported
 		}
 		return new(secretencryption.KMS(aws.ActiveKey.ARN)), backup, nil
 	default:
@@ -219,7 +218,7 @@ func userKey(secrets map[string]*corev1.Secret, field, name string) (*secretencr
 	return &key, nil
 }
 
-// ConfiguredKeys are those of a configuration that is written down; nil if it is not.
+// ConfiguredKeys returns the keys in an existing configuration, or nil if there is none.
 func ConfiguredKeys(s *corev1.Secret) (*secretencryption.Configuration, error) {
 	if s == nil || len(s.Data[encryptionFile]) == 0 {
 		return nil, nil
@@ -248,7 +247,7 @@ func ConfiguredKeys(s *corev1.Secret) (*secretencryption.Configuration, error) {
 	return found, nil
 }
 
-// EncryptionFingerprint is that of the configuration in its Secret.
+// EncryptionFingerprint returns the fingerprint of the configuration in its Secret.
 func EncryptionFingerprint(s *corev1.Secret) string {
 	return secretencryption.Fingerprint(s.Data[encryptionFile])
 }
@@ -282,8 +281,7 @@ func (c encryptionConfiguration) aesKeys() []aesKey {
 	return all
 }
 
-// addEncryption has it encrypt Secrets, and with keys of AWS beside it who asks
-// AWS for them.
+// addEncryption configures the encryption of Secrets. With keys of AWS KMS it adds the KMS plugins.
 func addEncryption(env *component.Env, p *pod) error {
 	if !encrypts(env) {
 		return nil

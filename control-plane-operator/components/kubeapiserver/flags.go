@@ -12,7 +12,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/component"
 )
 
-// addAddresses says where it is found, and what it hands out.
+// addAddresses sets the API server's address and the service network.
 func addAddresses(env *component.Env, p *pod) error {
 	n := env.HCP.Spec.Networking
 	var services []string
@@ -24,22 +24,22 @@ func addAddresses(env *component.Env, p *pod) error {
 		p.arg("--service-node-port-range=" + c.ServiceNodePortRange)
 	}
 	if env.HighlyAvailable() {
-		// A connection stays with the server that it was made to: now and then
-		// one is asked to come back, which is when others get their share.
+		// Clients keep a connection to one server. The API server closes a few of them, so that the load is balanced
+		// over time.
 		p.arg("--goaway-chance=0.001")
 	}
 	return nil
 }
 
-// addIdentity says who issues the tokens of service accounts. The documents of
-// the issuer are published elsewhere, under its URL.
+// addIdentity sets the issuer of service account tokens. The documents of the issuer are published under its URL by
+// another component.
 func addIdentity(env *component.Env, p *pod) error {
 	issuer := env.HCP.Spec.IssuerURL
 	p.arg("--service-account-issuer="+issuer, "--service-account-jwks-uri="+strings.TrimSuffix(issuer, "/")+"/openid/v1/jwks", "--api-audiences="+issuer)
 	return nil
 }
 
-// Keys of the Secret by which a user's own etcd is reached.
+// Keys of the Secret with the client certificate for an unmanaged etcd.
 const (
 	etcdCertKey = "etcd-client.crt"
 	etcdKeyKey  = "etcd-client.key"
@@ -49,9 +49,8 @@ const (
 // waitForEtcd is the init container of the asset.
 const waitForEtcd = "wait-for-etcd"
 
-// addEtcd says where the state is kept. A single address is known from the start
-// and tried for twenty seconds: by then an etcd that starts at the same time is
-// there, and most of the start of an API server is over.
+// addEtcd sets the addresses of etcd. A single address exists from the start, and the API server retries it for twenty
+// seconds. By then an etcd that starts at the same time is ready, and most of the API server's start is done.
 func addEtcd(env *component.Env, p *pod) error {
 	servers := etcd.Of(env.HCP).Endpoints()
 	if unmanaged := env.HCP.Spec.Etcd.Unmanaged; unmanaged != nil {
@@ -68,14 +67,14 @@ func addEtcd(env *component.Env, p *pod) error {
 	return nil
 }
 
-// addFeatures turns features of Kubernetes on and off.
+// addFeatures sets the feature gates.
 func addFeatures(env *component.Env, p *pod) error {
 	gates, err := component.FeatureGates(env)
 	p.arg(gates...)
 	return err
 }
 
-// configuration is what the user has configured, empty if nothing.
+// configuration returns the user's configuration, which may be empty.
 func configuration(env *component.Env) hyperv1.ClusterConfiguration {
 	if c := env.HCP.Spec.Configuration; c != nil {
 		return *c
@@ -83,7 +82,7 @@ func configuration(env *component.Env) hyperv1.ClusterConfiguration {
 	return hyperv1.ClusterConfiguration{}
 }
 
-// apiServer is what the user has configured of the API server itself.
+// apiServer returns the user's configuration of the API server, which may be empty.
 func apiServer(env *component.Env) configv1.APIServerSpec {
 	if c := configuration(env).APIServer; c != nil {
 		return *c

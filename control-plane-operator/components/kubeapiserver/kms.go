@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	// kmsImage is the plugin for keys of AWS in a release payload.
+	// kmsImage is the name of the AWS KMS plugin in a release payload.
 	kmsImage = "aws-kms-provider"
-	// kmsSockets is where the API server finds its plugins.
+	// kmsSockets is the directory of the plugins' sockets.
 	kmsSockets = "/run/kms"
-	// kmsHealthPort is that of the first plugin; others follow.
+	// kmsHealthPort is the port of the first plugin. The other plugins have the following ports.
 	kmsHealthPort = 8100
-	// KMSCheck is the check of an API server that asks all of its plugins. There is
-	// none for a single one since version 2 of their protocol.
+	// KMSCheck is the API server's health check of all plugins. Version 2 of the KMS protocol has no check of a single
+	// plugin.
 	KMSCheck = "kms-providers"
-	// kmsKeysKey is where the Secret with the configuration remembers the keys.
+	// kmsKeysKey is the key of the configuration's Secret that lists the ARNs.
 	kmsKeysKey = "kms-keys"
 )
 
-// kmsProvider is a plugin, as version 2 of their protocol has it.
+// kmsProvider is a plugin with version 2 of the KMS protocol.
 type kmsProvider struct {
 	APIVersion string `json:"apiVersion"`
 	Name       string `json:"name"`
@@ -38,7 +38,7 @@ type kmsProvider struct {
 	Timeout    string `json:"timeout"`
 }
 
-// kmsKeys are the ARNs of the keys of AWS, in their order.
+// kmsKeys returns the ARNs of the KMS keys in their order.
 func kmsKeys(c secretencryption.Configuration) []string {
 	var arns []string
 	for _, key := range c.Keys {
@@ -49,18 +49,18 @@ func kmsKeys(c secretencryption.Configuration) []string {
 	return arns
 }
 
-// kmsKeyNamed is the key of a provider. The configuration has its fingerprint,
-// and the ARN is beside it.
+// kmsKeyNamed returns the key of a provider. The configuration has its fingerprint, and another key of the Secret has
+// the ARN.
 func kmsKeyNamed(s *corev1.Secret, name string) (secretencryption.Key, error) {
 	for _, arn := range strings.Fields(string(s.Data[kmsKeysKey])) {
 		if kmsName(arn) == name {
 			return secretencryption.KMS(arn), nil
 		}
 	}
-	return secretencryption.Key{}, fmt.Errorf("Secret %s has provider %s and its key %s has no ARN of it: put the ARN back, or remove the Secret", EncryptionSecret, name, kmsKeysKey)
+	return secretencryption.Key{}, fmt.Errorf("Secret %s has provider %s but its key %s does not list the ARN: restore the ARN, or delete the Secret", EncryptionSecret, name, kmsKeysKey)
 }
 
-// kmsRegion is the region of a key, which one that was used before has for itself.
+// kmsRegion returns the region of a key. A previous key may be in another region than the current one.
 func kmsRegion(key string, spec hyperv1.AWSKMSSpec) string {
 	if parts := strings.Split(key, ":"); len(parts) > 3 && parts[3] != "" { // arn:aws:kms:us-east-1:…
 		return parts[3]
@@ -68,9 +68,8 @@ func kmsRegion(key string, spec hyperv1.AWSKMSSpec) string {
 	return spec.Region
 }
 
-// kmsName is the name of a key's plugin, its socket and its provider. It tells
-// keys apart and does not tell which of them is used now: one that changes its
-// place stays what it is.
+// kmsName returns the name of a key's plugin, socket and provider. The name depends only on the key and not on its
+// position, so it stays the same when another key becomes the first.
 func kmsName(key string) string { return "awskms-" + secretencryption.Fingerprint([]byte(key)) }
 
 func kmsSocket(key string) string { return path.Join(kmsSockets, kmsName(key)+".sock") }
@@ -79,16 +78,15 @@ func kmsProviderOf(key string) encryptionProvider {
 	return encryptionProvider{KMS: &kmsProvider{APIVersion: "v2", Name: kmsName(key), Endpoint: "unix://" + kmsSocket(key), Timeout: "35s"}}
 }
 
-// addKMS runs a plugin for each key, and a minter for the token by which AWS
-// knows them. A component whose images are missing is one that the release does
-// without: the API server is not meant to be that because of a plugin.
+// addKMS runs a plugin for each key, and a minter for their AWS token. A missing image fails here: otherwise the
+// component framework would drop the whole API server from a release without the plugin.
 func addKMS(env *component.Env, p *pod, keys []string) error {
 	enc := env.HCP.Spec.SecretEncryption
 	if enc.KMS == nil || enc.KMS.AWS == nil {
-		return fmt.Errorf("keys of AWS KMS are in use, and secretEncryption.kms.aws with the role that may use them is not set: set it")
+		return fmt.Errorf("keys of AWS KMS are in use, but secretEncryption.kms.aws with their role is not set: set it")
 	}
 	if !env.Has(kmsImage) {
-		return fmt.Errorf("secretEncryption is of type kms, and release %s has no image %s: take one that has", env.Release.Version, kmsImage)
+		return fmt.Errorf("secretEncryption is of type kms, but release %s has no image %s: use a release that has it", env.Release.Version, kmsImage)
 	}
 	spec := *enc.KMS.AWS
 	inMemory := corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
@@ -107,10 +105,9 @@ func addKMS(env *component.Env, p *pod, keys []string) error {
 	return nil
 }
 
-// excludeReaders keeps API servers ready without the keys that are only read
-// with. One that is disabled or deleted then costs what it encrypted, and not
-// the whole cluster. API servers have one check for all of their plugins, and
-// leave it out beside such a key; that of the key that writes is for its plugin.
+// excludeReaders keeps API servers ready if a key that is only used to read is unavailable. A disabled or deleted key
+// then affects only what it encrypted, and not the whole cluster. API servers have one check for all of their plugins,
+// and exclude it with such a key; the plugin of the write key has its own check.
 func excludeReaders(env *component.Env, p *pod, keys []string) {
 	writer, readers := "", false
 	if key := secretencryption.Writer(env.HCP.Status.SecretEncryption); key != nil && key.Provider == hyperv1.KMS {
@@ -174,7 +171,7 @@ func kmsPlugin(spec hyperv1.AWSKMSSpec, key string, health int, sockets corev1.V
 			ProbeHandler:        corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/livez", Port: port}},
 			InitialDelaySeconds: 10, PeriodSeconds: 60, TimeoutSeconds: 10,
 		},
-		// The API server opens Secrets with it until it has stopped.
+		// The API server decrypts Secrets with it until it has stopped.
 		Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 20}}},
 		Resources: requests("5m", "20Mi"),
 		VolumeMounts: []corev1.VolumeMount{

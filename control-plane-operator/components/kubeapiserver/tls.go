@@ -13,7 +13,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/component"
 )
 
-// addTLS sets how clients may talk to it.
+// addTLS sets the TLS version and the ciphers for clients.
 func addTLS(env *component.Env, p *pod) error {
 	profile, err := tlsProfile(apiServer(env).TLSSecurityProfile)
 	if err != nil {
@@ -22,7 +22,7 @@ func addTLS(env *component.Env, p *pod) error {
 	p.arg("--tls-min-version=" + string(profile.MinTLSVersion))
 	if suites := cipherSuites(profile.Ciphers); len(suites) > 0 && profile.MinTLSVersion != configv1.VersionTLS13 {
 		if !slices.ContainsFunc(suites, servesHTTP2) {
-			return fmt.Errorf("configuration.apiServer.tlsSecurityProfile has neither ECDHE-ECDSA-AES128-GCM-SHA256 nor ECDHE-RSA-AES128-GCM-SHA256, and HTTP/2 wants one of them: add it")
+			return fmt.Errorf("configuration.apiServer.tlsSecurityProfile has neither ECDHE-ECDSA-AES128-GCM-SHA256 nor ECDHE-RSA-AES128-GCM-SHA256, and HTTP/2 requires one of them: add it")
 		}
 		p.arg("--tls-cipher-suites=" + strings.Join(suites, ","))
 	}
@@ -32,7 +32,7 @@ func addTLS(env *component.Env, p *pod) error {
 	return nil
 }
 
-// quoted keeps a regular expression whole where commas separate several.
+// quoted quotes a regular expression with commas, because commas separate values.
 func quoted(value string) string {
 	if !strings.ContainsAny(value, `,"`) {
 		return value
@@ -40,7 +40,7 @@ func quoted(value string) string {
 	return `"` + strings.ReplaceAll(value, `"`, `""`) + `"`
 }
 
-// tlsProfile is the one that is asked for, Intermediate if none is.
+// tlsProfile returns the configured profile. The default is Intermediate.
 func tlsProfile(p *configv1.TLSSecurityProfile) (configv1.TLSProfileSpec, error) {
 	switch {
 	case p == nil || p.Type == "":
@@ -53,8 +53,8 @@ func tlsProfile(p *configv1.TLSSecurityProfile) (configv1.TLSProfileSpec, error)
 	return configv1.TLSProfileSpec{}, fmt.Errorf("configuration.apiServer.tlsSecurityProfile is of type %q: use Old, Intermediate, Modern, or Custom with custom", p.Type)
 }
 
-// cipherSuites are the names in Go of those ciphers that Go has for TLS 1.2 and
-// older; those of 1.3 cannot be chosen.
+// cipherSuites returns the Go names of the ciphers that Go supports for TLS 1.2 and older. The ciphers of TLS 1.3 cannot
+// be configured.
 func cipherSuites(openssl []string) []string {
 	known := map[string]bool{}
 	for _, suite := range slices.Concat(tls.CipherSuites(), tls.InsecureCipherSuites()) {
@@ -69,8 +69,7 @@ func cipherSuites(openssl []string) []string {
 	return suites
 }
 
-// goName writes the name of a cipher as Go does, which is as IANA does but for
-// two of them.
+// goName returns Go's name of a cipher. It is the name in the IANA registry except for two ciphers.
 func goName(openssl string) string {
 	if strings.HasPrefix(openssl, "TLS_") {
 		return openssl
@@ -92,9 +91,8 @@ func servesHTTP2(suite string) bool {
 	return suite == "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256" || suite == "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
 }
 
-// addNamedCertificates has the user's certificates for the user's names. Those
-// without a list are for the names in them. One for a name of ours would be shown
-// to those who do not trust it.
+// addNamedCertificates adds the user's certificates. A certificate without listed names is used for the names in it. A
+// certificate for one of our own names is rejected: clients of that name do not trust it.
 func addNamedCertificates(env *component.Env, p *pod) error {
 	for i, named := range apiServer(env).ServingCerts.NamedCertificates {
 		shown := env.SecretData(named.ServingCertificate.Name, corev1.TLSCertKey)

@@ -19,7 +19,7 @@ var Component = component.Component{
 	Adapters: []component.Adapter{
 		component.On("deployment.yaml", adaptDeployment),
 	},
-	// It looks at its own certificate and at the signer's every minute. The root
-	// certificates it hands out as it found them when it started.
+	// kube-controller-manager checks its own certificate and the signer's every minute. It distributes the root
+	// certificates as they were when it started.
 	Reloads: []string{"Secret/kcm-server-tls", "Secret/cluster-signer-ca"},
 }

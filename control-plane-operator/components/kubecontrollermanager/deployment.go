@@ -17,7 +17,7 @@ import (
 func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
 	c := component.Container(&d.Spec.Template.Spec, names.KubeControllerManager)
 	c.Args = append(c.Args, component.LeaderElection(*d.Spec.Replicas)...)
-	// An identity that was taken from a node ends, even if nobody notices.
+	// A stolen node identity expires, even if the theft is never detected.
 	c.Args = append(c.Args, "--cluster-signing-duration="+names.NodeCertificateLife.String())
 	nodeRanges, err := nodeRangeArgs(env.HCP.Spec.Networking)
 	if err != nil {
@@ -31,8 +31,8 @@ func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
 	return nil
 }
 
-// nodeRangeArgs let it give each node its range of pod addresses, if the network
-// plugin expects that.
+// nodeRangeArgs makes kube-controller-manager allocate a range of pod addresses for each node, if the network plugin
+// expects it.
 func nodeRangeArgs(n hyperv1.ClusterNetworking) ([]string, error) {
 	if ptr.Deref(n.AllocateNodeCIDRs, hyperv1.AllocateNodeCIDRsDisabled) != hyperv1.AllocateNodeCIDRsEnabled {
 		return []string{"--allocate-node-cidrs=false"}, nil
@@ -41,7 +41,7 @@ func nodeRangeArgs(n hyperv1.ClusterNetworking) ([]string, error) {
 	for _, entry := range n.ClusterNetwork {
 		prefix, err := netip.ParsePrefix(entry.CIDR)
 		if err != nil {
-			return nil, fmt.Errorf("spec.networking.clusterNetwork has %q, which is no range: %w", entry.CIDR, err)
+			return nil, fmt.Errorf("spec.networking.clusterNetwork has %q, which is not a CIDR: %w", entry.CIDR, err)
 		}
 		pods = append(pods, entry.CIDR)
 		if entry.HostPrefix != 0 {

@@ -22,7 +22,7 @@ var Component = component.Component{
 		component.On("config.yaml", adaptConfig),
 		component.On("deployment.yaml", adaptDeployment),
 	},
-	// It looks at its own certificate every minute.
+	// kube-scheduler checks its own certificate every minute.
 	Reloads: []string{"Secret/scheduler-server-tls"},
 }
 

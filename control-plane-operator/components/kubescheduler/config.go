@@ -77,12 +77,11 @@ func adaptConfig(env *component.Env, cm *corev1.ConfigMap) error {
 	return nil
 }
 
-// profiles are what the user chose: to spread the load is what the scheduler
-// does by itself.
+// profiles returns the user's profile. Spreading the load is the scheduler's default.
 func profiles(chosen configv1.SchedulerProfile) []profile {
 	p := profile{SchedulerName: corev1.DefaultSchedulerName}
 	switch chosen {
-	case configv1.HighNodeUtilization: // few nodes, as full as they go
+	case configv1.HighNodeUtilization: // few nodes with high utilization
 		p.Plugins = map[string]plugin{"score": {
 			Enabled:  []weighted{{Name: "NodeResourcesFit", Weight: 5}},
 			Disabled: []weighted{{Name: "NodeResourcesBalancedAllocation"}},
@@ -90,7 +89,7 @@ func profiles(chosen configv1.SchedulerProfile) []profile {
 		p.PluginConfig = []pluginConfig{{Name: "NodeResourcesFit", Args: map[string]any{
 			"scoringStrategy": map[string]any{"type": "MostAllocated", "resources": []weighted{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}}},
 		}}}
-	case configv1.NoScoring: // the first node that will do
+	case configv1.NoScoring: // the first suitable node
 		none := plugin{Disabled: []weighted{{Name: "*"}}}
 		p.Plugins = map[string]plugin{"preScore": none, "score": none}
 	default:

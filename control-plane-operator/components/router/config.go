@@ -10,8 +10,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// head comes before the Routes. A worker tells its description: by that it is
-// known whether a new configuration is in use.
+// head is the configuration before the Routes. A worker reports its description, which shows whether a new configuration
+// is in use.
 const head = `# Written by the control-plane-operator.
 global
     description %s
@@ -68,7 +68,7 @@ frontend hosts
     use_backend _self if { src 127.0.0.0/8 } HTTP
 `
 
-// configuration is what HAProxy reads. The same rules give the same text.
+// configuration returns HAProxy's configuration. The same rules result in the same text.
 func configuration(rules []rule) string {
 	var out strings.Builder
 	for _, r := range rules {

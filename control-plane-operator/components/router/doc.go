@@ -1,19 +1,19 @@
-// Package router runs HAProxy, which leads everybody who comes to the load
-// balancers "router" and "private-router" to the server that he names.
+// Package router runs HAProxy, which routes connections of the load balancers "router" and "private-router" to the
+// server in the TLS server name.
 //
 //	Route ─► host in the ClientHello ─► Service of the control plane, TLS and all
 //
-// It opens nothing: certificates stay with the servers. Which Routes are its own
-// says a label, and there is a router as long as there is such a Route.
+// HAProxy does not terminate TLS: certificates stay with the servers. A label selects the Routes of the router, and the
+// router exists as long as there is such a Route.
 //
-// A change of Routes must not cost a connection: watches and the tunnels of the
-// nodes last for days. So the configuration does not roll the pods:
+// A change of Routes must not interrupt connections, because watches and the tunnels of the nodes last for days. So the
+// configuration does not roll the pods:
 //
-//	ConfigMap router ── kubelet ──► file ── router-reload, beside HAProxy ──► master process
-//	                                                                             │ starts a worker, hands it the sockets
+//	ConfigMap router ── kubelet ──► file ── router-reload (sidecar) ───────► master process
+//	                                                                             │ starts a worker, passes the sockets to it
 //	                                                          new connections ──►│ new worker
 //	                                                          old ones stay ────►│ old worker, until they end, or hard-stop-after
 //
-// A kubelet looks at ConfigMaps once in a minute; the controller nudge lets it
-// look at once. A pod that ends is drained first, by its own preStop hook, see package routerreload.
+// A kubelet syncs ConfigMaps once a minute. The controller routerconfig makes it sync at once. The pod's preStop hook
+// drains the connections, see package routerreload.
 package router

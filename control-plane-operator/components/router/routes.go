@@ -15,18 +15,18 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/component"
 )
 
-// A rule leads a host to a server.
+// A rule routes a host to a server.
 type rule struct {
 	host string
-	// service names the backend, and address is where that is.
+	// service is the name of the backend, and address its address.
 	service, address string
 }
 
-// hostname is all that gets into the configuration of what others have written.
+// hostname is the only pattern of user input that is written to the configuration.
 var hostname = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 
-// served are the rules of the Routes that are ours, by host. One whose Service is
-// not there yet comes later; of two with the same host the first by name counts.
+// served returns the rules of the router's Routes, by host. A Route without an existing Service is skipped. Of two
+// Routes with the same host the first by name counts.
 func served(env *component.Env) []rule {
 	routes := slices.Clone(env.Routes)
 	slices.SortFunc(routes, func(a, b routev1.Route) int { return strings.Compare(a.Name, b.Name) })
@@ -44,8 +44,7 @@ func served(env *component.Env) []rule {
 	return rules
 }
 
-// addressOf is where a Service is, by number: the name of a Service would have
-// to be looked up while nobody can get in.
+// addressOf returns the IP address of a Service: a name would have to be resolved while the router cannot serve.
 func addressOf(service *corev1.Service, want *routev1.RoutePort) string {
 	if service == nil || service.Spec.ClusterIP == "" || service.Spec.ClusterIP == corev1.ClusterIPNone || len(service.Spec.Ports) == 0 {
 		return ""

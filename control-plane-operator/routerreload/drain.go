@@ -17,8 +17,8 @@ import (
 const DrainCommand = "router-drain"
 
 const (
-	// acceptFor is how long new connections are still accepted: load balancers
-	// and nodes learn that the pod ends at the same time as the hook starts.
+	// acceptFor is the time for which new connections are still accepted. Load balancers and nodes observe the end of
+	// the pod at the time when the hook starts.
 	acceptFor = 3 * time.Second
 	// frontend is the one that accepts the connections of clients.
 	frontend = "hosts"
@@ -71,8 +71,9 @@ func sleep(ctx context.Context, clk clock.Clock, d time.Duration) {
 	}
 }
 
-// install copies this program to a path in a volume that HAProxy's container mounts too. Its image has no program that could talk to
-// the master socket, and the kubelet runs a hook in the container that it is about to stop. The file appears complete or not at all.
+// install copies this program to a path in a volume that HAProxy's container mounts too. HAProxy's image has no client
+// for the master socket, and the kubelet runs a hook in the container that it is about to stop. The file appears
+// complete or not at all.
 func install(path string) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// patience is how long one answer of the master may take.
+// patience is the timeout of one command.
 const patience = 5 * time.Second
 
-// master is the master process of HAProxy, by its socket.
+// master is the path of the socket of HAProxy's master process.
 type master string
 
-// say gives one command and returns the answer.
+// say sends one command and returns the response.
 func (m master) say(ctx context.Context, command string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -31,23 +31,23 @@ func (m master) say(ctx context.Context, command string) (string, error) {
 		}
 	}
 	if _, err := fmt.Fprintln(conn, command); err != nil {
-		return "", fmt.Errorf("saying %q to HAProxy: %w", command, err)
+		return "", fmt.Errorf("sending %q to HAProxy: %w", command, err)
 	}
-	// It answers, and hangs up when nothing more can come.
+	// HAProxy closes the connection after the response.
 	if err := conn.(*net.UnixConn).CloseWrite(); err != nil {
 		return "", err
 	}
 	answer, err := io.ReadAll(io.LimitReader(conn, 1<<20))
 	if err != nil {
-		return "", fmt.Errorf("hearing what HAProxy says to %q: %w", command, err)
+		return "", fmt.Errorf("reading HAProxy's response to %q: %w", command, err)
 	}
 	return string(answer), nil
 }
 
-// worker is how the master addresses the worker of today.
+// worker is the master's address of the current worker.
 const worker = "@1"
 
-// running is the description in the configuration that new connections meet.
+// running returns the description in the configuration of the current worker.
 func (m master) running(ctx context.Context) (string, error) {
 	return m.info(ctx, worker, "description")
 }
@@ -62,24 +62,24 @@ func (m master) info(ctx context.Context, process, field string) (string, error)
 			return strings.TrimSpace(value), nil
 		}
 	}
-	return "", fmt.Errorf("HAProxy does not say its %s", field)
+	return "", fmt.Errorf("HAProxy does not report its %s", field)
 }
 
-// disable makes a frontend refuse new connections. (A frontend that is shut down keeps its socket, so that clients connect and wait
-// for an answer instead of trying elsewhere.) HAProxy answers an empty line to a command that it obeys, and a sentence to one that
-// it refuses.
+// disable makes a frontend refuse new connections. (A frontend that is shut down keeps its socket: clients would connect
+// and wait for a response instead of trying another address.) HAProxy returns an empty line for a successful command,
+// and an error message for a rejected one.
 func (m master) disable(ctx context.Context, frontend string) error {
 	answer, err := m.say(ctx, worker+" disable frontend "+frontend)
 	if err != nil {
 		return err
 	}
 	if refusal := strings.TrimSpace(answer); refusal != "" {
-		return fmt.Errorf("HAProxy does not disable frontend %s: %s", frontend, refusal)
+		return fmt.Errorf("HAProxy rejected disabling frontend %s: %s", frontend, refusal)
 	}
 	return nil
 }
 
-// connections are those of all workers, old ones too.
+// connections returns the number of connections of all workers, including old ones.
 func (m master) connections(ctx context.Context) (int, error) {
 	answer, err := m.say(ctx, "show proc")
 	if err != nil {
@@ -100,7 +100,7 @@ func (m master) connections(ctx context.Context) (int, error) {
 	return total, nil
 }
 
-// workers are the process ids in the table of the master.
+// workers returns the process IDs of the workers in the master's table.
 func workers(table string) (pids []string) {
 	for line := range strings.Lines(table) {
 		if fields := strings.Fields(line); len(fields) > 1 && fields[1] == "worker" {

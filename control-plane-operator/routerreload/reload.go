@@ -17,23 +17,23 @@ import (
 const Command = "router-reload"
 
 const (
-	// pause is between two looks at the file.
+	// pause is the interval between two reads of the file.
 	pause = 2 * time.Second
-	// again is how long what did not load is left alone.
+	// again is the time after which a rejected configuration is retried.
 	again = time.Minute
-	// loads is how long a configuration may take to load.
+	// loads is the timeout of a reload.
 	loads = 10 * time.Second
 )
 
-// Reloader keeps one HAProxy in step with its file.
+// Reloader reloads one HAProxy when its file changes.
 type Reloader struct {
 	config string
 	master master
-	// install is where to put this program for the hook of HAProxy's container; empty for nowhere.
+	// install is the path of the copy of this program for the preStop hook of HAProxy's container. Empty means no copy.
 	install string
 	clock   clock.Clock
 
-	// refused is what did not load, and retry when to try it once more.
+	// refused is the rejected configuration, and retry the time of the next attempt to load it.
 	refused []byte
 	retry   time.Time
 }
@@ -68,25 +68,25 @@ func (r *Reloader) Run(ctx context.Context) error {
 	return nil
 }
 
-// look reloads HAProxy if it runs with something else than the file.
+// look reloads HAProxy if its configuration differs from the file.
 func (r *Reloader) look(ctx context.Context) {
 	want, err := os.ReadFile(r.config)
 	if err != nil || bytes.Equal(want, r.refused) && r.clock.Now().Before(r.retry) {
-		return // the kubelet is about to write it, or it did not load
+		return // the kubelet has not written the file yet, or HAProxy has rejected it
 	}
 	running, err := r.master.running(ctx)
 	if err != nil || running == description(want) {
-		return // HAProxy is starting, and reads the file by itself
+		return // HAProxy is starting and reads the file itself
 	}
 	log := logr.FromContextOrDiscard(ctx)
 	log.Info("Reloading HAProxy", "from", running, "to", description(want))
 	if err := r.reload(ctx, description(want)); err != nil {
-		log.Error(err, "HAProxy goes on with what it has; its own log says what is wrong")
+		log.Error(err, "HAProxy continues with its previous configuration; see the log of HAProxy for the reason")
 		r.refused, r.retry = want, r.clock.Now().Add(again)
 	}
 }
 
-// reload returns when a worker with the new configuration takes connections.
+// reload returns when a worker with the new configuration accepts connections.
 func (r *Reloader) reload(ctx context.Context, want string) error {
 	deadline := r.clock.Now().Add(loads)
 	if _, err := r.master.say(ctx, "reload"); err != nil {
@@ -98,10 +98,10 @@ func (r *Reloader) reload(ctx context.Context, want string) error {
 		}
 		sleep(ctx, r.clock, loads/20)
 	}
-	return errors.New("the configuration was not taken")
+	return errors.New("HAProxy did not load the configuration")
 }
 
-// description is what the configuration says of itself.
+// description returns the description in the configuration.
 func description(config []byte) string {
 	for line := range strings.Lines(string(config)) {
 		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "description" {

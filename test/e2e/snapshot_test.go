@@ -63,7 +63,7 @@ func (h *hosted) kubectl(command string) string {
 }
 
 // whole matches the checksum of a complete snapshot. It is printed last.
-var whole = regexp.MustCompile(`"The snapshot is whole".*"sha256":\s*"([0-9a-f]{64})"`)
+var whole = regexp.MustCompile(`"The snapshot is complete".*"sha256":\s*"([0-9a-f]{64})"`)
 
 // snapshot saves etcd with the command in docs/control-plane.md.
 func (h *hosted) snapshot() (content []byte, checksum string) {

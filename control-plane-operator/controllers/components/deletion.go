@@ -11,27 +11,26 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// awaitOthers leaves the pods until nobody else holds the control plane: who
-// takes something away in the cloud may ask its API server. A finalizer that
-// goes wakes us.
+// awaitOthers keeps the pods until all other finalizers are removed: a controller that deletes cloud resources may need
+// the hosted API server. The removal of a finalizer triggers a reconcile.
 func (r *Reconciler) awaitOthers(_ context.Context, s *scope) error {
 	ours := []string{hyperv1.ControlPlaneComponentsFinalizer, metav1.FinalizerDeleteDependents, metav1.FinalizerOrphanDependents}
 	for _, f := range s.hcp.Finalizers {
 		if !slices.Contains(ours, f) {
-			return reconcile.Wait(0, hyperv1.DeletingReason, "waiting for who holds finalizer %s", f)
+			return reconcile.Wait(0, hyperv1.DeletingReason, "waiting for the removal of finalizer %s", f)
 		}
 	}
 	return nil
 }
 
-// deleteComponents waits for the last pod.
+// deleteComponents deletes the components and waits for the last pod.
 func (r *Reconciler) deleteComponents(ctx context.Context, s *scope) error {
 	gone, err := r.runner.Delete(ctx, s.hcp)
 	if err != nil {
 		return err
 	}
 	if !gone {
-		return reconcile.Wait(time.Second, hyperv1.DeletingReason, "waiting until the last pod is gone")
+		return reconcile.Wait(time.Second, hyperv1.DeletingReason, "waiting for the deletion of the last pod")
 	}
 	return nil
 }

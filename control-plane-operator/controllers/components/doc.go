@@ -1,15 +1,15 @@
 // Package components runs the pods of a hosted control plane.
 //
 //	living                                              deleted
-//	  finalizer                                           others     whoever still holds the control plane may
-//	  release       ┐ the images                                     need its API server
-//	  hosts         ┘ where the control plane is found    pods       all at once
+//	  finalizer                                           others     controllers with a finalizer may still
+//	  release       ┐ the images                                     need the API server
+//	  hosts         ┘ addresses of the control plane      pods       all at once
 //	  certificates    package certificates                finalizer
 //	  gather          Secrets and ConfigMaps
-//	  verification    does the API server verify kubelets? Once it does, for ever
-//	  encryption      the keys of Secrets, as they are recorded now
+//	  verification    whether the API server verifies kubelets; never turned off
+//	  encryption      waits for the recorded encryption keys
 //	  components      the graph of package component
 //
-// It does not wait for load balancers: certificates gain their names when they
-// appear. Which components there are is in control-plane-operator/components.
+// The controller does not wait for load balancers: certificates gain their names when they appear. The components are
+// listed in control-plane-operator/components.
 package components

@@ -14,12 +14,11 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
-// awaitCache is how soon a cache has what is in the API server.
+// awaitCache is the interval for reading the cache again.
 const awaitCache = 200 * time.Millisecond
 
-// awaitEncryption waits until it is recorded which keys encrypt Secrets, and until
-// the cache has it. A configuration that follows from an older record could take
-// the key back that API servers write with.
+// awaitEncryption waits until the status has the keys that encrypt Secrets, and until the cache has this status. A
+// configuration from an older status could remove the key that API servers write with.
 func (r *Reconciler) awaitEncryption(ctx context.Context, s *scope) error {
 	if s.hcp.Spec.SecretEncryption == nil || s.paused {
 		return nil
@@ -27,21 +26,21 @@ func (r *Reconciler) awaitEncryption(ctx context.Context, s *scope) error {
 	recorded := s.hcp.Status.SecretEncryption
 	if recorded == nil {
 		if s.secrets[kubeapiserver.EncryptionSecret] != nil || s.hcp.Status.Initialized {
-			return nil // what runs goes on without it; kube-apiserver reports why it is not changed
+			return nil // the running API servers continue without it; component kube-apiserver reports the error
 		}
-		return reconcile.Wait(0, hyperv1.WaitingForReason, "waiting until it is recorded which key encrypts Secrets; EtcdDataEncryptionUpToDate has the reason")
+		return reconcile.Wait(0, hyperv1.WaitingForReason, "waiting for the encryption key in the status; see EtcdDataEncryptionUpToDate for the reason")
 	}
 	present, err := kubeapiserver.ConfiguredKeys(s.secrets[kubeapiserver.EncryptionSecret])
-	_, backup, _ := kubeapiserver.SpecKeys(s.hcp, s.secrets) // one that cannot be used changes nothing
+	_, backup, _ := kubeapiserver.SpecKeys(s.hcp, s.secrets) // an invalid backup key is ignored
 	if err != nil || present != nil && present.Equal(secretencryption.Desired(recorded, backup, present.Keys)) {
-		return nil // nothing is about to change, or kube-apiserver reports why it cannot
+		return nil // nothing changes, or component kube-apiserver reports the error
 	}
 	now := &hyperv1.HostedControlPlane{}
 	if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(s.hcp), now); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("reading which keys encrypt Secrets: %w", err)
+		return fmt.Errorf("reading the recorded encryption keys: %w", err)
 	}
 	if !equality.Semantic.DeepEqual(now.Status.SecretEncryption, recorded) {
-		return reconcile.Wait(awaitCache, hyperv1.WaitingForReason, "waiting until the cache has which keys encrypt Secrets")
+		return reconcile.Wait(awaitCache, hyperv1.WaitingForReason, "waiting until the cache has the recorded encryption keys")
 	}
 	return nil
 }

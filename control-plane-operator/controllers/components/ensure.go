@@ -10,11 +10,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// look is how soon to look again at pods that do not come up: of most troubles a
-// watch tells us, of some only Events.
+// look is the requeue interval while pods are not ready. Watches report most problems, but some are only in Events.
 const look = 15 * time.Second
 
-// ensureComponents runs what is to run.
+// ensureComponents reconciles the components.
 func (r *Reconciler) ensureComponents(ctx context.Context, s *scope) error {
 	env := &component.Env{
 		HCP: s.hcp, Release: s.runs, OperatorImage: r.OperatorImage, AWSEndpoints: r.AWSEndpoints, Workers: s.workers, Available: s.available,

@@ -19,8 +19,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// resolveHosts takes the host of the API from the hostedcontrolplane controller,
-// that of the tunnels from where they are published, and what all Routes lead to.
+// resolveHosts reads the API server's host from the status, the tunnel's host from its Service or Route, and the
+// Services of all Routes.
 func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
 	endpoint := s.hcp.Status.ControlPlaneEndpoint
 	s.api = component.Host{Name: endpoint.Host, Port: endpoint.Port}
@@ -43,11 +43,11 @@ func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// oauthServer is the image of the OAuth server, which OpenShift has.
+// oauthServer is the image of the OAuth server, which only OpenShift releases have.
 const oauthServer = "oauth-server"
 
-// ensureCertificates makes the certificates. What it has just written the cache
-// does not have yet, and pods that began with less would begin twice.
+// ensureCertificates reconciles the certificates. After a write it waits for the cache: pods that started with fewer
+// certificates would start twice.
 func (r *Reconciler) ensureCertificates(ctx context.Context, s *scope) error {
 	if s.paused {
 		return nil
@@ -64,13 +64,13 @@ func (r *Reconciler) ensureCertificates(ctx context.Context, s *scope) error {
 		s.again = again
 	}
 	if changed {
-		return reconcile.Wait(0, hyperv1.WaitingForReason, "certificates are being made")
+		return reconcile.Wait(0, hyperv1.WaitingForReason, "waiting for certificates")
 	}
 	return nil
 }
 
-// settled says whether all pods run with the certificates that there are, the
-// hosted cluster has been told of them, and its nodes believe who is to sign next.
+// settled returns whether all pods run with the current certificates, the hosted cluster has its copies, and its nodes
+// trust the next authority.
 func (r *Reconciler) settled(ctx context.Context, hcp *hyperv1.HostedControlPlane) bool {
 	list := &hyperv1.ControlPlaneComponentList{}
 	if err := r.Client.List(ctx, list, client.InNamespace(hcp.Namespace)); err != nil || len(list.Items) == 0 {
@@ -84,8 +84,7 @@ func (r *Reconciler) settled(ctx context.Context, hcp *hyperv1.HostedControlPlan
 	return meta.IsStatusConditionTrue(hcp.Status.Conditions, hyperv1.ConfigOperatorReconciliationSucceeded)
 }
 
-// gather reads what components depend on. It is only read, so that the cache
-// need not copy it.
+// gather reads the inputs of components. They are only read, so the cache does not copy them.
 func (r *Reconciler) gather(ctx context.Context, s *scope) (err error) {
 	if s.workers, err = r.hasWorkers(ctx, s.hcp); err != nil {
 		return err
@@ -109,14 +108,13 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) (err error) {
 	return nil
 }
 
-// resolveKubeletVerification has the API server verify kubelets from the start
-// where there was never a node, and else when all nodes have certificates. The
-// status has that it does: a node that cannot be verified any more is in trouble,
-// and must not be able to end the verification of others.
+// resolveKubeletVerification enables the verification of kubelets at once if the cluster has never had nodes, and
+// otherwise as soon as all nodes have certificates. The status records it: a node whose certificate becomes invalid must
+// not disable the verification of other nodes.
 func (r *Reconciler) resolveKubeletVerification(_ context.Context, s *scope) error {
 	ca := s.configMaps[names.KubeletServingCA]
 	if s.paused || ca == nil || ca.Data[pki.TrustKey] == "" {
-		return nil // who brings the certificates, and has none for this, has it as it was
+		return nil // users who bring their certificates may have none for kubelets: keep the current setting
 	}
 	if !s.workers || meta.IsStatusConditionTrue(s.hcp.Status.Conditions, hyperv1.KubeletServingCertificatesSigned) {
 		s.hcp.Status.KubeletVerification = hyperv1.KubeletVerificationEnabled
@@ -124,7 +122,7 @@ func (r *Reconciler) resolveKubeletVerification(_ context.Context, s *scope) err
 	return nil
 }
 
-// available are the components that said last that they do their work.
+// available returns the components whose last status is available.
 func (r *Reconciler) available(ctx context.Context, hcp *hyperv1.HostedControlPlane) ([]string, error) {
 	list := &hyperv1.ControlPlaneComponentList{}
 	if err := r.Client.List(ctx, list, client.InNamespace(hcp.Namespace)); err != nil {
@@ -139,8 +137,8 @@ func (r *Reconciler) available(ctx context.Context, hcp *hyperv1.HostedControlPl
 	return names, nil
 }
 
-// hasWorkers says whether the cluster has nodes, or has had some: what has once
-// been made for them may have left something to be cleaned up.
+// hasWorkers returns whether the cluster has or had nodes. The components for nodes may have left resources that they
+// have to delete.
 func (r *Reconciler) hasWorkers(ctx context.Context, hcp *hyperv1.HostedControlPlane) (bool, error) {
 	if ptr.Deref(hcp.Status.NodeCount, 0) > 0 {
 		return true, nil

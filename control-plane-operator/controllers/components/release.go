@@ -15,8 +15,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-// resolveRelease learns which images there are. A release without one that every
-// control plane has is not rolled out at all.
+// resolveRelease reads the images of the release. A release without an image that every control plane needs is not
+// rolled out.
 func (r *Reconciler) resolveRelease(ctx context.Context, s *scope) error {
 	credentials, err := r.pullSecret(ctx, s.hcp)
 	if err != nil {
@@ -48,7 +48,7 @@ func (r *Reconciler) pullSecret(ctx context.Context, hcp *hyperv1.HostedControlP
 	secret := &corev1.Secret{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: hcp.Namespace, Name: name}, secret)
 	if apierrors.IsNotFound(err) {
-		return nil, reconcile.Wait(0, hyperv1.WaitingForReason, "waiting for Secret %s, with which images are pulled", name)
+		return nil, reconcile.Wait(0, hyperv1.WaitingForReason, "waiting for the pull secret: Secret %s does not exist", name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading Secret %s: %w", name, err)

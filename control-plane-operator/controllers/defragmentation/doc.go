@@ -1,12 +1,12 @@
-// Package defragmentation keeps the databases of a hosted cluster's etcd from
-// growing. What is deleted in them leaves holes, which only a copy closes.
+// Package defragmentation limits the size of the databases of a hosted cluster's etcd. Deleted data leaves free pages in
+// the file, and only a defragmentation returns them.
 //
-//	every ten minutes   how is each member?
-//	                    ├── one does not answer, or they do not agree who leads ──► another time
-//	                    ├── one of them has many holes ──► copy it, followers first; look again soon
-//	                    └── the alarm about space is on, and there is space ──► turn it off
+//	every ten minutes   read the status of each member
+//	                    ├── one does not respond, or they have different leaders ──► skip
+//	                    ├── one is fragmented ──► defragment it, followers first; requeue soon
+//	                    └── the NOSPACE alarm is active, and there is space ──► disarm it
 //
-// A member that is copied does not answer, so there is never more than one, and
-// all are looked at before each. That is done from here, and not beside each
-// member: a program there would take more memory than it ever gives back.
+// A member does not serve while it is defragmented. So only one member is defragmented at a time, and the status of all
+// members is read before each defragmentation. The operator does this, and not a sidecar of each member: a sidecar would
+// use more memory than it saves.
 package defragmentation

@@ -7,16 +7,15 @@ import (
 )
 
 const (
-	// holes is the share of a database in percent that makes a copy worth while,
-	// and least how much there is to gain.
+	// holes is the share of free pages in percent that makes a defragmentation worthwhile, and least the smallest number
+	// of free bytes.
 	holes = 45
 	least = 100 << 20
-	// roomy is how full a database may be, in percent of what it may become, for
-	// the alarm about space to be turned off.
+	// roomy is the highest share of the quota in percent at which the NOSPACE alarm is disarmed.
 	roomy = 90
 )
 
-// A member is one as it says itself.
+// A member is the status of a member.
 type member struct {
 	name, endpoint string
 	*clientv3.StatusResponse
@@ -26,8 +25,7 @@ func (m member) leads() bool { return m.Leader == m.Header.MemberId }
 
 func (m member) reclaimable() int64 { return m.DbSize - m.DbSizeInUse }
 
-// fragmented says whether a copy is worth while. A database that may not grow
-// any more wants each byte.
+// fragmented returns whether a defragmentation is worthwhile. A database at its quota needs every byte.
 func (m member) fragmented(full bool) bool {
 	if full && !m.roomy() && m.reclaimable() > 0 {
 		return true
@@ -35,19 +33,18 @@ func (m member) fragmented(full bool) bool {
 	return m.reclaimable() >= least && m.reclaimable()*100 >= m.DbSize*holes
 }
 
-// roomy says whether the database is not close to what it may become. Before
-// version 3.6 etcd does not say what that is.
+// roomy returns whether the database is well below its quota. etcd before 3.6 does not report the quota.
 func (m member) roomy() bool { return m.DbSizeQuota == 0 || m.DbSize*100 <= m.DbSizeQuota*roomy }
 
-// agree says whether all are members in full and follow the same leader.
+// agree returns whether all members are voting members and follow the same leader.
 func agree(members []member) bool {
 	return !slices.ContainsFunc(members, func(m member) bool {
 		return m.IsLearner || m.Leader == 0 || m.Leader != members[0].Leader
 	})
 }
 
-// next is the member to copy: a follower if any needs it, since the leader hands
-// over first, which everybody notices. full says that the alarm about space is on.
+// next returns the member to defragment. Followers are first, because a leader transfers its leadership, which
+// interrupts clients. full is true when the NOSPACE alarm is active.
 func next(members []member, full bool) (member, bool) {
 	var chosen *member
 	for i := range members {
@@ -61,7 +58,7 @@ func next(members []member, full bool) (member, bool) {
 	return *chosen, true
 }
 
-// hasRoom says whether no database is close to what it may become.
+// hasRoom returns whether no database is close to its quota.
 func hasRoom(members []member) bool {
 	return !slices.ContainsFunc(members, func(m member) bool { return !m.roomy() })
 }

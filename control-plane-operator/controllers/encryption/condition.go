@@ -13,7 +13,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
-// summarize reports the stage, and what it waits for, in EtcdDataEncryptionUpToDate.
+// summarize reports the stage and its progress in EtcdDataEncryptionUpToDate.
 func summarize(s *scope, report reconcile.Report, conditions *reconcile.Conditions) {
 	if s.hcp.Spec.SecretEncryption == nil {
 		conditions.Remove(hyperv1.EtcdDataEncryptionUpToDate)
@@ -38,7 +38,7 @@ func (s *scope) condition(report reconcile.Report) metav1.Condition {
 	st := s.status()
 	move := secretencryption.Current(st)
 	if move == nil {
-		return pending(hyperv1.EncryptionUnknownReason, "Secret %s does not exist, and it is not recorded with which keys the API servers run: put it back from a backup", kubeapiserver.EncryptionSecret)
+		return pending(hyperv1.EncryptionUnknownReason, "Secret %s does not exist, and the keys of the running API servers are not recorded: restore the Secret from a backup", kubeapiserver.EncryptionSecret)
 	}
 	if c := s.stage(move); c != nil {
 		return *c
@@ -49,7 +49,7 @@ func (s *scope) condition(report reconcile.Report) metav1.Condition {
 	return metav1.Condition{Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, Message: "Secrets are encrypted with " + st.ActiveKey.Name}
 }
 
-// faults are what the user has to put right; nil if there are none.
+// faults returns the condition of a fault that only the user can fix, or nil.
 func (s *scope) faults() *metav1.Condition {
 	var missing *kubeapiserver.MissingKeyError
 	if s.status() != nil && errors.As(kubeapiserver.CheckKeys(s.hcp, s.secrets), &missing) {
@@ -63,7 +63,7 @@ func (s *scope) faults() *metav1.Condition {
 	return nil
 }
 
-// stage reports the one that is under way; nil if none is.
+// stage returns the condition of the stage in progress, or nil.
 func (s *scope) stage(move *hyperv1.SecretEncryptionMigration) *metav1.Condition {
 	reason := map[hyperv1.SecretEncryptionStage]string{
 		hyperv1.SecretEncryptionReadKey: hyperv1.ReadKeyRolloutReason, hyperv1.SecretEncryptionWriteKey: hyperv1.WriteKeyRolloutReason,
@@ -90,23 +90,23 @@ func (s *scope) stage(move *hyperv1.SecretEncryptionMigration) *metav1.Condition
 	return &c
 }
 
-// phase names the stage in words.
+// phase describes the stage.
 func (s *scope) phase() string {
 	move := secretencryption.Current(s.status())
 	if move == nil {
-		return "finding out which keys are in use"
+		return "reading the keys in use"
 	}
 	switch move.Stage {
 	case hyperv1.SecretEncryptionReadKey:
-		return "all API servers are given " + move.To.Name + " to read with"
+		return "adding " + move.To.Name + " to all API servers as a read key"
 	case hyperv1.SecretEncryptionWriteKey:
-		return "all API servers are told to encrypt with " + move.To.Name
+		return "making " + move.To.Name + " the write key of all API servers"
 	case hyperv1.SecretEncryptionReencrypt:
-		return "all Secrets are rewritten with " + move.To.Name
+		return "rewriting all Secrets with " + move.To.Name
 	case hyperv1.SecretEncryptionRetain:
-		return "all Secrets are encrypted with " + move.To.Name + "; the keys from before stay for ten minutes, for clients in the middle of a list"
+		return "all Secrets are encrypted with " + move.To.Name + "; the old keys stay for ten minutes for clients that are in the middle of a list"
 	case hyperv1.SecretEncryptionDrop:
-		return "the keys from before " + move.To.Name + " are taken from all API servers"
+		return "removing the keys before " + move.To.Name + " from all API servers"
 	}
 	return "Secrets are encrypted with " + move.To.Name
 }

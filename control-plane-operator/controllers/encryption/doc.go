@@ -1,10 +1,10 @@
 // Package encryption changes the keys that encrypt Secrets in etcd, in the stages
 // of package secretencryption, and reports them in EtcdDataEncryptionUpToDate.
 //
-//	facts       what the user wants, the configuration, and which API servers run it
-//	re-encrypt  in that stage: some seconds of rewriting, then the facts again
-//	plan        ─► status.secretEncryption, one stage further if all API servers have the last
+//	facts       the keys in the spec, the configuration, and the API servers that run it
+//	re-encrypt  only in its stage: rewrite for some seconds, then gather the facts again
+//	plan        ─► status.secretEncryption, advance one stage if all API servers have the last one
 //
-// The configuration is written by the components controller, from that status.
-// So a stage is recorded before any API server is in it.
+// The components controller writes the configuration from this status. So a stage is recorded before an API server
+// reaches it.
 package encryption

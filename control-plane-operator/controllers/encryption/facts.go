@@ -17,18 +17,18 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
-// gather reads what the next stage depends on.
+// gather reads the inputs of the next stage.
 func (r *Reconciler) gather(ctx context.Context, s *scope) error {
 	if err := r.gatherKeys(ctx, s); err != nil {
 		return err
 	}
 	if !s.moving() {
-		return nil // the API servers have nothing to take over
+		return nil // no change for the API servers
 	}
 	return r.gatherServers(ctx, s)
 }
 
-// gatherKeys reads which keys the user wants, and which the configuration has.
+// gatherKeys reads the keys in the spec and in the configuration.
 func (r *Reconciler) gatherKeys(ctx context.Context, s *scope) error {
 	list := &corev1.SecretList{}
 	if err := r.Client.List(ctx, list, client.InNamespace(s.hcp.Namespace), client.UnsafeDisableDeepCopy); err != nil {
@@ -43,8 +43,8 @@ func (r *Reconciler) gatherKeys(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// gatherServers reads which configuration there is, and which API servers run
-// it: past the cache, as the answer decides what may be encrypted and dropped.
+// gatherServers reads the configuration and the API servers that run it. It uses live reads, because the result decides
+// which keys encrypt data and which are dropped.
 func (r *Reconciler) gatherServers(ctx context.Context, s *scope) error {
 	config, servers := &corev1.Secret{}, &appsv1.Deployment{}
 	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: kubeapiserver.EncryptionSecret}, config)
@@ -82,22 +82,23 @@ func (r *Reconciler) gatherServers(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// encrypting reports whether the API servers are started with a configuration,
-// be it by an operator that did not put the annotation on their pods.
+// encrypting returns whether the API servers run with an encryption configuration, even if an older operator did not add
+// the annotation.
 func encrypting(servers *appsv1.Deployment) bool {
 	return slices.ContainsFunc(servers.Spec.Template.Spec.Containers, func(c corev1.Container) bool {
 		return slices.ContainsFunc(c.Args, func(arg string) bool { return strings.HasPrefix(arg, "--encryption-provider-config=") })
 	})
 }
 
-// complete reports whether no pod of an older template is left, nor is to be made.
+// complete returns whether the roll-out is complete: all replicas are available, and no pod of an older template is
+// left.
 func complete(servers *appsv1.Deployment) bool {
 	wanted, is := ptr.Deref(servers.Spec.Replicas, 1), servers.Status
 	return is.ObservedGeneration >= servers.Generation && is.UpdatedReplicas == is.Replicas && is.AvailableReplicas >= wanted
 }
 
-// behind counts the API servers that were started with something else. One that
-// is being terminated serves for some seconds, and counts.
+// behind counts the API servers that run with another configuration. It includes terminating pods, which serve for some
+// seconds.
 func behind(pods []corev1.Pod, fingerprint string) int {
 	count := 0
 	for _, pod := range pods {

@@ -20,19 +20,19 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
-// A rewriting is one run with the key that API servers of one revision write
-// with. It counts only if they were the same from its beginning to its end.
+// A rewriting is one run with a write key and one revision of the API servers. It counts only if the API servers stay
+// the same during the whole run.
 type rewriting struct {
 	reencryption.Run
 	key      secretencryption.Key
 	servers  types.UID
 	revision int64
-	// tried is when a run ended that some objects refused.
+	// tried is the end of a run in which some objects were rejected.
 	tried time.Time
 }
 
-// reencrypt rewrites Secrets for some seconds, in the stage for it. A process
-// that is started anew begins again: what has the key already is not written.
+// reencrypt rewrites Secrets for some seconds during its stage. A restarted process begins again, but skips objects that
+// have the key already.
 func (r *Reconciler) reencrypt(ctx context.Context, s *scope) error {
 	move := secretencryption.Current(s.status())
 	if move == nil || move.Stage != hyperv1.SecretEncryptionReencrypt || secretencryption.Overtaken(s.status(), s.facts) {
@@ -44,7 +44,7 @@ func (r *Reconciler) reencrypt(ctx context.Context, s *scope) error {
 	}
 	s.rewriting = r.rewriting(s, move.To)
 	if s.rewriting.Complete {
-		return nil // and refused: it is not yet time to try again
+		return nil // some objects were rejected, and the retry is not due
 	}
 	c, err := r.enter(ctx, s)
 	if err != nil {
@@ -60,7 +60,7 @@ func (r *Reconciler) reencrypt(ctx context.Context, s *scope) error {
 	return r.confirm(ctx, s)
 }
 
-// rewriting is the run that is under way, or a new one.
+// rewriting returns the run in progress, or a new one.
 func (r *Reconciler) rewriting(s *scope, key secretencryption.Key) *rewriting {
 	run := r.rewritings[s.hcp.UID]
 	if run == nil || !secretencryption.Same(run.key, key) || run.servers != s.servers || run.revision != s.revision ||
@@ -71,7 +71,7 @@ func (r *Reconciler) rewriting(s *scope, key secretencryption.Key) *rewriting {
 	return run
 }
 
-// spend rewrites as much as a pass may take.
+// spend continues the run for one time slice.
 func (r *Reconciler) spend(ctx context.Context, run *rewriting, c client.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, slice)
 	defer cancel()
@@ -82,8 +82,8 @@ func (r *Reconciler) spend(ctx context.Context, run *rewriting, c client.Client)
 	return err
 }
 
-// confirm looks again whether all API servers are those with which the run began:
-// one with another configuration might have encrypted something with another key.
+// confirm checks that the API servers are still the ones with which the run began. An API server with another
+// configuration might have used another key.
 func (r *Reconciler) confirm(ctx context.Context, s *scope) error {
 	if err := r.gatherServers(ctx, s); err != nil {
 		return err
@@ -97,10 +97,10 @@ func (r *Reconciler) confirm(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// enter finds the way into the hosted cluster.
+// enter returns a client of the hosted cluster.
 func (r *Reconciler) enter(ctx context.Context, s *scope) (client.Client, error) {
 	if !meta.IsStatusConditionTrue(s.hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable) {
-		return nil, reconcile.Wait(interval, hyperv1.WaitingForKubeAPIServerReason, "waiting until the hosted API server serves; KubeAPIServerAvailable has the reason")
+		return nil, reconcile.Wait(interval, hyperv1.WaitingForKubeAPIServerReason, "waiting for the hosted API server; see KubeAPIServerAvailable for the reason")
 	}
 	secret := &corev1.Secret{}
 	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.ControlPlaneOperatorKubeconfig}, secret); err != nil {
@@ -111,7 +111,7 @@ func (r *Reconciler) enter(ctx context.Context, s *scope) (client.Client, error)
 		return nil, fmt.Errorf("Secret %s %w", names.ControlPlaneOperatorKubeconfig, err)
 	}
 	config.Timeout = deadline
-	config.QPS = -1 // the run has its own pace
+	config.QPS = -1 // the run limits its own rate
 	c, err := r.Open(config)
 	if err != nil {
 		return nil, errors.New("the certificates or keys in Secret " + names.ControlPlaneOperatorKubeconfig + " cannot be used")

@@ -19,35 +19,33 @@ import (
 )
 
 const (
-	// patience is how long one request may take.
+	// patience is the timeout of one request.
 	patience = 5 * time.Second
-	// mostBytes is more than any answer that we ask for.
+	// mostBytes is the limit of a response body.
 	mostBytes = 64 << 10
 )
 
-// An answer is what came of asking an API server once.
+// An answer is the result of one check of an API server.
 type answer struct {
 	kubeconfig *kubeconfig
-	// problem is why the API server is not available; nil if it is.
+	// problem is the reason for which the API server is not available, or nil.
 	problem *problem
-	// silent says that nobody answered at all, or one of whom is known that he
-	// ends: the next connection goes to another.
+	// silent is true when there was no response, or a response of a server that is shutting down: the next connection
+	// reaches another server.
 	silent bool
-	// server and etcd are what those components say of themselves; nil if there
-	// is no problem, or none of theirs.
+	// server and etcd are the problems that these components report, or nil.
 	server, etcd *problem
-	// checks are the parts that /readyz named, and whether each is well.
+	// checks are the checks in the response of /readyz, with their results.
 	checks map[string]bool
-	// version is empty if it was not said.
+	// version is empty if it could not be read.
 	version string
 }
 
-// A problem is what a user reads. It never holds anything of a Secret.
+// A problem is reported to users. It never contains data of a Secret.
 type problem struct{ reason, message string }
 
-// ask asks the API server whether it is ready, and for its version. It opens
-// new connections each time, because that is what clients do. Checks that are
-// left out are not made: one of a plugin that is not there would take long.
+// ask checks the readiness and the version of the API server. It opens new connections each time, as clients do. Checks
+// in without are excluded: the check of a missing plugin would take long.
 func (k *kubeconfig) ask(ctx context.Context, without ...string) answer {
 	defer utilnet.CloseIdleConnectionsFor(k.client.Transport)
 	query := "verbose"
@@ -73,8 +71,8 @@ func (k *kubeconfig) ask(ctx context.Context, without ...string) answer {
 	return said
 }
 
-// ending says whether that is all that an API server has to complain of. One
-// that is replaced says so while it is being taken out of its Service.
+// ending returns whether the only failed check is the shutdown of the API server. A server that is replaced reports it
+// while it is removed from its Service.
 func ending(checks map[string]bool) bool {
 	well, named := checks["shutdown"]
 	for name, fine := range checks {
@@ -101,7 +99,7 @@ func (k *kubeconfig) get(ctx context.Context, path, query string) (code int, bod
 	return resp.StatusCode, body, err
 }
 
-// judge says what is wrong with an answer, or nil.
+// judge returns the problem in a response, or nil.
 func (k *kubeconfig) judge(code int, checks map[string]bool) *problem {
 	var failed []string
 	for name, well := range checks {
@@ -114,16 +112,15 @@ func (k *kubeconfig) judge(code int, checks map[string]bool) *problem {
 	case code == http.StatusOK:
 		return nil
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
-		return &problem{hyperv1.KubeconfigRefusedReason, fmt.Sprintf("%s answers %s to the credentials in Secret %s", k.server.Host, status(code), k.secret)}
+		return &problem{hyperv1.KubeconfigRefusedReason, fmt.Sprintf("%s returns %s for the credentials in Secret %s", k.server.Host, status(code), k.secret)}
 	case len(failed) > 0:
 		return &problem{hyperv1.KubeAPIServerNotReadyReason, fmt.Sprintf("%s is not ready; these checks fail: %s", k.server.Host, strings.Join(failed, ", "))}
 	}
-	return &problem{hyperv1.KubeAPIServerNotReadyReason, fmt.Sprintf("%s answers %s when it is asked whether it is ready", k.server.Host, status(code))}
+	return &problem{hyperv1.KubeAPIServerNotReadyReason, fmt.Sprintf("%s returns %s for its readiness check", k.server.Host, status(code))}
 }
 
-// leftOut are the checks that do not decide whether the cluster is available:
-// that of the plugins of AWS while one of their keys is only read with. The
-// probes of the pods leave it out as well.
+// leftOut returns the checks that do not decide whether the cluster is available: the check of the KMS plugins while one of
+// their keys is only used to read. The probes of the pods exclude it as well.
 func leftOut(hcp *hyperv1.HostedControlPlane) []string {
 	enc := hcp.Spec.SecretEncryption
 	backup := enc != nil && enc.KMS != nil && enc.KMS.AWS != nil && enc.KMS.AWS.BackupKey != nil //nolint:staticcheck // deprecated, and in use where somebody still sets it
@@ -137,7 +134,7 @@ func status(code int) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(code)))
 }
 
-// checks reads the lines of /readyz?verbose: "[+]etcd ok", or "[-]etcd failed".
+// checks parses the lines of /readyz?verbose: "[+]etcd ok", or "[-]etcd failed".
 func checks(body []byte) map[string]bool {
 	found := map[string]bool{}
 	for line := range strings.Lines(string(body)) {

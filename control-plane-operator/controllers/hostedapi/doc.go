@@ -1,26 +1,25 @@
-// Package hostedapi asks the hosted API server how it is, and tells: in the
-// conditions KubeAPIServerAvailable, KubeAPIServerReachable, EtcdAvailable and, after a restore, EtcdSnapshotRestored, and in the
-// fields of the status that Cluster API and the hypershift-operator wait for.
+// Package hostedapi checks the health of the hosted API server. It writes the conditions KubeAPIServerAvailable,
+// KubeAPIServerReachable, EtcdAvailable and, after a restore, EtcdSnapshotRestored, and the status fields that Cluster
+// API and the hypershift-operator wait for.
 //
 //	Secret <infraID>-kubeconfig ── none ──► NotDeployed
-//	      │ kept for some minutes, and read anew when it did not work
+//	      │ cached for some minutes, and read again after a failure
 //	      ▼
-//	GET /readyz?verbose ── nobody answers, for 6 s ──► False, and why
-//	      │                 (what has never been up is believed at once)
-//	      ├── not ready ──► False, and which checks fail
-//	      │                 (of both: and what kube-apiserver and etcd say of themselves)
+//	GET /readyz?verbose ── no response for 6 s ──► False, with the reason
+//	      │                 (at once for a server that has never been up)
+//	      ├── not ready ──► False, with the failed checks
+//	      │                 (both with the conditions of kube-apiserver and etcd)
 //	      ▼
 //	GET /version ──► True: ready, initialized for good, version
 //
-// It asks often until the answer is good and rarely from then on, at once when
-// other pods serve than before, and every second until somebody answers where
-// they are new. A kubeconfig for users is told of when it is there. It goes on while changes are paused and
-// while the cluster is being deleted: it changes nothing, and others wait for
-// what it says.
+// It checks often until the API server is ready, and rarely from then on. A change of the serving pods triggers a check
+// at once, and new pods are checked every second until one responds. A new kubeconfig for users is reported at once. The
+// checks continue while changes are paused and during the deletion of the cluster: they change nothing, and other
+// controllers wait for the result.
 //
-// Whether users and nodes reach it is checked in the background, where it is published:
+// The reachability for users and nodes is checked in the background, at the published addresses:
 //
 //	paths.go      Services and Routes ──► address, server name
-//	monitor.go    one goroutine per path: connect, GET /readyz, count failures ──► wakes the controller when that changes
+//	monitor.go    one goroutine per path: connect, GET /readyz, count failures ──► trigger a reconcile on changes
 //	reachable.go  observations of all paths ──► KubeAPIServerReachable
 package hostedapi

@@ -18,11 +18,11 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// keep is how long a kubeconfig is used without being read again. One that does
-// not work is read again at once, so that this is about one that was taken away.
+// keep is the cache lifetime of a kubeconfig. A kubeconfig that fails is read again at once, so the lifetime matters
+// only for one that was revoked.
 const keep = 5 * time.Minute
 
-// access remembers how to reach each API server.
+// access caches the kubeconfigs of API servers.
 type access struct {
 	secrets client.Reader
 	clock   clock.PassiveClock
@@ -33,13 +33,13 @@ func newAccess(secrets client.Reader, clk clock.PassiveClock) *access {
 	return &access{secrets: secrets, clock: clk, known: map[types.UID]*kubeconfig{}}
 }
 
-// kubeconfig is what the Secrets of a control plane say.
+// kubeconfig has the contents of a control plane's kubeconfig Secrets.
 type kubeconfig struct {
 	read time.Time
-	// admin and custom say whether there is one for the cluster's administrator,
-	// and one with the name that the user has chosen for the API server.
+	// admin and custom record whether the administrator's kubeconfigs exist: one with the default name, and one with the
+	// user's name of the API server.
 	admin, custom bool
-	// problem is why the API server cannot be asked; nil if it can.
+	// problem is the reason for which the kubeconfig cannot be used, or nil.
 	problem *problem
 	secret  string
 	server  *url.URL
@@ -48,7 +48,7 @@ type kubeconfig struct {
 	trust []byte
 }
 
-// to returns how to reach the API server of hcp.
+// to returns the kubeconfig of hcp's API server.
 func (a *access) to(ctx context.Context, hcp *hyperv1.HostedControlPlane) (*kubeconfig, error) {
 	known := a.known[hcp.UID]
 	if known != nil && known.complete(hcp) && a.clock.Since(known.read) < keep {
@@ -76,8 +76,8 @@ func (a *access) to(ctx context.Context, hcp *hyperv1.HostedControlPlane) (*kube
 	return k, nil
 }
 
-// complete says that there is nothing more to be found: those of users come
-// later, when the API server has a name that they can reach.
+// complete returns whether all kubeconfigs exist. The users' kubeconfigs appear later, when the API server has a public
+// name.
 func (k *kubeconfig) complete(hcp *hyperv1.HostedControlPlane) bool {
 	return k.problem == nil && k.admin && (k.custom || hcp.Spec.KubeAPIServerDNSName == "")
 }
@@ -95,8 +95,8 @@ func (a *access) get(ctx context.Context, namespace, name, key string) ([]byte, 
 	return secret.Data[key], nil
 }
 
-// open makes a client of the text. What is wrong with it is said without the
-// words of the parsers, which may quote it.
+// open creates a client from the kubeconfig. Its errors do not contain the parsers' messages, which may quote Secret
+// data.
 func (k *kubeconfig) open(text []byte) {
 	if len(text) == 0 {
 		k.problem = &problem{reason: hyperv1.NotDeployedReason}
@@ -110,7 +110,7 @@ func (k *kubeconfig) open(text []byte) {
 	cfg.Timeout = patience
 	server, _, err := rest.DefaultServerUrlFor(cfg)
 	if err != nil {
-		k.refuse("names no server that can be called")
+		k.refuse("has no valid server address")
 		return
 	}
 	c, err := rest.HTTPClientFor(cfg)

@@ -19,48 +19,44 @@ import (
 )
 
 const (
-	// checkTimeout is how long one check of a path may take, connection and answer together.
+	// checkTimeout is the timeout of one check of a path, for the connection and the response.
 	checkTimeout = 3 * time.Second
-	// retryAfter is the pause between checks of a path that does not answer any more.
+	// retryAfter is the interval between checks of a path that has stopped responding.
 	retryAfter = 2 * time.Second
-	// outageFailures are the checks in a row that fail before a path that answered
-	// counts as lost: 20 to 50 seconds. A load balancer that keeps the addresses of
-	// clients drops each connection that it sends back to the node of the client, so
-	// that on three nodes every third check may fail although nothing is wrong.
+	// outageFailures is the number of consecutive failures after which a path counts as lost: 20 to 50 seconds. A load
+	// balancer that preserves client addresses drops connections that it sends back to the client's node. So with three
+	// nodes every third check may fail although nothing is wrong.
 	outageFailures = 10
 )
 
-// An observation is what the checks of one path have found so far.
+// An observation is the result of the checks of one path so far.
 type observation struct {
-	// checks are all, and failures those in a row up to the last one.
+	// checks counts all checks, and failures the consecutive failures at the end.
 	checks, failures int
-	// first is when the path was checked first.
+	// first is the time of the first check.
 	first time.Time
-	// answered is true once the path has answered.
+	// answered is true once the path has responded.
 	answered bool
-	// problem is why the last check failed, and insideProblem why the same check
-	// failed within the management cluster; nil if it did not.
+	// problem is the error of the last check, and insideProblem the error of the same check within the management
+	// cluster. They are nil for a successful check.
 	problem, insideProblem *problem
 }
 
-// untrusted says that whoever answered showed a certificate that the cluster's
-// authority has not signed.
+// untrusted returns whether the server's certificate is not signed by the cluster's authority.
 func (o observation) untrusted() bool {
 	return o.problem != nil && o.problem.reason == hyperv1.KubeAPIServerUntrustedReason
 }
 
-// A monitor checks paths in the background, each in its own goroutine with new
-// connections, and reports when what it finds changes.
+// A monitor checks paths in the background, each in its own goroutine with new connections, and reports changes.
 type monitor struct {
-	// interval is the pause between checks of a path that answers.
+	// interval is the interval between checks of a path that responds.
 	interval time.Duration
 	now      func() time.Time
-	// changed is called when an observation has changed in a way that matters, with
-	// the control plane whose path it is.
+	// changed is called with the control plane after a relevant change of an observation.
 	changed func(client.ObjectKey)
 	check   func(ctx context.Context, address, serverName string, trust *x509.CertPool) *problem
-	// background returns a context of a check: it outlives the reconcile that starts
-	// it, and ends with the process.
+	// background returns the context of a check. It outlives the reconcile that starts the check, and ends with the
+	// process.
 	background func() (context.Context, context.CancelFunc)
 
 	mu      sync.Mutex
@@ -92,8 +88,8 @@ func (m *monitor) Start(ctx context.Context) error {
 	return nil
 }
 
-// watch checks these paths from now on and no others. Of a path that is said to
-// have answered before, an outage is believed as of any that has.
+// watch starts checks of these paths and stops the others. answered is true when the paths are known to have responded
+// before, so that failures count as an outage.
 func (m *monitor) watch(hcp client.ObjectKey, paths []path, trust []byte, answered bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -122,7 +118,7 @@ func (m *monitor) watch(hcp client.ObjectKey, paths []path, trust []byte, answer
 	}
 }
 
-// started says whether any path has been watched yet.
+// started returns whether any path has been watched.
 func (m *monitor) started() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -135,7 +131,7 @@ func (m *monitor) owner() client.ObjectKey {
 	return m.hcp
 }
 
-// observed is what is known of a path.
+// observed returns the observation of a path.
 func (m *monitor) observed(p path) observation {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -155,7 +151,7 @@ func (m *monitor) run(ctx context.Context, p path, w *watched) {
 			inside = m.check(ctx, p.inside, p.serverName, trust)
 		}
 		if ctx.Err() != nil {
-			return // that is why it failed
+			return // the check was cancelled
 		}
 		if m.record(w, found, inside) {
 			m.changed(m.owner())
@@ -167,8 +163,8 @@ func (m *monitor) run(ctx context.Context, p path, w *watched) {
 	}
 }
 
-// pause is the time until the next check. A new load balancer is checked often,
-// one that the management cluster cannot reach as seldom as one that answers.
+// pause returns the interval until the next check. A new load balancer is checked often. One that the management cluster
+// cannot reach is checked as rarely as one that responds.
 func (m *monitor) pause(seen observation) time.Duration {
 	switch {
 	case seen.problem != nil && seen.answered:
@@ -179,7 +175,7 @@ func (m *monitor) pause(seen observation) time.Duration {
 	return reconcile.Jitter(m.interval)
 }
 
-// record adds a check to an observation and returns whether it may change the verdict.
+// record adds a check to an observation and returns whether it may change the condition.
 func (m *monitor) record(w *watched, found, inside *problem) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -199,9 +195,9 @@ func (m *monitor) record(w *watched, found, inside *problem) bool {
 
 func same(a, b *problem) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// checkPath returns why the API server does not answer at an address, or nil. Any
-// answer will do, from whoever shows a certificate for the name that the cluster's
-// authority has signed: whether the API server is ready is judged by itself.
+// checkPath returns why the API server does not respond at an address, or nil. Any response counts, from any server with
+// a certificate for the name that the cluster's authority has signed. The readiness of the API server is a separate
+// check.
 func checkPath(ctx context.Context, address, serverName string, trust *x509.CertPool) *problem {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -216,7 +212,7 @@ func checkPath(ctx context.Context, address, serverName string, trust *x509.Cert
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/readyz", nil)
 	if err != nil {
-		return &problem{unreachable, fmt.Sprintf("%s is no address", address)}
+		return &problem{unreachable, fmt.Sprintf("%s is not an address", address)}
 	}
 	req.Host = serverName
 	resp, err := client.Do(req)

@@ -13,7 +13,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// explain adds to a problem what the components behind it say of themselves.
+// explain adds the reports of the components that may cause the problem.
 func (r *Reconciler) explain(ctx context.Context, s *scope) (err error) {
 	hcp, said := s.hcp, &s.answer
 	if said.problem == nil {
@@ -29,9 +29,8 @@ func (r *Reconciler) explain(ctx context.Context, s *scope) (err error) {
 	return err
 }
 
-// corruption is that members of etcd differ, which etcd reports in an alarm. It is
-// asked when the API server cannot read from it. An etcd that does not answer has
-// other problems, which its pods report.
+// corruption returns a problem if etcd reports that the data of its members differs. The alarms are read only when the
+// API server cannot read from etcd. An etcd that does not respond has other problems, which its pods report.
 func (r *Reconciler) corruption(ctx context.Context, hcp *hyperv1.HostedControlPlane, said *answer) *problem {
 	if fine, named := said.checks["etcd"]; fine || !named || hcp.Spec.Etcd.ManagementType == hyperv1.Unmanaged {
 		return nil
@@ -43,11 +42,11 @@ func (r *Reconciler) corruption(ctx context.Context, hcp *hyperv1.HostedControlP
 		return nil
 	}
 	return &problem{hyperv1.EtcdDataCorruptReason, "the data of " + strings.Join(corrupt, ", ") + " differs from that of the other members, and etcd has stopped: " +
-		"replace the volume, as docs/control-plane.md says"}
+		"replace the volume as described in docs/control-plane.md"}
 }
 
-// trouble is what keeps a component from its work, in the words of its pods; nil
-// if it does its work, is on its way, or is not there.
+// trouble returns the problem that a component reports. It is nil if the component is available, is being rolled out, or
+// does not exist.
 func (r *Reconciler) trouble(ctx context.Context, hcp *hyperv1.HostedControlPlane, name string) (*problem, error) {
 	part := &hyperv1.ControlPlaneComponent{}
 	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: hcp.Namespace, Name: name}, part); err != nil {

@@ -14,22 +14,21 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// A path is one by which users or nodes reach the API server.
+// A path is a network path of users or nodes to the API server.
 type path struct {
-	// name is that of the Service or Route that publishes it.
+	// name is the name of the Service or Route that publishes it.
 	name string
-	// address is what clients dial, and serverName what they name in the
-	// ClientHello and expect in the certificate.
+	// address is the address that clients connect to. serverName is the name in the ClientHello and in the certificate.
 	address, serverName string
-	// inside is the address of the same Service within the management cluster;
-	// empty for a Route that a router of the management cluster serves.
+	// inside is the address of the same Service within the management cluster. It is empty for a Route of the management
+	// cluster's router.
 	inside string
-	// limited is true where the load balancer may refuse the management cluster
-	// by design: it is in a private network, or admits only some addresses.
+	// limited is true if the load balancer may be unreachable from the management cluster by design: it is in a private
+	// network, or admits only some addresses.
 	limited bool
 }
 
-// pathsOf are the paths of a control plane, as far as they have addresses.
+// pathsOf returns the paths of a control plane that have addresses.
 func pathsOf(hcp *hyperv1.HostedControlPlane, services []corev1.Service, routes []routev1.Route) []path {
 	var out []path
 	for i := range services {
@@ -38,7 +37,7 @@ func pathsOf(hcp *hyperv1.HostedControlPlane, services []corev1.Service, routes 
 		}
 	}
 	for _, route := range routes {
-		// Others are served by a router of the control plane, behind one of the Services.
+		// A router of the control plane serves the other Routes, and its Service is a path.
 		if host := hostOf(route); route.Spec.To.Name == names.KubeAPIServer && route.Labels[hyperv1.HCPRouteLabel] == "" && host != "" {
 			out = append(out, path{name: "Route " + route.Name, address: join(host, publishing.RouterPort), serverName: host})
 		}
@@ -47,8 +46,7 @@ func pathsOf(hcp *hyperv1.HostedControlPlane, services []corev1.Service, routes 
 	return out
 }
 
-// byService is the path through a Service that is published; ok is false for
-// one that is not, or by which the API server is not reached.
+// byService returns the path through a published Service. ok is false for other Services.
 func byService(hcp *hyperv1.HostedControlPlane, svc *corev1.Service, routes []routev1.Route) (p path, ok bool) {
 	how := hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.APIServer)
 	host := publishing.LoadBalancerAddress(svc)
@@ -85,8 +83,8 @@ func byService(hcp *hyperv1.HostedControlPlane, svc *corev1.Service, routes []ro
 	return p, host != "" && p.serverName != ""
 }
 
-// behindRouter is the host under which a router of the control plane serves the
-// API server, to those who come from within the VPC of the nodes or to others.
+// behindRouter returns the API server's host at a router of the control plane, for clients inside the VPC of the nodes
+// or for others.
 func behindRouter(routes []routev1.Route, internal bool) string {
 	for _, route := range routes {
 		ours := route.Labels[hyperv1.HCPRouteLabel] != "" && route.Spec.To.Name == names.KubeAPIServer

@@ -18,9 +18,8 @@ import (
 
 const unreachable = hyperv1.KubeAPIServerUnreachableReason
 
-// checkPaths has the paths of a control plane checked in the background, and
-// turns what is known of them into the condition. It comes before the status
-// says that the cluster has been up.
+// checkPaths starts the checks of a control plane's paths in the background, and sets the condition from their
+// observations. It runs before the status records that the cluster has been up.
 func (r *Reconciler) checkPaths(ctx context.Context, s *scope) error {
 	hcp, by := s.hcp, s.answer.kubeconfig
 	if r.monitor == nil {
@@ -42,7 +41,7 @@ func (r *Reconciler) checkPaths(ctx context.Context, s *scope) error {
 	}
 	previous := s.reachable
 	paths := pathsOf(hcp, services.Items, routes.Items)
-	if by.trust != nil { // as long as there is no authority, there is no API server
+	if by.trust != nil { // without an authority there is no API server yet
 		answered := previous != nil && previous.Status == metav1.ConditionTrue && !r.monitor.started()
 		r.monitor.watch(client.ObjectKeyFromObject(hcp), paths, by.trust, answered)
 	}
@@ -55,16 +54,15 @@ func (r *Reconciler) checkPaths(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// newBalancer is how long a load balancer may take until its name resolves and
-// it sends connections on. One that has not answered then may be out of reach of
-// the management cluster, and is not held against the hosted cluster if the API
-// server answers behind it.
+// newBalancer is the time until the name of a new load balancer resolves and it forwards connections. A load balancer
+// that has not responded by then may be unreachable from the management cluster. The condition does not become False for
+// it if the API server responds inside the management cluster.
 const newBalancer = 5 * time.Minute
 
-// standing is how it is with one path.
+// standing is the state of one path.
 type standing int
 
-// Standings, from the best to the worst.
+// Standings from best to worst.
 const (
 	answers standing = iota
 	insideOnly
@@ -72,7 +70,7 @@ const (
 	lost
 )
 
-// stand turns an observation into a standing, and says in words what is wrong.
+// stand returns the standing of an observation and describes the problem.
 func stand(p path, seen observation, now time.Time) (standing, problem) {
 	switch {
 	case seen.answered && seen.failures < outageFailures:
@@ -88,8 +86,8 @@ func stand(p path, seen observation, now time.Time) (standing, problem) {
 	return waiting, problem{hyperv1.WaitingForFirstAnswerReason, fmt.Sprintf("%s: %s%s", p.name, seen.problem.message, within(p, seen))}
 }
 
-// within says how the same check went inside the management cluster, which tells
-// a load balancer that fails from an API server that does.
+// within describes the same check inside the management cluster. It distinguishes a failing load balancer from a failing
+// API server.
 func within(p path, seen observation) string {
 	switch {
 	case p.inside == "":
@@ -100,10 +98,9 @@ func within(p path, seen observation) string {
 	return "; within the management cluster: " + seen.insideProblem.message
 }
 
-// reachableCondition judges all paths together, the worst first. previous is the
-// condition as it is, nil if there is none. A cluster that never was reachable is
-// not until each path has answered; one that was stays what it was while nothing
-// has been found out.
+// reachableCondition evaluates all paths, the worst first. previous is the existing condition, or nil. A cluster that
+// has never been reachable stays so until each path has responded. A cluster that has been reachable keeps its condition
+// until a check has a result.
 func reachableCondition(hcp *hyperv1.HostedControlPlane, previous *metav1.Condition, paths []path, observed func(path) observation, now time.Time) metav1.Condition {
 	c := metav1.Condition{Type: hyperv1.KubeAPIServerReachable, Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, Message: "the API server answers where it is published"}
 	worst, found := answers, []problem{}
@@ -143,8 +140,8 @@ func reachableCondition(hcp *hyperv1.HostedControlPlane, previous *metav1.Condit
 	return c
 }
 
-// neverReachable is true for a cluster that has not served before: neither under
-// an operator that checked no paths, nor since.
+// neverReachable is true for a cluster that has never served, neither since paths are checked nor under an older
+// operator.
 func neverReachable(hcp *hyperv1.HostedControlPlane, previous *metav1.Condition) bool {
 	if previous == nil {
 		return !hcp.Status.Initialized

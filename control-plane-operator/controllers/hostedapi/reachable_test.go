@@ -138,7 +138,7 @@ func TestACheckOfAPath(t *testing.T) {
 	}{
 		"any answer of the API server will do": {address, "example.com", trust, "", ""},
 		"not that of another authority":        {address, "example.com", x509.NewCertPool(), hyperv1.KubeAPIServerUntrustedReason, "is not signed by the authority"},
-		"not one for another name":             {address, "api.demo.hypershift.local", trust, hyperv1.KubeAPIServerUntrustedReason, "is made out to other names"},
+		"not one for another name":             {address, "api.demo.hypershift.local", trust, hyperv1.KubeAPIServerUntrustedReason, "is issued for other names"},
 		"nobody listens":                       {closed.Addr().String(), "example.com", trust, hyperv1.KubeAPIServerUnreachableReason, "refuses connections"},
 		"it accepts and never answers":         {hold.Addr().String(), "example.com", trust, hyperv1.KubeAPIServerUnreachableReason, "does not answer within 3s"},
 	} {

@@ -6,9 +6,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// restoredCondition says whether etcd has begun with the snapshot that the user
-// names; ok is false for who names none. A cluster that has been up did: nothing
-// else lets its etcd start for the first time.
+// restoredCondition reports whether etcd has begun with the user's snapshot. ok is false without a snapshot. In a
+// cluster that has been up the restore has succeeded, because etcd does not start before.
 func restoredCondition(hcp *hyperv1.HostedControlPlane, said answer) (c metav1.Condition, ok bool) {
 	m := hcp.Spec.Etcd.Managed
 	if m == nil || len(m.Storage.RestoreSnapshotURL) == 0 {

@@ -23,11 +23,11 @@ func TestASnapshotIsRestored(t *testing.T) {
 	etcd := &hyperv1.ControlPlaneComponent{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.Etcd}}
 	etcd.Status.Conditions = []metav1.Condition{{
 		Type: hyperv1.ControlPlaneComponentAvailable, Status: metav1.ConditionFalse, Reason: hyperv1.ContainerCrashedReason,
-		Message: "the server says 404 Not Found", LastTransitionTime: metav1.Unix(0, 0),
+		Message: "the server returned 404 Not Found", LastTransitionTime: metav1.Unix(0, 0),
 	}}
 	w.Create(t, etcd)
 	w.pass()
-	w.want(hyperv1.EtcdSnapshotRestored, "False ContainerCrashed: the server says 404 Not Found")
+	w.want(hyperv1.EtcdSnapshotRestored, "False ContainerCrashed: the server returned 404 Not Found")
 	w.api.code, w.api.readyz = http.StatusOK, allWell
 	w.pass()
 	w.want(hyperv1.EtcdSnapshotRestored, "True AsExpected: etcd began with the snapshot")

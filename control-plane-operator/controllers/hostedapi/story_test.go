@@ -198,7 +198,7 @@ func TestMembersOfEtcdDiffer(t *testing.T) {
 	w.api.code, w.api.readyz = http.StatusInternalServerError, noEtcd
 	w.pass()
 	w.want(hyperv1.EtcdAvailable, "False EtcdDataCorrupt: the data of etcd-1 differs from that of the other members, and etcd has stopped: "+
-		"replace the volume, as docs/control-plane.md says")
+		"replace the volume as described in docs/control-plane.md")
 }
 
 // Who looks at the cluster is told what the pods say: they know why.
@@ -242,7 +242,7 @@ func TestRenewedCredentials(t *testing.T) {
 	stale.AuthInfos["u"].Token = "stale"
 	w.publish(stale)
 	w.pass()
-	w.want(hyperv1.KubeAPIServerAvailable, "False KubeconfigRefused: "+w.host()+" answers 401 Unauthorized to the credentials in Secret "+secret)
+	w.want(hyperv1.KubeAPIServerAvailable, "False KubeconfigRefused: "+w.host()+" returns 401 Unauthorized for the credentials in Secret "+secret)
 	w.publish(w.api.kubeconfig())
 	w.pass()
 	w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
@@ -306,7 +306,7 @@ func TestAStrangerAnswers(t *testing.T) {
 	cfg.Clusters["c"].TLSServerName = "other.example.org"
 	w.publish(cfg)
 	w.pass()
-	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerUntrusted: the certificate of "+w.host()+" is made out to other names")
+	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerUntrusted: the certificate of "+w.host()+" is issued for other names")
 }
 
 // Nobody follows a server that sends our credentials elsewhere.
@@ -314,7 +314,7 @@ func TestARedirectIsNoAnswer(t *testing.T) {
 	w := deployed(t)
 	w.api.code = http.StatusFound
 	w.pass()
-	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+w.host()+" answers 302 Found when it is asked whether it is ready")
+	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+w.host()+" returns 302 Found for its readiness check")
 }
 
 // One that is not ready is asked often, one that is seldom, and the Secrets are

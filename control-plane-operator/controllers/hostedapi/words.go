@@ -13,8 +13,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// unreached puts into words why nobody answered at host. The same problem reads
-// the same each time: no clock, no port of ours.
+// unreached describes why host did not respond. The same problem always has the same message, without times and local
+// ports.
 func unreached(err error, host string) problem {
 	var dns *net.DNSError
 	var timeout net.Error
@@ -32,7 +32,7 @@ func unreached(err error, host string) problem {
 	case errors.As(err, &stranger):
 		return untrusted("is not signed by the authority in the kubeconfig")
 	case errors.As(err, &misnamed):
-		return untrusted("is made out to other names")
+		return untrusted("is issued for other names")
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return untrusted("has expired or is not valid yet")
 	case errors.As(err, &invalid):
@@ -42,20 +42,20 @@ func unreached(err error, host string) problem {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return silent("the name %s does not exist", dns.Name)
 	case errors.As(err, &dns):
-		return silent("the name %s cannot be looked up", dns.Name)
+		return silent("the name %s cannot be resolved", dns.Name)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return silent("%s refuses connections", host)
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		return silent("there is no way to %s", host)
+		return silent("there is no route to %s", host)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return silent("%s does not answer within %s", host, patience)
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return silent("%s breaks the connection off", host)
+		return silent("%s closes the connection", host)
 	}
-	return silent("%s cannot be asked: %s", host, root(err))
+	return silent("%s cannot be reached: %s", host, root(err))
 }
 
-// root is the innermost cause: what wraps it names addresses that change.
+// root returns the innermost cause, because outer errors contain addresses that change.
 func root(err error) error {
 	for {
 		cause := errors.Unwrap(err)

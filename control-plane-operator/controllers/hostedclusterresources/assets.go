@@ -17,10 +17,10 @@ import (
 //go:embed assets/*.yaml
 var files embed.FS
 
-// decoder reads YAML. What an asset says and no field takes is an error.
+// decoder reads YAML. Unknown fields in an asset are an error.
 var decoder = serializer.NewCodecFactory(clientgoscheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
 
-// assets are the objects of some files.
+// assets returns the objects in some files.
 func assets(names ...string) ([]client.Object, error) {
 	var objs []client.Object
 	for _, name := range names {
@@ -46,7 +46,7 @@ func assets(names ...string) ([]client.Object, error) {
 	return objs, nil
 }
 
-// one finds the object of a kind of which there is one.
+// one returns the only object of its type.
 func one[T client.Object](objs []client.Object) T {
 	for _, obj := range objs {
 		if o, ok := obj.(T); ok {

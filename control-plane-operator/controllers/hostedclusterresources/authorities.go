@@ -20,8 +20,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// nodeAuthorities says whom nodes have to believe. Their user data says it once,
-// when a machine is made; this they follow.
+// nodeAuthorities publishes the authorities that nodes trust. User data has them only once, when a machine is created.
+// Nodes follow this ConfigMap.
 var nodeAuthorities = part{
 	name:      "node-authorities",
 	namespace: metav1.NamespacePublic,
@@ -35,7 +35,7 @@ var nodeAuthorities = part{
 	},
 }
 
-// authorities are those that nodes have to believe, and a name for them all.
+// authorities returns the authorities that nodes trust, with their revision.
 func (r *Reconciler) authorities(ctx context.Context, s *scope) (map[string]string, error) {
 	clients := &corev1.ConfigMap{}
 	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.KubeletClientCA}, clients); client.IgnoreNotFound(err) != nil {
@@ -51,9 +51,10 @@ func (r *Reconciler) authorities(ctx context.Context, s *scope) (map[string]stri
 	} {
 		certs, err := pki.ParseBundle(b.text)
 		if err != nil {
-			return nil, reconcile.Wait(waitForSecret, hyperv1.WaitingForCertificateReason, "waiting for the authorities that nodes have to believe, in %s: %v", b.from, err)
+			return nil, reconcile.Wait(waitForSecret, hyperv1.WaitingForCertificateReason, "waiting for the authorities that nodes trust in %s: %v", b.from, err)
 		}
-		// Which of them signs is nothing to nodes: a kubelet that has them all is not started again for it.
+		// The order of the authorities has no meaning for nodes: sorting prevents a restart of kubelets that have all of
+		// them.
 		slices.SortFunc(certs, func(a, b *x509.Certificate) int { return bytes.Compare(a.Raw, b.Raw) })
 		data[b.key] = string(pki.Bundle(certs...))
 	}
@@ -61,11 +62,9 @@ func (r *Reconciler) authorities(ctx context.Context, s *scope) (map[string]stri
 	return data, r.signAuthorities(ctx, s, data)
 }
 
-// signAuthorities signs what nodes have to believe with the authority that vouches
-// for the API server: nodes trust it already, in each step of a rotation. Its
-// serial number is the time of the latest step, so that nodes do not go back.
-// Where the user brings the certificates there may be no key to sign with; nodes
-// keep then what they were made with.
+// signAuthorities signs the nodes' authorities with the authority of the API server, which nodes trust already in each
+// step of a rotation. The serial number is the time of the latest step, so that nodes do not accept older ones. If users
+// bring the certificates there may be no key. Then nodes keep the authorities from their user data.
 func (r *Reconciler) signAuthorities(ctx context.Context, s *scope, data map[string]string) error {
 	var serial int64
 	var by *pki.Authority
@@ -91,13 +90,12 @@ func (r *Reconciler) signAuthorities(ctx context.Context, s *scope, data map[str
 	return nil
 }
 
-// rootCAOfPods is the ConfigMap that kube-controller-manager puts into every
-// namespace, and that every pod has mounted.
+// rootCAOfPods is the ConfigMap that kube-controller-manager writes to every namespace, and that every pod mounts.
 const rootCAOfPods = "kube-root-ca.crt"
 
-// believed is who vouches for the API server to pods that start now. Programs
-// read it when they start, most of them once. It is what we believe but for a
-// while after that has changed: kube-controller-manager hears of it later.
+// believed returns the API server's authorities for pods that start now. Most programs read them only at their start.
+// They differ from the operator's authorities for a while after a change, because kube-controller-manager publishes them
+// later.
 func (r *Reconciler) believed(ctx context.Context, s *scope) ([]byte, error) {
 	ours := s.hosted.config.CAData
 	if bytes.Equal(s.hosted.believed, ours) {
@@ -106,7 +104,7 @@ func (r *Reconciler) believed(ctx context.Context, s *scope) ([]byte, error) {
 	cm := &corev1.ConfigMap{}
 	err := s.hosted.client.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: rootCAOfPods}, cm)
 	if apierrors.IsNotFound(err) {
-		return ours, nil // no pod can start before it is there
+		return ours, nil // no pod can start before it exists
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading ConfigMap %s: %w", rootCAOfPods, err)

@@ -22,17 +22,15 @@ const (
 )
 
 const (
-	// holdUp is how long after an authority was introduced somebody is told of the
-	// nodes that do not have it: nodes ask every five minutes.
+	// holdUp is the time after the introduction of an authority when an event reports the nodes without it. Nodes poll
+	// every five minutes.
 	holdUp = 15 * time.Minute
-	// leaveBehind is how long an authority that is introduced waits for nodes. One
-	// that is off, or was made before nodes followed, would else keep it from
-	// signing for ever; and to wait costs nothing, but to lose a node does.
+	// leaveBehind is the time for which a new authority waits for nodes. Without a limit, a node that is off, or that
+	// does not follow the authorities, would block the rotation for ever. Waiting is cheap, but losing a node is not.
 	leaveBehind = 24 * time.Hour
 )
 
-// awaitNodes waits, while an authority that nodes have to believe is not signing
-// yet, until they do. When it signs they have it, or have been left behind.
+// awaitNodes waits until nodes trust the next authority before it signs.
 func (r *Reconciler) awaitNodes(ctx context.Context, s *scope) error {
 	since, err := r.introduced(ctx, s)
 	if err != nil || since.IsZero() {
@@ -41,7 +39,7 @@ func (r *Reconciler) awaitNodes(ctx context.Context, s *scope) error {
 	if believed, err := r.believed(ctx, s); err != nil {
 		return err
 	} else if !bytes.Equal(believed, s.hosted.config.CAData) {
-		return reconcile.Wait(lookForFollowers, hyperv1.NodesBehindReason, "the pods of the cluster are not told of the next certificate authorities yet")
+		return reconcile.Wait(lookForFollowers, hyperv1.NodesBehindReason, "waiting until kube-controller-manager publishes the next certificate authorities to pods")
 	}
 	data, err := r.authorities(ctx, s)
 	if err != nil {
@@ -52,22 +50,21 @@ func (r *Reconciler) awaitNodes(ctx context.Context, s *scope) error {
 	if err != nil || len(behind) == 0 {
 		return err
 	}
-	who, waited := some(behind), r.Clock.Since(since)
+	nodes, waited := some(behind), r.Clock.Since(since)
 	if waited >= leaveBehind {
-		r.tell(s, nodesLeftBehind, revision, "the next certificate authorities sign although nodes %s have not taken them over within %.0f hours: these lose the API server, and have to be replaced", who, leaveBehind.Hours())
+		r.tell(s, nodesLeftBehind, revision, "the next certificate authorities sign although nodes %s have not adopted them within %.0f hours: these nodes lose the connection to the API server and must be replaced", nodes, leaveBehind.Hours())
 		return nil
 	}
 	if waited >= holdUp {
-		r.tell(s, nodesHoldUp, revision, "nodes %s have not taken over the next certificate authorities, which wait for them until %.0f hours after they were introduced; machines that were made before nodes followed never will, and have to be replaced", who, leaveBehind.Hours())
+		r.tell(s, nodesHoldUp, revision, "nodes %s have not adopted the next certificate authorities, which wait for them for %.0f hours; machines of older releases, which do not follow the authorities, must be replaced", nodes, leaveBehind.Hours())
 	}
-	return reconcile.Wait(lookForFollowers, hyperv1.NodesBehindReason, "nodes %s have not taken over the next certificate authorities, which do not sign before they have", who)
+	return reconcile.Wait(lookForFollowers, hyperv1.NodesBehindReason, "waiting for nodes %s to adopt the next certificate authorities", nodes)
 }
 
-// lookForFollowers is how soon to look again whether nodes have what they need.
+// lookForFollowers is the interval for checking the nodes again.
 const lookForFollowers = 20 * time.Second
 
-// introduced is when the last authority was made that nodes have to believe
-// before it signs; zero if there is none.
+// introduced returns the time of the last new authority that nodes must trust before it signs, or zero if there is none.
 func (r *Reconciler) introduced(ctx context.Context, s *scope) (time.Time, error) {
 	var since time.Time
 	for _, name := range []string{names.RootCA, names.KubeletClientSigner} {
@@ -75,7 +72,7 @@ func (r *Reconciler) introduced(ctx context.Context, s *scope) (time.Time, error
 		if err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: name}, secret); client.IgnoreNotFound(err) != nil {
 			return since, fmt.Errorf("reading Secret %s: %w", name, err)
 		}
-		// One that is not there, or cannot be read, is not about to sign; who makes them says so.
+		// A missing or invalid signer is not about to sign. The components controller reports it.
 		signer, err := pki.DecodeSigner(secret.Data)
 		if err == nil && signer.Next != nil && signer.Since.After(since) {
 			since = signer.Since
@@ -84,11 +81,11 @@ func (r *Reconciler) introduced(ctx context.Context, s *scope) (time.Time, error
 	return since, nil
 }
 
-// nodesWithout are the names of the nodes that have not taken a revision over.
+// nodesWithout returns the names of the nodes that have not adopted a revision.
 func nodesWithout(ctx context.Context, s *scope, revision string) ([]string, error) {
 	list := metadata("NodeList")
 	if err := s.hosted.client.List(ctx, list); err != nil {
-		return nil, fmt.Errorf("asking nodes what authorities they have: %w", err)
+		return nil, fmt.Errorf("reading the authorities of nodes: %w", err)
 	}
 	var behind []string
 	for _, node := range list.Items {
@@ -99,7 +96,7 @@ func nodesWithout(ctx context.Context, s *scope, revision string) ([]string, err
 	return behind, nil
 }
 
-// tell tells of a revision, once for each thing that there is to say of it.
+// tell records an event about a revision, once per reason.
 func (r *Reconciler) tell(s *scope, reason, revision, format string, args ...any) {
 	if s.hosted.told[reason] == revision {
 		return

@@ -16,9 +16,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// cleanupPolicy keeps everybody from making load balancers and volumes while
-// they are being removed. The API server itself refuses them: a webhook would
-// need somebody to answer.
+// cleanupPolicy prevents the creation of load balancers and volumes during their removal. The API server itself enforces
+// the policy: a webhook would need a server.
 var cleanupPolicy = part{
 	name:    "cleanup",
 	kinds:   []client.ObjectList{&admissionregistrationv1.ValidatingAdmissionPolicyList{}, &admissionregistrationv1.ValidatingAdmissionPolicyBindingList{}},
@@ -26,10 +25,9 @@ var cleanupPolicy = part{
 }
 
 const (
-	// takesEffect is how long API servers take to obey a new policy. What slips
-	// through before is seen after.
+	// takesEffect is the time until API servers enforce a new policy. The next reconcile finds what is created before.
 	takesEffect = 3 * time.Second
-	// cleanupPause is how long to let controllers of the cloud work.
+	// cleanupPause is the interval for checking the progress of the cloud controllers.
 	cleanupPause = 5 * time.Second
 )
 
@@ -37,14 +35,14 @@ func (r *Reconciler) blockCreation(ctx context.Context, s *scope) error {
 	return r.ensureBy(ctx, s, cleanupPolicy, func(objs []client.Object) error {
 		changed, err := s.hosted.apply.Apply(ctx, cleanupPolicy.set(), objs...)
 		if err == nil && changed {
-			return reconcile.Wait(takesEffect, hyperv1.WaitingForPermissionsReason, "the hosted cluster stops making load balancers and volumes")
+			return reconcile.Wait(takesEffect, hyperv1.WaitingForPermissionsReason, "waiting until the hosted cluster rejects new load balancers and volumes")
 		}
 		return err
 	})
 }
 
-// removeCloudResources deletes what stands for something in the cloud, and waits
-// until those who made that have removed it. It names what is left.
+// removeCloudResources deletes the objects of cloud resources, and waits until the cloud controllers have deleted the
+// resources. The condition lists what is left.
 func (r *Reconciler) removeCloudResources(ctx context.Context, s *scope) error {
 	balancers, err := r.removeBalancers(ctx, s)
 	if err != nil {
@@ -61,8 +59,8 @@ func (r *Reconciler) removeCloudResources(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// removeBalancers deletes the Services with a load balancer. One stays until the
-// cloud controller has removed that.
+// removeBalancers deletes the Services with a load balancer. A finalizer keeps the Service until the cloud controller
+// has deleted the load balancer.
 func (r *Reconciler) removeBalancers(ctx context.Context, s *scope) (left []string, err error) {
 	list := &corev1.ServiceList{}
 	if err := s.hosted.client.List(ctx, list); err != nil {
@@ -85,8 +83,8 @@ func (r *Reconciler) removeBalancers(ctx context.Context, s *scope) (left []stri
 	return left, nil
 }
 
-// removeVolumes deletes the claims, and the pods that hold them, of all volumes
-// that go with their claim. One that its user wants to retain stays in the cloud.
+// removeVolumes deletes the claims of all volumes with reclaim policy Delete, and the pods that use them. Volumes with
+// policy Retain stay in the cloud.
 func (r *Reconciler) removeVolumes(ctx context.Context, s *scope) (left []string, err error) {
 	volumes := &corev1.PersistentVolumeList{}
 	if err := s.hosted.client.List(ctx, volumes); err != nil {
@@ -100,7 +98,7 @@ func (r *Reconciler) removeVolumes(ctx context.Context, s *scope) (left []string
 			continue
 		}
 		left = append(left, "volume"+handle(pv)+" of PersistentVolume "+pv.Name)
-		if pv.Spec.ClaimRef == nil { // nobody's claim takes it along
+		if pv.Spec.ClaimRef == nil { // no claim deletes it
 			if err := reconcile.Delete(ctx, s.hosted.client, pv); err != nil {
 				return nil, err
 			}
@@ -118,14 +116,14 @@ func (r *Reconciler) removeVolumes(ctx context.Context, s *scope) (left []string
 		if err := reconcile.Delete(ctx, s.hosted.client, &claims.Items[i]); err != nil {
 			return nil, err
 		}
-		if claims.Items[i].Spec.VolumeName == "" { // it may be getting one this moment
+		if claims.Items[i].Spec.VolumeName == "" { // it may be bound at this moment
 			left = append(left, fmt.Sprintf("PersistentVolumeClaim %s/%s", claims.Items[i].Namespace, claims.Items[i].Name))
 		}
 	}
 	return left, r.removeHolders(ctx, s, claims.Items)
 }
 
-// handle is what the cloud calls the volume, after a blank, if that is known.
+// handle returns the volume's ID in the cloud, after a space, if it is known.
 func handle(pv *corev1.PersistentVolume) string {
 	if pv.Spec.CSI != nil {
 		return " " + pv.Spec.CSI.VolumeHandle
@@ -133,8 +131,8 @@ func handle(pv *corev1.PersistentVolume) string {
 	return ""
 }
 
-// removeHolders deletes the pods that use the claims, at once: the nodes on
-// which they could end in peace are gone.
+// removeHolders deletes the pods that use the claims without a grace period: the nodes on which they could terminate are
+// gone.
 func (r *Reconciler) removeHolders(ctx context.Context, s *scope, claims []corev1.PersistentVolumeClaim) error {
 	going := map[client.ObjectKey]bool{}
 	for i := range claims {
@@ -158,7 +156,7 @@ func (r *Reconciler) removeHolders(ctx context.Context, s *scope, claims []corev
 	return nil
 }
 
-// mostNamed is how many things a sentence can name.
+// mostNamed is the largest number of items in a message.
 const mostNamed = 10
 
 func some(things []string) string {

@@ -18,18 +18,15 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// ofKubeletClient are the requests of kubelets for a certificate as clients.
+// ofKubeletClient selects the requests of kubelets for a client certificate.
 var ofKubeletClient = client.MatchingFields{"spec.signerName": certificatesv1.KubeAPIServerClientKubeletSignerName}
 
-// certificateRefused is the reason of an event: a bootstrap token was used for a
-// certificate that it is not for.
+// certificateRefused is the reason of the event for a request that a bootstrap token does not allow.
 const certificateRefused = "NodeCertificateRefused"
 
-// approveJoining approves the first client certificate of a node. A bootstrap
-// token is good for the certificate of the Machine that it was made for, of no
-// other, and of one key. What is refused stays pending: a kubelet goes on to wait
-// for its Machine's addresses, and people can decide. Renewals are approved by
-// kube-controller-manager, for a node's own name.
+// approveJoining approves the first client certificate of a node. A bootstrap token allows one certificate with one key,
+// for the Machine that it was created for. Other requests stay pending: the Machine's addresses may be missing yet, and
+// people can decide. kube-controller-manager approves renewals for a node's own name.
 func (r *Reconciler) approveJoining(ctx context.Context, s *scope) error {
 	pending, version, err := pendingRequests(ctx, s, ofKubeletClient)
 	if err != nil {
@@ -67,7 +64,7 @@ func (r *Reconciler) approveJoining(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// fromTokens leaves the requests of those who join.
+// fromTokens returns the requests that were made with bootstrap tokens.
 func fromTokens(requests []certificatesv1.CertificateSigningRequest) []certificatesv1.CertificateSigningRequest {
 	var joining []certificatesv1.CertificateSigningRequest
 	for _, csr := range requests {
@@ -78,7 +75,7 @@ func fromTokens(requests []certificatesv1.CertificateSigningRequest) []certifica
 	return joining
 }
 
-// refuse leaves a request pending, and reports it once it is not only early.
+// refuse leaves a request pending, and reports it after some time.
 func (r *Reconciler) refuse(ctx context.Context, s *scope, csr *certificatesv1.CertificateSigningRequest, why string) {
 	ctrl.LoggerFrom(ctx).V(1).Info("Not approving", "request", csr.Name, "user", csr.Spec.Username, "because", why)
 	r.awaitMachine(s, csr)
@@ -87,10 +84,9 @@ func (r *Reconciler) refuse(ctx context.Context, s *scope, csr *certificatesv1.C
 	}
 }
 
-// claim records for which key a Machine gets its certificate, before it does.
-// The record survives the request, which the hosted cluster removes after an
-// hour and its administrators at will. A crash between the record and the
-// approval is harmless: the same key is approved by the next pass.
+// claim records the key of a Machine's certificate before the approval. The record outlives the request, which the
+// hosted cluster deletes after an hour and its administrators at any time. A crash between the record and the approval
+// is harmless: the next reconcile approves the same key.
 func (r *Reconciler) claim(ctx context.Context, s *scope, asked joining, machines []clusterv1.Machine) (why string, err error) {
 	node := &metav1.PartialObjectMetadata{}
 	node.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Node"))
@@ -109,7 +105,7 @@ func (r *Reconciler) claim(ctx context.Context, s *scope, asked joining, machine
 	if key := record.Data[uid]; key == asked.key {
 		return "", nil
 	} else if key != "" {
-		return fmt.Sprintf("Machine %s has been given a certificate for another key", asked.machine.Name), nil
+		return fmt.Sprintf("Machine %s has a certificate for another key", asked.machine.Name), nil
 	}
 	before := record.DeepCopy()
 	record.Data = claims(record.Data, machines)
@@ -125,8 +121,7 @@ func (r *Reconciler) claim(ctx context.Context, s *scope, asked joining, machine
 	return "", nil
 }
 
-// claims leaves those of Machines that could still ask: one that has joined is
-// refused for that.
+// claims keeps the records of Machines that have not joined yet. A Machine that has joined gets no other certificate.
 func claims(all map[string]string, machines []clusterv1.Machine) map[string]string {
 	left := map[string]string{}
 	for i := range machines {

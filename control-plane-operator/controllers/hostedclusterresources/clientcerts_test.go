@@ -81,11 +81,11 @@ func TestWhichMachinesMayJoin(t *testing.T) {
 		"a machine asks for its own certificate":   {},
 		"its token was renewed and is still valid": {tokens: []corev1.Secret{own, token("zzzzzz", "workers-a")}},
 		"the machine waited a day for capacity":    {machines: []*clusterv1.Machine{since(waiting("workers-1", "workers-a", nodeName), 24*time.Hour, time.Minute)}},
-		"the token of one machine asks for the node of another": {why: otherNode + " is no name of Machine workers-1, which has [" + nodeName + "]",
+		"the token of one machine asks for the node of another": {why: otherNode + " is not a name of Machine workers-1, which has [" + nodeName + "]",
 			change: func(r *x509.CertificateRequest, _ *spec) { r.Subject.CommonName = nodeUser + otherNode }},
-		"an address is not a name": {why: nodeIP + " is no name of Machine workers-1, which has [" + nodeName + "]",
+		"an address is not a name": {why: nodeIP + " is not a name of Machine workers-1, which has [" + nodeName + "]",
 			change: func(r *x509.CertificateRequest, _ *spec) { r.Subject.CommonName = nodeUser + nodeIP }},
-		"the addresses of the machine are not known yet": {machines: []*clusterv1.Machine{waiting("workers-1", "workers-a", "")}, why: nodeName + " is no name of Machine workers-1, which has []"},
+		"the addresses of the machine are not known yet": {machines: []*clusterv1.Machine{waiting("workers-1", "workers-a", "")}, why: nodeName + " is not a name of Machine workers-1, which has []"},
 		"the machine has joined":                         {machines: []*clusterv1.Machine{joined(waiting("workers-1", "workers-a", nodeName), nodeName)}, why: "Machine workers-1 has joined as node " + nodeName},
 		"the machine is being deleted":                   {machines: []*clusterv1.Machine{deleted(waiting("workers-1", "workers-a", nodeName))}, why: "Machine workers-1 is being deleted"},
 		"the machine is there for hours":                 {machines: []*clusterv1.Machine{since(waiting("workers-1", "workers-a", nodeName), 3*time.Hour, 3*time.Hour)}, why: "Machine workers-1 has not joined within 2h0m0s"},
@@ -112,7 +112,7 @@ func TestWhichMachinesMayJoin(t *testing.T) {
 			change: func(r *x509.CertificateRequest, _ *spec) { r.Subject.CommonName = nodeUser }},
 		"it wants to be a server, too": {why: "it is for more than client auth",
 			change: func(_ *x509.CertificateRequest, s *spec) { s.Usages = append(s.Usages, certificatesv1.UsageServerAuth) }},
-		"it names hosts": {why: "it names more than the node",
+		"it names hosts": {why: "it has more than the name of the node",
 			change: func(r *x509.CertificateRequest, _ *spec) { r.IPAddresses = []net.IP{net.ParseIP(nodeIP)} }},
 		"it is for another signer": {why: "it is for another signer",
 			change: func(_ *x509.CertificateRequest, s *spec) {
@@ -213,7 +213,7 @@ func TestATokenIsGoodForOneCertificateOfItsMachine(t *testing.T) {
 	}
 	w.clock.Step(lookAgain)
 	w.pass()
-	w.heard("Warning NodeCertificateRefused certificate request third of system:bootstrap:abcdef is not approved: Machine workers-1 has been given a certificate for another key")
+	w.heard("Warning NodeCertificateRefused certificate request third of system:bootstrap:abcdef is not approved: Machine workers-1 has a certificate for another key")
 	w.pass()
 	w.heard("")
 }

@@ -21,36 +21,36 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// A door leads into one hosted cluster, with the kubeconfig of one moment.
+// A door is a connection to one hosted cluster with one version of the kubeconfig.
 type door struct {
 	// key is a digest of the kubeconfig.
 	key    [sha256.Size]byte
 	config *rest.Config
 	client client.WithWatch
 	apply  *apply.Applier
-	// found is what was there when somebody last looked.
+	// found has the last observation of each part.
 	found map[string]found
-	// reached is when a node answered last.
+	// reached is the last time at which a node responded.
 	reached time.Time
-	// believed is who vouches for the API server to pods.
+	// believed has the API server's authorities for pods.
 	believed []byte
-	// told is the revision of authorities of which an event has told, by its reason.
+	// told is the last revision of the authorities with an event, by reason.
 	told map[string]string
-	// watches are open until closed is.
+	// watches run until closed is closed.
 	watches map[string]*watching
 	closed  chan struct{}
 }
 
-// enter finds the way into the hosted cluster.
+// enter connects to the hosted cluster.
 func (r *Reconciler) enter(ctx context.Context, s *scope) error {
 	api := meta.FindStatusCondition(s.hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable)
 	if api == nil || api.Status != "True" {
-		return reconcile.Wait(0, hyperv1.WaitingForKubeAPIServerReason, "waiting until the hosted API server serves; KubeAPIServerAvailable says why it does not")
+		return reconcile.Wait(0, hyperv1.WaitingForKubeAPIServerReason, "waiting for the hosted API server; see KubeAPIServerAvailable for the reason")
 	}
 	secret := &corev1.Secret{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.ControlPlaneOperatorKubeconfig}, secret)
 	if apierrors.IsNotFound(err) {
-		return reconcile.Wait(waitForSecret, hyperv1.WaitingForKubeconfigReason, "Secret %s is not there", names.ControlPlaneOperatorKubeconfig)
+		return reconcile.Wait(waitForSecret, hyperv1.WaitingForKubeconfigReason, "Secret %s does not exist", names.ControlPlaneOperatorKubeconfig)
 	}
 	if err != nil {
 		return fmt.Errorf("reading Secret %s: %w", names.ControlPlaneOperatorKubeconfig, err)
@@ -68,10 +68,10 @@ func (r *Reconciler) enter(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// waitForSecret is how long to wait for a Secret of which a watch may not tell.
+// waitForSecret is the interval for reading a Secret that may not be watched.
 const waitForSecret = 10 * time.Second
 
-// leave forgets the way into a hosted cluster.
+// leave closes the connection to a hosted cluster.
 func (r *Reconciler) leave(uid types.UID) {
 	if known := r.doors[uid]; known != nil {
 		close(known.closed)
@@ -79,7 +79,7 @@ func (r *Reconciler) leave(uid types.UID) {
 	}
 }
 
-// build makes a door. Its errors follow the name of the Secret.
+// build creates the connection. Its errors follow the name of the Secret.
 func (r *Reconciler) build(text []byte) (*door, error) {
 	config, err := kubeconfig.Config(text)
 	if err != nil {
@@ -95,8 +95,7 @@ func (r *Reconciler) build(text []byte) (*door, error) {
 	}, nil
 }
 
-// open makes a client that asks the API server each time: what we look at once
-// in ten minutes is not worth the memory of a cache.
+// open creates a client without a cache. Objects that are read once in ten minutes are not worth the memory of a cache.
 func open(scheme *runtime.Scheme) func(*rest.Config) (client.WithWatch, error) {
 	return func(config *rest.Config) (client.WithWatch, error) {
 		config = rest.CopyConfig(config)

@@ -17,8 +17,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// checkConnection says whether the control plane reaches nodes: it reads a line
-// of the log of an agent, which comes from the kubelet, through the tunnels.
+// checkConnection checks the connection from the control plane to nodes: it reads a log line of an agent, which the
+// kubelet sends through the tunnels.
 func (r *Reconciler) checkConnection(ctx context.Context, s *scope) error {
 	if !r.Clock.Now().After(s.hosted.reached.Add(r.Interval)) && !s.hosted.reached.IsZero() {
 		return nil
@@ -38,7 +38,7 @@ func (r *Reconciler) checkConnection(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// lookForNodes is how soon to ask nodes again that did not answer.
+// lookForNodes is the interval for checking nodes that have not responded.
 const lookForNodes = 15 * time.Second
 
 func (r *Reconciler) connection(ctx context.Context, s *scope) (metav1.Condition, error) {
@@ -60,16 +60,16 @@ func (r *Reconciler) connection(ctx context.Context, s *scope) (metav1.Condition
 	var problem error
 	for _, pod := range ready[:min(len(ready), askedNodes)] {
 		if problem = r.ReadLog(ctx, s.hosted.config, pod.Namespace, pod.Name); problem == nil {
-			return metav1.Condition{Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, Message: "nodes answer"}, nil
+			return metav1.Condition{Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, Message: "nodes respond"}, nil
 		}
 	}
-	return metav1.Condition{Status: metav1.ConditionFalse, Reason: hyperv1.NodesUnreachableReason, Message: fmt.Sprintf("no node answers: %v", problem)}, nil
+	return metav1.Condition{Status: metav1.ConditionFalse, Reason: hyperv1.NodesUnreachableReason, Message: fmt.Sprintf("no node responds: %v", problem)}, nil
 }
 
-// askedNodes is how many nodes are asked at most: one alone may just be ending.
+// askedNodes is the largest number of nodes to check. A single node may be shutting down.
 const askedNodes = 3
 
-// agentLabels are those of the pods in our asset.
+// agentLabels are the labels of the agents' pods.
 var agentLabels = map[string]string{"k8s-app": "konnectivity-agent"}
 
 func readLog(ctx context.Context, config *rest.Config, namespace, pod string) error {

@@ -32,11 +32,11 @@ func TestTheNodesAreReached(t *testing.T) {
 	agent.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	w.must(w.hosted.Admin().Create(t.Context(), agent))
 	w.pass()
-	w.want(reached, "False NodesUnreachable: no node answers: dial tcp 10.0.1.7:10250: no agent available")
+	w.want(reached, "False NodesUnreachable: no node responds: dial tcp 10.0.1.7:10250: no agent available")
 
 	problem = nil
 	w.settle()
-	w.want(reached, "True AsExpected: nodes answer")
+	w.want(reached, "True AsExpected: nodes respond")
 	before := asked
 	w.pass()
 	if asked != before {
@@ -46,6 +46,6 @@ func TestTheNodesAreReached(t *testing.T) {
 	problem = errors.New("no agent available")
 	w.clock.Step(2 * interval)
 	w.pass()
-	w.want(reached, "False NodesUnreachable: no node answers: no agent available")
+	w.want(reached, "False NodesUnreachable: no node responds: no agent available")
 	w.want(condition, allIsWell)
 }

@@ -16,32 +16,30 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// A part is one idea of what there is inside a hosted cluster. Its objects are
-// applied and pruned together.
+// A part is a set of objects inside a hosted cluster that are applied and pruned together.
 type part struct {
 	name string
-	// namespace is where its objects are, empty for everywhere.
+	// namespace is the namespace of its objects, or empty for all namespaces.
 	namespace string
-	// kinds are those that it has or ever had.
+	// kinds are the kinds that the part has or ever had.
 	kinds []client.ObjectList
-	// desired says what there has to be; none if the cluster has no such part.
+	// desired returns the desired objects. There are none if the cluster does not have the part.
 	desired func(*Reconciler, context.Context, *scope) ([]client.Object, error)
 }
 
-// contents are the parts that need nothing of each other.
+// contents are the parts that do not depend on each other.
 var contents = []part{apiEndpoints, clusterInfo, nodeAuthorities, bootstrapTokens, pullSecret, coreDNS, kubeProxy, konnectivityAgent}
 
 func (p part) set() apply.Set { return apply.Set{Name: p.name, Namespace: p.namespace, Kinds: p.kinds} }
 
-// found says that a hosted cluster was seen to have a part as it was wished.
+// found is the last observation of a part in its desired state.
 type found struct {
 	wish [sha256.Size]byte
 	at   time.Time
 }
 
-// ensure makes a part what it should be. It looks into the hosted cluster when
-// the wish is another than last time, and else after a while: tokens and nodes
-// come and go every minute, and a cluster changes rarely.
+// ensure reconciles a part. It reads the hosted cluster when the desired state has changed, and otherwise only after
+// Options.Interval: reconciles for tokens and nodes happen every minute, but these objects change rarely.
 func (r *Reconciler) ensure(ctx context.Context, s *scope, p part) error {
 	return r.ensureBy(ctx, s, p, func(objs []client.Object) error {
 		_, err := s.hosted.apply.Apply(ctx, p.set(), objs...)
@@ -56,7 +54,7 @@ func (r *Reconciler) ensureBy(ctx context.Context, s *scope, p part, by func([]c
 	}
 	text, err := json.Marshal(objs)
 	if err != nil {
-		return fmt.Errorf("marshalling what %s has to be: %w", p.name, err)
+		return fmt.Errorf("marshalling the desired objects of %s: %w", p.name, err)
 	}
 	wish := sha256.Sum256(text)
 	if was, known := s.hosted.found[p.name]; known && was.wish == wish && r.Clock.Since(was.at) < r.Interval {
@@ -72,11 +70,10 @@ func (r *Reconciler) ensureBy(ctx context.Context, s *scope, p part, by func([]c
 	return nil
 }
 
-// lookAgain is how long to wait for what nobody tells us.
+// lookAgain is the requeue interval for changes without a watch.
 const lookAgain = time.Minute
 
-// distrust forgets what was found of the permissions when they do not suffice:
-// somebody may have taken them away since.
+// distrust invalidates the observed permissions after a Forbidden error, because they may have been removed.
 func (r *Reconciler) distrust(s *scope, report reconcile.Report) {
 	for _, o := range report {
 		if s.hosted != nil && apierrors.IsForbidden(o.Err) {

@@ -18,7 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// coreDNS answers for the names of Services and pods.
+// coreDNS resolves the names of Services and pods.
 var coreDNS = part{
 	name:      "coredns",
 	namespace: metav1.NamespaceSystem,
@@ -28,7 +28,7 @@ var coreDNS = part{
 
 const coreDNSImage = "coredns"
 
-// minAvailable lets one of two be moved at a time.
+// minAvailable allows one of two pods to be evicted at a time.
 var minAvailable = intstr.FromInt32(1)
 
 func desiredCoreDNS(r *Reconciler, ctx context.Context, s *scope) ([]client.Object, error) {
@@ -70,8 +70,7 @@ func desiredCoreDNS(r *Reconciler, ctx context.Context, s *scope) ([]client.Obje
 	return objs, nil
 }
 
-// dnsIndex is the address, in each network of Services, that DNS has by
-// convention; kubelets tell it to pods.
+// dnsIndex is the index of the DNS address in each service network by convention. Kubelets pass the address to pods.
 const dnsIndex = 10
 
 func dnsAddresses(n hyperv1.ClusterNetworking) ([]string, error) {
@@ -79,20 +78,20 @@ func dnsAddresses(n hyperv1.ClusterNetworking) ([]string, error) {
 	for _, cidr := range serviceNetworks(n) {
 		_, subnet, err := net.ParseCIDR(cidr)
 		if err != nil {
-			return nil, reconcile.Block(hyperv1.InvalidNetworkReason, "spec.networking.serviceNetwork: %q is no address range", cidr)
+			return nil, reconcile.Block(hyperv1.InvalidNetworkReason, "spec.networking.serviceNetwork: %q is not a CIDR", cidr)
 		}
 		ip, err := netutils.GetIndexedIP(subnet, dnsIndex)
 		if err != nil {
-			return nil, reconcile.Block(hyperv1.InvalidNetworkReason, "spec.networking.serviceNetwork: %s has no room for the address of DNS, which is the tenth", cidr)
+			return nil, reconcile.Block(hyperv1.InvalidNetworkReason, "spec.networking.serviceNetwork: %s has no room for the DNS address, which is the tenth", cidr)
 		}
 		addresses = append(addresses, ip.String())
 	}
 	return addresses, nil
 }
 
-// run says which image the only container of a pod runs, and where the API
-// server is: what other pods need to find it must not need to be there first. It
-// is started again when it has to believe somebody else there.
+// run sets the image of a pod's only container and the address of the API server. The address cannot be resolved in the
+// cluster, because these pods must start before other pods. The annotation restarts them when the trusted authorities
+// change.
 func run(template *corev1.PodTemplateSpec, image string, at hyperv1.APIEndpoint, believed []byte) {
 	template.Annotations = map[string]string{contentsAnnotation: digest(believed)}
 	pod := &template.Spec

@@ -26,9 +26,8 @@ const (
 	nodeGroup = "system:nodes"
 )
 
-// servingMachine returns the Machine for which a serving certificate may be
-// signed, or why it may not. Every host in the certificate has to be an address
-// of the Machine, and the certificate is good for a server only.
+// servingMachine returns the Machine for which a serving certificate may be signed, or the reason for a rejection. Every
+// host in the certificate must be an address of the Machine, and the certificate must be for servers only.
 func servingMachine(csr *certificatesv1.CertificateSigningRequest, machines []clusterv1.Machine) (machine, why string) {
 	node, isNode := strings.CutPrefix(csr.Spec.Username, nodeUser)
 	if !isNode || !slices.Contains(csr.Spec.Groups, nodeGroup) {
@@ -39,41 +38,40 @@ func servingMachine(csr *certificatesv1.CertificateSigningRequest, machines []cl
 		return "", why
 	}
 	if !isOf(asked, node) {
-		return "", "its subject is not the node that asks"
+		return "", "its subject is not the requesting node"
 	}
 	if len(asked.EmailAddresses)+len(asked.URIs) > 0 {
-		return "", "it names more than hosts"
+		return "", "it has more than host names and addresses"
 	}
 	if len(asked.DNSNames)+len(asked.IPAddresses) == 0 {
-		return "", "it names no host"
+		return "", "it has no host name or address"
 	}
 	for _, m := range machines {
 		if !is(m, node) || !m.DeletionTimestamp.IsZero() {
 			continue
 		}
 		if stranger := notOf(m, asked); stranger != "" {
-			return "", fmt.Sprintf("%s is no address of Machine %s", stranger, m.Name)
+			return "", fmt.Sprintf("%s is not an address of Machine %s", stranger, m.Name)
 		}
 		return m.Name, ""
 	}
 	return "", "no Machine is node " + node
 }
 
-// joinWithin is how long after its instance was there a Machine may join. The
-// token in the user data of an instance ends long before.
+// joinWithin is the time after the creation of its instance within which a Machine may join. The token in the user data
+// expires long before.
 const joinWithin = 2 * time.Hour
 
 // A joining is a request for the first client certificate of a node.
 type joining struct {
-	// node is the name in the certificate, key a digest of its public key.
+	// node is the name in the certificate, and key the digest of its public key.
 	node, key string
-	// machine is the one that the token was made for.
+	// machine is the Machine that the token was created for.
 	machine *clusterv1.Machine
 }
 
-// joiningMachine returns what a request for the client certificate of a new node
-// is about, or why it may not be signed. The token of the requestor was made for
-// one Machine, and the certificate has to have a name of that Machine.
+// joiningMachine returns the content of a request for a new node's client certificate, or the reason for a rejection.
+// The requestor's token was created for one Machine, and the certificate must have a name of that Machine.
 func joiningMachine(csr *certificatesv1.CertificateSigningRequest, tokens []corev1.Secret, machines []clusterv1.Machine, now time.Time) (joining, string) {
 	id, isToken := strings.CutPrefix(csr.Spec.Username, bootstrapapi.BootstrapUserPrefix)
 	if !isToken || !slices.Contains(csr.Spec.Groups, bootstrapapi.BootstrapDefaultGroup) {
@@ -88,7 +86,7 @@ func joiningMachine(csr *certificatesv1.CertificateSigningRequest, tokens []core
 		return joining{}, "its subject is not a node"
 	}
 	if len(asked.EmailAddresses)+len(asked.URIs)+len(asked.DNSNames)+len(asked.IPAddresses) > 0 {
-		return joining{}, "it names more than the node"
+		return joining{}, "it has more than the name of the node"
 	}
 	m := machineOf(id, tokens, machines, now)
 	switch {
@@ -101,15 +99,14 @@ func joiningMachine(csr *certificatesv1.CertificateSigningRequest, tokens []core
 	case now.After(provisioned(m).Add(joinWithin)):
 		return joining{}, fmt.Sprintf("Machine %s has not joined within %s", m.Name, joinWithin)
 	case !slices.Contains(nodeNames(m), node):
-		return joining{}, fmt.Sprintf("%s is no name of Machine %s, which has %v", node, m.Name, nodeNames(m))
+		return joining{}, fmt.Sprintf("%s is not a name of Machine %s, which has %v", node, m.Name, nodeNames(m))
 	}
 	sum := sha256.Sum256(asked.RawSubjectPublicKeyInfo)
 	return joining{node: node, key: hex.EncodeToString(sum[:]), machine: m}, ""
 }
 
-// machineOf returns the Machine that a token was made for. The Secret of the
-// token is that of this namespace: what the hosted cluster has under the same
-// name, its administrators can write.
+// machineOf returns the Machine that a token was created for. It uses the Secret in this namespace, because the hosted
+// cluster's administrators can write the Secret of the same name there.
 func machineOf(id string, tokens []corev1.Secret, machines []clusterv1.Machine, now time.Time) *clusterv1.Machine {
 	bootstraps := map[string]bool{}
 	for i := range tokens {
@@ -129,8 +126,7 @@ func machineOf(id string, tokens []corev1.Secret, machines []clusterv1.Machine, 
 	return found
 }
 
-// provisioned is when the instance of a Machine was there. One that waits for
-// capacity is older than its instance by as long as it waits.
+// provisioned returns the time when the instance of a Machine existed. A Machine may wait for capacity for a long time.
 func provisioned(m *clusterv1.Machine) time.Time {
 	if c := meta.FindStatusCondition(m.Status.Conditions, clusterv1.InfrastructureReadyCondition); c != nil && c.Status == metav1.ConditionTrue {
 		return c.LastTransitionTime.Time
@@ -138,8 +134,7 @@ func provisioned(m *clusterv1.Machine) time.Time {
 	return m.CreationTimestamp.Time
 }
 
-// nodeNames are the names that the node of a Machine may have: those that AWS
-// gives its instance inside the VPC.
+// nodeNames returns the allowed names of a Machine's node: the names that AWS gives its instance inside the VPC.
 func nodeNames(m *clusterv1.Machine) []string {
 	var all []string
 	for _, a := range m.Status.Addresses {
@@ -150,12 +145,12 @@ func nodeNames(m *clusterv1.Machine) []string {
 	return all
 }
 
-// isOf reports whether the subject of a request is a node of that name.
+// isOf returns whether the subject of a request is the node of that name.
 func isOf(asked *x509.CertificateRequest, node string) bool {
 	return node != "" && asked.Subject.CommonName == nodeUser+node && slices.Equal(asked.Subject.Organization, []string{nodeGroup})
 }
 
-// parse reads the request proper, which has to be for a signer and a usage.
+// parse parses the request. It must be for the signer and the usage.
 func parse(csr *certificatesv1.CertificateSigningRequest, signer string, usage certificatesv1.KeyUsage) (*x509.CertificateRequest, string) {
 	if csr.Spec.SignerName != signer {
 		return nil, "it is for another signer"
@@ -176,8 +171,8 @@ func parse(csr *certificatesv1.CertificateSigningRequest, signer string, usage c
 	return asked, ""
 }
 
-// is reports whether the machine is that node: Cluster API has set its NodeRef,
-// or it has none yet and the machine has the node's name.
+// is returns whether the Machine is that node: Cluster API has set its NodeRef, or the Machine has no NodeRef and has
+// the node's name.
 func is(m clusterv1.Machine, node string) bool {
 	if m.Status.NodeRef.IsDefined() {
 		return m.Status.NodeRef.Name == node
@@ -185,7 +180,7 @@ func is(m clusterv1.Machine, node string) bool {
 	return slices.ContainsFunc(m.Status.Addresses, func(a clusterv1.MachineAddress) bool { return a.Address == node })
 }
 
-// notOf is the first host of the request that the machine does not have.
+// notOf returns the first host in the request that is not an address of the Machine.
 func notOf(m clusterv1.Machine, asked *x509.CertificateRequest) string {
 	has := func(same func(string) bool) bool {
 		return slices.ContainsFunc(m.Status.Addresses, func(a clusterv1.MachineAddress) bool { return same(a.Address) })

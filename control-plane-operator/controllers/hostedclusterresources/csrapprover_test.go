@@ -86,16 +86,16 @@ func TestWhichServingCertificatesAreApproved(t *testing.T) {
 		"Cluster API has not said yet which node it is":     {machines: []*clusterv1.Machine{machine("workers-1", "", nodeName, nodeIP)}},
 		"another machine has the name, and is another node": {machines: []*clusterv1.Machine{machine("workers-1", "other", nodeName, nodeIP)}, why: "no Machine is node " + nodeName},
 		"there is no such machine":                          {why: "no Machine is node " + nodeName},
-		"an address that is somebody else's":                {machines: []*clusterv1.Machine{machine("workers-1", nodeName, nodeName)}, why: nodeIP + " is no address of Machine workers-1"},
-		"a name that is somebody else's": {machines: []*clusterv1.Machine{itself}, why: "kube-apiserver is no address of Machine workers-1",
+		"an address that is somebody else's":                {machines: []*clusterv1.Machine{machine("workers-1", nodeName, nodeName)}, why: nodeIP + " is not an address of Machine workers-1"},
+		"a name that is somebody else's": {machines: []*clusterv1.Machine{itself}, why: "kube-apiserver is not an address of Machine workers-1",
 			change: func(r *x509.CertificateRequest, _ *certificatesv1.CertificateSigningRequestSpec) {
 				r.DNSNames = []string{"kube-apiserver"}
 			}},
-		"one node asks for another": {machines: []*clusterv1.Machine{itself}, why: "its subject is not the node that asks",
+		"one node asks for another": {machines: []*clusterv1.Machine{itself}, why: "its subject is not the requesting node",
 			change: func(_ *x509.CertificateRequest, s *certificatesv1.CertificateSigningRequestSpec) {
 				s.Username = nodeUser + "other"
 			}},
-		"a node asks to be more than a node": {machines: []*clusterv1.Machine{itself}, why: "its subject is not the node that asks",
+		"a node asks to be more than a node": {machines: []*clusterv1.Machine{itself}, why: "its subject is not the requesting node",
 			change: func(r *x509.CertificateRequest, _ *certificatesv1.CertificateSigningRequestSpec) {
 				r.Subject.Organization = []string{nodeGroup, "system:masters"}
 			}},
@@ -105,11 +105,11 @@ func TestWhichServingCertificatesAreApproved(t *testing.T) {
 			}},
 		"a user pretends": {machines: []*clusterv1.Machine{itself}, why: "it is not from a node",
 			change: func(_ *x509.CertificateRequest, s *certificatesv1.CertificateSigningRequestSpec) { s.Groups = nil }},
-		"it names nobody": {machines: []*clusterv1.Machine{itself}, why: "it names no host",
+		"it names nobody": {machines: []*clusterv1.Machine{itself}, why: "it has no host name or address",
 			change: func(r *x509.CertificateRequest, _ *certificatesv1.CertificateSigningRequestSpec) {
 				r.DNSNames, r.IPAddresses = nil, nil
 			}},
-		"it names a URI": {machines: []*clusterv1.Machine{itself}, why: "it names more than hosts",
+		"it names a URI": {machines: []*clusterv1.Machine{itself}, why: "it has more than host names and addresses",
 			change: func(r *x509.CertificateRequest, _ *certificatesv1.CertificateSigningRequestSpec) {
 				r.URIs = []*url.URL{{Scheme: "spiffe", Host: "somebody"}}
 			}},

@@ -1,36 +1,34 @@
-// Package hostedclusterresources keeps what a hosted cluster needs inside: permissions, DNS, the
-// proxies and tunnels of its nodes, the tokens with which machines join.
+// Package hostedclusterresources reconciles the resources inside a hosted cluster: permissions, DNS, the proxies and
+// tunnels of its nodes, and the tokens with which machines join.
 //
-//	living                                              its HostedCluster is deleted, and wants to be cleaned up
-//	  API server    the way in ►                door.go    API server
-//	  permissions   who may do what there  permissions.go  permissions   those to delete, too
-//	  then, whatever becomes of the others:               admission     nobody makes load balancers or volumes ►
-//	    client certificates of nodes        clientcerts.go cloud resources  deleted; CloudResourcesDestroyed names
+//	living                                              HostedCluster deleted, with cleanup
+//	  API server    the connection ►     clustercache.go    API server
+//	  permissions   of this operator        permissions.go  permissions   including the ones to delete
+//	  then, independent of each other:                    admission     rejects new load balancers and volumes ►
+//	    client certificates of nodes        clientcerts.go cloud resources  deleted; CloudResourcesDestroyed lists
 //	    serving certificates of nodes      servingcerts.go                 what is left                  cleanup.go
 //	      both for Machines only           csrapprover.go
-//	    nodes        how many                    nodes.go
-//	    kubelets     does each serve with a certificate?
+//	    nodes        their number                nodes.go
+//	    kubelets     certificates of all nodes
 //	                                          kubelets.go
-//	    connection   are they reached?      connection.go
-//	    watches      what wakes us                ears.go
-//	    followers    nodes have the next authorities, before these sign
-//	                                         followers.go
-//	    contents     parts of objects:        contents.go
+//	    connection   to the nodes           connection.go
+//	    watches      trigger reconciles        watches.go
+//	    CA rollout   nodes have the next authorities before these sign
+//	                                        carollout.go
+//	    contents     sets of objects:         contents.go
 //	      api-endpoints, cluster-info        endpoints.go
 //	      node-authorities                 authorities.go
 //	      bootstrap-tokens                      tokens.go
 //	      pull-secret                           images.go
 //	      coredns, kube-proxy, konnectivity-agent
 //
-// The payload decides which of the last ones there are: one without an image is
-// none. They follow the control plane to a new release, and never go before it.
+// The release payload decides which of the last parts exist: a part without an image is omitted. They follow the control
+// plane to a new release, and are never newer.
 //
-// We enter with an identity of our own, which may do what is needed here and can
-// give nobody a permission, itself included. Permissions are set up by somebody
-// whose certificate is signed in memory and ends after ten minutes.
+// The operator has its own identity in the hosted cluster. It can do what is needed here, but cannot grant permissions.
+// Permissions are set up with another certificate, which is signed in memory and valid for ten minutes.
 //
-// Nothing of the hosted cluster is cached. A part is looked at when its wish has
-// changed and else every Options.Interval; in between a pass asks for pending
-// certificate requests and for the number of nodes, and that is all. Condition
-// ConfigOperatorReconciliationSucceeded says what is missing.
+// Nothing of the hosted cluster is cached. A part is read when its desired state has changed, and otherwise every
+// Options.Interval. In between, a reconcile reads only the pending certificate requests and the number of nodes.
+// Condition ConfigOperatorReconciliationSucceeded reports what is missing.
 package hostedclusterresources

@@ -19,9 +19,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// apiEndpoints lead the Service "kubernetes" to the address at which every node
-// has a way to the API server. The API server itself could name only addresses
-// of the management cluster.
+// apiEndpoints routes the Service "kubernetes" to the API server's address for nodes. The API server itself only has an
+// address in the management cluster.
 var apiEndpoints = part{
 	name:      "api-endpoints",
 	namespace: metav1.NamespaceDefault,
@@ -33,7 +32,7 @@ var apiEndpoints = part{
 const (
 	apiService = "kubernetes"
 	apiPort    = "https"
-	// skipMirror keeps a controller from making an EndpointSlice of Endpoints.
+	// skipMirror prevents that an EndpointSlice is created from the Endpoints.
 	skipMirror = "endpointslice.kubernetes.io/skip-mirror"
 )
 
@@ -41,7 +40,7 @@ func desiredAPIEndpoints(_ *Reconciler, _ context.Context, s *scope) ([]client.O
 	address, port := s.hcp.Spec.Networking.AdvertiseAddress(), s.hcp.Spec.Networking.AdvertisePort()
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
-		return nil, reconcile.Block(hyperv1.InvalidNetworkReason, "spec.networking.apiServer.advertiseAddress %q is no address", address)
+		return nil, reconcile.Block(hyperv1.InvalidNetworkReason, "spec.networking.apiServer.advertiseAddress %q is not an IP address", address)
 	}
 	family := discoveryv1.AddressTypeIPv4
 	if ip.Is6() {
@@ -66,7 +65,7 @@ func desiredAPIEndpoints(_ *Reconciler, _ context.Context, s *scope) ([]client.O
 	return []client.Object{endpoints, slice}, nil
 }
 
-// defaultServiceNetwork is that of the API, which an object of before its time may lack.
+// defaultServiceNetwork is the default in the API. Old objects may lack it.
 const defaultServiceNetwork = "172.31.0.0/16"
 
 func serviceNetworks(n hyperv1.ClusterNetworking) []string {
@@ -80,8 +79,8 @@ func serviceNetworks(n hyperv1.ClusterNetworking) []string {
 	return out
 }
 
-// apiHost is where nodes call the API server, the same place that their kubelets
-// are told; the name is empty until there is one.
+// apiHost returns the address of the API server for nodes, as their kubelets use it. The host is empty as long as it is
+// unknown.
 func apiHost(hcp *hyperv1.HostedControlPlane) hyperv1.APIEndpoint {
 	at := hcp.Status.ControlPlaneEndpoint
 	if at.Host != "" && hcp.Spec.Platform.PrivateLink() {
@@ -90,16 +89,16 @@ func apiHost(hcp *hyperv1.HostedControlPlane) hyperv1.APIEndpoint {
 	return at
 }
 
-// awaitAPIHost is for those who can do nothing without it.
+// awaitAPIHost waits for this address.
 func awaitAPIHost(hcp *hyperv1.HostedControlPlane) (hyperv1.APIEndpoint, error) {
 	at := apiHost(hcp)
 	if at.Host == "" {
-		return at, reconcile.Wait(0, hyperv1.WaitingForEndpointReason, "waiting for the address under which nodes reach the API server")
+		return at, reconcile.Wait(0, hyperv1.WaitingForEndpointReason, "waiting for the address of the API server for nodes")
 	}
 	return at, nil
 }
 
-// clusterInfo tells everybody where the API server is and whom to believe there.
+// clusterInfo publishes the address of the API server and its authorities.
 var clusterInfo = part{
 	name:      "cluster-info",
 	namespace: metav1.NamespacePublic,
@@ -112,7 +111,7 @@ func desiredClusterInfo(_ *Reconciler, _ context.Context, s *scope) ([]client.Ob
 	if err != nil {
 		return nil, err
 	}
-	// The key is empty because that is how tools that join nodes look for it.
+	// The key is empty because tools that join nodes expect it.
 	text, err := clientcmd.Write(clientcmdapi.Config{Clusters: map[string]*clientcmdapi.Cluster{"": {
 		Server: "https://" + net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))), CertificateAuthorityData: s.hosted.config.CAData,
 	}}})

@@ -15,13 +15,12 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-// image is the reference of an image of the payload; empty if it has none, which
-// means that the cluster does not have what would run it. What runs on the nodes
-// must not be newer than the control plane: while that moves to another release,
-// everything there stays as it is.
+// image returns the reference of an image in the payload. It is empty if the payload does not have the image, and then
+// the cluster does not have the part. Pods on nodes must not be newer than the control plane: during an upgrade of the
+// control plane they stay as they are.
 func (r *Reconciler) image(ctx context.Context, s *scope, key string) (string, error) {
 	if !arrived(s.hcp) {
-		return "", reconcile.Wait(0, hyperv1.WaitingForReleaseReason, "what runs on the nodes follows when the control plane runs release %s", s.hcp.Spec.ReleaseImage)
+		return "", reconcile.Wait(0, hyperv1.WaitingForReleaseReason, "waiting until the control plane runs release %s", s.hcp.Spec.ReleaseImage)
 	}
 	if s.payload == nil {
 		var err error
@@ -32,8 +31,8 @@ func (r *Reconciler) image(ctx context.Context, s *scope, key string) (string, e
 	return s.payload.Components[key], nil
 }
 
-// arrived says whether the control plane runs the wanted release: the last one
-// that it ran completely is that, or it has run none yet.
+// arrived returns whether the control plane runs the desired release: it is the last complete one, or there is no
+// complete one yet.
 func arrived(hcp *hyperv1.HostedControlPlane) bool {
 	if hcp.Status.VersionStatus == nil {
 		return true
@@ -54,12 +53,12 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (*release.Release, e
 	payload, err := release.For(s.hcp, r.Releases).Resolve(ctx, s.hcp.Spec.ReleaseImage, credentials)
 	var said *release.Error
 	if errors.As(err, &said) {
-		return nil, reconcile.Wait(lookAgain, hyperv1.WaitingForReason, "what runs on the nodes waits for the release: %v", said)
+		return nil, reconcile.Wait(lookAgain, hyperv1.WaitingForReason, "waiting for the release of the pods on nodes: %v", said)
 	}
 	return payload, err
 }
 
-// credentials are those of the pull secret; nil if the cluster has none.
+// credentials returns the content of the pull secret, or nil if the cluster has none.
 func (r *Reconciler) credentials(ctx context.Context, s *scope) ([]byte, error) {
 	if s.hcp.Spec.PullSecret.Name == "" {
 		return nil, nil
@@ -72,7 +71,7 @@ func (r *Reconciler) credentials(ctx context.Context, s *scope) ([]byte, error) 
 	return secret.Data[corev1.DockerConfigJsonKey], nil
 }
 
-// pullSecret lets nodes pull the images of what we run there.
+// pullSecret allows nodes to pull the images of our pods.
 var pullSecret = part{
 	name:      "pull-secret",
 	namespace: metav1.NamespaceSystem,
@@ -80,8 +79,7 @@ var pullSecret = part{
 	desired:   desiredPullSecret,
 }
 
-// pullSecretName is what the pods in our assets name. One that is not there is
-// not missed.
+// pullSecretName is the pull secret in our assets. Pods start without it if it does not exist.
 const pullSecretName = "hypershift-pull-secret"
 
 func desiredPullSecret(r *Reconciler, ctx context.Context, s *scope) ([]client.Object, error) {

@@ -19,8 +19,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// konnectivityAgent opens tunnels from the nodes to the control plane, through
-// which that reaches kubelets, pods and webhooks. Nothing else leads there.
+// konnectivityAgent opens tunnels from the nodes to the control plane. The control plane reaches kubelets, pods and
+// webhooks only through them.
 var konnectivityAgent = part{
 	name:      "konnectivity-agent",
 	namespace: metav1.NamespaceSystem,
@@ -28,13 +28,13 @@ var konnectivityAgent = part{
 	desired:   desiredKonnectivity,
 }
 
-// contentsAnnotation, on pods, is a hash of what their programs read once:
-// certificates, and whom to believe.
+// contentsAnnotation is an annotation of pods. It has a hash of the certificates and trusted authorities that their
+// programs read only once.
 const contentsAnnotation = "hypershift.openshift.io/contents"
 
 func desiredKonnectivity(r *Reconciler, ctx context.Context, s *scope) ([]client.Object, error) {
 	if hyperv1.PublishingOf(s.hcp.Spec.Services, hyperv1.Konnectivity).Type == "" {
-		return nil, nil // nobody could find the other end
+		return nil, nil // agents could not reach the server
 	}
 	image, err := r.image(ctx, s, names.KonnectivityAgentImage)
 	if err != nil || image == "" {
@@ -45,7 +45,7 @@ func desiredKonnectivity(r *Reconciler, ctx context.Context, s *scope) ([]client
 		return nil, err
 	}
 	if at.Name == "" {
-		return nil, reconcile.Wait(0, hyperv1.WaitingForEndpointReason, "waiting for the host at which nodes find %s", names.KonnectivityServer)
+		return nil, reconcile.Wait(0, hyperv1.WaitingForEndpointReason, "waiting for the address of %s for nodes", names.KonnectivityServer)
 	}
 	certificate := &corev1.Secret{}
 	err = r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.KonnectivityAgentCertificate}, certificate)
@@ -72,7 +72,7 @@ func desiredKonnectivity(r *Reconciler, ctx context.Context, s *scope) ([]client
 	return objs, nil
 }
 
-// digest names some texts, one after the other.
+// digest hashes some texts in their order.
 func digest(texts ...[]byte) string {
 	sum := sha256.New()
 	for _, text := range texts {

@@ -11,10 +11,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// checkKubelets reports whether every kubelet serves with a certificate that the
-// hosted cluster has signed. The API server verifies kubelets from then on
-// (package components), and nodes are not asked any more: that they are verified
-// is a matter of each connection.
+// checkKubelets reports whether every kubelet serves with a certificate that the hosted cluster has signed. From then on
+// the API server verifies kubelets (see package components) on each connection, and the nodes are no longer read.
 func (r *Reconciler) checkKubelets(ctx context.Context, s *scope) error {
 	c := metav1.Condition{
 		Type: hyperv1.KubeletServingCertificatesSigned, Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, ObservedGeneration: s.hcp.Generation,
@@ -29,11 +27,11 @@ func (r *Reconciler) checkKubelets(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// unverified is what nodes report while they are not verified.
+// unverified sets the condition from the nodes' annotations as long as kubelets are not verified.
 func unverified(ctx context.Context, s *scope, c *metav1.Condition) error {
 	list := metadata("NodeList")
 	if err := s.hosted.client.List(ctx, list); err != nil {
-		return fmt.Errorf("asking nodes for their serving certificates: %w", err)
+		return fmt.Errorf("reading the serving certificates of nodes: %w", err)
 	}
 	var without []string
 	for _, node := range list.Items {
@@ -46,9 +44,9 @@ func unverified(ctx context.Context, s *scope, c *metav1.Condition) error {
 		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, hyperv1.NoNodesReason, "the cluster has no nodes"
 	case len(without) > 0:
 		c.Status, c.Reason = metav1.ConditionFalse, hyperv1.NodesSelfSignedReason
-		c.Message = fmt.Sprintf("the API server does not verify kubelets while nodes %s serve with certificates that nobody has signed: nodes of machines that are made now have one that is signed", some(without))
+		c.Message = fmt.Sprintf("the API server does not verify kubelets while nodes %s serve with self-signed certificates: nodes of new machines have signed ones", some(without))
 	default:
-		c.Message = "all kubelets serve with certificates that are signed"
+		c.Message = "all kubelets serve with signed certificates"
 	}
 	return nil
 }

@@ -18,10 +18,10 @@ func TestNodesWithoutASignedServingCertificateAreNamed(t *testing.T) {
 	w.join("old", "new")
 	w.serves("new")
 	w.pass()
-	w.want(signed, "False NodesSelfSigned: the API server does not verify kubelets while nodes old serve with certificates that nobody has signed: nodes of machines that are made now have one that is signed")
+	w.want(signed, "False NodesSelfSigned: the API server does not verify kubelets while nodes old serve with self-signed certificates: nodes of new machines have signed ones")
 	w.serves("old")
 	w.pass()
-	w.want(signed, "True AsExpected: all kubelets serve with certificates that are signed")
+	w.want(signed, "True AsExpected: all kubelets serve with signed certificates")
 	// From now on each connection is verified, whatever Nodes report.
 	w.status(func(s *hyperv1.HostedControlPlaneStatus) { s.KubeletVerification = hyperv1.KubeletVerificationEnabled })
 	w.join("another")

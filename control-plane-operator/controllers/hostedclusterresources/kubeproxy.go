@@ -14,7 +14,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// kubeProxy leads connections to Services to their pods, on every node.
+// kubeProxy routes connections to Services to their pods on every node.
 var kubeProxy = part{
 	name:      "kube-proxy",
 	namespace: metav1.NamespaceSystem,
@@ -50,8 +50,8 @@ func desiredKubeProxy(r *Reconciler, ctx context.Context, s *scope) ([]client.Ob
 	return objs, nil
 }
 
-// kubeProxyConfiguration is the file that kube-proxy reads. When it changes,
-// kube-proxy ends, and starts again with it.
+// kubeProxyConfiguration returns kube-proxy's configuration. kube-proxy exits when it changes, and restarts with the new
+// one.
 func kubeProxyConfiguration(n hyperv1.ClusterNetworking) (string, error) {
 	var pods []string
 	for _, e := range n.ClusterNetwork {
@@ -61,7 +61,7 @@ func kubeProxyConfiguration(n hyperv1.ClusterNetworking) (string, error) {
 		"apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
 		"kind":       "KubeProxyConfiguration",
 		"mode":       "nftables",
-		// Kernels of today choose better, and a node in a container may not.
+		// Current kernels have good defaults, and a node in a container may not change them.
 		"conntrack": map[string]any{"maxPerCore": 0, "min": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"},
 	}
 	if len(pods) > 0 {

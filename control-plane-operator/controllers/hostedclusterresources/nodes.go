@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// countNodes asks for one Node: the answer says how many more there are.
+// countNodes lists one Node: the response has the number of remaining ones.
 func (r *Reconciler) countNodes(ctx context.Context, s *scope) error {
 	list := metadata("NodeList")
 	if err := s.hosted.client.List(ctx, list, client.Limit(1)); err != nil {
@@ -21,7 +21,7 @@ func (r *Reconciler) countNodes(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// metadata is a list of objects of the core, without what they are about.
+// metadata returns a list of core objects that has only their metadata.
 func metadata(kind string) *metav1.PartialObjectMetadataList {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))

@@ -19,17 +19,16 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
-// permissions say who may do what in the hosted cluster. We ourselves may look
-// at them and not change them: else, we could do anything. Who changes them is
-// somebody who lives for ten minutes.
+// permissions are the RBAC objects in the hosted cluster. The operator's usual identity can read but not change them,
+// because otherwise it could do anything. They are changed with a certificate that is valid for ten minutes.
 var permissions = part{
 	name:    "permissions",
 	kinds:   []client.ObjectList{&rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{}},
 	desired: desiredPermissions,
 }
 
-// desiredPermissions grants what deletes things only when things are to be deleted,
-// and what writes Secrets only while these are re-encrypted.
+// desiredPermissions grants the deletion of user objects only during the cleanup, and writes of Secrets only during
+// their re-encryption.
 func desiredPermissions(_ *Reconciler, _ context.Context, s *scope) ([]client.Object, error) {
 	files := []string{"permissions.yaml", "permissions-nodes.yaml"}
 	if s.cleaning() {
@@ -41,7 +40,7 @@ func desiredPermissions(_ *Reconciler, _ context.Context, s *scope) ([]client.Ob
 	return assets(files...)
 }
 
-// ensurePermissions makes the permissions what they should be.
+// ensurePermissions reconciles the permissions.
 func (r *Reconciler) ensurePermissions(ctx context.Context, s *scope) error {
 	return r.ensureBy(ctx, s, permissions, func(objs []client.Object) error {
 		_, err := s.hosted.apply.Apply(ctx, permissions.set(), objs...)
@@ -55,25 +54,25 @@ func (r *Reconciler) ensurePermissions(ctx context.Context, s *scope) error {
 		if _, err = apply.New(master, r.Scheme, names.ControlPlaneOperator).Apply(ctx, permissions.set(), objs...); err != nil {
 			return fmt.Errorf("setting up permissions: %w", err)
 		}
-		// API servers hear of new permissions a moment later.
-		return reconcile.Wait(300*time.Millisecond, hyperv1.WaitingForPermissionsReason, "permissions have been set up and take effect in a moment")
+		// API servers observe new permissions with a delay.
+		return reconcile.Wait(300*time.Millisecond, hyperv1.WaitingForPermissionsReason, "waiting until the new permissions take effect")
 	})
 }
 
-// The certificate with which permissions are set up. Nobody stores it.
+// The certificate with which permissions are set up. It is never stored.
 const (
 	masterUser  = "hypershift:permissions"
 	masterGroup = "system:masters"
 	masterLife  = 10 * time.Minute
 )
 
-// master enters the hosted cluster as somebody who may do anything.
+// master returns a client with all permissions in the hosted cluster.
 func (r *Reconciler) master(ctx context.Context, s *scope) (client.Client, error) {
 	secret := &corev1.Secret{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.ClientSigner}, secret)
 	if apierrors.IsNotFound(err) {
 		return nil, reconcile.Wait(lookAgain, hyperv1.PermissionsMissingReason,
-			"the identity in Secret %s lacks permissions in the hosted cluster, and there is no Secret %s to give them with", names.ControlPlaneOperatorKubeconfig, names.ClientSigner)
+			"the identity in Secret %s lacks permissions in the hosted cluster, and Secret %s, which is needed to grant them, does not exist", names.ControlPlaneOperatorKubeconfig, names.ClientSigner)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading Secret %s: %w", names.ClientSigner, err)

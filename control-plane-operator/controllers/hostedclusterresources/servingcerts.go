@@ -14,12 +14,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// ofKubeletServing are the requests of kubelets for a certificate as servers.
+// ofKubeletServing selects the requests of kubelets for a serving certificate.
 var ofKubeletServing = client.MatchingFields{"spec.signerName": certificatesv1.KubeletServingSignerName}
 
-// approveServing approves what kubelets ask for as servers, if a Machine shows
-// that they are who they say. Nobody else approves that: a node could then be a
-// server under any name. What no Machine vouches for is left to people.
+// approveServing approves serving certificates of kubelets whose content matches a Machine. No other controller approves
+// them, because a node could then serve under any name. People decide about requests without a matching Machine.
 func (r *Reconciler) approveServing(ctx context.Context, s *scope) error {
 	pending, version, err := pendingRequests(ctx, s, ofKubeletServing)
 	if err != nil {
@@ -37,7 +36,7 @@ func (r *Reconciler) approveServing(ctx context.Context, s *scope) error {
 		machine, why := servingMachine(&pending[i], machines)
 		if machine == "" {
 			ctrl.LoggerFrom(ctx).V(1).Info("Not approving", "request", pending[i].Name, "user", pending[i].Spec.Username, "because", why)
-			r.awaitMachine(s, &pending[i]) // the Machine may learn its addresses later
+			r.awaitMachine(s, &pending[i]) // the Machine may get its addresses later
 			continue
 		}
 		if err := r.approve(ctx, s, &pending[i], machine, "these are the addresses of Machine "+machine); err != nil {
@@ -47,8 +46,7 @@ func (r *Reconciler) approveServing(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// pendingRequests are those of a signer on which nobody has decided, and the
-// version at which a watch of them has to begin.
+// pendingRequests returns the undecided requests of a signer, and the resource version for a watch.
 func pendingRequests(ctx context.Context, s *scope, ofSigner client.MatchingFields) ([]certificatesv1.CertificateSigningRequest, string, error) {
 	list := &certificatesv1.CertificateSigningRequestList{}
 	if err := s.hosted.client.List(ctx, list, ofSigner); err != nil {
@@ -58,15 +56,14 @@ func pendingRequests(ctx context.Context, s *scope, ofSigner client.MatchingFiel
 	return slices.DeleteFunc(list.Items, decided), list.ResourceVersion, nil
 }
 
-// awaitMachine has the next pass come soon for a young request, and rarely for
-// an old one: a machine joins as soon as its addresses are known, and a request
-// that is never approved costs little.
+// awaitMachine requeues soon for a young request, and rarely for an old one. A machine joins as soon as its addresses
+// are known, and a request that is never approved causes little load.
 func (r *Reconciler) awaitMachine(s *scope, csr *certificatesv1.CertificateSigningRequest) {
 	const share = 4
 	s.comeBack(min(max(r.Clock.Since(csr.CreationTimestamp.Time)/share, time.Second), lookAgain))
 }
 
-// machines are those of the cluster; none where there is no Cluster API.
+// machines returns the Machines of the cluster. There are none without Cluster API.
 func (r *Reconciler) machines(ctx context.Context, s *scope) ([]clusterv1.Machine, error) {
 	list := &clusterv1.MachineList{}
 	if err := r.Reader.List(ctx, list, client.InNamespace(s.hcp.Namespace)); err != nil && !meta.IsNoMatchError(err) {

@@ -32,11 +32,11 @@ func TestAHostedClusterIsSetUp(t *testing.T) {
 	w := newWorld(t)
 	w.says(metav1.ConditionFalse)
 	w.pass()
-	w.want(condition, "False WaitingForKubeAPIServer: waiting until the hosted API server serves; KubeAPIServerAvailable says why it does not")
+	w.want(condition, "False WaitingForKubeAPIServer: waiting for the hosted API server; see KubeAPIServerAvailable for the reason")
 
 	w.says(metav1.ConditionTrue)
 	w.pass()
-	w.want(condition, "False WaitingForPermissions: permissions have been set up and take effect in a moment")
+	w.want(condition, "False WaitingForPermissions: waiting until the new permissions take effect")
 	w.settle()
 	w.want(condition, allIsWell)
 	if n := w.hcp(t.Context()).Status.NodeCount; n == nil || *n != 0 {
@@ -161,7 +161,7 @@ func TestNobodyCanGivePermissions(t *testing.T) {
 	w := newWorld(t)
 	w.must(w.Admin().Delete(t.Context(), secret(names.ClientSigner, "", nil)))
 	w.pass()
-	w.want(condition, "False PermissionsMissing: the identity in Secret control-plane-operator-kubeconfig lacks permissions in the hosted cluster, and there is no Secret client-signer to give them with")
+	w.want(condition, "False PermissionsMissing: the identity in Secret control-plane-operator-kubeconfig lacks permissions in the hosted cluster, and Secret client-signer, which is needed to grant them, does not exist")
 }
 
 // Nodes follow the control plane to a new release, and do not overtake it.
@@ -176,7 +176,7 @@ func TestAnUpgradeReachesTheNodesLast(t *testing.T) {
 	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ReleaseImage = newImage })
 	history(configv1.UpdateHistory{State: configv1.PartialUpdate, Image: newImage}, configv1.UpdateHistory{State: configv1.CompletedUpdate, Image: oldImage})
 	w.pass()
-	w.want(condition, "False WaitingForRelease: what runs on the nodes follows when the control plane runs release "+newImage)
+	w.want(condition, "False WaitingForRelease: waiting until the control plane runs release "+newImage)
 	proxy := func() string {
 		ds := &appsv1.DaemonSet{}
 		w.inside("kube-system", "kube-proxy", ds)
@@ -232,11 +232,11 @@ func TestWhatIsMissingHoldsUpNothingElse(t *testing.T) {
 		},
 		"no host for the tunnels": {
 			spoil: func(w *world) { w.must(w.Admin().Delete(w.t.Context(), route(""))) },
-			want:  "False WaitingForEndpoint: waiting for the host at which nodes find konnectivity-server",
+			want:  "False WaitingForEndpoint: waiting for the address of konnectivity-server for nodes",
 		},
 		"a registry that does not answer": {
 			spoil: func(w *world) { w.releases.Fail(oldImage, release.Unreachable, "it is silent") },
-			want:  "False WaitingFor: what runs on the nodes waits for the release: release image " + oldImage + " could not be read: it is silent",
+			want:  "False WaitingFor: waiting for the release of the pods on nodes: release image " + oldImage + " could not be read: it is silent",
 		},
 		"a user's object where ours should be": {
 			spoil: func(w *world) {
@@ -248,7 +248,7 @@ func TestWhatIsMissingHoldsUpNothingElse(t *testing.T) {
 			spoil: func(w *world) {
 				w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Networking.ServiceNetwork[0].CIDR = "172.31.0.0/29" })
 			},
-			want: "False InvalidNetwork: spec.networking.serviceNetwork: 172.31.0.0/29 has no room for the address of DNS, which is the tenth",
+			want: "False InvalidNetwork: spec.networking.serviceNetwork: 172.31.0.0/29 has no room for the DNS address, which is the tenth",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// bootstrapTokens are those with which machines join. The hypershift-operator
-// makes and removes them; what it has taken away lets nobody in here, either.
+// bootstrapTokens are the tokens with which machines join. The hypershift-operator creates and deletes them, and a
+// deleted token is pruned here.
 var bootstrapTokens = part{
 	name:      "bootstrap-tokens",
 	namespace: metav1.NamespaceSystem,
@@ -40,8 +40,8 @@ func desiredTokens(r *Reconciler, ctx context.Context, s *scope) ([]client.Objec
 	return tokens, nil
 }
 
-// inside is the token as the hosted cluster wants it, or nil for one that is
-// none or has ended: the hosted cluster removes such a one by itself.
+// inside returns the token for the hosted cluster, or nil for an invalid or expired one. The hosted cluster deletes
+// expired tokens itself.
 func inside(secret *corev1.Secret, now time.Time) *corev1.Secret {
 	id := string(secret.Data[bootstrapapi.BootstrapTokenIDKey])
 	ends, err := time.Parse(time.RFC3339, string(secret.Data[bootstrapapi.BootstrapTokenExpirationKey]))

@@ -13,19 +13,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// ears hear that something happens in hosted clusters, and remember nothing of
-// it: what they hear starts a pass, which looks. A cache would be larger than
-// the rest of the operator in a cluster with many nodes.
+// ears watch hosted clusters without a cache: an event triggers a reconcile, which reads the objects. A cache would be
+// larger than the rest of the operator in a cluster with many nodes.
 type ears struct{ wanted chan *watching }
 
 func newEars() *ears { return &ears{wanted: make(chan *watching, 3)} }
 
-// watching is one watch, which is opened again in the pass after it has ended.
+// watching is one watch. The reconcile after its end opens it again.
 type watching struct {
 	request reconcile.Request
-	// start opens it where the pass has looked.
+	// start opens the watch at the resource version of the last read.
 	start func(context.Context) (watch.Interface, error)
-	// heard says whether an event is news.
+	// heard returns whether an event triggers a reconcile.
 	heard  func(watch.EventType) bool
 	open   atomic.Bool
 	closed <-chan struct{}
@@ -33,7 +32,7 @@ type watching struct {
 
 // listen opens the watches that are not open.
 func (r *Reconciler) listen(_ context.Context, s *scope) error {
-	// That a node changes says nothing about how many there are.
+	// A change of a node does not change the number of nodes.
 	r.hear(s, "nodes", func(t watch.EventType) bool { return t != watch.Modified }, metadata("NodeList"), s.nodes)
 	added := func(t watch.EventType) bool { return t == watch.Added }
 	r.hear(s, "requests", added, requestsMetadata(), s.requests, ofKubeletServing)
@@ -41,7 +40,7 @@ func (r *Reconciler) listen(_ context.Context, s *scope) error {
 	return nil
 }
 
-// requestsMetadata is a list of certificate requests, without what they ask for.
+// requestsMetadata is a list of certificate requests that has only their metadata.
 func requestsMetadata() *metav1.PartialObjectMetadataList {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(certificatesv1.SchemeGroupVersion.WithKind("CertificateSigningRequestList"))
@@ -63,7 +62,7 @@ func (r *Reconciler) hear(s *scope, name string, heard func(watch.EventType) boo
 	}
 	select {
 	case r.ears.wanted <- w:
-	default: // nobody is listening yet
+	default: // the source is not started yet
 		w.open.Store(false)
 	}
 }
@@ -83,7 +82,7 @@ func (e *ears) Start(ctx context.Context, queue workqueue.TypedRateLimitingInter
 	return nil
 }
 
-// reopenAfter is how long after the end of a watch the next pass opens another.
+// reopenAfter is the delay between the end of a watch and the reconcile that opens it again.
 const reopenAfter = 5 * time.Second
 
 func (w *watching) run(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {

@@ -4,7 +4,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// access is all that decides how a control plane is reached:
+// access has all facts that decide how clients reach a control plane:
 //
 //	                         kube-apiserver   kube-apiserver-private  router   private-router
 //	Public           LB      load balancer    -                       public*  -
@@ -15,25 +15,22 @@ import (
 //	Private          Route   ClusterIP        -                       -        internal
 //	Public           Node    node port        -                       public*  -
 //
-// * if konnectivity is published by a Route and the management cluster serves no
-// Routes itself. Konnectivity has a load balancer or a node port of its own where
-// it is published so.
+// * if konnectivity is published by a Route and the management cluster does not serve Routes. Konnectivity has its own
+// load balancer or node port if it is published by one.
 type access struct {
 	public, private bool
-	// apiRoute says that the router serves the API server, under apiHostname.
+	// apiRoute is true if the router serves the API server at apiHostname.
 	apiRoute bool
-	// apiHostname is the name that the user chose, if any.
+	// apiHostname is the user's host name of the API server, if any.
 	apiHostname string
-	// ownRouter says that the control plane's router, and not the management
-	// cluster's, serves the Routes that come from outside.
+	// ownRouter is true if the control plane's router serves the public Routes, and not the management cluster's router.
 	ownRouter bool
-	// publicRouter says that somebody outside comes to that router.
+	// publicRouter is true if public clients use the control plane's router.
 	publicRouter bool
 	services     map[hyperv1.ServiceType]hyperv1.ServicePublishingStrategy
 }
 
-// accessOf is the access of a control plane in a management cluster that serves
-// Routes itself, or does not.
+// accessOf returns the access of a control plane. servesRoutes is true if the management cluster has its own router.
 func accessOf(hcp *hyperv1.HostedControlPlane, servesRoutes bool) access {
 	a := access{public: true, services: map[hyperv1.ServiceType]hyperv1.ServicePublishingStrategy{}}
 	if aws := hcp.Spec.Platform.AWS; aws != nil {

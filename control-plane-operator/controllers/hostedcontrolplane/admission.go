@@ -15,8 +15,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// admitRoutes says in the status of the Routes that our router serves where
-// that is. external-dns and users read it, as they would with any router.
+// admitRoutes writes the router's address to the status of its Routes. external-dns and users read it, as for every
+// router.
 func (r *Reconciler) admitRoutes(ctx context.Context, s *scope) error {
 	for _, obj := range s.objects {
 		route, ok := obj.(*routev1.Route)
@@ -32,7 +32,7 @@ func (r *Reconciler) admitRoutes(ctx context.Context, s *scope) error {
 			return err
 		}
 		if host == "" {
-			continue // what was said before stays until we know better
+			continue // keep the status until the address is known
 		}
 		if err := r.admit(ctx, route, host); err != nil {
 			return err
@@ -44,7 +44,7 @@ func (r *Reconciler) admitRoutes(ctx context.Context, s *scope) error {
 func (r *Reconciler) admit(ctx context.Context, want *routev1.Route, host string) error {
 	live := &routev1.Route{}
 	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(want), live); err != nil {
-		return client.IgnoreNotFound(err) // the cache has not seen it yet; its arrival starts a pass
+		return client.IgnoreNotFound(err) // the cache does not have it yet; its arrival triggers a reconcile
 	}
 	ours := func(i routev1.RouteIngress) bool { return i.RouterName == names.Router }
 	at := slices.IndexFunc(live.Status.Ingress, ours)

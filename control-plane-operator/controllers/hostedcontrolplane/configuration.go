@@ -7,7 +7,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// checkConfiguration says whether the services can be published as they are asked to be.
+// checkConfiguration validates the publishing of the services.
 func (r *Reconciler) checkConfiguration(_ context.Context, s *scope) error {
 	if problem := s.hcp.Unreadable(); problem != "" {
 		return reconcile.Block(hyperv1.UnreadableReason, "this object cannot be read: %s", problem)
@@ -19,7 +19,7 @@ func (r *Reconciler) checkConfiguration(_ context.Context, s *scope) error {
 	api, named := s.access.services[hyperv1.APIServer]
 	switch {
 	case !named:
-		return reconcile.Block(hyperv1.UnsupportedPublishingReason, "spec.services does not say how the APIServer is published")
+		return reconcile.Block(hyperv1.UnsupportedPublishingReason, "spec.services has no entry for the APIServer")
 	case api.Type == hyperv1.Route && s.access.apiHostname == "":
 		return reconcile.Block(hyperv1.UnsupportedPublishingReason, "the APIServer is published as a Route without a hostname")
 	case !reachable(api):
@@ -32,12 +32,12 @@ func (r *Reconciler) checkConfiguration(_ context.Context, s *scope) error {
 	case named && !reachable(tunnels):
 		return reconcile.Block(hyperv1.UnsupportedPublishingReason, "Konnectivity is published as %s; use LoadBalancer, Route, or NodePort with an address", tunnels.Type)
 	case named && s.access.private && tunnels.Type != hyperv1.Route:
-		return reconcile.Block(hyperv1.UnsupportedPublishingReason, "Konnectivity is published as %s, and PrivateLink leads to the router only; use Route", tunnels.Type)
+		return reconcile.Block(hyperv1.UnsupportedPublishingReason, "Konnectivity is published as %s, but PrivateLink reaches only the router; use Route", tunnels.Type)
 	}
 	return nil
 }
 
-// reachable says whether there is a way to what is published so.
+// reachable returns whether clients can reach a service with this publishing strategy.
 func reachable(how hyperv1.ServicePublishingStrategy) bool {
 	switch how.Type {
 	case hyperv1.LoadBalancer, hyperv1.Route:

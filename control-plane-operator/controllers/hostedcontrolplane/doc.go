@@ -1,15 +1,13 @@
-// Package hostedcontrolplane drives a HostedControlPlane: how it is reached,
-// and what its user is told about it.
+// Package hostedcontrolplane publishes a HostedControlPlane and reports its status to users.
 //
-//	living                                     deleted
+//	live                                       deleted
 //	  finalizer                                  exposure   AWSEndpointServices first, whose load balancers
-//	  configuration  can it be published so?                AWS keeps, then Services and their load balancers
+//	  configuration  validates publishing                   AWS keeps, then Services and their load balancers
 //	  exposure       Services and Routes of      finalizer
 //	                 the access mode
 //	  hosts     ┐    host and port of each
 //	  admission ┘    what the router serves
 //
-// Which Services and Routes there are is decided by the table in access.go and
-// by services.go and routes.go, which are pure: a change of the access mode is
-// another result of the same functions, and what is no longer in it is pruned.
+// The table in access.go defines which Services and Routes exist. services.go and routes.go are pure functions of it: a
+// change of the access mode gives another result of the same functions, and the other objects are pruned.
 package hostedcontrolplane

@@ -16,8 +16,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// ensureExposure makes the Services and Routes of the access mode, and prunes
-// those of another mode.
+// ensureExposure applies the Services and Routes of the access mode, and prunes the ones of another mode.
 func (r *Reconciler) ensureExposure(ctx context.Context, s *scope) error {
 	s.objects = append(desiredServices(s.hcp, s.access), desiredRoutes(s.hcp, s.access)...)
 	offered, err := r.stillOffered(ctx, s)
@@ -28,10 +27,9 @@ func (r *Reconciler) ensureExposure(ctx context.Context, s *scope) error {
 	return err
 }
 
-// stillOffered are the Services that the access mode has no more and whose load
-// balancers are still offered by PrivateLink. AWS deletes no such load balancer,
-// and a cloud controller that is refused comes back late: the Service goes when
-// its AWSEndpointService is gone, which wakes us.
+// stillOffered returns the Services that the access mode no longer has and whose load balancers are still offered by
+// PrivateLink. AWS does not delete such a load balancer, and a cloud controller retries late after an error. The Service
+// is deleted after its AWSEndpointService, whose deletion triggers a reconcile.
 func (r *Reconciler) stillOffered(ctx context.Context, s *scope) ([]client.Object, error) {
 	if s.access.private {
 		return nil, nil
@@ -51,8 +49,8 @@ func (r *Reconciler) stillOffered(ctx context.Context, s *scope) ([]client.Objec
 	return offered, nil
 }
 
-// deleteExposure waits: a Service is gone when the cloud controller has
-// removed its load balancer, and that AWS allows when it is not offered any more.
+// deleteExposure deletes the Services and waits. A finalizer keeps a Service until the cloud controller has deleted its
+// load balancer, which AWS allows only when it is no longer offered.
 func (r *Reconciler) deleteExposure(ctx context.Context, s *scope) error {
 	if err := r.awaitPrivateLinks(ctx, s); err != nil {
 		return err
@@ -62,20 +60,19 @@ func (r *Reconciler) deleteExposure(ctx context.Context, s *scope) error {
 		return err
 	}
 	if !gone {
-		return reconcile.Wait(5*time.Second, hyperv1.DeletingReason, "waiting until Services, their load balancers and Routes are gone")
+		return reconcile.Wait(5*time.Second, hyperv1.DeletingReason, "waiting for the deletion of Services, their load balancers and Routes")
 	}
 	return nil
 }
 
-// awaitPrivateLinks waits for the AWSEndpointServices, which the observer of
-// the private Services deletes.
+// awaitPrivateLinks waits for the deletion of the AWSEndpointServices, which the awsprivatelink observer deletes.
 func (r *Reconciler) awaitPrivateLinks(ctx context.Context, s *scope) error {
 	list := &hyperv1.AWSEndpointServiceList{}
 	if err := r.Client.List(ctx, list, client.InNamespace(s.hcp.Namespace)); err != nil {
 		return fmt.Errorf("listing AWSEndpointServices: %w", err)
 	}
 	if len(list.Items) > 0 {
-		return reconcile.Wait(5*time.Second, hyperv1.DeletingReason, "waiting until AWSEndpointService %s is gone; its conditions say what it waits for", list.Items[0].Name)
+		return reconcile.Wait(5*time.Second, hyperv1.DeletingReason, "waiting for the deletion of AWSEndpointService %s; see its conditions for the reason", list.Items[0].Name)
 	}
 	return nil
 }
@@ -87,7 +84,7 @@ func exposure(hcp *hyperv1.HostedControlPlane) apply.Set {
 	}
 }
 
-// meta is the metadata of everything that belongs to the control plane.
+// metadata returns the metadata of every object of the control plane.
 func metadata(hcp *hyperv1.HostedControlPlane, name string) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{Namespace: hcp.Namespace, Name: name, Labels: map[string]string{}, Annotations: map[string]string{}}
 	if cluster := hcp.Annotations[hyperv1.HostedClusterAnnotation]; cluster != "" {

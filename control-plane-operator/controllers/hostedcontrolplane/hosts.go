@@ -18,8 +18,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// resolveHosts learns under which hosts the control plane is reached, and
-// publishes the one of its API. It names everything that has none yet.
+// resolveHosts reads the hosts of the control plane and publishes the API's. Its message lists everything that has no
+// host yet.
 func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
 	var missing []string
 	for _, obj := range s.objects {
@@ -39,14 +39,14 @@ func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
 		s.hcp.Status.ControlPlaneEndpoint = api
 	}
 	if len(missing) > 0 {
-		// Services tell us by a watch; what their events say does not.
+		// Services are watched, but their events are not.
 		return reconcile.Wait(30*time.Second, hyperv1.WaitingOnInfrastructureReason, "%s", strings.Join(missing, "; "))
 	}
 	return nil
 }
 
-// apiEndpoint is where clients reach the API. Nobody outside the VPC reaches a
-// private cluster without a host name, so it has the name of the local zone.
+// apiEndpoint returns the API's address for clients. A private cluster without a host name is reachable only inside the
+// VPC, so it has the name of the local zone.
 func (r *Reconciler) apiEndpoint(ctx context.Context, s *scope) (hyperv1.APIEndpoint, error) {
 	switch {
 	case s.access.apiRoute:
@@ -58,7 +58,7 @@ func (r *Reconciler) apiEndpoint(ctx context.Context, s *scope) (hyperv1.APIEndp
 	return hyperv1.APIEndpoint{Host: at.Name, Port: at.Port}, err
 }
 
-// unreachable says why clients cannot reach a Service or Route by name yet, or "".
+// unreachable returns why clients cannot reach a Service or Route by name yet, or "".
 func (r *Reconciler) unreachable(ctx context.Context, a access, obj client.Object) (string, error) {
 	switch want := obj.(type) {
 	case *corev1.Service:

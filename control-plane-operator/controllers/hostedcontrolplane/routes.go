@@ -12,9 +12,8 @@ import (
 // balanceAnnotation spreads the tunnels of the nodes over all servers.
 const balanceAnnotation = "haproxy.router.openshift.io/balance"
 
-// desiredRoutes are the host names under which a router serves the control
-// plane. Workers of a private cluster use the internal ones in every mode, and
-// konnectivity, which only workers use, then has no other.
+// desiredRoutes returns the Routes of the control plane. Workers of a private cluster use the internal ones in every
+// mode. Konnectivity has only the internal one then, because only workers use it.
 func desiredRoutes(hcp *hyperv1.HostedControlPlane, a access) []client.Object {
 	var out []client.Object
 	if a.apiRoute {
@@ -40,8 +39,8 @@ func desiredRoutes(hcp *hyperv1.HostedControlPlane, a access) []client.Object {
 	return out
 }
 
-// outside is a Route for everybody or, in a cluster that is not public, for
-// those who have their own way into its VPC; that one has a name of its own.
+// outside returns a Route for public clients. In a private cluster it is for clients with their own connection to the
+// VPC, and has another name.
 func outside(hcp *hyperv1.HostedControlPlane, a access, name, service, host string) *routev1.Route {
 	if !a.public {
 		r := inside(hcp, name+"-private", service, host)
@@ -55,7 +54,7 @@ func outside(hcp *hyperv1.HostedControlPlane, a access, name, service, host stri
 	return r
 }
 
-// inside is a Route that the private router serves.
+// inside returns a Route of the private router.
 func inside(hcp *hyperv1.HostedControlPlane, name, service, host string) *routev1.Route {
 	r := route(hcp, name, service, host)
 	r.Labels[hyperv1.HCPRouteLabel] = hcp.Namespace
@@ -63,7 +62,7 @@ func inside(hcp *hyperv1.HostedControlPlane, name, service, host string) *routev
 	return r
 }
 
-// route passes TLS through: certificates stay with the servers.
+// route returns a Route that passes TLS through, because certificates stay with the servers.
 func route(hcp *hyperv1.HostedControlPlane, name, service, host string) *routev1.Route {
 	return &routev1.Route{ObjectMeta: metadata(hcp, name), Spec: routev1.RouteSpec{
 		Host: host,

@@ -13,8 +13,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// Annotations by which a cloud controller makes the load balancer that we
-// mean. There are two such controllers, and for some things two spellings.
+// Annotations that configure the load balancer. There are two cloud controllers, which have different spellings for some
+// settings.
 const (
 	balancerType       = "service.beta.kubernetes.io/aws-load-balancer-type"
 	balancerInternal   = "service.beta.kubernetes.io/aws-load-balancer-internal"
@@ -31,7 +31,7 @@ const (
 	oauthPort        = 6443
 )
 
-// desiredServices are the Services by which the control plane is reached.
+// desiredServices returns the Services of the control plane.
 func desiredServices(hcp *hyperv1.HostedControlPlane, a access) []client.Object {
 	out := []client.Object{
 		apiServer(hcp, a),
@@ -51,20 +51,19 @@ func desiredServices(hcp *hyperv1.HostedControlPlane, a access) []client.Object 
 	}
 	if a.publicRouter {
 		router := targets(hcp, balanced(a, routerService(hcp, names.Router)))
-		router.Annotations[balancerScheme] = "internet-facing" // one controller makes internal ones unless told
+		router.Annotations[balancerScheme] = "internet-facing" // the default of one controller is internal
 		router.Spec.LoadBalancerSourceRanges = allowed(hcp)
 		out = append(out, router)
 	}
 	return out
 }
 
-// apiServer is the Service of the API server: with a way of its own if it is
-// public and not behind the router.
+// apiServer returns the Service of the API server. It is published directly if it is public and not served by the
+// router.
 func apiServer(hcp *hyperv1.HostedControlPlane, a access) *corev1.Service {
 	svc := clusterIP(hcp, names.KubeAPIServer, names.KubeAPIServer, apiPort, intstr.FromString("client"))
-	// The only one there is, which has not been ready yet, can be asked how far it
-	// is; and the first who gets an answer does not have to wait for a probe, which
-	// comes once a second. Later a pod that is not ready has one beside it that is.
+	// Before the first start of a single replica its readiness endpoint must be reachable, and the first client need not
+	// wait for a probe, which runs once a second. Later another pod is ready while one is not.
 	svc.Spec.PublishNotReadyAddresses = hcp.Spec.ControllerAvailabilityPolicy == hyperv1.SingleReplica && !hcp.Status.Initialized
 	svc.Spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicyPreferDualStack)
 	if !a.public {
@@ -76,8 +75,8 @@ func apiServer(hcp *hyperv1.HostedControlPlane, a access) *corev1.Service {
 	return svc
 }
 
-// byItself gives the Service the way of its own that the user has chosen. One
-// that is behind a router, or not published, stays as it is.
+// byItself publishes the Service as the user has chosen. A Service behind a router, or without publishing, is not
+// changed.
 func byItself(a access, how hyperv1.ServicePublishingStrategy, svc *corev1.Service) *corev1.Service {
 	switch how.Type {
 	case hyperv1.LoadBalancer:
@@ -109,9 +108,8 @@ func clusterIP(hcp *hyperv1.HostedControlPlane, name, app string, port int32, ta
 	return svc
 }
 
-// balanced gives the Service a network load balancer. PrivateLink reaches it
-// in the zone of the endpoint, where it may have no target: then it has to
-// send the traffic to another zone.
+// balanced gives the Service a network load balancer. PrivateLink connects to it in the zone of the endpoint, where it
+// may have no target. Then it must send the traffic to another zone.
 func balanced(a access, svc *corev1.Service) *corev1.Service {
 	svc.Spec.Type = corev1.ServiceTypeLoadBalancer
 	svc.Annotations[balancerType] = "nlb"
@@ -135,7 +133,7 @@ func targets(hcp *hyperv1.HostedControlPlane, svc *corev1.Service) *corev1.Servi
 	return svc
 }
 
-// allowed are the networks from which the public API is reached; none means all.
+// allowed returns the networks that can reach the public API. An empty list means all.
 func allowed(hcp *hyperv1.HostedControlPlane) []string {
 	if hcp.Spec.Networking.APIServer == nil {
 		return nil

@@ -145,7 +145,7 @@ func TestConfiguration(t *testing.T) {
 		}, hyperv1.UnsupportedPublishingReason, "Konnectivity is published as S3"},
 		"tunnels beside PrivateLink": {func(hcp *hyperv1.HostedControlPlane) {
 			publish(hcp, hyperv1.Konnectivity, hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer})
-		}, hyperv1.UnsupportedPublishingReason, "PrivateLink leads to the router only"},
+		}, hyperv1.UnsupportedPublishingReason, "PrivateLink reaches only the router"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hcp := controlPlane(hyperv1.Private, hyperv1.Route)

@@ -1,12 +1,10 @@
-// Package routerconfig makes the pods of the router use a change of their
-// configuration at once.
+// Package routerconfig makes kubelets sync a changed configuration of the router at once.
 //
-//	ConfigMap router changes ─► annotation on the pods of the router ─► kubelets sync these pods
+//	ConfigMap router changes ──► annotation on its pods ──► their kubelets sync the mounted ConfigMap
 //
-// A kubelet updates mounted ConfigMaps when it syncs the pod, once in a minute. A host
-// that has just been published would not be served for that long. A change of the pod
-// makes its kubelet sync it now. Nothing depends on it: if the operator stops before it
-// has written the annotation, the pods have the configuration a minute later.
+// A kubelet syncs ConfigMaps when it syncs the pod, once a minute. Without this controller a new host would not be
+// served for that long. A change of the pod triggers a sync at once. A missed annotation during a restart of the
+// operator is harmless, because the kubelet syncs a minute later.
 package routerconfig
 
 import (
@@ -27,8 +25,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// annotation, on a pod, is the resourceVersion of the ConfigMap that the pod was
-// annotated for.
+// annotation is an annotation of pods. It has the last version of the ConfigMap.
 const annotation = "hypershift.openshift.io/router-config"
 
 // Options are what a Reconciler needs.
@@ -51,7 +48,7 @@ func New(opts Options) *Controller {
 	}
 }
 
-// Setup starts the controller with the manager.
+// changes selects changes of the router's configuration. A new pod has the latest version.
 func Setup(mgr ctrl.Manager, opts Options) error {
 	c := New(opts)
 	return c.Builder(mgr).For(&corev1.ConfigMap{}, builder.WithPredicates(changes)).Complete(c)

@@ -37,7 +37,7 @@ func TestNetworksWithoutRoom(t *testing.T) {
 	}
 }
 
-// users makes a certificate as a user brings it.
+// users creates a user's certificate.
 func users(t testing.TB, hosts ...string) *pki.Leaf {
 	t.Helper()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -88,8 +88,7 @@ func TestNamedCertificatesThatClash(t *testing.T) {
 	}
 }
 
-// Who has a kubeconfig from us meets the user's certificate, which our authority
-// has not signed.
+// The user's certificate is not signed by our authority.
 func TestKubeconfigsTrustTheUsersCertificate(t *testing.T) {
 	theirs := users(t, "k8s.example.com")
 	w := newWorld(t, withOwnName, func(hcp *hyperv1.HostedControlPlane) {

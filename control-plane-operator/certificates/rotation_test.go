@@ -12,12 +12,12 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
-// rotate is the user who asks for new authorities.
+// rotate requests new authorities as a user does.
 var rotate = annotated(hyperv1.RotateCertificatesAnnotation, "2026-01-02")
 
 func rolledOut(string) bool { return true }
 
-// trusted is how many authorities of a signer are trusted.
+// trusted returns the number of trusted authorities of a signer.
 func (w *world) trusted(signer string) int {
 	w.t.Helper()
 	certs, err := pki.ParseBundle(w.secret(signer).Data["ca.crt"])
@@ -25,11 +25,10 @@ func (w *world) trusted(signer string) int {
 	return len(certs)
 }
 
-// signing is the authority that signs.
+// signing returns the authority that signs.
 func (w *world) signing(signer string) []byte { return w.secret(signer).Data[corev1.TLSCertKey] }
 
-// While everything is replaced, pods have Secrets of this step or of the one
-// before: they understand each other in every mixture.
+// During a rotation pods have Secrets of this step or of the previous one. Every combination must work.
 func TestARotationIsNotNoticed(t *testing.T) {
 	w := newWorld(t)
 	w.facts.RolledOut = rolledOut
@@ -40,7 +39,7 @@ func TestARotationIsNotNoticed(t *testing.T) {
 		name     string
 		trusted  int
 		newSigns bool
-		nodes    int // authorities that are trusted of those who sign for nodes
+		nodes    int // number of trusted authorities for nodes
 	}{
 		{"the next one is introduced", 2, false, 2},
 		{"it signs", 2, true, 2},
@@ -63,9 +62,9 @@ func TestARotationIsNotNoticed(t *testing.T) {
 		before = after
 		w.clock.Step(DefaultSettle)
 	}
-	// kubelets have certificates of the old one until they ask for others.
+	// kubelets have certificates of the old authority until they renew them.
 	w.clock.Step(nodeCertificates)
-	w.pass() // everything else is renewed
+	w.pass() // all other certificates are renewed
 	w.clock.Step(DefaultSettle)
 	w.pass()
 	if n := w.trusted(names.ClusterSignerCA); n != 1 {
@@ -73,13 +72,13 @@ func TestARotationIsNotNoticed(t *testing.T) {
 	}
 }
 
-// Before Hypershift limited them, certificates of nodes were made out for a year.
+// Older operators issued node certificates for a year.
 func TestNodesOfBeforeAreTrustedForAYear(t *testing.T) {
 	w := newWorld(t)
 	w.facts.RolledOut = rolledOut
 	w.pass()
 	s := w.secret(names.ClusterSignerCA)
-	delete(s.Data, "rotation") // as an operator of before has it
+	delete(s.Data, "rotation") // as an older operator wrote it
 	w.must(w.Admin().Update(t.Context(), s))
 	w.pass()
 	w.change(rotate)
@@ -101,7 +100,7 @@ func TestNodesOfBeforeAreTrustedForAYear(t *testing.T) {
 	}
 }
 
-// An administrator's certificate cannot be taken back.
+// A certificate cannot be revoked.
 func TestAnAdministratorsCertificateIsShort(t *testing.T) {
 	for annotation, want := range map[string]time.Duration{"": adminValidity, "8760h": 8760 * time.Hour, "1h": time.Hour} {
 		w := newWorld(t, annotated(hyperv1.CertificateValidityAnnotation, annotation))
@@ -140,7 +139,7 @@ func TestARotationWaitsUntilItIsRolledOut(t *testing.T) {
 	}
 }
 
-// Programs in the cluster may need to be started again by hand in between.
+// Programs in the cluster may have to be restarted by hand in between.
 func TestARotationTakesAsLongAsItIsAskedTo(t *testing.T) {
 	for pause, want := range map[string]time.Duration{"2h": 2 * time.Hour, "20s": 20 * time.Second, "soon": DefaultSettle, "-1h": DefaultSettle} {
 		w := newWorld(t, annotated(hyperv1.RotationPauseAnnotation, pause))
@@ -162,8 +161,8 @@ func TestARotationTakesAsLongAsItIsAskedTo(t *testing.T) {
 	}
 }
 
-// An operator that dies between the authority and those who have to trust it,
-// and is away for long, has not spread what it had begun to.
+// An operator that dies between writing the authority and the trust bundles, and is away for long, has not distributed
+// the new authority.
 func TestTimeThatNobodyHadCountsForNothing(t *testing.T) {
 	w := newWorld(t)
 	w.facts.RolledOut = rolledOut

@@ -32,7 +32,7 @@ func annotated(key, value string) func(*hyperv1.HostedControlPlane) {
 	return func(hcp *hyperv1.HostedControlPlane) { hcp.Annotations[key] = value }
 }
 
-// mostWrites is the share of the certificates in the writes that a whole control
+// mostWrites is the limit of certificate writes during the creation of a control plane.
 // plane may take.
 const mostWrites = 27
 
@@ -140,8 +140,8 @@ func TestWhatWasSpoiledIsMadeAgain(t *testing.T) {
 	}
 }
 
-// An authority whose key is there has signed what is in use. Who lost half of
-// its Secret hears of it; nothing is replaced behind his back.
+// An authority with a key has issued the current certificates. If a part of its Secret is lost the user is informed, and
+// nothing is replaced.
 func TestAnAuthorityThatLostItsCertificate(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
@@ -224,14 +224,13 @@ func TestCertificatesThatOthersBring(t *testing.T) {
 	w.change(annotated(hyperv1.DisablePKIReconciliationAnnotation, "true"))
 	w.must(w.Admin().Delete(t.Context(), w.secret(names.EtcdSigner)))
 	w.spoil(names.RootCA, func(data map[string][]byte) { clear(data) })
-	w.facts = Facts{} // else, the administrator's kubeconfig would be pruned
+	w.facts = Facts{} // otherwise the administrator's kubeconfig would be pruned
 	before := w.versions()
 	if n := w.pass(); n != 0 || len(differing(before, w.versions())) > 0 {
 		t.Errorf("%d writes: %v", n, w.Calls.Log(0))
 	}
 }
 
-// A cache that has not heard of an authority must not lead to a second one.
 func TestACacheThatIsBehind(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
@@ -248,7 +247,7 @@ func TestACacheThatIsBehind(t *testing.T) {
 	}
 }
 
-// blind is a cache in which there is nothing yet.
+// blind is an empty cache.
 type blind struct{ client.Client }
 
 func (blind) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
@@ -273,7 +272,7 @@ func TestThePasswordOfTheFirstUser(t *testing.T) {
 	}
 }
 
-// versions are what every Secret and ConfigMap of ours holds.
+// versions returns the resource versions of all our Secrets and ConfigMaps.
 func (w *world) versions() map[string]string {
 	w.t.Helper()
 	out := map[string]string{}
@@ -301,7 +300,7 @@ func differing(before, after map[string]string) []string {
 	return out
 }
 
-// heard wants an event that begins so, or none if it is empty.
+// heard expects an event with this prefix, or no event if it is empty.
 func (w *world) heard(want string) {
 	w.t.Helper()
 	var all []string

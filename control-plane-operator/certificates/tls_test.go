@@ -19,10 +19,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
-// An end of a connection: what it shows, and whom it trusts.
+// An end is one side of a connection: its certificate and its trusted authorities.
 type end struct{ cert, key, trust []byte }
 
-// ends are all that there is now, as pods mount it.
+// ends returns all ends, as pods mount them.
 func (w *world) ends() map[string]end {
 	w.t.Helper()
 	out := map[string]end{}
@@ -39,7 +39,7 @@ func (w *world) ends() map[string]end {
 		}
 		out[s.Name] = e
 	}
-	// The API server trusts clients by a ConfigMap.
+	// The API server's trusted client authorities are in a ConfigMap.
 	clients := &corev1.ConfigMap{}
 	w.must(client.IgnoreNotFound(w.Admin().Get(w.t.Context(), keyOf(names.ClientCA), clients)))
 	for _, name := range []string{names.APIServerCertificate, names.APIServerPrivateCertificate} {
@@ -50,7 +50,7 @@ func (w *world) ends() map[string]end {
 	return out
 }
 
-// connections are those that a control plane is made of: who calls, whom, by which name.
+// connections lists the connections in a control plane: client, server, name of the server.
 var connections = []struct{ client, server, host string }{
 	{names.AdminKubeconfig, names.APIServerCertificate, "api.demo.example.com"},
 	{names.AdminKubeconfig, names.APIServerCertificate, "api.demo.hypershift.local"},
@@ -71,19 +71,18 @@ var connections = []struct{ client, server, host string }{
 	{names.KonnectivityAgentCertificate, names.KonnectivityCertificate, "konnectivity-server.clusters-demo.svc"},
 }
 
-// connect makes every connection for which both ends are there.
+// connect makes every connection for which both ends exist.
 func (w *world) connect() {
 	w.t.Helper()
 	w.between(w.ends(), w.ends())
 }
 
-// between makes every connection from the clients of one state of the Secrets to
-// the servers of another.
+// between makes every connection from the clients of one state of the Secrets to the servers of another.
 func (w *world) between(clients, servers map[string]end) {
 	w.t.Helper()
 	for _, c := range connections {
 		if clients[c.client].cert == nil || servers[c.server].cert == nil {
-			continue // it is not there yet
+			continue // it does not exist yet
 		}
 		if err := handshake(servers[c.server], clients[c.client], c.host, w.clock.Now()); err != nil {
 			w.t.Errorf("%s to %s as %s: %v", c.client, c.server, c.host, err)
@@ -103,14 +102,13 @@ func TestEverybodyUnderstandsTheOthers(t *testing.T) {
 	}
 }
 
-// A kubelet lets the API server in, and nobody else whom an authority of the control plane vouches for.
 func TestKubeletsKnowTheAPIServer(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
 	ends := w.ends()
 	trusted := &corev1.ConfigMap{}
 	w.must(w.Admin().Get(t.Context(), keyOf(names.KubeletClientCA), trusted))
-	kubelet := ends[names.SchedulerCertificate] // any server
+	kubelet := ends[names.SchedulerCertificate] // stands for any server
 	kubelet.trust = []byte(trusted.Data[pki.TrustKey])
 	for _, c := range []struct {
 		client string
@@ -124,7 +122,6 @@ func TestKubeletsKnowTheAPIServer(t *testing.T) {
 	}
 }
 
-// What one authority has signed opens no other door.
 func TestStrangersAreNotLetIn(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
@@ -145,7 +142,7 @@ func TestStrangersAreNotLetIn(t *testing.T) {
 	}
 }
 
-// Membership in system:masters cannot be taken away.
+// Membership in system:masters cannot be revoked.
 func TestNobodyIsAMaster(t *testing.T) {
 	w := newWorld(t, withOwnName)
 	w.pass()
@@ -157,7 +154,7 @@ func TestNobodyIsAMaster(t *testing.T) {
 	}
 }
 
-// handshake is a real one, in which both ends show a certificate.
+// handshake runs a real TLS handshake in which both ends send a certificate.
 func handshake(server, client end, host string, at time.Time) error {
 	a, b := net.Pipe()
 	defer a.Close()
@@ -168,7 +165,7 @@ func handshake(server, client end, host string, at time.Time) error {
 		return err
 	}
 	there.ClientAuth, here.ServerName = tls.RequireAndVerifyClientCert, host
-	shown := &here.Certificates[0] // even if the server does not ask for one like it
+	shown := &here.Certificates[0] // even if the server does not request this authority
 	here.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return shown, nil }
 	said := make(chan error, 1)
 	go func() {
@@ -176,7 +173,7 @@ func handshake(server, client end, host string, at time.Time) error {
 		said <- tls.Server(a, there).Handshake()
 	}()
 	err := tls.Client(b, here).Handshake()
-	b.Close() // all has been said; nobody would read an alert
+	b.Close() // the handshake is complete, and alerts are not read
 	return errors.Join(err, <-said)
 }
 

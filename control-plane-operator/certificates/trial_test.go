@@ -23,14 +23,13 @@ func TestTrial(t *testing.T) {
 	t.Run("faults", func(t *testing.T) { t.Parallel(); crashtest.APIFaults(t, begin) })
 }
 
-// A rotation that dies after any write comes to the same end, and at no moment on
-// the way does anybody meet somebody whom he does not understand.
+// A rotation that is interrupted after any write has the same result, and all connections work at each point.
 func TestRotationOnTrial(t *testing.T) {
 	t.Parallel()
 	crashtest.CrashConsistency(t, func(t testing.TB) *crashtest.Scenario {
 		w := newWorld(t)
 		w.table, w.facts.RolledOut = ofEtcd, rolledOut
-		// What is there before the story begins is not part of it.
+		// The objects before the scenario are not a part of it.
 		certs := New(Options{Client: w.Admin(), Reader: w.Admin(), Scheme: scheme, Recorder: w.events, Clock: w.clock})
 		certs.table = ofEtcd
 		_, _, err := certs.Ensure(t.Context(), w.hcp(t.Context()), w.facts)
@@ -45,7 +44,7 @@ func TestRotationOnTrial(t *testing.T) {
 	})
 }
 
-// ofEtcd is the part of the table that is about etcd.
+// ofEtcd is the part of the table for etcd.
 var ofEtcd = table{
 	signers: []signer{{name: names.EtcdSigner}},
 	leaves: func(hcp *hyperv1.HostedControlPlane, facts Facts) []leaf {
@@ -54,17 +53,17 @@ var ofEtcd = table{
 	kubeconfigs: func(*hyperv1.HostedControlPlane, Facts) []kubeconfig { return nil },
 }
 
-// random is what no two worlds share: certificates, and the hash of what has them in it.
+// random matches what differs between runs: certificates and the hashes of them.
 var random = regexp.MustCompile(`(?s)(applied: [^\n]+|-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----)`)
 
-// mask takes that away, and the order that comes of it.
+// mask replaces random parts, and sorts what depends on them.
 func mask(text string) string {
 	objects := strings.Split(random.ReplaceAllString(text, "..."), "---\n")
 	slices.Sort(objects)
 	return strings.Join(objects, "---\n")
 }
 
-// story ends when what was asked for is signed by whom it should be.
+// story ends when the requested authorities sign.
 func (w *world) story() *crashtest.Scenario {
 	return &crashtest.Scenario{
 		Cluster: w.Cluster,
@@ -82,7 +81,7 @@ func (w *world) story() *crashtest.Scenario {
 	}
 }
 
-// missing says what is, until everything is there and no rotation goes on.
+// missing returns what is missing until everything exists and no rotation is in progress.
 func (w *world) missing(ctx context.Context) string {
 	hcp := w.hcp(ctx)
 	if hcp == nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// Another certificate would replace the pods of the API server, while they start
-// or in the middle of a change of the access mode.
+// Another certificate would roll the API server's pods during their start or during a change of the access mode.
 func TestTheServerOfTheTunnelsKeepsItsCertificate(t *testing.T) {
 	w := newWorld(t, func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Services = []hyperv1.ServicePublishingStrategyMapping{{Service: hyperv1.Konnectivity, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{
@@ -32,7 +31,6 @@ func TestTheServerOfTheTunnelsKeepsItsCertificate(t *testing.T) {
 	}
 }
 
-// Agents come to a node by its address as well as by a name.
 func TestTheServerOfTheTunnelsIsKnownAtNodes(t *testing.T) {
 	for _, address := range []string{"192.0.2.1", "nodes.example.com"} {
 		hcp := &hyperv1.HostedControlPlane{Spec: hyperv1.HostedControlPlaneSpec{Services: []hyperv1.ServicePublishingStrategyMapping{{

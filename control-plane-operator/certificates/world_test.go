@@ -31,7 +31,7 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// world is a control plane of which there are only the certificates.
+// world is the environment of these tests: a control plane that has only certificates.
 type world struct {
 	*crashtest.Cluster
 	t      testing.TB
@@ -39,13 +39,13 @@ type world struct {
 	events *events.FakeRecorder
 	certs  *Certificates
 	facts  Facts
-	// table is the whole one, or a smaller one for long stories.
+	// table is the complete one, or a smaller one for long scenarios.
 	table table
-	// again is when the last pass wanted to be followed by another.
+	// again is the requeue time of the last reconcile.
 	again time.Duration
 }
 
-// reachable are the facts about a control plane whose load balancers are there.
+// reachable has the facts of a control plane with load balancers.
 var reachable = Facts{
 	API:          component.Host{Name: "api.demo.example.com", Port: 6443},
 	Konnectivity: component.Host{Name: "konnectivity.demo.example.com", Port: 443},
@@ -76,16 +76,16 @@ func controlPlane(changes ...func(*hyperv1.HostedControlPlane)) *hyperv1.HostedC
 	return hcp
 }
 
-// withOwnName has one more name for its API server, and so a kubeconfig with it.
+// withOwnName sets the user's name of the API server, which adds a kubeconfig.
 func withOwnName(hcp *hyperv1.HostedControlPlane) { hcp.Spec.KubeAPIServerDNSName = "k8s.example.com" }
 
-// restart makes the operator anew, as a process that begins with empty hands.
+// restart replaces the operator by a new process.
 func (w *world) restart() {
 	w.certs = New(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock})
 	w.certs.table = w.table
 }
 
-// try is one pass, which may fail.
+// try runs one reconcile and returns its error.
 func (w *world) try(ctx context.Context) (writes int, err error) {
 	before := w.Calls.Writes()
 	hcp := w.hcp(ctx)
@@ -96,7 +96,7 @@ func (w *world) try(ctx context.Context) (writes int, err error) {
 	return w.Calls.Writes() - before, err
 }
 
-// pass is one that does not.
+// pass runs one reconcile that must succeed.
 func (w *world) pass() (writes int) {
 	w.t.Helper()
 	writes, err := w.try(w.t.Context())
@@ -127,7 +127,7 @@ func (w *world) secret(name string) *corev1.Secret {
 	return s
 }
 
-// spoil changes what a Secret holds.
+// spoil changes the content of a Secret.
 func (w *world) spoil(name string, how func(map[string][]byte)) {
 	w.t.Helper()
 	s := w.secret(name)

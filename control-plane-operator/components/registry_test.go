@@ -94,7 +94,7 @@ func TestWhatComesFirstExists(t *testing.T) {
 	}
 }
 
-// A misspelt file would be an adapter that never runs.
+// The adapter of a misspelt file would never run.
 func TestAdaptersHaveTheirFiles(t *testing.T) {
 	for _, c := range components.All {
 		var files []string
@@ -113,7 +113,7 @@ func TestAdaptersHaveTheirFiles(t *testing.T) {
 	}
 }
 
-// What a tenant makes them take stays within what the pods of other tenants leave them.
+// The limits of a tenant's pods leave room for the pods of other tenants.
 func TestNoPodTakesAllOfItsNode(t *testing.T) {
 	for name, template := range templates(t) {
 		for _, v := range template.Spec.Volumes {

@@ -14,7 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture/etcdserver"
 )
 
-// A cluster whose members differ stops; the alarm still can be read.
+// The alarm of a stopped cluster can still be read.
 func TestAnAlarmAboutCorruptDataNamesTheMember(t *testing.T) {
 	m := etcdserver.New(t, "etcd-0")
 	m.Alone()
@@ -40,8 +40,6 @@ func TestAnAlarmAboutCorruptDataNamesTheMember(t *testing.T) {
 	}
 }
 
-// Members start at the same time with the checks that our configuration turns on:
-// none waits for the others.
 func TestTheChecksDoNotDelayTheFirstStart(t *testing.T) {
 	var members []*etcdserver.Server
 	var all []string
@@ -57,7 +55,7 @@ func TestTheChecksDoNotDelayTheFirstStart(t *testing.T) {
 		m.Ready()
 	}
 	t.Logf("three members are ready after %s", time.Since(started))
-	// And again, with data to compare.
+	// The second start has data to compare.
 	if _, err := etcdserver.Connect(t, members...).Put(t.Context(), "key", "value"); err != nil {
 		t.Fatal(err)
 	}

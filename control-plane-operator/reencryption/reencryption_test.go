@@ -21,14 +21,14 @@ import (
 
 var secrets = corev1.SchemeGroupVersion.WithKind("Secret")
 
-// A server has Secrets, of which it gives two at a time.
+// A server returns its Secrets in pages of two.
 type server struct {
 	client.Client
 	// patched counts the patches of each Secret.
 	patched map[string]int
-	// answers are given once each to who patches the Secret of that name.
+	// answers are returned once for patches of a Secret by name.
 	answers map[string][]error
-	// expires is given once to who goes on with a list.
+	// expires is returned once for the next page of a list.
 	expires error
 }
 
@@ -127,8 +127,8 @@ func TestAnswersOfTheServer(t *testing.T) {
 	}
 }
 
-// Etcd has forgotten the revision of the list: it goes on at the same place of
-// the present one, or, where the server does not know that, from the beginning.
+// Etcd has compacted the revision of the list. It continues at the same place of the current revision or, if the server
+// does not support that, from the beginning.
 func TestAListThatExpires(t *testing.T) {
 	for more, again := range map[string]int{"2": 1, "": 2} {
 		s, r := newServer(5), run()

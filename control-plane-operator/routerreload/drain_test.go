@@ -15,13 +15,13 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// drained is a Drainer beside a master that records commands, with the time of each.
+// drained is a Drainer with a master that records commands with their times.
 type drained struct {
 	mu       sync.Mutex
 	clock    *clocktesting.FakeClock
 	start    time.Time
 	commands []string
-	// connections are the numbers that HAProxy reports one after the other; the last one stays.
+	// connections are the numbers that HAProxy reports one after the other. The last one is repeated.
 	connections []int
 	refusal     string
 }
@@ -45,7 +45,7 @@ func (d *drained) answer(command string) string {
 	return "CurrConns: 0\n"
 }
 
-// run drains while the clock goes on, and returns how long it took on that clock.
+// run drains while the clock advances, and returns the duration on that clock.
 func (d *drained) run(t *testing.T) (time.Duration, error) {
 	d.clock = clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	d.start = d.clock.Now()
@@ -98,7 +98,7 @@ func TestDrainFailsWhenHAProxyRefuses(t *testing.T) {
 func TestDrainFailsWithoutAMaster(t *testing.T) {
 	d := &Drainer{master: master(filepath.Join(t.TempDir(), "none")), timeout: time.Second, clock: clocktesting.NewFakeClock(time.Now())}
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // does not wait for clients
+	cancel() // so that it does not wait for clients
 	if err := d.Run(ctx); err == nil {
 		t.Error("a drain that reached no HAProxy succeeded")
 	}
@@ -113,7 +113,6 @@ func TestArgumentsOfDrain(t *testing.T) {
 	}
 }
 
-// The reloader listens nowhere: what it could be asked for over the network cannot be undone.
 func TestTheReloaderHasNoListenFlag(t *testing.T) {
 	if _, err := Parse([]string{"--config=a", "--master=b", "--listen=:9445"}); err == nil {
 		t.Error("--listen is accepted")

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// table is what HAProxy 2.6 says after two changes, and a connection of before.
+// table is HAProxy 2.6's output after two changes, with a connection of an older worker.
 const table = `#<PID>          <type>          <reloads>       <uptime>        <version>
 1               master          2 [failed: 0]   0d00h01m02s     2.6.12
 # workers
@@ -21,12 +21,12 @@ const table = `#<PID>          <type>          <reloads>       <uptime>        <
 
 `
 
-// play is a master that answers as written.
+// play is a master with fixed responses.
 func play(t *testing.T, answers map[string]string) master {
 	return playWith(t, func(command string) string { return answers[command] })
 }
 
-// playWith is a master that gives the answer of a function to each command.
+// playWith is a master that gets its responses from a function.
 func playWith(t *testing.T, answer func(command string) string) master {
 	socket := filepath.Join(t.TempDir(), "master.sock")
 	listener, err := net.Listen("unix", socket)

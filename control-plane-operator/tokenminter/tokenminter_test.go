@@ -55,7 +55,7 @@ func claimsOf(t *testing.T, token string) claims {
 	return c
 }
 
-// story runs a minter, whose key is not there yet, on a clock of its own.
+// story runs a minter, whose key does not exist yet, with a fake clock.
 func story(t *testing.T, tell func(m *Minter, clk *clocktesting.FakeClock, bringKey func())) {
 	key, _, err := webidentity.GenerateKey()
 	if err != nil {
@@ -139,7 +139,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	}
 }
 
-// The role decides which subject a token has, at each token anew.
+// The role determines the subject of each token.
 func TestTheTokenHasTheSubjectThatTheRoleTrusts(t *testing.T) {
 	account := names.ServiceAccountSubject(names.CAPIProviderSubject)
 	story(t, func(m *Minter, clk *clocktesting.FakeClock, bringKey func()) {
@@ -162,7 +162,7 @@ func TestTheTokenHasTheSubjectThatTheRoleTrusts(t *testing.T) {
 			}
 		}
 		bringKey()
-		after(retry, m.Subject) // the role trusts nobody yet, as one that was just made
+		after(retry, m.Subject) // a new role has no trust policy yet
 		trusted = []string{account}
 		after(retry, account)
 		silent = true

@@ -55,13 +55,13 @@ func TestASnapshotIsForTheFirstStartOnly(t *testing.T) {
 	}
 }
 
-// up is a cluster that has been up, and is.
+// up is a cluster that has been up and is available.
 func up(env *component.Env) {
 	env.HCP.Status.Initialization = &hyperv1.HostedControlPlaneInitialization{ControlPlaneInitialized: ptr.To(true)}
 	env.Available = []string{names.Etcd}
 }
 
-// down is one that has been up, and is not any more.
+// down is a cluster that has been up and is not available.
 func down(env *component.Env) {
 	up(env)
 	env.Available = nil
@@ -95,8 +95,7 @@ func TestFormed(t *testing.T) {
 	}
 }
 
-// A single member that finds its volume empty does not begin another cluster: the
-// etcd that there is ends, with words that are known.
+// etcd exits with a known message.
 func TestASingleMemberDoesNotBeginTwice(t *testing.T) {
 	env := componenttest.Env()
 	down(env)
@@ -135,7 +134,7 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// A member that has fallen behind has its database twice for a moment.
+// A member that has fallen behind has two copies of its database for some time.
 func TestTheDatabaseFitsTwice(t *testing.T) {
 	for _, size := range []string{"1Gi", "2Gi", "8Gi", "16Gi", "100Gi"} {
 		volume := resource.MustParse(size)

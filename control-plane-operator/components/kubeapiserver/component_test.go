@@ -42,7 +42,6 @@ func TestGolden(t *testing.T) {
 	)
 }
 
-// Another access mode must not replace the pods.
 func TestHowItIsReachedIsNothingToThePods(t *testing.T) {
 	public, private := componenttest.Env(), componenttest.Env()
 	public.HCP.Spec.Platform.AWS.EndpointAccess = hyperv1.Public
@@ -61,8 +60,7 @@ func TestHowItIsReachedIsNothingToThePods(t *testing.T) {
 	}
 }
 
-// Nodes of before serve with certificates that nobody has signed: their logs are
-// read until they are replaced.
+// Nodes of older releases have self-signed serving certificates. Their logs must be readable until they are replaced.
 func TestKubeletsAreVerifiedWhenTheyCanBe(t *testing.T) {
 	const flag = "--kubelet-certificate-authority=/etc/kubernetes/kubelet-ca/ca.crt"
 	args := func(env *component.Env) []string {
@@ -101,7 +99,7 @@ func ownEtcd(env *component.Env) {
 	}}
 }
 
-// has puts a Secret beside the control plane.
+// has adds a Secret next to the control plane.
 func has(env *component.Env, name, key, value string) {
 	env.Secrets[name] = &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: env.HCP.Namespace, Name: name}, Data: map[string][]byte{key: []byte(value)},
@@ -117,12 +115,12 @@ func encrypted(env *component.Env) {
 	has(env, "copied-new", aesKeyKey, oneKey)
 	has(env, "copied-old", aesKeyKey, anotherKey)
 	env.HCP.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{Type: hyperv1.AESCBC, AESCBC: &hyperv1.AESCBCSpec{
-		ActiveKey: corev1.LocalObjectReference{Name: "copied-new"}, BackupKey: &corev1.LocalObjectReference{Name: "copied-old"}, //nolint:staticcheck // deprecated, and in use where somebody still sets it
+		ActiveKey: corev1.LocalObjectReference{Name: "copied-new"}, BackupKey: &corev1.LocalObjectReference{Name: "copied-old"}, //nolint:staticcheck // deprecated, but still supported
 	}}
 	settled(env)
 }
 
-// settled records that the user's key is the one that is in use.
+// settled records the user's key as the current one.
 func settled(env *component.Env) {
 	active, _, err := SpecKeys(env.HCP, env.Secrets)
 	if err != nil {
@@ -133,8 +131,7 @@ func settled(env *component.Env) {
 	}}}
 }
 
-// moving has the cluster on its way from the key of its status to that of its
-// spec, which is in a Secret of the namespace.
+// moving starts a change from the key in the status to the key in the spec, which is in a Secret of the namespace.
 func moving(env *component.Env, stage hyperv1.SecretEncryptionStage) {
 	to, _, err := SpecKeys(env.HCP, env.Secrets)
 	if err != nil {
@@ -154,7 +151,7 @@ func encryptedByAWS(env *component.Env) {
 	env.HCP.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{Type: hyperv1.KMS, KMS: &hyperv1.KMSSpec{Provider: hyperv1.AWSKMS, AWS: &hyperv1.AWSKMSSpec{
 		Region:    "us-east-1",
 		ActiveKey: hyperv1.AWSKMSKeyEntry{ARN: "arn:aws:kms:us-east-1:123456789012:key/new"},
-		BackupKey: &hyperv1.AWSKMSKeyEntry{ARN: "arn:aws:kms:us-east-1:123456789012:key/old"}, //nolint:staticcheck // deprecated, and in use where somebody still sets it
+		BackupKey: &hyperv1.AWSKMSKeyEntry{ARN: "arn:aws:kms:us-east-1:123456789012:key/old"}, //nolint:staticcheck // deprecated, but still supported
 		Auth:      hyperv1.AWSKMSAuthSpec{AWSKMSRoleARN: "arn:aws:iam::123456789012:role/kms"},
 	}}}
 	settled(env)

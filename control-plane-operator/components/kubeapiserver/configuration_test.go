@@ -12,7 +12,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 )
 
-// What cannot be done is said before anything is changed.
 func TestWhatCannotBeConfigured(t *testing.T) {
 	for name, c := range map[string]struct {
 		given func(*component.Env)
@@ -139,9 +138,8 @@ func TestTLSProfiles(t *testing.T) {
 	}
 }
 
-// Every cipher of the oldest profile that Go has keeps its meaning.
 func TestAllCiphersHaveANameInGo(t *testing.T) {
-	lost := []string{ // which Go does not have
+	lost := []string{ // Go does not support them
 		"ECDHE-ECDSA-AES256-SHA384", "ECDHE-RSA-AES256-SHA384", "AES256-SHA256",
 		"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256",
 	}

@@ -21,11 +21,11 @@ const (
 	arnTwo = "arn:aws:kms:eu-west-1:123456789012:key/next"
 )
 
-// to names the Secret of another key in the spec.
+// to sets the Secret of another key in the spec.
 func to(env *component.Env, secret, key string) {
 	has(env, secret, aesKeyKey, key)
 	spec := env.HCP.Spec.SecretEncryption.AESCBC
-	spec.ActiveKey, spec.BackupKey = corev1.LocalObjectReference{Name: secret}, nil //nolint:staticcheck // deprecated, and in use where somebody still sets it
+	spec.ActiveKey, spec.BackupKey = corev1.LocalObjectReference{Name: secret}, nil //nolint:staticcheck // deprecated, but still supported
 }
 
 func toARN(env *component.Env, arn string) {
@@ -35,7 +35,7 @@ func toARN(env *component.Env, arn string) {
 
 const nextKey = "abcdefghijklmnopqrstuvwxyz012345"
 
-// order names the providers of a configuration.
+// order lists the providers of a configuration.
 func order(t *testing.T, s *corev1.Secret) []string {
 	t.Helper()
 	config := encryptionConfiguration{}
@@ -106,8 +106,6 @@ func TestTheOrderOfKeysFollowsTheStage(t *testing.T) {
 	})
 }
 
-// A configuration that somebody has deleted comes back from the copies of the
-// user's Secrets, and not without a key that is needed.
 func TestADeletedConfigurationComesBack(t *testing.T) {
 	env := componenttest.Env()
 	encrypted(env)
@@ -128,7 +126,6 @@ func TestADeletedConfigurationComesBack(t *testing.T) {
 	}
 }
 
-// A key of the spec that cannot be used leaves the configuration as it was.
 func TestAKeyThatCannotBeUsedChangesNothing(t *testing.T) {
 	env := componenttest.Env()
 	encrypted(env)
@@ -139,8 +136,7 @@ func TestAKeyThatCannotBeUsedChangesNothing(t *testing.T) {
 	}
 }
 
-// Each key of AWS has its plugin, in its own region, and only the one that
-// writes makes an API server ready or not.
+// Each KMS key has its own plugin in its region. Only the write key is a part of the readiness.
 func TestKeysOfAWSThatOnlyReadDoNotStopAPIServers(t *testing.T) {
 	env := componenttest.Env()
 	encryptedByAWS(env)
@@ -184,7 +180,6 @@ func TestKeysOfAWSThatOnlyReadDoNotStopAPIServers(t *testing.T) {
 	}
 }
 
-// The first key of AWS does not make an API server ready before it writes.
 func TestAKeyOfAWSThatIsNewDoesNotStopAPIServers(t *testing.T) {
 	env := componenttest.Env()
 	encryptedByAWS(env)
@@ -201,7 +196,6 @@ func TestAKeyOfAWSThatIsNewDoesNotStopAPIServers(t *testing.T) {
 	}
 }
 
-// The pods have the fingerprint of what they were started with.
 func TestPodsHaveTheFingerprintOfTheirConfiguration(t *testing.T) {
 	env := componenttest.Env()
 	encrypted(env)
@@ -224,7 +218,6 @@ func TestPodsHaveTheFingerprintOfTheirConfiguration(t *testing.T) {
 	}
 }
 
-// A key is known by its bytes: another name of its Secret changes nothing.
 func TestTheNameOfASecretDoesNotChangeItsKey(t *testing.T) {
 	env := componenttest.Env()
 	encrypted(env)

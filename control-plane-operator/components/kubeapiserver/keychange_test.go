@@ -26,8 +26,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture/process"
 )
 
-// A replica is one of several API servers of one etcd. Clients ask it whenever it
-// has not been taken down on purpose.
+// A replica is one of several API servers of one etcd. Clients use it unless the test has stopped it.
 type replica struct {
 	name, at string
 	clients  kubernetes.Interface
@@ -75,8 +74,7 @@ func startFleet(t *testing.T, env *component.Env) *fleet {
 	return f
 }
 
-// begin starts a replica and its plugins with what is rendered now, and waits
-// until its readiness probe succeeds.
+// begin starts a replica and its plugins with the current manifests, and waits until its readiness probe succeeds.
 func (f *fleet) begin(r *replica) {
 	f.t.Helper()
 	objs, err := component.Render(Component, f.env)
@@ -117,8 +115,7 @@ func (f *fleet) end(r *replica) {
 	r.plugins = nil
 }
 
-// rollOut replaces the replicas, one after the other. Between them some time
-// passes in which both configurations run.
+// rollOut replaces the replicas one after the other. Both configurations run for some time in between.
 func (f *fleet) rollOut() {
 	f.t.Helper()
 	for _, r := range f.replicas {
@@ -144,14 +141,14 @@ func (f *fleet) load() {
 				r.up.RLock()
 				r.ask(ctx, n)
 				r.up.RUnlock()
-				time.Sleep(20 * time.Millisecond) // more would be about the speed of this machine
+				time.Sleep(20 * time.Millisecond) // more requests would depend on the speed of the machine
 			}
 		})
 	}
 }
 
 func (r *replica) ask(ctx context.Context, n int) {
-	within, cancel := context.WithTimeout(ctx, 10*time.Second) // one that cannot read may wait for ever
+	within, cancel := context.WithTimeout(ctx, 10*time.Second) // a replica that cannot read may wait for ever
 	defer cancel()
 	secrets := r.clients.CoreV1().Secrets("default")
 	name := fmt.Sprintf("%s-%d", r.name, n%20)
@@ -169,7 +166,7 @@ func (r *replica) ask(ctx context.Context, n int) {
 	}
 }
 
-// failures are the requests that failed, and one of their errors.
+// failures returns the number of failed requests and one of their errors.
 func (f *fleet) failures() (asked, failed int64, failure any) {
 	for _, r := range f.replicas {
 		asked, failed = asked+r.reads.Load(), failed+r.failed.Load()
@@ -180,8 +177,7 @@ func (f *fleet) failures() (asked, failed int64, failure any) {
 	return asked, failed, failure
 }
 
-// move brings the keys from stage to stage as the controller does, until the
-// stage is reached.
+// move takes the keys from stage to stage as the controller does, until the stage is reached.
 func (f *fleet) move(until hyperv1.SecretEncryptionStage) {
 	f.t.Helper()
 	now := time.Now()
@@ -219,7 +215,7 @@ func (f *fleet) rewrite(run *reencryption.Run) {
 	}
 }
 
-// raw are the values of all Secrets in etcd.
+// raw returns the values of all Secrets in etcd.
 func (f *fleet) raw() map[string][]byte {
 	f.t.Helper()
 	return (&controlPlane{machine: f.machine}).below("/registry/secrets/")
@@ -236,7 +232,7 @@ func (f *fleet) readAll() (count int) {
 	return count
 }
 
-// quiet writes Secrets that nobody writes again: only a re-encryption reaches them.
+// quiet creates Secrets that are not written again: only a re-encryption changes them.
 func (f *fleet) quiet(count int) {
 	f.t.Helper()
 	secrets := f.replicas[0].clients.CoreV1().Secrets("default")
@@ -276,8 +272,8 @@ func kmsPrefix(arn string) string { return "k8s:enc:kms:v2:" + kmsName(arn) + ":
 
 func aescbcPrefix(key string) string { return "k8s:enc:aescbc:v1:" + named(key) + ":" }
 
-// What would happen without the stages: the API server with the new key writes
-// what the other one cannot read. It shows that the clients notice.
+// Without stages the API server with the new key writes data that the other one cannot read. This test shows that the
+// clients detect it.
 func TestAKeyThatChangesAtOnceBreaksReads(t *testing.T) {
 	env := componenttest.Env()
 	encrypted(env)
@@ -298,7 +294,7 @@ func TestAKeyThatChangesAtOnceBreaksReads(t *testing.T) {
 func TestAKeyChangesInStagesWithoutAFailedRead(t *testing.T) {
 	env := componenttest.Env()
 	encrypted(env)
-	env.HCP.Spec.SecretEncryption.AESCBC.BackupKey = nil //nolint:staticcheck // deprecated, and in use where somebody still sets it
+	env.HCP.Spec.SecretEncryption.AESCBC.BackupKey = nil //nolint:staticcheck // deprecated, but still supported
 	f := startFleet(t, env)
 	f.quiet(100)
 	f.encryptedWith(aescbcPrefix(oneKey))
@@ -319,7 +315,7 @@ func TestEncryptionIsAddedWithoutAFailedRead(t *testing.T) {
 	f.encryptedWith("k8s\x00")
 	f.load()
 	encrypted(env)
-	env.HCP.Spec.SecretEncryption.AESCBC.BackupKey = nil //nolint:staticcheck // deprecated, and in use where somebody still sets it
+	env.HCP.Spec.SecretEncryption.AESCBC.BackupKey = nil //nolint:staticcheck // deprecated, but still supported
 	env.HCP.Status.SecretEncryption = nil
 	moving(env, hyperv1.SecretEncryptionReadKey)
 	f.move(hyperv1.SecretEncryptionDone)
@@ -327,11 +323,11 @@ func TestEncryptionIsAddedWithoutAFailedRead(t *testing.T) {
 	f.encryptedWith(aescbcPrefix(oneKey))
 }
 
-// A key that is changed again midway, after something was encrypted with it.
+// The key is changed again after some data was encrypted with it.
 func TestAChangeThatIsOvertakenLosesNothing(t *testing.T) {
 	env := componenttest.Env()
 	encrypted(env)
-	env.HCP.Spec.SecretEncryption.AESCBC.BackupKey = nil //nolint:staticcheck // deprecated, and in use where somebody still sets it
+	env.HCP.Spec.SecretEncryption.AESCBC.BackupKey = nil //nolint:staticcheck // deprecated, but still supported
 	f := startFleet(t, env)
 	f.quiet(100)
 	f.load()

@@ -35,8 +35,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture/process"
 )
 
-// A machine runs what components are rendered to as processes: what is mounted
-// is a directory, ports and names are those of loopback.
+// A machine runs the rendered components as processes. Mounts are directories, and ports and names are on loopback.
 type machine struct {
 	t   *testing.T
 	env *component.Env
@@ -44,7 +43,7 @@ type machine struct {
 	// sockets is a directory with a short name: that of a socket has 107 bytes at most.
 	sockets  string
 	programs map[string]string
-	// replace is what stands for what in arguments and files.
+	// replace maps strings in arguments and files.
 	replace map[string]string
 	running []*process.Process
 }
@@ -64,7 +63,7 @@ func newMachine(t *testing.T, env *component.Env) *machine {
 	return m
 }
 
-// free is an address of loopback that nobody listens at.
+// free returns an unused loopback address.
 func (m *machine) free() string {
 	m.t.Helper()
 	port, err := process.FreePort()
@@ -72,8 +71,7 @@ func (m *machine) free() string {
 	return fmt.Sprintf("localhost:%d", port)
 }
 
-// start runs the first container of a pod of the component, and waits until it
-// is ready.
+// start runs the first container of a component's pod and waits until it is ready.
 func (m *machine) start(c component.Component, ready string, client *http.Client) {
 	m.t.Helper()
 	m.ready(m.run(c, c.Name, nil), ready, client)
@@ -127,7 +125,7 @@ func (m *machine) ready(p *process.Process, ready string, client *http.Client) {
 
 func (m *machine) log(name string) string { return filepath.Join(m.dir, name+".log") }
 
-// volume writes what a pod would find in the volume.
+// volume writes the content of a volume.
 func (m *machine) volume(pod, name string, v corev1.Volume, objs []client.Object) string {
 	m.t.Helper()
 	dir := filepath.Join(m.dir, pod, name)
@@ -183,7 +181,7 @@ func (m *machine) configMap(name string, objs []client.Object) map[string][]byte
 	return content
 }
 
-// rewrite has files in the directory speak of loopback.
+// rewrite replaces addresses in the directory by loopback addresses.
 func (m *machine) rewrite(dir string) {
 	m.t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
@@ -195,7 +193,7 @@ func (m *machine) rewrite(dir string) {
 	}
 }
 
-// local says the same of loopback: once, and the longest that fits.
+// local replaces addresses by loopback addresses: once, the longest match first.
 func (m *machine) local(text string) string {
 	var pairs []string
 	for _, from := range slices.SortedFunc(maps.Keys(m.replace), func(a, b string) int { return len(b) - len(a) }) {
@@ -211,7 +209,7 @@ func (m *machine) must(err error) {
 	}
 }
 
-// podOf is that of the workload, which comes last.
+// podOf returns the pod of the workload, which is the last object.
 func podOf(objs []client.Object) corev1.PodSpec {
 	if s, ok := objs[len(objs)-1].(*appsv1.StatefulSet); ok {
 		return s.Spec.Template.Spec
@@ -264,7 +262,7 @@ func certify(t *testing.T, env *component.Env) {
 	}}
 }
 
-// master is somebody who may do everything, as the API server at host sees it.
+// master is a client with all permissions at the API server at host.
 func master(t *testing.T, env *component.Env, host string) *rest.Config {
 	t.Helper()
 	signer, err := pki.DecodeSigner(env.Secrets[names.ClientSigner].Data)
@@ -280,7 +278,7 @@ func master(t *testing.T, env *component.Env, host string) *rest.Config {
 	}}
 }
 
-// trusting is somebody whom nobody knows, and who trusts our servers.
+// trusting is an anonymous client that trusts our servers.
 func trusting(env *component.Env) *http.Client {
 	trusted := x509.NewCertPool()
 	trusted.AppendCertsFromPEM([]byte(env.ConfigMapData(names.RootCA, pki.TrustKey)))

@@ -28,13 +28,13 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture/process"
 )
 
-// A controlPlane is an etcd and an API server that really run.
+// A controlPlane is a running etcd and API server.
 type controlPlane struct {
 	*machine
 	kubernetes.Interface
 }
 
-// startControlPlane starts what is rendered for env, and waits until it is ready.
+// startControlPlane starts the rendered components of env, and waits until they are ready.
 func startControlPlane(t *testing.T, env *component.Env) *controlPlane {
 	t.Helper()
 	certify(t, env)
@@ -49,7 +49,7 @@ func startControlPlane(t *testing.T, env *component.Env) *controlPlane {
 	return &controlPlane{m, client}
 }
 
-// startMembers runs every member of etcd, and waits until all are ready.
+// startMembers starts every member of etcd and waits until all are ready.
 func (m *machine) startMembers() {
 	m.t.Helper()
 	cluster := etcd.Of(m.env.HCP)
@@ -70,8 +70,7 @@ func (m *machine) startMembers() {
 	}
 }
 
-// decided is what the init container of a member leaves, which one that is alone
-// does not have.
+// decided writes the result of a member's init container, which a single member does not have.
 func (m *machine) decided(cluster etcd.Cluster, name string) map[string]string {
 	m.t.Helper()
 	if cluster.Size == 1 {
@@ -87,7 +86,6 @@ func hostOf(url string) string { return strings.TrimPrefix(url, "https://") }
 
 func portOf(address string) string { return address[strings.LastIndex(address, ":")+1:] }
 
-// An administrator of the hosted cluster gets tokens of service accounts and no others. The operators are none to AWS.
 func TestNoTokenOfTheAPIServerHasASubjectOfTheOperators(t *testing.T) {
 	c := startControlPlane(t, componenttest.Env())
 	accounts := c.CoreV1().ServiceAccounts("kube-system")
@@ -141,7 +139,7 @@ func TestItServes(t *testing.T) {
 	c.says(`"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata"`)
 }
 
-// says waits until the API server has written that.
+// says waits for a line in the log of the API server.
 func (c *controlPlane) says(text string) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
@@ -152,7 +150,6 @@ func (c *controlPlane) says(text string) {
 	}))
 }
 
-// Members that find each other by TLS, and an API server that knows all of them.
 func TestItServesWhileAMemberOfEtcdIsMissing(t *testing.T) {
 	env := componenttest.Env()
 	componenttest.HighlyAvailable.Adapt(env)
@@ -160,7 +157,7 @@ func TestItServesWhileAMemberOfEtcdIsMissing(t *testing.T) {
 	c.running[1].Kill()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	// What was under way to a leader that is gone may be lost.
+	// Requests to a lost leader may be lost.
 	c.must(wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "shop-"}}
 		_, err := c.CoreV1().Namespaces().Create(ctx, space, metav1.CreateOptions{})
@@ -194,7 +191,7 @@ func TestItServesAsTheUserWantsIt(t *testing.T) {
 	}
 }
 
-// kept is what etcd has under the key.
+// kept returns etcd's value of the key.
 func (c *controlPlane) kept(key string) []byte {
 	c.t.Helper()
 	values := c.below(key)
@@ -204,7 +201,7 @@ func (c *controlPlane) kept(key string) []byte {
 	return values[key]
 }
 
-// below is what etcd has under all keys with that prefix.
+// below returns all values of etcd below the prefix.
 func (c *controlPlane) below(prefix string) map[string][]byte {
 	c.t.Helper()
 	identity, err := etcd.Identity(c.env.Secrets[names.EtcdClientCertificate].Data)
@@ -230,7 +227,7 @@ func someAuthority(t *testing.T) string {
 	return string(pki.Bundle(authority.Certificate))
 }
 
-// webhook is a kubeconfig that leads to nobody.
+// webhook is a kubeconfig of an unreachable server.
 const webhook = `apiVersion: v1
 kind: Config
 clusters: [{name: audit, cluster: {server: "https://127.0.0.1:1/"}}]

@@ -31,7 +31,7 @@ func TestToSpreadTheLoadNeedsNoProfile(t *testing.T) {
 	}
 }
 
-// Half a feature is a fault: what the API server has on, this has on too.
+// The API server must have the same features.
 func TestFeaturesAreThoseOfTheAPIServer(t *testing.T) {
 	componenttest.Features(t, Component)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// route leads host to a Service.
+// route routes host to a Service.
 func route(name, host, service string) routev1.Route {
 	return routev1.Route{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-demo", Name: name, Labels: map[string]string{hyperv1.HCPRouteLabel: "clusters-demo"}},
@@ -32,7 +32,7 @@ func service(ip string, ports ...corev1.ServicePort) *corev1.Service {
 
 func https(port int32) corev1.ServicePort { return corev1.ServicePort{Name: "https", Port: port} }
 
-// published is a cluster whose API server the router serves, too.
+// published is a cluster whose API server is served by the router.
 func published(env *component.Env) {
 	env.Routes = []routev1.Route{
 		route("kube-apiserver", "api.demo.example.com", names.KubeAPIServer),
@@ -56,8 +56,8 @@ func TestGolden(t *testing.T) {
 	)
 }
 
-// Who says nothing gets to the API server if the router serves that, and nowhere
-// if it has a load balancer of its own.
+// Connections without a server name go to the API server if the router serves it, and are closed if it has its own load
+// balancer.
 func TestWhoNamesNoHost(t *testing.T) {
 	env := componenttest.Env()
 	published(env)

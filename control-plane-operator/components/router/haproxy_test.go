@@ -30,7 +30,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture/process"
 )
 
-// unpacked is the root of the packages that have HAProxy.
+// unpacked is the directory of the unpacked HAProxy packages.
 var unpacked = sync.OnceValues(func() (string, error) {
 	cache, err := pinned.CacheDir()
 	if err != nil {
@@ -39,7 +39,7 @@ var unpacked = sync.OnceValues(func() (string, error) {
 	return debian.Unpack(context.Background(), filepath.Join(cache, "images"))
 })
 
-// haproxy is the real program: the installed one, or that of Debian's package.
+// haproxy returns the path of the installed HAProxy, or of Debian's package.
 func haproxy(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	if path, err := exec.LookPath("haproxy"); err == nil {
@@ -56,7 +56,6 @@ func haproxy(t testing.TB, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// What we write is what HAProxy reads.
 func TestHAProxyAcceptsTheConfiguration(t *testing.T) {
 	for name, rules := range map[string][]rule{
 		"nothing":         nil,
@@ -78,7 +77,7 @@ func TestHAProxyAcceptsTheConfiguration(t *testing.T) {
 
 func write(t testing.TB, file, text string) {
 	t.Helper()
-	// As the kubelet does: never is there half a file.
+	// The kubelet replaces files atomically as well.
 	if err := os.WriteFile(file+".new", []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +86,7 @@ func write(t testing.TB, file, text string) {
 	}
 }
 
-// proxy is a running HAProxy with the reloader beside it.
+// proxy is a running HAProxy with the reloader.
 type proxy struct {
 	t                 testing.TB
 	file, log, master string
@@ -141,7 +140,7 @@ func startProxy(t testing.TB, rules ...rule) *proxy {
 	return p
 }
 
-// said is what HAProxy wrote so far.
+// said returns HAProxy's output so far.
 func (p *proxy) said() string {
 	p.t.Helper()
 	text, err := os.ReadFile(p.log)
@@ -151,7 +150,7 @@ func (p *proxy) said() string {
 	return string(text)
 }
 
-// configure writes a configuration with ports that are free here.
+// configure writes a configuration with free ports.
 func (p *proxy) configure(text string) {
 	p.t.Helper()
 	text = strings.ReplaceAll(text, "bind :::8443 v4v6", fmt.Sprintf("bind 127.0.0.1:%d", p.port))
@@ -159,7 +158,7 @@ func (p *proxy) configure(text string) {
 	write(p.t, p.file, strings.ReplaceAll(text, "bind :::9444 v4v6", fmt.Sprintf("bind 127.0.0.1:%d", p.health)))
 }
 
-// server answers each line with its name.
+// server responds to each line with its name.
 func (p *proxy) server(name string) (address string) {
 	signer, err := pki.NewSigner(name, "", time.Now())
 	if err != nil {
@@ -196,20 +195,20 @@ func (p *proxy) server(name string) (address string) {
 	return listener.Addr().String()
 }
 
-// dial calls a host through the router.
+// dial connects to a host through the router.
 func (p *proxy) dial(host string) (net.Conn, error) {
 	dialer := &tls.Dialer{NetDialer: &net.Dialer{Timeout: 10 * time.Second}, Config: &tls.Config{ServerName: host, RootCAs: p.trust}}
 	return dialer.DialContext(p.t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", p.port))
 }
 
-// who says which server is at the other end.
+// who returns the name of the server at the other end.
 func who(conn net.Conn) string {
 	fmt.Fprintln(conn, "who?")
 	name, _ := bufio.NewReader(conn).ReadString('\n')
 	return strings.TrimSpace(name)
 }
 
-// reaches is who answers under a host, "" if nobody does.
+// reaches returns the name of the server for a host, or "".
 func (p *proxy) reaches(host string) string {
 	conn, err := p.dial(host)
 	if err != nil {
@@ -227,7 +226,7 @@ func (p *proxy) eventually(what string, is func() bool) {
 	}
 }
 
-// A load balancer asks by a connection without a word whether the router is there.
+// Load balancers check the router with a connection that sends nothing.
 func TestSilenceIsNotCarriedOn(t *testing.T) {
 	t.Parallel()
 	server, err := net.Listen("tcp", "127.0.0.1:0")
@@ -270,8 +269,6 @@ func TestSilenceIsNotCarriedOn(t *testing.T) {
 	}
 }
 
-// Each host leads to its server, before and after a change, and whoever was
-// connected before it stays so.
 func TestAChangeCostsNoConnection(t *testing.T) {
 	t.Parallel()
 	p := startProxy(t)
@@ -301,7 +298,7 @@ func TestAChangeCostsNoConnection(t *testing.T) {
 		t.Errorf("the connection of before the change has %q at its end", got)
 	}
 
-	// What cannot be read changes nothing, and what comes after it does.
+	// An invalid configuration changes nothing, and the next valid one is loaded.
 	p.configure(strings.Replace(configuration(rules), "description ", "bogus\n    description not-", 1))
 	p.eventually("HAProxy has seen it", func() bool { return strings.Contains(p.said(), "bogus") })
 	if got := p.reaches("a.example.com"); got != "other" {
@@ -325,7 +322,7 @@ func (p *proxy) drain() <-chan error {
 	return done
 }
 
-// healthy is the answer that readiness and liveness get.
+// healthy returns the response of the readiness and liveness endpoint.
 func (p *proxy) healthy() bool {
 	resp, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/haproxy_ready", p.health))
 	if err != nil {
@@ -367,7 +364,7 @@ func TestADrainedRouterAcceptsNoConnectionAndWaitsForThoseItHas(t *testing.T) {
 	})
 }
 
-// The kubelet restarts HAProxy when nobody can connect to it, whoever caused that.
+// The kubelet restarts HAProxy if clients cannot connect to it, whatever the reason.
 func TestHealthFailsWhenTheFrontendIsShutDown(t *testing.T) {
 	t.Parallel()
 	p := startProxy(t)
@@ -382,7 +379,7 @@ func TestHealthFailsWhenTheFrontendIsShutDown(t *testing.T) {
 	p.eventually("a new worker is healthy", p.healthy)
 }
 
-// command is one over the socket of the master process.
+// command sends a command to the socket of the master process.
 func (p *proxy) command(text string) {
 	p.t.Helper()
 	var conn net.Conn
@@ -399,7 +396,6 @@ func (p *proxy) command(text string) {
 	_, _ = io.ReadAll(conn)
 }
 
-// The router answers its own health check on the port of the clients, and nobody else in plain HTTP.
 func TestPlainHTTPOfOthersGoesToTheServer(t *testing.T) {
 	text := configuration(nil)
 	for _, rule := range []string{"switch-mode http", "use_backend _self"} {
@@ -411,7 +407,6 @@ func TestPlainHTTPOfOthersGoesToTheServer(t *testing.T) {
 	}
 }
 
-// A change of the configuration is no reason to take the pod out of its Service.
 func TestHealthStaysGoodWhileTheConfigurationChanges(t *testing.T) {
 	t.Parallel()
 	p := startProxy(t)

@@ -15,11 +15,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
 
-// revision is the label by which pods of two templates are told apart.
+// revision is the label that distinguishes the pods of two templates.
 const revision = "revision"
 
-// kubelet stands for everybody who makes pods of workloads and runs them. Each
-// call takes one step, and says whether there was one to take.
+// kubelet simulates the workload controllers and the kubelets. Each call takes one step and returns whether there was
+// one.
 func (w *world) kubelet(ctx context.Context) (moved bool) {
 	deployments, statefulSets := &appsv1.DeploymentList{}, &appsv1.StatefulSetList{}
 	w.must(w.Admin().List(ctx, deployments))
@@ -65,7 +65,7 @@ func text(v any) string {
 	return string(out)
 }
 
-// fleet are the pods of one workload.
+// fleet has the pods of one workload.
 type fleet struct {
 	owner            client.Object
 	template         corev1.PodTemplateSpec
@@ -109,8 +109,7 @@ func healthy(pod *corev1.Pod) bool {
 	})
 }
 
-// surge makes the new pods of a Deployment, has them get ready, and takes the
-// old ones away.
+// surge creates the new pods of a Deployment, makes them ready and deletes the old ones.
 func (w *world) surge(ctx context.Context, f *fleet) bool {
 	for i := range f.replicas {
 		name := fmt.Sprintf("%s-%s-%d", f.owner.GetName(), f.revision, i)
@@ -131,7 +130,7 @@ func (w *world) surge(ctx context.Context, f *fleet) bool {
 	return true
 }
 
-// replace does so with a StatefulSet, whose pods have names and go before they come.
+// replace does it for a StatefulSet, whose pods have fixed names and are deleted first.
 func (w *world) replace(ctx context.Context, f *fleet) bool {
 	made := false
 	for i := range f.replicas {
@@ -158,10 +157,10 @@ func (w *world) run(ctx context.Context, f *fleet, name string) {
 	pod.Labels[revision] = f.revision
 	pod.Spec.NodeName = "node-1"
 	w.must(controllerutil.SetControllerReference(f.owner, pod, scheme))
-	w.must(client.IgnoreAlreadyExists(w.Admin().Create(ctx, pod))) // an orphan of that name is about to go
+	w.must(client.IgnoreAlreadyExists(w.Admin().Create(ctx, pod))) // an orphan of that name is being deleted
 }
 
-// heal has a pod that is not ready get ready, or say what it is sick of.
+// heal makes a pod ready, or sets the status of its failure.
 func (w *world) heal(ctx context.Context, pods []*corev1.Pod) bool {
 	moved := false
 	for _, pod := range pods {

@@ -21,7 +21,7 @@ const (
 	isFalse = metav1.ConditionFalse
 )
 
-// up is a world in which the older release runs.
+// up is an environment in which the older release runs.
 func up(t *testing.T, policy hyperv1.AvailabilityPolicy) *world {
 	t.Helper()
 	w := newWorld(t, controlPlane(policy))
@@ -50,7 +50,7 @@ func TestAControlPlaneComesUp(t *testing.T) {
 	}
 }
 
-// What comes after does not begin while what comes before is on its way.
+// A component is not updated before its dependencies are rolled out.
 func TestAnUpgradeGoesInOrder(t *testing.T) {
 	w := up(t, hyperv1.HighlyAvailable)
 	w.release(newer)
@@ -87,7 +87,7 @@ func TestAnUpgradeThatIsStuckSaysWhy(t *testing.T) {
 			ExitCode: 1, Message: `E1120 17:23:59.123456       1 run.go:72] "command failed" err="--feature-gates: unrecognized feature gate: Nothing"` + "\n",
 		}},
 	}}}
-	// The old pod was well before.
+	// The old pod was healthy before.
 	w.release(newer)
 	w.settle()
 	const said = `container kube-apiserver ends with exit code 1: "command failed" err="--feature-gates: unrecognized feature gate: Nothing"`
@@ -138,7 +138,7 @@ func TestARegistryThatIsAwayIsAskedAgain(t *testing.T) {
 
 	w.releases.Fail(older, release.Unreachable, "no answer in time")
 	_ = pass(t.Context())
-	w.says(hyperv1.ValidReleaseInfo, isTrue, hyperv1.AsExpectedReason, "") // it says nothing about the release
+	w.says(hyperv1.ValidReleaseInfo, isTrue, hyperv1.AsExpectedReason, "") // the release is not evaluated
 }
 
 func TestTheControlPlaneMayHaveAReleaseOfItsOwn(t *testing.T) {
@@ -154,7 +154,7 @@ func TestTheControlPlaneMayHaveAReleaseOfItsOwn(t *testing.T) {
 	w.ran("1.36.3")
 }
 
-// ran compares the versions that the control plane reports to have run, newest first.
+// ran compares the reported version history of the control plane, newest first.
 func (w *world) ran(want ...string) {
 	w.t.Helper()
 	v := w.hcp(w.t.Context()).Status.ControlPlaneVersion
@@ -265,7 +265,7 @@ func TestWhatAChangeRolls(t *testing.T) {
 	}
 }
 
-// rewrite is somebody who renews what the user brought: our issuer would put it back.
+// rewrite renews an object of the user: our issuer would restore it.
 func (w *world) rewrite(secret string) {
 	w.t.Helper()
 	s := &corev1.Secret{}
@@ -274,7 +274,7 @@ func (w *world) rewrite(secret string) {
 	w.must(w.Admin().Update(w.t.Context(), s))
 }
 
-// Its only member learns that when it starts, and is not started for it.
+// The only member reads it when it starts, and is not restarted for it.
 func TestEtcdHasBeenUp(t *testing.T) {
 	w := up(t, hyperv1.SingleReplica)
 	before := w.revisions(names.Etcd)

@@ -14,7 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// verifies reports whether the API server that is deployed verifies kubelets.
+// verifies returns whether the deployed API server verifies kubelets.
 func (w *world) verifies() bool {
 	w.t.Helper()
 	d := &appsv1.Deployment{}
@@ -22,7 +22,7 @@ func (w *world) verifies() bool {
 	return slices.ContainsFunc(d.Spec.Template.Spec.Containers[0].Args, func(arg string) bool { return strings.HasPrefix(arg, "--kubelet-certificate-authority=") })
 }
 
-// nodes is what the guest controller reports of them.
+// nodes sets what the hostedclusterresources controller reports.
 func (w *world) nodes(count int32, signed metav1.ConditionStatus) {
 	w.t.Helper()
 	hcp := w.hcp(w.t.Context())
@@ -31,7 +31,7 @@ func (w *world) nodes(count int32, signed metav1.ConditionStatus) {
 	w.must(w.Admin().Status().Update(w.t.Context(), hcp))
 }
 
-// A kube-apiserver that begins without it would be rolled out twice.
+// Otherwise kube-apiserver would be rolled out twice.
 func TestANewClusterVerifiesKubeletsFromItsFirstPod(t *testing.T) {
 	w := newWorld(t, controlPlane(hyperv1.SingleReplica))
 	w.watch(func() {
@@ -39,7 +39,7 @@ func TestANewClusterVerifiesKubeletsFromItsFirstPod(t *testing.T) {
 			t.Error("there is an API server that does not verify kubelets")
 		}
 	})
-	w.nodes(1, metav1.ConditionFalse) // one that is not verified is in trouble, and nobody else
+	w.nodes(1, metav1.ConditionFalse) // only the node with the invalid certificate is affected
 	w.settle()
 	if !w.verifies() || w.hcp(t.Context()).Status.KubeletVerification != hyperv1.KubeletVerificationEnabled {
 		t.Error("the first node ends the verification of all")

@@ -37,8 +37,7 @@ import (
 
 func init() { ctrl.SetLogger(logr.Discard()) }
 
-// scheme has what these stories are about and no more: the fake API server goes
-// through all of it for every write.
+// scheme has only the kinds of these tests: the fake API server iterates over all of them for every write.
 var scheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -54,23 +53,22 @@ const (
 	newer = "registry.example.com/release:1.36.3"
 )
 
-// all are the components that every cluster has, in the order of an upgrade.
+// all are the components of every cluster in the order of an upgrade.
 var all = []string{names.Etcd, names.KubeAPIServer, names.KubeControllerManager, names.KubeScheduler}
 
-// world is a management cluster whose pods come up, unless they are sick.
+// world is the environment of these tests: a management cluster whose pods become ready unless they are sick.
 type world struct {
 	*crashtest.Cluster
 	t        testing.TB
 	clock    *clocktesting.FakeClock
 	releases *fakerelease.Registry
-	// sick says by component what is written into the status of new pods; they
-	// do not get ready.
+	// sick is the status of new pods by component. These pods do not become ready.
 	sick       map[string]corev1.PodStatus
 	reconciler *Reconciler
 }
 
-// newWorld has the schemas that converters know: only a story in which others
-// write the same status needs one.
+// newWorld has the schemas of the type converters: only scenarios in which other controllers write the same status need
+// one.
 func newWorld(t testing.TB, hcp *hyperv1.HostedControlPlane, converters ...managedfields.TypeConverter) *world {
 	w := &world{
 		t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), sick: map[string]corev1.PodStatus{},
@@ -104,7 +102,7 @@ func controlPlane(policy hyperv1.AvailabilityPolicy) *hyperv1.HostedControlPlane
 	return hcp
 }
 
-// start makes the controller anew and returns one pass over all control planes.
+// start restarts the controller and returns a function that reconciles all control planes.
 func (w *world) start() func(context.Context) error {
 	w.reconciler = newReconciler(Options{
 		Client: w.Client(), Reader: w.Admin(), Scheme: scheme, Clock: w.clock, Releases: w.releases,
@@ -123,7 +121,7 @@ func (w *world) start() func(context.Context) error {
 	}
 }
 
-// issuer makes certificates that say no more than what they are for.
+// issuer creates fake certificates that contain only their purpose.
 type issuer struct{ *apply.Applier }
 
 func (i *issuer) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPlane, facts certificates.Facts) (time.Duration, bool, error) {
@@ -141,13 +139,13 @@ func (i *issuer) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPlane, fa
 	return time.Hour, changed, err
 }
 
-// settle lets time pass until nothing more happens.
+// settle advances the time until there are no more changes.
 func (w *world) settle() {
 	w.t.Helper()
 	w.watch(func() {})
 }
 
-// watch lets time pass, and looks after each step of the world.
+// watch advances the time and calls the function after each step.
 func (w *world) watch(look func()) {
 	w.t.Helper()
 	pass := w.start()
@@ -196,7 +194,7 @@ func (w *world) release(image string) {
 	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ReleaseImage = image })
 }
 
-// component is the ControlPlaneComponent of that name, nil if there is none.
+// component returns the ControlPlaneComponent of that name, or nil.
 func (w *world) component(name string) *hyperv1.ControlPlaneComponent {
 	w.t.Helper()
 	c := &hyperv1.ControlPlaneComponent{}
@@ -208,7 +206,7 @@ func (w *world) component(name string) *hyperv1.ControlPlaneComponent {
 	return c
 }
 
-// wants the component to say that of itself.
+// wants expects this condition of the component.
 func (w *world) wants(name, condition string, status metav1.ConditionStatus, reason, message string) {
 	w.t.Helper()
 	c := w.component(name)
@@ -221,7 +219,7 @@ func (w *world) wants(name, condition string, status metav1.ConditionStatus, rea
 	}
 }
 
-// says wants the control plane to say that of itself.
+// says expects this condition of the control plane.
 func (w *world) says(condition string, status metav1.ConditionStatus, reason, message string) {
 	w.t.Helper()
 	got := meta.FindStatusCondition(w.hcp(w.t.Context()).Status.Conditions, condition)
@@ -230,7 +228,7 @@ func (w *world) says(condition string, status metav1.ConditionStatus, reason, me
 	}
 }
 
-// ready says what is missing until the wanted release is rolled out.
+// ready returns what is missing until the desired release is rolled out.
 func (w *world) ready(ctx context.Context) string {
 	v := w.hcp(ctx).Status.VersionStatus
 	if v == nil || len(v.History) == 0 || v.History[0].State != configv1.CompletedUpdate {
@@ -245,7 +243,7 @@ func (w *world) ready(ctx context.Context) string {
 	return ""
 }
 
-// pods are those of a component, by the version of their main image.
+// pods returns the pods of a component by the version of their main image.
 func (w *world) pods(name string) map[string]int {
 	w.t.Helper()
 	list := &corev1.PodList{}
@@ -258,8 +256,7 @@ func (w *world) pods(name string) map[string]int {
 	return versions
 }
 
-// revisions are the templates that the pods of a component have, to see whether
-// any was replaced.
+// revisions returns the templates of a component's pods, which shows whether any was replaced.
 func (w *world) revisions(name string) string {
 	w.t.Helper()
 	list := &corev1.PodList{}

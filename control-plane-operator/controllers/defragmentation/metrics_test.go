@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// TestThePageHasEveryMetric compares what docs/metrics.md says of each control plane with a scrape.
+// TestThePageHasEveryMetric compares docs/metrics.md with a scrape of a control plane.
 func TestThePageHasEveryMetric(t *testing.T) {
 	w := newWorld(t)
 	w.pass()

@@ -9,7 +9,7 @@ import (
 
 const mib = 1 << 20
 
-// of is a member with a database of so many MiB, of which some are in use. Member 1 leads.
+// of returns a member with the size and the used size of its database in MiB. Member 1 is the leader.
 func of(id uint64, total, used int64) *clientv3.StatusResponse {
 	return &clientv3.StatusResponse{
 		Header: &etcdserverpb.ResponseHeader{MemberId: id}, Leader: 1,

@@ -14,7 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture/etcdserver"
 )
 
-// real is one member on loopback, whatever it is called.
+// real is one member on loopback with any name.
 type real struct {
 	*clientv3.Client
 	url string
@@ -57,7 +57,7 @@ func TestARealDatabaseShrinks(t *testing.T) {
 	}
 }
 
-// fillAndEmpty leaves a database that is nothing but holes.
+// fillAndEmpty creates a database with only free pages.
 func fillAndEmpty(t *testing.T, c real) {
 	t.Helper()
 	big := strings.Repeat("x", 1<<20)
@@ -75,7 +75,7 @@ func fillAndEmpty(t *testing.T, c real) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	// It says so after the next commit.
+	// etcd reports it after the next commit.
 	err = wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		status, err := c.Status(ctx, "")
 		return err == nil && status.DbSizeInUse < mib, err

@@ -17,7 +17,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// A cluster is an etcd of three, whose holes close when it is copied.
+// A cluster is an etcd of three members, whose databases shrink when they are defragmented.
 type cluster struct {
 	members map[string]*clientv3.StatusResponse
 	down    string
@@ -88,7 +88,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// pass is one, after which time goes on to the next.
+// pass runs one reconcile, and then advances the time to the next.
 func (w *world) pass() {
 	w.t.Helper()
 	result, err := w.ReconcileObject(w.t.Context(), w.hcp)
@@ -108,7 +108,7 @@ func (w *world) wantDone(what ...string) {
 func TestOneAfterTheOtherAndTheLeaderLast(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
-	w.wantDone() // it is new
+	w.wantDone() // a new cluster
 	for range 5 {
 		w.pass()
 	}

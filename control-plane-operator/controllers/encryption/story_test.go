@@ -23,7 +23,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
-// running has a cluster at rest that encrypts with key one.
+// running is a cluster that encrypts with key one.
 func running(t testing.TB) (*world, func(context.Context) error) {
 	w := newWorld(t)
 	w.must(w.others(t.Context()))
@@ -92,7 +92,7 @@ func (w *world) until(pass func(context.Context) error, reason string) {
 	w.t.Fatalf("the reason never is %s, it is %+v", reason, w.condition())
 }
 
-// An API server with the old configuration, that serves for its last seconds.
+// An API server with the old configuration serves for its last seconds.
 func TestAnAPIServerThatIsEndingIsWaitedFor(t *testing.T) {
 	w, pass := running(t)
 	old := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "kube-apiserver-old", Labels: map[string]string{"app": names.KubeAPIServer},
@@ -126,7 +126,7 @@ func TestASecretThatCannotBeRewrittenKeepsTheOldKey(t *testing.T) {
 	w.encrypted("two")
 }
 
-// Somebody deletes the configuration in the middle, with the keys that it has.
+// The configuration is deleted with its keys during a change.
 func TestAConfigurationThatIsDeletedComesBackWithAllKeys(t *testing.T) {
 	w, pass := running(t)
 	w.want("two")
@@ -156,7 +156,7 @@ func TestAKeyThatIsGoneIsReportedAndChangesNothing(t *testing.T) {
 	w.encrypted("two")
 }
 
-// Without a record and without a configuration, nobody knows what encrypts.
+// Without a record and a configuration the current key is unknown.
 func TestAConfigurationThatWasDeletedBeforeTheRecord(t *testing.T) {
 	w, _ := running(t)
 	hcp := w.hcp(t.Context())
@@ -169,19 +169,18 @@ func TestAConfigurationThatWasDeletedBeforeTheRecord(t *testing.T) {
 	}
 }
 
-// API servers that change during the re-encryption may have encrypted with
-// another key what had been rewritten.
+// Changed API servers may have used another key for rewritten Secrets.
 func TestAReencryptionCountsOnlyIfTheAPIServersStayTheSame(t *testing.T) {
 	w, pass := running(t)
 	w.want("two")
 	w.until(pass, hyperv1.ReencryptingReason)
 	w.refuses["b"] = apierrors.NewTooManyRequests("later", 1)
-	_ = pass(t.Context()) // a part of it
+	_ = pass(t.Context()) // rewrites a part
 	servers := &appsv1.Deployment{}
 	w.must(w.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: names.KubeAPIServer}, servers))
 	servers.Generation += 2
 	w.must(w.Admin().Update(t.Context(), servers))
-	w.etcd["a"] = "one" // by an API server that was there for a moment
+	w.etcd["a"] = "one" // by a short-lived API server
 	delete(w.refuses, "b")
 	w.settle(pass)
 	w.encrypted("two")

@@ -45,16 +45,16 @@ var scheme = func() *runtime.Scheme {
 
 const namespace = "clusters-demo"
 
-// world is a control plane with two API servers, and with Secrets in its etcd.
+// world is the environment of these tests: a control plane with two API servers and the Secrets in its etcd.
 type world struct {
 	*crashtest.Cluster
 	t     testing.TB
 	clock *clocktesting.FakeClock
-	// etcd has by the name of a Secret which key it is encrypted with, "" for none.
+	// etcd has the encryption key of each Secret by name, or "".
 	etcd map[string]string
-	// refuses is the answer to whoever writes the Secret of that name.
+	// refuses has the error for writes of a Secret by name.
 	refuses map[string]error
-	// lost are the configurations in which a key was missing that etcd has.
+	// lost lists the configurations without a key that etcd's data needs.
 	lost []string
 }
 
@@ -64,7 +64,7 @@ func newWorld(t testing.TB) *world {
 		etcd: map[string]string{"a": "", "b": "", "c": ""}, refuses: map[string]error{},
 	}
 	w.Cluster = crashtest.NewCluster(crashtest.Options{
-		Converters: []managedfields.TypeConverter{crashtest.Converter("../../../config/crd")}, // others write conditions, too
+		Converters: []managedfields.TypeConverter{crashtest.Converter("../../../config/crd")}, // other controllers write conditions, too
 		Scheme:     scheme,
 		Kinds:      []client.ObjectList{&hyperv1.HostedControlPlaneList{}, &appsv1.DeploymentList{}, &corev1.PodList{}, &corev1.SecretList{}},
 		WithStatus: []client.Object{&hyperv1.HostedControlPlane{}, &appsv1.Deployment{}, &corev1.Pod{}},
@@ -83,7 +83,7 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-// someKubeconfig leads to nobody: the hosted cluster is a fake.
+// someKubeconfig is a kubeconfig of an unreachable server: the hosted cluster is a fake.
 const someKubeconfig = `apiVersion: v1
 kind: Config
 clusters: [{name: a, cluster: {server: "https://127.0.0.1:1/"}}]
@@ -123,7 +123,7 @@ func (w *world) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
 	return hcp
 }
 
-// want names the key that the user wants.
+// want sets the key in the spec.
 func (w *world) want(key string) {
 	w.t.Helper()
 	hcp := w.hcp(context.Background())
@@ -132,7 +132,7 @@ func (w *world) want(key string) {
 	w.must(w.Admin().Update(context.Background(), hcp))
 }
 
-// start makes the controller anew and returns one pass over the control plane.
+// start restarts the controller and returns a function that reconciles the control plane.
 func (w *world) start() func(context.Context) error {
 	r := New(Options{Client: w.Client(), Reader: w.Client(), Clock: w.clock, Open: func(*rest.Config) (client.Client, error) { return w.hosted(), nil }})
 	return func(ctx context.Context) error {
@@ -140,8 +140,7 @@ func (w *world) start() func(context.Context) error {
 	}
 }
 
-// hosted is the hosted cluster: whoever writes a Secret has it encrypted with
-// the key that the API servers write with.
+// hosted is a client of the hosted cluster. Each write encrypts the Secret with the API servers' key.
 func (w *world) hosted() client.Client {
 	var objs []client.Object
 	for name := range w.etcd {
@@ -162,7 +161,7 @@ func (w *world) hosted() client.Client {
 	})
 }
 
-// write encrypts a Secret as the API servers do, which do not all do the same.
+// write encrypts a Secret as the API servers do, which may have different keys.
 func (w *world) write(ctx context.Context, name string) {
 	w.t.Helper()
 	pods := w.pods(ctx)
@@ -176,8 +175,8 @@ func (w *world) pods(ctx context.Context) []corev1.Pod {
 	return list.Items
 }
 
-// others are the components controller, which follows the status, and the
-// kubelets: one API server is replaced at a time.
+// others simulates the components controller, which follows the status, and the kubelets: one API server is replaced at
+// a time.
 func (w *world) others(ctx context.Context) error {
 	hcp := w.hcp(ctx)
 	if hcp.Status.SecretEncryption == nil && hcp.Spec.SecretEncryption != nil {
@@ -192,7 +191,7 @@ func (w *world) others(ctx context.Context) error {
 	}
 	objs, err := component.Render(kubeapiserver.Component, env)
 	if err != nil {
-		return nil // it goes on as it was
+		return nil // it stays as it is
 	}
 	for _, obj := range objs {
 		if s, ok := obj.(*corev1.Secret); ok {
@@ -217,7 +216,7 @@ func (w *world) apply(ctx context.Context, obj client.Object) {
 	w.must(w.Admin().Update(ctx, obj))
 }
 
-// readable notes if the configuration cannot read what etcd has.
+// readable records a configuration that cannot read etcd's data.
 func (w *world) readable(config *corev1.Secret) {
 	keys := keysOf(w.t, config)
 	for name, key := range w.etcd {
@@ -227,7 +226,7 @@ func (w *world) readable(config *corev1.Secret) {
 	}
 }
 
-// keysOf are the names of the keys, "-" for a configuration that does not encrypt.
+// keysOf returns the names of the keys, or "-" for a configuration without encryption.
 func keysOf(t testing.TB, config *corev1.Secret) []string {
 	t.Helper()
 	c, err := kubeapiserver.ConfiguredKeys(config)
@@ -248,7 +247,7 @@ func keysOf(t testing.TB, config *corev1.Secret) []string {
 	return keys
 }
 
-// replace has one more pod as the Deployment has it now.
+// replace adds a pod of the Deployment's current template.
 func (w *world) replace(ctx context.Context, d *appsv1.Deployment) {
 	w.t.Helper()
 	d.Spec.Replicas = ptr.To[int32](2)
@@ -286,12 +285,12 @@ func (w *world) replace(ctx context.Context, d *appsv1.Deployment) {
 			fresh++
 		}
 	}
-	w.write(ctx, "c") // somebody writes all the time
+	w.write(ctx, "c") // a client writes all the time
 	was.Status = appsv1.DeploymentStatus{ObservedGeneration: was.Generation, Replicas: 2, UpdatedReplicas: fresh, AvailableReplicas: 2}
 	w.must(w.Admin().Status().Update(ctx, was))
 }
 
-// settle goes on until the condition is True, and returns the reasons before.
+// settle reconciles until the condition is True, and returns the reasons in between.
 func (w *world) settle(pass func(context.Context) error) []string {
 	w.t.Helper()
 	var reasons []string
@@ -311,8 +310,7 @@ func (w *world) settle(pass func(context.Context) error) []string {
 	return nil
 }
 
-// encrypted fails the test unless everything is encrypted with that key, and the
-// configuration has no other.
+// encrypted fails the test unless everything is encrypted with that key and the configuration has no other.
 func (w *world) encrypted(with string) {
 	w.t.Helper()
 	for name, key := range w.etcd {

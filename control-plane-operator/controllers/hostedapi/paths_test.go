@@ -12,7 +12,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// svc is a Service with a load balancer, whose host may be missing.
+// svc is a Service with a load balancer, which may have no host yet.
 func svc(name, host string, port int32, edit ...func(*corev1.Service)) corev1.Service {
 	s := corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{
 		Type: corev1.ServiceTypeLoadBalancer, ClusterIP: "10.57.0.1", Ports: []corev1.ServicePort{{Port: port}},

@@ -109,7 +109,7 @@ func TestTheConditionOfThePaths(t *testing.T) {
 	}
 }
 
-// lb is a load balancer in front of an API server, of which both can be stopped.
+// lb is a load balancer for an API server. Both can be stopped.
 func lb(t *testing.T) (server *httptest.Server, trust *x509.CertPool, pemTrust []byte) {
 	server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	t.Cleanup(server.Close)
@@ -121,7 +121,7 @@ func lb(t *testing.T) (server *httptest.Server, trust *x509.CertPool, pemTrust [
 func TestACheckOfAPath(t *testing.T) {
 	server, trust, _ := lb(t)
 	address := server.Listener.Addr().String()
-	hold, err := net.Listen("tcp", "127.0.0.1:0") // accepts and never answers
+	hold, err := net.Listen("tcp", "127.0.0.1:0") // accepts and never responds
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestACheckOfAPath(t *testing.T) {
 	}
 }
 
-// script is a check whose result a test sets.
+// script is a check with a result that the test sets.
 type script struct {
 	mu     sync.Mutex
 	result map[string]*problem
@@ -224,7 +224,6 @@ func TestThePaceOfChecks(t *testing.T) {
 	}
 }
 
-// A quiet path wakes nobody: the result of each check is the same.
 func TestTheMonitorIsQuietWhileNothingChanges(t *testing.T) {
 	m := newMonitor(time.Hour, time.Now, nil)
 	w := &watched{}

@@ -23,7 +23,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
-// From nothing to an API server that serves, and what Cluster API reads meanwhile.
+// Includes the fields that Cluster API reads.
 func TestAnAPIServerComesUp(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
@@ -55,8 +55,7 @@ func TestAnAPIServerComesUp(t *testing.T) {
 	}
 }
 
-// An API server that goes away is asked once more before anybody is alarmed,
-// and what has been initialized stays so.
+// The result is confirmed by another check, and the status stays initialized.
 func TestAnAPIServerGoesAway(t *testing.T) {
 	w := deployed(t)
 	w.pass()
@@ -80,7 +79,7 @@ func TestAnAPIServerGoesAway(t *testing.T) {
 	}
 }
 
-// outlast lets the controller ask until an outage is believed.
+// outlast reconciles until an outage is confirmed.
 func (w *world) outlast() {
 	w.t.Helper()
 	for spent := time.Duration(0); spent < outage; spent += confirmAfter {
@@ -103,8 +102,8 @@ func TestAnOutageIsReportedWhenItLasts(t *testing.T) {
 	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+w.host()+" is not ready; these checks fail: shutdown")
 }
 
-// While a highly available API server is rolled, each change of its Deployment
-// causes an attempt, and more than one may meet a server that is ending.
+// Each change of the Deployment triggers a check during a roll-out, and more than one check may reach a server that is
+// shutting down.
 func TestAServerThatEndsIsNoOutageHoweverOftenItIsAsked(t *testing.T) {
 	w := deployed(t)
 	w.pass()
@@ -118,15 +117,15 @@ func TestAServerThatEndsIsNoOutageHoweverOftenItIsAsked(t *testing.T) {
 	w.api.code, w.api.readyz = http.StatusOK, allWell
 	w.pass()
 	w.api.code, w.api.readyz = http.StatusInternalServerError, endingServer
-	w.pass() // the next one that ends begins anew
+	w.pass() // the next shutdown starts a new period
 	w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
 }
 
-// The Service inside answers, and nobody can reach it: that is not available.
+// The Service in the management cluster responds, but the load balancer does not.
 func TestTheAPIServerIsToBeReachedByItsLoadBalancer(t *testing.T) {
 	w := deployed(t)
 	w.checkPaths()
-	balancer, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and passes nothing on
+	balancer, err := net.Listen("tcp", "127.0.0.1:0") // accepts, but forwards nothing
 	w.must(err)
 	defer balancer.Close()
 	svc := w.publishAt(balancer.Addr())
@@ -142,7 +141,7 @@ func TestTheAPIServerIsToBeReachedByItsLoadBalancer(t *testing.T) {
 	w.awaitCheck()
 	w.want(hyperv1.KubeAPIServerReachable, "True AsExpected: the API server answers where it is published")
 
-	// An operator that starts again keeps that until it knows better, and does without where nothing is to be checked.
+	// A restarted operator keeps the condition until it has a result, and removes it when checks are disabled.
 	w.checkPaths()
 	w.pass()
 	w.want(hyperv1.KubeAPIServerReachable, "True AsExpected: the API server answers where it is published")
@@ -153,8 +152,7 @@ func TestTheAPIServerIsToBeReachedByItsLoadBalancer(t *testing.T) {
 	w.want(hyperv1.KubeAPIServerReachable, "nothing")
 }
 
-// Between a pod that is ready and a Service that leads there is a moment; who is
-// slow after that is asked no more often than anybody.
+// A Service routes to a ready pod after a short time. After that time the interval is the usual one.
 func TestAnAPIServerArrives(t *testing.T) {
 	w := deployed(t)
 	w.api.Close()
@@ -168,7 +166,7 @@ func TestAnAPIServerArrives(t *testing.T) {
 			Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(w.clock.Now()),
 		}}},
 	})
-	w.next = 0 // the pod is ready: a watch
+	w.next = 0 // the watch reports a ready pod
 	w.pass()
 	if w.next != arrivalInterval {
 		t.Errorf("comes back after %s", w.next)
@@ -201,7 +199,6 @@ func TestMembersOfEtcdDiffer(t *testing.T) {
 		"replace the volume as described in docs/control-plane.md")
 }
 
-// Who looks at the cluster is told what the pods say: they know why.
 func TestComponentsSayWhy(t *testing.T) {
 	w := deployed(t)
 	w.api.Close()
@@ -235,7 +232,7 @@ func TestAnUpgradeShowsInTheVersion(t *testing.T) {
 	}
 }
 
-// Credentials that were renewed are found as soon as the old ones are refused.
+// Renewed credentials are read after the first failure.
 func TestRenewedCredentials(t *testing.T) {
 	w := deployed(t)
 	stale := w.api.kubeconfig()
@@ -248,8 +245,7 @@ func TestRenewedCredentials(t *testing.T) {
 	w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
 }
 
-// A Secret that was taken away is missed after some minutes; until then the
-// server is asked as before.
+// A deleted Secret is detected after some minutes. Until then the cached kubeconfig is used.
 func TestAKubeconfigIsTakenAway(t *testing.T) {
 	w := deployed(t)
 	w.pass()
@@ -263,7 +259,7 @@ func TestAKubeconfigIsTakenAway(t *testing.T) {
 	}
 }
 
-// What is wrong with a kubeconfig is said without a word of it.
+// The messages do not contain a part of the kubeconfig.
 func TestBadKubeconfigs(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*clientcmdapi.Config)
@@ -309,7 +305,6 @@ func TestAStrangerAnswers(t *testing.T) {
 	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerUntrusted: the certificate of "+w.host()+" is issued for other names")
 }
 
-// Nobody follows a server that sends our credentials elsewhere.
 func TestARedirectIsNoAnswer(t *testing.T) {
 	w := deployed(t)
 	w.api.code = http.StatusFound
@@ -317,8 +312,7 @@ func TestARedirectIsNoAnswer(t *testing.T) {
 	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+w.host()+" returns 302 Found for its readiness check")
 }
 
-// One that is not ready is asked often, one that is seldom, and the Secrets are
-// not read each time.
+// The Secrets are not read each time.
 func TestPace(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
@@ -339,7 +333,6 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// Nothing of a Secret is ever told.
 func TestSecretsStaySecret(t *testing.T) {
 	for _, spoil := range []func(*world){
 		func(*world) {},
@@ -380,7 +373,6 @@ func TestTrial(t *testing.T) {
 	crashtest.APIFaults(t, story)
 }
 
-// A key of AWS that is disabled, and with which nothing is encrypted any more, or yet.
 func TestAKeyThatOnlyReadsDoesNotMakeTheAPIServerUnavailable(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/readyz" && !slices.Contains(r.URL.Query()["exclude"], "kms-providers") {

@@ -17,7 +17,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// What stood in the way reads the same each time: no port of ours, no time.
+// Messages do not contain local ports or times.
 func TestWhyNobodyAnswers(t *testing.T) {
 	const host = "api.example.com:6443"
 	dial := func(err error) error {

@@ -46,7 +46,7 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// world is a control plane whose API server is a few lines long.
+// world is the environment of these tests: a control plane with a small fake API server.
 type world struct {
 	*crashtest.Cluster
 	t     testing.TB
@@ -54,13 +54,13 @@ type world struct {
 	api   *apiServer
 
 	reconciler *Reconciler
-	// corrupt are the members of etcd about which there is an alarm.
+	// corrupt are the members of etcd with an alarm.
 	corrupt []string
-	// next is when the controller wants to come back.
+	// next is the requeue time of the controller.
 	next time.Duration
 }
 
-// apiServer answers as a kube-apiserver does.
+// apiServer responds like a kube-apiserver.
 type apiServer struct {
 	*httptest.Server
 	code    int
@@ -97,7 +97,7 @@ func (a *apiServer) answer(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// kubeconfig is one by which the server lets us in.
+// kubeconfig returns a kubeconfig with valid credentials.
 func (a *apiServer) kubeconfig() *clientcmdapi.Config {
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.Certificate().Raw})
 	return &clientcmdapi.Config{
@@ -120,14 +120,14 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-// deployed is a world whose API server runs.
+// deployed is an environment with a running API server.
 func deployed(t testing.TB) *world {
 	w := newWorld(t)
 	w.publish(w.api.kubeconfig())
 	return w
 }
 
-// publish writes the Secrets as who runs the API server does.
+// publish writes the Secrets as the components controller does.
 func (w *world) publish(cfg *clientcmdapi.Config) {
 	w.t.Helper()
 	text, err := clientcmd.Write(*cfg)
@@ -165,7 +165,7 @@ func (w *world) checkPaths() {
 	w.t.Cleanup(w.reconciler.monitor.stop)
 }
 
-// publishAt has the API server published by a load balancer at an address.
+// publishAt publishes the API server by a load balancer at an address.
 func (w *world) publishAt(at net.Addr) *corev1.Service {
 	w.t.Helper()
 	tcp := at.(*net.TCPAddr)
@@ -177,7 +177,7 @@ func (w *world) publishAt(at net.Addr) *corev1.Service {
 	return s
 }
 
-// awaitCheck lets the controller work when a check in the background wakes it.
+// awaitCheck waits for the trigger of a background check and reconciles.
 func (w *world) awaitCheck() {
 	w.t.Helper()
 	select {
@@ -188,7 +188,7 @@ func (w *world) awaitCheck() {
 	w.pass()
 }
 
-// pass lets the controller work once, after the time that it asked for.
+// pass reconciles once, after the requeue time.
 func (w *world) pass() {
 	w.t.Helper()
 	w.clock.Step(w.next)
@@ -208,7 +208,7 @@ func (w *world) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
 
 func (w *world) status() hyperv1.HostedControlPlaneStatus { return w.hcp(w.t.Context()).Status }
 
-// says is a condition in one line.
+// says returns a condition in one line.
 func (w *world) says(condition string) string {
 	c := meta.FindStatusCondition(w.status().Conditions, condition)
 	if c == nil {

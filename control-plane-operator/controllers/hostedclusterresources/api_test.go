@@ -32,14 +32,14 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture/process"
 )
 
-// apiServer is a real one, which believes the signer of a world.
+// apiServer is a real API server that trusts the signer of the environment.
 type apiServer struct {
 	*world
 	host string
 	ca   []byte
 }
 
-// startAPIServer starts the API server that the control plane of the world hosts.
+// startAPIServer starts the API server of the hosted cluster.
 func startAPIServer(t *testing.T) *apiServer {
 	w := newWorld(t)
 	dir, assets := t.TempDir(), fixture.Assets(t)
@@ -88,7 +88,7 @@ func startAPIServer(t *testing.T) *apiServer {
 	return a
 }
 
-// as is somebody with a certificate.
+// as returns a client with a certificate.
 func (a *apiServer) as(user string, groups ...string) *rest.Config {
 	a.t.Helper()
 	leaf, err := a.signer.Current.Issue(pki.Request{User: user, Groups: groups, Usage: pki.Client}, pki.DefaultTerms, time.Now())
@@ -103,7 +103,7 @@ func (a *apiServer) client(config *rest.Config) client.Client {
 	return c
 }
 
-// may asks the API server what somebody may do.
+// may checks the permissions of a user with the API server.
 func (a *apiServer) may(c client.Client, verb, group, kind, namespace string) bool {
 	a.t.Helper()
 	kind, sub, _ := strings.Cut(kind, "/")
@@ -114,7 +114,7 @@ func (a *apiServer) may(c client.Client, verb, group, kind, namespace string) bo
 	return review.Status.Allowed
 }
 
-// versions are those of everything that a part may consist of.
+// versions returns the resource versions of all objects that a part may have.
 func (a *apiServer) versions(c client.Client) map[string]string {
 	a.t.Helper()
 	versions := map[string]string{}
@@ -133,8 +133,7 @@ func (a *apiServer) versions(c client.Client) map[string]string {
 	return versions
 }
 
-// Real permissions, real certificates: an operator who may do nothing lets
-// itself in, sets the cluster up, and leaves everybody with what is his.
+// With real permissions and certificates: an operator without permissions sets up its own permissions and the cluster.
 func TestOnARealAPIServer(t *testing.T) {
 	t.Parallel()
 	a := startAPIServer(t)
@@ -193,7 +192,7 @@ func TestOnARealAPIServer(t *testing.T) {
 	}
 }
 
-// follow is what a node does to keep whom it believes.
+// follow updates the trusted authorities as a node does.
 func (a *apiServer) follow(name string) {
 	a.t.Helper()
 	a.must(a.client(a.as("test", masterGroup)).Create(a.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}))
@@ -207,7 +206,7 @@ func (a *apiServer) follow(name string) {
 	}
 }
 
-// anonymous is what somebody without credentials gets.
+// anonymous returns what a client without credentials can read.
 func (a *apiServer) anonymous(path string) (code int) {
 	a.t.Helper()
 	transport, err := rest.TransportFor(&rest.Config{Host: a.host, TLSClientConfig: rest.TLSClientConfig{CAData: a.ca}})
@@ -218,7 +217,6 @@ func (a *apiServer) anonymous(path string) (code int) {
 	return resp.StatusCode
 }
 
-// A node that comes wakes us, and is counted.
 func TestNodesAreHeard(t *testing.T) {
 	t.Parallel()
 	a := startAPIServer(t)
@@ -237,8 +235,8 @@ func TestNodesAreHeard(t *testing.T) {
 	}
 }
 
-// While a cluster is cleaned up, nobody makes what would be left behind, and
-// what is there can still be written to by who removes it.
+// During the cleanup no new cloud resources are created, and the cloud controllers can still update the existing
+// objects.
 func TestNothingNewInTheCloud(t *testing.T) {
 	t.Parallel()
 	a := startAPIServer(t)
@@ -275,7 +273,7 @@ func TestNothingNewInTheCloud(t *testing.T) {
 	}
 	a.must(user.Create(t.Context(), service("other", corev1.ServiceTypeClusterIP)))
 	a.must(user.Get(t.Context(), client.ObjectKeyFromObject(there), there))
-	there.Finalizers = nil // as the cloud controller does
+	there.Finalizers = nil // the cloud controller does it
 	a.must(user.Update(t.Context(), there))
 	a.pass()
 	a.want(destroyed, "True AsExpected: All is well")

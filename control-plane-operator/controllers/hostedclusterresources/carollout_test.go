@@ -17,16 +17,15 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
-// A rotation of the authorities that nodes believe, with two nodes of which one is slow.
 func TestTheNextAuthoritiesWaitForNodes(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
-	w.join("fast", "slow") // their tunnels are of no interest here, and never come
+	w.join("fast", "slow") // this test has no tunnels
 	w.publish()
 	w.pass()
 	w.want(condition, allIsWell)
 
-	// What runs on nodes reads whom to believe once: it is started again when it would read both.
+	// Pods on nodes read the trusted authorities once. They restart once they would read both.
 	w.turn(names.RootCA, pki.Introduced)
 	proxies := w.proxies()
 	w.pass()
@@ -52,7 +51,7 @@ func TestTheNextAuthoritiesWaitForNodes(t *testing.T) {
 	w.pass()
 	w.want(condition, allIsWell)
 
-	// The old one is trusted still: nodes need nothing new.
+	// The old authority is still trusted: nodes need no change.
 	revision := w.authorities()[names.AuthoritiesRevision]
 	w.turn(names.RootCA, pki.Switched)
 	w.publish()
@@ -60,7 +59,7 @@ func TestTheNextAuthoritiesWaitForNodes(t *testing.T) {
 	if got := w.authorities()[names.AuthoritiesRevision]; got != revision {
 		t.Error("nodes have to take over the same authorities once more")
 	}
-	// Who has both understands everybody, and takes its time.
+	// Nodes with both authorities trust all servers, so there is no hurry.
 	w.turn(names.RootCA, pki.Finished)
 	w.publish()
 	w.pass()
@@ -71,7 +70,7 @@ func TestTheNextAuthoritiesWaitForNodes(t *testing.T) {
 	w.heard("")
 }
 
-// A node that is off, or was made before nodes followed, is named, and then left behind.
+// The node may be off, or of an older release. The event names it.
 func TestANodeThatNeverFollows(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
@@ -91,7 +90,7 @@ func TestANodeThatNeverFollows(t *testing.T) {
 	w.heard("")
 }
 
-// Nodes take over what the authority has signed that they trust for the API server.
+// Nodes accept only authorities that are signed by the API server's authority.
 func TestTheAuthoritiesOfNodesAreSigned(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
@@ -132,7 +131,7 @@ func TestTheAuthoritiesOfNodesAreSigned(t *testing.T) {
 	verify("switched")
 }
 
-// publish is what kube-controller-manager does.
+// publish simulates kube-controller-manager.
 func (w *world) publish() {
 	w.t.Helper()
 	kubeconfig := secret(names.ControlPlaneOperatorKubeconfig, "", nil)
@@ -145,7 +144,7 @@ func (w *world) publish() {
 	w.must(w.hosted.Admin().Create(w.t.Context(), cm))
 }
 
-// proxies is what the pods of kube-proxy are told.
+// proxies returns the trusted authorities of the kube-proxy pods.
 func (w *world) proxies() string {
 	w.t.Helper()
 	ds := &appsv1.DaemonSet{}
@@ -155,7 +154,7 @@ func (w *world) proxies() string {
 	return ds.Spec.Template.Annotations[contentsAnnotation]
 }
 
-// join makes nodes that nobody has told anything.
+// join creates nodes without an annotation.
 func (w *world) join(nodes ...string) {
 	w.t.Helper()
 	for _, name := range nodes {
@@ -163,7 +162,7 @@ func (w *world) join(nodes ...string) {
 	}
 }
 
-// takeOver is what the timer of a node does.
+// takeOver simulates the timer of a node.
 func (w *world) takeOver(name string) {
 	w.t.Helper()
 	node := &corev1.Node{}
@@ -172,7 +171,7 @@ func (w *world) takeOver(name string) {
 	w.must(w.hosted.Admin().Update(w.t.Context(), node))
 }
 
-// authorities are those that nodes are told.
+// authorities returns the published authorities for nodes.
 func (w *world) authorities() map[string]string {
 	w.t.Helper()
 	cm := &corev1.ConfigMap{}
@@ -182,7 +181,7 @@ func (w *world) authorities() map[string]string {
 	return cm.Data
 }
 
-// turn takes a step of a rotation, as the components controller does.
+// turn takes a step of a rotation as the components controller does.
 func (w *world) turn(name string, want pki.Turn) {
 	w.t.Helper()
 	s := secret(name, corev1.SecretTypeOpaque, nil)

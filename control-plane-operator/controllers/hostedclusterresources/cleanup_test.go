@@ -16,8 +16,8 @@ import (
 
 const destroyed = hyperv1.CloudResourcesDestroyed
 
-// inTheCloud is a cluster with a load balancer, a volume that goes with its
-// claim, one that stays, and a pod that uses the first.
+// inTheCloud is a cluster with a load balancer, a volume that is deleted with its claim, a retained volume, and a pod
+// that uses the first volume.
 func inTheCloud(t testing.TB) *world {
 	w := newWorld(t)
 	w.settle()
@@ -50,7 +50,7 @@ func inTheCloud(t testing.TB) *world {
 	return w
 }
 
-// deleted is what the hypershift-operator says when the nodes are gone.
+// deleted sets the annotation that the hypershift-operator sets when the nodes are gone.
 func (w *world) deleted(cleanup bool) {
 	w.change(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Annotations = map[string]string{hyperv1.HostedClusterDeletedAnnotation: "true"}
@@ -60,8 +60,7 @@ func (w *world) deleted(cleanup bool) {
 	})
 }
 
-// cloud does what controllers of the hosted cluster do: what was deleted goes
-// when what stands behind it has.
+// cloud simulates the cloud controllers of the hosted cluster: it deletes resources and removes finalizers.
 func (w *world) cloud(ctx context.Context) error {
 	free := func(obj client.Object) error {
 		obj.SetFinalizers(nil)
@@ -115,8 +114,7 @@ func (w *world) holds(pods []corev1.Pod, claim string) bool {
 	return false
 }
 
-// What the cluster made in the cloud goes before its API server does; what its
-// user wants to retain stays.
+// Cloud resources are deleted before the API server. Retained volumes stay.
 func TestACleanup(t *testing.T) {
 	w := inTheCloud(t)
 	w.deleted(true)
@@ -142,7 +140,6 @@ func TestACleanup(t *testing.T) {
 	}
 }
 
-// Nobody has asked for it.
 func TestNoCleanup(t *testing.T) {
 	w := inTheCloud(t)
 	writes := w.Calls.Writes()
@@ -153,7 +150,6 @@ func TestNoCleanup(t *testing.T) {
 	}
 }
 
-// What nobody could look at is not said to be gone, and not said to be there.
 func TestACleanupWithoutAnAPIServer(t *testing.T) {
 	w := inTheCloud(t)
 	w.says(metav1.ConditionFalse)
@@ -162,7 +158,6 @@ func TestACleanupWithoutAnAPIServer(t *testing.T) {
 	w.want(destroyed, "nothing")
 }
 
-// The permission to delete comes when there is something to delete.
 func TestPermissionToDelete(t *testing.T) {
 	w := inTheCloud(t)
 	before := strings.Join(w.written, "\n")
@@ -179,7 +174,7 @@ func TestCleanupTrial(t *testing.T) {
 	crashtest.CrashConsistency(t, func(t testing.TB) *crashtest.Scenario {
 		w := inTheCloud(t)
 		w.deleted(true)
-		w.Calls = &crashtest.CallCounter{} // what came before is not on trial
+		w.Calls = &crashtest.CallCounter{} // the calls before do not count
 		w.hosted.Calls = w.Calls
 		s := w.story()
 		s.OtherControllers = w.cloud

@@ -26,7 +26,7 @@ const (
 	otherNode = "ip-10-0-1-8.ec2.internal"
 )
 
-// joins is the request of a kubelet that has a bootstrap token.
+// joins is the request of a kubelet with a bootstrap token.
 func joins(t testing.TB, change func(*x509.CertificateRequest, *certificatesv1.CertificateSigningRequestSpec)) *certificatesv1.CertificateSigningRequest {
 	return request(t, func(r *x509.CertificateRequest, s *certificatesv1.CertificateSigningRequestSpec) {
 		r.DNSNames, r.IPAddresses = nil, nil
@@ -39,7 +39,7 @@ func joins(t testing.TB, change func(*x509.CertificateRequest, *certificatesv1.C
 	})
 }
 
-// waiting is a machine that has not joined, and whose instance has a name inside the VPC.
+// waiting is a machine that has not joined and whose instance has a name inside the VPC.
 func waiting(name, bootstrap, node string) *clusterv1.Machine {
 	m := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("uid-of-" + name), CreationTimestamp: metav1.Now()}}
 	m.Spec.Bootstrap.ConfigRef = clusterv1.ContractVersionedObjectReference{APIGroup: hyperv1.GroupVersion.Group, Kind: "NodeBootstrap", Name: bootstrap}
@@ -54,7 +54,7 @@ func joined(m *clusterv1.Machine, node string) *clusterv1.Machine {
 	return m
 }
 
-// since is a machine that was made so long ago, and whose instance is there for as long as ready.
+// since is a machine of this age, whose instance has been ready for this time.
 func since(m *clusterv1.Machine, made, ready time.Duration) *clusterv1.Machine {
 	m.CreationTimestamp = metav1.NewTime(time.Now().Add(-made))
 	m.Status.Conditions = []metav1.Condition{{Type: clusterv1.InfrastructureReadyCondition, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now().Add(-ready))}}
@@ -146,7 +146,7 @@ func TestWhichMachinesMayJoin(t *testing.T) {
 	}
 }
 
-// ask sends a request, named, and has the operator look at it.
+// ask creates a request and reconciles.
 func (w *world) ask(name string, csr *certificatesv1.CertificateSigningRequest) {
 	w.t.Helper()
 	csr.Name = name
@@ -166,7 +166,7 @@ func (w *world) approved(name string) bool {
 	})
 }
 
-// tokenOf is a token for a NodeBootstrap.
+// tokenOf is a token of a NodeBootstrap.
 func (w *world) tokenOf(id, bootstrap string) *corev1.Secret {
 	s := w.token(id)
 	s.Labels[hyperv1.BootstrapTokenLabel] = bootstrap
@@ -197,16 +197,16 @@ func TestATokenIsGoodForOneCertificateOfItsMachine(t *testing.T) {
 		t.Errorf("the machine itself: %v, another node: %v", w.approved("early"), w.approved("another"))
 	}
 
-	// Somebody else has read the token.
+	// Another client has read the token.
 	w.ask("second", joins(t, nil))
 	if w.approved("second") {
 		t.Error("a second key got a certificate of the same machine")
 	}
-	// The record is not among the requests, which an hour or an administrator removes.
+	// The record does not depend on the requests, which expire after an hour or are deleted by an administrator.
 	for _, name := range []string{"early", "another", "second"} {
 		w.must(w.hosted.Admin().Delete(t.Context(), &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: name}}))
 	}
-	w.start() // and not in the memory of the operator
+	w.start() // nor on the memory of the operator
 	w.ask("third", joins(t, nil))
 	if w.approved("third") {
 		t.Error("a second key got a certificate after the first request was removed")
@@ -218,7 +218,7 @@ func TestATokenIsGoodForOneCertificateOfItsMachine(t *testing.T) {
 	w.heard("")
 }
 
-// Nodes that do not answer are looked at rarely, and a machine that joins often.
+// Nodes that do not respond are checked rarely, while requests of machines are checked often.
 func TestAMachineJoinsSoonBesideNodesThatDoNotAnswer(t *testing.T) {
 	w := newWorld(t)
 	w.Create(t, w.tokenOf(tokenID, "workers-a"), waiting("workers-1", "workers-a", ""))
@@ -235,7 +235,7 @@ func TestAMachineJoinsSoonBesideNodesThatDoNotAnswer(t *testing.T) {
 	}
 }
 
-// Between the record and the approval the operator may end.
+// The operator may crash between the record and the approval.
 func TestTheSameKeyIsApprovedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.Create(t, w.tokenOf(tokenID, "workers-a"), waiting("workers-1", "workers-a", nodeName))
@@ -266,7 +266,6 @@ func TestANodeOfThatNameIsNotReplaced(t *testing.T) {
 	}
 }
 
-// Records of machines that have joined or are gone are not needed.
 func TestRecordsOfCertificatesDoNotPileUp(t *testing.T) {
 	w := newWorld(t)
 	first := waiting("workers-1", "workers-a", nodeName)
@@ -287,11 +286,11 @@ func TestRecordsOfCertificatesDoNotPileUp(t *testing.T) {
 	}
 }
 
-// A hosted cluster of before let every token approve every certificate.
+// Older operators allowed every token to approve every certificate.
 func TestTokensMayNotApproveForThemselves(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
-	// What the operator of before has made carries the marks of the others.
+	// Objects of an older operator carry the same labels.
 	kept := &rbacv1.ClusterRoleBinding{}
 	w.must(w.hosted.Admin().Get(t.Context(), client.ObjectKey{Name: "hypershift:node-certificate-renewals"}, kept))
 	old := &rbacv1.ClusterRoleBinding{

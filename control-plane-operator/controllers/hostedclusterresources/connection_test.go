@@ -12,7 +12,6 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// From no node to one that answers, and to one that does not any more.
 func TestTheNodesAreReached(t *testing.T) {
 	const reached = hyperv1.DataPlaneConnectionAvailable
 	w := newWorld(t)

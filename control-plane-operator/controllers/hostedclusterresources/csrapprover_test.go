@@ -22,7 +22,7 @@ const (
 	nodeIP   = "10.0.1.7"
 )
 
-// machine is the one that node is.
+// machine is the Machine of the node.
 func machine(name, node string, addresses ...string) *clusterv1.Machine {
 	m := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	m.Status.NodeRef.Name = node
@@ -32,7 +32,7 @@ func machine(name, node string, addresses ...string) *clusterv1.Machine {
 	return m
 }
 
-// request is what a kubelet sends.
+// request is the request of a kubelet.
 func request(t testing.TB, change func(*x509.CertificateRequest, *certificatesv1.CertificateSigningRequestSpec)) *certificatesv1.CertificateSigningRequest {
 	asks := &x509.CertificateRequest{
 		Subject: pkix.Name{CommonName: nodeUser + nodeName, Organization: []string{nodeGroup}}, DNSNames: []string{nodeName}, IPAddresses: []net.IP{net.ParseIP(nodeIP)},
@@ -59,13 +59,13 @@ func request(t testing.TB, change func(*x509.CertificateRequest, *certificatesv1
 	return csr
 }
 
-// deleted is a machine on its way out.
+// deleted is a machine with a deletion timestamp.
 func deleted(m *clusterv1.Machine) *clusterv1.Machine {
 	m.DeletionTimestamp, m.Finalizers = &metav1.Time{Time: time.Now()}, []string{clusterv1.MachineFinalizer}
 	return m
 }
 
-// forge replaces the signature of a request by that of nobody: who asks does not have the key.
+// forge replaces the signature of a request: the client does not have the key.
 func forge(csr *certificatesv1.CertificateSigningRequest) {
 	block, _ := pem.Decode(csr.Spec.Request)
 	block.Bytes[len(block.Bytes)-1] ^= 1
@@ -143,7 +143,6 @@ func TestWhichServingCertificatesAreApproved(t *testing.T) {
 	}
 }
 
-// A kubelet gets what it asks for once its Machine has the addresses.
 func TestAServingCertificateIsApproved(t *testing.T) {
 	w := newWorld(t)
 	w.settle()

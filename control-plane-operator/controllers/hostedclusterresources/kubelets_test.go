@@ -22,14 +22,14 @@ func TestNodesWithoutASignedServingCertificateAreNamed(t *testing.T) {
 	w.serves("old")
 	w.pass()
 	w.want(signed, "True AsExpected: all kubelets serve with signed certificates")
-	// From now on each connection is verified, whatever Nodes report.
+	// From now on each connection is verified, whatever the nodes report.
 	w.status(func(s *hyperv1.HostedControlPlaneStatus) { s.KubeletVerification = hyperv1.KubeletVerificationEnabled })
 	w.join("another")
 	w.pass()
 	w.want(signed, "True AsExpected: the API server verifies the serving certificates of kubelets")
 }
 
-// serves is what the timer of a node reports when its kubelet has a certificate.
+// serves sets the annotation that a node sets when its kubelet has a certificate.
 func (w *world) serves(name string) {
 	w.t.Helper()
 	node := &corev1.Node{}

@@ -27,7 +27,6 @@ const (
 	allIsWell = "True AsExpected: All is well"
 )
 
-// From an empty API server to a cluster that machines can join.
 func TestAHostedClusterIsSetUp(t *testing.T) {
 	w := newWorld(t)
 	w.says(metav1.ConditionFalse)
@@ -65,8 +64,8 @@ func TestAHostedClusterIsSetUp(t *testing.T) {
 	}
 }
 
-// Permissions are written by somebody who lives for ten minutes, everything else
-// by somebody who can give nobody a permission.
+// Permissions are written with a short-lived certificate, and everything else by the operator's identity, which cannot
+// grant permissions.
 func TestWhoWritesWhat(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
@@ -86,8 +85,6 @@ func TestWhoWritesWhat(t *testing.T) {
 	}
 }
 
-// A token is in the hosted cluster as long as the hypershift-operator wants it,
-// and no longer than it is good for.
 func TestTokensComeAndGo(t *testing.T) {
 	w := newWorld(t)
 	w.Create(t, w.token("abcdef"), w.token("ghijkl"))
@@ -98,7 +95,7 @@ func TestTokensComeAndGo(t *testing.T) {
 		}
 	}
 	w.must(w.Admin().Delete(t.Context(), secret("token-abcdef", "", nil)))
-	w.pass() // the watch of Secrets wakes us
+	w.pass() // the watch of Secrets triggers a reconcile
 	if w.inside("kube-system", "bootstrap-token-abcdef", &corev1.Secret{}) {
 		t.Error("a token that was taken back still lets somebody in")
 	}
@@ -109,7 +106,6 @@ func TestTokensComeAndGo(t *testing.T) {
 	}
 }
 
-// What is no token of ours does not get in.
 func TestStrangeTokens(t *testing.T) {
 	w := newWorld(t)
 	odd, other, endless := w.token("../../x"), w.token("mnopqr"), w.token("stuvwx")
@@ -126,8 +122,7 @@ func TestStrangeTokens(t *testing.T) {
 	}
 }
 
-// What somebody changes inside is repaired after a while; nothing is written
-// when nothing is wrong.
+// Without drift nothing is written.
 func TestDriftIsRepaired(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
@@ -143,7 +138,7 @@ func TestDriftIsRepaired(t *testing.T) {
 	}
 }
 
-// Somebody takes our permission away: we notice at the first refusal.
+// The first Forbidden error invalidates the observed permissions.
 func TestPermissionsAreTakenAway(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
@@ -155,8 +150,7 @@ func TestPermissionsAreTakenAway(t *testing.T) {
 	w.want(condition, allIsWell)
 }
 
-// Without the key of the authority, certificates are brought, and so have to be
-// the permissions.
+// Without the key of the authority, users bring the certificates and must grant the permissions.
 func TestNobodyCanGivePermissions(t *testing.T) {
 	w := newWorld(t)
 	w.must(w.Admin().Delete(t.Context(), secret(names.ClientSigner, "", nil)))
@@ -164,7 +158,6 @@ func TestNobodyCanGivePermissions(t *testing.T) {
 	w.want(condition, "False PermissionsMissing: the identity in Secret control-plane-operator-kubeconfig lacks permissions in the hosted cluster, and Secret client-signer, which is needed to grant them, does not exist")
 }
 
-// Nodes follow the control plane to a new release, and do not overtake it.
 func TestAnUpgradeReachesTheNodesLast(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
@@ -192,7 +185,6 @@ func TestAnUpgradeReachesTheNodesLast(t *testing.T) {
 	}
 }
 
-// The payload decides what there is.
 func TestAnImageLeavesThePayload(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
@@ -206,7 +198,6 @@ func TestAnImageLeavesThePayload(t *testing.T) {
 	}
 }
 
-// Tunnels that are not published have no agents, and nobody waits for them.
 func TestTunnelsAreNotPublished(t *testing.T) {
 	w := newWorld(t)
 	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Services = nil })
@@ -218,7 +209,6 @@ func TestTunnelsAreNotPublished(t *testing.T) {
 	}
 }
 
-// One thing that cannot be had does not hold up the others.
 func TestWhatIsMissingHoldsUpNothingElse(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*world)
@@ -264,8 +254,7 @@ func TestWhatIsMissingHoldsUpNothingElse(t *testing.T) {
 	}
 }
 
-// An API server that does not answer, and of which nobody has said so yet, says
-// nothing about what is inside.
+// An API server that does not respond, before the condition reports it, must not change the other conditions.
 func TestNobodyAnswers(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
@@ -294,7 +283,7 @@ func TestADualStackCluster(t *testing.T) {
 	}
 }
 
-// Nodes may be where only mirrors are.
+// Nodes may be in a network that has only mirrors.
 func TestThePayloadIsFoundAtItsMirror(t *testing.T) {
 	w := newWorld(t)
 	const digest = "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -333,7 +322,7 @@ func (w *world) story() *crashtest.Scenario {
 			return ""
 		},
 		Delete: func(ctx context.Context) error { return w.Admin().Delete(ctx, w.hcp(ctx)) },
-		// Certificates and the hashes of them differ between runs.
+		// Certificates and their hashes differ between runs.
 		Mask: mask,
 	}
 }
@@ -343,7 +332,7 @@ func TestTrial(t *testing.T) {
 	crashtest.CrashConsistency(t, story)
 }
 
-// The hosted cluster goes with its control plane; only the latter can be left behind.
+// The hosted cluster is deleted with its control plane, so leaks are possible only in the control plane.
 func TestTrialUnderFaults(t *testing.T) {
 	t.Parallel()
 	crashtest.APIFaults(t, func(t testing.TB) *crashtest.Scenario {
@@ -355,7 +344,7 @@ func TestTrialUnderFaults(t *testing.T) {
 
 var random = regexp.MustCompile(`(?m)(hypershift.openshift.io/(applied|contents): |certificate-authority-data: |revision: ).*$|()^    [\w+/=]{1,64}$`)
 
-// mask also puts objects in an order that has nothing to do with what it masks.
+// mask also sorts objects independently of the masked parts.
 func mask(text string) string {
 	objects := strings.Split(random.ReplaceAllString(text, "$1..."), "---\n")
 	slices.Sort(objects)

@@ -56,8 +56,7 @@ const (
 
 func init() { ctrl.SetLogger(logr.Discard()) }
 
-// scheme has what these stories are about and no more: the fake API server goes
-// through all of it for every write.
+// scheme has only the kinds of these tests: the fake API server iterates over all of them for every write.
 var scheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -69,7 +68,7 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// world is a control plane in one cluster and the cluster that it hosts.
+// world is the environment of these tests: a control plane in one cluster, and the cluster that it hosts.
 type world struct {
 	*crashtest.Cluster
 	t        testing.TB
@@ -78,11 +77,11 @@ type world struct {
 	releases *fakerelease.Registry
 	signer   *pki.Signer
 	events   *events.FakeRecorder
-	// written says who wrote what in the hosted cluster.
+	// written lists the writes in the hosted cluster by user.
 	written []string
-	// endpoint is where the API server is.
+	// endpoint is the address of the API server.
 	endpoint hyperv1.APIEndpoint
-	// away says that nobody answers in the hosted cluster.
+	// away is true when the hosted API server does not respond.
 	away bool
 
 	reconciler *Reconciler
@@ -90,7 +89,7 @@ type world struct {
 }
 
 func newWorld(t testing.TB) *world {
-	w := &world{t: t, endpoint: hyperv1.APIEndpoint{Host: "api.demo.example.com", Port: 6443}, events: events.NewFakeRecorder(100), clock: clocktesting.NewFakeClock(time.Now().Truncate(time.Second))} // certificates are judged by the real time
+	w := &world{t: t, endpoint: hyperv1.APIEndpoint{Host: "api.demo.example.com", Port: 6443}, events: events.NewFakeRecorder(100), clock: clocktesting.NewFakeClock(time.Now().Truncate(time.Second))} // certificates are verified with the real time
 	w.Cluster = crashtest.NewCluster(crashtest.Options{
 		Scheme:     scheme,
 		Converters: []managedfields.TypeConverter{crashtest.Converter("../../../config/crd")},
@@ -153,7 +152,7 @@ func secret(name string, kind corev1.SecretType, data map[string][]byte) *corev1
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Type: kind, Data: data}
 }
 
-// token is one that lets a machine join for half an hour.
+// token is a bootstrap token that is valid for half an hour.
 func (w *world) token(id string) *corev1.Secret {
 	s := secret("token-"+id, corev1.SecretTypeBootstrapToken, map[string][]byte{
 		bootstrapapi.BootstrapTokenIDKey: []byte(id), bootstrapapi.BootstrapTokenSecretKey: []byte("0123456789abcdef"), bootstrapapi.BootstrapTokenUsageAuthentication: []byte(yes),
@@ -163,7 +162,7 @@ func (w *world) token(id string) *corev1.Secret {
 	return s
 }
 
-// makeCertificates makes what the components controller makes.
+// makeCertificates creates the certificates of the components controller.
 func (w *world) makeCertificates() {
 	var err error
 	w.signer, err = pki.NewSigner(names.ClientSigner, "", w.clock.Now())
@@ -179,7 +178,7 @@ func (w *world) makeCertificates() {
 	)
 }
 
-// leaf is the identity of the operator.
+// leaf is the client certificate of the operator.
 func (w *world) leaf() *pki.Leaf {
 	w.t.Helper()
 	leaf, err := w.signer.Current.Issue(pki.Request{User: names.ControlPlaneOperatorUser, Groups: []string{names.ControlPlaneOperatorGroup}, Usage: pki.Client}, pki.DefaultTerms, w.clock.Now())
@@ -187,7 +186,7 @@ func (w *world) leaf() *pki.Leaf {
 	return leaf
 }
 
-// kubeconfig lets in who has the leaf, at a server that the trust vouches for.
+// kubeconfig is a kubeconfig with the certificate and the trusted authorities.
 func (w *world) kubeconfig(leaf *pki.Leaf, trust []byte) *corev1.Secret {
 	w.t.Helper()
 	text, err := pki.Kubeconfig("https://kube-apiserver."+namespace+".svc:6443", trust, leaf)
@@ -195,7 +194,7 @@ func (w *world) kubeconfig(leaf *pki.Leaf, trust []byte) *corev1.Secret {
 	return secret(names.ControlPlaneOperatorKubeconfig, corev1.SecretTypeOpaque, map[string][]byte{names.AdminKubeconfigFile: text})
 }
 
-// open is the front door of the hosted cluster.
+// open connects to the hosted cluster.
 func (w *world) open(config *rest.Config) (client.WithWatch, error) {
 	block, _ := pem.Decode(config.CertData)
 	cert, err := x509.ParseCertificate(block.Bytes)
@@ -231,8 +230,8 @@ func (w *world) open(config *rest.Config) (client.WithWatch, error) {
 	}), nil
 }
 
-// doorman knows little of RBAC: without its binding the operator may do nothing,
-// and permissions it may only look at.
+// doorman simulates a small part of RBAC: without its binding the operator has no permissions, and it can only read
+// permissions.
 type doorman struct {
 	*world
 	who    string
@@ -276,7 +275,7 @@ func (w *world) start() func(context.Context) error {
 	}
 }
 
-// pass lets the controller work once.
+// pass reconciles once.
 func (w *world) pass() {
 	w.t.Helper()
 	result, err := w.reconciler.controller().ReconcileObject(w.t.Context(), w.hcp(w.t.Context()))
@@ -284,7 +283,7 @@ func (w *world) pass() {
 	w.next = result.RequeueAfter
 }
 
-// settle lets it work until it wants to come back only after a while.
+// settle reconciles until the requeue time is long.
 func (w *world) settle() {
 	w.t.Helper()
 	for range 10 {
@@ -297,7 +296,7 @@ func (w *world) settle() {
 	w.t.Fatalf("comes back after %s all the time: %s", w.next, w.said(hyperv1.ConfigOperatorReconciliationSucceeded))
 }
 
-// later lets the interval pass, and then settles.
+// later advances the time by the interval, and then settles.
 func (w *world) later() {
 	w.t.Helper()
 	w.clock.Step(2 * interval)
@@ -310,13 +309,13 @@ func (w *world) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
 		w.must(client.IgnoreNotFound(err))
 		return nil
 	}
-	// A fake API server reads what somebody applies as a whole object: fields
-	// that are always written are empty after it, whoever owns them.
+	// The fake API server decodes applied objects completely: fields without omitempty are empty afterwards, whoever
+	// owns them.
 	hcp.Status.ControlPlaneEndpoint = w.endpoint
 	return hcp
 }
 
-// change writes the control plane as the hypershift-operator does.
+// change updates the control plane as the hypershift-operator does.
 func (w *world) change(how func(*hyperv1.HostedControlPlane)) {
 	w.t.Helper()
 	hcp := w.hcp(w.t.Context())
@@ -324,7 +323,7 @@ func (w *world) change(how func(*hyperv1.HostedControlPlane)) {
 	w.must(w.Admin().Update(w.t.Context(), hcp))
 }
 
-// says writes what the controller of the hosted API says.
+// says sets a condition of the hostedapi controller.
 func (w *world) says(api metav1.ConditionStatus) {
 	w.t.Helper()
 	w.status(func(s *hyperv1.HostedControlPlaneStatus) {
@@ -362,7 +361,7 @@ func (w *world) want(condition, line string) {
 	}
 }
 
-// inside reads an object of the hosted cluster and says whether it is there.
+// inside reads an object of the hosted cluster and returns whether it exists.
 func (w *world) inside(namespace, name string, obj client.Object) bool {
 	w.t.Helper()
 	err := w.hosted.Admin().Get(w.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, obj)

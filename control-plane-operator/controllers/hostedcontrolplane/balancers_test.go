@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// balancerFinalizer is how a cloud controller holds a Service.
+	// balancerFinalizer is the finalizer of a cloud controller on a Service.
 	balancerFinalizer = "service.kubernetes.io/load-balancer-cleanup"
-	// roundsToGo is how long AWS takes to delete a load balancer.
+	// roundsToGo is the number of rounds that AWS needs to delete a load balancer.
 	roundsToGo = 3
 )
 
-// allocatedPort is the node port that the management cluster chooses.
+// allocatedPort is the node port that the management cluster allocates.
 const allocatedPort = 30123
 
-// cloudController gives every LoadBalancer Service a load balancer, and holds
-// the Service until that is gone again. It chooses node ports, too.
+// cloudController creates a load balancer for every LoadBalancer Service, and keeps the Service until the load balancer
+// is deleted. It also allocates node ports.
 func (w *world) cloudController(ctx context.Context) error {
 	list := &corev1.ServiceList{}
 	if err := w.Admin().List(ctx, list); err != nil {
@@ -51,7 +51,7 @@ func (w *world) cloudController(ctx context.Context) error {
 	return nil
 }
 
-// balance makes the load balancer and tells where it is.
+// balance creates the load balancer and publishes its address.
 func (w *world) balance(ctx context.Context, svc *corev1.Service) error {
 	if controllerutil.AddFinalizer(svc, balancerFinalizer) {
 		if err := w.Admin().Update(ctx, svc); err != nil {
@@ -65,8 +65,8 @@ func (w *world) balance(ctx context.Context, svc *corev1.Service) error {
 	return w.tell(ctx, svc, corev1.LoadBalancerIngress{Hostname: "a-" + svc.Name + "-0123456789abcdef.elb.us-east-1.amazonaws.com"})
 }
 
-// release deletes the load balancer. Once the control plane is gone, what a
-// cluster needs to be cleaned up goes too, and AWS hears nobody any more.
+// release deletes the load balancer. It stops when the control plane is gone, because the operators that delete AWS
+// resources are gone then.
 func (w *world) release(ctx context.Context, svc *corev1.Service) error {
 	err := w.Admin().Get(ctx, client.ObjectKeyFromObject(controlPlane("", hyperv1.Route)), &hyperv1.HostedControlPlane{})
 	if apierrors.IsNotFound(err) {
@@ -88,7 +88,7 @@ func (w *world) release(ctx context.Context, svc *corev1.Service) error {
 	return w.Admin().Update(ctx, svc)
 }
 
-// tell writes where the load balancer is.
+// tell writes the address of the load balancer.
 func (w *world) tell(ctx context.Context, svc *corev1.Service, at ...corev1.LoadBalancerIngress) error {
 	same := func(a, b corev1.LoadBalancerIngress) bool { return a.Hostname == b.Hostname }
 	if slices.EqualFunc(at, svc.Status.LoadBalancer.Ingress, same) {
@@ -98,5 +98,5 @@ func (w *world) tell(ctx context.Context, svc *corev1.Service, at ...corev1.Load
 	return w.Admin().Status().Update(ctx, svc)
 }
 
-// cloud is what is in AWS, as text.
+// cloud returns the resources in AWS as text.
 func (w *world) cloud() string { return fmt.Sprintln("load balancers:", w.balancers) }

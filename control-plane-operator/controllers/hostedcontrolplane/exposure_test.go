@@ -16,8 +16,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// modes is the table of access.go with all that follows from it, where nobody
-// but the control plane's router serves Routes.
+// modes is the table of access.go with its results, where only the control plane's router serves Routes.
 var modes = map[hyperv1.AWSEndpointAccessType]map[hyperv1.PublishingStrategyType][]string{
 	hyperv1.Public: {
 		hyperv1.LoadBalancer: {
@@ -61,7 +60,7 @@ var modes = map[hyperv1.AWSEndpointAccessType]map[hyperv1.PublishingStrategyType
 	},
 }
 
-// describe is an object in a line, as the table above has it.
+// describe returns an object in one line, as in the table above.
 func describe(obj client.Object) string {
 	var words []string
 	add := func(word string, yes bool) {
@@ -91,7 +90,7 @@ func describe(obj client.Object) string {
 	return line
 }
 
-// exposed is what the cluster has, sorted.
+// exposed returns the existing objects, sorted.
 func (w *world) exposed() []string {
 	services, routes := &corev1.ServiceList{}, &routev1.RouteList{}
 	w.must(w.Admin().List(w.t.Context(), services))
@@ -107,8 +106,6 @@ func (w *world) exposed() []string {
 	return out
 }
 
-// Every mode can be created and can follow every other one on a living
-// cluster, without a new start; what it no longer has goes.
 func TestAccessModes(t *testing.T) {
 	for _, api := range []hyperv1.PublishingStrategyType{hyperv1.LoadBalancer, hyperv1.Route} {
 		for from := range modes {
@@ -133,8 +130,7 @@ func TestAccessModes(t *testing.T) {
 	}
 }
 
-// OpenShift serves Routes: a load balancer of our own beside that of its router
-// would be one for nothing.
+// OpenShift has a router: a load balancer of our own would be useless.
 func TestAManagementClusterThatServesRoutes(t *testing.T) {
 	w := newWorld(t, controlPlane(hyperv1.Public, hyperv1.LoadBalancer))
 	w.servesRoutes = true
@@ -148,7 +144,6 @@ func TestAManagementClusterThatServesRoutes(t *testing.T) {
 	}
 }
 
-// AWS deletes no load balancer that an endpoint service stands on.
 func TestALoadBalancerGoesWhenItIsNotOfferedAnyMore(t *testing.T) {
 	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route))
 	w.settle()
@@ -217,7 +212,7 @@ func TestAnnotationsOfLoadBalancers(t *testing.T) {
 	}
 }
 
-// Our router's Routes say where it is; those of the management cluster's router do not.
+// The Routes of the management cluster's router have no address.
 func TestAdmission(t *testing.T) {
 	w := newWorld(t, controlPlane(hyperv1.PublicAndPrivate, hyperv1.Route))
 	w.settle()

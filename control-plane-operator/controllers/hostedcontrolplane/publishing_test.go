@@ -32,27 +32,25 @@ func publish(hcp *hyperv1.HostedControlPlane, service hyperv1.ServiceType, how h
 	hcp.Spec.Services[at].ServicePublishingStrategy = how
 }
 
-// onNone is a control plane outside of any cloud.
+// onNone is a control plane outside a cloud.
 func onNone(api, tunnels hyperv1.ServicePublishingStrategy) *hyperv1.HostedControlPlane {
 	hcp := controlPlane("", hyperv1.Route)
 	hcp.Spec.Platform = hyperv1.PlatformSpec{Type: hyperv1.NonePlatform}
 	hcp.Spec.Services = []hyperv1.ServicePublishingStrategyMapping{
 		{Service: hyperv1.APIServer, ServicePublishingStrategy: api},
 		{Service: hyperv1.Konnectivity, ServicePublishingStrategy: tunnels},
-		// Nobody serves these in Kubernetes, however they are published.
+		// These are not served in Kubernetes, however they are published.
 		{Service: hyperv1.Ignition, ServicePublishingStrategy: byNodePort("192.0.2.1", 0)},
 		{Service: hyperv1.OIDC, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{Type: hyperv1.S3}},
 	}
 	return hcp
 }
 
-// Each way to publish the API server goes with each way to publish the tunnels,
-// and both are known where they are.
 func TestWaysToPublish(t *testing.T) {
 	const balancer = "-0123456789abcdef.elb.us-east-1.amazonaws.com"
 	type way struct {
 		how hyperv1.ServicePublishingStrategy
-		// made is what there is because of it, beside the router.
+		// made is the resulting objects except the router's.
 		made []string
 		at   component.Host
 	}
@@ -101,8 +99,7 @@ func TestWaysToPublish(t *testing.T) {
 	}
 }
 
-// A node port may belong to somebody else, or be out of range: only the API
-// server of the management cluster knows.
+// A node port may be in use or out of range: only the API server of the management cluster can check it.
 func TestANodePortThatIsTaken(t *testing.T) {
 	hcp := onNone(byNodePort("192.0.2.1", 31000), byNodePort("192.0.2.1", 31001))
 	w := newWorld(t, hcp)

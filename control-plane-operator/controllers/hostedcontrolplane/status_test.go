@@ -31,8 +31,6 @@ func (w *world) wants(name string, status metav1.ConditionStatus, reason string,
 	}
 }
 
-// What the cloud controller complained about last is what the user reads, and
-// reads the same each time.
 func TestALoadBalancerThatDoesNotCome(t *testing.T) {
 	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route))
 	w.slow["private-router"] = "quota"
@@ -59,7 +57,6 @@ func TestALoadBalancerThatDoesNotCome(t *testing.T) {
 	w.wants(hyperv1.InfrastructureReady, metav1.ConditionTrue, hyperv1.AsExpectedReason)
 }
 
-// Available is what the API server's probe says, and nothing before it has spoken.
 func TestAvailableWaitsForTheAPIServer(t *testing.T) {
 	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route), crashtest.Converter("../../../config/crd"))
 	w.settle()
@@ -77,7 +74,6 @@ func TestAvailableWaitsForTheAPIServer(t *testing.T) {
 	w.wants(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason)
 }
 
-// While there is one that has never been ready, its Service leads to it all the same.
 func TestAnAPIServerThatStartsIsReached(t *testing.T) {
 	for policy, early := range map[hyperv1.AvailabilityPolicy]bool{hyperv1.SingleReplica: true, hyperv1.HighlyAvailable: false} {
 		w := newWorld(t, controlPlane(hyperv1.Public, hyperv1.Route), crashtest.Converter("../../../config/crd"))
@@ -99,7 +95,7 @@ func TestAnAPIServerThatStartsIsReached(t *testing.T) {
 	}
 }
 
-// probeSays writes the conditions that another controller answers for.
+// probeSays writes the conditions of another controller.
 func (w *world) probeSays(status metav1.ConditionStatus, reason, message string) {
 	w.t.Helper()
 	hcp := w.hcp(w.t.Context())
@@ -109,8 +105,6 @@ func (w *world) probeSays(status metav1.ConditionStatus, reason, message string)
 	w.must(w.Admin().Status().Update(w.t.Context(), hcp))
 }
 
-// A pass is worth it when somebody else has said something about the control
-// plane, and not when we have.
 func TestWhatStartsAPass(t *testing.T) {
 	for condition, want := range map[string]bool{
 		hyperv1.KubeAPIServerAvailable: true, hyperv1.EtcdAvailable: true, hyperv1.InfrastructureReady: false, hyperv1.HostedClusterAvailable: false,
@@ -191,7 +185,7 @@ func TestAPausedControlPlaneIsLeftAlone(t *testing.T) {
 	w.wants(hyperv1.HostedControlPlanePaused, metav1.ConditionFalse, hyperv1.NotPausedReason)
 }
 
-// AWS keeps a load balancer that is still offered, so the offer ends first.
+// AWS keeps a load balancer that is still offered.
 func TestDeletionWaitsForPrivateLinks(t *testing.T) {
 	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route))
 	w.settle()
@@ -216,15 +210,14 @@ func TestDeletionWaitsForPrivateLinks(t *testing.T) {
 	}
 }
 
-// A control plane that went before its load balancers would leave nobody to
-// tell what they wait for.
+// Without the control plane the reason of the delay could not be reported.
 func TestDeletionWaitsForLoadBalancers(t *testing.T) {
 	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route))
 	w.settle()
 	w.must(w.Admin().Delete(t.Context(), w.hcp(t.Context())))
 	pass := w.start()
 	for range 3 {
-		w.must(pass(t.Context())) // the cloud controller is not there
+		w.must(pass(t.Context())) // the cloud controller does not run
 	}
 	w.wants(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.DeletingReason, "load balancers")
 }

@@ -28,8 +28,7 @@ const namespace = "clusters-demo"
 
 func init() { ctrl.SetLogger(logr.Discard()) }
 
-// scheme has what these stories are about and no more: the fake API server goes
-// through all of it for every write.
+// scheme has only the kinds of these tests: the fake API server iterates over all of them for every write.
 var scheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(corev1.AddToScheme(s))
@@ -38,23 +37,22 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// world is a management cluster with a cloud controller in it.
+// world is the environment of these tests: a management cluster with a cloud controller.
 type world struct {
 	*crashtest.Cluster
 	t     testing.TB
 	clock *clocktesting.FakeClock
-	// slow Services get no load balancer, with this complaint.
+	// slow Services get no load balancer, and this event.
 	slow map[string]string
-	// balancers are in AWS, by the name of their Service, with the rounds that
-	// each still takes to go once nobody wants it.
+	// balancers are the load balancers in AWS by the name of their Service, with the rounds until their deletion.
 	balancers map[string]int
-	// servesRoutes says that the management cluster does.
+	// servesRoutes is true when the management cluster has its own router.
 	servesRoutes bool
 	reconciler   *Controller
 }
 
-// newWorld has the schemas that converters know: only a story in which others
-// write the same status needs one.
+// newWorld has the schemas of the type converters: only scenarios in which other controllers write the same status need
+// one.
 func newWorld(t testing.TB, hcp *hyperv1.HostedControlPlane, converters ...managedfields.TypeConverter) *world {
 	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), slow: map[string]string{}, balancers: map[string]int{}}
 	w.Cluster = crashtest.NewCluster(crashtest.Options{
@@ -72,7 +70,7 @@ func newWorld(t testing.TB, hcp *hyperv1.HostedControlPlane, converters ...manag
 	return w
 }
 
-// controlPlane is published as its mode says, its API by a load balancer or a Route.
+// controlPlane has the access mode, and publishes its API by a load balancer or a Route.
 func controlPlane(mode hyperv1.AWSEndpointAccessType, api hyperv1.PublishingStrategyType) *hyperv1.HostedControlPlane {
 	hcp := &hyperv1.HostedControlPlane{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo", Annotations: map[string]string{hyperv1.HostedClusterAnnotation: "clusters/demo"}},
@@ -100,7 +98,7 @@ func byRoute(host string) hyperv1.ServicePublishingStrategy {
 	return hyperv1.ServicePublishingStrategy{Type: hyperv1.Route, Route: &hyperv1.RoutePublishingStrategy{Hostname: host}}
 }
 
-// start makes the controller anew and returns one pass over all control planes.
+// start restarts the controller and returns a function that reconciles all control planes.
 func (w *world) start() func(context.Context) error {
 	w.reconciler = New(Options{Client: w.Client(), Reader: w.Admin(), Scheme: scheme, Clock: w.clock, ServesRoutes: w.servesRoutes})
 	return func(ctx context.Context) error {

@@ -24,7 +24,6 @@ func pod(namespace, name, app string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": app}}}
 }
 
-// All pods of the router are told of a change, once, and nobody else is.
 func TestWhoIsNudged(t *testing.T) {
 	w := crashtest.NewCluster(crashtest.Options{Scheme: clientgoscheme.Scheme, Kinds: []client.ObjectList{&corev1.PodList{}}})
 	w.Create(t, configMap(names.Router, "a"), pod(namespace, "router-1", names.PrivateRouter), pod(namespace, "router-2", names.PrivateRouter),
@@ -50,7 +49,6 @@ func TestWhoIsNudged(t *testing.T) {
 	}
 }
 
-// A router that is gone has no pods to nudge.
 func TestNothingToNudge(t *testing.T) {
 	w := crashtest.NewCluster(crashtest.Options{Scheme: clientgoscheme.Scheme})
 	if _, err := New(Options{Client: w.Client()}).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: names.Router}}); err != nil {

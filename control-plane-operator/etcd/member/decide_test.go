@@ -20,14 +20,14 @@ import (
 
 var three = etcd.Cluster{Namespace: "clusters-demo", Size: 3}
 
-// A cluster answers as etcd does.
+// A cluster responds like etcd.
 type cluster struct {
 	members []*etcdserverpb.Member
 	lost    error
 	done    []string
 }
 
-// running is a cluster of those members, each of which has run.
+// running is a cluster of members that have been started.
 func running(names ...string) *cluster {
 	c := &cluster{}
 	for i, name := range names {
@@ -62,7 +62,7 @@ func (c *cluster) MemberRemove(_ context.Context, id uint64) (*clientv3.MemberRe
 
 func (c *cluster) Close() error { return nil }
 
-// newMember is etcd-2 with an empty volume, and others of which none is ready.
+// newMember is etcd-2 with an empty volume. No other member is ready.
 func newMember(t *testing.T) *Member {
 	t.Helper()
 	dir := t.TempDir()
@@ -87,7 +87,7 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// meets lets the member meet a cluster that is ready.
+// meets connects the member to a ready cluster.
 func (m *Member) meets(c *cluster) { m.Dial = func(context.Context) (API, error) { return c, nil } }
 
 func (m *Member) config(t *testing.T) string {
@@ -141,7 +141,7 @@ func TestAMemberThatLostItsDataTakesItsPlaceAgain(t *testing.T) {
 	if got := strings.Join(c.done, ", "); got != "remove 3, add "+three.PeerURL("etcd-2") {
 		t.Errorf("to make room it did: %s", got)
 	}
-	// The pod is started again before etcd has begun its log.
+	// The pod is restarted before etcd has started its log.
 	c.done = nil
 	wantLine(t, m.config(t), "initial-cluster-state: existing")
 	if len(c.done) > 0 {
@@ -211,7 +211,7 @@ func TestThereIsNoSecondCluster(t *testing.T) {
 	}
 }
 
-// Others may be away for a moment; later the status of the pod has to say what is wrong.
+// The status of the pod has the reason, after a time in which other members may return.
 func TestAMemberThatLostItsDataSaysSoInTheEnd(t *testing.T) {
 	m := newMember(t)
 	write(t, m.Disk.StateFile, "true")
@@ -223,7 +223,7 @@ func TestAMemberThatLostItsDataSaysSoInTheEnd(t *testing.T) {
 		clock.Step(hope / 3)
 		return nil, errNobody
 	}
-	go wait.PollUntilContextCancel(t.Context(), time.Millisecond, true, func(context.Context) (bool, error) { //nolint:errcheck // it goes on until the test ends
+	go wait.PollUntilContextCancel(t.Context(), time.Millisecond, true, func(context.Context) (bool, error) { //nolint:errcheck // it runs until the test ends
 		if clock.HasWaiters() {
 			clock.Step(pause)
 		}
@@ -256,7 +256,7 @@ func TestAReplacedMemberIsNotSetBackToASnapshot(t *testing.T) {
 	}
 }
 
-// Two others were ready a moment ago and have lost each other; then neither is ready.
+// Two other members were ready a moment ago and have lost each other, so that neither is ready.
 func TestAJoinThatFailsKeepsTheRestoredData(t *testing.T) {
 	m := newMember(t)
 	m.FromSnapshot = true
@@ -295,7 +295,7 @@ func TestTheRestoredDataGoesLast(t *testing.T) {
 	}
 }
 
-// An I/O error of the volume is no sign of an empty one.
+// An I/O error of the volume does not mean that it is empty.
 func TestAVolumeThatCannotBeReadIsNotTakenForEmpty(t *testing.T) {
 	for name, dir := range map[string]func(*Member) string{
 		"the data":              func(m *Member) string { return m.Disk.Data },

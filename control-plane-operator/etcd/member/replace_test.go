@@ -37,8 +37,7 @@ func TestAVolumeIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// As the init container does, until etcd lets it: a leader that was just
-	// elected asks for patience.
+	// As the init container does, until etcd accepts it: a new leader rejects changes for some time.
 	var initial string
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -53,7 +52,7 @@ func TestAVolumeIsLost(t *testing.T) {
 	lost.Start(initial, "existing")
 	lost.Ready()
 
-	got, err := etcdserver.Connect(t, lost).Get(t.Context(), "key", clientv3.WithSerializable()) // from its own disk
+	got, err := etcdserver.Connect(t, lost).Get(t.Context(), "key", clientv3.WithSerializable()) // from its own data
 	if err != nil || len(got.Kvs) != 1 || string(got.Kvs[0].Value) != "kept by the others" {
 		t.Errorf("the member that came back has %v, %v", got, err)
 	}

@@ -21,10 +21,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture/etcdserver"
 )
 
-// tokenOfEmpty is the token that an etcd of these tests has which was not restored: that of etcd.
+// tokenOfEmpty is etcd's default cluster token, which a cluster that was not restored has in these tests.
 const tokenOfEmpty = "etcd-cluster"
 
-// A pod is a member with an etcd that runs on loopback, and the init containers before it.
+// A pod is a member whose etcd runs on loopback, with its init containers.
 type pod struct {
 	*Member
 	etcd     *etcdserver.Server
@@ -32,7 +32,7 @@ type pod struct {
 	unpacker *unpack.Unpacker
 }
 
-// podsOf are the pods of a highly available etcd that begins with the snapshot at the URL.
+// podsOf returns the pods of a highly available etcd that begins with the snapshot at the URL.
 func podsOf(t *testing.T, server *httptest.Server) []*pod {
 	t.Helper()
 	programs, err := pinned.Ensure(t.Context(), os.Stderr, "etcd", "etcdutl")
@@ -67,7 +67,7 @@ func podsOf(t *testing.T, server *httptest.Server) []*pod {
 	return pods
 }
 
-// restores runs the init containers before the one that decides.
+// restores runs the init containers before the member container.
 func (p *pod) restores(t *testing.T) {
 	t.Helper()
 	if err := p.fetch.Run(t.Context()); err != nil {
@@ -78,7 +78,7 @@ func (p *pod) restores(t *testing.T) {
 	}
 }
 
-// starts runs the init container that decides, once, and etcd if it lets it.
+// starts runs the member container once, and etcd if it succeeds.
 func (p *pod) starts(t *testing.T) error {
 	t.Helper()
 	initial, state, err := p.decide(t.Context())
@@ -92,7 +92,7 @@ func (p *pod) starts(t *testing.T) error {
 	return nil
 }
 
-// finds has the pod reach one of the others, which is ready.
+// finds connects the pod to another member, which is ready.
 func (p *pod) finds(t *testing.T, other *pod) {
 	p.Dial = func(context.Context) (API, error) { return etcdserver.Connect(t, other.etcd), nil }
 }
@@ -121,7 +121,7 @@ func serve(t *testing.T, answer http.HandlerFunc) *httptest.Server {
 }
 
 func serving(content string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(content)) } // the client checks what it has
+	return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(content)) } // the client verifies the content
 }
 
 // wantValue reads as kube-apiserver does: linearizable, from one member.
@@ -134,8 +134,7 @@ func wantValue(t *testing.T, p *pod, want string) {
 	}
 }
 
-// The third member is slower to download. When it joins the first two have just
-// lost each other, and then neither is ready.
+// The third member downloads more slowly. When it joins, the other two have lost each other, and neither is ready.
 func TestAJoinThatFailsDuringARestore(t *testing.T) {
 	pods := podsOf(t, serve(t, serving(saved(t, "value"))))
 	a, b, c := pods[0], pods[1], pods[2]
@@ -166,7 +165,7 @@ func TestAJoinThatFailsDuringARestore(t *testing.T) {
 	}
 }
 
-// Two are ready when the third one comes: it takes the data from them.
+// Two members are ready when the third one starts: it gets the data from them.
 func TestALateMemberOfARestoredClusterJoins(t *testing.T) {
 	pods := podsOf(t, serve(t, serving(saved(t, "value"))))
 	for _, p := range pods[:2] {
@@ -193,8 +192,8 @@ func TestALateMemberOfARestoredClusterJoins(t *testing.T) {
 	}
 }
 
-// etcd takes an empty member of the same cluster in, and it answers reads with
-// nothing. The ID of a restored cluster is that of its snapshot.
+// etcd accepts an empty member of the same cluster, whose reads are empty. The ID of a restored cluster depends on its
+// snapshot.
 func TestAnEmptyMemberIsNotTakenIntoARestoredCluster(t *testing.T) {
 	pods := podsOf(t, serve(t, serving(saved(t, "value"))))
 	for _, p := range pods[:2] {
@@ -208,7 +207,7 @@ func TestAnEmptyMemberIsNotTakenIntoARestoredCluster(t *testing.T) {
 	wantNoPart(t, pods[2])
 }
 
-// The object is replaced while the members download it.
+// The object is replaced during the downloads of the members.
 func TestMembersWithDifferentSnapshotsAreNotOneCluster(t *testing.T) {
 	first, second := saved(t, "first"), saved(t, "second")
 	content := first
@@ -229,7 +228,7 @@ func TestMembersWithDifferentSnapshotsAreNotOneCluster(t *testing.T) {
 	wantNoPart(t, pods[2])
 }
 
-// wantNoPart is for a member beside a majority that refuses it. It must not answer.
+// wantNoPart expects that the majority rejects the member. It must not respond.
 func wantNoPart(t *testing.T, p *pod) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -239,8 +238,8 @@ func wantNoPart(t *testing.T, p *pod) {
 	}
 }
 
-// The HostedControlPlane was made again, so that nobody knows that the cluster has
-// been up; the URL was signed for a week.
+// The HostedControlPlane was created again, so the status does not record that the cluster has been up. The URL was
+// signed for a week.
 func TestARestoredClusterStartsAgainAfterItsURLHasExpired(t *testing.T) {
 	expired, content := false, saved(t, "value")
 	pods := podsOf(t, serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -28,7 +28,7 @@ var checksum = func() string {
 	return hex.EncodeToString(sum[:])
 }()
 
-// A shop has a snapshot at /demo.db, and what else a test gives it.
+// A shop serves a snapshot at /demo.db and other files of a test.
 type shop struct {
 	*Fetcher
 	t     *testing.T
@@ -52,7 +52,7 @@ func newShop(t *testing.T) *shop {
 			http.Error(w, text, http.StatusServiceUnavailable)
 			return
 		}
-		_, _ = w.Write([]byte(text)) // who has gone needs no answer
+		_, _ = w.Write([]byte(text)) // the client may be gone
 	}))
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
@@ -91,7 +91,7 @@ func (s *shop) wantFault(want string) {
 	if err == nil || !strings.Contains(err.Error(), want) {
 		s.t.Errorf("got %v, want %q", err, want)
 	}
-	left, _ := filepath.Glob(filepath.Dir(s.File) + "/snapshot*") // the pattern is a good one
+	left, _ := filepath.Glob(filepath.Dir(s.File) + "/snapshot*") // the pattern is valid
 	if len(left) > 0 {
 		s.t.Errorf("left behind: %v", left)
 	}
@@ -136,7 +136,7 @@ func TestASnapshotThatIsNotUsed(t *testing.T) {
 	}
 }
 
-// A server that stops in the middle, or does not even begin, and keeps the connection.
+// The server stops in the middle, or does not respond at all, and keeps the connection.
 func TestAServerThatFallsSilent(t *testing.T) {
 	for name, first := range map[string]string{"before it answers": "", "in the middle": "a snap"} {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestAServerThatFallsSilent(t *testing.T) {
 				_ = wait.PollUntilContextCancel(r.Context(), time.Millisecond, true, func(context.Context) (bool, error) {
 					fake.Step(silence)
 					return false, nil
-				}) // until it is left
+				}) // until the client disconnects
 			}))
 			t.Cleanup(server.Close)
 			s.URL, s.Client = server.URL+"/demo.db#sha256="+checksum, server.Client()
@@ -174,7 +174,7 @@ type broken struct{}
 
 func (broken) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("no route") }
 
-// A URL that was signed for a week ends, and the volume has the data.
+// The URL of a presigned snapshot expires.
 func TestAnExpiredURLDoesNotStopAMemberWithData(t *testing.T) {
 	for name, dir := range map[string]func(*shop) string{
 		"etcd has begun":                    func(s *shop) string { return s.Data },
@@ -206,7 +206,7 @@ func TestAVolumeThatCannotBeReadIsNotTakenForEmpty(t *testing.T) {
 	s.wantFault("checking " + s.Data)
 }
 
-// Without a bound it would fill the disk of the node that all its pods share.
+// Without a limit it would fill the disk of the node, which all its pods share.
 func TestASnapshotThatIsTooLarge(t *testing.T) {
 	for name, size := range map[string]bool{"the server sends the size": true, "the server does not": false} {
 		t.Run(name, func(t *testing.T) {
@@ -245,7 +245,7 @@ func TestURLs(t *testing.T) {
 				}
 				return
 			}
-			want, _ := url.Parse(c.want) // it is one
+			want, _ := url.Parse(c.want) // the URL is valid
 			if err != nil || got.url != *want {
 				t.Errorf("got %s, %v", got, err)
 			}

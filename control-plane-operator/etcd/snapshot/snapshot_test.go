@@ -15,7 +15,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture/etcdserver"
 )
 
-// What is saved here is what etcdutl unpacks when a cluster begins with it.
 func TestAClusterBeginsWithASnapshot(t *testing.T) {
 	before := etcdserver.New(t, "before")
 	before.Alone()
@@ -30,7 +29,7 @@ func TestAClusterBeginsWithASnapshot(t *testing.T) {
 	}
 }
 
-// A member that has lost the others is not ready, and has the data all the same.
+// A member that has lost the others is not ready, but has the data.
 func TestTheLastMemberIsSaved(t *testing.T) {
 	last, other := etcdserver.New(t, "last"), etcdserver.New(t, "other")
 	for _, m := range []*etcdserver.Server{last, other} {
@@ -45,7 +44,7 @@ func TestTheLastMemberIsSaved(t *testing.T) {
 	restored(t, c)
 }
 
-// restored saves a snapshot, begins a cluster with it, and reads there what was put before.
+// restored saves a snapshot, begins a cluster with it, and reads the value that was written before.
 func restored(t *testing.T, from Source) *clientv3.GetResponse {
 	t.Helper()
 	programs, err := pinned.Ensure(t.Context(), os.Stderr, "etcdutl")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// newUnpacker runs a program that makes a log in the directory that it is given, as etcdutl does.
+// newUnpacker runs a program that creates a log in the given directory, as etcdutl does.
 func newUnpacker(t *testing.T) *Unpacker {
 	dir := t.TempDir()
 	u := &Unpacker{
@@ -62,7 +62,7 @@ func TestASnapshotThatWasUnpackedIsKept(t *testing.T) {
 	}
 }
 
-// The fetch container has left no snapshot there.
+// The fetch container has left no snapshot.
 func TestDataIsNotReplaced(t *testing.T) {
 	u := newUnpacker(t)
 	u.ChecksumFile = filepath.Join(t.TempDir(), "missing")

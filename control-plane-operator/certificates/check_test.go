@@ -16,7 +16,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-func TestNetworksWithoutRoom(t *testing.T) {
+func TestServiceNetworksWithoutRoomAreRejected(t *testing.T) {
 	for name, c := range map[string]struct {
 		cidrs []string
 		says  string
@@ -52,7 +52,7 @@ func users(t testing.TB, hosts ...string) *pki.Leaf {
 	return leaf
 }
 
-func TestNamedCertificatesThatClash(t *testing.T) {
+func TestNamedCertificatesForOurNamesAreRejected(t *testing.T) {
 	hcp := controlPlane(withOwnName, func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Services = []hyperv1.ServicePublishingStrategyMapping{{Service: hyperv1.APIServer, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{
 			Type: hyperv1.Route, Route: &hyperv1.RoutePublishingStrategy{Hostname: "api.demo.example.com"},

@@ -29,7 +29,7 @@ func (w *world) trusted(signer string) int {
 func (w *world) signing(signer string) []byte { return w.secret(signer).Data[corev1.TLSCertKey] }
 
 // During a rotation pods have Secrets of this step or of the previous one. Every combination must work.
-func TestARotationIsNotNoticed(t *testing.T) {
+func TestRotationKeepsAllConnectionsWorking(t *testing.T) {
 	w := newWorld(t)
 	w.facts.RolledOut = rolledOut
 	w.pass()
@@ -73,7 +73,7 @@ func TestARotationIsNotNoticed(t *testing.T) {
 }
 
 // Older operators issued node certificates for a year.
-func TestNodesOfBeforeAreTrustedForAYear(t *testing.T) {
+func TestCertificatesOfOldNodesStayTrustedForAYear(t *testing.T) {
 	w := newWorld(t)
 	w.facts.RolledOut = rolledOut
 	w.pass()
@@ -101,7 +101,7 @@ func TestNodesOfBeforeAreTrustedForAYear(t *testing.T) {
 }
 
 // A certificate cannot be revoked.
-func TestAnAdministratorsCertificateIsShort(t *testing.T) {
+func TestAdministratorCertificateHasShortValidity(t *testing.T) {
 	for annotation, want := range map[string]time.Duration{"": adminValidity, "8760h": 8760 * time.Hour, "1h": time.Hour} {
 		w := newWorld(t, annotated(hyperv1.CertificateValidityAnnotation, annotation))
 		w.facts = reachable
@@ -115,7 +115,7 @@ func TestAnAdministratorsCertificateIsShort(t *testing.T) {
 	}
 }
 
-func TestARotationWaitsUntilItIsRolledOut(t *testing.T) {
+func TestRotationWaitsForTheRollout(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
 	w.change(rotate)
@@ -140,7 +140,7 @@ func TestARotationWaitsUntilItIsRolledOut(t *testing.T) {
 }
 
 // Programs in the cluster may have to be restarted by hand in between.
-func TestARotationTakesAsLongAsItIsAskedTo(t *testing.T) {
+func TestAnnotationSetsTheDurationOfRotationSteps(t *testing.T) {
 	for pause, want := range map[string]time.Duration{"2h": 2 * time.Hour, "20s": 20 * time.Second, "soon": DefaultSettle, "-1h": DefaultSettle} {
 		w := newWorld(t, annotated(hyperv1.RotationPauseAnnotation, pause))
 		w.facts.RolledOut = rolledOut
@@ -163,7 +163,7 @@ func TestARotationTakesAsLongAsItIsAskedTo(t *testing.T) {
 
 // An operator that dies between writing the authority and the trust bundles, and is away for long, has not distributed
 // the new authority.
-func TestTimeThatNobodyHadCountsForNothing(t *testing.T) {
+func TestStepDurationRestartsAfterACrash(t *testing.T) {
 	w := newWorld(t)
 	w.facts.RolledOut = rolledOut
 	w.pass()
@@ -186,7 +186,7 @@ func TestTimeThatNobodyHadCountsForNothing(t *testing.T) {
 	}
 }
 
-func TestWhatIsYoungerThanTheRequestStays(t *testing.T) {
+func TestAuthoritiesNewerThanTheRequestAreKept(t *testing.T) {
 	w := newWorld(t, rotate)
 	w.facts.RolledOut = rolledOut
 	w.pass()

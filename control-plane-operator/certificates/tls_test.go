@@ -90,7 +90,7 @@ func (w *world) between(clients, servers map[string]end) {
 	}
 }
 
-func TestEverybodyUnderstandsTheOthers(t *testing.T) {
+func TestAllComponentsConnect(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
 	w.connect()
@@ -102,7 +102,7 @@ func TestEverybodyUnderstandsTheOthers(t *testing.T) {
 	}
 }
 
-func TestKubeletsKnowTheAPIServer(t *testing.T) {
+func TestKubeletsAcceptOnlyTheAPIServer(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
 	ends := w.ends()
@@ -122,7 +122,7 @@ func TestKubeletsKnowTheAPIServer(t *testing.T) {
 	}
 }
 
-func TestStrangersAreNotLetIn(t *testing.T) {
+func TestCertificatesOfOtherAuthoritiesAreRejected(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
 	ends := w.ends()
@@ -143,7 +143,7 @@ func TestStrangersAreNotLetIn(t *testing.T) {
 }
 
 // Membership in system:masters cannot be revoked.
-func TestNobodyIsAMaster(t *testing.T) {
+func TestNoCertificateIsInSystemMasters(t *testing.T) {
 	w := newWorld(t, withOwnName)
 	w.pass()
 	for name, e := range w.ends() {

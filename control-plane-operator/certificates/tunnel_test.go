@@ -13,7 +13,7 @@ import (
 )
 
 // Another certificate would roll the API server's pods during their start or during a change of the access mode.
-func TestTheServerOfTheTunnelsKeepsItsCertificate(t *testing.T) {
+func TestKonnectivityCertificateIsNotChangedByAccessModes(t *testing.T) {
 	w := newWorld(t, func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Services = []hyperv1.ServicePublishingStrategyMapping{{Service: hyperv1.Konnectivity, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{
 			Type: hyperv1.Route, Route: &hyperv1.RoutePublishingStrategy{Hostname: "konnectivity.example.com"},
@@ -31,7 +31,7 @@ func TestTheServerOfTheTunnelsKeepsItsCertificate(t *testing.T) {
 	}
 }
 
-func TestTheServerOfTheTunnelsIsKnownAtNodes(t *testing.T) {
+func TestKonnectivityCertificateHasNodeAddresses(t *testing.T) {
 	for _, address := range []string{"192.0.2.1", "nodes.example.com"} {
 		hcp := &hyperv1.HostedControlPlane{Spec: hyperv1.HostedControlPlaneSpec{Services: []hyperv1.ServicePublishingStrategyMapping{{
 			Service: hyperv1.Konnectivity, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{

@@ -55,7 +55,7 @@ func templateOf(obj client.Object) *corev1.PodTemplateSpec {
 	return nil
 }
 
-func TestTheNamespaceLetsThemIn(t *testing.T) {
+func TestPodsMeetThePodSecurityStandard(t *testing.T) {
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestTheNamespaceLetsThemIn(t *testing.T) {
 	}
 }
 
-func TestEveryContainerSaysWhatItNeeds(t *testing.T) {
+func TestEveryContainerHasRequests(t *testing.T) {
 	for name, template := range templates(t) {
 		for _, c := range slices.Concat(template.Spec.InitContainers, template.Spec.Containers) {
 			if c.Resources.Requests.Cpu().IsZero() || c.Resources.Requests.Memory().IsZero() {
@@ -84,7 +84,7 @@ func TestEveryContainerSaysWhatItNeeds(t *testing.T) {
 	}
 }
 
-func TestWhatComesFirstExists(t *testing.T) {
+func TestDependenciesAreComponents(t *testing.T) {
 	for _, c := range components.All {
 		for _, before := range c.After {
 			if !slices.ContainsFunc(components.All, func(c component.Component) bool { return c.Name == before }) {
@@ -95,7 +95,7 @@ func TestWhatComesFirstExists(t *testing.T) {
 }
 
 // The adapter of a misspelt file would never run.
-func TestAdaptersHaveTheirFiles(t *testing.T) {
+func TestEveryAdapterHasItsAsset(t *testing.T) {
 	for _, c := range components.All {
 		var files []string
 		err := fs.WalkDir(c.Assets, ".", func(path string, d fs.DirEntry, err error) error {
@@ -114,7 +114,7 @@ func TestAdaptersHaveTheirFiles(t *testing.T) {
 }
 
 // The limits of a tenant's pods leave room for the pods of other tenants.
-func TestNoPodTakesAllOfItsNode(t *testing.T) {
+func TestEveryVolumeHasALimit(t *testing.T) {
 	for name, template := range templates(t) {
 		for _, v := range template.Spec.Volumes {
 			if v.EmptyDir != nil && v.EmptyDir.SizeLimit.IsZero() {

@@ -7,7 +7,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-func TestWhereClientsFindIt(t *testing.T) {
+func TestEndpoints(t *testing.T) {
 	hcp := &hyperv1.HostedControlPlane{}
 	hcp.Namespace = "clusters-demo"
 	for policy, want := range map[hyperv1.AvailabilityPolicy][]string{

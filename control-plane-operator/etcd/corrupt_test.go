@@ -15,7 +15,7 @@ import (
 )
 
 // The alarm of a stopped cluster can still be read.
-func TestAnAlarmAboutCorruptDataNamesTheMember(t *testing.T) {
+func TestCorruptAlarmNamesTheMember(t *testing.T) {
 	m := etcdserver.New(t, "etcd-0")
 	m.Alone()
 	c := etcdserver.Connect(t, m)
@@ -40,7 +40,7 @@ func TestAnAlarmAboutCorruptDataNamesTheMember(t *testing.T) {
 	}
 }
 
-func TestTheChecksDoNotDelayTheFirstStart(t *testing.T) {
+func TestCorruptionChecksDoNotDelayTheFirstStart(t *testing.T) {
 	var members []*etcdserver.Server
 	var all []string
 	for _, name := range []string{"etcd-0", "etcd-1", "etcd-2"} {

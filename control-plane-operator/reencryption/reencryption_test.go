@@ -88,7 +88,7 @@ func TestEverySecretIsWrittenOnce(t *testing.T) {
 	}
 }
 
-func TestAnswersOfTheServer(t *testing.T) {
+func TestServerErrorsAreHandled(t *testing.T) {
 	resource := schema.GroupResource{Resource: "secrets"}
 	for name, c := range map[string]struct {
 		answers   []error
@@ -129,7 +129,7 @@ func TestAnswersOfTheServer(t *testing.T) {
 
 // Etcd has compacted the revision of the list. It continues at the same place of the current revision or, if the server
 // does not support that, from the beginning.
-func TestAListThatExpires(t *testing.T) {
+func TestExpiredListContinues(t *testing.T) {
 	for more, again := range map[string]int{"2": 1, "": 2} {
 		s, r := newServer(5), run()
 		s.expires = status(http.StatusGone, metav1.StatusReasonExpired, more)
@@ -139,7 +139,7 @@ func TestAListThatExpires(t *testing.T) {
 	}
 }
 
-func TestAPassThatIsOverGoesOnLater(t *testing.T) {
+func TestInterruptedRunContinues(t *testing.T) {
 	s, r := newServer(5), run()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

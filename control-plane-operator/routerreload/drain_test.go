@@ -80,7 +80,7 @@ func TestDrainDisablesTheFrontendAndWaitsForConnections(t *testing.T) {
 	}
 }
 
-func TestDrainEndsWhenItsTimeIsUp(t *testing.T) {
+func TestDrainEndsAfterTheTimeout(t *testing.T) {
 	d := &drained{connections: []int{1}}
 	took, err := d.run(t)
 	if err != nil || took < 20*time.Second || took > 21*time.Second {

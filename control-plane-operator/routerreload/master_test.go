@@ -58,7 +58,7 @@ func TestConnectionsOfOldWorkersCount(t *testing.T) {
 	}
 }
 
-func TestWhatIsRunning(t *testing.T) {
+func TestRunningConfigurationIsRead(t *testing.T) {
 	m := play(t, map[string]string{"@1 show info": "Uptime_sec: 3\ndescription: c844071a7af02a58\n"})
 	if got, err := m.running(t.Context()); got != "c844071a7af02a58" || err != nil {
 		t.Errorf("%q, %v", got, err)
@@ -83,7 +83,7 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-func TestArgumentsThatCannotBe(t *testing.T) {
+func TestInvalidArgumentsAreRejected(t *testing.T) {
 	for _, args := range [][]string{nil, {"--config=a"}, {"--master=a"}, {"--config=a", "--master=b", "--bogus"}} {
 		if _, err := Parse(args); err == nil {
 			t.Errorf("%v is taken", args)

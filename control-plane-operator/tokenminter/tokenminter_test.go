@@ -81,7 +81,7 @@ func story(t *testing.T, tell func(m *Minter, clk *clocktesting.FakeClock, bring
 	})
 }
 
-func TestATokenIsReplacedLongBeforeItEnds(t *testing.T) {
+func TestTokenIsRenewedLongBeforeItExpires(t *testing.T) {
 	story(t, func(m *Minter, clk *clocktesting.FakeClock, bringKey func()) {
 		bringKey()
 		clk.Step(retry)
@@ -101,7 +101,7 @@ func TestATokenIsReplacedLongBeforeItEnds(t *testing.T) {
 	})
 }
 
-func TestATokenStaysWhenNoOtherCanBeMade(t *testing.T) {
+func TestTokenIsKeptWhenRenewalFails(t *testing.T) {
 	story(t, func(m *Minter, clk *clocktesting.FakeClock, bringKey func()) {
 		if _, err := os.Stat(m.File); err == nil {
 			t.Error("there is a token without a key")
@@ -127,7 +127,7 @@ func TestATokenStaysWhenNoOtherCanBeMade(t *testing.T) {
 	})
 }
 
-func TestWhatIsMissingIsNamed(t *testing.T) {
+func TestMissingArgumentsAreReported(t *testing.T) {
 	for flag, args := range map[string][]string{
 		"--issuer":     {"--key-file=k", "--subject=s", "--token-file=t"},
 		"--token-file": {"--key-file=k", "--subject=s", "--issuer=i"},
@@ -140,7 +140,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 }
 
 // The role determines the subject of each token.
-func TestTheTokenHasTheSubjectThatTheRoleTrusts(t *testing.T) {
+func TestTokenHasTheSubjectOfTheRole(t *testing.T) {
 	account := names.ServiceAccountSubject(names.CAPIProviderSubject)
 	story(t, func(m *Minter, clk *clocktesting.FakeClock, bringKey func()) {
 		var trusted []string

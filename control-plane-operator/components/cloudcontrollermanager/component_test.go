@@ -23,7 +23,7 @@ func TestGolden(t *testing.T) {
 	)
 }
 
-func TestWhoHasOne(t *testing.T) {
+func TestComponentRunsOnAWSWithNodes(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		change func(*component.Env)
 		want   bool
@@ -40,7 +40,7 @@ func TestWhoHasOne(t *testing.T) {
 	}
 }
 
-func TestCloudConfTakesNoLineBreaks(t *testing.T) {
+func TestCloudConfRejectsLineBreaks(t *testing.T) {
 	for name, config := range map[string]hyperv1.AWSCloudProviderConfig{
 		"in the zone":   {VPC: "vpc-1", Zone: "us-east-1a\n[ServiceOverride \"1\"]\nService=ec2\nURL=http://10.1.2.3"},
 		"in the VPC":    {VPC: "vpc-1\nDisableSecurityGroupIngress=true"},

@@ -43,7 +43,7 @@ func restoring(env *component.Env) {
 	}}
 }
 
-func TestASnapshotIsForTheFirstStartOnly(t *testing.T) {
+func TestSnapshotIsUsedForTheFirstStartOnly(t *testing.T) {
 	env := componenttest.Env()
 	restoring(env)
 	if !decides(env) {
@@ -67,7 +67,7 @@ func down(env *component.Env) {
 	env.Available = nil
 }
 
-func TestFormed(t *testing.T) {
+func TestFormedRecordsTheFirstStart(t *testing.T) {
 	for name, c := range map[string]struct {
 		is   func(*component.Env)
 		says string
@@ -96,7 +96,7 @@ func TestFormed(t *testing.T) {
 }
 
 // etcd exits with a known message.
-func TestASingleMemberDoesNotBeginTwice(t *testing.T) {
+func TestSingleMemberWithoutDataDoesNotStartANewCluster(t *testing.T) {
 	env := componenttest.Env()
 	down(env)
 	m := etcdserver.New(t, "etcd-0")
@@ -106,7 +106,7 @@ func TestASingleMemberDoesNotBeginTwice(t *testing.T) {
 	}
 }
 
-func TestWhoBringsAnEtcdGetsNone(t *testing.T) {
+func TestUnmanagedEtcdHasNoComponent(t *testing.T) {
 	env := componenttest.Env()
 	env.HCP.Spec.Etcd.ManagementType = hyperv1.Unmanaged
 	if Component.Wanted(env) {
@@ -135,7 +135,7 @@ func TestQuota(t *testing.T) {
 }
 
 // A member that has fallen behind has two copies of its database for some time.
-func TestTheDatabaseFitsTwice(t *testing.T) {
+func TestVolumeFitsTwoCopiesOfTheDatabase(t *testing.T) {
 	for _, size := range []string{"1Gi", "2Gi", "8Gi", "16Gi", "100Gi"} {
 		volume := resource.MustParse(size)
 		if left := volume.Value() - 2*quota(volume) - logSize; left < volume.Value()*3/100 {

@@ -42,7 +42,7 @@ func TestGolden(t *testing.T) {
 	)
 }
 
-func TestHowItIsReachedIsNothingToThePods(t *testing.T) {
+func TestAccessModeDoesNotChangeThePods(t *testing.T) {
 	public, private := componenttest.Env(), componenttest.Env()
 	public.HCP.Spec.Platform.AWS.EndpointAccess = hyperv1.Public
 	private.HCP.Spec.Platform.AWS.EndpointAccess = hyperv1.Private
@@ -61,7 +61,7 @@ func TestHowItIsReachedIsNothingToThePods(t *testing.T) {
 }
 
 // Nodes of older releases have self-signed serving certificates. Their logs must be readable until they are replaced.
-func TestKubeletsAreVerifiedWhenTheyCanBe(t *testing.T) {
+func TestKubeletsAreVerifiedWhenTheStatusAllowsIt(t *testing.T) {
 	const flag = "--kubelet-certificate-authority=/etc/kubernetes/kubelet-ca/ca.crt"
 	args := func(env *component.Env) []string {
 		t.Helper()

@@ -12,7 +12,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 )
 
-func TestWhatCannotBeConfigured(t *testing.T) {
+func TestInvalidConfigurationIsRejected(t *testing.T) {
 	for name, c := range map[string]struct {
 		given func(*component.Env)
 		want  string
@@ -160,7 +160,7 @@ func args(t *testing.T, env *component.Env) []string {
 	return pod.Containers[0].Args
 }
 
-func TestUserNames(t *testing.T) {
+func TestUserNamesArePrefixed(t *testing.T) {
 	for name, c := range map[string]struct {
 		claim      configv1.UsernameClaimMapping
 		wantPrefix string

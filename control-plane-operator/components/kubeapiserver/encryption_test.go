@@ -60,7 +60,7 @@ func order(t *testing.T, s *corev1.Secret) []string {
 
 func named(key string) string { return aesKeyPrefix + secretencryption.Fingerprint([]byte(key)) }
 
-func TestTheOrderOfKeysFollowsTheStage(t *testing.T) {
+func TestOrderOfKeysFollowsTheStage(t *testing.T) {
 	one, next, backup := named(oneKey), named(nextKey), named(anotherKey)
 	for stage, want := range map[hyperv1.SecretEncryptionStage][]string{
 		hyperv1.SecretEncryptionReadKey:   {one, next, backup, "identity"},
@@ -106,7 +106,7 @@ func TestTheOrderOfKeysFollowsTheStage(t *testing.T) {
 	})
 }
 
-func TestADeletedConfigurationComesBack(t *testing.T) {
+func TestDeletedConfigurationIsRestoredFromCopies(t *testing.T) {
 	env := componenttest.Env()
 	encrypted(env)
 	to(env, "copied-next", nextKey)
@@ -126,7 +126,7 @@ func TestADeletedConfigurationComesBack(t *testing.T) {
 	}
 }
 
-func TestAKeyThatCannotBeUsedChangesNothing(t *testing.T) {
+func TestInvalidKeyDoesNotChangeTheConfiguration(t *testing.T) {
 	env := componenttest.Env()
 	encrypted(env)
 	env.Secrets[EncryptionSecret] = configOf(t, env)
@@ -137,7 +137,7 @@ func TestAKeyThatCannotBeUsedChangesNothing(t *testing.T) {
 }
 
 // Each KMS key has its own plugin in its region. Only the write key is a part of the readiness.
-func TestKeysOfAWSThatOnlyReadDoNotStopAPIServers(t *testing.T) {
+func TestReadOnlyKMSKeysDoNotAffectReadiness(t *testing.T) {
 	env := componenttest.Env()
 	encryptedByAWS(env)
 	toARN(env, arnOne)
@@ -180,7 +180,7 @@ func TestKeysOfAWSThatOnlyReadDoNotStopAPIServers(t *testing.T) {
 	}
 }
 
-func TestAKeyOfAWSThatIsNewDoesNotStopAPIServers(t *testing.T) {
+func TestNewKMSKeyDoesNotAffectReadiness(t *testing.T) {
 	env := componenttest.Env()
 	encryptedByAWS(env)
 	toARN(env, arnOne)
@@ -218,7 +218,7 @@ func TestPodsHaveTheFingerprintOfTheirConfiguration(t *testing.T) {
 	}
 }
 
-func TestTheNameOfASecretDoesNotChangeItsKey(t *testing.T) {
+func TestNameOfASecretDoesNotChangeItsKey(t *testing.T) {
 	env := componenttest.Env()
 	encrypted(env)
 	before := configOf(t, env)

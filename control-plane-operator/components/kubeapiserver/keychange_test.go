@@ -274,7 +274,7 @@ func aescbcPrefix(key string) string { return "k8s:enc:aescbc:v1:" + named(key) 
 
 // Without stages the API server with the new key writes data that the other one cannot read. This test shows that the
 // clients detect it.
-func TestAKeyThatChangesAtOnceBreaksReads(t *testing.T) {
+func TestKeyChangeWithoutStagesBreaksReads(t *testing.T) {
 	env := componenttest.Env()
 	encrypted(env)
 	f := startFleet(t, env)
@@ -291,7 +291,7 @@ func TestAKeyThatChangesAtOnceBreaksReads(t *testing.T) {
 	}
 }
 
-func TestAKeyChangesInStagesWithoutAFailedRead(t *testing.T) {
+func TestKeyChangeInStagesHasNoFailedReads(t *testing.T) {
 	env := componenttest.Env()
 	encrypted(env)
 	env.HCP.Spec.SecretEncryption.AESCBC.BackupKey = nil //nolint:staticcheck // deprecated, but still supported
@@ -308,7 +308,7 @@ func TestAKeyChangesInStagesWithoutAFailedRead(t *testing.T) {
 	f.encryptedWith(aescbcPrefix(nextKey))
 }
 
-func TestEncryptionIsAddedWithoutAFailedRead(t *testing.T) {
+func TestEnablingEncryptionHasNoFailedReads(t *testing.T) {
 	env := componenttest.Env()
 	f := startFleet(t, env)
 	f.quiet(100)
@@ -324,7 +324,7 @@ func TestEncryptionIsAddedWithoutAFailedRead(t *testing.T) {
 }
 
 // The key is changed again after some data was encrypted with it.
-func TestAChangeThatIsOvertakenLosesNothing(t *testing.T) {
+func TestSecondKeyChangeDuringTheFirstLosesNoData(t *testing.T) {
 	env := componenttest.Env()
 	encrypted(env)
 	env.HCP.Spec.SecretEncryption.AESCBC.BackupKey = nil //nolint:staticcheck // deprecated, but still supported

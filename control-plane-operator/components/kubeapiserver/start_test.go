@@ -86,7 +86,7 @@ func hostOf(url string) string { return strings.TrimPrefix(url, "https://") }
 
 func portOf(address string) string { return address[strings.LastIndex(address, ":")+1:] }
 
-func TestNoTokenOfTheAPIServerHasASubjectOfTheOperators(t *testing.T) {
+func TestAPIServerIssuesNoTokensForOperatorSubjects(t *testing.T) {
 	c := startControlPlane(t, componenttest.Env())
 	accounts := c.CoreV1().ServiceAccounts("kube-system")
 	for _, subject := range []string{names.ControlPlaneOperatorSubject, names.CAPIProviderSubject, names.CloudControllerSubject, names.KMSSubject} {
@@ -114,7 +114,7 @@ func TestNoTokenOfTheAPIServerHasASubjectOfTheOperators(t *testing.T) {
 	}
 }
 
-func TestItServes(t *testing.T) {
+func TestAPIServerServes(t *testing.T) {
 	c := startControlPlane(t, componenttest.Env())
 	accounts := c.CoreV1().ServiceAccounts("default")
 	if _, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}, metav1.CreateOptions{}); err != nil {
@@ -150,7 +150,7 @@ func (c *controlPlane) says(text string) {
 	}))
 }
 
-func TestItServesWhileAMemberOfEtcdIsMissing(t *testing.T) {
+func TestAPIServerServesWithoutOneEtcdMember(t *testing.T) {
 	env := componenttest.Env()
 	componenttest.HighlyAvailable.Adapt(env)
 	c := startControlPlane(t, env)
@@ -165,7 +165,7 @@ func TestItServesWhileAMemberOfEtcdIsMissing(t *testing.T) {
 	}))
 }
 
-func TestItServesAsTheUserWantsIt(t *testing.T) {
+func TestAPIServerUsesTheUsersConfiguration(t *testing.T) {
 	env := componenttest.Env()
 	configured(env)
 	spec := env.HCP.Spec.Configuration

@@ -21,7 +21,7 @@ func TestGolden(t *testing.T) {
 	)
 }
 
-func TestARangeThatIsNone(t *testing.T) {
+func TestInvalidClusterNetworkIsRejected(t *testing.T) {
 	env := componenttest.Env()
 	env.HCP.Spec.Networking.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)
 	env.HCP.Spec.Networking.ClusterNetwork = []hyperv1.ClusterNetworkEntry{{CIDR: "10.132.0.0"}}
@@ -31,6 +31,6 @@ func TestARangeThatIsNone(t *testing.T) {
 }
 
 // The API server must have the same features.
-func TestFeaturesAreThoseOfTheAPIServer(t *testing.T) {
+func TestFeatureGatesMatchTheAPIServer(t *testing.T) {
 	componenttest.Features(t, Component)
 }

@@ -23,7 +23,7 @@ func chosen(name string, profile configv1.SchedulerProfile) componenttest.Case {
 	}}
 }
 
-func TestToSpreadTheLoadNeedsNoProfile(t *testing.T) {
+func TestDefaultProfileIsOmitted(t *testing.T) {
 	for _, p := range []configv1.SchedulerProfile{"", configv1.LowNodeUtilization} {
 		if got := profiles(p); got != nil {
 			t.Errorf("%q has %v", p, got)
@@ -32,6 +32,6 @@ func TestToSpreadTheLoadNeedsNoProfile(t *testing.T) {
 }
 
 // The API server must have the same features.
-func TestFeaturesAreThoseOfTheAPIServer(t *testing.T) {
+func TestFeatureGatesMatchTheAPIServer(t *testing.T) {
 	componenttest.Features(t, Component)
 }

@@ -58,7 +58,7 @@ func TestGolden(t *testing.T) {
 
 // Connections without a server name go to the API server if the router serves it, and are closed if it has its own load
 // balancer.
-func TestWhoNamesNoHost(t *testing.T) {
+func TestConnectionsWithoutAServerName(t *testing.T) {
 	env := componenttest.Env()
 	published(env)
 	const fallback = "default_backend kube-apiserver\n"
@@ -71,7 +71,7 @@ func TestWhoNamesNoHost(t *testing.T) {
 	}
 }
 
-func TestServed(t *testing.T) {
+func TestServedRoutes(t *testing.T) {
 	const host = "konnectivity.example.com"
 	ours := route("konnectivity-server", host, names.KonnectivityServer)
 	foreign, other := ours, ours

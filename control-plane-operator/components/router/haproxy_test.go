@@ -227,7 +227,7 @@ func (p *proxy) eventually(what string, is func() bool) {
 }
 
 // Load balancers check the router with a connection that sends nothing.
-func TestSilenceIsNotCarriedOn(t *testing.T) {
+func TestConnectionsWithoutClientHelloAreClosed(t *testing.T) {
 	t.Parallel()
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -269,7 +269,7 @@ func TestSilenceIsNotCarriedOn(t *testing.T) {
 	}
 }
 
-func TestAChangeCostsNoConnection(t *testing.T) {
+func TestConfigurationChangeKeepsConnections(t *testing.T) {
 	t.Parallel()
 	p := startProxy(t)
 	one, other := p.server("one"), p.server("other")
@@ -332,7 +332,7 @@ func (p *proxy) healthy() bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-func TestADrainedRouterAcceptsNoConnectionAndWaitsForThoseItHas(t *testing.T) {
+func TestDrainingRouterRejectsNewConnectionsAndWaitsForOpenOnes(t *testing.T) {
 	t.Parallel()
 	p := startProxy(t)
 	p.configure(configuration([]rule{{"a.example.com", "one", p.server("one")}}))
@@ -396,7 +396,7 @@ func (p *proxy) command(text string) {
 	_, _ = io.ReadAll(conn)
 }
 
-func TestPlainHTTPOfOthersGoesToTheServer(t *testing.T) {
+func TestOnlyTheRouterItselfGetsThePlainHTTPHealthCheck(t *testing.T) {
 	text := configuration(nil)
 	for _, rule := range []string{"switch-mode http", "use_backend _self"} {
 		for line := range strings.Lines(text) {
@@ -407,7 +407,7 @@ func TestPlainHTTPOfOthersGoesToTheServer(t *testing.T) {
 	}
 }
 
-func TestHealthStaysGoodWhileTheConfigurationChanges(t *testing.T) {
+func TestRouterStaysHealthyDuringConfigurationChanges(t *testing.T) {
 	t.Parallel()
 	p := startProxy(t)
 	one := p.server("one")

@@ -32,7 +32,7 @@ func (w *world) nodes(count int32, signed metav1.ConditionStatus) {
 }
 
 // Otherwise kube-apiserver would be rolled out twice.
-func TestANewClusterVerifiesKubeletsFromItsFirstPod(t *testing.T) {
+func TestNewClusterVerifiesKubeletsFromTheFirstPod(t *testing.T) {
 	w := newWorld(t, controlPlane(hyperv1.SingleReplica))
 	w.watch(func() {
 		if d := (&appsv1.Deployment{}); w.Admin().Get(t.Context(), w.key(names.KubeAPIServer), d) == nil && !w.verifies() {
@@ -46,7 +46,7 @@ func TestANewClusterVerifiesKubeletsFromItsFirstPod(t *testing.T) {
 	}
 }
 
-func TestAClusterWithNodesOfBeforeVerifiesKubeletsWhenAllHaveCertificates(t *testing.T) {
+func TestExistingClusterVerifiesKubeletsWhenAllHaveCertificates(t *testing.T) {
 	w := newWorld(t, controlPlane(hyperv1.SingleReplica))
 	w.nodes(3, metav1.ConditionFalse)
 	w.settle()

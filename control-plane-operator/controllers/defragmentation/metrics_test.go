@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// TestThePageHasEveryMetric compares docs/metrics.md with a scrape of a control plane.
-func TestThePageHasEveryMetric(t *testing.T) {
+// TestMetricsPageListsEveryMetric compares docs/metrics.md with a scrape of a control plane.
+func TestMetricsPageListsEveryMetric(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
 	w.pass()

@@ -17,7 +17,7 @@ func of(id uint64, total, used int64) *clientv3.StatusResponse {
 	}
 }
 
-func TestWhichMemberIsCopied(t *testing.T) {
+func TestNextMemberToDefragment(t *testing.T) {
 	for name, c := range map[string]struct {
 		members []*clientv3.StatusResponse
 		full    bool

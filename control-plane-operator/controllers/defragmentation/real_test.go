@@ -30,7 +30,7 @@ func (r real) Defragment(ctx context.Context, _ string) (*clientv3.DefragmentRes
 
 func (r real) Close() error { return nil }
 
-func TestARealDatabaseShrinks(t *testing.T) {
+func TestDefragmentationShrinksARealDatabase(t *testing.T) {
 	server := etcdserver.New(t, "etcd-0")
 	server.Alone()
 	etcd := real{etcdserver.Connect(t, server), server.ClientURL}

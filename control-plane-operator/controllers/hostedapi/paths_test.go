@@ -30,7 +30,7 @@ func toAPI(name, host string, labels map[string]string) routev1.Route {
 	return routev1.Route{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Spec: routev1.RouteSpec{Host: host, To: routev1.RouteTargetReference{Name: names.KubeAPIServer}}}
 }
 
-func TestPathsByWhichTheAPIServerIsReached(t *testing.T) {
+func TestPathsOfTheAPIServer(t *testing.T) {
 	ours := map[string]string{hyperv1.HCPRouteLabel: namespace}
 	inner := map[string]string{hyperv1.HCPRouteLabel: namespace, hyperv1.InternalRouteLabel: "true"}
 	routes := []routev1.Route{

@@ -24,7 +24,7 @@ var (
 	private = path{name: "Service private-router", address: "private:443", serverName: "api.local", inside: "10.57.0.2:443", limited: true}
 )
 
-func TestTheConditionOfThePaths(t *testing.T) {
+func TestReachableCondition(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	refused := &problem{hyperv1.KubeAPIServerUnreachableReason, "public:443 refuses connections"}
 	silent := &problem{hyperv1.KubeAPIServerUnreachableReason, "private:443 does not answer within 3s"}
@@ -118,7 +118,7 @@ func lb(t *testing.T) (server *httptest.Server, trust *x509.CertPool, pemTrust [
 	return server, trust, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 }
 
-func TestACheckOfAPath(t *testing.T) {
+func TestCheckPath(t *testing.T) {
 	server, trust, _ := lb(t)
 	address := server.Listener.Addr().String()
 	hold, err := net.Listen("tcp", "127.0.0.1:0") // accepts and never responds
@@ -166,7 +166,7 @@ func (s *script) check(_ context.Context, address, _ string, _ *x509.CertPool) *
 	return s.result[address]
 }
 
-func TestTheMonitorWakesTheControllerWhenTheResultChanges(t *testing.T) {
+func TestMonitorTriggersAReconcileWhenTheResultChanges(t *testing.T) {
 	woken := make(chan client.ObjectKey, 100)
 	m := newMonitor(time.Millisecond, time.Now, func(k client.ObjectKey) { woken <- k })
 	s := &script{result: map[string]*problem{}, asked: map[string]int{}}
@@ -205,7 +205,7 @@ func TestTheMonitorWakesTheControllerWhenTheResultChanges(t *testing.T) {
 	}
 }
 
-func TestThePaceOfChecks(t *testing.T) {
+func TestIntervalOfPathChecks(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	m := newMonitor(30*time.Second, func() time.Time { return now }, nil)
 	gone := &problem{hyperv1.KubeAPIServerUnreachableReason, "gone"}
@@ -224,7 +224,7 @@ func TestThePaceOfChecks(t *testing.T) {
 	}
 }
 
-func TestTheMonitorIsQuietWhileNothingChanges(t *testing.T) {
+func TestMonitorTriggersNothingWhileTheResultIsUnchanged(t *testing.T) {
 	m := newMonitor(time.Hour, time.Now, nil)
 	w := &watched{}
 	gone := &problem{hyperv1.KubeAPIServerUnreachableReason, "gone"}

@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-func TestASnapshotIsRestored(t *testing.T) {
+func TestRestoredSnapshotIsReported(t *testing.T) {
 	w := deployed(t)
 	hcp := w.hcp(t.Context())
 	before := hcp.DeepCopy()
@@ -36,7 +36,7 @@ func TestASnapshotIsRestored(t *testing.T) {
 	w.want(hyperv1.EtcdSnapshotRestored, "True AsExpected: etcd began with the snapshot")
 }
 
-func TestWhoNamesNoSnapshotIsToldNothingOfOne(t *testing.T) {
+func TestNoConditionWithoutASnapshot(t *testing.T) {
 	w := deployed(t)
 	w.pass()
 	w.want(hyperv1.EtcdSnapshotRestored, "nothing")

@@ -134,7 +134,7 @@ func (a *apiServer) versions(c client.Client) map[string]string {
 }
 
 // With real permissions and certificates: an operator without permissions sets up its own permissions and the cluster.
-func TestOnARealAPIServer(t *testing.T) {
+func TestSetupOnARealAPIServer(t *testing.T) {
 	t.Parallel()
 	a := startAPIServer(t)
 	a.Create(t, a.token("abcdef"))
@@ -217,7 +217,7 @@ func (a *apiServer) anonymous(path string) (code int) {
 	return resp.StatusCode
 }
 
-func TestNodesAreHeard(t *testing.T) {
+func TestNewNodesTriggerAReconcile(t *testing.T) {
 	t.Parallel()
 	a := startAPIServer(t)
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
@@ -237,7 +237,7 @@ func TestNodesAreHeard(t *testing.T) {
 
 // During the cleanup no new cloud resources are created, and the cloud controllers can still update the existing
 // objects.
-func TestNothingNewInTheCloud(t *testing.T) {
+func TestCleanupPolicyRejectsNewCloudResources(t *testing.T) {
 	t.Parallel()
 	a := startAPIServer(t)
 	a.settle()

@@ -17,7 +17,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
-func TestTheNextAuthoritiesWaitForNodes(t *testing.T) {
+func TestNextAuthoritiesWaitForNodes(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
 	w.join("fast", "slow") // this test has no tunnels
@@ -71,7 +71,7 @@ func TestTheNextAuthoritiesWaitForNodes(t *testing.T) {
 }
 
 // The node may be off, or of an older release. The event names it.
-func TestANodeThatNeverFollows(t *testing.T) {
+func TestNodeThatNeverFollowsIsLeftBehind(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
 	w.join("dead")
@@ -91,7 +91,7 @@ func TestANodeThatNeverFollows(t *testing.T) {
 }
 
 // Nodes accept only authorities that are signed by the API server's authority.
-func TestTheAuthoritiesOfNodesAreSigned(t *testing.T) {
+func TestNodeAuthoritiesAreSigned(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
 	if got := w.authorities(); got[names.AuthoritiesSignature] != "" {

@@ -115,7 +115,7 @@ func (w *world) holds(pods []corev1.Pod, claim string) bool {
 }
 
 // Cloud resources are deleted before the API server. Retained volumes stay.
-func TestACleanup(t *testing.T) {
+func TestCleanupDeletesCloudResources(t *testing.T) {
 	w := inTheCloud(t)
 	w.deleted(true)
 	for w.said(destroyed) == "nothing" {
@@ -140,7 +140,7 @@ func TestACleanup(t *testing.T) {
 	}
 }
 
-func TestNoCleanup(t *testing.T) {
+func TestCleanupNeedsTheAnnotation(t *testing.T) {
 	w := inTheCloud(t)
 	writes := w.Calls.Writes()
 	w.deleted(false)
@@ -150,7 +150,7 @@ func TestNoCleanup(t *testing.T) {
 	}
 }
 
-func TestACleanupWithoutAnAPIServer(t *testing.T) {
+func TestCleanupWithoutAnAPIServerIsUnknown(t *testing.T) {
 	w := inTheCloud(t)
 	w.says(metav1.ConditionFalse)
 	w.deleted(true)
@@ -158,7 +158,7 @@ func TestACleanupWithoutAnAPIServer(t *testing.T) {
 	w.want(destroyed, "nothing")
 }
 
-func TestPermissionToDelete(t *testing.T) {
+func TestDeletePermissionsAreGrantedForTheCleanup(t *testing.T) {
 	w := inTheCloud(t)
 	before := strings.Join(w.written, "\n")
 	w.deleted(true)
@@ -169,7 +169,7 @@ func TestPermissionToDelete(t *testing.T) {
 	}
 }
 
-func TestCleanupTrial(t *testing.T) {
+func TestCleanupCrashConsistency(t *testing.T) {
 	t.Parallel()
 	crashtest.CrashConsistency(t, func(t testing.TB) *crashtest.Scenario {
 		w := inTheCloud(t)

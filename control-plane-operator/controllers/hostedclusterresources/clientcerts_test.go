@@ -61,7 +61,7 @@ func since(m *clusterv1.Machine, made, ready time.Duration) *clusterv1.Machine {
 	return m
 }
 
-func TestWhichMachinesMayJoin(t *testing.T) {
+func TestMachinesThatMayJoin(t *testing.T) {
 	w := newWorld(t)
 	token := func(id, bootstrap string) corev1.Secret {
 		s := w.token(id)
@@ -173,7 +173,7 @@ func (w *world) tokenOf(id, bootstrap string) *corev1.Secret {
 	return s
 }
 
-func TestATokenIsGoodForOneCertificateOfItsMachine(t *testing.T) {
+func TestTokenAllowsOneCertificateOfItsMachine(t *testing.T) {
 	w := newWorld(t)
 	m := waiting("workers-1", "workers-a", "")
 	w.Create(t, w.tokenOf(tokenID, "workers-a"), m, waiting("workers-2", "workers-b", otherNode))
@@ -219,7 +219,7 @@ func TestATokenIsGoodForOneCertificateOfItsMachine(t *testing.T) {
 }
 
 // Nodes that do not respond are checked rarely, while requests of machines are checked often.
-func TestAMachineJoinsSoonBesideNodesThatDoNotAnswer(t *testing.T) {
+func TestMachineJoinsSoonDespiteUnreachableNodes(t *testing.T) {
 	w := newWorld(t)
 	w.Create(t, w.tokenOf(tokenID, "workers-a"), waiting("workers-1", "workers-a", ""))
 	w.settle()
@@ -236,7 +236,7 @@ func TestAMachineJoinsSoonBesideNodesThatDoNotAnswer(t *testing.T) {
 }
 
 // The operator may crash between the record and the approval.
-func TestTheSameKeyIsApprovedAgain(t *testing.T) {
+func TestSameKeyIsApprovedAfterACrash(t *testing.T) {
 	w := newWorld(t)
 	w.Create(t, w.tokenOf(tokenID, "workers-a"), waiting("workers-1", "workers-a", nodeName))
 	w.settle()
@@ -251,7 +251,7 @@ func TestTheSameKeyIsApprovedAgain(t *testing.T) {
 	}
 }
 
-func TestANodeOfThatNameIsNotReplaced(t *testing.T) {
+func TestExistingNodeIsNotReplaced(t *testing.T) {
 	w := newWorld(t)
 	w.Create(t, w.tokenOf(tokenID, "workers-a"), waiting("workers-1", "workers-a", nodeName))
 	w.settle()
@@ -266,7 +266,7 @@ func TestANodeOfThatNameIsNotReplaced(t *testing.T) {
 	}
 }
 
-func TestRecordsOfCertificatesDoNotPileUp(t *testing.T) {
+func TestObsoleteCertificateRecordsAreRemoved(t *testing.T) {
 	w := newWorld(t)
 	first := waiting("workers-1", "workers-a", nodeName)
 	w.Create(t, w.tokenOf(tokenID, "workers-a"), first)
@@ -287,7 +287,7 @@ func TestRecordsOfCertificatesDoNotPileUp(t *testing.T) {
 }
 
 // Older operators allowed every token to approve every certificate.
-func TestTokensMayNotApproveForThemselves(t *testing.T) {
+func TestTokensCannotApproveCertificates(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
 	// Objects of an older operator carry the same labels.

@@ -12,7 +12,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-func TestTheNodesAreReached(t *testing.T) {
+func TestConnectionToNodesIsReported(t *testing.T) {
 	const reached = hyperv1.DataPlaneConnectionAvailable
 	w := newWorld(t)
 	problem, asked := errors.New("dial tcp 10.0.1.7:10250: no agent available"), 0

@@ -72,7 +72,7 @@ func forge(csr *certificatesv1.CertificateSigningRequest) {
 	csr.Spec.Request = pem.EncodeToMemory(block)
 }
 
-func TestWhichServingCertificatesAreApproved(t *testing.T) {
+func TestServingCertificateRequests(t *testing.T) {
 	itself := machine("workers-1", nodeName, nodeName, nodeIP)
 	for name, c := range map[string]struct {
 		change   func(*x509.CertificateRequest, *certificatesv1.CertificateSigningRequestSpec)
@@ -143,7 +143,7 @@ func TestWhichServingCertificatesAreApproved(t *testing.T) {
 	}
 }
 
-func TestAServingCertificateIsApproved(t *testing.T) {
+func TestServingCertificateIsApprovedWhenTheMachineHasAddresses(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
 	w.must(w.hosted.Admin().Create(t.Context(), request(t, nil)))

@@ -10,7 +10,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-func TestNodesWithoutASignedServingCertificateAreNamed(t *testing.T) {
+func TestNodesWithSelfSignedCertificatesAreListed(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
 	const signed = hyperv1.KubeletServingCertificatesSigned

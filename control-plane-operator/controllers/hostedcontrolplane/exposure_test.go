@@ -131,7 +131,7 @@ func TestAccessModes(t *testing.T) {
 }
 
 // OpenShift has a router: a load balancer of our own would be useless.
-func TestAManagementClusterThatServesRoutes(t *testing.T) {
+func TestManagementClusterWithItsOwnRouter(t *testing.T) {
 	w := newWorld(t, controlPlane(hyperv1.Public, hyperv1.LoadBalancer))
 	w.servesRoutes = true
 	w.settle()
@@ -144,7 +144,7 @@ func TestAManagementClusterThatServesRoutes(t *testing.T) {
 	}
 }
 
-func TestALoadBalancerGoesWhenItIsNotOfferedAnyMore(t *testing.T) {
+func TestLoadBalancerIsDeletedAfterItsEndpointService(t *testing.T) {
 	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route))
 	w.settle()
 	es := &hyperv1.AWSEndpointService{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.PrivateRouter}}
@@ -163,7 +163,7 @@ func TestALoadBalancerGoesWhenItIsNotOfferedAnyMore(t *testing.T) {
 	}
 }
 
-func TestWhereTheAPIIs(t *testing.T) {
+func TestAPIEndpoint(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode hyperv1.AWSEndpointAccessType
 		api  hyperv1.PublishingStrategyType
@@ -213,7 +213,7 @@ func TestAnnotationsOfLoadBalancers(t *testing.T) {
 }
 
 // The Routes of the management cluster's router have no address.
-func TestAdmission(t *testing.T) {
+func TestRoutesAreAdmitted(t *testing.T) {
 	w := newWorld(t, controlPlane(hyperv1.PublicAndPrivate, hyperv1.Route))
 	w.settle()
 	for name, host := range map[string]string{"kube-apiserver": "a-router-", "kube-apiserver-internal": "a-private-router-"} {

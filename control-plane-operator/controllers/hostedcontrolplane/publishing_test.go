@@ -46,7 +46,7 @@ func onNone(api, tunnels hyperv1.ServicePublishingStrategy) *hyperv1.HostedContr
 	return hcp
 }
 
-func TestWaysToPublish(t *testing.T) {
+func TestPublishingStrategies(t *testing.T) {
 	const balancer = "-0123456789abcdef.elb.us-east-1.amazonaws.com"
 	type way struct {
 		how hyperv1.ServicePublishingStrategy
@@ -100,7 +100,7 @@ func TestWaysToPublish(t *testing.T) {
 }
 
 // A node port may be in use or out of range: only the API server of the management cluster can check it.
-func TestANodePortThatIsTaken(t *testing.T) {
+func TestNodePortInUseIsReported(t *testing.T) {
 	hcp := onNone(byNodePort("192.0.2.1", 31000), byNodePort("192.0.2.1", 31001))
 	w := newWorld(t, hcp)
 	taken := interceptor.NewClient(w.Client().(client.WithWatch), interceptor.Funcs{

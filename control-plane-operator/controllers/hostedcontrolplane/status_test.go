@@ -31,7 +31,7 @@ func (w *world) wants(name string, status metav1.ConditionStatus, reason string,
 	}
 }
 
-func TestALoadBalancerThatDoesNotCome(t *testing.T) {
+func TestEventsOfPendingLoadBalancersAreReported(t *testing.T) {
 	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route))
 	w.slow["private-router"] = "quota"
 	w.settle()
@@ -74,7 +74,7 @@ func TestAvailableWaitsForTheAPIServer(t *testing.T) {
 	w.wants(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason)
 }
 
-func TestAnAPIServerThatStartsIsReached(t *testing.T) {
+func TestServiceRoutesToAStartingAPIServer(t *testing.T) {
 	for policy, early := range map[hyperv1.AvailabilityPolicy]bool{hyperv1.SingleReplica: true, hyperv1.HighlyAvailable: false} {
 		w := newWorld(t, controlPlane(hyperv1.Public, hyperv1.Route), crashtest.Converter("../../../config/crd"))
 		w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ControllerAvailabilityPolicy = policy })
@@ -105,7 +105,7 @@ func (w *world) probeSays(status metav1.ConditionStatus, reason, message string)
 	w.must(w.Admin().Status().Update(w.t.Context(), hcp))
 }
 
-func TestWhatStartsAPass(t *testing.T) {
+func TestPredicateOfHostedControlPlanes(t *testing.T) {
 	for condition, want := range map[string]bool{
 		hyperv1.KubeAPIServerAvailable: true, hyperv1.EtcdAvailable: true, hyperv1.InfrastructureReady: false, hyperv1.HostedClusterAvailable: false,
 	} {
@@ -117,7 +117,7 @@ func TestWhatStartsAPass(t *testing.T) {
 	}
 }
 
-func TestConfiguration(t *testing.T) {
+func TestInvalidPublishingIsReported(t *testing.T) {
 	api := func(s hyperv1.ServicePublishingStrategy) func(*hyperv1.HostedControlPlane) {
 		return func(hcp *hyperv1.HostedControlPlane) {
 			hcp.Spec.Services = []hyperv1.ServicePublishingStrategyMapping{{Service: hyperv1.APIServer, ServicePublishingStrategy: s}}
@@ -154,7 +154,7 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-func TestALoadBalancerThatPrivateLinkCannotOffer(t *testing.T) {
+func TestLoadBalancerThatPrivateLinkCannotOfferIsReported(t *testing.T) {
 	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route))
 	w.settle()
 	svc := &corev1.Service{}
@@ -165,7 +165,7 @@ func TestALoadBalancerThatPrivateLinkCannotOffer(t *testing.T) {
 	w.wants(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.WaitingOnInfrastructureReason, "PrivateLink", "classic-1234")
 }
 
-func TestAPausedControlPlaneIsLeftAlone(t *testing.T) {
+func TestPausedControlPlaneIsNotChanged(t *testing.T) {
 	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route))
 	w.settle()
 	w.change(func(hcp *hyperv1.HostedControlPlane) {

@@ -24,7 +24,7 @@ func pod(namespace, name, app string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": app}}}
 }
 
-func TestWhoIsNudged(t *testing.T) {
+func TestChangedConfigurationAnnotatesAllRouterPods(t *testing.T) {
 	w := crashtest.NewCluster(crashtest.Options{Scheme: clientgoscheme.Scheme, Kinds: []client.ObjectList{&corev1.PodList{}}})
 	w.Create(t, configMap(names.Router, "a"), pod(namespace, "router-1", names.PrivateRouter), pod(namespace, "router-2", names.PrivateRouter),
 		pod(namespace, "etcd-0", names.Etcd), pod("clusters-other", "router-1", names.PrivateRouter))
@@ -49,14 +49,14 @@ func TestWhoIsNudged(t *testing.T) {
 	}
 }
 
-func TestNothingToNudge(t *testing.T) {
+func TestMissingRouterIsIgnored(t *testing.T) {
 	w := crashtest.NewCluster(crashtest.Options{Scheme: clientgoscheme.Scheme})
 	if _, err := New(Options{Client: w.Client()}).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: names.Router}}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestWhatIsAChange(t *testing.T) {
+func TestPredicateOfRouterConfigMaps(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after *corev1.ConfigMap
 		want          bool

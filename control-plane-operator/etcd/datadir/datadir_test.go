@@ -30,7 +30,7 @@ func TestHasLog(t *testing.T) {
 }
 
 // A file in place of a directory fails for every user. An I/O error of the disk has the same effect.
-func TestADirectoryThatCannotBeReadIsNotEmpty(t *testing.T) {
+func TestUnreadableDirectoryIsNotEmpty(t *testing.T) {
 	dir := t.TempDir()
 	if err := errors.Join(os.Mkdir(filepath.Join(dir, "member"), 0o700), os.WriteFile(filepath.Join(dir, "member", "wal"), nil, 0o600)); err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func TestADirectoryThatCannotBeReadIsNotEmpty(t *testing.T) {
 	}
 }
 
-func TestRemoveFinishesWhatWasInterrupted(t *testing.T) {
+func TestRemoveIsIdempotentAfterAnInterruption(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "restored")
 	if err := errors.Join(put(dir, "0-0.wal"), put(dir+".unwanted", "0-0.wal")); err != nil {
 		t.Fatal(err)

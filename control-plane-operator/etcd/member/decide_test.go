@@ -112,7 +112,7 @@ func wantLine(t *testing.T, config, line string) {
 const initialOfThree = "initial-cluster: etcd-0=https://etcd-0.etcd-discovery.clusters-demo.svc:2380," +
 	"etcd-1=https://etcd-1.etcd-discovery.clusters-demo.svc:2380,etcd-2=https://etcd-2.etcd-discovery.clusters-demo.svc:2380"
 
-func TestAllBeginTogether(t *testing.T) {
+func TestAllMembersBeginTogether(t *testing.T) {
 	config := newMember(t).config(t)
 	wantLine(t, config, "data-dir: /data")
 	wantLine(t, config, "name: etcd-2")
@@ -120,7 +120,7 @@ func TestAllBeginTogether(t *testing.T) {
 	wantLine(t, config, "initial-cluster-state: new")
 }
 
-func TestAMemberThatComesLateJoins(t *testing.T) {
+func TestLateMemberJoins(t *testing.T) {
 	m, c := newMember(t), running("etcd-0", "etcd-1")
 	c.members = append(c.members, &etcdserverpb.Member{ID: 3, PeerURLs: []string{three.PeerURL("etcd-2")}})
 	m.meets(c)
@@ -132,7 +132,7 @@ func TestAMemberThatComesLateJoins(t *testing.T) {
 	}
 }
 
-func TestAMemberThatLostItsDataTakesItsPlaceAgain(t *testing.T) {
+func TestMemberThatLostItsDataIsReplaced(t *testing.T) {
 	m, c := newMember(t), running("etcd-0", "etcd-1", "etcd-2")
 	m.meets(c)
 	config := m.config(t)
@@ -149,7 +149,7 @@ func TestAMemberThatLostItsDataTakesItsPlaceAgain(t *testing.T) {
 	}
 }
 
-func TestAMemberThatWasRemovedAndNotAddedYet(t *testing.T) {
+func TestRemovedMemberIsAddedAfterAnInterruption(t *testing.T) {
 	m, c := newMember(t), running("etcd-0", "etcd-1")
 	m.meets(c)
 	wantLine(t, m.config(t), initialOfThree)
@@ -158,7 +158,7 @@ func TestAMemberThatWasRemovedAndNotAddedYet(t *testing.T) {
 	}
 }
 
-func TestAMemberWithDataAsksNobody(t *testing.T) {
+func TestMemberWithDataStartsWithoutOthers(t *testing.T) {
 	m := newMember(t)
 	write(t, filepath.Join(m.Disk.Data, "member", "wal", "0-0.wal"), "log")
 	write(t, filepath.Join(m.Disk.Restored, "member", "wal", "0-0.wal"), "an old snapshot")
@@ -169,7 +169,7 @@ func TestAMemberWithDataAsksNobody(t *testing.T) {
 	}
 }
 
-func TestThereIsNoSecondCluster(t *testing.T) {
+func TestMemberWithoutDataDoesNotStartASecondCluster(t *testing.T) {
 	for name, c := range map[string]struct {
 		given func(*testing.T, *Member)
 		want  string
@@ -194,7 +194,7 @@ func TestThereIsNoSecondCluster(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			want: "finding out whether the cluster has been up before",
+			want: "reading whether the cluster has been up before",
 		},
 		"a stranger is a member": {
 			given: func(_ *testing.T, m *Member) { m.meets(running("etcd-0", "etcd-1", "etcd-2", "other")) },
@@ -212,7 +212,7 @@ func TestThereIsNoSecondCluster(t *testing.T) {
 }
 
 // The status of the pod has the reason, after a time in which other members may return.
-func TestAMemberThatLostItsDataSaysSoInTheEnd(t *testing.T) {
+func TestMemberThatLostItsDataExitsWithTheReason(t *testing.T) {
 	m := newMember(t)
 	write(t, m.Disk.StateFile, "true")
 	clock := clocktesting.NewFakeClock(time.Time{})
@@ -234,7 +234,7 @@ func TestAMemberThatLostItsDataSaysSoInTheEnd(t *testing.T) {
 	}
 }
 
-func TestARestoredSnapshotBecomesTheData(t *testing.T) {
+func TestRestoredSnapshotBecomesTheData(t *testing.T) {
 	m := newMember(t)
 	write(t, filepath.Join(m.Disk.Restored, "member", "wal", "0-0.wal"), "restored")
 	if err := os.MkdirAll(filepath.Join(m.Disk.Data, "member", "snap"), 0o700); err != nil {
@@ -246,7 +246,7 @@ func TestARestoredSnapshotBecomesTheData(t *testing.T) {
 	}
 }
 
-func TestAReplacedMemberIsNotSetBackToASnapshot(t *testing.T) {
+func TestReplacedMemberDoesNotUseTheSnapshot(t *testing.T) {
 	m, c := newMember(t), running("etcd-0", "etcd-1", "etcd-2")
 	write(t, filepath.Join(m.Disk.Restored, "member", "wal", "0-0.wal"), "restored")
 	m.meets(c)
@@ -257,7 +257,7 @@ func TestAReplacedMemberIsNotSetBackToASnapshot(t *testing.T) {
 }
 
 // Two other members were ready a moment ago and have lost each other, so that neither is ready.
-func TestAJoinThatFailsKeepsTheRestoredData(t *testing.T) {
+func TestFailedJoinKeepsTheRestoredData(t *testing.T) {
 	m := newMember(t)
 	m.FromSnapshot = true
 	write(t, filepath.Join(m.Disk.Restored, "member", "wal", "0-0.wal"), "restored")
@@ -272,7 +272,7 @@ func TestAJoinThatFailsKeepsTheRestoredData(t *testing.T) {
 	}
 }
 
-func TestAMemberOfARestoredClusterDoesNotBeginWithNothing(t *testing.T) {
+func TestMemberOfARestoredClusterDoesNotBeginWithoutData(t *testing.T) {
 	m := newMember(t)
 	m.FromSnapshot = true
 	if initial, state, err := m.decide(t.Context()); !errors.Is(err, errNotRestored) {
@@ -280,7 +280,7 @@ func TestAMemberOfARestoredClusterDoesNotBeginWithNothing(t *testing.T) {
 	}
 }
 
-func TestTheRestoredDataGoesLast(t *testing.T) {
+func TestRestoredDataIsRemovedLast(t *testing.T) {
 	m, c := newMember(t), running("etcd-0", "etcd-1")
 	write(t, filepath.Join(m.Disk.Restored, "member", "wal", "0-0.wal"), "restored")
 	m.meets(c)
@@ -296,7 +296,7 @@ func TestTheRestoredDataGoesLast(t *testing.T) {
 }
 
 // An I/O error of the volume does not mean that it is empty.
-func TestAVolumeThatCannotBeReadIsNotTakenForEmpty(t *testing.T) {
+func TestUnreadableVolumeIsNotEmpty(t *testing.T) {
 	for name, dir := range map[string]func(*Member) string{
 		"the data":              func(m *Member) string { return m.Disk.Data },
 		"the unpacked snapshot": func(m *Member) string { return m.Disk.Restored },

@@ -14,7 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture/etcdserver"
 )
 
-func TestAVolumeIsLost(t *testing.T) {
+func TestLostVolumeIsReplaced(t *testing.T) {
 	var members []*etcdserver.Server
 	var peers []peer
 	var all []string

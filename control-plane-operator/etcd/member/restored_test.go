@@ -135,7 +135,7 @@ func wantValue(t *testing.T, p *pod, want string) {
 }
 
 // The third member downloads more slowly. When it joins, the other two have lost each other, and neither is ready.
-func TestAJoinThatFailsDuringARestore(t *testing.T) {
+func TestJoinThatFailsDuringARestore(t *testing.T) {
 	pods := podsOf(t, serve(t, serving(saved(t, "value"))))
 	a, b, c := pods[0], pods[1], pods[2]
 	for _, p := range []*pod{a, b} {
@@ -166,7 +166,7 @@ func TestAJoinThatFailsDuringARestore(t *testing.T) {
 }
 
 // Two members are ready when the third one starts: it gets the data from them.
-func TestALateMemberOfARestoredClusterJoins(t *testing.T) {
+func TestLateMemberOfARestoredClusterJoins(t *testing.T) {
 	pods := podsOf(t, serve(t, serving(saved(t, "value"))))
 	for _, p := range pods[:2] {
 		p.restores(t)
@@ -194,7 +194,7 @@ func TestALateMemberOfARestoredClusterJoins(t *testing.T) {
 
 // etcd accepts an empty member of the same cluster, whose reads are empty. The ID of a restored cluster depends on its
 // snapshot.
-func TestAnEmptyMemberIsNotTakenIntoARestoredCluster(t *testing.T) {
+func TestRestoredClusterRejectsAnEmptyMember(t *testing.T) {
 	pods := podsOf(t, serve(t, serving(saved(t, "value"))))
 	for _, p := range pods[:2] {
 		p.restores(t)
@@ -240,7 +240,7 @@ func wantNoPart(t *testing.T, p *pod) {
 
 // The HostedControlPlane was created again, so the status does not record that the cluster has been up. The URL was
 // signed for a week.
-func TestARestoredClusterStartsAgainAfterItsURLHasExpired(t *testing.T) {
+func TestRestoredClusterRestartsAfterItsURLHasExpired(t *testing.T) {
 	expired, content := false, saved(t, "value")
 	pods := podsOf(t, serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if expired {

@@ -97,7 +97,7 @@ func (s *shop) wantFault(want string) {
 	}
 }
 
-func TestASnapshotIsFetched(t *testing.T) {
+func TestSnapshotIsDownloaded(t *testing.T) {
 	for name, given := range map[string]func(*shop){
 		"without a checksum":                   func(*shop) {},
 		"with its checksum in the URL":         func(s *shop) { s.URL += "#sha256=" + strings.ToUpper(checksum) },
@@ -113,7 +113,7 @@ func TestASnapshotIsFetched(t *testing.T) {
 	}
 }
 
-func TestASnapshotThatIsNotUsed(t *testing.T) {
+func TestInvalidSnapshotIsNotUsed(t *testing.T) {
 	wrong := strings.Repeat("ab", 32)
 	for name, c := range map[string]struct {
 		given func(*shop)
@@ -137,7 +137,7 @@ func TestASnapshotThatIsNotUsed(t *testing.T) {
 }
 
 // The server stops in the middle, or does not respond at all, and keeps the connection.
-func TestAServerThatFallsSilent(t *testing.T) {
+func TestStalledDownloadFails(t *testing.T) {
 	for name, first := range map[string]string{"before it answers": "", "in the middle": "a snap"} {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t)
@@ -161,7 +161,7 @@ func TestAServerThatFallsSilent(t *testing.T) {
 	}
 }
 
-func TestASignatureIsNotRepeated(t *testing.T) {
+func TestMessagesDoNotContainTheSignature(t *testing.T) {
 	s := newShop(t)
 	s.URL += "?signature=secret"
 	s.Client = &http.Client{Transport: broken{}}
@@ -175,7 +175,7 @@ type broken struct{}
 func (broken) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("no route") }
 
 // The URL of a presigned snapshot expires.
-func TestAnExpiredURLDoesNotStopAMemberWithData(t *testing.T) {
+func TestExpiredURLDoesNotBlockAMemberWithData(t *testing.T) {
 	for name, dir := range map[string]func(*shop) string{
 		"etcd has begun":                    func(s *shop) string { return s.Data },
 		"the snapshot was unpacked already": func(s *shop) string { return s.Restored },
@@ -197,7 +197,7 @@ func TestAnExpiredURLDoesNotStopAMemberWithData(t *testing.T) {
 	}
 }
 
-func TestAVolumeThatCannotBeReadIsNotTakenForEmpty(t *testing.T) {
+func TestUnreadableVolumeIsNotEmpty(t *testing.T) {
 	s := newShop(t)
 	member := filepath.Join(s.Data, "member")
 	if err := errors.Join(os.MkdirAll(member, 0o700), os.WriteFile(filepath.Join(member, "wal"), nil, 0o600)); err != nil {
@@ -207,7 +207,7 @@ func TestAVolumeThatCannotBeReadIsNotTakenForEmpty(t *testing.T) {
 }
 
 // Without a limit it would fill the disk of the node, which all its pods share.
-func TestASnapshotThatIsTooLarge(t *testing.T) {
+func TestTooLargeSnapshotIsRejected(t *testing.T) {
 	for name, size := range map[string]bool{"the server sends the size": true, "the server does not": false} {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t)
@@ -222,7 +222,7 @@ func TestASnapshotThatIsTooLarge(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			s.URL, s.Client = server.URL+"/demo.db#sha256="+checksum, server.Client()
-			s.wantFault("has more than 0 MiB, which the volume of a member has no room for")
+			s.wantFault("has more than 0 MiB, more than fits on the volume of a member")
 			s.MaxBytes++
 			s.wantFetched()
 		})
@@ -233,7 +233,7 @@ func TestURLs(t *testing.T) {
 	for name, c := range map[string]struct{ url, want, fault string }{
 		"a bucket":                 {url: "s3://backups/demo/1.db", want: "https://backups.s3.amazonaws.com/demo/1.db"},
 		"a bucket without a key":   {url: "s3://backups", fault: "write it like s3://bucket/key"},
-		"another fragment":         {url: "https://example.com/1.db#md5=1", fault: "only #sha256=… is known"},
+		"another fragment":         {url: "https://example.com/1.db#md5=1", fault: "only #sha256=… is supported"},
 		"a checksum that is short": {url: "https://example.com/1.db#sha256=12", fault: "64 hexadecimal digits"},
 		"another protocol":         {url: "http://example.com/1.db", fault: "must begin with https:// or s3://"},
 	} {

@@ -15,7 +15,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture/etcdserver"
 )
 
-func TestAClusterBeginsWithASnapshot(t *testing.T) {
+func TestClusterIsRestoredFromASnapshot(t *testing.T) {
 	before := etcdserver.New(t, "before")
 	before.Alone()
 	c := etcdserver.Connect(t, before)
@@ -30,7 +30,7 @@ func TestAClusterBeginsWithASnapshot(t *testing.T) {
 }
 
 // A member that has lost the others is not ready, but has the data.
-func TestTheLastMemberIsSaved(t *testing.T) {
+func TestSnapshotOfTheLastMember(t *testing.T) {
 	last, other := etcdserver.New(t, "last"), etcdserver.New(t, "other")
 	for _, m := range []*etcdserver.Server{last, other} {
 		m.Start(last.Name+"="+last.PeerURL+","+other.Name+"="+other.PeerURL, "new")
@@ -79,7 +79,7 @@ func restored(t *testing.T, from Source) *clientv3.GetResponse {
 }
 
 // The command that docs/control-plane.md shows has no arguments.
-func TestOfWhatItIs(t *testing.T) {
+func TestEndpointOfTheSnapshot(t *testing.T) {
 	pod, elsewhere := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(pod, "namespace"), []byte("clusters-demo"), 0o600); err != nil {
 		t.Fatal(err)

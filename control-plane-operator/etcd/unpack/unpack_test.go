@@ -38,13 +38,13 @@ func (u *Unpacker) log(t *testing.T) string {
 	return string(text)
 }
 
-func TestTheTokenOfTheClusterHasTheChecksum(t *testing.T) {
+func TestClusterTokenHasTheChecksum(t *testing.T) {
 	if got := newUnpacker(t).log(t); got != "--initial-cluster-token=clusters-demo-0f1e\n" {
 		t.Errorf("etcdutl runs with %s", got)
 	}
 }
 
-func TestAnInterruptedAttemptIsRepeated(t *testing.T) {
+func TestInterruptedAttemptIsRepeated(t *testing.T) {
 	u := newUnpacker(t)
 	put(t, filepath.Join(u.Restored+".part", "member", "snap", "db"), "half of it")
 	put(t, filepath.Join(u.Restored, "member", "snap", "db"), "half of it, by an operator that had no .part")
@@ -54,7 +54,7 @@ func TestAnInterruptedAttemptIsRepeated(t *testing.T) {
 	}
 }
 
-func TestASnapshotThatWasUnpackedIsKept(t *testing.T) {
+func TestUnpackedSnapshotIsKept(t *testing.T) {
 	u := newUnpacker(t)
 	put(t, filepath.Join(u.Restored, "member", "wal", "0-0.wal"), "restored")
 	if got := u.log(t); got != "restored" {
@@ -75,7 +75,7 @@ func TestDataIsNotReplaced(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeUnpackedIsNotUsed(t *testing.T) {
+func TestFailedUnpackingLeavesNoData(t *testing.T) {
 	for name, c := range map[string]struct {
 		given func(*Unpacker)
 		want  string

@@ -24,7 +24,7 @@ import (
 )
 
 // Includes the fields that Cluster API reads.
-func TestAnAPIServerComesUp(t *testing.T) {
+func TestStartOfAnAPIServerIsReported(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
 	const not = " is not there yet: Secret " + secret + ", by which it is found, has not been written"
@@ -56,7 +56,7 @@ func TestAnAPIServerComesUp(t *testing.T) {
 }
 
 // The result is confirmed by another check, and the status stays initialized.
-func TestAnAPIServerGoesAway(t *testing.T) {
+func TestLossOfAnAPIServerIsConfirmedAndReported(t *testing.T) {
 	w := deployed(t)
 	w.pass()
 	w.api.Close()
@@ -93,7 +93,7 @@ func (w *world) outlast() {
 
 const endingServer = "[+]etcd ok\n[-]shutdown failed: reason withheld\n"
 
-func TestAnOutageIsReportedWhenItLasts(t *testing.T) {
+func TestOnlyLastingOutageIsReported(t *testing.T) {
 	w := deployed(t)
 	w.pass()
 	w.api.code, w.api.readyz = http.StatusInternalServerError, endingServer
@@ -104,7 +104,7 @@ func TestAnOutageIsReportedWhenItLasts(t *testing.T) {
 
 // Each change of the Deployment triggers a check during a roll-out, and more than one check may reach a server that is
 // shutting down.
-func TestAServerThatEndsIsNoOutageHoweverOftenItIsAsked(t *testing.T) {
+func TestTerminatingServerIsNotAnOutage(t *testing.T) {
 	w := deployed(t)
 	w.pass()
 	w.api.code, w.api.readyz = http.StatusInternalServerError, endingServer
@@ -122,7 +122,7 @@ func TestAServerThatEndsIsNoOutageHoweverOftenItIsAsked(t *testing.T) {
 }
 
 // The Service in the management cluster responds, but the load balancer does not.
-func TestTheAPIServerIsToBeReachedByItsLoadBalancer(t *testing.T) {
+func TestUnreachableLoadBalancerIsReported(t *testing.T) {
 	w := deployed(t)
 	w.checkPaths()
 	balancer, err := net.Listen("tcp", "127.0.0.1:0") // accepts, but forwards nothing
@@ -153,7 +153,7 @@ func TestTheAPIServerIsToBeReachedByItsLoadBalancer(t *testing.T) {
 }
 
 // A Service routes to a ready pod after a short time. After that time the interval is the usual one.
-func TestAnAPIServerArrives(t *testing.T) {
+func TestNewAPIServerIsCheckedEverySecond(t *testing.T) {
 	w := deployed(t)
 	w.api.Close()
 	w.pass()
@@ -178,7 +178,7 @@ func TestAnAPIServerArrives(t *testing.T) {
 	}
 }
 
-func TestEtcdIsLost(t *testing.T) {
+func TestLostEtcdIsReported(t *testing.T) {
 	w := deployed(t)
 	w.pass()
 	w.api.code, w.api.readyz = http.StatusInternalServerError, noEtcd
@@ -187,7 +187,7 @@ func TestEtcdIsLost(t *testing.T) {
 	w.want(hyperv1.EtcdAvailable, "False EtcdWaitingForQuorum: the API server gets no answer from etcd")
 }
 
-func TestMembersOfEtcdDiffer(t *testing.T) {
+func TestCorruptEtcdIsReported(t *testing.T) {
 	w := deployed(t)
 	w.pass()
 	w.corrupt = []string{"etcd-1"}
@@ -199,7 +199,7 @@ func TestMembersOfEtcdDiffer(t *testing.T) {
 		"replace the volume as described in docs/control-plane.md")
 }
 
-func TestComponentsSayWhy(t *testing.T) {
+func TestComponentConditionsExplainTheProblem(t *testing.T) {
 	w := deployed(t)
 	w.api.Close()
 	is := func(name string, status metav1.ConditionStatus, reason, message string) {
@@ -222,7 +222,7 @@ func TestComponentsSayWhy(t *testing.T) {
 	w.want(hyperv1.EtcdAvailable, "Unknown StatusUnknown: the API server, which alone knows, does not say")
 }
 
-func TestAnUpgradeShowsInTheVersion(t *testing.T) {
+func TestUpgradeChangesTheVersion(t *testing.T) {
 	w := deployed(t)
 	w.pass()
 	w.api.version = "v1.37.0"
@@ -233,7 +233,7 @@ func TestAnUpgradeShowsInTheVersion(t *testing.T) {
 }
 
 // Renewed credentials are read after the first failure.
-func TestRenewedCredentials(t *testing.T) {
+func TestRenewedCredentialsAreUsed(t *testing.T) {
 	w := deployed(t)
 	stale := w.api.kubeconfig()
 	stale.AuthInfos["u"].Token = "stale"
@@ -246,7 +246,7 @@ func TestRenewedCredentials(t *testing.T) {
 }
 
 // A deleted Secret is detected after some minutes. Until then the cached kubeconfig is used.
-func TestAKubeconfigIsTakenAway(t *testing.T) {
+func TestDeletedKubeconfigIsDetected(t *testing.T) {
 	w := deployed(t)
 	w.pass()
 	w.must(w.Admin().Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: secret}}))
@@ -260,7 +260,7 @@ func TestAKubeconfigIsTakenAway(t *testing.T) {
 }
 
 // The messages do not contain a part of the kubeconfig.
-func TestBadKubeconfigs(t *testing.T) {
+func TestInvalidKubeconfigsAreReported(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*clientcmdapi.Config)
 		text  string
@@ -296,7 +296,7 @@ func program() *clientcmdapi.ExecConfig {
 	return &clientcmdapi.ExecConfig{Command: "/bin/false", APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: clientcmdapi.NeverExecInteractiveMode}
 }
 
-func TestAStrangerAnswers(t *testing.T) {
+func TestUntrustedServerIsReported(t *testing.T) {
 	w := newWorld(t)
 	cfg := w.api.kubeconfig()
 	cfg.Clusters["c"].TLSServerName = "other.example.org"
@@ -305,7 +305,7 @@ func TestAStrangerAnswers(t *testing.T) {
 	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerUntrusted: the certificate of "+w.host()+" is issued for other names")
 }
 
-func TestARedirectIsNoAnswer(t *testing.T) {
+func TestRedirectsAreNotFollowed(t *testing.T) {
 	w := deployed(t)
 	w.api.code = http.StatusFound
 	w.pass()
@@ -313,7 +313,7 @@ func TestARedirectIsNoAnswer(t *testing.T) {
 }
 
 // The Secrets are not read each time.
-func TestPace(t *testing.T) {
+func TestCheckIntervals(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
 	if w.next < 10*time.Second || w.next > 12*time.Second {
@@ -333,7 +333,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-func TestSecretsStaySecret(t *testing.T) {
+func TestMessagesContainNoSecretData(t *testing.T) {
 	for _, spoil := range []func(*world){
 		func(*world) {},
 		func(w *world) { w.api.Close() },
@@ -368,12 +368,12 @@ func story(t testing.TB) *crashtest.Scenario {
 	}
 }
 
-func TestTrial(t *testing.T) {
+func TestCrashConsistencyAndLeaks(t *testing.T) {
 	crashtest.CrashConsistency(t, story)
 	crashtest.APIFaults(t, story)
 }
 
-func TestAKeyThatOnlyReadsDoesNotMakeTheAPIServerUnavailable(t *testing.T) {
+func TestReadOnlyKMSKeyDoesNotMakeTheAPIServerUnavailable(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/readyz" && !slices.Contains(r.URL.Query()["exclude"], "kms-providers") {
 			w.WriteHeader(http.StatusInternalServerError)

@@ -33,7 +33,7 @@ func running(t testing.TB) (*world, func(context.Context) error) {
 	return w, pass
 }
 
-func TestAKeyChangesInStages(t *testing.T) {
+func TestKeyChangesInStages(t *testing.T) {
 	w := newWorld(t)
 	w.must(w.others(t.Context()))
 	pass := w.start()
@@ -55,14 +55,14 @@ func TestAKeyChangesInStages(t *testing.T) {
 	}
 }
 
-func TestAClusterIsCreatedWithAKey(t *testing.T) {
+func TestClusterIsCreatedWithAKey(t *testing.T) {
 	w := newWorld(t)
 	w.want("one")
 	w.settle(w.start())
 	w.encrypted("one")
 }
 
-func TestAKeyThatChangesAgainMidway(t *testing.T) {
+func TestKeyThatChangesAgainDuringAChange(t *testing.T) {
 	for _, reason := range []string{hyperv1.ReadKeyRolloutReason, hyperv1.WriteKeyRolloutReason, hyperv1.ReencryptingReason, hyperv1.RetainingOldKeysReason, hyperv1.DroppingOldKeysReason} {
 		t.Run(reason, func(t *testing.T) {
 			w, pass := running(t)
@@ -93,7 +93,7 @@ func (w *world) until(pass func(context.Context) error, reason string) {
 }
 
 // An API server with the old configuration serves for its last seconds.
-func TestAnAPIServerThatIsEndingIsWaitedFor(t *testing.T) {
+func TestTerminatingAPIServerIsAwaited(t *testing.T) {
 	w, pass := running(t)
 	old := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "kube-apiserver-old", Labels: map[string]string{"app": names.KubeAPIServer},
 		Annotations: map[string]string{"keys": "one", kubeapiserver.EncryptionAnnotation: "before"}}}
@@ -112,7 +112,7 @@ func TestAnAPIServerThatIsEndingIsWaitedFor(t *testing.T) {
 	w.encrypted("two")
 }
 
-func TestASecretThatCannotBeRewrittenKeepsTheOldKey(t *testing.T) {
+func TestSecretThatCannotBeRewrittenKeepsTheOldKey(t *testing.T) {
 	w, pass := running(t)
 	w.refuses["b"] = apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "b", errors.New("a webhook does not like it"))
 	w.want("two")
@@ -127,7 +127,7 @@ func TestASecretThatCannotBeRewrittenKeepsTheOldKey(t *testing.T) {
 }
 
 // The configuration is deleted with its keys during a change.
-func TestAConfigurationThatIsDeletedComesBackWithAllKeys(t *testing.T) {
+func TestDeletedConfigurationIsRestoredWithAllKeys(t *testing.T) {
 	w, pass := running(t)
 	w.want("two")
 	w.until(pass, hyperv1.WriteKeyRolloutReason)
@@ -137,7 +137,7 @@ func TestAConfigurationThatIsDeletedComesBackWithAllKeys(t *testing.T) {
 	w.encrypted("two")
 }
 
-func TestAKeyThatIsGoneIsReportedAndChangesNothing(t *testing.T) {
+func TestMissingKeyIsReportedAndChangesNothing(t *testing.T) {
 	w, pass := running(t)
 	w.want("two")
 	w.until(pass, hyperv1.WriteKeyRolloutReason)
@@ -157,7 +157,7 @@ func TestAKeyThatIsGoneIsReportedAndChangesNothing(t *testing.T) {
 }
 
 // Without a record and a configuration the current key is unknown.
-func TestAConfigurationThatWasDeletedBeforeTheRecord(t *testing.T) {
+func TestConfigurationDeletedBeforeTheRecordIsReported(t *testing.T) {
 	w, _ := running(t)
 	hcp := w.hcp(t.Context())
 	hcp.Status.SecretEncryption = nil
@@ -170,7 +170,7 @@ func TestAConfigurationThatWasDeletedBeforeTheRecord(t *testing.T) {
 }
 
 // Changed API servers may have used another key for rewritten Secrets.
-func TestAReencryptionCountsOnlyIfTheAPIServersStayTheSame(t *testing.T) {
+func TestReencryptionCountsOnlyIfTheAPIServersStayTheSame(t *testing.T) {
 	w, pass := running(t)
 	w.want("two")
 	w.until(pass, hyperv1.ReencryptingReason)
@@ -186,7 +186,7 @@ func TestAReencryptionCountsOnlyIfTheAPIServersStayTheSame(t *testing.T) {
 	w.encrypted("two")
 }
 
-func TestAPauseStopsTheStages(t *testing.T) {
+func TestPauseStopsTheStages(t *testing.T) {
 	w, pass := running(t)
 	w.want("two")
 	w.until(pass, hyperv1.ReadKeyRolloutReason)
@@ -261,11 +261,11 @@ func (w *world) startIfThere() func(context.Context) error {
 	}
 }
 
-func TestTrial(t *testing.T) {
+func TestCrashConsistencyAndLeaks(t *testing.T) {
 	t.Run("crash", func(t *testing.T) { crashtest.CrashConsistency(t, scenario) })
 	t.Run("no leaks", func(t *testing.T) { crashtest.NoLeaks(t, scenario) })
 }
 
-func TestTrialUnderFaults(t *testing.T) {
+func TestCrashConsistencyUnderFaults(t *testing.T) {
 	crashtest.APIFaults(t, scenario)
 }

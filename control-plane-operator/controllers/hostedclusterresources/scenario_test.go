@@ -27,7 +27,7 @@ const (
 	allIsWell = "True AsExpected: All is well"
 )
 
-func TestAHostedClusterIsSetUp(t *testing.T) {
+func TestHostedClusterIsSetUp(t *testing.T) {
 	w := newWorld(t)
 	w.says(metav1.ConditionFalse)
 	w.pass()
@@ -66,7 +66,7 @@ func TestAHostedClusterIsSetUp(t *testing.T) {
 
 // Permissions are written with a short-lived certificate, and everything else by the operator's identity, which cannot
 // grant permissions.
-func TestWhoWritesWhat(t *testing.T) {
+func TestOnlyTheTemporaryIdentityWritesPermissions(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
 	byOperator := 0
@@ -85,7 +85,7 @@ func TestWhoWritesWhat(t *testing.T) {
 	}
 }
 
-func TestTokensComeAndGo(t *testing.T) {
+func TestTokensFollowTheManagementCluster(t *testing.T) {
 	w := newWorld(t)
 	w.Create(t, w.token("abcdef"), w.token("ghijkl"))
 	w.settle()
@@ -106,7 +106,7 @@ func TestTokensComeAndGo(t *testing.T) {
 	}
 }
 
-func TestStrangeTokens(t *testing.T) {
+func TestInvalidTokensAreNotCopied(t *testing.T) {
 	w := newWorld(t)
 	odd, other, endless := w.token("../../x"), w.token("mnopqr"), w.token("stuvwx")
 	odd.Name, other.Labels = "odd", nil
@@ -139,7 +139,7 @@ func TestDriftIsRepaired(t *testing.T) {
 }
 
 // The first Forbidden error invalidates the observed permissions.
-func TestPermissionsAreTakenAway(t *testing.T) {
+func TestRemovedPermissionsAreRestored(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
 	w.must(w.hosted.Admin().Delete(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: names.ControlPlaneOperatorGroup}}))
@@ -151,14 +151,14 @@ func TestPermissionsAreTakenAway(t *testing.T) {
 }
 
 // Without the key of the authority, users bring the certificates and must grant the permissions.
-func TestNobodyCanGivePermissions(t *testing.T) {
+func TestMissingAuthorityKeyIsReported(t *testing.T) {
 	w := newWorld(t)
 	w.must(w.Admin().Delete(t.Context(), secret(names.ClientSigner, "", nil)))
 	w.pass()
 	w.want(condition, "False PermissionsMissing: the identity in Secret control-plane-operator-kubeconfig lacks permissions in the hosted cluster, and Secret client-signer, which is needed to grant them, does not exist")
 }
 
-func TestAnUpgradeReachesTheNodesLast(t *testing.T) {
+func TestUpgradeReachesTheNodesLast(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
 	history := func(states ...configv1.UpdateHistory) {
@@ -185,7 +185,7 @@ func TestAnUpgradeReachesTheNodesLast(t *testing.T) {
 	}
 }
 
-func TestAnImageLeavesThePayload(t *testing.T) {
+func TestPartsWithoutAnImageAreDeleted(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
 	w.releases.Put(&release.Release{Image: oldImage, Version: "1.35.4", Components: map[string]string{"coredns": "registry/coredns:1"}})
@@ -198,7 +198,7 @@ func TestAnImageLeavesThePayload(t *testing.T) {
 	}
 }
 
-func TestTunnelsAreNotPublished(t *testing.T) {
+func TestUnpublishedTunnelsHaveNoAgents(t *testing.T) {
 	w := newWorld(t)
 	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Services = nil })
 	w.must(w.Admin().Delete(t.Context(), route("")))
@@ -209,7 +209,7 @@ func TestTunnelsAreNotPublished(t *testing.T) {
 	}
 }
 
-func TestWhatIsMissingHoldsUpNothingElse(t *testing.T) {
+func TestFailedPartDoesNotBlockOtherParts(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*world)
 		want  string
@@ -255,7 +255,7 @@ func TestWhatIsMissingHoldsUpNothingElse(t *testing.T) {
 }
 
 // An API server that does not respond, before the condition reports it, must not change the other conditions.
-func TestNobodyAnswers(t *testing.T) {
+func TestUnreachableAPIServerKeepsTheConditions(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
 	w.away = true
@@ -266,7 +266,7 @@ func TestNobodyAnswers(t *testing.T) {
 	w.want(condition, allIsWell)
 }
 
-func TestADualStackCluster(t *testing.T) {
+func TestDualStackCluster(t *testing.T) {
 	w := newWorld(t)
 	w.change(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Networking.ServiceNetwork = []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/16"}, {CIDR: "fd02::/112"}}
@@ -284,7 +284,7 @@ func TestADualStackCluster(t *testing.T) {
 }
 
 // Nodes may be in a network that has only mirrors.
-func TestThePayloadIsFoundAtItsMirror(t *testing.T) {
+func TestPayloadIsPulledFromItsMirror(t *testing.T) {
 	w := newWorld(t)
 	const digest = "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	w.releases.Put(&release.Release{Image: "mirror.example.com/release" + digest, Version: "1.36.3", Components: map[string]string{"kube-proxy": "proxy"}})
@@ -327,13 +327,13 @@ func (w *world) story() *crashtest.Scenario {
 	}
 }
 
-func TestTrial(t *testing.T) {
+func TestCrashConsistencyAndLeaks(t *testing.T) {
 	t.Parallel()
 	crashtest.CrashConsistency(t, story)
 }
 
 // The hosted cluster is deleted with its control plane, so leaks are possible only in the control plane.
-func TestTrialUnderFaults(t *testing.T) {
+func TestCrashConsistencyUnderFaults(t *testing.T) {
 	t.Parallel()
 	crashtest.APIFaults(t, func(t testing.TB) *crashtest.Scenario {
 		s := story(t)

@@ -105,7 +105,7 @@ func (w *world) wantDone(what ...string) {
 	}
 }
 
-func TestOneAfterTheOtherAndTheLeaderLast(t *testing.T) {
+func TestMembersAreDefragmentedOneByOneAndTheLeaderLast(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
 	w.wantDone() // a new cluster
@@ -118,7 +118,7 @@ func TestOneAfterTheOtherAndTheLeaderLast(t *testing.T) {
 	}
 }
 
-func TestAnythingElseInBetweenIsNoReasonToLookAgain(t *testing.T) {
+func TestOtherReconcilesDoNotTriggerACheck(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
 	w.pass()
@@ -128,7 +128,7 @@ func TestAnythingElseInBetweenIsNoReasonToLookAgain(t *testing.T) {
 	w.wantDone("etcd-1")
 }
 
-func TestNobodyIsCopiedWhileAMemberIsMissing(t *testing.T) {
+func TestNoDefragmentationWhileAMemberIsMissing(t *testing.T) {
 	w := newWorld(t)
 	w.down = "etcd-2"
 	for range 3 {
@@ -144,7 +144,7 @@ func TestNobodyIsCopiedWhileAMemberIsMissing(t *testing.T) {
 	w.wantDone("etcd-1")
 }
 
-func TestAFullEtcdTakesWritesAgain(t *testing.T) {
+func TestFullEtcdAcceptsWritesAfterDefragmentation(t *testing.T) {
 	w := newWorld(t)
 	w.members = map[string]*clientv3.StatusResponse{"etcd-0": of(1, 990, 700), "etcd-1": of(2, 960, 700), "etcd-2": of(3, 710, 700)}
 	w.alarms = []*etcdserverpb.AlarmMember{
@@ -160,7 +160,7 @@ func TestAFullEtcdTakesWritesAgain(t *testing.T) {
 	}
 }
 
-func TestWhoIsNotOurs(t *testing.T) {
+func TestUnmanagedEtcdIsSkipped(t *testing.T) {
 	w := newWorld(t)
 	w.hcp.Spec.Etcd.ManagementType = hyperv1.Unmanaged
 	if result, err := w.ReconcileObject(t.Context(), w.hcp); err != nil || result.RequeueAfter != 0 {

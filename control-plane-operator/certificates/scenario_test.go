@@ -36,7 +36,7 @@ func annotated(key, value string) func(*hyperv1.HostedControlPlane) {
 // plane may take.
 const mostWrites = 27
 
-func TestOnceMadeNothingIsWritten(t *testing.T) {
+func TestSteadyStateHasNoWrites(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*hyperv1.HostedControlPlane)
 		facts  Facts
@@ -65,7 +65,7 @@ func TestOnceMadeNothingIsWritten(t *testing.T) {
 	}
 }
 
-func TestHostsThatAppear(t *testing.T) {
+func TestCertificatesGainNewHosts(t *testing.T) {
 	w := newWorld(t)
 	w.facts = Facts{}
 	w.pass()
@@ -84,7 +84,7 @@ func TestHostsThatAppear(t *testing.T) {
 	}
 }
 
-func TestANameOfTheUsersOwn(t *testing.T) {
+func TestUsersNameOfTheAPIServerHasAKubeconfig(t *testing.T) {
 	w := newWorld(t, withOwnName)
 	w.pass()
 	if text := string(w.secret(names.CustomAdminKubeconfig).Data[names.AdminKubeconfigFile]); !strings.Contains(text, "https://k8s.example.com:6443") {
@@ -97,7 +97,7 @@ func TestANameOfTheUsersOwn(t *testing.T) {
 	}
 }
 
-func TestWhatWasSpoiledIsMadeAgain(t *testing.T) {
+func TestChangedCertificatesAreIssuedAgain(t *testing.T) {
 	garbage := func(key string) func(map[string][]byte) {
 		return func(data map[string][]byte) { data[key] = []byte("garbage") }
 	}
@@ -142,7 +142,7 @@ func TestWhatWasSpoiledIsMadeAgain(t *testing.T) {
 
 // An authority with a key has issued the current certificates. If a part of its Secret is lost the user is informed, and
 // nothing is replaced.
-func TestAnAuthorityThatLostItsCertificate(t *testing.T) {
+func TestAuthorityWithoutItsCertificateBlocks(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
 	whole := w.secret(names.RootCA).Data
@@ -163,7 +163,7 @@ func TestAnAuthorityThatLostItsCertificate(t *testing.T) {
 	}
 }
 
-func TestASecretOfSomebodyElse(t *testing.T) {
+func TestForeignSecretIsNotOverwritten(t *testing.T) {
 	w := newWorld(t)
 	w.Create(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.RootCA}, Data: map[string][]byte{"mine": []byte("!")}})
 	_, err := w.try(t.Context())
@@ -175,7 +175,7 @@ func TestASecretOfSomebodyElse(t *testing.T) {
 	}
 }
 
-func TestRenewal(t *testing.T) {
+func TestCertificatesAreRenewed(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
 	if due := adminValidity * 2 / 3; w.again < due || w.again > due*11/10 {
@@ -206,7 +206,7 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-func TestAnAuthorityThatNobodyLookedAfterForTenYears(t *testing.T) {
+func TestExpiredAuthorityIsReplaced(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
 	w.clock.Step(11 * 365 * 24 * time.Hour)
@@ -218,7 +218,7 @@ func TestAnAuthorityThatNobodyLookedAfterForTenYears(t *testing.T) {
 	}
 }
 
-func TestCertificatesThatOthersBring(t *testing.T) {
+func TestUserProvidedCertificatesAreNotChanged(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
 	w.change(annotated(hyperv1.DisablePKIReconciliationAnnotation, "true"))
@@ -231,7 +231,7 @@ func TestCertificatesThatOthersBring(t *testing.T) {
 	}
 }
 
-func TestACacheThatIsBehind(t *testing.T) {
+func TestStaleCacheDoesNotCreateASecondAuthority(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
 	w.restart()
@@ -252,7 +252,7 @@ type blind struct{ client.Client }
 
 func (blind) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
 
-func TestThePasswordOfTheFirstUser(t *testing.T) {
+func TestKubeadminPasswordIsGeneratedOnce(t *testing.T) {
 	w := newWorld(t)
 	w.facts.KubeadminPassword = true
 	w.pass()

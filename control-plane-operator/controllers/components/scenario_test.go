@@ -32,7 +32,7 @@ func up(t *testing.T, policy hyperv1.AvailabilityPolicy) *world {
 	return w
 }
 
-func TestAControlPlaneComesUp(t *testing.T) {
+func TestControlPlaneStarts(t *testing.T) {
 	w := up(t, hyperv1.HighlyAvailable)
 	for name, want := range map[string]int{names.Etcd: 3, names.KubeAPIServer: 3, names.KubeControllerManager: 2, names.KubeScheduler: 2} {
 		if got := w.pods(name)["1.35.4"]; got != want {
@@ -51,7 +51,7 @@ func TestAControlPlaneComesUp(t *testing.T) {
 }
 
 // A component is not updated before its dependencies are rolled out.
-func TestAnUpgradeGoesInOrder(t *testing.T) {
+func TestUpgradeFollowsTheDependencies(t *testing.T) {
 	w := up(t, hyperv1.HighlyAvailable)
 	w.release(newer)
 	seen := map[string]bool{}
@@ -78,7 +78,7 @@ func TestAnUpgradeGoesInOrder(t *testing.T) {
 	}
 }
 
-func TestAnUpgradeThatIsStuckSaysWhy(t *testing.T) {
+func TestStuckUpgradeIsReported(t *testing.T) {
 	w := up(t, hyperv1.SingleReplica)
 	w.sick[names.KubeAPIServer] = corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
 		Name: names.KubeAPIServer, Image: "example.test/kube-apiserver:1.36.3", RestartCount: 4,
@@ -108,7 +108,7 @@ func TestAnUpgradeThatIsStuckSaysWhy(t *testing.T) {
 	w.says(hyperv1.HostedControlPlaneDegraded, isFalse, hyperv1.AsExpectedReason, "")
 }
 
-func TestAReleaseThatLacksAnImageIsNotRolledOut(t *testing.T) {
+func TestIncompleteReleaseIsNotRolledOut(t *testing.T) {
 	w := newWorld(t, controlPlane(hyperv1.SingleReplica))
 	w.releases.Put(fakerelease.With(fakerelease.Kubernetes(older, "1.35.4"), func(r *release.Release) { delete(r.Components, names.KubeScheduler) }))
 	w.settle()
@@ -124,7 +124,7 @@ func TestAReleaseThatLacksAnImageIsNotRolledOut(t *testing.T) {
 	}
 }
 
-func TestARegistryThatIsAwayIsAskedAgain(t *testing.T) {
+func TestUnreachableRegistryIsRetried(t *testing.T) {
 	w := newWorld(t, controlPlane(hyperv1.SingleReplica))
 	w.releases.Fail(older, release.Unreachable, "no answer in time")
 	pass := w.start()
@@ -141,7 +141,7 @@ func TestARegistryThatIsAwayIsAskedAgain(t *testing.T) {
 	w.says(hyperv1.ValidReleaseInfo, isTrue, hyperv1.AsExpectedReason, "") // the release is not evaluated
 }
 
-func TestTheControlPlaneMayHaveAReleaseOfItsOwn(t *testing.T) {
+func TestControlPlaneReleaseIsIndependent(t *testing.T) {
 	w := newWorld(t, controlPlane(hyperv1.SingleReplica))
 	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ControlPlaneReleaseImage = ptr.To(newer) })
 	w.settle()
@@ -171,7 +171,7 @@ func (w *world) ran(want ...string) {
 	}
 }
 
-func TestTheControlPlaneVersionFollowsTheReleaseOfTheCluster(t *testing.T) {
+func TestControlPlaneVersionFollowsTheClusterRelease(t *testing.T) {
 	w := up(t, hyperv1.SingleReplica)
 	w.ran("1.35.4")
 	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ControlPlaneReleaseImage = ptr.To(newer) })
@@ -184,7 +184,7 @@ func TestTheControlPlaneVersionFollowsTheReleaseOfTheCluster(t *testing.T) {
 	w.ran("1.36.3", "1.35.4") // it ran that before
 }
 
-func TestAPausedControlPlaneIsLeftAlone(t *testing.T) {
+func TestPausedControlPlaneIsNotChanged(t *testing.T) {
 	w := up(t, hyperv1.SingleReplica)
 	w.change(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true"))
@@ -202,7 +202,7 @@ func TestAPausedControlPlaneIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestWhatSomebodyDeletesIsMadeAgain(t *testing.T) {
+func TestDeletedObjectsAreRecreated(t *testing.T) {
 	w := up(t, hyperv1.SingleReplica)
 	for _, obj := range []client.Object{
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: names.SchedulerKubeconfig}},
@@ -220,7 +220,7 @@ func TestWhatSomebodyDeletesIsMadeAgain(t *testing.T) {
 	}
 }
 
-func TestWhatAChangeRolls(t *testing.T) {
+func TestChangesRollOnlyAffectedComponents(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*world)
 		rolls  []string
@@ -275,7 +275,7 @@ func (w *world) rewrite(secret string) {
 }
 
 // The only member reads it when it starts, and is not restarted for it.
-func TestEtcdHasBeenUp(t *testing.T) {
+func TestEtcdReadsFormedWithoutARestart(t *testing.T) {
 	w := up(t, hyperv1.SingleReplica)
 	before := w.revisions(names.Etcd)
 	hcp := w.hcp(t.Context())
@@ -289,7 +289,7 @@ func TestEtcdHasBeenUp(t *testing.T) {
 	}
 }
 
-func TestEtcdIsOfUseWhileMostMembersAre(t *testing.T) {
+func TestEtcdIsAvailableWithAMajority(t *testing.T) {
 	w := up(t, hyperv1.HighlyAvailable)
 	for n, want := range []metav1.ConditionStatus{isTrue, isFalse} {
 		pod := &corev1.Pod{}
@@ -316,7 +316,7 @@ func TestEtcdIsOfUseWhileMostMembersAre(t *testing.T) {
 	w.says(hyperv1.HostedControlPlaneDegraded, isTrue, hyperv1.PodUnschedulableReason, "etcd: etcd-0")
 }
 
-func TestAnEtcdOfTheUsersNeedsNone(t *testing.T) {
+func TestUnmanagedEtcdNeedsNoComponent(t *testing.T) {
 	hcp := controlPlane(hyperv1.SingleReplica)
 	hcp.Spec.Etcd.ManagementType = hyperv1.Unmanaged
 	hcp.Spec.Etcd.Unmanaged = &hyperv1.UnmanagedEtcdSpec{Endpoint: "https://etcd.example.com:2379", TLS: hyperv1.EtcdTLSConfig{ClientSecret: corev1.LocalObjectReference{Name: "etcd-client"}}}

@@ -16,7 +16,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
-func TestTrial(t *testing.T) {
+func TestCrashConsistencyAndLeaks(t *testing.T) {
 	begin := func(t testing.TB) *crashtest.Scenario { return newWorld(t, withOwnName).story() }
 	t.Run("crash", func(t *testing.T) { t.Parallel(); crashtest.CrashConsistency(t, begin) })
 	t.Run("vanish", func(t *testing.T) { t.Parallel(); crashtest.NoLeaks(t, begin) })
@@ -24,7 +24,7 @@ func TestTrial(t *testing.T) {
 }
 
 // A rotation that is interrupted after any write has the same result, and all connections work at each point.
-func TestRotationOnTrial(t *testing.T) {
+func TestRotationCrashConsistency(t *testing.T) {
 	t.Parallel()
 	crashtest.CrashConsistency(t, func(t testing.TB) *crashtest.Scenario {
 		w := newWorld(t)

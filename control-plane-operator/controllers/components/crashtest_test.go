@@ -22,13 +22,13 @@ func story(policy hyperv1.AvailabilityPolicy) crashtest.Setup {
 	}
 }
 
-func TestTrial(t *testing.T) {
+func TestCrashConsistencyAndLeaks(t *testing.T) {
 	for _, policy := range []hyperv1.AvailabilityPolicy{hyperv1.SingleReplica, hyperv1.HighlyAvailable} {
 		t.Run(string(policy)+": crash", func(t *testing.T) { t.Parallel(); crashtest.CrashConsistency(t, story(policy)) })
 	}
 	t.Run("vanish", func(t *testing.T) { t.Parallel(); crashtest.NoLeaks(t, story(hyperv1.SingleReplica)) })
 }
 
-func TestTrialUnderFaults(t *testing.T) {
+func TestCrashConsistencyUnderFaults(t *testing.T) {
 	crashtest.APIFaults(t, story(hyperv1.HighlyAvailable))
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // Messages do not contain local ports or times.
-func TestWhyNobodyAnswers(t *testing.T) {
+func TestConnectionErrorsHaveStableMessages(t *testing.T) {
 	const host = "api.example.com:6443"
 	dial := func(err error) error {
 		from, to := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 40001}, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 6443}

@@ -26,13 +26,13 @@ func (w *world) story() *crashtest.Scenario {
 	}
 }
 
-func TestTrial(t *testing.T) {
+func TestCrashConsistencyAndLeaks(t *testing.T) {
 	for _, mode := range []hyperv1.AWSEndpointAccessType{hyperv1.Public, hyperv1.PublicAndPrivate, hyperv1.Private} {
 		t.Run(string(mode)+": crash", func(t *testing.T) { t.Parallel(); crashtest.CrashConsistency(t, story(mode)) })
 		t.Run(string(mode)+": vanish", func(t *testing.T) { t.Parallel(); crashtest.NoLeaks(t, story(mode)) })
 	}
 }
 
-func TestTrialUnderFaults(t *testing.T) {
+func TestCrashConsistencyUnderFaults(t *testing.T) {
 	crashtest.APIFaults(t, story(hyperv1.PublicAndPrivate))
 }

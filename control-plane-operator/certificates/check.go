@@ -45,27 +45,27 @@ func CheckNamedCertificate(hcp *hyperv1.HostedControlPlane, listed []string, tex
 }
 
 // maxRenewal prevents that certificates are renewed all the time.
-const mostRenewal = 0.9
+const maxRenewal = 0.9
 
 // minValidity prevents it too. Each renewal writes about 20 Secrets to the etcd that all control planes share.
-const leastValidity = time.Hour
+const minValidity = time.Hour
 
 // requestedValidity returns the validity in the annotation, or 0 if there is none or it cannot be parsed.
-func validityAsked(hcp *hyperv1.HostedControlPlane) time.Duration {
+func requestedValidity(hcp *hyperv1.HostedControlPlane) time.Duration {
 	d, err := time.ParseDuration(hcp.Annotations[hyperv1.CertificateValidityAnnotation])
 	if err != nil || d <= 0 {
 		return 0
 	}
-	return max(d, leastValidity)
+	return max(d, minValidity)
 }
 
 // termsOf returns the terms in the annotations. An annotation that cannot be parsed counts as not set.
 func termsOf(hcp *hyperv1.HostedControlPlane) pki.Terms {
 	terms := pki.DefaultTerms
-	if d := validityAsked(hcp); d > 0 {
+	if d := requestedValidity(hcp); d > 0 {
 		terms.Validity = d
 	}
-	if f, err := strconv.ParseFloat(hcp.Annotations[hyperv1.CertificateRenewalAnnotation], 64); err == nil && f > 0 && f <= mostRenewal {
+	if f, err := strconv.ParseFloat(hcp.Annotations[hyperv1.CertificateRenewalAnnotation], 64); err == nil && f > 0 && f <= maxRenewal {
 		terms.Renewal = f
 	}
 	return terms
@@ -78,7 +78,7 @@ const adminValidity = 30 * 24 * time.Hour
 // adminTerms returns the terms of the administrator's certificates.
 func adminTerms(hcp *hyperv1.HostedControlPlane) pki.Terms {
 	terms := termsOf(hcp)
-	if validityAsked(hcp) == 0 {
+	if requestedValidity(hcp) == 0 {
 		terms.Validity = adminValidity
 	}
 	return terms
@@ -86,7 +86,7 @@ func adminTerms(hcp *hyperv1.HostedControlPlane) pki.Terms {
 
 // stepDurationOf returns the shortest duration of a rotation step. An annotation that cannot be parsed counts as not
 // set.
-func settleOf(hcp *hyperv1.HostedControlPlane, usual time.Duration) time.Duration {
+func stepDurationOf(hcp *hyperv1.HostedControlPlane, usual time.Duration) time.Duration {
 	if d, err := time.ParseDuration(hcp.Annotations[hyperv1.RotationPauseAnnotation]); err == nil && d > 0 {
 		return d
 	}

@@ -27,7 +27,7 @@ func TestServiceNetworksWithoutRoomAreRejected(t *testing.T) {
 		"no range":                {[]string{"172.31.0.0"}, `spec.networking.serviceNetwork[0]: "172.31.0.0" is not an address range`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, services(c.cidrs...))
+			w := newTestEnv(t, services(c.cidrs...))
 			n, err := w.try(t.Context())
 			var block *reconcile.Blocked
 			if !errors.As(err, &block) || block.Reason != hyperv1.InvalidConfigurationReason || !strings.HasPrefix(block.Message, c.says) || n != 0 {
@@ -91,7 +91,7 @@ func TestNamedCertificatesForOurNamesAreRejected(t *testing.T) {
 // The user's certificate is not signed by our authority.
 func TestKubeconfigsTrustTheUsersCertificate(t *testing.T) {
 	theirs := users(t, "k8s.example.com")
-	w := newWorld(t, withOwnName, func(hcp *hyperv1.HostedControlPlane) {
+	w := newTestEnv(t, withOwnName, func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Configuration = &hyperv1.ClusterConfiguration{APIServer: &configv1.APIServerSpec{ServingCerts: configv1.APIServerServingCerts{
 			NamedCertificates: []configv1.APIServerNamedServingCert{{ServingCertificate: configv1.SecretNameReference{Name: "copied-theirs"}}},
 		}}}

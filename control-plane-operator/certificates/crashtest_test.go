@@ -17,7 +17,7 @@ import (
 )
 
 func TestCrashConsistencyAndLeaks(t *testing.T) {
-	begin := func(t testing.TB) *crashtest.Scenario { return newWorld(t, withOwnName).story() }
+	begin := func(t testing.TB) *crashtest.Scenario { return newTestEnv(t, withOwnName).story() }
 	t.Run("crash", func(t *testing.T) { t.Parallel(); crashtest.CrashConsistency(t, begin) })
 	t.Run("vanish", func(t *testing.T) { t.Parallel(); crashtest.NoLeaks(t, begin) })
 	t.Run("faults", func(t *testing.T) { t.Parallel(); crashtest.APIFaults(t, begin) })
@@ -27,7 +27,7 @@ func TestCrashConsistencyAndLeaks(t *testing.T) {
 func TestRotationCrashConsistency(t *testing.T) {
 	t.Parallel()
 	crashtest.CrashConsistency(t, func(t testing.TB) *crashtest.Scenario {
-		w := newWorld(t)
+		w := newTestEnv(t)
 		w.table, w.facts.RolledOut = ofEtcd, rolledOut
 		// The objects before the scenario are not a part of it.
 		certs := New(Options{Client: w.Admin(), Reader: w.Admin(), Scheme: scheme, Recorder: w.events, Clock: w.clock})
@@ -64,7 +64,7 @@ func mask(text string) string {
 }
 
 // story ends when the requested authorities sign.
-func (w *world) story() *crashtest.Scenario {
+func (w *testEnv) story() *crashtest.Scenario {
 	return &crashtest.Scenario{
 		Cluster: w.Cluster,
 		Start: func() func(context.Context) error {
@@ -82,7 +82,7 @@ func (w *world) story() *crashtest.Scenario {
 }
 
 // missing returns what is missing until everything exists and no rotation is in progress.
-func (w *world) missing(ctx context.Context) string {
+func (w *testEnv) missing(ctx context.Context) string {
 	hcp := w.hcp(ctx)
 	if hcp == nil {
 		return ""

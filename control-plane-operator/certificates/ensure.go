@@ -97,14 +97,14 @@ func (c *Certificates) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPla
 	if err != nil {
 		return 0, false, err
 	}
-	if r := c.atRest(digest, now); r != nil {
-		return comeBack(r.until, now), false, nil
+	if r := c.skippable(digest, now); r != nil {
+		return requeueAfter(r.until, now), false, nil
 	}
 	p, err := c.plan(hcp, facts, there, now)
 	if err == nil && p.differs {
-		p, err = c.planAnew(ctx, hcp, facts, now)
+		p, err = c.planUncached(ctx, hcp, facts, now)
 		if err == nil && !p.differs {
-			return comeBack(p.due, now), true, nil
+			return requeueAfter(p.due, now), true, nil
 		}
 	}
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *Certificates) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPla
 	if !wrote && !p.rotating() {
 		c.rest.Store(&rest{digest: digest, until: p.due})
 	}
-	return comeBack(p.due, now), wrote && !c.seen(ctx, p), nil
+	return requeueAfter(p.due, now), wrote && !c.seen(ctx, p), nil
 }
 
 const setAuthorities, setCertificates = "certificate-authorities", "certificates"
@@ -131,7 +131,7 @@ func (c *Certificates) write(ctx context.Context, p *plan) (changed bool, err er
 	if err != nil {
 		return turned, err
 	}
-	for _, n := range p.news {
+	for _, n := range p.events {
 		c.Recorder.Eventf(p.hcp, nil, n.kind, n.reason, "IssueCertificates", "%s", n.text)
 	}
 	changed, err = c.apply.Apply(ctx, setOf(p.hcp, setCertificates), p.objects...)
@@ -143,8 +143,8 @@ func (c *Certificates) seen(ctx context.Context, p *plan) bool {
 	return c.apply.Await(ctx, setOf(p.hcp, setAuthorities), p.authorities...) && c.apply.Await(ctx, setOf(p.hcp, setCertificates), p.objects...)
 }
 
-// planAnew makes the plan with a live read from the API server.
-func (c *Certificates) planAnew(ctx context.Context, hcp *hyperv1.HostedControlPlane, facts Facts, now time.Time) (*plan, error) {
+// planUncached makes the plan with a live read from the API server.
+func (c *Certificates) planUncached(ctx context.Context, hcp *hyperv1.HostedControlPlane, facts Facts, now time.Time) (*plan, error) {
 	there, err := read(ctx, c.Reader, hcp.Namespace)
 	if err != nil {
 		return nil, err
@@ -153,11 +153,11 @@ func (c *Certificates) planAnew(ctx context.Context, hcp *hyperv1.HostedControlP
 }
 
 func (c *Certificates) plan(hcp *hyperv1.HostedControlPlane, facts Facts, there found, now time.Time) (*plan, error) {
-	p := &plan{table: c.table, hcp: hcp, facts: facts, terms: termsOf(hcp), settle: settleOf(hcp, c.Settle), now: now, there: there}
+	p := &plan{table: c.table, hcp: hcp, facts: facts, terms: termsOf(hcp), settle: stepDurationOf(hcp, c.Settle), now: now, there: there}
 	return p, p.make()
 }
 
-// comeBack returns the time until the next reconcile is due.
-func comeBack(due, now time.Time) time.Duration {
+// requeueAfter returns the time until the next reconcile is due.
+func requeueAfter(due, now time.Time) time.Duration {
 	return wait.Jitter(max(due.Sub(now), time.Second), jitter)
 }

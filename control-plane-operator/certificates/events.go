@@ -14,21 +14,21 @@ const (
 	authorityRotation = "CertificateAuthorityRotation"
 )
 
-// news is an event that is recorded after the change is written.
-type news struct{ kind, reason, text string }
+// event is an event that is recorded after the change is written.
+type event struct{ kind, reason, text string }
 
-func (p *plan) tell(kind, reason, format string, args ...any) {
-	p.news = append(p.news, news{kind, reason, fmt.Sprintf(format, args...)})
+func (p *plan) addEvent(kind, reason, format string, args ...any) {
+	p.events = append(p.events, event{kind, reason, fmt.Sprintf(format, args...)})
 }
 
-func (p *plan) tellTurn(signer string, turn pki.Turn) {
+func (p *plan) addRotationEvent(signer string, turn pki.Turn) {
 	switch turn {
 	case pki.Introduced:
-		p.tell(corev1.EventTypeNormal, authorityRotation, "created the next certificate authority of %s; it signs as soon as it is trusted everywhere", signer)
+		p.addEvent(corev1.EventTypeNormal, authorityRotation, "created the next certificate authority of %s; it signs as soon as it is trusted everywhere", signer)
 	case pki.Switched:
-		p.tell(corev1.EventTypeNormal, authorityRotation, "the new certificate authority of %s signs; the previous one is still trusted", signer)
+		p.addEvent(corev1.EventTypeNormal, authorityRotation, "the new certificate authority of %s signs; the previous one is still trusted", signer)
 	case pki.Finished:
-		p.tell(corev1.EventTypeNormal, authorityRotation, "the old certificate authority of %s is no longer trusted", signer)
+		p.addEvent(corev1.EventTypeNormal, authorityRotation, "the old certificate authority of %s is no longer trusted", signer)
 	case pki.NoTurn:
 	}
 }

@@ -25,15 +25,15 @@ func leaves(hcp *hyperv1.HostedControlPlane, facts Facts) []leaf {
 	return []leaf{
 		{names.APIServerCertificate, names.RootCA, pki.Request{User: "kubernetes", Usage: pki.Server, Hosts: publicHosts(hcp, facts)}},
 		{names.APIServerPrivateCertificate, names.RootCA, pki.Request{User: "kubernetes-private", Usage: pki.Server, Hosts: privateHosts(ns)}},
-		{names.EtcdServerCertificate, names.EtcdSigner, pki.Request{User: "etcd-server", Usage: pki.Server | pki.Client, Hosts: here(members, inService(etcdClientService, ns))}},
-		{names.EtcdPeerCertificate, names.EtcdSigner, pki.Request{User: "etcd-peer", Usage: pki.Server | pki.Client, Hosts: here(members)}},
+		{names.EtcdServerCertificate, names.EtcdSigner, pki.Request{User: "etcd-server", Usage: pki.Server | pki.Client, Hosts: withLoopback(members, inService(etcdClientService, ns))}},
+		{names.EtcdPeerCertificate, names.EtcdSigner, pki.Request{User: "etcd-peer", Usage: pki.Server | pki.Client, Hosts: withLoopback(members)}},
 		{names.EtcdClientCertificate, names.EtcdSigner, pki.Request{User: "etcd-client", Usage: pki.Client}},
-		{names.KonnectivityCertificate, names.KonnectivitySigner, pki.Request{User: names.KonnectivityServer, Usage: pki.Server, Hosts: here(inService(names.KonnectivityServer, ns), tunnelHosts(hcp, facts))}},
+		{names.KonnectivityCertificate, names.KonnectivitySigner, pki.Request{User: names.KonnectivityServer, Usage: pki.Server, Hosts: withLoopback(inService(names.KonnectivityServer, ns), tunnelHosts(hcp, facts))}},
 		{names.KonnectivityAgentCertificate, names.KonnectivitySigner, pki.Request{User: "konnectivity-agent", Usage: pki.Client}},
 		{names.AggregatorClientCertificate, names.AggregatorClientSigner, pki.Request{User: names.AggregatorUser, Usage: pki.Client}},
 		{names.KubeletClientCertificate, names.KubeletClientSigner, pki.Request{User: names.APIServerUser, Usage: pki.Client}},
-		{names.ControllerManagerCertificate, names.RootCA, pki.Request{User: names.KubeControllerManager, Usage: pki.Server, Hosts: here(inService(names.KubeControllerManager, ns))}},
-		{names.SchedulerCertificate, names.RootCA, pki.Request{User: names.KubeScheduler, Usage: pki.Server, Hosts: here(inService(names.KubeScheduler, ns))}},
+		{names.ControllerManagerCertificate, names.RootCA, pki.Request{User: names.KubeControllerManager, Usage: pki.Server, Hosts: withLoopback(inService(names.KubeControllerManager, ns))}},
+		{names.SchedulerCertificate, names.RootCA, pki.Request{User: names.KubeScheduler, Usage: pki.Server, Hosts: withLoopback(inService(names.KubeScheduler, ns))}},
 	}
 }
 
@@ -62,7 +62,7 @@ func tunnelHosts(hcp *hyperv1.HostedControlPlane, facts Facts) []string {
 
 // privateHosts returns the names of the API server for the rest of the control plane.
 func privateHosts(namespace string) []string {
-	return here(inService(names.KubeAPIServer, namespace))
+	return withLoopback(inService(names.KubeAPIServer, namespace))
 }
 
 // inService returns the names of a Service within the management cluster.
@@ -70,8 +70,8 @@ func inService(service, namespace string) []string {
 	return []string{service, service + "." + namespace, service + "." + namespace + ".svc", service + "." + namespace + ".svc.cluster.local"}
 }
 
-// here adds the names of the pod itself.
-func here(hosts ...[]string) []string {
+// withLoopback adds the names of the pod itself.
+func withLoopback(hosts ...[]string) []string {
 	all := []string{"localhost", "127.0.0.1", "::1"}
 	for _, h := range hosts {
 		all = append(all, h...)

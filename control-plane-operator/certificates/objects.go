@@ -37,9 +37,9 @@ func (p *plan) meta(name string, labels map[string]string) metav1.ObjectMeta {
 	return m
 }
 
-// brought returns the users' serving certificates of the API server. A certificate that cannot be parsed is reported by
+// userServingCertificates returns the users' serving certificates of the API server. A certificate that cannot be parsed is reported by
 // another controller.
-func (p *plan) brought() []byte {
+func (p *plan) userServingCertificates() []byte {
 	if p.hcp.Spec.Configuration == nil || p.hcp.Spec.Configuration.APIServer == nil {
 		return nil
 	}

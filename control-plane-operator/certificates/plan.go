@@ -35,7 +35,7 @@ type plan struct {
 	due time.Time
 	// issued lists the certificates that are issued again, with the reasons.
 	issued []issue
-	news   []news
+	events []event
 }
 
 type issue struct{ secret, why string }
@@ -76,7 +76,7 @@ func (p *plan) findSigners() error {
 		if line.lives > 0 {
 			before := line.lives // only we have had the key of a new authority
 			if _, there := p.there.secrets[line.name]; there {
-				before = nodeCertificatesBefore
+				before = legacyNodeCertificateRetention
 			}
 			s.Limit(line.lives, before, p.now)
 		}
@@ -95,13 +95,13 @@ func (p *plan) findSigner(name string) (*pki.Signer, error) {
 	var lost *pki.LostKeyError
 	switch {
 	case errors.As(err, &lost):
-		p.tell(corev1.EventTypeWarning, authorityReplaced, "the private key in Secret %s cannot be read: a new certificate authority replaces the previous one", name)
+		p.addEvent(corev1.EventTypeWarning, authorityReplaced, "the private key in Secret %s cannot be read: a new certificate authority replaces the previous one", name)
 		return pki.NewSigner(name, asked, p.now, lost.Trusted...)
 	case err != nil:
 		return nil, reconcile.Block(hyperv1.CertificateAuthorityBrokenReason,
 			"Secret %s has the private key of a certificate authority but not its certificate (%v): restore the certificate, or delete the Secret to get a new authority", name, err)
 	case s.Expired(p.now):
-		p.tell(corev1.EventTypeWarning, authorityReplaced, "the certificate authority in Secret %s has expired: a new one replaces it", name)
+		p.addEvent(corev1.EventTypeWarning, authorityReplaced, "the certificate authority in Secret %s has expired: a new one replaces it", name)
 		return pki.NewSigner(name, asked, p.now)
 	}
 	return s, nil
@@ -116,7 +116,7 @@ func (p *plan) advance() (turned bool, err error) {
 			return turned, fmt.Errorf("rotating %s: %w", line.name, err)
 		}
 		turned = turned || turn != pki.NoTurn
-		p.tellTurn(line.name, turn)
+		p.addRotationEvent(line.name, turn)
 	}
 	return turned, nil
 }
@@ -135,7 +135,7 @@ func (p *plan) compute() error {
 			return fmt.Errorf("writing signer %s: %w", line.name, err)
 		}
 		p.authorities = append(p.authorities, p.secret(line.name, corev1.SecretTypeOpaque, nil, data))
-		p.soon(s.Due(p.pace(line.lives), p.now))
+		p.requeueBefore(s.Due(p.pace(line.lives), p.now))
 	}
 	for _, b := range p.bundles {
 		p.bundle(b)
@@ -173,7 +173,7 @@ func (p *plan) kubeconfig(k kubeconfig) error {
 	}
 	trust := p.current[names.RootCA].Trust()
 	if k.outside {
-		trust = append(trust, p.brought()...)
+		trust = append(trust, p.userServingCertificates()...)
 	}
 	text, err := pki.Kubeconfig(k.server(), trust, have)
 	if err != nil {
@@ -197,7 +197,7 @@ func (p *plan) certificate(l leaf, data map[string][]byte) (*pki.Leaf, error) {
 		}
 		p.issued = append(p.issued, issue{l.secret, why})
 	}
-	p.soon(have.Due(terms))
+	p.requeueBefore(have.Due(terms))
 	return have, nil
 }
 
@@ -211,8 +211,8 @@ func (p *plan) rotating() bool {
 	return false
 }
 
-// soon requeues the reconcile at this time at the latest.
-func (p *plan) soon(at time.Time) {
+// requeueBefore requeues the reconcile at this time at the latest.
+func (p *plan) requeueBefore(at time.Time) {
 	if p.due.IsZero() || at.Before(p.due) {
 		p.due = at
 	}

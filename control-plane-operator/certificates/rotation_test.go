@@ -18,7 +18,7 @@ var rotate = annotated(hyperv1.RotateCertificatesAnnotation, "2026-01-02")
 func rolledOut(string) bool { return true }
 
 // trusted returns the number of trusted authorities of a signer.
-func (w *world) trusted(signer string) int {
+func (w *testEnv) trusted(signer string) int {
 	w.t.Helper()
 	certs, err := pki.ParseBundle(w.secret(signer).Data["ca.crt"])
 	w.must(err)
@@ -26,11 +26,11 @@ func (w *world) trusted(signer string) int {
 }
 
 // signing returns the authority that signs.
-func (w *world) signing(signer string) []byte { return w.secret(signer).Data[corev1.TLSCertKey] }
+func (w *testEnv) signing(signer string) []byte { return w.secret(signer).Data[corev1.TLSCertKey] }
 
 // During a rotation pods have Secrets of this step or of the previous one. Every combination must work.
 func TestRotationKeepsAllConnectionsWorking(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.facts.RolledOut = rolledOut
 	w.pass()
 	w.change(rotate)
@@ -74,7 +74,7 @@ func TestRotationKeepsAllConnectionsWorking(t *testing.T) {
 
 // Older operators issued node certificates for a year.
 func TestCertificatesOfOldNodesStayTrustedForAYear(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.facts.RolledOut = rolledOut
 	w.pass()
 	s := w.secret(names.ClusterSignerCA)
@@ -92,7 +92,7 @@ func TestCertificatesOfOldNodesStayTrustedForAYear(t *testing.T) {
 	if w.pass(); w.trusted(names.ClusterSignerCA) != 2 {
 		t.Fatal("nodes that joined before the upgrade lose the API server")
 	}
-	w.clock.Step(nodeCertificatesBefore - nodeCertificates)
+	w.clock.Step(legacyNodeCertificateRetention - nodeCertificates)
 	w.pass()
 	w.clock.Step(DefaultSettle)
 	if w.pass(); w.trusted(names.ClusterSignerCA) != 1 {
@@ -103,7 +103,7 @@ func TestCertificatesOfOldNodesStayTrustedForAYear(t *testing.T) {
 // A certificate cannot be revoked.
 func TestAdministratorCertificateHasShortValidity(t *testing.T) {
 	for annotation, want := range map[string]time.Duration{"": adminValidity, "8760h": 8760 * time.Hour, "1h": time.Hour} {
-		w := newWorld(t, annotated(hyperv1.CertificateValidityAnnotation, annotation))
+		w := newTestEnv(t, annotated(hyperv1.CertificateValidityAnnotation, annotation))
 		w.facts = reachable
 		w.pass()
 		leaf := w.ends()[names.AdminKubeconfig]
@@ -116,7 +116,7 @@ func TestAdministratorCertificateHasShortValidity(t *testing.T) {
 }
 
 func TestRotationWaitsForTheRollout(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.pass()
 	w.change(rotate)
 	late := map[string]bool{names.EtcdSigner: true}
@@ -142,7 +142,7 @@ func TestRotationWaitsForTheRollout(t *testing.T) {
 // Programs in the cluster may have to be restarted by hand in between.
 func TestAnnotationSetsTheDurationOfRotationSteps(t *testing.T) {
 	for pause, want := range map[string]time.Duration{"2h": 2 * time.Hour, "20s": 20 * time.Second, "soon": DefaultSettle, "-1h": DefaultSettle} {
-		w := newWorld(t, annotated(hyperv1.RotationPauseAnnotation, pause))
+		w := newTestEnv(t, annotated(hyperv1.RotationPauseAnnotation, pause))
 		w.facts.RolledOut = rolledOut
 		w.pass()
 		w.change(rotate)
@@ -164,7 +164,7 @@ func TestAnnotationSetsTheDurationOfRotationSteps(t *testing.T) {
 // An operator that dies between writing the authority and the trust bundles, and is away for long, has not distributed
 // the new authority.
 func TestStepDurationRestartsAfterACrash(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.facts.RolledOut = rolledOut
 	w.pass()
 	w.change(rotate)
@@ -187,7 +187,7 @@ func TestStepDurationRestartsAfterACrash(t *testing.T) {
 }
 
 func TestAuthoritiesNewerThanTheRequestAreKept(t *testing.T) {
-	w := newWorld(t, rotate)
+	w := newTestEnv(t, rotate)
 	w.facts.RolledOut = rolledOut
 	w.pass()
 	w.clock.Step(time.Hour)

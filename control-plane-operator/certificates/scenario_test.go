@@ -52,7 +52,7 @@ func TestSteadyStateHasNoWrites(t *testing.T) {
 		"certificates of an hour":    {annotated(hyperv1.CertificateValidityAnnotation, "1h"), reachable},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, c.change)
+			w := newTestEnv(t, c.change)
 			w.facts = c.facts
 			if n := w.pass(); n > mostWrites {
 				t.Errorf("%d writes to make them", n)
@@ -66,7 +66,7 @@ func TestSteadyStateHasNoWrites(t *testing.T) {
 }
 
 func TestCertificatesGainNewHosts(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.facts = Facts{}
 	w.pass()
 	if w.exists(names.AdminKubeconfig) {
@@ -85,7 +85,7 @@ func TestCertificatesGainNewHosts(t *testing.T) {
 }
 
 func TestUsersNameOfTheAPIServerHasAKubeconfig(t *testing.T) {
-	w := newWorld(t, withOwnName)
+	w := newTestEnv(t, withOwnName)
 	w.pass()
 	if text := string(w.secret(names.CustomAdminKubeconfig).Data[names.AdminKubeconfigFile]); !strings.Contains(text, "https://k8s.example.com:6443") {
 		t.Errorf("leads elsewhere:\n%s", text)
@@ -120,7 +120,7 @@ func TestChangedCertificatesAreIssuedAgain(t *testing.T) {
 		"what others put into a Secret is theirs": {secret: names.EtcdSigner, spoil: garbage("note"), changed: nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestEnv(t)
 			w.pass()
 			if c.spoil == nil {
 				w.must(w.Admin().Delete(t.Context(), w.secret(c.secret)))
@@ -143,7 +143,7 @@ func TestChangedCertificatesAreIssuedAgain(t *testing.T) {
 // An authority with a key has issued the current certificates. If a part of its Secret is lost the user is informed, and
 // nothing is replaced.
 func TestAuthorityWithoutItsCertificateBlocks(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.pass()
 	whole := w.secret(names.RootCA).Data
 	w.spoil(names.RootCA, func(data map[string][]byte) { delete(data, corev1.TLSCertKey) })
@@ -164,7 +164,7 @@ func TestAuthorityWithoutItsCertificateBlocks(t *testing.T) {
 }
 
 func TestForeignSecretIsNotOverwritten(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.Create(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.RootCA}, Data: map[string][]byte{"mine": []byte("!")}})
 	_, err := w.try(t.Context())
 	if err == nil || !strings.Contains(err.Error(), `Secret "root-ca" exists and belongs to somebody else`) {
@@ -176,7 +176,7 @@ func TestForeignSecretIsNotOverwritten(t *testing.T) {
 }
 
 func TestCertificatesAreRenewed(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.pass()
 	if due := adminValidity * 2 / 3; w.again < due || w.again > due*11/10 {
 		t.Errorf("comes back after %s", w.again)
@@ -207,7 +207,7 @@ func TestCertificatesAreRenewed(t *testing.T) {
 }
 
 func TestExpiredAuthorityIsReplaced(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.pass()
 	w.clock.Step(11 * 365 * 24 * time.Hour)
 	w.pass()
@@ -219,7 +219,7 @@ func TestExpiredAuthorityIsReplaced(t *testing.T) {
 }
 
 func TestUserProvidedCertificatesAreNotChanged(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.pass()
 	w.change(annotated(hyperv1.DisablePKIReconciliationAnnotation, "true"))
 	w.must(w.Admin().Delete(t.Context(), w.secret(names.EtcdSigner)))
@@ -232,7 +232,7 @@ func TestUserProvidedCertificatesAreNotChanged(t *testing.T) {
 }
 
 func TestStaleCacheDoesNotCreateASecondAuthority(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.pass()
 	w.restart()
 	w.certs.Client = blind{w.Client()}
@@ -253,7 +253,7 @@ type blind struct{ client.Client }
 func (blind) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
 
 func TestKubeadminPasswordIsGeneratedOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.facts.KubeadminPassword = true
 	w.pass()
 	first := w.secret(names.KubeadminPassword).Data[names.KubeadminPasswordFile]
@@ -273,7 +273,7 @@ func TestKubeadminPasswordIsGeneratedOnce(t *testing.T) {
 }
 
 // versions returns the resource versions of all our Secrets and ConfigMaps.
-func (w *world) versions() map[string]string {
+func (w *testEnv) versions() map[string]string {
 	w.t.Helper()
 	out := map[string]string{}
 	secrets := &corev1.SecretList{}
@@ -301,7 +301,7 @@ func differing(before, after map[string]string) []string {
 }
 
 // heard expects an event with this prefix, or no event if it is empty.
-func (w *world) heard(want string) {
+func (w *testEnv) heard(want string) {
 	w.t.Helper()
 	var all []string
 	for len(w.events.Events) > 0 {

@@ -26,8 +26,8 @@ func digestOf(hcp *hyperv1.HostedControlPlane, facts Facts, there found) ([sha25
 	return sha256.Sum256(text), nil
 }
 
-// atRest returns the record of the last reconcile if its inputs are unchanged, and nil otherwise.
-func (c *Certificates) atRest(digest [sha256.Size]byte, now time.Time) *rest {
+// skippable returns the record of the last reconcile if its inputs are unchanged, and nil otherwise.
+func (c *Certificates) skippable(digest [sha256.Size]byte, now time.Time) *rest {
 	if r := c.rest.Load(); r != nil && r.digest == digest && now.Before(r.until) {
 		return r
 	}

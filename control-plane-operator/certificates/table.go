@@ -30,8 +30,8 @@ const (
 	// nodeCertificates is the time for which a rotation keeps the old authority of the nodes. kube-controller-manager
 	// issues node certificates for 30 days, and may use the old key for some time.
 	nodeCertificates = names.NodeCertificateLife + 24*time.Hour
-	// nodeCertificatesBefore is the validity that they had before it was limited.
-	nodeCertificatesBefore = 366 * 24 * time.Hour
+	// legacyNodeCertificateRetention is the validity that they had before it was limited.
+	legacyNodeCertificateRetention = 366 * 24 * time.Hour
 )
 
 var signers = []signer{

@@ -31,8 +31,8 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// world is the environment of these tests: a control plane that has only certificates.
-type world struct {
+// testEnv is the environment of these tests: a control plane that has only certificates.
+type testEnv struct {
 	*crashtest.Cluster
 	t      testing.TB
 	clock  *clocktesting.FakeClock
@@ -51,8 +51,8 @@ var reachable = Facts{
 	Konnectivity: component.Host{Name: "konnectivity.demo.example.com", Port: 443},
 }
 
-func newWorld(t testing.TB, changes ...func(*hyperv1.HostedControlPlane)) *world {
-	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)), events: events.NewFakeRecorder(100), facts: reachable, table: whole}
+func newTestEnv(t testing.TB, changes ...func(*hyperv1.HostedControlPlane)) *testEnv {
+	w := &testEnv{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)), events: events.NewFakeRecorder(100), facts: reachable, table: whole}
 	w.Cluster = crashtest.NewCluster(crashtest.Options{
 		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}},
 		WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
@@ -80,13 +80,13 @@ func controlPlane(changes ...func(*hyperv1.HostedControlPlane)) *hyperv1.HostedC
 func withOwnName(hcp *hyperv1.HostedControlPlane) { hcp.Spec.KubeAPIServerDNSName = "k8s.example.com" }
 
 // restart replaces the operator by a new process.
-func (w *world) restart() {
+func (w *testEnv) restart() {
 	w.certs = New(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock})
 	w.certs.table = w.table
 }
 
 // try runs one reconcile and returns its error.
-func (w *world) try(ctx context.Context) (writes int, err error) {
+func (w *testEnv) try(ctx context.Context) (writes int, err error) {
 	before := w.Calls.Writes()
 	hcp := w.hcp(ctx)
 	if hcp == nil {
@@ -97,14 +97,14 @@ func (w *world) try(ctx context.Context) (writes int, err error) {
 }
 
 // pass runs one reconcile that must succeed.
-func (w *world) pass() (writes int) {
+func (w *testEnv) pass() (writes int) {
 	w.t.Helper()
 	writes, err := w.try(w.t.Context())
 	w.must(err)
 	return writes
 }
 
-func (w *world) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
+func (w *testEnv) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
 	hcp := &hyperv1.HostedControlPlane{}
 	if err := w.Admin().Get(ctx, keyOf("demo"), hcp); err != nil {
 		w.must(client.IgnoreNotFound(err))
@@ -113,14 +113,14 @@ func (w *world) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
 	return hcp
 }
 
-func (w *world) change(how func(*hyperv1.HostedControlPlane)) {
+func (w *testEnv) change(how func(*hyperv1.HostedControlPlane)) {
 	w.t.Helper()
 	hcp := w.hcp(w.t.Context())
 	how(hcp)
 	w.must(w.Admin().Update(w.t.Context(), hcp))
 }
 
-func (w *world) secret(name string) *corev1.Secret {
+func (w *testEnv) secret(name string) *corev1.Secret {
 	w.t.Helper()
 	s := &corev1.Secret{}
 	w.must(w.Admin().Get(w.t.Context(), keyOf(name), s))
@@ -128,7 +128,7 @@ func (w *world) secret(name string) *corev1.Secret {
 }
 
 // spoil changes the content of a Secret.
-func (w *world) spoil(name string, how func(map[string][]byte)) {
+func (w *testEnv) spoil(name string, how func(map[string][]byte)) {
 	w.t.Helper()
 	s := w.secret(name)
 	how(s.Data)
@@ -137,14 +137,14 @@ func (w *world) spoil(name string, how func(map[string][]byte)) {
 
 func keyOf(name string) client.ObjectKey { return client.ObjectKey{Namespace: namespace, Name: name} }
 
-func (w *world) exists(name string) bool {
+func (w *testEnv) exists(name string) bool {
 	w.t.Helper()
 	err := w.Admin().Get(w.t.Context(), keyOf(name), &corev1.Secret{})
 	w.must(client.IgnoreNotFound(err))
 	return err == nil
 }
 
-func (w *world) must(err error) {
+func (w *testEnv) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)

@@ -23,7 +23,7 @@ import (
 type end struct{ cert, key, trust []byte }
 
 // ends returns all ends, as pods mount them.
-func (w *world) ends() map[string]end {
+func (w *testEnv) ends() map[string]end {
 	w.t.Helper()
 	out := map[string]end{}
 	secrets := &corev1.SecretList{}
@@ -72,13 +72,13 @@ var connections = []struct{ client, server, host string }{
 }
 
 // connect makes every connection for which both ends exist.
-func (w *world) connect() {
+func (w *testEnv) connect() {
 	w.t.Helper()
 	w.between(w.ends(), w.ends())
 }
 
 // between makes every connection from the clients of one state of the Secrets to the servers of another.
-func (w *world) between(clients, servers map[string]end) {
+func (w *testEnv) between(clients, servers map[string]end) {
 	w.t.Helper()
 	for _, c := range connections {
 		if clients[c.client].cert == nil || servers[c.server].cert == nil {
@@ -91,7 +91,7 @@ func (w *world) between(clients, servers map[string]end) {
 }
 
 func TestAllComponentsConnect(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.pass()
 	w.connect()
 	ends := w.ends()
@@ -103,7 +103,7 @@ func TestAllComponentsConnect(t *testing.T) {
 }
 
 func TestKubeletsAcceptOnlyTheAPIServer(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.pass()
 	ends := w.ends()
 	trusted := &corev1.ConfigMap{}
@@ -123,7 +123,7 @@ func TestKubeletsAcceptOnlyTheAPIServer(t *testing.T) {
 }
 
 func TestCertificatesOfOtherAuthoritiesAreRejected(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.pass()
 	ends := w.ends()
 	for _, c := range []struct{ client, server, likeThem string }{
@@ -144,7 +144,7 @@ func TestCertificatesOfOtherAuthoritiesAreRejected(t *testing.T) {
 
 // Membership in system:masters cannot be revoked.
 func TestNoCertificateIsInSystemMasters(t *testing.T) {
-	w := newWorld(t, withOwnName)
+	w := newTestEnv(t, withOwnName)
 	w.pass()
 	for name, e := range w.ends() {
 		certs, err := pki.ParseBundle(e.cert)

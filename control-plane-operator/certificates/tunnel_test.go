@@ -14,7 +14,7 @@ import (
 
 // Another certificate would roll the API server's pods during their start or during a change of the access mode.
 func TestKonnectivityCertificateIsNotChangedByAccessModes(t *testing.T) {
-	w := newWorld(t, func(hcp *hyperv1.HostedControlPlane) {
+	w := newTestEnv(t, func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Services = []hyperv1.ServicePublishingStrategyMapping{{Service: hyperv1.Konnectivity, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{
 			Type: hyperv1.Route, Route: &hyperv1.RoutePublishingStrategy{Hostname: "konnectivity.example.com"},
 		}}}

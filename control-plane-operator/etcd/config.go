@@ -14,8 +14,8 @@ const (
 	ChecksumFile = SnapshotFile + ".sha256"
 )
 
-// NobodyToJoin is a part of the message of a member without data whose cluster has been up before.
-const NobodyToJoin = "has no majority that it could join"
+// NoMajorityToJoin is a part of the message of a member without data in a cluster that has been up before.
+const NoMajorityToJoin = "has no majority that it could join"
 
 // A State is etcd's initial-cluster-state setting of a member without data.
 type State string

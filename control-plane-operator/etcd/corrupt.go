@@ -15,7 +15,7 @@ type Alarms interface {
 	MemberList(context.Context, ...clientv3.OpOption) (*clientv3.MemberListResponse, error)
 }
 
-// CorruptMembers returns the names of the members whose data differs from the data of the others. etcd serves no reads
+// CorruptMembers returns the names of the members with data that differs from the others. etcd serves no reads
 // and writes while there is one.
 func CorruptMembers(ctx context.Context, api Alarms) ([]string, error) {
 	alarms, err := api.AlarmList(ctx)

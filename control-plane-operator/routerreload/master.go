@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// patience is the timeout of one command.
-const patience = 5 * time.Second
+// commandTimeout is the timeout of one command.
+const commandTimeout = 5 * time.Second
 
 // master is the path of the socket of HAProxy's master process.
 type master string
 
-// say sends one command and returns the response.
-func (m master) say(ctx context.Context, command string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// command sends one command and returns the response.
+func (m master) command(ctx context.Context, command string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", string(m))
 	if err != nil {
@@ -53,7 +53,7 @@ func (m master) running(ctx context.Context) (string, error) {
 }
 
 func (m master) info(ctx context.Context, process, field string) (string, error) {
-	answer, err := m.say(ctx, process+" show info")
+	answer, err := m.command(ctx, process+" show info")
 	if err != nil {
 		return "", err
 	}
@@ -69,7 +69,7 @@ func (m master) info(ctx context.Context, process, field string) (string, error)
 // and wait for a response instead of trying another address.) HAProxy returns an empty line for a successful command,
 // and an error message for a rejected one.
 func (m master) disable(ctx context.Context, frontend string) error {
-	answer, err := m.say(ctx, worker+" disable frontend "+frontend)
+	answer, err := m.command(ctx, worker+" disable frontend "+frontend)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (m master) disable(ctx context.Context, frontend string) error {
 
 // connections returns the number of connections of all workers, including old ones.
 func (m master) connections(ctx context.Context) (int, error) {
-	answer, err := m.say(ctx, "show proc")
+	answer, err := m.command(ctx, "show proc")
 	if err != nil {
 		return 0, err
 	}

@@ -62,14 +62,14 @@ func (r *Reloader) Run(ctx context.Context) error {
 		}
 	}
 	for ctx.Err() == nil {
-		r.look(ctx)
+		r.reloadIfChanged(ctx)
 		sleep(ctx, r.clock, pause)
 	}
 	return nil
 }
 
-// look reloads HAProxy if its configuration differs from the file.
-func (r *Reloader) look(ctx context.Context) {
+// reloadIfChanged reloads HAProxy if its configuration differs from the file.
+func (r *Reloader) reloadIfChanged(ctx context.Context) {
 	want, err := os.ReadFile(r.config)
 	if err != nil || bytes.Equal(want, r.refused) && r.clock.Now().Before(r.retry) {
 		return // the kubelet has not written the file yet, or HAProxy has rejected it
@@ -89,7 +89,7 @@ func (r *Reloader) look(ctx context.Context) {
 // reload returns when a worker with the new configuration accepts connections.
 func (r *Reloader) reload(ctx context.Context, want string) error {
 	deadline := r.clock.Now().Add(loads)
-	if _, err := r.master.say(ctx, "reload"); err != nil {
+	if _, err := r.master.command(ctx, "reload"); err != nil {
 		return err
 	}
 	for r.clock.Now().Before(deadline) && ctx.Err() == nil {

@@ -1,5 +1,5 @@
 // Package cloudcontrollermanager runs the AWS cloud-controller-manager of a hosted cluster. It sets the location of
-// nodes, removes the taint with which they start, deletes nodes whose instances no longer exist, and creates load
+// nodes, removes the taint with which they start, deletes nodes without an instance, and creates load
 // balancers for Services in the customer's account:
 //
 //	signing key ── token-minter ──► token ──► role of the customer's account

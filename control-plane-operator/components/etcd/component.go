@@ -67,7 +67,7 @@ func adaptConfig(env *component.Env, cm *corev1.ConfigMap) error {
 	}
 	cm.Data[commonFile] = text
 	cm.Data[formedKey] = strconv.FormatBool(formed(env))
-	if !decides(env) {
+	if !needsMemberContainer(env) {
 		cm.Data[memberFile] = cluster.MemberConfig(text, cluster.Members()[0], cluster.Initial(), stateOf(env))
 	}
 	return nil

@@ -46,7 +46,7 @@ func restoring(env *component.Env) {
 func TestSnapshotIsUsedForTheFirstStartOnly(t *testing.T) {
 	env := componenttest.Env()
 	restoring(env)
-	if !decides(env) {
+	if !needsMemberContainer(env) {
 		t.Fatal("a member that begins with a snapshot has nothing that puts it in place")
 	}
 	up(env)

@@ -29,7 +29,7 @@ const alone = "cannot fetch cluster info from peer urls"
 
 // explain recognizes the termination message of a member that has lost its data.
 func explain(words string) (reason, message string) {
-	if !strings.Contains(words, alone) && !strings.Contains(words, etcd.NobodyToJoin) {
+	if !strings.Contains(words, alone) && !strings.Contains(words, etcd.NoMajorityToJoin) {
 		return "", ""
 	}
 	return hyperv1.EtcdDataMissingReason, "its volume is empty, and no other member has the data of the cluster: restore the volume or the other members; " +

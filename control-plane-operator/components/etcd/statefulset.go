@@ -35,8 +35,8 @@ func fromSnapshot(env *component.Env) bool {
 	return m != nil && len(m.Storage.RestoreSnapshotURL) > 0
 }
 
-// decides returns whether a member has to decide how it starts.
-func decides(env *component.Env) bool {
+// needsMemberContainer returns whether a member has to decide how it starts.
+func needsMemberContainer(env *component.Env) bool {
 	return etcd.Of(env.HCP).Size > 1 || snapshotURL(env) != ""
 }
 
@@ -55,7 +55,7 @@ func adaptStatefulSet(env *component.Env, s *appsv1.StatefulSet) error {
 		drop(pod, fetch, restore)
 		unmount(pod, "snapshot")
 	}
-	if !decides(env) {
+	if !needsMemberContainer(env) {
 		drop(pod, member)
 		unmount(pod, "config", "client-tls")
 		configFromMap(pod)

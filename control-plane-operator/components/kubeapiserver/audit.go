@@ -48,7 +48,7 @@ var noise = []auditRule{
 	{Level: nothing, Users: []string{"system:apiserver"}},
 }
 
-// confidential are resources whose contents no profile logs.
+// confidential are resources that no profile logs with their contents.
 var confidential = []auditResource{
 	{Group: "", Resources: []string{"secrets", "serviceaccounts/token"}},
 	{Group: "authentication.k8s.io", Resources: []string{"tokenreviews", "tokenrequests"}},

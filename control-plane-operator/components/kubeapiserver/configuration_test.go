@@ -37,13 +37,13 @@ func TestInvalidConfigurationIsRejected(t *testing.T) {
 			},
 			want: "but its key kms-keys does not list the ARN: restore the ARN",
 		},
-		"the keys from before cannot be read": {
+		"the previous keys cannot be read": {
 			given: func(env *component.Env) { encrypted(env); has(env, EncryptionSecret, encryptionFile, "{") },
 			want:  "reading the keys that were used before from Secret kas-secret-encryption",
 		},
 		"the payload has no plugin for keys of AWS": {
 			given: func(env *component.Env) { encryptedByAWS(env); delete(env.Release.Components, kmsImage) },
-			want:  "secretEncryption is of type kms, and release 1.36.3 has no image aws-kms-provider",
+			want:  "secretEncryption is of type kms, but release 1.36.3 has no image aws-kms-provider",
 		},
 		"the authority of the provider is missing": {
 			given: func(env *component.Env) { withProvider(env); delete(env.ConfigMaps, "copied-idp-ca") },
@@ -54,14 +54,14 @@ func TestInvalidConfigurationIsRejected(t *testing.T) {
 				withProvider(env)
 				env.HCP.Spec.Configuration.Authentication.OIDCProviders[0].ExternalClaimsSources = []configv1.ExternalClaimsSource{{}}
 			},
-			want: "externalClaimsSources, which Kubernetes does not know",
+			want: "externalClaimsSources, which Kubernetes does not support",
 		},
 		"a rule about claims asks for nothing": {
 			given: func(env *component.Env) {
 				withProvider(env)
 				env.HCP.Spec.Configuration.Authentication.OIDCProviders[0].ClaimValidationRules = []configv1.TokenClaimValidationRule{{Type: configv1.TokenValidationRuleTypeCEL}}
 			},
-			want: "a claim validation rule of type CEL without what it asks for",
+			want: "a claim validation rule of type CEL without its content",
 		},
 		"the user's authority for clients is missing": {
 			given: func(env *component.Env) { configured(env); delete(env.ConfigMaps, "copied-clients") },

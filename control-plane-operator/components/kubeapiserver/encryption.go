@@ -164,7 +164,7 @@ func aesKeyOf(env *component.Env, key secretencryption.Key) (aesKey, error) {
 	return found, &MissingKeyError{key}
 }
 
-// A MissingKeyError reports a key whose bytes no Secret has.
+// A MissingKeyError reports a key that is in no Secret.
 type MissingKeyError struct{ Key secretencryption.Key }
 
 func (e *MissingKeyError) Error() string {

@@ -10,7 +10,7 @@ import (
 
 func story(policy hyperv1.AvailabilityPolicy) crashtest.Setup {
 	return func(t testing.TB) *crashtest.Scenario {
-		w := newWorld(t, controlPlane(policy))
+		w := newTestEnv(t, controlPlane(policy))
 		return &crashtest.Scenario{
 			Cluster:          w.Cluster,
 			Start:            w.start,

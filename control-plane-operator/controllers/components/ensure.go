@@ -10,8 +10,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// look is the requeue interval while pods are not ready. Watches report most problems, but some are only in Events.
-const look = 15 * time.Second
+// rolloutInterval is the requeue interval while pods are not ready. Watches report most problems, but some are only in Events.
+const rolloutInterval = 15 * time.Second
 
 // ensureComponents reconciles the components.
 func (r *Reconciler) ensureComponents(ctx context.Context, s *scope) error {
@@ -27,7 +27,7 @@ func (r *Reconciler) ensureComponents(ctx context.Context, s *scope) error {
 		return err
 	}
 	if slices.ContainsFunc(states, func(c component.State) bool { return !c.RolledOut }) {
-		return reconcile.Wait(look, hyperv1.WaitingForRolloutCompleteReason, "components are being rolled out")
+		return reconcile.Wait(rolloutInterval, hyperv1.WaitingForRolloutCompleteReason, "components are being rolled out")
 	}
 	return nil
 }

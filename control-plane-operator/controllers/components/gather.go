@@ -109,7 +109,7 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) (err error) {
 }
 
 // resolveKubeletVerification enables the verification of kubelets at once if the cluster has never had nodes, and
-// otherwise as soon as all nodes have certificates. The status records it: a node whose certificate becomes invalid must
+// otherwise as soon as all nodes have certificates. The status records it: a node with a certificate that becomes invalid must
 // not disable the verification of other nodes.
 func (r *Reconciler) resolveKubeletVerification(_ context.Context, s *scope) error {
 	ca := s.configMaps[names.KubeletServingCA]
@@ -122,7 +122,7 @@ func (r *Reconciler) resolveKubeletVerification(_ context.Context, s *scope) err
 	return nil
 }
 
-// available returns the components whose last status is available.
+// available returns the components with condition Available.
 func (r *Reconciler) available(ctx context.Context, hcp *hyperv1.HostedControlPlane) ([]string, error) {
 	list := &hyperv1.ControlPlaneComponentList{}
 	if err := r.Client.List(ctx, list, client.InNamespace(hcp.Namespace)); err != nil {

@@ -20,7 +20,7 @@ const revision = "revision"
 
 // kubelet simulates the workload controllers and the kubelets. Each call takes one step and returns whether there was
 // one.
-func (w *world) kubelet(ctx context.Context) (moved bool) {
+func (w *testEnv) kubelet(ctx context.Context) (moved bool) {
 	deployments, statefulSets := &appsv1.DeploymentList{}, &appsv1.StatefulSetList{}
 	w.must(w.Admin().List(ctx, deployments))
 	w.must(w.Admin().List(ctx, statefulSets))
@@ -49,7 +49,7 @@ func (w *world) kubelet(ctx context.Context) (moved bool) {
 	return moved
 }
 
-func (w *world) publish(ctx context.Context, obj, before client.Object) bool {
+func (w *testEnv) publish(ctx context.Context, obj, before client.Object) bool {
 	if text(obj) == text(before) {
 		return false
 	}
@@ -74,7 +74,7 @@ type fleet struct {
 	pods, fresh, old []*corev1.Pod
 }
 
-func (w *world) fleetOf(ctx context.Context, owner client.Object, template corev1.PodTemplateSpec, replicas int) *fleet {
+func (w *testEnv) fleetOf(ctx context.Context, owner client.Object, template corev1.PodTemplateSpec, replicas int) *fleet {
 	sum := sha256.Sum256([]byte(text(template)))
 	f := &fleet{owner: owner, template: template, replicas: replicas, revision: hex.EncodeToString(sum[:4])}
 	list := &corev1.PodList{}
@@ -110,7 +110,7 @@ func healthy(pod *corev1.Pod) bool {
 }
 
 // surge creates the new pods of a Deployment, makes them ready and deletes the old ones.
-func (w *world) surge(ctx context.Context, f *fleet) bool {
+func (w *testEnv) surge(ctx context.Context, f *fleet) bool {
 	for i := range f.replicas {
 		name := fmt.Sprintf("%s-%s-%d", f.owner.GetName(), f.revision, i)
 		if !slices.ContainsFunc(f.fresh, func(p *corev1.Pod) bool { return p.Name == name }) {
@@ -131,7 +131,7 @@ func (w *world) surge(ctx context.Context, f *fleet) bool {
 }
 
 // replace does it for a StatefulSet, whose pods have fixed names and are deleted first.
-func (w *world) replace(ctx context.Context, f *fleet) bool {
+func (w *testEnv) replace(ctx context.Context, f *fleet) bool {
 	made := false
 	for i := range f.replicas {
 		name := fmt.Sprintf("%s-%d", f.owner.GetName(), i)
@@ -150,7 +150,7 @@ func (w *world) replace(ctx context.Context, f *fleet) bool {
 	return true
 }
 
-func (w *world) run(ctx context.Context, f *fleet, name string) {
+func (w *testEnv) run(ctx context.Context, f *fleet, name string) {
 	pod := &corev1.Pod{ObjectMeta: *f.template.ObjectMeta.DeepCopy(), Spec: *f.template.Spec.DeepCopy()}
 	pod.Namespace, pod.Name = f.owner.GetNamespace(), name
 	pod.CreationTimestamp = metav1.NewTime(w.clock.Now())
@@ -161,7 +161,7 @@ func (w *world) run(ctx context.Context, f *fleet, name string) {
 }
 
 // heal makes a pod ready, or sets the status of its failure.
-func (w *world) heal(ctx context.Context, pods []*corev1.Pod) bool {
+func (w *testEnv) heal(ctx context.Context, pods []*corev1.Pod) bool {
 	moved := false
 	for _, pod := range pods {
 		if healthy(pod) {

@@ -22,9 +22,9 @@ const (
 )
 
 // up is an environment in which the older release runs.
-func up(t *testing.T, policy hyperv1.AvailabilityPolicy) *world {
+func up(t *testing.T, policy hyperv1.AvailabilityPolicy) *testEnv {
 	t.Helper()
-	w := newWorld(t, controlPlane(policy))
+	w := newTestEnv(t, controlPlane(policy))
 	w.settle()
 	if missing := w.ready(t.Context()); missing != "" {
 		t.Fatal(missing)
@@ -109,7 +109,7 @@ func TestStuckUpgradeIsReported(t *testing.T) {
 }
 
 func TestIncompleteReleaseIsNotRolledOut(t *testing.T) {
-	w := newWorld(t, controlPlane(hyperv1.SingleReplica))
+	w := newTestEnv(t, controlPlane(hyperv1.SingleReplica))
 	w.releases.Put(fakerelease.With(fakerelease.Kubernetes(older, "1.35.4"), func(r *release.Release) { delete(r.Components, names.KubeScheduler) }))
 	w.settle()
 	w.says(hyperv1.ValidReleaseInfo, isFalse, hyperv1.MissingReleaseImagesReason, "release 1.35.4 has no image for kube-scheduler")
@@ -125,7 +125,7 @@ func TestIncompleteReleaseIsNotRolledOut(t *testing.T) {
 }
 
 func TestUnreachableRegistryIsRetried(t *testing.T) {
-	w := newWorld(t, controlPlane(hyperv1.SingleReplica))
+	w := newTestEnv(t, controlPlane(hyperv1.SingleReplica))
 	w.releases.Fail(older, release.Unreachable, "no answer in time")
 	pass := w.start()
 	if err := pass(t.Context()); err == nil {
@@ -142,7 +142,7 @@ func TestUnreachableRegistryIsRetried(t *testing.T) {
 }
 
 func TestControlPlaneReleaseIsIndependent(t *testing.T) {
-	w := newWorld(t, controlPlane(hyperv1.SingleReplica))
+	w := newTestEnv(t, controlPlane(hyperv1.SingleReplica))
 	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ControlPlaneReleaseImage = ptr.To(newer) })
 	w.settle()
 	if got := w.pods(names.KubeScheduler); got["1.36.3"] != 1 {
@@ -155,7 +155,7 @@ func TestControlPlaneReleaseIsIndependent(t *testing.T) {
 }
 
 // ran compares the reported version history of the control plane, newest first.
-func (w *world) ran(want ...string) {
+func (w *testEnv) ran(want ...string) {
 	w.t.Helper()
 	v := w.hcp(w.t.Context()).Status.ControlPlaneVersion
 	if v == nil || len(v.History) != len(want) {
@@ -222,22 +222,22 @@ func TestDeletedObjectsAreRecreated(t *testing.T) {
 
 func TestChangesRollOnlyAffectedComponents(t *testing.T) {
 	for name, tc := range map[string]struct {
-		change func(*world)
+		change func(*testEnv)
 		rolls  []string
 	}{
 		"a kubeconfig is read once": {
-			func(w *world) { w.rewrite(names.SchedulerKubeconfig) }, []string{names.KubeScheduler},
+			func(w *testEnv) { w.rewrite(names.SchedulerKubeconfig) }, []string{names.KubeScheduler},
 		},
 		"a certificate is followed": {
-			func(w *world) { w.rewrite(names.APIServerCertificate) }, nil,
+			func(w *testEnv) { w.rewrite(names.APIServerCertificate) }, nil,
 		},
 		"the user asks for a restart": {
-			func(w *world) {
+			func(w *testEnv) {
 				w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Annotations[hyperv1.RestartDateAnnotation] = "now" })
 			}, all,
 		},
 		"a profile of the scheduler": {
-			func(w *world) {
+			func(w *testEnv) {
 				w.change(func(hcp *hyperv1.HostedControlPlane) {
 					hcp.Spec.Configuration = &hyperv1.ClusterConfiguration{Scheduler: &configv1.SchedulerSpec{Profile: configv1.NoScoring}}
 				})
@@ -266,7 +266,7 @@ func TestChangesRollOnlyAffectedComponents(t *testing.T) {
 }
 
 // rewrite renews an object of the user: our issuer would restore it.
-func (w *world) rewrite(secret string) {
+func (w *testEnv) rewrite(secret string) {
 	w.t.Helper()
 	s := &corev1.Secret{}
 	w.must(w.Admin().Get(w.t.Context(), w.key(secret), s))
@@ -320,7 +320,7 @@ func TestUnmanagedEtcdNeedsNoComponent(t *testing.T) {
 	hcp := controlPlane(hyperv1.SingleReplica)
 	hcp.Spec.Etcd.ManagementType = hyperv1.Unmanaged
 	hcp.Spec.Etcd.Unmanaged = &hyperv1.UnmanagedEtcdSpec{Endpoint: "https://etcd.example.com:2379", TLS: hyperv1.EtcdTLSConfig{ClientSecret: corev1.LocalObjectReference{Name: "etcd-client"}}}
-	w := newWorld(t, hcp)
+	w := newTestEnv(t, hcp)
 	w.releases.Put(fakerelease.With(fakerelease.Kubernetes(older, "1.35.4"), func(r *release.Release) { delete(r.Components, names.Etcd) }))
 	w.settle()
 	if w.component(names.Etcd) != nil || w.pods(names.KubeScheduler)["1.35.4"] != 1 {

@@ -56,8 +56,8 @@ const (
 // all are the components of every cluster in the order of an upgrade.
 var all = []string{names.Etcd, names.KubeAPIServer, names.KubeControllerManager, names.KubeScheduler}
 
-// world is the environment of these tests: a management cluster whose pods become ready unless they are sick.
-type world struct {
+// testEnv is the environment of these tests: a management cluster whose pods become ready unless they are sick.
+type testEnv struct {
 	*crashtest.Cluster
 	t        testing.TB
 	clock    *clocktesting.FakeClock
@@ -67,10 +67,10 @@ type world struct {
 	reconciler *Reconciler
 }
 
-// newWorld has the schemas of the type converters: only scenarios in which other controllers write the same status need
+// newTestEnv has the schemas of the type converters: only scenarios in which other controllers write the same status need
 // one.
-func newWorld(t testing.TB, hcp *hyperv1.HostedControlPlane, converters ...managedfields.TypeConverter) *world {
-	w := &world{
+func newTestEnv(t testing.TB, hcp *hyperv1.HostedControlPlane, converters ...managedfields.TypeConverter) *testEnv {
+	w := &testEnv{
 		t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), sick: map[string]corev1.PodStatus{},
 		releases: fakerelease.New(fakerelease.Kubernetes(older, "1.35.4"), fakerelease.Kubernetes(newer, "1.36.3")),
 	}
@@ -103,7 +103,7 @@ func controlPlane(policy hyperv1.AvailabilityPolicy) *hyperv1.HostedControlPlane
 }
 
 // start restarts the controller and returns a function that reconciles all control planes.
-func (w *world) start() func(context.Context) error {
+func (w *testEnv) start() func(context.Context) error {
 	w.reconciler = newReconciler(Options{
 		Client: w.Client(), Reader: w.Admin(), Scheme: scheme, Clock: w.clock, Releases: w.releases,
 		Certificates: &issuer{apply.New(w.Client(), scheme, "certificates")}, Components: components.All,
@@ -140,13 +140,13 @@ func (i *issuer) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPlane, fa
 }
 
 // settle advances the time until there are no more changes.
-func (w *world) settle() {
+func (w *testEnv) settle() {
 	w.t.Helper()
 	w.watch(func() {})
 }
 
 // watch advances the time and calls the function after each step.
-func (w *world) watch(look func()) {
+func (w *testEnv) watch(look func()) {
 	w.t.Helper()
 	pass := w.start()
 	for range 40 {
@@ -161,41 +161,41 @@ func (w *world) watch(look func()) {
 		}
 		look()
 	}
-	w.t.Fatal("the world does not come to rest")
+	w.t.Fatal("the environment does not become stable")
 }
 
-func (w *world) must(err error) {
+func (w *testEnv) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *world) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
+func (w *testEnv) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
 	w.t.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
 	w.must(w.Admin().Get(ctx, w.key("demo"), hcp))
 	return hcp
 }
 
-func (w *world) key(name string) client.ObjectKey {
+func (w *testEnv) key(name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: "clusters-demo", Name: name}
 }
 
-func (w *world) change(how func(*hyperv1.HostedControlPlane)) {
+func (w *testEnv) change(how func(*hyperv1.HostedControlPlane)) {
 	w.t.Helper()
 	hcp := w.hcp(w.t.Context())
 	how(hcp)
 	w.must(w.Admin().Update(w.t.Context(), hcp))
 }
 
-func (w *world) release(image string) {
+func (w *testEnv) release(image string) {
 	w.t.Helper()
 	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ReleaseImage = image })
 }
 
 // component returns the ControlPlaneComponent of that name, or nil.
-func (w *world) component(name string) *hyperv1.ControlPlaneComponent {
+func (w *testEnv) component(name string) *hyperv1.ControlPlaneComponent {
 	w.t.Helper()
 	c := &hyperv1.ControlPlaneComponent{}
 	err := w.Admin().Get(w.t.Context(), w.key(name), c)
@@ -207,7 +207,7 @@ func (w *world) component(name string) *hyperv1.ControlPlaneComponent {
 }
 
 // wants expects this condition of the component.
-func (w *world) wants(name, condition string, status metav1.ConditionStatus, reason, message string) {
+func (w *testEnv) wants(name, condition string, status metav1.ConditionStatus, reason, message string) {
 	w.t.Helper()
 	c := w.component(name)
 	if c == nil {
@@ -220,7 +220,7 @@ func (w *world) wants(name, condition string, status metav1.ConditionStatus, rea
 }
 
 // says expects this condition of the control plane.
-func (w *world) says(condition string, status metav1.ConditionStatus, reason, message string) {
+func (w *testEnv) says(condition string, status metav1.ConditionStatus, reason, message string) {
 	w.t.Helper()
 	got := meta.FindStatusCondition(w.hcp(w.t.Context()).Status.Conditions, condition)
 	if got == nil || got.Status != status || got.Reason != reason || !strings.Contains(got.Message, message) {
@@ -229,7 +229,7 @@ func (w *world) says(condition string, status metav1.ConditionStatus, reason, me
 }
 
 // ready returns what is missing until the desired release is rolled out.
-func (w *world) ready(ctx context.Context) string {
+func (w *testEnv) ready(ctx context.Context) string {
 	v := w.hcp(ctx).Status.VersionStatus
 	if v == nil || len(v.History) == 0 || v.History[0].State != configv1.CompletedUpdate {
 		return fmt.Sprintf("%+v", v)
@@ -244,7 +244,7 @@ func (w *world) ready(ctx context.Context) string {
 }
 
 // pods returns the pods of a component by the version of their main image.
-func (w *world) pods(name string) map[string]int {
+func (w *testEnv) pods(name string) map[string]int {
 	w.t.Helper()
 	list := &corev1.PodList{}
 	w.must(w.Admin().List(w.t.Context(), list, client.InNamespace("clusters-demo"), client.MatchingLabels{"app": name}))
@@ -257,7 +257,7 @@ func (w *world) pods(name string) map[string]int {
 }
 
 // revisions returns the templates of a component's pods, which shows whether any was replaced.
-func (w *world) revisions(name string) string {
+func (w *testEnv) revisions(name string) string {
 	w.t.Helper()
 	list := &corev1.PodList{}
 	w.must(w.Admin().List(w.t.Context(), list, client.InNamespace("clusters-demo"), client.MatchingLabels{"app": name}))

@@ -15,7 +15,7 @@ import (
 )
 
 // verifies returns whether the deployed API server verifies kubelets.
-func (w *world) verifies() bool {
+func (w *testEnv) verifies() bool {
 	w.t.Helper()
 	d := &appsv1.Deployment{}
 	w.must(w.Admin().Get(w.t.Context(), w.key(names.KubeAPIServer), d))
@@ -23,7 +23,7 @@ func (w *world) verifies() bool {
 }
 
 // nodes sets what the hostedclusterresources controller reports.
-func (w *world) nodes(count int32, signed metav1.ConditionStatus) {
+func (w *testEnv) nodes(count int32, signed metav1.ConditionStatus) {
 	w.t.Helper()
 	hcp := w.hcp(w.t.Context())
 	hcp.Status.NodeCount = ptr.To(count)
@@ -33,7 +33,7 @@ func (w *world) nodes(count int32, signed metav1.ConditionStatus) {
 
 // Otherwise kube-apiserver would be rolled out twice.
 func TestNewClusterVerifiesKubeletsFromTheFirstPod(t *testing.T) {
-	w := newWorld(t, controlPlane(hyperv1.SingleReplica))
+	w := newTestEnv(t, controlPlane(hyperv1.SingleReplica))
 	w.watch(func() {
 		if d := (&appsv1.Deployment{}); w.Admin().Get(t.Context(), w.key(names.KubeAPIServer), d) == nil && !w.verifies() {
 			t.Error("there is an API server that does not verify kubelets")
@@ -47,7 +47,7 @@ func TestNewClusterVerifiesKubeletsFromTheFirstPod(t *testing.T) {
 }
 
 func TestExistingClusterVerifiesKubeletsWhenAllHaveCertificates(t *testing.T) {
-	w := newWorld(t, controlPlane(hyperv1.SingleReplica))
+	w := newTestEnv(t, controlPlane(hyperv1.SingleReplica))
 	w.nodes(3, metav1.ConditionFalse)
 	w.settle()
 	if w.verifies() {

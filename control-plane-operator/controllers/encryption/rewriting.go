@@ -50,7 +50,7 @@ func (r *Reconciler) reencrypt(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	if err := r.spend(ctx, s.rewriting, c); err != nil {
+	if err := r.continueRun(ctx, s.rewriting, c); err != nil {
 		return err
 	}
 	if !s.rewriting.Complete {
@@ -71,8 +71,8 @@ func (r *Reconciler) rewriting(s *scope, key secretencryption.Key) *rewriting {
 	return run
 }
 
-// spend continues the run for one time slice.
-func (r *Reconciler) spend(ctx context.Context, run *rewriting, c client.Client) error {
+// continueRun continues the run for one time slice.
+func (r *Reconciler) continueRun(ctx context.Context, run *rewriting, c client.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, slice)
 	defer cancel()
 	err := run.Continue(ctx, c, corev1.SchemeGroupVersion.WithKind("Secret"))

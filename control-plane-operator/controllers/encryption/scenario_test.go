@@ -24,8 +24,8 @@ import (
 )
 
 // running is a cluster that encrypts with key one.
-func running(t testing.TB) (*world, func(context.Context) error) {
-	w := newWorld(t)
+func running(t testing.TB) (*testEnv, func(context.Context) error) {
+	w := newTestEnv(t)
 	w.must(w.others(t.Context()))
 	w.want("one")
 	pass := w.start()
@@ -34,7 +34,7 @@ func running(t testing.TB) (*world, func(context.Context) error) {
 }
 
 func TestKeyChangesInStages(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.must(w.others(t.Context()))
 	pass := w.start()
 	w.want("one")
@@ -56,7 +56,7 @@ func TestKeyChangesInStages(t *testing.T) {
 }
 
 func TestClusterIsCreatedWithAKey(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.want("one")
 	w.settle(w.start())
 	w.encrypted("one")
@@ -75,11 +75,11 @@ func TestKeyThatChangesAgainDuringAChange(t *testing.T) {
 	}
 }
 
-func (w *world) condition() *metav1.Condition {
+func (w *testEnv) condition() *metav1.Condition {
 	return meta.FindStatusCondition(w.hcp(w.t.Context()).Status.Conditions, hyperv1.EtcdDataEncryptionUpToDate)
 }
 
-func (w *world) until(pass func(context.Context) error, reason string) {
+func (w *testEnv) until(pass func(context.Context) error, reason string) {
 	w.t.Helper()
 	for range 100 {
 		w.must(pass(w.t.Context()))
@@ -233,7 +233,7 @@ func scenario(t testing.TB) *crashtest.Scenario {
 }
 
 // deleted reports whether the HostedControlPlane is gone.
-func (w *world) deleted(ctx context.Context) bool {
+func (w *testEnv) deleted(ctx context.Context) bool {
 	w.t.Helper()
 	list := &hyperv1.HostedControlPlaneList{}
 	w.must(w.Admin().List(ctx, list))
@@ -242,7 +242,7 @@ func (w *world) deleted(ctx context.Context) bool {
 
 // sweep deletes what is there without the controller: whatever else is left is
 // of its making.
-func (w *world) sweep(ctx context.Context) error {
+func (w *testEnv) sweep(ctx context.Context) error {
 	for _, obj := range []client.Object{&appsv1.Deployment{}, &corev1.Pod{}, &corev1.Secret{}} {
 		if err := w.Admin().DeleteAllOf(ctx, obj, client.InNamespace(namespace)); err != nil {
 			return err
@@ -251,7 +251,7 @@ func (w *world) sweep(ctx context.Context) error {
 	return nil
 }
 
-func (w *world) startIfThere() func(context.Context) error {
+func (w *testEnv) startIfThere() func(context.Context) error {
 	pass := w.start()
 	return func(ctx context.Context) error {
 		if w.deleted(ctx) {

@@ -45,8 +45,8 @@ var scheme = func() *runtime.Scheme {
 
 const namespace = "clusters-demo"
 
-// world is the environment of these tests: a control plane with two API servers and the Secrets in its etcd.
-type world struct {
+// testEnv is the environment of these tests: a control plane with two API servers and the Secrets in its etcd.
+type testEnv struct {
 	*crashtest.Cluster
 	t     testing.TB
 	clock *clocktesting.FakeClock
@@ -58,8 +58,8 @@ type world struct {
 	lost []string
 }
 
-func newWorld(t testing.TB) *world {
-	w := &world{
+func newTestEnv(t testing.TB) *testEnv {
+	w := &testEnv{
 		t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)),
 		etcd: map[string]string{"a": "", "b": "", "c": ""}, refuses: map[string]error{},
 	}
@@ -103,20 +103,20 @@ func secret(name string, data map[string]string) *corev1.Secret {
 func bytesOf(key string) string { return (key + strings.Repeat("-", 32))[:32] }
 
 // copyOf is the copy of the user's Secret with that key.
-func (w *world) copyOf(key string) {
+func (w *testEnv) copyOf(key string) {
 	s := secret("copied-"+key, map[string]string{"key": bytesOf(key)})
 	s.Annotations = map[string]string{hyperv1.CopiedFromAnnotation: key}
 	w.Create(w.t, s)
 }
 
-func (w *world) must(err error) {
+func (w *testEnv) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *world) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
+func (w *testEnv) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
 	w.t.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
 	w.must(w.Admin().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp))
@@ -124,7 +124,7 @@ func (w *world) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
 }
 
 // want sets the key in the spec.
-func (w *world) want(key string) {
+func (w *testEnv) want(key string) {
 	w.t.Helper()
 	hcp := w.hcp(context.Background())
 	hcp.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{Type: hyperv1.AESCBC, AESCBC: &hyperv1.AESCBCSpec{ActiveKey: corev1.LocalObjectReference{Name: "copied-" + key}}}
@@ -133,7 +133,7 @@ func (w *world) want(key string) {
 }
 
 // start restarts the controller and returns a function that reconciles the control plane.
-func (w *world) start() func(context.Context) error {
+func (w *testEnv) start() func(context.Context) error {
 	r := New(Options{Client: w.Client(), Reader: w.Client(), Clock: w.clock, Open: func(*rest.Config) (client.Client, error) { return w.hosted(), nil }})
 	return func(ctx context.Context) error {
 		return w.RecordResult(r.ReconcileObject(ctx, w.hcp(ctx)))
@@ -141,7 +141,7 @@ func (w *world) start() func(context.Context) error {
 }
 
 // hosted is a client of the hosted cluster. Each write encrypts the Secret with the API servers' key.
-func (w *world) hosted() client.Client {
+func (w *testEnv) hosted() client.Client {
 	var objs []client.Object
 	for name := range w.etcd {
 		objs = append(objs, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}})
@@ -162,13 +162,13 @@ func (w *world) hosted() client.Client {
 }
 
 // write encrypts a Secret as the API servers do, which may have different keys.
-func (w *world) write(ctx context.Context, name string) {
+func (w *testEnv) write(ctx context.Context, name string) {
 	w.t.Helper()
 	pods := w.pods(ctx)
 	w.etcd[name] = strings.Fields(pods[len(name)%len(pods)].Annotations["keys"] + " -")[0]
 }
 
-func (w *world) pods(ctx context.Context) []corev1.Pod {
+func (w *testEnv) pods(ctx context.Context) []corev1.Pod {
 	w.t.Helper()
 	list := &corev1.PodList{}
 	w.must(w.Admin().List(ctx, list))
@@ -177,7 +177,7 @@ func (w *world) pods(ctx context.Context) []corev1.Pod {
 
 // others simulates the components controller, which follows the status, and the kubelets: one API server is replaced at
 // a time.
-func (w *world) others(ctx context.Context) error {
+func (w *testEnv) others(ctx context.Context) error {
 	hcp := w.hcp(ctx)
 	if hcp.Status.SecretEncryption == nil && hcp.Spec.SecretEncryption != nil {
 		return nil
@@ -203,7 +203,7 @@ func (w *world) others(ctx context.Context) error {
 	return nil
 }
 
-func (w *world) apply(ctx context.Context, obj client.Object) {
+func (w *testEnv) apply(ctx context.Context, obj client.Object) {
 	w.t.Helper()
 	was := obj.DeepCopyObject().(client.Object)
 	if err := w.Admin().Get(ctx, client.ObjectKeyFromObject(obj), was); err != nil {
@@ -217,7 +217,7 @@ func (w *world) apply(ctx context.Context, obj client.Object) {
 }
 
 // readable records a configuration that cannot read etcd's data.
-func (w *world) readable(config *corev1.Secret) {
+func (w *testEnv) readable(config *corev1.Secret) {
 	keys := keysOf(w.t, config)
 	for name, key := range w.etcd {
 		if key != "" && key != "-" && !slices.Contains(keys, key) {
@@ -248,7 +248,7 @@ func keysOf(t testing.TB, config *corev1.Secret) []string {
 }
 
 // replace adds a pod of the Deployment's current template.
-func (w *world) replace(ctx context.Context, d *appsv1.Deployment) {
+func (w *testEnv) replace(ctx context.Context, d *appsv1.Deployment) {
 	w.t.Helper()
 	d.Spec.Replicas = ptr.To[int32](2)
 	template := d.Spec.Template.Annotations
@@ -291,7 +291,7 @@ func (w *world) replace(ctx context.Context, d *appsv1.Deployment) {
 }
 
 // settle reconciles until the condition is True, and returns the reasons in between.
-func (w *world) settle(pass func(context.Context) error) []string {
+func (w *testEnv) settle(pass func(context.Context) error) []string {
 	w.t.Helper()
 	var reasons []string
 	for range 200 {
@@ -311,7 +311,7 @@ func (w *world) settle(pass func(context.Context) error) []string {
 }
 
 // encrypted fails the test unless everything is encrypted with that key and the configuration has no other.
-func (w *world) encrypted(with string) {
+func (w *testEnv) encrypted(with string) {
 	w.t.Helper()
 	for name, key := range w.etcd {
 		if key != with {

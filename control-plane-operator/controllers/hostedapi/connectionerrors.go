@@ -13,9 +13,9 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// unreached describes why host did not respond. The same problem always has the same message, without times and local
+// connectionProblem describes why host did not respond. The same problem always has the same message, without times and local
 // ports.
-func unreached(err error, host string) problem {
+func connectionProblem(err error, host string) problem {
 	var dns *net.DNSError
 	var timeout net.Error
 	var stranger x509.UnknownAuthorityError

@@ -41,7 +41,7 @@ func TestConnectionErrorsHaveStableMessages(t *testing.T) {
 		"anything else":             {dial(errors.New("tls: internal error")), problem{hyperv1.KubeAPIServerUnreachableReason, host + " cannot be reached: tls: internal error"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, unreached(c.err, host), cmp.AllowUnexported(problem{})); diff != "" {
+			if diff := cmp.Diff(c.want, connectionProblem(c.err, host), cmp.AllowUnexported(problem{})); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

@@ -220,7 +220,7 @@ func checkPath(ctx context.Context, address, serverName string, trust *x509.Cert
 		_ = resp.Body.Close()
 		return nil
 	}
-	p := unreached(err, address)
+	p := connectionProblem(err, address)
 	if errors.Is(err, context.DeadlineExceeded) {
 		p.message = fmt.Sprintf("%s does not answer within %s", address, checkTimeout)
 	}

@@ -21,8 +21,8 @@ import (
 const (
 	// patience is the timeout of one request.
 	patience = 5 * time.Second
-	// mostBytes is the limit of a response body.
-	mostBytes = 64 << 10
+	// maxBodySize is the limit of a response body.
+	maxBodySize = 64 << 10
 )
 
 // An answer is the result of one check of an API server.
@@ -54,12 +54,12 @@ func (k *kubeconfig) ask(ctx context.Context, without ...string) answer {
 	}
 	code, body, err := k.get(ctx, "readyz", query)
 	if err != nil {
-		p := unreached(err, k.server.Host)
+		p := connectionProblem(err, k.server.Host)
 		return answer{silent: true, problem: &p}
 	}
 	said := answer{checks: checks(body)}
 	if said.problem = k.judge(code, said.checks); said.problem != nil {
-		said.silent = ending(said.checks)
+		said.silent = isShuttingDown(said.checks)
 		return said
 	}
 	if code, body, err = k.get(ctx, "version", ""); err == nil && code == http.StatusOK {
@@ -71,9 +71,9 @@ func (k *kubeconfig) ask(ctx context.Context, without ...string) answer {
 	return said
 }
 
-// ending returns whether the only failed check is the shutdown of the API server. A server that is replaced reports it
+// isShuttingDown returns whether the only failed check is the shutdown of the API server. A server that is replaced reports it
 // while it is removed from its Service.
-func ending(checks map[string]bool) bool {
+func isShuttingDown(checks map[string]bool) bool {
 	well, named := checks["shutdown"]
 	for name, fine := range checks {
 		if !fine && name != "shutdown" {
@@ -95,7 +95,7 @@ func (k *kubeconfig) get(ctx context.Context, path, query string) (code int, bod
 		return 0, nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err = io.ReadAll(io.LimitReader(resp.Body, mostBytes))
+	body, err = io.ReadAll(io.LimitReader(resp.Body, maxBodySize))
 	return resp.StatusCode, body, err
 }
 

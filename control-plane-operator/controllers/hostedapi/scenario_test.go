@@ -25,7 +25,7 @@ import (
 
 // Includes the fields that Cluster API reads.
 func TestStartOfAnAPIServerIsReported(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.pass()
 	const not = " is not there yet: Secret " + secret + ", by which it is found, has not been written"
 	w.want(hyperv1.KubeAPIServerAvailable, "False NotDeployed: the API server"+not)
@@ -80,7 +80,7 @@ func TestLossOfAnAPIServerIsConfirmedAndReported(t *testing.T) {
 }
 
 // outlast reconciles until an outage is confirmed.
-func (w *world) outlast() {
+func (w *testEnv) outlast() {
 	w.t.Helper()
 	for spent := time.Duration(0); spent < outage; spent += confirmAfter {
 		w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
@@ -275,7 +275,7 @@ func TestInvalidKubeconfigsAreReported(t *testing.T) {
 		}, want: "has certificates or keys that cannot be used"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestEnv(t)
 			if c.spoil != nil {
 				cfg := w.api.kubeconfig()
 				c.spoil(cfg)
@@ -297,7 +297,7 @@ func program() *clientcmdapi.ExecConfig {
 }
 
 func TestUntrustedServerIsReported(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	cfg := w.api.kubeconfig()
 	cfg.Clusters["c"].TLSServerName = "other.example.org"
 	w.publish(cfg)
@@ -314,7 +314,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 
 // The Secrets are not read each time.
 func TestCheckIntervals(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.pass()
 	if w.next < 10*time.Second || w.next > 12*time.Second {
 		t.Errorf("without an API server comes back after %s", w.next)
@@ -334,11 +334,11 @@ func TestCheckIntervals(t *testing.T) {
 }
 
 func TestMessagesContainNoSecretData(t *testing.T) {
-	for _, spoil := range []func(*world){
-		func(*world) {},
-		func(w *world) { w.api.Close() },
-		func(w *world) { w.api.code = http.StatusInternalServerError; w.api.readyz = token },
-		func(w *world) { w.put(secret, names.ClusterKubeconfigFile, []byte("a: ["+token)) },
+	for _, spoil := range []func(*testEnv){
+		func(*testEnv) {},
+		func(w *testEnv) { w.api.Close() },
+		func(w *testEnv) { w.api.code = http.StatusInternalServerError; w.api.readyz = token },
+		func(w *testEnv) { w.put(secret, names.ClusterKubeconfigFile, []byte("a: ["+token)) },
 	} {
 		w := deployed(t)
 		spoil(w)

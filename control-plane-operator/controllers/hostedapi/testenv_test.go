@@ -46,8 +46,8 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// world is the environment of these tests: a control plane with a small fake API server.
-type world struct {
+// testEnv is the environment of these tests: a control plane with a small fake API server.
+type testEnv struct {
 	*crashtest.Cluster
 	t     testing.TB
 	clock *clocktesting.FakeClock
@@ -108,8 +108,8 @@ func (a *apiServer) kubeconfig() *clientcmdapi.Config {
 	}
 }
 
-func newWorld(t testing.TB) *world {
-	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), api: newAPIServer(t)}
+func newTestEnv(t testing.TB) *testEnv {
+	w := &testEnv{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), api: newAPIServer(t)}
 	w.Cluster = crashtest.NewCluster(crashtest.Options{
 		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}}, WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
 	})
@@ -121,14 +121,14 @@ func newWorld(t testing.TB) *world {
 }
 
 // deployed is an environment with a running API server.
-func deployed(t testing.TB) *world {
-	w := newWorld(t)
+func deployed(t testing.TB) *testEnv {
+	w := newTestEnv(t)
 	w.publish(w.api.kubeconfig())
 	return w
 }
 
 // publish writes the Secrets as the components controller does.
-func (w *world) publish(cfg *clientcmdapi.Config) {
+func (w *testEnv) publish(cfg *clientcmdapi.Config) {
 	w.t.Helper()
 	text, err := clientcmd.Write(*cfg)
 	w.must(err)
@@ -136,7 +136,7 @@ func (w *world) publish(cfg *clientcmdapi.Config) {
 	w.put(names.AdminKubeconfig, names.AdminKubeconfigFile, text)
 }
 
-func (w *world) put(name, key string, value []byte) {
+func (w *testEnv) put(name, key string, value []byte) {
 	w.t.Helper()
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	w.must(client.IgnoreNotFound(w.Admin().Delete(w.t.Context(), s.DeepCopy())))
@@ -144,7 +144,7 @@ func (w *world) put(name, key string, value []byte) {
 	w.Create(w.t, s)
 }
 
-func (w *world) start() func(context.Context) error {
+func (w *testEnv) start() func(context.Context) error {
 	w.reconciler = newReconciler(Options{Client: w.Client(), Reader: w.Client(), Clock: w.clock, StartInterval: 10 * time.Second, Interval: 30 * time.Second,
 		CorruptMembers: func(context.Context, *hyperv1.HostedControlPlane) ([]string, error) { return w.corrupt, nil },
 	})
@@ -160,13 +160,13 @@ func (w *world) start() func(context.Context) error {
 }
 
 // checkPaths starts a controller that checks load balancers.
-func (w *world) checkPaths() {
+func (w *testEnv) checkPaths() {
 	w.reconciler = newReconciler(Options{Client: w.Client(), Reader: w.Client(), Clock: w.clock, StartInterval: 10 * time.Second, Interval: 30 * time.Second, CheckPaths: true})
 	w.t.Cleanup(w.reconciler.monitor.stop)
 }
 
 // publishAt publishes the API server by a load balancer at an address.
-func (w *world) publishAt(at net.Addr) *corev1.Service {
+func (w *testEnv) publishAt(at net.Addr) *corev1.Service {
 	w.t.Helper()
 	tcp := at.(*net.TCPAddr)
 	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KubeAPIServer}, Spec: corev1.ServiceSpec{
@@ -178,7 +178,7 @@ func (w *world) publishAt(at net.Addr) *corev1.Service {
 }
 
 // awaitCheck waits for the trigger of a background check and reconciles.
-func (w *world) awaitCheck() {
+func (w *testEnv) awaitCheck() {
 	w.t.Helper()
 	select {
 	case <-w.reconciler.changes:
@@ -189,7 +189,7 @@ func (w *world) awaitCheck() {
 }
 
 // pass reconciles once, after the requeue time.
-func (w *world) pass() {
+func (w *testEnv) pass() {
 	w.t.Helper()
 	w.clock.Step(w.next)
 	result, err := w.reconciler.controller().ReconcileObject(w.t.Context(), w.hcp(w.t.Context()))
@@ -197,7 +197,7 @@ func (w *world) pass() {
 	w.next = result.RequeueAfter
 }
 
-func (w *world) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
+func (w *testEnv) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
 	hcp := &hyperv1.HostedControlPlane{}
 	if err := w.Admin().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp); err != nil {
 		w.must(client.IgnoreNotFound(err))
@@ -206,10 +206,10 @@ func (w *world) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
 	return hcp
 }
 
-func (w *world) status() hyperv1.HostedControlPlaneStatus { return w.hcp(w.t.Context()).Status }
+func (w *testEnv) status() hyperv1.HostedControlPlaneStatus { return w.hcp(w.t.Context()).Status }
 
 // says returns a condition in one line.
-func (w *world) says(condition string) string {
+func (w *testEnv) says(condition string) string {
 	c := meta.FindStatusCondition(w.status().Conditions, condition)
 	if c == nil {
 		return "nothing"
@@ -217,16 +217,16 @@ func (w *world) says(condition string) string {
 	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
 }
 
-func (w *world) want(condition, line string) {
+func (w *testEnv) want(condition, line string) {
 	w.t.Helper()
 	if got := w.says(condition); got != line {
 		w.t.Errorf("%s:\n got %s\nwant %s", condition, got, line)
 	}
 }
 
-func (w *world) host() string { return w.api.Listener.Addr().String() }
+func (w *testEnv) host() string { return w.api.Listener.Addr().String() }
 
-func (w *world) must(err error) {
+func (w *testEnv) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)

@@ -34,14 +34,14 @@ import (
 
 // apiServer is a real API server that trusts the signer of the environment.
 type apiServer struct {
-	*world
+	*testEnv
 	host string
 	ca   []byte
 }
 
 // startAPIServer starts the API server of the hosted cluster.
 func startAPIServer(t *testing.T) *apiServer {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	dir, assets := t.TempDir(), fixture.Assets(t)
 	root, err := pki.NewSigner(names.RootCA, "", time.Now())
 	w.must(err)
@@ -72,7 +72,7 @@ func startAPIServer(t *testing.T) *apiServer {
 	})
 	w.must(err)
 	t.Cleanup(func() { server.Stop(10 * time.Second) })
-	a := &apiServer{world: w, host: "https://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), ca: root.Trust()}
+	a := &apiServer{testEnv: w, host: "https://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), ca: root.Trust()}
 	transport, err := rest.TransportFor(a.as("test", masterGroup))
 	w.must(err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -17,17 +17,17 @@ import (
 
 // Reasons of events.
 const (
-	nodesHoldUp     = "NodesHoldUpRotation"
-	nodesLeftBehind = "NodesLeftBehind"
+	nodesBlockRotation = "NodesHoldUpRotation"
+	nodesLeftBehind    = "NodesLeftBehind"
 )
 
 const (
-	// holdUp is the time after the introduction of an authority when an event reports the nodes without it. Nodes poll
+	// reportNodesAfter is the time after the introduction of an authority when an event reports the nodes without it. Nodes poll
 	// every five minutes.
-	holdUp = 15 * time.Minute
-	// leaveBehind is the time for which a new authority waits for nodes. Without a limit, a node that is off, or that
+	reportNodesAfter = 15 * time.Minute
+	// nodesTimeout is the time for which a new authority waits for nodes. Without a limit, a node that is off, or that
 	// does not follow the authorities, would block the rotation for ever. Waiting is cheap, but losing a node is not.
-	leaveBehind = 24 * time.Hour
+	nodesTimeout = 24 * time.Hour
 )
 
 // awaitNodes waits until nodes trust the next authority before it signs.
@@ -39,7 +39,7 @@ func (r *Reconciler) awaitNodes(ctx context.Context, s *scope) error {
 	if believed, err := r.believed(ctx, s); err != nil {
 		return err
 	} else if !bytes.Equal(believed, s.hosted.config.CAData) {
-		return reconcile.Wait(lookForFollowers, hyperv1.NodesBehindReason, "waiting until kube-controller-manager publishes the next certificate authorities to pods")
+		return reconcile.Wait(nodesInterval, hyperv1.NodesBehindReason, "waiting until kube-controller-manager publishes the next certificate authorities to pods")
 	}
 	data, err := r.authorities(ctx, s)
 	if err != nil {
@@ -51,18 +51,18 @@ func (r *Reconciler) awaitNodes(ctx context.Context, s *scope) error {
 		return err
 	}
 	nodes, waited := some(behind), r.Clock.Since(since)
-	if waited >= leaveBehind {
-		r.tell(s, nodesLeftBehind, revision, "the next certificate authorities sign although nodes %s have not adopted them within %.0f hours: these nodes lose the connection to the API server and must be replaced", nodes, leaveBehind.Hours())
+	if waited >= nodesTimeout {
+		r.recordOnce(s, nodesLeftBehind, revision, "the next certificate authorities sign although nodes %s have not adopted them within %.0f hours: these nodes lose the connection to the API server and must be replaced", nodes, nodesTimeout.Hours())
 		return nil
 	}
-	if waited >= holdUp {
-		r.tell(s, nodesHoldUp, revision, "nodes %s have not adopted the next certificate authorities, which wait for them for %.0f hours; machines of older releases, which do not follow the authorities, must be replaced", nodes, leaveBehind.Hours())
+	if waited >= reportNodesAfter {
+		r.recordOnce(s, nodesBlockRotation, revision, "nodes %s have not adopted the next certificate authorities, which wait for them for %.0f hours; machines of older releases, which do not follow the authorities, must be replaced", nodes, nodesTimeout.Hours())
 	}
-	return reconcile.Wait(lookForFollowers, hyperv1.NodesBehindReason, "waiting for nodes %s to adopt the next certificate authorities", nodes)
+	return reconcile.Wait(nodesInterval, hyperv1.NodesBehindReason, "waiting for nodes %s to adopt the next certificate authorities", nodes)
 }
 
-// lookForFollowers is the interval for checking the nodes again.
-const lookForFollowers = 20 * time.Second
+// nodesInterval is the interval for checking the nodes again.
+const nodesInterval = 20 * time.Second
 
 // introduced returns the time of the last new authority that nodes must trust before it signs, or zero if there is none.
 func (r *Reconciler) introduced(ctx context.Context, s *scope) (time.Time, error) {
@@ -96,8 +96,8 @@ func nodesWithout(ctx context.Context, s *scope, revision string) ([]string, err
 	return behind, nil
 }
 
-// tell records an event about a revision, once per reason.
-func (r *Reconciler) tell(s *scope, reason, revision, format string, args ...any) {
+// recordOnce records an event about a revision, once per reason.
+func (r *Reconciler) recordOnce(s *scope, reason, revision, format string, args ...any) {
 	if s.hosted.told[reason] == revision {
 		return
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 func TestNextAuthoritiesWaitForNodes(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.settle()
 	w.join("fast", "slow") // this test has no tunnels
 	w.publish()
@@ -43,7 +43,7 @@ func TestNextAuthoritiesWaitForNodes(t *testing.T) {
 	w.pass()
 	w.want(condition, "False NodesBehind: waiting for nodes slow to adopt the next certificate authorities")
 	w.heard("")
-	w.clock.Step(holdUp)
+	w.clock.Step(reportNodesAfter)
 	w.pass()
 	w.pass()
 	w.heard("Warning NodesHoldUpRotation nodes slow have not adopted the next certificate authorities, which wait for them for 24 hours")
@@ -72,13 +72,13 @@ func TestNextAuthoritiesWaitForNodes(t *testing.T) {
 
 // The node may be off, or of an older release. The event names it.
 func TestNodeThatNeverFollowsIsLeftBehind(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.settle()
 	w.join("dead")
 	w.turn(names.KubeletClientSigner, pki.Introduced)
 	w.pass()
 	w.want(condition, "False NodesBehind: waiting for nodes dead to adopt the next certificate authorities")
-	w.clock.Step(leaveBehind - time.Second)
+	w.clock.Step(nodesTimeout - time.Second)
 	w.pass()
 	w.heard("Warning NodesHoldUpRotation ")
 	w.clock.Step(time.Second)
@@ -92,7 +92,7 @@ func TestNodeThatNeverFollowsIsLeftBehind(t *testing.T) {
 
 // Nodes accept only authorities that are signed by the API server's authority.
 func TestNodeAuthoritiesAreSigned(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.settle()
 	if got := w.authorities(); got[names.AuthoritiesSignature] != "" {
 		t.Errorf("signed without a key: %v", got)
@@ -132,7 +132,7 @@ func TestNodeAuthoritiesAreSigned(t *testing.T) {
 }
 
 // publish simulates kube-controller-manager.
-func (w *world) publish() {
+func (w *testEnv) publish() {
 	w.t.Helper()
 	kubeconfig := secret(names.ControlPlaneOperatorKubeconfig, "", nil)
 	w.must(w.Admin().Get(w.t.Context(), client.ObjectKeyFromObject(kubeconfig), kubeconfig))
@@ -145,7 +145,7 @@ func (w *world) publish() {
 }
 
 // proxies returns the trusted authorities of the kube-proxy pods.
-func (w *world) proxies() string {
+func (w *testEnv) proxies() string {
 	w.t.Helper()
 	ds := &appsv1.DaemonSet{}
 	if !w.inside("kube-system", "kube-proxy", ds) {
@@ -155,7 +155,7 @@ func (w *world) proxies() string {
 }
 
 // join creates nodes without an annotation.
-func (w *world) join(nodes ...string) {
+func (w *testEnv) join(nodes ...string) {
 	w.t.Helper()
 	for _, name := range nodes {
 		w.must(w.hosted.Admin().Create(w.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}))
@@ -163,7 +163,7 @@ func (w *world) join(nodes ...string) {
 }
 
 // takeOver simulates the timer of a node.
-func (w *world) takeOver(name string) {
+func (w *testEnv) takeOver(name string) {
 	w.t.Helper()
 	node := &corev1.Node{}
 	w.must(w.hosted.Admin().Get(w.t.Context(), client.ObjectKey{Name: name}, node))
@@ -172,7 +172,7 @@ func (w *world) takeOver(name string) {
 }
 
 // authorities returns the published authorities for nodes.
-func (w *world) authorities() map[string]string {
+func (w *testEnv) authorities() map[string]string {
 	w.t.Helper()
 	cm := &corev1.ConfigMap{}
 	if !w.inside("kube-public", names.NodeAuthorities, cm) {
@@ -182,7 +182,7 @@ func (w *world) authorities() map[string]string {
 }
 
 // turn takes a step of a rotation as the components controller does.
-func (w *world) turn(name string, want pki.Turn) {
+func (w *testEnv) turn(name string, want pki.Turn) {
 	w.t.Helper()
 	s := secret(name, corev1.SecretTypeOpaque, nil)
 	signer, err := pki.NewSigner(name, "", w.clock.Now())
@@ -209,7 +209,7 @@ func (w *world) turn(name string, want pki.Turn) {
 	w.must(w.Admin().Update(w.t.Context(), w.kubeconfig(w.leaf(), signer.Trust())))
 }
 
-func (w *world) heard(want string) {
+func (w *testEnv) heard(want string) {
 	w.t.Helper()
 	var all []string
 	for len(w.events.Events) > 0 {

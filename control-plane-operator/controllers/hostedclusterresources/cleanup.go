@@ -25,17 +25,17 @@ var cleanupPolicy = part{
 }
 
 const (
-	// takesEffect is the time until API servers enforce a new policy. The next reconcile finds what is created before.
-	takesEffect = 3 * time.Second
-	// cleanupPause is the interval for checking the progress of the cloud controllers.
-	cleanupPause = 5 * time.Second
+	// policyDelay is the time until API servers enforce a new policy. The next reconcile finds what is created before.
+	policyDelay = 3 * time.Second
+	// cleanupInterval is the interval for checking the progress of the cloud controllers.
+	cleanupInterval = 5 * time.Second
 )
 
 func (r *Reconciler) blockCreation(ctx context.Context, s *scope) error {
 	return r.ensureBy(ctx, s, cleanupPolicy, func(objs []client.Object) error {
 		changed, err := s.hosted.apply.Apply(ctx, cleanupPolicy.set(), objs...)
 		if err == nil && changed {
-			return reconcile.Wait(takesEffect, hyperv1.WaitingForPermissionsReason, "waiting until the hosted cluster rejects new load balancers and volumes")
+			return reconcile.Wait(policyDelay, hyperv1.WaitingForPermissionsReason, "waiting until the hosted cluster rejects new load balancers and volumes")
 		}
 		return err
 	})
@@ -54,7 +54,7 @@ func (r *Reconciler) removeCloudResources(ctx context.Context, s *scope) error {
 	}
 	s.looked = true
 	if left := append(balancers, volumes...); len(left) > 0 {
-		return reconcile.Wait(cleanupPause, hyperv1.CloudResourcesRemainingReason, "%s", some(left))
+		return reconcile.Wait(cleanupInterval, hyperv1.CloudResourcesRemainingReason, "%s", some(left))
 	}
 	return nil
 }
@@ -156,13 +156,13 @@ func (r *Reconciler) removeHolders(ctx context.Context, s *scope, claims []corev
 	return nil
 }
 
-// mostNamed is the largest number of items in a message.
-const mostNamed = 10
+// maxListed is the largest number of items in a message.
+const maxListed = 10
 
 func some(things []string) string {
 	slices.Sort(things)
-	if more := len(things) - mostNamed; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(things[:mostNamed], ", "), more)
+	if more := len(things) - maxListed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(things[:maxListed], ", "), more)
 	}
 	return strings.Join(things, ", ")
 }

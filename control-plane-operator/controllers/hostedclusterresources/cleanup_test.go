@@ -18,8 +18,8 @@ const destroyed = hyperv1.CloudResourcesDestroyed
 
 // inTheCloud is a cluster with a load balancer, a volume that is deleted with its claim, a retained volume, and a pod
 // that uses the first volume.
-func inTheCloud(t testing.TB) *world {
-	w := newWorld(t)
+func inTheCloud(t testing.TB) *testEnv {
+	w := newTestEnv(t)
 	w.settle()
 	meta := func(namespace, name string, finalizers ...string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: namespace, Name: name, Finalizers: finalizers}
@@ -51,7 +51,7 @@ func inTheCloud(t testing.TB) *world {
 }
 
 // deleted sets the annotation that the hypershift-operator sets when the nodes are gone.
-func (w *world) deleted(cleanup bool) {
+func (w *testEnv) deleted(cleanup bool) {
 	w.change(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Annotations = map[string]string{hyperv1.HostedClusterDeletedAnnotation: "true"}
 		if cleanup {
@@ -61,7 +61,7 @@ func (w *world) deleted(cleanup bool) {
 }
 
 // cloud simulates the cloud controllers of the hosted cluster: it deletes resources and removes finalizers.
-func (w *world) cloud(ctx context.Context) error {
+func (w *testEnv) cloud(ctx context.Context) error {
 	free := func(obj client.Object) error {
 		obj.SetFinalizers(nil)
 		return client.IgnoreNotFound(w.hosted.Admin().Update(ctx, obj))
@@ -105,7 +105,7 @@ func (w *world) cloud(ctx context.Context) error {
 	return nil
 }
 
-func (w *world) holds(pods []corev1.Pod, claim string) bool {
+func (w *testEnv) holds(pods []corev1.Pod, claim string) bool {
 	for _, p := range pods {
 		if len(p.Spec.Volumes) > 0 && p.Spec.Volumes[0].PersistentVolumeClaim.ClaimName == claim {
 			return true

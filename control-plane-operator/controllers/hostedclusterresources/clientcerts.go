@@ -79,8 +79,8 @@ func fromTokens(requests []certificatesv1.CertificateSigningRequest) []certifica
 func (r *Reconciler) refuse(ctx context.Context, s *scope, csr *certificatesv1.CertificateSigningRequest, why string) {
 	ctrl.LoggerFrom(ctx).V(1).Info("Not approving", "request", csr.Name, "user", csr.Spec.Username, "because", why)
 	r.awaitMachine(s, csr)
-	if r.Clock.Since(csr.CreationTimestamp.Time) >= lookAgain {
-		r.tell(s, certificateRefused, string(csr.UID), "certificate request %s of %s is not approved: %s", csr.Name, csr.Spec.Username, why)
+	if r.Clock.Since(csr.CreationTimestamp.Time) >= pollInterval {
+		r.recordOnce(s, certificateRefused, string(csr.UID), "certificate request %s of %s is not approved: %s", csr.Name, csr.Spec.Username, why)
 	}
 }
 

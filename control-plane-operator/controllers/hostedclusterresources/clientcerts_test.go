@@ -62,7 +62,7 @@ func since(m *clusterv1.Machine, made, ready time.Duration) *clusterv1.Machine {
 }
 
 func TestMachinesThatMayJoin(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	token := func(id, bootstrap string) corev1.Secret {
 		s := w.token(id)
 		s.Labels[hyperv1.BootstrapTokenLabel] = bootstrap
@@ -147,7 +147,7 @@ func TestMachinesThatMayJoin(t *testing.T) {
 }
 
 // ask creates a request and reconciles.
-func (w *world) ask(name string, csr *certificatesv1.CertificateSigningRequest) {
+func (w *testEnv) ask(name string, csr *certificatesv1.CertificateSigningRequest) {
 	w.t.Helper()
 	csr.Name = name
 	csr.CreationTimestamp = metav1.NewTime(w.clock.Now())
@@ -155,7 +155,7 @@ func (w *world) ask(name string, csr *certificatesv1.CertificateSigningRequest) 
 	w.pass()
 }
 
-func (w *world) approved(name string) bool {
+func (w *testEnv) approved(name string) bool {
 	w.t.Helper()
 	csr := &certificatesv1.CertificateSigningRequest{}
 	if !w.inside("", name, csr) {
@@ -167,14 +167,14 @@ func (w *world) approved(name string) bool {
 }
 
 // tokenOf is a token of a NodeBootstrap.
-func (w *world) tokenOf(id, bootstrap string) *corev1.Secret {
+func (w *testEnv) tokenOf(id, bootstrap string) *corev1.Secret {
 	s := w.token(id)
 	s.Labels[hyperv1.BootstrapTokenLabel] = bootstrap
 	return s
 }
 
 func TestTokenAllowsOneCertificateOfItsMachine(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	m := waiting("workers-1", "workers-a", "")
 	w.Create(t, w.tokenOf(tokenID, "workers-a"), m, waiting("workers-2", "workers-b", otherNode))
 	w.settle()
@@ -211,7 +211,7 @@ func TestTokenAllowsOneCertificateOfItsMachine(t *testing.T) {
 	if w.approved("third") {
 		t.Error("a second key got a certificate after the first request was removed")
 	}
-	w.clock.Step(lookAgain)
+	w.clock.Step(pollInterval)
 	w.pass()
 	w.heard("Warning NodeCertificateRefused certificate request third of system:bootstrap:abcdef is not approved: Machine workers-1 has a certificate for another key")
 	w.pass()
@@ -220,13 +220,13 @@ func TestTokenAllowsOneCertificateOfItsMachine(t *testing.T) {
 
 // Nodes that do not respond are checked rarely, while requests of machines are checked often.
 func TestMachineJoinsSoonDespiteUnreachableNodes(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.Create(t, w.tokenOf(tokenID, "workers-a"), waiting("workers-1", "workers-a", ""))
 	w.settle()
 	w.join(otherNode)
 	w.pass()
 	w.want(hyperv1.DataPlaneConnectionAvailable, "False NoTunnels: no pod konnectivity-agent is ready")
-	if w.next != lookForNodes {
+	if w.next != nodeRetryInterval {
 		t.Errorf("comes back after %s", w.next)
 	}
 	w.ask("early", joins(t, nil))
@@ -237,7 +237,7 @@ func TestMachineJoinsSoonDespiteUnreachableNodes(t *testing.T) {
 
 // The operator may crash between the record and the approval.
 func TestSameKeyIsApprovedAfterACrash(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.Create(t, w.tokenOf(tokenID, "workers-a"), waiting("workers-1", "workers-a", nodeName))
 	w.settle()
 	csr := joins(t, nil)
@@ -252,7 +252,7 @@ func TestSameKeyIsApprovedAfterACrash(t *testing.T) {
 }
 
 func TestExistingNodeIsNotReplaced(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.Create(t, w.tokenOf(tokenID, "workers-a"), waiting("workers-1", "workers-a", nodeName))
 	w.settle()
 	w.join(nodeName)
@@ -267,7 +267,7 @@ func TestExistingNodeIsNotReplaced(t *testing.T) {
 }
 
 func TestObsoleteCertificateRecordsAreRemoved(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	first := waiting("workers-1", "workers-a", nodeName)
 	w.Create(t, w.tokenOf(tokenID, "workers-a"), first)
 	w.settle()
@@ -288,7 +288,7 @@ func TestObsoleteCertificateRecordsAreRemoved(t *testing.T) {
 
 // Older operators allowed every token to approve every certificate.
 func TestTokensCannotApproveCertificates(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.settle()
 	// Objects of an older operator carry the same labels.
 	kept := &rbacv1.ClusterRoleBinding{}

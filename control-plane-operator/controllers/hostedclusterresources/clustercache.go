@@ -34,7 +34,7 @@ type door struct {
 	reached time.Time
 	// believed has the API server's authorities for pods.
 	believed []byte
-	// told is the last revision of the authorities with an event, by reason.
+	// told has the last revision of the authorities with an event, by reason.
 	told map[string]string
 	// watches run until closed is closed.
 	watches map[string]*watching

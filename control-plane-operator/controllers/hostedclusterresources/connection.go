@@ -31,15 +31,15 @@ func (r *Reconciler) checkConnection(ctx context.Context, s *scope) error {
 		s.hosted.reached = r.Clock.Now()
 	}
 	if c.Status == metav1.ConditionFalse {
-		s.comeBack(lookForNodes)
+		s.comeBack(nodeRetryInterval)
 	}
 	c.Type, c.ObservedGeneration = hyperv1.DataPlaneConnectionAvailable, s.hcp.Generation
 	reconcile.SetCondition(&s.hcp.Status.Conditions, c, r.Clock.Now())
 	return nil
 }
 
-// lookForNodes is the interval for checking nodes that have not responded.
-const lookForNodes = 15 * time.Second
+// nodeRetryInterval is the interval for checking nodes that have not responded.
+const nodeRetryInterval = 15 * time.Second
 
 func (r *Reconciler) connection(ctx context.Context, s *scope) (metav1.Condition, error) {
 	if ptr.Deref(s.hcp.Status.NodeCount, 0) == 0 {
@@ -58,7 +58,7 @@ func (r *Reconciler) connection(ctx context.Context, s *scope) (metav1.Condition
 		return metav1.Condition{Status: metav1.ConditionFalse, Reason: hyperv1.NoTunnelsReason, Message: "no pod konnectivity-agent is ready"}, nil
 	}
 	var problem error
-	for _, pod := range ready[:min(len(ready), askedNodes)] {
+	for _, pod := range ready[:min(len(ready), maxCheckedNodes)] {
 		if problem = r.ReadLog(ctx, s.hosted.config, pod.Namespace, pod.Name); problem == nil {
 			return metav1.Condition{Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, Message: "nodes respond"}, nil
 		}
@@ -66,8 +66,8 @@ func (r *Reconciler) connection(ctx context.Context, s *scope) (metav1.Condition
 	return metav1.Condition{Status: metav1.ConditionFalse, Reason: hyperv1.NodesUnreachableReason, Message: fmt.Sprintf("no node responds: %v", problem)}, nil
 }
 
-// askedNodes is the largest number of nodes to check. A single node may be shutting down.
-const askedNodes = 3
+// maxCheckedNodes is the largest number of nodes to check. A single node may be shutting down.
+const maxCheckedNodes = 3
 
 // agentLabels are the labels of the agents' pods.
 var agentLabels = map[string]string{"k8s-app": "konnectivity-agent"}

@@ -14,7 +14,7 @@ import (
 
 func TestConnectionToNodesIsReported(t *testing.T) {
 	const reached = hyperv1.DataPlaneConnectionAvailable
-	w := newWorld(t)
+	w := newTestEnv(t)
 	problem, asked := errors.New("dial tcp 10.0.1.7:10250: no agent available"), 0
 	w.reconciler.ReadLog = func(context.Context, *rest.Config, string, string) error { asked++; return problem }
 	w.settle()
@@ -23,7 +23,7 @@ func TestConnectionToNodesIsReported(t *testing.T) {
 	w.must(w.hosted.Admin().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName}}))
 	w.pass()
 	w.want(reached, "False NoTunnels: no pod konnectivity-agent is ready")
-	if w.next != lookForNodes {
+	if w.next != nodeRetryInterval {
 		t.Errorf("comes back after %s", w.next)
 	}
 

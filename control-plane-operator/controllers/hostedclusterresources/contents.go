@@ -62,7 +62,7 @@ func (r *Reconciler) ensureBy(ctx context.Context, s *scope, p part, by func([]c
 	}
 	var foreign *apply.ForeignError
 	if err := by(objs); errors.As(err, &foreign) {
-		return reconcile.Wait(lookAgain, hyperv1.NameTakenReason, "%v", foreign)
+		return reconcile.Wait(pollInterval, hyperv1.NameTakenReason, "%v", foreign)
 	} else if err != nil {
 		return err
 	}
@@ -70,8 +70,8 @@ func (r *Reconciler) ensureBy(ctx context.Context, s *scope, p part, by func([]c
 	return nil
 }
 
-// lookAgain is the requeue interval for changes without a watch.
-const lookAgain = time.Minute
+// pollInterval is the requeue interval for changes without a watch.
+const pollInterval = time.Minute
 
 // distrust invalidates the observed permissions after a Forbidden error, because they may have been removed.
 func (r *Reconciler) distrust(s *scope, report reconcile.Report) {

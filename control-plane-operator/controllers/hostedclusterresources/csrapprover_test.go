@@ -144,7 +144,7 @@ func TestServingCertificateRequests(t *testing.T) {
 }
 
 func TestServingCertificateIsApprovedWhenTheMachineHasAddresses(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.settle()
 	w.must(w.hosted.Admin().Create(t.Context(), request(t, nil)))
 	w.pass()
@@ -152,7 +152,7 @@ func TestServingCertificateIsApprovedWhenTheMachineHasAddresses(t *testing.T) {
 	if w.inside("", "csr-1", csr); len(csr.Status.Conditions) > 0 {
 		t.Error("approved without a Machine")
 	}
-	if w.next > lookAgain {
+	if w.next > pollInterval {
 		t.Errorf("comes back after %s", w.next)
 	}
 	w.must(w.Admin().Create(t.Context(), machine("workers-1", nodeName, nodeName, nodeIP)))

@@ -53,7 +53,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (*release.Release, e
 	payload, err := release.For(s.hcp, r.Releases).Resolve(ctx, s.hcp.Spec.ReleaseImage, credentials)
 	var said *release.Error
 	if errors.As(err, &said) {
-		return nil, reconcile.Wait(lookAgain, hyperv1.WaitingForReason, "waiting for the release of the pods on nodes: %v", said)
+		return nil, reconcile.Wait(pollInterval, hyperv1.WaitingForReason, "waiting for the release of the pods on nodes: %v", said)
 	}
 	return payload, err
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func TestNodesWithSelfSignedCertificatesAreListed(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.settle()
 	const signed = hyperv1.KubeletServingCertificatesSigned
 	w.want(signed, "Unknown NoNodes: the cluster has no nodes")
@@ -30,7 +30,7 @@ func TestNodesWithSelfSignedCertificatesAreListed(t *testing.T) {
 }
 
 // serves sets the annotation that a node sets when its kubelet has a certificate.
-func (w *world) serves(name string) {
+func (w *testEnv) serves(name string) {
 	w.t.Helper()
 	node := &corev1.Node{}
 	w.must(w.hosted.Admin().Get(w.t.Context(), client.ObjectKey{Name: name}, node))

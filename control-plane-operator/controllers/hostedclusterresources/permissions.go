@@ -71,7 +71,7 @@ func (r *Reconciler) master(ctx context.Context, s *scope) (client.Client, error
 	secret := &corev1.Secret{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.ClientSigner}, secret)
 	if apierrors.IsNotFound(err) {
-		return nil, reconcile.Wait(lookAgain, hyperv1.PermissionsMissingReason,
+		return nil, reconcile.Wait(pollInterval, hyperv1.PermissionsMissingReason,
 			"the identity in Secret %s lacks permissions in the hosted cluster, and Secret %s, which is needed to grant them, does not exist", names.ControlPlaneOperatorKubeconfig, names.ClientSigner)
 	}
 	if err != nil {

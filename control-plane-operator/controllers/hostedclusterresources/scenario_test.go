@@ -28,7 +28,7 @@ const (
 )
 
 func TestHostedClusterIsSetUp(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.says(metav1.ConditionFalse)
 	w.pass()
 	w.want(condition, "False WaitingForKubeAPIServer: waiting for the hosted API server; see KubeAPIServerAvailable for the reason")
@@ -67,7 +67,7 @@ func TestHostedClusterIsSetUp(t *testing.T) {
 // Permissions are written with a short-lived certificate, and everything else by the operator's identity, which cannot
 // grant permissions.
 func TestOnlyTheTemporaryIdentityWritesPermissions(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.settle()
 	byOperator := 0
 	for _, line := range w.written {
@@ -86,7 +86,7 @@ func TestOnlyTheTemporaryIdentityWritesPermissions(t *testing.T) {
 }
 
 func TestTokensFollowTheManagementCluster(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.Create(t, w.token("abcdef"), w.token("ghijkl"))
 	w.settle()
 	for _, id := range []string{"abcdef", "ghijkl"} {
@@ -107,7 +107,7 @@ func TestTokensFollowTheManagementCluster(t *testing.T) {
 }
 
 func TestInvalidTokensAreNotCopied(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	odd, other, endless := w.token("../../x"), w.token("mnopqr"), w.token("stuvwx")
 	odd.Name, other.Labels = "odd", nil
 	delete(endless.Data, "expiration")
@@ -124,7 +124,7 @@ func TestInvalidTokensAreNotCopied(t *testing.T) {
 
 // Without drift nothing is written.
 func TestDriftIsRepaired(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.settle()
 	writes := w.Calls.Writes()
 	w.later()
@@ -140,7 +140,7 @@ func TestDriftIsRepaired(t *testing.T) {
 
 // The first Forbidden error invalidates the observed permissions.
 func TestRemovedPermissionsAreRestored(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.settle()
 	w.must(w.hosted.Admin().Delete(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: names.ControlPlaneOperatorGroup}}))
 	if _, err := w.reconciler.controller().ReconcileObject(t.Context(), w.hcp(t.Context())); err == nil {
@@ -152,14 +152,14 @@ func TestRemovedPermissionsAreRestored(t *testing.T) {
 
 // Without the key of the authority, users bring the certificates and must grant the permissions.
 func TestMissingAuthorityKeyIsReported(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.must(w.Admin().Delete(t.Context(), secret(names.ClientSigner, "", nil)))
 	w.pass()
 	w.want(condition, "False PermissionsMissing: the identity in Secret control-plane-operator-kubeconfig lacks permissions in the hosted cluster, and Secret client-signer, which is needed to grant them, does not exist")
 }
 
 func TestUpgradeReachesTheNodesLast(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.settle()
 	history := func(states ...configv1.UpdateHistory) {
 		w.status(func(s *hyperv1.HostedControlPlaneStatus) {
@@ -186,7 +186,7 @@ func TestUpgradeReachesTheNodesLast(t *testing.T) {
 }
 
 func TestPartsWithoutAnImageAreDeleted(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.settle()
 	w.releases.Put(&release.Release{Image: oldImage, Version: "1.35.4", Components: map[string]string{"coredns": "registry/coredns:1"}})
 	w.settle()
@@ -199,7 +199,7 @@ func TestPartsWithoutAnImageAreDeleted(t *testing.T) {
 }
 
 func TestUnpublishedTunnelsHaveNoAgents(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Services = nil })
 	w.must(w.Admin().Delete(t.Context(), route("")))
 	w.settle()
@@ -211,38 +211,38 @@ func TestUnpublishedTunnelsHaveNoAgents(t *testing.T) {
 
 func TestFailedPartDoesNotBlockOtherParts(t *testing.T) {
 	for name, c := range map[string]struct {
-		spoil func(*world)
+		spoil func(*testEnv)
 		want  string
 	}{
 		"no certificate for the tunnels": {
-			spoil: func(w *world) {
+			spoil: func(w *testEnv) {
 				w.must(w.Admin().Delete(w.t.Context(), secret(names.KonnectivityAgentCertificate, "", nil)))
 			},
 			want: "False WaitingForCertificate: waiting for Secret konnectivity-agent-tls with the certificate of the tunnels",
 		},
 		"no host for the tunnels": {
-			spoil: func(w *world) { w.must(w.Admin().Delete(w.t.Context(), route(""))) },
+			spoil: func(w *testEnv) { w.must(w.Admin().Delete(w.t.Context(), route(""))) },
 			want:  "False WaitingForEndpoint: waiting for the address of konnectivity-server for nodes",
 		},
 		"a registry that does not answer": {
-			spoil: func(w *world) { w.releases.Fail(oldImage, release.Unreachable, "it is silent") },
+			spoil: func(w *testEnv) { w.releases.Fail(oldImage, release.Unreachable, "it is silent") },
 			want:  "False WaitingFor: waiting for the release of the pods on nodes: release image " + oldImage + " could not be read: it is silent",
 		},
 		"a user's object where ours should be": {
-			spoil: func(w *world) {
+			spoil: func(w *testEnv) {
 				w.must(w.hosted.Admin().Create(w.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "coredns"}}))
 			},
 			want: `False NameTaken: ConfigMap "coredns" exists and belongs to somebody else; delete or rename it`,
 		},
 		"too few addresses for Services": {
-			spoil: func(w *world) {
+			spoil: func(w *testEnv) {
 				w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Networking.ServiceNetwork[0].CIDR = "172.31.0.0/29" })
 			},
 			want: "False InvalidNetwork: spec.networking.serviceNetwork: 172.31.0.0/29 has no room for the DNS address, which is the tenth",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestEnv(t)
 			c.spoil(w)
 			w.pass()
 			w.pass()
@@ -256,7 +256,7 @@ func TestFailedPartDoesNotBlockOtherParts(t *testing.T) {
 
 // An API server that does not respond, before the condition reports it, must not change the other conditions.
 func TestUnreachableAPIServerKeepsTheConditions(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.settle()
 	w.away = true
 	w.clock.Step(interval)
@@ -267,7 +267,7 @@ func TestUnreachableAPIServerKeepsTheConditions(t *testing.T) {
 }
 
 func TestDualStackCluster(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.change(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Networking.ServiceNetwork = []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/16"}, {CIDR: "fd02::/112"}}
 		hcp.Spec.Networking.APIServer = &hyperv1.APIServerNetworking{AdvertiseAddress: ptr.To("172.20.0.9"), Port: ptr.To[int32](7443)}
@@ -285,7 +285,7 @@ func TestDualStackCluster(t *testing.T) {
 
 // Nodes may be in a network that has only mirrors.
 func TestPayloadIsPulledFromItsMirror(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	const digest = "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	w.releases.Put(&release.Release{Image: "mirror.example.com/release" + digest, Version: "1.36.3", Components: map[string]string{"kube-proxy": "proxy"}})
 	w.change(func(hcp *hyperv1.HostedControlPlane) {
@@ -300,12 +300,12 @@ func TestPayloadIsPulledFromItsMirror(t *testing.T) {
 }
 
 func story(t testing.TB) *crashtest.Scenario {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.Create(t, w.token("abcdef"))
 	return w.story()
 }
 
-func (w *world) story() *crashtest.Scenario {
+func (w *testEnv) story() *crashtest.Scenario {
 	return &crashtest.Scenario{
 		Cluster: w.Cluster,
 		Cloud: func() string {

@@ -17,7 +17,7 @@ import (
 // ofKubeletServing selects the requests of kubelets for a serving certificate.
 var ofKubeletServing = client.MatchingFields{"spec.signerName": certificatesv1.KubeletServingSignerName}
 
-// approveServing approves serving certificates of kubelets whose content matches a Machine. No other controller approves
+// approveServing approves serving certificates of kubelets that match a Machine. No other controller approves
 // them, because a node could then serve under any name. People decide about requests without a matching Machine.
 func (r *Reconciler) approveServing(ctx context.Context, s *scope) error {
 	pending, version, err := pendingRequests(ctx, s, ofKubeletServing)
@@ -60,7 +60,7 @@ func pendingRequests(ctx context.Context, s *scope, ofSigner client.MatchingFiel
 // are known, and a request that is never approved causes little load.
 func (r *Reconciler) awaitMachine(s *scope, csr *certificatesv1.CertificateSigningRequest) {
 	const share = 4
-	s.comeBack(min(max(r.Clock.Since(csr.CreationTimestamp.Time)/share, time.Second), lookAgain))
+	s.comeBack(min(max(r.Clock.Since(csr.CreationTimestamp.Time)/share, time.Second), pollInterval))
 }
 
 // machines returns the Machines of the cluster. There are none without Cluster API.

@@ -68,8 +68,8 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// world is the environment of these tests: a control plane in one cluster, and the cluster that it hosts.
-type world struct {
+// testEnv is the environment of these tests: a control plane in one cluster, and the cluster that it hosts.
+type testEnv struct {
 	*crashtest.Cluster
 	t        testing.TB
 	hosted   *crashtest.Cluster
@@ -88,8 +88,8 @@ type world struct {
 	next       time.Duration
 }
 
-func newWorld(t testing.TB) *world {
-	w := &world{t: t, endpoint: hyperv1.APIEndpoint{Host: "api.demo.example.com", Port: 6443}, events: events.NewFakeRecorder(100), clock: clocktesting.NewFakeClock(time.Now().Truncate(time.Second))} // certificates are verified with the real time
+func newTestEnv(t testing.TB) *testEnv {
+	w := &testEnv{t: t, endpoint: hyperv1.APIEndpoint{Host: "api.demo.example.com", Port: 6443}, events: events.NewFakeRecorder(100), clock: clocktesting.NewFakeClock(time.Now().Truncate(time.Second))} // certificates are verified with the real time
 	w.Cluster = crashtest.NewCluster(crashtest.Options{
 		Scheme:     scheme,
 		Converters: []managedfields.TypeConverter{crashtest.Converter("../../../config/crd")},
@@ -153,7 +153,7 @@ func secret(name string, kind corev1.SecretType, data map[string][]byte) *corev1
 }
 
 // token is a bootstrap token that is valid for half an hour.
-func (w *world) token(id string) *corev1.Secret {
+func (w *testEnv) token(id string) *corev1.Secret {
 	s := secret("token-"+id, corev1.SecretTypeBootstrapToken, map[string][]byte{
 		bootstrapapi.BootstrapTokenIDKey: []byte(id), bootstrapapi.BootstrapTokenSecretKey: []byte("0123456789abcdef"), bootstrapapi.BootstrapTokenUsageAuthentication: []byte(yes),
 		bootstrapapi.BootstrapTokenExpirationKey: []byte(w.clock.Now().Add(30 * time.Minute).UTC().Format(time.RFC3339)),
@@ -163,7 +163,7 @@ func (w *world) token(id string) *corev1.Secret {
 }
 
 // makeCertificates creates the certificates of the components controller.
-func (w *world) makeCertificates() {
+func (w *testEnv) makeCertificates() {
 	var err error
 	w.signer, err = pki.NewSigner(names.ClientSigner, "", w.clock.Now())
 	w.must(err)
@@ -179,7 +179,7 @@ func (w *world) makeCertificates() {
 }
 
 // leaf is the client certificate of the operator.
-func (w *world) leaf() *pki.Leaf {
+func (w *testEnv) leaf() *pki.Leaf {
 	w.t.Helper()
 	leaf, err := w.signer.Current.Issue(pki.Request{User: names.ControlPlaneOperatorUser, Groups: []string{names.ControlPlaneOperatorGroup}, Usage: pki.Client}, pki.DefaultTerms, w.clock.Now())
 	w.must(err)
@@ -187,7 +187,7 @@ func (w *world) leaf() *pki.Leaf {
 }
 
 // kubeconfig is a kubeconfig with the certificate and the trusted authorities.
-func (w *world) kubeconfig(leaf *pki.Leaf, trust []byte) *corev1.Secret {
+func (w *testEnv) kubeconfig(leaf *pki.Leaf, trust []byte) *corev1.Secret {
 	w.t.Helper()
 	text, err := pki.Kubeconfig("https://kube-apiserver."+namespace+".svc:6443", trust, leaf)
 	w.must(err)
@@ -195,13 +195,13 @@ func (w *world) kubeconfig(leaf *pki.Leaf, trust []byte) *corev1.Secret {
 }
 
 // open connects to the hosted cluster.
-func (w *world) open(config *rest.Config) (client.WithWatch, error) {
+func (w *testEnv) open(config *rest.Config) (client.WithWatch, error) {
 	block, _ := pem.Decode(config.CertData)
 	cert, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
 		return nil, err
 	}
-	d := &doorman{world: w, who: cert.Subject.CommonName, master: slices.Contains(cert.Subject.Organization, masterGroup), until: cert.NotAfter}
+	d := &doorman{testEnv: w, who: cert.Subject.CommonName, master: slices.Contains(cert.Subject.Organization, masterGroup), until: cert.NotAfter}
 	return interceptor.NewClient(w.hosted.Client().(client.WithWatch), interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 			if err := d.may(ctx, "get", obj); err != nil {
@@ -233,7 +233,7 @@ func (w *world) open(config *rest.Config) (client.WithWatch, error) {
 // doorman simulates a small part of RBAC: without its binding the operator has no permissions, and it can only read
 // permissions.
 type doorman struct {
-	*world
+	*testEnv
 	who    string
 	master bool
 	until  time.Time
@@ -264,7 +264,7 @@ func (d *doorman) may(ctx context.Context, verb string, obj any) error {
 	return nil
 }
 
-func (w *world) start() func(context.Context) error {
+func (w *testEnv) start() func(context.Context) error {
 	w.reconciler = newReconciler(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock, Releases: w.releases, Interval: interval, Open: w.open})
 	return func(ctx context.Context) error {
 		hcp := w.hcp(ctx)
@@ -276,7 +276,7 @@ func (w *world) start() func(context.Context) error {
 }
 
 // pass reconciles once.
-func (w *world) pass() {
+func (w *testEnv) pass() {
 	w.t.Helper()
 	result, err := w.reconciler.controller().ReconcileObject(w.t.Context(), w.hcp(w.t.Context()))
 	w.must(err)
@@ -284,7 +284,7 @@ func (w *world) pass() {
 }
 
 // settle reconciles until the requeue time is long.
-func (w *world) settle() {
+func (w *testEnv) settle() {
 	w.t.Helper()
 	for range 10 {
 		w.pass()
@@ -297,13 +297,13 @@ func (w *world) settle() {
 }
 
 // later advances the time by the interval, and then settles.
-func (w *world) later() {
+func (w *testEnv) later() {
 	w.t.Helper()
 	w.clock.Step(2 * interval)
 	w.settle()
 }
 
-func (w *world) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
+func (w *testEnv) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
 	hcp := &hyperv1.HostedControlPlane{}
 	if err := w.Admin().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp); err != nil {
 		w.must(client.IgnoreNotFound(err))
@@ -316,7 +316,7 @@ func (w *world) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
 }
 
 // change updates the control plane as the hypershift-operator does.
-func (w *world) change(how func(*hyperv1.HostedControlPlane)) {
+func (w *testEnv) change(how func(*hyperv1.HostedControlPlane)) {
 	w.t.Helper()
 	hcp := w.hcp(w.t.Context())
 	how(hcp)
@@ -324,14 +324,14 @@ func (w *world) change(how func(*hyperv1.HostedControlPlane)) {
 }
 
 // says sets a condition of the hostedapi controller.
-func (w *world) says(api metav1.ConditionStatus) {
+func (w *testEnv) says(api metav1.ConditionStatus) {
 	w.t.Helper()
 	w.status(func(s *hyperv1.HostedControlPlaneStatus) {
 		reconcile.SetCondition(&s.Conditions, metav1.Condition{Type: hyperv1.KubeAPIServerAvailable, Status: api}, w.clock.Now())
 	})
 }
 
-func (w *world) status(how func(*hyperv1.HostedControlPlaneStatus)) {
+func (w *testEnv) status(how func(*hyperv1.HostedControlPlaneStatus)) {
 	w.t.Helper()
 	hcp := w.hcp(w.t.Context())
 	status := reconcile.NewWriter(w.Admin(), w.Admin(), hcp, "others", func(hcp *hyperv1.HostedControlPlane) any {
@@ -346,7 +346,7 @@ func (w *world) status(how func(*hyperv1.HostedControlPlaneStatus)) {
 	w.must(status.Write(w.t.Context()))
 }
 
-func (w *world) said(condition string) string {
+func (w *testEnv) said(condition string) string {
 	c := meta.FindStatusCondition(w.hcp(w.t.Context()).Status.Conditions, condition)
 	if c == nil {
 		return "nothing"
@@ -354,7 +354,7 @@ func (w *world) said(condition string) string {
 	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
 }
 
-func (w *world) want(condition, line string) {
+func (w *testEnv) want(condition, line string) {
 	w.t.Helper()
 	if got := w.said(condition); got != line {
 		w.t.Errorf("%s:\n got %s\nwant %s", condition, got, line)
@@ -362,14 +362,14 @@ func (w *world) want(condition, line string) {
 }
 
 // inside reads an object of the hosted cluster and returns whether it exists.
-func (w *world) inside(namespace, name string, obj client.Object) bool {
+func (w *testEnv) inside(namespace, name string, obj client.Object) bool {
 	w.t.Helper()
 	err := w.hosted.Admin().Get(w.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, obj)
 	w.must(client.IgnoreNotFound(err))
 	return err == nil
 }
 
-func (w *world) must(err error) {
+func (w *testEnv) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)

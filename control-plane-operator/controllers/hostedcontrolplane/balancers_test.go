@@ -25,7 +25,7 @@ const allocatedPort = 30123
 
 // cloudController creates a load balancer for every LoadBalancer Service, and keeps the Service until the load balancer
 // is deleted. It also allocates node ports.
-func (w *world) cloudController(ctx context.Context) error {
+func (w *testEnv) cloudController(ctx context.Context) error {
 	list := &corev1.ServiceList{}
 	if err := w.Admin().List(ctx, list); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (w *world) cloudController(ctx context.Context) error {
 }
 
 // balance creates the load balancer and publishes its address.
-func (w *world) balance(ctx context.Context, svc *corev1.Service) error {
+func (w *testEnv) balance(ctx context.Context, svc *corev1.Service) error {
 	if controllerutil.AddFinalizer(svc, balancerFinalizer) {
 		if err := w.Admin().Update(ctx, svc); err != nil {
 			return err
@@ -67,7 +67,7 @@ func (w *world) balance(ctx context.Context, svc *corev1.Service) error {
 
 // release deletes the load balancer. It stops when the control plane is gone, because the operators that delete AWS
 // resources are gone then.
-func (w *world) release(ctx context.Context, svc *corev1.Service) error {
+func (w *testEnv) release(ctx context.Context, svc *corev1.Service) error {
 	err := w.Admin().Get(ctx, client.ObjectKeyFromObject(controlPlane("", hyperv1.Route)), &hyperv1.HostedControlPlane{})
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -89,7 +89,7 @@ func (w *world) release(ctx context.Context, svc *corev1.Service) error {
 }
 
 // tell writes the address of the load balancer.
-func (w *world) tell(ctx context.Context, svc *corev1.Service, at ...corev1.LoadBalancerIngress) error {
+func (w *testEnv) tell(ctx context.Context, svc *corev1.Service, at ...corev1.LoadBalancerIngress) error {
 	same := func(a, b corev1.LoadBalancerIngress) bool { return a.Hostname == b.Hostname }
 	if slices.EqualFunc(at, svc.Status.LoadBalancer.Ingress, same) {
 		return nil
@@ -99,4 +99,4 @@ func (w *world) tell(ctx context.Context, svc *corev1.Service, at ...corev1.Load
 }
 
 // cloud returns the resources in AWS as text.
-func (w *world) cloud() string { return fmt.Sprintln("load balancers:", w.balancers) }
+func (w *testEnv) cloud() string { return fmt.Sprintln("load balancers:", w.balancers) }

@@ -10,11 +10,11 @@ import (
 
 func story(mode hyperv1.AWSEndpointAccessType) crashtest.Setup {
 	return func(t testing.TB) *crashtest.Scenario {
-		return newWorld(t, controlPlane(mode, hyperv1.Route)).story()
+		return newTestEnv(t, controlPlane(mode, hyperv1.Route)).story()
 	}
 }
 
-func (w *world) story() *crashtest.Scenario {
+func (w *testEnv) story() *crashtest.Scenario {
 	return &crashtest.Scenario{
 		Cluster:          w.Cluster,
 		Cloud:            w.cloud,

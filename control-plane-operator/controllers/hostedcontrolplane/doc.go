@@ -1,7 +1,7 @@
 // Package hostedcontrolplane publishes a HostedControlPlane and reports its status to users.
 //
 //	live                                       deleted
-//	  finalizer                                  exposure   AWSEndpointServices first, whose load balancers
+//	  finalizer                                  exposure   AWSEndpointServices first: their load balancers
 //	  configuration  validates publishing                   AWS keeps, then Services and their load balancers
 //	  exposure       Services and Routes of      finalizer
 //	                 the access mode

@@ -27,9 +27,9 @@ func (r *Reconciler) ensureExposure(ctx context.Context, s *scope) error {
 	return err
 }
 
-// stillOffered returns the Services that the access mode no longer has and whose load balancers are still offered by
-// PrivateLink. AWS does not delete such a load balancer, and a cloud controller retries late after an error. The Service
-// is deleted after its AWSEndpointService, whose deletion triggers a reconcile.
+// stillOffered returns the Services that the access mode no longer has, but with load balancers that PrivateLink
+// still offers. AWS does not delete such a load balancer, and a cloud controller retries late after an error. The Service
+// is deleted after its AWSEndpointService. That deletion triggers a reconcile.
 func (r *Reconciler) stillOffered(ctx context.Context, s *scope) ([]client.Object, error) {
 	if s.access.private {
 		return nil, nil

@@ -91,7 +91,7 @@ func describe(obj client.Object) string {
 }
 
 // exposed returns the existing objects, sorted.
-func (w *world) exposed() []string {
+func (w *testEnv) exposed() []string {
 	services, routes := &corev1.ServiceList{}, &routev1.RouteList{}
 	w.must(w.Admin().List(w.t.Context(), services))
 	w.must(w.Admin().List(w.t.Context(), routes))
@@ -111,7 +111,7 @@ func TestAccessModes(t *testing.T) {
 		for from := range modes {
 			for to := range modes {
 				t.Run(fmt.Sprintf("%s becomes %s, API by %s", from, to, api), func(t *testing.T) {
-					w := newWorld(t, controlPlane(from, api))
+					w := newTestEnv(t, controlPlane(from, api))
 					w.settle()
 					if d := cmp.Diff(slices.Sorted(slices.Values(modes[from][api])), w.exposed()); d != "" {
 						t.Errorf("%s (-want +got):\n%s", from, d)
@@ -132,7 +132,7 @@ func TestAccessModes(t *testing.T) {
 
 // OpenShift has a router: a load balancer of our own would be useless.
 func TestManagementClusterWithItsOwnRouter(t *testing.T) {
-	w := newWorld(t, controlPlane(hyperv1.Public, hyperv1.LoadBalancer))
+	w := newTestEnv(t, controlPlane(hyperv1.Public, hyperv1.LoadBalancer))
 	w.servesRoutes = true
 	w.settle()
 	want := []string{
@@ -145,7 +145,7 @@ func TestManagementClusterWithItsOwnRouter(t *testing.T) {
 }
 
 func TestLoadBalancerIsDeletedAfterItsEndpointService(t *testing.T) {
-	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route))
+	w := newTestEnv(t, controlPlane(hyperv1.Private, hyperv1.Route))
 	w.settle()
 	es := &hyperv1.AWSEndpointService{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.PrivateRouter}}
 	w.Create(t, es)
@@ -185,7 +185,7 @@ func TestAPIEndpoint(t *testing.T) {
 					}
 				}
 			}
-			w := newWorld(t, hcp)
+			w := newTestEnv(t, hcp)
 			w.settle()
 			if got := w.hcp(t.Context()).Status.ControlPlaneEndpoint; got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
@@ -198,7 +198,7 @@ func TestAnnotationsOfLoadBalancers(t *testing.T) {
 	hcp := controlPlane(hyperv1.PublicAndPrivate, hyperv1.Route)
 	hcp.Annotations[hyperv1.TargetNodeLabelsAnnotation] = "role=ingress"
 	hcp.Spec.Networking.APIServer = &hyperv1.APIServerNetworking{AllowedCIDRBlocks: []hyperv1.CIDRBlock{"203.0.113.0/24", "198.51.100.0/24", "203.0.113.0/24"}}
-	w := newWorld(t, hcp)
+	w := newTestEnv(t, hcp)
 	w.settle()
 	for name, ranges := range map[string][]string{"router": {"198.51.100.0/24", "203.0.113.0/24"}, "private-router": nil} {
 		svc := &corev1.Service{}
@@ -214,7 +214,7 @@ func TestAnnotationsOfLoadBalancers(t *testing.T) {
 
 // The Routes of the management cluster's router have no address.
 func TestRoutesAreAdmitted(t *testing.T) {
-	w := newWorld(t, controlPlane(hyperv1.PublicAndPrivate, hyperv1.Route))
+	w := newTestEnv(t, controlPlane(hyperv1.PublicAndPrivate, hyperv1.Route))
 	w.settle()
 	for name, host := range map[string]string{"kube-apiserver": "a-router-", "kube-apiserver-internal": "a-private-router-"} {
 		route := &routev1.Route{}

@@ -75,7 +75,7 @@ func TestPublishingStrategies(t *testing.T) {
 	for apiName, api := range apis {
 		for tunnelsName, tunnel := range tunnels {
 			t.Run("the API by "+apiName+", tunnels by "+tunnelsName, func(t *testing.T) {
-				w := newWorld(t, onNone(api.how, tunnel.how))
+				w := newTestEnv(t, onNone(api.how, tunnel.how))
 				w.settle()
 				want := slices.Concat(api.made, tunnel.made)
 				if api.how.Type == hyperv1.Route || tunnel.how.Type == hyperv1.Route {
@@ -102,7 +102,7 @@ func TestPublishingStrategies(t *testing.T) {
 // A node port may be in use or out of range: only the API server of the management cluster can check it.
 func TestNodePortInUseIsReported(t *testing.T) {
 	hcp := onNone(byNodePort("192.0.2.1", 31000), byNodePort("192.0.2.1", 31001))
-	w := newWorld(t, hcp)
+	w := newTestEnv(t, hcp)
 	taken := interceptor.NewClient(w.Client().(client.WithWatch), interceptor.Funcs{
 		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 			return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), "kube-apiserver", field.ErrorList{

@@ -18,7 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
-func (w *world) wants(name string, status metav1.ConditionStatus, reason string, words ...string) {
+func (w *testEnv) wants(name string, status metav1.ConditionStatus, reason string, words ...string) {
 	w.t.Helper()
 	c := w.condition(w.t.Context(), name)
 	if c.Status != status || c.Reason != reason {
@@ -32,7 +32,7 @@ func (w *world) wants(name string, status metav1.ConditionStatus, reason string,
 }
 
 func TestEventsOfPendingLoadBalancersAreReported(t *testing.T) {
-	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route))
+	w := newTestEnv(t, controlPlane(hyperv1.Private, hyperv1.Route))
 	w.slow["private-router"] = "quota"
 	w.settle()
 	w.wants(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.WaitingOnInfrastructureReason, "Service private-router is not provisioned")
@@ -58,7 +58,7 @@ func TestEventsOfPendingLoadBalancersAreReported(t *testing.T) {
 }
 
 func TestAvailableWaitsForTheAPIServer(t *testing.T) {
-	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route), crashtest.Converter("../../../config/crd"))
+	w := newTestEnv(t, controlPlane(hyperv1.Private, hyperv1.Route), crashtest.Converter("../../../config/crd"))
 	w.settle()
 	w.wants(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.StatusUnknownReason, hyperv1.KubeAPIServerAvailable)
 	if !*w.hcp(t.Context()).Status.ExternalManagedControlPlane {
@@ -76,7 +76,7 @@ func TestAvailableWaitsForTheAPIServer(t *testing.T) {
 
 func TestServiceRoutesToAStartingAPIServer(t *testing.T) {
 	for policy, early := range map[hyperv1.AvailabilityPolicy]bool{hyperv1.SingleReplica: true, hyperv1.HighlyAvailable: false} {
-		w := newWorld(t, controlPlane(hyperv1.Public, hyperv1.Route), crashtest.Converter("../../../config/crd"))
+		w := newTestEnv(t, controlPlane(hyperv1.Public, hyperv1.Route), crashtest.Converter("../../../config/crd"))
 		w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ControllerAvailabilityPolicy = policy })
 		reached := func(want bool) {
 			t.Helper()
@@ -96,7 +96,7 @@ func TestServiceRoutesToAStartingAPIServer(t *testing.T) {
 }
 
 // probeSays writes the conditions of another controller.
-func (w *world) probeSays(status metav1.ConditionStatus, reason, message string) {
+func (w *testEnv) probeSays(status metav1.ConditionStatus, reason, message string) {
 	w.t.Helper()
 	hcp := w.hcp(w.t.Context())
 	for _, c := range others {
@@ -144,7 +144,7 @@ func TestInvalidPublishingIsReported(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			hcp := controlPlane(hyperv1.Private, hyperv1.Route)
 			c.spoil(hcp)
-			w := newWorld(t, hcp)
+			w := newTestEnv(t, hcp)
 			w.settle()
 			w.wants(hyperv1.ValidHostedControlPlaneConfiguration, metav1.ConditionFalse, c.reason, c.word)
 			if got := w.exposed(); len(got) > 0 {
@@ -155,7 +155,7 @@ func TestInvalidPublishingIsReported(t *testing.T) {
 }
 
 func TestLoadBalancerThatPrivateLinkCannotOfferIsReported(t *testing.T) {
-	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route))
+	w := newTestEnv(t, controlPlane(hyperv1.Private, hyperv1.Route))
 	w.settle()
 	svc := &corev1.Service{}
 	w.must(w.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "private-router"}, svc))
@@ -166,7 +166,7 @@ func TestLoadBalancerThatPrivateLinkCannotOfferIsReported(t *testing.T) {
 }
 
 func TestPausedControlPlaneIsNotChanged(t *testing.T) {
-	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route))
+	w := newTestEnv(t, controlPlane(hyperv1.Private, hyperv1.Route))
 	w.settle()
 	w.change(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true"))
@@ -187,7 +187,7 @@ func TestPausedControlPlaneIsNotChanged(t *testing.T) {
 
 // AWS keeps a load balancer that is still offered.
 func TestDeletionWaitsForPrivateLinks(t *testing.T) {
-	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route))
+	w := newTestEnv(t, controlPlane(hyperv1.Private, hyperv1.Route))
 	w.settle()
 	es := &hyperv1.AWSEndpointService{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "private-router", Finalizers: []string{hyperv1.ControlPlaneOperatorFinalizer}}}
 	w.Create(t, es)
@@ -212,7 +212,7 @@ func TestDeletionWaitsForPrivateLinks(t *testing.T) {
 
 // Without the control plane the reason of the delay could not be reported.
 func TestDeletionWaitsForLoadBalancers(t *testing.T) {
-	w := newWorld(t, controlPlane(hyperv1.Private, hyperv1.Route))
+	w := newTestEnv(t, controlPlane(hyperv1.Private, hyperv1.Route))
 	w.settle()
 	w.must(w.Admin().Delete(t.Context(), w.hcp(t.Context())))
 	pass := w.start()

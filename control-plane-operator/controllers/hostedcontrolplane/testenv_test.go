@@ -37,8 +37,8 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// world is the environment of these tests: a management cluster with a cloud controller.
-type world struct {
+// testEnv is the environment of these tests: a management cluster with a cloud controller.
+type testEnv struct {
 	*crashtest.Cluster
 	t     testing.TB
 	clock *clocktesting.FakeClock
@@ -51,10 +51,10 @@ type world struct {
 	reconciler   *Controller
 }
 
-// newWorld has the schemas of the type converters: only scenarios in which other controllers write the same status need
+// newTestEnv has the schemas of the type converters: only scenarios in which other controllers write the same status need
 // one.
-func newWorld(t testing.TB, hcp *hyperv1.HostedControlPlane, converters ...managedfields.TypeConverter) *world {
-	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), slow: map[string]string{}, balancers: map[string]int{}}
+func newTestEnv(t testing.TB, hcp *hyperv1.HostedControlPlane, converters ...managedfields.TypeConverter) *testEnv {
+	w := &testEnv{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), slow: map[string]string{}, balancers: map[string]int{}}
 	w.Cluster = crashtest.NewCluster(crashtest.Options{
 		Scheme:     scheme,
 		Converters: converters,
@@ -99,7 +99,7 @@ func byRoute(host string) hyperv1.ServicePublishingStrategy {
 }
 
 // start restarts the controller and returns a function that reconciles all control planes.
-func (w *world) start() func(context.Context) error {
+func (w *testEnv) start() func(context.Context) error {
 	w.reconciler = New(Options{Client: w.Client(), Reader: w.Admin(), Scheme: scheme, Clock: w.clock, ServesRoutes: w.servesRoutes})
 	return func(ctx context.Context) error {
 		list := &hyperv1.HostedControlPlaneList{}
@@ -113,7 +113,7 @@ func (w *world) start() func(context.Context) error {
 	}
 }
 
-func (w *world) settle() {
+func (w *testEnv) settle() {
 	w.t.Helper()
 	if w.reconciler == nil {
 		w.start()
@@ -126,28 +126,28 @@ func (w *world) settle() {
 	}
 }
 
-func (w *world) must(err error) {
+func (w *testEnv) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *world) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
+func (w *testEnv) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
 	w.t.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
 	w.must(w.Admin().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp))
 	return hcp
 }
 
-func (w *world) change(how func(*hyperv1.HostedControlPlane)) {
+func (w *testEnv) change(how func(*hyperv1.HostedControlPlane)) {
 	w.t.Helper()
 	hcp := w.hcp(w.t.Context())
 	how(hcp)
 	w.must(w.Admin().Update(w.t.Context(), hcp))
 }
 
-func (w *world) condition(ctx context.Context, name string) metav1.Condition {
+func (w *testEnv) condition(ctx context.Context, name string) metav1.Condition {
 	w.t.Helper()
 	if c := meta.FindStatusCondition(w.hcp(ctx).Status.Conditions, name); c != nil {
 		return *c
@@ -155,7 +155,7 @@ func (w *world) condition(ctx context.Context, name string) metav1.Condition {
 	return metav1.Condition{Type: name, Message: "is missing"}
 }
 
-func (w *world) ready(ctx context.Context) string {
+func (w *testEnv) ready(ctx context.Context) string {
 	if c := w.condition(ctx, hyperv1.InfrastructureReady); c.Status != metav1.ConditionTrue {
 		return fmt.Sprintf("%+v", c)
 	}

@@ -1,10 +1,12 @@
-// Package routerconfig makes kubelets sync a changed configuration of the router at once.
+// Package routerconfig makes the pods of the router use a change of their
+// configuration at once.
 //
-//	ConfigMap router changes ──► annotation on its pods ──► their kubelets sync the mounted ConfigMap
+//	ConfigMap router changes ─► annotation on the pods of the router ─► kubelets sync these pods
 //
-// A kubelet syncs ConfigMaps when it syncs the pod, once a minute. Without this controller a new host would not be
-// served for that long. A change of the pod triggers a sync at once. A missed annotation during a restart of the
-// operator is harmless, because the kubelet syncs a minute later.
+// A kubelet updates mounted ConfigMaps when it syncs the pod, once in a minute. A host
+// that has just been published would not be served for that long. A change of the pod
+// makes its kubelet sync it now. Nothing depends on it: if the operator stops before it
+// has written the annotation, the pods have the configuration a minute later.
 package routerconfig
 
 import (
@@ -25,7 +27,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// annotation is an annotation of pods. It has the last version of the ConfigMap.
+// annotation, on a pod, is the resourceVersion of the ConfigMap that the pod was
+// annotated for.
 const annotation = "hypershift.openshift.io/router-config"
 
 // Options are what a Reconciler needs.
@@ -48,7 +51,7 @@ func New(opts Options) *Controller {
 	}
 }
 
-// changes selects changes of the router's configuration. A new pod has the latest version.
+// Setup starts the controller with the manager.
 func Setup(mgr ctrl.Manager, opts Options) error {
 	c := New(opts)
 	return c.Builder(mgr).For(&corev1.ConfigMap{}, builder.WithPredicates(changes)).Complete(c)

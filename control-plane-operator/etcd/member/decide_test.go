@@ -74,7 +74,7 @@ func newMember(t *testing.T) *Member {
 	write(t, d.StateFile, "false")
 	return &Member{
 		Name: "etcd-2", Cluster: three, Disk: d,
-		Dial:  func(context.Context) (API, error) { return nil, errNobody },
+		Dial:  func(context.Context) (API, error) { return nil, errNoReadyMember },
 		Clock: clocktesting.NewFakeClock(time.Time{}),
 		peers: peersOf(three),
 	}
@@ -220,16 +220,16 @@ func TestMemberThatLostItsDataExitsWithTheReason(t *testing.T) {
 	asked := 0
 	m.Dial = func(context.Context) (API, error) {
 		asked++
-		clock.Step(hope / 3)
-		return nil, errNobody
+		clock.Step(startTimeout / 3)
+		return nil, errNoReadyMember
 	}
 	go wait.PollUntilContextCancel(t.Context(), time.Millisecond, true, func(context.Context) (bool, error) { //nolint:errcheck // it runs until the test ends
 		if clock.HasWaiters() {
-			clock.Step(pause)
+			clock.Step(retryInterval)
 		}
 		return false, nil
 	})
-	if err := m.Run(t.Context()); !errors.Is(err, errLost) || asked < 2 {
+	if err := m.Run(t.Context()); !errors.Is(err, errDataLost) || asked < 2 {
 		t.Errorf("asked %d times: %v", asked, err)
 	}
 }
@@ -265,7 +265,7 @@ func TestFailedJoinKeepsTheRestoredData(t *testing.T) {
 	if _, _, err := m.decide(t.Context()); err == nil {
 		t.Fatal("it joined a cluster without a leader")
 	}
-	m.Dial = func(context.Context) (API, error) { return nil, errNobody }
+	m.Dial = func(context.Context) (API, error) { return nil, errNoReadyMember }
 	wantLine(t, m.config(t), "initial-cluster-state: new")
 	if found, err := m.Disk.HasData(); !found || err != nil {
 		t.Errorf("it begins with nothing among members that begin with a snapshot: %v", err)

@@ -22,15 +22,15 @@ import (
 const Command = "etcd-member"
 
 const (
-	// pause is the interval between two attempts to join a cluster.
-	pause = 2 * time.Second
-	// patience is the timeout of one attempt.
-	patience = 10 * time.Second
-	// hope is the time after which a waiting member exits with the reason.
-	hope = time.Minute
-	// reach is the timeout of a connection to the Service of the members. Most networks refuse connections at once while
+	// retryInterval is the interval between two attempts to join a cluster.
+	retryInterval = 2 * time.Second
+	// attemptTimeout is the timeout of one attempt.
+	attemptTimeout = 10 * time.Second
+	// startTimeout is the time after which a waiting member exits with the reason.
+	startTimeout = time.Minute
+	// dialTimeout is the timeout of a connection to the Service of the members. Most networks refuse connections at once while
 	// no member is ready.
-	reach = 2 * time.Second
+	dialTimeout = 2 * time.Second
 )
 
 // API is the part of etcd's API that joining a cluster uses.
@@ -42,10 +42,10 @@ type API interface {
 }
 
 var (
-	// errNobody means that no member is ready.
-	errNobody = errors.New("no member of etcd is ready")
-	// errLost means that the data of the member is lost and that no other member can provide it.
-	errLost = errors.New("it has no data, and its cluster, which has been up before, " + etcd.NobodyToJoin + ": restore the other members or their volumes")
+	// errNoReadyMember means that no member is ready.
+	errNoReadyMember = errors.New("no member of etcd is ready")
+	// errDataLost means that the data of the member is lost and that no other member can provide it.
+	errDataLost = errors.New("it has no data, and its cluster, which has been up before, " + etcd.NoMajorityToJoin + ": restore the other members or their volumes")
 	// errNotRestored is returned instead of starting an empty member among restored ones. etcd would accept it, and its
 	// reads would be empty.
 	errNotRestored = errors.New("its cluster begins with a snapshot, and its volume has no unpacked snapshot: delete its pod to download the snapshot again")
@@ -58,7 +58,7 @@ type Member struct {
 	Disk    Disk
 	// FromSnapshot is true when the cluster begins with a snapshot.
 	FromSnapshot bool
-	// Dial connects to a ready member, or fails with errNobody.
+	// Dial connects to a ready member, or fails with errNoReadyMember.
 	Dial  func(context.Context) (API, error)
 	Clock clock.Clock
 
@@ -88,9 +88,9 @@ func Parse(args []string) (*Member, error) {
 
 func dialer(cluster etcd.Cluster) func(context.Context) (API, error) {
 	return func(ctx context.Context) (API, error) {
-		conn, err := (&net.Dialer{Timeout: reach}).DialContext(ctx, "tcp", cluster.ServiceAddress())
+		conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", cluster.ServiceAddress())
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", errNobody, err)
+			return nil, fmt.Errorf("%w: %w", errNoReadyMember, err)
 		}
 		conn.Close()
 		identity, err := etcd.IdentityIn("/etc/etcd/tls/client")
@@ -117,11 +117,11 @@ func (m *Member) Run(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if m.Clock.Since(started) >= hope {
+		if m.Clock.Since(started) >= startTimeout {
 			return err
 		}
-		log.Error(err, "The member cannot start yet; trying again", "after", pause)
-		timer := m.Clock.NewTimer(pause)
+		log.Error(err, "The member cannot start yet; trying again", "after", retryInterval)
+		timer := m.Clock.NewTimer(retryInterval)
 		select {
 		case <-timer.C():
 		case <-ctx.Done():
@@ -133,7 +133,7 @@ func (m *Member) Run(ctx context.Context) error {
 
 // decide returns the initial-cluster setting and the initial-cluster-state setting of the member.
 func (m *Member) decide(ctx context.Context) (initial string, state etcd.State, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	if found, err := m.Disk.HasData(); found || err != nil {
 		return m.initial(), etcd.NewCluster, err
@@ -144,7 +144,7 @@ func (m *Member) decide(ctx context.Context) (initial string, state etcd.State, 
 		initial, err = join(ctx, api, m.self(), m.peers)
 		return initial, etcd.ExistingCluster, err
 	}
-	if !errors.Is(err, errNobody) {
+	if !errors.Is(err, errNoReadyMember) {
 		return "", "", err
 	}
 	formed, stateErr := m.Disk.Formed()
@@ -152,7 +152,7 @@ func (m *Member) decide(ctx context.Context) (initial string, state etcd.State, 
 		return "", "", stateErr
 	}
 	if formed {
-		return "", "", fmt.Errorf("starting %s: %w: %w", m.Name, errLost, err)
+		return "", "", fmt.Errorf("starting %s: %w: %w", m.Name, errDataLost, err)
 	}
 	restored, err := m.Disk.UseRestored()
 	if err == nil && m.FromSnapshot && !restored {

@@ -152,7 +152,7 @@ func TestJoinThatFailsDuringARestore(t *testing.T) {
 	if err := c.starts(t); err == nil {
 		t.Fatal("it joined a cluster that has no majority")
 	}
-	c.Dial = func(context.Context) (API, error) { return nil, errNobody }
+	c.Dial = func(context.Context) (API, error) { return nil, errNoReadyMember }
 	if err := c.starts(t); err != nil {
 		t.Fatal(err)
 	}

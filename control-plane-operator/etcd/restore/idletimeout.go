@@ -9,11 +9,11 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// silence is the time for which a server may send nothing. A large snapshot may take a long time, but a stalled
+// idleTimeout is the time for which a server may send nothing. A large snapshot may take a long time, but a stalled
 // connection would never end.
-const silence = time.Minute
+const idleTimeout = time.Minute
 
-var errSilent = errors.New("the server has sent nothing for " + silence.String())
+var errIdle = errors.New("the server has sent nothing for " + idleTimeout.String())
 
 // A stream is the body of a response. It fails after the server has sent nothing for too long.
 type stream struct {
@@ -28,7 +28,7 @@ type stream struct {
 func listen(ctx context.Context, c clock.WithDelayedExecution) (context.Context, *stream) {
 	ctx, stop := context.WithCancelCause(ctx)
 	return ctx, &stream{
-		timer: c.AfterFunc(silence, func() { stop(errSilent) }),
+		timer: c.AfterFunc(idleTimeout, func() { stop(errIdle) }),
 		stop:  stop,
 		why:   func() error { return context.Cause(ctx) },
 	}
@@ -36,16 +36,16 @@ func listen(ctx context.Context, c clock.WithDelayedExecution) (context.Context,
 
 // Read waits for more data. The time that the reader needs in between does not count.
 func (s *stream) Read(p []byte) (int, error) {
-	s.timer.Reset(silence)
+	s.timer.Reset(idleTimeout)
 	n, err := s.body.Read(p)
 	s.timer.Stop()
 	return n, s.cause(err)
 }
 
-// cause returns errSilent if the request failed because of the time-out.
+// cause returns errIdle if the request failed because of the time-out.
 func (s *stream) cause(err error) error {
-	if errors.Is(err, context.Canceled) && errors.Is(s.why(), errSilent) {
-		return errSilent
+	if errors.Is(err, context.Canceled) && errors.Is(s.why(), errIdle) {
+		return errIdle
 	}
 	return err
 }

@@ -165,7 +165,7 @@ func (f *Fetcher) expected(ctx context.Context, src source) (string, error) {
 	beside := src.url
 	beside.Path += ".sha256"
 	body, _, err := f.get(ctx, beside)
-	var refused *refusal
+	var refused *statusError
 	if errors.As(err, &refused) && (refused.code == http.StatusNotFound || refused.code == http.StatusForbidden) {
 		return "", nil
 	}
@@ -181,13 +181,13 @@ func (f *Fetcher) expected(ctx context.Context, src source) (string, error) {
 	return checked(sum, src.String()+".sha256")
 }
 
-// A refusal is a response with an unexpected status.
-type refusal struct {
+// A statusError is a response with an unexpected status.
+type statusError struct {
 	code   int
 	status string
 }
 
-func (r *refusal) Error() string {
+func (r *statusError) Error() string {
 	if r.code == http.StatusForbidden || r.code == http.StatusUnauthorized {
 		return "the server returned " + r.status + ": it must be readable without credentials, such as by a presigned URL"
 	}
@@ -214,7 +214,7 @@ func (f *Fetcher) get(ctx context.Context, u url.URL) (io.ReadCloser, int64, err
 	if resp.StatusCode != http.StatusOK {
 		resp.Body.Close()
 		s.end()
-		return nil, 0, &refusal{code: resp.StatusCode, status: resp.Status}
+		return nil, 0, &statusError{code: resp.StatusCode, status: resp.Status}
 	}
 	s.body = resp.Body
 	return s, resp.ContentLength, nil

@@ -150,7 +150,7 @@ func TestStalledDownloadFails(t *testing.T) {
 					w.(http.Flusher).Flush()
 				}
 				_ = wait.PollUntilContextCancel(r.Context(), time.Millisecond, true, func(context.Context) (bool, error) {
-					fake.Step(silence)
+					fake.Step(idleTimeout)
 					return false, nil
 				}) // until the client disconnects
 			}))

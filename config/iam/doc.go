@@ -23,5 +23,5 @@
 // the service-linked role of spot instances, and the keys of encrypted volumes.
 // The stage of the integration tests gives these documents to the roles that the
 // programs act as, so that a story fails if an action is missing; test/privilege
-// says which actions no story has used, and what they are for.
+// lists the actions that no scenario has used, and what they are for.
 package iam

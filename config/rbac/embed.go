@@ -14,7 +14,7 @@ import (
 var files embed.FS
 
 // Each is all that a program may do in the namespace of its control plane. It is
-// parsed once; nobody changes it.
+// parsed once and never changed.
 var (
 	// ControlPlaneOperatorRole is that of the control-plane-operator.
 	ControlPlaneOperatorRole = role("control-plane-operator")

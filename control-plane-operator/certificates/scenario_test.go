@@ -152,7 +152,7 @@ func TestAuthorityWithoutItsCertificateBlocks(t *testing.T) {
 	if !errors.As(err, &block) || block.Reason != hyperv1.CertificateAuthorityBrokenReason || n != 0 {
 		t.Fatalf("%d writes, %v", n, err)
 	}
-	for _, words := range []string{"Secret root-ca", "put the certificate back", "delete the Secret"} {
+	for _, words := range []string{"Secret root-ca", "restore the certificate", "delete the Secret"} {
 		if !strings.Contains(block.Message, words) {
 			t.Errorf("%q does not say %q", block.Message, words)
 		}

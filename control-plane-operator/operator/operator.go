@@ -59,7 +59,7 @@ type Operator struct {
 	certificates *certificates.Certificates
 }
 
-// metricsOptions let in who has a certificate of the authority that the
+// metricsOptions admit clients with a certificate of the authority that the
 // hypershift-operator names. To review tokens takes rights in the whole management
 // cluster, which this operator does not have.
 func metricsOptions(opts Options) server.Options {
@@ -116,7 +116,7 @@ func (o *Operator) AddControllers() error {
 	return errors.Join(o.AddControlPlane(), o.AddComponents(), o.AddRouterConfig(), o.AddDefragmentation(), o.AddHostedAPI(), o.AddHostedClusterResources(), o.AddPrivateLink(), o.AddWorkerSecurityGroup(), o.AddAWSIdentity(), o.AddKMSHealth(), o.AddEncryption())
 }
 
-// AddControlPlane adds who makes the Services and Routes of the control plane.
+// AddControlPlane adds the controller of the Services and Routes of the control plane.
 func (o *Operator) AddControlPlane() error {
 	serves, err := servesRoutes(o.GetRESTMapper())
 	if err != nil {
@@ -127,7 +127,7 @@ func (o *Operator) AddControlPlane() error {
 	})
 }
 
-// servesRoutes says whether the management cluster serves Routes. That it has
+// servesRoutes reports whether the management cluster serves Routes. That it has
 // such objects does not say so: where it has none we bring the kind.
 func servesRoutes(mapper meta.RESTMapper) (bool, error) {
 	_, err := mapper.RESTMapping(schema.GroupKind{Group: "operator.openshift.io", Kind: "IngressController"}, "v1")
@@ -140,7 +140,7 @@ func servesRoutes(mapper meta.RESTMapper) (bool, error) {
 	return true, nil
 }
 
-// AddComponents adds who runs the pods of the control plane.
+// AddComponents adds the controller of the workloads of the control plane.
 func (o *Operator) AddComponents() error {
 	return componentscontroller.Setup(o, componentscontroller.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{},
@@ -149,24 +149,24 @@ func (o *Operator) AddComponents() error {
 	})
 }
 
-// AddDefragmentation adds who keeps the databases of etcd small.
+// AddDefragmentation adds the controller that defragments the databases of etcd.
 func (o *Operator) AddDefragmentation() error {
 	return defragmentation.Setup(o, defragmentation.Options{
 		Client: o.GetClient(), Secrets: o.GetAPIReader(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
 	})
 }
 
-// AddEncryption adds who changes the keys that encrypt Secrets in etcd.
+// AddEncryption adds the controller of the keys that encrypt Secrets in etcd.
 func (o *Operator) AddEncryption() error {
 	return encryption.Setup(o, encryption.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{}})
 }
 
-// AddRouterConfig adds who lets the router see a change of its configuration at once.
+// AddRouterConfig adds the controller that triggers a resync of the router's configuration.
 func (o *Operator) AddRouterConfig() error {
 	return routerconfig.Setup(o, routerconfig.Options{Client: o.GetClient()})
 }
 
-// AddHostedAPI adds who asks the hosted API server how it is.
+// AddHostedAPI adds the health checks of the hosted API server.
 func (o *Operator) AddHostedAPI() error {
 	return hostedapi.Setup(o, hostedapi.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{},
@@ -187,7 +187,7 @@ func (o *Operator) corruptMembers(ctx context.Context, hcp *hyperv1.HostedContro
 // be: often enough for what users break by accident, in it.
 const guestInterval = 10 * time.Minute
 
-// AddHostedClusterResources adds who keeps what the hosted cluster needs inside.
+// AddHostedClusterResources adds the controller of the objects inside the hosted cluster.
 func (o *Operator) AddHostedClusterResources() error {
 	return hostedclusterresources.Setup(o, hostedclusterresources.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
@@ -203,7 +203,7 @@ func (o *Operator) AddPrivateLink() error {
 	})
 }
 
-// AddWorkerSecurityGroup adds who keeps the security group of the workers.
+// AddWorkerSecurityGroup adds the controller of the security group of the workers.
 func (o *Operator) AddWorkerSecurityGroup() error {
 	return workersecuritygroup.Setup(o, workersecuritygroup.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
@@ -211,7 +211,7 @@ func (o *Operator) AddWorkerSecurityGroup() error {
 	})
 }
 
-// AddAWSIdentity adds who tells whether AWS knows us.
+// AddAWSIdentity adds the health check of the AWS roles.
 func (o *Operator) AddAWSIdentity() error {
 	return awsidentity.Setup(o, awsidentity.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{}, Sessions: o.sessions, KeyReady: o.signer.Ready, Interval: o.options.IdentityInterval,
@@ -224,7 +224,7 @@ func (o *Operator) takeRole(ctx context.Context, region, issuerURL, roleARN, sub
 	return o.sessions.TakeRole(ctx, identity.Target{Region: region, IssuerURL: issuerURL, RoleARN: roleARN, Subject: subject})
 }
 
-// AddKMSHealth adds who tells whether the key for Secrets can be used.
+// AddKMSHealth adds the health check of the KMS key for Secrets.
 func (o *Operator) AddKMSHealth() error {
 	return kmshealth.Setup(o, kmshealth.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{}, Keys: o.keys, KeyReady: o.signer.Ready})
 }

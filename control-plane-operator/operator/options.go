@@ -25,7 +25,7 @@ type Options struct {
 	// APIStartInterval is how often to ask a hosted API server that is not
 	// ready, and APIInterval how often one that is.
 	APIStartInterval, APIInterval time.Duration
-	// CheckLoadBalancers says that it is asked where it is published, too.
+	// CheckLoadBalancers enables checks at its published address.
 	CheckLoadBalancers bool
 
 	// MetricsClientCA is the authority, PEM, whose clients may read the metrics.
@@ -35,7 +35,7 @@ type Options struct {
 	Image string
 	// RegistryOverrides say where release images and their components are pulled.
 	RegistryOverrides release.Overrides
-	// AWSEndpoints is environment that says where AWS is, for the parts of the control plane that call it.
+	// AWSEndpoints is the environment with the endpoints of AWS, for the parts of the control plane that call it.
 	AWSEndpoints []corev1.EnvVar
 
 	// TestHooks is empty outside of tests.
@@ -49,6 +49,6 @@ type TestHooks struct {
 	AWS []func(*middleware.Stack) error
 	// Releases knows the payloads in the place of registries.
 	Releases release.Resolver
-	// Shared says that the process has more than one operator.
+	// Shared is true if the process has more than one operator.
 	Shared bool
 }

@@ -34,7 +34,7 @@ ExecStart=/bin/sh %s
 }
 
 // authorities reads the bundles of the cluster with the certificate of the node, and accepts only bundles that are signed by
-// a server CA that the node trusts: otherwise everyone who may write ConfigMaps in kube-public would be root on every node.
+// a server CA that the node trusts: otherwise every user with permission to write ConfigMaps in kube-public would be root on every node.
 // It refuses a bundle that is older than the accepted one, because that was signed, too. It replaces the server CA only if
 // the API server can be verified with the new one, so that a mistake does not disconnect the node. The kubelet reloads the CA
 // of its clients by itself, but reads the server CA only at start: the restart is recorded in a file before the CA changes.

@@ -7,7 +7,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// nobody is the user of all pods. The images of Kubernetes would run as root.
+// nobody is the user ID of all pods. The images of Kubernetes would run as root.
 const nobody = 65532
 
 // Restrict sets the restricted pod security level, and a read-only root file system. Writable directories are in memory or on

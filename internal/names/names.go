@@ -79,7 +79,7 @@ const (
 
 // ServiceAccountSubject returns the service account of the hosted cluster that trust policies of earlier versions or other
 // command lines name instead of one of these subjects. Its tokens are accepted, too, but the hosted API server issues them to
-// every user who may create a token for it.
+// every user with permission to create a token for it.
 func ServiceAccountSubject(subject string) string {
 	return serviceAccountSubjects[subject]
 }

@@ -58,7 +58,7 @@ func NewSigner(name, asked string, now time.Time, old ...*x509.Certificate) (*Si
 	return &Signer{Current: authority, Old: old, Asked: asked, Since: now, Retired: now}, nil
 }
 
-// A LostKeyError is returned for a signer whose key is lost, so that it can never sign again.
+// A LostKeyError is returned for a signer without its key, so that it can never sign again.
 type LostKeyError struct {
 	// Trusted has its certificates, as far as they can be read.
 	Trusted []*x509.Certificate

@@ -36,7 +36,7 @@ func (c Classifier) message(err error) string {
 }
 
 // inconclusive is true for an outcome that is no evidence of anything. Waits and
-// blocks are statements of a step, unless the step says otherwise.
+// blocks are statements of a step, unless the step defines them otherwise.
 func (c Classifier) inconclusive(err error) bool {
 	var wait *Waiting
 	var block *Blocked

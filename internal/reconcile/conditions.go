@@ -10,12 +10,12 @@ import (
 
 // Reasons and the message that the engine itself gives; all others come from steps.
 const (
-	// AsExpected is the reason of a condition whose step is done.
+	// AsExpected is the reason of a condition of a finished step.
 	AsExpected = "AsExpected"
-	// WaitingFor is the reason of a condition whose step did not run: the message
+	// WaitingFor is the reason of a condition of a step that did not run: the message
 	// names the step that has to be done first.
 	WaitingFor = "WaitingFor"
-	// AllIsWell is the message of a condition whose step is done.
+	// AllIsWell is the message of a condition of a finished step.
 	AllIsWell = "All is well"
 )
 

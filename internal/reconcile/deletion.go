@@ -16,7 +16,7 @@ func RemoveFinalizer(ctx context.Context, c client.Client, obj client.Object, fi
 	return client.IgnoreNotFound(patchFinalizers(ctx, c, obj, controllerutil.RemoveFinalizer, "removing", finalizer))
 }
 
-// Delete deletes obj as it was last read, and only so. An API server first looks for
+// Delete deletes obj as it was last read, and only so. An API server first checks for
 // finalizers and then removes the object: a finalizer that is added in between would
 // go with the object, and with it the only record of what exists outside of the
 // cluster. With the resourceVersion as a precondition that is a conflict. An object

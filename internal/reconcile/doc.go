@@ -19,6 +19,6 @@
 //	                               the error is transient
 //
 // Every outcome but done stops the steps that follow. Unverified is for a step that
-// is done although nobody can determine what its condition reports: the condition
+// is done although its condition cannot be determined: the condition
 // is Unknown, and the next step runs.
 package reconcile

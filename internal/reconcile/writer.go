@@ -59,7 +59,7 @@ func NewWriter[T client.Object](c client.Client, live client.Reader, obj T, owne
 
 // Write writes our part of the status if it differs from what was written last. The
 // write carries the resourceVersion that the reconcile began with. If another writer
-// has changed the object since, and neither our part nor what is asked of us, the
+// has changed the object since, and neither our part nor the desired state, the
 // write is repeated with the newer version; otherwise the conflict is returned, so
 // that a reconcile of an old copy never replaces a newer status. An object that is
 // gone is not created again.
@@ -163,7 +163,7 @@ func (w *Writer[T]) read(ctx context.Context, from client.Reader) (now T, newer 
 
 // catchUp takes over the resourceVersion that the object has by now. It returns a
 // conflict if our part of the status is not what we know, or something else is
-// asked of us. Finalizers come with the version: a later write of them must not
+// desired. Finalizers come with the version: a later write of them must not
 // remove one of another writer.
 func (w *Writer[T]) catchUp(ctx context.Context, from client.Reader) error {
 	now, newer, err := w.read(ctx, from)

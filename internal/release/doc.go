@@ -11,7 +11,7 @@
 //	    decode.go         release-manifests/image-references          names, images, versions
 //	                      release-manifests/*coreos-bootimages.yaml   AMIs per architecture and region
 //
-// Everyone who may write a HostedCluster chooses the image, so that it is untrusted input: it is streamed, limited in every size,
+// Every user with write access to a HostedCluster chooses the image, so that it is untrusted input: it is streamed, limited in every size,
 // verified against its digest to the last byte, and never unpacked to disk.
 //
 // The content of a digest never changes and is cached without expiry. A tag is looked up again when its answer has expired and a

@@ -25,7 +25,7 @@ type Line struct {
 //
 // The newest Kubernetes is that of the libraries of this program, which match its API server. The oldest is three minor
 // versions earlier: the newest kubelet, CoreDNS and Cluster API support this range, and upstream maintains no more. The
-// newest OpenShift is the newest with a Kubernetes in the range; the oldest is the first whose payload can be hosted without
+// newest OpenShift is the newest with a Kubernetes in the range; the oldest is the first with a payload that can be hosted without
 // parts that were removed from the cluster itself in that version.
 var window = map[Family]struct{ oldest, newest Line }{
 	Kubernetes: {Line{Kubernetes, 33}, Line{Kubernetes, 36}},

@@ -7,7 +7,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// From returns a Resolver for a cluster with mirrors. It looks up an image by digest in the mirrors first, because a digest
+// From returns a Resolver for a cluster with mirrors. It reads an image by digest in the mirrors first, because a digest
 // identifies the same image everywhere.
 func From(sources []hyperv1.ImageContentSource, resolver Resolver) Resolver {
 	if len(sources) == 0 {

@@ -74,7 +74,7 @@ type HostedClusterStatus struct {
 	// +optional
 	OIDCDocuments *OIDCDocumentsStatus `json:"oidcDocuments,omitempty"`
 
-	// leftBehind lists the cloud resources that nobody can delete automatically any more, and that someone has to delete by
+	// leftBehind lists the cloud resources that cannot be deleted automatically any more, and that someone has to delete by
 	// hand. The operator stopped waiting for their deletion.
 	//
 	// +optional
@@ -147,7 +147,7 @@ type LeftBehindResource struct {
 	// +kubebuilder:validation:MaxLength=63
 	Service string `json:"service"`
 
-	// type says what the resource is, such as VPC endpoint.
+	// type is the type of the resource, such as VPC endpoint.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
@@ -160,7 +160,7 @@ type LeftBehindResource struct {
 	// +kubebuilder:validation:MaxLength=4096
 	ID string `json:"id"`
 
-	// reason is a CamelCase word that says why the resource could not be deleted.
+	// reason is a CamelCase word with the cause why the resource could not be deleted.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024

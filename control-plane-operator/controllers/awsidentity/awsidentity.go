@@ -1,6 +1,6 @@
 // Package awsidentity checks whether AWS accepts the tokens of the cluster, and reports
 // that in the condition ValidAWSIdentityProvider. It also checks whether the roles of
-// the cluster's operators accept only tokens that nobody in the hosted cluster can have
+// the cluster's operators accept only tokens that no user of the hosted cluster can get
 // issued, and reports that in AWSRolesIsolated (isolation.go).
 //
 //	the last answer of AWS to a call of any controller ── younger than the interval ──► classify it
@@ -53,10 +53,10 @@ type Options struct {
 }
 
 const (
-	// maxInterval is the longest time between two looks at the last answer. The
+	// maxInterval is the longest time between two checks of the last answer. The
 	// condition follows an answer within minutes, and a look costs nothing.
 	maxInterval = 2 * time.Minute
-	// retryAfter is how soon AWS is asked again after a failure.
+	// retryAfter is the interval until AWS is called again after a failure.
 	retryAfter = 15 * time.Second
 	// firstCallTimeout is how long the first call is left to the controllers that have
 	// to call anyway, and firstCallInterval how often their answer is looked for.

@@ -18,7 +18,7 @@ import (
 )
 
 // askWithin bounds all calls of one check. How long a check lasts is in awsx/ttl.go.
-// CloudTrail has the denial that a check looks for as an error, so a restart does not
+// CloudTrail records the denial that a check expects as an error, so a restart does not
 // repeat it: the status has the last check that found nothing.
 const askWithin = time.Minute
 
@@ -33,7 +33,7 @@ type trusted struct {
 }
 
 // checkIsolation asks STS whether a role accepts a service account of the hosted
-// cluster. The hosted API server signs a token for it for everybody who may create
+// cluster. The hosted API server signs a token for it for every user with permission to create
 // service accounts there.
 func (r *Reconciler) checkIsolation(ctx context.Context, hcp *hyperv1.HostedControlPlane) error {
 	roles := platformRoles(hcp)
@@ -63,7 +63,7 @@ func (r *Reconciler) checkIsolation(ctx context.Context, hcp *hyperv1.HostedCont
 	found := trusted{roles: asked, at: r.Clock.Now()}
 	hcp.Status.AWSRolesIsolation = &hyperv1.AWSRolesIsolationRecord{RolesHash: asked, CheckedTime: metav1.NewTime(found.at)}
 	if len(findings) > 0 {
-		// Somebody is asked to change these roles, and may have done so when the next process starts.
+		// The roles may have been changed when the next process starts.
 		hcp.Status.AWSRolesIsolation = nil
 		found.err = reconcile.Block(hyperv1.ServiceAccountTrustedReason,
 			"administrators of the hosted cluster can take on roles of its operators: %s; docs/permissions.md has the trust policies", strings.Join(findings, "; "))
@@ -105,7 +105,7 @@ func platformRoles(hcp *hyperv1.HostedControlPlane) []platformRole {
 	return set
 }
 
-// exposed says how to change a role's trust policy, or nothing when it names no service account.
+// exposed returns how to change a role's trust policy, or "" if the policy names no service account.
 func (r *Reconciler) exposed(ctx context.Context, hcp *hyperv1.HostedControlPlane, role platformRole) (string, error) {
 	account := names.ServiceAccountSubject(role.subject)
 	trusts, err := r.trusts(ctx, hcp, role.arn, account)

@@ -28,7 +28,7 @@ type Options struct {
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 	Sessions *identity.Sessions
-	// KeyReady says whether there is a key to sign our identity with; it
+	// KeyReady reports whether the key that signs the operator's tokens exists; it
 	// returns tokensigner.ErrNoKey as long as there is none.
 	KeyReady func(context.Context) error
 	// ResyncPeriod is how often AWS is compared with the desired state although nothing

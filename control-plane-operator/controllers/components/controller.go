@@ -28,17 +28,17 @@ type Options struct {
 	Reader client.Reader
 	Scheme *runtime.Scheme
 	Clock  clock.PassiveClock
-	// Releases tells which images a payload has.
+	// Releases resolves the images of a payload.
 	Releases     release.Resolver
 	Certificates Certificates
 	Components   []component.Component
 	// OperatorImage is the image that this program runs in.
 	OperatorImage string
-	// AWSEndpoints is environment that says where AWS is.
+	// AWSEndpoints is the environment with the endpoints of AWS.
 	AWSEndpoints []corev1.EnvVar
 }
 
-// Certificates makes the certificates of a control plane. It says when to come
+// Certificates makes the certificates of a control plane. It returns when to come
 // again, and whether the cache does not have yet what there is now.
 type Certificates interface {
 	Ensure(context.Context, *hyperv1.HostedControlPlane, certificates.Facts) (again time.Duration, changed bool, err error)
@@ -115,7 +115,7 @@ type scope struct {
 	api, konnectivity component.Host
 	routes            []routev1.Route
 	services          map[string]*corev1.Service
-	// workers says that there are nodes, or have been. gather
+	// workers is true if there are nodes, or have been. gather
 	workers    bool
 	available  []string
 	secrets    map[string]*corev1.Secret

@@ -85,7 +85,7 @@ func degraded(states []component.State) metav1.Condition {
 	return c
 }
 
-// recordVersion tells which releases are rolled out, and which ones were: that
+// recordVersion records which releases are rolled out, and which ones were: that
 // of the cluster, and that of the control plane. Only when all components have
 // it is one complete.
 func recordVersion(s *scope, now time.Time) {

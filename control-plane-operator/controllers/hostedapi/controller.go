@@ -145,7 +145,7 @@ func (r *Reconciler) pathChanged(hcp client.ObjectKey) {
 	}
 }
 
-// forUsers is true for the kubeconfigs of users, who wait for them while the API server
+// forUsers is true for the kubeconfigs of users, which are needed while the API server
 // is still starting.
 func forUsers(secret client.Object) bool {
 	return secret.GetName() == names.AdminKubeconfig || secret.GetName() == names.CustomAdminKubeconfig

@@ -84,7 +84,7 @@ func apiCondition(said answer) metav1.Condition {
 	return c
 }
 
-// etcdCondition repeats what the API server says of its etcd.
+// etcdCondition repeats the API server's check of its etcd.
 func etcdCondition(said answer) metav1.Condition {
 	c := metav1.Condition{Type: hyperv1.EtcdAvailable}
 	asked, well := false, true

@@ -53,7 +53,7 @@ func relevant(hcp *hyperv1.HostedControlPlane) any {
 	}
 }
 
-// concerns says whether a Secret is one of those that lead or go into the hosted
+// concerns reports whether a Secret is one of those that lead or go into the hosted
 // cluster.
 func concerns(obj client.Object) bool {
 	return obj.GetLabels()[hyperv1.BootstrapTokenLabel] != "" ||

@@ -29,7 +29,7 @@ var classifier = reconcile.Classifier{
 }
 
 // summary is the condition about the objects in the hosted cluster, or, at the end, the
-// one about what has to be removed from it. As long as nobody knows what there is to
+// one about what has to be removed from it. As long as it is unknown what there is to
 // remove, the hypershift-operator reports that.
 func summary(s *scope) string {
 	switch {

@@ -4,7 +4,7 @@
 //	   -> key: version + hash of everything that decides the result
 //	   -> <cache>/bin/<module>-<key>/<binary>, built if missing, under a file lock
 //
-// Each module directory beside this package is a Go module of its own, because the servers need dependencies of different
+// Each module directory next to this package is a Go module of its own, because the servers need dependencies of different
 // versions. A changed pin gets a new key and therefore a new file: a stale binary is never used, and two checkouts with
 // different pins can share one cache.
 package pinned

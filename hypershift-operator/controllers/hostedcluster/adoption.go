@@ -62,7 +62,7 @@ func (r *Reconciler) findAdopted(ctx context.Context, hc *hyperv1.HostedCluster)
 	return s, err
 }
 
-// orphan says whether the namespace was made for a cluster of that name, and not
+// orphan reports whether the namespace was made for a cluster of that name, and not
 // for hc, which is nil if there is none.
 func isOrphaned(key client.ObjectKey, hc *hyperv1.HostedCluster, ns *corev1.Namespace) bool {
 	uid := ns.Labels[hyperv1.HostedClusterUIDLabel]
@@ -117,7 +117,7 @@ func (r *Reconciler) restore(ctx context.Context, hc *hyperv1.HostedCluster, ns 
 
 // remember takes over what a deletion needs of the spec. The tenant's operator
 // may write the HostedControlPlane: which infraID and which of the user's
-// Secrets were meant it is not asked.
+// Secrets were meant is irrelevant.
 func restoreSpec(hc *hyperv1.HostedCluster, hcp *hyperv1.HostedControlPlane) {
 	hc.Annotations = map[string]string{}
 	for _, key := range propagatedAnnotations {
@@ -143,7 +143,7 @@ type record struct {
 	InfraID string `json:"infraID,omitempty"`
 	// Documents is where the OIDC documents are, if we publish them.
 	Documents *hyperv1.OIDCDocumentsStatus `json:"oidcDocuments,omitempty"`
-	// Lost is the HostedCluster once it is gone. Its status tells how far its
+	// Lost is the HostedCluster once it is gone. Its status records how far its
 	// deletion is.
 	Lost *hyperv1.HostedCluster `json:"lost,omitempty"`
 }

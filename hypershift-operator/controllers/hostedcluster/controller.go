@@ -79,15 +79,15 @@ type Options struct {
 	// Limits are the resources of the management cluster that one control plane may use.
 	Limits limits.Limits
 	// ManagementAPIEndpoints are addresses of the API server of the management
-	// cluster beside those that the cluster itself lists: its public ones.
+	// cluster in addition to those that the cluster itself lists: its public ones.
 	ManagementAPIEndpoints []netip.AddrPort
 	// BlockedCIDRs are more networks that no pod of a control plane may reach.
 	BlockedCIDRs []netip.Prefix
 	// MetricsClientCA is the authority, PEM, whose clients may read the metrics of
-	// the control-plane-operators; nobody may if it is empty.
+	// the control-plane-operators; no client may if it is empty.
 	MetricsClientCA []byte
 	// PoliciesEnforced is whether the management cluster enforces NetworkPolicies;
-	// nil if nobody checks it. PoliciesChanged gets an event when that changes.
+	// nil if it is not checked. PoliciesChanged gets an event when that changes.
 	PoliciesEnforced func() metav1.ConditionStatus
 	PoliciesChanged  <-chan event.GenericEvent
 

@@ -38,7 +38,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// byInfraID knows an infraID before it is set: who has none gets the one that
+// byInfraID knows an infraID before it is set: a cluster without one gets the one that
 // its issuer's URL ends in.
 func byInfraID(obj client.Object) []string {
 	hc := obj.(*hyperv1.HostedCluster)
@@ -82,7 +82,7 @@ var indexes = map[string]client.IndexerFunc{infraIDIndex: byInfraID, controlPlan
 const workers = 10
 
 // sets are the groups of objects of kinds that others make too, in the namespace
-// of a control plane and, for the user, beside the HostedCluster.
+// of a control plane and, for the user, in the namespace of the HostedCluster.
 const (
 	setPullSecret       = "pull-secret"
 	setSigningKey       = "signing-key"
@@ -151,12 +151,12 @@ func Setup(mgr ctrl.Manager, o Options) error {
 	return b.Complete(r.reconciler())
 }
 
-// finalizersChanged is about who lets go of an object.
+// finalizersChanged passes changes of the finalizers of an object.
 var finalizersChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return !slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
 }}
 
-// deploymentConditionsChanged is about what a Deployment says of itself, not about the
+// deploymentConditionsChanged passes changes of a Deployment's conditions, not of the
 // pods that it counts.
 var deploymentConditionsChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	was, is := e.ObjectOld.(*appsv1.Deployment).Status.Conditions, e.ObjectNew.(*appsv1.Deployment).Status.Conditions

@@ -28,7 +28,7 @@ func blockOn(errs field.ErrorList) error {
 	return reconcile.Block(validation.Reason(errs), "%s", validation.Message(errs))
 }
 
-// defaultsOf returns what validation needs to know of a pool beside its spec.
+// defaultsOf returns what validation needs in addition to the spec of a pool.
 func defaultsOf(np *hyperv1.NodePool) validation.NodePoolDefaults {
 	d := validation.NodePoolDefaults{Strategy: strategyOf(np), InstanceTags: 1}
 	d.MaxSurge, d.MaxUnavailable = rollingUpdateOf(np)

@@ -106,7 +106,7 @@ func (b conditionBuilder) repair(s *scope, report reconcile.Report) {
 	}
 }
 
-// restricted says why broken machines are not replaced although they should be.
+// restricted returns why broken machines are not replaced although they should be.
 func (s *scope) restricted() string {
 	if s.healthCheck == nil {
 		return ""

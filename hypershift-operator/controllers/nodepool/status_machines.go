@@ -33,7 +33,7 @@ func (b conditionBuilder) machines(s *scope) {
 	}
 }
 
-// rollUp says of machines or nodes that all are well, or what is with the others.
+// rollUp summarizes the machines or nodes: all are ready, or the state of the others.
 func (b conditionBuilder) rollUp(condition, otherwise string, bad remarks, made, wanted int) {
 	switch {
 	case len(bad) > 0:
@@ -90,7 +90,7 @@ func addressConflicts(machines []clusterv1.Machine, n hyperv1.ClusterNetworking)
 	return out
 }
 
-// rollout says whether machines are on their way to be other ones. While a step
+// rollout reports whether machines are being replaced. While a step
 // before the templates stops the pass, what was said last stands.
 func (b conditionBuilder) rollout(s *scope) {
 	if s.template == "" || s.bootstrap == "" {
@@ -123,7 +123,7 @@ func (s *scope) onDelete() string {
 	return ": each is replaced when somebody deletes its Machine"
 }
 
-// rolledOut says whether all nodes run the release.
+// rolledOut reports whether all nodes run the release.
 func (s *scope) rolledOut(b conditionBuilder) bool {
 	return s.bootstrap != "" && s.template != "" && !b.IsTrue(hyperv1.NodePoolUpdatingVersionCondition) && s.available() >= s.wanted()
 }

@@ -20,7 +20,7 @@ import (
 
 // A Node is what the kubelet of a machine would start with.
 type Node struct {
-	// Server is the URL of the API server, CA whom to believe, Token what to join with.
+	// Server is the URL of the API server, CA the authority to trust, Token the bootstrap token.
 	Server, Token string
 	CA            []byte
 	Labels        map[string]string
@@ -100,7 +100,7 @@ func (n *Node) readKubeconfig() error {
 	return nil
 }
 
-// readFlags reads the flags that a kubelet has beside its configuration.
+// readFlags reads the flags that a kubelet has in addition to its configuration.
 func (n *Node) readFlags() error {
 	n.Labels = map[string]string{}
 	for _, word := range strings.Fields(n.Units["kubelet.service.d/90-hypershift.conf"]) {

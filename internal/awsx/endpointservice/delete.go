@@ -55,7 +55,7 @@ func (s *Services) Delete(ctx context.Context, d Deletion) (Remaining, error) {
 	return left, nil
 }
 
-// findAll trusts the cache for services that it has. If it has none, AWS is asked
+// findAll trusts the cache for services that it has. If it has none, AWS is called
 // again, because no later reconcile would find them. Only a service with our owner
 // tag may be deleted.
 func (s *Services) findAll(ctx context.Context, owner Owner) ([]Service, error) {

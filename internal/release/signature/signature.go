@@ -1,4 +1,4 @@
-// Package signature verifies signatures of container images in the two forms in which cosign stores them beside an image:
+// Package signature verifies signatures of container images in the two forms in which cosign stores them next to an image:
 //
 //	bundle          OCI referrers of the image with a Sigstore bundle: a DSSE envelope around an in-toto statement about the digest
 //	simple signing  tag sha256-<digest>.sig in the repository of the image: signed JSON that names the digest
@@ -86,7 +86,7 @@ type reader struct {
 	keys    []crypto.PublicKey
 }
 
-// bundles looks for a valid bundle among the referrers of the image.
+// bundles searches for a valid bundle among the referrers of the image.
 func (r reader) bundles() (bool, error) {
 	index, err := remote.Referrers(r.image, r.options...)
 	if err != nil {
@@ -112,7 +112,7 @@ func (r reader) bundles() (bool, error) {
 	return false, nil
 }
 
-// simpleSignatures looks for a valid signature under the tag that cosign derives from the digest.
+// simpleSignatures searches for a valid signature under the tag that cosign derives from the digest.
 func (r reader) simpleSignatures() (bool, error) {
 	tag := strings.Replace(r.image.DigestStr(), ":", "-", 1) + ".sig"
 	return r.any(r.image.Context().Tag(tag), r.validSimpleSignature)

@@ -37,7 +37,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 
 // endpointServiceChanged lets through what others change: the spec, deletion, a
 // finalizer that goes, our claim if it does not stand any more. The status is
-// written by both operators and tells us nothing new; and who is woken up by
+// written by both operators and contains nothing new; and the controller that is woken by
 // its own writes starts from a copy that lacks the last of them.
 func (r *Reconciler) endpointServiceChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
@@ -59,12 +59,12 @@ func othersPart(es *hyperv1.AWSEndpointService) any {
 	return []any{spec, es.DeletionTimestamp.IsZero(), es.Unreadable()}
 }
 
-// lost says whether something is gone.
+// lost reports whether an object is gone.
 func lost(was, is []string) bool {
 	return slices.ContainsFunc(was, func(s string) bool { return !slices.Contains(is, s) })
 }
 
-// stands says whether a pass would leave the claim as it is.
+// stands reports whether a reconcile would leave the claim unchanged.
 func (r *Reconciler) stands(es *hyperv1.AWSEndpointService) bool {
 	ctx := context.Background() // answered by the cache
 	owner, err := r.resolveOwner(ctx, es.Namespace)

@@ -38,7 +38,7 @@ func TestInstallation(t *testing.T) {
 	notes, err := on.Upgrade(t.Context(), "--reuse-values", "--set", "log.level=debug")
 	h.must(err)
 	t.Logf("%5.1f s  helm upgrade", time.Since(started).Seconds())
-	h.requireWords(notes, "STATUS: deployed", "is installed in namespace "+hosting.Namespace, "`helm uninstall` is refused while there are HostedClusters")
+	h.requireWords(notes, "STATUS: deployed", "is installed in namespace "+hosting.Namespace, "`helm uninstall` is refused while HostedClusters exist")
 	h.requireWords(h.helm("get values"), "level: debug", "privateLink: true", "bucket: ")
 	h.requireWords(h.helm("get manifest"), "kind: PodDisruptionBudget")
 

@@ -43,7 +43,7 @@ func TestSnapshots(t *testing.T) {
 	restored.hc.Spec.Etcd.Managed.Storage.RestoreSnapshotURL = []hyperv1.SnapshotURL{hyperv1.SnapshotURL(shelf.url + "/saved.db#sha256=" + checksum)}
 	restored.trust(shelf.authority)
 	restored.create()
-	restored.waitForReport(hyperv1.EtcdAvailable, "False", "has the SHA-256 checksum", "and should have "+checksum)
+	restored.waitForReport(hyperv1.EtcdAvailable, "False", "has the SHA-256 checksum", "but "+checksum+" is expected")
 
 	shelf.put(content)
 	restored.available()

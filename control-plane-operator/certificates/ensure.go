@@ -33,7 +33,7 @@ type Options struct {
 	Settle time.Duration
 }
 
-// DefaultStepDuration is longer than a kubelet and the programs in its pods need to observe a changed Secret.
+// DefaultSettle is longer than a kubelet and the programs in its pods need to observe a changed Secret.
 const DefaultSettle = 5 * time.Minute
 
 const (

@@ -75,7 +75,7 @@ type Options struct {
 // OIDC names the bucket for OIDC documents; all empty for none.
 type OIDC struct{ Bucket, Region, Credentials string }
 
-// A Bed is what a test puts in the place of the outside world.
+// TestHooks replace the outside world in tests.
 type TestHooks struct {
 	NewClient   client.NewClientFunc
 	GenerateKey func() (private, public []byte, err error)

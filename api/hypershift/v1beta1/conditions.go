@@ -6,42 +6,42 @@ import (
 )
 
 // GetConditions returns the conditions.
-func (c *HostedCluster) GetConditions() []metav1.Condition { return c.Status.Conditions }
+func (in *HostedCluster) GetConditions() []metav1.Condition { return in.Status.Conditions }
 
 // SetConditions replaces the conditions.
-func (c *HostedCluster) SetConditions(conditions []metav1.Condition) {
-	c.Status.Conditions = conditions
+func (in *HostedCluster) SetConditions(conditions []metav1.Condition) {
+	in.Status.Conditions = conditions
 }
 
 // GetConditions returns the conditions.
-func (c *HostedControlPlane) GetConditions() []metav1.Condition { return c.Status.Conditions }
+func (in *HostedControlPlane) GetConditions() []metav1.Condition { return in.Status.Conditions }
 
 // SetConditions replaces the conditions.
-func (c *HostedControlPlane) SetConditions(conditions []metav1.Condition) {
-	c.Status.Conditions = conditions
+func (in *HostedControlPlane) SetConditions(conditions []metav1.Condition) {
+	in.Status.Conditions = conditions
 }
 
 // GetConditions returns the conditions.
-func (s *AWSEndpointService) GetConditions() []metav1.Condition { return s.Status.Conditions }
+func (in *AWSEndpointService) GetConditions() []metav1.Condition { return in.Status.Conditions }
 
 // SetConditions replaces the conditions.
-func (s *AWSEndpointService) SetConditions(conditions []metav1.Condition) {
-	s.Status.Conditions = conditions
+func (in *AWSEndpointService) SetConditions(conditions []metav1.Condition) {
+	in.Status.Conditions = conditions
 }
 
 // GetConditions returns the conditions.
-func (b *NodeBootstrap) GetConditions() []metav1.Condition { return b.Status.Conditions }
+func (in *NodeBootstrap) GetConditions() []metav1.Condition { return in.Status.Conditions }
 
 // SetConditions replaces the conditions.
-func (b *NodeBootstrap) SetConditions(conditions []metav1.Condition) {
-	b.Status.Conditions = conditions
+func (in *NodeBootstrap) SetConditions(conditions []metav1.Condition) {
+	in.Status.Conditions = conditions
 }
 
 // GetConditions returns the conditions of the pool, which have a type of their own,
 // in the usual form.
-func (p *NodePool) GetConditions() []metav1.Condition {
+func (in *NodePool) GetConditions() []metav1.Condition {
 	var conditions []metav1.Condition
-	for _, c := range p.Status.Conditions {
+	for _, c := range in.Status.Conditions {
 		conditions = append(conditions, metav1.Condition{
 			Type: c.Type, Status: metav1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
 			LastTransitionTime: c.LastTransitionTime, ObservedGeneration: c.ObservedGeneration,
@@ -57,10 +57,10 @@ const (
 )
 
 // SetConditions replaces the conditions. What is longer than the API allows is cut off.
-func (p *NodePool) SetConditions(conditions []metav1.Condition) {
-	p.Status.Conditions = nil
+func (in *NodePool) SetConditions(conditions []metav1.Condition) {
+	in.Status.Conditions = nil
 	for _, c := range conditions {
-		p.Status.Conditions = append(p.Status.Conditions, NodePoolCondition{
+		in.Status.Conditions = append(in.Status.Conditions, NodePoolCondition{
 			Type: c.Type, Status: corev1.ConditionStatus(c.Status),
 			Reason: truncated(c.Reason, maxConditionReasonLength), Message: truncated(c.Message, maxConditionMessageLength),
 			LastTransitionTime: c.LastTransitionTime, ObservedGeneration: c.ObservedGeneration,

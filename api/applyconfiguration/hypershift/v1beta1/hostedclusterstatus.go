@@ -39,7 +39,7 @@ type HostedClusterStatusApplyConfiguration struct {
 	// oidcDocuments records where the operator publishes the OIDC documents of spec.issuerURL. It is written before
 	// the documents are published, so that they are found when the cluster is deleted.
 	OIDCDocuments *OIDCDocumentsStatusApplyConfiguration `json:"oidcDocuments,omitempty"`
-	// leftBehind lists the cloud resources that nobody can delete automatically any more, and that someone has to delete by
+	// leftBehind lists the cloud resources that cannot be deleted automatically any more, and that someone has to delete by
 	// hand. The operator stopped waiting for their deletion.
 	LeftBehind []LeftBehindResourceApplyConfiguration `json:"leftBehind,omitempty"`
 	// waits lists what the operator waits for that has a time limit, and since when.

@@ -9,11 +9,11 @@ package v1beta1
 type LeftBehindResourceApplyConfiguration struct {
 	// service is the cloud service of the resource, such as EC2.
 	Service *string `json:"service,omitempty"`
-	// type says what the resource is, such as VPC endpoint.
+	// type is the type of the resource, such as VPC endpoint.
 	Type *string `json:"type,omitempty"`
 	// id identifies the resource, or describes how to find it.
 	ID *string `json:"id,omitempty"`
-	// reason is a CamelCase word that says why the resource could not be deleted.
+	// reason is a CamelCase word with the cause why the resource could not be deleted.
 	Reason *string `json:"reason,omitempty"`
 }
 

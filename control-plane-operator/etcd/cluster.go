@@ -68,7 +68,7 @@ func (c Cluster) ServiceAddress() string {
 }
 
 // Endpoints returns the URLs for a client. With several members it returns the URL of each, because a connection to the
-// Service would stay with a member that does not respond. With a single member it returns the Service, whose name exists
+// Service would stay with a member that does not respond. With a single member it returns the Service: its name exists
 // from the start. The name of the member appears with its pod, and resolvers cache a negative answer.
 func (c Cluster) Endpoints() []string {
 	if c.Size == 1 {

@@ -28,7 +28,7 @@ type Options struct {
 	// CheckLoadBalancers enables checks at its published address.
 	CheckLoadBalancers bool
 
-	// MetricsClientCA is the authority, PEM, whose clients may read the metrics.
+	// MetricsClientCA is the authority, PEM, of the clients that may read the metrics.
 	MetricsClientCA []byte
 
 	// Image is the one that this program runs in: parts of the control plane run in it too.

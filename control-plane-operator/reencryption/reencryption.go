@@ -147,7 +147,7 @@ func isRefusal(err error) bool {
 	return true
 }
 
-// afterExpiry returns the continue token for a list whose revision was compacted: the same position at the current
+// afterExpiry returns the continue token for a list with a compacted revision: the same position at the current
 // revision. Objects created before that position since then are encrypted with the current key already.
 func afterExpiry(err error) string {
 	var said apierrors.APIStatus

@@ -3,7 +3,7 @@
 // enforced, so that the only evidence is a connection that a policy forbids.
 //
 //	► a few control planes, at random
-//	► a pod of each whose ports are both open: the kubelet's probes show it
+//	► a pod of each with both ports open: the kubelet's probes show it
 //	► connect to the published port: the pod is reachable from here
 //	► connect to the health port: no policy allows that
 //

@@ -40,7 +40,7 @@ const (
 // AuthoritiesAnnotation is on a Node: the revision of NodeAuthorities that it has applied.
 const AuthoritiesAnnotation = "hypershift.openshift.io/authorities"
 
-// ServingCertificateAnnotation is on a Node whose kubelet has a serving certificate that the hosted cluster has signed.
+// ServingCertificateAnnotation is on a Node if the hosted cluster has signed the serving certificate of its kubelet.
 const ServingCertificateAnnotation = "hypershift.openshift.io/kubelet-serving-certificate"
 
 // NodeCertificates is the ConfigMap in the namespace of a control plane with, by the UID of a Machine that has not joined

@@ -33,7 +33,7 @@ type Signer struct {
 	// Retired is when the last of the old ones stopped signing.
 	Retired time.Time
 	// Lives is the validity of certificates that other programs sign with its key, as of the last call of Limit; 0 for a
-	// signer of earlier versions, or whose key no other program has.
+	// signer of earlier versions, or with a key that no other program has.
 	Lives time.Duration
 	// Outlived is the latest expiry of certificates that other programs signed with a longer validity before.
 	Outlived time.Time

@@ -35,7 +35,7 @@ func (c *Cloud) Install(stack *middleware.Stack) error {
 	})
 }
 
-// as is Install for clients whose key is known: they need no endpoint and no
+// as is Install for clients with a known key: they need no endpoint and no
 // signature, which is half of what a call costs.
 func (c *Cloud) as(key string) func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error {

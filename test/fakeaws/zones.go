@@ -18,7 +18,7 @@ var zoneNameOperations = []*operation{
 // the same place in all of them.
 type zone struct{ name, id string }
 
-// availabilityZones lists an account's zones in a region. Accounts whose ids end
+// availabilityZones lists an account's zones in a region. Accounts with ids that end
 // in different digits have their names in different order.
 func (a *Account) availabilityZones(region string) []zone {
 	n := 3

@@ -128,7 +128,7 @@ func excludeReaders(env *component.Env, p *pod, keys []string) {
 	}
 }
 
-// writerProbe succeeds when the plugin can use its key. An API server whose plugin
+// writerProbe succeeds when the plugin can use its key. An API server with a plugin that
 // could not use it tries again after ten seconds, which three successes take.
 func writerProbe(port intstr.IntOrString) *corev1.Probe {
 	return &corev1.Probe{

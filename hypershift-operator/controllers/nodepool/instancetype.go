@@ -20,7 +20,7 @@ type InstanceTypes interface {
 	Describe(ctx context.Context, region, name string) (*instancetypes.Type, error)
 }
 
-// checkInstanceType refuses instance types that the region does not have, or whose architecture differs from that of the
+// checkInstanceType refuses instance types that the region does not have, or that differ in architecture from the
 // nodes. An installation without permission for EC2 uses what the AWS provider of Cluster API has written into the status of
 // a template, and accepts any type before that.
 func (r *Reconciler) checkInstanceType(ctx context.Context, s *scope) error {

@@ -15,7 +15,7 @@ import (
 )
 
 // Sets of objects in the namespace of the control plane. Templates and configurations are not pruned as a set: MachineSets
-// refer to earlier ones, whose content cannot be written again.
+// refer to earlier ones, and their content cannot be written again.
 const (
 	setTemplates = "node-templates"
 	setConfigs   = "node-configs"

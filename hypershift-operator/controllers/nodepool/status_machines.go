@@ -46,7 +46,7 @@ func (b conditionBuilder) rollUp(condition, otherwise string, bad remarks, made,
 	}
 }
 
-// network finds machines whose address means something else inside the cluster.
+// network finds machines with an address that means something else inside the cluster.
 func (b conditionBuilder) network(s *scope) {
 	var conflicts []string
 	if s.hc != nil {

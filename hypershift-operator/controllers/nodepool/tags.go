@@ -14,7 +14,7 @@ import (
 const spotTag = "aws-node-termination-handler/managed"
 
 // mergeTags merges the tags of the cluster and the pool. The cluster takes precedence, unless the policy of the tag lets the
-// pool override it. It returns the keys whose value in the pool is not used.
+// pool override it. It returns the keys for which the value of the pool is not used.
 func mergeTags(cluster, pool []hyperv1.AWSResourceTag) (tags map[string]string, lost []string) {
 	tags = map[string]string{}
 	fixed := map[string]bool{}

@@ -7,7 +7,7 @@
 //	                                  └──► still connected: report the endpoints, reject them if requested
 //
 // All objects share one list of the account (package cache). A service is ours if
-// it has our owner tag. A service without it, whose name was recorded, is adopted if
+// it has our owner tag. A service without it is adopted if its name was recorded,
 // it is on our load balancer and its tags name no other owner. Only a service with
 // our tag is ever deleted.
 package endpointservice

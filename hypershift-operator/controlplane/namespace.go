@@ -24,6 +24,12 @@ func NamespaceOf(hc *hyperv1.HostedCluster) Namespace {
 	return Namespace{Name: names.ControlPlaneNamespace(hc.Namespace, hc.Name), Cluster: client.ObjectKeyFromObject(hc)}
 }
 
+// Owns reports whether a namespace was created for this HostedCluster: another one
+// of the same name has another UID.
+func Owns(hc *hyperv1.HostedCluster, ns *corev1.Namespace) bool {
+	return ns.Labels[hyperv1.HostedClusterUIDLabel] == string(hc.UID)
+}
+
 // Key returns the key of an object in the namespace.
 func (n Namespace) Key(name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: n.Name, Name: name}

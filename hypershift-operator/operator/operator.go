@@ -45,6 +45,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/nodepool"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/platform/aws"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/isolation"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/metrics"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/metricsclient"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/policycheck"
@@ -156,12 +157,12 @@ func cacheOptions() cache.Options {
 	controlPlanes, err := labels.NewRequirement(hyperv1.ControlPlaneNamespaceLabel, selection.Exists, nil)
 	utilruntime.Must(err)
 	managementAPI := cache.ByObject{
-		Namespaces: map[string]cache.Config{hostedcluster.ManagementAPI.Namespace: {}},
-		Label:      labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: hostedcluster.ManagementAPI.Name}),
+		Namespaces: map[string]cache.Config{isolation.ManagementAPI.Namespace: {}},
+		Label:      labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: isolation.ManagementAPI.Name}),
 	}
 	managementService := cache.ByObject{
 		Namespaces: managementAPI.Namespaces,
-		Field:      fields.OneTermEqualSelector("metadata.name", hostedcluster.ManagementAPI.Name),
+		Field:      fields.OneTermEqualSelector("metadata.name", isolation.ManagementAPI.Name),
 	}
 	options := cache.Options{
 		DefaultTransform: lean(),

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/teardown"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
@@ -78,8 +79,8 @@ func TestAnAdoptedClusterIsDeletedInOrder(t *testing.T) {
 		t.Error("the control plane goes before its machines")
 	}
 	ns := &corev1.Namespace{}
-	if !w.exists(t, ns, client.ObjectKey{Name: plane}) || !strings.Contains(deletionDetail(ns), "waiting for the machines of node pools workers") {
-		t.Errorf("the namespace does not say what is waited for: %q", deletionDetail(ns))
+	if !w.exists(t, ns, client.ObjectKey{Name: plane}) || !strings.Contains(teardown.AdoptedDetail(ns), "waiting for the machines of node pools workers") {
+		t.Errorf("the namespace does not say what is waited for: %q", teardown.AdoptedDetail(ns))
 	}
 	w.wantEvent(t, "HostedClusterLost", plane)
 	w.stuck = false

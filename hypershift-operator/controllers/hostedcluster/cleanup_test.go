@@ -65,7 +65,7 @@ func TestDeletionWaitsForTheHostedClusterToCleanUp(t *testing.T) {
 				if hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] != "true" || hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] != "true" {
 					t.Error("nobody was asked")
 				}
-				w.clock.Step(defaultOrphanAfter)
+				w.clock.Step(orphanAfter)
 				w.run(t, pass, 1)
 				w.wantEvent(t, "CloudResourcesLeftBehind", tc.event)
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
@@ -16,9 +17,15 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterconditions"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterrelease"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/infraid"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/limits"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/oidc"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/publishedsecrets"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/teardown"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -100,16 +107,34 @@ type Options struct {
 // Reconciler manages HostedClusters.
 type Reconciler struct {
 	Options
-	apply *apply.Applier
-	oidc  *oidc.Publisher
-	capi  clusterapi.Manager
-	// missing names the CRDs that the management cluster lacks. Set by Setup.
+	apply    *apply.Applier
+	oidc     *oidc.Publisher
+	capi     clusterapi.Manager
+	infraIDs infraid.Reservations
+	users    publishedsecrets.Publisher
+	releases clusterrelease.Checker
+	teardown *teardown.Manager
+	// missing names the CRDs of Cluster API that the management cluster lacks.
 	missing string
 }
 
-func newReconciler(o Options) *Reconciler {
-	r := &Reconciler{Options: o, apply: apply.New(o.Client, o.Scheme, names.HypershiftOperator), oidc: oidc.NewPublisher(o.Documents, o.Clock, o.DocumentsAge)}
+// newReconciler returns a reconciler for a management cluster that lacks these CRDs
+// of Cluster API; missing is empty for none.
+func newReconciler(o Options, missing string) *Reconciler {
+	r := &Reconciler{
+		Options: o, missing: missing, releases: clusterrelease.Checker{Releases: o.Releases},
+		apply: apply.New(o.Client, o.Scheme, names.HypershiftOperator), oidc: oidc.NewPublisher(o.Documents, o.Clock, o.DocumentsAge),
+	}
 	r.capi = clusterapi.Manager{Client: o.Client, Applier: r.apply, GenerateCertificate: o.GenerateCertificate}
+	r.infraIDs = infraid.Reservations{Client: o.Client, Reader: o.Reader, Applier: r.apply, Clock: o.Clock, Namespace: o.Namespace}
+	r.users = publishedsecrets.Publisher{Client: o.Client, Reader: o.Reader, Applier: r.apply}
+	r.teardown = &teardown.Manager{
+		Client: o.Client, Reader: o.Reader, Recorder: o.Recorder, Clock: o.Clock,
+		Documents: r.oidc, InfraIDs: r.infraIDs, EndpointServices: o.PrivateRegion != "",
+	}
+	if missing == "" {
+		r.teardown.ClusterAPI = &r.capi
+	}
 	return r
 }
 
@@ -117,12 +142,20 @@ func newReconciler(o Options) *Reconciler {
 type Controller = reconcile.Controller[*hyperv1.HostedCluster, *scope]
 
 // New returns a reconciler for a management cluster that has all CRDs.
-func New(o Options) reconcile.Reconciler { return newReconciler(o).reconciler() }
+func New(o Options) reconcile.Reconciler { return newReconciler(o, "").reconciler() }
 
 // reconciler deletes what a HostedCluster of the same name has left behind, and then
 // reconciles the HostedCluster.
 func (r *Reconciler) reconciler() reconcile.Reconciler {
 	return reconcile.Sequence(r.orphans(), r.controller())
+}
+
+// classify turns errors of steps into conditions. An error of the API server, such
+// as a conflict, is no evidence about the cluster.
+var classify = reconcile.Classifier{
+	Transient: func(err error) bool {
+		return awsx.IsTransient(err) || release.IsUnreachable(err) || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown
+	},
 }
 
 // controller is the controller of the HostedClusters that exist.
@@ -164,7 +197,8 @@ func (r *Reconciler) controller() *Controller {
 				return nil, err
 			}
 			s.save = status.Write
-			s.updateFacts(r.Clock.Now())
+			// The writer of the status writes only what has changed since it was created.
+			s.identityRejectedSince = teardown.UpdateFacts(hc, s.hcp, r.Clock.Now())
 			return s, nil
 		},
 		Phase: func(s *scope) []reconcile.Step[*scope] {
@@ -178,7 +212,7 @@ func (r *Reconciler) controller() *Controller {
 		},
 		FieldOwner: names.HypershiftOperator, Fields: func(hc *hyperv1.HostedCluster) any { return hc.Status },
 		Status: r.summarize, Classify: classify,
-		Resync: r.resync, NoLaterThan: r.noLaterThan,
+		Resync: func(*scope) time.Duration { return r.Resync }, NoLaterThan: noLaterThan,
 		MaxBackoff: 5 * time.Minute,
 		Workers:    workers,
 	}
@@ -194,56 +228,100 @@ func (r *Reconciler) orphans() *Controller {
 			return &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}, nil
 		},
 		Scope: func(ctx context.Context, hc *hyperv1.HostedCluster, _ *reconcile.Writer[*hyperv1.HostedCluster]) (*scope, error) {
-			s, err := r.findAdopted(ctx, hc)
-			if s == nil && err == nil {
+			adopted, err := r.teardown.FindAdopted(ctx, hc)
+			if adopted == nil && err == nil {
 				return nil, reconcile.Skip(0)
 			}
 			if err != nil {
 				return nil, err
 			}
-			s.updateFacts(r.Clock.Now())
+			s, err := r.gather(ctx, hc)
+			if err != nil {
+				return nil, err
+			}
+			if adopted.Replaced {
+				s.pools = nil
+			}
+			s.save = adopted.Save
+			s.identityRejectedSince = teardown.UpdateFacts(hc, s.hcp, r.Clock.Now())
 			return s, nil
 		},
 		Phase:  func(*scope) []reconcile.Step[*scope] { return deleting },
 		Status: r.summarize, Classify: classify,
 		Save:   func(ctx context.Context, s *scope) error { return s.save(ctx) },
-		Resync: r.resync, NoLaterThan: r.noLaterThan,
+		Resync: func(*scope) time.Duration { return r.Resync }, NoLaterThan: noLaterThan,
 	}
 }
 
+// deletion are the steps of package teardown.
 func (r *Reconciler) deletion() []reconcile.Step[*scope] {
-	return []reconcile.Step[*scope]{
-		{Name: "requirements of the control-plane-operator", Run: r.retainOperator},
-		{Name: "node pools", Run: r.deleteNodePools},
-		{Name: "machines", Run: r.deleteMachines},
-		{Name: "cloud resources of the hosted cluster", Run: r.awaitCleanup},
-		{Name: "endpoints", Run: r.deleteEndpoints},
-		{Name: "HostedControlPlane", Run: r.deleteControlPlane},
-		{Name: "Cluster API objects", Run: r.deleteCluster},
-		{Name: "OIDC documents", Run: r.removeDocuments},
-		{Name: "namespace", Run: r.deleteNamespace},
-		{Name: "grace period", Run: r.waitGracePeriod},
-		{Name: "infraID", Run: r.releaseInfraID},
-		{Name: "finalizer", Run: r.removeFinalizer},
+	var steps []reconcile.Step[*scope]
+	for _, step := range r.teardown.Steps() {
+		steps = append(steps, reconcile.Step[*scope]{Name: step.Name, Run: func(ctx context.Context, s *scope) error { return step.Run(ctx, r.deletionOf(s)) }})
 	}
+	return steps
 }
 
-// resync is how often a cluster is reconciled for what is not watched: the user's
-// Secrets, the OIDC documents.
-func (r *Reconciler) resync(*scope) time.Duration { return r.Resync }
+// deletionOf returns what package teardown needs to know. It is the same for all
+// steps of a reconcile.
+func (r *Reconciler) deletionOf(s *scope) *teardown.Cluster {
+	if s.deletion != nil {
+		return s.deletion
+	}
+	issuer := teardown.Requirement{Name: "the token issuer", Ensure: func(ctx context.Context) error { return r.ensureIssuer(ctx, s) }}
+	if s.hc.Spec.ServiceAccountSigningKey != nil {
+		issuer.Copy = names.ServiceAccountSigningKey
+	}
+	s.deletion = &teardown.Cluster{
+		HostedCluster: s.hc, Plane: s.plane, Namespace: s.namespace, ControlPlane: s.hcp, Endpoints: s.endpoints, NodePools: s.pools,
+		Machines: s.machinesCluster(), Operator: s.operator, OperatorProblem: s.health.Problem, IdentityRejectedSince: s.identityRejectedSince, Save: s.save,
+		OperatorRequirements: []teardown.Requirement{
+			issuer,
+			{Name: "the pull secret", Copy: names.PullSecret, Ensure: func(ctx context.Context) error { return r.ensurePullSecret(ctx, s) }},
+			{Name: "the control-plane-operator", Ensure: func(ctx context.Context) error { return r.ensureOperator(ctx, s) }},
+		},
+		RunMachineControllers: func(ctx context.Context) error { return r.ensureWorkers(ctx, s) },
+	}
+	return s.deletion
+}
 
 // noLaterThan is the end of a pause, or the time at which a control-plane-operator that
-// does not start has to be reported.
-func (r *Reconciler) noLaterThan(s *scope) time.Duration {
+// does not start has to be reported. Resync is for what is not watched: the user's
+// Secrets, the OIDC documents.
+func noLaterThan(s *scope) time.Duration {
 	switch {
 	case !s.paused || s.pauseLeft == 0:
-		return s.operatorCheckIn
-	case s.operatorCheckIn == 0:
+		return s.health.CheckAfter
+	case s.health.CheckAfter == 0:
 		return s.pauseLeft
 	}
-	return min(s.pauseLeft, s.operatorCheckIn)
+	return min(s.pauseLeft, s.health.CheckAfter)
 }
 
-func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {
-	return reconcile.RemoveFinalizer(ctx, r.Client, s.hc, hyperv1.HostedClusterFinalizer)
+// summarize evaluates the conditions; the engine has set those of the steps already.
+func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *reconcile.Conditions) {
+	reports := s.hcp // what it reports is about the present spec
+	if !s.specApplied || s.health.Problem != "" {
+		reports = nil
+	}
+	if !s.deleting() {
+		s.releases.Record(s.hc, reports, r.Clock.Now())
+	}
+	if s.hcp != nil {
+		s.hc.Status.ControlPlaneEndpoint = s.hcp.Status.ControlPlaneEndpoint
+		s.hc.Status.Platform = s.hcp.Status.Platform
+		s.hc.Status.SecretEncryption = s.hcp.Status.SecretEncryption
+	}
+	f := &clusterconditions.Facts{
+		HostedCluster: s.hc, ControlPlane: s.hcp, Endpoints: s.endpoints, Report: report, Steps: conditions,
+		Paused: s.paused, InvalidPause: s.invalidPause(), OperatorProblem: s.health.Problem, Releases: s.releases,
+		SpecApplied: s.specApplied, Tolerated: s.tolerated, ImageOverrides: r.AllowOperatorImageOverride,
+	}
+	if r.PoliciesEnforced != nil {
+		f.Policies = r.PoliciesEnforced()
+	}
+	f.Evaluate()
+	if reason, message := f.AvailabilityChange(); reason != "" {
+		r.Recorder.Eventf(s.hc, nil, corev1.EventTypeNormal, reason, "Reconcile", "%s", message)
+	}
 }

@@ -8,42 +8,29 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterrelease"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/userobjects"
-	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-func (s *scope) controlPlaneSet() apply.Set {
-	return apply.Set{Name: "control-plane", Namespace: s.plane.Name, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}}}
+// checkRelease checks the releases before the control plane gets them.
+func (r *Reconciler) checkRelease(ctx context.Context, s *scope) (err error) {
+	s.releases, err = r.releases.Check(ctx, s.releaseCluster())
+	return err
 }
 
 // ensureControlPlane applies the spec to the HostedControlPlane.
 func (r *Reconciler) ensureControlPlane(ctx context.Context, s *scope) error {
-	if s.images.release == "" {
-		return errNoRelease()
+	if s.releases.Images.Release == "" {
+		return clusterrelease.ErrNoRelease()
 	}
-	changed, err := r.apply.Apply(ctx, s.controlPlaneSet(), desiredControlPlane(s))
+	changed, err := r.apply.Apply(ctx, s.plane.Set("control-plane", &hyperv1.HostedControlPlaneList{}), desiredControlPlane(s))
 	s.specApplied = err == nil && !changed
 	return err
-}
-
-// propagatedAnnotations are the annotations of a HostedCluster that the control plane acts on.
-var propagatedAnnotations = []string{
-	hyperv1.TargetNodeLabelsAnnotation,
-	hyperv1.CleanupCloudResourcesAnnotation,
-	hyperv1.DisablePKIReconciliationAnnotation,
-	hyperv1.RotateCertificatesAnnotation,
-	hyperv1.CertificateValidityAnnotation,
-	hyperv1.CertificateRenewalAnnotation,
-	hyperv1.RotationPauseAnnotation,
-	hyperv1.ControlPlanePriorityClassAnnotation,
-	hyperv1.APICriticalPriorityClassAnnotation,
-	hyperv1.EtcdPriorityClassAnnotation,
-	hyperv1.MemoryLimitFactorAnnotation,
 }
 
 // desiredControlPlane returns the HostedControlPlane without the fields that only
@@ -53,7 +40,7 @@ func desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
 	hcp := &hyperv1.HostedControlPlane{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.plane.Name, Name: s.hc.Name, Annotations: s.plane.Annotations(), OwnerReferences: clusterapi.Owner(s.cluster)},
 		Spec: hyperv1.HostedControlPlaneSpec{
-			ReleaseImage:                     s.images.release,
+			ReleaseImage:                     s.releases.Images.Release,
 			PullSecret:                       spec.PullSecret,
 			Channel:                          spec.Channel,
 			UpdateService:                    spec.UpdateService,
@@ -88,15 +75,15 @@ func desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
 			Monitoring:                       spec.Monitoring,
 		},
 	}
-	if own := s.images.controlPlane; own != "" {
+	if own := s.releases.Images.ControlPlane; own != "" {
 		hcp.Spec.ControlPlaneReleaseImage = &own
 	}
-	for _, key := range propagatedAnnotations {
+	for _, key := range controlplane.PropagatedAnnotations() {
 		if value, ok := s.hc.Annotations[key]; ok {
 			hcp.Annotations[key] = value
 		}
 	}
-	maps.Copy(hcp.Annotations, s.digests())
+	maps.Copy(hcp.Annotations, s.releases.Digests(s.hcp))
 	delete(hcp.Annotations, hyperv1.MemoryLimitFactorAnnotation)
 	if s.memoryFactor > 0 {
 		hcp.Annotations[hyperv1.MemoryLimitFactorAnnotation] = strconv.FormatInt(s.memoryFactor, 10)

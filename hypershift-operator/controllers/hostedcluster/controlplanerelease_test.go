@@ -187,38 +187,6 @@ func TestTheControlPlanesOwnReleaseRunsByTheDigestThatWasChecked(t *testing.T) {
 	want("sha256:1.36.3", "")
 }
 
-func TestAControlPlaneIsNotOlderThanWhatRunsOnItsNodes(t *testing.T) {
-	rel := func(version, kubernetes string) *release.Release {
-		return &release.Release{Version: version, KubernetesVersion: kubernetes}
-	}
-	for name, c := range map[string]struct {
-		cluster, own *release.Release
-		want         string
-	}{
-		"the same version":              {rel("1.35.4", "1.35.4"), rel("1.35.4", "1.35.4"), ""},
-		"a newer patch":                 {rel("1.35.4", "1.35.4"), rel("1.35.9", "1.35.9"), ""},
-		"three minor versions newer":    {rel("1.33.1", "1.33.1"), rel("1.36.3", "1.36.3"), ""},
-		"four minor versions newer":     {rel("1.32.1", "1.32.1"), rel("1.36.3", "1.36.3"), "upgrade spec.release.image first"},
-		"an older minor version":        {rel("1.36.3", "1.36.3"), rel("1.35.4", "1.35.4"), "choose a newer spec.controlPlaneRelease.image, or remove it"},
-		"an older patch":                {rel("1.35.4", "1.35.4"), rel("1.35.1", "1.35.1"), "must not be newer"},
-		"another family":                {rel("1.33.1", "1.33.1"), rel("4.20.1", "1.33.2"), "choose releases of the same kind"},
-		"OpenShift counts by its parts": {rel("4.19.3", "1.32.1"), rel("4.20.1", "1.33.2"), ""},
-		"no version of Kubernetes":      {rel("1.35.4", "1.35.4"), rel("1.35.9", ""), "choose another spec.controlPlaneRelease.image"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			err := checkSkew(&hyperv1.HostedCluster{}, c.cluster, c.own)
-			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v, want %q", err, c.want)
-			}
-			skip := &hyperv1.HostedCluster{}
-			annotate(hyperv1.SkipReleaseImageValidationAnnotation, "true")(skip)
-			if err := checkSkew(skip, c.cluster, c.own); err != nil {
-				t.Errorf("checked although the user skips it: %v", err)
-			}
-		})
-	}
-}
-
 // Before this version the control plane's release was neither checked nor reported.
 func TestAControlPlaneThatWasTakenBackBeforeKeepsRunningAndIsReported(t *testing.T) {
 	w, pass := running(t)

@@ -406,7 +406,7 @@ func TestAnInvalidPullSecretIsReported(t *testing.T) {
 
 func TestAChangeOfASourceReachesItsClusters(t *testing.T) {
 	w := richWorld(t)
-	r := newReconciler(Options{Client: w.Admin(), Scheme: scheme})
+	watches := watches{w.Admin()}
 	object := func(namespace, name string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	}
@@ -434,7 +434,7 @@ func TestAChangeOfASourceReachesItsClusters(t *testing.T) {
 		"a Secret of a namespace that has no clusters": {userobjects.Secret, object("kube-system", "admin-kubeconfig"), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := r.requestsForSource(t.Context(), tc.kind, tc.obj); len(got) != tc.want {
+			if got := watches.requestsForSource(t.Context(), tc.kind, tc.obj); len(got) != tc.want {
 				t.Errorf("wakes %v, want %d", got, tc.want)
 			}
 		})

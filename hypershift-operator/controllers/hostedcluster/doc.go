@@ -3,49 +3,47 @@
 // reports the state of the cluster, and deletes everything again.
 //
 //	live      configuration              errors, and what to change                configuration.go
-//	          ► support                  what this installation cannot do          platform.go
-//	          ► finalizer, identifiers ► namespace ►                               identifiers.go, namespace.go
-//	            limits of the namespace    ResourceQuota and LimitRange            limits.go
-//	            pull secret, copies        objects of the user                     userobjects.go
-//	            control-plane-operator     Deployment and its permissions          operator.go
+//	          ► support                  what this installation cannot do          configuration.go
+//	          ► finalizer, identifiers                                             identifiers.go
+//	          ► namespace ►                                                        namespace.go
+//	            limits of the namespace    ResourceQuota and LimitRange            namespace.go
+//	            pull secret                copy of the user's                      userobjects.go
+//	            control-plane-operator     Deployment and its permissions          operator.go, pods.go
 //	            token issuer               signing key; OIDC documents in S3       issuer.go
+//	            copies of user objects                                             userobjects.go
 //	            proxy, unmanaged etcd      credentials of the user                 userobjects.go
-//	            credentials                one Secret for each role                credentials.go
-//	            release image              checks before the control plane         release.go, version.go
+//	            credentials                one Secret for each role                userobjects.go
+//	            release image              checks before the control plane         controlplane.go
 //	            HostedControlPlane         input of the control-plane-operator     controlplane.go
-//	            network policies           allowed connections                     networkpolicies.go
+//	            network policies           allowed connections                     namespace.go
 //	            Cluster API                its objects and controllers             machines.go
-//	            published Secrets          kubeconfig, password                    kubeconfig.go
+//	            published Secrets          kubeconfig, password                    userobjects.go
 //
 //	paused    pause of the control plane ► pause of the machines                   pause.go, machines.go
 //
-//	deleting  control-plane-operator is kept running                               retention.go
-//	          ► node pools ► machines                                              delete.go, machines.go
-//	          ► cloud resources of the hosted cluster                              cleanup.go
-//	          ► endpoints ► HostedControlPlane ► Cluster API's objects ►
-//	          OIDC documents ► namespace ► grace period ► infraID ► finalizer      delete.go, released.go
+//	deleting  the steps of package teardown                                        controller.go
 //
-// Packages with narrow inputs do the work that needs neither the reconciler nor its
-// scope: validation, userobjects, oidc, clusterapi and controlplane.
+// controller.go has these lists, scope.go gathers the facts of one reconcile, and
+// setup.go has the watches. The steps adapt the scope to packages that know neither
+// the scope nor the Reconciler, and that do the work:
 //
-// A HostedCluster can disappear without these steps: a user removed the finalizer,
-// or deleted it before it had one. A reconcile of its namespace then runs the same
-// steps with what the namespace and the HostedControlPlane have recorded
-// (adoption.go). A new HostedCluster of the same name waits for the namespace.
+//	validation          what is wrong with a spec
+//	infraid             which infraID a cluster gets, and who had it before
+//	userobjects         objects of the user, and their copies
+//	controlplane        names and objects in the namespace of a control plane
+//	isolation           what a control plane may reach and use
+//	oidc                signing key and OIDC documents
+//	clusterrelease      which release a cluster runs, and has run
+//	clusterapi          objects and controllers of Cluster API
+//	publishedsecrets    Secrets for the user
+//	operatorhealth      why a control-plane-operator does not run
+//	teardown            deletion, and control planes whose HostedCluster is gone
+//	clusterconditions   conditions, as pure functions of facts
 //
 // All live steps after the namespace start together: none waits for a load
-// balancer. A deletion follows dependencies: workers need the endpoint, the
-// deletion of the endpoint needs the control-plane-operator, and its AWS identity
-// needs the documents.
-//
-// Conditions are pure functions of facts (status.go). Facts that must survive are
-// status fields (facts.go). Conditions of the HostedControlPlane are mirrored while
-// the control-plane-operator runs (operatorhealth.go); otherwise they are Unknown.
-//
-// Resources that nothing can delete any more are orphaned after a period, and
-// listed in the status (orphaning.go): after AWS rejects the identity, after a user
-// deletes the namespace with the control-plane-operator in it, and when the
-// operator runs without the bucket. Unknown never leads to orphaning.
+// balancer. Facts that must survive a reconcile are status fields. Conditions of the
+// HostedControlPlane are mirrored while the control-plane-operator runs; otherwise
+// they are Unknown.
 //
 // The objects of users are never written, except for clusterID and infraID, which
 // are set once, and the finalizer.

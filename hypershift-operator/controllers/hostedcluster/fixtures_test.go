@@ -10,6 +10,8 @@ import (
 	"math/big"
 	"strings"
 	"time"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
 const (
@@ -38,4 +40,24 @@ func certificate(until time.Time, hosts ...string) (cert, key []byte) {
 	text, err := x509.MarshalPKCS8PrivateKey(private)
 	must(err)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: text})
+}
+
+// publish changes how a service is published.
+func publish(hc *hyperv1.HostedCluster, svc hyperv1.ServiceType, how hyperv1.PublishingStrategyType, host string) {
+	p := hyperv1.ServicePublishingStrategy{Type: how}
+	if how == hyperv1.Route && host != "" {
+		p.Route = &hyperv1.RoutePublishingStrategy{Hostname: host}
+	}
+	for i := range hc.Spec.Services {
+		if hc.Spec.Services[i].Service == svc {
+			hc.Spec.Services[i].ServicePublishingStrategy = p
+		}
+	}
+}
+
+func kms(in string) *hyperv1.SecretEncryptionSpec {
+	return &hyperv1.SecretEncryptionSpec{Type: hyperv1.KMS, KMS: &hyperv1.KMSSpec{Provider: hyperv1.AWSKMS, AWS: &hyperv1.AWSKMSSpec{
+		Region: in, ActiveKey: hyperv1.AWSKMSKeyEntry{ARN: "arn:aws:kms:us-east-1:222222222222:key/1"},
+		Auth: hyperv1.AWSKMSAuthSpec{AWSKMSRoleARN: "arn:aws:iam::222222222222:role/kms"},
+	}}}
 }

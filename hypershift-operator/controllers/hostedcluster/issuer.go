@@ -2,11 +2,8 @@ package hostedcluster
 
 import (
 	"context"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/oidc"
@@ -47,43 +44,4 @@ func (r *Reconciler) ensureIssuer(ctx context.Context, s *scope) error {
 			r.oidc.Location().Bucket, s.hc.Spec.IssuerURL).With(err)
 	}
 	return err
-}
-
-// removeDocuments runs after everything that needs an AWS identity is gone.
-func (r *Reconciler) removeDocuments(ctx context.Context, s *scope) error {
-	issuer := oidc.IssuerOf(s.hc)
-	if r.oidc.IsElsewhere(issuer) {
-		r.oidc.Forget(s.hc.UID)
-		return r.orphanDocuments(ctx, s)
-	}
-	endWait(&s.hc.Status, hyperv1.WaitForOIDCBucket)
-	if err := r.oidc.Remove(ctx, issuer); err != nil {
-		return err
-	}
-	if r.Documents != nil && s.hc.Spec.InfraID != "" {
-		s.hc.Status.OIDCDocuments = nil
-	}
-	return nil
-}
-
-// orphanDocuments waits for an operator that has the bucket, for a limited time.
-func (r *Reconciler) orphanDocuments(ctx context.Context, s *scope) error {
-	issuer := oidc.IssuerOf(s.hc)
-	legacy := meta.FindStatusCondition(s.hc.Status.Conditions, hyperv1.ValidOIDCConfiguration)
-	if legacy != nil && (legacy.Status != metav1.ConditionUnknown || legacy.Reason != hyperv1.OIDCStorageMissingReason) {
-		legacy = nil
-	}
-	if r.isOverdue(s, waitingSince(&s.hc.Status, hyperv1.WaitForOIDCBucket, legacy, r.Clock.Now())) {
-		err := r.recordLeft(ctx, s, nil, "the hypershift-operator was started without the bucket", hyperv1.LeftBehindResource{
-			Service: serviceS3, Type: "OIDC documents", ID: issuer.String(), Reason: hyperv1.OIDCStorageMissingReason,
-		})
-		if err != nil {
-			return err
-		}
-		s.hc.Status.OIDCDocuments = nil
-		return nil
-	}
-	message := fmt.Sprintf("the OIDC documents %s cannot be removed: start the hypershift-operator with this bucket; after %s they are left behind", issuer, orphanAfter(s))
-	return reconcile.Unverified(hyperv1.OIDCStorageMissingReason, "%s", message).About(hyperv1.ValidOIDCConfiguration).
-		With(reconcile.Wait(deletionInterval, hyperv1.CloudResourcesRemainingReason, "%s", message))
 }

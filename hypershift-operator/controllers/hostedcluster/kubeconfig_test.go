@@ -2,12 +2,15 @@ package hostedcluster
 
 import (
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/publishedsecrets"
 )
 
 // handsOut lets the control plane have a Secret for the user.
@@ -51,5 +54,46 @@ func TestTheUserGetsTheKubeconfig(t *testing.T) {
 	}
 	if w.exists(t, mine, client.ObjectKey{Namespace: "clusters", Name: "demo-kubeadmin-password"}) {
 		t.Error("a password that the control plane does not have any more is still there")
+	}
+}
+
+// TestPublishedSecretsDoNotCollide has a cluster a with a custom kubeconfig, and
+// a cluster a-custom.
+func TestPublishedSecretsDoNotCollide(t *testing.T) {
+	cluster := func(name, uid, dns string, made time.Time) *hyperv1.HostedCluster {
+		hc := privateCluster()
+		hc.Name, hc.UID, hc.CreationTimestamp = name, types.UID(uid), metav1.NewTime(made)
+		hc.Spec.KubeAPIServerDNSName = dns
+		hc.Spec.InfraID, hc.Spec.IssuerURL = name, "https://documents.s3.us-east-1.amazonaws.com/"+name
+		return hc
+	}
+	const secretName = "demo-custom-admin-kubeconfig"
+	now := time.Now().Truncate(time.Second)
+	for name, tc := range map[string]struct {
+		dns    string
+		owner  string // of the Secret, if there is one
+		second time.Duration
+		says   bool // of the cluster demo-custom
+	}{
+		"without a custom kubeconfig both can have theirs":     {second: time.Minute},
+		"the younger one is refused":                           {dns: "api.custom.example.com", second: time.Minute, says: true},
+		"the older one is not":                                 {dns: "api.custom.example.com", second: -time.Minute},
+		"who has the Secret keeps it, although it is younger":  {dns: "api.custom.example.com", second: time.Minute, owner: "clusters/demo-custom"},
+		"who has not is refused, although it is the older one": {dns: "api.custom.example.com", second: -time.Minute, owner: "clusters/demo", says: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := emptyWorld(t)
+			other := cluster("demo-custom", "2", "", now.Add(tc.second))
+			w.Create(t, cluster("demo", "1", tc.dns, now), other)
+			if tc.owner != "" {
+				made := secret("clusters", secretName, map[string]string{"kubeconfig": "x"})
+				made.Annotations = map[string]string{hyperv1.HostedClusterAnnotation: tc.owner}
+				w.Create(t, made)
+			}
+			problems, err := publishedsecrets.Publisher{Client: w.Client(), Reader: w.Client()}.Conflicts(t.Context(), other)
+			if err != nil || (len(problems) > 0) != tc.says {
+				t.Errorf("problems %v, %v", problems, err)
+			}
+		})
 	}
 }

@@ -103,7 +103,7 @@ func (w *world) machinesOf(ctx context.Context, np *hyperv1.NodePool, able bool)
 func (w *world) home(ctx context.Context) bool {
 	hc, err := w.get(ctx)
 	ns := &corev1.Namespace{}
-	return err == nil && w.existsIn(ctx, ns, client.ObjectKey{Name: plane}) && owns(hc, ns)
+	return err == nil && w.existsIn(ctx, ns, client.ObjectKey{Name: plane}) && controlplane.Owns(hc, ns)
 }
 
 // has says whether an object of that name is in the control plane's namespace.
@@ -222,7 +222,7 @@ func TestMachinesThatCannotBeDeletedAreRecorded(t *testing.T) {
 	if !strings.Contains(c.Message, "node pools workers") {
 		t.Errorf("the user is told %q", c.Message)
 	}
-	w.clock.Step(defaultOrphanAfter)
+	w.clock.Step(orphanAfter)
 	w.run(t, pass, 2)
 	c = w.condition(t, hyperv1.CloudResourcesDestroyed)
 	if c.Reason != hyperv1.CloudResourcesCleanupSkippedReason || !strings.Contains(c.Message, "EC2 instance i-1") {
@@ -263,7 +263,7 @@ func TestEveryAWSClientGetsTheEndpoints(t *testing.T) {
 	s := &scope{hc: privateCluster(), plane: controlplane.NamespaceOf(privateCluster())}
 	there := []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://aws.test"}}
 	told := map[string]bool{}
-	r := newReconciler(Options{Scheme: scheme, AWSEndpoints: there})
+	r := newReconciler(Options{Scheme: scheme, AWSEndpoints: there}, "")
 	for _, c := range append(clusterapi.ProviderPod(s.machinesCluster(), clusterapi.Controllers{Provider: "provider", TokenMinter: "minter", AWSEndpoints: there}).Containers, r.operatorContainer(s, "operator")) {
 		told[c.Name] = slices.Contains(c.Env, there[0])
 	}
@@ -273,8 +273,7 @@ func TestEveryAWSClientGetsTheEndpoints(t *testing.T) {
 }
 
 func TestMissingKindsAreReported(t *testing.T) {
-	r := newReconciler(Options{Scheme: scheme})
-	r.missing = "Machine.v1beta2.cluster.x-k8s.io"
+	r := newReconciler(Options{Scheme: scheme}, "Machine.v1beta2.cluster.x-k8s.io")
 	err := r.checkSupport(t.Context(), &scope{hc: privateCluster()})
 	if err == nil || !strings.Contains(err.Error(), "does not have Machine.v1beta2.cluster.x-k8s.io: apply the files of config/crd/external") {
 		t.Errorf("the user is told %v", err)
@@ -291,7 +290,7 @@ func TestADeletedClusterIsCreatedAgainAfterItsMachines(t *testing.T) {
 		}
 	}
 	w.run(t, pass, 2)
-	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.DeletingReason, "somebody has deleted Cluster demo-x and AWSCluster demo")
+	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.DeletingReason, "a user has deleted Cluster demo-x and AWSCluster demo")
 	if !w.has(t, &infrav1.AWSCluster{}, "demo") {
 		t.Fatal("the AWSCluster went before the machine that needs it")
 	}

@@ -17,6 +17,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 )
 
+// orphanAfter is the default of the period after which resources are orphaned.
+const orphanAfter = 10 * time.Minute
+
 const (
 	endpointLeft  = "VPC endpoint vpce-1, security group sg-1, records api.demo.hypershift.local of hosted zone Z1"
 	documentsLeft = "OIDC documents s3://documents/demo-x in region us-east-1"
@@ -85,7 +88,7 @@ func TestARestartedOperatorHasTimeToCheckTheIdentity(t *testing.T) {
 	w.down = ""
 	w.run(t, pass, 4)
 	es := &hyperv1.AWSEndpointService{}
-	if !w.exists(t, es, w.object("private-router")) || !hasOperatorFinalizer(es) {
+	if !w.exists(t, es, w.object("private-router")) || !slices.Contains(es.Finalizers, hyperv1.ControlPlaneOperatorFinalizer) {
 		t.Error("given up on an answer from before")
 	}
 	w.run(t, pass, 12)

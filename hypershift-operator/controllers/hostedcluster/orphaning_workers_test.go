@@ -53,25 +53,3 @@ func TestDeletionWaitsForTheSecurityGroupOfTheWorkers(t *testing.T) {
 	w.wantGone(t, true)
 	w.wantEvent(t, "CloudResourcesLeftBehind", "security group sg-2")
 }
-
-func TestTheSecurityGroupOfTheWorkersIsRecorded(t *testing.T) {
-	for name, c := range map[string]struct {
-		status hyperv1.HostedControlPlaneStatus
-		want   string
-	}{
-		"the group is known": {
-			hyperv1.HostedControlPlaneStatus{Platform: &hyperv1.PlatformStatus{AWS: &hyperv1.AWSPlatformStatus{DefaultWorkerSecurityGroupID: "sg-2"}}}, "security group sg-2",
-		},
-		"nobody lived to hear of it": {
-			hyperv1.HostedControlPlaneStatus{WorkerSecurityGroup: &hyperv1.WorkerSecurityGroupRecord{VPC: "vpc-1", Creating: true}},
-			"a security group of the workers, if it was made, in vpc-1",
-		},
-		"none was ever reached": {hyperv1.HostedControlPlaneStatus{WorkerSecurityGroup: &hyperv1.WorkerSecurityGroupRecord{VPC: "vpc-1"}}, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := workerSecurityGroup(&hyperv1.HostedControlPlane{Status: c.status}); (got == nil) != (c.want == "") || got != nil && describeResource(*got) != c.want {
-				t.Errorf("got %+v, want %q", got, c.want)
-			}
-		})
-	}
-}

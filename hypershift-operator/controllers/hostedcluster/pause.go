@@ -17,16 +17,16 @@ import (
 // value.
 const notPaused hyperv1.PausedUntil = "false"
 
-// unreadablePause reports whether pausedUntil has a value that cannot be parsed. It
+// invalidPause reports whether pausedUntil has a value that cannot be parsed. It
 // counts as a pause without an end.
-func (s *scope) unreadablePause() bool {
+func (s *scope) invalidPause() bool {
 	return s.paused && s.pauseLeft == 0 && !strings.EqualFold(string(*s.hc.Spec.PausedUntil), "true")
 }
 
 // pauseControlPlane copies the pause, and nothing else of the spec.
 func (r *Reconciler) pauseControlPlane(ctx context.Context, s *scope) error {
 	want := ptr.Deref(s.hc.Spec.PausedUntil, notPaused)
-	if s.unreadablePause() || s.hcp == nil || ptr.Deref(s.hcp.Spec.PausedUntil, notPaused) == want {
+	if s.invalidPause() || s.hcp == nil || ptr.Deref(s.hcp.Spec.PausedUntil, notPaused) == want {
 		return nil
 	}
 	body, err := json.Marshal(map[string]any{"spec": map[string]any{"pausedUntil": want}})

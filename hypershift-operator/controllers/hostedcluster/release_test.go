@@ -1,6 +1,7 @@
 package hostedcluster
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -10,8 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/userobjects"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
@@ -40,6 +39,19 @@ func versionStatus(image, version string, state configv1.UpdateState) *hyperv1.C
 		Desired: configv1.Release{Image: image, Version: version},
 		History: []configv1.UpdateHistory{{Image: image, Version: version, State: state}},
 	}
+}
+
+// past is a history of versions, newest first; one with a ~ was never completed.
+func past(versions ...string) []configv1.UpdateHistory {
+	var history []configv1.UpdateHistory
+	for _, v := range versions {
+		h := configv1.UpdateHistory{State: configv1.CompletedUpdate, Version: strings.Trim(v, "~"), Image: "image:" + strings.Trim(v, "~")}
+		if strings.HasPrefix(v, "~") {
+			h.State = configv1.PartialUpdate
+		}
+		history = append(history, h)
+	}
+	return history
 }
 
 // wantHistory compares the versions of the cluster's history, as past writes them.
@@ -381,33 +393,4 @@ func TestATagThatMovesIsAnotherRelease(t *testing.T) {
 	w.releases.Put(fakerelease.Kubernetes(firstRelease, "1.36.3"))
 	pass(t)
 	w.wantHistory(t, "~1.36.3", "1.35.4")
-}
-
-func TestImagesOfComponents(t *testing.T) {
-	w, _ := running(t)
-	r := newReconciler(Options{Releases: w.releases, Reader: w.Admin()})
-	for name, c := range map[string]struct {
-		chosen string
-		names  []string
-		want   string
-		reason string
-	}{
-		"the installation's choice wins":   {"mine:1", []string{"cluster-api"}, "mine:1", ""},
-		"else it is that of the release":   {"", []string{"cluster-api"}, "example.test/cluster-api:1.35.4", ""},
-		"under the first name that it has": {"", []string{"cluster-capi-controllers", "cluster-api"}, "example.test/cluster-api:1.35.4", ""},
-		"or nobody knows":                  {"", []string{"karpenter"}, "", hyperv1.MissingReleaseImagesReason},
-	} {
-		t.Run(name, func(t *testing.T) {
-			hc, err := w.get(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			hcp := &hyperv1.HostedControlPlane{}
-			w.exists(t, hcp, w.object("demo"))
-			got, err := r.componentImage(t.Context(), &scope{hc: hc, hcp: hcp, objects: userobjects.NewReader(w.Admin(), w.Admin(), controlplane.NamespaceOf(hc))}, c.chosen, "flag", c.names...)
-			if got != c.want || (err == nil) != (c.reason == "") || err != nil && reasonOf(err) != c.reason {
-				t.Errorf("%q, %v", got, err)
-			}
-		})
-	}
 }

@@ -16,6 +16,9 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
+// reservedFor is how long the infraID of a deleted cluster is reserved.
+const reservedFor = 365 * 24 * time.Hour
+
 func namespaceOf(name, uid string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(uid)}}
 }
@@ -71,7 +74,7 @@ func TestAReleasedInfraIDIsReserved(t *testing.T) {
 		w.removeWhole(t, pass, hc)
 	})
 	t.Run("until it is forgotten", func(t *testing.T) {
-		w.clock.Step(releasedFor + time.Hour)
+		w.clock.Step(reservedFor + time.Hour)
 		hc := again("attacker")
 		w.Create(t, hc)
 		w.run(t, pass, 3)
@@ -115,55 +118,13 @@ func TestReleasedInfraIDsAreBounded(t *testing.T) {
 	if n := len(list()); n != 1 {
 		t.Fatalf("%d infraIDs are remembered", n)
 	}
-	w.clock.Step(releasedFor + time.Hour)
+	w.clock.Step(reservedFor + time.Hour)
 	other := privateCluster()
 	other.UID, other.Name, other.Spec.InfraID, other.Spec.IssuerURL = "other", "other", "other", "https://documents.s3.us-east-1.amazonaws.com/other"
 	w.Create(t, other)
 	w.run(t, pass, 3)
 	w.removeWhole(t, pass, other)
-	if left := list(); len(left) != 1 || left[0].Data[releasedInfraID] != "other" {
+	if left := list(); len(left) != 1 || left[0].Data["infraID"] != "other" {
 		t.Errorf("remembered are %v", left)
-	}
-}
-
-// TestPublishedSecretsDoNotCollide has a cluster a with a custom kubeconfig, and
-// a cluster a-custom.
-func TestPublishedSecretsDoNotCollide(t *testing.T) {
-	cluster := func(name, uid, dns string, made time.Time) *hyperv1.HostedCluster {
-		hc := privateCluster()
-		hc.Name, hc.UID, hc.CreationTimestamp = name, types.UID(uid), metav1.NewTime(made)
-		hc.Spec.KubeAPIServerDNSName = dns
-		hc.Spec.InfraID, hc.Spec.IssuerURL = name, "https://documents.s3.us-east-1.amazonaws.com/"+name
-		return hc
-	}
-	const secretName = "demo-custom-admin-kubeconfig"
-	now := time.Now().Truncate(time.Second)
-	for name, tc := range map[string]struct {
-		dns    string
-		owner  string // of the Secret, if there is one
-		second time.Duration
-		says   bool // of the cluster demo-custom
-	}{
-		"without a custom kubeconfig both can have theirs":     {second: time.Minute},
-		"the younger one is refused":                           {dns: "api.custom.example.com", second: time.Minute, says: true},
-		"the older one is not":                                 {dns: "api.custom.example.com", second: -time.Minute},
-		"who has the Secret keeps it, although it is younger":  {dns: "api.custom.example.com", second: time.Minute, owner: "clusters/demo-custom"},
-		"who has not is refused, although it is the older one": {dns: "api.custom.example.com", second: -time.Minute, owner: "clusters/demo", says: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := emptyWorld(t)
-			other := cluster("demo-custom", "2", "", now.Add(tc.second))
-			w.Create(t, cluster("demo", "1", tc.dns, now), other)
-			if tc.owner != "" {
-				made := secret("clusters", secretName, map[string]string{"kubeconfig": "x"})
-				made.Annotations = map[string]string{hyperv1.HostedClusterAnnotation: tc.owner}
-				w.Create(t, made)
-			}
-			r := newReconciler(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Clock: w.clock})
-			problems, err := r.publishedSecretConflicts(t.Context(), &scope{hc: other})
-			if err != nil || (len(problems) > 0) != tc.says {
-				t.Errorf("problems %v, %v", problems, err)
-			}
-		})
 	}
 }

@@ -3,21 +3,26 @@ package hostedcluster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterrelease"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/operatorhealth"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/teardown"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/userobjects"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
 // scope has the facts of one reconcile. gather sets them, except where a field names
@@ -49,19 +54,10 @@ type scope struct {
 	// request, 0 for none.
 	memoryFactor int64
 
-	// operatorProblem is why the control-plane-operator does not run, empty if it
-	// does. operatorCheckIn is when to check that again, 0 for never.
-	operatorProblem string
-	operatorCheckIn time.Duration
-	// images are those that the cluster runs, empty while no release has passed the
-	// checks; release and controlPlaneRelease are their contents, nil if they could
-	// not be read or, for the latter, if the control plane runs the release of the
-	// cluster. releaseHeld is true if the spec names others, which have not passed.
-	// Set by checkRelease.
-	images              payloadImages
-	release             *release.Release
-	controlPlaneRelease *release.Release
-	releaseHeld         bool
+	// health is whether the control-plane-operator runs.
+	health operatorhealth.Health
+	// releases are those that have passed the checks. Set by checkRelease.
+	releases clusterrelease.State
 	// specApplied is true when the HostedControlPlane that gather found has the
 	// HostedCluster's spec. Set by ensureControlPlane.
 	specApplied bool
@@ -70,18 +66,18 @@ type scope struct {
 	// tolerated are errors of the configuration that block nothing, because the last
 	// valid one stays in use. Set by checkConfiguration.
 	tolerated field.ErrorList
-	// retentionErrors are errors in keeping the control-plane-operator running. Set
-	// by retainOperator.
-	retentionErrors []string
-	// rejectedSince is since when AWS rejects the identity of the cluster; zero if
-	// it does not.
-	rejectedSince time.Time
+	// identityRejectedSince is since when AWS rejects the identity of the cluster; zero
+	// if it does not.
+	identityRejectedSince time.Time
 	// trust identifies the contents of the user's certificate authorities, empty
 	// while there are none.
 	trust string
 	// save writes the status at once, for facts that must be recorded before an
-	// action. Set by Reconcile.
+	// action.
 	save func(context.Context) error
+	// deletion is what package teardown knows of the cluster. Set by the first step
+	// that needs it.
+	deletion *teardown.Cluster
 }
 
 func (s *scope) deleting() bool { return !s.hc.DeletionTimestamp.IsZero() }
@@ -93,18 +89,31 @@ func (s *scope) namespaceTerminating() bool {
 }
 
 // aws is the AWS part of the spec, nil for other platforms.
-func (s *scope) aws() *hyperv1.AWSPlatformSpec { return awsOf(s.hc) }
-
-func awsOf(hc *hyperv1.HostedCluster) *hyperv1.AWSPlatformSpec {
-	if hc.Spec.Platform.Type != hyperv1.AWSPlatform {
+func (s *scope) aws() *hyperv1.AWSPlatformSpec {
+	if s.hc.Spec.Platform.Type != hyperv1.AWSPlatform {
 		return nil
 	}
-	return hc.Spec.Platform.AWS
+	return s.hc.Spec.Platform.AWS
 }
 
-// clusterKey identifies a HostedCluster in annotations of objects in other
-// namespaces.
-func clusterKey(hc *hyperv1.HostedCluster) string { return hc.Namespace + "/" + hc.Name }
+// machinesPaused reports whether Cluster API must not change machines. A pause does
+// not stop the deletion of a cluster or of a node pool.
+func (s *scope) machinesPaused() bool {
+	return s.paused && !s.deleting() && !slices.ContainsFunc(s.pools, func(np hyperv1.NodePool) bool { return !np.DeletionTimestamp.IsZero() })
+}
+
+// machinesCluster is what package clusterapi needs to know.
+func (s *scope) machinesCluster() clusterapi.Cluster {
+	return clusterapi.Cluster{Plane: s.plane, InfraID: s.hc.Spec.InfraID, AWS: s.aws(), Paused: s.machinesPaused(), Object: s.cluster, ControlPlane: s.hcp}
+}
+
+// releaseCluster is what package clusterrelease needs to know.
+func (s *scope) releaseCluster() clusterrelease.Cluster {
+	return clusterrelease.Cluster{HostedCluster: s.hc, ControlPlane: s.hcp, PullSecret: func(ctx context.Context) ([]byte, error) {
+		data, err := s.objects.Read(ctx, userobjects.PullSecretOf(&s.hc.Spec))
+		return data[corev1.DockerConfigJsonKey], err
+	}}
+}
 
 // gather reads the objects of the cluster.
 func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*scope, error) {
@@ -127,7 +136,7 @@ func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*sc
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("getting namespace %s: %w", s.plane.Name, err)
 	}
-	if apierrors.IsNotFound(err) || !owns(hc, ns) {
+	if apierrors.IsNotFound(err) || !controlplane.Owns(hc, ns) {
 		return s, nil
 	}
 	s.namespace = ns
@@ -155,7 +164,10 @@ func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*sc
 		return nil, fmt.Errorf("listing AWSEndpointServices of namespace %s: %w", s.plane.Name, err)
 	}
 	s.endpoints = list.Items
-	s.operatorProblem, s.operatorCheckIn, err = r.findOperatorProblem(ctx, s)
+	s.health, err = operatorhealth.Check(ctx, r.Reader, operatorhealth.Facts{
+		Plane: plane, Deployment: s.operator, ControlPlane: s.hcp,
+		ClusterAvailable: meta.IsStatusConditionTrue(hc.Status.Conditions, hyperv1.HostedClusterAvailable),
+	}, r.Clock.Now())
 	return s, err
 }
 
@@ -184,10 +196,4 @@ func (r *Reconciler) gatherMachines(ctx context.Context, s *scope) error {
 	var err error
 	s.cluster, err = r.capi.Get(ctx, s.machinesCluster())
 	return err
-}
-
-// owns reports whether a namespace was created for this HostedCluster: another one
-// of the same name has another UID.
-func owns(hc *hyperv1.HostedCluster, ns *corev1.Namespace) bool {
-	return ns.Labels[hyperv1.HostedClusterUIDLabel] == string(hc.UID)
 }

@@ -13,6 +13,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,14 +33,16 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/discovery"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/isolation"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/oidc"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/publishedsecrets"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/userobjects"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// byInfraID knows an infraID before it is set: a cluster without one gets the one that
-// its issuer's URL ends in.
+// byInfraID indexes an infraID before it is set: a cluster without one gets the one
+// that its issuer's URL ends in.
 func byInfraID(obj client.Object) []string {
 	hc := obj.(*hyperv1.HostedCluster)
 	id := cmp.Or(hc.Spec.InfraID, oidc.ParseIssuer(hc.Spec.IssuerURL).Prefix)
@@ -53,52 +56,33 @@ func byControlPlane(obj client.Object) []string {
 	return []string{names.ControlPlaneNamespace(obj.GetNamespace(), obj.GetName())}
 }
 
-// byHostname has every host name once, as DNS compares them.
 func byHostname(obj client.Object) []string {
-	var hosts []string
-	for _, svc := range obj.(*hyperv1.HostedCluster).Spec.Services {
-		if host := strings.ToLower(svc.ServicePublishingStrategy.Hostname()); host != "" && !slices.Contains(hosts, host) {
-			hosts = append(hosts, host)
-		}
-	}
-	return hosts
-}
-
-// byPublishedSecret has the names of the Secrets that the user gets.
-func byPublishedSecret(obj client.Object) []string {
-	hc := obj.(*hyperv1.HostedCluster)
-	var secrets []string
-	for _, h := range publishedSecrets {
-		if h.wanted(hc) {
-			secrets = append(secrets, hc.Namespace+"/"+hc.Name+h.suffix)
-		}
-	}
-	return secrets
+	return isolation.Hostnames(obj.(*hyperv1.HostedCluster))
 }
 
 // indexes find the HostedClusters that want the same.
-var indexes = map[string]client.IndexerFunc{infraIDIndex: byInfraID, controlPlaneIndex: byControlPlane, hostnameIndex: byHostname, publishedSecretIndex: byPublishedSecret}
+var indexes = map[string]client.IndexerFunc{infraIDIndex: byInfraID, controlPlaneIndex: byControlPlane, hostnameIndex: byHostname, publishedsecrets.Index: publishedsecrets.IndexValues}
 
 const workers = 10
 
-// sets are the groups of objects of kinds that others make too, in the namespace
-// of a control plane and, for the user, in the namespace of the HostedCluster.
+// The sets of this package. Other packages apply sets of the same kinds in the
+// namespace of a control plane.
 const (
-	setPullSecret       = "pull-secret"
-	setSigningKey       = "signing-key"
-	setCredentials      = "credentials"
-	setOperator         = "control-plane-operator"
-	setCopies           = "copies"
-	setPublishedSecrets = "handouts"
-	setPolicies         = "network-policies"
-	setLimits           = "limits"
+	setPullSecret  = "pull-secret"
+	setSigningKey  = "signing-key"
+	setCredentials = "credentials"
+	setOperator    = "control-plane-operator"
+	setCopies      = "copies"
 )
 
-// Made selects the objects of those groups, all that a cache needs to keep.
+// Made selects the objects of all sets, which are all that a cache needs to keep.
 // Other controllers add their sets of the same kinds.
 func Made(others ...string) labels.Selector {
 	var values []string
-	for _, set := range append([]string{setPullSecret, setSigningKey, setCredentials, setOperator, setCopies, setPublishedSecrets, clusterapi.ControllersSet, clusterapi.ClusterSet, setPolicies, setLimits}, others...) {
+	for _, set := range append([]string{
+		setPullSecret, setSigningKey, setCredentials, setOperator, setCopies,
+		publishedsecrets.Set, clusterapi.ControllersSet, clusterapi.ClusterSet, isolation.PoliciesSet, isolation.LimitsSet,
+	}, others...) {
 		values = append(values, names.HypershiftOperator+"."+set)
 	}
 	ours, err := labels.NewRequirement(apply.InventoryLabel, selection.In, values)
@@ -109,7 +93,8 @@ func Made(others ...string) labels.Selector {
 // Setup starts the controllers with the manager. Package index must have registered its
 // indexes.
 func Setup(mgr ctrl.Manager, o Options) error {
-	r := newReconciler(o)
+	r := newReconciler(o, discovery.MissingKinds(mgr.GetRESTMapper(), mgr.GetScheme(), clusterapi.Kinds()...))
+	w := watches{o.Client}
 	for name, index := range indexes {
 		if err := mgr.GetFieldIndexer().IndexField(context.Background(), &hyperv1.HostedCluster{}, name, index); err != nil {
 			return fmt.Errorf("indexing HostedClusters by %s: %w", name, err)
@@ -120,9 +105,9 @@ func Setup(mgr ctrl.Manager, o Options) error {
 	}
 	b := r.controller().Builder(mgr).
 		For(&hyperv1.HostedCluster{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
-		Watches(&hyperv1.HostedCluster{}, handler.EnqueueRequestsFromMapFunc(r.conflictingClusters), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&hyperv1.HostedCluster{}, handler.EnqueueRequestsFromMapFunc(w.conflictingClusters), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&hyperv1.NodePool{}, handler.EnqueueRequestsFromMapFunc(requestForNodePool), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&hyperv1.AWSEndpointService{}, handler.EnqueueRequestsFromMapFunc(r.requestsForNamespace))
+		Watches(&hyperv1.AWSEndpointService{}, handler.EnqueueRequestsFromMapFunc(w.requestsForNamespace))
 	b = b.Watches(&hyperv1.HostedControlPlane{}, debounced(requestForAnnotation))
 	for _, obj := range []client.Object{
 		&corev1.Namespace{}, &corev1.Secret{}, &corev1.ConfigMap{}, &corev1.ServiceAccount{}, &rbacv1.Role{}, &rbacv1.RoleBinding{},
@@ -133,23 +118,30 @@ func Setup(mgr ctrl.Manager, o Options) error {
 	for _, obj := range []client.Object{&corev1.ResourceQuota{}, &corev1.LimitRange{}} {
 		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(requestForAnnotation), builder.WithPredicates(quotaChanged))
 	}
-	if r.missing = discovery.MissingKinds(mgr.GetRESTMapper(), mgr.GetScheme(), clusterapi.Kinds()...); r.missing == "" {
+	if r.missing == "" {
 		for _, obj := range []client.Object{&clusterv1.Cluster{}, &infrav1.AWSCluster{}} {
 			b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(requestForAnnotation), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, finalizersChanged)))
 		}
 	}
 	for _, obj := range []client.Object{&discoveryv1.EndpointSlice{}, &corev1.Service{}} {
-		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(r.enqueueAll))
+		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(w.enqueueAll))
 	}
 	b = b.Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(requestForAnnotation), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, deploymentConditionsChanged)))
 	if r.PoliciesChanged != nil {
-		b = b.WatchesRawSource(source.Channel(r.PoliciesChanged, handler.EnqueueRequestsFromMapFunc(r.enqueueAll)))
+		b = b.WatchesRawSource(source.Channel(r.PoliciesChanged, handler.EnqueueRequestsFromMapFunc(w.enqueueAll)))
 	}
-	for _, src := range userobjects.Watches(r.Sources, r.requestsForSource) {
+	for _, src := range userobjects.Watches(r.Sources, w.requestsForSource) {
 		b = b.WatchesRawSource(src)
 	}
 	return b.Complete(r.reconciler())
 }
+
+// quotaChanged ignores the status of a quota, which changes with every pod.
+var quotaChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	was, ok := e.ObjectOld.(*corev1.ResourceQuota)
+	is, also := e.ObjectNew.(*corev1.ResourceQuota)
+	return !ok || !also || !equality.Semantic.DeepEqual(was.Spec, is.Spec) || !equality.Semantic.DeepEqual(was.Annotations, is.Annotations)
+}}
 
 // finalizersChanged passes changes of the finalizers of an object.
 var finalizersChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
@@ -165,11 +157,12 @@ var deploymentConditionsChanged = predicate.Funcs{UpdateFunc: func(e event.Updat
 	})
 }}
 
-// moment is how long what is said of a control plane waits for more of the kind. A
-// handful of controllers say it, one after the other, and most of that is progress.
+// debounce is how long a change of a HostedControlPlane waits for more: several
+// controllers report one after the other, and most of what they report is progress.
 const debounce = 500 * time.Millisecond
 
-// soon puts what changes in a moment into one pass. What comes and goes does not wait.
+// debounced combines changes within a short time into one reconcile. Creation and
+// deletion do not wait.
 func debounced(requests handler.MapFunc) handler.EventHandler {
 	now := handler.EnqueueRequestsFromMapFunc(requests)
 	return handler.Funcs{
@@ -190,7 +183,7 @@ func request(namespace, name string) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}}
 }
 
-// requestForAnnotation leads from an object that was made for a cluster to the cluster.
+// requestForAnnotation maps an object that was created for a cluster to the cluster.
 func requestForAnnotation(_ context.Context, obj client.Object) []reconcile.Request {
 	namespace, name, ok := strings.Cut(obj.GetAnnotations()[hyperv1.HostedClusterAnnotation], "/")
 	if !ok {
@@ -203,41 +196,67 @@ func requestForNodePool(_ context.Context, obj client.Object) []reconcile.Reques
 	return request(obj.GetNamespace(), obj.(*hyperv1.NodePool).Spec.ClusterName)
 }
 
-// requestsForNamespace leads from an AWSEndpointService, which another operator makes, to
+// watches map objects to HostedClusters, which they list from the cache.
+type watches struct{ reader client.Reader }
+
+// requestsForNamespace maps an AWSEndpointService, which another operator creates, to
 // the cluster whose control plane is in its namespace.
-func (r *Reconciler) requestsForNamespace(ctx context.Context, obj client.Object) []reconcile.Request {
-	return r.clusters(ctx, controlPlaneIndex, obj.GetNamespace())
+func (w watches) requestsForNamespace(ctx context.Context, obj client.Object) []reconcile.Request {
+	return w.clusters(ctx, controlPlaneIndex, obj.GetNamespace())
 }
 
-// all clusters depend on the API server and on the network of the management cluster.
-func (r *Reconciler) enqueueAll(ctx context.Context, _ client.Object) []reconcile.Request {
-	return r.enqueue(ctx)
+// enqueueAll is for the API server and the network of the management cluster, on which
+// all clusters depend.
+func (w watches) enqueueAll(ctx context.Context, _ client.Object) []reconcile.Request {
+	return w.enqueue(ctx)
 }
 
-// conflictingClusters are the clusters that have waited for this one to go away.
-func (r *Reconciler) conflictingClusters(ctx context.Context, obj client.Object) []reconcile.Request {
+// conflictingClusters maps a cluster to those that wait for its deletion.
+func (w watches) conflictingClusters(ctx context.Context, obj client.Object) []reconcile.Request {
 	var requests []reconcile.Request
 	for index, values := range indexes {
 		for _, value := range values(obj) {
-			requests = append(requests, r.clusters(ctx, index, value)...)
+			requests = append(requests, w.clusters(ctx, index, value)...)
 		}
 	}
 	return requests
 }
 
-func (r *Reconciler) clusters(ctx context.Context, index, value string) []reconcile.Request {
-	return r.enqueue(ctx, client.MatchingFields{index: value})
+func (w watches) clusters(ctx context.Context, index, value string) []reconcile.Request {
+	return w.enqueue(ctx, client.MatchingFields{index: value})
 }
 
-func (r *Reconciler) enqueue(ctx context.Context, options ...client.ListOption) []reconcile.Request {
+func (w watches) enqueue(ctx context.Context, options ...client.ListOption) []reconcile.Request {
 	var list hyperv1.HostedClusterList
-	if err := r.Client.List(ctx, &list, options...); err != nil {
+	if err := w.reader.List(ctx, &list, options...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Listing HostedClusters to wake up")
 		return nil
 	}
 	var requests []reconcile.Request
 	for _, hc := range list.Items {
 		requests = append(requests, request(hc.Namespace, hc.Name)...)
+	}
+	return requests
+}
+
+// requestsForSource maps an object of a user to the clusters that name it, and a
+// Secret that a control plane publishes to its cluster.
+func (w watches) requestsForSource(ctx context.Context, kind userobjects.Kind, obj client.Object) []reconcile.Request {
+	requests := w.clusters(ctx, userobjects.Index, userobjects.IndexValue(kind, obj))
+	if kind != userobjects.Secret {
+		return requests
+	}
+	for _, req := range w.clusters(ctx, controlPlaneIndex, obj.GetNamespace()) {
+		hcp := &hyperv1.HostedControlPlane{}
+		if err := w.reader.Get(ctx, client.ObjectKey{Namespace: obj.GetNamespace(), Name: req.Name}, hcp); err != nil {
+			if client.IgnoreNotFound(err) != nil {
+				ctrl.LoggerFrom(ctx).Error(err, "Getting a HostedControlPlane to find the Secrets that it publishes")
+			}
+			continue
+		}
+		if publishedsecrets.IsSource(hcp, obj.GetName()) {
+			requests = append(requests, req)
+		}
 	}
 	return requests
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterconditions"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
@@ -90,13 +91,13 @@ func TestSteadyState(t *testing.T) {
 			t.Errorf("%s is %s: it has no place in a cluster that is well", c.Type, c.Status)
 		}
 	}
-	for _, m := range mirrored {
-		_, steady := reportedByControlPlane[m.condition]
+	for _, condition := range clusterconditions.Mirrored() {
+		_, steady := reportedByControlPlane[condition]
 		if passing := map[string]bool{
 			hyperv1.AWSDefaultSecurityGroupDeleted: true, hyperv1.CloudResourcesDestroyed: true, // deletion
 			hyperv1.EtcdDataEncryptionUpToDate: true, hyperv1.EtcdBackupSucceeded: true, hyperv1.HostedClusterRestoredFromBackup: true, // not asked for
-		}[m.condition]; steady == passing {
-			t.Errorf("%s is repeated, and the table does not say what is healthy", m.condition)
+		}[condition]; steady == passing {
+			t.Errorf("%s is repeated, and the table does not say what is healthy", condition)
 		}
 	}
 }

@@ -4,12 +4,9 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/userobjects"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 )
 
@@ -56,26 +53,18 @@ func (s *scope) secretsSet(name string) apply.Set {
 	return s.plane.Set(name, &corev1.SecretList{})
 }
 
-// requestsForSource maps an object of a user to the clusters that name it, and a
-// Secret that a control plane publishes to its cluster.
-func (r *Reconciler) requestsForSource(ctx context.Context, kind userobjects.Kind, obj client.Object) []reconcile.Request {
-	requests := r.clusters(ctx, userobjects.Index, userobjects.IndexValue(kind, obj))
-	if kind != userobjects.Secret {
-		return requests
+// ensureCredentials writes one AWS configuration file for each role.
+func (r *Reconciler) ensureCredentials(ctx context.Context, s *scope) error {
+	secrets, err := controlplane.Credentials(s.plane, &s.hc.Spec)
+	if err != nil {
+		return err
 	}
-	for _, req := range r.clusters(ctx, controlPlaneIndex, obj.GetNamespace()) {
-		hcp := &hyperv1.HostedControlPlane{}
-		if err := r.Client.Get(ctx, client.ObjectKey{Namespace: obj.GetNamespace(), Name: req.Name}, hcp); err != nil {
-			if client.IgnoreNotFound(err) != nil {
-				ctrl.LoggerFrom(ctx).Error(err, "Getting a HostedControlPlane to find the Secrets that it publishes")
-			}
-			continue
-		}
-		for _, h := range publishedSecrets {
-			if name, _ := h.from(hcp); name == obj.GetName() {
-				requests = append(requests, req)
-			}
-		}
-	}
-	return requests
+	_, err = r.apply.Apply(ctx, s.secretsSet(setCredentials), secrets...)
+	return err
+}
+
+// ensurePublishedSecrets gives the user the Secrets that the control plane has for
+// users.
+func (r *Reconciler) ensurePublishedSecrets(ctx context.Context, s *scope) error {
+	return r.users.Publish(ctx, s.hc, s.hcp)
 }

@@ -230,7 +230,7 @@ func (w *world) start() func(context.Context) error {
 	if w.bucket != "" {
 		o.Documents = oidcdocs.New(awsx.S3(cfg), w.bucket)
 	}
-	r := newReconciler(o).reconciler()
+	r := New(o)
 	return func(ctx context.Context) error {
 		requests, err := w.requests(ctx)
 		if err != nil {
@@ -282,7 +282,9 @@ func (w *world) deployments(ctx context.Context) error {
 		if w.down != "" {
 			want = corev1.ConditionFalse
 		}
-		if c := deploymentCondition(d, appsv1.DeploymentAvailable); c != nil && c.Status == want {
+		if slices.ContainsFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
+			return c.Type == appsv1.DeploymentAvailable && c.Status == want
+		}) {
 			continue
 		}
 		d.Status.Conditions = []appsv1.DeploymentCondition{

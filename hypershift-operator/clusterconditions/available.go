@@ -1,0 +1,164 @@
+package clusterconditions
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterrelease"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/oidc"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
+)
+
+// needed are the conditions that make a cluster Available, in the order in which a
+// user should read them. A condition that is not required counts while it is False.
+var needed = []struct {
+	condition string
+	required  func(*Facts) bool
+}{
+	{hyperv1.ValidHostedClusterConfiguration, always},
+	{hyperv1.SupportedHostedCluster, always},
+	{hyperv1.ValidReleaseImage, isActive},
+	{hyperv1.ReconciliationSucceeded, isActive},
+	{hyperv1.PlatformCredentialsFound, onAWS},
+	{hyperv1.ValidProxyConfiguration, never},
+	{hyperv1.UnmanagedEtcdAvailable, never},
+	{hyperv1.ValidOIDCConfiguration, publishesDocuments},
+	{hyperv1.ValidAWSIdentityProvider, onAWS},
+	{hyperv1.ValidHostedControlPlaneConfiguration, never},
+	{hyperv1.InfrastructureReady, always},
+	{hyperv1.AWSEndpointServiceAvailable, isPrivate},
+	{hyperv1.AWSEndpointAvailable, isPrivate},
+	{hyperv1.KubeAPIServerAvailable, always},
+	{hyperv1.KubeAPIServerReachable, never}, // Unknown where the management cluster cannot use the load balancer
+	{hyperv1.EtcdAvailable, always},
+}
+
+// publishesDocuments is false for clusters with users that publish the documents, or
+// that have a server in front of the bucket: what cannot be checked must not keep a
+// cluster from being Available.
+func publishesDocuments(f *Facts) bool {
+	return onAWS(f) && f.HostedCluster.Spec.ServiceAccountSigningKey == nil && oidc.ParseIssuer(f.HostedCluster.Spec.IssuerURL).Bucket != ""
+}
+
+// notObserved marks a condition that the control-plane-operator reported before the
+// last change of the spec.
+const notObserved = "the last change has not been looked at yet"
+
+// wasAvailable includes Unknown, which only follows True.
+func (f *Facts) wasAvailable() bool {
+	was := f.before(hyperv1.HostedClusterAvailable)
+	return was != "" && was != metav1.ConditionFalse
+}
+
+// available reports whether the cluster can be used.
+func available(f *Facts) metav1.Condition {
+	switch missing := f.firstMissing(); {
+	case f.deleting():
+		return f.is(metav1.ConditionFalse, hyperv1.DeletingReason, f.deletionMessage())
+	case missing == nil:
+		return f.is(metav1.ConditionTrue, hyperv1.AsExpectedReason, reconcile.AllIsWell)
+	case f.isStale(missing.Type) && missing.Status == metav1.ConditionTrue && f.wasAvailable():
+		return f.is(metav1.ConditionUnknown, hyperv1.ProgressingReason, missing.Type+": "+notObserved)
+	default:
+		return f.is(metav1.ConditionFalse, missing.Reason, f.missingMessage(missing))
+	}
+}
+
+// AvailabilityChange returns the reason and the message of an event when Available has
+// changed to True or False. The reason is empty if it has not.
+func (f *Facts) AvailabilityChange() (reason, message string) {
+	return f.turned(), f.condition(hyperv1.HostedClusterAvailable).Message
+}
+
+func (f *Facts) turned() string {
+	switch now := f.condition(hyperv1.HostedClusterAvailable).Status; {
+	case f.deleting():
+		return ""
+	case now == metav1.ConditionTrue && !f.wasAvailable():
+		return "Available"
+	case now == metav1.ConditionFalse && f.wasAvailable():
+		return "NotAvailable"
+	}
+	return ""
+}
+
+func (f *Facts) deletionMessage() string {
+	message := "the cluster is being deleted"
+	if err := f.Report.Err(); err != nil {
+		message += ": " + awsx.Message(err)
+	}
+	return message
+}
+
+func (f *Facts) missingMessage(missing *metav1.Condition) string {
+	message := missing.Type + ": " + missing.Message
+	if f.isStale(missing.Type) {
+		message += " (" + notObserved + ")"
+	}
+	return message
+}
+
+// progressing reports whether waiting helps: it is False for a cluster that only a
+// change of its user can help.
+func progressing(f *Facts) metav1.Condition {
+	if f.deleting() {
+		return f.is(metav1.ConditionTrue, hyperv1.DeletingReason, f.deletionMessage())
+	}
+	if c := f.condition(hyperv1.ReconciliationActive); c.Status == metav1.ConditionFalse {
+		return f.is(metav1.ConditionFalse, hyperv1.BlockedReason, c.Type+": "+c.Message)
+	}
+	missing := f.firstMissing()
+	switch {
+	case missing == nil:
+		return f.rollout(f.is(metav1.ConditionFalse, hyperv1.AsExpectedReason, reconcile.AllIsWell))
+	case isBlocking(missing):
+		return f.rollout(f.is(metav1.ConditionFalse, hyperv1.BlockedReason, f.missingMessage(missing)))
+	case f.condition(hyperv1.HostedClusterAvailable).Status == metav1.ConditionUnknown:
+		return f.is(metav1.ConditionTrue, hyperv1.ProgressingReason, missing.Type+": "+notObserved)
+	}
+	return f.is(metav1.ConditionTrue, hyperv1.ProgressingReason, f.missingMessage(missing))
+}
+
+// isBlocking reports whether only a change of the user can help.
+func isBlocking(missing *metav1.Condition) bool {
+	switch missing.Type {
+	case hyperv1.ValidHostedClusterConfiguration, hyperv1.SupportedHostedCluster:
+		return true
+	}
+	return missing.Type == hyperv1.ValidReleaseImage && missing.Status == metav1.ConditionFalse
+}
+
+// rollout returns Progressing for a cluster that does not run the wanted release,
+// and otherwise for one that does.
+func (f *Facts) rollout(otherwise metav1.Condition) metav1.Condition {
+	gate, version := f.condition(hyperv1.ValidReleaseImage), clusterrelease.RollingOut(&f.HostedCluster.Status)
+	switch {
+	case f.Releases.Held && gate.Status == metav1.ConditionFalse:
+		return f.is(metav1.ConditionFalse, hyperv1.BlockedReason, gate.Type+": "+gate.Message)
+	case f.Releases.Held && !f.Releases.IsWanted(f.HostedCluster):
+		return f.is(metav1.ConditionTrue, hyperv1.ProgressingReason, gate.Type+": "+gate.Message)
+	case version != "" && f.condition(hyperv1.HostedClusterAvailable).Status == metav1.ConditionTrue:
+		return f.is(metav1.ConditionTrue, hyperv1.ProgressingReason, "version "+version+" is being rolled out")
+	}
+	return otherwise
+}
+
+// firstMissing returns the first needed condition that is not True, or that is True
+// and does not include the last change.
+func (f *Facts) firstMissing() *metav1.Condition {
+	for _, n := range needed {
+		c, required := f.condition(n.condition), n.required(f)
+		switch {
+		case f.Releases.Held && n.condition == hyperv1.ValidReleaseImage: // the cluster runs with the release that it has
+		case c.Status == "" && required:
+			return &metav1.Condition{Type: n.condition, Reason: hyperv1.StatusUnknownReason, Message: "waiting for the first check"}
+		case c.Status == "":
+		case required && f.isStale(n.condition):
+			return &c
+		case c.Status != metav1.ConditionTrue && (required || c.Status == metav1.ConditionFalse):
+			return &c
+		}
+	}
+	return nil
+}

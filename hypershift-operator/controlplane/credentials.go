@@ -1,0 +1,60 @@
+package controlplane
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
+)
+
+// credentials lists the Secrets of the control plane with one role each. The roles
+// of the ingress operator and of the image registry are used inside the hosted
+// cluster only.
+var credentials = []struct {
+	secret, field string
+	role          func(hyperv1.AWSRolesRef) hyperv1.RoleARN
+}{
+	{"cloud-controller-creds", "kubeCloudControllerARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.KubeCloudControllerARN }},
+	{"node-management-creds", "nodePoolManagementARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.NodePoolManagementARN }},
+	{"control-plane-operator-creds", "controlPlaneOperatorARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.ControlPlaneOperatorARN }},
+	{"cloud-network-config-controller-creds", "networkARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.NetworkARN }},
+	{"ebs-cloud-credentials", "storageARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.StorageARN }},
+}
+
+const (
+	// kmsCredentials is for the component that encrypts and decrypts with AWS KMS.
+	kmsCredentials = "kms-creds"
+	credentialsKey = "credentials"
+	// tokenFile is the path at which components read their AWS token.
+	tokenFile = "/var/run/secrets/openshift/serviceaccount/token"
+)
+
+// Credentials returns one Secret for each role of the spec, with a configuration file
+// of the AWS SDKs. It blocks on a role that is empty.
+func Credentials(n Namespace, spec *hyperv1.HostedClusterSpec) ([]client.Object, error) {
+	var secrets []client.Object
+	add := func(name, region, role string) {
+		secrets = append(secrets, n.Secret(name, corev1.SecretTypeOpaque, map[string][]byte{credentialsKey: awsConfig(region, role)}))
+	}
+	if aws := spec.Platform.AWS; spec.Platform.Type == hyperv1.AWSPlatform && aws != nil {
+		for _, c := range credentials {
+			role := c.role(aws.RolesRef)
+			if role == "" {
+				return nil, reconcile.Block(hyperv1.PlatformCredentialsNotFoundReason, "spec.platform.aws.rolesRef.%s is empty: name the role", c.field)
+			}
+			add(c.secret, aws.Region, string(role))
+		}
+	}
+	if enc := spec.SecretEncryption; enc != nil && enc.KMS != nil && enc.KMS.AWS != nil {
+		add(kmsCredentials, enc.KMS.AWS.Region, enc.KMS.AWS.Auth.AWSKMSRoleARN)
+	}
+	return secrets, nil
+}
+
+// awsConfig returns a configuration file of the AWS SDKs.
+func awsConfig(region, role string) []byte {
+	return fmt.Appendf(nil, "[default]\nrole_arn = %s\nweb_identity_token_file = %s\nsts_regional_endpoints = regional\nregion = %s\n", role, tokenFile, region)
+}

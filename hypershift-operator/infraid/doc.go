@@ -1,0 +1,10 @@
+// Package infraid chooses the infraIDs of hosted clusters, and reserves those of
+// deleted clusters for the tenants that had them.
+//
+//	For, Validate   the infraID that a cluster has or will get     infraid.go
+//	Reservations    who had the infraID of a deleted cluster       reservation.go
+//
+// An infraID is also the end of the URL of an issuer. Identity providers in AWS that
+// their owner did not delete trust that URL for as long as they exist, so that no
+// other tenant may get the infraID after the cluster is deleted.
+package infraid

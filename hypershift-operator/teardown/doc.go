@@ -1,0 +1,30 @@
+// Package teardown deletes the control plane of a HostedCluster and everything that
+// was created for it.
+//
+//	control-plane-operator is kept running          retention.go
+//	► node pools ► machines                         workers.go
+//	► cloud resources of the hosted cluster         cleanup.go
+//	► endpoints ► HostedControlPlane                steps.go
+//	► Cluster API's objects                         workers.go
+//	► OIDC documents                                documents.go
+//	► namespace ► grace period ► infraID            steps.go
+//	► finalizer
+//
+// The order follows dependencies: workers need the endpoint, the deletion of the
+// endpoint needs the control-plane-operator, and its AWS identity needs the OIDC
+// documents.
+//
+// Resources that nothing can delete any more are orphaned after a period, and listed
+// in the status: after AWS rejects the identity of the cluster, after a user deletes
+// the namespace with the control-plane-operator in it, and when the operator runs
+// without the bucket. The decision is a pure function of a Cluster and the time
+// (cluster.go); orphaning.go acts on it. Unknown never leads to orphaning.
+//
+//	status.leftBehind   what was orphaned                           leftbehind.go
+//	status.waits        since when a state lasts that ends a wait   waits.go
+//
+// A HostedCluster can disappear without these steps: a user removed the finalizer, or
+// deleted it before it had one. Its namespace has a record of what the steps need, and
+// the steps run with that (adoption.go). A new HostedCluster of the same name waits
+// for the namespace.
+package teardown

@@ -1,0 +1,111 @@
+package teardown
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
+)
+
+// AwaitNamespace waits until a namespace that a user has deleted is gone, while the
+// HostedCluster stays. The control-plane-operator was deleted with it and cannot run
+// again, so that its finalizers would remain forever.
+func (m *Manager) AwaitNamespace(ctx context.Context, c *Cluster) error {
+	held := false
+	for i := range c.Endpoints {
+		held = held || hasOperatorFinalizer(&c.Endpoints[i])
+		if err := m.orphanEndpoint(ctx, c, &c.Endpoints[i]); err != nil {
+			return err
+		}
+	}
+	if !held {
+		if err := m.orphanControlPlane(ctx, c); err != nil {
+			return err
+		}
+	}
+	if err := m.orphanMachines(ctx, c); err != nil {
+		return err
+	}
+	if m.ClusterAPI != nil {
+		if _, err := m.ClusterAPI.Release(ctx, c.Machines); err != nil {
+			return err
+		}
+	}
+	return reconcile.Wait(10*time.Second, hyperv1.NamespaceInUseReason, "namespace %s is being deleted by somebody else; it is made again afterwards%s", c.Plane.Name, c.blockedDetail())
+}
+
+// orphanEndpoint removes the control-plane-operator's finalizer from an
+// AWSEndpointService when no operator can delete its resources any more. It records
+// what remains in the customer's account, with ids.
+func (m *Manager) orphanEndpoint(ctx context.Context, c *Cluster, es *hyperv1.AWSEndpointService) error {
+	if es.DeletionTimestamp.IsZero() || !hasOperatorFinalizer(es) {
+		return nil
+	}
+	why := c.unrecoverable(m.Clock.Now())
+	if why == "" {
+		return nil
+	}
+	if err := m.recordLeft(ctx, c, es, why, endpointResources(es)...); err != nil {
+		return err
+	}
+	if err := reconcile.RemoveFinalizer(ctx, m.Client, es, hyperv1.ControlPlaneOperatorFinalizer); err != nil {
+		return fmt.Errorf("orphaning AWSEndpointService %s: %w", es.Name, err)
+	}
+	return nil
+}
+
+// orphanControlPlane removes the finalizers of a HostedControlPlane if its operator
+// cannot run again. The namespace is deleted with what they protect: Services,
+// Routes and pods.
+func (m *Manager) orphanControlPlane(ctx context.Context, c *Cluster) error {
+	if c.ControlPlane == nil || c.ControlPlane.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	if err := m.orphanWorkerSecurityGroup(ctx, c); err != nil || !c.namespaceLost(m.Clock.Now()) {
+		return err
+	}
+	for _, finalizer := range []string{hyperv1.HostedClusterFinalizer, hyperv1.ControlPlaneComponentsFinalizer} {
+		if err := reconcile.RemoveFinalizer(ctx, m.Client, c.ControlPlane, finalizer); err != nil {
+			return fmt.Errorf("orphaning HostedControlPlane %s: %w", c.ControlPlane.Name, err)
+		}
+	}
+	return nil
+}
+
+// orphanWorkerSecurityGroup does the same for the security group of the workers,
+// which belongs to the HostedControlPlane.
+func (m *Manager) orphanWorkerSecurityGroup(ctx context.Context, c *Cluster) error {
+	why := c.unrecoverable(m.Clock.Now())
+	if why == "" || !hasOperatorFinalizer(c.ControlPlane) {
+		return nil
+	}
+	if group := workerSecurityGroup(c.ControlPlane); group != nil {
+		if err := m.recordLeft(ctx, c, c.ControlPlane, why, *group); err != nil {
+			return err
+		}
+	}
+	if err := reconcile.RemoveFinalizer(ctx, m.Client, c.ControlPlane, hyperv1.ControlPlaneOperatorFinalizer); err != nil {
+		return fmt.Errorf("orphaning the security group of the workers: %w", err)
+	}
+	return nil
+}
+
+// recordLeft records orphaned resources in the status and in an event. It precedes
+// the removal of the finalizer that waits for them, so that they are reported even
+// if the process dies in between.
+func (m *Manager) recordLeft(ctx context.Context, c *Cluster, related runtime.Object, why string, resources ...hyperv1.LeftBehindResource) error {
+	recordLeftBehind(&c.HostedCluster.Status, resources)
+	if err := c.Save(ctx); err != nil {
+		return err
+	}
+	left := describeAll(resources)
+	ctrl.LoggerFrom(ctx).Info("Leaving cloud resources behind", "why", why, "left", left)
+	m.Recorder.Eventf(c.HostedCluster, related, corev1.EventTypeWarning, "CloudResourcesLeftBehind", "GiveUp", "%s; left behind: %s", why, left)
+	return nil
+}

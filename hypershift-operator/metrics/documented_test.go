@@ -22,9 +22,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
 
-// everything is a world in which each metric has something to say.
-func everything(t *testing.T) *world {
-	w := newWorld(t)
+// everything is a test environment in which each metric has something to say.
+func everything(t *testing.T) *testEnv {
+	w := newTestEnv(t)
 	w.lead()
 	w.enforced = metav1.ConditionTrue
 	w.clusters = append(w.clusters,

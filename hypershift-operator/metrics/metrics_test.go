@@ -109,7 +109,7 @@ func TestACluster(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestEnv(t)
 			w.clusters = append(w.clusters, tc.hc)
 			w.lead()
 			for metric, value := range tc.want {
@@ -165,7 +165,7 @@ func TestAPool(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestEnv(t)
 			w.clusters = append(w.clusters, cluster("demo"))
 			w.pools = append(w.pools, tc.np)
 			w.lead()
@@ -181,7 +181,7 @@ func TestAPool(t *testing.T) {
 }
 
 func TestCounts(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.lead()
 	w.expect("hypershift_hostedclusters", map[string]any{"platform=AWS": 0.0})
 	w.expect("hypershift_nodepools", map[string]any{"platform=AWS": 0.0})
@@ -217,7 +217,7 @@ func TestProcessors(t *testing.T) {
 		})}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestEnv(t)
 			w.types = map[string]int64{"m6i.large": 2, "m6i.xlarge": 4}
 			w.clusters, w.pools = append(w.clusters, cluster("demo")), tc.pools
 			w.lead()
@@ -227,7 +227,7 @@ func TestProcessors(t *testing.T) {
 }
 
 func TestWhatIsWrongIsCounted(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.clusters = append(w.clusters,
 		cluster("well", says(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, ago(0)), says(hyperv1.HostedClusterDegraded, metav1.ConditionFalse, ago(0))),
 		cluster("down", says(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, ago(0)), says(hyperv1.HostedClusterDegraded, metav1.ConditionTrue, ago(0))),
@@ -261,7 +261,7 @@ func TestWhatIsWrongIsCounted(t *testing.T) {
 
 func TestTransitions(t *testing.T) {
 	const metric = "hypershift_hosted_cluster_transition_seconds"
-	w := newWorld(t)
+	w := newTestEnv(t)
 	// What the operator finds when it begins to lead is the business of who led before.
 	w.clusters = append(w.clusters,
 		cluster("old", released(completed("1.36.3")), says(hyperv1.EtcdAvailable, metav1.ConditionFalse, ago(time.Second))),
@@ -293,7 +293,7 @@ func TestTransitions(t *testing.T) {
 
 func TestTransitionsOfPools(t *testing.T) {
 	const metric = "hypershift_nodepools_transition_seconds"
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.pools = append(w.pools, pool("old", "demo", func(np *hyperv1.NodePool) { np.Status.Version = "1.36.3" }))
 	w.lead()
 	w.pools = append(w.pools, pool("new", "demo", poolSays(hyperv1.NodePoolAllMachinesReadyCondition, corev1.ConditionTrue, ago(8*time.Minute))))
@@ -302,7 +302,7 @@ func TestTransitionsOfPools(t *testing.T) {
 }
 
 func TestOnlyTheLeaderTells(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.clusters = append(w.clusters, cluster("demo"))
 	none := func(when string) {
 		if n, err := testutil.GatherAndCount(w.registry); n > 0 || err != nil {
@@ -320,7 +320,7 @@ func TestOnlyTheLeaderTells(t *testing.T) {
 }
 
 func TestAScrapeThatFailsSaysSo(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.lead()
 	w.fails = errors.New("the cache is gone")
 	if _, err := w.registry.Gather(); err == nil {
@@ -333,7 +333,7 @@ func TestWhetherNetworkPoliciesAreEnforcedIsAbsentWhileUnknown(t *testing.T) {
 		metav1.ConditionUnknown: "",
 		metav1.ConditionFalse:   "# HELP hypershift_network_policies_enforced 1 if the management cluster enforces NetworkPolicies, 0 if a connection that they forbid was made. Absent while no control plane could be tried.\n# TYPE hypershift_network_policies_enforced gauge\nhypershift_network_policies_enforced 0\n",
 	} {
-		w := newWorld(t)
+		w := newTestEnv(t)
 		w.lead()
 		w.enforced = status
 		if err := testutil.GatherAndCompare(w.registry, strings.NewReader(want), "hypershift_network_policies_enforced"); err != nil {

@@ -26,8 +26,8 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 func ago(d time.Duration) metav1.Time { return metav1.NewTime(noon.Add(-d)) }
 
-// world is a cache that tests fill by hand, and a Prometheus that scrapes.
-type world struct {
+// testEnv is a cache that tests fill by hand, and a Prometheus that scrapes.
+type testEnv struct {
 	*testing.T
 	clusters []*hyperv1.HostedCluster
 	pools    []*hyperv1.NodePool
@@ -40,12 +40,12 @@ type world struct {
 	started  chan struct{}
 }
 
-func newWorld(t *testing.T) *world {
-	return &world{T: t, enforced: metav1.ConditionUnknown, clock: clocktesting.NewFakePassiveClock(noon), registry: prometheus.NewRegistry(), started: make(chan struct{})}
+func newTestEnv(t *testing.T) *testEnv {
+	return &testEnv{T: t, enforced: metav1.ConditionUnknown, clock: clocktesting.NewFakePassiveClock(noon), registry: prometheus.NewRegistry(), started: make(chan struct{})}
 }
 
 // List implements client.Reader as far as the collector may use it.
-func (w *world) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (w *testEnv) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	asked := (&client.ListOptions{}).ApplyOptions(opts)
 	if !ptr.Deref(asked.UnsafeDisableDeepCopy, false) {
 		w.Error("thousands of objects are copied for a scrape")
@@ -65,24 +65,24 @@ func (w *world) List(_ context.Context, list client.ObjectList, opts ...client.L
 	return w.fails
 }
 
-func (w *world) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+func (w *testEnv) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
 	w.Errorf("a scrape gets %s", key)
 	return nil
 }
 
 // Register tells the test that the operator has begun to lead.
-func (w *world) Register(c prometheus.Collector) error {
+func (w *testEnv) Register(c prometheus.Collector) error {
 	defer close(w.started)
 	return w.registry.Register(c)
 }
 
-func (w *world) MustRegister(...prometheus.Collector)   { w.Error("a panic is risked") }
-func (w *world) Unregister(c prometheus.Collector) bool { return w.registry.Unregister(c) }
-func (w *world) collector() *metrics.Collector {
+func (w *testEnv) MustRegister(...prometheus.Collector)   { w.Error("a panic is risked") }
+func (w *testEnv) Unregister(c prometheus.Collector) bool { return w.registry.Unregister(c) }
+func (w *testEnv) collector() *metrics.Collector {
 	return metrics.New(metrics.Options{Cache: w, Clock: w.clock, Registerer: w, InstanceTypes: w.instanceType, PoliciesEnforced: func() metav1.ConditionStatus { return w.enforced }})
 }
 
-func (w *world) instanceType(region, name string) *instancetypes.Type {
+func (w *testEnv) instanceType(region, name string) *instancetypes.Type {
 	if n, known := w.types[name]; known && region == "us-east-1" {
 		return &instancetypes.Type{Name: name, VCPUs: n}
 	}
@@ -90,7 +90,7 @@ func (w *world) instanceType(region, name string) *instancetypes.Type {
 }
 
 // lead starts an operator that leads until the test, or stop, ends it.
-func (w *world) lead() (stop func()) {
+func (w *testEnv) lead() (stop func()) {
 	ctx, cancel := context.WithCancel(w.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- w.collector().Start(ctx) }()
@@ -113,7 +113,7 @@ func (w *world) lead() (stop func()) {
 
 // samples are what a scrape finds of a metric: values by labels, "a=x,b=y". A
 // histogram has how many were observed and how long they took together.
-func (w *world) samples(metric string) map[string]any {
+func (w *testEnv) samples(metric string) map[string]any {
 	w.Helper()
 	families, err := w.registry.Gather()
 	if err != nil {
@@ -140,7 +140,7 @@ func (w *world) samples(metric string) map[string]any {
 }
 
 // expect says all that a metric must have, and nothing else.
-func (w *world) expect(metric string, want map[string]any) {
+func (w *testEnv) expect(metric string, want map[string]any) {
 	w.Helper()
 	if got := w.samples(metric); !maps.Equal(got, want) {
 		w.Errorf("%s\n got %v\nwant %v", metric, got, want)

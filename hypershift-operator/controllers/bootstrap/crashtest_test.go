@@ -9,14 +9,14 @@ import (
 // stories are the lives of a machine.
 var stories = map[string]crashtest.Setup{
 	"a machine that joins": func(t testing.TB) *crashtest.Scenario {
-		w := newWorld(t)
+		w := newTestEnv(t)
 		w.joins = true
-		return w.story()
+		return w.scenario()
 	},
-	"a machine that has not joined yet": func(t testing.TB) *crashtest.Scenario { return newWorld(t).story() },
+	"a machine that has not joined yet": func(t testing.TB) *crashtest.Scenario { return newTestEnv(t).scenario() },
 }
 
-func TestTrial(t *testing.T) {
+func TestCrashConsistencyAndLeaks(t *testing.T) {
 	for name, begin := range stories {
 		t.Run(name, func(t *testing.T) {
 			t.Run("crash", func(t *testing.T) { crashtest.CrashConsistency(t, begin) })

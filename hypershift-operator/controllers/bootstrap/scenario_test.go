@@ -20,24 +20,24 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// started is a world in which Cluster API has said whose the NodeBootstrap is, and the controller has had one pass.
-func started(t *testing.T) (*world, func(context.Context) error) {
+// started is a test environment in which Cluster API has said whose the NodeBootstrap is, and the controller has had one pass.
+func started(t *testing.T) (*testEnv, func(context.Context) error) {
 	t.Helper()
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.others(t)
 	w.pass(t, pass)
 	return w, pass
 }
 
-func (w *world) others(t *testing.T) {
+func (w *testEnv) others(t *testing.T) {
 	t.Helper()
 	if err := w.clusterAPI(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (w *world) pass(t *testing.T, pass func(context.Context) error) {
+func (w *testEnv) pass(t *testing.T, pass func(context.Context) error) {
 	t.Helper()
 	if err := pass(t.Context()); err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func (w *world) pass(t *testing.T, pass func(context.Context) error) {
 }
 
 // change changes an object as somebody else.
-func change[T client.Object](t *testing.T, w *world, name string, obj T, do func(T)) {
+func change[T client.Object](t *testing.T, w *testEnv, name string, obj T, do func(T)) {
 	t.Helper()
 	w.mustGet(t, name, obj)
 	do(obj)
@@ -55,12 +55,12 @@ func change[T client.Object](t *testing.T, w *world, name string, obj T, do func
 }
 
 func TestAMachineGetsWhatItNeedsToJoin(t *testing.T) {
-	for name, prepare := range map[string]func(*testing.T, *world){
-		"inputs with the settings of the cluster":       func(*testing.T, *world) {},
-		"inputs of an earlier version, which have none": func(t *testing.T, w *world) { w.storeAsBefore(t) },
+	for name, prepare := range map[string]func(*testing.T, *testEnv){
+		"inputs with the settings of the cluster":       func(*testing.T, *testEnv) {},
+		"inputs of an earlier version, which have none": func(t *testing.T, w *testEnv) { w.storeAsBefore(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestEnv(t)
 			prepare(t, w)
 			pass := w.start()
 			w.others(t)
@@ -70,7 +70,7 @@ func TestAMachineGetsWhatItNeedsToJoin(t *testing.T) {
 	}
 }
 
-func (w *world) expectMachineThatCanJoin(t *testing.T) {
+func (w *testEnv) expectMachineThatCanJoin(t *testing.T) {
 	t.Helper()
 	nb := &hyperv1.NodeBootstrap{}
 	w.mustGet(t, machineName, nb)
@@ -112,7 +112,7 @@ func (w *world) expectMachineThatCanJoin(t *testing.T) {
 }
 
 func TestUserDataHasTheStoredSettingsAndNoOthers(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	change(t, w, "demo", &hyperv1.HostedControlPlane{}, func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Configuration.Proxy.HTTPSProxy = "http://later:3128" // the NodePool controller has not stored it yet
 	})
@@ -236,7 +236,7 @@ func TestATokenThatIsMissingInTheCacheIsReused(t *testing.T) {
 }
 
 func TestAForeignSecretIsNotOverwritten(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.Create(t, secret("token-"+machineName+"-1", "token-id", "theirs"))
 	w.others(t)
 	w.pass(t, w.start())
@@ -252,21 +252,21 @@ func TestAForeignSecretIsNotOverwritten(t *testing.T) {
 }
 
 func TestNoUserDataIsCreatedDuringAPause(t *testing.T) {
-	for name, pause := range map[string]func(*testing.T, *world){
-		"of the cluster": func(t *testing.T, w *world) {
+	for name, pause := range map[string]func(*testing.T, *testEnv){
+		"of the cluster": func(t *testing.T, w *testEnv) {
 			change(t, w, "demo", &hyperv1.HostedControlPlane{}, func(hcp *hyperv1.HostedControlPlane) {
 				until := hyperv1.PausedUntil("true")
 				hcp.Spec.PausedUntil = &until
 			})
 		},
-		"by Cluster API": func(t *testing.T, w *world) {
+		"by Cluster API": func(t *testing.T, w *testEnv) {
 			change(t, w, machineName, &hyperv1.NodeBootstrap{}, func(nb *hyperv1.NodeBootstrap) {
 				nb.Annotations = map[string]string{clusterv1.PausedAnnotation: ""}
 			})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestEnv(t)
 			w.others(t)
 			pause(t, w)
 			w.pass(t, w.start())
@@ -282,53 +282,53 @@ func TestNoUserDataIsCreatedDuringAPause(t *testing.T) {
 
 func TestTheConditionNamesTheMissingInput(t *testing.T) {
 	for name, c := range map[string]struct {
-		spoil        func(*testing.T, *world)
+		spoil        func(*testing.T, *testEnv)
 		reason, says string
 	}{
 		"no address of the API server": {
-			spoil: func(t *testing.T, w *world) {
+			spoil: func(t *testing.T, w *testEnv) {
 				change(t, w, "demo", &hyperv1.HostedControlPlane{}, func(hcp *hyperv1.HostedControlPlane) { hcp.Status.ControlPlaneEndpoint.Host = "" })
 			},
 			reason: hyperv1.WaitingForAPIServerReason, says: "no address yet",
 		},
 		"no control plane": {
-			spoil:  func(t *testing.T, w *world) { w.remove(t, controlPlane()) },
+			spoil:  func(t *testing.T, w *testEnv) { w.remove(t, controlPlane()) },
 			reason: hyperv1.WaitingForAPIServerReason, says: "has no control plane",
 		},
 		"no kubeconfig": {
-			spoil:  func(t *testing.T, w *world) { w.remove(t, inputs()[0]) },
+			spoil:  func(t *testing.T, w *testEnv) { w.remove(t, inputs()[0]) },
 			reason: hyperv1.WaitingForAPIServerReason, says: "Secret demo-x-kubeconfig",
 		},
 		"a kubeconfig without authority": {
-			spoil: func(t *testing.T, w *world) {
+			spoil: func(t *testing.T, w *testEnv) {
 				w.fill(t, names.ClusterKubeconfig(infraID), "value", "apiVersion: v1\nkind: Config")
 			},
 			reason: hyperv1.WaitingForAPIServerReason, says: "no kubeconfig with the CA",
 		},
 		"no configuration": {
-			spoil:  func(t *testing.T, w *world) { w.remove(t, inputs()[1]) },
+			spoil:  func(t *testing.T, w *testEnv) { w.remove(t, inputs()[1]) },
 			reason: hyperv1.ConfigNotFoundReason, says: configName,
 		},
 		"a configuration that is none": {
-			spoil:  func(t *testing.T, w *world) { w.fill(t, configName, "config", "}") },
+			spoil:  func(t *testing.T, w *testEnv) { w.fill(t, configName, "config", "}") },
 			reason: hyperv1.ConfigNotFoundReason, says: "delete it, and the operator writes it again",
 		},
 		"no settings of the cluster, neither stored nor copied": {
-			spoil: func(t *testing.T, w *world) {
+			spoil: func(t *testing.T, w *testEnv) {
 				w.storeAsBefore(t)
 				w.remove(t, sshKey())
 			},
 			reason: hyperv1.WaitingForReason, says: "copy ssh-key of a Secret",
 		},
 		"an empty trust bundle beside inputs of an earlier version": {
-			spoil: func(t *testing.T, w *world) {
+			spoil: func(t *testing.T, w *testEnv) {
 				w.storeAsBefore(t)
 				change(t, w, names.UserCABundle, &corev1.ConfigMap{}, func(cm *corev1.ConfigMap) { cm.Data = nil })
 			},
 			reason: hyperv1.InvalidNodeInputReason, says: "spec.additionalTrustBundle",
 		},
 		"a trust bundle that is too large": {
-			spoil: func(t *testing.T, w *world) {
+			spoil: func(t *testing.T, w *testEnv) {
 				noise := make([]byte, 16<<10)
 				_, _ = rand.Read(noise)
 				w.fill(t, configName, "cluster", `{"trustBundle":{"name":"my-bundle","text":"`+base64.StdEncoding.EncodeToString(noise)+`"}}`)
@@ -337,7 +337,7 @@ func TestTheConditionNamesTheMissingInput(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestEnv(t)
 			w.others(t)
 			c.spoil(t, w)
 			w.pass(t, w.start())
@@ -351,7 +351,7 @@ func TestTheConditionNamesTheMissingInput(t *testing.T) {
 }
 
 func TestANodeBootstrapWithoutOwnerWaits(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.pass(t, w.start())
 	if c := w.condition(t, hyperv1.NodeBootstrapReadyCondition); c.Reason != hyperv1.WaitingForMachineReason {
 		t.Errorf("condition: %+v", c)
@@ -359,7 +359,7 @@ func TestANodeBootstrapWithoutOwnerWaits(t *testing.T) {
 }
 
 func TestMachinesOfAPublicClusterJoinByItsPublicName(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	change(t, w, "demo", &hyperv1.HostedControlPlane{}, func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Public
 		hcp.Status.ControlPlaneEndpoint.Port = 443
@@ -371,14 +371,14 @@ func TestMachinesOfAPublicClusterJoinByItsPublicName(t *testing.T) {
 	}
 }
 
-func (w *world) remove(t *testing.T, obj client.Object) {
+func (w *testEnv) remove(t *testing.T, obj client.Object) {
 	t.Helper()
 	if err := w.Admin().Delete(t.Context(), obj); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (w *world) fill(t *testing.T, name, key, value string) {
+func (w *testEnv) fill(t *testing.T, name, key, value string) {
 	t.Helper()
 	change(t, w, name, &corev1.Secret{}, func(s *corev1.Secret) { s.Data[key] = []byte(value) })
 }

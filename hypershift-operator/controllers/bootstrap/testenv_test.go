@@ -46,8 +46,8 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// world is the namespace of a control plane with one machine, as far as this controller can see it.
-type world struct {
+// testEnv is the namespace of a control plane with one machine, as far as this controller can see it.
+type testEnv struct {
 	*crashtest.Cluster
 	clock *clocktesting.FakeClock
 	// joins lets the machine become a node once it has user data.
@@ -58,8 +58,8 @@ type world struct {
 	blind bool
 }
 
-func newWorld(t testing.TB) *world {
-	w := &world{clock: clocktesting.NewFakeClock(time.Now())} // the fake API server stamps deletions with the real time
+func newTestEnv(t testing.TB) *testEnv {
+	w := &testEnv{clock: clocktesting.NewFakeClock(time.Now())} // the fake API server stamps deletions with the real time
 	w.Cluster = crashtest.NewCluster(crashtest.Options{
 		Scheme:     scheme,
 		Converters: []managedfields.TypeConverter{crashtest.Converter("../../../config/crd")},
@@ -125,7 +125,7 @@ func storedInputs() *corev1.Secret {
 }
 
 // storeAsBefore makes the Secret the one that an earlier version has written, without the settings of the cluster.
-func (w *world) storeAsBefore(t *testing.T) {
+func (w *testEnv) storeAsBefore(t *testing.T) {
 	t.Helper()
 	change(t, w, configName, &corev1.Secret{}, func(s *corev1.Secret) {
 		s.Data = map[string][]byte{"config": []byte(`{"kubelet":{"maxPods":110}}`)}
@@ -178,7 +178,7 @@ func nodeBootstrap() *hyperv1.NodeBootstrap {
 }
 
 // start makes the controller anew, and returns one pass over everything that it watches.
-func (w *world) start() func(context.Context) error {
+func (w *testEnv) start() func(context.Context) error {
 	c := w.Client()
 	r := New(Options{Client: cached{c, w}, Reader: c, Scheme: scheme, Clock: w.clock, Random: rand.Reader})
 	return func(ctx context.Context) error {
@@ -191,7 +191,7 @@ func (w *world) start() func(context.Context) error {
 // cached is what the controller reads through.
 type cached struct {
 	client.Client
-	w *world
+	w *testEnv
 }
 
 func (c cached) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
@@ -202,7 +202,7 @@ func (c cached) List(ctx context.Context, list client.ObjectList, opts ...client
 }
 
 // clusterAPI does what Cluster API and the machine do.
-func (w *world) clusterAPI(ctx context.Context) error {
+func (w *testEnv) clusterAPI(ctx context.Context) error {
 	c := w.Admin()
 	m, nb := &clusterv1.Machine{}, &hyperv1.NodeBootstrap{}
 	key := client.ObjectKey{Namespace: namespace, Name: machineName}
@@ -225,11 +225,11 @@ func (w *world) clusterAPI(ctx context.Context) error {
 	return nil
 }
 
-func (w *world) get(ctx context.Context, name string, obj client.Object) error {
+func (w *testEnv) get(ctx context.Context, name string, obj client.Object) error {
 	return w.Admin().Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, obj)
 }
 
-func (w *world) mustGet(t testing.TB, name string, obj client.Object) {
+func (w *testEnv) mustGet(t testing.TB, name string, obj client.Object) {
 	t.Helper()
 	if err := w.get(t.Context(), name, obj); err != nil {
 		t.Fatalf("getting %T %s: %v", obj, name, err)
@@ -237,7 +237,7 @@ func (w *world) mustGet(t testing.TB, name string, obj client.Object) {
 }
 
 // userData is what the machine would start with now.
-func (w *world) userData(t testing.TB) *nodeconfigtest.Node {
+func (w *testEnv) userData(t testing.TB) *nodeconfigtest.Node {
 	t.Helper()
 	s := &corev1.Secret{}
 	w.mustGet(t, "user-data-"+machineName, s)
@@ -249,7 +249,7 @@ func (w *world) userData(t testing.TB) *nodeconfigtest.Node {
 }
 
 // tokens are those that let somebody in now, by the name of their Secrets.
-func (w *world) tokens(t testing.TB) map[string]string {
+func (w *testEnv) tokens(t testing.TB) map[string]string {
 	t.Helper()
 	list := &corev1.SecretList{}
 	if err := w.Admin().List(t.Context(), list, client.InNamespace(namespace), client.HasLabels{hyperv1.BootstrapTokenLabel}); err != nil {
@@ -262,7 +262,7 @@ func (w *world) tokens(t testing.TB) map[string]string {
 	return tokens
 }
 
-func (w *world) condition(t testing.TB, conditionType string) metav1.Condition {
+func (w *testEnv) condition(t testing.TB, conditionType string) metav1.Condition {
 	t.Helper()
 	nb := &hyperv1.NodeBootstrap{}
 	w.mustGet(t, machineName, nb)
@@ -270,7 +270,7 @@ func (w *world) condition(t testing.TB, conditionType string) metav1.Condition {
 }
 
 // ready returns what is missing in the final state.
-func (w *world) ready(ctx context.Context) string {
+func (w *testEnv) ready(ctx context.Context) string {
 	nb := &hyperv1.NodeBootstrap{}
 	if err := w.get(ctx, machineName, nb); err != nil {
 		return err.Error()
@@ -293,7 +293,7 @@ func (w *world) ready(ctx context.Context) string {
 // random is what differs between two runs: what tokens and dates became in a hash.
 var random = regexp.MustCompile(`hypershift.openshift.io/applied: \S+`)
 
-func (w *world) story() *crashtest.Scenario {
+func (w *testEnv) scenario() *crashtest.Scenario {
 	return &crashtest.Scenario{
 		Cluster:          w.Cluster,
 		Start:            w.start,

@@ -17,9 +17,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
-// lose lets the HostedCluster be gone at once, whatever was to be done before:
+// deleteAtOnce lets the HostedCluster be gone at once, whatever was to be done before:
 // its user took the finalizers away, or was quicker than them.
-func (w *world) lose(ctx context.Context) error {
+func (w *testEnv) deleteAtOnce(ctx context.Context) error {
 	hc, err := w.get(ctx)
 	if err != nil {
 		return client.IgnoreNotFound(err)
@@ -29,7 +29,7 @@ func (w *world) lose(ctx context.Context) error {
 }
 
 // remains is everything in the cluster and in the bucket.
-func (w *world) remains(t *testing.T) string {
+func (w *testEnv) remains(t *testing.T) string {
 	t.Helper()
 	text, err := w.Snapshot(t.Context())
 	if err != nil {
@@ -42,8 +42,8 @@ func (w *world) remains(t *testing.T) string {
 // one that comes in between goes with the object, and its writer is told that
 // all went well.
 func TestAClusterDeletedBeforeItsFinalizerLeavesNothing(t *testing.T) {
-	before := emptyWorld(t).remains(t)
-	w := emptyWorld(t)
+	before := emptyTestEnv(t).remains(t)
+	w := emptyTestEnv(t)
 	hc := privateCluster()
 	hc.Spec.ClusterID = "11111111-2222-4333-8444-555555555555" // or it would be noticed when this is set
 	w.Create(t, pullSecret(), hc)
@@ -66,11 +66,11 @@ func TestAClusterDeletedBeforeItsFinalizerLeavesNothing(t *testing.T) {
 }
 
 func TestAnAdoptedClusterIsDeletedInOrder(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.stuck = true
 	pass := w.start()
 	w.run(t, pass, 10)
-	if err := w.lose(t.Context()); err != nil {
+	if err := w.deleteAtOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w.run(t, pass, 5)
@@ -93,7 +93,7 @@ func TestAnAdoptedClusterIsDeletedInOrder(t *testing.T) {
 // The next one of that name waits until the place is free, keeps its node pools,
 // and then has a control plane of its own.
 func TestANewClusterWaitsForTheAdoptedOne(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 10)
 	first := &corev1.Namespace{}
@@ -101,7 +101,7 @@ func TestANewClusterWaitsForTheAdoptedOne(t *testing.T) {
 		t.Fatal("there is no namespace")
 	}
 	w.stuck = true
-	if err := w.lose(t.Context()); err != nil {
+	if err := w.deleteAtOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w.Create(t, privateCluster())
@@ -125,7 +125,7 @@ func TestANewClusterWaitsForTheAdoptedOne(t *testing.T) {
 
 // A cache may not have a HostedCluster that is there.
 func TestAClusterThatIsNotInTheCacheIsNotAdopted(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 10)
 	calm := w.remains(t)
@@ -137,7 +137,7 @@ func TestAClusterThatIsNotInTheCacheIsNotAdopted(t *testing.T) {
 }
 
 // machinesGo is Cluster API that follows a MachineDeployment.
-func (w *world) machinesGo(ctx context.Context) error {
+func (w *testEnv) machinesGo(ctx context.Context) error {
 	machine, instance := &clusterv1.Machine{}, &infrav1.AWSMachine{}
 	key := client.ObjectKey{Namespace: plane, Name: pool().Name + "-1"}
 	if err := errors.Join(w.Admin().Get(ctx, key, machine), w.Admin().Get(ctx, key, instance)); err != nil {
@@ -152,11 +152,11 @@ func (w *world) machinesGo(ctx context.Context) error {
 // Whenever the HostedCluster gets lost, the rest goes.
 func TestCrashConsistencyOfAnAdoptedCluster(t *testing.T) {
 	crashtest.NoLeaks(t, func(t testing.TB) *crashtest.Scenario {
-		w := newWorld(t)
-		story := w.story()
-		story.Delete = func(ctx context.Context) error {
-			return errors.Join(w.lose(ctx), client.IgnoreNotFound(w.Admin().Delete(ctx, pool())), client.IgnoreNotFound(w.Admin().Delete(ctx, pullSecret())))
+		w := newTestEnv(t)
+		scenario := w.scenario()
+		scenario.Delete = func(ctx context.Context) error {
+			return errors.Join(w.deleteAtOnce(ctx), client.IgnoreNotFound(w.Admin().Delete(ctx, pool())), client.IgnoreNotFound(w.Admin().Delete(ctx, pullSecret())))
 		}
-		return story
+		return scenario
 	})
 }

@@ -36,13 +36,13 @@ func TestDeletionWaitsForTheHostedClusterToCleanUp(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := emptyWorld(t)
+			w := emptyTestEnv(t)
 			hc := privateCluster()
 			hc.Annotations = map[string]string{hyperv1.CleanupCloudResourcesAnnotation: "true"}
 			w.Create(t, pullSecret(), hc)
 			pass := w.start()
 			w.run(t, pass, 3)
-			w.handsOut(t, func(st *hyperv1.HostedControlPlaneStatus) {
+			w.updateControlPlaneStatus(t, func(st *hyperv1.HostedControlPlaneStatus) {
 				meta.RemoveStatusCondition(&st.Conditions, hyperv1.KubeAPIServerAvailable)
 				for of, c := range map[string]*metav1.Condition{hyperv1.KubeAPIServerAvailable: tc.api, hyperv1.CloudResourcesDestroyed: tc.answer} {
 					if c != nil {

@@ -22,7 +22,7 @@ const (
 )
 
 // own sets the release of the control plane; "" removes it.
-func (w *world) own(t *testing.T, image string, edit ...func(*hyperv1.HostedCluster)) {
+func (w *testEnv) own(t *testing.T, image string, edit ...func(*hyperv1.HostedCluster)) {
 	t.Helper()
 	w.change(t, func(hc *hyperv1.HostedCluster) {
 		hc.Spec.ControlPlaneRelease = nil
@@ -36,7 +36,7 @@ func (w *world) own(t *testing.T, image string, edit ...func(*hyperv1.HostedClus
 }
 
 // reports lets the control plane report what it runs.
-func (w *world) reports(t *testing.T, image, version string) {
+func (w *testEnv) reports(t *testing.T, image, version string) {
 	t.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
 	if !w.exists(t, hcp, w.object("demo")) {
@@ -52,7 +52,7 @@ func (w *world) reports(t *testing.T, image, version string) {
 }
 
 // wantOwn compares what the control plane is asked to run, and what is reported of it, newest first.
-func (w *world) wantOwn(t *testing.T, image string, versions ...string) {
+func (w *testEnv) wantOwn(t *testing.T, image string, versions ...string) {
 	t.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
 	w.exists(t, hcp, w.object("demo"))
@@ -80,7 +80,7 @@ func (w *world) wantOwn(t *testing.T, image string, versions ...string) {
 }
 
 // both is a running cluster whose control plane reports its version, and releases that it may have of its own.
-func both(t *testing.T) (w *world, pass func(*testing.T)) {
+func both(t *testing.T) (w *testEnv, pass func(*testing.T)) {
 	w, pass = running(t)
 	w.reports(t, firstRelease, "1.35.4")
 	pass(t)

@@ -34,7 +34,7 @@ func bundle(name, text string) *corev1.ConfigMap {
 }
 
 // put changes an object as the user.
-func (w *world) put(t *testing.T, obj client.Object) {
+func (w *testEnv) put(t *testing.T, obj client.Object) {
 	t.Helper()
 	was := obj.DeepCopyObject().(client.Object)
 	if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(obj), was); err != nil {
@@ -47,7 +47,7 @@ func (w *world) put(t *testing.T, obj client.Object) {
 }
 
 // copied is the value under a key of a Secret in the control plane's namespace.
-func (w *world) copied(t *testing.T, name, key string) string {
+func (w *testEnv) copied(t *testing.T, name, key string) string {
 	t.Helper()
 	s := &corev1.Secret{}
 	if !w.exists(t, s, w.object(name)) {
@@ -56,7 +56,7 @@ func (w *world) copied(t *testing.T, name, key string) string {
 	return string(s.Data[key])
 }
 
-// someBundle is made once, so that two worlds have the same.
+// someBundle is made once, so that two test environments have the same.
 var someBundle = sync.OnceValue(func() string {
 	cert, _ := certificate(time.Now().Add(48 * time.Hour))
 	return string(cert)
@@ -84,14 +84,14 @@ func riches() []client.Object {
 	}
 }
 
-func richWorld(t testing.TB) *world {
-	w := emptyWorld(t)
+func richTestEnv(t testing.TB) *testEnv {
+	w := emptyTestEnv(t)
 	w.Create(t, append(riches(), richCluster())...)
 	return w
 }
 
 func TestObjectsOfTheUserAreCopied(t *testing.T) {
-	w := richWorld(t)
+	w := richTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 3)
 	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
@@ -159,7 +159,7 @@ func TestObjectsOfTheUserAreCopied(t *testing.T) {
 func TestAKubeconfigThatRunsProgramsIsRefused(t *testing.T) {
 	evil := asUser(`exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/sh, args: [-c, id], interactiveMode: Never}`)
 	const says = "spec.auditWebhook names, cannot be used: its key webhook-kubeconfig: it relies on files or programs; put certificates and keys into it"
-	w := richWorld(t)
+	w := richTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 3)
 	w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
@@ -205,7 +205,7 @@ func hcpName(ref *corev1.LocalObjectReference, want string) struct{ got, want st
 }
 
 func TestAModifiedCopyIsRestored(t *testing.T) {
-	w := richWorld(t)
+	w := richTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 2)
 	spoiled := &corev1.Secret{}
@@ -223,7 +223,7 @@ func TestAModifiedCopyIsRestored(t *testing.T) {
 }
 
 func TestACopyNamesItsSource(t *testing.T) {
-	w := richWorld(t)
+	w := richTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 2)
 	says := func(want string) {
@@ -254,7 +254,7 @@ func TestNothingIsCreatedWithoutTheEncryptionKey(t *testing.T) {
 		"the key is as it should": {secret("clusters", "my-aes-key", map[string]string{"key": strings.Repeat("k", 32)}), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := emptyWorld(t)
+			w := emptyTestEnv(t)
 			hc := privateCluster()
 			hc.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{Type: hyperv1.AESCBC, AESCBC: &hyperv1.AESCBCSpec{ActiveKey: corev1.LocalObjectReference{Name: "my-aes-key"}}}
 			w.Create(t, pullSecret(), hc)
@@ -274,7 +274,7 @@ func TestNothingIsCreatedWithoutTheEncryptionKey(t *testing.T) {
 }
 
 func TestTheKindOfEncryptionOfARunningClusterCannotChange(t *testing.T) {
-	w := richWorld(t)
+	w := richTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 2)
 	w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.SecretEncryption = kms(region) })
@@ -287,7 +287,7 @@ func TestTheKindOfEncryptionOfARunningClusterCannotChange(t *testing.T) {
 }
 
 func TestAnEncryptionKeyInUseCannotChange(t *testing.T) {
-	w := richWorld(t)
+	w := richTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 2)
 	old, other := strings.Repeat("k", 32), strings.Repeat("n", 32)
@@ -320,7 +320,7 @@ func TestAnEncryptionKeyInUseCannotChange(t *testing.T) {
 // The configuration of the API servers has the bytes of an old key, and somebody
 // may delete it: the copy is the second place.
 func TestTheCopyOfAKeyIsKeptWhileSecretsMayBeEncryptedWithIt(t *testing.T) {
-	w := richWorld(t)
+	w := richTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 2)
 	old, other := strings.Repeat("k", 32), strings.Repeat("n", 32)
@@ -359,7 +359,7 @@ func TestTheCopyOfAKeyIsKeptWhileSecretsMayBeEncryptedWithIt(t *testing.T) {
 }
 
 func TestCredentialsForTheKeyService(t *testing.T) {
-	w := emptyWorld(t)
+	w := emptyTestEnv(t)
 	hc := privateCluster()
 	hc.Spec.SecretEncryption = kms(region)
 	w.Create(t, pullSecret(), hc)
@@ -370,7 +370,7 @@ func TestCredentialsForTheKeyService(t *testing.T) {
 }
 
 func TestUnmanagedEtcdCredentials(t *testing.T) {
-	w := emptyWorld(t)
+	w := emptyTestEnv(t)
 	cert, key := certificate(w.clock.Now().Add(time.Hour))
 	hc := privateCluster()
 	hc.Spec.Etcd = hyperv1.EtcdSpec{ManagementType: hyperv1.Unmanaged, Unmanaged: &hyperv1.UnmanagedEtcdSpec{
@@ -387,7 +387,7 @@ func TestUnmanagedEtcdCredentials(t *testing.T) {
 }
 
 func TestAnExpiredProxyAuthorityIsReported(t *testing.T) {
-	w := richWorld(t)
+	w := richTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 2)
 	w.want(t, hyperv1.ValidProxyConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
@@ -397,7 +397,7 @@ func TestAnExpiredProxyAuthorityIsReported(t *testing.T) {
 }
 
 func TestAnInvalidPullSecretIsReported(t *testing.T) {
-	w := emptyWorld(t)
+	w := emptyTestEnv(t)
 	w.Create(t, privateCluster(), secret("clusters", "my-pull-secret", map[string]string{corev1.DockerConfigJsonKey: "hunter2"}))
 	w.run(t, w.start(), 1)
 	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.InvalidSecretReason,
@@ -405,7 +405,7 @@ func TestAnInvalidPullSecretIsReported(t *testing.T) {
 }
 
 func TestAChangeOfASourceReachesItsClusters(t *testing.T) {
-	w := richWorld(t)
+	w := richTestEnv(t)
 	watches := watches{w.Admin()}
 	object := func(namespace, name string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
@@ -441,30 +441,30 @@ func TestAChangeOfASourceReachesItsClusters(t *testing.T) {
 	}
 }
 
-// richLife is that of a cluster with all that, whose control plane
+// richScenario is that of a cluster with all that, whose control plane
 // hands a kubeconfig out. Its deletion deletes all that too.
-func richLife(t testing.TB) *crashtest.Scenario {
-	w := richWorld(t)
-	story := w.story()
-	story.OtherControllers = func(ctx context.Context) error { return errors.Join(w.others(ctx), w.handOut(ctx)) }
-	story.Ready = func(ctx context.Context) string {
+func richScenario(t testing.TB) *crashtest.Scenario {
+	w := richTestEnv(t)
+	scenario := w.scenario()
+	scenario.OtherControllers = func(ctx context.Context) error { return errors.Join(w.others(ctx), w.handOut(ctx)) }
+	scenario.Ready = func(ctx context.Context) string {
 		if !w.existsIn(ctx, &corev1.Secret{}, client.ObjectKey{Namespace: "clusters", Name: "demo-admin-kubeconfig"}) {
 			return "the user's kubeconfig"
 		}
 		return w.ready(ctx)
 	}
-	story.Delete = func(ctx context.Context) error {
+	scenario.Delete = func(ctx context.Context) error {
 		var errs []error
 		for _, obj := range append(riches(), richCluster()) {
 			errs = append(errs, client.IgnoreNotFound(w.Admin().Delete(ctx, obj)))
 		}
 		return errors.Join(errs...)
 	}
-	return story
+	return scenario
 }
 
 // handOut is the control plane that makes a kubeconfig.
-func (w *world) handOut(ctx context.Context) error {
+func (w *testEnv) handOut(ctx context.Context) error {
 	hcp := &hyperv1.HostedControlPlane{}
 	if !w.existsIn(ctx, hcp, w.object("demo")) || !hcp.DeletionTimestamp.IsZero() || hcp.Status.KubeConfig != nil {
 		return nil
@@ -474,6 +474,6 @@ func (w *world) handOut(ctx context.Context) error {
 	return errors.Join(err, w.Admin().Status().Update(ctx, hcp))
 }
 
-func (w *world) existsIn(ctx context.Context, obj client.Object, key client.ObjectKey) bool {
+func (w *testEnv) existsIn(ctx context.Context, obj client.Object, key client.ObjectKey) bool {
 	return w.Admin().Get(ctx, key, obj) == nil
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
 
-// life of a private cluster.
-func life(t testing.TB) *crashtest.Scenario { return newWorld(t).story() }
+// newScenario is that of a private cluster.
+func newScenario(t testing.TB) *crashtest.Scenario { return newTestEnv(t).scenario() }
 
-func (w *world) story() *crashtest.Scenario {
+func (w *testEnv) scenario() *crashtest.Scenario {
 	return &crashtest.Scenario{
 		Cluster:          w.Cluster,
 		Cloud:            w.cloud.Snapshot,
@@ -33,8 +33,8 @@ func (w *world) story() *crashtest.Scenario {
 
 // The richest cluster makes all the writes that others make.
 func TestCrashConsistency(t *testing.T) {
-	t.Run("crash", func(t *testing.T) { crashtest.CrashConsistency(t, richLife) })
-	t.Run("vanish", func(t *testing.T) { crashtest.NoLeaks(t, richLife) })
+	t.Run("crash", func(t *testing.T) { crashtest.CrashConsistency(t, richScenario) })
+	t.Run("vanish", func(t *testing.T) { crashtest.NoLeaks(t, richScenario) })
 }
 
 func TestCrashConsistencyUnderAWSFaults(t *testing.T) {
@@ -50,17 +50,17 @@ func TestCrashConsistencyUnderAWSFaults(t *testing.T) {
 	} {
 		f.Service = fakeaws.S3
 		t.Run(name, func(t *testing.T) {
-			worlds := map[*crashtest.Cluster]*world{}
+			envs := map[*crashtest.Cluster]*testEnv{}
 			begin := func(t testing.TB) *crashtest.Scenario {
-				w := newWorld(t)
-				worlds[w.Cluster] = w
-				return w.story()
+				w := newTestEnv(t)
+				envs[w.Cluster] = w
+				return w.scenario()
 			}
-			inject := func(s *crashtest.Scenario) { worlds[s.Cluster].cloud.Fault(f) }
+			inject := func(s *crashtest.Scenario) { envs[s.Cluster].cloud.Fault(f) }
 			crashtest.FaultTolerance(t, begin, inject)
 			crashtest.NoLeaksWith(t, begin, inject)
 		})
 	}
 }
 
-func TestCrashConsistencyUnderAPIFaults(t *testing.T) { crashtest.APIFaults(t, life) }
+func TestCrashConsistencyUnderAPIFaults(t *testing.T) { crashtest.APIFaults(t, newScenario) }

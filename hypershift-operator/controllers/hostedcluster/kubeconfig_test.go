@@ -13,8 +13,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/publishedsecrets"
 )
 
-// handsOut lets the control plane have a Secret for the user.
-func (w *world) handsOut(t *testing.T, edit func(*hyperv1.HostedControlPlaneStatus)) {
+// updateControlPlaneStatus lets the control plane have a Secret for the user.
+func (w *testEnv) updateControlPlaneStatus(t *testing.T, edit func(*hyperv1.HostedControlPlaneStatus)) {
 	t.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
 	if !w.exists(t, hcp, w.object("demo")) {
@@ -27,11 +27,11 @@ func (w *world) handsOut(t *testing.T, edit func(*hyperv1.HostedControlPlaneStat
 }
 
 func TestTheUserGetsTheKubeconfig(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 2)
 	w.Create(t, secret(plane, "admin-kubeconfig", map[string]string{"value": "one"}), secret(plane, "first-user", map[string]string{"password": "two"}))
-	w.handsOut(t, func(st *hyperv1.HostedControlPlaneStatus) {
+	w.updateControlPlaneStatus(t, func(st *hyperv1.HostedControlPlaneStatus) {
 		st.KubeConfig = &hyperv1.KubeconfigSecretRef{Name: "admin-kubeconfig", Key: "value"}
 		st.KubeadminPassword = &corev1.LocalObjectReference{Name: "first-user"}
 	})
@@ -47,7 +47,7 @@ func TestTheUserGetsTheKubeconfig(t *testing.T) {
 	if !w.exists(t, mine, client.ObjectKey{Namespace: "clusters", Name: "demo-kubeadmin-password"}) || string(mine.Data["password"]) != "two" {
 		t.Errorf("got %+v", mine)
 	}
-	w.handsOut(t, func(st *hyperv1.HostedControlPlaneStatus) { st.KubeadminPassword = nil })
+	w.updateControlPlaneStatus(t, func(st *hyperv1.HostedControlPlaneStatus) { st.KubeadminPassword = nil })
 	w.run(t, pass, 1)
 	if hc, err = w.get(t.Context()); err != nil || hc.Status.KubeadminPassword != nil || hc.Status.KubeConfig == nil {
 		t.Errorf("the status names %v and %v, error %v", hc.Status.KubeConfig, hc.Status.KubeadminPassword, err)
@@ -82,7 +82,7 @@ func TestPublishedSecretsDoNotCollide(t *testing.T) {
 		"who has not is refused, although it is the older one": {dns: "api.custom.example.com", second: -time.Minute, owner: "clusters/demo", says: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := emptyWorld(t)
+			w := emptyTestEnv(t)
 			other := cluster("demo-custom", "2", "", now.Add(tc.second))
 			w.Create(t, cluster("demo", "1", tc.dns, now), other)
 			if tc.owner != "" {

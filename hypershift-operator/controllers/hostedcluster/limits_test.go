@@ -12,7 +12,7 @@ import (
 )
 
 func TestTheNamespaceOfAControlPlaneIsBounded(t *testing.T) {
-	w := emptyWorld(t)
+	w := emptyTestEnv(t)
 	hc := privateCluster()
 	publish(hc, hyperv1.APIServer, hyperv1.Route, "API.example.com")
 	publish(hc, hyperv1.OAuthServer, hyperv1.Route, "oauth.example.com")
@@ -57,7 +57,7 @@ func TestAPriorityClassThatIsNotAllowedIsRefused(t *testing.T) {
 			hc.Annotations = map[string]string{hyperv1.ControlPlanePriorityClassAnnotation: class}
 		}
 	}
-	classOf := func(t *testing.T, w *world) string {
+	classOf := func(t *testing.T, w *testEnv) string {
 		t.Helper()
 		hcp := &hyperv1.HostedControlPlane{}
 		if !w.exists(t, hcp, w.object("demo")) {
@@ -66,7 +66,7 @@ func TestAPriorityClassThatIsNotAllowedIsRefused(t *testing.T) {
 		return hcp.Annotations[hyperv1.ControlPlanePriorityClassAnnotation]
 	}
 	t.Run("and the last one stays", func(t *testing.T) {
-		w := emptyWorld(t)
+		w := emptyTestEnv(t)
 		w.Create(t, privateCluster(), pullSecret())
 		pass := w.start()
 		w.run(t, pass, 3)
@@ -81,7 +81,7 @@ func TestAPriorityClassThatIsNotAllowedIsRefused(t *testing.T) {
 		}
 	})
 	t.Run("unless the control plane has it from earlier: it is reported, and all else goes on", func(t *testing.T) {
-		w := emptyWorld(t)
+		w := emptyTestEnv(t)
 		w.Create(t, privateCluster(), pullSecret())
 		pass := w.start()
 		w.run(t, pass, 3)
@@ -104,7 +104,7 @@ func TestAPriorityClassThatIsNotAllowedIsRefused(t *testing.T) {
 }
 
 func TestMemoryOfAControlPlane(t *testing.T) {
-	w := emptyWorld(t)
+	w := emptyTestEnv(t)
 	w.Create(t, privateCluster(), pullSecret())
 	pass := w.start()
 	w.run(t, pass, 3)

@@ -27,7 +27,7 @@ import (
 
 // clusterAPI is Cluster API, its provider and what makes machines of a node
 // pool: one each. It can do its work only with what it needs.
-func (w *world) clusterAPI(ctx context.Context) error {
+func (w *testEnv) clusterAPI(ctx context.Context) error {
 	c := w.Admin()
 	var pools hyperv1.NodePoolList
 	if err := c.List(ctx, &pools); err != nil {
@@ -52,7 +52,7 @@ func (w *world) clusterAPI(ctx context.Context) error {
 }
 
 // able says whether machines can be made and taken away.
-func (w *world) able(ctx context.Context, cluster *clusterv1.Cluster) (bool, error) {
+func (w *testEnv) able(ctx context.Context, cluster *clusterv1.Cluster) (bool, error) {
 	at := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: plane, Name: name} }
 	for _, needed := range []struct {
 		obj  client.Object
@@ -68,7 +68,7 @@ func (w *world) able(ctx context.Context, cluster *clusterv1.Cluster) (bool, err
 	return !ptr.Deref(cluster.Spec.Paused, false), nil
 }
 
-func (w *world) machinesOf(ctx context.Context, np *hyperv1.NodePool, able bool) error {
+func (w *testEnv) machinesOf(ctx context.Context, np *hyperv1.NodePool, able bool) error {
 	c := w.Admin()
 	machine, instance := &clusterv1.Machine{}, &infrav1.AWSMachine{}
 	key := client.ObjectKey{Namespace: plane, Name: np.Name + "-1"}
@@ -100,14 +100,14 @@ func (w *world) machinesOf(ctx context.Context, np *hyperv1.NodePool, able bool)
 
 // home says whether the namespace is that of the HostedCluster which the node
 // pool is of now.
-func (w *world) home(ctx context.Context) bool {
+func (w *testEnv) home(ctx context.Context) bool {
 	hc, err := w.get(ctx)
 	ns := &corev1.Namespace{}
 	return err == nil && w.existsIn(ctx, ns, client.ObjectKey{Name: plane}) && controlplane.Owns(hc, ns)
 }
 
 // has says whether an object of that name is in the control plane's namespace.
-func (w *world) has(t testing.TB, obj client.Object, name string) bool {
+func (w *testEnv) has(t testing.TB, obj client.Object, name string) bool {
 	t.Helper()
 	err := w.Admin().Get(t.Context(), client.ObjectKey{Namespace: plane, Name: name}, obj)
 	if client.IgnoreNotFound(err) != nil {
@@ -117,7 +117,7 @@ func (w *world) has(t testing.TB, obj client.Object, name string) bool {
 }
 
 func TestMachineControllersRunOnlyForNodePools(t *testing.T) {
-	w := emptyWorld(t)
+	w := emptyTestEnv(t)
 	w.Create(t, pullSecret(), privateCluster())
 	pass := w.start()
 	w.run(t, pass, 5)
@@ -157,7 +157,7 @@ func TestMachineControllersRunOnlyForNodePools(t *testing.T) {
 }
 
 func TestAWSClusterIsReadyAndInOtherHands(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.run(t, w.start(), 5)
 	c := &infrav1.AWSCluster{}
 	if !w.has(t, c, "demo") || !c.Status.Ready || c.Annotations[clusterv1.ManagedByAnnotation] == "" || c.Spec.NetworkSpec.VPC.ID != "vpc-1" || c.Spec.Region != region {
@@ -166,7 +166,7 @@ func TestAWSClusterIsReadyAndInOtherHands(t *testing.T) {
 }
 
 func TestAPauseReachesTheMachines(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 5)
 	paused := func() bool {
@@ -206,7 +206,7 @@ func TestAPauseReachesTheMachines(t *testing.T) {
 }
 
 func TestMachinesThatCannotBeDeletedAreRecorded(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 10)
 	if !w.has(t, &infrav1.AWSMachine{}, "workers-1") {
@@ -281,7 +281,7 @@ func TestMissingKindsAreReported(t *testing.T) {
 }
 
 func TestADeletedClusterIsCreatedAgainAfterItsMachines(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 10)
 	for _, obj := range []client.Object{&clusterv1.Cluster{}, &infrav1.AWSCluster{}} {

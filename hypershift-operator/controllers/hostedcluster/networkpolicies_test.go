@@ -19,7 +19,7 @@ import (
 )
 
 func TestPoliciesFollowTheManagementCluster(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 2)
 	w.Create(t, &discoveryv1.EndpointSlice{
@@ -51,7 +51,7 @@ func TestPoliciesFollowTheManagementCluster(t *testing.T) {
 }
 
 func TestWhetherPoliciesAreEnforcedIsReportedAndChangesNothingElse(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.run(t, w.start(), 6)
 	hc, err := w.get(t.Context())
 	if err != nil {

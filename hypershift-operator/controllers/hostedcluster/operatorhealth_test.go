@@ -14,7 +14,7 @@ import (
 
 func TestAnUnavailableOperatorIsReported(t *testing.T) {
 	const words = "the control-plane-operator does not run: Deployment clusters-demo/control-plane-operator: Counted: no such image"
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
 	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
@@ -44,12 +44,12 @@ func TestAnUnavailableOperatorIsReported(t *testing.T) {
 
 // Where nothing is well that could be doubted, nobody waits for it to be told that it cannot start.
 func TestAnUnschedulableOperatorIsReportedAtOnce(t *testing.T) {
-	for name, prepare := range map[string]func(*world, func(context.Context) error){
-		"and that has not said a word yet": func(w *world, pass func(context.Context) error) {
+	for name, prepare := range map[string]func(*testEnv, func(context.Context) error){
+		"and that has not said a word yet": func(w *testEnv, pass func(context.Context) error) {
 			w.down = "no pod is ready"
 			w.run(t, pass, 2)
 		},
-		"when it is moved before the cluster is available": func(w *world, pass func(context.Context) error) {
+		"when it is moved before the cluster is available": func(w *testEnv, pass func(context.Context) error) {
 			w.run(t, pass, 4)
 			w.etcdFails(t)
 			w.run(t, pass, 1)
@@ -58,7 +58,7 @@ func TestAnUnschedulableOperatorIsReportedAtOnce(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestEnv(t)
 			pass := w.start()
 			prepare(w, pass)
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "control-plane-operator-1", Labels: map[string]string{"app": "control-plane-operator"}}}
@@ -82,7 +82,7 @@ func TestAnUnschedulableOperatorIsReportedAtOnce(t *testing.T) {
 }
 
 // etcdFails is what the control-plane-operator says from now on.
-func (w *world) etcdFails(t *testing.T) {
+func (w *testEnv) etcdFails(t *testing.T) {
 	t.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
 	if !w.exists(t, hcp, w.object("demo")) {

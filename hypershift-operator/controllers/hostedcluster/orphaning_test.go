@@ -25,14 +25,14 @@ const (
 	documentsLeft = "OIDC documents s3://documents/demo-x in region us-east-1"
 )
 
-func (w *world) remove(t *testing.T, obj client.Object) {
+func (w *testEnv) remove(t *testing.T, obj client.Object) {
 	t.Helper()
 	if err := w.Admin().Delete(t.Context(), obj); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (w *world) wantGone(t *testing.T, want bool) {
+func (w *testEnv) wantGone(t *testing.T, want bool) {
 	t.Helper()
 	if _, err := w.get(t.Context()); apierrors.IsNotFound(err) != want {
 		t.Fatalf("gone is %v, want %v (%v)", !want, want, err)
@@ -53,7 +53,7 @@ func TestResourcesAreOrphanedAfterTheIdentityWasRejected(t *testing.T) {
 		"AWS refused us once, and nobody asks it any more": {metav1.ConditionFalse, 24 * time.Hour, "no such image", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestEnv(t)
 			pass := w.start()
 			w.run(t, pass, 4)
 			w.refused, w.down = true, tc.down
@@ -76,7 +76,7 @@ func TestResourcesAreOrphanedAfterTheIdentityWasRejected(t *testing.T) {
 
 // An answer from before the control-plane-operator went away is no answer.
 func TestARestartedOperatorHasTimeToCheckTheIdentity(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
 	w.refused, w.down = true, "no such image"
@@ -96,7 +96,7 @@ func TestARestartedOperatorHasTimeToCheckTheIdentity(t *testing.T) {
 }
 
 func TestOrphanedResourcesAreReportedUntilTheEnd(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.change(t, func(hc *hyperv1.HostedCluster) {
 		hc.Annotations = map[string]string{hyperv1.DestroyGracePeriodAnnotation: "24h"}
 	})
@@ -125,7 +125,7 @@ func TestOrphanedResourcesAreReportedUntilTheEnd(t *testing.T) {
 func TestDocumentsOfAnotherBucket(t *testing.T) {
 	for name, other := range map[string]string{"another bucket": "other", "no bucket": ""} {
 		t.Run("deletion waits for the operator to be started without "+name+", and then gives up", func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestEnv(t)
 			w.cloud.Account(provider).AddBucket(region, "other")
 			w.run(t, w.start(), 4)
 			w.bucket = other
@@ -140,7 +140,7 @@ func TestDocumentsOfAnotherBucket(t *testing.T) {
 			w.wantEvent(t, "CloudResourcesLeftBehind", documentsLeft)
 		})
 		t.Run("an operator that comes back from "+name+" removes them", func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestEnv(t)
 			w.cloud.Account(provider).AddBucket(region, "other")
 			w.run(t, w.start(), 4)
 			w.bucket = other
@@ -155,7 +155,7 @@ func TestDocumentsOfAnotherBucket(t *testing.T) {
 		})
 	}
 	t.Run("where they will be is written down before they are there", func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestEnv(t)
 		w.run(t, w.start(), 1)
 		log := w.Calls.Log(0)
 		recorded := slices.IndexFunc(log, func(l string) bool { return strings.HasPrefix(l, "apply status HostedCluster") })
@@ -165,7 +165,7 @@ func TestDocumentsOfAnotherBucket(t *testing.T) {
 		}
 	})
 	t.Run("a living cluster says so, and nothing is published elsewhere", func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestEnv(t)
 		w.cloud.Account(provider).AddBucket(region, "other")
 		w.run(t, w.start(), 4)
 		w.bucket = "other"
@@ -179,7 +179,7 @@ func TestDocumentsOfAnotherBucket(t *testing.T) {
 
 // Whoever deletes parts of a cluster that is being deleted does not stop it.
 func TestDeletionKeepsTheOperatorRunning(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
 	w.remove(t, privateCluster())
@@ -202,7 +202,7 @@ func TestDeletionKeepsTheOperatorRunning(t *testing.T) {
 }
 
 func TestErrorsOfRetentionAreReported(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
 	w.refused = true
@@ -214,8 +214,8 @@ func TestErrorsOfRetentionAreReported(t *testing.T) {
 }
 
 func TestADeletedNamespaceIsAwaitedAndCreatedAgain(t *testing.T) {
-	begin := func(t *testing.T) (*world, func()) {
-		w := newWorld(t)
+	begin := func(t *testing.T) (*testEnv, func()) {
+		w := newTestEnv(t)
 		pass := w.start()
 		w.run(t, pass, 4)
 		w.remove(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: plane}})

@@ -13,7 +13,7 @@ import (
 
 // holdWorkerGroup does what the control-plane-operator does for the workers'
 // security group, and leaves it there.
-func (w *world) holdWorkerGroup(t *testing.T, why string) {
+func (w *testEnv) holdWorkerGroup(t *testing.T, why string) {
 	t.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
 	if err := w.Admin().Get(t.Context(), client.ObjectKey{Namespace: plane, Name: "demo"}, hcp); err != nil {
@@ -35,7 +35,7 @@ func (w *world) holdWorkerGroup(t *testing.T, why string) {
 // Deletion waits for the workers' security group, says what for, and gives it
 // up only when AWS does not take us any more.
 func TestDeletionWaitsForTheSecurityGroupOfTheWorkers(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
 	w.holdWorkerGroup(t, "security group sg-2 is still used by somebody")

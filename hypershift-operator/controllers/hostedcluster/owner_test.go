@@ -12,7 +12,7 @@ import (
 )
 
 // ownedBy says whether an object of the control plane's namespace has that owner, and whether it has any.
-func (w *world) ownedBy(t *testing.T, obj client.Object, name string, owner metav1.Object) (its, any bool) {
+func (w *testEnv) ownedBy(t *testing.T, obj client.Object, name string, owner metav1.Object) (its, any bool) {
 	t.Helper()
 	if !w.has(t, obj, name) {
 		t.Fatalf("there is no %T %s", obj, name)
@@ -24,7 +24,7 @@ func (w *world) ownedBy(t *testing.T, obj client.Object, name string, owner meta
 }
 
 func TestTheClusterOwnsTheObjectsThatClusterAPIExpects(t *testing.T) {
-	w := emptyWorld(t)
+	w := emptyTestEnv(t)
 	w.Create(t, pullSecret(), privateCluster())
 	pass := w.start()
 	w.run(t, pass, 10)
@@ -51,7 +51,7 @@ func TestTheClusterOwnsTheObjectsThatClusterAPIExpects(t *testing.T) {
 
 // Cluster API gives it the owner in its own name, which we do not take back by saying nothing of it.
 func TestADeletedClusterDoesNotDeleteTheControlPlane(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 10)
 	cluster, hcp := &clusterv1.Cluster{}, &hyperv1.HostedControlPlane{}

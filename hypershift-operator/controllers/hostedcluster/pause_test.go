@@ -10,7 +10,7 @@ import (
 )
 
 func TestAnInvalidPauseStopsChanges(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
 	w.change(t, func(hc *hyperv1.HostedCluster) {

@@ -22,7 +22,7 @@ const (
 )
 
 // rollsOut lets the control plane say how far it is with a release.
-func (w *world) rollsOut(t *testing.T, image, version string, state configv1.UpdateState) {
+func (w *testEnv) rollsOut(t *testing.T, image, version string, state configv1.UpdateState) {
 	t.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
 	if !w.exists(t, hcp, w.object("demo")) {
@@ -55,7 +55,7 @@ func past(versions ...string) []configv1.UpdateHistory {
 }
 
 // wantHistory compares the versions of the cluster's history, as past writes them.
-func (w *world) wantHistory(t *testing.T, want ...string) {
+func (w *testEnv) wantHistory(t *testing.T, want ...string) {
 	t.Helper()
 	hc, err := w.get(t.Context())
 	if err != nil {
@@ -76,7 +76,7 @@ func (w *world) wantHistory(t *testing.T, want ...string) {
 }
 
 // choose sets the release; edit may do more.
-func (w *world) choose(t *testing.T, image string, edit ...func(*hyperv1.HostedCluster)) {
+func (w *testEnv) choose(t *testing.T, image string, edit ...func(*hyperv1.HostedCluster)) {
 	t.Helper()
 	w.change(t, func(hc *hyperv1.HostedCluster) {
 		hc.Spec.Release.Image = image
@@ -146,7 +146,7 @@ func TestARejectedReleaseIsReported(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestEnv(t)
 			c.fail(w.releases)
 			pass := w.start()
 			for range 4 {
@@ -186,7 +186,7 @@ func TestARejectedReleaseIsReported(t *testing.T) {
 	}
 }
 
-func (w *world) unchanged(t *testing.T, was *hyperv1.HostedCluster) bool {
+func (w *testEnv) unchanged(t *testing.T, was *hyperv1.HostedCluster) bool {
 	t.Helper()
 	hc, err := w.get(t.Context())
 	if err != nil {
@@ -199,7 +199,7 @@ func (w *world) unchanged(t *testing.T, was *hyperv1.HostedCluster) bool {
 }
 
 func TestTheControlPlaneRunsTheDigestThatWasChecked(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
 	if got := w.releaseDigest(t); got != "sha256:1.35.4" {
@@ -218,7 +218,7 @@ func TestTheControlPlaneRunsTheDigestThatWasChecked(t *testing.T) {
 	}
 }
 
-func (w *world) releaseDigest(t *testing.T) string {
+func (w *testEnv) releaseDigest(t *testing.T) string {
 	t.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
 	w.exists(t, hcp, w.object("demo"))
@@ -226,7 +226,7 @@ func (w *world) releaseDigest(t *testing.T) string {
 }
 
 func TestAnUpgrade(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
 	w.wantHistory(t, "~1.35.4")
@@ -264,8 +264,8 @@ func TestAnUpgrade(t *testing.T) {
 }
 
 // running is a cluster with 1.35.4.
-func running(t *testing.T) (w *world, pass func(*testing.T)) {
-	w = newWorld(t)
+func running(t *testing.T) (w *testEnv, pass func(*testing.T)) {
+	w = newTestEnv(t)
 	reconcile := w.start()
 	w.run(t, reconcile, 4)
 	w.rollsOut(t, firstRelease, "1.35.4", configv1.CompletedUpdate)

@@ -25,7 +25,7 @@ func namespaceOf(name, uid string) *corev1.Namespace {
 
 // TestAReleasedInfraIDIsReserved deletes a cluster, and tries who gets its infraID.
 func TestAReleasedInfraIDIsReserved(t *testing.T) {
-	w := emptyWorld(t)
+	w := emptyTestEnv(t)
 	w.namespace = "hypershift"
 	victim := privateCluster()
 	w.Create(t, namespaceOf("hypershift", "o"), namespaceOf("clusters", "a"), namespaceOf("attacker", "b"), victim, pullSecret())
@@ -85,7 +85,7 @@ func TestAReleasedInfraIDIsReserved(t *testing.T) {
 }
 
 // removeWhole deletes a cluster and waits until it is gone.
-func (w *world) removeWhole(t *testing.T, pass func(context.Context) error, hc *hyperv1.HostedCluster) {
+func (w *testEnv) removeWhole(t *testing.T, pass func(context.Context) error, hc *hyperv1.HostedCluster) {
 	t.Helper()
 	if err := w.Admin().Delete(t.Context(), hc); err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func (w *world) removeWhole(t *testing.T, pass func(context.Context) error, hc *
 }
 
 func TestReleasedInfraIDsAreBounded(t *testing.T) {
-	w := emptyWorld(t)
+	w := emptyTestEnv(t)
 	w.namespace = "hypershift"
 	hc := privateCluster()
 	w.Create(t, namespaceOf("hypershift", "o"), namespaceOf("clusters", "a"), hc, pullSecret())

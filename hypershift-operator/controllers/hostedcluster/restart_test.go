@@ -11,7 +11,7 @@ import (
 )
 
 func TestARestartIsPropagatedOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	dates := func() (plan, pods string) {
 		hcp, d := &hyperv1.HostedControlPlane{}, &appsv1.Deployment{}

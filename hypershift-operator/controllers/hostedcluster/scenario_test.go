@@ -22,7 +22,7 @@ import (
 )
 
 // change lets the user edit the cluster.
-func (w *world) change(t *testing.T, edit func(*hyperv1.HostedCluster)) {
+func (w *testEnv) change(t *testing.T, edit func(*hyperv1.HostedCluster)) {
 	t.Helper()
 	hc, err := w.get(t.Context())
 	if err != nil {
@@ -35,7 +35,7 @@ func (w *world) change(t *testing.T, edit func(*hyperv1.HostedCluster)) {
 }
 
 // want looks at a condition: its status, its reason, and words of its message.
-func (w *world) want(t *testing.T, condition string, status metav1.ConditionStatus, reason, words string) {
+func (w *testEnv) want(t *testing.T, condition string, status metav1.ConditionStatus, reason, words string) {
 	t.Helper()
 	c := w.condition(t, condition)
 	if c.Status != status || c.Reason != reason || !strings.Contains(c.Message, words) {
@@ -43,7 +43,7 @@ func (w *world) want(t *testing.T, condition string, status metav1.ConditionStat
 	}
 }
 
-func (w *world) exists(t *testing.T, obj client.Object, key client.ObjectKey) bool {
+func (w *testEnv) exists(t *testing.T, obj client.Object, key client.ObjectKey) bool {
 	t.Helper()
 	err := w.Admin().Get(t.Context(), key, obj)
 	if client.IgnoreNotFound(err) != nil {
@@ -52,12 +52,12 @@ func (w *world) exists(t *testing.T, obj client.Object, key client.ObjectKey) bo
 	return err == nil
 }
 
-func (w *world) object(name string) client.ObjectKey {
+func (w *testEnv) object(name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: plane, Name: name}
 }
 
 func TestEverythingStartsInOnePass(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.run(t, w.start(), 1)
 	for name, obj := range map[string]client.Object{
 		"demo":                         &hyperv1.HostedControlPlane{},
@@ -89,7 +89,7 @@ func TestIdentifiersAreSetOnce(t *testing.T) {
 		}, "demo-"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := emptyWorld(t)
+			w := emptyTestEnv(t)
 			hc := privateCluster()
 			hc.Spec.InfraID = ""
 			tc.edit(hc)
@@ -116,7 +116,7 @@ func TestAnUnknownInfraIDIsNotGenerated(t *testing.T) {
 		"no bucket":                   {"https://documents.s3.us-east-1.amazonaws.com/demo-x", "", "set spec.infraID to what spec.issuerURL ends in"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := emptyWorld(t)
+			w := emptyTestEnv(t)
 			w.bucket = tc.bucket
 			hc := privateCluster()
 			hc.Spec.InfraID, hc.Spec.IssuerURL = "", tc.issuer
@@ -131,7 +131,7 @@ func TestAnUnknownInfraIDIsNotGenerated(t *testing.T) {
 }
 
 func TestNothingIsCreatedForAnInvalidConfiguration(t *testing.T) {
-	w := emptyWorld(t)
+	w := emptyTestEnv(t)
 	hc := privateCluster()
 	hc.Spec.Platform.AWS = nil
 	w.Create(t, pullSecret(), hc)
@@ -158,7 +158,7 @@ func TestSupport(t *testing.T) {
 		"public without --private-platform is no trouble": {"", hyperv1.Public, metav1.ConditionTrue, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := emptyWorld(t)
+			w := emptyTestEnv(t)
 			w.region = tc.region
 			hc := privateCluster()
 			hc.Spec.Platform.AWS.EndpointAccess = tc.access
@@ -205,7 +205,7 @@ func TestConflictsWithAnOlderCluster(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := emptyWorld(t)
+			w := emptyTestEnv(t)
 			first, second := privateCluster(), privateCluster()
 			tc.second(second)
 			switch name {
@@ -240,7 +240,7 @@ func TestConflictsWithAnOlderCluster(t *testing.T) {
 }
 
 func TestAForeignNamespaceIsNeitherUsedNorDeleted(t *testing.T) {
-	w := emptyWorld(t)
+	w := emptyTestEnv(t)
 	w.Create(t, pullSecret(), privateCluster(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: plane, Labels: map[string]string{"mine": "true"}}})
 	pass := w.start()
 	w.run(t, pass, 2)
@@ -259,7 +259,7 @@ func TestAForeignNamespaceIsNeitherUsedNorDeleted(t *testing.T) {
 }
 
 func TestANamespaceThatIsNotInTheCacheYet(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.lagging = true
 	pass := w.start()
 	for range 2 { // the second pass finds what the first one made, though not in the cache
@@ -287,7 +287,7 @@ func TestANamespaceThatIsNotInTheCacheYet(t *testing.T) {
 }
 
 func TestAMissingPullSecretBlocksTheReleaseOnly(t *testing.T) {
-	w := emptyWorld(t)
+	w := emptyTestEnv(t)
 	w.Create(t, privateCluster())
 	pass := w.start()
 	w.run(t, pass, 3)
@@ -307,13 +307,13 @@ func TestAMissingPullSecretBlocksTheReleaseOnly(t *testing.T) {
 
 func TestTokenIssuer(t *testing.T) {
 	t.Run("without a bucket", func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestEnv(t)
 		w.bucket = ""
 		w.run(t, w.start(), 2)
 		w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, hyperv1.OIDCStorageMissingReason, "--oidc-storage-provider-s3-bucket-name")
 	})
 	t.Run("with a bucket that does not exist", func(t *testing.T) {
-		w := emptyWorld(t)
+		w := emptyTestEnv(t)
 		hc := privateCluster()
 		hc.Spec.IssuerURL = "https://nowhere.s3.us-east-1.amazonaws.com/demo-x"
 		w.Create(t, pullSecret(), hc)
@@ -322,7 +322,7 @@ func TestTokenIssuer(t *testing.T) {
 		w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, hyperv1.OIDCStorageMissingReason, "NoSuchBucket")
 	})
 	t.Run("with an issuer in somebody else's bucket", func(t *testing.T) {
-		w := emptyWorld(t)
+		w := emptyTestEnv(t)
 		hc := privateCluster()
 		hc.Spec.IssuerURL = "https://theirs.s3.us-east-1.amazonaws.com/demo-x"
 		w.Create(t, pullSecret(), hc)
@@ -330,7 +330,7 @@ func TestTokenIssuer(t *testing.T) {
 		w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, hyperv1.OIDCConfigurationInvalidReason, "https://documents.s3.us-east-1.amazonaws.com/demo-x")
 	})
 	t.Run("with a web server in front of the bucket", func(t *testing.T) {
-		w := emptyWorld(t)
+		w := emptyTestEnv(t)
 		hc := privateCluster()
 		hc.Spec.IssuerURL = "https://oidc.example.com/demo-x"
 		w.Create(t, pullSecret(), hc)
@@ -339,13 +339,13 @@ func TestTokenIssuer(t *testing.T) {
 		w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 	})
 	t.Run("with a bucket that we may not write", func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestEnv(t)
 		w.cloud.Fault(fakeaws.Fault{Service: fakeaws.S3, Kind: fakeaws.Denied, Times: fakeaws.Forever})
 		_ = w.start()(t.Context())
 		w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, "AWSAccessDenied", "s3://documents/demo-x")
 	})
 	t.Run("documents that somebody spoils are put right", func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestEnv(t)
 		pass := w.start()
 		w.run(t, pass, 3)
 		before, _ := w.cloud.Object(bucket, "demo-x/"+webidentity.JWKSPath)
@@ -358,7 +358,7 @@ func TestTokenIssuer(t *testing.T) {
 		}
 	})
 	t.Run("the user's key is used, and its documents are the user's", func(t *testing.T) {
-		w := emptyWorld(t)
+		w := emptyTestEnv(t)
 		private, public, err := webidentity.GenerateKey()
 		if err != nil {
 			t.Fatal(err)
@@ -378,7 +378,7 @@ func TestTokenIssuer(t *testing.T) {
 		}
 	})
 	t.Run("a key that is none", func(t *testing.T) {
-		w := emptyWorld(t)
+		w := emptyTestEnv(t)
 		hc := privateCluster()
 		hc.Spec.ServiceAccountSigningKey = &corev1.LocalObjectReference{Name: "my-key"}
 		w.Create(t, pullSecret(), hc, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "my-key"}, Data: map[string][]byte{"key": []byte("rubbish")}})
@@ -388,7 +388,7 @@ func TestTokenIssuer(t *testing.T) {
 }
 
 func TestPause(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
 	w.change(t, func(hc *hyperv1.HostedCluster) {
@@ -406,7 +406,7 @@ func TestPause(t *testing.T) {
 	w.wantControlPlane(t, "false", "example.test/release:2")
 }
 
-func (w *world) wantControlPlane(t *testing.T, paused hyperv1.PausedUntil, release string) {
+func (w *testEnv) wantControlPlane(t *testing.T, paused hyperv1.PausedUntil, release string) {
 	t.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
 	if !w.exists(t, hcp, w.object("demo")) {
@@ -418,7 +418,7 @@ func (w *world) wantControlPlane(t *testing.T, paused hyperv1.PausedUntil, relea
 }
 
 func TestAPauseDoesNotStopTheDeletion(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
 	w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true")) })
@@ -432,7 +432,7 @@ func TestAPauseDoesNotStopTheDeletion(t *testing.T) {
 }
 
 func TestDeletionReportsWhatItWaitsFor(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
 	w.refused = true
@@ -455,7 +455,7 @@ func TestDeletionReportsWhatItWaitsFor(t *testing.T) {
 }
 
 // identity is what the control-plane-operator says of its AWS identity from now on.
-func (w *world) identity(t *testing.T, status metav1.ConditionStatus) {
+func (w *testEnv) identity(t *testing.T, status metav1.ConditionStatus) {
 	t.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
 	if !w.exists(t, hcp, w.object("demo")) {
@@ -467,7 +467,7 @@ func (w *world) identity(t *testing.T, status metav1.ConditionStatus) {
 	}
 }
 
-func (w *world) wantEvent(t *testing.T, reason, words string) {
+func (w *testEnv) wantEvent(t *testing.T, reason, words string) {
 	t.Helper()
 	for {
 		select {
@@ -492,7 +492,7 @@ func TestUsersCannotChooseTheImageOfTheOperator(t *testing.T) {
 		"unless this is said to be": {true, "example.test/mine:1", metav1.ConditionTrue, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := emptyWorld(t)
+			w := emptyTestEnv(t)
 			w.imageOverride = tc.allowed
 			hc := privateCluster()
 			hc.Annotations = map[string]string{hyperv1.ControlPlaneOperatorImageAnnotation: "example.test/mine:1"}
@@ -507,14 +507,14 @@ func TestUsersCannotChooseTheImageOfTheOperator(t *testing.T) {
 	}
 }
 
-func (w *world) wantStatus(t *testing.T, condition string, status metav1.ConditionStatus, words string) {
+func (w *testEnv) wantStatus(t *testing.T, condition string, status metav1.ConditionStatus, words string) {
 	t.Helper()
 	w.want(t, condition, status, w.condition(t, condition).Reason, words)
 }
 
 // What the control-plane-operator said before a change is not said of it.
 func TestAvailableIsUnknownUntilAChangeIsObserved(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
 	w.wantStatus(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, "")

@@ -64,10 +64,10 @@ var evaluatedHere = map[string]metav1.ConditionStatus{
 // TestSteadyState is the table of all conditions of a private cluster that is
 // well: nothing is missing in it, and nothing is said that nobody knows.
 func TestSteadyState(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
-	w.handsOut(t, func(st *hyperv1.HostedControlPlaneStatus) {
+	w.updateControlPlaneStatus(t, func(st *hyperv1.HostedControlPlaneStatus) {
 		st.VersionStatus = versionStatus(firstRelease, "1.35.4", configv1.CompletedUpdate)
 		for condition, status := range reportedByControlPlane {
 			reconcile.SetCondition(&st.Conditions, metav1.Condition{Type: condition, Status: status, Message: reconcile.AllIsWell}, w.clock.Now())

@@ -60,7 +60,7 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// oneKey is made once for all worlds.
+// oneKey is made once for all test environments.
 var oneKey = func() func() ([]byte, []byte, error) {
 	type pair struct{ private, public []byte }
 	once := sync.OnceValues(func() (pair, error) {
@@ -73,9 +73,9 @@ var oneKey = func() func() ([]byte, []byte, error) {
 	}
 }()
 
-// world is a management cluster with a bucket, in which somebody wants a
+// testEnv is a management cluster with a bucket, in which somebody wants a
 // private cluster.
-type world struct {
+type testEnv struct {
 	*crashtest.Cluster
 	cloud  *fakeaws.Cloud
 	clock  *clocktesting.FakeClock
@@ -105,7 +105,7 @@ type world struct {
 // cached is what the controller reads through.
 type cached struct {
 	client.Client
-	w *world
+	w *testEnv
 }
 
 func (c cached) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
@@ -123,13 +123,13 @@ func (c cached) Patch(ctx context.Context, obj client.Object, patch client.Patch
 		return err
 	}
 	if _, ok := obj.(*hyperv1.HostedCluster); ok && c.w.hasty {
-		return c.w.lose(ctx)
+		return c.w.deleteAtOnce(ctx)
 	}
 	return nil
 }
 
-func emptyWorld(t testing.TB) *world {
-	w := &world{
+func emptyTestEnv(t testing.TB) *testEnv {
+	w := &testEnv{
 		clock:  clocktesting.NewFakeClock(time.Now()), // the fake API server stamps deletions with the real time
 		events: events.NewFakeRecorder(1000),
 		region: region,
@@ -158,8 +158,8 @@ func emptyWorld(t testing.TB) *world {
 	return w
 }
 
-func newWorld(t testing.TB) *world {
-	w := emptyWorld(t)
+func newTestEnv(t testing.TB) *testEnv {
+	w := emptyTestEnv(t)
 	w.Create(t, pullSecret(), privateCluster(), pool())
 	return w
 }
@@ -217,7 +217,7 @@ func privateCluster() *hyperv1.HostedCluster {
 }
 
 // start makes the controller anew and returns one pass of it over all clusters.
-func (w *world) start() func(context.Context) error {
+func (w *testEnv) start() func(context.Context) error {
 	cfg := w.cloud.Account(provider).Config(region, "hypershift-operator")
 	cfg.APIOptions = append(slices.Clone(cfg.APIOptions), func(s *middleware.Stack) error { return w.Calls.Middleware(s) })
 	o := Options{
@@ -245,7 +245,7 @@ func (w *world) start() func(context.Context) error {
 }
 
 // requests are those that the watches of HostedClusters and of namespaces make.
-func (w *world) requests(ctx context.Context) ([]ctrl.Request, error) {
+func (w *testEnv) requests(ctx context.Context) ([]ctrl.Request, error) {
 	var clusters hyperv1.HostedClusterList
 	var namespaces corev1.NamespaceList
 	if err := errors.Join(w.Admin().List(ctx, &clusters), w.Admin().List(ctx, &namespaces)); err != nil {
@@ -267,12 +267,12 @@ func (w *world) requests(ctx context.Context) ([]ctrl.Request, error) {
 
 // others are the control-plane-operator, the other half of AWSEndpointServices,
 // and the machines of the node pool. What they do takes one pass each.
-func (w *world) others(ctx context.Context) error {
+func (w *testEnv) others(ctx context.Context) error {
 	return errors.Join(w.clusterAPI(ctx), w.deployments(ctx), w.controlPlaneOperator(ctx), w.otherHalf(ctx))
 }
 
 // deployments says whether the pods of Deployments run.
-func (w *world) deployments(ctx context.Context) error {
+func (w *testEnv) deployments(ctx context.Context) error {
 	var list appsv1.DeploymentList
 	if err := w.Admin().List(ctx, &list); err != nil {
 		return err
@@ -298,7 +298,7 @@ func (w *world) deployments(ctx context.Context) error {
 }
 
 // release takes a finalizer from an object that is being deleted.
-func (w *world) release(ctx context.Context, obj client.Object, finalizer string) error {
+func (w *testEnv) release(ctx context.Context, obj client.Object, finalizer string) error {
 	if obj.GetDeletionTimestamp().IsZero() || !slices.Contains(obj.GetFinalizers(), finalizer) {
 		return nil
 	}
@@ -306,7 +306,7 @@ func (w *world) release(ctx context.Context, obj client.Object, finalizer string
 	return client.IgnoreNotFound(w.Admin().Update(ctx, obj))
 }
 
-func (w *world) controlPlaneOperator(ctx context.Context) error {
+func (w *testEnv) controlPlaneOperator(ctx context.Context) error {
 	c := w.Admin()
 	var hcps hyperv1.HostedControlPlaneList
 	if err := c.List(ctx, &hcps); err != nil {
@@ -340,7 +340,7 @@ func (w *world) controlPlaneOperator(ctx context.Context) error {
 				Spec: hyperv1.AWSEndpointServiceSpec{NetworkLoadBalancerName: "a1"},
 			})
 		default:
-			err = w.speak(ctx, hcp, &endpoints.Items[0])
+			err = w.reportHealthy(ctx, hcp, &endpoints.Items[0])
 		}
 		if client.IgnoreNotFound(err) != nil {
 			return err
@@ -349,8 +349,8 @@ func (w *world) controlPlaneOperator(ctx context.Context) error {
 	return nil
 }
 
-// speak sets the conditions of a control plane that is well.
-func (w *world) speak(ctx context.Context, hcp *hyperv1.HostedControlPlane, es *hyperv1.AWSEndpointService) error {
+// reportHealthy sets the conditions of a control plane that is well.
+func (w *testEnv) reportHealthy(ctx context.Context, hcp *hyperv1.HostedControlPlane, es *hyperv1.AWSEndpointService) error {
 	if meta.IsStatusConditionTrue(es.Status.Conditions, hyperv1.AWSEndpointAvailable) {
 		return nil
 	}
@@ -366,7 +366,7 @@ func (w *world) speak(ctx context.Context, hcp *hyperv1.HostedControlPlane, es *
 }
 
 // otherHalf lets an AWSEndpointService go once the customer's half is gone.
-func (w *world) otherHalf(ctx context.Context) error {
+func (w *testEnv) otherHalf(ctx context.Context) error {
 	var endpoints hyperv1.AWSEndpointServiceList
 	if err := w.Admin().List(ctx, &endpoints); err != nil {
 		return err
@@ -383,13 +383,13 @@ func (w *world) otherHalf(ctx context.Context) error {
 	return nil
 }
 
-func (w *world) get(ctx context.Context) (*hyperv1.HostedCluster, error) {
+func (w *testEnv) get(ctx context.Context) (*hyperv1.HostedCluster, error) {
 	hc := &hyperv1.HostedCluster{}
 	return hc, w.Admin().Get(ctx, client.ObjectKey{Namespace: "clusters", Name: "demo"}, hc)
 }
 
 // run lets everybody do their work for a number of passes.
-func (w *world) run(t testing.TB, pass func(context.Context) error, passes int) {
+func (w *testEnv) run(t testing.TB, pass func(context.Context) error, passes int) {
 	t.Helper()
 	for range passes {
 		if err := pass(t.Context()); err != nil {
@@ -406,7 +406,7 @@ func (w *world) run(t testing.TB, pass func(context.Context) error, passes int) 
 }
 
 // condition is what the cluster says of itself.
-func (w *world) condition(t testing.TB, name string) metav1.Condition {
+func (w *testEnv) condition(t testing.TB, name string) metav1.Condition {
 	t.Helper()
 	hc, err := w.get(t.Context())
 	if err != nil {
@@ -419,7 +419,7 @@ func (w *world) condition(t testing.TB, name string) metav1.Condition {
 	return *c
 }
 
-func (w *world) ready(ctx context.Context) string {
+func (w *testEnv) ready(ctx context.Context) string {
 	hc, err := w.get(ctx)
 	if err != nil {
 		return err.Error()

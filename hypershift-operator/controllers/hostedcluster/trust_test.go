@@ -12,7 +12,7 @@ import (
 )
 
 func TestTheControlPlaneOperatorTrustsTheUsersAuthorities(t *testing.T) {
-	w := richWorld(t)
+	w := richTestEnv(t)
 	pass := w.start()
 	pods := func() (trust string, mounted bool) {
 		t.Helper()

@@ -116,13 +116,13 @@ func TestOnlySettingsForNodesReplaceMachines(t *testing.T) {
 
 // previousVersion loads the objects of a node pool at rest and of its cluster, as the last version wrote them that stored only
 // the configuration of the pool. The file is a record: no newer version can write it again.
-func previousVersion(t *testing.T) *world {
+func previousVersion(t *testing.T) *testEnv {
 	t.Helper()
 	text, err := os.ReadFile("testdata/previous-version.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := emptyWorld()
+	w := emptyTestEnv()
 	w.Create(t, cluster(), namespace(), pullSecret(), capiDeployment())
 	decoder := serializer.NewCodecFactory(scheme).UniversalDeserializer()
 	for _, document := range bytes.Split(text, []byte("---\n")) {

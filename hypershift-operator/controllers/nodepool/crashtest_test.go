@@ -11,30 +11,30 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
-// life of a pool of two workers.
-func life(t testing.TB) *crashtest.Scenario { return newWorld(t).story() }
+// newScenario is that of a pool of two workers.
+func newScenario(t testing.TB) *crashtest.Scenario { return newTestEnv(t).scenario() }
 
-func TestTrial(t *testing.T) {
-	t.Run("crash", func(t *testing.T) { crashtest.CrashConsistency(t, life) })
-	t.Run("vanish", func(t *testing.T) { crashtest.NoLeaks(t, life) })
+func TestCrashConsistencyAndLeaks(t *testing.T) {
+	t.Run("crash", func(t *testing.T) { crashtest.CrashConsistency(t, newScenario) })
+	t.Run("vanish", func(t *testing.T) { crashtest.NoLeaks(t, newScenario) })
 }
 
-func TestAPoolSurvivesAPIFaults(t *testing.T) { crashtest.APIFaults(t, life) }
+func TestAPoolSurvivesAPIFaults(t *testing.T) { crashtest.APIFaults(t, newScenario) }
 
 // Whenever the NodePool gets lost, its machines go.
 func TestALostPoolLeavesNoMachines(t *testing.T) {
 	crashtest.NoLeaks(t, func(t testing.TB) *crashtest.Scenario {
-		w := newWorld(t)
+		w := newTestEnv(t)
 		w.capi.lost = true
-		story := w.story()
-		story.Delete = w.lose
-		return story
+		scenario := w.scenario()
+		scenario.Delete = w.lose
+		return scenario
 	})
 }
 
 // lose lets the pool be gone at once, whatever was to be done before: its user
 // took the finalizer away, or was quicker than it.
-func (w *world) lose(ctx context.Context) error {
+func (w *testEnv) lose(ctx context.Context) error {
 	np := &hyperv1.NodePool{}
 	if err := w.Admin().Get(ctx, key, np); err != nil {
 		return err

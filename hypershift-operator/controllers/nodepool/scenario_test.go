@@ -21,7 +21,7 @@ import (
 
 // Everything that a user sees of a pool at rest.
 func TestAPoolBecomesReadyAndThenWritesNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.run(t, w.start())
 	w.expect(t, map[string]string{
 		"ValidConfiguration": "True AsExpected", "SupportedFields": "True AsExpected", "UpdateManagementEnabled": "True AsExpected", "ValidReleaseImage": "True AsExpected",
@@ -114,7 +114,7 @@ func TestAPoolWithoutRequirementsHasNoMachinesAndNamesTheCause(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := emptyWorld()
+			w := emptyTestEnv()
 			np, hc := pool(), cluster()
 			if tc.pool != nil {
 				tc.pool(np)
@@ -133,14 +133,14 @@ func TestAPoolWithoutRequirementsHasNoMachinesAndNamesTheCause(t *testing.T) {
 }
 
 func TestAnUnsupportedFieldIsNamed(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.OSImageStream = &hyperv1.OSImageStream{Name: "rhel-10"} })
 	w.run(t, w.start())
 	w.expect(t, map[string]string{"SupportedFields": "False NotActedOn without effect in this version: osImageStream", "Ready": "True AsExpected"})
 }
 
 func TestAnotherInstanceTypeReplacesTheMachines(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass)
 	old := list(t, w, &infrav1.AWSMachineTemplateList{}).Items[0].Name
@@ -171,7 +171,7 @@ func TestAnotherInstanceTypeReplacesTheMachines(t *testing.T) {
 }
 
 func TestAnotherReleaseReplacesTheMachines(t *testing.T) {
-	w := emptyWorld()
+	w := emptyTestEnv()
 	np := pool()
 	np.Spec.Release.Image = image135
 	w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), np)
@@ -202,7 +202,7 @@ func TestAnotherReleaseReplacesTheMachines(t *testing.T) {
 }
 
 func TestOnDeleteReplacesOnlyDeletedMachines(t *testing.T) {
-	w := emptyWorld()
+	w := emptyTestEnv()
 	np := pool()
 	np.Spec.Management = hyperv1.NodePoolManagement{UpgradeType: hyperv1.UpgradeTypeReplace, Replace: &hyperv1.ReplaceUpgrade{Strategy: hyperv1.UpgradeStrategyOnDelete}}
 	w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), np)
@@ -228,7 +228,7 @@ func TestOnDeleteReplacesOnlyDeletedMachines(t *testing.T) {
 }
 
 func TestTagsAndGroupsChangeInPlace(t *testing.T) {
-	w := emptyWorld()
+	w := emptyTestEnv()
 	np, hc := pool(), cluster()
 	np.Spec.Platform.AWS.SecurityGroups = []hyperv1.AWSResourceReference{{ID: ptr.To("sg-mine")}}
 	np.Spec.Platform.AWS.ResourceTags = []hyperv1.AWSResourceTag{{Key: "gone", Value: "soon"}}
@@ -284,7 +284,7 @@ func TestAnEditedTemplateIsReplaced(t *testing.T) {
 		"a field that we do not": func(spec *infrav1.AWSMachineSpec) { spec.PublicIP = ptr.To(true) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestEnv(t)
 			pass := w.start()
 			w.run(t, pass)
 			want := list(t, w, &infrav1.AWSMachineTemplateList{}).Items[0]
@@ -302,7 +302,7 @@ func TestAnEditedTemplateIsReplaced(t *testing.T) {
 }
 
 func TestTheAutoscalerSetsTheReplicas(t *testing.T) {
-	w := emptyWorld()
+	w := emptyTestEnv()
 	np := pool()
 	autoscaled(1, 3)(np)
 	w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), np)
@@ -326,7 +326,7 @@ func TestTheAutoscalerSetsTheReplicas(t *testing.T) {
 }
 
 func TestAPauseStopsClusterAPIAndTheAutoscaler(t *testing.T) {
-	w := emptyWorld()
+	w := emptyTestEnv()
 	np := pool()
 	autoscaled(2, 3)(np)
 	w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), np)
@@ -356,7 +356,7 @@ func TestAPauseStopsClusterAPIAndTheAutoscaler(t *testing.T) {
 }
 
 func TestAnErrorOfEC2IsShownInTheConditions(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.capi.refuse = "failed to create AWSMachine instance: operation error EC2: RunInstances, https response error StatusCode: 400, RequestID: 5d4e6f70-1111, api error InsufficientInstanceCapacity: We currently do not have sufficient m6i.large capacity in the Availability Zone you requested (us-east-1a)."
 	w.run(t, w.start())
 	const said = "2 of 2 (workers-"
@@ -372,7 +372,7 @@ func TestAnErrorOfEC2IsShownInTheConditions(t *testing.T) {
 }
 
 func TestAnUnreachableRegistryIsReportedAsUnknown(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.releases.down = true
 	w.run(t, w.start())
 	w.expect(t, map[string]string{
@@ -386,7 +386,7 @@ func TestAnUnreachableRegistryIsReportedAsUnknown(t *testing.T) {
 }
 
 func TestAManagementClusterWithoutClusterAPIIsUnsupported(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.missing = "Machine.cluster.x-k8s.io"
 	pass := w.start()
 	w.run(t, pass)
@@ -402,7 +402,7 @@ func TestAManagementClusterWithoutClusterAPIIsUnsupported(t *testing.T) {
 }
 
 func TestConflictingAddressesAreReported(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass)
 	m := list(t, w, &clusterv1.MachineList{}).Items[0]
@@ -415,7 +415,7 @@ func TestConflictingAddressesAreReported(t *testing.T) {
 }
 
 func TestAnotherConfigurationReplacesTheMachines(t *testing.T) {
-	w := emptyWorld()
+	w := emptyTestEnv()
 	np := pool()
 	np.Spec.Config = []hyperv1.NodePoolConfigMapReference{{Name: "kubelet"}}
 	cm := &corev1.ConfigMap{
@@ -451,7 +451,7 @@ func TestAnotherConfigurationReplacesTheMachines(t *testing.T) {
 }
 
 func TestAnotherProxyReplacesTheMachines(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass)
 	before := machineNames(t, w)
@@ -475,7 +475,7 @@ func TestAnotherProxyReplacesTheMachines(t *testing.T) {
 }
 
 func TestAnotherTrustBundleReplacesTheMachines(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass)
 	change(t, w, controlPlane(), func(hcp *hyperv1.HostedControlPlane) {
@@ -499,7 +499,7 @@ func TestAnotherTrustBundleReplacesTheMachines(t *testing.T) {
 }
 
 func TestAPoolWaitsForItsControlPlane(t *testing.T) {
-	w := emptyWorld()
+	w := emptyTestEnv()
 	w.Create(t, cluster(), namespace(), pullSecret(), capiDeployment(), pool())
 	pass := w.start()
 	w.run(t, pass)
@@ -510,7 +510,7 @@ func TestAPoolWaitsForItsControlPlane(t *testing.T) {
 }
 
 func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
-	gone := func(t *testing.T, w *world) {
+	gone := func(t *testing.T, w *testEnv) {
 		t.Helper()
 		if err := w.Admin().Get(t.Context(), key, &hyperv1.NodePool{}); !apierrors.IsNotFound(err) {
 			t.Errorf("the pool is still there (%v): %s", err, condition(w.pool(t), "Deleting").Message)
@@ -519,14 +519,14 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 			t.Errorf("left behind (%v):\n%s", err, text)
 		}
 	}
-	remove := func(t *testing.T, w *world, obj client.Object) {
+	remove := func(t *testing.T, w *testEnv, obj client.Object) {
 		t.Helper()
 		if err := w.Admin().Delete(t.Context(), obj); err != nil {
 			t.Fatal(err)
 		}
 	}
 	t.Run("it waits for the machines, and says for which", func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestEnv(t)
 		pass := w.start()
 		w.run(t, pass)
 		w.capi.stuck = true
@@ -541,7 +541,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		gone(t, w)
 	})
 	t.Run("a paused pool", func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestEnv(t)
 		pass := w.start()
 		w.run(t, pass)
 		w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true")) })
@@ -551,7 +551,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		gone(t, w)
 	})
 	t.Run("a pool whose HostedCluster is gone", func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestEnv(t)
 		pass := w.start()
 		w.run(t, pass)
 		remove(t, w, cluster())
@@ -565,7 +565,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		gone(t, w)
 	})
 	t.Run("a pool whose HostedCluster is being deleted", func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestEnv(t)
 		pass := w.start()
 		w.run(t, pass)
 		change(t, w, cluster(), func(hc *hyperv1.HostedCluster) { hc.Finalizers = []string{hyperv1.HostedClusterFinalizer} })
@@ -575,7 +575,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		gone(t, w)
 	})
 	t.Run("a pool whose HostedCluster never was", func(t *testing.T) {
-		w := emptyWorld()
+		w := emptyTestEnv()
 		w.Create(t, pool())
 		pass := w.start()
 		w.run(t, pass)
@@ -584,7 +584,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		gone(t, w)
 	})
 	t.Run("Cluster API never was", func(t *testing.T) {
-		w := emptyWorld()
+		w := emptyTestEnv()
 		w.capi.away = true
 		w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), pool())
 		pass := w.start()
@@ -594,7 +594,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		gone(t, w)
 	})
 	t.Run("Cluster API was taken away before it made a machine", func(t *testing.T) {
-		w := emptyWorld()
+		w := emptyTestEnv()
 		np := pool()
 		np.Spec.Replicas = ptr.To[int32](0)
 		w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), np)
@@ -606,7 +606,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		gone(t, w)
 	})
 	t.Run("Cluster API was taken away, and machines are left", func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestEnv(t)
 		pass := w.start()
 		w.run(t, pass)
 		w.capi.away = true
@@ -621,7 +621,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		}
 	})
 	t.Run("a pool of that name whose cluster did not get the namespace", func(t *testing.T) {
-		w := emptyWorld()
+		w := emptyTestEnv()
 		w.capi.away = true
 		other := namespace()
 		other.Annotations[hyperv1.HostedClusterAnnotation] = "clusters-demo/" // namespace "clusters", cluster "demo" want it too
@@ -641,7 +641,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		}
 	})
 	t.Run("an instance whose Machine is gone", func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestEnv(t)
 		pass := w.start()
 		w.run(t, pass)
 		lonely := &infrav1.AWSMachine{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "lonely", Labels: labelsOf(pool()), Finalizers: []string{awsMachineFinalizer}}}
@@ -654,7 +654,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		}
 	})
 	t.Run("machines that nobody owns any more", func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestEnv(t)
 		pass := w.start()
 		w.run(t, pass)
 		for _, obj := range []client.Object{w.deployment(t), &list(t, w, &clusterv1.MachineSetList{}).Items[0]} {
@@ -670,7 +670,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 	})
 }
 
-func machineNames(t testing.TB, w *world) (out []string) {
+func machineNames(t testing.TB, w *testEnv) (out []string) {
 	t.Helper()
 	for _, m := range list(t, w, &clusterv1.MachineList{}).Items {
 		out = append(out, m.Name)

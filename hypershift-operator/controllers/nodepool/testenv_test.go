@@ -75,8 +75,8 @@ func (i instanceTypes) Describe(_ context.Context, _, name string) (*instancetyp
 	return i[name], nil
 }
 
-// world is a management cluster in which a cluster wants a pool of workers.
-type world struct {
+// testEnv is a management cluster in which a cluster wants a pool of workers.
+type testEnv struct {
 	*crashtest.Cluster
 	capi     *capi
 	clock    *clocktesting.FakeClock
@@ -87,14 +87,14 @@ type world struct {
 	missing string
 }
 
-func newWorld(t testing.TB) *world {
-	w := emptyWorld()
+func newTestEnv(t testing.TB) *testEnv {
+	w := emptyTestEnv()
 	w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), pool())
 	return w
 }
 
-func emptyWorld() *world {
-	w := &world{
+func emptyTestEnv() *testEnv {
+	w := &testEnv{
 		clock:    clocktesting.NewFakeClock(time.Now()), // the fake API server stamps deletions with the real time
 		events:   events.NewFakeRecorder(1000),
 		releases: &releases{known: map[string]*release.Release{image136: releaseOf("1.36.3", "ami-136"), image135: releaseOf("1.35.4", "ami-135")}},
@@ -179,7 +179,7 @@ func pool() *hyperv1.NodePool {
 var key = client.ObjectKeyFromObject(pool())
 
 // start is the controller, as a process that begins with empty hands.
-func (w *world) start() func(context.Context) error {
+func (w *testEnv) start() func(context.Context) error {
 	r := newReconciler(Options{
 		Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock,
 		Releases: w.releases, InstanceTypes: w.types, Resync: 10 * time.Minute,
@@ -190,7 +190,7 @@ func (w *world) start() func(context.Context) error {
 	}
 }
 
-func (w *world) story() *crashtest.Scenario {
+func (w *testEnv) scenario() *crashtest.Scenario {
 	return &crashtest.Scenario{
 		Cluster:          w.Cluster,
 		Start:            w.start,
@@ -211,7 +211,7 @@ func (w *world) story() *crashtest.Scenario {
 }
 
 // run lets controller and Cluster API take turns until nothing changes any more.
-func (w *world) run(t testing.TB, pass func(context.Context) error) {
+func (w *testEnv) run(t testing.TB, pass func(context.Context) error) {
 	t.Helper()
 	var failed error
 	for range 40 {
@@ -228,7 +228,7 @@ func (w *world) run(t testing.TB, pass func(context.Context) error) {
 	t.Fatalf("no end of changes: %v\nlast error %v", w.Calls.Log(w.Calls.Writes()-10), failed)
 }
 
-func (w *world) pool(t testing.TB) *hyperv1.NodePool {
+func (w *testEnv) pool(t testing.TB) *hyperv1.NodePool {
 	t.Helper()
 	np := &hyperv1.NodePool{}
 	if err := w.Admin().Get(t.Context(), key, np); err != nil {
@@ -238,7 +238,7 @@ func (w *world) pool(t testing.TB) *hyperv1.NodePool {
 }
 
 // change is the user, or anybody, who writes an object.
-func change[T client.Object](t testing.TB, w *world, obj T, how func(T)) {
+func change[T client.Object](t testing.TB, w *testEnv, obj T, how func(T)) {
 	t.Helper()
 	if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
 		t.Fatal(err)
@@ -250,7 +250,7 @@ func change[T client.Object](t testing.TB, w *world, obj T, how func(T)) {
 	}
 }
 
-func (w *world) changePool(t testing.TB, how func(*hyperv1.NodePool)) {
+func (w *testEnv) changePool(t testing.TB, how func(*hyperv1.NodePool)) {
 	t.Helper()
 	change(t, w, pool(), how)
 }
@@ -266,7 +266,7 @@ func condition(np *hyperv1.NodePool, name string) hyperv1.NodePoolCondition {
 
 // expect wants conditions to be "<status> <reason> <a part of the message>"; ""
 // for one that is not there.
-func (w *world) expect(t testing.TB, want map[string]string) {
+func (w *testEnv) expect(t testing.TB, want map[string]string) {
 	t.Helper()
 	np := w.pool(t)
 	for name, text := range want {
@@ -279,7 +279,7 @@ func (w *world) expect(t testing.TB, want map[string]string) {
 	}
 }
 
-func list[T client.ObjectList](t testing.TB, w *world, l T) T {
+func list[T client.ObjectList](t testing.TB, w *testEnv, l T) T {
 	t.Helper()
 	if err := w.Admin().List(t.Context(), l, client.InNamespace(plane)); err != nil {
 		t.Fatal(err)
@@ -287,7 +287,7 @@ func list[T client.ObjectList](t testing.TB, w *world, l T) T {
 	return l
 }
 
-func (w *world) deployment(t testing.TB) *clusterv1.MachineDeployment {
+func (w *testEnv) deployment(t testing.TB) *clusterv1.MachineDeployment {
 	t.Helper()
 	mds := list(t, w, &clusterv1.MachineDeploymentList{})
 	if len(mds.Items) != 1 {

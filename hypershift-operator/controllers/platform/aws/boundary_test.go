@@ -22,7 +22,7 @@ import (
 // AWSEndpointServices, and patch the HostedControlPlane, in its own namespace.
 
 // inAWS are the endpoint services of the management account.
-func (w *world) inAWS(t *testing.T) []ec2types.ServiceConfiguration {
+func (w *testEnv) inAWS(t *testing.T) []ec2types.ServiceConfiguration {
 	t.Helper()
 	out, err := awsx.EC2(w.mine.Config(region, "somebody")).DescribeVpcEndpointServiceConfigurations(t.Context(), &ec2.DescribeVpcEndpointServiceConfigurationsInput{})
 	if err != nil {
@@ -31,8 +31,8 @@ func (w *world) inAWS(t *testing.T) []ec2types.ServiceConfiguration {
 	return out.ServiceConfigurations
 }
 
-// attacker is a second cluster, with an object that claims what its tenant wants. The endpoints in this world are the first cluster's only.
-func (w *world) attacker(t *testing.T, claim func(*hyperv1.AWSEndpointService)) client.ObjectKey {
+// attacker is a second cluster, with an object that claims what its tenant wants. The endpoints in this test environment are the first cluster's only.
+func (w *testEnv) attacker(t *testing.T, claim func(*hyperv1.AWSEndpointService)) client.ObjectKey {
 	t.Helper()
 	w.cpoHeeds = false
 	w.cluster(t, "mallory")
@@ -44,7 +44,7 @@ func (w *world) attacker(t *testing.T, claim func(*hyperv1.AWSEndpointService)) 
 	return client.ObjectKeyFromObject(es)
 }
 
-func (w *world) condition(t *testing.T, key client.ObjectKey) metav1.Condition {
+func (w *testEnv) condition(t *testing.T, key client.ObjectKey) metav1.Condition {
 	t.Helper()
 	es := &hyperv1.AWSEndpointService{}
 	if err := w.Admin().Get(t.Context(), key, es); err != nil {
@@ -58,20 +58,20 @@ func (w *world) condition(t *testing.T, key client.ObjectKey) metav1.Condition {
 }
 
 func TestTheLoadBalancerOfAnotherClusterIsNotOffered(t *testing.T) {
-	for name, prepare := range map[string]func(*world){
-		"there is no Service of that name": func(*world) {},
-		"its Service has another load balancer": func(w *world) {
+	for name, prepare := range map[string]func(*testEnv){
+		"there is no Service of that name": func(*testEnv) {},
+		"its Service has another load balancer": func(w *testEnv) {
 			w.Create(t, service("clusters-mallory", "private-router", "b0123456789abcdef"))
 		},
-		"its Service is of another type": func(w *world) {
+		"its Service is of another type": func(w *testEnv) {
 			svc := service("clusters-mallory", "private-router", lbName)
 			svc.Spec.Type = corev1.ServiceTypeClusterIP
 			w.Create(t, svc)
 		},
-		"the load balancer is that of another Service": func(w *world) { w.Create(t, service("clusters-mallory", "router", lbName)) },
+		"the load balancer is that of another Service": func(w *testEnv) { w.Create(t, service("clusters-mallory", "router", lbName)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestEnv(t)
 			theirs := w.attacker(t, func(*hyperv1.AWSEndpointService) {})
 			prepare(w)
 			w.run(t, w.start(), 4)
@@ -87,7 +87,7 @@ func TestTheLoadBalancerOfAnotherClusterIsNotOffered(t *testing.T) {
 }
 
 func TestTheOwnerInAnObjectIsNotTrusted(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
 	victim := w.es(t, "private-router")
@@ -132,7 +132,7 @@ func TestTheOwnerInAnObjectIsNotTrusted(t *testing.T) {
 }
 
 func TestMetadataRemovedDuringDeletionDoesNotHideTheService(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
 	w.cpoHeeds = false
@@ -164,7 +164,7 @@ func TestMetadataRemovedDuringDeletionDoesNotHideTheService(t *testing.T) {
 }
 
 func TestTheNamespaceOfAnEarlierClusterOfTheSameName(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	ns := &corev1.Namespace{}
 	w.update(t, ns, client.ObjectKey{Name: "clusters-demo"}, func() { ns.Labels[hyperv1.HostedClusterUIDLabel] = "earlier" })
 	w.run(t, w.start(), 2)
@@ -177,7 +177,7 @@ func TestNotFoundInAnotherLocationIsNotDeleted(t *testing.T) {
 		"another account": {customer, region},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestEnv(t)
 			w.run(t, w.start(), 4)
 			w.cpoHeeds = false
 			es := w.es(t, "private-router")
@@ -201,7 +201,7 @@ func TestNotFoundInAnotherLocationIsNotDeleted(t *testing.T) {
 
 // Each retry of one cluster used to make the operator list everything anew.
 func TestAPrincipalThatAWSRefusesCostsTheOthersNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
 	w.attacker(t, func(es *hyperv1.AWSEndpointService) { es.Spec.NetworkLoadBalancerName = "b0123456789abcdef" })
@@ -225,7 +225,7 @@ func TestAPrincipalThatAWSRefusesCostsTheOthersNothing(t *testing.T) {
 }
 
 func TestAHostedClusterThatCannotBeRead(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	r := w.reconciler()
 	w.run(t, w.passOf(r), 4)
 	hc := &hyperv1.HostedCluster{}

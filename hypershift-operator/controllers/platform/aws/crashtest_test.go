@@ -9,9 +9,9 @@ import (
 )
 
 // privateCluster is the life of one AWSEndpointService.
-func privateCluster(t testing.TB) *crashtest.Scenario { return newWorld(t).story() }
+func privateCluster(t testing.TB) *crashtest.Scenario { return newTestEnv(t).scenario() }
 
-func (w *world) story() *crashtest.Scenario {
+func (w *testEnv) scenario() *crashtest.Scenario {
 	return &crashtest.Scenario{
 		Cluster:          w.Cluster,
 		Cloud:            w.cloud.Snapshot,
@@ -24,12 +24,12 @@ func (w *world) story() *crashtest.Scenario {
 	}
 }
 
-func TestTrial(t *testing.T) {
+func TestCrashConsistencyAndLeaks(t *testing.T) {
 	t.Run("crash", func(t *testing.T) { crashtest.CrashConsistency(t, privateCluster) })
 	t.Run("vanish", func(t *testing.T) { crashtest.NoLeaks(t, privateCluster) })
 }
 
-func TestTrialUnderFaults(t *testing.T) {
+func TestCrashConsistencyUnderFaults(t *testing.T) {
 	for name, f := range map[string]fakeaws.Fault{
 		"EC2 throttles for long":                      {Service: fakeaws.EC2, Kind: fakeaws.Throttled, Times: 20},
 		"ELB throttles for long":                      {Service: fakeaws.ELB, Kind: fakeaws.Throttled, Times: 20},
@@ -44,13 +44,13 @@ func TestTrialUnderFaults(t *testing.T) {
 	} {
 		f.Account = provider
 		t.Run(name, func(t *testing.T) {
-			worlds := map[*crashtest.Cluster]*world{}
+			envs := map[*crashtest.Cluster]*testEnv{}
 			begin := func(t testing.TB) *crashtest.Scenario {
-				w := newWorld(t)
-				worlds[w.Cluster] = w
-				return w.story()
+				w := newTestEnv(t)
+				envs[w.Cluster] = w
+				return w.scenario()
 			}
-			inject := func(s *crashtest.Scenario) { worlds[s.Cluster].cloud.Fault(f) }
+			inject := func(s *crashtest.Scenario) { envs[s.Cluster].cloud.Fault(f) }
 			crashtest.FaultTolerance(t, begin, inject)
 			crashtest.NoLeaksWith(t, begin, inject)
 		})

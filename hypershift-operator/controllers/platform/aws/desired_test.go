@@ -138,7 +138,7 @@ func TestEventsThatStartAReconcile(t *testing.T) {
 }
 
 func TestOwnWritesDoNotStartAReconcile(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	r := w.reconciler()
 	was := w.es(t, "private-router")
 	for range 2 { // the second pass would wait for the zones

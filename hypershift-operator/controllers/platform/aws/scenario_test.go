@@ -27,7 +27,7 @@ import (
 
 // run lets everybody do their work for a number of passes. That a pass fails is
 // part of some stories.
-func (w *world) run(t *testing.T, pass func(context.Context) error, passes int) {
+func (w *testEnv) run(t *testing.T, pass func(context.Context) error, passes int) {
 	t.Helper()
 	for range passes {
 		_ = pass(t.Context())
@@ -38,7 +38,7 @@ func (w *world) run(t *testing.T, pass func(context.Context) error, passes int) 
 	}
 }
 
-func (w *world) es(t *testing.T, name string) *hyperv1.AWSEndpointService {
+func (w *testEnv) es(t *testing.T, name string) *hyperv1.AWSEndpointService {
 	t.Helper()
 	es, err := w.get(t.Context(), name)
 	if err != nil {
@@ -48,7 +48,7 @@ func (w *world) es(t *testing.T, name string) *hyperv1.AWSEndpointService {
 }
 
 // want looks at the condition of an object: its status, its reason, words of its message.
-func (w *world) want(t *testing.T, name string, status metav1.ConditionStatus, reason, words string) {
+func (w *testEnv) want(t *testing.T, name string, status metav1.ConditionStatus, reason, words string) {
 	t.Helper()
 	c := meta.FindStatusCondition(w.es(t, name).Status.Conditions, hyperv1.AWSEndpointServiceAvailable)
 	if c == nil || c.Status != status || c.Reason != reason || !strings.Contains(c.Message, words) {
@@ -56,7 +56,7 @@ func (w *world) want(t *testing.T, name string, status metav1.ConditionStatus, r
 	}
 }
 
-func (w *world) update(t *testing.T, obj client.Object, key client.ObjectKey, edit func()) {
+func (w *testEnv) update(t *testing.T, obj client.Object, key client.ObjectKey, edit func()) {
 	t.Helper()
 	if err := w.Admin().Get(t.Context(), key, obj); err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ var cluster = client.ObjectKey{Namespace: "clusters", Name: "demo"}
 
 // A thousand services that appear at once wait for the API server more than for AWS.
 func TestTwoWritesMakeAService(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.cloud.SetDelays(fakeaws.Delays{})
 	if err := w.start()(t.Context()); err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestTwoWritesMakeAService(t *testing.T) {
 }
 
 func TestTheFinalizersOfOthersStay(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	es := w.es(t, "private-router")
 	es.Finalizers = []string{hyperv1.ControlPlaneOperatorFinalizer}
 	if err := w.Admin().Update(t.Context(), es); err != nil {
@@ -98,7 +98,7 @@ func TestTheFinalizersOfOthersStay(t *testing.T) {
 }
 
 func TestAServiceTakesFourCallsAndNoneAtRest(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.cloud.SetDelays(fakeaws.Delays{})
 	pass := w.start()
 	if err := pass(t.Context()); err != nil {
@@ -127,7 +127,7 @@ func TestAServiceTakesFourCallsAndNoneAtRest(t *testing.T) {
 }
 
 func TestAMissingLoadBalancerIsReported(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.mine.RemoveLoadBalancer(region, lbName)
 	pass := w.start()
 	w.run(t, pass, 2)
@@ -144,7 +144,7 @@ func TestAMissingLoadBalancerIsReported(t *testing.T) {
 }
 
 func TestAReplacedLoadBalancerKeepsTheService(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
 	before := w.es(t, "private-router").Status
@@ -160,7 +160,7 @@ func TestAReplacedLoadBalancerKeepsTheService(t *testing.T) {
 }
 
 func TestADeletedServiceIsRecreated(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.cpoHeeds = false
 	pass := w.start()
 	w.run(t, pass, 4)
@@ -178,7 +178,7 @@ func TestADeletedServiceIsRecreated(t *testing.T) {
 }
 
 func TestAPoolThatChoosesByFiltersIsNamed(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	np := &hyperv1.NodePool{}
 	w.update(t, np, client.ObjectKey{Namespace: "clusters", Name: "b"}, func() {
 		np.Spec.Platform.AWS.Subnet = hyperv1.AWSResourceReference{Filters: []hyperv1.Filter{{Name: "tag:Name", Values: []string{"x"}}}}
@@ -188,7 +188,7 @@ func TestAPoolThatChoosesByFiltersIsNamed(t *testing.T) {
 }
 
 func TestARemovedTagIsRemovedFromTheService(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
 	somebody := awsx.EC2(w.mine.Config(region, "somebody"))
@@ -224,7 +224,7 @@ func TestARemovedTagIsRemovedFromTheService(t *testing.T) {
 }
 
 func TestPrincipalsFollowTheHostedCluster(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
 	hc := &hyperv1.HostedCluster{}
@@ -242,7 +242,7 @@ func TestPrincipalsFollowTheHostedCluster(t *testing.T) {
 	}
 }
 
-func (w *world) principals(t *testing.T) []string {
+func (w *testEnv) principals(t *testing.T) []string {
 	t.Helper()
 	name := w.es(t, "private-router").Status.EndpointServiceName
 	out, err := awsx.EC2(w.mine.Config(region, "somebody")).DescribeVpcEndpointServicePermissions(t.Context(),
@@ -259,7 +259,7 @@ func (w *world) principals(t *testing.T) []string {
 }
 
 func TestAPauseStopsChangesAndNotTheDeletion(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
 	hc := &hyperv1.HostedCluster{}
@@ -281,7 +281,7 @@ func TestAPauseStopsChangesAndNotTheDeletion(t *testing.T) {
 // A process that has found and deleted the service does not wait for AWS to list
 // another one, although another writer changed the object at that moment.
 func TestDeletionOfAFoundServiceDoesNotAwaitConsistency(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.cloud.SetDelays(fakeaws.Delays{})
 	r := w.reconciler()
 	conflicts := 0
@@ -317,7 +317,7 @@ func TestDeletionOfAFoundServiceDoesNotAwaitConsistency(t *testing.T) {
 }
 
 func TestALiveEndpointIsNotCutOff(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
 	w.cpoHeeds = false
@@ -347,7 +347,7 @@ func TestALiveEndpointIsNotCutOff(t *testing.T) {
 }
 
 func TestThrottlingDoesNotMakeAGoodServiceBad(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
 	w.clock.Step(resync)
@@ -362,7 +362,7 @@ func TestThrottlingDoesNotMakeAGoodServiceBad(t *testing.T) {
 }
 
 func TestAnObjectWithoutACluster(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	if err := w.Admin().Delete(t.Context(), &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-demo", Name: "demo"}}); err != nil {
 		t.Fatal(err)
 	}

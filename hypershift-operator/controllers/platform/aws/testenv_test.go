@@ -54,9 +54,9 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// world is a private cluster as far as this controller can see it: the objects
+// testEnv is a private cluster as far as this controller can see it: the objects
 // that others made, a load balancer, and the customer's account.
-type world struct {
+type testEnv struct {
 	*crashtest.Cluster
 	cloud    *fakeaws.Cloud
 	clock    *clocktesting.FakeClock
@@ -67,8 +67,8 @@ type world struct {
 	cpoHeeds bool // the control-plane-operator makes and deletes its endpoint
 }
 
-func newWorld(t testing.TB) *world {
-	w := &world{
+func newTestEnv(t testing.TB) *testEnv {
+	w := &testEnv{
 		clock:    clocktesting.NewFakeClock(time.Now()), // the fake API server stamps deletions with the real time
 		events:   events.NewFakeRecorder(1000),
 		cpoHeeds: true,
@@ -95,7 +95,7 @@ func newWorld(t testing.TB) *world {
 }
 
 // cluster makes the objects of a private cluster that are not about PrivateLink.
-func (w *world) cluster(t testing.TB, name string) {
+func (w *testEnv) cluster(t testing.TB, name string) {
 	hc := &hyperv1.HostedCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: name, UID: types.UID(name + "-hc")},
 		Spec: hyperv1.HostedClusterSpec{InfraID: name + "-x", Platform: hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{
@@ -140,9 +140,9 @@ func endpointService(name string) *hyperv1.AWSEndpointService {
 }
 
 // start makes the controller anew and returns one pass of it over all objects.
-func (w *world) start() func(context.Context) error { return w.passOf(w.reconciler()) }
+func (w *testEnv) start() func(context.Context) error { return w.passOf(w.reconciler()) }
 
-func (w *world) passOf(r *Reconciler) func(context.Context) error {
+func (w *testEnv) passOf(r *Reconciler) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var list hyperv1.AWSEndpointServiceList
 		if err := w.Admin().List(ctx, &list); err != nil {
@@ -157,10 +157,10 @@ func (w *world) passOf(r *Reconciler) func(context.Context) error {
 	}
 }
 
-func (w *world) reconciler() *Reconciler { return w.reconcilerIn(w.mine, region) }
+func (w *testEnv) reconciler() *Reconciler { return w.reconcilerIn(w.mine, region) }
 
 // reconcilerIn is the controller with the credentials of an account, in a region.
-func (w *world) reconcilerIn(account *fakeaws.Account, region string) *Reconciler {
+func (w *testEnv) reconcilerIn(account *fakeaws.Account, region string) *Reconciler {
 	cfg := account.Config(region, "hypershift-operator")
 	cfg.APIOptions = append(slices.Clone(cfg.APIOptions), func(s *middleware.Stack) error { return w.Calls.Middleware(s) })
 	return newReconciler(Options{
@@ -177,7 +177,7 @@ func (w *world) reconcilerIn(account *fakeaws.Account, region string) *Reconcile
 
 // unreadable is a client to which HostedClusters hold a value that their type
 // cannot: one written past validation.
-func (w *world) unreadable() client.Client {
+func (w *testEnv) unreadable() client.Client {
 	return interceptor.NewClient(w.Client().(client.WithWatch), interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 			err := c.Get(ctx, key, obj, opts...)
@@ -191,7 +191,7 @@ func (w *world) unreadable() client.Client {
 
 // customersHalf is what the control-plane-operator does: an endpoint to the
 // service while the object lives, and none when it dies.
-func (w *world) customersHalf(ctx context.Context) error {
+func (w *testEnv) customersHalf(ctx context.Context) error {
 	if !w.cpoHeeds {
 		return nil
 	}
@@ -226,7 +226,7 @@ func (w *world) customersHalf(ctx context.Context) error {
 	return nil
 }
 
-func (w *world) endpoints(ctx context.Context) ([]string, error) {
+func (w *testEnv) endpoints(ctx context.Context) ([]string, error) {
 	out, err := w.cpo.DescribeVpcEndpoints(ctx, &ec2.DescribeVpcEndpointsInput{})
 	if err != nil {
 		return nil, err
@@ -238,14 +238,14 @@ func (w *world) endpoints(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-func (w *world) get(ctx context.Context, name string) (*hyperv1.AWSEndpointService, error) {
+func (w *testEnv) get(ctx context.Context, name string) (*hyperv1.AWSEndpointService, error) {
 	es := &hyperv1.AWSEndpointService{}
 	err := w.Admin().Get(ctx, client.ObjectKey{Namespace: "clusters-demo", Name: name}, es)
 	return es, err
 }
 
 // ready returns what is missing until the service is offered and an endpoint connects.
-func (w *world) ready(ctx context.Context) string {
+func (w *testEnv) ready(ctx context.Context) string {
 	es, err := w.get(ctx, "private-router")
 	if err != nil {
 		return err.Error()

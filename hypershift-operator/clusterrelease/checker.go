@@ -154,11 +154,21 @@ func checkComplete(hc *hyperv1.HostedCluster, rel *release.Release) error {
 	return nil
 }
 
-// ComponentImage returns the image of a component in the cluster's release, under the
-// first of these names that it has: different families have different names for it.
-// flag is the flag by which an installation can choose the image. If the check has not
-// read the release, ComponentImage reads it.
-func (k Checker) ComponentImage(ctx context.Context, c Cluster, s *State, flag string, names ...string) (string, error) {
+// A Component is a program that the operators run from the cluster's release.
+type Component struct {
+	// Names are its names in releases: different families have different ones.
+	Names []string
+	// Chosen is the image that this installation has chosen by Flag; empty for that
+	// of the release.
+	Chosen, Flag string
+}
+
+// ComponentImage returns the image of a component. It reads the release if the check
+// has not read it.
+func (k Checker) ComponentImage(ctx context.Context, c Cluster, s *State, of Component) (string, error) {
+	if of.Chosen != "" {
+		return of.Chosen, nil
+	}
 	image := running(c.ControlPlane).Release
 	if s.Release == nil && image == "" {
 		return "", ErrNoRelease()
@@ -169,13 +179,13 @@ func (k Checker) ComponentImage(ctx context.Context, c Cluster, s *State, flag s
 			return "", err
 		}
 	}
-	for _, name := range names {
+	for _, name := range of.Names {
 		if image := s.Release.Components[name]; image != "" {
 			return image, nil
 		}
 	}
 	return "", reconcile.Block(hyperv1.MissingReleaseImagesReason,
-		"release %s has no image for %s, and the cluster has node pools: choose a release that has, or start the hypershift-operator with --%s", s.Release.Version, names[0], flag)
+		"release %s has no image for %s, and the cluster has node pools: choose a release that has, or start the hypershift-operator with --%s", s.Release.Version, of.Names[0], of.Flag)
 }
 
 // ErrNoRelease is the outcome of steps that need a release while none has passed the

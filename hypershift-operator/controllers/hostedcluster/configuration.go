@@ -142,9 +142,9 @@ func olderWith(ctx context.Context, clusters client.Reader, hc *hyperv1.HostedCl
 
 // checkSupport blocks clusters that this installation cannot run.
 func (r *Reconciler) checkSupport(_ context.Context, s *scope) error {
-	if s.aws() != nil && r.missing != "" {
+	if s.aws() != nil && r.MissingCRDs != "" {
 		return reconcile.Block(hyperv1.UnsupportedClusterReason,
-			"the management cluster does not have %s: apply the files of config/crd/external, and restart the hypershift-operator", r.missing)
+			"the management cluster does not have %s: apply the files of config/crd/external, and restart the hypershift-operator", r.MissingCRDs)
 	}
 	if !s.hc.Spec.Platform.PrivateLink() {
 		return nil

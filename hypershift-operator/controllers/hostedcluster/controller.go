@@ -83,6 +83,10 @@ type Options struct {
 	// Empty for no record.
 	Namespace string
 
+	// MissingCRDs names the CRDs of Cluster API that the management cluster lacks;
+	// empty for none. Set by Setup.
+	MissingCRDs string
+
 	// Limits are the resources of the management cluster that one control plane may use.
 	Limits limits.Limits
 	// ManagementAPIEndpoints are addresses of the API server of the management
@@ -114,15 +118,11 @@ type Reconciler struct {
 	users    publishedsecrets.Publisher
 	releases clusterrelease.Checker
 	teardown *teardown.Manager
-	// missing names the CRDs of Cluster API that the management cluster lacks.
-	missing string
 }
 
-// newReconciler returns a reconciler for a management cluster that lacks these CRDs
-// of Cluster API; missing is empty for none.
-func newReconciler(o Options, missing string) *Reconciler {
+func newReconciler(o Options) *Reconciler {
 	r := &Reconciler{
-		Options: o, missing: missing, releases: clusterrelease.Checker{Releases: o.Releases},
+		Options: o, releases: clusterrelease.Checker{Releases: o.Releases},
 		apply: apply.New(o.Client, o.Scheme, names.HypershiftOperator), oidc: oidc.NewPublisher(o.Documents, o.Clock, o.DocumentsAge),
 	}
 	r.capi = clusterapi.Manager{Client: o.Client, Applier: r.apply, GenerateCertificate: o.GenerateCertificate}
@@ -132,7 +132,7 @@ func newReconciler(o Options, missing string) *Reconciler {
 		Client: o.Client, Reader: o.Reader, Recorder: o.Recorder, Clock: o.Clock,
 		Documents: r.oidc, InfraIDs: r.infraIDs, EndpointServices: o.PrivateRegion != "",
 	}
-	if missing == "" {
+	if o.MissingCRDs == "" {
 		r.teardown.ClusterAPI = &r.capi
 	}
 	return r
@@ -141,8 +141,8 @@ func newReconciler(o Options, missing string) *Reconciler {
 // Controller reconciles HostedClusters.
 type Controller = reconcile.Controller[*hyperv1.HostedCluster, *scope]
 
-// New returns a reconciler for a management cluster that has all CRDs.
-func New(o Options) reconcile.Reconciler { return newReconciler(o, "").reconciler() }
+// New returns the reconciler.
+func New(o Options) reconcile.Reconciler { return newReconciler(o).reconciler() }
 
 // reconciler deletes what a HostedCluster of the same name has left behind, and then
 // reconciles the HostedCluster.

@@ -7,6 +7,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterrelease"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -39,11 +40,15 @@ func (r *Reconciler) ensureWorkers(ctx context.Context, s *scope) error {
 		// API expects it; see clusterapi.Owner.
 		return nil
 	}
-	core, err := r.componentImage(ctx, s, r.ClusterAPIImage, "cluster-api-image", names.ClusterAPI, "cluster-capi-controllers")
+	core, err := r.releases.ComponentImage(ctx, s.releaseCluster(), &s.releases, clusterrelease.Component{
+		Names: []string{names.ClusterAPI, "cluster-capi-controllers"}, Chosen: r.ClusterAPIImage, Flag: "cluster-api-image",
+	})
 	if err != nil {
 		return err
 	}
-	provider, err := r.componentImage(ctx, s, r.CAPIProviderImage, "capi-provider-aws-image", "cluster-api-provider-aws", "aws-cluster-api-controllers")
+	provider, err := r.releases.ComponentImage(ctx, s.releaseCluster(), &s.releases, clusterrelease.Component{
+		Names: []string{"cluster-api-provider-aws", "aws-cluster-api-controllers"}, Chosen: r.CAPIProviderImage, Flag: "capi-provider-aws-image",
+	})
 	if err != nil {
 		return err
 	}
@@ -57,18 +62,9 @@ func (r *Reconciler) ensureWorkers(ctx context.Context, s *scope) error {
 	})
 }
 
-// componentImage returns the image of a component: the one that this installation
-// has chosen by the flag, or that of the cluster's release.
-func (r *Reconciler) componentImage(ctx context.Context, s *scope, chosen, flag string, names ...string) (string, error) {
-	if chosen != "" {
-		return chosen, nil
-	}
-	return r.releases.ComponentImage(ctx, s.releaseCluster(), &s.releases, flag, names...)
-}
-
 // pauseMachines sets the pause of Cluster API.
 func (r *Reconciler) pauseMachines(ctx context.Context, s *scope) error {
-	if r.missing != "" {
+	if r.MissingCRDs != "" {
 		return nil
 	}
 	return r.capi.Pause(ctx, s.machinesCluster())

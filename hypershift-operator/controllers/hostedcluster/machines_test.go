@@ -263,7 +263,7 @@ func TestEveryAWSClientGetsTheEndpoints(t *testing.T) {
 	s := &scope{hc: privateCluster(), plane: controlplane.NamespaceOf(privateCluster())}
 	there := []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://aws.test"}}
 	told := map[string]bool{}
-	r := newReconciler(Options{Scheme: scheme, AWSEndpoints: there}, "")
+	r := newReconciler(Options{Scheme: scheme, AWSEndpoints: there})
 	for _, c := range append(clusterapi.ProviderPod(s.machinesCluster(), clusterapi.Controllers{Provider: "provider", TokenMinter: "minter", AWSEndpoints: there}).Containers, r.operatorContainer(s, "operator")) {
 		told[c.Name] = slices.Contains(c.Env, there[0])
 	}
@@ -273,7 +273,7 @@ func TestEveryAWSClientGetsTheEndpoints(t *testing.T) {
 }
 
 func TestMissingKindsAreReported(t *testing.T) {
-	r := newReconciler(Options{Scheme: scheme}, "Machine.v1beta2.cluster.x-k8s.io")
+	r := newReconciler(Options{Scheme: scheme, MissingCRDs: "Machine.v1beta2.cluster.x-k8s.io"})
 	err := r.checkSupport(t.Context(), &scope{hc: privateCluster()})
 	if err == nil || !strings.Contains(err.Error(), "does not have Machine.v1beta2.cluster.x-k8s.io: apply the files of config/crd/external") {
 		t.Errorf("the user is told %v", err)

@@ -174,7 +174,7 @@ func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*sc
 // gatherMachines finds node pools, machines without one, and the Cluster.
 func (r *Reconciler) gatherMachines(ctx context.Context, s *scope) error {
 	s.workers = len(s.pools) > 0
-	if r.missing != "" {
+	if r.MissingCRDs != "" {
 		return nil
 	}
 	running := s.workers

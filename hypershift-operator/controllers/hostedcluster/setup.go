@@ -93,7 +93,8 @@ func Made(others ...string) labels.Selector {
 // Setup starts the controllers with the manager. Package index must have registered its
 // indexes.
 func Setup(mgr ctrl.Manager, o Options) error {
-	r := newReconciler(o, discovery.MissingKinds(mgr.GetRESTMapper(), mgr.GetScheme(), clusterapi.Kinds()...))
+	o.MissingCRDs = discovery.MissingKinds(mgr.GetRESTMapper(), mgr.GetScheme(), clusterapi.Kinds()...)
+	r := newReconciler(o)
 	w := watches{o.Client}
 	for name, index := range indexes {
 		if err := mgr.GetFieldIndexer().IndexField(context.Background(), &hyperv1.HostedCluster{}, name, index); err != nil {
@@ -118,7 +119,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 	for _, obj := range []client.Object{&corev1.ResourceQuota{}, &corev1.LimitRange{}} {
 		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(requestForAnnotation), builder.WithPredicates(quotaChanged))
 	}
-	if r.missing == "" {
+	if r.MissingCRDs == "" {
 		for _, obj := range []client.Object{&clusterv1.Cluster{}, &infrav1.AWSCluster{}} {
 			b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(requestForAnnotation), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, finalizersChanged)))
 		}

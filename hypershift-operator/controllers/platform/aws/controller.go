@@ -5,7 +5,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -40,6 +39,8 @@ type Options struct {
 type Reconciler struct {
 	Options
 	window *consistency.Window
+	// backoff is for objects that wait for AWS.
+	backoff *backoff
 }
 
 // Controller reconciles AWSEndpointServices.
@@ -49,7 +50,7 @@ type Controller = reconcile.Controller[*hyperv1.AWSEndpointService, *scope]
 func New(o Options) *Controller { return newReconciler(o).controller() }
 
 func newReconciler(o Options) *Reconciler {
-	return &Reconciler{Options: o, window: consistency.NewWindow(o.Clock)}
+	return &Reconciler{Options: o, window: consistency.NewWindow(o.Clock), backoff: newBackoff(o.Clock)}
 }
 
 func (r *Reconciler) controller() *Controller {
@@ -112,6 +113,7 @@ func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {
 		return err
 	}
 	r.window.Forget(s.es.UID)
+	r.backoff.end(s.es.UID)
 	return nil
 }
 
@@ -145,18 +147,3 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *re
 		r.Recorder.Eventf(s.es, nil, "Normal", "EndpointServiceAvailable", "Reconcile", "Endpoint service %s is available", s.es.Status.EndpointServiceName)
 	}
 }
-
-// backoff is how long to wait for an operation of AWS: short at first,
-// and the longer it takes the longer.
-func (r *Reconciler) backoff(s *scope) time.Duration {
-	c := meta.FindStatusCondition(s.es.Status.Conditions, hyperv1.AWSEndpointServiceAvailable)
-	if c == nil || c.Status == metav1.ConditionTrue {
-		return quickest
-	}
-	return min(max(r.Clock.Now().Sub(c.LastTransitionTime.Time)/4, quickest), slowest)
-}
-
-const (
-	quickest = 5 * time.Second
-	slowest  = 5 * time.Minute
-)

@@ -34,9 +34,9 @@ func (r *Reconciler) deleteService(ctx context.Context, s *scope) error {
 	case err != nil:
 		return err
 	case len(left.Endpoints) > 0:
-		return reconcile.Wait(quickest, hyperv1.DeletingReason, "endpoints %s were still connected and have been rejected", strings.Join(left.Endpoints, ", "))
+		return reconcile.Wait(minInterval, hyperv1.DeletingReason, "endpoints %s were still connected and have been rejected", strings.Join(left.Endpoints, ", "))
 	case len(left.Deleting) > 0:
-		return reconcile.Wait(quickest, hyperv1.DeletingReason, "AWS is deleting endpoint service %s", strings.Join(left.Deleting, ", "))
+		return reconcile.Wait(minInterval, hyperv1.DeletingReason, "AWS is deleting endpoint service %s", strings.Join(left.Deleting, ", "))
 	case left.Found == "":
 		return r.awaitConsistency(s)
 	}

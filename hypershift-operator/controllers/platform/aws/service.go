@@ -43,11 +43,12 @@ func (r *Reconciler) ensureService(ctx context.Context, s *scope) error {
 	s.es.Status.AvailabilityZoneIDs = svc.ZoneIDs
 	switch svc.State {
 	case endpointservice.Available:
+		r.backoff.end(s.es.UID)
 		return nil
 	case endpointservice.Failed:
-		return reconcile.Wait(r.backoff(s), hyperv1.EndpointServiceFailedReason, "AWS reports that endpoint service %s has failed; delete it in AWS and it is made again", svc.ID)
+		return reconcile.Wait(r.backoff.next(s.es.UID), hyperv1.EndpointServiceFailedReason, "AWS reports that endpoint service %s has failed; delete it in AWS and it is made again", svc.ID)
 	}
-	return reconcile.Wait(r.backoff(s), hyperv1.EndpointServicePendingReason, "endpoint service %s is %s", svc.ID, strings.ToLower(string(svc.State)))
+	return reconcile.Wait(r.backoff.next(s.es.UID), hyperv1.EndpointServicePendingReason, "endpoint service %s is %s", svc.ID, strings.ToLower(string(svc.State)))
 }
 
 func (r *Reconciler) checkOwner(s *scope) error {

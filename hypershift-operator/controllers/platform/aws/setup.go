@@ -36,7 +36,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 }
 
 // endpointServiceChanged lets through what others change: the spec, deletion, a
-// finalizer that goes, our claim if it does not stand any more. The status is
+// finalizer that goes, a claim that is no longer the desired one. The status is
 // written by both operators and contains nothing new; and the controller that is woken by
 // its own writes starts from a copy that lacks the last of them.
 func (r *Reconciler) endpointServiceChanged() predicate.Predicate {
@@ -48,7 +48,7 @@ func (r *Reconciler) endpointServiceChanged() predicate.Predicate {
 		case claimOn(is).equal(claimOn(was)):
 			return false
 		}
-		return !r.stands(is)
+		return !r.claimIsCurrent(is)
 	}}
 }
 
@@ -64,8 +64,8 @@ func lost(was, is []string) bool {
 	return slices.ContainsFunc(was, func(s string) bool { return !slices.Contains(is, s) })
 }
 
-// stands reports whether a reconcile would leave the claim unchanged.
-func (r *Reconciler) stands(es *hyperv1.AWSEndpointService) bool {
+// claimIsCurrent reports whether a reconcile would leave the claim unchanged.
+func (r *Reconciler) claimIsCurrent(es *hyperv1.AWSEndpointService) bool {
 	ctx := context.Background() // answered by the cache
 	owner, err := r.resolveOwner(ctx, es.Namespace)
 	if err != nil || !owner.known() {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +15,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/cache"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -26,23 +26,21 @@ import (
 // installation. Its methods may be called concurrently.
 type Publisher struct {
 	bucket *oidcdocs.Bucket
-	clock  clock.PassiveClock
 	// maxAge is how long published documents are assumed to exist.
 	maxAge time.Duration
 
-	mu sync.Mutex
-	// observed are the documents that the bucket had, by the UID of the cluster.
-	observed map[types.UID]observation
+	// observed are the documents that the bucket had, by the UID of the cluster. They
+	// are dropped when the documents are removed.
+	observed *cache.Keyed[types.UID, map[string][]byte]
 }
 
-type observation struct {
-	documents map[string][]byte
-	until     time.Time
-}
+// maxObserved is how many clusters are cached. The documents of others are read again
+// in each reconcile.
+const maxObserved = 10000
 
 // NewPublisher returns a Publisher. bucket is nil for an installation without one.
 func NewPublisher(bucket *oidcdocs.Bucket, clock clock.PassiveClock, maxAge time.Duration) *Publisher {
-	return &Publisher{bucket: bucket, clock: clock, maxAge: maxAge, observed: map[types.UID]observation{}}
+	return &Publisher{bucket: bucket, maxAge: maxAge, observed: cache.NewKeyed[types.UID, map[string][]byte](clock, maxObserved)}
 }
 
 // An Issuer is what the Publisher needs to know of a hosted cluster.
@@ -141,8 +139,7 @@ func (p *Publisher) Site(i Issuer, publicKeys []byte) (oidcdocs.Site, error) {
 // called before the first write: the operator that deletes the cluster may have
 // another bucket, or none.
 func (p *Publisher) Publish(ctx context.Context, i Issuer, site oidcdocs.Site, record func(context.Context) error) (changed bool, err error) {
-	now := p.clock.Now()
-	if p.isCurrent(i.UID, site, now) {
+	if p.isCurrent(i.UID, site) {
 		return false, nil
 	}
 	if err := record(ctx); err != nil {
@@ -159,7 +156,7 @@ func (p *Publisher) Publish(ctx context.Context, i Issuer, site oidcdocs.Site, r
 	case err != nil:
 		return false, err
 	}
-	p.observe(i.UID, site, now.Add(wait.Jitter(p.maxAge, 0.5)))
+	p.observed.Put(i.UID, site.Documents, wait.Jitter(p.maxAge, 0.5))
 	return changed, nil
 }
 
@@ -173,11 +170,7 @@ func (p *Publisher) Remove(ctx context.Context, i Issuer) error {
 }
 
 // Forget drops what was observed of a cluster.
-func (p *Publisher) Forget(uid types.UID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.observed, uid)
-}
+func (p *Publisher) Forget(uid types.UID) { p.observed.Forget(uid) }
 
 // emptySite names the documents of a cluster without their contents.
 func emptySite(i Issuer) oidcdocs.Site {
@@ -188,23 +181,15 @@ func emptySite(i Issuer) oidcdocs.Site {
 	}
 }
 
-func (p *Publisher) isCurrent(uid types.UID, site oidcdocs.Site, now time.Time) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	last, ok := p.observed[uid]
-	if !ok || !now.Before(last.until) {
+func (p *Publisher) isCurrent(uid types.UID, site oidcdocs.Site) bool {
+	observed, fresh := p.observed.Fresh(uid)
+	if !fresh {
 		return false
 	}
 	for path, text := range site.Documents {
-		if !bytes.Equal(last.documents[path], text) {
+		if !bytes.Equal(observed[path], text) {
 			return false
 		}
 	}
 	return true
-}
-
-func (p *Publisher) observe(uid types.UID, site oidcdocs.Site, until time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.observed[uid] = observation{documents: site.Documents, until: until}
 }

@@ -60,5 +60,5 @@ func checkNothingLeft(ctx context.Context, c client.Reader) error {
 	if more := len(left) - named; more > 0 {
 		what += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Errorf("nobody but the hypershift-operator can delete %s: delete the HostedClusters and wait until they are gone, then uninstall it", what)
+	return fmt.Errorf("only the hypershift-operator can delete %s: delete the HostedClusters and wait until they are gone, then uninstall it", what)
 }

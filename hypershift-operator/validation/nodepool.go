@@ -160,7 +160,7 @@ func nodeLabels(labels map[string]hyperv1.LabelValue) field.ErrorList {
 	for _, key := range sortedKeys(labels) {
 		domain, _, _ := strings.Cut(key, "/")
 		if key == "machine-template-hash" || domain == "cluster.x-k8s.io" || strings.HasSuffix(domain, ".cluster.x-k8s.io") && domain != "node.cluster.x-k8s.io" || domain == "hypershift.openshift.io" {
-			errs = append(errs, nodePool.forbidden(spec.Child("nodeLabels").Key(key), "nodeLabels has %q, by which machines are told apart: remove it", key))
+			errs = append(errs, nodePool.forbidden(spec.Child("nodeLabels").Key(key), "nodeLabels has %q, by which machines are selected: remove it", key))
 		}
 	}
 	return errs

@@ -86,7 +86,7 @@ func TestJudge(t *testing.T) {
 			pool: func(np *hyperv1.NodePool) {
 				np.Spec.NodeLabels = map[string]hyperv1.LabelValue{"cluster.x-k8s.io/cluster-name": "mine", "node.cluster.x-k8s.io/pool": "fine"}
 			},
-			want: `nodeLabels has "cluster.x-k8s.io/cluster-name", by which machines are told apart`,
+			want: `nodeLabels has "cluster.x-k8s.io/cluster-name", by which machines are selected`,
 		},
 		"no subnet": {
 			pool: func(np *hyperv1.NodePool) { np.Spec.Platform.AWS.Subnet = hyperv1.AWSResourceReference{} },

@@ -90,8 +90,8 @@ func addressConflicts(machines []clusterv1.Machine, n hyperv1.ClusterNetworking)
 	return out
 }
 
-// rollout reports whether machines are being replaced. While a step
-// before the templates stops the pass, what was said last stands.
+// rollout reports whether machines are being replaced. The condition stays as it is
+// while a step before the templates stops the reconcile.
 func (b conditionBuilder) rollout(s *scope) {
 	if s.template == "" || s.bootstrap == "" {
 		return

@@ -67,12 +67,34 @@ const (
 // Reconciler checks the AWS identity of a control plane.
 type Reconciler struct {
 	Options
-	// able is since when a call was possible, by control plane. One reconcile runs at
-	// a time.
-	able map[types.UID]time.Time
-	// trust is what the last check of the roles by this process found, by control plane.
-	// It is ahead of the status in the cache, and has findings too.
-	trust map[types.UID]trusted
+	// known is what this process knows of each control plane. One reconcile runs at a
+	// time.
+	known map[client.ObjectKey]*knowledge
+}
+
+// knowledge is what one process knows of a control plane until that is deleted.
+type knowledge struct {
+	uid types.UID
+	// able is since when a call was possible, zero if it was not yet.
+	able time.Time
+	// trust is what the last check of the roles found, nil if there was none. It is
+	// ahead of the status in the cache, and has findings too.
+	trust *trusted
+}
+
+// of returns the knowledge of a control plane. One that was created again with the
+// same name starts without any.
+func (r *Reconciler) of(hcp *hyperv1.HostedControlPlane) *knowledge {
+	key := client.ObjectKeyFromObject(hcp)
+	if k := r.known[key]; k == nil || k.uid != hcp.UID {
+		r.known[key] = &knowledge{uid: hcp.UID}
+	}
+	return r.known[key]
+}
+
+func (r *Reconciler) forget(_ context.Context, key client.ObjectKey) error {
+	delete(r.known, key)
+	return nil
 }
 
 // statusPart has the fields of the status that this controller writes.
@@ -84,14 +106,21 @@ type statusPart struct {
 type Controller = reconcile.Controller[*hyperv1.HostedControlPlane, *hyperv1.HostedControlPlane]
 
 // New returns the controller.
-func New(opts Options) *Controller {
-	r := &Reconciler{Options: opts, able: map[types.UID]time.Time{}, trust: map[types.UID]trusted{}}
+func New(opts Options) *Controller { return newReconciler(opts).controller() }
+
+func newReconciler(opts Options) *Reconciler {
+	return &Reconciler{Options: opts, known: map[client.ObjectKey]*knowledge{}}
+}
+
+func (r *Reconciler) controller() *Controller {
+	opts := r.Options
 	steps := []reconcile.Step[*hyperv1.HostedControlPlane]{{Name: "identity", Condition: hyperv1.ValidAWSIdentityProvider, Run: r.checkIdentity}}
 	if opts.TakeRole != nil {
 		steps = append(steps, reconcile.Step[*hyperv1.HostedControlPlane]{Name: "isolation", Condition: hyperv1.AWSRolesIsolated, Run: r.checkIsolation})
 	}
 	return &Controller{
 		Name: "identityprobe", Client: opts.Client, Reader: opts.Reader, Clock: opts.Clock,
+		Gone: r.forget,
 		Scope: func(_ context.Context, hcp *hyperv1.HostedControlPlane, _ *reconcile.Writer[*hyperv1.HostedControlPlane]) (*hyperv1.HostedControlPlane, error) {
 			if hcp.Unreadable() != "" || hcp.Spec.Platform.AWS == nil {
 				return nil, reconcile.Skip(0)
@@ -144,11 +173,11 @@ func (r *Reconciler) othersFirst(hcp *hyperv1.HostedControlPlane) bool {
 	if access != hyperv1.Private && access != hyperv1.PublicAndPrivate || !hcp.DeletionTimestamp.IsZero() {
 		return false
 	}
-	now := r.Clock.Now()
-	if _, known := r.able[hcp.UID]; !known {
-		r.able[hcp.UID] = now
+	now, known := r.Clock.Now(), r.of(hcp)
+	if known.able.IsZero() {
+		known.able = now
 	}
-	return now.Sub(r.able[hcp.UID]) < firstCallTimeout
+	return now.Sub(known.able) < firstCallTimeout
 }
 
 // fresh is true if an answer still counts. A refusal is checked again soon, because

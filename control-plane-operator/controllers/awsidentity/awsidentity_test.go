@@ -62,6 +62,8 @@ type world struct {
 	theirs   *fakeaws.Account
 	role     string
 	sessions *identity.Sessions
+	// reconciler is the last one that was started.
+	reconciler *Reconciler
 	// asksRoles makes the probe check the trust policies of the roles, too.
 	asksRoles bool
 }
@@ -111,7 +113,8 @@ func (w *world) start() func(context.Context) error {
 	if w.asksRoles {
 		opts.TakeRole = w.takeRole(signer)
 	}
-	r := New(opts)
+	w.reconciler = newReconciler(opts)
+	r := w.reconciler.controller()
 	return func(ctx context.Context) error {
 		list := &hyperv1.HostedControlPlaneList{}
 		w.must(w.Admin().List(ctx, list))

@@ -38,12 +38,14 @@ type trusted struct {
 func (r *Reconciler) checkIsolation(ctx context.Context, hcp *hyperv1.HostedControlPlane) error {
 	roles := platformRoles(hcp)
 	asked := hashOf(hcp.Spec.IssuerURL, roles)
-	last, known := r.trust[hcp.UID]
-	if record := hcp.Status.AWSRolesIsolation; !known && record != nil {
-		last, known = trusted{roles: record.RolesHash, at: record.CheckedTime.Time}, true
+	last := r.of(hcp).trust
+	if record := hcp.Status.AWSRolesIsolation; last == nil && record != nil {
+		last = &trusted{roles: record.RolesHash, at: record.CheckedTime.Time}
 	}
-	if age := r.Clock.Since(last.at); known && last.roles == asked && age >= 0 && age < lasts(last.err) {
-		return last.err
+	if last != nil && last.roles == asked {
+		if age := r.Clock.Since(last.at); age >= 0 && age < lasts(last.err) {
+			return last.err
+		}
 	}
 	if !hcp.DeletionTimestamp.IsZero() {
 		return reconcile.Unknown(0, reason(errDeleted), "%v", errDeleted)
@@ -68,7 +70,7 @@ func (r *Reconciler) checkIsolation(ctx context.Context, hcp *hyperv1.HostedCont
 		found.err = reconcile.Block(hyperv1.ServiceAccountTrustedReason,
 			"administrators of the hosted cluster can take on roles of its operators: %s; docs/permissions.md has the trust policies", strings.Join(findings, "; "))
 	}
-	r.trust[hcp.UID] = found
+	r.of(hcp).trust = &found
 	return found.err
 }
 

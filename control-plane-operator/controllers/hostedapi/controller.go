@@ -62,7 +62,7 @@ type Reconciler struct {
 	access *access
 	// missed are the control planes whose API server was ready and does not answer,
 	// and since when. One reconcile runs at a time.
-	missed map[types.UID]time.Time
+	missed map[client.ObjectKey]silence
 	// monitor checks the paths; nil if they are not to be checked.
 	monitor *monitor
 	// changes has the control plane whose paths have changed.
@@ -70,11 +70,24 @@ type Reconciler struct {
 }
 
 func newReconciler(opts Options) *Reconciler {
-	r := &Reconciler{Options: opts, access: newAccess(opts.Reader, opts.Clock), missed: map[types.UID]time.Time{}, changes: make(chan event.GenericEvent, 1)}
+	r := &Reconciler{Options: opts, access: newAccess(opts.Reader, opts.Clock), missed: map[client.ObjectKey]silence{}, changes: make(chan event.GenericEvent, 1)}
 	if opts.CheckPaths {
 		r.monitor = newMonitor(opts.Interval, opts.Clock.Now, r.pathChanged)
 	}
 	return r
+}
+
+// silence is since when an API server does not answer.
+type silence struct {
+	uid   types.UID
+	since time.Time
+}
+
+// forget drops what is known of a control plane that is gone.
+func (r *Reconciler) forget(_ context.Context, key client.ObjectKey) error {
+	delete(r.missed, key)
+	r.access.forget(key)
+	return nil
 }
 
 // Controller reconciles HostedControlPlanes.
@@ -93,6 +106,7 @@ func (r *Reconciler) controller() *Controller {
 	}
 	return &Controller{
 		Name: "hostedapi", Client: r.Client, Reader: r.Reader, Clock: r.Clock,
+		Gone: r.forget,
 		Scope: func(_ context.Context, hcp *hyperv1.HostedControlPlane, _ *reconcile.Writer[*hyperv1.HostedControlPlane]) (*scope, error) {
 			if hcp.Unreadable() != "" {
 				return nil, reconcile.Skip(0) // the hostedcontrolplane controller reports it
@@ -225,7 +239,7 @@ func (r *Reconciler) ask(ctx context.Context, hcp *hyperv1.HostedControlPlane) (
 	said := by.ask(ctx, leftOut(hcp)...)
 	said.kubeconfig = by
 	if said.problem != nil {
-		r.access.forget(hcp.UID) // it may have been renewed
+		r.access.forget(client.ObjectKeyFromObject(hcp)) // it may have been renewed
 	}
 	return said, nil
 }
@@ -233,12 +247,13 @@ func (r *Reconciler) ask(ctx context.Context, hcp *hyperv1.HostedControlPlane) (
 // doubtful is true if a missing answer has to be confirmed before an API server that
 // was ready is reported as unavailable.
 func (r *Reconciler) doubtful(hcp *hyperv1.HostedControlPlane, said answer) bool {
+	key := client.ObjectKeyFromObject(hcp)
 	if said.problem == nil || !said.silent || !hcp.Status.Ready {
-		delete(r.missed, hcp.UID)
+		delete(r.missed, key)
 		return false
 	}
-	if r.missed[hcp.UID].IsZero() {
-		r.missed[hcp.UID] = r.Clock.Now()
+	if missed, ok := r.missed[key]; !ok || missed.uid != hcp.UID {
+		r.missed[key] = silence{hcp.UID, r.Clock.Now()}
 	}
-	return r.Clock.Since(r.missed[hcp.UID]) < outage
+	return r.Clock.Since(r.missed[key].since) < outage
 }

@@ -26,15 +26,16 @@ const keep = 5 * time.Minute
 type access struct {
 	secrets client.Reader
 	clock   clock.PassiveClock
-	known   map[types.UID]*kubeconfig
+	known   map[client.ObjectKey]*kubeconfig
 }
 
 func newAccess(secrets client.Reader, clk clock.PassiveClock) *access {
-	return &access{secrets: secrets, clock: clk, known: map[types.UID]*kubeconfig{}}
+	return &access{secrets: secrets, clock: clk, known: map[client.ObjectKey]*kubeconfig{}}
 }
 
 // kubeconfig has the contents of a control plane's kubeconfig Secrets.
 type kubeconfig struct {
+	uid  types.UID // of the control plane
 	read time.Time
 	// admin and custom record whether the administrator's kubeconfigs exist: one with the default name, and one with the
 	// user's name of the API server.
@@ -50,11 +51,12 @@ type kubeconfig struct {
 
 // to returns the kubeconfig of hcp's API server.
 func (a *access) to(ctx context.Context, hcp *hyperv1.HostedControlPlane) (*kubeconfig, error) {
-	known := a.known[hcp.UID]
-	if known != nil && known.complete(hcp) && a.clock.Since(known.read) < keep {
+	key := client.ObjectKeyFromObject(hcp)
+	known := a.known[key]
+	if known != nil && known.uid == hcp.UID && known.complete(hcp) && a.clock.Since(known.read) < keep {
 		return known, nil
 	}
-	k := &kubeconfig{read: a.clock.Now(), secret: names.ClusterKubeconfig(hcp.Spec.InfraID)}
+	k := &kubeconfig{uid: hcp.UID, read: a.clock.Now(), secret: names.ClusterKubeconfig(hcp.Spec.InfraID)}
 	text, err := a.get(ctx, hcp.Namespace, k.secret, names.ClusterKubeconfigFile)
 	if err != nil {
 		return nil, err
@@ -72,7 +74,7 @@ func (a *access) to(ctx context.Context, hcp *hyperv1.HostedControlPlane) (*kube
 		k.custom = custom != nil
 	}
 	k.open(text)
-	a.known[hcp.UID] = k
+	a.known[key] = k
 	return k, nil
 }
 
@@ -83,7 +85,7 @@ func (k *kubeconfig) complete(hcp *hyperv1.HostedControlPlane) bool {
 }
 
 // forget makes the next pass read the kubeconfig again.
-func (a *access) forget(uid types.UID) { delete(a.known, uid) }
+func (a *access) forget(hcp client.ObjectKey) { delete(a.known, hcp) }
 
 // get returns the value of the key, or nil if there is none.
 func (a *access) get(ctx context.Context, namespace, name, key string) ([]byte, error) {

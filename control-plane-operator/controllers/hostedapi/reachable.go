@@ -46,7 +46,7 @@ func (r *Reconciler) checkPaths(ctx context.Context, s *scope) error {
 		r.monitor.watch(client.ObjectKeyFromObject(hcp), paths, by.trust, answered)
 	}
 	if slices.ContainsFunc(paths, func(p path) bool { return r.monitor.observed(p).untrusted() }) {
-		r.access.forget(hcp.UID) // the authority may have been renewed
+		r.access.forget(client.ObjectKeyFromObject(hcp)) // the authority may have been renewed
 	}
 	c := reachableCondition(hcp, previous, paths, r.monitor.observed, r.Clock.Now())
 	c.ObservedGeneration = hcp.Generation

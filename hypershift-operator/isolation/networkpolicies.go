@@ -116,8 +116,8 @@ func sameNamespace() networkingv1.NetworkPolicySpec {
 // etcdOnly allows traffic to etcd, which has the complete state of the cluster, from
 // its clients. They need a certificate as well.
 func etcdOnly() networkingv1.NetworkPolicySpec {
-	from := func(whom ...string) []networkingv1.NetworkPolicyPeer {
-		selector := apps(metav1.LabelSelectorOpIn, whom...)
+	from := func(clients ...string) []networkingv1.NetworkPolicyPeer {
+		selector := apps(metav1.LabelSelectorOpIn, clients...)
 		return []networkingv1.NetworkPolicyPeer{{PodSelector: &selector}}
 	}
 	return networkingv1.NetworkPolicySpec{

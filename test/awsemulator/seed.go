@@ -158,6 +158,8 @@ type CustomerOptions struct {
 	Issuer  string   // URL, as in spec.issuerURL
 	CIDR    string   // default: 10.1.0.0/16
 	ZoneIDs []string // a subnet in each; default: the first three of the region
+	// Internet: the subnets reach the internet through a NAT gateway, which has a subnet of its own.
+	Internet bool
 }
 
 // SeedCustomer makes a VPC with a subnet per zone, the cluster's private hosted zone,
@@ -190,6 +192,15 @@ func (e *Emulator) SeedCustomer(ctx context.Context, o CustomerOptions) (*Custom
 				return err
 			}
 			c.Subnets = append(c.Subnets, subnet)
+		}
+		if o.Internet {
+			public, _, err := s.subnet(ctx, c.VPC, zones[0], cidr, "")
+			if err != nil {
+				return err
+			}
+			if err := s.nat(ctx, c.VPC, public, c.Subnets); err != nil {
+				return err
+			}
 		}
 		if c.LocalZoneID, err = e.PrivateZone(ctx, c.Account, c.LocalZone, c.VPC); err != nil {
 			return err

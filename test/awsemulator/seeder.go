@@ -210,6 +210,37 @@ func (s *seeder) tags(kind ec2types.ResourceType, name string) []ec2types.TagSpe
 	}}
 }
 
+// nat gives private subnets a way to the internet: a NAT gateway in a public subnet.
+func (s *seeder) nat(ctx context.Context, vpc string, public Subnet, private []Subnet) error {
+	if err := s.internet(ctx, vpc, []Subnet{public}); err != nil {
+		return err
+	}
+	address, err := s.ec2.AllocateAddress(ctx, &ec2.AllocateAddressInput{Domain: ec2types.DomainTypeVpc})
+	if err != nil {
+		return fmt.Errorf("allocating an address: %w", err)
+	}
+	gateway, err := s.ec2.CreateNatGateway(ctx, &ec2.CreateNatGatewayInput{SubnetId: &public.ID, AllocationId: address.AllocationId})
+	if err != nil {
+		return fmt.Errorf("making a NAT gateway: %w", err)
+	}
+	table, err := s.ec2.CreateRouteTable(ctx, &ec2.CreateRouteTableInput{VpcId: &vpc})
+	if err != nil {
+		return fmt.Errorf("making a route table: %w", err)
+	}
+	_, err = s.ec2.CreateRoute(ctx, &ec2.CreateRouteInput{
+		RouteTableId: table.RouteTable.RouteTableId, DestinationCidrBlock: aws.String("0.0.0.0/0"), NatGatewayId: gateway.NatGateway.NatGatewayId,
+	})
+	if err != nil {
+		return fmt.Errorf("making a route to NAT gateway %s: %w", aws.ToString(gateway.NatGateway.NatGatewayId), err)
+	}
+	for _, subnet := range private {
+		if _, err := s.ec2.AssociateRouteTable(ctx, &ec2.AssociateRouteTableInput{RouteTableId: table.RouteTable.RouteTableId, SubnetId: &subnet.ID}); err != nil {
+			return fmt.Errorf("connecting subnet %s to the internet: %w", subnet.ID, err)
+		}
+	}
+	return nil
+}
+
 // internet makes subnets public in the eyes of the cloud-controller-manager: it believes routes, not tags.
 func (s *seeder) internet(ctx context.Context, vpc string, subnets []Subnet) error {
 	gateway, err := s.ec2.CreateInternetGateway(ctx, &ec2.CreateInternetGatewayInput{})

@@ -3,6 +3,7 @@
 GET  calls?since=N         the calls from number N on, as JSON lines
 GET  accounts              everything that each account owns
 GET  accounts?account=ID   the same of one account
+GET  network               the network of all accounts, as topology.py describes it
 GET  delays                the delays, in seconds
 POST delays                change some
 POST faults                add one fault, or a list
@@ -27,7 +28,7 @@ from moto.ec2.models import ec2_backends
 from moto.elbv2.models import elbv2_backends
 from moto.iam.models import iam_backends
 
-from . import calllog, faults, idempotency, leftovers, route53, states, webidentity, zones
+from . import calllog, faults, idempotency, leftovers, route53, states, topology, webidentity, zones
 
 PREFIX = "/emulator/"
 
@@ -61,6 +62,8 @@ def _answer(method: str, what: str, query: dict[str, str], body: Any) -> str:
         case "GET", "accounts":
             ids = [query["account"]] if "account" in query else sorted({*ec2_backends.keys(), *iam_backends.keys()})
             return json.dumps({account: leftovers.of(account) for account in ids})
+        case "GET", "network":
+            return json.dumps(topology.network())
         case "GET", "delays":
             return json.dumps(states.delays)
         case "POST", "delays":

@@ -39,10 +39,9 @@ def _create(original: Any, self: EC2Response) -> ActionResult:
     groups = self._get_param("SecurityGroupIds", [])
     backend: EC2Backend = self.ec2_backend
     vpc = backend.get_vpc(self._get_param("VpcId"))
-    service = None
+    service, caller = None, accounts.find(self.access_key)
     if ".vpce-svc-" in service_name:
         service = find_service(self.region, service_name)
-        caller = accounts.find(self.access_key)
         if service is None or caller is None or not may_connect(service, caller):
             raise refuse("InvalidServiceName", f"The Vpc Endpoint Service '{service_name}' does not exist")
     _check_subnets(backend, vpc.id, service, subnets)
@@ -66,6 +65,7 @@ def _create(original: Any, self: EC2Response) -> ActionResult:
     )
     endpoint.subnet_ids = list(subnets)
     endpoint.ip_address_type = "ipv4"
+    endpoint.__dict__["_caller"] = caller
     _follow_subnets(backend, endpoint)
     if service is not None and service.acceptance_required:
         states.life(endpoint).force("pendingAcceptance")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import ipaddress
 from typing import Any
 
 from moto.core.responses import ActionResult
 from moto.ec2.models import EC2Backend
 from moto.ec2.models.dhcp_options import DHCPOptionsSet
+from moto.ec2.models.elastic_network_interfaces import NetworkInterface, NetworkInterfaceBackend
 from moto.ec2.models.security_groups import SecurityGroupRule
 from moto.ec2.models.vpcs import VPC
 from moto.ec2.responses import EC2Response
@@ -17,6 +19,29 @@ from .errors import refuse
 from .patching import wrap
 
 _DEFAULT_DHCP_OPTIONS = "dopt-00000000000000def"
+
+
+@wrap(NetworkInterfaceBackend, "create_network_interface")
+def _create_network_interface(
+    original: Any, self: EC2Backend, subnet: Any, private_ip_address: Any, *args: Any, **kwargs: Any
+) -> NetworkInterface:
+    # moto draws an address from the whole subnet, or, for a NAT gateway, from anywhere.
+    where = self.get_subnet(subnet) if isinstance(subnet, str) else subnet
+    given = private_ip_address if isinstance(private_ip_address, str) else next(iter(private_ip_address or []), "")
+    outside = given and ipaddress.ip_address(given) not in where.cidr
+    if outside or not (private_ip_address or (args and args[0]) or kwargs.get("private_ip_addresses")):
+        private_ip_address = _unused(self, where)
+    return original(self, subnet, private_ip_address, *args, **kwargs)
+
+
+def _unused(backend: EC2Backend, subnet: Any) -> str:
+    """Give the last address of a subnet that nothing has; instances get the first."""
+    used = {str(eni.private_ip_address) for eni in backend.enis.values() if eni.subnet.id == subnet.id}
+    for number in range(int(subnet.cidr.broadcast_address) - 1, int(subnet.cidr.network_address) + 3, -1):
+        address = str(ipaddress.ip_address(number))
+        if address not in used:
+            return address
+    raise refuse("InsufficientFreeAddressesInSubnet", f"There are no free addresses in subnet '{subnet.id}'.")
 
 
 _WITH_PORTS = ("tcp", "udp", "icmp", "icmpv6", "6", "17", "1", "58")

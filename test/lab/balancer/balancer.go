@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"sync"
 	"time"
@@ -18,12 +19,25 @@ type Options struct {
 	Instances     Instances
 	// Network has the addresses of load balancers. All of them must be addresses of this machine.
 	Network netip.Prefix
+	// Entries returns where else clients reach load balancers; nil for nowhere else.
+	Entries func() []Entry
+	// Zone returns the id of the zone of a target; nil if entries have no zones.
+	Zone func(netip.Addr) string
 	// HealthInterval is how often targets are checked. Default: a second.
 	HealthInterval time.Duration
 	// Drain is how long connections to a deregistered target stay open. Default: that of AWS.
 	Drain time.Duration
 	// Progress receives a line for each load balancer that is created or deleted, too.
 	poll.Options
+}
+
+// Entry is another place where clients reach a load balancer, such as an interface of a VPC endpoint.
+type Entry struct {
+	ID string
+	// Balancer is the ARN of the load balancer, Zone the id of the zone of the targets; empty for all.
+	Balancer, Zone string
+	// Listen listens on a port of the entry.
+	Listen func(port uint16) (*net.TCPListener, error)
 }
 
 // Balancer forwards the traffic of all load balancers of an account.
@@ -44,6 +58,13 @@ type balancer struct {
 	name, host string
 	address    netip.Addr
 	listeners  map[uint16]*listener
+	entries    map[string]*entry // by ID
+}
+
+// entry is an Entry that is open.
+type entry struct {
+	Entry
+	listeners map[uint16]*listener
 }
 
 // New returns a Balancer; Run starts it.
@@ -74,6 +95,7 @@ func (b *Balancer) refresh(ctx context.Context) (settled bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	entries := b.entries()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for arn, spec := range w.groups {
@@ -85,7 +107,7 @@ func (b *Balancer) refresh(ctx context.Context) (settled bool, err error) {
 	wanted := map[string]bool{}
 	for _, spec := range w.balancers {
 		wanted[spec.arn] = true
-		err = errors.Join(err, b.ensure(ctx, spec))
+		err = errors.Join(err, b.ensure(ctx, spec, entries[spec.arn]))
 	}
 	for arn, lb := range b.active {
 		if !wanted[arn] {
@@ -101,22 +123,57 @@ func (b *Balancer) refresh(ctx context.Context) (settled bool, err error) {
 	return w.settled, err
 }
 
+// entries are the entries of each load balancer, by ARN.
+func (b *Balancer) entries() map[string][]Entry {
+	entries := map[string][]Entry{}
+	if b.o.Entries != nil {
+		for _, e := range b.o.Entries() {
+			entries[e.Balancer] = append(entries[e.Balancer], e)
+		}
+	}
+	return entries
+}
+
 // ensure allocates the address of a load balancer and opens its listeners.
-func (b *Balancer) ensure(ctx context.Context, spec balancerSpec) (err error) {
+func (b *Balancer) ensure(ctx context.Context, spec balancerSpec, entries []Entry) error {
 	lb := b.active[spec.arn]
 	if lb == nil {
 		address, free := b.pool.take()
 		if !free {
 			return fmt.Errorf("no address for load balancer %s: %s has no more", spec.name, b.o.Network)
 		}
-		lb = &balancer{name: spec.name, host: spec.host, address: address, listeners: map[uint16]*listener{}}
+		lb = &balancer{name: spec.name, host: spec.host, address: address, listeners: map[uint16]*listener{}, entries: map[string]*entry{}}
 		b.active[spec.arn] = lb
 		fmt.Fprintf(b.o.Progress, "load balancer %s at %s\n", lb.name, lb.address)
 	}
-	for port, l := range lb.listeners {
+	err := b.open(ctx, spec, lb.listeners, "", func(port uint16) (*net.TCPListener, error) {
+		return net.ListenTCP("tcp", net.TCPAddrFromAddrPort(netip.AddrPortFrom(lb.address, port)))
+	})
+	wanted := map[string]Entry{}
+	for _, e := range entries {
+		wanted[e.ID] = e
+	}
+	for id, open := range lb.entries {
+		if w, stays := wanted[id]; !stays || w.Zone != open.Zone {
+			stop(open.listeners)
+			delete(lb.entries, id)
+		}
+	}
+	for id, e := range wanted {
+		if lb.entries[id] == nil {
+			lb.entries[id] = &entry{Entry: e, listeners: map[uint16]*listener{}}
+		}
+		err = errors.Join(err, b.open(ctx, spec, lb.entries[id].listeners, e.Zone, e.Listen))
+	}
+	return err
+}
+
+// open makes the open listeners those of the load balancer.
+func (b *Balancer) open(ctx context.Context, spec balancerSpec, listeners map[uint16]*listener, zone string, listenOn func(uint16) (*net.TCPListener, error)) (err error) {
+	for port, l := range listeners {
 		if b.groups[spec.groups[port]] == nil {
 			l.stop()
-			delete(lb.listeners, port)
+			delete(listeners, port)
 		}
 	}
 	for port, arn := range spec.groups {
@@ -124,23 +181,31 @@ func (b *Balancer) ensure(ctx context.Context, spec balancerSpec) (err error) {
 		if g == nil {
 			continue // it is being created or deleted
 		}
-		l := lb.listeners[port]
+		l := listeners[port]
 		if l == nil {
-			opened, openErr := listen(ctx, &b.wg, netip.AddrPortFrom(lb.address, port), g)
-			if openErr != nil {
-				err = fmt.Errorf("load balancer %s: %w", spec.name, openErr)
+			socket, listenErr := listenOn(port)
+			if listenErr != nil {
+				err = errors.Join(err, fmt.Errorf("load balancer %s: opening port %d: %w", spec.name, port, listenErr))
 				continue
 			}
-			l, lb.listeners[port] = opened, opened
+			l = listen(ctx, &b.wg, socket, g, zone)
+			listeners[port] = l
 		}
 		l.group.Store(g)
 	}
 	return err
 }
 
-func (b *Balancer) remove(arn string, lb *balancer) {
-	for _, l := range lb.listeners {
+func stop(listeners map[uint16]*listener) {
+	for _, l := range listeners {
 		l.stop()
+	}
+}
+
+func (b *Balancer) remove(arn string, lb *balancer) {
+	stop(lb.listeners)
+	for _, e := range lb.entries {
+		stop(e.listeners)
 	}
 	b.pool.give(lb.address)
 	delete(b.active, arn)

@@ -39,13 +39,17 @@ func (g *group) update(ctx context.Context, wg *sync.WaitGroup, spec groupSpec) 
 }
 
 // pick returns the healthy targets in turn. If none is healthy, it returns all in turn, like AWS, because the health
-// checks may be wrong. It returns nil without targets.
-func (g *group) pick() *target {
+// checks may be wrong. It returns nil without targets. A load balancer without cross-zone balancing only knows the targets in
+// the zone of the client: https://docs.aws.amazon.com/elasticloadbalancing/latest/network/network-load-balancers.html
+func (g *group) pick(zone string) *target {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var healthy, all []*target
 	for _, id := range slices.Sorted(maps.Keys(g.targets)) {
 		t := g.targets[id]
+		if zone != "" && g.o.Zone != nil && g.o.Zone(t.address.Addr()) != zone {
+			continue
+		}
 		all = append(all, t)
 		if t.well() {
 			healthy = append(healthy, t)

@@ -2,9 +2,7 @@ package balancer
 
 import (
 	"context"
-	"fmt"
 	"net"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 )
@@ -12,16 +10,13 @@ import (
 // listener is a port of a load balancer.
 type listener struct {
 	group atomic.Pointer[group]
+	zone  string // of the targets; empty for all
 	stop  context.CancelFunc
 }
 
-// listen opens a port, and forwards until stop is called or ctx ends.
-func listen(ctx context.Context, wg *sync.WaitGroup, at netip.AddrPort, to *group) (*listener, error) {
-	socket, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
-	if err != nil {
-		return nil, fmt.Errorf("opening a port of a load balancer: %w", err)
-	}
-	l := &listener{}
+// listen forwards the connections of a socket until stop is called or ctx ends.
+func listen(ctx context.Context, wg *sync.WaitGroup, socket *net.TCPListener, to *group, zone string) *listener {
+	l := &listener{zone: zone}
 	l.group.Store(to)
 	ctx, l.stop = context.WithCancel(ctx)
 	context.AfterFunc(ctx, func() { _ = socket.Close() })
@@ -36,12 +31,12 @@ func listen(ctx context.Context, wg *sync.WaitGroup, at netip.AddrPort, to *grou
 			}
 		}
 	})
-	return l, nil
+	return l
 }
 
 // forward forwards one connection. Without a target it resets the connection of the client.
 func (l *listener) forward(ctx context.Context, client *net.TCPConn) {
-	target := l.group.Load().pick()
+	target := l.group.Load().pick(l.zone)
 	if target == nil {
 		reset(client)
 		return

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/netip"
 	"os"
@@ -17,7 +16,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
-	"github.com/aws/aws-sdk-go-v2/service/route53"
 	"k8s.io/utils/clock"
 
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
@@ -26,6 +24,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/balancer"
 	"github.com/hosted-control-planes/hypershift/test/lab/poll"
 	"github.com/hosted-control-planes/hypershift/test/lab/resolver"
+	"github.com/hosted-control-planes/hypershift/test/lab/vpc"
 )
 
 // Port is the port of the emulator, DNSPort that of the resolver.
@@ -46,6 +45,9 @@ type Options struct {
 	// Network is that of the machines, Balancers that of the load balancers. All of its addresses are local.
 	Network   netip.Prefix
 	Balancers netip.Prefix
+	// Services are what the VPCs of customers reach besides AWS and public load balancers, such as a registry. Nil: these VPCs
+	// carry no packets, which needs no privileges.
+	Services []netip.AddrPort
 	// Forward is the address of a DNS server for all other names. Without it, other names do not exist.
 	Forward string
 	// Dir receives the log of the emulator, in logs.
@@ -61,6 +63,8 @@ type Cloud struct {
 
 	balancer *balancer.Balancer
 	resolver *resolver.Server
+	network  *vpc.Network // nil: the VPCs of customers carry no packets
+	workers  *instances
 	wg       sync.WaitGroup
 }
 
@@ -79,7 +83,7 @@ func Start(ctx context.Context, o Options) (_ *Cloud, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting the cloud: %w", err)
 	}
-	c := &Cloud{}
+	c := &Cloud{workers: &instances{byID: map[string]Worker{}}}
 	c.AWS, err = awsemulator.Start(ctx, awsemulator.Options{Host: o.Host, Port: o.Port, Progress: o.Progress, Log: log})
 	if err != nil {
 		log.Close()
@@ -92,8 +96,19 @@ func Start(ctx context.Context, o Options) (_ *Cloud, err error) {
 	if err := c.seed(ctx, o); err != nil {
 		return nil, err
 	}
+	if o.Services != nil {
+		if err := c.connect(o); err != nil {
+			return nil, err
+		}
+	}
 	c.balance(ctx, o)
-	return c, c.resolve(ctx, o)
+	if err := c.resolve(ctx, o); err != nil {
+		return nil, err
+	}
+	if c.network != nil {
+		c.wg.Go(func() { c.network.Run(ctx) })
+	}
+	return c, nil
 }
 
 // Wait returns when all goroutines and processes of Start have ended.
@@ -124,43 +139,47 @@ func (c *Cloud) seed(ctx context.Context, o Options) (err error) {
 	return err
 }
 
+// interval is short enough that a change of the network takes effect within a second.
+const interval = 250 * time.Millisecond
+
+func (c *Cloud) poll(o Options) poll.Options {
+	return poll.Options{Changed: (&changes{aws: c.AWS}).any, Interval: interval, Clock: clock.RealClock{}, Progress: o.Progress}
+}
+
 // balance makes the load balancers of the management account forward traffic.
 func (c *Cloud) balance(ctx context.Context, o Options) {
 	config := c.AWS.Config(c.Management.Account)
+	following := c.poll(o)
+	if c.network != nil {
+		following.Changed = c.orEndpoints(following.Changed)
+	}
 	c.balancer = balancer.New(balancer.Options{
 		LoadBalancers:  elb.NewFromConfig(config),
 		Instances:      ec2.NewFromConfig(config),
 		Network:        o.Balancers,
+		Entries:        c.entries(),
+		Zone:           c.zone(),
 		HealthInterval: healthInterval,
-		Options:        poll.Options{Changed: (&changes{aws: c.AWS}).any, Clock: clock.RealClock{}, Progress: o.Progress},
+		Options:        following,
 	})
 	c.wg.Go(func() { c.balancer.Run(ctx) })
 }
 
 // resolve starts the resolver for the names of all accounts.
 func (c *Cloud) resolve(ctx context.Context, o Options) (err error) {
-	seen := &changes{aws: c.AWS, accounts: map[string]bool{c.Management.Account: true}}
-	accounts := map[string]resolver.Account{}
 	c.resolver, err = resolver.Start(resolver.Options{
 		Listen:  net.JoinHostPort(o.Host, strconv.Itoa(o.DNSPort)),
 		Forward: o.Forward,
-		Accounts: func() []resolver.Account {
-			for id := range seen.accounts {
-				if _, known := accounts[id]; !known {
-					config := c.AWS.Config(id)
-					accounts[id] = resolver.Account{Zones: route53.NewFromConfig(config), Endpoints: ec2.NewFromConfig(config)}
-				}
-			}
-			return slices.Collect(maps.Values(accounts))
-		},
+		VPC:     c.Management.VPC,
+		Read:    c.AWS.Network,
 		LoadBalancers: func() []resolver.LoadBalancer {
 			var all []resolver.LoadBalancer
 			for _, b := range c.balancer.Snapshot() {
-				all = append(all, resolver.LoadBalancer{ARN: b.ARN, Host: b.Host, Address: b.Address})
+				all = append(all, resolver.LoadBalancer{Host: b.Host, Address: b.Address})
 			}
 			return all
 		},
-		Options: poll.Options{Changed: seen.any, Clock: clock.RealClock{}, Progress: o.Progress},
+		Options: c.poll(o),
 	})
 	if err != nil {
 		return err

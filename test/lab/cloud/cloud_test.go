@@ -3,10 +3,12 @@ package cloud
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -23,12 +25,13 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 	"github.com/hosted-control-planes/hypershift/test/fixture/process"
+	"github.com/hosted-control-planes/hypershift/test/lab/isolated"
 )
 
 // network is a network of which all addresses belong to this machine.
 var network = netip.MustParsePrefix("127.61.0.0/16")
 
-func startCloud(t *testing.T) *Cloud {
+func startCloud(t *testing.T, services ...netip.AddrPort) *Cloud {
 	t.Helper()
 	var ports [2]int
 	for i := range ports {
@@ -41,7 +44,7 @@ func startCloud(t *testing.T) *Cloud {
 	c, err := Start(ctx, Options{
 		Host: "127.0.0.1", Port: ports[0], DNSPort: ports[1],
 		Network: network, Balancers: netip.MustParsePrefix("127.60.0.0/24"),
-		Dir: t.TempDir(), Progress: t.Output(),
+		Services: services, Dir: t.TempDir(), Progress: t.Output(),
 	})
 	if err != nil {
 		cancel()
@@ -101,8 +104,9 @@ func eventually(t *testing.T, what string, try func(context.Context) error) {
 
 // The resources for a request in a private cluster, created by hand. The operators and controllers of AWS that create them
 // are tested elsewhere.
-func TestRecordOfACustomerResolvesToALoadBalancerThatReachesANode(t *testing.T) {
-	c := startCloud(t)
+func TestCustomerReachesANodeThroughAnEndpoint(t *testing.T) {
+	isolated.Require(t)
+	c := startCloud(t, netip.MustParseAddrPort("127.0.0.1:5000"))
 	address := Address(network, "us-east-1b", 11)
 	port := greet(t, address)
 	machine := must[awsemulator.Instance](t)(c.RunInstance(t.Context(), awsemulator.InstanceOptions{Name: "m1", Zone: "us-east-1b", Address: address.String()}))
@@ -114,7 +118,7 @@ func TestRecordOfACustomerResolvesToALoadBalancerThatReachesANode(t *testing.T) 
 	balancers, services := elb.NewFromConfig(config), ec2.NewFromConfig(config)
 	nlb := must[*elb.CreateLoadBalancerOutput](t)(balancers.CreateLoadBalancer(t.Context(), &elb.CreateLoadBalancerInput{
 		Name: aws.String("router"), Type: elbtypes.LoadBalancerTypeEnumNetwork, Scheme: elbtypes.LoadBalancerSchemeEnumInternal,
-		Subnets: []string{c.Management.Private[0].ID},
+		Subnets: []string{c.Management.Private[1].ID},
 	})).LoadBalancers[0]
 	group := must[*elb.CreateTargetGroupOutput](t)(balancers.CreateTargetGroup(t.Context(), &elb.CreateTargetGroupInput{
 		Name: aws.String("router"), Protocol: elbtypes.ProtocolEnumTcp, Port: aws.Int32(port), VpcId: &c.Management.VPC, TargetType: elbtypes.TargetTypeEnumInstance,
@@ -139,7 +143,7 @@ func TestRecordOfACustomerResolvesToALoadBalancerThatReachesANode(t *testing.T) 
 	customer := must[*awsemulator.Customer](t)(c.AWS.SeedCustomer(t.Context(), awsemulator.CustomerOptions{Name: "demo", InfraID: "demo-1", Issuer: "https://issuer.example.test"}))
 	theirs := c.AWS.Config(customer.Account)
 	endpoint := must[*ec2.CreateVpcEndpointOutput](t)(ec2.NewFromConfig(theirs).CreateVpcEndpoint(t.Context(), &ec2.CreateVpcEndpointInput{
-		VpcEndpointType: ec2types.VpcEndpointTypeInterface, ServiceName: service.ServiceName, VpcId: &customer.VPC, SubnetIds: []string{customer.Subnets[0].ID},
+		VpcEndpointType: ec2types.VpcEndpointTypeInterface, ServiceName: service.ServiceName, VpcId: &customer.VPC, SubnetIds: []string{customer.Subnets[1].ID}, // in the zone of the machine
 	})).VpcEndpoint
 	must[*route53.ChangeResourceRecordSetsOutput](t)(route53.NewFromConfig(theirs).ChangeResourceRecordSets(t.Context(), &route53.ChangeResourceRecordSetsInput{
 		HostedZoneId: &customer.LocalZoneID,
@@ -149,14 +153,9 @@ func TestRecordOfACustomerResolvesToALoadBalancerThatReachesANode(t *testing.T) 
 		}}}},
 	}))
 
-	status := c.Status()
-	names := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, status.DNS)
-	}}
-	dialer := net.Dialer{Resolver: names}
-	for _, host := range []string{*nlb.DNSName, "api." + customer.LocalZone} {
-		eventually(t, host+" reaches the machine", func(ctx context.Context) error {
-			conn, err := dialer.DialContext(ctx, "tcp4", net.JoinHostPort(host, "7443"))
+	hello := func(dial func(ctx context.Context, network, address string) (net.Conn, error), host string) func(context.Context) error {
+		return func(ctx context.Context) error {
+			conn, err := dial(ctx, "tcp4", net.JoinHostPort(host, strconv.Itoa(7443)))
 			if err != nil {
 				return err
 			}
@@ -166,11 +165,52 @@ func TestRecordOfACustomerResolvesToALoadBalancerThatReachesANode(t *testing.T) 
 				err = fmt.Errorf("the response is %q", said)
 			}
 			return err
-		})
+		}
 	}
+	status := c.Status()
+	names := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, status.DNS)
+	}}
+	eventually(t, "the management cluster reaches the load balancer", hello((&net.Dialer{Resolver: names}).DialContext, *nlb.DNSName))
+
+	theirNames := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return inVPC(ctx, c, customer.VPC, "169.254.169.253:53")
+	}}
+	through := func(ctx context.Context, _, address string) (net.Conn, error) {
+		host, port, _ := net.SplitHostPort(address)
+		found, err := theirNames.LookupHost(ctx, host)
+		if err != nil {
+			return nil, err
+		}
+		return inVPC(ctx, c, customer.VPC, net.JoinHostPort(found[0], port))
+	}
+	private := "api." + customer.LocalZone
+	eventually(t, "the customer reaches the machine", hello(through, private))
+	if found, err := names.LookupHost(t.Context(), private); err == nil {
+		t.Errorf("the management cluster resolves a name of the customer's private zone: %s", found)
+	}
+
+	permissions := &ec2.ModifyVpcEndpointServicePermissionsInput{ServiceId: service.ServiceId, RemoveAllowedPrincipals: []string{"arn:aws:iam::" + awsemulator.CustomerAccount + ":root"}}
+	must[*ec2.ModifyVpcEndpointServicePermissionsOutput](t)(services.ModifyVpcEndpointServicePermissions(t.Context(), permissions))
+	eventually(t, "the customer is cut off without permission", func(ctx context.Context) error {
+		if err := hello(through, private)(ctx); err == nil {
+			return errors.New("it is connected")
+		}
+		return nil
+	})
 	if status := c.Status(); len(status.LoadBalancers) != 1 || status.LoadBalancers[0].Host != *nlb.DNSName || len(status.Trouble) > 0 {
 		t.Errorf("the status is %+v", status)
 	}
+}
+
+// inVPC connects from the router of a VPC.
+func inVPC(ctx context.Context, c *Cloud, vpc, address string) (net.Conn, error) {
+	r := c.Network().Router(vpc)
+	if r == nil {
+		return nil, errors.New("the VPC has no router yet")
+	}
+	to := netip.MustParseAddrPort(address)
+	return r.DialContext(ctx, to.Addr(), to)
 }
 
 func TestZonesHaveTheSameOrderByNameAndID(t *testing.T) {

@@ -20,7 +20,11 @@ type Status struct {
 // Status returns the current state.
 func (c *Cloud) Status() Status {
 	s := Status{Endpoint: c.AWS.URL, DNS: c.resolver.Address(), Management: c.Management, LoadBalancers: c.balancer.Snapshot()}
-	for _, trouble := range []string{c.balancer.Trouble(), c.resolver.Trouble()} {
+	troubles := []string{c.balancer.Trouble(), c.resolver.Trouble()}
+	if c.network != nil {
+		troubles = append(troubles, c.network.Trouble())
+	}
+	for _, trouble := range troubles {
 		if trouble != "" {
 			s.Trouble = append(s.Trouble, trouble)
 		}

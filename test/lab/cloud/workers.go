@@ -35,19 +35,20 @@ func (c *Cloud) FollowWorkers(ctx context.Context, progress io.Writer, tell func
 			if account == c.Management.Account {
 				continue
 			}
-			workers, still, err := c.workers(ctx, account)
+			workers, still, err := c.running(ctx, account)
 			if err != nil {
 				return false, err
 			}
 			all, stable = append(all, workers...), stable && still
 		}
+		c.workers.set(all)
 		settled, err := tell(ctx, all)
 		return settled && stable, err
 	}).Run(ctx)
 }
 
-// workers returns the running instances of an account, and whether none is in transition.
-func (c *Cloud) workers(ctx context.Context, account string) (running []Worker, stable bool, err error) {
+// running returns the running instances of an account, and whether none is in transition.
+func (c *Cloud) running(ctx context.Context, account string) (running []Worker, stable bool, err error) {
 	client := ec2.NewFromConfig(c.AWS.Config(account))
 	described, err := client.DescribeInstances(ctx, &ec2.DescribeInstancesInput{})
 	if err != nil {

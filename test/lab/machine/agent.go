@@ -31,7 +31,7 @@ func Run(ctx context.Context, dir string) error {
 	defer a.servers.Wait()
 	steps := []func(context.Context) error{a.serveNodeMetadata, a.enforceNetworkPolicies, a.startContainerd, a.startKubelet, a.startKubeProxy, a.connectPods}
 	if s.Instance != nil {
-		steps = []func(context.Context) error{a.serveMetadata, a.ignite, a.startUnits, a.connectPods}
+		steps = []func(context.Context) error{a.ignite, a.startUnits, a.connectPods}
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil && ctx.Err() == nil {

@@ -2,7 +2,9 @@ package machine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -37,22 +39,36 @@ func (a *agent) connectPods(ctx context.Context) error {
 		return err
 	}
 	a.log.Info("The node has its pod addresses", "podCIDR", podCIDR)
+	if err := os.WriteFile(a.path(PodRange), []byte(podCIDR), 0o644); err != nil {
+		return err
+	}
+	if a.Instance != nil {
+		if err := until(ctx, func() (bool, error) { return exists(a.path(PodsRouted)) }); err != nil {
+			return err
+		}
+	}
 	return a.configureBridge(podCIDR)
+}
+
+// exists reports whether there is a file.
+func exists(path string) (bool, error) {
+	_, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // places are the paths of a machine's components, and the name of its node.
 type places struct {
 	node, kubeconfig, cni, ipam string
-	// masquerade translates the addresses of pods when they connect to anything outside of the machine.
-	masquerade bool
 }
 
 func (a *agent) places() places {
 	if a.Instance == nil {
 		return places{node: a.Name, kubeconfig: a.path(kubeletKubeconfig), cni: a.path("cni"), ipam: a.path("ipam")}
 	}
-	// A VPC does not route addresses of pods.
-	return places{node: a.Instance.Hostname, kubeconfig: joinedKubeconfig, cni: imageCNI, ipam: imageIPAM, masquerade: true}
+	return places{node: a.Instance.Hostname, kubeconfig: joinedKubeconfig, cni: imageCNI, ipam: imageIPAM}
 }
 
 func (a *agent) configureBridge(podCIDR string) error {
@@ -62,8 +78,7 @@ func (a *agent) configureBridge(podCIDR string) error {
 	}
 	data := struct {
 		Bridge, PodCIDR, SecondPodCIDR, IPAM, Plugin, Socket string
-		Masquerade                                           bool
-	}{Bridge: podBridge, PodCIDR: podCIDR, IPAM: p.ipam, Masquerade: p.masquerade}
+	}{Bridge: podBridge, PodCIDR: podCIDR, IPAM: p.ipam}
 	if a.NetworkPolicies {
 		data.Plugin, data.Socket = networkpolicy.PluginName, networkPolicySocket
 		var err error
@@ -71,8 +86,5 @@ func (a *agent) configureBridge(podCIDR string) error {
 			return err
 		}
 	}
-	if err := a.write(filepath.Join(p.cni, "10-bridge.conflist"), "bridge.conflist", data); err != nil {
-		return err
-	}
-	return os.WriteFile(a.path(PodRange), []byte(podCIDR), 0o644)
+	return a.write(filepath.Join(p.cni, "10-bridge.conflist"), "bridge.conflist", data)
 }

@@ -28,7 +28,7 @@ func (a *agent) installImage() error {
 		}
 	}
 	data := struct{ Containerd, Kubelet, Path, Nameserver string }{
-		a.program("containerd"), a.program("kubelet"), filepath.Join(a.Lab, "bin"), a.Gateway,
+		a.program("containerd"), a.program("kubelet"), filepath.Join(a.Lab, "bin"), a.DNS,
 	}
 	for _, f := range []struct{ path, template string }{
 		{"/etc/resolv.conf", "resolv.conf"},

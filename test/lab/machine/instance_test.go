@@ -3,7 +3,6 @@ package machine
 import (
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 )
@@ -15,35 +14,6 @@ func newInstance(t *testing.T) *agent {
 	})
 }
 
-func TestInstanceReadsItsMetadata(t *testing.T) {
-	a := newInstance(t)
-	if err := os.WriteFile(a.path(UserData), []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for sentence, c := range map[string]struct {
-		method, path, header, value string
-		code                        int
-		want                        string
-	}{
-		"a token needs a lifetime":              {"PUT", "/latest/api/token", "", "", http.StatusBadRequest, ""},
-		"a token":                               {"PUT", "/latest/api/token", tokenHeader + "-ttl-seconds", "60", http.StatusOK, token},
-		"a request without a token is rejected": {"GET", "/latest/meta-data/instance-id", "", "", http.StatusUnauthorized, ""},
-		"the name of its node":                  {"GET", "/latest/meta-data/local-hostname", tokenHeader, token, http.StatusOK, "ip-10-1-0-4.ec2.internal"},
-		"its zone":                              {"GET", "/latest/meta-data/placement/availability-zone", tokenHeader, token, http.StatusOK, "us-east-1b"},
-		"its address":                           {"GET", "/latest/meta-data/local-ipv4", tokenHeader, token, http.StatusOK, "10.1.0.4"},
-		"its user data":                         {"GET", "/latest/user-data", tokenHeader, token, http.StatusOK, "mine"},
-		"an unknown item":                       {"GET", "/latest/meta-data/unknown", tokenHeader, token, http.StatusNotFound, ""},
-	} {
-		req := httptest.NewRequestWithContext(t.Context(), c.method, c.path, nil)
-		req.Header.Set(c.header, c.value)
-		answer := httptest.NewRecorder()
-		a.metadata().ServeHTTP(answer, req)
-		if answer.Code != c.code || c.want != "" && answer.Body.String() != c.want {
-			t.Errorf("%s: %d %q", sentence, answer.Code, answer.Body)
-		}
-	}
-}
-
 func TestUserDataWritesOnlyToWritableDirectories(t *testing.T) {
 	for _, path := range []string{"/usr/bin/kubelet", "/etc/../root/.ssh/authorized_keys", "/etcetera"} {
 		if err := install(path, "", 0o644); err == nil || !strings.Contains(err.Error(), "the image has only") {
@@ -52,12 +22,11 @@ func TestUserDataWritesOnlyToWritableDirectories(t *testing.T) {
 	}
 }
 
-// Peers outside of the machine must not be treated as its pods, and the VPC does not route these addresses.
-func TestPodsOfAnInstanceAreMasqueraded(t *testing.T) {
-	if p := newInstance(t).places(); !p.masquerade || p.node != "ip-10-1-0-4.ec2.internal" {
+func TestNodeOfAnInstanceHasItsHostname(t *testing.T) {
+	if p := newInstance(t).places(); p.node != "ip-10-1-0-4.ec2.internal" {
 		t.Errorf("%+v", p)
 	}
-	if p := newAgent(t, func(*Spec) {}).places(); p.masquerade || p.node != "m1" {
+	if p := newAgent(t, func(*Spec) {}).places(); p.node != "m1" {
 		t.Errorf("%+v", p)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,15 +22,11 @@ var (
 	containerCredentials = []string{"169.254.170.2/32", "169.254.170.23/32", "fd00:ec2::23/128"}
 )
 
-// metadataAddresses are the addresses that the machine serves. Customers' instances have IPv4 only.
+// metadataAddresses are the addresses that the machine serves. That of customers' instances is served by their VPC.
 func (s Spec) metadataAddresses() []*netlink.Addr {
 	var texts []string
-	switch {
-	case s.Instance != nil:
-		texts = instanceMetadata[:1]
-	case s.NetworkPolicies:
-		texts = append(texts, instanceMetadata...)
-		texts = append(texts, containerCredentials...)
+	if s.NetworkPolicies {
+		texts = slices.Concat(instanceMetadata, containerCredentials)
 	}
 	var all []*netlink.Addr
 	for _, text := range texts {
@@ -40,12 +37,6 @@ func (s Spec) metadataAddresses() []*netlink.Addr {
 		all = append(all, &netlink.Addr{IPNet: &net.IPNet{IP: ip, Mask: network.Mask}})
 	}
 	return all
-}
-
-// serveMetadata implements version 2 of the EC2 metadata service for the machine itself. Pods have a network of their own,
-// and are one hop too far away.
-func (a *agent) serveMetadata(ctx context.Context) error {
-	return serve(ctx, a.metadata(), instanceMetadata[:1])
 }
 
 // serveNodeMetadata serves metadata on a node of the management cluster, where the hop limit admits pods: only a
@@ -79,19 +70,6 @@ const (
 	tokenHeader = "X-aws-ec2-metadata-token"
 	token       = "token-of-the-lab"
 )
-
-func (a *agent) metadata() http.Handler {
-	mux := metadataServer(map[string]string{
-		"instance-id":                 a.Instance.ID,
-		"local-hostname":              a.Instance.Hostname,
-		"local-ipv4":                  a.host(),
-		"placement/availability-zone": a.Instance.Zone,
-	})
-	mux.HandleFunc("GET /latest/user-data", withToken(func(w http.ResponseWriter, req *http.Request) {
-		http.ServeFile(w, req, a.path(UserData))
-	}))
-	return mux
-}
 
 // NodeRole is the role of a node of the management cluster. Only the node may get its credentials.
 const NodeRole = "management-node"

@@ -17,6 +17,8 @@ type Spec struct {
 	// Address is the address of its network card, with the prefix length; Gateway is the address of the switch.
 	Address string `json:"address"`
 	Gateway string `json:"gateway"`
+	// DNS is the DNS server of an instance; others have that of the switch.
+	DNS string `json:"dns,omitempty"`
 
 	// MemoryMiB is the amount of memory that the machine reports.
 	MemoryMiB int `json:"memoryMiB"`
@@ -63,6 +65,8 @@ const (
 	UserData = "user-data"
 	// PodRange is the file with the pod range of an instance, from which the lab configures routes of other machines.
 	PodRange = "pod-range"
+	// PodsRouted is the file that exists when the lab has configured these routes.
+	PodsRouted = "pods-routed"
 	// ConsoleLog is the output of pid 1 and the agent.
 	ConsoleLog = "console.log"
 )

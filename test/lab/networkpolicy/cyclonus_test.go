@@ -165,7 +165,7 @@ func makeCyclonusNetwork(t *testing.T) *network {
 // play writes the rules of each step, and tries the connections of all pods.
 func (n *network) play(c cyclonusCase) {
 	for i, s := range c.Steps {
-		err := n.in("n1", func() error { return n.writer.write(n.t.Context(), render(Evaluate(s.state()), bridge)) })
+		err := n.in("n1", func() error { return n.writer.Write(n.t.Context(), render(Evaluate(s.state()), bridge)) })
 		if err != nil {
 			n.t.Errorf("%s (%v), step %d: %v", c.Description, c.Tags, i, err)
 			return

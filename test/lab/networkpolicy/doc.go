@@ -7,7 +7,7 @@
 //	                                                     ▼
 //	table.go      Rules ─► table: sets, maps and chains of nftables
 //	                                                     ▼
-//	writer.go     the difference to the table in the kernel, in one transaction
+//	nftables      the difference to the table in the kernel, in one transaction (package nftables)
 //
 // The semantics are those of the API documentation:
 //

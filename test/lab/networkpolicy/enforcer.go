@@ -16,6 +16,8 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	networkinglisters "k8s.io/client-go/listers/networking/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/nftables"
 )
 
 // Options configure an Enforcer.
@@ -39,8 +41,13 @@ type Enforcer struct {
 	wake       chan struct{}
 
 	mu        sync.Mutex // held while rules are written
-	writer    *writer
+	writer    *nftables.Writer
 	addresses map[types.UID][]netip.Addr
+}
+
+// newTable returns the writer of the table of this package.
+func newTable() (*nftables.Writer, error) {
+	return nftables.NewWriter("networkpolicy", "NetworkPolicies")
 }
 
 // retry is the delay after a failed write.
@@ -49,19 +56,19 @@ const retry = time.Second
 // Start blocks the network of all pods, and applies the policies when the API server has responded. It follows changes
 // until ctx ends.
 func Start(ctx context.Context, o Options) (*Enforcer, error) {
-	w, err := newWriter()
+	w, err := newTable()
 	if err != nil {
 		return nil, err
 	}
 	return start(ctx, o, w)
 }
 
-func start(ctx context.Context, o Options, w *writer) (*Enforcer, error) {
+func start(ctx context.Context, o Options, w *nftables.Writer) (*Enforcer, error) {
 	e := &Enforcer{
 		Options: o, writer: w,
 		synced: make(chan struct{}), wake: make(chan struct{}, 1), addresses: map[types.UID][]netip.Addr{},
 	}
-	if err := w.write(ctx, render(Rules{}, o.Bridge)); err != nil {
+	if err := w.Write(ctx, render(Rules{}, o.Bridge)); err != nil {
 		return nil, err
 	}
 	if err := e.listen(ctx); err != nil {
@@ -136,7 +143,7 @@ func (e *Enforcer) write(ctx context.Context) error {
 	s.Pods, _ = e.pods.List(labels.Everything())
 	s.Namespaces, _ = e.namespaces.List(labels.Everything())
 	s.Policies, _ = e.policies.List(labels.Everything())
-	return e.writer.write(ctx, render(Evaluate(s), e.Bridge))
+	return e.writer.Write(ctx, render(Evaluate(s), e.Bridge))
 }
 
 // made applies the policies to the network of a new pod, and returns when they are in effect.

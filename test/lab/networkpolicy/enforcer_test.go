@@ -53,7 +53,7 @@ func following(t *testing.T, policies ...string) (*network, *fake.Clientset, str
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	socket := filepath.Join(dir, "socket")
-	n.writer.nft = inside{n.writer.nft, n}
+	n.writer.NFT = inside{n.writer.NFT, n}
 	if _, err := start(t.Context(), Options{Node: "n1", Bridge: bridge, Client: client, Socket: socket, Log: slog.New(slog.DiscardHandler)}, n.writer); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package networkpolicy
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net"
 	"net/netip"
@@ -19,6 +20,8 @@ import (
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/nftables"
 )
 
 const bridge = "cni0"
@@ -36,7 +39,7 @@ type network struct {
 	places map[string][]netip.Addr
 	spaces map[string]netns.NsHandle
 	calls  map[string]chan func() // each runs on a thread in the namespace
-	writer *writer
+	writer *nftables.Writer
 	ports  ports
 }
 
@@ -123,7 +126,7 @@ func makeNetwork(t *testing.T, places map[string][]netip.Addr, pods ...string) *
 			n.echo(name, port)
 		}
 	}
-	n.inside("n1", func() (err error) { n.writer, err = newWriter(); return err })
+	n.inside("n1", func() (err error) { n.writer, err = newTable(); return err })
 	return n
 }
 
@@ -414,7 +417,7 @@ func connected(conn *os.File) error {
 
 func (n *network) write(rules Rules) {
 	n.t.Helper()
-	n.inside("n1", func() error { return n.writer.write(n.t.Context(), render(rules, bridge)) })
+	n.inside("n1", func() error { return n.writer.Write(n.t.Context(), render(rules, bridge)) })
 }
 
 // check runs many attempts at once.
@@ -435,7 +438,7 @@ func (n *network) check(passes, dropped []string) {
 func TestKernelEnforcesEveryCase(t *testing.T) {
 	n := newNetwork(t)
 	outer := n.t
-	for _, name := range keys(cases) {
+	for _, name := range slices.Sorted(maps.Keys(cases)) {
 		c := cases[name]
 		t.Run(name, func(t *testing.T) {
 			n.t = t
@@ -563,14 +566,14 @@ func TestFailedWriteIsFollowedByAFullOne(t *testing.T) {
 	n := newNetwork(t)
 	n.write(Evaluate(clusterWith(t)))
 	n.inside("n1", func() error {
-		if out, err := exec.CommandContext(t.Context(), "nft", "delete table inet "+tableName).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), "nft", "delete table inet "+"networkpolicy").CombinedOutput(); err != nil {
 			return fmt.Errorf("%w: %s", err, out)
 		}
 		closed := render(Evaluate(clusterWith(t, `{podSelector: {}, policyTypes: [Ingress]}`)), bridge)
-		if err := n.writer.write(t.Context(), closed); err == nil {
+		if err := n.writer.Write(t.Context(), closed); err == nil {
 			t.Error("a change of a missing table succeeds")
 		}
-		return n.writer.write(t.Context(), closed)
+		return n.writer.Write(t.Context(), closed)
 	})
 	n.check([]string{"x/a > outside tcp 80"}, []string{"x/b > x/a tcp 80"})
 }

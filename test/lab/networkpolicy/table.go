@@ -3,35 +3,18 @@ package networkpolicy
 import (
 	"fmt"
 	"hash/fnv"
-	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/nftables"
 )
 
-// table is an nftables table as text.
-type table struct {
-	sets   map[string]set
-	chains map[string]chain
-}
-
-// set is a set, or a map if its elements have values.
-type set struct {
-	of       string // type of its keys
-	verdicts bool   // the values of a map
-	elements map[string]string
-}
-
-// chain is a list of rules. A base chain has a hook.
-type chain struct {
-	hook     string
-	priority string
-	comment  string
-	rules    []string
-}
+// rules is a table that is being rendered.
+type rules struct{ nftables.Table }
 
 // family is an IP version in the terms of nftables.
 type family struct {
@@ -64,12 +47,12 @@ const neighborDiscovery = "icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert
 //	ingress-forward (to the bridge)                 ─► ingress ─► pods-ingress-* ─► ingress-* of each policy, or drop
 //
 // Accept ends only the current base chain: a packet that egress accepts goes through ingress next.
-func render(r Rules, bridge string) table {
-	t := table{sets: map[string]set{}, chains: map[string]chain{}}
+func render(r Rules, bridge string) nftables.Table {
+	t := rules{nftables.NewTable()}
 	replies, fromPods, toPods := "ct state established,related accept", fmt.Sprintf("iifname != %q accept", bridge), fmt.Sprintf("oifname != %q accept", bridge)
-	t.chains[egressInput] = chain{hook: "input", priority: "0", rules: []string{fromPods, replies, neighborDiscovery, "jump " + egress}}
-	t.chains[egressForward] = chain{hook: "forward", priority: "0", rules: []string{fromPods, replies, neighborDiscovery, "jump " + egress}}
-	t.chains[ingressForward] = chain{hook: "forward", priority: "10", rules: []string{toPods, replies, neighborDiscovery, "jump " + ingress}}
+	t.Chains[egressInput] = nftables.Chain{Hook: "input", Priority: "0", Rules: []string{fromPods, replies, neighborDiscovery, "jump " + egress}}
+	t.Chains[egressForward] = nftables.Chain{Hook: "forward", Priority: "0", Rules: []string{fromPods, replies, neighborDiscovery, "jump " + egress}}
+	t.Chains[ingressForward] = nftables.Chain{Hook: "forward", Priority: "10", Rules: []string{toPods, replies, neighborDiscovery, "jump " + ingress}}
 
 	var local, out, in []string
 	for _, f := range families {
@@ -77,17 +60,17 @@ func render(r Rules, bridge string) table {
 		loop := fmt.Sprintf("%[1]s saddr . %[1]s daddr @%[2]s accept", f.name, itself+f.suffix)
 		out = append(out, loop, fmt.Sprintf("%s saddr vmap @%s", f.name, egress+f.suffix))
 		in = append(in, loop, fmt.Sprintf("%s daddr vmap @%s", f.name, ingress+f.suffix))
-		pods, loops := newSet(f.of), newSet(f.of+" . "+f.of)
+		pods, loops := nftables.NewSet(f.of), nftables.NewSet(f.of+" . "+f.of)
 		for _, pod := range r.Pods {
 			if f.is(pod) {
-				pods.elements[pod.String()] = ""
-				loops.elements[pod.String()+" . "+pod.String()] = ""
+				pods.Elements[pod.String()] = ""
+				loops.Elements[pod.String()+" . "+pod.String()] = ""
 			}
 		}
-		t.sets[localPods+f.suffix], t.sets[itself+f.suffix] = pods, loops
+		t.Sets[localPods+f.suffix], t.Sets[itself+f.suffix] = pods, loops
 	}
-	t.chains[egress] = chain{comment: "what pods of this node send", rules: append(each(local, "saddr"), out...)}
-	t.chains[ingress] = chain{comment: "what pods of this node receive", rules: append(each(local, "daddr"), in...)}
+	t.Chains[egress] = nftables.Chain{Comment: "what pods of this node send", Rules: append(each(local, "saddr"), out...)}
+	t.Chains[ingress] = nftables.Chain{Comment: "what pods of this node receive", Rules: append(each(local, "daddr"), in...)}
 	t.isolate(ingress, r.Ingress)
 	t.isolate(egress, r.Egress)
 	for name, policy := range r.Policies {
@@ -100,19 +83,17 @@ func render(r Rules, bridge string) table {
 	}
 	for port, endpoints := range r.NamedPorts {
 		for _, f := range families {
-			s := newSet(f.of + " . inet_service")
+			s := nftables.NewSet(f.of + " . inet_service")
 			for _, e := range endpoints {
 				if f.is(e.Addr()) {
-					s.elements[e.Addr().String()+" . "+strconv.Itoa(int(e.Port()))] = ""
+					s.Elements[e.Addr().String()+" . "+strconv.Itoa(int(e.Port()))] = ""
 				}
 			}
-			t.sets[named(port)+f.suffix] = s
+			t.Sets[named(port)+f.suffix] = s
 		}
 	}
-	return t
+	return t.Table
 }
-
-func newSet(of string) set { return set{of: of, elements: map[string]string{}} }
 
 // each inserts a word into each of the rules.
 func each(rules []string, word string) []string {
@@ -134,31 +115,31 @@ func isolates(pods map[netip.Addr][]string, policy string) bool {
 
 // isolate directs the packets of isolated pods to the policies that select them. Pods with the same policies share a
 // chain.
-func (t table) isolate(direction string, pods map[netip.Addr][]string) {
+func (t rules) isolate(direction string, pods map[netip.Addr][]string) {
 	for _, f := range families {
-		verdicts := set{of: f.of, verdicts: true, elements: map[string]string{}}
+		verdicts := nftables.NewMap(f.of, nftables.Verdict)
 		for pod, policies := range pods {
 			if !f.is(pod) {
 				continue
 			}
 			name := "pods-" + direction + "-" + hash(policies...)
-			verdicts.elements[pod.String()] = "goto " + name
-			c := chain{}
+			verdicts.Elements[pod.String()] = "goto " + name
+			c := nftables.Chain{}
 			for _, p := range policies {
-				c.rules = append(c.rules, "jump "+policyChain(direction, p))
+				c.Rules = append(c.Rules, "jump "+policyChain(direction, p))
 			}
-			c.rules = append(c.rules, "counter drop")
-			t.chains[name] = c
+			c.Rules = append(c.Rules, "counter drop")
+			t.Chains[name] = c
 		}
-		t.sets[direction+f.suffix] = verdicts
+		t.Sets[direction+f.suffix] = verdicts
 	}
 }
 
 func policyChain(direction, policy string) string { return direction + "-" + hash(policy) }
 
 // policy renders the rules of a policy for one direction. field is the address field of the peers.
-func (t table) policy(direction, field, name string, rules []Rule) {
-	c := chain{comment: short(name)}
+func (t rules) policy(direction, field, name string, rules []Rule) {
+	c := nftables.Chain{Comment: short(name)}
 	for i, r := range rules {
 		ports := portMatches(r.Ports)
 		for _, peer := range t.peerMatches(fmt.Sprintf("peers-%s-%s-%d", direction, hash(name), i), field, r.Peers) {
@@ -166,11 +147,11 @@ func (t table) policy(direction, field, name string, rules []Rule) {
 				if peer.family != "" && port.family != "" && peer.family != port.family {
 					continue
 				}
-				c.rules = append(c.rules, strings.Join(slices.DeleteFunc([]string{peer.text, port.text, "accept"}, func(s string) bool { return s == "" }), " "))
+				c.Rules = append(c.Rules, strings.Join(slices.DeleteFunc([]string{peer.text, port.text, "accept"}, func(s string) bool { return s == "" }), " "))
 			}
 		}
 	}
-	t.chains[policyChain(direction, name)] = c
+	t.Chains[policyChain(direction, name)] = c
 }
 
 // short is a comment that nftables accepts.
@@ -179,20 +160,20 @@ func short(comment string) string { return comment[:min(len(comment), 120)] }
 // match is a part of a rule; with addresses, it has a family.
 type match struct{ family, text string }
 
-func (t table) peerMatches(name, field string, peers *Peers) []match {
+func (t rules) peerMatches(name, field string, peers *Peers) []match {
 	if peers == nil {
 		return []match{{}}
 	}
 	var all []match
 	for _, f := range families {
-		s := newSet(f.of)
+		s := nftables.NewSet(f.of)
 		for _, pod := range peers.Pods {
 			if f.is(pod) {
-				s.elements[pod.String()] = ""
+				s.Elements[pod.String()] = ""
 			}
 		}
-		if len(s.elements) > 0 {
-			t.sets[name+f.suffix] = s
+		if len(s.Elements) > 0 {
+			t.Sets[name+f.suffix] = s
 			all = append(all, match{f.name, fmt.Sprintf("%s %s @%s", f.name, field, name+f.suffix)})
 		}
 		for _, b := range peers.Blocks {
@@ -248,6 +229,3 @@ func hash(words ...string) string {
 	}
 	return fmt.Sprintf("%016x", h.Sum64())
 }
-
-// keys are sorted, so that transactions are deterministic.
-func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -4,23 +4,87 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
-// names are the names of the resolver, in lower case, without the trailing dot.
+// amazon is the domain of the names that AWS assigns.
+const amazon = "amazonaws.com"
+
+// internal is the domain of the host names of instances.
+const internal = "ec2.internal"
+
+// names are the names of all accounts.
 type names struct {
-	// zones are the domains for which the resolver is authoritative.
-	zones []string
-	// aliases and addresses by name; a wildcard begins with *.
-	aliases   map[string]string
+	zones []zone
+	// addresses are those of names that AWS assigns, which everyone may resolve.
 	addresses map[string][]netip.Addr
-	// endpoints are the load balancers, by ARN, behind the names of VPC endpoints.
-	endpoints map[string]string
+	// cidrs are the addresses of each VPC.
+	cidrs map[string][]netip.Prefix
 }
 
-// LoadBalancer is a load balancer that forwards traffic.
-type LoadBalancer struct {
-	ARN, Host string
-	Address   netip.Addr
+// zone is a hosted zone. Its names are in lower case, without the trailing dot; a wildcard begins with *.
+type zone struct {
+	name      string
+	private   bool
+	vpcs      []string
+	aliases   map[string]string
+	addresses map[string][]netip.Addr
+}
+
+// build collects the names.
+func build(network *awsemulator.Network, balancers []LoadBalancer) *names {
+	n := &names{addresses: map[string][]netip.Addr{}, cidrs: map[string][]netip.Prefix{}}
+	for _, v := range network.VPCs {
+		n.cidrs[v.ID] = v.CIDRs
+	}
+	for _, z := range network.Zones {
+		n.zones = append(n.zones, newZone(z))
+	}
+	n.addEndpoints(network)
+	for _, b := range balancers {
+		n.addresses[canonical(b.Host)] = []netip.Addr{b.Address}
+	}
+	return n
+}
+
+func newZone(from awsemulator.Zone) zone {
+	z := zone{name: canonical(from.Name), private: from.Private, vpcs: from.VPCs, aliases: map[string]string{}, addresses: map[string][]netip.Addr{}}
+	for _, r := range from.Records {
+		name := canonical(r.Name)
+		if r.Alias != "" {
+			z.aliases[name] = canonical(r.Alias)
+		}
+		for _, value := range r.Values {
+			if r.Type == "CNAME" {
+				z.aliases[name] = canonical(value)
+			} else if address, err := netip.ParseAddr(value); err == nil && r.Type == "A" {
+				z.addresses[name] = append(z.addresses[name], address)
+			}
+		}
+	}
+	return z
+}
+
+// addEndpoints adds the names of available endpoints: the first one has the addresses of all interfaces, each other that of
+// the interface in its zone. They are the same wherever the client is.
+func (n *names) addEndpoints(network *awsemulator.Network) {
+	addresses := map[string]netip.Addr{}
+	for _, i := range network.Interfaces {
+		addresses[i.ID] = i.Address
+	}
+	for _, e := range network.Endpoints {
+		if e.State != "available" {
+			continue
+		}
+		for at, name := range e.Names {
+			for number, id := range e.Interfaces {
+				if at == 0 || at == number+1 {
+					n.addresses[canonical(name)] = append(n.addresses[canonical(name)], addresses[id])
+				}
+			}
+		}
+	}
 }
 
 // answer is the result for a name.
@@ -35,12 +99,12 @@ type answer struct {
 // maxAliases bounds the length of a chain, and ends cycles.
 const maxAliases = 8
 
-// lookup follows aliases of a name, up to a load balancer.
-func (n *names) lookup(name string, balancers []LoadBalancer) answer {
+// lookup follows aliases of a name, as the resolver of a VPC sees them.
+func (n *names) lookup(name, vpc string) answer {
 	name = canonical(name)
-	a := answer{ours: n.covers(name)}
+	a := answer{ours: n.authoritative(name, vpc)}
 	for range maxAliases {
-		alias, addresses, found := n.step(name, balancers)
+		alias, addresses, found := n.step(name, vpc)
 		if !found {
 			return a
 		}
@@ -55,31 +119,55 @@ func (n *names) lookup(name string, balancers []LoadBalancer) answer {
 	return a
 }
 
-// step returns the alias of a name, or of the nearest wildcard above it.
-func (n *names) step(name string, balancers []LoadBalancer) (alias string, addresses []netip.Addr, found bool) {
+func (n *names) authoritative(name, vpc string) bool {
+	_, has := n.zoneOf(name, vpc)
+	return has || within(name, amazon) || within(name, internal)
+}
+
+// step returns the alias of a name, or its addresses. A name in a zone is answered from that zone alone.
+func (n *names) step(name, vpc string) (alias string, addresses []netip.Addr, found bool) {
+	z, has := n.zoneOf(name, vpc)
+	if !has {
+		if host, is := n.host(name, vpc); is {
+			return "", []netip.Addr{host}, true
+		}
+		addresses, found = n.addresses[name]
+		return "", addresses, found
+	}
 	for _, candidate := range candidates(name) {
-		if alias, found := n.aliases[candidate]; found {
+		if alias, found := z.aliases[candidate]; found {
 			return alias, nil, true
 		}
-		if addresses, found := n.addressesOf(candidate, balancers); found {
+		if addresses, found := z.addresses[candidate]; found {
 			return "", addresses, true
 		}
 	}
 	return "", nil, false
 }
 
-// addressesOf returns the addresses of a name that is not an alias.
-func (n *names) addressesOf(name string, balancers []LoadBalancer) ([]netip.Addr, bool) {
-	if addresses, found := n.addresses[name]; found {
-		return addresses, true
-	}
-	arn, isEndpoint := n.endpoints[name]
-	for _, b := range balancers {
-		if isEndpoint && b.ARN == arn || strings.EqualFold(b.Host, name) {
-			return []netip.Addr{b.Address}, true
+// zoneOf is the zone that answers for a name in a VPC: the one with the longest name; of two with the same, the private one.
+// https://docs.aws.amazon.com/Route53/latest/DeveloperGuide/hosted-zone-private-considerations.html
+func (n *names) zoneOf(name, vpc string) (best zone, found bool) {
+	for _, z := range n.zones {
+		if !within(name, z.name) || z.private && !slices.Contains(z.vpcs, vpc) {
+			continue
+		}
+		if !found || len(z.name) > len(best.name) || len(z.name) == len(best.name) && z.private {
+			best, found = z, true
 		}
 	}
-	return nil, isEndpoint // the name exists even if its load balancer has no address yet
+	return best, found
+}
+
+// host is the address in the host name of an instance of the VPC.
+func (n *names) host(name, vpc string) (netip.Addr, bool) {
+	label, domain, _ := strings.Cut(name, ".")
+	digits, is := strings.CutPrefix(label, "ip-")
+	address, err := netip.ParseAddr(strings.ReplaceAll(digits, "-", "."))
+	if !is || err != nil || domain != internal {
+		return netip.Addr{}, false
+	}
+	return address, slices.ContainsFunc(n.cidrs[vpc], func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
 // candidates are a name and the wildcards above it, the nearest first.
@@ -95,10 +183,8 @@ func candidates(name string) []string {
 	}
 }
 
-// covers reports whether a name is in one of the zones.
-func (n *names) covers(name string) bool {
-	return slices.ContainsFunc(n.zones, func(zone string) bool { return name == zone || strings.HasSuffix(name, "."+zone) })
-}
+// within reports whether a name is that of a domain, or below it.
+func within(name, domain string) bool { return name == domain || strings.HasSuffix(name, "."+domain) }
 
 // canonical normalizes a name. Route53 writes some characters as octal numbers: a wildcard begins with \052.
 func canonical(name string) string {

@@ -12,137 +12,127 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	"github.com/aws/aws-sdk-go-v2/service/route53"
-	route53types "github.com/aws/aws-sdk-go-v2/service/route53/types"
 	"github.com/miekg/dns"
 	"k8s.io/apimachinery/pkg/util/wait"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 	"github.com/hosted-control-planes/hypershift/test/lab/poll"
 )
 
 const (
 	nlb      = "router-0123.elb.us-east-1.amazonaws.com"
 	endpoint = "vpce-1.vpce-svc-1.us-east-1.vpce.amazonaws.com"
+	zonal    = "vpce-1-us-east-1"
 )
 
-// account has one zone and one endpoint.
+// account is a network in the state in which the operators leave it.
 type account struct {
-	mu       sync.Mutex
-	records  []route53types.ResourceRecordSet
-	endpoint ec2types.VpcEndpoint
+	mu sync.Mutex
+	awsemulator.Network
 }
 
-func (a *account) ListHostedZones(context.Context, *route53.ListHostedZonesInput, ...func(*route53.Options)) (*route53.ListHostedZonesOutput, error) {
-	return &route53.ListHostedZonesOutput{HostedZones: []route53types.HostedZone{{Name: aws.String("demo.hypershift.local.")}}}, nil
-}
-
-func (a *account) ListResourceRecordSets(context.Context, *route53.ListResourceRecordSetsInput, ...func(*route53.Options)) (*route53.ListResourceRecordSetsOutput, error) {
+func (a *account) read(context.Context) (*awsemulator.Network, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.records == nil {
-		return nil, &route53types.NoSuchHostedZone{}
-	}
-	return &route53.ListResourceRecordSetsOutput{ResourceRecordSets: slices.Clone(a.records)}, nil
+	copied := a.Network
+	copied.Zones = slices.Clone(copied.Zones)
+	return &copied, nil
 }
 
-func (a *account) DescribeVpcEndpoints(context.Context, *ec2.DescribeVpcEndpointsInput, ...func(*ec2.Options)) (*ec2.DescribeVpcEndpointsOutput, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return &ec2.DescribeVpcEndpointsOutput{VpcEndpoints: []ec2types.VpcEndpoint{a.endpoint}}, nil
-}
-
-func (a *account) DescribeVpcEndpointServiceConfigurations(context.Context, *ec2.DescribeVpcEndpointServiceConfigurationsInput, ...func(*ec2.Options)) (*ec2.DescribeVpcEndpointServiceConfigurationsOutput, error) {
-	return &ec2.DescribeVpcEndpointServiceConfigurationsOutput{ServiceConfigurations: []ec2types.ServiceConfiguration{
-		{ServiceName: aws.String("service"), NetworkLoadBalancerArns: []string{"arn:nlb"}},
-	}}, nil
-}
-
-// newAccount is an account in the state in which the operators leave it.
 func newAccount() *account {
-	record := func(name string, kind route53types.RRType, value string) route53types.ResourceRecordSet {
-		return route53types.ResourceRecordSet{Name: &name, Type: kind, ResourceRecords: []route53types.ResourceRecord{{Value: &value}}}
+	record := func(name, kind, value string) awsemulator.Record {
+		return awsemulator.Record{Name: name, Type: kind, Values: []string{value}}
 	}
-	return &account{
-		records: []route53types.ResourceRecordSet{
-			record("demo.hypershift.local.", route53types.RRTypeNs, "ns-1.example.com"),
-			record("api.demo.hypershift.local.", route53types.RRTypeCname, endpoint),
-			record(`\052.apps.demo.hypershift.local.`, route53types.RRTypeCname, endpoint+"."),
-			record("host.demo.hypershift.local.", route53types.RRTypeA, "10.55.0.1"),
-			record("circle.demo.hypershift.local.", route53types.RRTypeCname, "circle.demo.hypershift.local"),
-			{Name: aws.String("alias.demo.hypershift.local."), Type: route53types.RRTypeA, AliasTarget: &route53types.AliasTarget{DNSName: aws.String(nlb)}},
+	return &account{Network: awsemulator.Network{
+		VPCs: []awsemulator.VPC{{ID: "vpc-1", CIDRs: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}},
+		Zones: []awsemulator.Zone{
+			{Name: "demo.hypershift.local.", Private: true, VPCs: []string{"vpc-1"}, Records: []awsemulator.Record{
+				record("api.demo.hypershift.local.", "CNAME", endpoint),
+				record(`\052.apps.demo.hypershift.local.`, "CNAME", endpoint+"."),
+				record("host.demo.hypershift.local.", "A", "10.55.0.1"),
+				record("circle.demo.hypershift.local.", "CNAME", "circle.demo.hypershift.local"),
+				{Name: "alias.demo.hypershift.local.", Type: "A", Alias: nlb},
+			}},
+			{Name: "example.org.", Records: []awsemulator.Record{record("api.example.org", "CNAME", nlb), record("www.example.org", "A", "192.0.2.9")}},
+			{Name: "example.org.", Private: true, VPCs: []string{"vpc-1"}, Records: []awsemulator.Record{record("api.example.org", "CNAME", endpoint)}},
 		},
-		endpoint: ec2types.VpcEndpoint{
-			State: "available", ServiceName: aws.String("service"), DnsEntries: []ec2types.DnsEntry{{DnsName: aws.String(endpoint)}},
-		},
-	}
+		Interfaces: []awsemulator.NetworkInterface{{ID: "eni-1", Address: netip.MustParseAddr("10.1.0.250")}, {ID: "eni-2", Address: netip.MustParseAddr("10.1.16.250")}},
+		Endpoints: []awsemulator.Endpoint{{
+			ID: "vpce-1", State: "available", Names: []string{endpoint, zonal + "a", zonal + "b"}, Interfaces: []string{"eni-1", "eni-2"},
+		}},
+	}}
 }
 
-var balancers = []LoadBalancer{{ARN: "arn:nlb", Host: nlb, Address: netip.MustParseAddr("10.58.0.1")}}
+var balancers = []LoadBalancer{{Host: nlb, Address: netip.MustParseAddr("10.58.0.1")}}
+
+func resolve(n *names, name, vpc string) string {
+	a := n.lookup(name, vpc)
+	var got []string
+	for _, alias := range a.aliases {
+		got = append(got, alias[1])
+	}
+	switch {
+	case a.exists:
+		got = append(got, fmt.Sprint(a.addresses))
+	case a.ours:
+		got = append(got, "nothing, ours")
+	default:
+		got = append(got, "nothing")
+	}
+	return strings.Join(got, " ")
+}
 
 func TestNamesResolveToAddresses(t *testing.T) {
-	n, settled, err := read(t.Context(), []Account{{Zones: newAccount(), Endpoints: newAccount()}})
-	if err != nil || !settled {
-		t.Fatal(settled, err)
-	}
+	n := build(&newAccount().Network, balancers)
 	for name, want := range map[string]string{
-		strings.ToUpper(nlb) + ".":                "[10.58.0.1]",
-		endpoint:                                  "[10.58.0.1]",
-		"api.demo.hypershift.local.":              endpoint + " [10.58.0.1]",
-		"konnectivity.apps.demo.hypershift.local": endpoint + " [10.58.0.1]",
-		"a.b.apps.demo.hypershift.local":          endpoint + " [10.58.0.1]",
+		strings.ToUpper(nlb) + ".":   "[10.58.0.1]",
+		endpoint:                     "[10.1.0.250 10.1.16.250]",
+		zonal + "b":                  "[10.1.16.250]",
+		"api.demo.hypershift.local.": endpoint + " [10.1.0.250 10.1.16.250]",
+		"konnectivity.apps.demo.hypershift.local": endpoint + " [10.1.0.250 10.1.16.250]",
+		"a.b.apps.demo.hypershift.local":          endpoint + " [10.1.0.250 10.1.16.250]",
 		"host.demo.hypershift.local":              "[10.55.0.1]",
 		"alias.demo.hypershift.local":             nlb + " [10.58.0.1]",
 		"other.demo.hypershift.local":             "nothing, ours",
 		"api.other.hypershift.local":              "nothing",
 		"other-0123.elb.us-east-1.amazonaws.com":  "nothing, ours",
+		"ip-10-1-2-3.ec2.internal":                "[10.1.2.3]",
+		"ip-10-2-2-3.ec2.internal":                "nothing, ours",
 		"example.com":                             "nothing",
 		"circle.demo.hypershift.local":            strings.TrimSpace(strings.Repeat("circle.demo.hypershift.local ", maxAliases)) + " []",
 	} {
-		a := n.lookup(name, balancers)
-		var got []string
-		for _, alias := range a.aliases {
-			got = append(got, alias[1])
+		if got := resolve(n, name, "vpc-1"); got != want {
+			t.Errorf("%s resolves to %q, want %q", name, got, want)
 		}
-		switch {
-		case a.exists:
-			got = append(got, fmt.Sprint(a.addresses))
-		case a.ours:
-			got = append(got, "nothing, ours")
-		default:
-			got = append(got, "nothing")
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s resolves to %q, want %q", name, strings.Join(got, " "), want)
+	}
+}
+
+func TestPrivateZoneAnswersInItsVPCsOnly(t *testing.T) {
+	n := build(&newAccount().Network, balancers)
+	for _, c := range []struct{ name, vpc, want string }{
+		{"api.demo.hypershift.local", "vpc-1", endpoint + " [10.1.0.250 10.1.16.250]"},
+		{"api.demo.hypershift.local", "vpc-2", "nothing"},
+		{"api.demo.hypershift.local", "", "nothing"},
+		{"api.example.org", "vpc-1", endpoint + " [10.1.0.250 10.1.16.250]"},
+		{"api.example.org", "vpc-2", nlb + " [10.58.0.1]"},
+		{"www.example.org", "vpc-1", "nothing, ours"}, // the private zone answers alone
+		{"www.example.org", "vpc-2", "[192.0.2.9]"},
+		{"ip-10-1-2-3.ec2.internal", "vpc-2", "nothing, ours"},
+	} {
+		if got := resolve(n, c.name, c.vpc); got != c.want {
+			t.Errorf("%s in %q resolves to %q, want %q", c.name, c.vpc, got, c.want)
 		}
 	}
 }
 
 func TestEndpointHasANameWhenItIsAvailable(t *testing.T) {
 	a := newAccount()
-	for state, want := range map[ec2types.State]struct{ settled, exists bool }{
-		"available": {true, true}, ec2types.StateAvailable: {true, true},
-		"pending": {false, false}, "pendingAcceptance": {true, false}, "deleting": {true, false},
-	} {
-		a.endpoint.State = state
-		n, settled, err := read(t.Context(), []Account{{Zones: a, Endpoints: a}})
-		if err != nil {
-			t.Fatal(err)
+	for state, want := range map[string]bool{"available": true, "pending": false, "pendingAcceptance": false, "deleting": false, "rejected": false} {
+		a.Endpoints[0].State = state
+		if got := build(&a.Network, balancers).lookup(endpoint, "vpc-1"); got.exists != want {
+			t.Errorf("%s: the name exists is %v", state, got.exists)
 		}
-		if got := n.lookup(endpoint, balancers); settled != want.settled || got.exists != want.exists {
-			t.Errorf("%s: settled is %v, the name exists is %v", state, settled, got.exists)
-		}
-	}
-	a.endpoint.State = "available"
-	n, _, err := read(t.Context(), []Account{{Zones: a, Endpoints: a}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := n.lookup(endpoint, nil); !got.exists || got.addresses != nil {
-		t.Errorf("before its load balancer has an address: %+v", got)
 	}
 }
 
@@ -212,7 +202,7 @@ func TestServerAnswersQueries(t *testing.T) {
 	a := newAccount()
 	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
 	others := start(t, Options{ // an external DNS server with two names
-		Accounts: func() []Account { return nil },
+		Read: new(account).read,
 		LoadBalancers: func() []LoadBalancer {
 			return []LoadBalancer{
 				{Host: "example.com", Address: netip.MustParseAddr("192.0.2.1")},
@@ -221,7 +211,8 @@ func TestServerAnswersQueries(t *testing.T) {
 		},
 	})
 	s := start(t, Options{
-		Accounts:      func() []Account { return []Account{{Zones: a, Endpoints: a}} },
+		VPC:           "vpc-1",
+		Read:          a.read,
 		LoadBalancers: func() []LoadBalancer { return balancers },
 		Forward:       others.Address(),
 		Options:       poll.Options{Clock: clock},
@@ -236,7 +227,7 @@ func TestServerAnswersQueries(t *testing.T) {
 			t.Fatalf("%s: %v, the answer is %q", name, err, ask(t, s, "udp", name, dns.TypeA))
 		}
 	}
-	become("api.demo.hypershift.local", "NOERROR "+endpoint+" "+endpoint+"=10.58.0.1")
+	become("api.demo.hypershift.local", "NOERROR "+endpoint+" "+endpoint+"=10.1.0.250 "+endpoint+"=10.1.16.250")
 	for _, network := range []string{"udp", "tcp"} {
 		for question, want := range map[string]string{
 			nlb:                       "NOERROR " + nlb + "=10.58.0.1",
@@ -253,12 +244,26 @@ func TestServerAnswersQueries(t *testing.T) {
 		t.Errorf("an IPv6 address: %q, want %q", got, want)
 	}
 
+	packets, listener, err := listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Serve(t.Context(), "vpc-2", packets, listener)
+	question := (&dns.Msg{}).SetQuestion("api.demo.hypershift.local.", dns.TypeA)
+	for _, network := range []string{"udp", "tcp"} {
+		reply, _, err := (&dns.Client{Net: network}).Exchange(question, listener.Addr().String())
+		if err != nil || reply.Rcode != dns.RcodeNameError {
+			t.Errorf("another VPC over %s: %v, %v", network, reply, err)
+		}
+	}
+
 	a.mu.Lock()
-	a.records = a.records[:1]
+	a.Zones = slices.Clone(a.Zones)
+	a.Zones[0].Records = a.Zones[0].Records[1:]
 	a.mu.Unlock()
 	become("api.demo.hypershift.local", "NXDOMAIN")
 	a.mu.Lock()
-	a.records = nil // the zone is deleted after it was listed
+	a.Zones = nil
 	a.mu.Unlock()
 	become("host.demo.hypershift.local", "NOERROR host.demo.hypershift.local=192.0.2.2")
 	if trouble := s.Trouble(); trouble != "" {
@@ -267,7 +272,7 @@ func TestServerAnswersQueries(t *testing.T) {
 }
 
 func TestForwarderWithoutResponseIsAFailure(t *testing.T) {
-	gone := start(t, Options{Accounts: func() []Account { return nil }, LoadBalancers: func() []LoadBalancer { return nil }})
+	gone := start(t, Options{Read: new(account).read, LoadBalancers: func() []LoadBalancer { return nil }})
 	for _, server := range gone.servers {
 		err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
 			return server.Shutdown() == nil, nil
@@ -276,7 +281,7 @@ func TestForwarderWithoutResponseIsAFailure(t *testing.T) {
 			t.Fatal(errors.New("it did not start"))
 		}
 	}
-	s := start(t, Options{Accounts: func() []Account { return nil }, LoadBalancers: func() []LoadBalancer { return nil }, Forward: gone.Address()})
+	s := start(t, Options{Read: new(account).read, LoadBalancers: func() []LoadBalancer { return nil }, Forward: gone.Address()})
 	if got := ask(t, s, "udp", "example.com", dns.TypeA); got != "SERVFAIL" {
 		t.Errorf("%q", got)
 	}

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
+	"reflect"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/miekg/dns"
 
+	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 	"github.com/hosted-control-planes/hypershift/test/lab/poll"
 )
 
@@ -20,8 +23,10 @@ type Options struct {
 	Listen string
 	// Forward is the address of a DNS server for all other names; without one they do not exist.
 	Forward string
-	// Accounts and LoadBalancers return the sources of names.
-	Accounts      func() []Account
+	// VPC is the VPC of the clients of that address: they see its private zones.
+	VPC string
+	// Read and LoadBalancers return the sources of names.
+	Read          func(context.Context) (*awsemulator.Network, error)
 	LoadBalancers func() []LoadBalancer
 	poll.Options
 }
@@ -35,8 +40,15 @@ type Server struct {
 	o       Options
 	servers []*dns.Server
 
-	mu    sync.Mutex
-	names *names
+	mu      sync.Mutex
+	network *awsemulator.Network
+	changed time.Time // when network was last different
+}
+
+// LoadBalancer is a load balancer that forwards traffic.
+type LoadBalancer struct {
+	Host    string
+	Address netip.Addr
 }
 
 // listen listens on the same port for both protocols. A port that the kernel selects for UDP may be in use for TCP; then
@@ -61,13 +73,13 @@ func listen(address string) (net.PacketConn, net.Listener, error) {
 
 // Start listens. Names are resolved only after Run is called.
 func Start(o Options) (*Server, error) {
-	s := &Server{o: o, names: &names{zones: []string{amazon}}}
+	s := &Server{o: o, network: &awsemulator.Network{}}
 	packets, listener, err := listen(o.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("starting the DNS server: %w", err)
 	}
 	s.Loop = poll.New("DNS", o.Options, s.read)
-	s.servers = []*dns.Server{{PacketConn: packets, Handler: s}, {Listener: listener, Handler: s}}
+	s.servers = s.view(o.VPC, packets, listener)
 	return s, nil
 }
 
@@ -91,20 +103,42 @@ func (s *Server) Run(ctx context.Context) {
 	s.Loop.Run(ctx)
 }
 
-// read replaces the names.
+// view is the servers for the clients in a VPC.
+func (s *Server) view(vpc string, packets net.PacketConn, listener net.Listener) []*dns.Server {
+	handler := dns.HandlerFunc(func(w dns.ResponseWriter, request *dns.Msg) { s.serve(w, request, vpc) })
+	return []*dns.Server{{PacketConn: packets, Handler: handler}, {Listener: listener, Handler: handler}}
+}
+
+// Serve serves the clients in a VPC, too, until ctx ends.
+func (s *Server) Serve(ctx context.Context, vpc string, packets net.PacketConn, listener net.Listener) {
+	for _, server := range s.view(vpc, packets, listener) {
+		go func() { _ = server.ActivateAndServe() }() // until its socket is closed
+	}
+	context.AfterFunc(ctx, func() {
+		_ = packets.Close()
+		_ = listener.Close()
+	})
+}
+
+// settleTime is how long the state is read after its last change: endpoints become available by themselves.
+const settleTime = 3 * time.Second
+
+// read replaces the network from which names are built.
 func (s *Server) read(ctx context.Context) (settled bool, err error) {
-	n, settled, err := read(ctx, s.o.Accounts())
+	network, err := s.o.Read(ctx)
 	if err != nil {
 		return false, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.names = n
-	return settled, nil
+	if !reflect.DeepEqual(s.network, network) {
+		s.network, s.changed = network, s.o.Clock.Now()
+	}
+	return s.o.Clock.Since(s.changed) > settleTime, nil
 }
 
-// ServeDNS implements dns.Handler.
-func (s *Server) ServeDNS(w dns.ResponseWriter, request *dns.Msg) {
+// serve answers one query of a client in a VPC.
+func (s *Server) serve(w dns.ResponseWriter, request *dns.Msg, vpc string) {
 	reply := &dns.Msg{}
 	reply.SetReply(request)
 	if len(request.Question) != 1 {
@@ -113,7 +147,7 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, request *dns.Msg) {
 		return
 	}
 	q := request.Question[0]
-	a := s.lookup(q.Name)
+	a := s.lookup(q.Name, vpc)
 	switch {
 	case a.exists:
 		reply.Answer = records(q, a)
@@ -163,10 +197,10 @@ func (s *Server) forward(w dns.ResponseWriter, request *dns.Msg) (*dns.Msg, erro
 	return reply, err
 }
 
-// lookup resolves a name with the current load balancers.
-func (s *Server) lookup(name string) answer {
+// lookup resolves a name for a client in a VPC, with the current load balancers.
+func (s *Server) lookup(name, vpc string) answer {
 	balancers := s.o.LoadBalancers()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.names.lookup(name, balancers)
+	return build(s.network, balancers).lookup(name, vpc)
 }

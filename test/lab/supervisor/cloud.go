@@ -23,7 +23,8 @@ func (s *supervisor) startCloud(ctx context.Context) (err error) {
 	s.cloud, err = cloud.Start(ctx, cloud.Options{
 		Host:    cluster.SwitchAddress,
 		Network: machineNetwork, Balancers: netip.MustParsePrefix(cluster.BalancerNetwork),
-		Dir: s.options.Dir, Progress: s.progress,
+		Services: []netip.AddrPort{netip.MustParseAddrPort(cluster.Registry)},
+		Dir:      s.options.Dir, Progress: s.progress,
 	})
 	if err != nil {
 		return fmt.Errorf("starting the cloud: %w", err)

@@ -50,8 +50,7 @@ func (s *supervisor) boot(m *machine) (*namespace.Init, error) {
 	}
 	for _, step := range []func() error{
 		func() error { return system.Enter(m.Name, pid1.PID()) },
-		func() error { return plugIn(m.port(), pid1.PID()) },
-		m.routeTo,
+		func() error { return s.plugIn(m, pid1.PID()) },
 		pid1.Open,
 	} {
 		if err := step(); err != nil {
@@ -60,6 +59,14 @@ func (s *supervisor) boot(m *machine) (*namespace.Init, error) {
 		}
 	}
 	return pid1, nil
+}
+
+// plugIn connects a machine to the switch, or to its VPC.
+func (s *supervisor) plugIn(m *machine, pid int) error {
+	if m.worker == nil {
+		return plugIn(m.port(), pid)
+	}
+	return s.cloud.Network().Plug(context.Background(), m.worker.ID, pid)
 }
 
 // stop turns a machine off gracefully: its servers end first.
@@ -94,5 +101,5 @@ func (m *machine) cleanUp() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(cgroup.Remove(context.Background(), system, m.Name), m.unroute(), unplug(m.port()))
+	return errors.Join(cgroup.Remove(context.Background(), system, m.Name), unplug(m.port()))
 }

@@ -5,18 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
-	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/vishvananda/netlink"
 
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 	"github.com/hosted-control-planes/hypershift/test/lab/cloud"
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 	machineos "github.com/hosted-control-planes/hypershift/test/lab/machine"
+	"github.com/hosted-control-planes/hypershift/test/lab/vpc"
 )
 
 // bootable are the machine images that the lab supports: those with the lab's version of the kubelet.
@@ -30,7 +28,7 @@ func (s *supervisor) followWorkers(ctx context.Context) {
 
 // employ reconciles the machines with the running instances. It reports whether it is done: the routes to pods of new
 // machines follow later.
-func (all *machines) employ(_ context.Context, running []cloud.Worker) (settled bool, err error) {
+func (all *machines) employ(ctx context.Context, running []cloud.Worker) (settled bool, err error) {
 	wanted := map[string]cloud.Worker{}
 	for _, w := range running {
 		wanted[w.ID] = w
@@ -47,9 +45,9 @@ func (all *machines) employ(_ context.Context, running []cloud.Worker) (settled 
 		delete(wanted, m.worker.ID)
 	}
 	for _, w := range wanted {
-		errs = append(errs, all.launch(w))
+		errs = append(errs, all.launch(ctx, w))
 	}
-	routed, err := all.routeWorkers()
+	routed, err := all.routeWorkers(ctx)
 	return routed, errors.Join(append(errs, err)...)
 }
 
@@ -59,14 +57,13 @@ func (s *supervisor) reportEvent(format string, args ...any) {
 }
 
 // launch creates the machine of an instance, and turns it on.
-func (all *machines) launch(w cloud.Worker) error {
+func (all *machines) launch(ctx context.Context, w cloud.Worker) error {
 	if !bootable[w.Image] {
 		return fmt.Errorf("instance %s of account %s boots from %s, which no machine of the lab can", w.ID, w.Account, w.Image)
 	}
-	for _, m := range all.list() {
-		if m.worker != nil && m.worker.Address == w.Address {
-			return fmt.Errorf("instance %s of account %s has the address %s, and so has %s: VPCs with workers need networks of their own in a lab", w.ID, w.Account, w.Address, m.Name)
-		}
+	attached, err := all.lab.cloud.Network().Attachment(ctx, w.ID)
+	if err != nil {
+		return fmt.Errorf("launching instance %s: %w", w.ID, err)
 	}
 	m, err := all.make(cluster.MachineOptions{
 		Name: w.ID, Zone: w.Zone, InstanceType: w.Type, InstanceID: w.ID, MemoryMiB: all.lab.options.MemoryMiB,
@@ -74,7 +71,7 @@ func (all *machines) launch(w cloud.Worker) error {
 	if err != nil {
 		return fmt.Errorf("launching instance %s: %w", w.ID, err)
 	}
-	m.worker, m.spec = &w, all.lab.specifyWorker(w)
+	m.worker, m.spec = &w, all.lab.specifyWorker(w, attached)
 	err = os.MkdirAll(m.spec.Dir, 0o755)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(m.spec.Dir, machineos.UserData), w.UserData, 0o600)
@@ -93,26 +90,27 @@ func (all *machines) launch(w cloud.Worker) error {
 }
 
 // specifyWorker returns the configuration of a machine for an instance: its network. Everything else is in its user data.
-func (s *supervisor) specifyWorker(w cloud.Worker) machineos.Spec {
+func (s *supervisor) specifyWorker(w cloud.Worker, at vpc.Attachment) machineos.Spec {
 	return machineos.Spec{
 		Name: w.ID, Lab: s.options.Dir, Dir: s.path("machines", w.ID),
-		Address: w.Address.String() + "/32", Gateway: cluster.SwitchAddress,
+		Address: at.Address.String(), Gateway: at.Gateway.String(), DNS: at.DNS.String(),
 		MemoryMiB: s.options.MemoryMiB,
 		Registry:  cluster.Registry, Pause: cluster.Registry + "/pause:lab",
 		Instance: &machineos.Instance{ID: w.ID, Zone: w.Zone, Hostname: w.Hostname},
 	}
 }
 
-// routeWorkers sets the routes between the pods of the machines of each VPC, and reports whether all their pod ranges are
-// known.
-func (all *machines) routeWorkers() (complete bool, err error) {
+// routeWorkers connects the pods of the machines of each VPC, and reports whether all their pod ranges are known. The
+// addresses of pods are those of their machine everywhere else: a VPC does not route them.
+func (all *machines) routeWorkers(ctx context.Context) (complete bool, err error) {
 	complete = true
-	vpcs := map[string]map[string]string{} // VPC -> pod range -> machine
+	vpcs := map[string][]string{} // VPC -> pod ranges
+	ranges := map[string]netip.Prefix{}
 	for _, m := range all.list() {
 		if m.worker == nil {
 			continue
 		}
-		pods, err := os.ReadFile(filepath.Join(m.spec.Dir, machineos.PodRange))
+		text, err := os.ReadFile(filepath.Join(m.spec.Dir, machineos.PodRange))
 		if errors.Is(err, fs.ErrNotExist) {
 			complete = false
 			continue
@@ -120,59 +118,23 @@ func (all *machines) routeWorkers() (complete bool, err error) {
 		if err != nil {
 			return false, fmt.Errorf("reading where the pods of %s are: %w", m.Name, err)
 		}
-		if vpcs[m.worker.VPC] == nil {
-			vpcs[m.worker.VPC] = map[string]string{}
+		if ranges[m.Name], err = netip.ParsePrefix(strings.TrimSpace(string(text))); err != nil {
+			return false, fmt.Errorf("reading where the pods of %s are: %w", m.Name, err)
 		}
-		vpcs[m.worker.VPC][strings.TrimSpace(string(pods))] = m.address().String()
+		vpcs[m.worker.VPC] = append(vpcs[m.worker.VPC], ranges[m.Name].String())
 	}
 	var errs []error
 	for _, m := range all.list() {
-		if m.worker == nil {
+		pods, known := ranges[m.Name]
+		pid := m.pid1()
+		if m.worker == nil || !known || pid == 0 {
 			continue
 		}
-		others := maps.Clone(vpcs[m.worker.VPC])
-		maps.DeleteFunc(others, func(_, machine string) bool { return machine == m.address().String() })
-		if pid := m.pid1(); pid != 0 && len(others) > 0 {
-			errs = append(errs, routesInside(pid, others))
-		}
+		errs = append(errs,
+			all.lab.cloud.Network().SetPods(ctx, m.worker.ID, pods),
+			vpc.Masquerade(ctx, pid, pods, vpcs[m.worker.VPC]),
+			os.WriteFile(filepath.Join(m.spec.Dir, machineos.PodsRouted), nil, 0o644),
+		)
 	}
 	return complete, errors.Join(errs...)
-}
-
-// routeTo sets the route to a machine that is not in the network of the others.
-func (m *machine) routeTo() error {
-	if m.worker == nil {
-		return nil
-	}
-	route, err := m.route()
-	if err == nil {
-		err = netlink.RouteReplace(route)
-	}
-	if err != nil {
-		return fmt.Errorf("routing to machine %s: %w", m.Name, err)
-	}
-	return nil
-}
-
-func (m *machine) unroute() error {
-	if m.worker == nil {
-		return nil
-	}
-	route, err := m.route()
-	if err != nil {
-		return fmt.Errorf("removing the route to machine %s: %w", m.Name, err)
-	}
-	_ = netlink.RouteDel(route) // the only error is that it does not exist
-	return nil
-}
-
-func (m *machine) route() (*netlink.Route, error) {
-	bridge, err := netlink.LinkByName(switchName)
-	if err != nil {
-		return nil, fmt.Errorf("finding the switch: %w", err)
-	}
-	return &netlink.Route{
-		LinkIndex: bridge.Attrs().Index, Scope: netlink.SCOPE_LINK,
-		Dst: &net.IPNet{IP: m.address().AsSlice(), Mask: net.CIDRMask(32, 32)},
-	}, nil
 }

@@ -1,0 +1,117 @@
+package cloud
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"sync"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/balancer"
+	"github.com/hosted-control-planes/hypershift/test/lab/vpc"
+)
+
+// instances are the workers of the last read, for the metadata service.
+type instances struct {
+	mu   sync.Mutex
+	byID map[string]Worker
+}
+
+func (i *instances) set(workers []Worker) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	clear(i.byID)
+	for _, w := range workers {
+		i.byID[w.ID] = w
+	}
+}
+
+func (i *instances) metadata(id string) *vpc.Metadata {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	w, known := i.byID[id]
+	if !known {
+		return nil
+	}
+	return &vpc.Metadata{ID: w.ID, Zone: w.Zone, Type: w.Type, Image: w.Image, Hostname: w.Hostname, UserData: w.UserData}
+}
+
+// connect prepares the network of the VPCs of customers.
+func (c *Cloud) connect(o Options) (err error) {
+	host, err := netip.ParseAddr(o.Host)
+	if err != nil {
+		return err
+	}
+	c.network, err = vpc.New(vpc.Options{
+		Read: c.AWS.Network, Management: c.Management.Account,
+		Services: append([]netip.AddrPort{netip.AddrPortFrom(host, uint16(o.Port))}, o.Services...),
+		Balancers: func() map[string]netip.Addr {
+			all := map[string]netip.Addr{}
+			for _, b := range c.balancer.Snapshot() {
+				all[b.ARN] = b.Address
+			}
+			return all
+		},
+		Metadata: c.workers.metadata,
+		Resolve:  c.resolveIn,
+		Options:  c.poll(o),
+	})
+	return err
+}
+
+// Network is the network of the VPCs of customers; nil if they carry no packets.
+func (c *Cloud) Network() *vpc.Network { return c.network }
+
+// resolveIn serves DNS on addresses of a VPC.
+func (c *Cloud) resolveIn(ctx context.Context, r *vpc.Router, addresses []netip.AddrPort) error {
+	for _, at := range addresses {
+		packets, err := r.ListenPacket(at)
+		if err != nil {
+			return err
+		}
+		listener, err := r.Listen(at)
+		if err != nil {
+			_ = packets.Close() // nothing was written
+			return err
+		}
+		c.resolver.Serve(ctx, r.ID, packets, listener)
+	}
+	return nil
+}
+
+// entries are the interfaces of endpoints, for the load balancers.
+func (c *Cloud) entries() func() []balancer.Entry {
+	if c.network == nil {
+		return nil
+	}
+	return func() []balancer.Entry {
+		var all []balancer.Entry
+		for _, e := range c.network.Entries() {
+			all = append(all, balancer.Entry{
+				ID: e.ID, Balancer: e.Balancer, Zone: e.Zone,
+				Listen: func(port uint16) (*net.TCPListener, error) {
+					return e.Router.Listen(netip.AddrPortFrom(e.Address, port))
+				},
+			})
+		}
+		return all
+	}
+}
+
+// orEndpoints also reports changes of endpoints, which become available by themselves.
+func (c *Cloud) orEndpoints(changed func(context.Context) (bool, error)) func(context.Context) (bool, error) {
+	last := 0
+	return func(ctx context.Context) (bool, error) {
+		calls, err := changed(ctx)
+		now := c.network.Generation()
+		was := last
+		last = now
+		return calls || now != was, err
+	}
+}
+
+func (c *Cloud) zone() func(netip.Addr) string {
+	if c.network == nil {
+		return nil
+	}
+	return c.network.ManagementZone
+}

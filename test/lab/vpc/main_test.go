@@ -1,0 +1,10 @@
+package vpc
+
+import (
+	"os"
+	"testing"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/isolated"
+)
+
+func TestMain(m *testing.M) { os.Exit(isolated.Run(m)) }

@@ -1,0 +1,149 @@
+package vpc
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/hosted-control-planes/hypershift/test/awsemulator"
+)
+
+// Metadata is the metadata of an instance.
+type Metadata struct {
+	ID, Zone, Type, Image, Hostname string
+	UserData                        []byte
+}
+
+// metadataServer is the instance metadata service of one VPC: the answer depends on the address of the client.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html
+type metadataServer struct {
+	clock    clock.PassiveClock
+	instance func(netip.Addr) (awsemulator.NetworkInterface, *Metadata)
+
+	mu     sync.Mutex
+	tokens map[string]session
+}
+
+// session is what a token is for.
+type session struct {
+	client  netip.Addr
+	expires time.Time
+}
+
+func (n *Network) serveMetadata(ctx context.Context, r *Router) error {
+	listener, err := r.Listen(netip.AddrPortFrom(metadataAddress, 80))
+	if err != nil {
+		return fmt.Errorf("serving the metadata of %s: %w", r.ID, err)
+	}
+	m := &metadataServer{clock: n.o.Clock, tokens: map[string]session{}, instance: func(at netip.Addr) (awsemulator.NetworkInterface, *Metadata) {
+		return n.instanceAt(r.ID, at)
+	}}
+	server := &http.Server{Handler: m, ReadHeaderTimeout: time.Minute}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	go func() { _ = server.Serve(listener) }() // until it is closed
+	return nil
+}
+
+// instanceAt returns the instance that has an address in a VPC, or no metadata.
+func (n *Network) instanceAt(vpc string, at netip.Addr) (awsemulator.NetworkInterface, *Metadata) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, i := range n.now.Interfaces {
+		if i.VPC == vpc && i.Address == at && i.Instance != "" && n.o.Metadata != nil {
+			return i, n.o.Metadata(i.Instance)
+		}
+	}
+	return awsemulator.NetworkInterface{}, nil
+}
+
+const tokenHeader = "X-aws-ec2-metadata-token"
+
+// maxLifetime is the longest lifetime of a token.
+const maxLifetime = 6 * time.Hour
+
+func (m *metadataServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	host, _, _ := net.SplitHostPort(req.RemoteAddr)
+	client, _ := netip.ParseAddr(host)
+	i, metadata := m.instance(client)
+	switch {
+	case metadata == nil:
+		http.NotFound(w, req)
+	case !i.Metadata:
+		http.Error(w, "the metadata service of this instance is off", http.StatusForbidden)
+	case req.URL.Path == "/latest/api/token":
+		m.token(w, req, client)
+	case !m.permits(req, client, i.TokensRequired):
+		http.Error(w, "a token is required", http.StatusUnauthorized)
+	default:
+		serve(w, req, i, metadata)
+	}
+}
+
+func (m *metadataServer) token(w http.ResponseWriter, req *http.Request, client netip.Addr) {
+	seconds, err := strconv.Atoi(req.Header.Get(tokenHeader + "-ttl-seconds"))
+	lifetime := time.Duration(seconds) * time.Second
+	switch {
+	case req.Method != http.MethodPut:
+		http.Error(w, "a token is made by PUT", http.StatusMethodNotAllowed)
+		return
+	case err != nil || lifetime <= 0 || lifetime > maxLifetime || req.Header.Get("X-Forwarded-For") != "":
+		http.Error(w, "the lifetime of the token is missing or wrong", http.StatusBadRequest)
+		return
+	}
+	token := rand.Text()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for old, s := range m.tokens {
+		if m.clock.Now().After(s.expires) {
+			delete(m.tokens, old)
+		}
+	}
+	m.tokens[token] = session{client, m.clock.Now().Add(lifetime)}
+	w.Header().Set(tokenHeader+"-ttl-seconds", strconv.Itoa(seconds))
+	fmt.Fprint(w, token)
+}
+
+func (m *metadataServer) permits(req *http.Request, client netip.Addr, required bool) bool {
+	token := req.Header.Get(tokenHeader)
+	if token == "" {
+		return !required
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, known := m.tokens[token]
+	return known && s.client == client && m.clock.Now().Before(s.expires)
+}
+
+// serve serves an item of the metadata, or the user data.
+func serve(w http.ResponseWriter, req *http.Request, i awsemulator.NetworkInterface, m *Metadata) {
+	if req.URL.Path == "/latest/user-data" && len(m.UserData) > 0 {
+		_, _ = w.Write(m.UserData) // the client is gone
+		return
+	}
+	const region = "placement/region"
+	answers := map[string]string{
+		"instance-id":                 m.ID,
+		"instance-type":               m.Type,
+		"ami-id":                      m.Image,
+		"hostname":                    m.Hostname,
+		"local-hostname":              m.Hostname,
+		"local-ipv4":                  i.Address.String(),
+		"placement/availability-zone": m.Zone,
+		region:                        m.Zone[:max(0, len(m.Zone)-1)],
+	}
+	answer, known := answers[strings.TrimPrefix(req.URL.Path, "/latest/meta-data/")]
+	if !known {
+		http.NotFound(w, req)
+		return
+	}
+	fmt.Fprint(w, answer)
+}

@@ -1,0 +1,227 @@
+package vpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/nftables"
+)
+
+// A Router is the network namespace of a VPC.
+type Router struct {
+	// ID is that of the VPC.
+	ID        string
+	number    int // of its link to the internet
+	namespace netns.NsHandle
+	links     *netlink.Handle
+	table     *nftables.Writer
+}
+
+// routerLink has the addresses of the router.
+const routerLink = "lo"
+
+// newRouter makes the namespace of a VPC, with its link to the internet: number n of all.
+func newRouter(id string, number int) (_ *Router, err error) {
+	r := &Router{ID: id, number: number, namespace: netns.None()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("making the network of %s: %w", id, err), r.close())
+		}
+	}()
+	if r.namespace, err = newNamespace(); err != nil {
+		return nil, err
+	}
+	if r.links, err = netlink.NewHandleAt(r.namespace, unix.NETLINK_ROUTE); err != nil {
+		return nil, err
+	}
+	if r.table, err = nftables.NewWriter("vpc", id); err != nil {
+		return nil, err
+	}
+	return r, errors.Join(r.forward(), r.up(routerLink), r.connectInternet())
+}
+
+func newNamespace() (ns netns.NsHandle, err error) {
+	here, err := netns.Get()
+	if err != nil {
+		return netns.None(), err
+	}
+	defer func() { _ = here.Close() }() // nothing was written
+	err = inside(here, func() error {
+		ns, err = netns.New()
+		return err
+	})
+	return ns, err
+}
+
+func (r *Router) forward() error {
+	return inside(r.namespace, func() error {
+		return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644)
+	})
+}
+
+func (r *Router) up(names ...string) error {
+	for _, name := range names {
+		l, err := r.links.LinkByName(name)
+		if err == nil {
+			err = r.links.LinkSetUp(l)
+		}
+		if err != nil {
+			return fmt.Errorf("setting %s up: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// plug makes the link to an instance: eth0 in the namespace of the process.
+func (r *Router) plug(name string, pid int) error {
+	r.unplug(name) // the kernel removes the link of a machine some time after its end
+	cable := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: name}, PeerName: "eth0", PeerNamespace: netlink.NsPid(pid)}
+	if err := r.links.LinkAdd(cable); err != nil {
+		return fmt.Errorf("laying cable %s of %s: %w", name, r.ID, err)
+	}
+	return r.up(name)
+}
+
+func (r *Router) unplug(name string) {
+	if l, err := r.links.LinkByName(name); err == nil {
+		_ = r.links.LinkDel(l) // it may end by itself
+	}
+}
+
+// apply makes the kernel forward as the state says. Links of instances come and go with plug.
+func (r *Router) apply(ctx context.Context, s state) error {
+	routes, own := wantedRoutes(s)
+	return errors.Join(
+		inside(r.namespace, func() error { return r.table.Write(ctx, render(s)) }),
+		r.setAddresses(own),
+		r.setRoutes(routes),
+	)
+}
+
+// wantedRoutes are the routes behind links (of addresses and pod ranges, with the address of the instance), and the addresses of the router.
+func wantedRoutes(s state) (routes map[netip.Prefix]route, own map[netip.Addr]bool) {
+	own = map[netip.Addr]bool{metadataAddress: true, dnsAddress: true, s.resolver(): true}
+	for _, subnet := range s.subnets {
+		own[gateway(subnet.CIDR)] = true
+	}
+	routes = map[netip.Prefix]route{}
+	for _, cidr := range s.CIDRs {
+		routes[cidr.Masked()] = route{} // an address that nothing has does not respond
+	}
+	for _, i := range s.interfaces {
+		if i.Instance == "" {
+			own[i.Address] = true
+			continue
+		}
+		routes[netip.PrefixFrom(i.Address, 32)] = route{link: link(i)}
+		if pods, has := s.pods[i.Instance]; has {
+			routes[pods.Masked()] = route{link: link(i), via: i.Address}
+		}
+	}
+	return routes, own
+}
+
+// route leads to a link, or nowhere.
+type route struct {
+	link string
+	via  netip.Addr
+}
+
+// byUs marks the routes of this package, so that those of the kernel are kept.
+const byUs netlink.RouteProtocol = 55
+
+func (r *Router) setAddresses(want map[netip.Addr]bool) error {
+	l, err := r.links.LinkByName(routerLink)
+	if err != nil {
+		return fmt.Errorf("finding link %s: %w", routerLink, err)
+	}
+	have, err := r.links.AddrList(l, netlink.FAMILY_V4)
+	if err != nil {
+		return fmt.Errorf("reading the addresses of %s: %w", r.ID, err)
+	}
+	var errs []error
+	there := map[netip.Addr]bool{}
+	for _, a := range have {
+		address, _ := netip.AddrFromSlice(a.IP.To4())
+		there[address] = true
+		if !want[address] && !address.IsLoopback() {
+			errs = append(errs, r.links.AddrDel(l, &a))
+		}
+	}
+	for address := range want {
+		if !there[address] {
+			errs = append(errs, r.links.AddrAdd(l, &netlink.Addr{IPNet: ipNet(netip.PrefixFrom(address, 32))}))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Router) setRoutes(want map[netip.Prefix]route) error {
+	have, err := r.links.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{Protocol: byUs}, netlink.RT_FILTER_PROTOCOL)
+	if err != nil {
+		return fmt.Errorf("reading the routes of %s: %w", r.ID, err)
+	}
+	var errs []error
+	for _, old := range have {
+		if _, wanted := want[prefix(old.Dst)]; !wanted {
+			errs = append(errs, r.links.RouteDel(&old))
+		}
+	}
+	for destination, to := range want {
+		n := &netlink.Route{Dst: ipNet(destination), Protocol: byUs, Type: unix.RTN_BLACKHOLE}
+		if to.link != "" {
+			l, err := r.links.LinkByName(to.link)
+			if err != nil {
+				continue // the machine is off
+			}
+			n.Type, n.LinkIndex, n.Scope = unix.RTN_UNICAST, l.Attrs().Index, netlink.SCOPE_LINK
+			if to.via.IsValid() {
+				n.Gw, n.Flags, n.Scope = to.via.AsSlice(), int(netlink.FLAG_ONLINK), netlink.SCOPE_UNIVERSE
+			}
+		}
+		if err := r.links.RouteReplace(n); err != nil {
+			errs = append(errs, fmt.Errorf("routing %s in %s: %w", destination, r.ID, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func ipNet(p netip.Prefix) *net.IPNet {
+	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
+}
+
+func prefix(n *net.IPNet) netip.Prefix {
+	if n == nil {
+		return netip.Prefix{}
+	}
+	address, _ := netip.AddrFromSlice(n.IP.To4())
+	bits, _ := n.Mask.Size()
+	return netip.PrefixFrom(address, bits)
+}
+
+// close removes the links of the VPC, and its namespace when nothing uses it any more.
+func (r *Router) close() error {
+	if !r.namespace.IsOpen() {
+		return nil
+	}
+	var errs []error
+	if r.links != nil {
+		all, err := r.links.LinkList()
+		errs = append(errs, err)
+		for _, l := range all {
+			if l.Type() == "veth" {
+				errs = append(errs, r.links.LinkDel(l))
+			}
+		}
+		r.links.Close()
+	}
+	return errors.Join(append(errs, r.namespace.Close())...)
+}

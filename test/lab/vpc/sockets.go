@@ -1,0 +1,63 @@
+package vpc
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"runtime"
+
+	"github.com/vishvananda/netns"
+)
+
+// inside calls a function on a thread in a network namespace. Sockets that it opens, and programs that it starts, stay there.
+// The thread returns: if it ended, the kernel would end the programs that other goroutines have started on it.
+func inside(ns netns.NsHandle, f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		here, err := netns.Get()
+		if err == nil {
+			err = netns.Set(ns)
+		}
+		if err != nil {
+			done <- fmt.Errorf("entering a network namespace: %w", err)
+			return // the thread ends
+		}
+		err = f()
+		if netns.Set(here) == nil {
+			runtime.UnlockOSThread()
+		}
+		_ = here.Close() // nothing was written
+		done <- err
+	}()
+	return <-done
+}
+
+// Listen listens on an address of the VPC's router.
+func (r *Router) Listen(at netip.AddrPort) (l *net.TCPListener, err error) {
+	err = inside(r.namespace, func() error {
+		l, err = net.ListenTCP("tcp4", net.TCPAddrFromAddrPort(at))
+		return err
+	})
+	return l, err
+}
+
+// ListenPacket listens for datagrams on an address of the VPC's router.
+func (r *Router) ListenPacket(at netip.AddrPort) (c net.PacketConn, err error) {
+	err = inside(r.namespace, func() error {
+		c, err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(at))
+		return err
+	})
+	return c, err
+}
+
+// DialContext connects from an address of the router to one in the VPC.
+func (r *Router) DialContext(ctx context.Context, from netip.Addr, to netip.AddrPort) (c net.Conn, err error) {
+	err = inside(r.namespace, func() error {
+		dialer := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0))}
+		c, err = dialer.DialContext(ctx, "tcp4", to.String())
+		return err
+	})
+	return c, err
+}

@@ -18,8 +18,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
-// followOften returns a configuration with which machines check the trusted CAs every few seconds. It uses a drop-in of
-// the unit, as a user would.
+// followOften returns a configuration with which machines check the trusted CAs every few seconds: a timer of the user beside
+// that of the operator, which users cannot change.
 func (h *hosted) followOften() string {
 	h.t.Helper()
 	const config = `
@@ -31,9 +31,9 @@ spec:
     ignition: {version: 3.2.0}
     systemd:
       units:
-      - name: hypershift-authorities.timer
-        dropins:
-        - {name: 50-often.conf, contents: "[Timer]\nOnActiveSec=\nOnActiveSec=10s\nOnUnitActiveSec=10s\nRandomizedDelaySec=0\n"}
+      - name: follow-often.timer
+        enabled: true
+        contents: "[Timer]\nUnit=hypershift-authorities.service\nOnActiveSec=10s\nOnUnitActiveSec=10s\n[Install]\nWantedBy=timers.target\n"
 `
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: h.hc.Namespace, Name: h.hc.Name + "-follow-often"}, Data: map[string]string{"config": config}}
 	h.must(h.management.Create(h.t.Context(), cm))

@@ -2,7 +2,6 @@ package workersecuritygroup
 
 import (
 	"net/netip"
-	"slices"
 	"strings"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -10,23 +9,13 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// among is what workers say to each other.
-var among = []securitygroup.Rule{
-	{Protocol: "udp", From: 4789, To: 4789, Description: "VXLAN"},
-	{Protocol: "udp", From: 6081, To: 6081, Description: "Geneve"},
-	{Protocol: "udp", From: 500, To: 500, Description: "IKE"},
-	{Protocol: "udp", From: 4500, To: 4500, Description: "IPsec through NAT"},
-	{Protocol: "50", Description: "IPsec ESP"},
-	{Protocol: "tcp", From: 9000, To: 9999, Description: "Services of the host network"},
-	{Protocol: "udp", From: 9000, To: 9999, Description: "Services of the host network"},
-	{Protocol: "tcp", From: 10250, To: 10250, Description: "Kubelet"},
-	{Protocol: "tcp", From: 30000, To: 32767, Description: "Node ports"},
-	{Protocol: "udp", From: 30000, To: 32767, Description: "Node ports"},
-}
+// among is the traffic between workers. Every network plug-in needs other protocols and ports of it: see
+// docs/node-pools.md.
+var among = securitygroup.Rule{Protocol: securitygroup.AllProtocols, Description: "All traffic between workers"}
 
-// rules are those, and what everybody in the machine networks may do to a worker.
+// rules allow that traffic, and ping and SSH from the machine networks.
 func rules(machines []hyperv1.MachineNetworkEntry) ([]securitygroup.Rule, error) {
-	out := slices.Clone(among)
+	out := []securitygroup.Rule{among}
 	for _, m := range machines {
 		network, err := netip.ParsePrefix(m.CIDR)
 		if err != nil {

@@ -42,7 +42,8 @@ type Spec struct {
 
 // A Rule allows a network, or the members of the group itself, a range of ports.
 type Rule struct {
-	// Protocol is tcp, udp, icmp, icmpv6, or the number of one without ports.
+	// Protocol is tcp, udp, icmp, icmpv6, the number of one without ports, or
+	// AllProtocols.
 	Protocol string
 	// From and To are ports; for icmp and icmpv6 -1 for everything.
 	From, To int32
@@ -50,6 +51,9 @@ type Rule struct {
 	Source      netip.Prefix
 	Description string
 }
+
+// AllProtocols allows all traffic, on all ports.
+const AllProtocols = "-1"
 
 // Foreign is a rule that is not in the spec.
 type Foreign struct {

@@ -25,6 +25,7 @@ var supported = map[string]bool{
 	"Timer.OnActiveSec":        true,
 	"Timer.OnUnitActiveSec":    true,
 	"Timer.RandomizedDelaySec": true,
+	"Timer.Unit":               true,
 
 	"Install.WantedBy": true,
 }

@@ -127,6 +127,15 @@ func TestServiceIsRestarted(t *testing.T) {
 	fileContains(t, filepath.Join(dir, "starts"), "\n\n\n")
 }
 
+func TestTimerStartsAServiceOfAnotherName(t *testing.T) {
+	dir := mustBoot(t, map[string]string{
+		"etc/20.preset":      "enable often.timer\n",
+		"etc/often.timer":    "[Timer]\nUnit=follow.service\nOnActiveSec=0\nOnUnitActiveSec=10ms\n[Install]\nWantedBy=timers.target\n",
+		"etc/follow.service": "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'test -e ${DIR}/started || echo yes >${DIR}/started'\n",
+	})
+	fileContains(t, filepath.Join(dir, "started"), "yes\n")
+}
+
 func TestServiceWaitsForAnother(t *testing.T) {
 	dir := mustBoot(t, map[string]string{
 		"etc/20.preset":     "enable late.service\nenable early.service\n",

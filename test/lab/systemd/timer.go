@@ -1,6 +1,7 @@
 package systemd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -8,9 +9,9 @@ import (
 	"time"
 )
 
-// runTimer starts the service of the same name after a delay, and again after each start.
+// runTimer starts its service, by default the one of the same name, after a delay, and again after each start.
 func (m *Manager) runTimer(ctx context.Context, u *unit) error {
-	s, err := m.service(other(u.name, "service"))
+	s, err := m.service(cmp.Or(u.last("Timer.Unit"), other(u.name, "service")))
 	if err != nil {
 		return err
 	}
@@ -35,8 +36,11 @@ func (m *Manager) runTimer(ctx context.Context, u *unit) error {
 	return nil
 }
 
-// span parses a time span; the default unit is a second.
+// span parses a time span; the default unit is a second. Nothing is no time.
 func span(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
 	for _, written := range []string{strings.ReplaceAll(text, "min", "m"), text + "s"} {
 		if d, err := time.ParseDuration(written); err == nil {
 			return d, nil

@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"strings"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -37,7 +38,16 @@ func Boot(dir string, reaper ...string) error {
 	return nil
 }
 
-func setHostname(s Spec) error { return unix.Sethostname([]byte(s.Name)) }
+func setHostname(s Spec) error { return unix.Sethostname([]byte(s.hostname())) }
+
+// hostname is the name of the machine. An instance has that of its address, which is the first label of its DNS name.
+func (s Spec) hostname() string {
+	if s.Instance == nil {
+		return s.Name
+	}
+	label, _, _ := strings.Cut(s.Instance.Hostname, ".")
+	return label
+}
 
 // mountCgroups mounts the cgroups of the machine as the roots.
 func mountCgroups(s Spec) error {

@@ -23,11 +23,12 @@ func TestUserDataWritesOnlyToWritableDirectories(t *testing.T) {
 }
 
 func TestNodeOfAnInstanceHasItsHostname(t *testing.T) {
-	if p := newInstance(t).places(); p.node != "ip-10-1-0-4.ec2.internal" {
-		t.Errorf("%+v", p)
+	instance, machine := newInstance(t), newAgent(t, func(*Spec) {})
+	if instance.places().node != "ip-10-1-0-4.ec2.internal" || instance.hostname() != "ip-10-1-0-4" {
+		t.Errorf("the node of the instance is %+v, its hostname %s", instance.places(), instance.hostname())
 	}
-	if p := newAgent(t, func(*Spec) {}).places(); p.node != "m1" {
-		t.Errorf("%+v", p)
+	if machine.places().node != "m1" || machine.hostname() != "m1" {
+		t.Errorf("the node of the machine is %+v, its hostname %s", machine.places(), machine.hostname())
 	}
 }
 

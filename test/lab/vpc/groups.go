@@ -31,6 +31,16 @@ type state struct {
 // resolver is the address of the resolver within the VPC: the second one after its base.
 func (s state) resolver() netip.Addr { return s.CIDRs[0].Masked().Addr().Next().Next() }
 
+// nameserver is the first DNS server of the DHCP options of the VPC. AmazonProvidedDNS is the resolver.
+func (s state) nameserver() netip.Addr {
+	for _, server := range s.DNSServers {
+		if address, err := netip.ParseAddr(server); err == nil {
+			return address
+		}
+	}
+	return s.resolver()
+}
+
 // gateway is the address of the router in a subnet.
 func gateway(subnet netip.Prefix) netip.Addr { return subnet.Masked().Addr().Next() }
 

@@ -240,7 +240,7 @@ func (n *Network) Attachment(ctx context.Context, instance string) (Attachment, 
 	for _, v := range n.now.VPCs {
 		if v.ID == i.VPC {
 			s := n.state(v)
-			a.Address, a.Gateway, a.DNS = netip.PrefixFrom(i.Address, 32), gateway(s.subnets[i.Subnet].CIDR), s.resolver()
+			a.Address, a.Gateway, a.DNS = netip.PrefixFrom(i.Address, 32), gateway(s.subnets[i.Subnet].CIDR), s.nameserver()
 		}
 	}
 	return a, nil

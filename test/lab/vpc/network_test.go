@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -313,24 +314,103 @@ func TestInstanceCannotUseAnotherAddress(t *testing.T) {
 	}
 }
 
+// get makes a request to the metadata service from a network namespace, and returns the code, or 0, and the body.
+func (w *world) get(from netns.NsHandle, timeout time.Duration, method, path string, headers ...string) (code int, body string) {
+	client := &http.Client{Timeout: timeout, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (c net.Conn, err error) {
+		err = inside(from, func() (err error) { c, err = new(net.Dialer).DialContext(ctx, network, address); return err })
+		return c, err
+	}}}
+	req, _ := http.NewRequestWithContext(w.t.Context(), method, "http://169.254.169.254"+path, nil)
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(text)
+}
+
+func TestHopLimitKeepsPodsFromTheMetadata(t *testing.T) {
+	w := newWorld(t, "a")
+	pod := w.pod("a-user", "10.132.1.2")
+	if err := Masquerade(t.Context(), w.machines["a-user"].Process.Pid, netip.MustParsePrefix("10.132.1.0/24"), []string{"10.132.1.0/24"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ limit, want int }{{1, 0}, {2, http.StatusUnauthorized}} {
+		w.aws.Interfaces[1].HopLimit = c.limit
+		w.refresh()
+		timeout := reachWithin
+		if c.want == 0 {
+			timeout = dropAfter
+		}
+		if code, body := w.get(pod, timeout, "GET", "/latest/meta-data/instance-id"); code != c.want {
+			t.Errorf("hop limit %d: %d %s", c.limit, code, body)
+		}
+		if code, _ := w.get(w.spaces["a-user"], reachWithin, "GET", "/latest/meta-data/instance-id"); code != http.StatusUnauthorized {
+			t.Errorf("hop limit %d: the instance itself gets %d", c.limit, code)
+		}
+	}
+}
+
+// pod is a network namespace behind that of an instance, which forwards its packets.
+func (w *world) pod(instance, address string) netns.NsHandle {
+	w.t.Helper()
+	pod, err := newNamespace()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = pod.Close() })
+	gateway := netip.MustParsePrefix("10.132.1.1/24")
+	err = inside(w.spaces[instance], func() error {
+		if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644); err != nil {
+			return err
+		}
+		h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+		if err != nil {
+			return err
+		}
+		defer h.Close()
+		cable := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "pod0"}, PeerName: "eth0", PeerNamespace: netlink.NsFd(int(pod))}
+		if err := h.LinkAdd(cable); err != nil {
+			return err
+		}
+		return configure(h, "pod0", gateway, netip.Addr{})
+	})
+	if err == nil {
+		err = inside(pod, func() error {
+			h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+			if err != nil {
+				return err
+			}
+			defer h.Close()
+			return configure(h, "eth0", netip.PrefixFrom(netip.MustParseAddr(address), 24), gateway.Addr())
+		})
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return pod
+}
+
+// configure gives a link an address, and makes a gateway the default route.
+func configure(h *netlink.Handle, name string, address netip.Prefix, gateway netip.Addr) error {
+	l, err := h.LinkByName(name)
+	if err == nil {
+		err = errors.Join(h.AddrAdd(l, &netlink.Addr{IPNet: ipNet(address)}), h.LinkSetUp(l))
+	}
+	if err == nil && gateway.IsValid() {
+		err = h.RouteAdd(&netlink.Route{LinkIndex: l.Attrs().Index, Gw: gateway.AsSlice()})
+	}
+	return err
+}
+
 func TestInstanceReadsItsMetadata(t *testing.T) {
 	w := newWorld(t, "a", "b")
 	get := func(from, method, path string, headers ...string) (code int, body string) {
-		client := &http.Client{Timeout: reachWithin, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (c net.Conn, err error) {
-			err = inside(w.spaces[from], func() (err error) { c, err = new(net.Dialer).DialContext(ctx, network, address); return err })
-			return c, err
-		}}}
-		req, _ := http.NewRequestWithContext(t.Context(), method, "http://169.254.169.254"+path, nil)
-		for i := 0; i+1 < len(headers); i += 2 {
-			req.Header.Set(headers[i], headers[i+1])
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			return 0, err.Error()
-		}
-		defer resp.Body.Close()
-		text, _ := io.ReadAll(resp.Body)
-		return resp.StatusCode, string(text)
+		return w.get(w.spaces[from], reachWithin, method, path, headers...)
 	}
 	if code, _ := get("a-user", "PUT", "/latest/api/token"); code != http.StatusBadRequest {
 		t.Errorf("a token without a lifetime: %d", code)
@@ -446,6 +526,17 @@ func TestPodsHaveTheAddressOfTheirMachineExceptAmongThemselves(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.reaches("a-user", "10.132.2.1:80", "")
+}
+
+func TestDHCPOptionsNameTheDNSServer(t *testing.T) {
+	w := newWorld(t, "a")
+	for want, servers := range map[string][]string{"10.1.0.2": {"AmazonProvidedDNS"}, "10.1.7.7": {"10.1.7.7", "10.1.7.8"}} {
+		w.aws.VPCs[0].DNSServers = servers
+		a, err := w.Attachment(t.Context(), "a-user")
+		if err != nil || a.DNS.String() != want || a.Gateway.String() != "10.1.0.1" || a.Address.String() != "10.1.0.6/32" {
+			t.Errorf("%s: %+v, %v", servers, a, err)
+		}
+	}
 }
 
 func TestNothingStaysOfAVPC(t *testing.T) {

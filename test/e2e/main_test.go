@@ -23,6 +23,9 @@ import (
 // on is the installation on which all scenarios run.
 var on *hosting.Hosting
 
+// values make the operators look for changes in AWS often, so that scenarios need not wait for half an hour.
+const values = "periods: {resync: 1m, awsPermissionsCheck: 1m}\n"
+
 func TestMain(m *testing.M) {
 	flag.Parse()
 	ctrl.SetLogger(logr.Discard())
@@ -44,7 +47,7 @@ func run(m *testing.M) (code int) {
 		return 1
 	}
 	_, notFound := cluster.Find(ctx, cluster.Options{})
-	on, err = hosting.Start(ctx, hosting.Options{Lab: cluster.Options{Machines: 3}, Progress: os.Stdout})
+	on, err = hosting.Start(ctx, hosting.Options{Lab: cluster.Options{Machines: 3}, Values: values, Progress: os.Stdout})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

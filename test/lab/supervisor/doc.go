@@ -11,6 +11,8 @@
 //	        └── socket ───────┤  supervisor (api.go)                │
 //	                          └─────────────────────────────────────┘
 //
+// Machines of customers are not on the switch, but in the networks of their VPCs: test/lab/vpc.
+//
 // Run starts the components; each step comes after those that it needs:
 //
 //	network.go ► pki.go ► registry.go ► controlplane.go ► join.go (permissions to join) ► routes.go, services

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"strings"
 )
 
 // Network is what carries packets in all accounts, at one moment.
@@ -63,6 +64,15 @@ type NetworkInterface struct {
 	HopLimit       int  `json:"hopLimit"`
 	Metadata       bool `json:"metadata"`
 	TokensRequired bool `json:"tokensRequired"`
+}
+
+// BalancerInterface is the kind of an interface of a network load balancer.
+const BalancerInterface = "network_load_balancer"
+
+// Of is true for an interface of a load balancer.
+func (i NetworkInterface) Of(b Balancer) bool {
+	_, id, _ := strings.Cut(b.ARN, "loadbalancer/")
+	return i.Kind == BalancerInterface && i.Description == "ELB "+id
 }
 
 // SecurityGroup is a group with its rules.

@@ -4,14 +4,22 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/test/lab/balancer"
 )
 
 // TestWorkers lets machines of the customer join through PrivateLink with nothing but their user data. Then it uses the
@@ -30,6 +38,7 @@ func TestWorkers(t *testing.T) {
 	h.eventually("both machines are nodes", func(ctx context.Context) error { return h.poolReady(ctx, pool, 2) })
 	h.waitForCondition(hyperv1.DataPlaneConnectionAvailable, "True")
 	runAll(t, h.kubeconfig, onNodes(on.Images["busybox"]))
+	h.loadBalancer(on.Images["busybox"])
 	h.rotate()
 	h.waitForCondition(hyperv1.DataPlaneConnectionAvailable, "True")
 	runAll(t, h.kubeconfig, onNodes(on.Images["busybox"]))
@@ -86,6 +95,67 @@ func onNodes(image string) []command {
 		{name: "delete the objects", args: "delete deployment,service web --timeout=60s", want: `deleted`},
 	}
 }
+
+// loadBalancer makes a Service of type LoadBalancer in the cluster, sends a request through its network load balancer from
+// outside of the customer's VPC, and deletes it again.
+func (h *hosted) loadBalancer(image string) {
+	h.t.Helper()
+	kubectl := func(stdin string, args ...string) string {
+		h.t.Helper()
+		out, err := on.Kubectl(h.t.Context(), h.kubeconfig, stdin, args...)
+		if err != nil {
+			h.t.Fatalf("kubectl %s: %s: %v", strings.Join(args, " "), out, err)
+		}
+		return out
+	}
+	kubectl(web(image), "apply", "-f", "-")
+	kubectl(balanced, "apply", "-f", "-")
+	kubectl("", "rollout", "status", "deployment/web", "--timeout=60s")
+	began := time.Now()
+	h.eventually("a request reaches a pod through the load balancer", func(ctx context.Context) error {
+		host := kubectl("", "get", "service", "balanced", "-o", "jsonpath={.status.loadBalancer.ingress[0].hostname}")
+		if host == "" {
+			return errors.New("the Service has no load balancer; " + kubectl("", "get", "events", "--field-selector=involvedObject.name=balanced"))
+		}
+		status, err := on.Status(ctx)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(status.Cloud.LoadBalancers, func(b balancer.Status) bool { return b.Host == host })
+		if at < 0 {
+			return errors.New("the load balancer " + host + " does not forward traffic")
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(status.Cloud.LoadBalancers[at].Address.String(), "80"), nil)
+		if err != nil {
+			return err
+		}
+		resp, err := (&http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err == nil && !strings.HasPrefix(string(body), "web-") {
+			err = fmt.Errorf("the response is %q", body)
+		}
+		return err
+	})
+	h.t.Logf("a request reached a pod through the load balancer after %.1f s", time.Since(began).Seconds())
+	kubectl("", "delete", "deployment/web", "service/web", "service/balanced", "--timeout=60s")
+}
+
+// balanced is a Service with a network load balancer that faces the internet.
+const balanced = `
+apiVersion: v1
+kind: Service
+metadata:
+  name: balanced
+  annotations: {service.beta.kubernetes.io/aws-load-balancer-type: nlb}
+spec:
+  type: LoadBalancer
+  selector: {app: web}
+  ports: [{port: 80, targetPort: 8080}]
+`
 
 // request is an HTTP request. The HTTP client of busybox does not work everywhere.
 const request = "GET / HTTP/1.0\r\n\r\n"

@@ -17,12 +17,16 @@ import (
 type Options struct {
 	LoadBalancers LoadBalancers
 	Instances     Instances
-	// Network has the addresses of load balancers. All of them must be addresses of this machine.
-	Network netip.Prefix
+	// Network has the addresses of load balancers. All of them must be addresses of this machine. PublicOnly: internal load
+	// balancers have no such address, but entries only.
+	Network    netip.Prefix
+	PublicOnly bool
+	// Dial connects to a target in a VPC; nil for targets in the network of this process.
+	Dial func(ctx context.Context, vpc string, to netip.AddrPort) (net.Conn, error)
 	// Entries returns where else clients reach load balancers; nil for nowhere else.
 	Entries func() []Entry
-	// Zone returns the id of the zone of a target; nil if entries have no zones.
-	Zone func(netip.Addr) string
+	// Zone returns the id of the zone of a target in a VPC; nil if entries have no zones.
+	Zone func(vpc string, target netip.Addr) string
 	// HealthInterval is how often targets are checked. Default: a second.
 	HealthInterval time.Duration
 	// Drain is how long connections to a deregistered target stay open. Default: that of AWS.
@@ -56,7 +60,7 @@ type Balancer struct {
 // balancer is one load balancer.
 type balancer struct {
 	name, host string
-	address    netip.Addr
+	address    netip.Addr // invalid: it has entries only
 	listeners  map[uint16]*listener
 	entries    map[string]*entry // by ID
 }
@@ -71,6 +75,11 @@ type entry struct {
 func New(o Options) *Balancer {
 	o.HealthInterval = cmp.Or(o.HealthInterval, time.Second)
 	o.Drain = cmp.Or(o.Drain, 300*time.Second)
+	if o.Dial == nil {
+		o.Dial = func(ctx context.Context, _ string, to netip.AddrPort) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", to.String())
+		}
+	}
 	b := &Balancer{
 		o:      o,
 		reader: &reader{elb: o.LoadBalancers, ec2: o.Instances, addresses: map[string]netip.Addr{}},
@@ -138,17 +147,25 @@ func (b *Balancer) entries() map[string][]Entry {
 func (b *Balancer) ensure(ctx context.Context, spec balancerSpec, entries []Entry) error {
 	lb := b.active[spec.arn]
 	if lb == nil {
-		address, free := b.pool.take()
-		if !free {
-			return fmt.Errorf("no address for load balancer %s: %s has no more", spec.name, b.o.Network)
+		lb = &balancer{name: spec.name, host: spec.host, listeners: map[uint16]*listener{}, entries: map[string]*entry{}}
+		if b.o.PublicOnly && spec.internal {
+			fmt.Fprintf(b.o.Progress, "load balancer %s\n", lb.name)
+		} else {
+			address, free := b.pool.take()
+			if !free {
+				return fmt.Errorf("no address for load balancer %s: %s has no more", spec.name, b.o.Network)
+			}
+			lb.address = address
+			fmt.Fprintf(b.o.Progress, "load balancer %s at %s\n", lb.name, lb.address)
 		}
-		lb = &balancer{name: spec.name, host: spec.host, address: address, listeners: map[uint16]*listener{}, entries: map[string]*entry{}}
 		b.active[spec.arn] = lb
-		fmt.Fprintf(b.o.Progress, "load balancer %s at %s\n", lb.name, lb.address)
 	}
-	err := b.open(ctx, spec, lb.listeners, "", func(port uint16) (*net.TCPListener, error) {
-		return net.ListenTCP("tcp", net.TCPAddrFromAddrPort(netip.AddrPortFrom(lb.address, port)))
-	})
+	var err error
+	if lb.address.IsValid() {
+		err = b.open(ctx, spec, lb.listeners, "", func(port uint16) (*net.TCPListener, error) {
+			return net.ListenTCP("tcp", net.TCPAddrFromAddrPort(netip.AddrPortFrom(lb.address, port)))
+		})
+	}
 	wanted := map[string]Entry{}
 	for _, e := range entries {
 		wanted[e.ID] = e

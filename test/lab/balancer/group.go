@@ -47,7 +47,7 @@ func (g *group) pick(zone string) *target {
 	var healthy, all []*target
 	for _, id := range slices.Sorted(maps.Keys(g.targets)) {
 		t := g.targets[id]
-		if zone != "" && g.o.Zone != nil && g.o.Zone(t.address.Addr()) != zone {
+		if zone != "" && g.o.Zone != nil && g.o.Zone(t.vpc, t.address.Addr()) != zone {
 			continue
 		}
 		all = append(all, t)

@@ -43,8 +43,9 @@ func (l *listener) forward(ctx context.Context, client *net.TCPConn) {
 	}
 	together, release := target.hold()
 	defer release()
-	dialer := net.Dialer{Timeout: patience}
-	conn, err := dialer.DialContext(together, "tcp", target.address.String())
+	dialing, cancel := context.WithTimeout(together, patience)
+	conn, err := target.dial(dialing, target.address)
+	cancel()
 	if err != nil {
 		reset(client)
 		return

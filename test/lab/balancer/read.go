@@ -38,6 +38,7 @@ type world struct {
 
 type balancerSpec struct {
 	arn, name, host string
+	internal        bool
 	groups          map[uint16]string // ARN of the target group of a port
 }
 
@@ -46,6 +47,7 @@ type groupSpec struct {
 }
 
 type targetSpec struct {
+	vpc     string
 	address netip.AddrPort
 	check   check
 }
@@ -79,7 +81,7 @@ func (r *reader) read(ctx context.Context) (*world, error) {
 				w.settled = w.settled && balancer.State.Code != elbtypes.LoadBalancerStateEnumProvisioning
 				continue // its host name does not resolve yet
 			}
-			b := balancerSpec{arn: aws.ToString(balancer.LoadBalancerArn), name: aws.ToString(balancer.LoadBalancerName), host: aws.ToString(balancer.DNSName)}
+			b := balancerSpec{arn: aws.ToString(balancer.LoadBalancerArn), name: aws.ToString(balancer.LoadBalancerName), host: aws.ToString(balancer.DNSName), internal: balancer.Scheme == elbtypes.LoadBalancerSchemeEnumInternal}
 			b.groups, err = r.listeners(ctx, b.arn)
 			if gone(err) {
 				continue
@@ -157,7 +159,7 @@ func (r *reader) group(ctx context.Context, group elbtypes.TargetGroup) (groupSp
 			continue // it is gone, and will be deregistered
 		}
 		at := netip.AddrPortFrom(address, port)
-		spec.targets[net.JoinHostPort(id, strconv.Itoa(int(port)))] = targetSpec{address: at, check: checkOf(group, at)}
+		spec.targets[net.JoinHostPort(id, strconv.Itoa(int(port)))] = targetSpec{vpc: aws.ToString(group.VpcId), address: at, check: checkOf(group, at)}
 	}
 	return spec, nil
 }

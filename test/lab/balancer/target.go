@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ const (
 // target is a target that is registered, or was until recently.
 type target struct {
 	targetSpec
+	dial     func(context.Context, netip.AddrPort) (net.Conn, error)
 	clock    clock.WithTicker
 	interval time.Duration
 	drain    time.Duration
@@ -34,7 +36,8 @@ type target struct {
 }
 
 func newTarget(spec targetSpec, o *Options) *target {
-	t := &target{targetSpec: spec, clock: o.Clock, interval: o.HealthInterval, drain: o.Drain, left: make(chan struct{})}
+	dial := func(ctx context.Context, to netip.AddrPort) (net.Conn, error) { return o.Dial(ctx, spec.vpc, to) }
+	t := &target{targetSpec: spec, dial: dial, clock: o.Clock, interval: o.HealthInterval, drain: o.Drain, left: make(chan struct{})}
 	t.together, t.part = context.WithCancel(context.Background())
 	return t
 }
@@ -66,7 +69,7 @@ func (t *target) run(ctx context.Context) {
 // check runs one health check. When the target becomes unhealthy, its connections are reset, as in AWS, so that clients do
 // not wait.
 func (t *target) check(ctx context.Context) {
-	well := t.targetSpec.check.passes(ctx)
+	well := t.passes(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if well {
@@ -111,13 +114,13 @@ func (t *target) well() bool {
 }
 
 // passes runs the check once.
-func (c check) passes(ctx context.Context) bool {
+func (t *target) passes(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if c.path != "" {
-		return c.answers(ctx)
+	if t.targetSpec.check.path != "" {
+		return t.answers(ctx)
 	}
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.address.String())
+	conn, err := t.dial(ctx, t.targetSpec.check.address)
 	if err != nil {
 		return false
 	}
@@ -125,10 +128,12 @@ func (c check) passes(ctx context.Context) bool {
 	return true
 }
 
-// prober keeps no connection open, because an open connection would hide a dead server.
-var prober = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-
-func (c check) answers(ctx context.Context) bool {
+// answers makes an HTTP request. It keeps no connection open, because an open connection would hide a dead server.
+func (t *target) answers(ctx context.Context) bool {
+	c := t.targetSpec.check
+	prober := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return t.dial(ctx, c.address)
+	}}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address.String()+c.path, nil)
 	if err != nil {
 		return false

@@ -2,27 +2,60 @@ package cloud
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
-// changes polls the call log of the emulator. Reading the calls since the last poll is one small request; reading the
-// accounts is one for each resource in them.
+// changes polls the call log of the emulator, for everybody that follows the accounts. Reading the calls since the last poll is
+// one small request; reading the accounts is much more.
 type changes struct {
-	aws  *awsemulator.Emulator
-	next int
-	// accounts are those that were called; nil if the caller does not need them.
+	aws *awsemulator.Emulator
+
+	mu         sync.Mutex
+	next       int
+	polled     time.Time
+	generation int // counts the polls that found a change
+	// accounts are those that were called.
 	accounts map[string]bool
 }
 
-// any reports whether anything may have changed since the last poll.
-func (c *changes) any(ctx context.Context) (bool, error) {
+func newChanges(aws *awsemulator.Emulator) *changes {
+	return &changes{aws: aws, accounts: map[string]bool{}}
+}
+
+// fresh is how long the result of a poll is used for other followers.
+const fresh = interval / 2
+
+// follower returns a function that reports whether anything may have changed since its last call.
+func (c *changes) follower() func(context.Context) (bool, error) {
+	seen := -1
+	return func(ctx context.Context) (bool, error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if err := c.poll(ctx); err != nil {
+			return false, err
+		}
+		changed := seen != c.generation
+		seen = c.generation
+		return changed, nil
+	}
+}
+
+func (c *changes) poll(ctx context.Context) error {
+	if time.Since(c.polled) < fresh {
+		return nil
+	}
 	calls, err := c.aws.CallsSince(ctx, c.next)
 	if err != nil {
-		return false, err
+		return err
 	}
+	c.polled = time.Now()
 	changed := false
 	for _, call := range calls {
 		c.next = call.Number + 1
@@ -30,11 +63,21 @@ func (c *changes) any(ctx context.Context) (bool, error) {
 			continue
 		}
 		changed = true
-		if c.accounts != nil && call.Account != "" {
+		if call.Account != "" {
 			c.accounts[call.Account] = true
 		}
 	}
-	return changed, nil
+	if changed {
+		c.generation++
+	}
+	return nil
+}
+
+// called returns the accounts that were called, sorted.
+func (c *changes) called() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(maps.Keys(c.accounts))
 }
 
 // alters reports whether a call may have changed the traffic. An aborted call may have done so.

@@ -15,7 +15,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"k8s.io/utils/clock"
 
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
@@ -42,7 +41,7 @@ type Options struct {
 	Host string
 	// Port and DNSPort default to the constants above.
 	Port, DNSPort int
-	// Network is that of the machines, Balancers that of the load balancers. All of its addresses are local.
+	// Network is that of the machines, Balancers that of the load balancers, a /16. All of its addresses are local.
 	Network   netip.Prefix
 	Balancers netip.Prefix
 	// Services are what the VPCs of customers reach besides AWS and public load balancers, such as a registry. Nil: these VPCs
@@ -61,11 +60,12 @@ type Cloud struct {
 	AWS        *awsemulator.Emulator
 	Management *awsemulator.Management
 
-	balancer *balancer.Balancer
-	resolver *resolver.Server
-	network  *vpc.Network // nil: the VPCs of customers carry no packets
-	workers  *instances
-	wg       sync.WaitGroup
+	balancers *balancers
+	resolver  *resolver.Server
+	network   *vpc.Network // nil: the VPCs of customers carry no packets
+	workers   *instances
+	changes   *changes
+	wg        sync.WaitGroup
 }
 
 // Start starts a cloud, which runs until ctx ends. awsemulator.Install must have run before, with access to the internet.
@@ -93,6 +93,7 @@ func Start(ctx context.Context, o Options) (_ *Cloud, err error) {
 		c.AWS.Stop()
 		log.Close()
 	})
+	c.changes = newChanges(c.AWS)
 	if err := c.seed(ctx, o); err != nil {
 		return nil, err
 	}
@@ -101,12 +102,14 @@ func Start(ctx context.Context, o Options) (_ *Cloud, err error) {
 			return nil, err
 		}
 	}
-	c.balance(ctx, o)
+	c.balancers = &balancers{cloud: c, o: o, byAccount: map[string]*balancer.Balancer{}}
+	c.balancers.start(ctx, c.Management.Account)
 	if err := c.resolve(ctx, o); err != nil {
 		return nil, err
 	}
 	if c.network != nil {
 		c.wg.Go(func() { c.network.Run(ctx) })
+		c.wg.Go(func() { c.balancers.follow(ctx) })
 	}
 	return c, nil
 }
@@ -143,26 +146,7 @@ func (c *Cloud) seed(ctx context.Context, o Options) (err error) {
 const interval = 250 * time.Millisecond
 
 func (c *Cloud) poll(o Options) poll.Options {
-	return poll.Options{Changed: (&changes{aws: c.AWS}).any, Interval: interval, Clock: clock.RealClock{}, Progress: o.Progress}
-}
-
-// balance makes the load balancers of the management account forward traffic.
-func (c *Cloud) balance(ctx context.Context, o Options) {
-	config := c.AWS.Config(c.Management.Account)
-	following := c.poll(o)
-	if c.network != nil {
-		following.Changed = c.orEndpoints(following.Changed)
-	}
-	c.balancer = balancer.New(balancer.Options{
-		LoadBalancers:  elb.NewFromConfig(config),
-		Instances:      ec2.NewFromConfig(config),
-		Network:        o.Balancers,
-		Entries:        c.entries(),
-		Zone:           c.zone(),
-		HealthInterval: healthInterval,
-		Options:        following,
-	})
-	c.wg.Go(func() { c.balancer.Run(ctx) })
+	return poll.Options{Changed: c.changes.follower(), Interval: interval, Clock: clock.RealClock{}, Progress: o.Progress}
 }
 
 // resolve starts the resolver for the names of all accounts.
@@ -174,8 +158,10 @@ func (c *Cloud) resolve(ctx context.Context, o Options) (err error) {
 		Read:    c.AWS.Network,
 		LoadBalancers: func() []resolver.LoadBalancer {
 			var all []resolver.LoadBalancer
-			for _, b := range c.balancer.Snapshot() {
-				all = append(all, resolver.LoadBalancer{Host: b.Host, Address: b.Address})
+			for _, b := range c.balancers.snapshot() {
+				if b.Address.IsValid() {
+					all = append(all, resolver.LoadBalancer{Host: b.Host, Address: b.Address})
+				}
 			}
 			return all
 		},

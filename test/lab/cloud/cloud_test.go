@@ -43,7 +43,7 @@ func startCloud(t *testing.T, services ...netip.AddrPort) *Cloud {
 	ctx, cancel := context.WithCancel(t.Context())
 	c, err := Start(ctx, Options{
 		Host: "127.0.0.1", Port: ports[0], DNSPort: ports[1],
-		Network: network, Balancers: netip.MustParsePrefix("127.60.0.0/24"),
+		Network: network, Balancers: netip.MustParsePrefix("127.60.0.0/16"),
 		Services: services, Dir: t.TempDir(), Progress: t.Output(),
 	})
 	if err != nil {

@@ -19,8 +19,11 @@ type Status struct {
 
 // Status returns the current state.
 func (c *Cloud) Status() Status {
-	s := Status{Endpoint: c.AWS.URL, DNS: c.resolver.Address(), Management: c.Management, LoadBalancers: c.balancer.Snapshot()}
-	troubles := []string{c.balancer.Trouble(), c.resolver.Trouble()}
+	s := Status{Endpoint: c.AWS.URL, DNS: c.resolver.Address(), Management: c.Management, LoadBalancers: c.balancers.snapshot()}
+	troubles := []string{c.resolver.Trouble()}
+	if err := c.balancers.trouble(); err != nil {
+		troubles = append(troubles, err.Error())
+	}
 	if c.network != nil {
 		troubles = append(troubles, c.network.Trouble())
 	}

@@ -2,11 +2,9 @@ package cloud
 
 import (
 	"context"
-	"net"
 	"net/netip"
 	"sync"
 
-	"github.com/hosted-control-planes/hypershift/test/lab/balancer"
 	"github.com/hosted-control-planes/hypershift/test/lab/vpc"
 )
 
@@ -46,8 +44,10 @@ func (c *Cloud) connect(o Options) (err error) {
 		Services: append([]netip.AddrPort{netip.AddrPortFrom(host, uint16(o.Port))}, o.Services...),
 		Balancers: func() map[string]netip.Addr {
 			all := map[string]netip.Addr{}
-			for _, b := range c.balancer.Snapshot() {
-				all[b.ARN] = b.Address
+			for _, b := range c.balancers.snapshot() {
+				if b.Address.IsValid() {
+					all[b.ARN] = b.Address
+				}
 			}
 			return all
 		},
@@ -78,25 +78,6 @@ func (c *Cloud) resolveIn(ctx context.Context, r *vpc.Router, addresses []netip.
 	return nil
 }
 
-// entries are the interfaces of endpoints, for the load balancers.
-func (c *Cloud) entries() func() []balancer.Entry {
-	if c.network == nil {
-		return nil
-	}
-	return func() []balancer.Entry {
-		var all []balancer.Entry
-		for _, e := range c.network.Entries() {
-			all = append(all, balancer.Entry{
-				ID: e.ID, Balancer: e.Balancer, Zone: e.Zone,
-				Listen: func(port uint16) (*net.TCPListener, error) {
-					return e.Router.Listen(netip.AddrPortFrom(e.Address, port))
-				},
-			})
-		}
-		return all
-	}
-}
-
 // orEndpoints also reports changes of endpoints, which become available by themselves.
 func (c *Cloud) orEndpoints(changed func(context.Context) (bool, error)) func(context.Context) (bool, error) {
 	last := 0
@@ -109,9 +90,9 @@ func (c *Cloud) orEndpoints(changed func(context.Context) (bool, error)) func(co
 	}
 }
 
-func (c *Cloud) zone() func(netip.Addr) string {
+func (c *Cloud) zone() func(string, netip.Addr) string {
 	if c.network == nil {
 		return nil
 	}
-	return c.network.ManagementZone
+	return c.network.Zone
 }

@@ -5,9 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
-	"maps"
 	"net/netip"
-	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -27,11 +25,10 @@ type Worker struct {
 // FollowWorkers calls tell with the running instances in the accounts of customers whenever they have changed, and again
 // until settled, until ctx ends.
 func (c *Cloud) FollowWorkers(ctx context.Context, progress io.Writer, tell func(context.Context, []Worker) (settled bool, err error)) {
-	seen := &changes{aws: c.AWS, accounts: map[string]bool{}}
-	poll.New("workers", poll.Options{Changed: seen.any, Clock: clock.RealClock{}, Progress: progress}, func(ctx context.Context) (bool, error) {
+	poll.New("workers", poll.Options{Changed: c.changes.follower(), Clock: clock.RealClock{}, Progress: progress}, func(ctx context.Context) (bool, error) {
 		var all []Worker
 		stable := true
-		for _, account := range slices.Sorted(maps.Keys(seen.accounts)) {
+		for _, account := range c.changes.called() {
 			if account == c.Management.Account {
 				continue
 			}

@@ -11,8 +11,8 @@ const (
 	APIServerAddress = "10.55.0.2"
 	PodNetwork       = "10.56.0.0/16"
 	ServiceNetwork   = "10.57.0.0/16"
-	// BalancerNetwork has the addresses of load balancers.
-	BalancerNetwork = "10.58.0.0/24"
+	// BalancerNetwork has the addresses of load balancers, a /24 for each account.
+	BalancerNetwork = "10.58.0.0/16"
 
 	// APIServer and Registry are the addresses for clients, on the host and on machines.
 	APIServer = "https://" + APIServerAddress + ":6443"

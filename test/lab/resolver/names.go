@@ -42,6 +42,7 @@ func build(network *awsemulator.Network, balancers []LoadBalancer) *names {
 		n.zones = append(n.zones, newZone(z))
 	}
 	n.addEndpoints(network)
+	n.addBalancers(network)
 	for _, b := range balancers {
 		n.addresses[canonical(b.Host)] = []netip.Addr{b.Address}
 	}
@@ -82,6 +83,17 @@ func (n *names) addEndpoints(network *awsemulator.Network) {
 				if at == 0 || at == number+1 {
 					n.addresses[canonical(name)] = append(n.addresses[canonical(name)], addresses[id])
 				}
+			}
+		}
+	}
+}
+
+// addBalancers adds the names of internal load balancers, which have the addresses of their interfaces.
+func (n *names) addBalancers(network *awsemulator.Network) {
+	for _, b := range network.Balancers {
+		for _, i := range network.Interfaces {
+			if b.Active && b.Internal && i.Of(b) {
+				n.addresses[canonical(b.Host)] = append(n.addresses[canonical(b.Host)], i.Address)
 			}
 		}
 	}

@@ -1,13 +1,17 @@
 package vpc
 
 import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
 	"net/netip"
 	"slices"
 
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
-// Entry is a network interface of an endpoint: clients that connect to it reach a load balancer.
+// Entry is a network interface of an endpoint or of a load balancer: clients that connect to it reach a load balancer.
 type Entry struct {
 	// ID is that of the interface, Balancer the ARN of the load balancer.
 	ID, Balancer string
@@ -17,11 +21,36 @@ type Entry struct {
 	Router  *Router
 }
 
-// Entries are the interfaces of all endpoints that are connected: the endpoint is available, the service still allows its
-// creator, and serves the zone of the interface.
+// Entries are the interfaces in VPCs of customers of all load balancers, and of all endpoints that are connected: the endpoint is
+// available, the service still allows its creator, and serves the zone of the interface.
 func (n *Network) Entries() []Entry {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	return append(n.endpointEntries(), n.balancerEntries()...)
+}
+
+func (n *Network) balancerEntries() []Entry {
+	var all []Entry
+	for _, b := range n.now.Balancers {
+		c := n.vpcs[b.VPC]
+		if c == nil {
+			continue
+		}
+		for _, i := range n.now.Interfaces {
+			if !i.Of(b) {
+				continue
+			}
+			e := Entry{ID: i.ID, Balancer: b.ARN, Zone: n.zoneOf(i), Address: i.Address, Router: c.Router}
+			if b.CrossZone {
+				e.Zone = ""
+			}
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+func (n *Network) endpointEntries() []Entry {
 	interfaces := map[string]awsemulator.NetworkInterface{}
 	for _, i := range n.now.Interfaces {
 		interfaces[i.ID] = i
@@ -61,16 +90,45 @@ func (n *Network) zoneOf(i awsemulator.NetworkInterface) string {
 	return ""
 }
 
-// ManagementZone returns the id of the zone in which the management account has an address.
-func (n *Network) ManagementZone(address netip.Addr) string {
+// Zone returns the id of the zone in which a VPC has an address.
+func (n *Network) Zone(vpc string, address netip.Addr) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, v := range n.now.VPCs {
-		for _, s := range n.now.Subnets {
-			if v.Account == n.o.Management && s.VPC == v.ID && s.CIDR.Contains(address) {
-				return s.ZoneID
-			}
+	for _, s := range n.now.Subnets {
+		if s.VPC == vpc && s.CIDR.Contains(address) {
+			return s.ZoneID
 		}
 	}
 	return ""
+}
+
+// Dial connects a load balancer in a VPC of a customer to a target there, from one of its interfaces.
+func (n *Network) Dial(ctx context.Context, vpc string, to netip.AddrPort) (net.Conn, error) {
+	n.mu.Lock()
+	c := n.vpcs[vpc]
+	at := slices.IndexFunc(n.now.Interfaces, func(i awsemulator.NetworkInterface) bool {
+		return i.VPC == vpc && i.Kind == awsemulator.BalancerInterface
+	})
+	var from netip.Addr
+	if at >= 0 {
+		from = n.now.Interfaces[at].Address
+	}
+	n.mu.Unlock()
+	if c == nil || !from.IsValid() {
+		return nil, fmt.Errorf("there is no load balancer in %s", vpc)
+	}
+	return c.DialContext(ctx, from, to)
+}
+
+// Accounts are the accounts of customers that have VPCs.
+func (n *Network) Accounts() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	all := map[string]bool{}
+	for _, v := range n.now.VPCs {
+		if v.Account != n.o.Management {
+			all[v.Account] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
 }

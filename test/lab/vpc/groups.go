@@ -143,7 +143,7 @@ func (t rules) networkInterface(i awsemulator.NetworkInterface) {
 // groupRules are the rules of all groups of an interface for one direction. A group of a rule matches the links of its
 // members, which also carry the packets of their pods, and their addresses.
 func (t rules) groupRules(i awsemulator.NetworkInterface, side, field, verdict string, of func(awsemulator.SecurityGroup) []awsemulator.SecurityGroupRule) []string {
-	if i.Kind == "network_load_balancer" && len(i.Groups) == 0 {
+	if i.Kind == awsemulator.BalancerInterface && len(i.Groups) == 0 {
 		return []string{verdict} // one without groups accepts everything
 	}
 	var all []string

@@ -1,0 +1,128 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/balancer"
+)
+
+// balancers are the load balancers of all accounts.
+type balancers struct {
+	cloud *Cloud
+	o     Options
+
+	mu        sync.Mutex
+	byAccount map[string]*balancer.Balancer
+}
+
+// follow starts the load balancers of customers whose accounts have a VPC.
+func (b *balancers) follow(ctx context.Context) {
+	ticks := time.NewTicker(interval)
+	defer ticks.Stop()
+	for {
+		for _, account := range b.cloud.network.Accounts() {
+			b.start(ctx, account)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+	}
+}
+
+// start makes the load balancers of an account forward traffic, unless they do so. Each account has addresses of its own.
+func (b *balancers) start(ctx context.Context, account string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.byAccount[account] != nil {
+		return
+	}
+	c := b.cloud
+	config, following := c.AWS.Config(account), c.poll(b.o)
+	if c.network != nil {
+		following.Changed = c.orEndpoints(following.Changed)
+	}
+	options := balancer.Options{
+		LoadBalancers:  elb.NewFromConfig(config),
+		Instances:      ec2.NewFromConfig(config),
+		Network:        b.addresses(len(b.byAccount)),
+		Entries:        c.entries(),
+		Zone:           c.zone(),
+		HealthInterval: healthInterval,
+		Options:        following,
+	}
+	if account != c.Management.Account {
+		options.PublicOnly, options.Dial = true, c.network.Dial
+	}
+	made := balancer.New(options)
+	b.byAccount[account] = made
+	c.wg.Go(func() { made.Run(ctx) })
+}
+
+// addresses are the addresses of the load balancers of account n.
+func (b *balancers) addresses(n int) netip.Prefix {
+	base := b.o.Balancers.Masked().Addr().As4()
+	base[2] = byte(n) // an address of another account after 256 of them
+	return netip.PrefixFrom(netip.AddrFrom4(base), 24)
+}
+
+// snapshot is the state of all load balancers, sorted by name.
+func (b *balancers) snapshot() []balancer.Status {
+	var all []balancer.Status
+	for _, one := range b.list() {
+		all = append(all, one.Snapshot()...)
+	}
+	slices.SortFunc(all, func(x, y balancer.Status) int { return strings.Compare(x.Name, y.Name) })
+	return all
+}
+
+// trouble are the current errors.
+func (b *balancers) trouble() error {
+	var errs []error
+	for _, one := range b.list() {
+		if trouble := one.Trouble(); trouble != "" {
+			errs = append(errs, errors.New(trouble))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (b *balancers) list() []*balancer.Balancer {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []*balancer.Balancer
+	for _, one := range b.byAccount {
+		all = append(all, one)
+	}
+	return all
+}
+
+// entries are the interfaces of load balancers and endpoints in VPCs of customers.
+func (c *Cloud) entries() func() []balancer.Entry {
+	if c.network == nil {
+		return nil
+	}
+	return func() []balancer.Entry {
+		var all []balancer.Entry
+		for _, e := range c.network.Entries() {
+			all = append(all, balancer.Entry{
+				ID: e.ID, Balancer: e.Balancer, Zone: e.Zone,
+				Listen: func(port uint16) (*net.TCPListener, error) {
+					return e.Router.Listen(netip.AddrPortFrom(e.Address, port))
+				},
+			})
+		}
+		return all
+	}
+}

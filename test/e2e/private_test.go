@@ -136,7 +136,9 @@ func (p *privateLink) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(endpoints.VpcEndpoints, func(e types.VpcEndpoint) bool { return strings.EqualFold(string(e.State), string(types.StateAvailable)) })
+	at := slices.IndexFunc(endpoints.VpcEndpoints, func(e types.VpcEndpoint) bool {
+		return strings.EqualFold(string(e.State), string(types.StateAvailable))
+	})
 	if at < 0 {
 		return fmt.Errorf("no endpoint of account %s is available", p.h.customer.Account)
 	}

@@ -82,7 +82,7 @@ func onNodes(image string) []command {
 		{name: "the cloud controller has set their labels", args: "get nodes -L topology.kubernetes.io/zone,node.kubernetes.io/instance-type,pool", want: `us-east-1\w +m5\.large +workers`, again: true},
 		{name: "the cloud controller has removed its taint", args: "get nodes -o jsonpath={.items[*].spec.taints}", want: `^$`, again: true},
 		{name: "kube-proxy runs", args: "rollout status daemonset/kube-proxy -n kube-system --timeout=60s", want: `successfully rolled out`},
-		{name: "the konnectivity agents run", args: "rollout status daemonset/konnectivity-agent -n kube-system --timeout=60s", want: `successfully rolled out`},
+		{name: "the konnectivity agents run", args: "rollout status daemonset/konnectivity-agent -n kube-system --timeout=180s", want: `successfully rolled out`},
 		{name: "DNS runs", args: "rollout status deployment/coredns -n kube-system --timeout=60s", want: `successfully rolled out`},
 		{name: "create a Deployment", args: "apply -f -", stdin: web(image), want: `(?s)deployment.apps/web created.*service/web created`},
 		{name: "its pods run on different nodes", args: "rollout status deployment/web --timeout=60s", want: `successfully rolled out`},

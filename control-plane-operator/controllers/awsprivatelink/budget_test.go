@@ -16,7 +16,7 @@ import (
 
 // run plays the manager for a time: an object is reconciled when others have
 // changed it, and when the last reconcile requeued it.
-func (w *world) run(d time.Duration) {
+func (w *testEnv) run(d time.Duration) {
 	w.t.Helper()
 	end := w.clock.Now().Add(d)
 	due, seen := map[string]time.Time{}, map[string]*hyperv1.AWSEndpointService{}
@@ -59,7 +59,7 @@ func (w *world) run(d time.Duration) {
 }
 
 // untilDue is how long nothing happens.
-func (w *world) untilDue(due map[string]time.Time, end time.Time) time.Duration {
+func (w *testEnv) untilDue(due map[string]time.Time, end time.Time) time.Duration {
 	next := end
 	for _, at := range due {
 		if at.Before(next) {
@@ -70,7 +70,7 @@ func (w *world) untilDue(due map[string]time.Time, end time.Time) time.Duration 
 }
 
 // calls counts the calls of the control-plane-operator since the last time.
-func (w *world) calls() (total int, what string) {
+func (w *testEnv) calls() (total int, what string) {
 	counted := map[string]int{}
 	for _, c := range w.cloud.Calls() {
 		if c.Account != provider && c.Role != "admin" {
@@ -82,12 +82,12 @@ func (w *world) calls() (total int, what string) {
 	return total, fmt.Sprint(counted)
 }
 
-func (w *world) within(what string, limit int) {
+func (w *testEnv) within(what string, limit int) {
 	w.t.Helper()
-	total, said := w.calls()
-	w.t.Logf("%s: %d calls, budget %d: %s", what, total, limit, said)
+	total, counted := w.calls()
+	w.t.Logf("%s: %d calls, budget %d: %s", what, total, limit, counted)
 	if total > limit {
-		w.t.Errorf("%s took %d calls, more than %d: %s", what, total, limit, said)
+		w.t.Errorf("%s took %d calls, more than %d: %s", what, total, limit, counted)
 	}
 }
 
@@ -95,7 +95,7 @@ func (w *world) within(what string, limit int) {
 // new service, and four in an hour at rest if it has no other cluster.
 func TestCallBudget(t *testing.T) {
 	const provider, restOfProvider = 4, 4
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.cloud.SetDelays(fakeaws.Delays{EndpointPending: 700 * time.Millisecond, EndpointDeleting: 500 * time.Millisecond})
 	w.start()
 	w.calls()
@@ -135,7 +135,7 @@ func TestCallBudget(t *testing.T) {
 }
 
 func TestDeletionBudget(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.cloud.SetDelays(fakeaws.Delays{EndpointDeleting: 500 * time.Millisecond})
 	w.start()
 	w.run(5 * time.Second)
@@ -151,7 +151,7 @@ func TestDeletionBudget(t *testing.T) {
 }
 
 func TestDeletionBudgetOfTwoSlowOnes(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.addService(names.KubeAPIServerPrivate)
 	hcp := w.hcp()
 	w.change(hcp, func() { hcp.Spec.Services = nil })
@@ -170,7 +170,7 @@ func TestDeletionBudgetOfTwoSlowOnes(t *testing.T) {
 	w.within("deleting two that take AWS a minute", 30-provider)
 }
 
-func (w *world) isReady() {
+func (w *testEnv) isReady() {
 	w.t.Helper()
 	if missing := w.ready(w.t.Context()); missing != "" {
 		w.t.Fatal(missing)
@@ -180,7 +180,7 @@ func (w *world) isReady() {
 // The objects of a cluster that wait for AWS share their lists, even if
 // one has begun to wait later.
 func TestObjectsThatWaitShareLists(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.addService(names.KubeAPIServerPrivate)
 	hcp := w.hcp()
 	w.change(hcp, func() { hcp.Spec.Services = nil })
@@ -201,17 +201,17 @@ func TestObjectsThatWaitShareLists(t *testing.T) {
 // What was never made, and what was found, is not waited for: neither when the
 // last thing that happened was to wait, nor when AWS had made something.
 func TestDeletionWithoutCreationDoesNotWait(t *testing.T) {
-	for name, before := range map[string]func(*world){
-		"at once": func(w *world) { w.run(0) },
-		"no key to sign with": func(w *world) {
+	for name, before := range map[string]func(*testEnv){
+		"at once": func(w *testEnv) { w.run(0) },
+		"no key to sign with": func(w *testEnv) {
 			w.must(w.Admin().Delete(w.t.Context(), w.secret()))
 			w.run(10 * time.Second)
 			w.create(w.secret())
 		},
-		"no NodePool":          func(w *world) { w.subnets = nil; w.run(10 * time.Second) },
-		"the endpoint pending": func(w *world) { w.run(10 * time.Second) },
-		"connected":            func(w *world) { w.run(2 * time.Minute) },
-		"the operator died before it could write down what it has made": func(w *world) {
+		"no NodePool":          func(w *testEnv) { w.subnets = nil; w.run(10 * time.Second) },
+		"the endpoint pending": func(w *testEnv) { w.run(10 * time.Second) },
+		"connected":            func(w *testEnv) { w.run(2 * time.Minute) },
+		"the operator died before it could write down what it has made": func(w *testEnv) {
 			w.run(10 * time.Second)
 			for _, es := range w.list(w.t.Context()) {
 				w.change(es, func() {
@@ -223,7 +223,7 @@ func TestDeletionWithoutCreationDoesNotWait(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestEnv(t)
 			w.cloud.SetDelays(fakeaws.Delays{EndpointPending: time.Minute, EndpointDeleting: 500 * time.Millisecond})
 			empty := w.cloud.Snapshot()
 			w.start()
@@ -242,10 +242,10 @@ func TestDeletionWithoutCreationDoesNotWait(t *testing.T) {
 
 // The outcome of a creation is unknown: AWS has the consistency window to list it.
 func TestDeletionAwaitsConsistency(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.cloud.Fault(fakeaws.Fault{Operation: "CreateVpcEndpoint", Kind: fakeaws.Denied, Times: fakeaws.Forever})
 	w.start()
-	w.settle(enough)
+	w.runPasses(enough)
 	w.must(w.delete(t.Context()))
 	w.start()
 	w.run(awsx.ConsistencyWindow - 5*time.Second)

@@ -19,88 +19,88 @@ import (
 
 // What is changed in AWS is repaired at the next resync.
 func TestDrift(t *testing.T) {
-	for name, spoil := range map[string]func(*world, *hyperv1.AWSEndpointService){
-		"the endpoint is deleted": func(w *world, es *hyperv1.AWSEndpointService) {
+	for name, spoil := range map[string]func(*testEnv, *hyperv1.AWSEndpointService){
+		"the endpoint is deleted": func(w *testEnv, es *hyperv1.AWSEndpointService) {
 			w.try(w.customerEC2().DeleteVpcEndpoints(w.t.Context(), &ec2.DeleteVpcEndpointsInput{VpcEndpointIds: []string{es.Status.EndpointID}}))
 		},
-		"the endpoint fails": func(w *world, es *hyperv1.AWSEndpointService) {
+		"the endpoint fails": func(w *testEnv, es *hyperv1.AWSEndpointService) {
 			w.theirs.FailEndpoint(region, es.Status.EndpointID, "no more addresses")
 		},
-		"the connection is rejected": func(w *world, es *hyperv1.AWSEndpointService) {
+		"the connection is rejected": func(w *testEnv, es *hyperv1.AWSEndpointService) {
 			services, err := w.ho().DescribeVpcEndpointServiceConfigurations(w.t.Context(), &ec2.DescribeVpcEndpointServiceConfigurationsInput{})
 			w.must(err)
 			w.try(w.ho().RejectVpcEndpointConnections(w.t.Context(), &ec2.RejectVpcEndpointConnectionsInput{
 				ServiceId: services.ServiceConfigurations[0].ServiceId, VpcEndpointIds: []string{es.Status.EndpointID}}))
 		},
-		"the endpoint loses a subnet": func(w *world, es *hyperv1.AWSEndpointService) {
+		"the endpoint loses a subnet": func(w *testEnv, es *hyperv1.AWSEndpointService) {
 			w.try(w.customerEC2().ModifyVpcEndpoint(w.t.Context(), &ec2.ModifyVpcEndpointInput{VpcEndpointId: &es.Status.EndpointID, RemoveSubnetIds: w.subnets[:1]}))
 		},
-		"the endpoint gains a security group": func(w *world, es *hyperv1.AWSEndpointService) {
+		"the endpoint gains a security group": func(w *testEnv, es *hyperv1.AWSEndpointService) {
 			groups, err := w.customerEC2().DescribeSecurityGroups(w.t.Context(), &ec2.DescribeSecurityGroupsInput{
 				Filters: []ec2types.Filter{{Name: aws.String("group-name"), Values: []string{"default"}}}})
 			w.must(err)
 			w.try(w.customerEC2().ModifyVpcEndpoint(w.t.Context(), &ec2.ModifyVpcEndpointInput{
 				VpcEndpointId: &es.Status.EndpointID, AddSecurityGroupIds: []string{*groups.SecurityGroups[0].GroupId}}))
 		},
-		"the policy of the endpoint is restricted": func(w *world, es *hyperv1.AWSEndpointService) {
+		"the policy of the endpoint is restricted": func(w *testEnv, es *hyperv1.AWSEndpointService) {
 			w.try(w.customerEC2().ModifyVpcEndpoint(w.t.Context(), &ec2.ModifyVpcEndpointInput{VpcEndpointId: &es.Status.EndpointID, PolicyDocument: aws.String(
 				`{"Statement":[{"Effect":"Deny","Action":"*","Resource":"*","Principal":"*"}]}`)}))
 		},
-		"private DNS of the endpoint is enabled": func(w *world, es *hyperv1.AWSEndpointService) {
+		"private DNS of the endpoint is enabled": func(w *testEnv, es *hyperv1.AWSEndpointService) {
 			w.modifyService(&ec2.ModifyVpcEndpointServiceConfigurationInput{PrivateDnsName: aws.String("api.example.com")})
 			w.try(w.customerEC2().ModifyVpcEndpoint(w.t.Context(), &ec2.ModifyVpcEndpointInput{VpcEndpointId: &es.Status.EndpointID, PrivateDnsEnabled: aws.Bool(true)}))
 			w.modifyService(&ec2.ModifyVpcEndpointServiceConfigurationInput{RemovePrivateDnsName: aws.Bool(true)})
 		},
-		"the endpoint gets IPv6 addresses, and loses a subnet": func(w *world, es *hyperv1.AWSEndpointService) {
+		"the endpoint gets IPv6 addresses, and loses a subnet": func(w *testEnv, es *hyperv1.AWSEndpointService) {
 			w.modifyService(&ec2.ModifyVpcEndpointServiceConfigurationInput{AddSupportedIpAddressTypes: []string{"ipv6"}})
 			w.try(w.customerEC2().ModifyVpcEndpoint(w.t.Context(), &ec2.ModifyVpcEndpointInput{
 				VpcEndpointId: &es.Status.EndpointID, IpAddressType: ec2types.IpAddressTypeDualstack, RemoveSubnetIds: w.subnets[:1]}))
 			w.modifyService(&ec2.ModifyVpcEndpointServiceConfigurationInput{RemoveSupportedIpAddressTypes: []string{"ipv6"}})
 		},
-		"the endpoint loses a tag": func(w *world, es *hyperv1.AWSEndpointService) { w.untag(es.Status.EndpointID, "team") },
-		"the group loses a tag":    func(w *world, es *hyperv1.AWSEndpointService) { w.untag(es.Status.SecurityGroupID, awsx.NameTag) },
-		"the group loses its rule": func(w *world, es *hyperv1.AWSEndpointService) {
+		"the endpoint loses a tag": func(w *testEnv, es *hyperv1.AWSEndpointService) { w.untag(es.Status.EndpointID, "team") },
+		"the group loses a tag":    func(w *testEnv, es *hyperv1.AWSEndpointService) { w.untag(es.Status.SecurityGroupID, awsx.NameTag) },
+		"the group loses its rule": func(w *testEnv, es *hyperv1.AWSEndpointService) {
 			w.try(w.customerEC2().RevokeSecurityGroupIngress(w.t.Context(), &ec2.RevokeSecurityGroupIngressInput{
 				GroupId: &es.Status.SecurityGroupID, IpPermissions: []ec2types.IpPermission{tcp(443, "10.0.0.0/16")}}))
 		},
-		"the group allows any source": func(w *world, es *hyperv1.AWSEndpointService) {
+		"the group allows any source": func(w *testEnv, es *hyperv1.AWSEndpointService) {
 			w.try(w.customerEC2().AuthorizeSecurityGroupIngress(w.t.Context(), &ec2.AuthorizeSecurityGroupIngressInput{
 				GroupId: &es.Status.SecurityGroupID, IpPermissions: []ec2types.IpPermission{tcp(22, "0.0.0.0/0")}}))
 		},
-		"a record is deleted": func(w *world, _ *hyperv1.AWSEndpointService) {
+		"a record is deleted": func(w *testEnv, _ *hyperv1.AWSEndpointService) {
 			w.record(route53types.ChangeActionDelete, w.standing(names.LocalAPI("demo")))
 		},
-		"a record points elsewhere": func(w *world, _ *hyperv1.AWSEndpointService) {
+		"a record points elsewhere": func(w *testEnv, _ *hyperv1.AWSEndpointService) {
 			set := w.standing(names.LocalAPI("demo"))
 			set.ResourceRecords = []route53types.ResourceRecord{{Value: aws.String("elsewhere.example.com")}}
 			w.record(route53types.ChangeActionUpsert, set)
 		},
-		"a record has another TTL": func(w *world, _ *hyperv1.AWSEndpointService) {
+		"a record has another TTL": func(w *testEnv, _ *hyperv1.AWSEndpointService) {
 			set := w.standing(names.LocalApps("demo"))
 			set.TTL = aws.Int64(1)
 			w.record(route53types.ChangeActionUpsert, set)
 		},
-		"an address has one of our names": func(w *world, _ *hyperv1.AWSEndpointService) {
+		"an address has one of our names": func(w *testEnv, _ *hyperv1.AWSEndpointService) {
 			set := w.standing(names.LocalAPI("demo"))
 			w.record(route53types.ChangeActionDelete, set)
 			w.record(route53types.ChangeActionUpsert, route53types.ResourceRecordSet{
 				Name: set.Name, Type: route53types.RRTypeA, TTL: aws.Int64(60), ResourceRecords: []route53types.ResourceRecord{{Value: aws.String("10.0.0.9")}}})
 		},
-		"the zone is replaced": func(w *world, _ *hyperv1.AWSEndpointService) {
+		"the zone is replaced": func(w *testEnv, _ *hyperv1.AWSEndpointService) {
 			w.theirs.RemoveHostedZone(w.zone)
 			w.zone = w.theirs.AddHostedZone(fakeaws.HostedZone{ID: w.zone + "X", Name: names.LocalZone("demo"), VPCs: []fakeaws.ZoneVPC{{Region: region, ID: w.vpc}}})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestEnv(t)
 			w.start()
-			w.settle(enough)
+			w.runPasses(enough)
 			w.isReady()
 			before, was := masked(w.cloud.Snapshot()), w.list(t.Context())[0]
 
 			spoil(w, was)
 			w.clock.Step(resync * 6 / 5) // the jitter may add a fifth
-			w.settle(enough)
+			w.runPasses(enough)
 			w.isReady()
 			after := masked(w.cloud.Snapshot())
 			if name == "the zone is replaced" {
@@ -110,7 +110,7 @@ func TestDrift(t *testing.T) {
 				t.Errorf("not repaired (-before +after):\n%s", d)
 			}
 			w.must(w.delete(t.Context()))
-			w.settle(enough)
+			w.runPasses(enough)
 			if left := append(w.inAWS(" endpoint("), w.inAWS(" group(demo-x")...); len(left) > 0 || len(w.list(t.Context())) > 0 {
 				t.Errorf("not deleted after that: %v", left)
 			}
@@ -120,22 +120,22 @@ func TestDrift(t *testing.T) {
 
 // A setting that the role may not change is reported, and the endpoint serves.
 func TestASettingThatCannotBeRepairedIsReported(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.start()
-	w.settle(enough)
-	w.diary.read()
+	w.runPasses(enough)
+	w.eventLog.read()
 	w.try(w.customerEC2().ModifyVpcEndpoint(t.Context(), &ec2.ModifyVpcEndpointInput{
 		VpcEndpointId: &w.list(t.Context())[0].Status.EndpointID, PolicyDocument: aws.String(`{"Statement":[]}`)}))
 	w.cloud.Fault(fakeaws.Fault{Operation: "ModifyVpcEndpoint", Kind: fakeaws.Denied, Times: fakeaws.Forever})
 	w.clock.Step(resync * 6 / 5)
-	w.settle(enough)
+	w.runPasses(enough)
 	w.isReady()
-	if got := w.diary.read(); len(got) == 0 || !strings.Contains(got[0], "not allowed: policy reset to full access") {
+	if got := w.eventLog.read(); len(got) == 0 || !strings.Contains(got[0], "not allowed: policy reset to full access") {
 		t.Errorf("events: %v", got)
 	}
 }
 
-func (w *world) modifyService(in *ec2.ModifyVpcEndpointServiceConfigurationInput) {
+func (w *testEnv) modifyService(in *ec2.ModifyVpcEndpointServiceConfigurationInput) {
 	w.t.Helper()
 	services, err := w.ho().DescribeVpcEndpointServiceConfigurations(w.t.Context(), &ec2.DescribeVpcEndpointServiceConfigurationsInput{})
 	w.must(err)
@@ -144,7 +144,7 @@ func (w *world) modifyService(in *ec2.ModifyVpcEndpointServiceConfigurationInput
 }
 
 // try takes what an SDK call returns and fails the test if it is an error.
-func (w *world) try(_ any, err error) {
+func (w *testEnv) try(_ any, err error) {
 	w.t.Helper()
 	w.must(err)
 }
@@ -153,13 +153,13 @@ func tcp(port int32, cidr string) ec2types.IpPermission {
 	return ec2types.IpPermission{IpProtocol: aws.String("tcp"), FromPort: &port, ToPort: &port, IpRanges: []ec2types.IpRange{{CidrIp: &cidr}}}
 }
 
-func (w *world) untag(id, key string) {
+func (w *testEnv) untag(id, key string) {
 	w.try(w.customerEC2().DeleteTags(w.t.Context(), &ec2.DeleteTagsInput{Resources: []string{id}, Tags: []ec2types.Tag{{Key: &key}}}))
 }
 
-func (w *world) route53() *route53.Client { return awsx.Route53(w.theirs.Config(region, "admin")) }
+func (w *testEnv) route53() *route53.Client { return awsx.Route53(w.theirs.Config(region, "admin")) }
 
-func (w *world) standing(name string) route53types.ResourceRecordSet {
+func (w *testEnv) standing(name string) route53types.ResourceRecordSet {
 	w.t.Helper()
 	out, err := w.route53().ListResourceRecordSets(w.t.Context(), &route53.ListResourceRecordSetsInput{HostedZoneId: &w.zone})
 	w.must(err)
@@ -172,7 +172,7 @@ func (w *world) standing(name string) route53types.ResourceRecordSet {
 	return route53types.ResourceRecordSet{}
 }
 
-func (w *world) record(action route53types.ChangeAction, set route53types.ResourceRecordSet) {
+func (w *testEnv) record(action route53types.ChangeAction, set route53types.ResourceRecordSet) {
 	w.t.Helper()
 	w.try(w.route53().ChangeResourceRecordSets(w.t.Context(), &route53.ChangeResourceRecordSetsInput{
 		HostedZoneId: &w.zone, ChangeBatch: &route53types.ChangeBatch{Changes: []route53types.Change{{Action: action, ResourceRecordSet: &set}}}}))

@@ -14,16 +14,16 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
 
-func (w *world) wantEvents(want ...string) {
+func (w *testEnv) wantEvents(want ...string) {
 	w.t.Helper()
-	if got := w.diary.read(); !slices.Equal(got, want) {
+	if got := w.eventLog.read(); !slices.Equal(got, want) {
 		w.t.Errorf("events\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
 // There is one event for each change, and no other.
 func TestEvents(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.start()
 	w.run(5 * time.Minute)
 	w.wantEvents("Normal EndpointAvailable: VPC endpoint vpce-generated is available")
@@ -49,7 +49,7 @@ func TestEvents(t *testing.T) {
 
 // A tag that the user removes is removed, and tags of others stay.
 func TestARemovedTagIsRemovedInAWS(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.start()
 	w.run(5 * time.Minute)
 	es := w.list(t.Context())[0]
@@ -65,7 +65,7 @@ func TestARemovedTagIsRemovedInAWS(t *testing.T) {
 			t.Errorf("no%s with the new tag and that of others:\n%s", what, w.cloud.Snapshot())
 		}
 	}
-	w.diary.read()
+	w.eventLog.read()
 	w.cloud.ForgetCalls()
 	w.run(12 * time.Hour)
 	for _, c := range w.cloud.Calls() {
@@ -79,14 +79,14 @@ func TestARemovedTagIsRemovedInAWS(t *testing.T) {
 // A role that does not allow to take a tag away is no reason to be unavailable,
 // and is tried once.
 func TestADeniedTagRemovalIsSkipped(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.start()
 	w.run(5 * time.Minute)
-	w.diary.read()
+	w.eventLog.read()
 	w.cloud.Fault(fakeaws.Fault{Operation: "DeleteTags", Kind: fakeaws.Denied, Times: fakeaws.Forever})
 	w.retag("team2", "blue")
 	w.isReady()
-	heard := strings.Join(w.diary.read(), "\n")
+	heard := strings.Join(w.eventLog.read(), "\n")
 	for _, kind := range []string{"vpce", "sg"} {
 		if want := "Warning AWSChangeGivenUp: " + kind + "-generated: not allowed, and not tried again: tags taken away: team"; !strings.Contains(heard, want) {
 			t.Errorf("heard\n%s\nand not\n%s", heard, want)
@@ -97,7 +97,7 @@ func TestADeniedTagRemovalIsSkipped(t *testing.T) {
 }
 
 // retag gives the cluster this tag and no other.
-func (w *world) retag(key, value string) {
+func (w *testEnv) retag(key, value string) {
 	w.changeControlPlane(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Platform.AWS.ResourceTags = []hyperv1.AWSResourceTag{{Key: key, Value: value}}
 	})

@@ -27,8 +27,8 @@ const (
 	maxAge    = 20 * time.Minute
 )
 
-// world is an account with one load balancer.
-type world struct {
+// testEnv is an account with one load balancer.
+type testEnv struct {
 	*fakeaws.Cloud
 	*endpointservice.Services
 	clock *clocktesting.FakeClock
@@ -36,8 +36,8 @@ type world struct {
 	spec  endpointservice.Spec
 }
 
-func start(t *testing.T) *world {
-	w := &world{clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))}
+func newTestEnv(t *testing.T) *testEnv {
+	w := &testEnv{clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))}
 	w.Cloud = fakeaws.New(w.clock).FailOn(t)
 	w.Cloud.SetDelays(fakeaws.Delays{})
 	w.ec2 = awsx.EC2(w.Account(provider).Config(region, "hypershift-operator"))
@@ -53,16 +53,16 @@ func start(t *testing.T) *world {
 }
 
 // restart is a new process, with empty hands.
-func (w *world) restart() {
+func (w *testEnv) restart() {
 	w.Services = endpointservice.New(w.ec2, w.clock, endpointservice.Options{ListTTL: maxAge, PrincipalsTTL: awsx.PrincipalsTTL})
 }
 
-func (w *world) loadBalancer(name string) (arn string) {
+func (w *testEnv) loadBalancer(name string) (arn string) {
 	arn, _ = w.Account(provider).AddLoadBalancer(region, fakeaws.LoadBalancer{Name: name, Zones: []string{"us-east-1a", "us-east-1b"}})
 	return arn
 }
 
-func (w *world) ensure(t *testing.T) endpointservice.Service {
+func (w *testEnv) ensure(t *testing.T) endpointservice.Service {
 	t.Helper()
 	svc, err := w.Ensure(t.Context(), w.spec)
 	if err != nil {
@@ -72,7 +72,7 @@ func (w *world) ensure(t *testing.T) endpointservice.Service {
 }
 
 // truth is the services of the account as AWS has them.
-func (w *world) truth(t *testing.T) []types.ServiceConfiguration {
+func (w *testEnv) truth(t *testing.T) []types.ServiceConfiguration {
 	t.Helper()
 	out, err := w.ec2.DescribeVpcEndpointServiceConfigurations(t.Context(), &ec2.DescribeVpcEndpointServiceConfigurationsInput{})
 	if err != nil {
@@ -81,7 +81,7 @@ func (w *world) truth(t *testing.T) []types.ServiceConfiguration {
 	return out.ServiceConfigurations
 }
 
-func (w *world) principals(t *testing.T, id string) []string {
+func (w *testEnv) principals(t *testing.T, id string) []string {
 	t.Helper()
 	out, err := w.ec2.DescribeVpcEndpointServicePermissions(t.Context(), &ec2.DescribeVpcEndpointServicePermissionsInput{ServiceId: &id})
 	if err != nil {
@@ -94,7 +94,7 @@ func (w *world) principals(t *testing.T, id string) []string {
 	return slices.Sorted(slices.Values(arns))
 }
 
-func (w *world) wantCalls(t *testing.T, want map[string]int) {
+func (w *testEnv) wantCalls(t *testing.T, want map[string]int) {
 	t.Helper()
 	if diff := cmp.Diff(want, fakeaws.Count(w.Calls())); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
@@ -103,7 +103,7 @@ func (w *world) wantCalls(t *testing.T, want map[string]int) {
 }
 
 func TestAServiceTakesThreeCallsAndNoneAtRest(t *testing.T) {
-	w := start(t)
+	w := newTestEnv(t)
 	svc := w.ensure(t)
 	w.wantCalls(t, map[string]int{
 		"ec2:DescribeVpcEndpointServiceConfigurations": 1,
@@ -121,7 +121,7 @@ func TestAServiceTakesThreeCallsAndNoneAtRest(t *testing.T) {
 }
 
 func TestAThousandServicesAtRestShareOneListing(t *testing.T) {
-	w := start(t)
+	w := newTestEnv(t)
 	specs := []endpointservice.Spec{}
 	for i := range 200 {
 		spec := w.spec
@@ -146,7 +146,7 @@ func TestAThousandServicesAtRestShareOneListing(t *testing.T) {
 func TestASecondProcessFindsTheService(t *testing.T) {
 	for name, recorded := range map[string]bool{"that it knew": true, "that it did not get to record": false} {
 		t.Run(name, func(t *testing.T) {
-			w := start(t)
+			w := newTestEnv(t)
 			first := w.ensure(t)
 			if recorded {
 				w.spec.Recorded = first.Name
@@ -160,7 +160,7 @@ func TestASecondProcessFindsTheService(t *testing.T) {
 }
 
 func TestAListThatLagsBehindDoesNotMakeASecondService(t *testing.T) {
-	w := start(t)
+	w := newTestEnv(t)
 	w.Cloud.SetDelays(fakeaws.Delays{Listed: time.Minute})
 	first := w.ensure(t)
 	w.restart()
@@ -170,7 +170,7 @@ func TestAListThatLagsBehindDoesNotMakeASecondService(t *testing.T) {
 }
 
 func TestALostCreateAnswerMakesNoSecondService(t *testing.T) {
-	w := start(t)
+	w := newTestEnv(t)
 	w.Fault(fakeaws.Fault{Operation: "CreateVpcEndpointServiceConfiguration", Kind: fakeaws.AnswerLost, Times: 1})
 	w.ensure(t)
 	if got := w.truth(t); len(got) != 1 {
@@ -179,48 +179,48 @@ func TestALostCreateAnswerMakesNoSecondService(t *testing.T) {
 }
 
 func TestDriftIsRepaired(t *testing.T) {
-	for name, spoil := range map[string]func(t *testing.T, w *world, id string){
-		"acceptance is turned on": func(t *testing.T, w *world, id string) {
+	for name, spoil := range map[string]func(t *testing.T, w *testEnv, id string){
+		"acceptance is turned on": func(t *testing.T, w *testEnv, id string) {
 			_, err := w.ec2.ModifyVpcEndpointServiceConfiguration(t.Context(), &ec2.ModifyVpcEndpointServiceConfigurationInput{ServiceId: &id, AcceptanceRequired: aws.Bool(true)})
 			must(t, err)
 		},
-		"another load balancer is added": func(t *testing.T, w *world, id string) {
+		"another load balancer is added": func(t *testing.T, w *testEnv, id string) {
 			_, err := w.ec2.ModifyVpcEndpointServiceConfiguration(t.Context(), &ec2.ModifyVpcEndpointServiceConfigurationInput{ServiceId: &id, AddNetworkLoadBalancerArns: []string{w.loadBalancer("stranger")}})
 			must(t, err)
 		},
-		"the load balancer is another one now": func(_ *testing.T, w *world, _ string) {
+		"the load balancer is another one now": func(_ *testing.T, w *testEnv, _ string) {
 			w.spec.LoadBalancerARN = w.loadBalancer("two")
 		},
-		"a tag is changed": func(t *testing.T, w *world, id string) {
+		"a tag is changed": func(t *testing.T, w *testEnv, id string) {
 			_, err := w.ec2.CreateTags(t.Context(), &ec2.CreateTagsInput{Resources: []string{id}, Tags: []types.Tag{{Key: aws.String("team"), Value: aws.String("red")}}})
 			must(t, err)
 		},
-		"all tags are taken off": func(t *testing.T, w *world, id string) {
+		"all tags are taken off": func(t *testing.T, w *testEnv, id string) {
 			_, err := w.ec2.DeleteTags(t.Context(), &ec2.DeleteTagsInput{Resources: []string{id}})
 			must(t, err)
 		},
-		"the principal is removed and a stranger let in": func(t *testing.T, w *world, id string) {
+		"the principal is removed and a stranger let in": func(t *testing.T, w *testEnv, id string) {
 			_, err := w.ec2.ModifyVpcEndpointServicePermissions(t.Context(), &ec2.ModifyVpcEndpointServicePermissionsInput{ServiceId: &id, AddAllowedPrincipals: []string{otherRole}, RemoveAllowedPrincipals: []string{role}})
 			must(t, err)
 		},
-		"a private DNS name is set": func(t *testing.T, w *world, id string) {
+		"a private DNS name is set": func(t *testing.T, w *testEnv, id string) {
 			_, err := w.ec2.ModifyVpcEndpointServiceConfiguration(t.Context(), &ec2.ModifyVpcEndpointServiceConfigurationInput{ServiceId: &id, PrivateDnsName: aws.String("api.example.com")})
 			must(t, err)
 		},
-		"IPv6 is offered": func(t *testing.T, w *world, id string) {
+		"IPv6 is offered": func(t *testing.T, w *testEnv, id string) {
 			_, err := w.ec2.ModifyVpcEndpointServiceConfiguration(t.Context(), &ec2.ModifyVpcEndpointServiceConfigurationInput{ServiceId: &id, AddSupportedIpAddressTypes: []string{"ipv6"}})
 			must(t, err)
 		},
-		"another region may connect, and the acceptance is changed": func(t *testing.T, w *world, id string) {
+		"another region may connect, and the acceptance is changed": func(t *testing.T, w *testEnv, id string) {
 			_, err := w.ec2.ModifyVpcEndpointServiceConfiguration(t.Context(), &ec2.ModifyVpcEndpointServiceConfigurationInput{ServiceId: &id, AddSupportedRegions: []string{"eu-west-1"}, AcceptanceRequired: aws.Bool(true)})
 			must(t, err)
 		},
-		"the user names another principal": func(_ *testing.T, w *world, _ string) {
+		"the user names another principal": func(_ *testing.T, w *testEnv, _ string) {
 			w.spec.Principals = []string{otherRole, role}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := start(t)
+			w := newTestEnv(t)
 			w.Cloud.SetPageSize(1)
 			svc := w.ensure(t)
 			w.spec.Recorded = svc.Name
@@ -260,7 +260,7 @@ func TestDriftIsRepaired(t *testing.T) {
 }
 
 func TestADeletedServiceIsRecreated(t *testing.T) {
-	w := start(t)
+	w := newTestEnv(t)
 	svc := w.ensure(t)
 	w.spec.Recorded = svc.Name
 	w.spec.Request += svc.Name
@@ -273,7 +273,7 @@ func TestADeletedServiceIsRecreated(t *testing.T) {
 }
 
 func TestAServiceOfOthersOnOurLoadBalancerIsNotChanged(t *testing.T) {
-	w := start(t)
+	w := newTestEnv(t)
 	made, err := w.ec2.CreateVpcEndpointServiceConfiguration(t.Context(), &ec2.CreateVpcEndpointServiceConfigurationInput{
 		NetworkLoadBalancerArns: []string{w.spec.LoadBalancerARN},
 		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeVpcEndpointService,
@@ -309,7 +309,7 @@ func TestAnUntaggedServiceIsAdoptedOnlyIfItCanBeOurs(t *testing.T) {
 		"with our owner tag, and no role":             {tag(awsx.OwnerTag, "uid-1"), false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := start(t)
+			w := newTestEnv(t)
 			lb := w.spec.LoadBalancerARN
 			if tc.onOther {
 				lb = w.loadBalancer("other")
@@ -333,7 +333,7 @@ func TestAnUntaggedServiceIsAdoptedOnlyIfItCanBeOurs(t *testing.T) {
 }
 
 func TestAnInvalidPrincipalDoesNotBlockTheOthers(t *testing.T) {
-	w := start(t)
+	w := newTestEnv(t)
 	const bad = "arn:aws:iam::" + consumer + ":role/no role"
 	w.spec.Principals = []string{bad, role}
 	_, err := w.Ensure(t.Context(), w.spec)
@@ -346,7 +346,7 @@ func TestAnInvalidPrincipalDoesNotBlockTheOthers(t *testing.T) {
 }
 
 func TestDeleteFindsAServiceThatWasNeverRecorded(t *testing.T) {
-	w := start(t)
+	w := newTestEnv(t)
 	w.ensure(t)
 	w.restart()
 	left, err := w.Delete(t.Context(), endpointservice.Deletion{Owner: w.spec.Owner})
@@ -356,7 +356,7 @@ func TestDeleteFindsAServiceThatWasNeverRecorded(t *testing.T) {
 }
 
 func TestDeleteWaitsUntilAWSIsDone(t *testing.T) {
-	w := start(t)
+	w := newTestEnv(t)
 	w.Cloud.SetDelays(fakeaws.Delays{ServiceDeleting: time.Minute})
 	svc := w.ensure(t)
 	doomed := endpointservice.Deletion{Owner: w.spec.Owner}
@@ -371,7 +371,7 @@ func TestDeleteWaitsUntilAWSIsDone(t *testing.T) {
 }
 
 func TestDeleteOfAConnectedService(t *testing.T) {
-	w := start(t)
+	w := newTestEnv(t)
 	svc := w.ensure(t)
 	theirs := w.Account(consumer)
 	cpo := awsx.EC2(theirs.Config(region, "control-plane-operator"))

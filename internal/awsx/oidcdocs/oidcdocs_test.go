@@ -23,7 +23,7 @@ const (
 	jwks      = "demo-x/openid/v1/jwks"
 )
 
-type world struct {
+type testEnv struct {
 	*fakeaws.Cloud
 	*oidcdocs.Bucket
 	s3 *s3.Client
@@ -34,15 +34,15 @@ var site = oidcdocs.Site{Prefix: "demo-x", Owner: "uid-1", Documents: map[string
 	"openid/v1/jwks":                   []byte(`{"keys":[]}`),
 }}
 
-func start(t *testing.T) *world {
-	w := &world{Cloud: fakeaws.New(clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))).FailOn(t)}
+func newTestEnv(t *testing.T) *testEnv {
+	w := &testEnv{Cloud: fakeaws.New(clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))).FailOn(t)}
 	w.Account(account).AddBucket(region, bucket)
 	w.s3 = awsx.S3(w.Account(account).Config(region, "hypershift-operator"))
 	w.Bucket = oidcdocs.New(w.s3, bucket)
 	return w
 }
 
-func (w *world) publish(t *testing.T) (changed bool) {
+func (w *testEnv) publish(t *testing.T) (changed bool) {
 	t.Helper()
 	changed, err := w.Publish(t.Context(), site)
 	if err != nil {
@@ -51,7 +51,7 @@ func (w *world) publish(t *testing.T) (changed bool) {
 	return changed
 }
 
-func (w *world) want(t *testing.T, key, text string) {
+func (w *testEnv) want(t *testing.T, key, text string) {
 	t.Helper()
 	if got, ok := w.Object(bucket, key); string(got) != text || ok != (text != "") {
 		t.Errorf("%s is %q (there: %v), want %q", key, got, ok, text)
@@ -59,7 +59,7 @@ func (w *world) want(t *testing.T, key, text string) {
 }
 
 // put writes an object as another client.
-func (w *world) put(t *testing.T, key, text string, metadata map[string]string) {
+func (w *testEnv) put(t *testing.T, key, text string, metadata map[string]string) {
 	t.Helper()
 	_, err := w.s3.PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String(bucket), Key: aws.String(key), Body: strings.NewReader(text), Metadata: metadata})
 	if err != nil {
@@ -68,7 +68,7 @@ func (w *world) put(t *testing.T, key, text string, metadata map[string]string) 
 }
 
 func TestDocumentsArePublishedOnceAndRepaired(t *testing.T) {
-	w := start(t)
+	w := newTestEnv(t)
 	if !w.publish(t) {
 		t.Error("nothing was published")
 	}
@@ -88,7 +88,7 @@ func TestDocumentsArePublishedOnceAndRepaired(t *testing.T) {
 }
 
 func TestRemove(t *testing.T) {
-	w := start(t)
+	w := newTestEnv(t)
 	w.publish(t)
 	w.put(t, "demo-y/openid/v1/jwks", "theirs", nil)
 	for range 2 {
@@ -107,7 +107,7 @@ func TestDocumentsOfAnotherClusterAreLeftAlone(t *testing.T) {
 		"without an owner":         nil,
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := start(t)
+			w := newTestEnv(t)
 			w.put(t, discovery, "theirs", metadata)
 			var foreign *oidcdocs.ForeignError
 			if _, err := w.Publish(t.Context(), site); !errors.As(err, &foreign) {
@@ -122,7 +122,7 @@ func TestDocumentsOfAnotherClusterAreLeftAlone(t *testing.T) {
 }
 
 func TestOwnContentWithoutAnOwnerIsAdopted(t *testing.T) {
-	w := start(t)
+	w := newTestEnv(t)
 	w.put(t, discovery, `{"issuer":"x"}`, nil)
 	w.publish(t)
 	if err := w.Remove(t.Context(), site); err != nil {
@@ -132,7 +132,7 @@ func TestOwnContentWithoutAnOwnerIsAdopted(t *testing.T) {
 }
 
 func TestAMissingBucket(t *testing.T) {
-	w := start(t)
+	w := newTestEnv(t)
 	w.publish(t)
 	w.Account(account).RemoveBucket(bucket)
 	if _, err := w.Publish(t.Context(), site); !oidcdocs.IsNoBucket(err) {
@@ -144,7 +144,7 @@ func TestAMissingBucket(t *testing.T) {
 }
 
 func TestABucketThatIsNotOurs(t *testing.T) {
-	w := start(t)
+	w := newTestEnv(t)
 	w.Account("222222222222").AddBucket(region, "theirs")
 	if _, err := oidcdocs.New(w.s3, "theirs").Publish(t.Context(), site); !awsx.IsDenied(err) {
 		t.Errorf("error %v, want it denied", err)

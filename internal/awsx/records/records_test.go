@@ -20,7 +20,7 @@ import (
 
 const region = "us-east-1"
 
-type world struct {
+type testEnv struct {
 	t       *testing.T
 	cloud   *fakeaws.Cloud
 	account *fakeaws.Account
@@ -29,8 +29,8 @@ type world struct {
 	clock   *clocktesting.FakeClock
 }
 
-func start(t *testing.T) *world {
-	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Unix(1_700_000_000, 0))}
+func newTestEnv(t *testing.T) *testEnv {
+	w := &testEnv{t: t, clock: clocktesting.NewFakeClock(time.Unix(1_700_000_000, 0))}
 	w.cloud = fakeaws.New(w.clock).FailOn(t)
 	w.account = w.cloud.Account("222222222222")
 	w.api = awsx.Route53(w.account.Config(region, ""))
@@ -38,7 +38,7 @@ func start(t *testing.T) *world {
 	return w
 }
 
-func (w *world) zone(name string, vpcs ...string) string {
+func (w *testEnv) zone(name string, vpcs ...string) string {
 	seed := fakeaws.HostedZone{Name: name}
 	for _, id := range vpcs {
 		seed.VPCs = append(seed.VPCs, fakeaws.ZoneVPC{Region: region, ID: id})
@@ -47,7 +47,7 @@ func (w *world) zone(name string, vpcs ...string) string {
 }
 
 // stands lists the records of the zone, except for its own.
-func (w *world) stands(zone string) []string {
+func (w *testEnv) stands(zone string) []string {
 	w.t.Helper()
 	out, err := w.api.ListResourceRecordSets(w.t.Context(), &route53.ListResourceRecordSetsInput{HostedZoneId: &zone})
 	if err != nil {
@@ -63,7 +63,7 @@ func (w *world) stands(zone string) []string {
 	return lines
 }
 
-func (w *world) put(zone, name string, kind types.RRType, value string) {
+func (w *testEnv) put(zone, name string, kind types.RRType, value string) {
 	w.t.Helper()
 	_, err := w.api.ChangeResourceRecordSets(w.t.Context(), &route53.ChangeResourceRecordSetsInput{HostedZoneId: &zone, ChangeBatch: &types.ChangeBatch{
 		Changes: []types.Change{{Action: types.ChangeActionUpsert, ResourceRecordSet: &types.ResourceRecordSet{
@@ -81,22 +81,22 @@ func others(_ context.Context, target string) (bool, error) {
 
 func TestFind(t *testing.T) {
 	for name, c := range map[string]struct {
-		seed func(*world) string // returns the zone to be found
+		seed func(*testEnv) string // returns the zone to be found
 		want records.ZoneProblem
 	}{
-		"the one of that name that the VPC resolves": {seed: func(w *world) string {
+		"the one of that name that the VPC resolves": {seed: func(w *testEnv) string {
 			w.zone("demo.hypershift.local", w.account.AddVPC(region, fakeaws.VPC{CIDR: "10.1.0.0/16"}))
 			w.zone("other.hypershift.local", w.vpc)
 			return w.zone("demo.hypershift.local", w.vpc)
 		}},
-		"none": {seed: func(*world) string { return "" }, want: records.ZoneMissing},
-		"a public one does not count": {seed: func(w *world) string {
+		"none": {seed: func(*testEnv) string { return "" }, want: records.ZoneMissing},
+		"a public one does not count": {seed: func(w *testEnv) string {
 			w.zone("demo.hypershift.local")
 			return ""
 		}, want: records.ZoneMissing},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := start(t)
+			w := newTestEnv(t)
 			w.cloud.SetPageSize(1) // the zone is on a later page
 			want := c.seed(w)
 			got, err := records.Find(t.Context(), w.api, records.Where{Zone: "demo.hypershift.local", VPC: w.vpc, Region: region})
@@ -107,17 +107,17 @@ func TestFind(t *testing.T) {
 
 func TestGiven(t *testing.T) {
 	for name, c := range map[string]struct {
-		seed func(*world) string
+		seed func(*testEnv) string
 		want records.ZoneProblem
 	}{
-		"one that can serve":     {seed: func(w *world) string { return w.zone("demo.hypershift.local", w.vpc) }},
-		"one that is gone":       {seed: func(*world) string { return "Z0" }, want: records.ZoneMissing},
-		"one of another name":    {seed: func(w *world) string { return w.zone("other.hypershift.local", w.vpc) }, want: records.ZoneUnusable},
-		"a public one":           {seed: func(w *world) string { return w.zone("demo.hypershift.local") }, want: records.ZoneUnusable},
-		"one of another network": {seed: func(w *world) string { return w.zone("demo.hypershift.local", "vpc-9") }, want: records.ZoneUnusable},
+		"one that can serve":     {seed: func(w *testEnv) string { return w.zone("demo.hypershift.local", w.vpc) }},
+		"one that is gone":       {seed: func(*testEnv) string { return "Z0" }, want: records.ZoneMissing},
+		"one of another name":    {seed: func(w *testEnv) string { return w.zone("other.hypershift.local", w.vpc) }, want: records.ZoneUnusable},
+		"a public one":           {seed: func(w *testEnv) string { return w.zone("demo.hypershift.local") }, want: records.ZoneUnusable},
+		"one of another network": {seed: func(w *testEnv) string { return w.zone("demo.hypershift.local", "vpc-9") }, want: records.ZoneUnusable},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := start(t)
+			w := newTestEnv(t)
 			want := c.seed(w)
 			got, err := records.Given(t.Context(), w.api, want, records.Where{Zone: "demo.hypershift.local", VPC: w.vpc, Region: region})
 			check(t, got, want, err, c.want)
@@ -137,7 +137,7 @@ func check(t *testing.T, got, want string, err error, problem records.ZoneProble
 }
 
 func TestEnsureAndDelete(t *testing.T) {
-	w := start(t)
+	w := newTestEnv(t)
 	zone := w.zone("demo.hypershift.local", w.vpc)
 	w.put(zone, "theirs.demo.hypershift.local", types.RRTypeA, "10.0.0.1")
 	w.put(zone, "api.demo.hypershift.local", types.RRTypeA, "10.0.0.2") // in the way
@@ -176,7 +176,7 @@ func TestEnsureAndDelete(t *testing.T) {
 }
 
 func TestARecordInUseByAnotherClusterIsNotChanged(t *testing.T) {
-	w := start(t)
+	w := newTestEnv(t)
 	zone := w.zone("demo.hypershift.local", w.vpc)
 	w.put(zone, "api.demo.hypershift.local", types.RRTypeCname, "vpce-other.example.com")
 	k := records.NewManager(w.api, w.clock, zone)
@@ -193,7 +193,7 @@ func TestARecordInUseByAnotherClusterIsNotChanged(t *testing.T) {
 }
 
 func TestADeletedZoneHasNoRecords(t *testing.T) {
-	w := start(t)
+	w := newTestEnv(t)
 	k := records.NewManager(w.api, w.clock, "Z0")
 	if err := k.Delete(t.Context(), []string{"api.demo.hypershift.local"}, nobodys); err != nil {
 		t.Error(err)

@@ -24,7 +24,7 @@ import (
 // inAWS are the endpoint services of the management account.
 func (w *testEnv) inAWS(t *testing.T) []ec2types.ServiceConfiguration {
 	t.Helper()
-	out, err := awsx.EC2(w.mine.Config(region, "somebody")).DescribeVpcEndpointServiceConfigurations(t.Context(), &ec2.DescribeVpcEndpointServiceConfigurationsInput{})
+	out, err := awsx.EC2(w.mine.Config(region, "other")).DescribeVpcEndpointServiceConfigurations(t.Context(), &ec2.DescribeVpcEndpointServiceConfigurationsInput{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestTheLoadBalancerOfAnotherClusterIsNotOffered(t *testing.T) {
 			prepare(w)
 			w.run(t, w.start(), 4)
 			if c := w.condition(t, theirs); c.Status != metav1.ConditionFalse || c.Reason != hyperv1.LoadBalancerForeignReason {
-				t.Errorf("says %+v, want False/%s", c, hyperv1.LoadBalancerForeignReason)
+				t.Errorf("the condition is %+v, want False/%s", c, hyperv1.LoadBalancerForeignReason)
 			}
 			w.want(t, "private-router", metav1.ConditionTrue, reconcile.AsExpected, "")
 			if got := w.inAWS(t); len(got) != 1 {
@@ -213,7 +213,7 @@ func TestAPrincipalThatAWSRefusesCostsTheOthersNothing(t *testing.T) {
 	w.run(t, pass, 3)
 	theirs := client.ObjectKey{Namespace: "clusters-mallory", Name: "private-router"}
 	if c := w.condition(t, theirs); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "principal "+bad) || strings.Contains(c.Message, "demo-cpo") {
-		t.Errorf("says %+v, want it to name %s and no other", c, bad)
+		t.Errorf("the condition is %+v, want it to name %s and no other", c, bad)
 	}
 	w.cloud.ForgetCalls()
 	if err := pass(t.Context()); err == nil {

@@ -61,7 +61,7 @@ func TestDesiredSubnets(t *testing.T) {
 		"a pool on another platform has no subnet": {
 			pools: []hyperv1.NodePool{elsewhere},
 		},
-		"what does not fit is said": {
+		"subnets that do not fit are reported": {
 			pools: many, want: nil, note: "live in 201 subnets",
 		},
 	} {

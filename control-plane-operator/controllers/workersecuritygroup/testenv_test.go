@@ -48,22 +48,22 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// signingKey is made once: a key takes longer than a whole story.
+// signingKey is made once: a key takes longer than a whole scenario.
 var signingKey, publicKey = func() ([]byte, []byte) {
 	private, public, err := webidentity.GenerateKey()
 	utilruntime.Must(err)
 	return private, public
 }()
 
-// world is a control plane and the account of its customer.
-type world struct {
+// testEnv is a control plane and the account of its customer.
+type testEnv struct {
 	*crashtest.Cluster
-	t      testing.TB
-	cloud  *fakeaws.Cloud
-	clock  *clocktesting.FakeClock
-	theirs *fakeaws.Account
-	vpc    string
-	diary  diary
+	t        testing.TB
+	cloud    *fakeaws.Cloud
+	clock    *clocktesting.FakeClock
+	theirs   *fakeaws.Account
+	vpc      string
+	eventLog eventLog
 
 	reconciler *Controller
 	sessions   *identity.Sessions
@@ -71,8 +71,8 @@ type world struct {
 	next time.Duration
 }
 
-func newWorld(t testing.TB) *world {
-	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))}
+func newTestEnv(t testing.TB) *testEnv {
+	w := &testEnv{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))}
 	w.Cluster = crashtest.NewCluster(crashtest.Options{
 		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}}, WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
 	})
@@ -105,17 +105,17 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-func (w *world) start() func(context.Context) error {
+func (w *testEnv) start() func(context.Context) error {
 	signer := &tokensigner.Signer{Client: w.Client(), Namespace: namespace, Clock: w.clock}
 	w.sessions = identity.New(identity.Options{
 		Name: "control-plane-operator", Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: w.clock,
 		Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff, w.Calls.Middleware},
 	})
-	w.reconciler = New(Options{Client: w.Client(), Reader: w.Client(), Recorder: &w.diary, Clock: w.clock, Sessions: w.sessions, KeyReady: signer.Ready, ResyncPeriod: resync})
+	w.reconciler = New(Options{Client: w.Client(), Reader: w.Client(), Recorder: &w.eventLog, Clock: w.clock, Sessions: w.sessions, KeyReady: signer.Ready, ResyncPeriod: resync})
 	return w.pass
 }
 
-func (w *world) pass(ctx context.Context) error {
+func (w *testEnv) pass(ctx context.Context) error {
 	hcp := w.hcp(ctx)
 	if hcp == nil {
 		return nil
@@ -125,8 +125,8 @@ func (w *world) pass(ctx context.Context) error {
 	return w.RecordResult(result, err)
 }
 
-// settle runs n reconciles, each when it was requeued.
-func (w *world) settle(passes int) {
+// runPasses runs n reconciles, each when it was requeued.
+func (w *testEnv) runPasses(passes int) {
 	w.t.Helper()
 	for range passes {
 		w.clock.Step(w.next)
@@ -135,7 +135,7 @@ func (w *world) settle(passes int) {
 	}
 }
 
-func (w *world) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
+func (w *testEnv) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
 	hcp := &hyperv1.HostedControlPlane{}
 	if err := w.Admin().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp); err != nil {
 		w.must(client.IgnoreNotFound(err))
@@ -144,19 +144,19 @@ func (w *world) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
 	return hcp
 }
 
-func (w *world) change(how func(*hyperv1.HostedControlPlane)) {
+func (w *testEnv) change(how func(*hyperv1.HostedControlPlane)) {
 	w.t.Helper()
 	hcp := w.hcp(w.t.Context())
 	how(hcp)
 	w.must(w.Admin().Update(w.t.Context(), hcp))
 }
 
-func (w *world) delete(ctx context.Context) error {
+func (w *testEnv) delete(ctx context.Context) error {
 	return w.Admin().Delete(ctx, &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"}})
 }
 
-// says returns a condition in one line.
-func (w *world) says(condition string) string {
+// conditionLine returns a condition in one line.
+func (w *testEnv) conditionLine(condition string) string {
 	c := meta.FindStatusCondition(w.hcp(w.t.Context()).Status.Conditions, condition)
 	if c == nil {
 		return "nothing"
@@ -164,20 +164,20 @@ func (w *world) says(condition string) string {
 	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
 }
 
-func (w *world) want(condition, line string) {
+func (w *testEnv) want(condition, line string) {
 	w.t.Helper()
-	if got := w.says(condition); got != line {
+	if got := w.conditionLine(condition); got != line {
 		w.t.Errorf("%s:\n got %s\nwant %s", condition, got, line)
 	}
 }
 
 // published is the id in the status.
-func (w *world) published() string {
+func (w *testEnv) published() string {
 	return (&scope{hcp: w.hcp(w.t.Context())}).published()
 }
 
 // group is what AWS has of the group, one line for each rule, or nothing.
-func (w *world) group() []string {
+func (w *testEnv) group() []string {
 	var out []string
 	for _, line := range strings.Split(w.cloud.Snapshot(), "\n") {
 		if strings.Contains(line, "demo-x-default-sg") {
@@ -189,7 +189,7 @@ func (w *world) group() []string {
 }
 
 // calls counts the calls of the controller since the last time, by action.
-func (w *world) calls() (total int, what map[string]int) {
+func (w *testEnv) calls() (total int, what map[string]int) {
 	what = map[string]int{}
 	for _, c := range w.cloud.Calls() {
 		if c.Role != "admin" {
@@ -202,9 +202,9 @@ func (w *world) calls() (total int, what map[string]int) {
 }
 
 // customerEC2 is a client of others: its calls are not the controller's.
-func (w *world) customerEC2() *ec2.Client { return awsx.EC2(w.theirs.Config(region, "admin")) }
+func (w *testEnv) customerEC2() *ec2.Client { return awsx.EC2(w.theirs.Config(region, "admin")) }
 
-func (w *world) must(err error) {
+func (w *testEnv) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
@@ -212,20 +212,20 @@ func (w *world) must(err error) {
 }
 
 // try takes what an SDK call returns and fails the test if it is an error.
-func (w *world) try(_ any, err error) {
+func (w *testEnv) try(_ any, err error) {
 	w.t.Helper()
 	w.must(err)
 }
 
-// diary keeps the events.
-type diary struct{ lines []string }
+// eventLog keeps the events.
+type eventLog struct{ lines []string }
 
-func (d *diary) Eventf(_, _ runtime.Object, kind, reason, _, note string, args ...any) {
+func (d *eventLog) Eventf(_, _ runtime.Object, kind, reason, _, note string, args ...any) {
 	d.lines = append(d.lines, kind+" "+reason+": "+fmt.Sprintf(note, args...))
 }
 
 // neighbour is the Manager of another controller of the cluster.
-func (w *world) neighbour() *securitygroup.Manager {
+func (w *testEnv) neighbour() *securitygroup.Manager {
 	record := w.hcp(w.t.Context()).Status.WorkerSecurityGroup
 	s, err := w.sessions.For(w.t.Context(), identity.Target{Region: record.Region, IssuerURL: record.IssuerURL, RoleARN: record.RoleARN})
 	w.must(err)

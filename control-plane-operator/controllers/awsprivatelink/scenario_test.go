@@ -17,7 +17,7 @@ import (
 )
 
 // wants fails unless the condition of the private router has all this.
-func (w *world) wants(status metav1.ConditionStatus, reason string, words ...string) {
+func (w *testEnv) wants(status metav1.ConditionStatus, reason string, words ...string) {
 	w.t.Helper()
 	c := w.condition(names.PrivateRouter)
 	if c.Status != status || c.Reason != reason {
@@ -33,7 +33,7 @@ func (w *world) wants(status metav1.ConditionStatus, reason string, words ...str
 // The condition reports at each stage what is waited for, and turns True only
 // when an available endpoint has its records.
 func TestAConditionThatIsTrue(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.start()
 	// A pass ends where the fake API server, unlike a real one, does not return
 	// the version that a write of the status has made; the next continues.
@@ -63,90 +63,90 @@ func TestAConditionThatIsTrue(t *testing.T) {
 // Mistakes of users, their conditions, and that the reconcile continues when they
 // are corrected.
 func TestBadInput(t *testing.T) {
-	type said struct {
+	type expected struct {
 		status metav1.ConditionStatus
 		reason string
 		words  []string
 	}
 	for name, c := range map[string]struct {
-		spoil func(*world)
-		said  said
-		mend  func(*world)
+		spoil func(*testEnv)
+		want  expected
+		mend  func(*testEnv)
 	}{
 		"a subnet of another VPC is named, and the others are used": {
-			spoil: func(w *world) {
+			spoil: func(w *testEnv) {
 				w.subnets = []string{w.subnets[0], w.addSubnet(w.theirs.AddVPC(region, fakeaws.VPC{ID: "vpc-9", CIDR: "10.9.0.0/16"}), w.zones[1])}
 			},
-			said: said{metav1.ConditionFalse, hyperv1.SubnetsUnusableReason, []string{"in another VPC", "vpc-9"}},
-			mend: func(w *world) { w.wantSubnets(w.subnets[0]) },
+			want: expected{metav1.ConditionFalse, hyperv1.SubnetsUnusableReason, []string{"in another VPC", "vpc-9"}},
+			mend: func(w *testEnv) { w.wantSubnets(w.subnets[0]) },
 		},
 		"a subnet that does not exist": {
-			spoil: func(w *world) { w.subnets = []string{"subnet-0", w.subnets[0]} },
-			said:  said{metav1.ConditionFalse, hyperv1.SubnetsUnusableReason, []string{"not found: subnet-0"}},
-			mend:  func(w *world) { w.wantSubnets(w.subnets[1]) },
+			spoil: func(w *testEnv) { w.subnets = []string{"subnet-0", w.subnets[0]} },
+			want:  expected{metav1.ConditionFalse, hyperv1.SubnetsUnusableReason, []string{"not found: subnet-0"}},
+			mend:  func(w *testEnv) { w.wantSubnets(w.subnets[1]) },
 		},
 		"only subnets that are of no use": {
-			spoil: func(w *world) { w.subnets = []string{w.subnets[2], "subnet-0"} },
-			said:  said{metav1.ConditionFalse, hyperv1.SubnetsUnusableReason, []string{"none of the subnets", "use1-az", "subnet-0"}},
-			mend:  func(w *world) { w.wantSubnets(w.addSubnet(w.vpc, w.zones[0])) },
+			spoil: func(w *testEnv) { w.subnets = []string{w.subnets[2], "subnet-0"} },
+			want:  expected{metav1.ConditionFalse, hyperv1.SubnetsUnusableReason, []string{"none of the subnets", "use1-az", "subnet-0"}},
+			mend:  func(w *testEnv) { w.wantSubnets(w.addSubnet(w.vpc, w.zones[0])) },
 		},
 		"a subnet in a zone that the service does not serve is no fault": {
-			spoil: func(w *world) { w.subnets = []string{w.subnets[0], w.subnets[2]} },
-			said:  said{metav1.ConditionTrue, hyperv1.ZonesNotServedReason, []string{"does not serve", "use1-az"}},
+			spoil: func(w *testEnv) { w.subnets = []string{w.subnets[0], w.subnets[2]} },
+			want:  expected{metav1.ConditionTrue, hyperv1.ZonesNotServedReason, []string{"does not serve", "use1-az"}},
 		},
 		"no subnet at all": {
-			spoil: func(w *world) { w.subnets = []string{} },
-			said:  said{metav1.ConditionFalse, hyperv1.WaitingForSubnetsReason, []string{"NodePool"}},
-			mend:  func(w *world) { w.wantSubnets(w.addSubnet(w.vpc, w.zones[0])) },
+			spoil: func(w *testEnv) { w.subnets = []string{} },
+			want:  expected{metav1.ConditionFalse, hyperv1.WaitingForSubnetsReason, []string{"NodePool"}},
+			mend:  func(w *testEnv) { w.wantSubnets(w.addSubnet(w.vpc, w.zones[0])) },
 		},
 		"a role that does not exist": {
-			spoil: func(w *world) { w.theirs.RemoveRole("demo-cpo") },
-			said:  said{metav1.ConditionFalse, "AWSIdentityInvalid", []string{"AssumeRoleWithWebIdentity", "AccessDenied"}},
-			mend:  func(w *world) { w.addRole() },
+			spoil: func(w *testEnv) { w.theirs.RemoveRole("demo-cpo") },
+			want:  expected{metav1.ConditionFalse, "AWSIdentityInvalid", []string{"AssumeRoleWithWebIdentity", "AccessDenied"}},
+			mend:  func(w *testEnv) { w.addRole() },
 		},
 		"an issuer that IAM does not know": {
-			spoil: func(w *world) { w.theirs.RemoveIdentityProvider(issuer) },
-			said:  said{metav1.ConditionFalse, "AWSIdentityInvalid", []string{issuer}},
-			mend:  func(w *world) { w.addProvider() },
+			spoil: func(w *testEnv) { w.theirs.RemoveIdentityProvider(issuer) },
+			want:  expected{metav1.ConditionFalse, "AWSIdentityInvalid", []string{issuer}},
+			mend:  func(w *testEnv) { w.addProvider() },
 		},
 		"no signing key yet": {
-			spoil: func(w *world) { w.must(w.Admin().Delete(t.Context(), w.secret())) },
-			said:  said{metav1.ConditionFalse, hyperv1.WaitingForSigningKeyReason, []string{names.ServiceAccountSigningKey}},
-			mend:  func(w *world) { w.create(w.secret()) },
+			spoil: func(w *testEnv) { w.must(w.Admin().Delete(t.Context(), w.secret())) },
+			want:  expected{metav1.ConditionFalse, hyperv1.WaitingForSigningKeyReason, []string{names.ServiceAccountSigningKey}},
+			mend:  func(w *testEnv) { w.create(w.secret()) },
 		},
 		"no hosted zone": {
-			spoil: func(w *world) { w.theirs.RemoveHostedZone(w.zone) },
-			said:  said{metav1.ConditionFalse, "HostedZoneNotFound", []string{"demo.hypershift.local", "vpc-"}},
-			mend:  func(w *world) { w.addZone(w.vpc) },
+			spoil: func(w *testEnv) { w.theirs.RemoveHostedZone(w.zone) },
+			want:  expected{metav1.ConditionFalse, "HostedZoneNotFound", []string{"demo.hypershift.local", "vpc-"}},
+			mend:  func(w *testEnv) { w.addZone(w.vpc) },
 		},
 		"a hosted zone of another VPC": {
-			spoil: func(w *world) {
+			spoil: func(w *testEnv) {
 				w.theirs.RemoveHostedZone(w.zone)
 				w.addZone(w.theirs.AddVPC(region, fakeaws.VPC{CIDR: "10.9.0.0/16"}))
 			},
-			said: said{metav1.ConditionFalse, "HostedZoneNotFound", []string{"associate"}},
-			mend: func(w *world) { w.addZone(w.vpc) },
+			want: expected{metav1.ConditionFalse, "HostedZoneNotFound", []string{"associate"}},
+			mend: func(w *testEnv) { w.addZone(w.vpc) },
 		},
 		"two hosted zones": {
-			spoil: func(w *world) { w.addZone(w.vpc) },
-			said:  said{metav1.ConditionFalse, "HostedZoneAmbiguous", []string{"keep one"}},
-			mend:  func(w *world) { w.theirs.RemoveHostedZone(w.zone) },
+			spoil: func(w *testEnv) { w.addZone(w.vpc) },
+			want:  expected{metav1.ConditionFalse, "HostedZoneAmbiguous", []string{"keep one"}},
+			mend:  func(w *testEnv) { w.theirs.RemoveHostedZone(w.zone) },
 		},
 		"a machine network that is none": {
-			spoil: func(w *world) {
+			spoil: func(w *testEnv) {
 				w.changeControlPlane(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Networking.MachineNetwork[0].CIDR = "10.0.0.0" })
 			},
-			said: said{metav1.ConditionFalse, hyperv1.InvalidPlatformReason, []string{"10.0.0.0", "machineNetwork"}},
-			mend: func(w *world) {
+			want: expected{metav1.ConditionFalse, hyperv1.InvalidPlatformReason, []string{"10.0.0.0", "machineNetwork"}},
+			mend: func(w *testEnv) {
 				w.changeControlPlane(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Networking.MachineNetwork[0].CIDR = "10.0.0.0/16" })
 			},
 		},
 		"no VPC": {
-			spoil: func(w *world) {
+			spoil: func(w *testEnv) {
 				w.changeControlPlane(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.CloudProviderConfig = nil })
 			},
-			said: said{metav1.ConditionFalse, hyperv1.InvalidPlatformReason, []string{"cloudProviderConfig.vpc"}},
-			mend: func(w *world) {
+			want: expected{metav1.ConditionFalse, hyperv1.InvalidPlatformReason, []string{"cloudProviderConfig.vpc"}},
+			mend: func(w *testEnv) {
 				w.changeControlPlane(func(hcp *hyperv1.HostedControlPlane) {
 					hcp.Spec.Platform.AWS.CloudProviderConfig = &hyperv1.AWSCloudProviderConfig{VPC: w.vpc}
 				})
@@ -154,14 +154,14 @@ func TestBadInput(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestEnv(t)
 			c.spoil(w)
 			w.start()
-			w.settle(enough)
-			w.wants(c.said.status, c.said.reason, c.said.words...)
+			w.runPasses(enough)
+			w.wants(c.want.status, c.want.reason, c.want.words...)
 			if c.mend != nil {
 				c.mend(w)
-				w.settle(enough)
+				w.runPasses(enough)
 				w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
 			}
 		})
@@ -169,25 +169,25 @@ func TestBadInput(t *testing.T) {
 }
 
 func TestManySubnetsAndTwoInAZone(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	for range 12 {
 		w.subnets = append(w.subnets, w.addSubnet(w.vpc, w.zones[0]))
 	}
 	w.start()
-	w.settle(1)
+	w.runPasses(1)
 	w.wantSubnets(w.subnets...)
-	w.settle(enough)
+	w.runPasses(enough)
 	w.wants(metav1.ConditionTrue, hyperv1.ZonesNotServedReason)
 }
 
 // Every mode follows every other on the living cluster, without a new start.
 func TestAccessModes(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.start()
 	empty := w.cloud.Snapshot()
 	for _, mode := range []hyperv1.AWSEndpointAccessType{hyperv1.Private, hyperv1.Public, hyperv1.PublicAndPrivate, hyperv1.Private, hyperv1.PublicAndPrivate, hyperv1.Public} {
 		w.changeControlPlane(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = mode })
-		w.settle(enough)
+		w.runPasses(enough)
 		private := mode != hyperv1.Public
 		if got := len(w.list(t.Context())); got != map[bool]int{true: 1}[private] {
 			t.Fatalf("%s: %d AWSEndpointServices", mode, got)
@@ -208,12 +208,12 @@ func TestAccessModes(t *testing.T) {
 
 // The last NodePool is gone before its nodes are: the endpoint stays as it is.
 func TestAnEndpointKeepsItsSubnetsWithoutNodePools(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.start()
-	w.settle(enough)
+	w.runPasses(enough)
 	before := w.cloud.Snapshot()
 	w.wantSubnets()
-	w.settle(enough)
+	w.runPasses(enough)
 	w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
 	if after := w.cloud.Snapshot(); before != after {
 		t.Errorf("the workers were cut off:\n%s", after)
@@ -221,21 +221,21 @@ func TestAnEndpointKeepsItsSubnetsWithoutNodePools(t *testing.T) {
 }
 
 func TestAPausedClusterIsLeftAlone(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.start()
-	w.settle(enough)
+	w.runPasses(enough)
 	w.changeControlPlane(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true"))
 		hcp.Spec.Networking.MachineNetwork[0].CIDR = "10.8.0.0/16"
 		hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Public
 	})
 	before := w.Calls.Writes()
-	w.settle(enough)
+	w.runPasses(enough)
 	if after := w.Calls.Writes(); after != before {
 		t.Errorf("written while paused: %v", w.Calls.Log(before))
 	}
 	w.must(w.delete(t.Context()))
-	w.settle(enough)
+	w.runPasses(enough)
 	if left := w.list(t.Context()); len(left) > 0 {
 		t.Errorf("a pause has stopped the deletion: %+v", left[0].Status.Conditions)
 	}
@@ -243,19 +243,19 @@ func TestAPausedClusterIsLeftAlone(t *testing.T) {
 
 // Two clusters of one name in one VPC would take each other's names away.
 func TestARecordOfAnotherClusterIsLeftAlone(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.start()
-	w.settle(enough)
+	w.runPasses(enough)
 	first := w.inAWS("CNAME")
 
 	other := newControlPlane(w, "the other one")
-	other.settle(enough)
+	other.runPasses(enough)
 	other.wants(metav1.ConditionFalse, hyperv1.RecordClaimedReason, "another cluster")
 	if got := w.inAWS("CNAME"); strings.Join(got, "\n") != strings.Join(first, "\n") {
 		t.Errorf("the first cluster has lost its records: %v", got)
 	}
 	w.must(other.delete(t.Context()))
-	other.settle(enough)
+	other.runPasses(enough)
 	if got := w.inAWS("CNAME"); strings.Join(got, "\n") != strings.Join(first, "\n") {
 		t.Errorf("the deletion of the other cluster took the records of the first: %v", got)
 	}
@@ -264,7 +264,7 @@ func TestARecordOfAnotherClusterIsLeftAlone(t *testing.T) {
 
 // The VPC and the zone belong to a third account, with a role for each.
 func TestSharedVPC(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	const owner = "333333333333"
 	third := w.cloud.Account(owner)
 	trust := []fakeaws.Trust{{Principals: []string{"arn:aws:iam::" + customer + ":role/demo-cpo", w.role}}}
@@ -282,7 +282,7 @@ func TestSharedVPC(t *testing.T) {
 	})
 	empty := w.cloud.Snapshot()
 	w.start()
-	w.settle(enough)
+	w.runPasses(enough)
 	w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
 	for _, c := range w.cloud.Calls() {
 		role := map[string]string{"ec2": "endpoints", "route53": "dns"}[c.Service]
@@ -292,7 +292,7 @@ func TestSharedVPC(t *testing.T) {
 	}
 	w.must(w.delete(t.Context()))
 	w.start() // a new process knows only what was recorded
-	w.settle(enough)
+	w.runPasses(enough)
 	if now := w.cloud.Snapshot(); now != empty || len(w.list(t.Context())) > 0 {
 		t.Errorf("not deleted:\n%s", now)
 	}
@@ -301,11 +301,11 @@ func TestSharedVPC(t *testing.T) {
 func TestALoadBalancerThatCannotBeOfferedIsNot(t *testing.T) {
 	for _, host := range []string{"", "203.0.113.7", "classic-1234.us-east-1.elb.amazonaws.com"} {
 		t.Run(fmt.Sprintf("host name %q", host), func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestEnv(t)
 			svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.PrivateRouter}}
 			w.change(svc, func() { svc.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: host}} })
 			w.start()
-			w.settle(2)
+			w.runPasses(2)
 			if got := w.list(t.Context()); len(got) > 0 {
 				t.Errorf("offered: %+v", got[0].Spec)
 			}
@@ -315,18 +315,18 @@ func TestALoadBalancerThatCannotBeOfferedIsNot(t *testing.T) {
 
 // A Service that loses its status for a moment does not cut the workers off.
 func TestAnOfferOutlivesAMomentWithoutStatus(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.start()
-	w.settle(enough)
+	w.runPasses(enough)
 	svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.PrivateRouter}}
 	w.change(svc, func() { svc.Status.LoadBalancer.Ingress = nil })
-	w.settle(enough)
+	w.runPasses(enough)
 	w.isReady()
 }
 
 // An object that cannot be read has a condition, and is not changed.
 func TestAnUnreadableControlPlane(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	hcp := &hyperv1.HostedControlPlane{}
 	w.must(hcp.UnmarshalJSON([]byte(`{"metadata":{"namespace":"` + namespace + `","name":"demo"},"spec":{"platform":{"aws":"nonsense"}}}`)))
 	if hcp.Unreadable() == "" {
@@ -342,14 +342,14 @@ func TestAnUnreadableControlPlane(t *testing.T) {
 // The answer to creating an endpoint is lost again and again, and AWS does not
 // list what it has made: still there is never a second one.
 func TestALostAnswerMakesOneEndpoint(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	d := fakeaws.UsualDelays
 	d.Listed = 50 * time.Second
 	w.cloud.SetDelays(d)
 	w.cloud.Fault(fakeaws.Fault{Operation: "CreateVpcEndpoint", Kind: fakeaws.AnswerLost, Times: 9})
 	for range enough {
 		w.start() // a new process each time: nothing is remembered
-		w.settle(1)
+		w.runPasses(1)
 		if got := w.inAWS(" endpoint("); len(got) > 1 {
 			t.Fatalf("%d endpoints:\n%s", len(got), strings.Join(got, "\n"))
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
 
-func (w *world) story() *crashtest.Scenario {
+func (w *testEnv) scenario() *crashtest.Scenario {
 	return &crashtest.Scenario{
 		Cluster:          w.Cluster,
 		Cloud:            w.cloud.Snapshot,
@@ -29,7 +29,7 @@ func (w *world) story() *crashtest.Scenario {
 
 // delete takes the control plane away at once, and its Services: what follows
 // must work without them.
-func (w *world) delete(ctx context.Context) error {
+func (w *testEnv) delete(ctx context.Context) error {
 	for _, obj := range []client.Object{
 		w.hcp(),
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.PrivateRouter}},
@@ -43,29 +43,29 @@ func (w *world) delete(ctx context.Context) error {
 }
 
 // privateCluster has the standard path only.
-func privateCluster(t testing.TB) *crashtest.Scenario { return newWorld(t).story() }
+func privateCluster(t testing.TB) *crashtest.Scenario { return newTestEnv(t).scenario() }
 
 // twoServices has another load balancer, for the API server, and the lists of AWS
 // lag.
 func twoServices(t testing.TB) *crashtest.Scenario {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	w.addService(names.KubeAPIServerPrivate)
 	hcp := w.hcp()
 	w.change(hcp, func() { hcp.Spec.Services = nil })
 	d := fakeaws.UsualDelays
 	d.Listed = 25 * time.Second
 	w.cloud.SetDelays(d)
-	return w.story()
+	return w.scenario()
 }
 
-func TestTrial(t *testing.T) {
+func TestCrashConsistencyAndLeaks(t *testing.T) {
 	t.Run("one service: crash", func(t *testing.T) { crashtest.CrashConsistency(t, privateCluster) })
 	t.Run("one service: vanish", func(t *testing.T) { crashtest.NoLeaks(t, privateCluster) })
 	t.Run("two services: crash", func(t *testing.T) { crashtest.CrashConsistency(t, twoServices) })
 	t.Run("two services: vanish", func(t *testing.T) { crashtest.NoLeaks(t, twoServices) })
 }
 
-func TestTrialUnderFaults(t *testing.T) {
+func TestCrashConsistencyUnderFaults(t *testing.T) {
 	for name, f := range map[string]fakeaws.Fault{
 		"EC2 throttles for long":                      {Service: fakeaws.EC2, Kind: fakeaws.Throttled, Times: 20},
 		"Route53 throttles for long":                  {Service: fakeaws.Route53, Kind: fakeaws.Throttled, Times: 20},
@@ -88,13 +88,13 @@ func TestTrialUnderFaults(t *testing.T) {
 			f.Role = "" // the caller has no credentials yet
 		}
 		t.Run(name, func(t *testing.T) {
-			worlds := map[*crashtest.Cluster]*world{}
+			envs := map[*crashtest.Cluster]*testEnv{}
 			begin := func(t testing.TB) *crashtest.Scenario {
-				w := newWorld(t)
-				worlds[w.Cluster] = w
-				return w.story()
+				w := newTestEnv(t)
+				envs[w.Cluster] = w
+				return w.scenario()
 			}
-			inject := func(s *crashtest.Scenario) { worlds[s.Cluster].cloud.Fault(f) }
+			inject := func(s *crashtest.Scenario) { envs[s.Cluster].cloud.Fault(f) }
 			crashtest.FaultTolerance(t, begin, inject)
 			crashtest.NoLeaksWith(t, begin, inject)
 		})

@@ -22,8 +22,8 @@ const well = "True AsExpected: All is well"
 
 // The group is made once, with everything in the call that makes it, and its id is published.
 func TestAGroupForTheWorkers(t *testing.T) {
-	w := newWorld(t)
-	w.settle(1)
+	w := newTestEnv(t)
+	w.runPasses(1)
 	w.want(hyperv1.AWSDefaultSecurityGroupCreated, well)
 	if id := w.published(); !strings.HasPrefix(id, "sg-") {
 		t.Errorf("published %q", id)
@@ -54,35 +54,35 @@ func TestAGroupForTheWorkers(t *testing.T) {
 // what load balancers need is not theirs to lose.
 func TestDrift(t *testing.T) {
 	for name, c := range map[string]struct {
-		spoil func(*world, *string)
+		spoil func(*testEnv, *string)
 		stays string // of what was done, if it is to stay
 	}{
-		"the group loses a tag": {spoil: func(w *world, id *string) {
+		"the group loses a tag": {spoil: func(w *testEnv, id *string) {
 			w.try(w.customerEC2().DeleteTags(t.Context(), &ec2.DeleteTagsInput{Resources: []string{*id}, Tags: []types.Tag{{Key: aws.String("team")}}}))
 		}},
-		"the group lets everybody in": {spoil: func(w *world, id *string) { w.authorize(id, open(22, "0.0.0.0/0", "for a moment")) }},
-		"the group loses all its rules": {spoil: func(w *world, id *string) {
+		"the group lets everybody in": {spoil: func(w *testEnv, id *string) { w.authorize(id, open(22, "0.0.0.0/0", "for a moment")) }},
+		"the group loses all its rules": {spoil: func(w *testEnv, id *string) {
 			out, err := w.customerEC2().DescribeSecurityGroups(t.Context(), &ec2.DescribeSecurityGroupsInput{GroupIds: []string{*id}})
 			w.must(err)
 			w.try(w.customerEC2().RevokeSecurityGroupIngress(t.Context(), &ec2.RevokeSecurityGroupIngressInput{GroupId: id, IpPermissions: out.SecurityGroups[0].IpPermissions}))
 		}},
-		"a load balancer is let in": {stays: "31234", spoil: func(w *world, id *string) {
+		"a load balancer is let in": {stays: "31234", spoil: func(w *testEnv, id *string) {
 			w.authorize(id, open(31234, "0.0.0.0/0", "kubernetes.io/rule/nlb/client=a0123"))
 		}},
-		"the group is deleted": {spoil: func(w *world, id *string) {
+		"the group is deleted": {spoil: func(w *testEnv, id *string) {
 			w.try(w.customerEC2().DeleteSecurityGroup(t.Context(), &ec2.DeleteSecurityGroupInput{GroupId: id}))
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.settle(1)
+			w := newTestEnv(t)
+			w.runPasses(1)
 			before := w.group()
 			id := w.published()
 			c.spoil(w, &id)
 			if slices.Equal(before, w.group()) {
 				t.Fatal("nothing was spoiled")
 			}
-			w.settle(1)
+			w.runPasses(1)
 			w.want(hyperv1.AWSDefaultSecurityGroupCreated, well)
 			after := slices.DeleteFunc(w.group(), func(line string) bool { return c.stays != "" && strings.Contains(line, c.stays) })
 			if diff := cmp.Diff(before, after); diff != "" {
@@ -93,7 +93,7 @@ func TestDrift(t *testing.T) {
 			}
 			w.must(w.delete(t.Context()))
 			w.next = time.Second
-			w.settle(2)
+			w.runPasses(2)
 			if left := w.group(); len(left) > 0 || w.hcp(t.Context()) != nil {
 				t.Errorf("not deleted after that: %v", left)
 			}
@@ -101,7 +101,7 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-func (w *world) authorize(id *string, p types.IpPermission) {
+func (w *testEnv) authorize(id *string, p types.IpPermission) {
 	w.t.Helper()
 	w.try(w.customerEC2().AuthorizeSecurityGroupIngress(w.t.Context(), &ec2.AuthorizeSecurityGroupIngressInput{GroupId: id, IpPermissions: []types.IpPermission{p}}))
 }
@@ -112,15 +112,15 @@ func open(port int32, network, description string) types.IpPermission {
 
 // A change of the cluster reaches the group without a look: what it was like is known.
 func TestTheGroupFollowsTheCluster(t *testing.T) {
-	w := newWorld(t)
-	w.settle(1)
+	w := newTestEnv(t)
+	w.runPasses(1)
 	w.calls()
 	w.change(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Platform.AWS.ResourceTags = []hyperv1.AWSResourceTag{{Key: "owner", Value: "me"}}
 		hcp.Spec.Networking.MachineNetwork = []hyperv1.MachineNetworkEntry{{CIDR: "10.7.0.0/16"}}
 	})
 	w.next = time.Second
-	w.settle(1)
+	w.runPasses(1)
 	w.want(hyperv1.AWSDefaultSecurityGroupCreated, well)
 	if text := strings.Join(w.group(), "\n"); strings.Contains(text, `10.0.0.0/16 "SSH"`) || !strings.Contains(text, `10.7.0.0/16 "SSH"`) || strings.Contains(text, "team") || !strings.Contains(text, "owner") {
 		t.Errorf("not followed:\n%s", text)
@@ -136,11 +136,11 @@ func TestTheGroupFollowsTheCluster(t *testing.T) {
 // What a day at rest costs: one look every three quarters of an hour, and none
 // where another controller lists them.
 func TestRest(t *testing.T) {
-	w := newWorld(t)
-	w.settle(1)
+	w := newTestEnv(t)
+	w.runPasses(1)
 	w.calls()
 	for end := w.clock.Now().Add(24 * time.Hour); w.clock.Now().Before(end); {
-		w.settle(1)
+		w.runPasses(1)
 	}
 	if _, what := w.calls(); what["ec2:DescribeSecurityGroups"] > 40 || len(what) > 2 {
 		t.Errorf("alone: %v", what)
@@ -154,7 +154,7 @@ func TestRest(t *testing.T) {
 		w.calls()
 		next := w.clock.Now().Add(resync * 6 / 5)
 		for w.clock.Now().Add(w.next).Before(next) {
-			w.settle(1)
+			w.runPasses(1)
 		}
 		if total, what := w.calls(); total > 0 {
 			t.Fatalf("beside another controller: %v", what)
@@ -167,8 +167,8 @@ func TestRest(t *testing.T) {
 // The namespace of the control plane is deleted by force: its resources in AWS stay,
 // and the next control plane adopts them, whatever has changed in between.
 func TestTheGroupOfAnEarlierControlPlaneIsTakenOver(t *testing.T) {
-	w := newWorld(t)
-	w.settle(1)
+	w := newTestEnv(t)
+	w.runPasses(1)
 	id := w.published()
 	lost := w.hcp(t.Context())
 	lost.Finalizers = nil
@@ -179,7 +179,7 @@ func TestTheGroupOfAnEarlierControlPlaneIsTakenOver(t *testing.T) {
 	lost.Spec.Networking.MachineNetwork = []hyperv1.MachineNetworkEntry{{CIDR: "10.7.0.0/16"}}
 	w.Create(t, lost)
 	w.next = time.Second
-	w.settle(2)
+	w.runPasses(2)
 	w.want(hyperv1.AWSDefaultSecurityGroupCreated, well)
 	if w.published() != id {
 		t.Errorf("published %q, the group was %s", w.published(), id)
@@ -189,7 +189,7 @@ func TestTheGroupOfAnEarlierControlPlaneIsTakenOver(t *testing.T) {
 	}
 	w.must(w.delete(t.Context()))
 	w.next = time.Second
-	w.settle(2)
+	w.runPasses(2)
 	if left := w.group(); len(left) > 0 || w.hcp(t.Context()) != nil {
 		t.Errorf("left: %v", left)
 	}
@@ -197,29 +197,29 @@ func TestTheGroupOfAnEarlierControlPlaneIsTakenOver(t *testing.T) {
 
 func TestProblemsAreReported(t *testing.T) {
 	for name, c := range map[string]struct {
-		spoil func(*world)
+		spoil func(*testEnv)
 		want  string
 	}{
 		"no VPC is named": {
-			func(w *world) {
+			func(w *testEnv) {
 				w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.CloudProviderConfig = nil })
 			},
 			"False VPCNotNamed: the HostedCluster names no VPC for its workers: set platform.aws.cloudProviderConfig.vpc",
 		},
 		"a machine network that is none": {
-			func(w *world) {
+			func(w *testEnv) {
 				w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Networking.MachineNetwork[0].CIDR = "here" })
 			},
 			`False InvalidPlatform: networking.machineNetwork "here" is not a network such as 10.0.0.0/16`,
 		},
 		"another group has the name": {
-			func(w *world) {
+			func(w *testEnv) {
 				w.try(w.customerEC2().CreateSecurityGroup(w.t.Context(), &ec2.CreateSecurityGroupInput{GroupName: aws.String("demo-x-default-sg"), Description: aws.String("mine"), VpcId: &w.vpc}))
 			},
 			"False SecurityGroupNameTaken: security group \"demo-x-default-sg\" exists in VPC and is not ours; delete or rename it",
 		},
 		"another cluster's group has the name": {
-			func(w *world) {
+			func(w *testEnv) {
 				var tags []types.Tag
 				for k, v := range awsx.OwnedTags(nil, "another", role, "demo-y", "demo-x-default-sg") {
 					tags = append(tags, types.Tag{Key: &k, Value: &v})
@@ -230,17 +230,17 @@ func TestProblemsAreReported(t *testing.T) {
 			"False SecurityGroupNameTaken: security group \"demo-x-default-sg\" exists in VPC and is not ours; delete or rename it",
 		},
 		"no permission": {
-			func(w *world) {
+			func(w *testEnv) {
 				w.cloud.Fault(fakeaws.Fault{Operation: "CreateSecurityGroup", Kind: fakeaws.Denied, Times: fakeaws.Forever, Role: "demo-cpo"})
 			},
 			"False AWSAccessDenied: creating security group demo-x-default-sg: ",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestEnv(t)
 			c.spoil(w)
-			w.settle(2)
-			got := strings.ReplaceAll(w.says(hyperv1.AWSDefaultSecurityGroupCreated), w.vpc, "VPC")
+			w.runPasses(2)
+			got := strings.ReplaceAll(w.conditionLine(hyperv1.AWSDefaultSecurityGroupCreated), w.vpc, "VPC")
 			if !strings.HasPrefix(got, c.want) {
 				t.Errorf("\n got %s\nwant %s", got, c.want)
 			}
@@ -249,9 +249,9 @@ func TestProblemsAreReported(t *testing.T) {
 			}
 			w.must(w.delete(t.Context()))
 			w.next = time.Minute
-			w.settle(3)
+			w.runPasses(3)
 			if w.hcp(t.Context()) != nil {
-				t.Error("the control plane does not go:", w.says(hyperv1.AWSDefaultSecurityGroupDeleted))
+				t.Error("the control plane does not go:", w.conditionLine(hyperv1.AWSDefaultSecurityGroupDeleted))
 			}
 		})
 	}
@@ -260,8 +260,8 @@ func TestProblemsAreReported(t *testing.T) {
 // A group in the rules of other groups cannot be deleted. The condition names the
 // other groups, and they are read less and less often.
 func TestDeletionWaitsForUsers(t *testing.T) {
-	w := newWorld(t)
-	w.settle(1)
+	w := newTestEnv(t)
+	w.runPasses(1)
 	id := w.published()
 	db, err := w.customerEC2().CreateSecurityGroup(t.Context(), &ec2.CreateSecurityGroupInput{GroupName: aws.String("database"), Description: aws.String("theirs"), VpcId: &w.vpc})
 	w.must(err)
@@ -270,19 +270,19 @@ func TestDeletionWaitsForUsers(t *testing.T) {
 
 	w.must(w.delete(t.Context()))
 	w.next = time.Second
-	w.settle(1)
+	w.runPasses(1)
 	w.want(hyperv1.AWSDefaultSecurityGroupDeleted, "False SecurityGroupInUse: security group "+id+" is still used by a rule of security group "+*db.GroupId+` "database"`)
 	if w.next != 2*time.Second {
 		t.Errorf("requeued after %s", w.next)
 	}
 	w.clock.Step(time.Hour)
-	w.settle(1)
+	w.runPasses(1)
 	if w.next != 2*time.Minute {
 		t.Errorf("requeued after %s", w.next)
 	}
 
 	w.try(w.customerEC2().RevokeSecurityGroupIngress(t.Context(), &ec2.RevokeSecurityGroupIngressInput{GroupId: db.GroupId, IpPermissions: []types.IpPermission{pair}}))
-	w.settle(1)
+	w.runPasses(1)
 	if left := w.group(); len(left) > 0 || w.hcp(t.Context()) != nil {
 		t.Errorf("left: %v", left)
 	}
@@ -290,29 +290,29 @@ func TestDeletionWaitsForUsers(t *testing.T) {
 
 // A pause stops changes, and not the deletion.
 func TestAPausedClusterIsLeftAlone(t *testing.T) {
-	w := newWorld(t)
-	w.settle(1)
+	w := newTestEnv(t)
+	w.runPasses(1)
 	w.change(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true"))
 		hcp.Spec.Networking.MachineNetwork = nil
 	})
 	before, writes := w.group(), w.Calls.Writes()
 	w.next = resync * 2
-	w.settle(2)
+	w.runPasses(2)
 	if diff := cmp.Diff(before, w.group()); diff != "" || w.Calls.Writes() != writes {
 		t.Errorf("changed while paused: %v\n%s", w.Calls.Log(writes), diff)
 	}
 	w.must(w.delete(t.Context()))
-	w.settle(1)
+	w.runPasses(1)
 	if left := w.group(); len(left) > 0 || w.hcp(t.Context()) != nil {
 		t.Errorf("left: %v", left)
 	}
 }
 
 // A group of ours in another VPC, of another owner, or for something else is
-// nobody's to take.
+// neither adopted nor deleted.
 func TestGroupsOfOthersAreNotChanged(t *testing.T) {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	for name, tags := range map[string]map[string]string{
 		"of another cluster": {awsx.OwnerTag: "another", awsx.RoleTag: role},
 		"of an endpoint":     {awsx.OwnerTag: string(w.hcp(t.Context()).UID), awsx.RoleTag: "private-router-endpoint"},
@@ -325,11 +325,11 @@ func TestGroupsOfOthersAreNotChanged(t *testing.T) {
 			TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeSecurityGroup, Tags: list}}}))
 	}
 	before := w.cloud.Snapshot()
-	w.settle(1)
+	w.runPasses(1)
 	w.want(hyperv1.AWSDefaultSecurityGroupCreated, well)
 	w.must(w.delete(t.Context()))
 	w.next = time.Second
-	w.settle(2)
+	w.runPasses(2)
 	if diff := cmp.Diff(before, w.cloud.Snapshot()); diff != "" {
 		t.Errorf("-before +after:\n%s", diff)
 	}

@@ -16,7 +16,7 @@ import (
 // generated is what AWS makes up: two runs do not share it.
 var generated = regexp.MustCompile(`sg-0[0-9a-f]{16}`)
 
-func (w *world) story() *crashtest.Scenario {
+func (w *testEnv) scenario() *crashtest.Scenario {
 	return &crashtest.Scenario{
 		Cluster: w.Cluster,
 		Cloud:   w.cloud.Snapshot,
@@ -25,7 +25,7 @@ func (w *world) story() *crashtest.Scenario {
 		Mask:    func(text string) string { return generated.ReplaceAllString(text, "sg-generated") },
 		Ready: func(ctx context.Context) string {
 			if hcp := w.hcp(ctx); hcp != nil && !meta.IsStatusConditionTrue(hcp.Status.Conditions, hyperv1.AWSDefaultSecurityGroupCreated) {
-				return w.says(hyperv1.AWSDefaultSecurityGroupCreated)
+				return w.conditionLine(hyperv1.AWSDefaultSecurityGroupCreated)
 			}
 			return ""
 		},
@@ -33,25 +33,25 @@ func (w *world) story() *crashtest.Scenario {
 	}
 }
 
-func quickAWS(t testing.TB) *crashtest.Scenario { return newWorld(t).story() }
+func quickAWS(t testing.TB) *crashtest.Scenario { return newTestEnv(t).scenario() }
 
 // slowAWS lists what is new only after a while.
 func slowAWS(t testing.TB) *crashtest.Scenario {
-	w := newWorld(t)
+	w := newTestEnv(t)
 	d := fakeaws.UsualDelays
 	d.Listed = 25 * time.Second
 	w.cloud.SetDelays(d)
-	return w.story()
+	return w.scenario()
 }
 
-func TestTrial(t *testing.T) {
+func TestCrashConsistencyAndLeaks(t *testing.T) {
 	t.Run("crash", func(t *testing.T) { crashtest.CrashConsistency(t, quickAWS) })
 	t.Run("vanish", func(t *testing.T) { crashtest.NoLeaks(t, quickAWS) })
 	t.Run("slow AWS: crash", func(t *testing.T) { crashtest.CrashConsistency(t, slowAWS) })
 	t.Run("slow AWS: vanish", func(t *testing.T) { crashtest.NoLeaks(t, slowAWS) })
 }
 
-func TestTrialUnderFaults(t *testing.T) {
+func TestCrashConsistencyUnderFaults(t *testing.T) {
 	crashtest.APIFaults(t, quickAWS)
 	for name, f := range map[string]fakeaws.Fault{
 		"EC2 throttles for long":                   {Service: fakeaws.EC2, Kind: fakeaws.Throttled, Times: 20, Role: "demo-cpo"},
@@ -66,13 +66,13 @@ func TestTrialUnderFaults(t *testing.T) {
 		"the credentials have expired":             {Service: fakeaws.EC2, Kind: fakeaws.Expired, Times: 10, Role: "demo-cpo"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			worlds := map[*crashtest.Cluster]*world{}
+			envs := map[*crashtest.Cluster]*testEnv{}
 			begin := func(t testing.TB) *crashtest.Scenario {
-				w := newWorld(t)
-				worlds[w.Cluster] = w
-				return w.story()
+				w := newTestEnv(t)
+				envs[w.Cluster] = w
+				return w.scenario()
 			}
-			inject := func(s *crashtest.Scenario) { worlds[s.Cluster].cloud.Fault(f) }
+			inject := func(s *crashtest.Scenario) { envs[s.Cluster].cloud.Fault(f) }
 			crashtest.FaultTolerance(t, begin, inject)
 			crashtest.NoLeaksWith(t, begin, inject)
 		})

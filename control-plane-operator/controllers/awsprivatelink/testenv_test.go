@@ -45,7 +45,7 @@ const (
 
 func init() { ctrl.SetLogger(logr.Discard()) }
 
-// scheme has what these stories are about and no more: the fake API server goes
+// scheme has what these scenarios are about and no more: the fake API server goes
 // through all of it for every write.
 var scheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
@@ -54,17 +54,17 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// signingKey is made once: a key takes longer than a whole story.
+// signingKey is made once: a key takes longer than a whole scenario.
 var signingKey, publicKey = func() ([]byte, []byte) {
 	private, public, err := webidentity.GenerateKey()
 	utilruntime.Must(err)
 	return private, public
 }()
 
-// world is a private cluster as far as these controllers can see it: the
+// testEnv is a private cluster as far as these controllers can see it: the
 // control plane, its private Service with a load balancer, the endpoint
 // service on that, and the customer's account.
-type world struct {
+type testEnv struct {
 	*crashtest.Cluster
 	t        testing.TB
 	cloud    *fakeaws.Cloud
@@ -79,18 +79,18 @@ type world struct {
 	balancer string            // prefix of the load balancers' names
 	zones    []string          // ids of the zones that they serve
 
-	diary      *diary
+	eventLog   *eventLog
 	reconciler *Controller
 	observer   *ObserverController
 }
 
-func newWorld(t testing.TB) *world {
-	w := &world{
+func newTestEnv(t testing.TB) *testEnv {
+	w := &testEnv{
 		t:        t,
 		clock:    clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)),
 		services: map[string]string{},
 		balancer: "a-",
-		diary:    &diary{},
+		eventLog: &eventLog{},
 		Cluster:  newCluster(),
 	}
 	w.cloud = fakeaws.New(w.clock).FailOn(t)
@@ -119,9 +119,9 @@ func newCluster() *crashtest.Cluster {
 
 // newControlPlane is another cluster of the same name in the same VPC, on a
 // management cluster of its own.
-func newControlPlane(first *world, uid types.UID) *world {
+func newControlPlane(first *testEnv, uid types.UID) *testEnv {
 	w := *first
-	w.diary = &diary{}
+	w.eventLog = &eventLog{}
 	w.Cluster, w.services = newCluster(), map[string]string{}
 	hcp := controlPlaneOf(&w)
 	hcp.UID, hcp.Spec.InfraID = uid, "demo-y"
@@ -132,21 +132,21 @@ func newControlPlane(first *world, uid types.UID) *world {
 	return &w
 }
 
-func (w *world) addProvider() {
+func (w *testEnv) addProvider() {
 	w.theirs.AddIdentityProvider(fakeaws.IdentityProvider{Issuer: issuer, Audiences: []string{names.WebIdentityAudience}, JWKS: w.jwks()})
 }
 
-func (w *world) addRole() {
+func (w *testEnv) addRole() {
 	w.role = w.theirs.AddRole(fakeaws.Role{Name: "demo-cpo", Path: "demo", Trusts: []fakeaws.Trust{{
 		Issuer: issuer, Subjects: []string{names.ControlPlaneOperatorSubject}, Audiences: []string{names.WebIdentityAudience},
 	}}})
 }
 
-func (w *world) addZone(vpc string) string {
+func (w *testEnv) addZone(vpc string) string {
 	return w.theirs.AddHostedZone(fakeaws.HostedZone{Name: names.LocalZone("demo"), VPCs: []fakeaws.ZoneVPC{{Region: region, ID: vpc}}})
 }
 
-func (w *world) secret() *corev1.Secret {
+func (w *testEnv) secret() *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.ServiceAccountSigningKey},
 		Data:       map[string][]byte{names.ServiceAccountPrivateKeyFile: signingKey},
@@ -154,7 +154,7 @@ func (w *world) secret() *corev1.Secret {
 }
 
 // wantSubnets is what the hypershift-operator makes of the NodePools.
-func (w *world) wantSubnets(ids ...string) {
+func (w *testEnv) wantSubnets(ids ...string) {
 	w.t.Helper()
 	for _, es := range w.list(w.t.Context()) {
 		w.change(es, func() { es.Spec.SubnetIDs = append([]string{}, ids...) })
@@ -162,23 +162,23 @@ func (w *world) wantSubnets(ids ...string) {
 	w.subnets = append([]string{}, ids...)
 }
 
-func (w *world) changeControlPlane(how func(*hyperv1.HostedControlPlane)) {
+func (w *testEnv) changeControlPlane(how func(*hyperv1.HostedControlPlane)) {
 	w.t.Helper()
 	hcp := w.hcp()
 	w.change(hcp, func() { how(hcp) })
 }
 
-func (w *world) jwks() []byte {
+func (w *testEnv) jwks() []byte {
 	text, err := webidentity.JWKS(publicKey)
 	utilruntime.Must(err)
 	return text
 }
 
-func (w *world) addSubnet(vpc, zoneID string) string {
+func (w *testEnv) addSubnet(vpc, zoneID string) string {
 	return w.theirs.AddSubnet(region, fakeaws.Subnet{VPC: vpc, Zone: w.theirs.ZoneName(region, zoneID)})
 }
 
-func controlPlaneOf(w *world) *hyperv1.HostedControlPlane {
+func controlPlaneOf(w *testEnv) *hyperv1.HostedControlPlane {
 	return &hyperv1.HostedControlPlane{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo", Annotations: map[string]string{hyperv1.HostedClusterAnnotation: "clusters/demo"}},
 		Spec: hyperv1.HostedControlPlaneSpec{
@@ -202,7 +202,7 @@ func controlPlaneOf(w *world) *hyperv1.HostedControlPlane {
 
 // addService makes a Service as the cloud controller leaves it, and the endpoint
 // service of the management account on its load balancer.
-func (w *world) addService(name string) {
+func (w *testEnv) addService(name string) {
 	arn, host := w.mine.AddLoadBalancer(region, fakeaws.LoadBalancer{Name: w.balancer + name, Zones: []string{"us-east-1a", "us-east-1b"}, State: "active"})
 	svc := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
@@ -215,7 +215,7 @@ func (w *world) addService(name string) {
 }
 
 // offer makes an endpoint service that the customer's role may use.
-func (w *world) offer(arn string) string {
+func (w *testEnv) offer(arn string) string {
 	made, err := w.ho().CreateVpcEndpointServiceConfiguration(w.t.Context(), &ec2.CreateVpcEndpointServiceConfigurationInput{
 		NetworkLoadBalancerArns: []string{arn}, AcceptanceRequired: aws.Bool(false)})
 	w.must(err)
@@ -224,7 +224,7 @@ func (w *world) offer(arn string) string {
 }
 
 // allow lets a role use all endpoint services.
-func (w *world) allow(principal string) {
+func (w *testEnv) allow(principal string) {
 	services, err := w.ho().DescribeVpcEndpointServiceConfigurations(w.t.Context(), &ec2.DescribeVpcEndpointServiceConfigurationsInput{})
 	w.must(err)
 	for _, s := range services.ServiceConfigurations {
@@ -235,23 +235,23 @@ func (w *world) allow(principal string) {
 }
 
 // ho and customerEC2 are clients of others: their calls are not the controller's.
-func (w *world) ho() *ec2.Client          { return awsx.EC2(w.mine.Config(region, "hypershift-operator")) }
-func (w *world) customerEC2() *ec2.Client { return awsx.EC2(w.theirs.Config(region, "admin")) }
+func (w *testEnv) ho() *ec2.Client          { return awsx.EC2(w.mine.Config(region, "hypershift-operator")) }
+func (w *testEnv) customerEC2() *ec2.Client { return awsx.EC2(w.theirs.Config(region, "admin")) }
 
-func (w *world) must(err error) {
+func (w *testEnv) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *world) create(objs ...client.Object) {
+func (w *testEnv) create(objs ...client.Object) {
 	w.t.Helper()
 	w.Create(w.t, objs...)
 }
 
 // change reads obj, changes it as the user or another controller would, and writes it.
-func (w *world) change(obj client.Object, how func()) {
+func (w *testEnv) change(obj client.Object, how func()) {
 	w.t.Helper()
 	c := w.Admin()
 	w.must(c.Get(w.t.Context(), client.ObjectKeyFromObject(obj), obj))
@@ -262,15 +262,15 @@ func (w *world) change(obj client.Object, how func()) {
 	w.must(c.Status().Update(w.t.Context(), want))
 }
 
-func (w *world) hcp() *hyperv1.HostedControlPlane {
+func (w *testEnv) hcp() *hyperv1.HostedControlPlane {
 	return &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"}}
 }
 
 // start makes both controllers anew and returns one pass over all objects.
-func (w *world) start() func(context.Context) error {
+func (w *testEnv) start() func(context.Context) error {
 	signer := &tokensigner.Signer{Client: w.Client(), Namespace: namespace, Clock: w.clock}
 	opts := Options{
-		Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.diary, Clock: w.clock, KeyReady: signer.Ready, ResyncPeriod: resync,
+		Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.eventLog, Clock: w.clock, KeyReady: signer.Ready, ResyncPeriod: resync,
 		Sessions: identity.New(identity.Options{
 			Name: "control-plane-operator", Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: w.clock,
 			Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff, w.Calls.Middleware},
@@ -280,15 +280,15 @@ func (w *world) start() func(context.Context) error {
 	return w.pass
 }
 
-// diary keeps the events.
-type diary struct{ lines []string }
+// eventLog keeps the events.
+type eventLog struct{ lines []string }
 
-func (d *diary) Eventf(_, _ runtime.Object, kind, reason, _, note string, args ...any) {
+func (d *eventLog) Eventf(_, _ runtime.Object, kind, reason, _, note string, args ...any) {
 	d.lines = append(d.lines, kind+" "+reason+": "+fmt.Sprintf(note, args...))
 }
 
 // read returns the events since the last time, without what AWS makes up.
-func (d *diary) read() []string {
+func (d *eventLog) read() []string {
 	lines := d.lines
 	d.lines = nil
 	for i := range lines {
@@ -297,7 +297,7 @@ func (d *diary) read() []string {
 	return lines
 }
 
-func (w *world) pass(ctx context.Context) error {
+func (w *testEnv) pass(ctx context.Context) error {
 	var errs []error
 	hcps := &hyperv1.HostedControlPlaneList{}
 	w.must(w.Admin().List(ctx, hcps))
@@ -312,7 +312,7 @@ func (w *world) pass(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (w *world) list(ctx context.Context) []*hyperv1.AWSEndpointService {
+func (w *testEnv) list(ctx context.Context) []*hyperv1.AWSEndpointService {
 	list := &hyperv1.AWSEndpointServiceList{}
 	w.must(w.Admin().List(ctx, list))
 	var out []*hyperv1.AWSEndpointService
@@ -324,7 +324,7 @@ func (w *world) list(ctx context.Context) []*hyperv1.AWSEndpointService {
 
 // providersHalf is what the hypershift-operator does: it names the subnets and
 // the endpoint service.
-func (w *world) providersHalf(ctx context.Context) error {
+func (w *testEnv) providersHalf(ctx context.Context) error {
 	for _, es := range w.list(ctx) {
 		if es.Spec.SubnetIDs == nil && len(w.subnets) > 0 {
 			es.Spec.SubnetIDs = w.subnets[:min(2, len(w.subnets))]
@@ -343,8 +343,8 @@ func (w *world) providersHalf(ctx context.Context) error {
 	return nil
 }
 
-// settle lets everybody work until n passes have gone by.
-func (w *world) settle(passes int) {
+// runPasses lets everybody work until n passes have gone by.
+func (w *testEnv) runPasses(passes int) {
 	w.t.Helper()
 	for range passes {
 		_ = w.pass(w.t.Context())
@@ -354,10 +354,10 @@ func (w *world) settle(passes int) {
 	}
 }
 
-// enough is how many passes any change of a story takes.
+// enough is how many passes any change of a scenario takes.
 const enough = 12
 
-func (w *world) condition(name string) metav1.Condition {
+func (w *testEnv) condition(name string) metav1.Condition {
 	w.t.Helper()
 	es := &hyperv1.AWSEndpointService{}
 	w.must(w.Admin().Get(w.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, es))
@@ -368,7 +368,7 @@ func (w *world) condition(name string) metav1.Condition {
 	return *c
 }
 
-func (w *world) ready(ctx context.Context) string {
+func (w *testEnv) ready(ctx context.Context) string {
 	all := w.list(ctx)
 	if len(all) != len(w.services) {
 		return fmt.Sprintf("%d AWSEndpointServices", len(all))
@@ -387,7 +387,7 @@ var generated = regexp.MustCompile(`(vpce-svc|vpce|sg|sgr|eni)-0[0-9a-f]{16}(-[0
 func masked(text string) string { return generated.ReplaceAllString(text, "$1$3-generated") }
 
 // inAWS returns the lines of the cloud's picture that have all these words.
-func (w *world) inAWS(words ...string) []string {
+func (w *testEnv) inAWS(words ...string) []string {
 	var out []string
 lines:
 	for _, line := range strings.Split(w.cloud.Snapshot(), "\n") {

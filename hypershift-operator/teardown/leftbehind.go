@@ -95,8 +95,9 @@ func endpointResources(es *hyperv1.AWSEndpointService) []hyperv1.LeftBehindResou
 			list = append(list, hyperv1.LeftBehindResource{Service: service, Type: kind, ID: id})
 		}
 	}
-	add(serviceEC2, "VPC endpoint", es.Status.EndpointID)
-	add(serviceEC2, "security group", es.Status.SecurityGroupID)
+	for name, id := range es.Status.EachResource {
+		add(serviceEC2, name, id)
+	}
 	if records := strings.Join(es.Status.DNSNames, ", "); records != "" {
 		add(serviceRoute53, "records", strings.TrimSuffix(records+" of hosted zone "+es.Status.DNSZoneID, " of hosted zone "))
 	}

@@ -126,6 +126,36 @@ const (
 	VPCEndpointResource AWSEndpointResource = "VPCEndpoint"
 )
 
+// awsEndpointResources is the table of the resources that have an id: the name for users, and the field with the id.
+// A row also needs a value of the enum above and a place in the maximum of Creating.
+var awsEndpointResources = []struct {
+	resource AWSEndpointResource
+	name     string
+	id       func(*AWSEndpointServiceStatus) *string
+}{
+	{VPCEndpointResource, "VPC endpoint", func(st *AWSEndpointServiceStatus) *string { return &st.EndpointID }},
+	{SecurityGroupResource, "security group", func(st *AWSEndpointServiceStatus) *string { return &st.SecurityGroupID }},
+}
+
+// ResourceID returns the field with the id of a resource.
+func (st *AWSEndpointServiceStatus) ResourceID(resource AWSEndpointResource) *string {
+	for _, row := range awsEndpointResources {
+		if row.resource == resource {
+			return row.id(st)
+		}
+	}
+	panic("there is no resource " + string(resource))
+}
+
+// EachResource yields the name for users and the id of every resource that is recorded.
+func (st *AWSEndpointServiceStatus) EachResource(yield func(name, id string) bool) {
+	for _, row := range awsEndpointResources {
+		if id := *row.id(st); id != "" && !yield(row.name, id) {
+			return
+		}
+	}
+}
+
 // AWSEndpointCleanup is the data that deletion of the resources in the customer's account needs.
 type AWSEndpointCleanup struct {
 	// HostedControlPlane is the name of the HostedControlPlane.

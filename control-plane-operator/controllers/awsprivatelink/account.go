@@ -12,10 +12,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/cache"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/subnet"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -24,18 +22,21 @@ import (
 // account has the caches of what a cluster has in the customer's account. All
 // AWSEndpointServices of the cluster share it, so that one list serves them all.
 type account struct {
-	cleanup   hyperv1.AWSEndpointCleanup
-	clock     clock.PassiveClock
-	endpoints *endpoint.Manager
-	groups    *securitygroup.Manager
-	subnets   *subnet.Cache
-	route53   records.API
-	zones     *cache.Keyed[string, string] // id of the hosted zone, by the id that the user named
+	cleanup hyperv1.AWSEndpointCleanup
+	clock   clock.PassiveClock
+	session *identity.Session // for everything but the records
+	subnets *subnet.Cache
+	route53 records.API
+	zones   *cache.Keyed[string, string] // id of the hosted zone, by the id that the user named
 
 	mu      sync.Mutex
-	due     time.Time                   // when everything is listed again
+	due     time.Time // when everything is listed again
+	lists   map[list]bool
 	records map[string]*records.Manager // by zone
 }
+
+// A list is what a Manager caches of AWS.
+type list interface{ Invalidate(age time.Duration) }
 
 // maxZones is more than a cluster has: one that its VPC resolves, or one that the
 // user names.
@@ -44,7 +45,7 @@ const maxZones = 10
 // open returns the account of the recorded roles and VPC. It makes no call.
 func (r *Reconciler) open(ctx context.Context, c hyperv1.AWSEndpointCleanup) (*account, error) {
 	role := identity.Target{Region: c.Region, IssuerURL: c.IssuerURL, RoleARN: c.RoleARN}
-	forEndpoints, err := r.Sessions.For(ctx, role.Assuming(c.EndpointRoleARN))
+	session, err := r.Sessions.For(ctx, role.Assuming(c.EndpointRoleARN))
 	if err != nil {
 		return nil, err
 	}
@@ -52,18 +53,25 @@ func (r *Reconciler) open(ctx context.Context, c hyperv1.AWSEndpointCleanup) (*a
 	if err != nil {
 		return nil, err
 	}
-	return identity.Shared(forEndpoints, c, func() *account {
-		ec2 := awsx.EC2(forEndpoints.Config)
+	return identity.Shared(session, c, func() *account {
 		return &account{
-			cleanup: c, clock: r.Clock,
-			endpoints: endpoint.NewManager(ec2, r.Clock, c.OwnerUID, c.VPC),
-			groups:    securitygroup.Shared(forEndpoints, r.Clock, c.OwnerUID, c.VPC),
-			subnets:   subnet.NewCache(ec2, r.Clock),
-			route53:   awsx.Route53(forRecords.Config),
-			zones:     cache.NewKeyed[string, string](r.Clock, maxZones),
-			records:   map[string]*records.Manager{},
+			cleanup: c, clock: r.Clock, session: session,
+			subnets: subnet.NewCache(awsx.EC2(session.Config), r.Clock),
+			route53: awsx.Route53(forRecords.Config),
+			zones:   cache.NewKeyed[string, string](r.Clock, maxZones),
+			lists:   map[list]bool{},
+			records: map[string]*records.Manager{},
 		}
 	}), nil
+}
+
+// open returns the Manager of a resource in the cluster's VPC, and lists it with the others at each resync.
+func open[M list](a *account, shared func(*identity.Session, clock.PassiveClock, string, string) M) M {
+	m := shared(a.session, a.clock, a.cleanup.OwnerUID, a.cleanup.VPC)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lists[m] = true
+	return m
 }
 
 // invalidate makes the next use list from AWS what was listed longer than age ago.
@@ -74,10 +82,8 @@ func (a *account) invalidate(age time.Duration) {
 }
 
 func (a *account) invalidateLocked(age time.Duration) {
-	a.endpoints.Invalidate(age)
-	a.groups.Invalidate(age)
-	for _, m := range a.records {
-		m.Invalidate(age)
+	for l := range a.lists {
+		l.Invalidate(age)
 	}
 }
 
@@ -119,38 +125,26 @@ func (a *account) recordsIn(zoneID string) *records.Manager {
 	defer a.mu.Unlock()
 	if a.records[zoneID] == nil {
 		a.records[zoneID] = records.NewManager(a.route53, a.clock, zoneID)
+		a.lists[a.records[zoneID]] = true
 	}
 	return a.records[zoneID]
 }
 
-// openAccount opens the sessions of the cluster's roles.
+// openAccount opens the sessions of the recorded roles.
 func (r *Reconciler) openAccount(ctx context.Context, s *scope) (err error) {
-	if err := r.keyReady(ctx); err != nil {
-		return err
-	}
-	s.account, err = r.open(ctx, *s.cleanup)
-	if err != nil {
-		return err
-	}
-	s.account.resync(r.ResyncPeriod)
-	return nil
-}
-
-// openAccountOfRecord opens the sessions of the roles that were recorded before
-// the first resource was created. Without a record there is none.
-func (r *Reconciler) openAccountOfRecord(ctx context.Context, s *scope) (err error) {
 	s.cleanup = s.es.Status.Cleanup
-	if s.cleanup == nil {
-		return nil
-	}
 	if err := r.keyReady(ctx); err != nil {
 		return err
 	}
 	s.account, err = r.open(ctx, *s.cleanup)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case s.deleting():
+		s.account.invalidate(awsx.DeletionListTTL)
+	default:
+		s.account.resync(r.ResyncPeriod)
 	}
-	s.account.invalidate(awsx.DeletionListTTL)
 	return nil
 }
 

@@ -2,7 +2,7 @@ package awsprivatelink
 
 import (
 	"context"
-	"strings"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,8 +13,9 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/consistency"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ledger"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -39,9 +40,8 @@ type Options struct {
 // Reconciler connects the VPC of a cluster to an AWSEndpointService.
 type Reconciler struct {
 	Options
-	apply   *apply.Applier
-	window  *consistency.Window
-	backoff *backoff
+	apply  *apply.Applier
+	ledger *ledger.Ledger[*scope]
 }
 
 // Controller reconciles AWSEndpointServices.
@@ -49,35 +49,14 @@ type Controller = reconcile.Controller[*hyperv1.AWSEndpointService, *scope]
 
 // New returns the controller.
 func New(opts Options) *Controller {
-	r := &Reconciler{
-		Options: opts,
-		apply:   apply.New(opts.Client, opts.Scheme, names.ControlPlaneOperator),
-		window:  consistency.NewWindow(opts.Clock),
-		backoff: newBackoff(),
-	}
-	live := []reconcile.Step[*scope]{
-		{Name: "control plane", Run: r.resolveControlPlane},
-		{Name: "record", Run: r.record},
-		{Name: "roles", Run: r.openAccount},
-		reconcile.Group(
-			reconcile.Step[*scope]{Name: "security group", Run: r.ensureSecurityGroup},
-			reconcile.Step[*scope]{Name: "subnets", Run: r.resolveSubnets},
-		),
-		{Name: "endpoint", Run: r.ensureEndpoint},
-		{Name: "records", Run: r.ensureRecords},
-		{Name: "private names", Run: r.ensurePrivateNames},
-		{Name: "unsupported zones", Run: r.checkSubnets},
-	}
-	deleting := []reconcile.Step[*scope]{
-		{Name: "roles", Run: r.openAccountOfRecord},
-		{Name: "private names", Run: r.deletePrivateNames},
-		{Name: "records", Run: r.deleteRecords},
-		{Name: "endpoint", Run: r.deleteEndpoint},
-		{Name: "security group", Run: r.deleteSecurityGroup},
-		{Name: "eventual consistency", Run: r.awaitConsistency},
-		{Name: "sweep", Run: r.sweep},
-		{Name: "finalizer", Run: r.release},
-	}
+	r := &Reconciler{Options: opts, apply: apply.New(opts.Client, opts.Scheme, names.ControlPlaneOperator)}
+	r.ledger = r.newLedger()
+	live := slices.Concat(
+		[]reconcile.Step[*scope]{{Name: "control plane", Run: r.resolveControlPlane}},
+		r.ledger.Live(),
+		[]reconcile.Step[*scope]{{Name: "unsupported zones", Run: r.checkSubnets}},
+	)
+	deleting := r.ledger.Deleting()
 	return &Controller{
 		Name: "awsendpointservice", Client: opts.Client, Reader: opts.Reader, Clock: opts.Clock,
 		Scope: r.scope,
@@ -111,11 +90,11 @@ type scope struct {
 	was    hyperv1.AWSEndpointServiceStatus // as the reconcile began
 	status *reconcile.Writer[*hyperv1.AWSEndpointService]
 
-	hcp     *hyperv1.HostedControlPlane // resolveControlPlane
-	cleanup *hyperv1.AWSEndpointCleanup // record, or as recorded
-	account *account                    // openAccount
-	subnets choice                      // resolveSubnets
-	target  string                      // ensureEndpoint: the DNS name of the endpoint
+	hcp      *hyperv1.HostedControlPlane // resolveControlPlane
+	cleanup  *hyperv1.AWSEndpointCleanup // openAccount
+	account  *account                    // openAccount
+	subnets  choice                      // resolveSubnets
+	endpoint endpoint.Endpoint           // ensureEndpoint
 }
 
 // scope skips an object whose customer's half is deleted, and those of a paused cluster.
@@ -138,12 +117,3 @@ func (r *Reconciler) scope(ctx context.Context, es *hyperv1.AWSEndpointService, 
 }
 
 func (s *scope) deleting() bool { return !s.es.DeletionTimestamp.IsZero() }
-
-// role is the value of the role tag of everything that this object has in AWS.
-func (s *scope) role() string { return s.es.Name + roleSuffix }
-
-// isEndpointRole is true for the role tags of AWSEndpointServices. The cluster has
-// other resources in the VPC, which stay while there are workers.
-func isEndpointRole(role string) bool { return strings.HasSuffix(role, roleSuffix) }
-
-const roleSuffix = "-endpoint"

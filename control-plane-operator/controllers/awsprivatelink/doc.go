@@ -5,17 +5,14 @@
 // Services, and applies one AWSEndpointService for each Service with a network load
 // balancer. Reconciler reconciles one AWSEndpointService:
 //
-//	live                                    deleted
-//	  control plane   owner, region, VPC      roles                 as recorded
-//	  record          finalizer, what         private names         ExternalName Services
-//	                  deletion will need      records               if they are ours
-//	  roles           sessions with AWS       endpoint              until it is gone
-//	  security group ┐                        security group
-//	  subnets        ┘ one per served zone    eventual consistency  if an id was never recorded
-//	  endpoint        until it is available   sweep                 by owner tag, with the last object
-//	  records         api and *.apps          finalizer
-//	  private names   ExternalName Services
-//	  verdict         subnets that cannot be used
+//	live                                     deleted
+//	  control plane      owner, region, VPC    roles                 as recorded
+//	  record             see package ledger    resources             in reverse order
+//	  roles              sessions with AWS     eventual consistency  ┐
+//	  resources          resources.go          sweep                 │ see package ledger
+//	  unsupported zones  of subnets            finalizer             ┘
+//
+// resources.go has the table of the resources, in the order of their creation. Each has a file.
 //
 // subnets.go chooses the subnets of the endpoint. All AWSEndpointServices of a
 // cluster share the cached lists of AWS (account.go).

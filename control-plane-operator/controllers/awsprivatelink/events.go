@@ -10,12 +10,10 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// Reasons of events that are not reasons of the condition.
+// Reasons of events that are not reasons of the condition. Package ledger has more.
 const (
 	endpointAvailable = "EndpointAvailable"
 	endpointRecreated = "EndpointRecreated"
-	resourceChanged   = "AWSResourceChanged"
-	changeGivenUp     = "AWSChangeGivenUp"
 )
 
 // reportTransition emits an event for what this reconcile has changed in the status.
@@ -59,12 +57,4 @@ func transition(before, after *metav1.Condition) (kind, reason string) {
 		return corev1.EventTypeNormal, after.Reason
 	}
 	return corev1.EventTypeWarning, after.Reason
-}
-
-func (r *Reconciler) reportChange(es *hyperv1.AWSEndpointService, id, what string) {
-	r.Recorder.Eventf(es, nil, corev1.EventTypeNormal, resourceChanged, "Repair", "%s: %s", id, what)
-}
-
-func (r *Reconciler) reportSkip(es *hyperv1.AWSEndpointService, id, what string) {
-	r.Recorder.Eventf(es, nil, corev1.EventTypeWarning, changeGivenUp, "GiveUp", "%s: %s", id, what)
 }

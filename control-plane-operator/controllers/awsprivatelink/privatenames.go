@@ -15,7 +15,7 @@ import (
 // ensurePrivateNames lets external-dns register the host names that the user
 // chose, of a cluster that is not public, with the name of the endpoint.
 func (r *Reconciler) ensurePrivateNames(ctx context.Context, s *scope) error {
-	_, err := r.apply.Apply(ctx, privateNames(s.es), desiredPrivateNames(s.es, s.hcp, s.target)...)
+	_, err := r.apply.Apply(ctx, privateNames(s.es), desiredPrivateNames(s.es, s.hcp, s.endpoint.DNSName)...)
 	return err
 }
 

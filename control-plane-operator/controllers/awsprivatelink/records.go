@@ -33,7 +33,7 @@ func (r *Reconciler) ensureRecords(ctx context.Context, s *scope) error {
 	manager, recorded := s.account.recordsIn(id), recordNames(s.es.Name, s.hcp)
 	var want []records.Record
 	for _, name := range recorded {
-		want = append(want, records.Record{Name: name, Target: s.target})
+		want = append(want, records.Record{Name: name, Target: s.endpoint.DNSName})
 	}
 	err = manager.Ensure(ctx, want, s.ofAnother)
 	if err == nil {
@@ -49,6 +49,19 @@ func (r *Reconciler) ensureRecords(ctx context.Context, s *scope) error {
 	}
 	s.es.Status.DNSNames = recorded
 	return nil
+}
+
+// deleteRecords runs before the endpoint is deleted: a name without a target is worse than
+// no name.
+func (r *Reconciler) deleteRecords(ctx context.Context, s *scope) error {
+	// The zone is recorded before the first record is made in it.
+	if s.es.Status.DNSZoneID == "" {
+		return nil
+	}
+	// All names that this object can have had: the process may have died before it
+	// recorded them.
+	hcp := s.cleanup.HostedControlPlane
+	return s.account.recordsIn(s.es.Status.DNSZoneID).Delete(ctx, []string{names.LocalAPI(hcp), names.LocalApps(hcp)}, s.ofAnother)
 }
 
 // recordNames are the names of the load balancer of the service.
@@ -87,7 +100,7 @@ func (s *scope) ofAnother(ctx context.Context, target string) (bool, error) {
 	if m == nil {
 		return false, nil
 	}
-	all, err := s.account.endpoints.List(ctx)
+	all, err := s.account.endpoints().List(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -96,5 +109,5 @@ func (s *scope) ofAnother(ctx context.Context, target string) (bool, error) {
 			return e.Tags[awsx.RoleTag] != s.role() && serves(e), nil
 		}
 	}
-	return s.account.endpoints.OfAnother(ctx, m[1])
+	return s.account.endpoints().OfAnother(ctx, m[1])
 }

@@ -8,38 +8,60 @@ import (
 	"time"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ledger"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
+// inUse is for a security group that is still attached.
+var inUse = ledger.Backoff{First: 300 * time.Millisecond, Limit: 30 * time.Second}
+
+func (a *account) groups() *securitygroup.Manager { return open(a, securitygroup.Shared) }
+
 // ensureSecurityGroup allows the machines of the cluster to connect to the endpoint.
-func (r *Reconciler) ensureSecurityGroup(ctx context.Context, s *scope) error {
+func (r *Reconciler) ensureSecurityGroup(ctx context.Context, s *scope, claim ledger.Claim) (ledger.Observed, error) {
 	rules, err := rules(s.es.Name, s.hcp.Spec.Networking.MachineNetwork)
 	if err != nil {
-		return err
+		return ledger.Observed{}, err
 	}
 	name := s.cleanup.InfraID + "-vpce-" + s.es.Name
 	tags := s.tags(name)
-	id, err := s.account.groups.Ensure(ctx, securitygroup.Spec{
+	id, err := s.account.groups().Ensure(ctx, securitygroup.Spec{
 		Role:        s.role(),
 		Name:        name,
 		Description: "VPC endpoint " + s.es.Name + " of " + s.cleanup.InfraID,
 		VPC:         s.cleanup.VPC,
 		Rules:       rules,
 		Tags:        tags,
-		StaleTags:   tags.Stale(s.es.Status.TagKeys),
-		Hooks:       r.hooks(s, hyperv1.SecurityGroupResource),
+		StaleTags:   tags.Stale(claim.TagKeys),
+		Hooks:       claim.Hooks,
 	})
-	if id != "" {
-		s.made(hyperv1.SecurityGroupResource)
-		s.es.Status.SecurityGroupID = id
-	}
 	var taken *securitygroup.TakenError
 	if errors.As(err, &taken) {
-		return reconcile.Wait(time.Minute, hyperv1.SecurityGroupNameTakenReason, "%s", taken)
+		err = reconcile.Wait(time.Minute, hyperv1.SecurityGroupNameTakenReason, "%s", taken)
 	}
-	return err
+	return ledger.Observed{ID: id, Usable: true}, err
+}
+
+// deleteSecurityGroup waits until the group is no longer in use.
+func (r *Reconciler) deleteSecurityGroup(ctx context.Context, s *scope, d ledger.Deletion) (found bool, err error) {
+	all, err := s.account.groups().List(ctx)
+	if err != nil {
+		return false, err
+	}
+	isOurs := func(role string) bool { return role == s.role() }
+	// There is no other: its name is unique.
+	found = slices.ContainsFunc(all, func(g securitygroup.Group) bool { return isOurs(g.Tags[awsx.RoleTag]) })
+	if d.Sweep {
+		isOurs = isEndpointRole
+	}
+	err = s.account.groups().Delete(ctx, isOurs, d.ID)
+	if awsx.IsInUse(err) {
+		err = reconcile.Wait(r.ledger.Delay(s, inUse), hyperv1.SecurityGroupInUseReason, "security group %s is still in use: %s", d.ID, awsx.Message(err))
+	}
+	return found, err
 }
 
 // rules allow every machine network the port of the load balancer.

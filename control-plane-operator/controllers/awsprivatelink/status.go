@@ -7,13 +7,12 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// fields returns the fields of the status that this operator writes.
+// fields returns the fields of the status that this operator writes: all that the
+// hypershift-operator does not.
 func fields(es *hyperv1.AWSEndpointService) any {
-	return hyperv1.AWSEndpointServiceStatus{
-		EndpointID: es.Status.EndpointID, DNSNames: es.Status.DNSNames, DNSZoneID: es.Status.DNSZoneID,
-		SecurityGroupID: es.Status.SecurityGroupID, Cleanup: es.Status.Cleanup, Creating: es.Status.Creating,
-		TagKeys: es.Status.TagKeys,
-	}
+	mine := es.Status
+	mine.EndpointServiceName, mine.NetworkLoadBalancerARN, mine.AvailabilityZoneIDs, mine.Conditions = "", "", nil, nil
+	return mine
 }
 
 // summarize completes the one condition that users read, which all steps determine together.

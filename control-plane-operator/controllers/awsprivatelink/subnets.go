@@ -44,7 +44,7 @@ func (r *Reconciler) resolveSubnets(ctx context.Context, s *scope) error {
 	if len(wanted) == 0 {
 		return reconcile.Wait(0, hyperv1.WaitingForSubnetsReason, "no NodePool has named a subnet yet")
 	}
-	facts, err := s.account.subnets.Describe(ctx, union(wanted, attached))
+	facts, err := s.account.subnets.Describe(ctx, slices.Compact(slices.Sorted(slices.Values(slices.Concat(wanted, attached)))))
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (r *Reconciler) resolveSubnets(ctx context.Context, s *scope) error {
 
 // attached returns the subnets that the endpoint has now.
 func (s *scope) attached(ctx context.Context) ([]string, error) {
-	all, err := s.account.endpoints.List(ctx)
+	all, err := s.account.endpoints().List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -115,10 +115,6 @@ func rank(favourites []string, id string) int {
 		return 0
 	}
 	return 1
-}
-
-func union(a, b []string) []string {
-	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }
 
 // mistakes are the subnets that a NodePool should not have named.

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/consistency"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ledger"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -41,7 +41,7 @@ type Options struct {
 // Reconciler drives the security group of a cluster's workers.
 type Reconciler struct {
 	Options
-	window *consistency.Window
+	ledger *ledger.Ledger[*scope]
 }
 
 // Controller reconciles HostedControlPlanes.
@@ -49,19 +49,10 @@ type Controller = reconcile.Controller[*hyperv1.HostedControlPlane, *scope]
 
 // New returns the controller.
 func New(opts Options) *Controller {
-	r := &Reconciler{Options: opts, window: consistency.NewWindow(opts.Clock)}
-	live := []reconcile.Step[*scope]{
-		{Name: "platform", Run: r.checkPlatform},
-		{Name: "record", Run: r.record},
-		{Name: "roles", Run: r.openSession},
-		{Name: "security group", Run: r.ensureGroup},
-	}
-	deleting := []reconcile.Step[*scope]{
-		{Name: "roles", Run: r.openSessionOfRecord},
-		{Name: "security group", Run: r.deleteGroup},
-		{Name: "eventual consistency", Run: r.awaitConsistency},
-		{Name: "finalizer", Run: r.release},
-	}
+	r := &Reconciler{Options: opts}
+	r.ledger = r.newLedger()
+	live := append([]reconcile.Step[*scope]{{Name: "platform", Run: r.checkPlatform}}, r.ledger.Live()...)
+	deleting := r.ledger.Deleting()
 	return &Controller{
 		Name: "workersecuritygroup", Client: opts.Client, Reader: opts.Reader, Clock: opts.Clock,
 		Scope: r.scope,
@@ -128,4 +119,12 @@ func (r *Reconciler) scope(_ context.Context, hcp *hyperv1.HostedControlPlane, s
 		}
 	}
 	return &scope{hcp: hcp, status: status}, nil
+}
+
+// checkPlatform checks that the VPC of the workers is known.
+func (r *Reconciler) checkPlatform(_ context.Context, s *scope) error {
+	if config := s.hcp.Spec.Platform.AWS.CloudProviderConfig; config == nil || config.VPC == "" {
+		return reconcile.Block(hyperv1.VPCNotNamedReason, "the HostedCluster names no VPC for its workers: set platform.aws.cloudProviderConfig.vpc")
+	}
+	return nil
 }

@@ -3,10 +3,9 @@
 //
 //	live                                            deleted
 //	  platform        the VPC is known                roles                 as recorded
-//	  record          finalizer, and what deletion    security group        when it is no longer used
-//	                  will need                       eventual consistency  if its id was never recorded
-//	  roles           session with AWS                finalizer
-//	  security group  found or created; rules and
+//	  record          see package ledger              security group        when it is no longer used
+//	  roles           session with AWS                eventual consistency  if its id was never recorded
+//	  security group  found or created; rules and     finalizer
 //	                  tags repaired
 //
 // rules.go has its rules: traffic between nodes, and access to nodes from the

@@ -3,10 +3,15 @@ package workersecuritygroup
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ledger"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -17,51 +22,76 @@ const role = "default-worker"
 func isOurs(tag string) bool { return tag == role }
 
 // ensureGroup finds or creates the group, and repairs what differs.
-func (r *Reconciler) ensureGroup(ctx context.Context, s *scope) error {
+func (r *Reconciler) ensureGroup(ctx context.Context, s *scope, claim ledger.Claim) (ledger.Observed, error) {
 	rules, err := rules(s.hcp.Spec.Networking.MachineNetwork)
 	if err != nil {
-		return err
+		return ledger.Observed{}, err
 	}
-	infraID, record := s.hcp.Spec.InfraID, s.hcp.Status.WorkerSecurityGroup
+	infraID := s.hcp.Spec.InfraID
 	name := infraID + "-default-sg"
 	tags := awsx.OwnedTags(s.userTags(), string(s.hcp.UID), role, infraID, name)
 	id, err := s.groups.Ensure(ctx, securitygroup.Spec{
 		Role:        role,
 		Name:        name,
 		Description: "Workers of " + infraID,
-		VPC:         record.VPC,
+		VPC:         s.hcp.Status.WorkerSecurityGroup.VPC,
 		Rules:       rules,
 		Leave:       ofLoadBalancers,
 		Tags:        tags,
-		StaleTags:   tags.Stale(record.TagKeys),
-		Hooks:       r.hooks(s),
+		StaleTags:   tags.Stale(claim.TagKeys),
+		Hooks:       claim.Hooks,
 	})
-	if id != "" {
-		record.Creating = false
-		s.publish(id)
-	}
 	var taken *securitygroup.TakenError
 	if errors.As(err, &taken) {
-		return reconcile.Wait(time.Minute, hyperv1.SecurityGroupNameTakenReason, "%s", taken)
+		err = reconcile.Wait(time.Minute, hyperv1.SecurityGroupNameTakenReason, "%s", taken)
 	}
+	return ledger.Observed{ID: id, Usable: true}, err
+}
+
+// inUse is for a group that is still used: a user of the group is deleted within
+// seconds, or when a person deletes it.
+var inUse = ledger.Backoff{First: 2 * time.Second, Limit: 2 * time.Minute, Share: 0.25}
+
+// deleteGroup waits until the group is no longer in use: AWS refuses the deletion
+// before, and the users of the group are not ours to change.
+func (r *Reconciler) deleteGroup(ctx context.Context, s *scope, d ledger.Deletion) (found bool, err error) {
+	all, err := s.groups.List(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
-	record.TagKeys = s.userTags().Keys()
-	return nil
+	id := d.ID
+	for _, g := range all {
+		if isOurs(g.Tags[awsx.RoleTag]) {
+			found, id = true, g.ID
+			s.publish(id)
+		}
+	}
+	err = s.groups.Delete(ctx, isOurs, id)
+	switch {
+	case awsx.IsInUse(err):
+		return found, reconcile.Wait(r.ledger.Delay(s, inUse), hyperv1.SecurityGroupInUseReason, "security group %s is still used by %s", id, r.users(ctx, s, id))
+	case err != nil:
+		return found, err
+	}
+	s.publish("")
+	return found, nil
 }
 
-func (s *scope) publish(id string) {
-	s.hcp.Status.Platform = nil
-	if id != "" {
-		s.hcp.Status.Platform = &hyperv1.PlatformStatus{AWS: &hyperv1.AWSPlatformStatus{DefaultWorkerSecurityGroupID: id}}
-	}
-}
+// few is how many users of a group a message names.
+const few = 5
 
-// published is the id in the status.
-func (s *scope) published() string {
-	if p := s.hcp.Status.Platform; p != nil && p.AWS != nil {
-		return p.AWS.DefaultWorkerSecurityGroupID
+// users describes the users of a group, which the error of AWS does not name. If
+// they cannot be read, it is known at least that there are some.
+func (r *Reconciler) users(ctx context.Context, s *scope, id string) string {
+	all, err := s.groups.Users(ctx, id)
+	switch {
+	case err != nil:
+		ctrl.LoggerFrom(ctx).Info("Cannot read the users of a security group", "group", id, "error", awsx.Message(err))
+		return "something that could not be looked up: " + awsx.Message(err)
+	case len(all) == 0:
+		return "something that AWS does not name"
+	case len(all) > few:
+		return fmt.Sprintf("%s and %d more", strings.Join(all[:few], ", "), len(all)-few)
 	}
-	return ""
+	return strings.Join(all, ", ")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/cache"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 )
 
 // A Manager manages the endpoints of one owner in one VPC.
@@ -23,6 +24,17 @@ type Manager struct {
 	api    API
 	owner  string
 	cached *cache.List[Endpoint]
+}
+
+// shared is the key of a Manager that the objects of a cluster share.
+type shared struct{ owner, vpc string }
+
+// Shared returns the Manager of an owner's endpoints in a VPC. All callers get the
+// same one, so that one list serves them all.
+func Shared(s *identity.Session, clk clock.PassiveClock, owner, vpc string) *Manager {
+	return identity.Shared(s, shared{owner, vpc}, func() *Manager {
+		return NewManager(awsx.EC2(s.Config), clk, owner, vpc)
+	})
 }
 
 // NewManager returns a Manager that calls api.

@@ -26,7 +26,7 @@ func (r *Reconciler) checkBalancer(ctx context.Context, s *scope) error {
 		return fmt.Errorf("getting Service %s: %w", s.es.Name, err)
 	}
 	if err != nil || !leadsTo(svc, name) {
-		return reconcile.Wait(r.backoff.next(s.es.UID), hyperv1.LoadBalancerForeignReason,
+		return reconcile.Wait(r.ledger.Delay(s, slow), hyperv1.LoadBalancerForeignReason,
 			"load balancer %s is not the one of Service %s in namespace %s, and no other may be offered", name, s.es.Name, s.es.Namespace)
 	}
 	return nil
@@ -47,11 +47,11 @@ func (r *Reconciler) activeLoadBalancer(ctx context.Context, s *scope) (loadbala
 	case err != nil:
 		return lb, err
 	case !found:
-		return lb, reconcile.Wait(r.backoff.next(s.es.UID), hyperv1.LoadBalancerNotFoundReason, "load balancer %s is not in this account and region (yet)", name)
+		return lb, reconcile.Wait(r.ledger.Delay(s, slow), hyperv1.LoadBalancerNotFoundReason, "load balancer %s is not in this account and region (yet)", name)
 	case !lb.Network:
-		return lb, reconcile.Wait(r.backoff.next(s.es.UID), hyperv1.LoadBalancerUnusableReason, "load balancer %s is not a network load balancer; annotate its Service so that the cloud provider makes one", name)
+		return lb, reconcile.Wait(r.ledger.Delay(s, slow), hyperv1.LoadBalancerUnusableReason, "load balancer %s is not a network load balancer; annotate its Service so that the cloud provider makes one", name)
 	case !lb.Serves():
-		return lb, reconcile.Wait(r.backoff.next(s.es.UID), hyperv1.LoadBalancerNotActiveReason, "load balancer %s is %s", name, lb.State)
+		return lb, reconcile.Wait(r.ledger.Delay(s, slow), hyperv1.LoadBalancerNotActiveReason, "load balancer %s is %s", name, lb.State)
 	}
 	return lb, nil
 }

@@ -12,9 +12,9 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/consistency"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ledger"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -38,9 +38,8 @@ type Options struct {
 // Reconciler manages the provider's half of AWSEndpointServices.
 type Reconciler struct {
 	Options
-	window *consistency.Window
-	// backoff is for objects that wait for AWS.
-	backoff *backoff
+	ledger  *ledger.Ledger[*scope]
+	service ledger.Resource[*scope]
 }
 
 // Controller reconciles AWSEndpointServices.
@@ -50,7 +49,10 @@ type Controller = reconcile.Controller[*hyperv1.AWSEndpointService, *scope]
 func New(o Options) *Controller { return newReconciler(o).controller() }
 
 func newReconciler(o Options) *Reconciler {
-	return &Reconciler{Options: o, window: consistency.NewWindow(o.Clock), backoff: newBackoff(o.Clock)}
+	r := &Reconciler{Options: o}
+	r.service = r.endpointService()
+	r.ledger = r.newLedger()
+	return r
 }
 
 func (r *Reconciler) controller() *Controller {
@@ -59,8 +61,8 @@ func (r *Reconciler) controller() *Controller {
 		{Name: "endpoint service", Condition: hyperv1.AWSEndpointServiceAvailable, Run: r.ensureService},
 	}
 	deleting := []reconcile.Step[*scope]{
-		{Name: "deletion of the endpoint service", Condition: hyperv1.AWSEndpointServiceAvailable, Run: r.deleteService},
-		{Name: "finalizer", Run: r.removeFinalizer},
+		{Name: "deletion of the endpoint service", Condition: hyperv1.AWSEndpointServiceAvailable, Run: r.deleteRecorded},
+		{Name: "finalizer", Run: r.ledger.Release},
 	}
 	return &Controller{
 		Name: "awsendpointservice", Client: r.Client, Reader: r.Reader, Clock: r.Clock,
@@ -91,6 +93,12 @@ type scope struct {
 	owner
 	// note is what the user should know although nothing fails. Set by ensureClaim.
 	note string
+	// balancer is the load balancer that is offered. Set by ensureService.
+	balancer loadbalancer.LoadBalancer
+	// offered is the endpoint service. Set by ensureEndpointService.
+	offered endpointservice.Service
+	// record is what the Namespace has. Set by deleteRecorded.
+	record record
 }
 
 func (s *scope) deleting() bool { return !s.es.DeletionTimestamp.IsZero() }
@@ -106,15 +114,6 @@ func (r *Reconciler) scope(ctx context.Context, es *hyperv1.AWSEndpointService, 
 		return nil, reconcile.Skip(left)
 	}
 	return s, nil
-}
-
-func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {
-	if err := reconcile.RemoveFinalizer(ctx, r.Client, s.es, hyperv1.HypershiftOperatorFinalizer); err != nil {
-		return err
-	}
-	r.window.Forget(s.es.UID)
-	r.backoff.end(s.es.UID)
-	return nil
 }
 
 // fields returns the fields of the status that this operator writes.

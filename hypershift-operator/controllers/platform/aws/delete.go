@@ -9,38 +9,39 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ledger"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// deleteService deletes the endpoint service once the customer's half is gone.
+// deleteRecorded deletes the endpoint service once the customer's half is gone.
 // Until then it must stay: AWS refuses to delete a service in use, and cutting
 // the endpoint off would race the control-plane-operator, which deletes it.
-func (r *Reconciler) deleteService(ctx context.Context, s *scope) error {
+func (r *Reconciler) deleteRecorded(ctx context.Context, s *scope) (err error) {
 	if slices.Contains(s.es.Finalizers, hyperv1.ControlPlaneOperatorFinalizer) {
 		return reconcile.Wait(0, hyperv1.DeletingReason, "waiting for the VPC endpoint %sto be deleted first", spaced(s.es.Status.EndpointID))
 	}
-	rec, err := r.recorded(ctx, s)
-	if err != nil || len(rec.Owners) == 0 {
+	if s.record, err = r.recorded(ctx, s); err != nil || len(s.record.Owners) == 0 {
 		return err // nothing is made before its owner is recorded
 	}
-	if err := r.checkLocation(ctx, rec.Location); err != nil {
+	if err := r.checkLocation(ctx, s.record.Location); err != nil {
 		return err
 	}
-	left, err := r.deleteAll(ctx, s, rec.Owners)
-	if left.Found != "" {
-		r.window.Pass(s.es.UID)
+	if err := r.ledger.Delete(ctx, s, r.service); err != nil {
+		return err
 	}
+	return r.ledger.AwaitConsistency(ctx, s)
+}
+
+func (r *Reconciler) deleteEndpointService(ctx context.Context, s *scope, _ ledger.Deletion) (found bool, err error) {
+	left, err := r.deleteAll(ctx, s, s.record.Owners)
 	switch {
 	case err != nil:
-		return err
 	case len(left.Endpoints) > 0:
-		return reconcile.Wait(minInterval, hyperv1.DeletingReason, "endpoints %s were still connected and have been rejected", strings.Join(left.Endpoints, ", "))
+		err = reconcile.Wait(minInterval, hyperv1.DeletingReason, "endpoints %s were still connected and have been rejected", strings.Join(left.Endpoints, ", "))
 	case len(left.Deleting) > 0:
-		return reconcile.Wait(minInterval, hyperv1.DeletingReason, "AWS is deleting endpoint service %s", strings.Join(left.Deleting, ", "))
-	case left.Found == "":
-		return r.awaitConsistency(s)
+		err = reconcile.Wait(minInterval, hyperv1.DeletingReason, "AWS is deleting endpoint service %s", strings.Join(left.Deleting, ", "))
 	}
-	return nil
+	return left.Found != "", err
 }
 
 // deleteAll deletes the service for every control plane that the namespace had:
@@ -60,15 +61,6 @@ func (r *Reconciler) deleteAll(ctx context.Context, s *scope, owners []string) (
 		errs = append(errs, err)
 	}
 	return all, errors.Join(errs...)
-}
-
-// awaitConsistency waits until AWS would list a service that was created just
-// before the deletion, by a process that died before it recorded the service.
-func (r *Reconciler) awaitConsistency(s *scope) error {
-	if left := r.window.Remaining(s.es.UID); left > 0 {
-		return reconcile.Wait(left, hyperv1.DeletingReason, "making sure that no endpoint service was just made")
-	}
-	return nil
 }
 
 func spaced(id string) string {

@@ -12,6 +12,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ledger"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -41,14 +42,42 @@ func recordOn(ns *corev1.Namespace) (record, error) {
 	return rec, nil
 }
 
-// ensureRecord records the owner and the location of endpoint services before the
-// first one is created.
-func (r *Reconciler) ensureRecord(ctx context.Context, s *scope, here awsx.Location) error {
-	rec, err := recordOn(s.namespace)
+// newLedger returns the ledger of the endpoint services. Finalizer and tag keys are recorded by ensureClaim, the owner
+// and the location on the Namespace.
+func (r *Reconciler) newLedger() *ledger.Ledger[*scope] {
+	return ledger.New(ledger.Options[*scope]{
+		Client: r.Client, Recorder: r.Recorder, Clock: r.Clock,
+		Object:    func(s *scope) client.Object { return s.es },
+		Finalizer: hyperv1.HypershiftOperatorFinalizer,
+		Store:     func(s *scope) ledger.Store { return namespaceRecord{r, s} },
+		HasRecord: func(s *scope) bool { return len(s.record.Owners) > 0 },
+		Awaiting:  reconcile.Waiting{Reason: hyperv1.DeletingReason, Message: "making sure that no endpoint service was just made"},
+		Resources: []ledger.Resource[*scope]{r.service},
+	})
+}
+
+// namespaceRecord stores the record of an object on its Namespace.
+type namespaceRecord struct {
+	r *Reconciler
+	s *scope
+}
+
+// AddFinalizer does nothing: the claim has it.
+func (namespaceRecord) AddFinalizer(context.Context, string) error { return nil }
+
+// Write records the owner and the location of endpoint services before the first one is
+// created.
+func (n namespaceRecord) Write(ctx context.Context) error {
+	ns := n.s.namespace
+	rec, err := recordOn(ns)
 	if err != nil {
 		return err
 	}
-	owner := string(s.hcp.UID)
+	here, err := awsx.LocationOf(n.s.balancer.ARN)
+	if err != nil {
+		return err
+	}
+	owner := string(n.s.hcp.UID)
 	if len(rec.Owners) > 0 && rec.Location != here {
 		return elsewhere(rec.Location, here)
 	}
@@ -62,16 +91,32 @@ func (r *Reconciler) ensureRecord(ctx context.Context, s *scope, here awsx.Locat
 	// No lock by resource version: what several objects of the cluster write at
 	// the same time is the same. The UID keeps it off a later namespace.
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": s.namespace.UID, "annotations": map[string]string{recordAnnotation: string(text)},
+		"uid": ns.UID, "annotations": map[string]string{recordAnnotation: string(text)},
 	}})
 	if err != nil {
 		return err
 	}
-	if err := r.Client.Patch(ctx, s.namespace, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(names.HypershiftOperator)); err != nil {
-		return fmt.Errorf("recording the owner of endpoint services on namespace %s: %w", s.namespace.Name, err)
+	if err := n.r.Client.Patch(ctx, ns, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(names.HypershiftOperator)); err != nil {
+		return fmt.Errorf("recording the owner of endpoint services on namespace %s: %w", ns.Name, err)
 	}
 	return nil
 }
+
+// An entry is in the status. The record on the Namespace is the intent, and it stays:
+// at deletion a service may have been created just before.
+type entry struct{ *scope }
+
+func (e entry) ID() string { return e.es.Status.EndpointServiceName }
+
+// SetID keeps the name of a service that is gone, until the object is.
+func (e entry) SetID(name string) {
+	if name != "" {
+		e.es.Status.EndpointServiceName = name
+	}
+}
+
+func (entry) Creating() bool   { return true }
+func (entry) SetCreating(bool) {}
 
 // recorded returns the record for an object that is being deleted. It is read past
 // the cache if there is none, because the cache may lag.

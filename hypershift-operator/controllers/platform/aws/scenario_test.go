@@ -294,6 +294,7 @@ func TestDeletionOfAFoundServiceDoesNotAwaitConsistency(t *testing.T) {
 			return c.Patch(ctx, obj, p, opts...)
 		},
 	})
+	r.ledger = r.newLedger()
 	pass := w.passOf(r)
 	atOnce := func(passes int) { // the clock stands still
 		for range passes {

@@ -4,51 +4,69 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ledger"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
+// slow is for an operation of AWS, or of a cloud controller.
+var slow = ledger.Backoff{First: minInterval, Limit: 5 * time.Minute, Share: 0.25}
+
+const minInterval = 5 * time.Second
+
+// endpointService is the resource of an AWSEndpointService in the management account.
+func (r *Reconciler) endpointService() ledger.Resource[*scope] {
+	return ledger.Resource[*scope]{
+		Name: "endpoint service", Entry: func(s *scope) ledger.Entry { return entry{s} },
+		Ensure: r.ensureEndpointService, Ready: r.endpointServiceReady, Delete: r.deleteEndpointService,
+	}
+}
+
 // ensureService offers the load balancer to the customer's account.
-func (r *Reconciler) ensureService(ctx context.Context, s *scope) error {
+func (r *Reconciler) ensureService(ctx context.Context, s *scope) (err error) {
 	if err := r.checkOwner(s); err != nil {
 		return err
 	}
 	if err := r.checkBalancer(ctx, s); err != nil {
 		return err
 	}
-	lb, err := r.activeLoadBalancer(ctx, s)
-	if err != nil {
+	if s.balancer, err = r.activeLoadBalancer(ctx, s); err != nil {
 		return err
 	}
-	here, err := awsx.LocationOf(lb.ARN)
-	if err != nil {
+	if err := r.ledger.Record(ctx, s); err != nil {
 		return err
 	}
-	if err := r.ensureRecord(ctx, s, here); err != nil {
-		return err
-	}
-	svc, err := r.Services.Ensure(ctx, desiredService(s, lb))
+	return r.ledger.Ensure(ctx, s, r.service)
+}
+
+func (r *Reconciler) ensureEndpointService(ctx context.Context, s *scope, claim ledger.Claim) (got ledger.Observed, err error) {
+	s.offered, err = r.Services.Ensure(ctx, desiredService(s, claim.ID))
 	if err != nil {
 		if awsx.IsInvalid(err) || awsx.IsNotFound(err) {
-			r.LoadBalancers.Forget(lb.Name) // it may be another one by now
+			r.LoadBalancers.Forget(s.balancer.Name) // it may be another one by now
 		}
-		return err
+		return got, err
 	}
-	s.es.Status.EndpointServiceName = svc.Name
-	s.es.Status.NetworkLoadBalancerARN = lb.ARN
-	s.es.Status.AvailabilityZoneIDs = svc.ZoneIDs
-	switch svc.State {
+	s.es.Status.NetworkLoadBalancerARN = s.balancer.ARN
+	s.es.Status.AvailabilityZoneIDs = s.offered.ZoneIDs
+	return ledger.Observed{ID: s.offered.Name, Usable: true}, nil
+}
+
+// endpointServiceReady waits until AWS has created the service.
+func (r *Reconciler) endpointServiceReady(_ context.Context, s *scope) error {
+	switch svc := s.offered; svc.State {
 	case endpointservice.Available:
-		r.backoff.end(s.es.UID)
+		r.ledger.StopWaiting(s)
 		return nil
 	case endpointservice.Failed:
-		return reconcile.Wait(r.backoff.next(s.es.UID), hyperv1.EndpointServiceFailedReason, "AWS reports that endpoint service %s has failed; delete it in AWS and it is made again", svc.ID)
+		return reconcile.Wait(r.ledger.Delay(s, slow), hyperv1.EndpointServiceFailedReason, "AWS reports that endpoint service %s has failed; delete it in AWS and it is made again", svc.ID)
+	default:
+		return reconcile.Wait(r.ledger.Delay(s, slow), hyperv1.EndpointServicePendingReason, "endpoint service %s is %s", svc.ID, strings.ToLower(string(svc.State)))
 	}
-	return reconcile.Wait(r.backoff.next(s.es.UID), hyperv1.EndpointServicePendingReason, "endpoint service %s is %s", svc.ID, strings.ToLower(string(svc.State)))
 }
 
 func (r *Reconciler) checkOwner(s *scope) error {
@@ -67,19 +85,19 @@ func (r *Reconciler) checkOwner(s *scope) error {
 	return nil
 }
 
-func desiredService(s *scope, lb loadbalancer.LoadBalancer) endpointservice.Spec {
+func desiredService(s *scope, recorded string) endpointservice.Spec {
 	owner := endpointservice.Owner{UID: string(s.hcp.UID), Role: serviceRole(s.es)}
 	infraID := s.hc.Spec.InfraID
 	tags := awsx.OwnedTags(awsx.UserTags(s.es.Spec.ResourceTags), owner.UID, owner.Role, infraID, infraID+"-"+s.es.Name)
 	return endpointservice.Spec{
 		Owner:           owner,
-		LoadBalancerARN: lb.ARN,
+		LoadBalancerARN: s.balancer.ARN,
 		Principals:      desiredPrincipals(s.hc.Spec.Platform.AWS),
 		Tags:            tags,
 		StaleTags:       tags.Stale(pastTagKeys(s.es)),
-		Recorded:        s.es.Status.EndpointServiceName,
+		Recorded:        recorded,
 		// A new object, or a service that has disappeared, is a new request.
-		Request: string(s.es.UID) + "/" + s.es.Status.EndpointServiceName,
+		Request: string(s.es.UID) + "/" + recorded,
 	}
 }
 

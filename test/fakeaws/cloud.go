@@ -136,6 +136,7 @@ func (a *Account) ID() string { return a.id }
 type region struct {
 	account   *Account
 	name      string
+	stores    map[string]taggable // by prefix of the ids
 	vpcs      *store[*vpc]
 	subnets   *store[*subnet]
 	groups    *store[*securityGroup]
@@ -152,15 +153,15 @@ func (a *Account) region(name string) *region {
 		r = &region{
 			account:   a,
 			name:      name,
-			vpcs:      newStore[*vpc]("vpc", "InvalidVpcID.NotFound"),
-			subnets:   newStore[*subnet]("subnet", "InvalidSubnetID.NotFound"),
-			groups:    newStore[*securityGroup]("security-group", "InvalidGroup.NotFound"),
-			rules:     newStore[*rule]("security-group-rule", "InvalidSecurityGroupRuleId.NotFound"),
-			services:  newStore[*service]("vpc-endpoint-service", "InvalidVpcEndpointServiceId.NotFound"),
-			endpoints: newStore[*endpoint]("vpc-endpoint", "InvalidVpcEndpointId.NotFound"),
-			enis:      newStore[*networkInterface]("network-interface", "InvalidNetworkInterfaceID.NotFound"),
+			stores:    map[string]taggable{},
 			balancers: newBalancers(),
 		}
+		for _, k := range kinds {
+			r.stores[k.idPrefix()] = k.open()
+		}
+		r.vpcs, r.subnets, r.enis = vpcKind.in(r), subnetKind.in(r), interfaceKind.in(r)
+		r.groups, r.rules = groupKind.in(r), ruleKind.in(r)
+		r.services, r.endpoints = serviceKind.in(r), endpointKind.in(r)
 		a.regions[name] = r
 	}
 	return r

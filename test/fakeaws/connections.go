@@ -8,10 +8,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-var connectionOperations = []*operation{
-	read("DescribeVpcEndpointConnections", (*request).describeConnections, "Filters", "MaxResults", "NextToken"),
-	write("AcceptVpcEndpointConnections", (*request).acceptConnections, "ServiceId", "VpcEndpointIds"),
-	write("RejectVpcEndpointConnections", (*request).rejectConnections, "ServiceId", "VpcEndpointIds"),
+func init() {
+	register(EC2,
+		read("DescribeVpcEndpointConnections", (*request).describeConnections, "Filters", "MaxResults", "NextToken"),
+		write("AcceptVpcEndpointConnections", (*request).acceptConnections, "ServiceId", "VpcEndpointIds"),
+		write("RejectVpcEndpointConnections", (*request).rejectConnections, "ServiceId", "VpcEndpointIds"),
+	)
 }
 
 // A connection is an endpoint as the owner of its service sees it.

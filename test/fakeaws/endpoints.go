@@ -10,11 +10,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-var endpointOperations = []*operation{
-	write("CreateVpcEndpoint", (*request).createEndpoint, "VpcId", "ServiceName", "VpcEndpointType", "SubnetIds", "SecurityGroupIds", "ClientToken", "TagSpecifications", "PrivateDnsEnabled", "IpAddressType", "PolicyDocument"),
-	read("DescribeVpcEndpoints", (*request).describeEndpoints, "VpcEndpointIds", "Filters", "MaxResults", "NextToken"),
-	write("ModifyVpcEndpoint", (*request).modifyEndpoint, "VpcEndpointId", "AddSubnetIds", "RemoveSubnetIds", "AddSecurityGroupIds", "RemoveSecurityGroupIds", "PrivateDnsEnabled", "IpAddressType", "PolicyDocument", "ResetPolicy"),
-	write("DeleteVpcEndpoints", (*request).deleteEndpoints, "VpcEndpointIds"),
+var endpointKind = declare[*endpoint]("vpce", "vpc-endpoint", "InvalidVpcEndpointId.NotFound")
+
+func init() {
+	register(EC2,
+		write("CreateVpcEndpoint", (*request).createEndpoint, "VpcId", "ServiceName", "VpcEndpointType", "SubnetIds", "SecurityGroupIds", "ClientToken", "TagSpecifications", "PrivateDnsEnabled", "IpAddressType", "PolicyDocument"),
+		read("DescribeVpcEndpoints", (*request).describeEndpoints, "VpcEndpointIds", "Filters", "MaxResults", "NextToken"),
+		write("ModifyVpcEndpoint", (*request).modifyEndpoint, "VpcEndpointId", "AddSubnetIds", "RemoveSubnetIds", "AddSecurityGroupIds", "RemoveSecurityGroupIds", "PrivateDnsEnabled", "IpAddressType", "PolicyDocument", "ResetPolicy"),
+		write("DeleteVpcEndpoints", (*request).deleteEndpoints, "VpcEndpointIds"),
+	)
+	endpointKind.label = func(e *endpoint) string { return "endpoint(" + tagText(e.tags) + ")" }
+	endpointKind.line = func(p *picture, e *endpoint) string {
+		return fmt.Sprintf("%s %s to %s in %s subnets=%v groups=%v addresses=%s private DNS=%t policy=%s",
+			e.id, e.state(p.q), e.service, e.vpc.id, shown(p, e.subnets), shown(p, e.groups), e.addresses, e.privateDNS, e.policy)
+	}
 }
 
 var endpointAttributes = attributes[*endpoint]{

@@ -12,10 +12,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 )
 
-var zoneOperations = []*operation{
-	read("ListHostedZones", (*request).listZones, "Marker", "MaxItems", "HostedZoneType"),
-	read("ListHostedZonesByVPC", (*request).listZonesByVPC, "VPCId", "VPCRegion", "MaxItems", "NextToken"),
-	read("GetHostedZone", (*request).getZone, "Id"),
+func init() {
+	register(Route53,
+		read("ListHostedZones", (*request).listZones, "Marker", "MaxItems", "HostedZoneType"),
+		read("ListHostedZonesByVPC", (*request).listZonesByVPC, "VPCId", "VPCRegion", "MaxItems", "NextToken"),
+		read("GetHostedZone", (*request).getZone, "Id"),
+	)
 }
 
 // HostedZone is a seed for AddHostedZone. A zone with VPCs is private.

@@ -8,8 +8,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-var instanceTypeOperations = []*operation{
-	read("DescribeInstanceTypes", (*request).describeInstanceTypes, "Filters"),
+func init() {
+	register(EC2,
+		read("DescribeInstanceTypes", (*request).describeInstanceTypes, "Filters"),
+	)
 }
 
 // instanceTypes are in every region; others are unknown.

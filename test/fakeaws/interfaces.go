@@ -8,8 +8,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-var interfaceOperations = []*operation{
-	read("DescribeNetworkInterfaces", (*request).describeInterfaces, "NetworkInterfaceIds", "Filters", "MaxResults", "NextToken"),
+var interfaceKind = declare[*networkInterface]("eni", "network-interface", "InvalidNetworkInterfaceID.NotFound")
+
+func init() {
+	register(EC2,
+		read("DescribeNetworkInterfaces", (*request).describeInterfaces, "NetworkInterfaceIds", "Filters", "MaxResults", "NextToken"),
+	)
 }
 
 // networkInterface is an interface that AWS keeps for an endpoint.

@@ -11,9 +11,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 )
 
-var loadBalancerOperations = []*operation{
-	read("DescribeLoadBalancers", (*request).describeLoadBalancers, "LoadBalancerArns", "Names", "PageSize", "Marker"),
-	write("DeleteLoadBalancer", (*request).deleteLoadBalancer, "LoadBalancerArn"),
+func init() {
+	register(ELB,
+		read("DescribeLoadBalancers", (*request).describeLoadBalancers, "LoadBalancerArns", "Names", "PageSize", "Marker"),
+		write("DeleteLoadBalancer", (*request).deleteLoadBalancer, "LoadBalancerArn"),
+	)
 }
 
 // LoadBalancer is a seed for AddLoadBalancer.

@@ -18,14 +18,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 )
 
-var objectOperations = []*operation{
-	write("PutObject", (*request).putObject, "Bucket", "Key", "Body", "ContentType", "CacheControl", "ContentLength", "ContentMD5", "ChecksumAlgorithm", "ChecksumCRC32", "ChecksumSHA256", "Metadata", "IfMatch", "IfNoneMatch"),
-	read("GetObject", (*request).getObject, "Bucket", "Key", "ChecksumMode"),
-	read("HeadObject", (*request).headObject, "Bucket", "Key", "ChecksumMode"),
-	read("HeadBucket", (*request).headBucket, "Bucket"),
-	read("ListObjectsV2", (*request).listObjects, "Bucket", "Prefix", "MaxKeys", "ContinuationToken", "StartAfter"),
-	write("DeleteObject", (*request).deleteObject, "Bucket", "Key"),
-	write("DeleteObjects", (*request).deleteObjects, "Bucket", "Delete", "ChecksumAlgorithm"),
+func init() {
+	register(S3,
+		write("PutObject", (*request).putObject, "Bucket", "Key", "Body", "ContentType", "CacheControl", "ContentLength", "ContentMD5", "ChecksumAlgorithm", "ChecksumCRC32", "ChecksumSHA256", "Metadata", "IfMatch", "IfNoneMatch"),
+		read("GetObject", (*request).getObject, "Bucket", "Key", "ChecksumMode"),
+		read("HeadObject", (*request).headObject, "Bucket", "Key", "ChecksumMode"),
+		read("HeadBucket", (*request).headBucket, "Bucket"),
+		read("ListObjectsV2", (*request).listObjects, "Bucket", "Prefix", "MaxKeys", "ContinuationToken", "StartAfter"),
+		write("DeleteObject", (*request).deleteObject, "Bucket", "Key"),
+		write("DeleteObjects", (*request).deleteObjects, "Bucket", "Delete", "ChecksumAlgorithm"),
+	)
 }
 
 // bucket has one owner; other accounts get AccessDenied.

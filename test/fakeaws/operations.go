@@ -31,19 +31,11 @@ type operation struct {
 
 var operations = map[reflect.Type]*operation{}
 
-func init() {
-	for service, rows := range map[string][]*operation{
-		EC2: slices.Concat(vpcOperations, subnetOperations, zoneNameOperations, tagOperations, groupOperations, ruleOperations, serviceOperations, detailOperations,
-			permissionOperations, connectionOperations, endpointOperations, interfaceOperations, instanceTypeOperations),
-		ELB:     loadBalancerOperations,
-		Route53: slices.Concat(zoneOperations, recordOperations),
-		S3:      objectOperations,
-		STS:     stsOperations,
-	} {
-		for _, op := range rows {
-			op.service = service
-			operations[op.input] = op
-		}
+// register adds the operations of a service. Each file registers its own.
+func register(service string, rows ...*operation) {
+	for _, op := range rows {
+		op.service = service
+		operations[op.input] = op
 	}
 }
 

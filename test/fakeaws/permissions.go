@@ -8,9 +8,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-var permissionOperations = []*operation{
-	write("ModifyVpcEndpointServicePermissions", (*request).modifyPermissions, "ServiceId", "AddAllowedPrincipals", "RemoveAllowedPrincipals"),
-	read("DescribeVpcEndpointServicePermissions", (*request).describePermissions, "ServiceId", "Filters", "MaxResults", "NextToken"),
+func init() {
+	register(EC2,
+		write("ModifyVpcEndpointServicePermissions", (*request).modifyPermissions, "ServiceId", "AddAllowedPrincipals", "RemoveAllowedPrincipals"),
+		read("DescribeVpcEndpointServicePermissions", (*request).describePermissions, "ServiceId", "Filters", "MaxResults", "NextToken"),
+	)
 }
 
 // principal is one that may connect to a service.

@@ -13,10 +13,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 )
 
-var recordOperations = []*operation{
-	read("ListResourceRecordSets", (*request).listRecords, "HostedZoneId", "StartRecordName", "StartRecordType", "MaxItems"),
-	write("ChangeResourceRecordSets", (*request).changeRecords, "HostedZoneId", "ChangeBatch"),
-	read("GetChange", (*request).getChange, "Id"),
+func init() {
+	register(Route53,
+		read("ListResourceRecordSets", (*request).listRecords, "HostedZoneId", "StartRecordName", "StartRecordType", "MaxItems"),
+		write("ChangeResourceRecordSets", (*request).changeRecords, "HostedZoneId", "ChangeBatch"),
+		read("GetChange", (*request).getChange, "Id"),
+	)
 }
 
 // recordKey is what is unique among the simple records of a zone.

@@ -9,13 +9,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-var ruleOperations = []*operation{
-	write("AuthorizeSecurityGroupIngress", (*request).authorizeIngress, "GroupId", "IpPermissions", "TagSpecifications"),
-	write("AuthorizeSecurityGroupEgress", (*request).authorizeEgress, "GroupId", "IpPermissions", "TagSpecifications"),
-	write("RevokeSecurityGroupIngress", (*request).revokeIngress, "GroupId", "IpPermissions", "SecurityGroupRuleIds"),
-	write("RevokeSecurityGroupEgress", (*request).revokeEgress, "GroupId", "IpPermissions", "SecurityGroupRuleIds"),
-	write("UpdateSecurityGroupRuleDescriptionsIngress", (*request).describeIngressAnew, "GroupId", "IpPermissions"),
-	read("DescribeSecurityGroupRules", (*request).describeRules, "SecurityGroupRuleIds", "Filters", "MaxResults", "NextToken"),
+var ruleKind = declare[*rule]("sgr", "security-group-rule", "InvalidSecurityGroupRuleId.NotFound")
+
+func init() {
+	register(EC2,
+		write("AuthorizeSecurityGroupIngress", (*request).authorizeIngress, "GroupId", "IpPermissions", "TagSpecifications"),
+		write("AuthorizeSecurityGroupEgress", (*request).authorizeEgress, "GroupId", "IpPermissions", "TagSpecifications"),
+		write("RevokeSecurityGroupIngress", (*request).revokeIngress, "GroupId", "IpPermissions", "SecurityGroupRuleIds"),
+		write("RevokeSecurityGroupEgress", (*request).revokeEgress, "GroupId", "IpPermissions", "SecurityGroupRuleIds"),
+		write("UpdateSecurityGroupRuleDescriptionsIngress", (*request).describeIngressAnew, "GroupId", "IpPermissions"),
+		read("DescribeSecurityGroupRules", (*request).describeRules, "SecurityGroupRuleIds", "Filters", "MaxResults", "NextToken"),
+	)
+	ruleKind.line = func(_ *picture, l *rule) string {
+		return fmt.Sprintf("rule of %s egress=%t %s %d-%d %s%s%s %q%s", l.parent.id, l.egress, l.protocol, l.from, l.to, l.cidr4, l.cidr6, l.group, l.description, tagText(l.tags))
+	}
 }
 
 type rule struct {

@@ -11,10 +11,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-var groupOperations = []*operation{
-	write("CreateSecurityGroup", (*request).createGroup, "GroupName", "Description", "VpcId", "TagSpecifications"),
-	read("DescribeSecurityGroups", (*request).describeGroups, "GroupIds", "Filters", "MaxResults", "NextToken"),
-	write("DeleteSecurityGroup", (*request).deleteGroup, "GroupId"),
+var groupKind = declare[*securityGroup]("sg", "security-group", "InvalidGroup.NotFound")
+
+func init() {
+	register(EC2,
+		write("CreateSecurityGroup", (*request).createGroup, "GroupName", "Description", "VpcId", "TagSpecifications"),
+		read("DescribeSecurityGroups", (*request).describeGroups, "GroupIds", "Filters", "MaxResults", "NextToken"),
+		write("DeleteSecurityGroup", (*request).deleteGroup, "GroupId"),
+	)
+	groupKind.label = func(g *securityGroup) string { return "group(" + g.name + ")" }
+	groupKind.line = func(_ *picture, g *securityGroup) string {
+		return fmt.Sprintf("%s of %s %q%s", g.id, g.vpc, g.description, tagText(g.tags))
+	}
 }
 
 type securityGroup struct {

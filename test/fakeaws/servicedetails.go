@@ -9,8 +9,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-var detailOperations = []*operation{
-	read("DescribeVpcEndpointServices", (*request).describeServiceDetails, "ServiceNames", "Filters", "MaxResults", "NextToken"),
+func init() {
+	register(EC2,
+		read("DescribeVpcEndpointServices", (*request).describeServiceDetails, "ServiceNames", "Filters", "MaxResults", "NextToken"),
+	)
 }
 
 var detailAttributes = attributes[*service]{

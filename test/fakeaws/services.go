@@ -1,8 +1,10 @@
 package fakeaws
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -10,12 +12,21 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-var serviceOperations = []*operation{
-	write("CreateVpcEndpointServiceConfiguration", (*request).createService, "AcceptanceRequired", "ClientToken", "NetworkLoadBalancerArns", "SupportedIpAddressTypes", "TagSpecifications"),
-	read("DescribeVpcEndpointServiceConfigurations", (*request).describeServices, "ServiceIds", "Filters", "MaxResults", "NextToken"),
-	write("ModifyVpcEndpointServiceConfiguration", (*request).modifyService, "ServiceId", "AcceptanceRequired", "AddNetworkLoadBalancerArns", "RemoveNetworkLoadBalancerArns",
-		"PrivateDnsName", "RemovePrivateDnsName", "AddSupportedIpAddressTypes", "RemoveSupportedIpAddressTypes", "AddSupportedRegions", "RemoveSupportedRegions"),
-	write("DeleteVpcEndpointServiceConfigurations", (*request).deleteServices, "ServiceIds"),
+var serviceKind = declare[*service]("vpce-svc", "vpc-endpoint-service", "InvalidVpcEndpointServiceId.NotFound")
+
+func init() {
+	register(EC2,
+		write("CreateVpcEndpointServiceConfiguration", (*request).createService, "AcceptanceRequired", "ClientToken", "NetworkLoadBalancerArns", "SupportedIpAddressTypes", "TagSpecifications"),
+		read("DescribeVpcEndpointServiceConfigurations", (*request).describeServices, "ServiceIds", "Filters", "MaxResults", "NextToken"),
+		write("ModifyVpcEndpointServiceConfiguration", (*request).modifyService, "ServiceId", "AcceptanceRequired", "AddNetworkLoadBalancerArns", "RemoveNetworkLoadBalancerArns",
+			"PrivateDnsName", "RemovePrivateDnsName", "AddSupportedIpAddressTypes", "RemoveSupportedIpAddressTypes", "AddSupportedRegions", "RemoveSupportedRegions"),
+		write("DeleteVpcEndpointServiceConfigurations", (*request).deleteServices, "ServiceIds"),
+	)
+	serviceKind.label = func(s *service) string { return "service(" + strings.Join(s.balancerNames(), " ") + ")" }
+	serviceKind.line = func(p *picture, s *service) string {
+		return fmt.Sprintf("%s %s acceptance=%t zones=%v principals=%v addresses=%v regions=%v private name=%q%s",
+			s.id, s.state(p.q), s.acceptance, s.zones, keys(s.principals), s.addresses, s.regions, s.privateName, tagText(s.tags))
+	}
 }
 
 // service is a VPC endpoint service configuration.

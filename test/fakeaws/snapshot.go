@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
@@ -20,7 +21,9 @@ func (c *Cloud) Snapshot() string {
 	p := &picture{q: q, names: map[string]string{}}
 	regions := p.regions()
 	for _, r := range regions {
-		p.name(r)
+		for _, k := range kinds {
+			k.addLabels(p, r)
+		}
 	}
 	for _, r := range regions {
 		p.draw(r)
@@ -44,10 +47,16 @@ type picture struct {
 	lines []string
 }
 
-var (
-	generated = regexp.MustCompile(`\b(vpce-svc|vpce|vpc|subnet|sgr|sg|eni)-0[0-9a-f]{16}(-[0-9a-f]{8}\b)?`)
-	long      = regexp.MustCompile(`[A-Za-z0-9_-]{40,}`)
-)
+// generated matches the ids of all kinds.
+var generated = sync.OnceValue(func() *regexp.Regexp {
+	var prefixes []string
+	for _, k := range kinds {
+		prefixes = append(prefixes, k.idPrefix())
+	}
+	return regexp.MustCompile(`\b(` + strings.Join(prefixes, "|") + `)-0[0-9a-f]{16}(-[0-9a-f]{8}\b)?`)
+})
+
+var long = regexp.MustCompile(`[A-Za-z0-9_-]{40,}`)
 
 // line writes a line with names in the place of ids.
 func (p *picture) line(format string, args ...any) {
@@ -55,11 +64,8 @@ func (p *picture) line(format string, args ...any) {
 }
 
 func (p *picture) readable(s string) string {
-	return generated.ReplaceAllStringFunc(s, func(id string) string {
-		end := strings.IndexByte(id, '-') + 1
-		if strings.HasPrefix(id, "vpce-svc-") {
-			end = len("vpce-svc-")
-		}
+	return generated().ReplaceAllStringFunc(s, func(id string) string {
+		end := len(generated().FindStringSubmatch(id)[1]) + 1
 		if name, ok := p.names[id[:end+17]]; ok {
 			return name
 		}
@@ -76,25 +82,6 @@ func (p *picture) regions() []*region {
 		}
 	}
 	return out
-}
-
-// name gives names to a region's resources, those that others are named after first.
-func (p *picture) name(r *region) {
-	for _, v := range r.vpcs.order {
-		p.names[v.id] = "vpc(" + v.cidr.String() + tagText(v.tags) + ")"
-	}
-	for _, s := range r.subnets.order {
-		p.names[s.id] = "subnet(" + s.cidr.String() + " " + s.zone.id + ")"
-	}
-	for _, g := range r.groups.order {
-		p.names[g.id] = "group(" + g.name + ")"
-	}
-	for _, s := range r.services.order {
-		p.names[s.id] = "service(" + strings.Join(s.balancerNames(), " ") + ")"
-	}
-	for _, e := range r.endpoints.order {
-		p.names[e.id] = "endpoint(" + tagText(e.tags) + ")"
-	}
 }
 
 func tagText(tags map[string]string) string {
@@ -117,29 +104,11 @@ func (s *service) balancerNames() []string {
 }
 
 func (p *picture) draw(r *region) {
-	where := r.account.id + " " + r.name
-	for _, v := range r.vpcs.order {
-		p.line("%s %s", where, v.id)
-	}
-	for _, s := range r.subnets.order {
-		p.line("%s %s of %s%s", where, s.id, s.vpc.id, tagText(s.tags))
+	for _, k := range kinds {
+		k.draw(p, r)
 	}
 	for _, lb := range r.balancers.order {
-		p.line("%s load balancer %s %s in %v", where, lb.seed.Name, lb.state(p.q), lb.zones)
-	}
-	for _, g := range r.groups.order {
-		p.line("%s %s of %s %q%s", where, g.id, g.vpc, g.description, tagText(g.tags))
-	}
-	for _, l := range r.rules.order {
-		p.line("%s rule of %s egress=%t %s %d-%d %s%s%s %q%s", where, l.parent.id, l.egress, l.protocol, l.from, l.to, l.cidr4, l.cidr6, l.group, l.description, tagText(l.tags))
-	}
-	for _, s := range r.services.order {
-		p.line("%s %s %s acceptance=%t zones=%v principals=%v addresses=%v regions=%v private name=%q%s",
-			where, s.id, s.state(p.q), s.acceptance, s.zones, keys(s.principals), s.addresses, s.regions, s.privateName, tagText(s.tags))
-	}
-	for _, e := range r.endpoints.order {
-		p.line("%s %s %s to %s in %s subnets=%v groups=%v addresses=%s private DNS=%t policy=%s",
-			where, e.id, e.state(p.q), e.service, e.vpc.id, shown(p, e.subnets), shown(p, e.groups), e.addresses, e.privateDNS, e.policy)
+		p.line("%s %s load balancer %s %s in %v", r.account.id, r.name, lb.seed.Name, lb.state(p.q), lb.zones)
 	}
 }
 

@@ -13,10 +13,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts/types"
 )
 
-var stsOperations = []*operation{
-	read("GetCallerIdentity", (*request).getCallerIdentity),
-	read("AssumeRole", (*request).assumeRole, "RoleArn", "RoleSessionName", "DurationSeconds", "ExternalId"),
-	anonymous(read("AssumeRoleWithWebIdentity", (*request).assumeRoleWithWebIdentity, "RoleArn", "RoleSessionName", "WebIdentityToken", "DurationSeconds")),
+func init() {
+	register(STS,
+		read("GetCallerIdentity", (*request).getCallerIdentity),
+		read("AssumeRole", (*request).assumeRole, "RoleArn", "RoleSessionName", "DurationSeconds", "ExternalId"),
+		anonymous(read("AssumeRoleWithWebIdentity", (*request).assumeRoleWithWebIdentity, "RoleArn", "RoleSessionName", "WebIdentityToken", "DurationSeconds")),
+	)
 }
 
 func anonymous(op *operation) *operation {

@@ -9,9 +9,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-var subnetOperations = []*operation{
-	read("DescribeSubnets", (*request).describeSubnets, "SubnetIds", "Filters", "MaxResults", "NextToken"),
-	write("DeleteSubnet", (*request).deleteSubnet, "SubnetId"),
+var subnetKind = declare[*subnet]("subnet", "subnet", "InvalidSubnetID.NotFound")
+
+func init() {
+	register(EC2,
+		read("DescribeSubnets", (*request).describeSubnets, "SubnetIds", "Filters", "MaxResults", "NextToken"),
+		write("DeleteSubnet", (*request).deleteSubnet, "SubnetId"),
+	)
+	subnetKind.label = func(s *subnet) string { return "subnet(" + s.cidr.String() + " " + s.zone.id + ")" }
+	subnetKind.line = func(_ *picture, s *subnet) string { return s.id + " of " + s.vpc.id + tagText(s.tags) }
 }
 
 // Subnet is a seed for AddSubnet.

@@ -9,9 +9,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-var tagOperations = []*operation{
-	write("CreateTags", (*request).createTags, "Resources", "Tags"),
-	write("DeleteTags", (*request).deleteTags, "Resources", "Tags"),
+func init() {
+	register(EC2,
+		write("CreateTags", (*request).createTags, "Resources", "Tags"),
+		write("DeleteTags", (*request).deleteTags, "Resources", "Tags"),
+	)
 }
 
 // taggable is a store, whatever is in it.
@@ -24,21 +26,6 @@ type taggable interface {
 }
 
 func (s *store[T]) code() string { return s.notFound }
-
-// taggables are a region's stores by the prefix of their ids, the longer one first
-// where one begins another.
-func (r *region) taggables() []struct {
-	prefix string
-	taggable
-} {
-	return []struct {
-		prefix string
-		taggable
-	}{
-		{"vpce-svc-", r.services}, {"vpce-", r.endpoints}, {"vpc-", r.vpcs}, {"subnet-", r.subnets},
-		{"sgr-", r.rules}, {"sg-", r.groups}, {"eni-", r.enis},
-	}
-}
 
 func (q *request) tagStores(ids []string) ([]taggable, error) {
 	var stores []taggable
@@ -53,14 +40,15 @@ func (q *request) tagStores(ids []string) ([]taggable, error) {
 }
 
 func (q *request) tagStore(id string) (taggable, error) {
-	for _, s := range q.region.taggables() {
-		if !strings.HasPrefix(id, s.prefix) {
+	for _, k := range kinds {
+		if !strings.HasPrefix(id, k.idPrefix()+"-") {
 			continue
 		}
+		s := q.region.stores[k.idPrefix()]
 		if !s.has(id) {
 			return nil, ec2Error(s.code(), "The ID '"+id+"' does not exist")
 		}
-		return s.taggable, nil
+		return s, nil
 	}
 	return nil, ec2Error("InvalidID", "The ID '"+id+"' is not valid")
 }

@@ -9,8 +9,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-var vpcOperations = []*operation{
-	read("DescribeVpcs", (*request).describeVpcs, "VpcIds", "Filters", "MaxResults", "NextToken"),
+var vpcKind = declare[*vpc]("vpc", "vpc", "InvalidVpcID.NotFound")
+
+func init() {
+	register(EC2,
+		read("DescribeVpcs", (*request).describeVpcs, "VpcIds", "Filters", "MaxResults", "NextToken"),
+	)
+	vpcKind.label = func(v *vpc) string { return "vpc(" + v.cidr.String() + tagText(v.tags) + ")" }
+	vpcKind.line = func(_ *picture, v *vpc) string { return v.id }
 }
 
 // VPC is a seed for AddVPC.

@@ -10,8 +10,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-var zoneNameOperations = []*operation{
-	read("DescribeAvailabilityZones", (*request).describeAvailabilityZones, "ZoneNames", "ZoneIds"),
+func init() {
+	register(EC2,
+		read("DescribeAvailabilityZones", (*request).describeAvailabilityZones, "ZoneNames", "ZoneIds"),
+	)
 }
 
 // zone is an availability zone. Its name is an alias of one account; its id means

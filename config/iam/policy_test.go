@@ -2,7 +2,9 @@ package iam
 
 import (
 	"encoding/json"
-	"reflect"
+	"flag"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,42 +13,81 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/kmskey"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/subnet"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/awsresources"
 )
 
 // The policies that an administrator gives to the operators allow what the
 // packages that they use can call, and nothing else.
 func TestPolicies(t *testing.T) {
 	for file, want := range map[string][]string{
-		"hypershift-operator.json": hypershiftOperator(),
-		"control-plane-operator.json": called(map[string][]reflect.Type{
-			"ec2":     {reflect.TypeFor[endpoint.API](), reflect.TypeFor[securitygroup.API](), reflect.TypeFor[subnet.API]()},
-			"route53": {reflect.TypeFor[records.API]()},
-		},
-			// Route 53 asks EC2 whose VPC it is.
-			"ec2:DescribeVpcs"),
-		SharedVPCControlPlane: called(map[string][]reflect.Type{
-			"ec2": {reflect.TypeFor[endpoint.API](), reflect.TypeFor[securitygroup.API](), reflect.TypeFor[subnet.API]()},
-		}),
-		// The user names the zone of a shared VPC, so nobody looks for it.
-		SharedVPCIngress: without("route53:ListHostedZonesByVPC", called(map[string][]reflect.Type{"route53": {reflect.TypeFor[records.API]()}})),
+		HypershiftOperator: hypershiftOperator(),
+		// Route 53 asks EC2 about the owner of the VPC.
+		ControlPlaneOperator:  called(ControlPlaneOperator, "ec2:DescribeVpcs"),
+		SharedVPCControlPlane: called(SharedVPCControlPlane),
+		// The user names the zone of a shared VPC, so no call looks for it.
+		SharedVPCIngress: without("route53:ListHostedZonesByVPC", called(SharedVPCIngress)),
 		SharedVPCRoles:   {"sts:AssumeRole"},
 		// The plugin describes the key, too.
-		KMSProvider: called(map[string][]reflect.Type{"kms": {reflect.TypeFor[kmskey.API]()}}, "kms:DescribeKey"),
+		KMSProvider: called(KMSProvider, "kms:DescribeKey"),
 	} {
 		if diff := cmp.Diff(want, allowed(t, file)); diff != "" {
 			t.Errorf("%s (-called +allowed):\n%s", file, diff)
 		}
 	}
+}
+
+var update = flag.Bool("update", false, "write "+SharedVPCControlPlane)
+
+// The role for the endpoint in a shared VPC may do what the control-plane-operator may do with the resources of that VPC.
+// The policy is generated from the other one.
+func TestPolicyForSharedVPCIsDerived(t *testing.T) {
+	source, err := documents.ReadFile(ControlPlaneOperator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := documents.ReadFile(SharedVPCControlPlane)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := limitedTo(t, string(source), called(SharedVPCControlPlane))
+	if *update {
+		if err := os.WriteFile(SharedVPCControlPlane, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("run go test ./config/iam -args -update (-want +got):\n%s", diff)
+	}
+}
+
+var (
+	statementText = regexp.MustCompile(`(?ms)^    \{\n.*?^    \}`)
+	trailingComma = regexp.MustCompile(`,(\s*\])`)
+)
+
+// limitedTo returns the policy with those of its actions that are allowed, and without the statements that have none.
+func limitedTo(t *testing.T, policy string, allowed []string) string {
+	t.Helper()
+	var kept []string
+	for _, text := range statementText.FindAllString(policy, -1) {
+		var s statement
+		if err := json.Unmarshal([]byte(text), &s); err != nil {
+			t.Fatal(err)
+		}
+		left := len(s.Action)
+		for _, action := range s.Action {
+			if !slices.Contains(allowed, action) {
+				text = regexp.MustCompile(`\s*"`+action+`",?`).ReplaceAllString(text, "")
+				left--
+			}
+		}
+		if left > 0 {
+			kept = append(kept, trailingComma.ReplaceAllString(text, "$1"))
+		}
+	}
+	return "{\n  \"Version\": \"2012-10-17\",\n  \"Statement\": [\n" + strings.Join(kept, ",\n") + "\n  ]\n}\n"
 }
 
 // wholesale are the actions that change something and may be done on every resource, with the reason.
@@ -166,30 +207,16 @@ func TestTheWorkerRoleIsTheOneOfTheDefaultInstanceProfile(t *testing.T) {
 }
 
 func hypershiftOperator() []string {
-	actions := called(map[string][]reflect.Type{
-		"ec2":                  {reflect.TypeFor[endpointservice.API](), reflect.TypeFor[instancetypes.API]()},
-		"elasticloadbalancing": {reflect.TypeFor[loadbalancer.API]()},
-		"s3":                   {reflect.TypeFor[oidcdocs.API]()},
-	},
-		// Without the permission to list, S3 calls a document that is missing forbidden.
-		"s3:ListBucket")
+	// Without the permission to list, S3 calls a document that is missing forbidden.
+	actions := called(HypershiftOperator, "s3:ListBucket")
 	// Deleting many is allowed by what allows deleting one.
 	actions[slices.Index(actions, "s3:DeleteObjects")] = "s3:DeleteObject"
 	return actions
 }
 
-// called lists the actions of interfaces over SDK clients, and others, sorted.
-func called(interfaces map[string][]reflect.Type, others ...string) []string {
-	actions := others
-	for service, apis := range interfaces {
-		for _, api := range apis {
-			for i := range api.NumMethod() {
-				if m := api.Method(i); m.Type.NumIn() > 0 { // what takes nothing calls nothing
-					actions = append(actions, service+":"+m.Name)
-				}
-			}
-		}
-	}
+// called lists the actions of the resources that name a policy, and others, sorted.
+func called(policy string, others ...string) []string {
+	actions := append(awsresources.Actions(policy), others...)
 	slices.Sort(actions)
 	return slices.Compact(actions)
 }

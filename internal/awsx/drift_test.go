@@ -4,48 +4,37 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
+	"github.com/hosted-control-planes/hypershift/test/awsresources"
 )
 
 var update = flag.Bool("update", false, "write docs/aws-drift.md")
 
-// resources are on the page with all their attributes.
-var resources = []struct {
-	title      string
-	sdk        reflect.Type
-	attributes []awsx.Attribute
-}{
-	{"VPC endpoint", reflect.TypeFor[types.VpcEndpoint](), endpoint.Attributes()},
-	{"VPC endpoint service", reflect.TypeFor[types.ServiceConfiguration](), endpointservice.Attributes()},
-}
-
 // An update of the SDK can bring attributes. Each is either compared, or there is a
 // reason why it is not.
 func TestEveryAttributeIsDocumented(t *testing.T) {
-	for _, r := range resources {
+	for _, r := range awsresources.All() {
+		if r.SDK == nil {
+			continue
+		}
 		var names []string
-		for _, a := range r.attributes {
+		for _, a := range r.Attributes {
 			if slices.Contains(names, a.Name) {
-				t.Errorf("%s: %s is documented twice", r.title, a.Name)
+				t.Errorf("%s: %s is documented twice", r.Title, a.Name)
 			}
 			names = append(names, a.Name)
 			if a.Compared() == (a.Reason != "") || a.Compared() != (a.Repair != "") {
-				t.Errorf("%s: %s must be compared and repaired, or have a reason", r.title, a.Name)
+				t.Errorf("%s: %s must be compared and repaired, or have a reason", r.Title, a.Name)
 			}
 		}
-		for field := range r.sdk.Fields() {
+		for field := range r.SDK.Fields() {
 			if field.IsExported() && !slices.Contains(names, field.Name) {
-				t.Errorf("%s: there is no entry for %s in attributes.go", r.title, field.Name)
+				t.Errorf("%s: there is no entry for %s in attributes.go", r.Title, field.Name)
 			}
 		}
 	}
@@ -82,15 +71,18 @@ The tables list every attribute of the two resources of PrivateLink. They are ge
 The comparison of policy, private DNS, IP address types, regions and private name was tested with a fake of AWS and has not run
 against AWS.
 `)
-	for _, r := range resources {
-		fmt.Fprintf(&b, "\n## %s\n\n| attribute | compared with | repaired by |\n|---|---|---|\n", r.title)
-		for _, a := range r.attributes {
+	for _, r := range awsresources.All() {
+		if r.SDK == nil {
+			continue
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n| attribute | compared with | repaired by |\n|---|---|---|\n", r.Title)
+		for _, a := range r.Attributes {
 			if a.Compared() {
 				fmt.Fprintf(&b, "| `%s` | %s | %s |\n", a.Name, a.Desired, a.Repair)
 			}
 		}
 		b.WriteString("\n| not compared | because |\n|---|---|\n")
-		for _, a := range r.attributes {
+		for _, a := range r.Attributes {
 			if !a.Compared() {
 				fmt.Fprintf(&b, "| `%s` | %s |\n", a.Name, a.Reason)
 			}

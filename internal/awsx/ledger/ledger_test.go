@@ -296,6 +296,7 @@ func TestWhatADeletionHasFoundIsNotAwaited(t *testing.T) {
 	stored := u.es.DeepCopy()
 	u.second = outcome{found: true, remains: errFailed}
 	u.run(u.Deleting(), "failed", "open", "delete name", "delete second ")
+	u.wantEntries("", "", []hyperv1.AWSEndpointResource{})
 	u.es, u.second = stored, outcome{}
 	u.run(u.Deleting(), "done", "open", "delete name", "delete second ", "delete first ")
 }

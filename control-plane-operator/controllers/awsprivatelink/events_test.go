@@ -44,7 +44,7 @@ func TestEvents(t *testing.T) {
 	w.theirs.RemoveHostedZone(w.zone)
 	w.run(12 * time.Hour)
 	w.wantEvents("Warning HostedZoneNotFound: hosted zone "+w.zone+" is gone",
-		"Warning HostedZoneNotFound: "+w.vpc+" has no private hosted zone demo.hypershift.local; create the zone, or associate it with the VPC")
+		"Warning HostedZoneNotFound: vpc-generated has no private hosted zone demo.hypershift.local; create the zone, or associate it with the VPC")
 }
 
 // A tag that the user removes is removed, and tags of others stay.

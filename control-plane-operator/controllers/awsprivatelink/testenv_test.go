@@ -382,7 +382,7 @@ func (w *testEnv) ready(ctx context.Context) string {
 }
 
 // generated is what AWS makes up: two runs do not share it.
-var generated = regexp.MustCompile(`(vpce-svc|vpce|sg|sgr|eni)-0[0-9a-f]{16}(-[0-9a-f]{8})?|(hypershift.openshift.io/applied): [0-9a-f]+`)
+var generated = regexp.MustCompile(`\b([a-z]+(?:-[a-z]+)?)-0[0-9a-f]{16}(-[0-9a-f]{8})?|(hypershift.openshift.io/applied): [0-9a-f]+`)
 
 func masked(text string) string { return generated.ReplaceAllString(text, "$1$3-generated") }
 

@@ -6,7 +6,7 @@
 //	  live      claim              finalizer, before anything exists in AWS;                    claim.go
 //	                               spec.subnetIDs: the subnets of all pools of the cluster      subnets.go
 //	            endpoint service   load balancer is that of the Service, and active ►           balancer.go
-//	                               owner, account and region recorded on the Namespace ►        record.go
+//	                               owner, account and region recorded on the Namespace ►        record.go, package ledger
 //	                               service created, adopted, repaired ► principals ►
 //	                               name, zones and condition in status                          service.go
 //

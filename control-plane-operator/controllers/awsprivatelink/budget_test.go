@@ -30,7 +30,7 @@ func (w *testEnv) run(d time.Duration) {
 				w.t.Fatal(err)
 			}
 		}
-		w.must(w.providersHalf(w.t.Context()))
+		w.must(w.runHypershiftOperator(w.t.Context()))
 		for _, es := range w.list(w.t.Context()) {
 			before := seen[es.Name]
 			if before == nil || predicate.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: es}) {
@@ -94,7 +94,7 @@ func (w *testEnv) within(what string, limit int) {
 // The budget is that of both operators; the other one needs four calls for a
 // new service, and four in an hour at rest if it has no other cluster.
 func TestCallBudget(t *testing.T) {
-	const provider, restOfProvider = 4, 4
+	const provider, hypershiftOperatorAtRest = 4, 4
 	w := newTestEnv(t)
 	w.cloud.SetDelays(fakeaws.Delays{EndpointPending: 700 * time.Millisecond, EndpointDeleting: 500 * time.Millisecond})
 	w.start()
@@ -120,7 +120,7 @@ func TestCallBudget(t *testing.T) {
 			t.Errorf("a write at rest: %s", c.Action())
 		}
 	}
-	w.within("a day at rest", day*(12-restOfProvider))
+	w.within("a day at rest", day*(12-hypershiftOperatorAtRest))
 
 	w.subnets = append(w.subnets[:2:2], w.addSubnet(w.vpc, w.mine.ZoneID("us-east-1c")))
 	w.zones = append(w.zones, w.mine.ZoneID("us-east-1c"))

@@ -19,7 +19,7 @@ func (w *testEnv) scenario() *crashtest.Scenario {
 		Cluster:          w.Cluster,
 		Cloud:            w.cloud.Snapshot,
 		Start:            w.start,
-		OtherControllers: w.providersHalf,
+		OtherControllers: w.runHypershiftOperator,
 		Advance:          w.clock.Step,
 		Ready:            w.ready,
 		Delete:           w.delete,

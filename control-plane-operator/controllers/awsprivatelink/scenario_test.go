@@ -32,7 +32,7 @@ func (w *testEnv) wants(status metav1.ConditionStatus, reason string, words ...s
 
 // The condition reports at each stage what is waited for, and turns True only
 // when an available endpoint has its records.
-func TestAConditionThatIsTrue(t *testing.T) {
+func TestTheConditionReportsEachStage(t *testing.T) {
 	w := newTestEnv(t)
 	w.start()
 	// A pass ends where the fake API server, unlike a real one, does not return
@@ -45,7 +45,7 @@ func TestAConditionThatIsTrue(t *testing.T) {
 	passes()
 	w.wants(metav1.ConditionFalse, hyperv1.WaitingForEndpointServiceReason, "management account")
 
-	w.must(w.providersHalf(t.Context()))
+	w.must(w.runHypershiftOperator(t.Context()))
 	passes()
 	w.wants(metav1.ConditionFalse, hyperv1.EndpointPendingReason, "is pending")
 	if records := w.inAWS("CNAME"); len(records) > 0 {
@@ -220,7 +220,7 @@ func TestAnEndpointKeepsItsSubnetsWithoutNodePools(t *testing.T) {
 	}
 }
 
-func TestAPausedClusterIsLeftAlone(t *testing.T) {
+func TestPausedClusterIsNotChanged(t *testing.T) {
 	w := newTestEnv(t)
 	w.start()
 	w.runPasses(enough)
@@ -242,7 +242,7 @@ func TestAPausedClusterIsLeftAlone(t *testing.T) {
 }
 
 // Two clusters of one name in one VPC would take each other's names away.
-func TestARecordOfAnotherClusterIsLeftAlone(t *testing.T) {
+func TestRecordOfAnotherClusterIsNotChanged(t *testing.T) {
 	w := newTestEnv(t)
 	w.start()
 	w.runPasses(enough)
@@ -298,7 +298,7 @@ func TestSharedVPC(t *testing.T) {
 	}
 }
 
-func TestALoadBalancerThatCannotBeOfferedIsNot(t *testing.T) {
+func TestUnusableLoadBalancerIsNotOffered(t *testing.T) {
 	for _, host := range []string{"", "203.0.113.7", "classic-1234.us-east-1.elb.amazonaws.com"} {
 		t.Run(fmt.Sprintf("host name %q", host), func(t *testing.T) {
 			w := newTestEnv(t)
@@ -314,7 +314,7 @@ func TestALoadBalancerThatCannotBeOfferedIsNot(t *testing.T) {
 }
 
 // A Service that loses its status for a moment does not cut the workers off.
-func TestAnOfferOutlivesAMomentWithoutStatus(t *testing.T) {
+func TestServiceWithoutStatusKeepsItsOffer(t *testing.T) {
 	w := newTestEnv(t)
 	w.start()
 	w.runPasses(enough)
@@ -341,7 +341,7 @@ func TestAnUnreadableControlPlane(t *testing.T) {
 
 // The answer to creating an endpoint is lost again and again, and AWS does not
 // list what it has made: still there is never a second one.
-func TestALostAnswerMakesOneEndpoint(t *testing.T) {
+func TestLostAnswerCreatesOneEndpoint(t *testing.T) {
 	w := newTestEnv(t)
 	d := fakeaws.UsualDelays
 	d.Listed = 50 * time.Second

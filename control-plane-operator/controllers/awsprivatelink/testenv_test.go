@@ -322,9 +322,9 @@ func (w *testEnv) list(ctx context.Context) []*hyperv1.AWSEndpointService {
 	return out
 }
 
-// providersHalf is what the hypershift-operator does: it names the subnets and
+// runHypershiftOperator does the work of the hypershift-operator: it names the subnets and
 // the endpoint service.
-func (w *testEnv) providersHalf(ctx context.Context) error {
+func (w *testEnv) runHypershiftOperator(ctx context.Context) error {
 	for _, es := range w.list(ctx) {
 		if es.Spec.SubnetIDs == nil && len(w.subnets) > 0 {
 			es.Spec.SubnetIDs = w.subnets[:min(2, len(w.subnets))]
@@ -348,7 +348,7 @@ func (w *testEnv) runPasses(passes int) {
 	w.t.Helper()
 	for range passes {
 		_ = w.pass(w.t.Context())
-		w.must(w.providersHalf(w.t.Context()))
+		w.must(w.runHypershiftOperator(w.t.Context()))
 		w.must(w.CollectGarbage(w.t.Context()))
 		w.clock.Step(20 * time.Second)
 	}

@@ -21,7 +21,7 @@ import (
 const well = "True AsExpected: All is well"
 
 // The group is made once, with everything in the call that makes it, and its id is published.
-func TestAGroupForTheWorkers(t *testing.T) {
+func TestSecurityGroupIsCreatedOnce(t *testing.T) {
 	w := newTestEnv(t)
 	w.runPasses(1)
 	w.want(hyperv1.AWSDefaultSecurityGroupCreated, well)
@@ -111,7 +111,7 @@ func open(port int32, network, description string) types.IpPermission {
 }
 
 // A change of the cluster reaches the group without a look: what it was like is known.
-func TestTheGroupFollowsTheCluster(t *testing.T) {
+func TestChangesOfTheClusterReachTheGroup(t *testing.T) {
 	w := newTestEnv(t)
 	w.runPasses(1)
 	w.calls()
@@ -135,7 +135,7 @@ func TestTheGroupFollowsTheCluster(t *testing.T) {
 
 // What a day at rest costs: one look every three quarters of an hour, and none
 // where another controller lists them.
-func TestRest(t *testing.T) {
+func TestCallsAtRest(t *testing.T) {
 	w := newTestEnv(t)
 	w.runPasses(1)
 	w.calls()
@@ -146,7 +146,7 @@ func TestRest(t *testing.T) {
 		t.Errorf("alone: %v", what)
 	}
 
-	groups := w.neighbour()
+	groups := w.otherController()
 	for end := w.clock.Now().Add(24 * time.Hour); w.clock.Now().Before(end); {
 		groups.Invalidate(0)
 		_, err := groups.List(t.Context())
@@ -166,7 +166,7 @@ func TestRest(t *testing.T) {
 
 // The namespace of the control plane is deleted by force: its resources in AWS stay,
 // and the next control plane adopts them, whatever has changed in between.
-func TestTheGroupOfAnEarlierControlPlaneIsTakenOver(t *testing.T) {
+func TestTheGroupOfAnEarlierControlPlaneIsAdopted(t *testing.T) {
 	w := newTestEnv(t)
 	w.runPasses(1)
 	id := w.published()
@@ -289,7 +289,7 @@ func TestDeletionWaitsForUsers(t *testing.T) {
 }
 
 // A pause stops changes, and not the deletion.
-func TestAPausedClusterIsLeftAlone(t *testing.T) {
+func TestPausedClusterIsNotChanged(t *testing.T) {
 	w := newTestEnv(t)
 	w.runPasses(1)
 	w.change(func(hcp *hyperv1.HostedControlPlane) {

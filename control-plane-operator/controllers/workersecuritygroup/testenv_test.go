@@ -224,8 +224,8 @@ func (d *eventLog) Eventf(_, _ runtime.Object, kind, reason, _, note string, arg
 	d.lines = append(d.lines, kind+" "+reason+": "+fmt.Sprintf(note, args...))
 }
 
-// neighbour is the Manager of another controller of the cluster.
-func (w *testEnv) neighbour() *securitygroup.Manager {
+// otherController is the Manager of another controller of the cluster.
+func (w *testEnv) otherController() *securitygroup.Manager {
 	record := w.hcp(w.t.Context()).Status.WorkerSecurityGroup
 	s, err := w.sessions.For(w.t.Context(), identity.Target{Region: record.Region, IssuerURL: record.IssuerURL, RoleARN: record.RoleARN})
 	w.must(err)

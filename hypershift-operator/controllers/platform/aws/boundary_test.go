@@ -34,7 +34,7 @@ func (w *testEnv) inAWS(t *testing.T) []ec2types.ServiceConfiguration {
 // attacker is a second cluster, with an object that claims what its tenant wants. The endpoints in this test environment are the first cluster's only.
 func (w *testEnv) attacker(t *testing.T, claim func(*hyperv1.AWSEndpointService)) client.ObjectKey {
 	t.Helper()
-	w.cpoHeeds = false
+	w.cpoRuns = false
 	w.cluster(t, "mallory")
 	es := endpointService("private-router")
 	es.Namespace = "clusters-mallory"
@@ -135,7 +135,7 @@ func TestMetadataRemovedDuringDeletionDoesNotHideTheService(t *testing.T) {
 	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
-	w.cpoHeeds = false
+	w.cpoRuns = false
 	for _, obj := range []client.Object{
 		endpointService("private-router"),
 		&hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-demo", Name: "demo"}},
@@ -179,7 +179,7 @@ func TestNotFoundInAnotherLocationIsNotDeleted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newTestEnv(t)
 			w.run(t, w.start(), 4)
-			w.cpoHeeds = false
+			w.cpoRuns = false
 			es := w.es(t, "private-router")
 			es.Finalizers = []string{hyperv1.HypershiftOperatorFinalizer}
 			if err := w.Admin().Update(t.Context(), es); err != nil {

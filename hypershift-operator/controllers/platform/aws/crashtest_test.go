@@ -16,7 +16,7 @@ func (w *testEnv) scenario() *crashtest.Scenario {
 		Cluster:          w.Cluster,
 		Cloud:            w.cloud.Snapshot,
 		Start:            w.start,
-		OtherControllers: w.customersHalf,
+		OtherControllers: w.runControlPlaneOperator,
 		Advance:          w.clock.Step,
 		Ready:            w.ready,
 		Delete:           func(ctx context.Context) error { return w.Admin().Delete(ctx, endpointService("private-router")) },

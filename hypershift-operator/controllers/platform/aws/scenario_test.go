@@ -31,7 +31,7 @@ func (w *testEnv) run(t *testing.T, pass func(context.Context) error, passes int
 	t.Helper()
 	for range passes {
 		_ = pass(t.Context())
-		if err := w.customersHalf(t.Context()); err != nil {
+		if err := w.runControlPlaneOperator(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		w.clock.Step(20 * time.Second)
@@ -161,7 +161,7 @@ func TestAReplacedLoadBalancerKeepsTheService(t *testing.T) {
 
 func TestADeletedServiceIsRecreated(t *testing.T) {
 	w := newTestEnv(t)
-	w.cpoHeeds = false
+	w.cpoRuns = false
 	pass := w.start()
 	w.run(t, pass, 4)
 	before := w.es(t, "private-router").Status.EndpointServiceName
@@ -299,7 +299,7 @@ func TestDeletionOfAFoundServiceDoesNotAwaitConsistency(t *testing.T) {
 	atOnce := func(passes int) { // the clock stands still
 		for range passes {
 			_ = pass(t.Context())
-			if err := w.customersHalf(t.Context()); err != nil {
+			if err := w.runControlPlaneOperator(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -321,7 +321,7 @@ func TestALiveEndpointIsNotCutOff(t *testing.T) {
 	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
-	w.cpoHeeds = false
+	w.cpoRuns = false
 	if err := w.Admin().Delete(t.Context(), endpointService("private-router")); err != nil {
 		t.Fatal(err)
 	}

@@ -58,20 +58,20 @@ var scheme = func() *runtime.Scheme {
 // that others made, a load balancer, and the customer's account.
 type testEnv struct {
 	*crashtest.Cluster
-	cloud    *fakeaws.Cloud
-	clock    *clocktesting.FakeClock
-	mine     *fakeaws.Account
-	cpo      *ec2.Client // the control-plane-operator in the customer's account
-	vpc      string
-	events   *events.FakeRecorder
-	cpoHeeds bool // the control-plane-operator makes and deletes its endpoint
+	cloud   *fakeaws.Cloud
+	clock   *clocktesting.FakeClock
+	mine    *fakeaws.Account
+	cpo     *ec2.Client // the control-plane-operator in the customer's account
+	vpc     string
+	events  *events.FakeRecorder
+	cpoRuns bool // the control-plane-operator makes and deletes its endpoint
 }
 
 func newTestEnv(t testing.TB) *testEnv {
 	w := &testEnv{
-		clock:    clocktesting.NewFakeClock(time.Now()), // the fake API server stamps deletions with the real time
-		events:   events.NewFakeRecorder(1000),
-		cpoHeeds: true,
+		clock:   clocktesting.NewFakeClock(time.Now()), // the fake API server stamps deletions with the real time
+		events:  events.NewFakeRecorder(1000),
+		cpoRuns: true,
 	}
 	w.Cluster = crashtest.NewCluster(crashtest.Options{
 		Scheme:     scheme,
@@ -189,10 +189,10 @@ func (w *testEnv) unreadable() client.Client {
 	})
 }
 
-// customersHalf is what the control-plane-operator does: an endpoint to the
+// runControlPlaneOperator does the work of the control-plane-operator: an endpoint to the
 // service while the object lives, and none when it dies.
-func (w *testEnv) customersHalf(ctx context.Context) error {
-	if !w.cpoHeeds {
+func (w *testEnv) runControlPlaneOperator(ctx context.Context) error {
+	if !w.cpoRuns {
 		return nil
 	}
 	c := w.Admin()

@@ -6,12 +6,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
@@ -355,4 +359,25 @@ func TestLostAnswerCreatesOneEndpoint(t *testing.T) {
 		}
 	}
 	w.isReady()
+}
+
+// A deletion does not start with an old list: it would not show what an object has left that was deleted by force.
+func TestDeletionListsAgainAfterTheLifetimeOfTheList(t *testing.T) {
+	w := newTestEnv(t)
+	empty := w.cloud.Snapshot()
+	w.start()
+	w.run(2 * time.Minute)
+	w.isReady()
+	var tags []ec2types.Tag
+	for k, v := range awsx.OwnedTags(nil, w.list(t.Context())[0].Status.Cleanup.OwnerUID, "lost"+roleSuffix, "demo-x", "lost") {
+		tags = append(tags, ec2types.Tag{Key: &k, Value: &v})
+	}
+	w.try(w.customerEC2().CreateSecurityGroup(t.Context(), &ec2.CreateSecurityGroupInput{GroupName: aws.String("lost"), Description: aws.String("lost"), VpcId: &w.vpc,
+		TagSpecifications: []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeSecurityGroup, Tags: tags}}}))
+	w.clock.Step(awsx.DeletionListTTL)
+	w.must(w.delete(t.Context()))
+	w.run(2 * time.Minute)
+	if now := w.cloud.Snapshot(); now != empty || len(w.list(t.Context())) > 0 {
+		t.Errorf("left:\n%s", now)
+	}
 }

@@ -80,6 +80,7 @@ type testEnv struct {
 	zones    []string          // ids of the zones that they serve
 
 	eventLog   *eventLog
+	sessions   *identity.Sessions
 	reconciler *Controller
 	observer   *ObserverController
 }
@@ -276,7 +277,7 @@ func (w *testEnv) start() func(context.Context) error {
 			Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff, w.Calls.Middleware},
 		}),
 	}
-	w.reconciler, w.observer = New(opts), NewObserver(opts)
+	w.sessions, w.reconciler, w.observer = opts.Sessions, New(opts), NewObserver(opts)
 	return w.pass
 }
 

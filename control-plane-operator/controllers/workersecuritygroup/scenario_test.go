@@ -334,3 +334,22 @@ func TestGroupsOfOthersAreNotChanged(t *testing.T) {
 		t.Errorf("-before +after:\n%s", diff)
 	}
 }
+
+// A deletion does not start with an old list: it would not show a group that was created since.
+func TestDeletionListsAgainAfterTheLifetimeOfTheList(t *testing.T) {
+	w := newTestEnv(t)
+	empty := w.cloud.Snapshot()
+	w.runPasses(1)
+	var tags []types.Tag
+	for k, v := range awsx.OwnedTags(nil, string(w.hcp(t.Context()).UID), role, "demo-x", "second") {
+		tags = append(tags, types.Tag{Key: &k, Value: &v})
+	}
+	w.try(w.customerEC2().CreateSecurityGroup(t.Context(), &ec2.CreateSecurityGroupInput{GroupName: aws.String("second"), Description: aws.String("second"), VpcId: &w.vpc,
+		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeSecurityGroup, Tags: tags}}}))
+	w.must(w.delete(t.Context()))
+	w.next = awsx.DeletionListTTL
+	w.runPasses(2)
+	if now := w.cloud.Snapshot(); now != empty || w.hcp(t.Context()) != nil {
+		t.Errorf("left:\n%s", now)
+	}
+}

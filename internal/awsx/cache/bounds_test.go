@@ -36,3 +36,20 @@ func TestAListWithoutLoadsDoesNotGrowWithItsWrites(t *testing.T) {
 		t.Error("the last deletion is forgotten")
 	}
 }
+
+// What was written a moment ago stays, however much it is: AWS may not list it yet.
+func TestManyRecentWritesOutliveALaggingList(t *testing.T) {
+	clk := clocktesting.NewFakeClock(time.Unix(0, 0))
+	l := NewList(ListOptions[string]{Clock: clk, Key: func(id string) string { return id }, Load: func(context.Context) ([]string, error) { return nil, nil }})
+	const written = maxDeleted + 10
+	for i := range written {
+		l.Put(strconv.Itoa(i))
+	}
+	clk.Step(awsx.ConsistencyWindow / 2)
+	l.Put("last")
+	l.Invalidate(0)
+	all, err := l.All(t.Context())
+	if err != nil || len(all) != written+1 {
+		t.Errorf("%d items, %v; want %d", len(all), err, written+1)
+	}
+}

@@ -92,6 +92,21 @@ func TestEachTypeIsDescribedOnceInEachRegion(t *testing.T) {
 	}
 }
 
+func TestAnInstanceTypeIsDescribedAgainAfterItsLifetime(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	here := &region{types: known}
+	cache := New(func(string) API { return here }, clock)
+	for _, step := range []struct {
+		after time.Duration
+		calls int
+	}{{0, 1}, {awsx.InstanceTypeTTL - time.Second, 1}, {time.Second, 2}} {
+		clock.SetTime(clock.Now().Add(step.after))
+		if _, err := cache.Describe(t.Context(), "us-east-1", "m6g.large"); err != nil || here.asked != step.calls {
+			t.Errorf("%d calls, %v; want %d", here.asked, err, step.calls)
+		}
+	}
+}
+
 // slow is a region that answers when the test wants it.
 type slow struct {
 	region

@@ -49,12 +49,16 @@ func (m Manager) EnsureControllers(ctx context.Context, c Cluster, with Controll
 	if _, err := m.Applier.Apply(ctx, bindingSet, desiredBinding(c.Plane, with.NamespaceUID)); err != nil {
 		return err
 	}
+	_, err = m.Applier.Apply(ctx, controllersSet(c.Plane), desiredControllers(c, with, certificate)...)
+	return err
+}
+
+// desiredControllers returns the objects in the order of their dependencies.
+func desiredControllers(c Cluster, with Controllers, certificate client.Object) []client.Object {
 	objs := append(controlplane.Account(c.Plane, names.ClusterAPI, rbac.ClusterAPIRole()), controlplane.Account(c.Plane, names.CAPIProvider, rbac.CAPIProviderRole())...)
-	objs = append(objs, certificate,
+	return append(objs, certificate,
 		controlplane.Deployment(c.Plane, names.ClusterAPI, with.Pods, clusterAPIPod(c.Plane, with.ClusterAPI)),
 		controlplane.Deployment(c.Plane, names.CAPIProvider, with.Pods, ProviderPod(c, with)))
-	_, err = m.Applier.Apply(ctx, controllersSet(c.Plane), objs...)
-	return err
 }
 
 // RemoveControllers stops them.

@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/yaml"
 
 	"github.com/hosted-control-planes/hypershift/internal/component"
@@ -44,19 +47,25 @@ func Golden(t *testing.T, c component.Component, cases ...Case) {
 			if cs.Adapt != nil {
 				cs.Adapt(env)
 			}
-			compare(t, filepath.Join("testdata", cs.Name+".yaml"), render(t, c, env))
+			objs, err := component.Render(c, env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			Objects(t, cs.Name, objs)
 		})
 	}
 }
 
-func render(t *testing.T, c component.Component, env *component.Env) []byte {
+// Objects compares the objects with testdata/<name>.yaml.
+func Objects(t *testing.T, name string, objs []client.Object) {
 	t.Helper()
-	objs, err := component.Render(c, env)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var out bytes.Buffer
 	for _, obj := range objs {
+		gvk, err := apiutil.GVKForObject(obj, clientgoscheme.Scheme)
+		if err != nil {
+			t.Fatal(err)
+		}
+		obj.GetObjectKind().SetGroupVersionKind(gvk) // objects from Go do not have it
 		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 		if err != nil {
 			t.Fatal(err)
@@ -68,7 +77,7 @@ func render(t *testing.T, c component.Component, env *component.Env) []byte {
 		}
 		fmt.Fprintf(&out, "---\n%s", text)
 	}
-	return out.Bytes()
+	compare(t, filepath.Join("testdata", name+".yaml"), out.Bytes())
 }
 
 func compare(t *testing.T, file string, got []byte) {

@@ -1,0 +1,43 @@
+package hostedcluster
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
+	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/release"
+)
+
+func TestDesiredOperator(t *testing.T) {
+	overrides, err := release.ParseOverrides("registry.example.com=mirror.example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := &scope{hc: privateCluster()}
+	plain.hc.Spec.Platform = hyperv1.PlatformSpec{Type: hyperv1.NonePlatform}
+	configured := &scope{hc: privateCluster(), trust: "abc", memoryFactor: 64}
+	configured.hc.Annotations = map[string]string{hyperv1.RestartDateAnnotation: "today", hyperv1.ControlPlanePriorityClassAnnotation: "chosen"}
+	configured.hc.Spec.Labels = map[string]hyperv1.LabelValue{"team": "a", "app": "mine", names.ManagementAccessLabel: "false"}
+	configured.hc.Spec.NodeSelector = map[string]hyperv1.LabelValue{"pool": "control"}
+	configured.hc.Spec.Tolerations = []corev1.Toleration{{Key: "control", Operator: corev1.TolerationOpExists}}
+	for name, tc := range map[string]struct {
+		s    *scope
+		opts Options
+	}{
+		"control-plane-operator": {plain, Options{}},
+		"control-plane-operator-configured": {configured, Options{
+			MetricsClientCA: []byte("authority"), RegistryOverrides: overrides, SkipLoadBalancerChecks: true,
+			AWSEndpoints: []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://aws.test"}},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.s.plane = controlplane.NamespaceOf(tc.s.hc)
+			tc.opts.Scheme = scheme
+			componenttest.Objects(t, name, newReconciler(tc.opts).desiredOperator(tc.s, "registry/operator:1"))
+		})
+	}
+}

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
-	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -46,7 +46,7 @@ const (
 type Facts struct {
 	// API is the host of the API server for users. Konnectivity is the host of the tunnel for nodes. Their names are
 	// empty until they are known.
-	API, Konnectivity component.Host
+	API, Konnectivity target.Host
 	// RolledOut returns whether everything that trusts a signer, or has a certificate of it, runs with the current
 	// content of the Secrets: the control plane's pods, the objects in the hosted cluster, its nodes. Ensure calls it
 	// only when the Secrets are up to date. Without it no rotation advances.

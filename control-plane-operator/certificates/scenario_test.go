@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -46,8 +46,8 @@ func TestSteadyStateHasNoWrites(t *testing.T) {
 		"IPv6":                       {services("2001:db8::/112"), reachable},
 		"IPv6 of one's own":          {services("fd02::/112"), reachable},
 		"a range with bits too many": {services("172.31.0.9/16"), reachable},
-		"hosts in capitals":          {services("172.31.0.0/16"), Facts{API: component.Host{Name: "API.Example.COM.", Port: 443}}},
-		"hosts that are addresses":   {services("172.31.0.0/16"), Facts{API: component.Host{Name: "2001:DB8:0::7", Port: 6443}, Konnectivity: component.Host{Name: "10.1.2.3"}}},
+		"hosts in capitals":          {services("172.31.0.0/16"), Facts{API: target.Host{Name: "API.Example.COM.", Port: 443}}},
+		"hosts that are addresses":   {services("172.31.0.0/16"), Facts{API: target.Host{Name: "2001:DB8:0::7", Port: 6443}, Konnectivity: target.Host{Name: "10.1.2.3"}}},
 		"no hosts yet":               {services("172.31.0.0/16"), Facts{}},
 		"certificates of an hour":    {annotated(hyperv1.CertificateValidityAnnotation, "1h"), reachable},
 	} {

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
@@ -47,8 +47,8 @@ type testEnv struct {
 
 // reachable has the facts of a control plane with load balancers.
 var reachable = Facts{
-	API:          component.Host{Name: "api.demo.example.com", Port: 6443},
-	Konnectivity: component.Host{Name: "konnectivity.demo.example.com", Port: 443},
+	API:          target.Host{Name: "api.demo.example.com", Port: 6443},
+	Konnectivity: target.Host{Name: "konnectivity.demo.example.com", Port: 443},
 }
 
 func newTestEnv(t testing.TB, changes ...func(*hyperv1.HostedControlPlane)) *testEnv {

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -19,7 +19,7 @@ func TestKonnectivityCertificateIsNotChangedByAccessModes(t *testing.T) {
 			Type: hyperv1.Route, Route: &hyperv1.RoutePublishingStrategy{Hostname: "konnectivity.example.com"},
 		}}}
 	})
-	w.facts.Konnectivity = component.Host{}
+	w.facts.Konnectivity = target.Host{}
 	w.pass()
 	first := w.secret(names.KonnectivityCertificate).Data[corev1.TLSCertKey]
 	for _, name := range []string{"konnectivity.example.com", "konnectivity-server.apps.demo.hypershift.local"} {

@@ -1,4 +1,4 @@
-// Package components lists the components of a hosted control plane. Each component is a folder with assets and
+// Package components lists the components that the control-plane-operator runs. Each component is a folder with assets and
 // adapters. A new component is a folder and a line in this file.
 package components
 
@@ -9,11 +9,13 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubecontrollermanager"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubescheduler"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/router"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 )
 
-// All lists all components. A cluster has the ones that its spec needs and its release has images for.
-var All = []component.Component{
+// ControlPlane lists the components in the namespace of the control plane. A cluster has the ones that its spec needs and its
+// release has images for.
+var ControlPlane = []component.Component[*target.ControlPlane]{
 	cloudcontrollermanager.Component,
 	etcd.Component,
 	kubeapiserver.Component,

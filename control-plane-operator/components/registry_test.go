@@ -16,14 +16,15 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
 	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 )
 
 // templates are the pods of all components in a highly available cluster.
 func templates(t *testing.T) map[string]corev1.PodTemplateSpec {
 	t.Helper()
-	env := componenttest.Env()
+	env := targettest.Env()
 	env.HCP.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
 	env.HCP.Annotations = maps.Clone(env.HCP.Annotations)
 	if env.HCP.Annotations == nil {
@@ -31,7 +32,7 @@ func templates(t *testing.T) map[string]corev1.PodTemplateSpec {
 	}
 	env.HCP.Annotations[hyperv1.MemoryLimitFactorAnnotation] = "64"
 	out := map[string]corev1.PodTemplateSpec{}
-	for _, c := range components.All {
+	for _, c := range components.ControlPlane {
 		objs, err := component.Render(c, env)
 		if err != nil {
 			t.Fatal(err)
@@ -85,9 +86,9 @@ func TestEveryContainerHasRequests(t *testing.T) {
 }
 
 func TestDependenciesAreComponents(t *testing.T) {
-	for _, c := range components.All {
+	for _, c := range components.ControlPlane {
 		for _, before := range c.After {
-			if !slices.ContainsFunc(components.All, func(c component.Component) bool { return c.Name == before }) {
+			if !slices.ContainsFunc(components.ControlPlane, func(c component.Component[*target.ControlPlane]) bool { return c.Name == before }) {
 				t.Errorf("%s comes after %s, which is nothing", c.Name, before)
 			}
 		}
@@ -96,7 +97,12 @@ func TestDependenciesAreComponents(t *testing.T) {
 
 // The adapter of a misspelt file would never run.
 func TestEveryAdapterHasItsAsset(t *testing.T) {
-	for _, c := range components.All {
+	checkAdapters(t, components.ControlPlane)
+}
+
+func checkAdapters[T component.Target](t *testing.T, all []component.Component[T]) {
+	t.Helper()
+	for _, c := range all {
 		var files []string
 		err := fs.WalkDir(c.Assets, ".", func(path string, d fs.DirEntry, err error) error {
 			files = append(files, path[strings.LastIndex(path, "/")+1:])

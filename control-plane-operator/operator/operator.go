@@ -144,7 +144,7 @@ func servesRoutes(mapper meta.RESTMapper) (bool, error) {
 func (o *Operator) AddComponents() error {
 	return componentscontroller.Setup(o, componentscontroller.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{},
-		Releases: o.releases, Certificates: o.certificates, Components: components.All, OperatorImage: o.options.Image,
+		Releases: o.releases, Certificates: o.certificates, Components: components.ControlPlane, OperatorImage: o.options.Image,
 		AWSEndpoints: o.options.AWSEndpoints,
 	})
 }

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -24,7 +24,7 @@ const RouterPort = 443
 
 // Konnectivity returns the address of the konnectivity server for the agents on nodes. The name is empty until it is
 // published.
-func Konnectivity(ctx context.Context, c client.Reader, hcp *hyperv1.HostedControlPlane) (component.Host, error) {
+func Konnectivity(ctx context.Context, c client.Reader, hcp *hyperv1.HostedControlPlane) (target.Host, error) {
 	how := hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.Konnectivity)
 	if how.Type == hyperv1.Route {
 		return routeAddress(ctx, c, hcp.Namespace, names.KonnectivityServer)
@@ -33,22 +33,22 @@ func Konnectivity(ctx context.Context, c client.Reader, hcp *hyperv1.HostedContr
 }
 
 // ServiceAddress returns the address of a Service that is published without a router.
-func ServiceAddress(ctx context.Context, c client.Reader, key client.ObjectKey, how hyperv1.ServicePublishingStrategy) (component.Host, error) {
+func ServiceAddress(ctx context.Context, c client.Reader, key client.ObjectKey, how hyperv1.ServicePublishingStrategy) (target.Host, error) {
 	service := &corev1.Service{}
 	if err := c.Get(ctx, key, service); client.IgnoreNotFound(err) != nil {
-		return component.Host{}, fmt.Errorf("resolving the address of Service %s: %w", key.Name, err)
+		return target.Host{}, fmt.Errorf("resolving the address of Service %s: %w", key.Name, err)
 	}
 	if len(service.Spec.Ports) == 0 {
-		return component.Host{}, nil // not created yet
+		return target.Host{}, nil // not created yet
 	}
 	port := service.Spec.Ports[0]
 	switch {
 	case how.Type == hyperv1.LoadBalancer:
-		return component.Host{Name: cmp.Or(how.Hostname(), LoadBalancerAddress(service)), Port: port.Port}, nil
+		return target.Host{Name: cmp.Or(how.Hostname(), LoadBalancerAddress(service)), Port: port.Port}, nil
 	case how.Type == hyperv1.NodePort && port.NodePort != 0:
-		return component.Host{Name: how.Chosen(), Port: port.NodePort}, nil
+		return target.Host{Name: how.Chosen(), Port: port.NodePort}, nil
 	}
-	return component.Host{}, nil
+	return target.Host{}, nil
 }
 
 // LoadBalancerAddress returns the hostname or IP address of the load balancer of a Service, or "".
@@ -61,10 +61,10 @@ func LoadBalancerAddress(service *corev1.Service) string {
 }
 
 // routeAddress returns the host of the only Route to a Service.
-func routeAddress(ctx context.Context, c client.Reader, namespace, service string) (component.Host, error) {
+func routeAddress(ctx context.Context, c client.Reader, namespace, service string) (target.Host, error) {
 	list := &routev1.RouteList{}
 	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
-		return component.Host{}, fmt.Errorf("listing Routes: %w", err)
+		return target.Host{}, fmt.Errorf("listing Routes: %w", err)
 	}
 	for _, route := range list.Items {
 		if route.Spec.To.Name != service {
@@ -75,8 +75,8 @@ func routeAddress(ctx context.Context, c client.Reader, namespace, service strin
 			host = cmp.Or(host, in.Host)
 		}
 		if host != "" {
-			return component.Host{Name: host, Port: RouterPort}, nil
+			return target.Host{Name: host, Port: RouterPort}, nil
 		}
 	}
-	return component.Host{}, nil
+	return target.Host{}, nil
 }

@@ -4,38 +4,56 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The files with the workload of a component. Each component has one of them.
-const (
-	deploymentFile  = "deployment.yaml"
-	statefulSetFile = "statefulset.yaml"
-)
+// workloadFiles are the names of the file with the workload. Each component has one of them.
+var workloadFiles = []string{"deployment.yaml", "statefulset.yaml", "daemonset.yaml"}
 
-// A Component is one part of a control plane.
-type Component struct {
+// A Target is where components run: in the namespace of a control plane, or inside a hosted cluster. It has the facts of one
+// cluster that adapters use, and sets what all components there have in common.
+type Target interface {
+	// Image returns the reference of an image, or "" if the release has none of that name.
+	Image(name string) string
+	// Kinds lists the kinds of objects that components have or have ever had. Objects of other kinds would not be pruned.
+	Kinds() []client.ObjectList
+	// Prepare sets the fields of an object that adapters may rely on, and reports whether the cluster has the object at all.
+	Prepare(c Traits, obj client.Object) (wanted bool)
+	// Complete sets the fields that all workloads have, after the adapters of all objects.
+	Complete(c Traits, w *Workload, objs []client.Object) error
+}
+
+// Traits are the properties of a Component that a Target uses.
+type Traits struct {
+	Name           string
+	RequestServing bool
+	Reloads        []string
+}
+
+// A Component is one workload, and the objects that it needs, for one kind of Target.
+type Component[T Target] struct {
 	// Name is the name of its ControlPlaneComponent, of the label app of its pods and of the set of its objects. The name of
 	// its workload is in its asset.
 	Name string
-	// Assets has a YAML file for each object, in any directory. One of them is deployment.yaml or statefulset.yaml. Its
-	// images are keys of the release payload, or OperatorImage.
+	// Assets has a YAML file for each object, in any directory. One of them is deployment.yaml, statefulset.yaml or
+	// daemonset.yaml. Its images are names that the Target resolves.
 	Assets fs.FS
 	// After names the components that precede this one during a rollout: they must be available and have completed the
 	// rollout of the version.
 	After []string
 	// Wanted reports whether the cluster has this component. Nil means every cluster.
-	Wanted func(*Env) bool
+	Wanted func(T) bool
 	// Adapters set what depends on the cluster, in order.
-	Adapters []Adapter
+	Adapters []Adapter[T]
 	// RequestServing is set for a component that serves requests of users: a highly available cluster has 3 replicas of it,
 	// and 2 of others. Replicas in an asset take precedence.
 	RequestServing bool
@@ -47,29 +65,35 @@ type Component struct {
 	Explain func(words string) (reason, message string)
 }
 
+func (c Component[T]) traits() Traits {
+	return Traits{Name: c.Name, RequestServing: c.RequestServing, Reloads: c.Reloads}
+}
+
 // An Adapter changes or removes the object of one asset. It is a pure function.
-type Adapter struct {
+type Adapter[T Target] struct {
 	file  string
-	adapt func(*Env, client.Object) error
-	when  func(*Env) bool
+	adapt func(T, client.Object) error
+	when  func(T) bool
 }
 
 // File is the name of the asset.
-func (a Adapter) File() string { return a.file }
+func (a Adapter[T]) File() string { return a.file }
 
 // On returns an Adapter for the object of a file.
-func On[T client.Object](file string, adapt func(*Env, T) error) Adapter {
-	return Adapter{file: file, adapt: func(env *Env, obj client.Object) error {
-		typed, ok := obj.(T)
+func On[T Target, O client.Object](file string, adapt func(T, O) error) Adapter[T] {
+	return Adapter[T]{file: file, adapt: func(t T, obj client.Object) error {
+		typed, ok := obj.(O)
 		if !ok {
 			return fmt.Errorf("it is a %T, and its adapter takes a %T", obj, typed)
 		}
-		return adapt(env, typed)
+		return adapt(t, typed)
 	}}
 }
 
 // Only returns an Adapter that removes a file unless the cluster meets a condition.
-func Only(file string, when func(*Env) bool) Adapter { return Adapter{file: file, when: when} }
+func Only[T Target](file string, when func(T) bool) Adapter[T] {
+	return Adapter[T]{file: file, when: when}
+}
 
 // Container returns a container or init container of the pod, for an adapter to change. It panics if there is none: assets
 // are constant.
@@ -86,14 +110,14 @@ func Container(pod *corev1.PodSpec, name string) *corev1.Container {
 
 // Render returns the objects of the component in the order of their files. The workload is the last one, so that the objects
 // it mounts exist before it.
-func Render(c Component, env *Env) ([]client.Object, error) {
+func Render[T Target](c Component[T], t T) ([]client.Object, error) {
 	files, err := c.files()
 	if err != nil {
 		return nil, fmt.Errorf("component %s: %w", c.Name, err)
 	}
 	var objs []client.Object
 	for _, file := range files {
-		obj, err := c.render(file, env)
+		obj, err := c.render(file, t)
 		if err != nil {
 			return nil, fmt.Errorf("component %s, %s: %w", c.Name, path.Base(file), err)
 		}
@@ -105,20 +129,23 @@ func Render(c Component, env *Env) ([]client.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("component %s: %w", c.Name, err)
 	}
-	if err := c.finish(env, w, objs); err != nil {
+	if err := resolveImages(t, w.Pod()); err != nil {
+		return nil, fmt.Errorf("component %s: %w", c.Name, err)
+	}
+	if err := t.Complete(c.traits(), w, objs); err != nil {
 		return nil, fmt.Errorf("component %s: %w", c.Name, err)
 	}
 	return objs, nil
 }
 
 // files returns the paths of the assets, with the workload as the last one.
-func (c Component) files() ([]string, error) {
+func (c Component[T]) files() ([]string, error) {
 	var files []string
 	workload := ""
 	err := fs.WalkDir(c.Assets, ".", func(p string, d fs.DirEntry, err error) error {
 		switch base := path.Base(p); {
 		case err != nil || d.IsDir() || !strings.HasSuffix(p, ".yaml"):
-		case base == deploymentFile, base == statefulSetFile:
+		case slices.Contains(workloadFiles, base):
 			workload = p
 		default:
 			files = append(files, p)
@@ -126,15 +153,15 @@ func (c Component) files() ([]string, error) {
 		return err
 	})
 	if err == nil && workload == "" {
-		err = fmt.Errorf("it has neither %s nor %s", deploymentFile, statefulSetFile)
+		err = fmt.Errorf("it has none of %s", strings.Join(workloadFiles, ", "))
 	}
 	return append(files, workload), err
 }
 
-// render decodes one object and runs the adapters. It returns nil if an adapter removes the object.
-func (c Component) render(file string, env *Env) (client.Object, error) {
+// render decodes one object and runs the adapters. It returns nil if the cluster does not have the object.
+func (c Component[T]) render(file string, t T) (client.Object, error) {
 	for _, a := range c.Adapters {
-		if a.when != nil && a.file == path.Base(file) && !a.when(env) {
+		if a.when != nil && a.file == path.Base(file) && !a.when(t) {
 			return nil, nil
 		}
 	}
@@ -142,26 +169,32 @@ func (c Component) render(file string, env *Env) (client.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !pruned(obj) {
-		return nil, fmt.Errorf("a %T would not be removed again: add its kind to those of components", obj)
+	if !IsOneOf(obj, t.Kinds()) {
+		return nil, fmt.Errorf("a %T would not be removed again: add its kind to those of the target", obj)
 	}
-	if _, isBudget := obj.(*policyv1.PodDisruptionBudget); isBudget && !env.HighlyAvailable() {
-		return nil, nil // a single pod could never be evicted
+	if !t.Prepare(c.traits(), obj) {
+		return nil, nil
 	}
-	c.begin(env, obj)
 	for _, a := range c.Adapters {
 		if a.adapt == nil || a.file != path.Base(file) {
 			continue
 		}
-		if err := a.adapt(env, obj); err != nil {
+		if err := a.adapt(t, obj); err != nil {
 			return nil, err
 		}
 	}
 	return obj, nil
 }
 
+// IsOneOf reports whether the object is of one of these kinds.
+func IsOneOf(obj client.Object, kinds []client.ObjectList) bool {
+	return slices.ContainsFunc(kinds, func(list client.ObjectList) bool {
+		return reflect.TypeOf(list).Elem().Name() == reflect.TypeOf(obj).Elem().Name()+"List"
+	})
+}
+
 // decode decodes an asset. The object belongs to the caller.
-func (c Component) decode(file string) (client.Object, error) {
+func (c Component[T]) decode(file string) (client.Object, error) {
 	text, err := fs.ReadFile(c.Assets, file)
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ func (r *Runner) Delete(ctx context.Context, hcp *hyperv1.HostedControlPlane) (g
 		if err != nil {
 			return false, fmt.Errorf("ending component %s: %w", c.Name, err)
 		}
-		objectsGone, err := r.apply.Delete(ctx, setOf(hcp, c.Name))
+		objectsGone, err := r.apply.Delete(ctx, r.setOf(hcp, c.Name))
 		if err != nil {
 			return false, fmt.Errorf("deleting component %s: %w", c.Name, err)
 		}

@@ -4,15 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,6 +16,13 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
+
+// ComponentLabel has the name of the component of an object or a pod.
+const ComponentLabel = "hypershift.openshift.io/control-plane-component"
+
+// ReleaseAnnotation is on a workload, and not on its pods: the version that it was last set to. An image that two releases
+// share is not rolled out again.
+const ReleaseAnnotation = "hypershift.openshift.io/release-version"
 
 // Options are what a Runner needs.
 type Options struct {
@@ -32,6 +34,16 @@ type Options struct {
 	Clock  clock.PassiveClock
 	// Owner is the field owner of all writes.
 	Owner string
+	// Kinds lists the kinds of objects that components have or have ever had.
+	Kinds []client.ObjectList
+}
+
+// A ControlPlane is what a Runner applies.
+type ControlPlane struct {
+	HCP *hyperv1.HostedControlPlane
+	// Version is that of the desired release.
+	Version    string
+	Components []Rendered
 }
 
 // A Runner applies components and reports their status.
@@ -47,10 +59,9 @@ func NewRunner(opts Options) *Runner {
 
 // A part is a component during one reconcile.
 type part struct {
-	Component
-	objs []client.Object
-	// fault is the error of rendering, and unseen the error of reading the status.
-	fault, unseen error
+	Rendered
+	// unseen is the error of reading the status.
+	unseen error
 	observation
 	status *hyperv1.ControlPlaneComponent
 	// waits is why the component is not changed; empty if it is.
@@ -65,18 +76,21 @@ type part struct {
 // and of the returned error, and does not hide the others.
 //
 // With held set, Ensure changes nothing and reports the status only.
-func (r *Runner) Ensure(ctx context.Context, env *Env, held bool, components ...Component) ([]State, error) {
-	parts := wantedParts(env, components)
-	each(parts, func(p *part) { p.unseen = r.look(ctx, env, p) })
+func (r *Runner) Ensure(ctx context.Context, plane ControlPlane, held bool) ([]State, error) {
+	parts := make([]*part, len(plane.Components))
+	for i, c := range plane.Components {
+		parts[i] = &part{Rendered: c}
+	}
+	each(parts, func(p *part) { p.unseen = r.look(ctx, plane, p) })
 	if !held {
-		if err := r.removeUnwanted(ctx, env, parts); err != nil {
+		if err := r.removeUnwanted(ctx, plane, parts); err != nil {
 			return nil, err
 		}
 	}
 	for _, p := range parts {
-		p.waits = p.waitsFor(env.Release.Version, held, parts)
+		p.waits = p.waitsFor(plane.Version, held, parts)
 	}
-	each(parts, func(p *part) { p.state, p.failed = r.ensure(ctx, env, p) })
+	each(parts, func(p *part) { p.state, p.failed = r.ensure(ctx, plane, p) })
 	states, errs := make([]State, len(parts)), make([]error, len(parts))
 	for i, p := range parts {
 		states[i], errs[i] = p.state, p.failed
@@ -93,47 +107,17 @@ func each(parts []*part, do func(*part)) {
 	all.Wait()
 }
 
-// wantedParts returns the components that the cluster has: those that it wants and for which the release has the images.
-func wantedParts(env *Env, components []Component) []*part {
-	var parts []*part
-	for _, c := range components {
-		if c.Wanted != nil && !c.Wanted(env) {
-			continue
-		}
-		p := &part{Component: c}
-		p.objs, p.fault = Render(c, env)
-		var missing *MissingImagesError
-		if !errors.As(p.fault, &missing) {
-			parts = append(parts, p)
-		}
-	}
-	return parts
-}
-
 // look fills in the status of the part.
-func (r *Runner) look(ctx context.Context, env *Env, p *part) (err error) {
-	if p.observation, err = r.observe(ctx, p.Component, env); err != nil {
+func (r *Runner) look(ctx context.Context, plane ControlPlane, p *part) (err error) {
+	if p.observation, err = r.observe(ctx, plane.HCP.Namespace, p.Rendered); err != nil {
 		return err
 	}
-	p.status, err = r.statusOf(ctx, env, p.Component)
+	p.status, err = r.statusOf(ctx, plane.HCP.Namespace, p.Name)
 	return err
 }
 
-// kinds are the kinds of objects that components have or have ever had.
-var kinds = []client.ObjectList{
-	&appsv1.DeploymentList{}, &appsv1.StatefulSetList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{}, &corev1.SecretList{},
-	&policyv1.PodDisruptionBudgetList{}, &networkingv1.NetworkPolicyList{},
-}
-
-// pruned reports whether the object is of one of these kinds.
-func pruned(obj client.Object) bool {
-	return slices.ContainsFunc(kinds, func(list client.ObjectList) bool {
-		return reflect.TypeOf(list).Elem().Name() == reflect.TypeOf(obj).Elem().Name()+"List"
-	})
-}
-
-func setOf(hcp *hyperv1.HostedControlPlane, name string) apply.Set {
-	return apply.Set{Name: name, Namespace: hcp.Namespace, Parent: hcp, Kinds: kinds}
+func (r *Runner) setOf(hcp *hyperv1.HostedControlPlane, name string) apply.Set {
+	return apply.Set{Name: name, Namespace: hcp.Namespace, Parent: hcp, Kinds: r.Kinds}
 }
 
 // statuses lists the ControlPlaneComponents of all components.
@@ -143,18 +127,18 @@ func statuses(hcp *hyperv1.HostedControlPlane) apply.Set {
 
 // removeUnwanted applies the list of components. The ControlPlaneComponent of a removed component is deleted after its
 // objects: it is the only record of a component that this version of the program does not know.
-func (r *Runner) removeUnwanted(ctx context.Context, env *Env, parts []*part) error {
+func (r *Runner) removeUnwanted(ctx context.Context, plane ControlPlane, parts []*part) error {
 	wanted := func(name string) bool {
 		return slices.ContainsFunc(parts, func(p *part) bool { return p.Name == name })
 	}
-	if err := r.remove(ctx, env.HCP, wanted); err != nil {
+	if err := r.remove(ctx, plane.HCP, wanted); err != nil {
 		return err
 	}
 	var objs []client.Object
 	for _, p := range parts {
-		objs = append(objs, desiredStatus(env, p.Component))
+		objs = append(objs, desiredStatus(plane.HCP, p.Name))
 	}
-	_, err := r.apply.Apply(ctx, statuses(env.HCP), objs...)
+	_, err := r.apply.Apply(ctx, statuses(plane.HCP), objs...)
 	return err
 }
 
@@ -167,7 +151,7 @@ func (r *Runner) remove(ctx context.Context, hcp *hyperv1.HostedControlPlane, wa
 		if wanted(c.Name) {
 			continue
 		}
-		if _, err := r.apply.Delete(ctx, setOf(hcp, c.Name)); err != nil {
+		if _, err := r.apply.Delete(ctx, r.setOf(hcp, c.Name)); err != nil {
 			return fmt.Errorf("removing component %s: %w", c.Name, err)
 		}
 	}
@@ -200,18 +184,18 @@ func (p *part) runs(version string) bool {
 }
 
 // ensure applies one component unless it waits for another, and reports its status.
-func (r *Runner) ensure(ctx context.Context, env *Env, p *part) (State, error) {
+func (r *Runner) ensure(ctx context.Context, plane ControlPlane, p *part) (State, error) {
 	if p.unseen != nil {
 		return State{Name: p.Name}, fmt.Errorf("component %s: %w", p.Name, p.unseen)
 	}
-	failed := p.fault
+	failed := p.Err
 	changed := false
 	if failed == nil && p.waits == "" {
-		changed, failed = r.apply.Apply(ctx, setOf(env.HCP, p.Name), p.objs...)
+		changed, failed = r.apply.Apply(ctx, r.setOf(plane.HCP, p.Name), p.Objects...)
 	}
-	state, err := r.evaluateState(ctx, env, p, changed, failed)
+	state, err := r.evaluateState(ctx, plane, p, changed, failed)
 	if err == nil && !reconcile.IsTransientAPIError(failed) {
-		err = r.writeStatus(ctx, env, p, state)
+		err = r.writeStatus(ctx, plane, p, state)
 	}
 	if err = errors.Join(failed, err); err != nil {
 		return state, fmt.Errorf("component %s: %w", p.Name, err)

@@ -8,20 +8,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A MissingImagesError lists the images that a component needs and the payload does not have.
+// A MissingImagesError lists the images that a component needs and the release does not have.
 type MissingImagesError struct{ Images []string }
 
 func (e *MissingImagesError) Error() string {
 	return fmt.Sprintf("the release has no image for %s", strings.Join(e.Images, ", "))
 }
 
-// resolveImages replaces the keys of the payload by references.
-func resolveImages(env *Env, pod *corev1.PodSpec) error {
+// resolveImages replaces the names of images by references.
+func resolveImages(t Target, pod *corev1.PodSpec) error {
 	var missing []string
 	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
 		for i := range containers {
 			c := &containers[i]
-			image := env.Image(c.Image)
+			image := t.Image(c.Image)
 			if image == "" {
 				missing = append(missing, c.Image)
 			}

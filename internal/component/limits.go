@@ -1,12 +1,8 @@
 package component
 
 import (
-	"strconv"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-
-	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
 // The minimum memory limit, which leaves room for peaks of a small program that was measured at rest, and the size limits of
@@ -53,13 +49,4 @@ func limitMemory(r *corev1.ResourceRequirements, factor int64) {
 		r.Limits = corev1.ResourceList{}
 	}
 	r.Limits[corev1.ResourceMemory] = limit
-}
-
-// memoryFactor returns the factor that the hypershift-operator has set; 0 for none.
-func memoryFactor(hcp *hyperv1.HostedControlPlane) int64 {
-	n, err := strconv.ParseInt(hcp.Annotations[hyperv1.MemoryLimitFactorAnnotation], 10, 64)
-	if err != nil || n < 0 {
-		return 0
-	}
-	return n
 }

@@ -13,7 +13,7 @@ import (
 
 // observation is the observed state of a workload.
 type observation struct {
-	live *workload // nil if it does not exist
+	live *Workload // nil if it does not exist
 	// version is the version that it was last set to.
 	version string
 	// available is true when enough pods are ready for the component to work.
@@ -27,12 +27,12 @@ type observation struct {
 }
 
 // observe reads the workload of the component.
-func (r *Runner) observe(ctx context.Context, c Component, env *Env) (observation, error) {
-	w, err := c.workload(env)
-	if err != nil {
-		return observation{}, err
+func (r *Runner) observe(ctx context.Context, namespace string, c Rendered) (observation, error) {
+	if c.Workload == nil {
+		return observation{}, c.Err
 	}
-	err = r.Client.Get(ctx, client.ObjectKeyFromObject(w), w)
+	w := c.Workload.DeepCopyObject().(client.Object)
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: w.GetName()}, w)
 	if apierrors.IsNotFound(err) {
 		return observation{}, nil
 	}
@@ -42,29 +42,10 @@ func (r *Runner) observe(ctx context.Context, c Component, env *Env) (observatio
 	return evaluate(w), nil
 }
 
-// workload returns an empty object with the kind and the name of the component's workload.
-func (c Component) workload(env *Env) (client.Object, error) {
-	files, err := c.files()
-	if err != nil {
-		return nil, fmt.Errorf("component %s: %w", c.Name, err)
-	}
-	asset, err := c.decode(files[len(files)-1])
-	if err != nil {
-		return nil, fmt.Errorf("component %s: %w", c.Name, err)
-	}
-	var w client.Object = &appsv1.Deployment{}
-	if _, ok := asset.(*appsv1.StatefulSet); ok {
-		w = &appsv1.StatefulSet{}
-	}
-	w.SetNamespace(env.HCP.Namespace)
-	w.SetName(asset.GetName())
-	return w, nil
-}
-
 // evaluate reads the status of a workload. The status is outdated while its observedGeneration is.
 func evaluate(obj client.Object) observation {
-	o := observation{live: asWorkload(obj), version: obj.GetAnnotations()[ReleaseAnnotation]}
-	wanted := ptr.Deref(*o.live.replicas, 1)
+	o := observation{live: AsWorkload(obj), version: obj.GetAnnotations()[ReleaseAnnotation]}
+	wanted := ptr.Deref(*o.live.Replicas, 1)
 	switch w := obj.(type) {
 	case *appsv1.Deployment:
 		s := w.Status

@@ -20,12 +20,12 @@ import (
 const slow = 10 * time.Second
 
 // trouble returns why a workload does not have all its pods ready.
-func (r *Runner) trouble(ctx context.Context, c Component, o observation) (trouble, error) {
+func (r *Runner) trouble(ctx context.Context, explain func(words string) (reason, message string), o observation) (trouble, error) {
 	if o.refused != "" {
 		return trouble{hyperv1.PodsRefusedReason, shortened(o.refused)}, nil
 	}
 	pods := &corev1.PodList{}
-	selector := client.MatchingLabels((*o.live.selector).MatchLabels)
+	selector := client.MatchingLabels((*o.live.Selector).MatchLabels)
 	if err := r.Client.List(ctx, pods, client.InNamespace(o.live.GetNamespace()), selector); err != nil {
 		return trouble{}, fmt.Errorf("listing the pods of %s: %w", o.live.GetName(), err)
 	}
@@ -40,7 +40,7 @@ func (r *Runner) trouble(ctx context.Context, c Component, o observation) (troub
 			return trouble{}, err
 		}
 		if t.reason != "" {
-			all = append(all, o.of(pod, c.explained(t)))
+			all = append(all, o.of(pod, explained(explain, t)))
 		}
 	}
 	if len(all) > 0 {
@@ -53,11 +53,11 @@ func (r *Runner) trouble(ctx context.Context, c Component, o observation) (troub
 }
 
 // explained replaces the termination message of a program, if the component explains it.
-func (c Component) explained(t trouble) trouble {
-	if c.Explain == nil || t.reason != hyperv1.ContainerCrashedReason {
+func explained(explain func(words string) (reason, message string), t trouble) trouble {
+	if explain == nil || t.reason != hyperv1.ContainerCrashedReason {
 		return t
 	}
-	if reason, message := c.Explain(t.message); reason != "" {
+	if reason, message := explain(t.message); reason != "" {
 		return trouble{reason, message}
 	}
 	return t

@@ -99,7 +99,7 @@ func TestTroubleIsReadFromEvents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := runner(interceptor.Funcs{}, append(tc.others, tc.pod)...)
-			got, err := r.trouble(t.Context(), Component{}, evaluate(statefulSet()))
+			got, err := r.trouble(t.Context(), nil, evaluate(statefulSet()))
 			if err != nil || got.reason != tc.reason || got.message != tc.message {
 				t.Errorf("got %q: %q, %v", got.reason, got.message, err)
 			}
@@ -108,18 +108,18 @@ func TestTroubleIsReadFromEvents(t *testing.T) {
 }
 
 func TestAComponentExplainsItsTerminationMessage(t *testing.T) {
-	c := Component{Explain: func(words string) (reason, message string) {
+	explain := func(words string) (reason, message string) {
 		if !strings.Contains(words, "nothing on the volume") {
 			return "", ""
 		}
 		return "DataLost", "bring the volume back"
-	}}
+	}
 	for words, want := range map[string]trouble{
 		"there is nothing on the volume": {"DataLost", "etcd-0: bring the volume back"},
 		"out of luck":                    {hyperv1.ContainerCrashedReason, "etcd-0: container etcd ends with exit code 1: out of luck"},
 	} {
 		pod := member(corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "etcd", State: corev1.ContainerState{Terminated: ending(1, "Error", words)}}}})
-		if got, err := runner(interceptor.Funcs{}, pod).trouble(t.Context(), c, evaluate(statefulSet())); err != nil || got != want {
+		if got, err := runner(interceptor.Funcs{}, pod).trouble(t.Context(), explain, evaluate(statefulSet())); err != nil || got != want {
 			t.Errorf("got %+v, %v; want %+v", got, err, want)
 		}
 	}
@@ -134,13 +134,13 @@ func statefulSet() *appsv1.StatefulSet {
 func TestPodsThatCannotBeCreatedAreReported(t *testing.T) {
 	set := statefulSet()
 	r := runner(interceptor.Funcs{}, event(set, "Warning", "FailedCreate", "exceeded quota: pods"))
-	if got, err := r.trouble(t.Context(), Component{}, evaluate(set)); err != nil || got != (trouble{hyperv1.PodsRefusedReason, "pods cannot be made: exceeded quota: pods"}) {
+	if got, err := r.trouble(t.Context(), nil, evaluate(set)); err != nil || got != (trouble{hyperv1.PodsRefusedReason, "pods cannot be made: exceeded quota: pods"}) {
 		t.Errorf("of a StatefulSet: %+v, %v", got, err)
 	}
 	d := &appsv1.Deployment{ObjectMeta: object("server"), Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{
 		{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota: pods"},
 	}}}
-	if got, err := r.trouble(t.Context(), Component{}, evaluate(d)); err != nil || got != (trouble{hyperv1.PodsRefusedReason, "exceeded quota: pods"}) {
+	if got, err := r.trouble(t.Context(), nil, evaluate(d)); err != nil || got != (trouble{hyperv1.PodsRefusedReason, "exceeded quota: pods"}) {
 		t.Errorf("of a Deployment: %+v, %v", got, err)
 	}
 }

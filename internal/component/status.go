@@ -31,14 +31,14 @@ type State struct {
 }
 
 // evaluateState computes the State of a component after it was applied.
-func (r *Runner) evaluateState(ctx context.Context, env *Env, p *part, changed bool, failed error) (State, error) {
+func (r *Runner) evaluateState(ctx context.Context, plane ControlPlane, p *part, changed bool, failed error) (State, error) {
 	s := State{Name: p.Name, Available: p.available}
 	if p.status != nil {
 		s.Version = p.status.Status.Version
 	}
 	if p.complete && !changed {
 		s.Version = p.version
-		s.RolledOut = failed == nil && p.waits == "" && p.version == env.Release.Version
+		s.RolledOut = failed == nil && p.waits == "" && p.version == plane.Version
 	}
 	if s.RolledOut {
 		return s, nil
@@ -46,7 +46,7 @@ func (r *Runner) evaluateState(ctx context.Context, env *Env, p *part, changed b
 	var t trouble
 	var err error
 	if p.live != nil && !p.complete {
-		t, err = r.trouble(ctx, p.Component, p.observation)
+		t, err = r.trouble(ctx, p.Explain, p.observation)
 	}
 	s.Degraded = t.reason != "" || failed != nil
 	switch {
@@ -70,42 +70,42 @@ func (r *Runner) evaluateState(ctx context.Context, env *Env, p *part, changed b
 }
 
 // desiredStatus returns the ControlPlaneComponent. Its status is written separately.
-func desiredStatus(env *Env, c Component) *hyperv1.ControlPlaneComponent {
-	out := &hyperv1.ControlPlaneComponent{ObjectMeta: metav1.ObjectMeta{Namespace: env.HCP.Namespace, Name: c.Name}}
-	if cluster := env.HCP.Annotations[hyperv1.HostedClusterAnnotation]; cluster != "" {
+func desiredStatus(hcp *hyperv1.HostedControlPlane, component string) *hyperv1.ControlPlaneComponent {
+	out := &hyperv1.ControlPlaneComponent{ObjectMeta: metav1.ObjectMeta{Namespace: hcp.Namespace, Name: component}}
+	if cluster := hcp.Annotations[hyperv1.HostedClusterAnnotation]; cluster != "" {
 		out.Annotations = map[string]string{hyperv1.HostedClusterAnnotation: cluster}
 	}
 	return out
 }
 
 // statusOf returns the existing ControlPlaneComponent, or nil.
-func (r *Runner) statusOf(ctx context.Context, env *Env, c Component) (*hyperv1.ControlPlaneComponent, error) {
+func (r *Runner) statusOf(ctx context.Context, namespace, component string) (*hyperv1.ControlPlaneComponent, error) {
 	out := &hyperv1.ControlPlaneComponent{}
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: env.HCP.Namespace, Name: c.Name}, out)
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: component}, out)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("getting component %s: %w", c.Name, err)
+		return nil, fmt.Errorf("getting component %s: %w", component, err)
 	}
 	return out, nil
 }
 
 // writeStatus writes the status of the ControlPlaneComponent. A new one has no status yet; the event of its creation triggers
 // the next reconcile, which writes it.
-func (r *Runner) writeStatus(ctx context.Context, env *Env, p *part, s State) error {
+func (r *Runner) writeStatus(ctx context.Context, plane ControlPlane, p *part, s State) error {
 	if p.status == nil {
 		return nil
 	}
 	written := reconcile.NewWriter(r.Client, r.Reader, p.status, r.Owner, func(c *hyperv1.ControlPlaneComponent) any { return c.Status })
 	status := &p.status.Status
-	status.ObservedGeneration = env.HCP.Generation
+	status.ObservedGeneration = plane.HCP.Generation
 	status.Version = s.Version
-	if p.fault == nil {
-		status.Resources = r.resources(p.objs)
+	if p.Err == nil {
+		status.Resources = r.resources(p.Objects)
 	}
 	for _, c := range s.conditions() {
-		c.ObservedGeneration = env.HCP.Generation
+		c.ObservedGeneration = plane.HCP.Generation
 		reconcile.SetCondition(&status.Conditions, c, r.Clock.Now())
 	}
 	return written.Write(ctx)

@@ -14,14 +14,6 @@ const (
 	trustPath = "/etc/ssl/certs:/etc/pki/tls/certs:" + trustDir
 )
 
-// TrustUser makes pods that connect to external servers trust the certificate authorities of spec.additionalTrustBundle, once
-// these exist.
-func TrustUser(env *Env, pod *corev1.PodSpec) {
-	if env.HCP.Spec.AdditionalTrustBundle != nil && env.ConfigMaps[names.UserCABundle] != nil {
-		MountTrust(pod)
-	}
-}
-
 // MountTrust makes all containers of a pod trust the certificate authorities of the user. Programs read them at start.
 func MountTrust(pod *corev1.PodSpec) {
 	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: trustVolume, VolumeSource: corev1.VolumeSource{

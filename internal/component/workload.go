@@ -9,37 +9,38 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// workload has the fields that Deployments and StatefulSets share.
-type workload struct {
+// A Workload has the fields that Deployments, StatefulSets and DaemonSets share.
+type Workload struct {
 	client.Object
-	replicas **int32
-	selector **metav1.LabelSelector
-	template *corev1.PodTemplateSpec
-	// revision is the label that distinguishes new pods from those that they replace, for workloads that run both at the same
-	// time.
-	revision []string
+	// Replicas is nil for a DaemonSet.
+	Replicas **int32
+	Selector **metav1.LabelSelector
+	Template *corev1.PodTemplateSpec
+	// RevisionLabels distinguish new pods from those that they replace, for workloads that run both at the same time.
+	RevisionLabels []string
 }
 
-// asWorkload returns nil for other objects.
-func asWorkload(obj client.Object) *workload {
+// AsWorkload returns nil for other objects.
+func AsWorkload(obj client.Object) *Workload {
 	switch o := obj.(type) {
 	case *appsv1.Deployment:
-		return &workload{o, &o.Spec.Replicas, &o.Spec.Selector, &o.Spec.Template, []string{appsv1.DefaultDeploymentUniqueLabelKey}}
+		return &Workload{o, &o.Spec.Replicas, &o.Spec.Selector, &o.Spec.Template, []string{appsv1.DefaultDeploymentUniqueLabelKey}}
 	case *appsv1.StatefulSet:
-		return &workload{o, &o.Spec.Replicas, &o.Spec.Selector, &o.Spec.Template, nil}
+		return &Workload{o, &o.Spec.Replicas, &o.Spec.Selector, &o.Spec.Template, nil}
+	case *appsv1.DaemonSet:
+		return &Workload{o, nil, &o.Spec.Selector, &o.Spec.Template, nil}
 	}
 	return nil
 }
 
-func workloadIn(objs []client.Object) (*workload, error) {
+func workloadIn(objs []client.Object) (*Workload, error) {
 	for _, obj := range objs {
-		if w := asWorkload(obj); w != nil {
+		if w := AsWorkload(obj); w != nil {
 			return w, nil
 		}
 	}
 	return nil, fmt.Errorf("its workload was left out: say so in Wanted")
 }
 
-func (w *workload) pod() *corev1.PodSpec { return &w.template.Spec }
-
-func (w *workload) count() int32 { return **w.replicas }
+// Pod returns the pods' spec.
+func (w *Workload) Pod() *corev1.PodSpec { return &w.Template.Spec }

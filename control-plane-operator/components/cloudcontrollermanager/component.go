@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/controlchars"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -17,12 +18,12 @@ import (
 var assets embed.FS
 
 // Component is the cloud-controller-manager.
-var Component = component.Component{
+var Component = component.Component[*target.ControlPlane]{
 	Name:   names.CloudControllerManager,
 	Assets: assets,
 	After:  []string{names.KubeAPIServer},
-	Wanted: func(env *component.Env) bool { return env.HCP.Spec.Platform.AWS != nil && env.Workers },
-	Adapters: []component.Adapter{
+	Wanted: func(env *target.ControlPlane) bool { return env.HCP.Spec.Platform.AWS != nil && env.Workers },
+	Adapters: []component.Adapter[*target.ControlPlane]{
 		component.On("deployment.yaml", adaptDeployment),
 		component.On("config.yaml", adaptConfig),
 	},
@@ -30,23 +31,23 @@ var Component = component.Component{
 	Reloads: []string{"Secret/" + names.ServiceAccountSigningKey},
 }
 
-func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
+func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
 	pod := &d.Spec.Template.Spec
 	c := component.Container(pod, names.CloudControllerManager)
-	c.Args = append(c.Args, component.LeaderElection(*d.Spec.Replicas)...)
+	c.Args = append(c.Args, target.LeaderElection(*d.Spec.Replicas)...)
 	c.Env = append(c.Env, corev1.EnvVar{Name: "AWS_REGION", Value: env.HCP.Spec.Platform.AWS.Region})
 	c.Env = append(c.Env, env.AWSEndpoints...)
 	minter := component.Container(pod, "token-minter")
 	minter.Args = append(minter.Args, "--issuer="+env.HCP.Spec.IssuerURL, "--subject="+names.CloudControllerSubject,
 		"--role-arn="+string(env.HCP.Spec.Platform.AWS.RolesRef.KubeCloudControllerARN), "--region="+env.HCP.Spec.Platform.AWS.Region)
 	minter.Env = append(minter.Env, env.AWSEndpoints...)
-	component.TrustUser(env, pod)
+	target.TrustUser(env, pod)
 	return nil
 }
 
 // adaptConfig configures the location of the nodes. Otherwise the cloud-controller-manager would read the metadata of
 // its own machine, which is in another account.
-func adaptConfig(env *component.Env, cm *corev1.ConfigMap) error {
+func adaptConfig(env *target.ControlPlane, cm *corev1.ConfigMap) error {
 	aws := env.HCP.Spec.Platform.AWS
 	lines := []string{"[Global]", "Region = " + aws.Region, "KubernetesClusterID = " + env.HCP.Spec.InfraID}
 	if c := aws.CloudProviderConfig; c != nil {

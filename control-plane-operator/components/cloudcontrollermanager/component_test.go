@@ -7,32 +7,32 @@ import (
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
 )
 
 func TestGolden(t *testing.T) {
-	componenttest.Golden(t, Component, componenttest.Single, componenttest.HighlyAvailable,
-		componenttest.Case{Name: "placed", Adapt: func(env *component.Env) {
+	targettest.Golden(t, Component, targettest.Single, targettest.HighlyAvailable,
+		targettest.Case{Name: "placed", Adapt: func(env *target.ControlPlane) {
 			env.HCP.Spec.Platform.AWS.CloudProviderConfig = &hyperv1.AWSCloudProviderConfig{
 				VPC: "vpc-1", Zone: "us-east-1a", Subnet: &hyperv1.AWSResourceReference{ID: ptr.To("subnet-1")},
 			}
 			env.AWSEndpoints = []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://aws.test"}}
-			componenttest.Trusting(env)
+			targettest.Trusting(env)
 		}},
 	)
 }
 
 func TestComponentRunsOnAWSWithNodes(t *testing.T) {
 	for sentence, c := range map[string]struct {
-		change func(*component.Env)
+		change func(*target.ControlPlane)
 		want   bool
 	}{
-		"a cluster with nodes":               {func(env *component.Env) { env.Workers = true }, true},
-		"not one that has never had any":     {func(*component.Env) {}, false},
-		"not one whose nodes are not on AWS": {func(env *component.Env) { env.Workers, env.HCP.Spec.Platform.AWS = true, nil }, false},
+		"a cluster with nodes":               {func(env *target.ControlPlane) { env.Workers = true }, true},
+		"not one that has never had any":     {func(*target.ControlPlane) {}, false},
+		"not one whose nodes are not on AWS": {func(env *target.ControlPlane) { env.Workers, env.HCP.Spec.Platform.AWS = true, nil }, false},
 	} {
-		env := componenttest.Env()
+		env := targettest.Env()
 		c.change(env)
 		if got := Component.Wanted(env); got != c.want {
 			t.Errorf("%s: %v", sentence, got)
@@ -47,7 +47,7 @@ func TestCloudConfRejectsLineBreaks(t *testing.T) {
 		"in the subnet": {VPC: "vpc-1", Subnet: &hyperv1.AWSResourceReference{ID: ptr.To("subnet-1\rRoleARN=x")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			env := componenttest.Env()
+			env := targettest.Env()
 			env.HCP.Spec.Platform.AWS = &hyperv1.AWSPlatformSpec{Region: "us-east-1", CloudProviderConfig: &config}
 			cm := &corev1.ConfigMap{}
 			if err := adaptConfig(env, cm); err == nil {

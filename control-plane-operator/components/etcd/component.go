@@ -8,6 +8,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -25,11 +26,11 @@ const (
 var assets embed.FS
 
 // Component is the managed etcd of a hosted cluster.
-var Component = component.Component{
+var Component = component.Component[*target.ControlPlane]{
 	Name:   names.Etcd,
 	Assets: assets,
 	Wanted: managed,
-	Adapters: []component.Adapter{
+	Adapters: []component.Adapter[*target.ControlPlane]{
 		component.On("client-service.yaml", adaptClientService),
 		component.On("configmap.yaml", adaptConfig),
 		component.On("statefulset.yaml", adaptStatefulSet),
@@ -45,18 +46,20 @@ var Component = component.Component{
 	Explain: explain,
 }
 
-func managed(env *component.Env) bool { return env.HCP.Spec.Etcd.ManagementType != hyperv1.Unmanaged }
+func managed(env *target.ControlPlane) bool {
+	return env.HCP.Spec.Etcd.ManagementType != hyperv1.Unmanaged
+}
 
 // adaptClientService routes clients to ready members. With a single member it routes to the pod before it is ready:
 // clients retry until etcd listens, which is a second before the kubelet reports the pod as ready.
-func adaptClientService(env *component.Env, svc *corev1.Service) error {
+func adaptClientService(env *target.ControlPlane, svc *corev1.Service) error {
 	svc.Spec.PublishNotReadyAddresses = etcd.Of(env.HCP).Size == 1
 	return nil
 }
 
 // adaptConfig adds the quota of the database, whether the cluster has been up and, for a member that has nothing to
 // decide, the complete configuration.
-func adaptConfig(env *component.Env, cm *corev1.ConfigMap) error {
+func adaptConfig(env *target.ControlPlane, cm *corev1.ConfigMap) error {
 	text := cm.Data[commonFile] + "quota-backend-bytes: " + strconv.FormatInt(quota(volumeSize(env.HCP)), 10) + "\n"
 	cluster := etcd.Of(env.HCP)
 	if cluster.Size == 1 {
@@ -80,7 +83,7 @@ const checks = "feature-gates: InitialCorruptCheck=true,CompactHashCheck=true\n"
 
 // stateOf returns the initial-cluster-state of a single member. After a loss of its data it cannot join another member,
 // so it exits instead of starting a new cluster.
-func stateOf(env *component.Env) etcd.State {
+func stateOf(env *target.ControlPlane) etcd.State {
 	if formed(env) {
 		return etcd.ExistingCluster
 	}

@@ -8,35 +8,35 @@ import (
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/fixture/etcdserver"
 )
 
 func TestGolden(t *testing.T) {
-	componenttest.Golden(t, Component,
-		componenttest.Single,
-		componenttest.HighlyAvailable,
-		componenttest.Case{Name: "formed", Adapt: up},
-		componenttest.Case{Name: "volume", Adapt: func(env *component.Env) { setStorage(env, "20Gi", "fast") }},
-		componenttest.Case{Name: "restore-single", Adapt: restoring},
-		componenttest.Case{Name: "restore-highly-available", Adapt: func(env *component.Env) {
-			componenttest.HighlyAvailable.Adapt(env)
+	targettest.Golden(t, Component,
+		targettest.Single,
+		targettest.HighlyAvailable,
+		targettest.Case{Name: "formed", Adapt: up},
+		targettest.Case{Name: "volume", Adapt: func(env *target.ControlPlane) { setStorage(env, "20Gi", "fast") }},
+		targettest.Case{Name: "restore-single", Adapt: restoring},
+		targettest.Case{Name: "restore-highly-available", Adapt: func(env *target.ControlPlane) {
+			targettest.HighlyAvailable.Adapt(env)
 			restoring(env)
-			componenttest.Trusting(env)
+			targettest.Trusting(env)
 		}},
 	)
 }
 
-func setStorage(env *component.Env, size, class string) {
+func setStorage(env *target.ControlPlane, size, class string) {
 	env.HCP.Spec.Etcd.Managed = &hyperv1.ManagedEtcdSpec{Storage: hyperv1.ManagedEtcdStorageSpec{
 		Type:             hyperv1.PersistentVolumeEtcdStorage,
 		PersistentVolume: &hyperv1.PersistentVolumeEtcdStorageSpec{Size: ptr.To(resource.MustParse(size)), StorageClassName: &class},
 	}}
 }
 
-func restoring(env *component.Env) {
+func restoring(env *target.ControlPlane) {
 	env.HCP.Spec.Etcd.Managed = &hyperv1.ManagedEtcdSpec{Storage: hyperv1.ManagedEtcdStorageSpec{
 		Type:               hyperv1.PersistentVolumeEtcdStorage,
 		RestoreSnapshotURL: []hyperv1.SnapshotURL{"https://backups.example.com/demo.db"},
@@ -44,7 +44,7 @@ func restoring(env *component.Env) {
 }
 
 func TestSnapshotIsUsedForTheFirstStartOnly(t *testing.T) {
-	env := componenttest.Env()
+	env := targettest.Env()
 	restoring(env)
 	if !needsMemberContainer(env) {
 		t.Fatal("a member that begins with a snapshot has nothing that puts it in place")
@@ -56,25 +56,25 @@ func TestSnapshotIsUsedForTheFirstStartOnly(t *testing.T) {
 }
 
 // up is a cluster that has been up and is available.
-func up(env *component.Env) {
+func up(env *target.ControlPlane) {
 	env.HCP.Status.Initialization = &hyperv1.HostedControlPlaneInitialization{ControlPlaneInitialized: ptr.To(true)}
 	env.Available = []string{names.Etcd}
 }
 
 // down is a cluster that has been up and is not available.
-func down(env *component.Env) {
+func down(env *target.ControlPlane) {
 	up(env)
 	env.Available = nil
 }
 
 func TestFormedRecordsTheFirstStart(t *testing.T) {
 	for name, c := range map[string]struct {
-		is   func(*component.Env)
+		is   func(*target.ControlPlane)
 		says string
 		want bool
 	}{
-		"a new cluster":                                {func(*component.Env) {}, "", false},
-		"one that has not been up yet":                 {func(*component.Env) {}, "false", false},
+		"a new cluster":                                {func(*target.ControlPlane) {}, "", false},
+		"one that has not been up yet":                 {func(*target.ControlPlane) {}, "false", false},
 		"its etcd is up for the first time":            {up, "false", true},
 		"its etcd is lost":                             {down, "true", true},
 		"what was lost is given up":                    {down, "false", false},
@@ -83,7 +83,7 @@ func TestFormedRecordsTheFirstStart(t *testing.T) {
 		"somebody deletes the ConfigMap of a lost one": {down, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			env := componenttest.Env()
+			env := targettest.Env()
 			c.is(env)
 			if c.says != "" {
 				env.ConfigMaps[configMap] = &corev1.ConfigMap{Data: map[string]string{formedKey: c.says}}
@@ -97,7 +97,7 @@ func TestFormedRecordsTheFirstStart(t *testing.T) {
 
 // etcd exits with a known message.
 func TestSingleMemberWithoutDataDoesNotStartANewCluster(t *testing.T) {
-	env := componenttest.Env()
+	env := targettest.Env()
 	down(env)
 	m := etcdserver.New(t, "etcd-0")
 	m.Start("etcd-0="+m.PeerURL, string(stateOf(env)))
@@ -107,7 +107,7 @@ func TestSingleMemberWithoutDataDoesNotStartANewCluster(t *testing.T) {
 }
 
 func TestUnmanagedEtcdHasNoComponent(t *testing.T) {
-	env := componenttest.Env()
+	env := targettest.Env()
 	env.HCP.Spec.Etcd.ManagementType = hyperv1.Unmanaged
 	if Component.Wanted(env) {
 		t.Error("there is a second etcd")

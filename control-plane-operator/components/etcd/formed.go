@@ -8,14 +8,14 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
-	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // formed returns whether the cluster has been up before, so that a member without data has lost it. The ConfigMap holds
 // the value, because members read it there. A user who gives up the lost data sets it to "false", and it stays "false"
 // until etcd is available again. Deleting the ConfigMap gives up nothing.
-func formed(env *component.Env) bool {
+func formed(env *target.ControlPlane) bool {
 	i := env.HCP.Status.Initialization
 	once := i != nil && ptr.Deref(i.ControlPlaneInitialized, false)
 	if env.ConfigMapData(configMap, formedKey) == "false" {

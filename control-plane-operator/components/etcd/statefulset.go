@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 )
 
@@ -22,7 +23,7 @@ const (
 
 // snapshotURL returns the URL of the snapshot that the cluster begins with. It is empty if there is no snapshot or if
 // the cluster has been up.
-func snapshotURL(env *component.Env) string {
+func snapshotURL(env *target.ControlPlane) string {
 	if !fromSnapshot(env) || formed(env) {
 		return ""
 	}
@@ -30,17 +31,17 @@ func snapshotURL(env *component.Env) string {
 }
 
 // fromSnapshot is true for a cluster that begins with a snapshot, or has begun with one.
-func fromSnapshot(env *component.Env) bool {
+func fromSnapshot(env *target.ControlPlane) bool {
 	m := env.HCP.Spec.Etcd.Managed
 	return m != nil && len(m.Storage.RestoreSnapshotURL) > 0
 }
 
 // needsMemberContainer returns whether a member has to decide how it starts.
-func needsMemberContainer(env *component.Env) bool {
+func needsMemberContainer(env *target.ControlPlane) bool {
 	return etcd.Of(env.HCP).Size > 1 || snapshotURL(env) != ""
 }
 
-func adaptStatefulSet(env *component.Env, s *appsv1.StatefulSet) error {
+func adaptStatefulSet(env *target.ControlPlane, s *appsv1.StatefulSet) error {
 	cluster := etcd.Of(env.HCP)
 	s.Spec.Replicas = ptr.To(int32(cluster.Size))
 	claim := &s.Spec.VolumeClaimTemplates[0].Spec
@@ -50,7 +51,7 @@ func adaptStatefulSet(env *component.Env, s *appsv1.StatefulSet) error {
 	pod := &s.Spec.Template.Spec
 	if url := snapshotURL(env); url != "" {
 		restoreFrom(pod, url, cluster, largestSnapshot(volumeSize(env.HCP)))
-		component.TrustUser(env, pod)
+		target.TrustUser(env, pod)
 	} else {
 		drop(pod, fetch, restore)
 		unmount(pod, "snapshot")

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 )
 
 // The part of audit.k8s.io/v1 that our policies use.
@@ -82,7 +82,7 @@ func profileRules(profile configv1.AuditProfileType, groups ...string) ([]auditR
 const auditPolicyFile = "policy.yaml"
 
 // adaptAuditPolicy writes the rules of groups before the rules for all users, because the first match counts.
-func adaptAuditPolicy(env *component.Env, cm *corev1.ConfigMap) error {
+func adaptAuditPolicy(env *target.ControlPlane, cm *corev1.ConfigMap) error {
 	audit := apiServer(env).Audit
 	policy := auditPolicy{APIVersion: "audit.k8s.io/v1", Kind: "Policy", OmitStages: []string{"RequestReceived"}, OmitManagedFields: true}
 	policy.Rules = append(policy.Rules, noise...)
@@ -109,7 +109,7 @@ func adaptAuditPolicy(env *component.Env, cm *corev1.ConfigMap) error {
 const auditWebhookKey = "webhook-kubeconfig"
 
 // addAudit writes audit events to the log of the container. Log collectors read it there, and the kubelet rotates it.
-func addAudit(env *component.Env, p *pod) error {
+func addAudit(env *target.ControlPlane, p *pod) error {
 	audit := apiServer(env).Audit
 	if audit.Profile != configv1.NoneAuditProfileType || len(audit.CustomRules) > 0 {
 		p.arg("--audit-log-path=-", "--audit-log-mode=batch")

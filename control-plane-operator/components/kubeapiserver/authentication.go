@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 )
 
 // The part of apiserver.config.k8s.io/v1 that a provider needs.
@@ -63,14 +63,14 @@ const (
 	trustBundleKey       = "ca-bundle.crt"
 )
 
-func hasProvider(env *component.Env) bool {
+func hasProvider(env *target.ControlPlane) bool {
 	a := configuration(env).Authentication
 	return a != nil && a.Type == configv1.AuthenticationTypeOIDC && len(a.OIDCProviders) > 0
 }
 
 // adaptAuthentication converts the user's providers to Kubernetes' configuration. The API server reloads the file when
 // it changes.
-func adaptAuthentication(env *component.Env, cm *corev1.ConfigMap) error {
+func adaptAuthentication(env *target.ControlPlane, cm *corev1.ConfigMap) error {
 	config := authenticationConfiguration{APIVersion: "apiserver.config.k8s.io/v1", Kind: "AuthenticationConfiguration"}
 	for _, provider := range configuration(env).Authentication.OIDCProviders {
 		jwt, err := authenticator(env, provider)
@@ -87,7 +87,7 @@ func adaptAuthentication(env *component.Env, cm *corev1.ConfigMap) error {
 	return nil
 }
 
-func authenticator(env *component.Env, p configv1.OIDCProvider) (jwtAuthenticator, error) {
+func authenticator(env *target.ControlPlane, p configv1.OIDCProvider) (jwtAuthenticator, error) {
 	jwt := jwtAuthenticator{Issuer: issuer{URL: p.Issuer.URL, DiscoveryURL: p.Issuer.DiscoveryURL, AudienceMatchPolicy: "MatchAny"}}
 	for _, audience := range p.Issuer.Audiences {
 		jwt.Issuer.Audiences = append(jwt.Issuer.Audiences, string(audience))
@@ -153,7 +153,7 @@ func username(p configv1.OIDCProvider) mapping {
 }
 
 // addAuthentication configures the validation of tokens that the cluster has not issued.
-func addAuthentication(env *component.Env, p *pod) error {
+func addAuthentication(env *target.ControlPlane, p *pod) error {
 	a := configuration(env).Authentication
 	if hasProvider(env) {
 		p.arg("--authentication-config=" + p.mountConfigMap("authentication", authenticationConfig) + "/" + authenticationFile)

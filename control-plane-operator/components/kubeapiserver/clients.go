@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
@@ -15,11 +15,11 @@ import (
 // clientCA has our authorities and the user's authority, because the API server takes only one file.
 const clientCA = "kas-client-ca"
 
-func bringsClientCA(env *component.Env) bool { return apiServer(env).ClientCA.Name != "" }
+func bringsClientCA(env *target.ControlPlane) bool { return apiServer(env).ClientCA.Name != "" }
 
 // adaptClientCA adds the user's authority. Our own authorities stay in the file, because the control plane authenticates
 // with them.
-func adaptClientCA(env *component.Env, cm *corev1.ConfigMap) error {
+func adaptClientCA(env *target.ControlPlane, cm *corev1.ConfigMap) error {
 	ours, theirs := env.ConfigMapData(names.ClientCA, pki.TrustKey), env.ConfigMapData(apiServer(env).ClientCA.Name, trustBundleKey)
 	if ours == "" {
 		return fmt.Errorf("ConfigMap %s has no %s yet", names.ClientCA, pki.TrustKey)
@@ -33,7 +33,7 @@ func adaptClientCA(env *component.Env, cm *corev1.ConfigMap) error {
 
 // addKubeletCA makes the API server verify the certificates of nodes. Traffic to nodes passes agents on nodes, and each
 // agent could respond in place of the node.
-func addKubeletCA(env *component.Env, p *pod) error {
+func addKubeletCA(env *target.ControlPlane, p *pod) error {
 	if env.HCP.Status.KubeletVerification != hyperv1.KubeletVerificationEnabled {
 		return nil
 	}
@@ -44,7 +44,7 @@ func addKubeletCA(env *component.Env, p *pod) error {
 	return nil
 }
 
-func addClientCA(env *component.Env, p *pod) error {
+func addClientCA(env *target.ControlPlane, p *pod) error {
 	if bringsClientCA(env) {
 		p.volume("client-ca").ConfigMap.Name = clientCA
 	}

@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
@@ -16,12 +17,12 @@ import (
 var assets embed.FS
 
 // Component is the API server of a hosted cluster.
-var Component = component.Component{
+var Component = component.Component[*target.ControlPlane]{
 	Name:           names.KubeAPIServer,
 	Assets:         assets,
 	After:          []string{names.Etcd},
 	RequestServing: true,
-	Adapters: []component.Adapter{
+	Adapters: []component.Adapter[*target.ControlPlane]{
 		component.On("audit-configmap.yaml", adaptAuditPolicy),
 		component.On("authentication-configmap.yaml", adaptAuthentication),
 		component.Only("authentication-configmap.yaml", hasProvider),
@@ -42,9 +43,9 @@ var Component = component.Component{
 }
 
 // adaptDeployment calls the adapters in the order of the flags.
-func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
+func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
 	p := &pod{PodSpec: &d.Spec.Template.Spec, replicas: *d.Spec.Replicas, annotations: map[string]string{}}
-	for _, adapt := range []func(*component.Env, *pod) error{
+	for _, adapt := range []func(*target.ControlPlane, *pod) error{
 		addAddresses, addIdentity, addEtcd, addTLS, addNamedCertificates, addClientCA, addKubeletCA, addAudit, addAuthentication, addEncryption, addKonnectivity, addFeatures,
 	} {
 		if err := adapt(env, p); err != nil {
@@ -52,7 +53,7 @@ func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
 		}
 	}
 	d.Spec.Template.Annotations = p.annotations
-	component.TrustUser(env, p.PodSpec)
+	target.TrustUser(env, p.PodSpec)
 	return nil
 }
 

@@ -13,40 +13,41 @@ import (
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
 	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
 func TestGolden(t *testing.T) {
-	componenttest.Golden(t, Component,
-		componenttest.Single,
-		componenttest.HighlyAvailable,
-		componenttest.Case{Name: "ipv6", Adapt: func(env *component.Env) {
+	targettest.Golden(t, Component,
+		targettest.Single,
+		targettest.HighlyAvailable,
+		targettest.Case{Name: "ipv6", Adapt: func(env *target.ControlPlane) {
 			env.HCP.Spec.Networking.ServiceNetwork = []hyperv1.ServiceNetworkEntry{{CIDR: "fd02::/112"}}
 		}},
-		componenttest.Case{Name: "dual-stack", Adapt: func(env *component.Env) {
+		targettest.Case{Name: "dual-stack", Adapt: func(env *target.ControlPlane) {
 			n := &env.HCP.Spec.Networking
 			n.ServiceNetwork = append(n.ServiceNetwork, hyperv1.ServiceNetworkEntry{CIDR: "fd02::/112"})
 			n.APIServer = &hyperv1.APIServerNetworking{AdvertiseAddress: ptr.To("172.22.0.9")}
 		}},
-		componenttest.Case{Name: "unmanaged-etcd", Adapt: ownEtcd},
-		componenttest.Case{Name: "aescbc", Adapt: encrypted},
-		componenttest.Case{Name: "kms", Adapt: encryptedByAWS},
-		componenttest.Case{Name: "oidc", Adapt: withProvider},
-		componenttest.Case{Name: "everything-configured", Adapt: func(env *component.Env) {
+		targettest.Case{Name: "unmanaged-etcd", Adapt: ownEtcd},
+		targettest.Case{Name: "aescbc", Adapt: encrypted},
+		targettest.Case{Name: "kms", Adapt: encryptedByAWS},
+		targettest.Case{Name: "oidc", Adapt: withProvider},
+		targettest.Case{Name: "everything-configured", Adapt: func(env *target.ControlPlane) {
 			configured(env)
-			componenttest.Trusting(env)
+			targettest.Trusting(env)
 		}},
 	)
 }
 
 func TestAccessModeDoesNotChangeThePods(t *testing.T) {
-	public, private := componenttest.Env(), componenttest.Env()
+	public, private := targettest.Env(), targettest.Env()
 	public.HCP.Spec.Platform.AWS.EndpointAccess = hyperv1.Public
 	private.HCP.Spec.Platform.AWS.EndpointAccess = hyperv1.Private
-	private.API = component.Host{Name: names.LocalAPI("demo"), Port: 6443}
+	private.API = target.Host{Name: names.LocalAPI("demo"), Port: 6443}
 	before, err := component.Render(Component, public)
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +64,7 @@ func TestAccessModeDoesNotChangeThePods(t *testing.T) {
 // Nodes of older releases have self-signed serving certificates. Their logs must be readable until they are replaced.
 func TestKubeletsAreVerifiedWhenTheStatusAllowsIt(t *testing.T) {
 	const flag = "--kubelet-certificate-authority=/etc/kubernetes/kubelet-ca/ca.crt"
-	args := func(env *component.Env) []string {
+	args := func(env *target.ControlPlane) []string {
 		t.Helper()
 		objs, err := component.Render(Component, env)
 		if err != nil {
@@ -77,22 +78,22 @@ func TestKubeletsAreVerifiedWhenTheStatusAllowsIt(t *testing.T) {
 		t.Fatal("there is no Deployment")
 		return nil
 	}
-	if !slices.Contains(args(componenttest.Env()), flag) {
+	if !slices.Contains(args(targettest.Env()), flag) {
 		t.Errorf("without %s", flag)
 	}
-	before := componenttest.Env()
+	before := targettest.Env()
 	before.HCP.Status.KubeletVerification = ""
 	if got := args(before); slices.ContainsFunc(got, func(arg string) bool { return strings.HasPrefix(arg, "--kubelet-certificate-authority") }) {
 		t.Errorf("nodes of before are not reached with %v", got)
 	}
-	without := componenttest.Env()
+	without := targettest.Env()
 	delete(without.ConfigMaps, names.KubeletServingCA)
 	if _, err := component.Render(Component, without); err == nil {
 		t.Error("without the authority the verification ends, and nobody notices")
 	}
 }
 
-func ownEtcd(env *component.Env) {
+func ownEtcd(env *target.ControlPlane) {
 	env.HCP.Spec.Etcd = hyperv1.EtcdSpec{ManagementType: hyperv1.Unmanaged, Unmanaged: &hyperv1.UnmanagedEtcdSpec{
 		Endpoint: "https://etcd.example.com:2379",
 		TLS:      hyperv1.EtcdTLSConfig{ClientSecret: corev1.LocalObjectReference{Name: "copied-etcd"}},
@@ -100,7 +101,7 @@ func ownEtcd(env *component.Env) {
 }
 
 // has adds a Secret next to the control plane.
-func has(env *component.Env, name, key, value string) {
+func has(env *target.ControlPlane, name, key, value string) {
 	env.Secrets[name] = &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: env.HCP.Namespace, Name: name}, Data: map[string][]byte{key: []byte(value)},
 	}
@@ -111,7 +112,7 @@ const (
 	anotherKey = "fedcba9876543210fedcba9876543210"
 )
 
-func encrypted(env *component.Env) {
+func encrypted(env *target.ControlPlane) {
 	has(env, "copied-new", aesKeyKey, oneKey)
 	has(env, "copied-old", aesKeyKey, anotherKey)
 	env.HCP.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{Type: hyperv1.AESCBC, AESCBC: &hyperv1.AESCBCSpec{
@@ -121,7 +122,7 @@ func encrypted(env *component.Env) {
 }
 
 // settled records the user's key as the current one.
-func settled(env *component.Env) {
+func settled(env *target.ControlPlane) {
 	active, _, err := SpecKeys(env.HCP, env.Secrets)
 	if err != nil {
 		panic(err)
@@ -132,7 +133,7 @@ func settled(env *component.Env) {
 }
 
 // moving starts a change from the key in the status to the key in the spec, which is in a Secret of the namespace.
-func moving(env *component.Env, stage hyperv1.SecretEncryptionStage) {
+func moving(env *target.ControlPlane, stage hyperv1.SecretEncryptionStage) {
 	to, _, err := SpecKeys(env.HCP, env.Secrets)
 	if err != nil {
 		panic(err)
@@ -146,7 +147,7 @@ func moving(env *component.Env, stage hyperv1.SecretEncryptionStage) {
 	}}, st.History...)}
 }
 
-func encryptedByAWS(env *component.Env) {
+func encryptedByAWS(env *target.ControlPlane) {
 	env.Release.Components[kmsImage] = "registry.example.com/aws-kms-provider:1.36.3"
 	env.HCP.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{Type: hyperv1.KMS, KMS: &hyperv1.KMSSpec{Provider: hyperv1.AWSKMS, AWS: &hyperv1.AWSKMSSpec{
 		Region:    "us-east-1",
@@ -157,7 +158,7 @@ func encryptedByAWS(env *component.Env) {
 	settled(env)
 }
 
-func withProvider(env *component.Env) {
+func withProvider(env *target.ControlPlane) {
 	env.ConfigMaps["copied-idp-ca"] = &corev1.ConfigMap{Data: map[string]string{trustBundleKey: "-----BEGIN CERTIFICATE-----\n"}}
 	env.HCP.Spec.Configuration = &hyperv1.ClusterConfiguration{Authentication: &configv1.AuthenticationSpec{
 		Type: configv1.AuthenticationTypeOIDC,
@@ -181,7 +182,7 @@ func withProvider(env *component.Env) {
 	}}
 }
 
-func configured(env *component.Env) {
+func configured(env *target.ControlPlane) {
 	has(env, "copied-audit", auditWebhookKey, "a kubeconfig")
 	env.ConfigMaps[names.ClientCA] = &corev1.ConfigMap{Data: map[string]string{pki.TrustKey: "ours\n"}}
 	env.ConfigMaps["copied-clients"] = &corev1.ConfigMap{Data: map[string]string{trustBundleKey: "theirs\n"}}

@@ -8,29 +8,30 @@ import (
 
 	configv1 "github.com/openshift/api/config/v1"
 
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
 	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 )
 
 func TestInvalidConfigurationIsRejected(t *testing.T) {
 	for name, c := range map[string]struct {
-		given func(*component.Env)
+		given func(*target.ControlPlane)
 		want  string
 	}{
 		"nobody has recorded which keys are in use": {
-			given: func(env *component.Env) { encrypted(env); env.HCP.Status.SecretEncryption = nil },
+			given: func(env *target.ControlPlane) { encrypted(env); env.HCP.Status.SecretEncryption = nil },
 			want:  "status.secretEncryption has no keys yet; EtcdDataEncryptionUpToDate has the reason",
 		},
 		"a key that may have encrypted something is nowhere": {
-			given: func(env *component.Env) { encrypted(env); delete(env.Secrets, "copied-new") },
+			given: func(env *target.ControlPlane) { encrypted(env); delete(env.Secrets, "copied-new") },
 			want:  "last seen in Secret copied-new, may have encrypted Secrets and is in no Secret any more: create the HostedCluster's Secret copied-new again with the same 32 bytes",
 		},
 		"a key that may have encrypted something has other bytes": {
-			given: func(env *component.Env) { encrypted(env); has(env, "copied-new", aesKeyKey, "short") },
+			given: func(env *target.ControlPlane) { encrypted(env); has(env, "copied-new", aesKeyKey, "short") },
 			want:  "is in no Secret any more",
 		},
 		"the ARN of a provider is lost": {
-			given: func(env *component.Env) {
+			given: func(env *target.ControlPlane) {
 				encryptedByAWS(env)
 				env.Secrets[EncryptionSecret] = configOf(nil, env)
 				delete(env.Secrets[EncryptionSecret].Data, kmsKeysKey)
@@ -38,41 +39,44 @@ func TestInvalidConfigurationIsRejected(t *testing.T) {
 			want: "but its key kms-keys does not list the ARN: restore the ARN",
 		},
 		"the previous keys cannot be read": {
-			given: func(env *component.Env) { encrypted(env); has(env, EncryptionSecret, encryptionFile, "{") },
+			given: func(env *target.ControlPlane) { encrypted(env); has(env, EncryptionSecret, encryptionFile, "{") },
 			want:  "reading the keys that were used before from Secret kas-secret-encryption",
 		},
 		"the payload has no plugin for keys of AWS": {
-			given: func(env *component.Env) { encryptedByAWS(env); delete(env.Release.Components, kmsImage) },
+			given: func(env *target.ControlPlane) { encryptedByAWS(env); delete(env.Release.Components, kmsImage) },
 			want:  "secretEncryption is of type kms, but release 1.36.3 has no image aws-kms-provider",
 		},
 		"the authority of the provider is missing": {
-			given: func(env *component.Env) { withProvider(env); delete(env.ConfigMaps, "copied-idp-ca") },
+			given: func(env *target.ControlPlane) { withProvider(env); delete(env.ConfigMaps, "copied-idp-ca") },
 			want:  "oidcProviders has idp: its certificate authority, ConfigMap copied-idp-ca with key ca-bundle.crt, does not exist",
 		},
 		"the provider wants to be asked for claims": {
-			given: func(env *component.Env) {
+			given: func(env *target.ControlPlane) {
 				withProvider(env)
 				env.HCP.Spec.Configuration.Authentication.OIDCProviders[0].ExternalClaimsSources = []configv1.ExternalClaimsSource{{}}
 			},
 			want: "externalClaimsSources, which Kubernetes does not support",
 		},
 		"a rule about claims asks for nothing": {
-			given: func(env *component.Env) {
+			given: func(env *target.ControlPlane) {
 				withProvider(env)
 				env.HCP.Spec.Configuration.Authentication.OIDCProviders[0].ClaimValidationRules = []configv1.TokenClaimValidationRule{{Type: configv1.TokenValidationRuleTypeCEL}}
 			},
 			want: "a claim validation rule of type CEL without its content",
 		},
 		"the user's authority for clients is missing": {
-			given: func(env *component.Env) { configured(env); delete(env.ConfigMaps, "copied-clients") },
+			given: func(env *target.ControlPlane) { configured(env); delete(env.ConfigMaps, "copied-clients") },
 			want:  "configuration.apiServer.clientCA names ConfigMap copied-clients, which has no ca-bundle.crt",
 		},
 		"an audit profile that there is not": {
-			given: func(env *component.Env) { configured(env); env.HCP.Spec.Configuration.APIServer.Audit.Profile = "All" },
-			want:  `configuration.apiServer.audit has profile "All"`,
+			given: func(env *target.ControlPlane) {
+				configured(env)
+				env.HCP.Spec.Configuration.APIServer.Audit.Profile = "All"
+			},
+			want: `configuration.apiServer.audit has profile "All"`,
 		},
 		"an audit profile of a group that there is not": {
-			given: func(env *component.Env) {
+			given: func(env *target.ControlPlane) {
 				configured(env)
 				env.HCP.Spec.Configuration.APIServer.Audit.CustomRules[0].Profile = "All"
 			},
@@ -84,7 +88,7 @@ func TestInvalidConfigurationIsRejected(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			env := componenttest.Env()
+			env := targettest.Env()
 			c.given(env)
 			_, err := component.Render(Component, env)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -97,8 +101,8 @@ func TestInvalidConfigurationIsRejected(t *testing.T) {
 	}
 }
 
-func withTLS(profile configv1.TLSSecurityProfile) func(*component.Env) {
-	return func(env *component.Env) {
+func withTLS(profile configv1.TLSSecurityProfile) func(*target.ControlPlane) {
+	return func(env *target.ControlPlane) {
 		configured(env)
 		env.HCP.Spec.Configuration.APIServer.TLSSecurityProfile = &profile
 	}
@@ -123,7 +127,7 @@ func TestTLSProfiles(t *testing.T) {
 		"with ciphers that cannot be chosen": {custom(configv1.VersionTLS12, "TLS_AES_128_GCM_SHA256"), []string{"--tls-min-version=VersionTLS12"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			env := componenttest.Env()
+			env := targettest.Env()
 			withTLS(c.profile)(env)
 			var got []string
 			for _, arg := range args(t, env) {
@@ -150,7 +154,7 @@ func TestAllCiphersHaveANameInGo(t *testing.T) {
 	}
 }
 
-func args(t *testing.T, env *component.Env) []string {
+func args(t *testing.T, env *target.ControlPlane) []string {
 	t.Helper()
 	objs, err := component.Render(Component, env)
 	if err != nil {

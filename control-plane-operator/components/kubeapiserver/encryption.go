@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
@@ -53,11 +53,11 @@ const (
 // EncryptedResources are the resources that are encrypted.
 var EncryptedResources = []string{"secrets"}
 
-func encrypts(env *component.Env) bool { return env.HCP.Spec.SecretEncryption != nil }
+func encrypts(env *target.ControlPlane) bool { return env.HCP.Spec.SecretEncryption != nil }
 
 // adaptEncryption writes the encryption configuration. The API server writes with the first provider, and uses the
 // others only to read.
-func adaptEncryption(env *component.Env, s *corev1.Secret) error {
+func adaptEncryption(env *target.ControlPlane, s *corev1.Secret) error {
 	data, err := encryptionData(env)
 	s.Data = data
 	return err
@@ -65,7 +65,7 @@ func adaptEncryption(env *component.Env, s *corev1.Secret) error {
 
 // encryptionData returns the configuration that follows from the status, with the bytes of its keys. It fails if a key
 // that may be needed is missing.
-func encryptionData(env *component.Env) (map[string][]byte, error) {
+func encryptionData(env *target.ControlPlane) (map[string][]byte, error) {
 	desired, err := desiredEncryption(env)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func encryptionData(env *component.Env) (map[string][]byte, error) {
 
 // desiredEncryption returns the keys in their order. The encryption controller decides in stages which key is the first,
 // and waits for the API servers in between.
-func desiredEncryption(env *component.Env) (secretencryption.Configuration, error) {
+func desiredEncryption(env *target.ControlPlane) (secretencryption.Configuration, error) {
 	st := env.HCP.Status.SecretEncryption
 	if st == nil {
 		return secretencryption.Configuration{}, fmt.Errorf("status.secretEncryption has no keys yet; EtcdDataEncryptionUpToDate has the reason")
@@ -109,7 +109,7 @@ func desiredEncryption(env *component.Env) (secretencryption.Configuration, erro
 }
 
 // encryptionProviders returns the providers of the keys, and the identity provider for plain text.
-func encryptionProviders(env *component.Env, desired secretencryption.Configuration) ([]encryptionProvider, error) {
+func encryptionProviders(env *target.ControlPlane, desired secretencryption.Configuration) ([]encryptionProvider, error) {
 	inTheClear := encryptionProvider{Identity: &struct{}{}}
 	var providers []encryptionProvider
 	if desired.InTheClear {
@@ -142,7 +142,7 @@ const aesKeyPrefix = "key-"
 
 // aesKeyOf returns the bytes of a key from the existing configuration, or else from a copy of the user's Secret, which
 // stays as long as the key is needed.
-func aesKeyOf(env *component.Env, key secretencryption.Key) (aesKey, error) {
+func aesKeyOf(env *target.ControlPlane, key secretencryption.Key) (aesKey, error) {
 	found := aesKey{Name: aesKeyPrefix + key.Fingerprint}
 	config, err := readEncryption(env.Secrets[EncryptionSecret])
 	if err != nil {
@@ -174,7 +174,7 @@ func (e *MissingKeyError) Error() string {
 
 // CheckKeys returns a MissingKeyError if the configuration cannot be written.
 func CheckKeys(hcp *hyperv1.HostedControlPlane, secrets map[string]*corev1.Secret) error {
-	_, err := encryptionData(&component.Env{HCP: hcp, Secrets: secrets})
+	_, err := encryptionData(&target.ControlPlane{HCP: hcp, Secrets: secrets})
 	return err
 }
 
@@ -282,7 +282,7 @@ func (c encryptionConfiguration) aesKeys() []aesKey {
 }
 
 // addEncryption configures the encryption of Secrets. With keys of AWS KMS it adds the KMS plugins.
-func addEncryption(env *component.Env, p *pod) error {
+func addEncryption(env *target.ControlPlane, p *pod) error {
 	if !encrypts(env) {
 		return nil
 	}

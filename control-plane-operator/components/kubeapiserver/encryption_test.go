@@ -11,8 +11,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
 	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
@@ -22,13 +23,13 @@ const (
 )
 
 // to sets the Secret of another key in the spec.
-func to(env *component.Env, secret, key string) {
+func to(env *target.ControlPlane, secret, key string) {
 	has(env, secret, aesKeyKey, key)
 	spec := env.HCP.Spec.SecretEncryption.AESCBC
 	spec.ActiveKey, spec.BackupKey = corev1.LocalObjectReference{Name: secret}, nil //nolint:staticcheck // deprecated, but still supported
 }
 
-func toARN(env *component.Env, arn string) {
+func toARN(env *target.ControlPlane, arn string) {
 	aws := env.HCP.Spec.SecretEncryption.KMS.AWS
 	aws.ActiveKey.ARN, aws.BackupKey = arn, nil //nolint:staticcheck // deprecated, and in use where somebody still sets it
 }
@@ -68,7 +69,7 @@ func TestOrderOfKeysFollowsTheStage(t *testing.T) {
 		hyperv1.SecretEncryptionReencrypt: {next, one, backup, "identity"},
 	} {
 		t.Run(string(stage), func(t *testing.T) {
-			env := componenttest.Env()
+			env := targettest.Env()
 			encrypted(env)
 			env.Secrets[EncryptionSecret] = configOf(t, env)
 			to(env, "copied-next", nextKey)
@@ -80,7 +81,7 @@ func TestOrderOfKeysFollowsTheStage(t *testing.T) {
 		})
 	}
 	t.Run("after the last one", func(t *testing.T) {
-		env := componenttest.Env()
+		env := targettest.Env()
 		encrypted(env)
 		env.Secrets[EncryptionSecret] = configOf(t, env)
 		to(env, "copied-next", nextKey)
@@ -90,7 +91,7 @@ func TestOrderOfKeysFollowsTheStage(t *testing.T) {
 		}
 	})
 	t.Run("of a cluster without encryption", func(t *testing.T) {
-		env := componenttest.Env()
+		env := targettest.Env()
 		encrypted(env)
 		to(env, "copied-next", nextKey)
 		env.HCP.Status.SecretEncryption = nil
@@ -107,7 +108,7 @@ func TestOrderOfKeysFollowsTheStage(t *testing.T) {
 }
 
 func TestDeletedConfigurationIsRestoredFromCopies(t *testing.T) {
-	env := componenttest.Env()
+	env := targettest.Env()
 	encrypted(env)
 	to(env, "copied-next", nextKey)
 	moving(env, hyperv1.SecretEncryptionReencrypt)
@@ -127,7 +128,7 @@ func TestDeletedConfigurationIsRestoredFromCopies(t *testing.T) {
 }
 
 func TestInvalidKeyDoesNotChangeTheConfiguration(t *testing.T) {
-	env := componenttest.Env()
+	env := targettest.Env()
 	encrypted(env)
 	env.Secrets[EncryptionSecret] = configOf(t, env)
 	env.HCP.Spec.SecretEncryption.AESCBC.ActiveKey.Name = "copied-nothing"
@@ -138,7 +139,7 @@ func TestInvalidKeyDoesNotChangeTheConfiguration(t *testing.T) {
 
 // Each KMS key has its own plugin in its region. Only the write key is a part of the readiness.
 func TestReadOnlyKMSKeysDoNotAffectReadiness(t *testing.T) {
-	env := componenttest.Env()
+	env := targettest.Env()
 	encryptedByAWS(env)
 	toARN(env, arnOne)
 	env.Secrets[EncryptionSecret] = configOf(t, env)
@@ -181,7 +182,7 @@ func TestReadOnlyKMSKeysDoNotAffectReadiness(t *testing.T) {
 }
 
 func TestNewKMSKeyDoesNotAffectReadiness(t *testing.T) {
-	env := componenttest.Env()
+	env := targettest.Env()
 	encryptedByAWS(env)
 	toARN(env, arnOne)
 	env.HCP.Status.SecretEncryption = nil
@@ -197,7 +198,7 @@ func TestNewKMSKeyDoesNotAffectReadiness(t *testing.T) {
 }
 
 func TestPodsHaveTheFingerprintOfTheirConfiguration(t *testing.T) {
-	env := componenttest.Env()
+	env := targettest.Env()
 	encrypted(env)
 	seen := map[string]bool{}
 	for _, stage := range []hyperv1.SecretEncryptionStage{hyperv1.SecretEncryptionReadKey, hyperv1.SecretEncryptionWriteKey} {
@@ -219,7 +220,7 @@ func TestPodsHaveTheFingerprintOfTheirConfiguration(t *testing.T) {
 }
 
 func TestNameOfASecretDoesNotChangeItsKey(t *testing.T) {
-	env := componenttest.Env()
+	env := targettest.Env()
 	encrypted(env)
 	before := configOf(t, env)
 	has(env, "copied-renamed", aesKeyKey, oneKey)
@@ -230,7 +231,7 @@ func TestNameOfASecretDoesNotChangeItsKey(t *testing.T) {
 }
 
 func TestConfiguredKeys(t *testing.T) {
-	env := componenttest.Env()
+	env := targettest.Env()
 	encrypted(env)
 	got, err := ConfiguredKeys(configOf(t, env))
 	if err != nil || got.InTheClear || len(got.Keys) != 2 || got.Keys[0].Name != named(oneKey) || got.Keys[1].Name != named(anotherKey) {
@@ -241,7 +242,7 @@ func TestConfiguredKeys(t *testing.T) {
 	}
 }
 
-func configOf(t *testing.T, env *component.Env) *corev1.Secret {
+func configOf(t *testing.T, env *target.ControlPlane) *corev1.Secret {
 	objs, err := component.Render(Component, env)
 	if err != nil {
 		t.Fatal(err)

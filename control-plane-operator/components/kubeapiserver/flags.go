@@ -9,11 +9,12 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 )
 
 // addAddresses sets the API server's address and the service network.
-func addAddresses(env *component.Env, p *pod) error {
+func addAddresses(env *target.ControlPlane, p *pod) error {
 	n := env.HCP.Spec.Networking
 	var services []string
 	for _, entry := range n.ServiceNetwork {
@@ -33,7 +34,7 @@ func addAddresses(env *component.Env, p *pod) error {
 
 // addIdentity sets the issuer of service account tokens. The documents of the issuer are published under its URL by
 // another component.
-func addIdentity(env *component.Env, p *pod) error {
+func addIdentity(env *target.ControlPlane, p *pod) error {
 	issuer := env.HCP.Spec.IssuerURL
 	p.arg("--service-account-issuer="+issuer, "--service-account-jwks-uri="+strings.TrimSuffix(issuer, "/")+"/openid/v1/jwks", "--api-audiences="+issuer)
 	return nil
@@ -51,7 +52,7 @@ const waitForEtcd = "wait-for-etcd"
 
 // addEtcd sets the addresses of etcd. A single address exists from the start, and the API server retries it for twenty
 // seconds. By then an etcd that starts at the same time is ready, and most of the API server's start is done.
-func addEtcd(env *component.Env, p *pod) error {
+func addEtcd(env *target.ControlPlane, p *pod) error {
 	servers := etcd.Of(env.HCP).Endpoints()
 	if unmanaged := env.HCP.Spec.Etcd.Unmanaged; unmanaged != nil {
 		servers = []string{unmanaged.Endpoint}
@@ -68,14 +69,14 @@ func addEtcd(env *component.Env, p *pod) error {
 }
 
 // addFeatures sets the feature gates.
-func addFeatures(env *component.Env, p *pod) error {
-	gates, err := component.FeatureGates(env)
+func addFeatures(env *target.ControlPlane, p *pod) error {
+	gates, err := target.FeatureGates(env)
 	p.arg(gates...)
 	return err
 }
 
 // configuration returns the user's configuration, which may be empty.
-func configuration(env *component.Env) hyperv1.ClusterConfiguration {
+func configuration(env *target.ControlPlane) hyperv1.ClusterConfiguration {
 	if c := env.HCP.Spec.Configuration; c != nil {
 		return *c
 	}
@@ -83,7 +84,7 @@ func configuration(env *component.Env) hyperv1.ClusterConfiguration {
 }
 
 // apiServer returns the user's configuration of the API server, which may be empty.
-func apiServer(env *component.Env) configv1.APIServerSpec {
+func apiServer(env *target.ControlPlane) configv1.APIServerSpec {
 	if c := configuration(env).APIServer; c != nil {
 		return *c
 	}

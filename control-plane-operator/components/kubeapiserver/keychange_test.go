@@ -19,8 +19,9 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/reencryption"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
 	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 	"github.com/hosted-control-planes/hypershift/test/fakekms"
 	"github.com/hosted-control-planes/hypershift/test/fixture/process"
@@ -47,7 +48,7 @@ type fleet struct {
 	clients  sync.WaitGroup
 }
 
-func startFleet(t *testing.T, env *component.Env) *fleet {
+func startFleet(t *testing.T, env *target.ControlPlane) *fleet {
 	t.Helper()
 	certify(t, env)
 	kms, err := fakekms.New(arnOne, arnTwo)
@@ -275,7 +276,7 @@ func aescbcPrefix(key string) string { return "k8s:enc:aescbc:v1:" + named(key) 
 // Without stages the API server with the new key writes data that the other one cannot read. This test shows that the
 // clients detect it.
 func TestKeyChangeWithoutStagesBreaksReads(t *testing.T) {
-	env := componenttest.Env()
+	env := targettest.Env()
 	encrypted(env)
 	f := startFleet(t, env)
 	f.load()
@@ -292,7 +293,7 @@ func TestKeyChangeWithoutStagesBreaksReads(t *testing.T) {
 }
 
 func TestKeyChangeInStagesHasNoFailedReads(t *testing.T) {
-	env := componenttest.Env()
+	env := targettest.Env()
 	encrypted(env)
 	env.HCP.Spec.SecretEncryption.AESCBC.BackupKey = nil //nolint:staticcheck // deprecated, but still supported
 	f := startFleet(t, env)
@@ -309,7 +310,7 @@ func TestKeyChangeInStagesHasNoFailedReads(t *testing.T) {
 }
 
 func TestEnablingEncryptionHasNoFailedReads(t *testing.T) {
-	env := componenttest.Env()
+	env := targettest.Env()
 	f := startFleet(t, env)
 	f.quiet(100)
 	f.encryptedWith("k8s\x00")
@@ -325,7 +326,7 @@ func TestEnablingEncryptionHasNoFailedReads(t *testing.T) {
 
 // The key is changed again after some data was encrypted with it.
 func TestSecondKeyChangeDuringTheFirstLosesNoData(t *testing.T) {
-	env := componenttest.Env()
+	env := targettest.Env()
 	encrypted(env)
 	env.HCP.Spec.SecretEncryption.AESCBC.BackupKey = nil //nolint:staticcheck // deprecated, but still supported
 	f := startFleet(t, env)
@@ -347,7 +348,7 @@ func TestSecondKeyChangeDuringTheFirstLosesNoData(t *testing.T) {
 // key that encrypts nothing any more may be disabled and deleted, be it still
 // in the configuration or not, and API servers start and serve without it.
 func TestKeysOfAWSChangeInStagesWithoutAFailedRead(t *testing.T) {
-	env := componenttest.Env()
+	env := targettest.Env()
 	encrypted(env)
 	env.HCP.Spec.SecretEncryption.AESCBC.BackupKey = nil //nolint:staticcheck // deprecated, and in use where somebody still sets it
 	f := startFleet(t, env)
@@ -385,7 +386,7 @@ func (f *fleet) keys(want ...string) {
 
 // The same as with keys of the user: one of AWS that encrypts at once breaks reads.
 func TestAKeyOfAWSThatChangesAtOnceBreaksReads(t *testing.T) {
-	env := componenttest.Env()
+	env := targettest.Env()
 	encryptedByAWS(env)
 	toARN(env, arnOne)
 	settled(env)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
@@ -80,7 +80,7 @@ func kmsProviderOf(key string) encryptionProvider {
 
 // addKMS runs a plugin for each key, and a minter for their AWS token. A missing image fails here: otherwise the
 // component framework would drop the whole API server from a release without the plugin.
-func addKMS(env *component.Env, p *pod, keys []string) error {
+func addKMS(env *target.ControlPlane, p *pod, keys []string) error {
 	enc := env.HCP.Spec.SecretEncryption
 	if enc.KMS == nil || enc.KMS.AWS == nil {
 		return fmt.Errorf("keys of AWS KMS are in use, but secretEncryption.kms.aws with their role is not set: set it")
@@ -108,7 +108,7 @@ func addKMS(env *component.Env, p *pod, keys []string) error {
 // excludeReaders keeps API servers ready if a key that is only used to read is unavailable. A disabled or deleted key
 // then affects only what it encrypted, and not the whole cluster. API servers have one check for all of their plugins,
 // and exclude it with such a key; the plugin of the write key has its own check.
-func excludeReaders(env *component.Env, p *pod, keys []string) {
+func excludeReaders(env *target.ControlPlane, p *pod, keys []string) {
 	writer, readers := "", false
 	if key := secretencryption.Writer(env.HCP.Status.SecretEncryption); key != nil && key.Provider == hyperv1.KMS {
 		writer = kmsName(key.Name)
@@ -137,10 +137,10 @@ func writerProbe(port intstr.IntOrString) *corev1.Probe {
 	}
 }
 
-func kmsMinter(env *component.Env, spec hyperv1.AWSKMSSpec) corev1.Container {
+func kmsMinter(env *target.ControlPlane, spec hyperv1.AWSKMSSpec) corev1.Container {
 	return corev1.Container{
 		Name:    "kms-token-minter",
-		Image:   component.OperatorImage,
+		Image:   target.OperatorImage,
 		Command: []string{"sidecar", "token-minter"},
 		Args: []string{
 			"--key-file=/etc/kubernetes/service-account/" + names.ServiceAccountPrivateKeyFile,

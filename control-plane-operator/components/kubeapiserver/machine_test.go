@@ -26,6 +26,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -38,7 +39,7 @@ import (
 // A machine runs the rendered components as processes. Mounts are directories, and ports and names are on loopback.
 type machine struct {
 	t   *testing.T
-	env *component.Env
+	env *target.ControlPlane
 	dir string
 	// sockets is a directory with a short name: that of a socket has 107 bytes at most.
 	sockets  string
@@ -48,7 +49,7 @@ type machine struct {
 	running []*process.Process
 }
 
-func newMachine(t *testing.T, env *component.Env) *machine {
+func newMachine(t *testing.T, env *target.ControlPlane) *machine {
 	programs, err := pinned.Ensure(t.Context(), os.Stderr, names.Etcd, names.KubeAPIServer)
 	m := &machine{t: t, env: env, dir: t.TempDir(), programs: programs, replace: map[string]string{}}
 	m.must(err)
@@ -72,13 +73,13 @@ func (m *machine) free() string {
 }
 
 // start runs the first container of a component's pod and waits until it is ready.
-func (m *machine) start(c component.Component, ready string, client *http.Client) {
+func (m *machine) start(c component.Component[*target.ControlPlane], ready string, client *http.Client) {
 	m.t.Helper()
 	m.ready(m.run(c, c.Name, nil), ready, client)
 }
 
 // run has the name of the pod, and files that its init containers have written.
-func (m *machine) run(c component.Component, name string, files map[string]string) *process.Process {
+func (m *machine) run(c component.Component[*target.ControlPlane], name string, files map[string]string) *process.Process {
 	m.t.Helper()
 	objs, err := component.Render(c, m.env)
 	m.must(err)
@@ -226,7 +227,7 @@ var scheme = func() *runtime.Scheme {
 
 // certify gives env the certificates of its control plane and the key that
 // signs its tokens.
-func certify(t *testing.T, env *component.Env) {
+func certify(t *testing.T, env *target.ControlPlane) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -263,7 +264,7 @@ func certify(t *testing.T, env *component.Env) {
 }
 
 // master is a client with all permissions at the API server at host.
-func master(t *testing.T, env *component.Env, host string) *rest.Config {
+func master(t *testing.T, env *target.ControlPlane, host string) *rest.Config {
 	t.Helper()
 	signer, err := pki.DecodeSigner(env.Secrets[names.ClientSigner].Data)
 	if err != nil {
@@ -279,7 +280,7 @@ func master(t *testing.T, env *component.Env, host string) *rest.Config {
 }
 
 // trusting is an anonymous client that trusts our servers.
-func trusting(env *component.Env) *http.Client {
+func trusting(env *target.ControlPlane) *http.Client {
 	trusted := x509.NewCertPool()
 	trusted.AppendCertsFromPEM([]byte(env.ConfigMapData(names.RootCA, pki.TrustKey)))
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}}}

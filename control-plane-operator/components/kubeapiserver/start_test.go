@@ -20,8 +20,9 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	etcdcomponent "github.com/hosted-control-planes/hypershift/control-plane-operator/components/etcd"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
 	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
@@ -35,7 +36,7 @@ type controlPlane struct {
 }
 
 // startControlPlane starts the rendered components of env, and waits until they are ready.
-func startControlPlane(t *testing.T, env *component.Env) *controlPlane {
+func startControlPlane(t *testing.T, env *target.ControlPlane) *controlPlane {
 	t.Helper()
 	certify(t, env)
 	m := newMachine(t, env)
@@ -87,7 +88,7 @@ func hostOf(url string) string { return strings.TrimPrefix(url, "https://") }
 func portOf(address string) string { return address[strings.LastIndex(address, ":")+1:] }
 
 func TestAPIServerIssuesNoTokensForOperatorSubjects(t *testing.T) {
-	c := startControlPlane(t, componenttest.Env())
+	c := startControlPlane(t, targettest.Env())
 	accounts := c.CoreV1().ServiceAccounts("kube-system")
 	for _, subject := range []string{names.ControlPlaneOperatorSubject, names.CAPIProviderSubject, names.CloudControllerSubject, names.KMSSubject} {
 		if _, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: subject}}, metav1.CreateOptions{}); err == nil {
@@ -115,7 +116,7 @@ func TestAPIServerIssuesNoTokensForOperatorSubjects(t *testing.T) {
 }
 
 func TestAPIServerServes(t *testing.T) {
-	c := startControlPlane(t, componenttest.Env())
+	c := startControlPlane(t, targettest.Env())
 	accounts := c.CoreV1().ServiceAccounts("default")
 	if _, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -151,8 +152,8 @@ func (c *controlPlane) says(text string) {
 }
 
 func TestAPIServerServesWithoutOneEtcdMember(t *testing.T) {
-	env := componenttest.Env()
-	componenttest.HighlyAvailable.Adapt(env)
+	env := targettest.Env()
+	targettest.HighlyAvailable.Adapt(env)
 	c := startControlPlane(t, env)
 	c.running[1].Kill()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -166,7 +167,7 @@ func TestAPIServerServesWithoutOneEtcdMember(t *testing.T) {
 }
 
 func TestAPIServerUsesTheUsersConfiguration(t *testing.T) {
-	env := componenttest.Env()
+	env := targettest.Env()
 	configured(env)
 	spec := env.HCP.Spec.Configuration
 	withProvider(env)

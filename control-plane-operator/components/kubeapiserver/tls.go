@@ -10,11 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
-	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 )
 
 // addTLS sets the TLS version and the ciphers for clients.
-func addTLS(env *component.Env, p *pod) error {
+func addTLS(env *target.ControlPlane, p *pod) error {
 	profile, err := tlsProfile(apiServer(env).TLSSecurityProfile)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func servesHTTP2(suite string) bool {
 
 // addNamedCertificates adds the user's certificates. A certificate without listed names is used for the names in it. A
 // certificate for one of our own names is rejected: clients of that name do not trust it.
-func addNamedCertificates(env *component.Env, p *pod) error {
+func addNamedCertificates(env *target.ControlPlane, p *pod) error {
 	for i, named := range apiServer(env).ServingCerts.NamedCertificates {
 		shown := env.SecretData(named.ServingCertificate.Name, corev1.TLSCertKey)
 		if err := certificates.CheckNamedCertificate(env.HCP, named.Names, shown); err != nil {

@@ -6,13 +6,14 @@ import (
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
 	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 )
 
 func TestGolden(t *testing.T) {
-	componenttest.Golden(t, Component, componenttest.Single, componenttest.HighlyAvailable,
-		componenttest.Case{Name: "node-ranges-of-both-families", Adapt: func(env *component.Env) {
+	targettest.Golden(t, Component, targettest.Single, targettest.HighlyAvailable,
+		targettest.Case{Name: "node-ranges-of-both-families", Adapt: func(env *target.ControlPlane) {
 			n := &env.HCP.Spec.Networking
 			n.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)
 			n.ClusterNetwork = []hyperv1.ClusterNetworkEntry{{CIDR: "10.132.0.0/14", HostPrefix: 23}, {CIDR: "fd01::/48", HostPrefix: 64}}
@@ -22,7 +23,7 @@ func TestGolden(t *testing.T) {
 }
 
 func TestInvalidClusterNetworkIsRejected(t *testing.T) {
-	env := componenttest.Env()
+	env := targettest.Env()
 	env.HCP.Spec.Networking.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)
 	env.HCP.Spec.Networking.ClusterNetwork = []hyperv1.ClusterNetworkEntry{{CIDR: "10.132.0.0"}}
 	if _, err := component.Render(Component, env); err == nil {
@@ -32,5 +33,5 @@ func TestInvalidClusterNetworkIsRejected(t *testing.T) {
 
 // The API server must have the same features.
 func TestFeatureGatesMatchTheAPIServer(t *testing.T) {
-	componenttest.Features(t, Component)
+	targettest.Features(t, Component)
 }

@@ -10,20 +10,21 @@ import (
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
+func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
 	c := component.Container(&d.Spec.Template.Spec, names.KubeControllerManager)
-	c.Args = append(c.Args, component.LeaderElection(*d.Spec.Replicas)...)
+	c.Args = append(c.Args, target.LeaderElection(*d.Spec.Replicas)...)
 	// A stolen node identity expires, even if the theft is never detected.
 	c.Args = append(c.Args, "--cluster-signing-duration="+names.NodeCertificateLife.String())
 	nodeRanges, err := nodeRangeArgs(env.HCP.Spec.Networking)
 	if err != nil {
 		return err
 	}
-	gates, err := component.FeatureGates(env)
+	gates, err := target.FeatureGates(env)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -14,11 +15,11 @@ import (
 var assets embed.FS
 
 // Component is the kube-scheduler.
-var Component = component.Component{
+var Component = component.Component[*target.ControlPlane]{
 	Name:   names.KubeScheduler,
 	Assets: assets,
 	After:  []string{names.KubeAPIServer},
-	Adapters: []component.Adapter{
+	Adapters: []component.Adapter[*target.ControlPlane]{
 		component.On("config.yaml", adaptConfig),
 		component.On("deployment.yaml", adaptDeployment),
 	},
@@ -26,8 +27,8 @@ var Component = component.Component{
 	Reloads: []string{"Secret/scheduler-server-tls"},
 }
 
-func adaptDeployment(env *component.Env, d *appsv1.Deployment) error {
-	gates, err := component.FeatureGates(env)
+func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
+	gates, err := target.FeatureGates(env)
 	c := component.Container(&d.Spec.Template.Spec, names.KubeScheduler)
 	c.Args = append(c.Args, gates...)
 	return err

@@ -6,19 +6,19 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
 )
 
 func TestGolden(t *testing.T) {
-	componenttest.Golden(t, Component, componenttest.Single, componenttest.HighlyAvailable,
+	targettest.Golden(t, Component, targettest.Single, targettest.HighlyAvailable,
 		chosen("few-full-nodes", configv1.HighNodeUtilization),
 		chosen("no-scoring", configv1.NoScoring),
 	)
 }
 
-func chosen(name string, profile configv1.SchedulerProfile) componenttest.Case {
-	return componenttest.Case{Name: name, Adapt: func(env *component.Env) {
+func chosen(name string, profile configv1.SchedulerProfile) targettest.Case {
+	return targettest.Case{Name: name, Adapt: func(env *target.ControlPlane) {
 		env.HCP.Spec.Configuration = &hyperv1.ClusterConfiguration{Scheduler: &configv1.SchedulerSpec{Profile: profile}}
 	}}
 }
@@ -33,5 +33,5 @@ func TestDefaultProfileIsOmitted(t *testing.T) {
 
 // The API server must have the same features.
 func TestFeatureGatesMatchTheAPIServer(t *testing.T) {
-	componenttest.Features(t, Component)
+	targettest.Features(t, Component)
 }

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 )
 
 // configuration is the part of kubescheduler.config.k8s.io/v1 that we write.
@@ -52,7 +52,7 @@ type pluginConfig struct {
 	Args map[string]any `json:"args"`
 }
 
-func adaptConfig(env *component.Env, cm *corev1.ConfigMap) error {
+func adaptConfig(env *target.ControlPlane, cm *corev1.ConfigMap) error {
 	config := configuration{
 		APIVersion:       "kubescheduler.config.k8s.io/v1",
 		Kind:             "KubeSchedulerConfiguration",
@@ -61,9 +61,9 @@ func adaptConfig(env *component.Env, cm *corev1.ConfigMap) error {
 	if env.HighlyAvailable() {
 		config.LeaderElection = leaderElection{
 			LeaderElect:   true,
-			LeaseDuration: component.LeaseDuration.String(),
-			RenewDeadline: component.RenewDeadline.String(),
-			RetryPeriod:   component.RetryPeriod.String(),
+			LeaseDuration: target.LeaseDuration.String(),
+			RenewDeadline: target.RenewDeadline.String(),
+			RetryPeriod:   target.RetryPeriod.String(),
 		}
 	}
 	if c := env.HCP.Spec.Configuration; c != nil && c.Scheduler != nil {

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -13,12 +14,12 @@ import (
 var assets embed.FS
 
 // Component is the router of a control plane.
-var Component = component.Component{
+var Component = component.Component[*target.ControlPlane]{
 	Name:           names.Router,
 	Assets:         assets,
-	Wanted:         func(env *component.Env) bool { return len(served(env)) > 0 },
+	Wanted:         func(env *target.ControlPlane) bool { return len(served(env)) > 0 },
 	RequestServing: true,
-	Adapters: []component.Adapter{
+	Adapters: []component.Adapter[*target.ControlPlane]{
 		component.On("configmap.yaml", adaptConfig),
 	},
 	Reloads: []string{"ConfigMap/" + names.Router},
@@ -27,7 +28,7 @@ var Component = component.Component{
 // configFile is the key of the ConfigMap.
 const configFile = "haproxy.cfg"
 
-func adaptConfig(env *component.Env, cm *corev1.ConfigMap) error {
+func adaptConfig(env *target.ControlPlane, cm *corev1.ConfigMap) error {
 	cm.Data = map[string]string{configFile: configuration(served(env))}
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -33,7 +33,7 @@ func service(ip string, ports ...corev1.ServicePort) *corev1.Service {
 func https(port int32) corev1.ServicePort { return corev1.ServicePort{Name: "https", Port: port} }
 
 // published is a cluster whose API server is served by the router.
-func published(env *component.Env) {
+func published(env *target.ControlPlane) {
 	env.Routes = []routev1.Route{
 		route("kube-apiserver", "api.demo.example.com", names.KubeAPIServer),
 		route("kube-apiserver-internal", "api.demo.hypershift.local", names.KubeAPIServer),
@@ -43,13 +43,13 @@ func published(env *component.Env) {
 }
 
 func TestGolden(t *testing.T) {
-	componenttest.Golden(t, Component,
-		componenttest.Case{Name: "published", Adapt: published},
-		componenttest.Case{Name: "highly-available", Adapt: func(env *component.Env) {
+	targettest.Golden(t, Component,
+		targettest.Case{Name: "published", Adapt: published},
+		targettest.Case{Name: "highly-available", Adapt: func(env *target.ControlPlane) {
 			published(env)
 			env.HCP.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
 		}},
-		componenttest.Case{Name: "private", Adapt: func(env *component.Env) {
+		targettest.Case{Name: "private", Adapt: func(env *target.ControlPlane) {
 			published(env)
 			env.Routes = env.Routes[2:]
 		}},
@@ -59,7 +59,7 @@ func TestGolden(t *testing.T) {
 // Connections without a server name go to the API server if the router serves it, and are closed if it has its own load
 // balancer.
 func TestConnectionsWithoutAServerName(t *testing.T) {
-	env := componenttest.Env()
+	env := targettest.Env()
 	published(env)
 	const fallback = "default_backend kube-apiserver\n"
 	if text := configuration(served(env)); !strings.Contains(text, fallback) {
@@ -95,7 +95,7 @@ func TestServedRoutes(t *testing.T) {
 		"a host in capitals, which is the same to TLS": {routes: []routev1.Route{route("k", "Konnectivity.Example.COM", names.KonnectivityServer)}, service: service("10.57.0.2", https(8091)), want: []rule{{host, names.KonnectivityServer, "10.57.0.2:8091"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			env := componenttest.Env()
+			env := targettest.Env()
 			env.Routes, env.Services = c.routes, map[string]*corev1.Service{names.KonnectivityServer: c.service}
 			if got := served(env); !slices.Equal(got, c.want) {
 				t.Errorf("got %v, want %v", got, c.want)

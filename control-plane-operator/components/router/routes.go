@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 )
 
 // A rule routes a host to a server.
@@ -27,7 +27,7 @@ var hostname = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 
 // served returns the rules of the router's Routes, by host. A Route without an existing Service is skipped. Of two
 // Routes with the same host the first by name counts.
-func served(env *component.Env) []rule {
+func served(env *target.ControlPlane) []rule {
 	routes := slices.Clone(env.Routes)
 	slices.SortFunc(routes, func(a, b routev1.Route) int { return strings.Compare(a.Name, b.Name) })
 	var rules []rule

@@ -12,6 +12,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -31,7 +32,7 @@ type Options struct {
 	// Releases resolves the images of a payload.
 	Releases     release.Resolver
 	Certificates Certificates
-	Components   []component.Component
+	Components   []component.Component[*target.ControlPlane]
 	// OperatorImage is the image that this program runs in.
 	OperatorImage string
 	// AWSEndpoints is the environment with the endpoints of AWS.
@@ -52,7 +53,7 @@ type Reconciler struct {
 
 func newReconciler(opts Options) *Reconciler {
 	return &Reconciler{Options: opts, runner: component.NewRunner(component.Options{
-		Client: opts.Client, Reader: opts.Reader, Scheme: opts.Scheme, Clock: opts.Clock, Owner: names.ControlPlaneOperator,
+		Client: opts.Client, Reader: opts.Reader, Scheme: opts.Scheme, Clock: opts.Clock, Owner: names.ControlPlaneOperator, Kinds: target.Kinds(),
 	})}
 }
 
@@ -112,7 +113,7 @@ type scope struct {
 	// which is the same unless the control plane has one of its own. resolveRelease
 	runs, wanted *release.Release
 	// api and konnectivity are known as far as they are. resolveHosts
-	api, konnectivity component.Host
+	api, konnectivity target.Host
 	routes            []routev1.Route
 	services          map[string]*corev1.Service
 	// workers is true if there are nodes, or have been. gather

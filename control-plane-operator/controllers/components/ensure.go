@@ -6,6 +6,7 @@ import (
 	"time"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -15,11 +16,12 @@ const rolloutInterval = 15 * time.Second
 
 // ensureComponents reconciles the components.
 func (r *Reconciler) ensureComponents(ctx context.Context, s *scope) error {
-	env := &component.Env{
+	plane := &target.ControlPlane{
 		HCP: s.hcp, Release: s.runs, OperatorImage: r.OperatorImage, AWSEndpoints: r.AWSEndpoints, Workers: s.workers, Available: s.available,
 		API: s.api, Konnectivity: s.konnectivity, Routes: s.routes, Services: s.services, Secrets: s.secrets, ConfigMaps: s.configMaps,
 	}
-	states, err := r.runner.Ensure(ctx, env, s.paused, r.Components...)
+	desired := component.ControlPlane{HCP: s.hcp, Version: s.runs.Version, Components: component.RenderAll(plane, r.Components...)}
+	states, err := r.runner.Ensure(ctx, desired, s.paused)
 	if !reconcile.IsTransientAPIError(err) {
 		s.states = states
 	}

@@ -13,7 +13,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/publishing"
-	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -23,7 +23,7 @@ import (
 // Services of all Routes.
 func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
 	endpoint := s.hcp.Status.ControlPlaneEndpoint
-	s.api = component.Host{Name: endpoint.Host, Port: endpoint.Port}
+	s.api = target.Host{Name: endpoint.Host, Port: endpoint.Port}
 	var err error
 	if s.konnectivity, err = publishing.Konnectivity(ctx, r.Client, s.hcp); err != nil {
 		return err

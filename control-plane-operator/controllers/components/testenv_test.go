@@ -27,8 +27,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
-	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
@@ -94,7 +94,7 @@ func newTestEnv(t testing.TB, hcp *hyperv1.HostedControlPlane, converters ...man
 
 // controlPlane runs the older release.
 func controlPlane(policy hyperv1.AvailabilityPolicy) *hyperv1.HostedControlPlane {
-	hcp := componenttest.Env().HCP
+	hcp := targettest.Env().HCP
 	hcp.UID, hcp.Status = "", hyperv1.HostedControlPlaneStatus{}
 	hcp.Spec.ReleaseImage = older
 	hcp.Spec.PullSecret.Name = ""
@@ -106,7 +106,7 @@ func controlPlane(policy hyperv1.AvailabilityPolicy) *hyperv1.HostedControlPlane
 func (w *testEnv) start() func(context.Context) error {
 	w.reconciler = newReconciler(Options{
 		Client: w.Client(), Reader: w.Admin(), Scheme: scheme, Clock: w.clock, Releases: w.releases,
-		Certificates: &issuer{apply.New(w.Client(), scheme, "certificates")}, Components: components.All,
+		Certificates: &issuer{apply.New(w.Client(), scheme, "certificates")}, Components: components.ControlPlane,
 		OperatorImage: "registry.example.com/control-plane-operator:test",
 	})
 	return func(ctx context.Context) error {

@@ -26,8 +26,8 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeapiserver"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
 	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
@@ -69,7 +69,7 @@ func newTestEnv(t testing.TB) *testEnv {
 		Kinds:      []client.ObjectList{&hyperv1.HostedControlPlaneList{}, &appsv1.DeploymentList{}, &corev1.PodList{}, &corev1.SecretList{}},
 		WithStatus: []client.Object{&hyperv1.HostedControlPlane{}, &appsv1.Deployment{}, &corev1.Pod{}},
 	})
-	hcp := componenttest.Env().HCP
+	hcp := targettest.Env().HCP
 	hcp.UID = ""
 	hcp.Status.Conditions = []metav1.Condition{{Type: hyperv1.KubeAPIServerAvailable, Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, LastTransitionTime: metav1.Now()}}
 	status := hcp.Status
@@ -182,7 +182,7 @@ func (w *testEnv) others(ctx context.Context) error {
 	if hcp.Status.SecretEncryption == nil && hcp.Spec.SecretEncryption != nil {
 		return nil
 	}
-	env := componenttest.Env()
+	env := targettest.Env()
 	env.HCP = hcp
 	list := &corev1.SecretList{}
 	w.must(w.Admin().List(ctx, list))

@@ -16,7 +16,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/publishing"
-	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 )
 
 func byNodePort(address string, port int32) hyperv1.ServicePublishingStrategy {
@@ -52,25 +52,25 @@ func TestPublishingStrategies(t *testing.T) {
 		how hyperv1.ServicePublishingStrategy
 		// made is the resulting objects except the router's.
 		made []string
-		at   component.Host
+		at   target.Host
 	}
 	apis := map[string]way{
-		"a load balancer":           {byBalancer(""), []string{"Service kube-apiserver: balanced"}, component.Host{Name: "a-kube-apiserver" + balancer, Port: 6443}},
-		"a load balancer by a name": {byBalancer("api.example.com"), []string{"Service kube-apiserver: balanced for api.example.com"}, component.Host{Name: "api.example.com", Port: 6443}},
-		"a chosen node port":        {byNodePort("192.0.2.1", 31000), []string{"Service kube-apiserver: node port"}, component.Host{Name: "192.0.2.1", Port: 31000}},
-		"any node port":             {byNodePort("nodes.example.com", 0), []string{"Service kube-apiserver: node port"}, component.Host{Name: "nodes.example.com", Port: allocatedPort}},
+		"a load balancer":           {byBalancer(""), []string{"Service kube-apiserver: balanced"}, target.Host{Name: "a-kube-apiserver" + balancer, Port: 6443}},
+		"a load balancer by a name": {byBalancer("api.example.com"), []string{"Service kube-apiserver: balanced for api.example.com"}, target.Host{Name: "api.example.com", Port: 6443}},
+		"a chosen node port":        {byNodePort("192.0.2.1", 31000), []string{"Service kube-apiserver: node port"}, target.Host{Name: "192.0.2.1", Port: 31000}},
+		"any node port":             {byNodePort("nodes.example.com", 0), []string{"Service kube-apiserver: node port"}, target.Host{Name: "nodes.example.com", Port: allocatedPort}},
 		"a Route": {byRoute("api.example.com"), []string{
 			"Route kube-apiserver api.example.com: served", "Route kube-apiserver-internal api.demo.hypershift.local: served internal", "Service kube-apiserver",
-		}, component.Host{Name: "api.example.com", Port: 443}},
+		}, target.Host{Name: "api.example.com", Port: 443}},
 	}
 	tunnels := map[string]way{
-		"a load balancer":           {byBalancer(""), []string{"Service konnectivity-server: balanced"}, component.Host{Name: "a-konnectivity-server" + balancer, Port: 8091}},
-		"a load balancer by a name": {byBalancer("tunnels.example.com"), []string{"Service konnectivity-server: balanced for tunnels.example.com"}, component.Host{Name: "tunnels.example.com", Port: 8091}},
-		"a chosen node port":        {byNodePort("192.0.2.1", 31001), []string{"Service konnectivity-server: node port"}, component.Host{Name: "192.0.2.1", Port: 31001}},
-		"any node port":             {byNodePort("192.0.2.1", 0), []string{"Service konnectivity-server: node port"}, component.Host{Name: "192.0.2.1", Port: allocatedPort}},
+		"a load balancer":           {byBalancer(""), []string{"Service konnectivity-server: balanced"}, target.Host{Name: "a-konnectivity-server" + balancer, Port: 8091}},
+		"a load balancer by a name": {byBalancer("tunnels.example.com"), []string{"Service konnectivity-server: balanced for tunnels.example.com"}, target.Host{Name: "tunnels.example.com", Port: 8091}},
+		"a chosen node port":        {byNodePort("192.0.2.1", 31001), []string{"Service konnectivity-server: node port"}, target.Host{Name: "192.0.2.1", Port: 31001}},
+		"any node port":             {byNodePort("192.0.2.1", 0), []string{"Service konnectivity-server: node port"}, target.Host{Name: "192.0.2.1", Port: allocatedPort}},
 		"a Route": {byRoute("tunnels.example.com"), []string{
 			"Route konnectivity-server tunnels.example.com: served", "Service konnectivity-server",
-		}, component.Host{Name: "tunnels.example.com", Port: 443}},
+		}, target.Host{Name: "tunnels.example.com", Port: 443}},
 	}
 	for apiName, api := range apis {
 		for tunnelsName, tunnel := range tunnels {

@@ -1,6 +1,5 @@
-// Package componenttest shows what a component is in clusters of several
-// kinds. Its golden files are for reviewers: a change of an asset, an adapter or
-// a default is a diff of what runs.
+// Package componenttest compares rendered objects with golden files. They are for reviewers: a change of an asset, an adapter
+// or a default is a diff of what runs.
 package componenttest
 
 import (
@@ -16,45 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/yaml"
-
-	"github.com/hosted-control-planes/hypershift/internal/component"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
-
-// A Case is a cluster to show the component in.
-type Case struct {
-	// Name is that of the golden file, in testdata.
-	Name string
-	// Adapt makes the cluster of Env into the one that is meant; nil leaves it.
-	Adapt func(*component.Env)
-}
-
-// Single and HighlyAvailable are cases for every component.
-var (
-	Single          = Case{Name: "single"}
-	HighlyAvailable = Case{Name: "highly-available", Adapt: func(env *component.Env) {
-		env.HCP.Spec.ControllerAvailabilityPolicy = "HighlyAvailable"
-	}}
-)
-
-// Golden compares the component in each cluster with testdata/<case>.yaml.
-func Golden(t *testing.T, c component.Component, cases ...Case) {
-	t.Helper()
-	for _, cs := range cases {
-		t.Run(cs.Name, func(t *testing.T) {
-			env := Env()
-			if cs.Adapt != nil {
-				cs.Adapt(env)
-			}
-			objs, err := component.Render(c, env)
-			if err != nil {
-				t.Fatal(err)
-			}
-			Objects(t, cs.Name, objs)
-		})
-	}
-}
 
 // Objects compares the objects with testdata/<name>.yaml.
 func Objects(t *testing.T, name string, objs []client.Object) {

@@ -1,4 +1,4 @@
-package componenttest
+package targettest
 
 import (
 	"slices"
@@ -8,11 +8,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 )
 
 // Features checks that the first container of the component's Deployment gets the feature gates of its cluster.
-func Features(t *testing.T, c component.Component) {
+func Features(t *testing.T, c component.Component[*target.ControlPlane]) {
 	t.Helper()
 	env := Env()
 	env.HCP.Spec.Configuration = &hyperv1.ClusterConfiguration{FeatureGate: &configv1.FeatureGateSpec{FeatureGateSelection: configv1.FeatureGateSelection{

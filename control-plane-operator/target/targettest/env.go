@@ -1,11 +1,12 @@
-package componenttest
+// Package targettest has targets for tests of components.
+package targettest
 
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/release"
@@ -13,8 +14,8 @@ import (
 
 // Env is a cluster in which everything is as simple as it can be: one of each
 // component, all images, hosts known, nothing configured.
-func Env() *component.Env {
-	return &component.Env{
+func Env() *target.ControlPlane {
+	return &target.ControlPlane{
 		HCP: &hyperv1.HostedControlPlane{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: "clusters-demo", Name: "demo", UID: "00000000-0000-4000-8000-000000000001", Generation: 1,
@@ -38,8 +39,8 @@ func Env() *component.Env {
 		},
 		Release:       Release("1.36.3"),
 		OperatorImage: "registry.example.com/control-plane-operator:test",
-		API:           component.Host{Name: "api.demo.example.com", Port: 6443},
-		Konnectivity:  component.Host{Name: "konnectivity.demo.example.com", Port: 443},
+		API:           target.Host{Name: "api.demo.example.com", Port: 6443},
+		Konnectivity:  target.Host{Name: "konnectivity.demo.example.com", Port: 443},
 		Secrets:       map[string]*corev1.Secret{},
 		ConfigMaps: map[string]*corev1.ConfigMap{
 			names.KubeletServingCA: {ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-demo", Name: names.KubeletServingCA}, Data: map[string]string{pki.TrustKey: "those who sign for kubelets"}},
@@ -60,7 +61,7 @@ func Release(version string) *release.Release {
 }
 
 // Trusting is for a Case in which the user brings authorities of his own.
-func Trusting(env *component.Env) {
+func Trusting(env *target.ControlPlane) {
 	env.HCP.Spec.AdditionalTrustBundle = &corev1.LocalObjectReference{Name: names.UserCABundle}
 	env.ConfigMaps[names.UserCABundle] = &corev1.ConfigMap{Data: map[string]string{"ca-bundle.crt": "-----BEGIN CERTIFICATE-----\n"}}
 }

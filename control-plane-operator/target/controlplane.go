@@ -1,18 +1,29 @@
-package component
+// Package target has the targets of the components that the control-plane-operator runs: the facts of a cluster that adapters
+// use, and the defaults of all components of a target.
+//
+//	ControlPlane    in the namespace of the control plane   controlplane.go  the facts
+//	                                                        defaults.go      labels, replicas, pull secret, rollout
+//	                                                        placement.go     priority, nodes, zones
+//	                                                        pods.go          user, /tmp, memory, trusted authorities
+//	                                                        contents.go      a hash of what is mounted, so that a change
+//	                                                                         restarts the pods
+//	                                                        features.go, leader.go   flags of Kubernetes' programs
+package target
 
 import (
 	routev1 "github.com/openshift/api/route/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
 // OperatorImage is a placeholder in assets for the image of the control-plane-operator.
 const OperatorImage = "control-plane-operator"
 
-// Env has the facts of the cluster that adapters use. It is shared and must not be changed.
-type Env struct {
+// A ControlPlane is the target of the components in the namespace of a control plane. It is shared and must not be changed.
+type ControlPlane struct {
 	HCP *hyperv1.HostedControlPlane
 	// Release is the desired release of the control plane.
 	Release *release.Release
@@ -41,41 +52,41 @@ type Host struct {
 }
 
 // HighlyAvailable reports whether components have more than one replica.
-func (e *Env) HighlyAvailable() bool {
-	return e.HCP.Spec.ControllerAvailabilityPolicy == hyperv1.HighlyAvailable
+func (p *ControlPlane) HighlyAvailable() bool {
+	return p.HCP.Spec.ControllerAvailabilityPolicy == hyperv1.HighlyAvailable
 }
 
 // Has reports whether the payload has an image of that name.
-func (e *Env) Has(image string) bool { return e.Image(image) != "" }
+func (p *ControlPlane) Has(image string) bool { return p.Image(image) != "" }
 
 // Image returns the reference of an image of the payload, or "" if it has none of that name.
-func (e *Env) Image(name string) string {
+func (p *ControlPlane) Image(name string) string {
 	if name == OperatorImage {
-		return e.OperatorImage
+		return p.OperatorImage
 	}
-	return e.Release.Components[name]
+	return p.Release.Components[name]
 }
 
 // SecretData returns the value of a key of a Secret, or nil.
-func (e *Env) SecretData(name, key string) []byte {
-	if s := e.Secrets[name]; s != nil {
+func (p *ControlPlane) SecretData(name, key string) []byte {
+	if s := p.Secrets[name]; s != nil {
 		return s.Data[key]
 	}
 	return nil
 }
 
 // ConfigMapData returns the value of a key of a ConfigMap, or "".
-func (e *Env) ConfigMapData(name, key string) string {
-	if c := e.ConfigMaps[name]; c != nil {
+func (p *ControlPlane) ConfigMapData(name, key string) string {
+	if c := p.ConfigMaps[name]; c != nil {
 		return c.Data[key]
 	}
 	return ""
 }
 
-// Replicas returns the default number of replicas of a component.
-func (e *Env) Replicas(c Component) int32 {
+// replicas returns the default number of replicas of a component.
+func (p *ControlPlane) replicas(c component.Traits) int32 {
 	switch {
-	case !e.HighlyAvailable():
+	case !p.HighlyAvailable():
 		return 1
 	case c.RequestServing:
 		return 3

@@ -1,4 +1,4 @@
-package component_test
+package target_test
 
 import (
 	"errors"
@@ -14,8 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
 	"github.com/hosted-control-planes/hypershift/internal/component"
-	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -53,15 +54,15 @@ func assets(files ...string) fstest.MapFS {
 	return fs
 }
 
-func server() component.Component {
-	return component.Component{
+func server() component.Component[*target.ControlPlane] {
+	return component.Component[*target.ControlPlane]{
 		Name: "server", Assets: assets("deployment.yaml", deployment, "config.yaml", configMap),
 		Reloads: []string{"Secret/followed", "Secret/half/tls.crt"},
 	}
 }
 
 // workload renders the component and returns its Deployment.
-func workload(t *testing.T, c component.Component, env *component.Env) *appsv1.Deployment {
+func workload(t *testing.T, c component.Component[*target.ControlPlane], env *target.ControlPlane) *appsv1.Deployment {
 	t.Helper()
 	objs, err := component.Render(c, env)
 	if err != nil {
@@ -75,11 +76,11 @@ func secret(name, key, value string) *corev1.Secret {
 }
 
 func TestOnlyMountedContentRestartsPods(t *testing.T) {
-	has := func(s *corev1.Secret) func(*component.Env) {
-		return func(env *component.Env) { env.Secrets[s.Name] = s }
+	has := func(s *corev1.Secret) func(*target.ControlPlane) {
+		return func(env *target.ControlPlane) { env.Secrets[s.Name] = s }
 	}
-	contents := func(change func(*component.Env), c component.Component) string {
-		env := componenttest.Env()
+	contents := func(change func(*target.ControlPlane), c component.Component[*target.ControlPlane]) string {
+		env := targettest.Env()
 		for _, s := range []*corev1.Secret{secret("one", "key", "1"), secret("followed", "key", "1"), secret("half", "tls.crt", "1"), secret("environment", "used", "1")} {
 			env.Secrets[s.Name] = s
 		}
@@ -89,15 +90,15 @@ func TestOnlyMountedContentRestartsPods(t *testing.T) {
 		return workload(t, c, env).Spec.Template.Annotations["hypershift.openshift.io/contents"]
 	}
 	adapted := server()
-	adapted.Adapters = []component.Adapter{component.On("config.yaml", func(_ *component.Env, cm *corev1.ConfigMap) error {
+	adapted.Adapters = []component.Adapter[*target.ControlPlane]{component.On("config.yaml", func(_ *target.ControlPlane, cm *corev1.ConfigMap) error {
 		cm.Data["key"] = "adapted"
 		return nil
 	})}
 
 	before := contents(nil, server())
 	for name, tc := range map[string]struct {
-		change func(*component.Env)
-		of     component.Component
+		change func(*target.ControlPlane)
+		of     component.Component[*target.ControlPlane]
 		rolls  bool
 	}{
 		"nothing":                              {nil, server(), false},
@@ -109,7 +110,7 @@ func TestOnlyMountedContentRestartsPods(t *testing.T) {
 		"a variable":                           {has(secret("environment", "used", "2")), server(), true},
 		"a Secret that nobody mounts":          {has(secret("other", "key", "1")), server(), false},
 		"a ConfigMap of its own":               {nil, adapted, true},
-		"its own ConfigMap, as it was applied": {func(env *component.Env) { env.ConfigMaps["own"] = &corev1.ConfigMap{} }, server(), false},
+		"its own ConfigMap, as it was applied": {func(env *target.ControlPlane) { env.ConfigMaps["own"] = &corev1.ConfigMap{} }, server(), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if rolls := contents(tc.change, tc.of) != before; rolls != tc.rolls {
@@ -120,7 +121,7 @@ func TestOnlyMountedContentRestartsPods(t *testing.T) {
 }
 
 func TestSettingsOfTheUserReachThePods(t *testing.T) {
-	env := componenttest.Env()
+	env := targettest.Env()
 	env.HCP.Spec.NodeSelector = map[string]hyperv1.LabelValue{"pool": "control"}
 	env.HCP.Spec.Tolerations = []corev1.Toleration{{Key: "control", Operator: corev1.TolerationOpExists}}
 	env.HCP.Spec.Labels = map[string]hyperv1.LabelValue{"team": "a", "app": "mine"}
@@ -145,14 +146,14 @@ func TestSettingsOfTheUserReachThePods(t *testing.T) {
 }
 
 func TestReplicasDependOnAvailability(t *testing.T) {
-	single, available := componenttest.Env(), componenttest.Env()
+	single, available := targettest.Env(), targettest.Env()
 	available.HCP.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
 	serving, fixed := server(), server()
 	serving.RequestServing = true
 	fixed.Assets = assets("deployment.yaml", strings.Replace(deployment, "spec:\n", "spec:\n  replicas: 1\n", 1))
 	for name, tc := range map[string]struct {
-		c    component.Component
-		env  *component.Env
+		c    component.Component[*target.ControlPlane]
+		env  *target.ControlPlane
 		want int32
 	}{
 		"one":                          {serving, single, 1},
@@ -172,7 +173,7 @@ func TestReplicasDependOnAvailability(t *testing.T) {
 
 // Nodes have zones in a cloud, and hardly anywhere else.
 func TestPodsRunOnNodesWithoutZones(t *testing.T) {
-	available := componenttest.Env()
+	available := targettest.Env()
 	available.HCP.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
 	must := map[string]bool{}
 	for _, c := range workload(t, server(), available).Spec.Template.Spec.TopologySpreadConstraints {
@@ -185,13 +186,13 @@ func TestPodsRunOnNodesWithoutZones(t *testing.T) {
 
 // Only who says so talks to the management cluster.
 func TestPodsCannotReachTheManagementAPIServer(t *testing.T) {
-	template := workload(t, server(), componenttest.Env()).Spec.Template
+	template := workload(t, server(), targettest.Env()).Spec.Template
 	if ptr.Deref(template.Spec.AutomountServiceAccountToken, true) || template.Labels[names.ManagementAccessLabel] != "" {
 		t.Errorf("%+v", template)
 	}
 	talks := server()
 	talks.Assets = assets("deployment.yaml", strings.Replace(deployment, "      containers:", "      automountServiceAccountToken: true\n      containers:", 1))
-	if got := workload(t, talks, componenttest.Env()).Spec.Template.Labels[names.ManagementAccessLabel]; got != "true" {
+	if got := workload(t, talks, targettest.Env()).Spec.Template.Labels[names.ManagementAccessLabel]; got != "true" {
 		t.Errorf("label %q", got)
 	}
 }
@@ -201,7 +202,7 @@ func TestALabelOfTheUserDoesNotOpenTheManagementCluster(t *testing.T) {
 	withToken := server()
 	withToken.Assets = assets("deployment.yaml", strings.Replace(deployment, "      containers:", "      automountServiceAccountToken: true\n      containers:", 1))
 	for _, value := range []hyperv1.LabelValue{"true", "false", ""} {
-		env := componenttest.Env()
+		env := targettest.Env()
 		env.HCP.Spec.Labels = map[string]hyperv1.LabelValue{names.ManagementAccessLabel: value}
 		if got, ok := workload(t, server(), env).Spec.Template.Labels[names.ManagementAccessLabel]; ok {
 			t.Errorf("spec.labels has %q: a pod without a token is labelled %q", value, got)
@@ -214,9 +215,9 @@ func TestALabelOfTheUserDoesNotOpenTheManagementCluster(t *testing.T) {
 
 func TestAdaptersLeaveFilesOut(t *testing.T) {
 	c := server()
-	c.Adapters = []component.Adapter{component.Only("config.yaml", (*component.Env).HighlyAvailable)}
+	c.Adapters = []component.Adapter[*target.ControlPlane]{component.Only("config.yaml", (*target.ControlPlane).HighlyAvailable)}
 	for policy, want := range map[hyperv1.AvailabilityPolicy]int{hyperv1.SingleReplica: 1, hyperv1.HighlyAvailable: 2} {
-		env := componenttest.Env()
+		env := targettest.Env()
 		env.HCP.Spec.ControllerAvailabilityPolicy = policy
 		if objs, err := component.Render(c, env); err != nil || len(objs) != want {
 			t.Errorf("%s: %d objects, %v", policy, len(objs), err)
@@ -225,37 +226,37 @@ func TestAdaptersLeaveFilesOut(t *testing.T) {
 }
 
 func TestInvalidAssetsAreRefused(t *testing.T) {
-	with := func(change func(*component.Component)) component.Component {
+	with := func(change func(*component.Component[*target.ControlPlane])) component.Component[*target.ControlPlane] {
 		c := server()
 		change(&c)
 		return c
 	}
-	for says, c := range map[string]component.Component{
-		"neither deployment.yaml nor statefulset.yaml": with(func(c *component.Component) { c.Assets = assets("config.yaml", configMap) }),
-		`unknown field "speck"`: with(func(c *component.Component) {
+	for says, c := range map[string]component.Component[*target.ControlPlane]{
+		"it has none of deployment.yaml, statefulset.yaml, daemonset.yaml": with(func(c *component.Component[*target.ControlPlane]) { c.Assets = assets("config.yaml", configMap) }),
+		`unknown field "speck"`: with(func(c *component.Component[*target.ControlPlane]) {
 			c.Assets = assets("deployment.yaml", strings.Replace(deployment, "spec:", "speck:", 1))
 		}),
-		"would not be removed again": with(func(c *component.Component) {
+		"would not be removed again": with(func(c *component.Component[*target.ControlPlane]) {
 			c.Assets = assets("deployment.yaml", deployment, "x.yaml", "apiVersion: v1\nkind: LimitRange\nmetadata: {name: x}\n")
 		}),
-		"its adapter takes a *v1.Secret": with(func(c *component.Component) {
-			c.Adapters = []component.Adapter{component.On("config.yaml", func(*component.Env, *corev1.Secret) error { return nil })}
+		"its adapter takes a *v1.Secret": with(func(c *component.Component[*target.ControlPlane]) {
+			c.Adapters = []component.Adapter[*target.ControlPlane]{component.On("config.yaml", func(*target.ControlPlane, *corev1.Secret) error { return nil })}
 		}),
-		"config.yaml: no": with(func(c *component.Component) {
-			c.Adapters = []component.Adapter{component.On("config.yaml", func(*component.Env, *corev1.ConfigMap) error { return errors.New("no") })}
+		"config.yaml: no": with(func(c *component.Component[*target.ControlPlane]) {
+			c.Adapters = []component.Adapter[*target.ControlPlane]{component.On("config.yaml", func(*target.ControlPlane, *corev1.ConfigMap) error { return errors.New("no") })}
 		}),
-		"say so in Wanted": with(func(c *component.Component) {
-			c.Adapters = []component.Adapter{component.Only("deployment.yaml", func(*component.Env) bool { return false })}
+		"say so in Wanted": with(func(c *component.Component[*target.ControlPlane]) {
+			c.Adapters = []component.Adapter[*target.ControlPlane]{component.Only("deployment.yaml", func(*target.ControlPlane) bool { return false })}
 		}),
 	} {
-		if _, err := component.Render(c, componenttest.Env()); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := component.Render(c, targettest.Env()); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("want %q, got %v", says, err)
 		}
 	}
 }
 
 func TestMissingImagesAreNamed(t *testing.T) {
-	env := componenttest.Env()
+	env := targettest.Env()
 	delete(env.Release.Components, names.KubeAPIServer)
 	_, err := component.Render(server(), env)
 	var missing *component.MissingImagesError
@@ -265,7 +266,7 @@ func TestMissingImagesAreNamed(t *testing.T) {
 }
 
 func TestMountedObjectsAreAppliedBeforeTheWorkload(t *testing.T) {
-	objs, err := component.Render(server(), componenttest.Env())
+	objs, err := component.Render(server(), targettest.Env())
 	if err != nil {
 		t.Fatal(err)
 	}

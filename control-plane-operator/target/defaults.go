@@ -1,10 +1,11 @@
-package component
+package target
 
 import (
 	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -12,43 +13,52 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // appLabel selects the pods of a component, for its workload and for Services.
 const appLabel = "app"
 
-// ComponentLabel has the name of the component of an object or a pod.
-const ComponentLabel = "hypershift.openshift.io/control-plane-component"
+// Kinds are the kinds of objects that components have or have ever had.
+func (*ControlPlane) Kinds() []client.ObjectList { return Kinds() }
 
-// ReleaseAnnotation is on a workload, and not on its pods: the version that it was last set to. An image that two releases
-// share is not rolled out again.
-const ReleaseAnnotation = "hypershift.openshift.io/release-version"
+// Kinds lists the kinds of objects that the components of a control plane have or have ever had.
+func Kinds() []client.ObjectList {
+	return []client.ObjectList{
+		&appsv1.DeploymentList{}, &appsv1.StatefulSetList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{}, &corev1.SecretList{},
+		&policyv1.PodDisruptionBudgetList{}, &networkingv1.NetworkPolicyList{},
+	}
+}
 
-// begin sets the fields that adapters may rely on.
-func (c Component) begin(env *Env, obj client.Object) {
-	obj.SetNamespace(env.HCP.Namespace)
-	obj.SetLabels(with(with(obj.GetLabels(), appLabel, c.Name), ComponentLabel, c.Name))
-	if cluster := env.HCP.Annotations[hyperv1.HostedClusterAnnotation]; cluster != "" {
+// Prepare sets the fields that adapters may rely on. A budget for a single pod is not wanted: the pod could never be evicted.
+func (p *ControlPlane) Prepare(c component.Traits, obj client.Object) (wanted bool) {
+	if _, isBudget := obj.(*policyv1.PodDisruptionBudget); isBudget && !p.HighlyAvailable() {
+		return false
+	}
+	obj.SetNamespace(p.HCP.Namespace)
+	obj.SetLabels(with(with(obj.GetLabels(), appLabel, c.Name), component.ComponentLabel, c.Name))
+	if cluster := p.HCP.Annotations[hyperv1.HostedClusterAnnotation]; cluster != "" {
 		obj.SetAnnotations(with(obj.GetAnnotations(), hyperv1.HostedClusterAnnotation, cluster))
 	}
 	if budget, ok := obj.(*policyv1.PodDisruptionBudget); ok {
 		defaultBudget(c.Name, budget)
 	}
-	w := asWorkload(obj)
+	w := component.AsWorkload(obj)
 	if w == nil {
-		return
+		return true
 	}
-	if *w.replicas == nil {
-		*w.replicas = ptr.To(env.Replicas(c))
+	if *w.Replicas == nil {
+		*w.Replicas = ptr.To(p.replicas(c))
 	}
-	if w.template.Labels[appLabel] == "" {
-		w.template.Labels = with(w.template.Labels, appLabel, c.Name)
+	if w.Template.Labels[appLabel] == "" {
+		w.Template.Labels = with(w.Template.Labels, appLabel, c.Name)
 	}
-	w.template.Labels = with(w.template.Labels, ComponentLabel, c.Name)
-	if *w.selector == nil {
-		*w.selector = &metav1.LabelSelector{MatchLabels: map[string]string{appLabel: w.template.Labels[appLabel]}}
+	w.Template.Labels = with(w.Template.Labels, component.ComponentLabel, c.Name)
+	if *w.Selector == nil {
+		*w.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{appLabel: w.Template.Labels[appLabel]}}
 	}
+	return true
 }
 
 // defaultBudget allows the eviction of one pod at a time, and always of a broken one.
@@ -62,45 +72,42 @@ func defaultBudget(app string, budget *policyv1.PodDisruptionBudget) {
 	budget.Spec.UnhealthyPodEvictionPolicy = ptr.To(policyv1.AlwaysAllow)
 }
 
-// finish sets the fields that all workloads have, after the adapters of all objects.
-func (c Component) finish(env *Env, w *workload, objs []client.Object) error {
-	if err := resolveImages(env, w.pod()); err != nil {
-		return err
-	}
-	w.SetAnnotations(with(w.GetAnnotations(), ReleaseAnnotation, env.Release.Version))
-	c.label(env, w)
-	c.place(env, w)
-	Restrict(w.pod())
-	runAsNobody(w.pod())
-	mountTmp(w.pod())
-	Bound(w.pod(), memoryFactor(env.HCP))
+// Complete sets the fields that all workloads have.
+func (p *ControlPlane) Complete(c component.Traits, w *component.Workload, objs []client.Object) error {
+	w.SetAnnotations(with(w.GetAnnotations(), component.ReleaseAnnotation, p.Release.Version))
+	p.label(w)
+	p.place(c, w)
+	component.Restrict(w.Pod())
+	runAsNobody(w.Pod())
+	mountTmp(w.Pod())
+	component.Bound(w.Pod(), memoryFactor(p.HCP))
 	if d, ok := w.Object.(*appsv1.Deployment); ok {
 		defaultStrategy(d)
 	}
-	pod := w.pod()
+	pod := w.Pod()
 	keepLastWords(pod)
 	pod.EnableServiceLinks = ptr.To(false)
 	pod.ImagePullSecrets = []corev1.LocalObjectReference{{Name: names.PullSecret}}
 	pod.AutomountServiceAccountToken = ptr.To(ptr.Deref(pod.AutomountServiceAccountToken, false))
-	w.template.Annotations = with(w.template.Annotations, contentsAnnotation, contents(c, env, objs, pod))
+	w.Template.Annotations = with(w.Template.Annotations, contentsAnnotation, p.contents(c, objs, pod))
 	return nil
 }
 
 // label adds the labels of the user to the pods. They do not replace ours. Access to the management API server depends on the
 // token of a pod only, never on labels of the user.
-func (c Component) label(env *Env, w *workload) {
+func (p *ControlPlane) label(w *component.Workload) {
 	labels := map[string]string{}
-	for k, v := range env.HCP.Spec.Labels {
+	for k, v := range p.HCP.Spec.Labels {
 		labels[k] = string(v)
 	}
-	maps.Copy(labels, w.template.Labels)
+	maps.Copy(labels, w.Template.Labels)
 	delete(labels, names.ManagementAccessLabel)
-	if ptr.Deref(w.pod().AutomountServiceAccountToken, false) {
+	if ptr.Deref(w.Pod().AutomountServiceAccountToken, false) {
 		labels[names.ManagementAccessLabel] = "true"
 	}
-	w.template.Labels = labels
-	if date := env.HCP.Annotations[hyperv1.RestartDateAnnotation]; date != "" {
-		w.template.Annotations = with(w.template.Annotations, hyperv1.RestartDateAnnotation, date)
+	w.Template.Labels = labels
+	if date := p.HCP.Annotations[hyperv1.RestartDateAnnotation]; date != "" {
+		w.Template.Annotations = with(w.Template.Annotations, hyperv1.RestartDateAnnotation, date)
 	}
 }
 

@@ -1,4 +1,4 @@
-package component
+package target
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ var featureName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
 
 // FeatureGates returns the flag of Kubernetes' programs that enables and disables features, or nothing if the user specifies
 // none. All programs get the same: a feature that only some of them have does not work. Feature sets exist in OpenShift only.
-func FeatureGates(env *Env) ([]string, error) {
+func FeatureGates(env *ControlPlane) ([]string, error) {
 	c := env.HCP.Spec.Configuration
 	if c == nil || c.FeatureGate == nil || c.FeatureGate.CustomNoUpgrade == nil {
 		return nil, nil

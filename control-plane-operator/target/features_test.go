@@ -1,4 +1,4 @@
-package component
+package target
 
 import (
 	"slices"
@@ -22,7 +22,7 @@ func TestFeatureGates(t *testing.T) {
 		"nothing is no name of either": {chosen: &configv1.CustomFeatureGates{Disabled: []configv1.FeatureGateName{""}}, refused: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			env := &Env{HCP: &hyperv1.HostedControlPlane{}}
+			env := &ControlPlane{HCP: &hyperv1.HostedControlPlane{}}
 			env.HCP.Spec.Configuration = &hyperv1.ClusterConfiguration{FeatureGate: &configv1.FeatureGateSpec{
 				FeatureGateSelection: configv1.FeatureGateSelection{FeatureSet: configv1.CustomNoUpgrade, CustomNoUpgrade: c.chosen},
 			}}

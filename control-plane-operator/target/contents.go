@@ -1,4 +1,4 @@
-package component
+package target
 
 import (
 	"crypto/sha256"
@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hosted-control-planes/hypershift/internal/component"
 )
 
 // contentsAnnotation, on the pods, is a hash of the objects that they mount, because most programs read them only at start.
@@ -28,7 +30,7 @@ const (
 
 // contents hashes the objects that the pod uses, except for those that its programs reload by themselves. For objects of the
 // component itself it hashes the desired state: with the live state, pods would restart twice.
-func contents(c Component, env *Env, objs []client.Object, pod *corev1.PodSpec) string {
+func (p *ControlPlane) contents(c component.Traits, objs []client.Object, pod *corev1.PodSpec) string {
 	type content struct {
 		source
 		Data map[string][]byte
@@ -36,7 +38,7 @@ func contents(c Component, env *Env, objs []client.Object, pod *corev1.PodSpec) 
 	var all []content
 	for _, s := range sources(pod) {
 		if id := s.Kind + "/" + s.Name; !slices.Contains(c.Reloads, id) {
-			data := s.data(env, objs)
+			data := s.data(p, objs)
 			maps.DeleteFunc(data, func(key string, _ []byte) bool { return slices.Contains(c.Reloads, id+"/"+key) })
 			all = append(all, content{s, data})
 		}
@@ -47,12 +49,12 @@ func contents(c Component, env *Env, objs []client.Object, pod *corev1.PodSpec) 
 }
 
 // data returns the used keys and values of s, or nothing if it does not exist: no pod starts before it does.
-func (s source) data(env *Env, objs []client.Object) map[string][]byte {
+func (s source) data(p *ControlPlane, objs []client.Object) map[string][]byte {
 	var all map[string][]byte
 	if s.Kind == kindSecret {
-		all = secretData(find(objs, env.Secrets, s.Name))
+		all = secretData(find(objs, p.Secrets, s.Name))
 	} else {
-		all = configMapData(find(objs, env.ConfigMaps, s.Name))
+		all = configMapData(find(objs, p.ConfigMaps, s.Name))
 	}
 	if len(s.Keys) == 0 {
 		return all

@@ -3,6 +3,7 @@ package clusterapi
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -13,52 +14,53 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/config/rbac"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/components/capiprovider"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/components/clusterapi"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// Controllers are the images and settings of Cluster API's controllers.
-type Controllers struct {
-	ClusterAPI, Provider, TokenMinter string
-	// AWSEndpoints is environment with addresses of AWS; empty for the public ones.
-	AWSEndpoints []corev1.EnvVar
-	Pods         controlplane.PodSettings
-	IssuerURL    string
-	// NamespaceUID is that of the control plane's namespace.
-	NamespaceUID types.UID
-}
-
 // controllersSet has the Deployments first, so that programs are stopped before
 // they lose their permissions.
 func controllersSet(plane controlplane.Namespace) apply.Set {
-	return plane.Set(ControllersSet, &appsv1.DeploymentList{}, &corev1.ServiceAccountList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{}, &corev1.SecretList{})
+	return plane.Set(ControllersSet, append(controlplane.Kinds(), &corev1.SecretList{})...)
 }
 
 // bindingSet has no kinds to prune: all clusters share its name.
 var bindingSet = apply.Set{Name: ControllersSet}
 
-// EnsureControllers runs Cluster API and its AWS provider.
-func (m Manager) EnsureControllers(ctx context.Context, c Cluster, with Controllers) error {
-	certificate, err := m.webhookCertificate(ctx, c.Plane)
+// EnsureControllers runs Cluster API and its AWS provider. namespace is the UID of the control plane's namespace.
+func (m Manager) EnsureControllers(ctx context.Context, t *controlplane.Target, namespace types.UID) error {
+	certificate, err := m.webhookCertificate(ctx, t.Namespace)
 	if err != nil {
 		return err
 	}
-	if _, err := m.Applier.Apply(ctx, bindingSet, desiredBinding(c.Plane, with.NamespaceUID)); err != nil {
+	objs, err := desiredControllers(t, certificate)
+	if err != nil {
 		return err
 	}
-	_, err = m.Applier.Apply(ctx, controllersSet(c.Plane), desiredControllers(c, with, certificate)...)
+	if _, err := m.Applier.Apply(ctx, bindingSet, desiredBinding(t.Namespace, namespace)); err != nil {
+		return err
+	}
+	_, err = m.Applier.Apply(ctx, controllersSet(t.Namespace), objs...)
 	return err
 }
 
-// desiredControllers returns the objects in the order of their dependencies.
-func desiredControllers(c Cluster, with Controllers, certificate client.Object) []client.Object {
-	objs := append(controlplane.Account(c.Plane, names.ClusterAPI, rbac.ClusterAPIRole()), controlplane.Account(c.Plane, names.CAPIProvider, rbac.CAPIProviderRole())...)
-	return append(objs, certificate,
-		controlplane.Deployment(c.Plane, names.ClusterAPI, with.Pods, clusterAPIPod(c.Plane, with.ClusterAPI)),
-		controlplane.Deployment(c.Plane, names.CAPIProvider, with.Pods, ProviderPod(c, with)))
+// desiredControllers returns the objects in the order of their dependencies: both Deployments mount the certificate.
+func desiredControllers(t *controlplane.Target, certificate client.Object) ([]client.Object, error) {
+	var objs, workloads []client.Object
+	for _, c := range []component.Component[*controlplane.Target]{clusterapi.Component, capiprovider.Component} {
+		rendered, err := component.Render(c, t)
+		if err != nil {
+			return nil, err
+		}
+		last := len(rendered) - 1
+		objs, workloads = append(objs, rendered[:last]...), append(workloads, rendered[last])
+	}
+	return slices.Concat(objs, []client.Object{certificate}, workloads), nil
 }
 
 // RemoveControllers stops them.

@@ -16,7 +16,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/components/controlplaneoperator"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
+	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/networkpolicy"
 )
@@ -150,8 +152,14 @@ func TestAPodThatIsNotLabelledTrueDoesNotReachTheManagementCluster(t *testing.T)
 // Every program of the namespace that has a token is labelled, whatever the user's
 // labels are.
 func TestProgramsWithATokenReachTheManagementCluster(t *testing.T) {
-	settings := controlplane.PodSettings{Labels: map[string]hyperv1.LabelValue{names.ManagementAccessLabel: "false"}}
-	pod := member(controlplane.Deployment(plane, names.ControlPlaneOperator, settings, corev1.PodSpec{}).Spec.Template.Labels)
+	objs, err := component.Render(controlplaneoperator.Component, &controlplane.Target{
+		Namespace: plane, Images: map[string]string{controlplane.OperatorImage: "operator"},
+		Pods: controlplane.PodSettings{Labels: map[string]hyperv1.LabelValue{names.ManagementAccessLabel: "false"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := member(component.AsWorkload(objs[len(objs)-1]).Template.Labels)
 	if !networkpolicy.Egress(policies(management), pod, address("10.9.0.1"), networkpolicy.TCP(6443)) {
 		t.Errorf("a pod with the labels %v does not", pod.Labels)
 	}

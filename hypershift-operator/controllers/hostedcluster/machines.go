@@ -6,8 +6,9 @@ import (
 	"time"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterrelease"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/components/capiprovider"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -47,7 +48,7 @@ func (r *Reconciler) ensureWorkers(ctx context.Context, s *scope) error {
 		return err
 	}
 	provider, err := r.releases.ComponentImage(ctx, s.releaseCluster(), &s.releases, clusterrelease.Component{
-		Names: []string{"cluster-api-provider-aws", "aws-cluster-api-controllers"}, Chosen: r.CAPIProviderImage, Flag: "capi-provider-aws-image",
+		Names: []string{capiprovider.Image, "aws-cluster-api-controllers"}, Chosen: r.CAPIProviderImage, Flag: "capi-provider-aws-image",
 	})
 	if err != nil {
 		return err
@@ -56,10 +57,8 @@ func (r *Reconciler) ensureWorkers(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	return r.capi.EnsureControllers(ctx, s.machinesCluster(), clusterapi.Controllers{
-		ClusterAPI: core, Provider: provider, TokenMinter: minter, AWSEndpoints: r.AWSEndpoints,
-		Pods: s.podSettings(), IssuerURL: s.hc.Spec.IssuerURL, NamespaceUID: s.namespace.UID,
-	})
+	images := map[string]string{names.ClusterAPI: core, capiprovider.Image: provider, controlplane.OperatorImage: minter}
+	return r.capi.EnsureControllers(ctx, r.target(s, images), s.namespace.UID)
 }
 
 // pauseMachines sets the pause of Cluster API.

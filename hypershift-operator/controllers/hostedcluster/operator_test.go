@@ -37,7 +37,11 @@ func TestDesiredOperator(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tc.s.plane = controlplane.NamespaceOf(tc.s.hc)
 			tc.opts.Scheme = scheme
-			componenttest.Objects(t, name, newReconciler(tc.opts).desiredOperator(tc.s, "registry/operator:1"))
+			objs, err := newReconciler(tc.opts).desiredOperator(tc.s, "registry/operator:1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			componenttest.Objects(t, name, objs)
 		})
 	}
 }

@@ -1,0 +1,140 @@
+package controlplane
+
+import (
+	"maps"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/release"
+)
+
+// The ports of all programs that the hypershift-operator runs.
+const (
+	MetricsPortName = "metrics"
+	MetricsPort     = 8080
+	HealthPortName  = "health"
+	HealthPort      = 8081
+)
+
+// OperatorImage is the name of the image of the control-plane-operator, which contains its sidecars as well.
+const OperatorImage = names.ControlPlaneOperator
+
+// A Target is the target of the components that the hypershift-operator runs for a control plane: the
+// control-plane-operator and Cluster API. Their assets set what distinguishes them. Everything else is the same for all.
+type Target struct {
+	Namespace
+	Pods PodSettings
+	// Images has the references of the images by their names in assets.
+	Images map[string]string
+	// AWS is nil on other platforms.
+	AWS       *hyperv1.AWSPlatformSpec
+	IssuerURL string
+	// AWSEndpoints are environment variables with the endpoints of AWS; empty for the public ones.
+	AWSEndpoints []corev1.EnvVar
+	// MetricsClientCA is the authority, PEM, whose clients may read metrics; no client may if it is empty.
+	MetricsClientCA []byte
+	// RegistryOverrides replace registries of release images.
+	RegistryOverrides release.Overrides
+	// SkipLoadBalancerChecks is true if the management cluster cannot reach load balancers.
+	SkipLoadBalancerChecks bool
+}
+
+// PodSettings are what the pods of one control plane have in common.
+type PodSettings struct {
+	Labels, NodeSelector map[string]hyperv1.LabelValue
+	Tolerations          []corev1.Toleration
+	PriorityClass        string
+	Annotations          map[string]string
+	// TrustBundle is whether the user has certificate authorities to mount.
+	TrustBundle bool
+	// MemoryFactor is the memory limit as a multiple of the request, 0 for no limit.
+	MemoryFactor int64
+}
+
+// Kinds lists the kinds of objects that components have or have ever had. The Deployments are first, so that programs are
+// stopped before they lose their permissions.
+func Kinds() []client.ObjectList {
+	return []client.ObjectList{&appsv1.DeploymentList{}, &corev1.ServiceAccountList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{}}
+}
+
+// Kinds are the kinds of objects that components have or have ever had.
+func (*Target) Kinds() []client.ObjectList { return Kinds() }
+
+// Image returns the reference of an image, or "" if it is not known.
+func (t *Target) Image(name string) string { return t.Images[name] }
+
+// Prepare sets the namespace.
+func (t *Target) Prepare(_ component.Traits, obj client.Object) (wanted bool) {
+	obj.SetNamespace(t.Name)
+	obj.SetAnnotations(t.Annotations())
+	// The hash of what was applied covers the type if it is set. Objects of earlier versions did not have it, and would be
+	// written again.
+	obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	if b, ok := obj.(*rbacv1.RoleBinding); ok {
+		for i := range b.Subjects {
+			b.Subjects[i].Namespace = t.Name
+		}
+	}
+	return true
+}
+
+// Complete makes it a Deployment of one pod with restricted permissions, as the pod security level of the namespace
+// requires. The name of the component is also the name of its service account.
+func (t *Target) Complete(c component.Traits, w *component.Workload, _ []client.Object) error {
+	labels := map[string]string{"app": c.Name}
+	podLabels := plain(t.Pods.Labels)
+	maps.Copy(podLabels, labels)
+	podLabels[names.ManagementAccessLabel] = "true"
+	*w.Replicas = ptr.To[int32](1)
+	*w.Selector = &metav1.LabelSelector{MatchLabels: labels}
+	w.Template.ObjectMeta = metav1.ObjectMeta{Labels: podLabels, Annotations: t.Pods.Annotations}
+	if d, ok := w.Object.(*appsv1.Deployment); ok {
+		// A second pod would only wait for the lease of the first one.
+		d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
+	}
+	pod := w.Pod()
+	pod.ServiceAccountName = c.Name
+	pod.NodeSelector = plain(t.Pods.NodeSelector)
+	pod.Tolerations = slices.Clone(t.Pods.Tolerations)
+	component.LeaveDeadNodes(pod)
+	pod.PriorityClassName = t.Pods.PriorityClass
+	pod.ImagePullSecrets = []corev1.LocalObjectReference{{Name: names.PullSecret}}
+	if t.Pods.TrustBundle {
+		component.MountTrust(pod)
+	}
+	component.Restrict(pod)
+	component.Bound(pod, t.Pods.MemoryFactor)
+	return nil
+}
+
+func plain(in map[string]hyperv1.LabelValue) map[string]string {
+	out := map[string]string{}
+	for k, v := range in {
+		out[k] = string(v)
+	}
+	return out
+}
+
+// Rules returns an adapter that sets the rules of role.yaml. The operator must have every permission of the role itself:
+// otherwise the API server rejects the role as an escalation.
+func Rules(role func() *rbacv1.Role) component.Adapter[*Target] {
+	return component.On("role.yaml", func(_ *Target, r *rbacv1.Role) error {
+		r.Rules = role().Rules
+		return nil
+	})
+}
+
+// InNamespace limits a program to the namespace of the control plane.
+func (t *Target) InNamespace(c *corev1.Container) {
+	c.Args = slices.Insert(c.Args, 0, "--namespace="+t.Name)
+}

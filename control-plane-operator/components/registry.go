@@ -4,9 +4,12 @@ package components
 
 import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/cloudcontrollermanager"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/coredns"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/etcd"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/konnectivityagent"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeapiserver"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubecontrollermanager"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeproxy"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubescheduler"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/router"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
@@ -22,4 +25,11 @@ var ControlPlane = []component.Component[*target.ControlPlane]{
 	kubecontrollermanager.Component,
 	kubescheduler.Component,
 	router.Component,
+}
+
+// HostedCluster lists the components inside the hosted cluster. A cluster has the ones that its release has images for.
+var HostedCluster = []component.Component[*target.HostedCluster]{
+	coredns.Component,
+	kubeproxy.Component,
+	konnectivityagent.Component,
 }

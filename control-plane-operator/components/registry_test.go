@@ -19,6 +19,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
 	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
 // templates are the pods of all components in a highly available cluster.
@@ -98,6 +99,7 @@ func TestDependenciesAreComponents(t *testing.T) {
 // The adapter of a misspelt file would never run.
 func TestEveryAdapterHasItsAsset(t *testing.T) {
 	checkAdapters(t, components.ControlPlane)
+	checkAdapters(t, components.HostedCluster)
 }
 
 func checkAdapters[T component.Target](t *testing.T, all []component.Component[T]) {
@@ -115,6 +117,30 @@ func checkAdapters[T component.Target](t *testing.T, all []component.Component[T
 			if !slices.Contains(files, a.File()) {
 				t.Errorf("%s has no %s", c.Name, a.File())
 			}
+		}
+	}
+}
+
+// Without the image of a component, a release has no such component. Otherwise the component would be reported as missing.
+func TestComponentsOfHostedClustersDependOnTheirImages(t *testing.T) {
+	env := targettest.HostedCluster()
+	for _, c := range components.HostedCluster {
+		if !c.Wanted(env) {
+			t.Errorf("a release with all images has no %s", c.Name)
+		}
+		objs, err := component.Render(c, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		without := *env
+		without.Release = &release.Release{Components: maps.Clone(env.Release.Components)}
+		for name, image := range env.Release.Components {
+			if component.AsWorkload(objs[len(objs)-1]).Pod().Containers[0].Image == image {
+				delete(without.Release.Components, name)
+			}
+		}
+		if c.Wanted(&without) {
+			t.Errorf("%s is wanted without its image", c.Name)
 		}
 	}
 }

@@ -8,6 +8,7 @@
 //	                                                        contents.go      a hash of what is mounted, so that a change
 //	                                                                         restarts the pods
 //	                                                        features.go, leader.go   flags of Kubernetes' programs
+//	HostedCluster   inside the hosted cluster               hostedcluster.go
 package target
 
 import (

@@ -186,6 +186,20 @@ func (c Component[T]) render(file string, t T) (client.Object, error) {
 	return obj, nil
 }
 
+// Kinds returns the kinds of the component's objects, in the order of the target's.
+func Kinds[T Target](c Component[T], t T) []client.ObjectList {
+	files, err := c.files()
+	if err != nil {
+		panic(err) // assets are constant
+	}
+	return slices.DeleteFunc(t.Kinds(), func(kind client.ObjectList) bool {
+		return !slices.ContainsFunc(files, func(file string) bool {
+			obj, err := c.decode(file)
+			return err == nil && IsOneOf(obj, []client.ObjectList{kind})
+		})
+	})
+}
+
 // IsOneOf reports whether the object is of one of these kinds.
 func IsOneOf(obj client.Object, kinds []client.ObjectList) bool {
 	return slices.ContainsFunc(kinds, func(list client.ObjectList) bool {

@@ -118,7 +118,7 @@ func (a *apiServer) may(c client.Client, verb, group, kind, namespace string) bo
 func (a *apiServer) versions(c client.Client) map[string]string {
 	a.t.Helper()
 	versions := map[string]string{}
-	for _, p := range append([]part{permissions}, contents...) {
+	for _, p := range append([]part{permissions}, contents()...) {
 		for _, kind := range p.kinds {
 			list := &metav1.PartialObjectMetadataList{}
 			gvk, err := c.GroupVersionKindFor(kind)

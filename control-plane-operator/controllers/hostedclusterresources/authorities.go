@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -58,7 +59,7 @@ func (r *Reconciler) authorities(ctx context.Context, s *scope) (map[string]stri
 		slices.SortFunc(certs, func(a, b *x509.Certificate) int { return bytes.Compare(a.Raw, b.Raw) })
 		data[b.key] = string(pki.Bundle(certs...))
 	}
-	data[names.AuthoritiesRevision] = digest([]byte(data[names.ServerAuthorities]), []byte(data[names.KubeletClientAuthorities]))
+	data[names.AuthoritiesRevision] = target.Digest([]byte(data[names.ServerAuthorities]), []byte(data[names.KubeletClientAuthorities]))
 	return data, r.signAuthorities(ctx, s, data)
 }
 
@@ -93,10 +94,10 @@ func (r *Reconciler) signAuthorities(ctx context.Context, s *scope, data map[str
 // rootCAOfPods is the ConfigMap that kube-controller-manager writes to every namespace, and that every pod mounts.
 const rootCAOfPods = "kube-root-ca.crt"
 
-// believed returns the API server's authorities for pods that start now. Most programs read them only at their start.
+// podAuthorities returns the API server's authorities for pods that start now. Most programs read them only at their start.
 // They differ from the operator's authorities for a while after a change, because kube-controller-manager publishes them
 // later.
-func (r *Reconciler) believed(ctx context.Context, s *scope) ([]byte, error) {
+func (r *Reconciler) podAuthorities(ctx context.Context, s *scope) ([]byte, error) {
 	ours := s.hosted.config.CAData
 	if bytes.Equal(s.hosted.believed, ours) {
 		return ours, nil

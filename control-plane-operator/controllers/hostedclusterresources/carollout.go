@@ -36,9 +36,9 @@ func (r *Reconciler) awaitNodes(ctx context.Context, s *scope) error {
 	if err != nil || since.IsZero() {
 		return err
 	}
-	if believed, err := r.believed(ctx, s); err != nil {
+	if authorities, err := r.podAuthorities(ctx, s); err != nil {
 		return err
-	} else if !bytes.Equal(believed, s.hosted.config.CAData) {
+	} else if !bytes.Equal(authorities, s.hosted.config.CAData) {
 		return reconcile.Wait(nodesInterval, hyperv1.NodesBehindReason, "waiting until kube-controller-manager publishes the next certificate authorities to pods")
 	}
 	data, err := r.authorities(ctx, s)

@@ -151,7 +151,7 @@ func (w *testEnv) proxies() string {
 	if !w.inside("kube-system", "kube-proxy", ds) {
 		w.t.Fatal("there is no kube-proxy")
 	}
-	return ds.Spec.Template.Annotations[contentsAnnotation]
+	return ds.Spec.Template.Annotations["hypershift.openshift.io/contents"]
 }
 
 // join creates nodes without an annotation.

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -27,8 +28,14 @@ type part struct {
 	desired func(*Reconciler, context.Context, *scope) ([]client.Object, error)
 }
 
-// contents are the parts that do not depend on each other.
-var contents = []part{apiEndpoints, clusterInfo, nodeAuthorities, bootstrapTokens, pullSecret, coreDNS, kubeProxy, konnectivityAgent}
+// contents returns the parts that do not depend on each other: sets of objects, and the components in the hosted cluster.
+func contents() []part {
+	parts := []part{apiEndpoints, clusterInfo, nodeAuthorities, bootstrapTokens, pullSecret}
+	for _, c := range components.HostedCluster {
+		parts = append(parts, workload(c))
+	}
+	return parts
+}
 
 func (p part) set() apply.Set { return apply.Set{Name: p.name, Namespace: p.namespace, Kinds: p.kinds} }
 

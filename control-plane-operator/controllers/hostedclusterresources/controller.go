@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
@@ -78,7 +79,7 @@ func (r *Reconciler) controller() *Controller {
 		{Name: "watches", Run: r.listen},
 		{Name: "CA rollout", Run: r.awaitNodes},
 	}
-	for _, p := range contents {
+	for _, p := range contents() {
 		parts = append(parts, reconcile.Step[*scope]{Name: p.name, Run: func(ctx context.Context, s *scope) error { return r.ensure(ctx, s, p) }})
 	}
 	live := []reconcile.Step[*scope]{
@@ -117,8 +118,8 @@ type scope struct {
 	hcp *hyperv1.HostedControlPlane
 	// hosted is the connection to the hosted cluster. Set by enter.
 	hosted *door
-	// payload is set by the first step that needs it.
-	payload *release.Release
+	// target has the facts that components use. Set by the first step that needs it.
+	target *target.HostedCluster
 	// nodes, requests and joins are the resourceVersions at which watches of them begin.
 	// Set by countNodes, approveServing and approveJoining.
 	nodes, requests, joins string

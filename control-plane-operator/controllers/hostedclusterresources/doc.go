@@ -21,6 +21,7 @@
 //	      bootstrap-tokens                      tokens.go
 //	      pull-secret                           images.go
 //	      coredns, kube-proxy, konnectivity-agent
+//	                                        workloads.go, from package components
 //
 // The release payload decides which of the last parts exist: a part without an image is omitted. They follow the control
 // plane to a new release, and are never newer.

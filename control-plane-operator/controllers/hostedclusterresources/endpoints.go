@@ -65,20 +65,6 @@ func desiredAPIEndpoints(_ *Reconciler, _ context.Context, s *scope) ([]client.O
 	return []client.Object{endpoints, slice}, nil
 }
 
-// defaultServiceNetwork is the default in the API. Old objects may lack it.
-const defaultServiceNetwork = "172.31.0.0/16"
-
-func serviceNetworks(n hyperv1.ClusterNetworking) []string {
-	if len(n.ServiceNetwork) == 0 {
-		return []string{defaultServiceNetwork}
-	}
-	var out []string
-	for _, e := range n.ServiceNetwork {
-		out = append(out, e.CIDR)
-	}
-	return out
-}
-
 // apiHost returns the address of the API server for nodes, as their kubelets use it. The host is empty as long as it is
 // unknown.
 func apiHost(hcp *hyperv1.HostedControlPlane) hyperv1.APIEndpoint {

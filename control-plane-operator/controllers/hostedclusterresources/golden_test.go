@@ -15,6 +15,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/coredns"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/konnectivityagent"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeproxy"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
@@ -22,8 +27,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
 )
 
-// desired returns the objects of a part in a hosted cluster with fixed certificates, sorted by kind.
-func desired(t *testing.T, p part, change func(*hyperv1.HostedControlPlane)) []client.Object {
+// desired returns the objects of a component in a hosted cluster with fixed certificates, sorted by kind.
+func desired(t *testing.T, c component.Component[*target.HostedCluster], change func(*hyperv1.HostedControlPlane)) []client.Object {
 	t.Helper()
 	hcp := controlPlane()
 	hcp.Status.ControlPlaneEndpoint = hyperv1.APIEndpoint{Host: "api.demo.example.com", Port: 6443}
@@ -40,7 +45,7 @@ func desired(t *testing.T, p part, change func(*hyperv1.HostedControlPlane)) []c
 	})
 	authorities := []byte("authorities")
 	s := &scope{hcp: hcp, hosted: &door{config: &rest.Config{TLSClientConfig: rest.TLSClientConfig{CAData: authorities}}, believed: authorities}}
-	objs, err := p.desired(r, context.Background(), s)
+	objs, err := workload(c).desired(r, context.Background(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,23 +55,44 @@ func desired(t *testing.T, p part, change func(*hyperv1.HostedControlPlane)) []c
 
 func TestDesiredWorkloads(t *testing.T) {
 	for name, tc := range map[string]struct {
-		part   part
+		of     component.Component[*target.HostedCluster]
 		change func(*hyperv1.HostedControlPlane)
 	}{
-		"coredns": {coreDNS, nil},
-		"coredns-single": {coreDNS, func(hcp *hyperv1.HostedControlPlane) {
+		"coredns": {coredns.Component, nil},
+		"coredns-single": {coredns.Component, func(hcp *hyperv1.HostedControlPlane) {
 			hcp.Spec.InfrastructureAvailabilityPolicy = hyperv1.SingleReplica
 		}},
-		"coredns-dual-stack": {coreDNS, func(hcp *hyperv1.HostedControlPlane) {
+		"coredns-dual-stack": {coredns.Component, func(hcp *hyperv1.HostedControlPlane) {
 			hcp.Spec.Networking.ServiceNetwork = append(hcp.Spec.Networking.ServiceNetwork, hyperv1.ServiceNetworkEntry{CIDR: "fd02::/112"})
 		}},
-		"kube-proxy": {kubeProxy, nil},
-		"kube-proxy-private": {kubeProxy, func(hcp *hyperv1.HostedControlPlane) {
+		"kube-proxy": {kubeproxy.Component, nil},
+		"kube-proxy-private": {kubeproxy.Component, func(hcp *hyperv1.HostedControlPlane) {
 			hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Private
 			hcp.Spec.Networking.ClusterNetwork = nil
 		}},
-		"konnectivity-agent": {konnectivityAgent, nil},
+		"konnectivity-agent": {konnectivityagent.Component, nil},
 	} {
-		t.Run(name, func(t *testing.T) { componenttest.Objects(t, name, desired(t, tc.part, tc.change)) })
+		t.Run(name, func(t *testing.T) { componenttest.Objects(t, name, desired(t, tc.of, tc.change)) })
+	}
+}
+
+// Each kind is a request to the hosted cluster in each interval. Objects of a kind that is missing are never deleted.
+func TestKindsOfWorkloads(t *testing.T) {
+	for _, tc := range []struct {
+		of   component.Component[*target.HostedCluster]
+		want string
+	}{
+		{coredns.Component, "ServiceAccount ConfigMap Service PodDisruptionBudget Deployment"},
+		{kubeproxy.Component, "ServiceAccount ConfigMap DaemonSet"},
+		{konnectivityagent.Component, "Secret DaemonSet"},
+	} {
+		var got []string
+		for _, list := range workload(tc.of).kinds {
+			kind := fmt.Sprintf("%T", list)
+			got = append(got, strings.TrimSuffix(kind[strings.LastIndex(kind, ".")+1:], "List"))
+		}
+		if strings.Join(got, " ") != tc.want {
+			t.Errorf("%s: got %v, want %s", tc.of.Name, got, tc.want)
+		}
 	}
 }

@@ -11,25 +11,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
-
-// image returns the reference of an image in the payload. It is empty if the payload does not have the image, and then
-// the cluster does not have the part. Pods on nodes must not be newer than the control plane: during an upgrade of the
-// control plane they stay as they are.
-func (r *Reconciler) image(ctx context.Context, s *scope, key string) (string, error) {
-	if !arrived(s.hcp) {
-		return "", reconcile.Wait(0, hyperv1.WaitingForReleaseReason, "waiting until the control plane runs release %s", s.hcp.Spec.ReleaseImage)
-	}
-	if s.payload == nil {
-		var err error
-		if s.payload, err = r.resolve(ctx, s); err != nil {
-			return "", err
-		}
-	}
-	return s.payload.Components[key], nil
-}
 
 // arrived returns whether the control plane runs the desired release: it is the last complete one, or there is no
 // complete one yet.
@@ -79,16 +64,13 @@ var pullSecret = part{
 	desired:   desiredPullSecret,
 }
 
-// pullSecretName is the pull secret in our assets. Pods start without it if it does not exist.
-const pullSecretName = "hypershift-pull-secret"
-
 func desiredPullSecret(r *Reconciler, ctx context.Context, s *scope) ([]client.Object, error) {
 	credentials, err := r.credentials(ctx, s)
 	if err != nil || len(credentials) == 0 {
 		return nil, err
 	}
 	return []client.Object{&corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: pullSecretName},
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: target.PullSecret},
 		Type:       corev1.SecretTypeDockerConfigJson,
 		Data:       map[string][]byte{corev1.DockerConfigJsonKey: credentials},
 	}}, nil

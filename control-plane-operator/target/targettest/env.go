@@ -48,6 +48,21 @@ func Env() *target.ControlPlane {
 	}
 }
 
+// HostedCluster is a hosted cluster in which everything is known.
+func HostedCluster() *target.HostedCluster {
+	env := Env()
+	env.HCP.Spec.Services = []hyperv1.ServicePublishingStrategyMapping{{Service: hyperv1.Konnectivity, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{Type: hyperv1.Route}}}
+	return &target.HostedCluster{
+		HCP: env.HCP, Release: env.Release,
+		API:          target.FactOf(env.API, nil),
+		Konnectivity: target.FactOf(env.Konnectivity, nil),
+		Authorities:  target.FactOf([]byte("authorities"), nil),
+		KonnectivityCertificate: target.FactOf(map[string][]byte{
+			corev1.TLSCertKey: []byte("certificate"), corev1.TLSPrivateKeyKey: []byte("key"), pki.TrustKey: []byte("authority"),
+		}, nil),
+	}
+}
+
 // Release is a payload of plain Kubernetes that has every image.
 func Release(version string) *release.Release {
 	rel := &release.Release{Image: "registry.example.com/release:" + version, Version: version, KubernetesVersion: version, Components: map[string]string{}}

@@ -1,0 +1,108 @@
+package target
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/release"
+)
+
+// A HostedCluster is the target of the components inside a hosted cluster, in its namespace kube-system. It is shared and must
+// not be changed.
+type HostedCluster struct {
+	HCP *hyperv1.HostedControlPlane
+	// Release is the release of the pods on nodes.
+	Release *release.Release
+	// API and Konnectivity are the addresses for nodes.
+	API, Konnectivity Fact[Host]
+	// Authorities are the API server's authorities for pods that start now.
+	Authorities Fact[[]byte]
+	// KonnectivityCertificate is the content of the Secret with the certificate of the tunnels.
+	KonnectivityCertificate Fact[map[string][]byte]
+}
+
+// A Fact is a value that may not be known yet. Only components that need it wait for it.
+type Fact[V any] struct {
+	Value V
+	// Err is why the value is not known: an error, or what to wait for.
+	Err error
+}
+
+// FactOf returns a Fact.
+func FactOf[V any](value V, err error) Fact[V] { return Fact[V]{Value: value, Err: err} }
+
+// Get returns the value, or why it is not known.
+func (f Fact[V]) Get() (V, error) { return f.Value, f.Err }
+
+// PullSecret is the Secret in kube-system with the credentials for images. Pods start without it if it does not exist.
+const PullSecret = "hypershift-pull-secret"
+
+// Kinds are the kinds of objects that components have or have ever had.
+func (*HostedCluster) Kinds() []client.ObjectList {
+	return []client.ObjectList{
+		&corev1.ServiceAccountList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}, &corev1.ServiceList{},
+		&policyv1.PodDisruptionBudgetList{}, &appsv1.DeploymentList{}, &appsv1.DaemonSetList{},
+	}
+}
+
+// Has reports whether the release has an image of that name. A cluster whose release has no image does not have the component.
+func (t *HostedCluster) Has(image string) bool { return t.Image(image) != "" }
+
+// Image returns the reference of an image of the release, or "" if it has none of that name.
+func (t *HostedCluster) Image(name string) string { return t.Release.Components[name] }
+
+// Prepare sets the namespace.
+func (*HostedCluster) Prepare(_ component.Traits, obj client.Object) (wanted bool) {
+	obj.SetNamespace(metav1.NamespaceSystem)
+	return true
+}
+
+// Complete lets the pods pull the images of the release. Everything else is in the assets: pods on nodes have little in common.
+func (*HostedCluster) Complete(_ component.Traits, w *component.Workload, _ []client.Object) error {
+	w.Pod().ImagePullSecrets = []corev1.LocalObjectReference{{Name: PullSecret}}
+	return nil
+}
+
+// ConnectToAPI sets the address of the API server for the first container. The address cannot be resolved in the cluster,
+// because these pods must start before other pods. The pods restart when the trusted authorities change.
+func (t *HostedCluster) ConnectToAPI(template *corev1.PodTemplateSpec) error {
+	api, err := t.API.Get()
+	if err != nil {
+		return err
+	}
+	authorities, err := t.Authorities.Get()
+	if err != nil {
+		return err
+	}
+	RestartOn(template, authorities)
+	c := &template.Spec.Containers[0]
+	c.Env = append(c.Env,
+		corev1.EnvVar{Name: "KUBERNETES_SERVICE_HOST", Value: api.Name},
+		corev1.EnvVar{Name: "KUBERNETES_SERVICE_PORT", Value: strconv.Itoa(int(api.Port))},
+	)
+	return nil
+}
+
+// RestartOn restarts the pods when texts change that their programs read only once.
+func RestartOn(template *corev1.PodTemplateSpec, texts ...[]byte) {
+	template.Annotations = with(template.Annotations, contentsAnnotation, Digest(texts...))
+}
+
+// Digest hashes some texts in their order.
+func Digest(texts ...[]byte) string {
+	sum := sha256.New()
+	for _, text := range texts {
+		part := sha256.Sum256(text)
+		sum.Write(part[:])
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
+}

@@ -138,12 +138,12 @@ func TestSetupOnARealAPIServer(t *testing.T) {
 	t.Parallel()
 	a := startAPIServer(t)
 	a.Create(t, a.token("abcdef"))
-	a.settle()
-	a.want(condition, allIsWell)
+	a.reconcileAll()
+	a.expectCondition(resourcesCondition, succeeded)
 
 	master := a.client(a.as("test", masterGroup))
 	before := a.versions(master)
-	a.later()
+	a.reconcileLater()
 	for what, version := range a.versions(master) {
 		if before[what] != version {
 			t.Errorf("%s was written at rest: %q, %q", what, before[what], version)
@@ -222,14 +222,14 @@ func TestNewNodesTriggerAReconcile(t *testing.T) {
 	a := startAPIServer(t)
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	t.Cleanup(queue.ShutDown)
-	a.must(a.reconciler.ears.Start(t.Context(), queue))
-	a.settle()
+	a.must(a.reconciler.watches.Start(t.Context(), queue))
+	a.reconcileAll()
 	a.must(a.client(a.as("test", masterGroup)).Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker"}}))
 	got, _ := queue.Get()
 	if want := client.ObjectKeyFromObject(a.hcp(t.Context())); got.NamespacedName != want {
 		t.Errorf("woke %s, want %s", got, want)
 	}
-	a.pass()
+	a.reconcileOnce()
 	if n := a.hcp(t.Context()).Status.NodeCount; n == nil || *n != 1 {
 		t.Errorf("counted %v", n)
 	}
@@ -240,7 +240,7 @@ func TestNewNodesTriggerAReconcile(t *testing.T) {
 func TestCleanupPolicyRejectsNewCloudResources(t *testing.T) {
 	t.Parallel()
 	a := startAPIServer(t)
-	a.settle()
+	a.reconcileAll()
 	user := a.client(a.as(names.AdminUser, names.AdminGroup))
 	service := func(name string, kind corev1.ServiceType) *corev1.Service {
 		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: corev1.ServiceSpec{Type: kind, Ports: []corev1.ServicePort{{Port: 80}}}}
@@ -251,11 +251,11 @@ func TestCleanupPolicyRejectsNewCloudResources(t *testing.T) {
 	a.must(user.Create(t.Context(), there))
 	a.must(user.Create(t.Context(), inner))
 	a.deleted(true)
-	for a.said(destroyed) == "nothing" {
-		a.pass()
+	for a.conditionText(destroyed) == "nothing" {
+		a.reconcileOnce()
 		a.clock.Step(a.next)
 	}
-	a.want(destroyed, "False CloudResourcesRemaining: load balancer of Service default/there")
+	a.expectCondition(destroyed, "False CloudResourcesRemaining: load balancer of Service default/there")
 	a.eventually("the policy is obeyed", func(ctx context.Context) bool {
 		return apierrors.IsForbidden(user.Create(ctx, service("new", corev1.ServiceTypeLoadBalancer), client.DryRunAll))
 	})
@@ -275,8 +275,8 @@ func TestCleanupPolicyRejectsNewCloudResources(t *testing.T) {
 	a.must(user.Get(t.Context(), client.ObjectKeyFromObject(there), there))
 	there.Finalizers = nil // the cloud controller does it
 	a.must(user.Update(t.Context(), there))
-	a.pass()
-	a.want(destroyed, "True AsExpected: All is well")
+	a.reconcileOnce()
+	a.expectCondition(destroyed, "True AsExpected: All is well")
 }
 
 func (a *apiServer) eventually(what string, is func(context.Context) bool) {

@@ -99,7 +99,7 @@ const rootCAOfPods = "kube-root-ca.crt"
 // later.
 func (r *Reconciler) podAuthorities(ctx context.Context, s *scope) ([]byte, error) {
 	ours := s.hosted.config.CAData
-	if bytes.Equal(s.hosted.believed, ours) {
+	if bytes.Equal(s.hosted.podAuthorities, ours) {
 		return ours, nil
 	}
 	cm := &corev1.ConfigMap{}
@@ -110,6 +110,6 @@ func (r *Reconciler) podAuthorities(ctx context.Context, s *scope) ([]byte, erro
 	if err != nil {
 		return nil, fmt.Errorf("reading ConfigMap %s: %w", rootCAOfPods, err)
 	}
-	s.hosted.believed = []byte(cm.Data[pki.TrustKey])
-	return s.hosted.believed, nil
+	s.hosted.podAuthorities = []byte(cm.Data[pki.TrustKey])
+	return s.hosted.podAuthorities, nil
 }

@@ -50,7 +50,7 @@ func (r *Reconciler) awaitNodes(ctx context.Context, s *scope) error {
 	if err != nil || len(behind) == 0 {
 		return err
 	}
-	nodes, waited := some(behind), r.Clock.Since(since)
+	nodes, waited := summarize(behind), r.Clock.Since(since)
 	if waited >= nodesTimeout {
 		r.recordOnce(s, nodesLeftBehind, revision, "the next certificate authorities sign although nodes %s have not adopted them within %.0f hours: these nodes lose the connection to the API server and must be replaced", nodes, nodesTimeout.Hours())
 		return nil
@@ -98,9 +98,9 @@ func nodesWithout(ctx context.Context, s *scope, revision string) ([]string, err
 
 // recordOnce records an event about a revision, once per reason.
 func (r *Reconciler) recordOnce(s *scope, reason, revision, format string, args ...any) {
-	if s.hosted.told[reason] == revision {
+	if s.hosted.recordedRevisions[reason] == revision {
 		return
 	}
-	s.hosted.told[reason] = revision
+	s.hosted.recordedRevisions[reason] = revision
 	r.Recorder.Eventf(s.hcp, nil, corev1.EventTypeWarning, reason, "FollowAuthorities", format, args...)
 }

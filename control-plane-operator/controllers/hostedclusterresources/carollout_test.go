@@ -19,81 +19,81 @@ import (
 
 func TestNextAuthoritiesWaitForNodes(t *testing.T) {
 	w := newTestEnv(t)
-	w.settle()
+	w.reconcileAll()
 	w.join("fast", "slow") // this test has no tunnels
 	w.publish()
-	w.pass()
-	w.want(condition, allIsWell)
+	w.reconcileOnce()
+	w.expectCondition(resourcesCondition, succeeded)
 
 	// Pods on nodes read the trusted authorities once. They restart once they would read both.
-	w.turn(names.RootCA, pki.Introduced)
+	w.setTurn(names.RootCA, pki.Introduced)
 	proxies := w.proxies()
-	w.pass()
-	w.want(condition, "False NodesBehind: waiting until kube-controller-manager publishes the next certificate authorities to pods")
+	w.reconcileOnce()
+	w.expectCondition(resourcesCondition, "False NodesBehind: waiting until kube-controller-manager publishes the next certificate authorities to pods")
 	if w.proxies() != proxies {
 		t.Error("kube-proxy is started again, and reads what it has read before")
 	}
 	w.publish()
-	w.pass()
+	w.reconcileOnce()
 	if w.proxies() == proxies {
 		t.Error("nobody starts kube-proxy again")
 	}
-	w.want(condition, "False NodesBehind: waiting for nodes fast, slow to adopt the next certificate authorities")
+	w.expectCondition(resourcesCondition, "False NodesBehind: waiting for nodes fast, slow to adopt the next certificate authorities")
 	w.takeOver("fast")
-	w.pass()
-	w.want(condition, "False NodesBehind: waiting for nodes slow to adopt the next certificate authorities")
-	w.heard("")
+	w.reconcileOnce()
+	w.expectCondition(resourcesCondition, "False NodesBehind: waiting for nodes slow to adopt the next certificate authorities")
+	w.expectEvent("")
 	w.clock.Step(reportNodesAfter)
-	w.pass()
-	w.pass()
-	w.heard("Warning NodesHoldUpRotation nodes slow have not adopted the next certificate authorities, which wait for them for 24 hours")
+	w.reconcileOnce()
+	w.reconcileOnce()
+	w.expectEvent("Warning NodesHoldUpRotation nodes slow have not adopted the next certificate authorities, which wait for them for 24 hours")
 	w.takeOver("slow")
-	w.pass()
-	w.want(condition, allIsWell)
+	w.reconcileOnce()
+	w.expectCondition(resourcesCondition, succeeded)
 
 	// The old authority is still trusted: nodes need no change.
 	revision := w.authorities()[names.AuthoritiesRevision]
-	w.turn(names.RootCA, pki.Switched)
+	w.setTurn(names.RootCA, pki.Switched)
 	w.publish()
-	w.pass()
+	w.reconcileOnce()
 	if got := w.authorities()[names.AuthoritiesRevision]; got != revision {
 		t.Error("nodes have to take over the same authorities once more")
 	}
 	// Nodes with both authorities trust all servers, so there is no hurry.
-	w.turn(names.RootCA, pki.Finished)
+	w.setTurn(names.RootCA, pki.Finished)
 	w.publish()
-	w.pass()
-	w.want(condition, allIsWell)
+	w.reconcileOnce()
+	w.expectCondition(resourcesCondition, succeeded)
 	if certs, err := pki.ParseBundle([]byte(w.authorities()[names.ServerAuthorities])); err != nil || len(certs) != 1 {
-		t.Errorf("nodes still believe %d authorities (%v)", len(certs), err)
+		t.Errorf("nodes still trust %d authorities (%v)", len(certs), err)
 	}
-	w.heard("")
+	w.expectEvent("")
 }
 
 // The node may be off, or of an older release. The event names it.
 func TestNodeThatNeverFollowsIsLeftBehind(t *testing.T) {
 	w := newTestEnv(t)
-	w.settle()
+	w.reconcileAll()
 	w.join("dead")
-	w.turn(names.KubeletClientSigner, pki.Introduced)
-	w.pass()
-	w.want(condition, "False NodesBehind: waiting for nodes dead to adopt the next certificate authorities")
+	w.setTurn(names.KubeletClientSigner, pki.Introduced)
+	w.reconcileOnce()
+	w.expectCondition(resourcesCondition, "False NodesBehind: waiting for nodes dead to adopt the next certificate authorities")
 	w.clock.Step(nodesTimeout - time.Second)
-	w.pass()
-	w.heard("Warning NodesHoldUpRotation ")
+	w.reconcileOnce()
+	w.expectEvent("Warning NodesHoldUpRotation ")
 	w.clock.Step(time.Second)
-	w.pass()
-	w.want(condition, allIsWell)
-	w.heard("Warning NodesLeftBehind the next certificate authorities sign although nodes dead have not adopted them within 24 hours")
+	w.reconcileOnce()
+	w.expectCondition(resourcesCondition, succeeded)
+	w.expectEvent("Warning NodesLeftBehind the next certificate authorities sign although nodes dead have not adopted them within 24 hours")
 	w.clock.Step(interval)
-	w.pass()
-	w.heard("")
+	w.reconcileOnce()
+	w.expectEvent("")
 }
 
 // Nodes accept only authorities that are signed by the API server's authority.
 func TestNodeAuthoritiesAreSigned(t *testing.T) {
 	w := newTestEnv(t)
-	w.settle()
+	w.reconcileAll()
 	if got := w.authorities(); got[names.AuthoritiesSignature] != "" {
 		t.Errorf("signed without a key: %v", got)
 	}
@@ -112,22 +112,22 @@ func TestNodeAuthoritiesAreSigned(t *testing.T) {
 		}
 		return data[names.AuthoritiesSerial]
 	}
-	w.turn(names.RootCA, pki.Introduced)
-	w.pass()
+	w.setTurn(names.RootCA, pki.Introduced)
+	w.reconcileOnce()
 	first := verify("introduced")
 	writes := w.Calls.Writes()
-	w.later()
+	w.reconcileLater()
 	if got := w.Calls.Log(writes); len(got) > 0 {
 		t.Errorf("the same text is signed again and again: %v", got)
 	}
 	w.clock.Step(time.Minute)
-	w.turn(names.KubeletClientSigner, pki.Introduced)
-	w.pass()
+	w.setTurn(names.KubeletClientSigner, pki.Introduced)
+	w.reconcileOnce()
 	if second := verify("another authority of clients"); second <= first {
 		t.Errorf("serial %s comes after %s", second, first)
 	}
-	w.turn(names.RootCA, pki.Switched)
-	w.pass()
+	w.setTurn(names.RootCA, pki.Switched)
+	w.reconcileOnce()
 	verify("switched")
 }
 
@@ -136,11 +136,11 @@ func (w *testEnv) publish() {
 	w.t.Helper()
 	kubeconfig := secret(names.ControlPlaneOperatorKubeconfig, "", nil)
 	w.must(w.Admin().Get(w.t.Context(), client.ObjectKeyFromObject(kubeconfig), kubeconfig))
-	door, err := w.reconciler.build(kubeconfig.Data[names.AdminKubeconfigFile])
+	connection, err := w.reconciler.newConnection(kubeconfig.Data[names.AdminKubeconfigFile])
 	w.must(err)
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: rootCAOfPods}}
 	w.must(client.IgnoreNotFound(w.hosted.Admin().Delete(w.t.Context(), cm)))
-	cm = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: rootCAOfPods}, Data: map[string]string{pki.TrustKey: string(door.config.CAData)}}
+	cm = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: rootCAOfPods}, Data: map[string]string{pki.TrustKey: string(connection.config.CAData)}}
 	w.must(w.hosted.Admin().Create(w.t.Context(), cm))
 }
 
@@ -176,13 +176,13 @@ func (w *testEnv) authorities() map[string]string {
 	w.t.Helper()
 	cm := &corev1.ConfigMap{}
 	if !w.inside("kube-public", names.NodeAuthorities, cm) {
-		w.t.Fatal("nodes are told nothing")
+		w.t.Fatal("nodes get no authorities")
 	}
 	return cm.Data
 }
 
-// turn takes a step of a rotation as the components controller does.
-func (w *testEnv) turn(name string, want pki.Turn) {
+// setTurn takes a step of a rotation as the components controller does.
+func (w *testEnv) setTurn(name string, want pki.Turn) {
 	w.t.Helper()
 	s := secret(name, corev1.SecretTypeOpaque, nil)
 	signer, err := pki.NewSigner(name, "", w.clock.Now())
@@ -209,13 +209,13 @@ func (w *testEnv) turn(name string, want pki.Turn) {
 	w.must(w.Admin().Update(w.t.Context(), w.kubeconfig(w.leaf(), signer.Trust())))
 }
 
-func (w *testEnv) heard(want string) {
+func (w *testEnv) expectEvent(want string) {
 	w.t.Helper()
 	var all []string
 	for len(w.events.Events) > 0 {
 		all = append(all, <-w.events.Events)
 	}
 	if want == "" && len(all) > 0 || want != "" && (len(all) != 1 || !strings.HasPrefix(all[0], want)) {
-		w.t.Errorf("heard %q, want %q", all, want)
+		w.t.Errorf("recorded %q, want %q", all, want)
 	}
 }

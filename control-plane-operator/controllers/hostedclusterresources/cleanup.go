@@ -52,9 +52,9 @@ func (r *Reconciler) removeCloudResources(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	s.looked = true
+	s.leftoversKnown = true
 	if left := append(balancers, volumes...); len(left) > 0 {
-		return reconcile.Wait(cleanupInterval, hyperv1.CloudResourcesRemainingReason, "%s", some(left))
+		return reconcile.Wait(cleanupInterval, hyperv1.CloudResourcesRemainingReason, "%s", summarize(left))
 	}
 	return nil
 }
@@ -159,7 +159,8 @@ func (r *Reconciler) removeHolders(ctx context.Context, s *scope, claims []corev
 // maxListed is the largest number of items in a message.
 const maxListed = 10
 
-func some(things []string) string {
+// summarize lists the first things.
+func summarize(things []string) string {
 	slices.Sort(things)
 	if more := len(things) - maxListed; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(things[:maxListed], ", "), more)

@@ -20,7 +20,7 @@ const destroyed = hyperv1.CloudResourcesDestroyed
 // that uses the first volume.
 func inTheCloud(t testing.TB) *testEnv {
 	w := newTestEnv(t)
-	w.settle()
+	w.reconcileAll()
 	meta := func(namespace, name string, finalizers ...string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: namespace, Name: name, Finalizers: finalizers}
 	}
@@ -52,7 +52,7 @@ func inTheCloud(t testing.TB) *testEnv {
 
 // deleted sets the annotation that the hypershift-operator sets when the nodes are gone.
 func (w *testEnv) deleted(cleanup bool) {
-	w.change(func(hcp *hyperv1.HostedControlPlane) {
+	w.update(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Annotations = map[string]string{hyperv1.HostedClusterDeletedAnnotation: "true"}
 		if cleanup {
 			hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] = "true"
@@ -118,18 +118,18 @@ func (w *testEnv) holds(pods []corev1.Pod, claim string) bool {
 func TestCleanupDeletesCloudResources(t *testing.T) {
 	w := inTheCloud(t)
 	w.deleted(true)
-	for w.said(destroyed) == "nothing" {
-		w.pass()
+	for w.conditionText(destroyed) == "nothing" {
+		w.reconcileOnce()
 	}
-	w.want(destroyed, "False CloudResourcesRemaining: load balancer a1.elb.amazonaws.com of Service default/web, volume vol-data of PersistentVolume data")
+	w.expectCondition(destroyed, "False CloudResourcesRemaining: load balancer a1.elb.amazonaws.com of Service default/web, volume vol-data of PersistentVolume data")
 	if !w.inside("", "hypershift-no-new-cloud-resources", &admissionregistrationv1.ValidatingAdmissionPolicy{}) {
 		t.Error("nobody keeps users from making more")
 	}
 	for range 4 {
 		w.must(w.cloud(t.Context()))
-		w.pass()
+		w.reconcileOnce()
 	}
-	w.want(destroyed, "True AsExpected: All is well")
+	w.expectCondition(destroyed, "True AsExpected: All is well")
 	for _, c := range []struct {
 		namespace, name string
 		obj             client.Object
@@ -144,7 +144,7 @@ func TestCleanupNeedsTheAnnotation(t *testing.T) {
 	w := inTheCloud(t)
 	writes := w.Calls.Writes()
 	w.deleted(false)
-	w.pass()
+	w.reconcileOnce()
 	if log := w.Calls.Log(writes); len(log) > 0 {
 		t.Errorf("wrote %v", log)
 	}
@@ -152,17 +152,17 @@ func TestCleanupNeedsTheAnnotation(t *testing.T) {
 
 func TestCleanupWithoutAnAPIServerIsUnknown(t *testing.T) {
 	w := inTheCloud(t)
-	w.says(metav1.ConditionFalse)
+	w.setAPIAvailable(metav1.ConditionFalse)
 	w.deleted(true)
-	w.pass()
-	w.want(destroyed, "nothing")
+	w.reconcileOnce()
+	w.expectCondition(destroyed, "nothing")
 }
 
 func TestDeletePermissionsAreGrantedForTheCleanup(t *testing.T) {
 	w := inTheCloud(t)
 	before := strings.Join(w.written, "\n")
 	w.deleted(true)
-	w.pass()
+	w.reconcileOnce()
 	after := strings.TrimPrefix(strings.Join(w.written, "\n"), before)
 	if !strings.Contains(after, masterUser+" apply ClusterRoleBinding") {
 		t.Errorf("wrote %s", after)
@@ -176,10 +176,10 @@ func TestCleanupCrashConsistency(t *testing.T) {
 		w.deleted(true)
 		w.Calls = &crashtest.CallCounter{} // the calls before do not count
 		w.hosted.Calls = w.Calls
-		s := w.story()
+		s := w.scenario()
 		s.OtherControllers = w.cloud
 		s.Ready = func(context.Context) string {
-			if got := w.said(destroyed); got != "True AsExpected: All is well" {
+			if got := w.conditionText(destroyed); got != "True AsExpected: All is well" {
 				return got
 			}
 			return ""

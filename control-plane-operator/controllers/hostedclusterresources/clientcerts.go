@@ -32,7 +32,7 @@ func (r *Reconciler) approveJoining(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	s.joins = version
+	s.joinVersion = version
 	pending = fromTokens(pending)
 	if len(pending) == 0 {
 		return nil

@@ -152,7 +152,7 @@ func (w *testEnv) ask(name string, csr *certificatesv1.CertificateSigningRequest
 	csr.Name = name
 	csr.CreationTimestamp = metav1.NewTime(w.clock.Now())
 	w.must(w.hosted.Admin().Create(w.t.Context(), csr))
-	w.pass()
+	w.reconcileOnce()
 }
 
 func (w *testEnv) approved(name string) bool {
@@ -177,7 +177,7 @@ func TestTokenAllowsOneCertificateOfItsMachine(t *testing.T) {
 	w := newTestEnv(t)
 	m := waiting("workers-1", "workers-a", "")
 	w.Create(t, w.tokenOf(tokenID, "workers-a"), m, waiting("workers-2", "workers-b", otherNode))
-	w.settle()
+	w.reconcileAll()
 
 	w.ask("early", joins(t, nil))
 	if w.approved("early") {
@@ -192,7 +192,7 @@ func TestTokenAllowsOneCertificateOfItsMachine(t *testing.T) {
 	w.must(w.Admin().Get(t.Context(), client.ObjectKeyFromObject(m), m))
 	m.Status.Addresses = waiting("", "", nodeName).Status.Addresses
 	w.must(w.Admin().Update(t.Context(), m))
-	w.pass()
+	w.reconcileOnce()
 	if !w.approved("early") || w.approved("another") {
 		t.Errorf("the machine itself: %v, another node: %v", w.approved("early"), w.approved("another"))
 	}
@@ -212,20 +212,20 @@ func TestTokenAllowsOneCertificateOfItsMachine(t *testing.T) {
 		t.Error("a second key got a certificate after the first request was removed")
 	}
 	w.clock.Step(pollInterval)
-	w.pass()
-	w.heard("Warning NodeCertificateRefused certificate request third of system:bootstrap:abcdef is not approved: Machine workers-1 has a certificate for another key")
-	w.pass()
-	w.heard("")
+	w.reconcileOnce()
+	w.expectEvent("Warning NodeCertificateRefused certificate request third of system:bootstrap:abcdef is not approved: Machine workers-1 has a certificate for another key")
+	w.reconcileOnce()
+	w.expectEvent("")
 }
 
 // Nodes that do not respond are checked rarely, while requests of machines are checked often.
 func TestMachineJoinsSoonDespiteUnreachableNodes(t *testing.T) {
 	w := newTestEnv(t)
 	w.Create(t, w.tokenOf(tokenID, "workers-a"), waiting("workers-1", "workers-a", ""))
-	w.settle()
+	w.reconcileAll()
 	w.join(otherNode)
-	w.pass()
-	w.want(hyperv1.DataPlaneConnectionAvailable, "False NoTunnels: no pod konnectivity-agent is ready")
+	w.reconcileOnce()
+	w.expectCondition(hyperv1.DataPlaneConnectionAvailable, "False NoTunnels: no pod konnectivity-agent is ready")
 	if w.next != nodeRetryInterval {
 		t.Errorf("comes back after %s", w.next)
 	}
@@ -239,13 +239,13 @@ func TestMachineJoinsSoonDespiteUnreachableNodes(t *testing.T) {
 func TestSameKeyIsApprovedAfterACrash(t *testing.T) {
 	w := newTestEnv(t)
 	w.Create(t, w.tokenOf(tokenID, "workers-a"), waiting("workers-1", "workers-a", nodeName))
-	w.settle()
+	w.reconcileAll()
 	csr := joins(t, nil)
 	again := csr.DeepCopy()
 	w.ask("once", csr)
 	w.must(w.hosted.Admin().Delete(t.Context(), &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: "once"}}))
 	w.start()
-	w.settle()
+	w.reconcileAll()
 	if w.ask("again", again); !w.approved("again") {
 		t.Error("a crash has cost the machine its certificate")
 	}
@@ -254,14 +254,14 @@ func TestSameKeyIsApprovedAfterACrash(t *testing.T) {
 func TestExistingNodeIsNotReplaced(t *testing.T) {
 	w := newTestEnv(t)
 	w.Create(t, w.tokenOf(tokenID, "workers-a"), waiting("workers-1", "workers-a", nodeName))
-	w.settle()
+	w.reconcileAll()
 	w.join(nodeName)
 	w.ask("taken", joins(t, nil))
 	if w.approved("taken") {
 		t.Error("got the certificate of a node that is there")
 	}
 	w.must(w.hosted.Admin().Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName}}))
-	if w.pass(); !w.approved("taken") {
+	if w.reconcileOnce(); !w.approved("taken") {
 		t.Error("the node is gone, and the machine may not join")
 	}
 }
@@ -270,7 +270,7 @@ func TestObsoleteCertificateRecordsAreRemoved(t *testing.T) {
 	w := newTestEnv(t)
 	first := waiting("workers-1", "workers-a", nodeName)
 	w.Create(t, w.tokenOf(tokenID, "workers-a"), first)
-	w.settle()
+	w.reconcileAll()
 	w.ask("first", joins(t, nil))
 	w.must(w.Admin().Get(t.Context(), client.ObjectKeyFromObject(first), first))
 	w.must(w.Admin().Update(t.Context(), joined(first, nodeName)))
@@ -289,7 +289,7 @@ func TestObsoleteCertificateRecordsAreRemoved(t *testing.T) {
 // Older operators allowed every token to approve every certificate.
 func TestTokensCannotApproveCertificates(t *testing.T) {
 	w := newTestEnv(t)
-	w.settle()
+	w.reconcileAll()
 	// Objects of an older operator carry the same labels.
 	kept := &rbacv1.ClusterRoleBinding{}
 	w.must(w.hosted.Admin().Get(t.Context(), client.ObjectKey{Name: "hypershift:node-certificate-renewals"}, kept))
@@ -300,7 +300,7 @@ func TestTokensCannotApproveCertificates(t *testing.T) {
 	}
 	w.must(w.hosted.Admin().Create(t.Context(), old))
 	w.start()
-	w.later()
+	w.reconcileLater()
 	list := &rbacv1.ClusterRoleBindingList{}
 	w.must(w.hosted.Admin().List(t.Context(), list))
 	for _, b := range list.Items {

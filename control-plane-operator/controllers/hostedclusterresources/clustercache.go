@@ -21,28 +21,28 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// A door is a connection to one hosted cluster with one version of the kubeconfig.
-type door struct {
+// A clusterConnection is a connection to one hosted cluster with one version of the kubeconfig.
+type clusterConnection struct {
 	// key is a digest of the kubeconfig.
 	key    [sha256.Size]byte
 	config *rest.Config
 	client client.WithWatch
 	apply  *apply.Applier
-	// found has the last observation of each part.
-	found map[string]found
-	// reached is the last time at which a node responded.
-	reached time.Time
-	// believed has the API server's authorities for pods.
-	believed []byte
-	// told has the last revision of the authorities with an event, by reason.
-	told map[string]string
+	// observed has the last observation of each part.
+	observed map[string]observedPart
+	// lastResponse is the last time at which a node responded.
+	lastResponse time.Time
+	// podAuthorities has the API server's authorities for pods.
+	podAuthorities []byte
+	// recordedRevisions has the last revision of the authorities with an event, by reason.
+	recordedRevisions map[string]string
 	// watches run until closed is closed.
-	watches map[string]*watching
+	watches map[string]*hostedWatch
 	closed  chan struct{}
 }
 
-// enter connects to the hosted cluster.
-func (r *Reconciler) enter(ctx context.Context, s *scope) error {
+// connect opens the connection to the hosted cluster.
+func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 	api := meta.FindStatusCondition(s.hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable)
 	if api == nil || api.Status != "True" {
 		return reconcile.Wait(0, hyperv1.WaitingForKubeAPIServerReason, "waiting for the hosted API server; see KubeAPIServerAvailable for the reason")
@@ -56,31 +56,31 @@ func (r *Reconciler) enter(ctx context.Context, s *scope) error {
 		return fmt.Errorf("reading Secret %s: %w", names.ControlPlaneOperatorKubeconfig, err)
 	}
 	text := secret.Data[names.AdminKubeconfigFile]
-	if known := r.doors[s.hcp.UID]; known != nil && known.key == sha256.Sum256(text) {
+	if known := r.connections[s.hcp.UID]; known != nil && known.key == sha256.Sum256(text) {
 		s.hosted = known
 		return nil
 	}
-	r.leave(s.hcp.UID)
-	if s.hosted, err = r.build(text); err != nil {
+	r.disconnect(s.hcp.UID)
+	if s.hosted, err = r.newConnection(text); err != nil {
 		return reconcile.Wait(waitForSecret, hyperv1.WaitingForKubeconfigReason, "Secret %s %s", names.ControlPlaneOperatorKubeconfig, err)
 	}
-	r.doors[s.hcp.UID] = s.hosted
+	r.connections[s.hcp.UID] = s.hosted
 	return nil
 }
 
 // waitForSecret is the interval for reading a Secret that may not be watched.
 const waitForSecret = 10 * time.Second
 
-// leave closes the connection to a hosted cluster.
-func (r *Reconciler) leave(uid types.UID) {
-	if known := r.doors[uid]; known != nil {
+// disconnect closes the connection to a hosted cluster.
+func (r *Reconciler) disconnect(uid types.UID) {
+	if known := r.connections[uid]; known != nil {
 		close(known.closed)
-		delete(r.doors, uid)
+		delete(r.connections, uid)
 	}
 }
 
-// build creates the connection. Its errors follow the name of the Secret.
-func (r *Reconciler) build(text []byte) (*door, error) {
+// newConnection creates a connection. Its errors follow the name of the Secret.
+func (r *Reconciler) newConnection(text []byte) (*clusterConnection, error) {
 	config, err := kubeconfig.Config(text)
 	if err != nil {
 		return nil, err
@@ -89,9 +89,9 @@ func (r *Reconciler) build(text []byte) (*door, error) {
 	if err != nil {
 		return nil, fmt.Errorf("has certificates or keys that cannot be used")
 	}
-	return &door{
+	return &clusterConnection{
 		key: sha256.Sum256(text), config: config, client: c, apply: apply.New(c, r.Scheme, names.ControlPlaneOperator),
-		found: map[string]found{}, told: map[string]string{}, watches: map[string]*watching{}, closed: make(chan struct{}),
+		observed: map[string]observedPart{}, recordedRevisions: map[string]string{}, watches: map[string]*hostedWatch{}, closed: make(chan struct{}),
 	}, nil
 }
 

@@ -20,7 +20,7 @@ import (
 // checkConnection checks the connection from the control plane to nodes: it reads a log line of an agent, which the
 // kubelet sends through the tunnels.
 func (r *Reconciler) checkConnection(ctx context.Context, s *scope) error {
-	if !r.Clock.Now().After(s.hosted.reached.Add(r.Interval)) && !s.hosted.reached.IsZero() {
+	if !r.Clock.Now().After(s.hosted.lastResponse.Add(r.Interval)) && !s.hosted.lastResponse.IsZero() {
 		return nil
 	}
 	c, err := r.connection(ctx, s)
@@ -28,10 +28,10 @@ func (r *Reconciler) checkConnection(ctx context.Context, s *scope) error {
 		return err
 	}
 	if c.Status == metav1.ConditionTrue {
-		s.hosted.reached = r.Clock.Now()
+		s.hosted.lastResponse = r.Clock.Now()
 	}
 	if c.Status == metav1.ConditionFalse {
-		s.comeBack(nodeRetryInterval)
+		s.requeueAfter(nodeRetryInterval)
 	}
 	c.Type, c.ObservedGeneration = hyperv1.DataPlaneConnectionAvailable, s.hcp.Generation
 	reconcile.SetCondition(&s.hcp.Status.Conditions, c, r.Clock.Now())

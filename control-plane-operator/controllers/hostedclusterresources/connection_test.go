@@ -17,12 +17,12 @@ func TestConnectionToNodesIsReported(t *testing.T) {
 	w := newTestEnv(t)
 	problem, asked := errors.New("dial tcp 10.0.1.7:10250: no agent available"), 0
 	w.reconciler.ReadLog = func(context.Context, *rest.Config, string, string) error { asked++; return problem }
-	w.settle()
-	w.want(reached, "Unknown NoNodes: the cluster has no nodes")
+	w.reconcileAll()
+	w.expectCondition(reached, "Unknown NoNodes: the cluster has no nodes")
 
 	w.must(w.hosted.Admin().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName}}))
-	w.pass()
-	w.want(reached, "False NoTunnels: no pod konnectivity-agent is ready")
+	w.reconcileOnce()
+	w.expectCondition(reached, "False NoTunnels: no pod konnectivity-agent is ready")
 	if w.next != nodeRetryInterval {
 		t.Errorf("comes back after %s", w.next)
 	}
@@ -30,21 +30,21 @@ func TestConnectionToNodesIsReported(t *testing.T) {
 	agent := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "konnectivity-agent-x", Labels: agentLabels}}
 	agent.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	w.must(w.hosted.Admin().Create(t.Context(), agent))
-	w.pass()
-	w.want(reached, "False NodesUnreachable: no node responds: dial tcp 10.0.1.7:10250: no agent available")
+	w.reconcileOnce()
+	w.expectCondition(reached, "False NodesUnreachable: no node responds: dial tcp 10.0.1.7:10250: no agent available")
 
 	problem = nil
-	w.settle()
-	w.want(reached, "True AsExpected: nodes respond")
+	w.reconcileAll()
+	w.expectCondition(reached, "True AsExpected: nodes respond")
 	before := asked
-	w.pass()
+	w.reconcileOnce()
 	if asked != before {
 		t.Error("asks in each pass")
 	}
 
 	problem = errors.New("no agent available")
 	w.clock.Step(2 * interval)
-	w.pass()
-	w.want(reached, "False NodesUnreachable: no node responds: no agent available")
-	w.want(condition, allIsWell)
+	w.reconcileOnce()
+	w.expectCondition(reached, "False NodesUnreachable: no node responds: no agent available")
+	w.expectCondition(resourcesCondition, succeeded)
 }

@@ -39,10 +39,10 @@ func contents() []part {
 
 func (p part) set() apply.Set { return apply.Set{Name: p.name, Namespace: p.namespace, Kinds: p.kinds} }
 
-// found is the last observation of a part in its desired state.
-type found struct {
-	wish [sha256.Size]byte
-	at   time.Time
+// observedPart is the last observation of a part in its desired state.
+type observedPart struct {
+	digest [sha256.Size]byte
+	at     time.Time
 }
 
 // ensure reconciles a part. It reads the hosted cluster when the desired state has changed, and otherwise only after
@@ -63,8 +63,8 @@ func (r *Reconciler) ensureBy(ctx context.Context, s *scope, p part, by func([]c
 	if err != nil {
 		return fmt.Errorf("marshalling the desired objects of %s: %w", p.name, err)
 	}
-	wish := sha256.Sum256(text)
-	if was, known := s.hosted.found[p.name]; known && was.wish == wish && r.Clock.Since(was.at) < r.Interval {
+	digest := sha256.Sum256(text)
+	if was, known := s.hosted.observed[p.name]; known && was.digest == digest && r.Clock.Since(was.at) < r.Interval {
 		return nil
 	}
 	var foreign *apply.ForeignError
@@ -73,18 +73,18 @@ func (r *Reconciler) ensureBy(ctx context.Context, s *scope, p part, by func([]c
 	} else if err != nil {
 		return err
 	}
-	s.hosted.found[p.name] = found{wish: wish, at: r.Clock.Now()}
+	s.hosted.observed[p.name] = observedPart{digest: digest, at: r.Clock.Now()}
 	return nil
 }
 
 // pollInterval is the requeue interval for changes without a watch.
 const pollInterval = time.Minute
 
-// distrust invalidates the observed permissions after a Forbidden error, because they may have been removed.
-func (r *Reconciler) distrust(s *scope, report reconcile.Report) {
+// invalidatePermissions invalidates the observed permissions after a Forbidden error, because they may have been removed.
+func (r *Reconciler) invalidatePermissions(s *scope, report reconcile.Report) {
 	for _, o := range report {
 		if s.hosted != nil && apierrors.IsForbidden(o.Err) {
-			delete(s.hosted.found, permissions.name)
+			delete(s.hosted.observed, permissions.name)
 		}
 	}
 }

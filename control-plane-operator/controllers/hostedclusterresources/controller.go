@@ -47,13 +47,13 @@ const timeout = 30 * time.Second
 // Reconciler manages the objects that a hosted cluster needs inside.
 type Reconciler struct {
 	Options
-	// doors are the connections to hosted clusters. One reconcile runs at a time.
-	doors map[types.UID]*door
-	ears  *ears
+	// connections are those to hosted clusters. One reconcile runs at a time.
+	connections map[types.UID]*clusterConnection
+	watches     *watchSource
 }
 
 func newReconciler(opts Options) *Reconciler {
-	r := &Reconciler{Options: opts, doors: map[types.UID]*door{}, ears: newEars()}
+	r := &Reconciler{Options: opts, connections: map[types.UID]*clusterConnection{}, watches: newWatchSource()}
 	if r.Open == nil {
 		r.Open = open(opts.Scheme)
 	}
@@ -76,19 +76,19 @@ func (r *Reconciler) controller() *Controller {
 		{Name: "nodes", Run: r.countNodes},
 		{Name: "connection", Run: r.checkConnection},
 		{Name: "kubelets", Run: r.checkKubelets},
-		{Name: "watches", Run: r.listen},
+		{Name: "watches", Run: r.ensureWatches},
 		{Name: "CA rollout", Run: r.awaitNodes},
 	}
 	for _, p := range contents() {
 		parts = append(parts, reconcile.Step[*scope]{Name: p.name, Run: func(ctx context.Context, s *scope) error { return r.ensure(ctx, s, p) }})
 	}
 	live := []reconcile.Step[*scope]{
-		{Name: "API server", Run: r.enter},
+		{Name: "API server", Run: r.connect},
 		{Name: "permissions", Run: r.ensurePermissions},
 		reconcile.Group(parts...),
 	}
 	cleaning := []reconcile.Step[*scope]{
-		{Name: "API server", Run: r.enter},
+		{Name: "API server", Run: r.connect},
 		{Name: "permissions", Run: r.ensurePermissions},
 		{Name: "admission", Run: r.blockCreation},
 		{Name: "cloud resources", Run: r.removeCloudResources},
@@ -102,13 +102,13 @@ func (r *Reconciler) controller() *Controller {
 			}
 			return live
 		},
-		FieldOwner: Owner, Conditions: ours,
+		FieldOwner: Owner, Conditions: ownedConditions,
 		Fields:      func(hcp *hyperv1.HostedControlPlane) any { return statusPart{NodeCount: hcp.Status.NodeCount} },
 		Summary:     summary,
-		Status:      func(s *scope, report reconcile.Report, _ *reconcile.Conditions) { r.distrust(s, report) },
+		Status:      func(s *scope, report reconcile.Report, _ *reconcile.Conditions) { r.invalidatePermissions(s, report) },
 		Classify:    classifier,
 		Resync:      func(*scope) time.Duration { return r.Interval },
-		NoLaterThan: func(s *scope) time.Duration { return s.again },
+		NoLaterThan: func(s *scope) time.Duration { return s.requeue },
 		Timeout:     timeout,
 	}
 }
@@ -116,23 +116,23 @@ func (r *Reconciler) controller() *Controller {
 // scope is what one reconcile knows.
 type scope struct {
 	hcp *hyperv1.HostedControlPlane
-	// hosted is the connection to the hosted cluster. Set by enter.
-	hosted *door
+	// hosted is the connection to the hosted cluster. Set by connect.
+	hosted *clusterConnection
 	// target has the facts that components use. Set by the first step that needs it.
 	target *target.HostedCluster
-	// nodes, requests and joins are the resourceVersions at which watches of them begin.
+	// nodesVersion, servingVersion and joinVersion are the resourceVersions at which watches of them begin.
 	// Set by countNodes, approveServing and approveJoining.
-	nodes, requests, joins string
-	// looked is true if removeCloudResources knows what is left.
-	looked bool
-	// again is when to reconcile again although nothing is wrong, 0 for the usual time.
-	again time.Duration
+	nodesVersion, servingVersion, joinVersion string
+	// leftoversKnown is true if removeCloudResources knows what is left.
+	leftoversKnown bool
+	// requeue is when to reconcile again although nothing is wrong, 0 for the usual time.
+	requeue time.Duration
 }
 
-// comeBack has the object reconciled after that time, or sooner if another step asks for it.
-func (s *scope) comeBack(after time.Duration) {
-	if s.again == 0 || after < s.again {
-		s.again = after
+// requeueAfter reconciles the object again after that time, or sooner if another step asks for it.
+func (s *scope) requeueAfter(after time.Duration) {
+	if s.requeue == 0 || after < s.requeue {
+		s.requeue = after
 	}
 }
 
@@ -149,7 +149,7 @@ func (r *Reconciler) scope(_ context.Context, hcp *hyperv1.HostedControlPlane, _
 	paused, remaining := hcp.Spec.PausedUntil.Paused(r.Clock.Now())
 	switch {
 	case !hcp.DeletionTimestamp.IsZero():
-		r.leave(hcp.UID)
+		r.disconnect(hcp.UID)
 		return nil, reconcile.Skip(0)
 	case hcp.Unreadable() != "": // the hostedcontrolplane controller reports it
 		return nil, reconcile.Skip(0)

@@ -83,7 +83,7 @@ func TestServingCertificateRequests(t *testing.T) {
 		"a machine that is being deleted":                   {machines: []*clusterv1.Machine{deleted(machine("workers-1", nodeName, nodeName, nodeIP))}, why: "no Machine is node " + nodeName},
 		"it is signed with another key":                     {machines: []*clusterv1.Machine{itself}, after: forge, why: "it cannot be read, or is not signed with its own key"},
 		"a node asks for its own addresses":                 {machines: []*clusterv1.Machine{machine("other", "other"), itself}},
-		"Cluster API has not said yet which node it is":     {machines: []*clusterv1.Machine{machine("workers-1", "", nodeName, nodeIP)}},
+		"Cluster API has not reported the node yet":         {machines: []*clusterv1.Machine{machine("workers-1", "", nodeName, nodeIP)}},
 		"another machine has the name, and is another node": {machines: []*clusterv1.Machine{machine("workers-1", "other", nodeName, nodeIP)}, why: "no Machine is node " + nodeName},
 		"there is no such machine":                          {why: "no Machine is node " + nodeName},
 		"an address that is somebody else's":                {machines: []*clusterv1.Machine{machine("workers-1", nodeName, nodeName)}, why: nodeIP + " is not an address of Machine workers-1"},
@@ -145,9 +145,9 @@ func TestServingCertificateRequests(t *testing.T) {
 
 func TestServingCertificateIsApprovedWhenTheMachineHasAddresses(t *testing.T) {
 	w := newTestEnv(t)
-	w.settle()
+	w.reconcileAll()
 	w.must(w.hosted.Admin().Create(t.Context(), request(t, nil)))
-	w.pass()
+	w.reconcileOnce()
 	csr := &certificatesv1.CertificateSigningRequest{}
 	if w.inside("", "csr-1", csr); len(csr.Status.Conditions) > 0 {
 		t.Error("approved without a Machine")
@@ -156,9 +156,9 @@ func TestServingCertificateIsApprovedWhenTheMachineHasAddresses(t *testing.T) {
 		t.Errorf("comes back after %s", w.next)
 	}
 	w.must(w.Admin().Create(t.Context(), machine("workers-1", nodeName, nodeName, nodeIP)))
-	w.pass()
+	w.reconcileOnce()
 	if w.inside("", "csr-1", csr); len(csr.Status.Conditions) != 1 || csr.Status.Conditions[0].Type != certificatesv1.CertificateApproved {
 		t.Errorf("got %+v", csr.Status.Conditions)
 	}
-	w.want(condition, allIsWell)
+	w.expectCondition(resourcesCondition, succeeded)
 }

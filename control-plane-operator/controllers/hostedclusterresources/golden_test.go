@@ -44,7 +44,7 @@ func desired(t *testing.T, c component.Component[*target.HostedCluster], change 
 		}}),
 	})
 	authorities := []byte("authorities")
-	s := &scope{hcp: hcp, hosted: &door{config: &rest.Config{TLSClientConfig: rest.TLSClientConfig{CAData: authorities}}, believed: authorities}}
+	s := &scope{hcp: hcp, hosted: &clusterConnection{config: &rest.Config{TLSClientConfig: rest.TLSClientConfig{CAData: authorities}}, podAuthorities: authorities}}
 	objs, err := workload(c).desired(r, context.Background(), s)
 	if err != nil {
 		t.Fatal(err)

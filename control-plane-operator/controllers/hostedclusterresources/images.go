@@ -36,9 +36,9 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (*release.Release, e
 		return nil, err
 	}
 	payload, err := release.For(s.hcp, r.Releases).Resolve(ctx, s.hcp.Spec.ReleaseImage, credentials)
-	var said *release.Error
-	if errors.As(err, &said) {
-		return nil, reconcile.Wait(pollInterval, hyperv1.WaitingForReason, "waiting for the release of the pods on nodes: %v", said)
+	var unresolved *release.Error
+	if errors.As(err, &unresolved) {
+		return nil, reconcile.Wait(pollInterval, hyperv1.WaitingForReason, "waiting for the release of the pods on nodes: %v", unresolved)
 	}
 	return payload, err
 }

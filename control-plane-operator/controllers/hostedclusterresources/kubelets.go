@@ -44,7 +44,7 @@ func unverified(ctx context.Context, s *scope, c *metav1.Condition) error {
 		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, hyperv1.NoNodesReason, "the cluster has no nodes"
 	case len(without) > 0:
 		c.Status, c.Reason = metav1.ConditionFalse, hyperv1.NodesSelfSignedReason
-		c.Message = fmt.Sprintf("the API server does not verify kubelets while nodes %s serve with self-signed certificates: nodes of new machines have signed ones", some(without))
+		c.Message = fmt.Sprintf("the API server does not verify kubelets while nodes %s serve with self-signed certificates: nodes of new machines have signed ones", summarize(without))
 	default:
 		c.Message = "all kubelets serve with signed certificates"
 	}

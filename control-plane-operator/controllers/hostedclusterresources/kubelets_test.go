@@ -12,21 +12,21 @@ import (
 
 func TestNodesWithSelfSignedCertificatesAreListed(t *testing.T) {
 	w := newTestEnv(t)
-	w.settle()
+	w.reconcileAll()
 	const signed = hyperv1.KubeletServingCertificatesSigned
-	w.want(signed, "Unknown NoNodes: the cluster has no nodes")
+	w.expectCondition(signed, "Unknown NoNodes: the cluster has no nodes")
 	w.join("old", "new")
 	w.serves("new")
-	w.pass()
-	w.want(signed, "False NodesSelfSigned: the API server does not verify kubelets while nodes old serve with self-signed certificates: nodes of new machines have signed ones")
+	w.reconcileOnce()
+	w.expectCondition(signed, "False NodesSelfSigned: the API server does not verify kubelets while nodes old serve with self-signed certificates: nodes of new machines have signed ones")
 	w.serves("old")
-	w.pass()
-	w.want(signed, "True AsExpected: all kubelets serve with signed certificates")
+	w.reconcileOnce()
+	w.expectCondition(signed, "True AsExpected: all kubelets serve with signed certificates")
 	// From now on each connection is verified, whatever the nodes report.
 	w.status(func(s *hyperv1.HostedControlPlaneStatus) { s.KubeletVerification = hyperv1.KubeletVerificationEnabled })
 	w.join("another")
-	w.pass()
-	w.want(signed, "True AsExpected: the API server verifies the serving certificates of kubelets")
+	w.reconcileOnce()
+	w.expectCondition(signed, "True AsExpected: the API server verifies the serving certificates of kubelets")
 }
 
 // serves sets the annotation that a node sets when its kubelet has a certificate.

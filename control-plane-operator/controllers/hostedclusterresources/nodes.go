@@ -16,7 +16,7 @@ func (r *Reconciler) countNodes(ctx context.Context, s *scope) error {
 	if err := s.hosted.client.List(ctx, list, client.Limit(1)); err != nil {
 		return fmt.Errorf("counting nodes: %w", err)
 	}
-	s.nodes = list.ResourceVersion
+	s.nodesVersion = list.ResourceVersion
 	s.hcp.Status.NodeCount = ptr.To(int32(len(list.Items)) + int32(ptr.Deref(list.RemainingItemCount, 0)))
 	return nil
 }

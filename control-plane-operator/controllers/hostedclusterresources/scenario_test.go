@@ -23,21 +23,21 @@ import (
 )
 
 const (
-	condition = hyperv1.ConfigOperatorReconciliationSucceeded
-	allIsWell = "True AsExpected: All is well"
+	resourcesCondition = hyperv1.ConfigOperatorReconciliationSucceeded
+	succeeded          = "True AsExpected: All is well"
 )
 
 func TestHostedClusterIsSetUp(t *testing.T) {
 	w := newTestEnv(t)
-	w.says(metav1.ConditionFalse)
-	w.pass()
-	w.want(condition, "False WaitingForKubeAPIServer: waiting for the hosted API server; see KubeAPIServerAvailable for the reason")
+	w.setAPIAvailable(metav1.ConditionFalse)
+	w.reconcileOnce()
+	w.expectCondition(resourcesCondition, "False WaitingForKubeAPIServer: waiting for the hosted API server; see KubeAPIServerAvailable for the reason")
 
-	w.says(metav1.ConditionTrue)
-	w.pass()
-	w.want(condition, "False WaitingForPermissions: waiting until the new permissions take effect")
-	w.settle()
-	w.want(condition, allIsWell)
+	w.setAPIAvailable(metav1.ConditionTrue)
+	w.reconcileOnce()
+	w.expectCondition(resourcesCondition, "False WaitingForPermissions: waiting until the new permissions take effect")
+	w.reconcileAll()
+	w.expectCondition(resourcesCondition, succeeded)
 	if n := w.hcp(t.Context()).Status.NodeCount; n == nil || *n != 0 {
 		t.Errorf("nodes: %v", n)
 	}
@@ -68,7 +68,7 @@ func TestHostedClusterIsSetUp(t *testing.T) {
 // grant permissions.
 func TestOnlyTheTemporaryIdentityWritesPermissions(t *testing.T) {
 	w := newTestEnv(t)
-	w.settle()
+	w.reconcileAll()
 	byOperator := 0
 	for _, line := range w.written {
 		who, _, _ := strings.Cut(line, " ")
@@ -88,19 +88,19 @@ func TestOnlyTheTemporaryIdentityWritesPermissions(t *testing.T) {
 func TestTokensFollowTheManagementCluster(t *testing.T) {
 	w := newTestEnv(t)
 	w.Create(t, w.token("abcdef"), w.token("ghijkl"))
-	w.settle()
+	w.reconcileAll()
 	for _, id := range []string{"abcdef", "ghijkl"} {
 		if !w.inside("kube-system", "bootstrap-token-"+id, &corev1.Secret{}) {
 			t.Errorf("token %s is not there", id)
 		}
 	}
 	w.must(w.Admin().Delete(t.Context(), secret("token-abcdef", "", nil)))
-	w.pass() // the watch of Secrets triggers a reconcile
+	w.reconcileOnce() // the watch of Secrets triggers a reconcile
 	if w.inside("kube-system", "bootstrap-token-abcdef", &corev1.Secret{}) {
 		t.Error("a token that was taken back still lets somebody in")
 	}
 	w.clock.Step(31 * time.Minute)
-	w.settle()
+	w.reconcileAll()
 	if w.inside("kube-system", "bootstrap-token-ghijkl", &corev1.Secret{}) {
 		t.Error("a token that has ended is still there")
 	}
@@ -112,7 +112,7 @@ func TestInvalidTokensAreNotCopied(t *testing.T) {
 	odd.Name, other.Labels = "odd", nil
 	delete(endless.Data, "expiration")
 	w.Create(t, odd, other, endless)
-	w.settle()
+	w.reconcileAll()
 	list := &corev1.SecretList{}
 	w.must(w.hosted.Admin().List(t.Context(), list))
 	for _, s := range list.Items {
@@ -125,14 +125,14 @@ func TestInvalidTokensAreNotCopied(t *testing.T) {
 // Without drift nothing is written.
 func TestDriftIsRepaired(t *testing.T) {
 	w := newTestEnv(t)
-	w.settle()
+	w.reconcileAll()
 	writes := w.Calls.Writes()
-	w.later()
+	w.reconcileLater()
 	if got := w.Calls.Log(writes); len(got) > 0 {
 		t.Errorf("wrote at rest: %v", got)
 	}
 	w.must(w.hosted.Admin().Delete(t.Context(), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "coredns"}}))
-	w.later()
+	w.reconcileLater()
 	if !w.inside("kube-system", "coredns", &appsv1.Deployment{}) {
 		t.Error("DNS did not come back")
 	}
@@ -141,35 +141,35 @@ func TestDriftIsRepaired(t *testing.T) {
 // The first Forbidden error invalidates the observed permissions.
 func TestRemovedPermissionsAreRestored(t *testing.T) {
 	w := newTestEnv(t)
-	w.settle()
+	w.reconcileAll()
 	w.must(w.hosted.Admin().Delete(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: names.ControlPlaneOperatorGroup}}))
 	if _, err := w.reconciler.controller().ReconcileObject(t.Context(), w.hcp(t.Context())); err == nil {
 		t.Fatal("was not refused")
 	}
-	w.settle()
-	w.want(condition, allIsWell)
+	w.reconcileAll()
+	w.expectCondition(resourcesCondition, succeeded)
 }
 
 // Without the key of the authority, users bring the certificates and must grant the permissions.
 func TestMissingAuthorityKeyIsReported(t *testing.T) {
 	w := newTestEnv(t)
 	w.must(w.Admin().Delete(t.Context(), secret(names.ClientSigner, "", nil)))
-	w.pass()
-	w.want(condition, "False PermissionsMissing: the identity in Secret control-plane-operator-kubeconfig lacks permissions in the hosted cluster, and Secret client-signer, which is needed to grant them, does not exist")
+	w.reconcileOnce()
+	w.expectCondition(resourcesCondition, "False PermissionsMissing: the identity in Secret control-plane-operator-kubeconfig lacks permissions in the hosted cluster, and Secret client-signer, which is needed to grant them, does not exist")
 }
 
 func TestUpgradeReachesTheNodesLast(t *testing.T) {
 	w := newTestEnv(t)
-	w.settle()
+	w.reconcileAll()
 	history := func(states ...configv1.UpdateHistory) {
 		w.status(func(s *hyperv1.HostedControlPlaneStatus) {
 			s.VersionStatus = &hyperv1.ClusterVersionStatus{History: states}
 		})
 	}
-	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ReleaseImage = newImage })
+	w.update(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ReleaseImage = newImage })
 	history(configv1.UpdateHistory{State: configv1.PartialUpdate, Image: newImage}, configv1.UpdateHistory{State: configv1.CompletedUpdate, Image: oldImage})
-	w.pass()
-	w.want(condition, "False WaitingForRelease: waiting until the control plane runs release "+newImage)
+	w.reconcileOnce()
+	w.expectCondition(resourcesCondition, "False WaitingForRelease: waiting until the control plane runs release "+newImage)
 	proxy := func() string {
 		ds := &appsv1.DaemonSet{}
 		w.inside("kube-system", "kube-proxy", ds)
@@ -179,7 +179,7 @@ func TestUpgradeReachesTheNodesLast(t *testing.T) {
 		t.Errorf("kube-proxy is %s", got)
 	}
 	history(configv1.UpdateHistory{State: configv1.CompletedUpdate, Image: newImage})
-	w.settle()
+	w.reconcileAll()
 	if got := proxy(); got != "registry/kube-proxy:1.36.3" {
 		t.Errorf("kube-proxy is %s", got)
 	}
@@ -187,9 +187,9 @@ func TestUpgradeReachesTheNodesLast(t *testing.T) {
 
 func TestPartsWithoutAnImageAreDeleted(t *testing.T) {
 	w := newTestEnv(t)
-	w.settle()
+	w.reconcileAll()
 	w.releases.Put(&release.Release{Image: oldImage, Version: "1.35.4", Components: map[string]string{"coredns": "registry/coredns:1"}})
-	w.settle()
+	w.reconcileAll()
 	if w.inside("kube-system", "kube-proxy", &appsv1.DaemonSet{}) || w.inside("kube-system", "konnectivity-agent", &corev1.Secret{}) {
 		t.Error("what has no image is still there")
 	}
@@ -200,10 +200,10 @@ func TestPartsWithoutAnImageAreDeleted(t *testing.T) {
 
 func TestUnpublishedTunnelsHaveNoAgents(t *testing.T) {
 	w := newTestEnv(t)
-	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Services = nil })
+	w.update(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Services = nil })
 	w.must(w.Admin().Delete(t.Context(), route("")))
-	w.settle()
-	w.want(condition, allIsWell)
+	w.reconcileAll()
+	w.expectCondition(resourcesCondition, succeeded)
 	if w.inside("kube-system", "konnectivity-agent", &appsv1.DaemonSet{}) {
 		t.Error("agents that find nobody")
 	}
@@ -236,7 +236,7 @@ func TestFailedPartDoesNotBlockOtherParts(t *testing.T) {
 		},
 		"too few addresses for Services": {
 			spoil: func(w *testEnv) {
-				w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Networking.ServiceNetwork[0].CIDR = "172.31.0.0/29" })
+				w.update(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Networking.ServiceNetwork[0].CIDR = "172.31.0.0/29" })
 			},
 			want: "False InvalidNetwork: spec.networking.serviceNetwork: 172.31.0.0/29 has no room for the DNS address, which is the tenth",
 		},
@@ -244,9 +244,9 @@ func TestFailedPartDoesNotBlockOtherParts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newTestEnv(t)
 			c.spoil(w)
-			w.pass()
-			w.pass()
-			w.want(condition, c.want)
+			w.reconcileOnce()
+			w.reconcileOnce()
+			w.expectCondition(resourcesCondition, c.want)
 			if !w.inside("kube-public", "cluster-info", &corev1.ConfigMap{}) {
 				t.Error("cluster-info waits, too")
 			}
@@ -257,22 +257,22 @@ func TestFailedPartDoesNotBlockOtherParts(t *testing.T) {
 // An API server that does not respond, before the condition reports it, must not change the other conditions.
 func TestUnreachableAPIServerKeepsTheConditions(t *testing.T) {
 	w := newTestEnv(t)
-	w.settle()
-	w.away = true
+	w.reconcileAll()
+	w.unreachable = true
 	w.clock.Step(interval)
 	if _, err := w.reconciler.controller().ReconcileObject(t.Context(), w.hcp(t.Context())); err == nil {
 		t.Fatal("nobody noticed")
 	}
-	w.want(condition, allIsWell)
+	w.expectCondition(resourcesCondition, succeeded)
 }
 
 func TestDualStackCluster(t *testing.T) {
 	w := newTestEnv(t)
-	w.change(func(hcp *hyperv1.HostedControlPlane) {
+	w.update(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Networking.ServiceNetwork = []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/16"}, {CIDR: "fd02::/112"}}
 		hcp.Spec.Networking.APIServer = &hyperv1.APIServerNetworking{AdvertiseAddress: ptr.To("172.20.0.9"), Port: ptr.To[int32](7443)}
 	})
-	w.settle()
+	w.reconcileAll()
 	dns := &corev1.Service{}
 	if w.inside("kube-system", "kube-dns", dns); !slices.Equal(dns.Spec.ClusterIPs, []string{"172.31.0.10", "fd02::a"}) {
 		t.Errorf("DNS is at %v", dns.Spec.ClusterIPs)
@@ -288,24 +288,24 @@ func TestPayloadIsPulledFromItsMirror(t *testing.T) {
 	w := newTestEnv(t)
 	const digest = "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	w.releases.Put(&release.Release{Image: "mirror.example.com/release" + digest, Version: "1.36.3", Components: map[string]string{"kube-proxy": "proxy"}})
-	w.change(func(hcp *hyperv1.HostedControlPlane) {
+	w.update(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.ReleaseImage = "away.example.com/release" + digest
 		hcp.Spec.ImageContentSources = []hyperv1.ImageContentSource{{Source: "away.example.com/release", Mirrors: []string{"mirror.example.com/release"}}}
 	})
-	w.settle()
+	w.reconcileAll()
 	proxy := &appsv1.DaemonSet{}
 	if w.inside("kube-system", "kube-proxy", proxy); proxy.Spec.Template.Spec.Containers[0].Image != "proxy" {
 		t.Errorf("the image of kube-proxy is %s", proxy.Spec.Template.Spec.Containers[0].Image)
 	}
 }
 
-func story(t testing.TB) *crashtest.Scenario {
+func scenario(t testing.TB) *crashtest.Scenario {
 	w := newTestEnv(t)
 	w.Create(t, w.token("abcdef"))
-	return w.story()
+	return w.scenario()
 }
 
-func (w *testEnv) story() *crashtest.Scenario {
+func (w *testEnv) scenario() *crashtest.Scenario {
 	return &crashtest.Scenario{
 		Cluster: w.Cluster,
 		Cloud: func() string {
@@ -316,7 +316,7 @@ func (w *testEnv) story() *crashtest.Scenario {
 		Start:   w.start,
 		Advance: w.clock.Step,
 		Ready: func(context.Context) string {
-			if got := w.said(condition); got != allIsWell {
+			if got := w.conditionText(resourcesCondition); got != succeeded {
 				return got
 			}
 			return ""
@@ -329,14 +329,14 @@ func (w *testEnv) story() *crashtest.Scenario {
 
 func TestCrashConsistencyAndLeaks(t *testing.T) {
 	t.Parallel()
-	crashtest.CrashConsistency(t, story)
+	crashtest.CrashConsistency(t, scenario)
 }
 
 // The hosted cluster is deleted with its control plane, so leaks are possible only in the control plane.
 func TestCrashConsistencyUnderFaults(t *testing.T) {
 	t.Parallel()
 	crashtest.APIFaults(t, func(t testing.TB) *crashtest.Scenario {
-		s := story(t)
+		s := scenario(t)
 		s.Cloud = nil
 		return s
 	})

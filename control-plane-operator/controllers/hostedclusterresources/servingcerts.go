@@ -24,7 +24,7 @@ func (r *Reconciler) approveServing(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	s.requests = version
+	s.servingVersion = version
 	if len(pending) == 0 {
 		return nil
 	}
@@ -60,7 +60,7 @@ func pendingRequests(ctx context.Context, s *scope, ofSigner client.MatchingFiel
 // are known, and a request that is never approved causes little load.
 func (r *Reconciler) awaitMachine(s *scope, csr *certificatesv1.CertificateSigningRequest) {
 	const share = 4
-	s.comeBack(min(max(r.Clock.Since(csr.CreationTimestamp.Time)/share, time.Second), pollInterval))
+	s.requeueAfter(min(max(r.Clock.Since(csr.CreationTimestamp.Time)/share, time.Second), pollInterval))
 }
 
 // machines returns the Machines of the cluster. There are none without Cluster API.

@@ -28,8 +28,8 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		return controlPlanes(ctx, opts.Client, obj.GetNamespace())
 	})
 	return c.Builder(mgr).
-		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(news)).
-		Watches(&corev1.Secret{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(concerns))).
+		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(relevantChanges)).
+		Watches(&corev1.Secret{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(isRelevantSecret))).
 		Watches(&corev1.ConfigMap{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(obj client.Object) bool {
 			return obj.GetName() == names.KubeletClientCA
 		}))).
@@ -37,12 +37,12 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		Watches(&corev1.Service{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(obj client.Object) bool {
 			return obj.GetName() == names.KonnectivityServer // where it is published without a Route
 		}))).
-		WatchesRawSource(r.ears).
+		WatchesRawSource(r.watches).
 		Complete(c)
 }
 
-// news lets through what we act on.
-var news = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+// relevantChanges lets through the changes that the controller acts on.
+var relevantChanges = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return !reflect.DeepEqual(relevant(e.ObjectOld.(*hyperv1.HostedControlPlane)), relevant(e.ObjectNew.(*hyperv1.HostedControlPlane)))
 }}
 
@@ -53,9 +53,8 @@ func relevant(hcp *hyperv1.HostedControlPlane) any {
 	}
 }
 
-// concerns reports whether a Secret is one of those that lead or go into the hosted
-// cluster.
-func concerns(obj client.Object) bool {
+// isRelevantSecret reports whether a Secret is a credential for the hosted cluster, or copied into it.
+func isRelevantSecret(obj client.Object) bool {
 	return obj.GetLabels()[hyperv1.BootstrapTokenLabel] != "" ||
 		slices.Contains([]string{names.ControlPlaneOperatorKubeconfig, names.KonnectivityAgentCertificate, names.PullSecret}, obj.GetName())
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// ours are the conditions that this controller writes.
-var ours = []string{hyperv1.ConfigOperatorReconciliationSucceeded, hyperv1.CloudResourcesDestroyed, hyperv1.DataPlaneConnectionAvailable, hyperv1.KubeletServingCertificatesSigned}
+// ownedConditions are the conditions that this controller writes.
+var ownedConditions = []string{hyperv1.ConfigOperatorReconciliationSucceeded, hyperv1.CloudResourcesDestroyed, hyperv1.DataPlaneConnectionAvailable, hyperv1.KubeletServingCertificatesSigned}
 
 // statusPart has the fields of the status that this controller writes.
 type statusPart struct {
@@ -21,8 +21,8 @@ type statusPart struct {
 // hosted cluster.
 var classifier = reconcile.Classifier{
 	Transient: func(err error) bool {
-		var said apierrors.APIStatus
-		return !errors.As(err, &said)
+		var status apierrors.APIStatus
+		return !errors.As(err, &status)
 	},
 	Reason:  func(error) string { return hyperv1.ReconcileErrorReason },
 	Message: func(err error) string { return err.Error() },
@@ -35,7 +35,7 @@ func summary(s *scope) string {
 	switch {
 	case !s.cleaning():
 		return hyperv1.ConfigOperatorReconciliationSucceeded
-	case s.looked:
+	case s.leftoversKnown:
 		return hyperv1.CloudResourcesDestroyed
 	}
 	return ""

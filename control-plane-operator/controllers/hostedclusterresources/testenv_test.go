@@ -81,8 +81,8 @@ type testEnv struct {
 	written []string
 	// endpoint is the address of the API server.
 	endpoint hyperv1.APIEndpoint
-	// away is true when the hosted API server does not respond.
-	away bool
+	// unreachable is true when the hosted API server does not respond.
+	unreachable bool
 
 	reconciler *Reconciler
 	next       time.Duration
@@ -119,7 +119,7 @@ func newTestEnv(t testing.TB) *testEnv {
 	w.releases = fakerelease.New(&release.Release{Image: oldImage, Version: "1.35.4", Components: components}, &release.Release{Image: newImage, Version: "1.36.3", Components: newer})
 	w.makeCertificates()
 	w.Create(t, controlPlane(), route("konnectivity.demo.example.com"), secret(names.PullSecret, corev1.SecretTypeDockerConfigJson, map[string][]byte{corev1.DockerConfigJsonKey: []byte("{}")}))
-	w.says(metav1.ConditionTrue)
+	w.setAPIAvailable(metav1.ConditionTrue)
 	w.start()
 	return w
 }
@@ -201,28 +201,28 @@ func (w *testEnv) open(config *rest.Config) (client.WithWatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &doorman{testEnv: w, who: cert.Subject.CommonName, master: slices.Contains(cert.Subject.Organization, masterGroup), until: cert.NotAfter}
+	d := &authorizer{testEnv: w, user: cert.Subject.CommonName, master: slices.Contains(cert.Subject.Organization, masterGroup), until: cert.NotAfter}
 	return interceptor.NewClient(w.hosted.Client().(client.WithWatch), interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-			if err := d.may(ctx, "get", obj); err != nil {
+			if err := d.authorize(ctx, "get", obj); err != nil {
 				return err
 			}
 			return c.Get(ctx, key, obj, opts...)
 		},
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-			if err := d.may(ctx, "list", list); err != nil {
+			if err := d.authorize(ctx, "list", list); err != nil {
 				return err
 			}
 			return c.List(ctx, list, opts...)
 		},
 		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-			if err := d.may(ctx, "apply", obj); err != nil {
+			if err := d.authorize(ctx, "apply", obj); err != nil {
 				return err
 			}
 			return c.Apply(ctx, obj, opts...)
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
-			if err := d.may(ctx, "delete", obj); err != nil {
+			if err := d.authorize(ctx, "delete", obj); err != nil {
 				return err
 			}
 			return c.Delete(ctx, obj, opts...)
@@ -230,17 +230,17 @@ func (w *testEnv) open(config *rest.Config) (client.WithWatch, error) {
 	}), nil
 }
 
-// doorman simulates a small part of RBAC: without its binding the operator has no permissions, and it can only read
+// authorizer simulates a small part of RBAC: without its binding the operator has no permissions, and it can only read
 // permissions.
-type doorman struct {
+type authorizer struct {
 	*testEnv
-	who    string
+	user   string
 	master bool
 	until  time.Time
 }
 
-func (d *doorman) may(ctx context.Context, verb string, obj any) error {
-	if d.away {
+func (d *authorizer) authorize(ctx context.Context, verb string, obj any) error {
+	if d.unreachable {
 		return fmt.Errorf("dial tcp: connection refused")
 	}
 	what := fmt.Sprintf("%T", obj)
@@ -249,17 +249,17 @@ func (d *doorman) may(ctx context.Context, verb string, obj any) error {
 		d.must(json.Unmarshal(text, applied))
 		what = applied.Kind
 	}
-	looks := verb == "get" || verb == "list"
-	if !looks {
-		d.written = append(d.written, d.who+" "+verb+" "+what)
+	reads := verb == "get" || verb == "list"
+	if !reads {
+		d.written = append(d.written, d.user+" "+verb+" "+what)
 	}
 	err := d.hosted.Admin().Get(ctx, client.ObjectKey{Name: names.ControlPlaneOperatorGroup}, &rbacv1.ClusterRoleBinding{})
 	rbac := strings.Contains(what, "Role")
 	switch {
 	case d.master && !d.clock.Now().After(d.until):
 		return nil
-	case err != nil, rbac && !looks:
-		return apierrors.NewForbidden(schema.GroupResource{Resource: what}, "", fmt.Errorf("%s cannot %s", d.who, verb))
+	case err != nil, rbac && !reads:
+		return apierrors.NewForbidden(schema.GroupResource{Resource: what}, "", fmt.Errorf("%s cannot %s", d.user, verb))
 	}
 	return nil
 }
@@ -275,32 +275,32 @@ func (w *testEnv) start() func(context.Context) error {
 	}
 }
 
-// pass reconciles once.
-func (w *testEnv) pass() {
+// reconcileOnce reconciles once.
+func (w *testEnv) reconcileOnce() {
 	w.t.Helper()
 	result, err := w.reconciler.controller().ReconcileObject(w.t.Context(), w.hcp(w.t.Context()))
 	w.must(err)
 	w.next = result.RequeueAfter
 }
 
-// settle reconciles until the requeue time is long.
-func (w *testEnv) settle() {
+// reconcileAll reconciles until the requeue time is long.
+func (w *testEnv) reconcileAll() {
 	w.t.Helper()
 	for range 10 {
-		w.pass()
+		w.reconcileOnce()
 		if w.next >= interval {
 			return
 		}
 		w.clock.Step(w.next)
 	}
-	w.t.Fatalf("comes back after %s all the time: %s", w.next, w.said(hyperv1.ConfigOperatorReconciliationSucceeded))
+	w.t.Fatalf("is requeued after %s all the time: %s", w.next, w.conditionText(hyperv1.ConfigOperatorReconciliationSucceeded))
 }
 
-// later advances the time by the interval, and then settles.
-func (w *testEnv) later() {
+// reconcileLater advances the time by the interval, and then reconciles.
+func (w *testEnv) reconcileLater() {
 	w.t.Helper()
 	w.clock.Step(2 * interval)
-	w.settle()
+	w.reconcileAll()
 }
 
 func (w *testEnv) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
@@ -315,16 +315,16 @@ func (w *testEnv) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
 	return hcp
 }
 
-// change updates the control plane as the hypershift-operator does.
-func (w *testEnv) change(how func(*hyperv1.HostedControlPlane)) {
+// update updates the control plane as the hypershift-operator does.
+func (w *testEnv) update(how func(*hyperv1.HostedControlPlane)) {
 	w.t.Helper()
 	hcp := w.hcp(w.t.Context())
 	how(hcp)
 	w.must(w.Admin().Update(w.t.Context(), hcp))
 }
 
-// says sets a condition of the hostedapi controller.
-func (w *testEnv) says(api metav1.ConditionStatus) {
+// setAPIAvailable sets a condition of the hostedapi controller.
+func (w *testEnv) setAPIAvailable(api metav1.ConditionStatus) {
 	w.t.Helper()
 	w.status(func(s *hyperv1.HostedControlPlaneStatus) {
 		reconcile.SetCondition(&s.Conditions, metav1.Condition{Type: hyperv1.KubeAPIServerAvailable, Status: api}, w.clock.Now())
@@ -334,19 +334,19 @@ func (w *testEnv) says(api metav1.ConditionStatus) {
 func (w *testEnv) status(how func(*hyperv1.HostedControlPlaneStatus)) {
 	w.t.Helper()
 	hcp := w.hcp(w.t.Context())
-	status := reconcile.NewWriter(w.Admin(), w.Admin(), hcp, "others", func(hcp *hyperv1.HostedControlPlane) any {
-		said := hcp.DeepCopy().Status
-		said.NodeCount = nil
-		for _, condition := range ours {
-			meta.RemoveStatusCondition(&said.Conditions, condition)
+	writer := reconcile.NewWriter(w.Admin(), w.Admin(), hcp, "others", func(hcp *hyperv1.HostedControlPlane) any {
+		status := hcp.DeepCopy().Status
+		status.NodeCount = nil
+		for _, condition := range ownedConditions {
+			meta.RemoveStatusCondition(&status.Conditions, condition)
 		}
-		return said
+		return status
 	})
 	how(&hcp.Status)
-	w.must(status.Write(w.t.Context()))
+	w.must(writer.Write(w.t.Context()))
 }
 
-func (w *testEnv) said(condition string) string {
+func (w *testEnv) conditionText(condition string) string {
 	c := meta.FindStatusCondition(w.hcp(w.t.Context()).Status.Conditions, condition)
 	if c == nil {
 		return "nothing"
@@ -354,9 +354,9 @@ func (w *testEnv) said(condition string) string {
 	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
 }
 
-func (w *testEnv) want(condition, line string) {
+func (w *testEnv) expectCondition(condition, line string) {
 	w.t.Helper()
-	if got := w.said(condition); got != line {
+	if got := w.conditionText(condition); got != line {
 		w.t.Errorf("%s:\n got %s\nwant %s", condition, got, line)
 	}
 }

@@ -13,30 +13,30 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// ears watch hosted clusters without a cache: an event triggers a reconcile, which reads the objects. A cache would be
+// A watchSource watches hosted clusters without a cache: an event triggers a reconcile, which reads the objects. A cache would be
 // larger than the rest of the operator in a cluster with many nodes.
-type ears struct{ wanted chan *watching }
+type watchSource struct{ opening chan *hostedWatch }
 
-func newEars() *ears { return &ears{wanted: make(chan *watching, 3)} }
+func newWatchSource() *watchSource { return &watchSource{opening: make(chan *hostedWatch, 3)} }
 
-// watching is one watch. The reconcile after its end opens it again.
-type watching struct {
+// A hostedWatch is one watch. The reconcile after its end opens it again.
+type hostedWatch struct {
 	request reconcile.Request
 	// start opens the watch at the resource version of the last read.
 	start func(context.Context) (watch.Interface, error)
-	// heard returns whether an event triggers a reconcile.
-	heard  func(watch.EventType) bool
-	open   atomic.Bool
-	closed <-chan struct{}
+	// triggers returns whether an event triggers a reconcile.
+	triggers func(watch.EventType) bool
+	open     atomic.Bool
+	closed   <-chan struct{}
 }
 
-// listen opens the watches that are not open.
-func (r *Reconciler) listen(_ context.Context, s *scope) error {
+// ensureWatches opens the watches that are not open.
+func (r *Reconciler) ensureWatches(_ context.Context, s *scope) error {
 	// A change of a node does not change the number of nodes.
-	r.hear(s, "nodes", func(t watch.EventType) bool { return t != watch.Modified }, metadata("NodeList"), s.nodes)
+	r.ensureWatch(s, "nodes", func(t watch.EventType) bool { return t != watch.Modified }, metadata("NodeList"), s.nodesVersion)
 	added := func(t watch.EventType) bool { return t == watch.Added }
-	r.hear(s, "requests", added, requestsMetadata(), s.requests, ofKubeletServing)
-	r.hear(s, "joins", added, requestsMetadata(), s.joins, ofKubeletClient)
+	r.ensureWatch(s, "requests", added, requestsMetadata(), s.servingVersion, ofKubeletServing)
+	r.ensureWatch(s, "joins", added, requestsMetadata(), s.joinVersion, ofKubeletClient)
 	return nil
 }
 
@@ -47,10 +47,10 @@ func requestsMetadata() *metav1.PartialObjectMetadataList {
 	return list
 }
 
-func (r *Reconciler) hear(s *scope, name string, heard func(watch.EventType) bool, list *metav1.PartialObjectMetadataList, from string, opts ...client.ListOption) {
+func (r *Reconciler) ensureWatch(s *scope, name string, triggers func(watch.EventType) bool, list *metav1.PartialObjectMetadataList, from string, opts ...client.ListOption) {
 	w := s.hosted.watches[name]
 	if w == nil {
-		w = &watching{request: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s.hcp)}, heard: heard, closed: s.hosted.closed}
+		w = &hostedWatch{request: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s.hcp)}, triggers: triggers, closed: s.hosted.closed}
 		s.hosted.watches[name] = w
 	}
 	if from == "" || !w.open.CompareAndSwap(false, true) {
@@ -61,20 +61,20 @@ func (r *Reconciler) hear(s *scope, name string, heard func(watch.EventType) boo
 		return c.Watch(ctx, list, append(opts, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: from}})...)
 	}
 	select {
-	case r.ears.wanted <- w:
+	case r.watches.opening <- w:
 	default: // the source is not started yet
 		w.open.Store(false)
 	}
 }
 
 // Start implements source.Source.
-func (e *ears) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+func (s *watchSource) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	go func() {
 		for {
 			select {
 			case <-ctx.Done():
 				return
-			case w := <-e.wanted:
+			case w := <-s.opening:
 				go w.run(ctx, queue)
 			}
 		}
@@ -85,12 +85,12 @@ func (e *ears) Start(ctx context.Context, queue workqueue.TypedRateLimitingInter
 // reopenAfter is the delay between the end of a watch and the reconcile that opens it again.
 const reopenAfter = 5 * time.Second
 
-func (w *watching) run(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (w *hostedWatch) run(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	events, err := w.start(ctx)
 	if err == nil {
-		w.follow(ctx, events, queue)
+		w.enqueueEvents(ctx, events, queue)
 		events.Stop()
 	}
 	w.open.Store(false)
@@ -102,7 +102,7 @@ func (w *watching) run(ctx context.Context, queue workqueue.TypedRateLimitingInt
 	}
 }
 
-func (w *watching) follow(ctx context.Context, events watch.Interface, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (w *hostedWatch) enqueueEvents(ctx context.Context, events watch.Interface, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -113,7 +113,7 @@ func (w *watching) follow(ctx context.Context, events watch.Interface, queue wor
 			if !ok || event.Type == watch.Error {
 				return
 			}
-			if w.heard(event.Type) {
+			if w.triggers(event.Type) {
 				queue.Add(w.request)
 			}
 		}

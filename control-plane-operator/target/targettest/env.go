@@ -2,14 +2,22 @@
 package targettest
 
 import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/release"
+	"github.com/hosted-control-planes/hypershift/internal/release/payload"
 )
 
 // Env is a cluster in which everything is as simple as it can be: one of each
@@ -63,17 +71,31 @@ func HostedCluster() *target.HostedCluster {
 	}
 }
 
-// Release is a payload of plain Kubernetes that has every image.
+// Release is a payload of plain Kubernetes that has every image of hack/payload.
 func Release(version string) *release.Release {
 	rel := &release.Release{Image: "registry.example.com/release:" + version, Version: version, KubernetesVersion: version, Components: map[string]string{}}
-	for _, name := range []string{
-		names.Etcd, names.KubeAPIServer, names.KubeControllerManager, names.KubeScheduler, "kube-proxy", "coredns",
-		names.KonnectivityServerImage, names.KonnectivityAgentImage, names.HAProxyImage, "pause", names.ClusterAPI, "cluster-api-provider-aws", names.CloudControllerManager,
-	} {
+	for _, name := range images() {
 		rel.Components[name] = "registry.example.com/" + name + ":" + version
 	}
 	return rel
 }
+
+// images returns the names of the images of a release. It panics if the checkout has no description of one.
+var images = sync.OnceValue(func() []string {
+	root, err := pinned.Root()
+	if err != nil {
+		panic(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "hack", "payload", "kubernetes-1.36.3.yaml"))
+	if err != nil {
+		panic(err)
+	}
+	described, err := payload.Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	return slices.Collect(maps.Keys(described.Components))
+})
 
 // Trusting is for a Case in which the user brings authorities of his own.
 func Trusting(env *target.ControlPlane) {

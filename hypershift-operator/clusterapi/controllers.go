@@ -14,11 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/components/capiprovider"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/components/clusterapi"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/components"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
-	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -51,14 +49,9 @@ func (m Manager) EnsureControllers(ctx context.Context, t *controlplane.Target, 
 
 // desiredControllers returns the objects in the order of their dependencies: both Deployments mount the certificate.
 func desiredControllers(t *controlplane.Target, certificate client.Object) ([]client.Object, error) {
-	var objs, workloads []client.Object
-	for _, c := range []component.Component[*controlplane.Target]{clusterapi.Component, capiprovider.Component} {
-		rendered, err := component.Render(c, t)
-		if err != nil {
-			return nil, err
-		}
-		last := len(rendered) - 1
-		objs, workloads = append(objs, rendered[:last]...), append(workloads, rendered[last])
+	objs, workloads, err := controlplane.Render(t, components.Machines)
+	if err != nil {
+		return nil, err
 	}
 	return slices.Concat(objs, []client.Object{certificate}, workloads), nil
 }

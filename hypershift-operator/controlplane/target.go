@@ -117,6 +117,19 @@ func (t *Target) Complete(c component.Traits, w *component.Workload, _ []client.
 	return nil
 }
 
+// Render returns the objects of the components, and separately their workloads, which mount other objects.
+func Render(t *Target, components []component.Component[*Target]) (objs, workloads []client.Object, err error) {
+	for _, c := range components {
+		rendered, err := component.Render(c, t)
+		if err != nil {
+			return nil, nil, err
+		}
+		last := len(rendered) - 1
+		objs, workloads = append(objs, rendered[:last]...), append(workloads, rendered[last])
+	}
+	return objs, workloads, nil
+}
+
 func plain(in map[string]hyperv1.LabelValue) map[string]string {
 	out := map[string]string{}
 	for k, v := range in {

@@ -169,7 +169,7 @@ func (c Component[T]) render(file string, t T) (client.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !IsOneOf(obj, t.Kinds()) {
+	if !isOneOf(obj, t.Kinds()) {
 		return nil, fmt.Errorf("a %T would not be removed again: add its kind to those of the target", obj)
 	}
 	if !t.Prepare(c.traits(), obj) {
@@ -195,13 +195,13 @@ func Kinds[T Target](c Component[T], t T) []client.ObjectList {
 	return slices.DeleteFunc(t.Kinds(), func(kind client.ObjectList) bool {
 		return !slices.ContainsFunc(files, func(file string) bool {
 			obj, err := c.decode(file)
-			return err == nil && IsOneOf(obj, []client.ObjectList{kind})
+			return err == nil && isOneOf(obj, []client.ObjectList{kind})
 		})
 	})
 }
 
-// IsOneOf reports whether the object is of one of these kinds.
-func IsOneOf(obj client.Object, kinds []client.ObjectList) bool {
+// isOneOf reports whether the object is of one of these kinds.
+func isOneOf(obj client.Object, kinds []client.ObjectList) bool {
 	return slices.ContainsFunc(kinds, func(list client.ObjectList) bool {
 		return reflect.TypeOf(list).Elem().Name() == reflect.TypeOf(obj).Elem().Name()+"List"
 	})

@@ -20,9 +20,8 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/components"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/components/capiprovider"
-	clusterapicomponent "github.com/hosted-control-planes/hypershift/hypershift-operator/components/clusterapi"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/components/controlplaneoperator"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -251,12 +250,12 @@ func podsOf(t *testing.T, r *Reconciler, s *scope) []corev1.PodSpec {
 	t.Helper()
 	target := r.target(s, map[string]string{names.ClusterAPI: "core", capiprovider.Image: "provider", controlplane.OperatorImage: "operator"})
 	var pods []corev1.PodSpec
-	for _, c := range []component.Component[*controlplane.Target]{controlplaneoperator.Component, clusterapicomponent.Component, capiprovider.Component} {
-		objs, err := component.Render(c, target)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pods = append(pods, *component.AsWorkload(objs[len(objs)-1]).Pod())
+	_, workloads, err := controlplane.Render(target, slices.Concat(components.ControlPlane, components.Machines))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range workloads {
+		pods = append(pods, *component.AsWorkload(w).Pod())
 	}
 	return pods
 }

@@ -7,10 +7,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/components/controlplaneoperator"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/components"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
-	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
@@ -47,7 +46,8 @@ func (s *scope) operatorSet() apply.Set {
 
 // desiredOperator returns the objects in the order of their dependencies.
 func (r *Reconciler) desiredOperator(s *scope, image string) ([]client.Object, error) {
-	return component.Render(controlplaneoperator.Component, r.target(s, map[string]string{controlplane.OperatorImage: image}))
+	objs, workloads, err := controlplane.Render(r.target(s, map[string]string{controlplane.OperatorImage: image}), components.ControlPlane)
+	return append(objs, workloads...), err
 }
 
 // target is the target of the components that this operator runs for the control plane.

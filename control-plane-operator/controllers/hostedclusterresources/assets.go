@@ -45,13 +45,3 @@ func assets(names ...string) ([]client.Object, error) {
 	}
 	return objs, nil
 }
-
-// one returns the only object of its type.
-func one[T client.Object](objs []client.Object) T {
-	for _, obj := range objs {
-		if o, ok := obj.(T); ok {
-			return o
-		}
-	}
-	panic(fmt.Sprintf("no %T in the asset", *new(T)))
-}

@@ -45,13 +45,13 @@ func main() {
 			return
 		}
 	}
-	opts, err := parse(os.Args[0], os.Args[1:], os.Environ())
+	opts, err := operator.Parse(os.Args[0], os.Args[1:], os.Environ())
 	if errors.Is(err, flag.ErrHelp) {
 		return
 	}
 	if err == nil {
-		logs.Use(opts.log.Logger(os.Stderr))
-		err = run(ctrl.SetupSignalHandler(), opts.Options)
+		logs.Use(opts.Log.Logger(os.Stderr))
+		err = run(ctrl.SetupSignalHandler(), opts)
 	}
 	exit("control-plane-operator", err)
 }
@@ -83,7 +83,7 @@ func run(ctx context.Context, opts operator.Options) error {
 	if err != nil {
 		return fmt.Errorf("finding the management cluster: %w", err)
 	}
-	o, err := operator.New(cfg, opts)
+	o, err := operator.New(cfg, opts, operator.NewDependencies(opts))
 	if err != nil {
 		return err
 	}

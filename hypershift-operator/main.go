@@ -24,13 +24,13 @@ func main() {
 		exit(uninstallCheck(ctrl.SetupSignalHandler()))
 		return
 	}
-	opts, err := parse(os.Args[0], os.Args[1:], os.Environ())
+	opts, err := operator.Parse(os.Args[0], os.Args[1:], os.Environ())
 	if errors.Is(err, flag.ErrHelp) {
 		return
 	}
 	if err == nil {
-		logs.Use(opts.log.Logger(os.Stderr))
-		err = run(ctrl.SetupSignalHandler(), opts.Options)
+		logs.Use(opts.Log.Logger(os.Stderr))
+		err = run(ctrl.SetupSignalHandler(), opts)
 	}
 	exit(err)
 }
@@ -50,7 +50,11 @@ func run(ctx context.Context, opts operator.Options) error {
 	if err != nil {
 		return fmt.Errorf("finding the management cluster: %w", err)
 	}
-	o, err := operator.New(ctx, cfg, opts)
+	deps, err := operator.NewDependencies(opts)
+	if err != nil {
+		return err
+	}
+	o, err := operator.New(ctx, cfg, opts, deps)
 	if err != nil {
 		return err
 	}

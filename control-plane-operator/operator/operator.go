@@ -20,7 +20,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -69,15 +68,11 @@ func metricsOptions(opts Options) server.Options {
 }
 
 // New returns an operator without controllers.
-func New(cfg *rest.Config, opts Options) (*Operator, error) {
-	manager := ctrl.Options{
-		Scheme:                 newScheme(),
-		Cache:                  cache.Options{DefaultNamespaces: map[string]cache.Config{opts.Namespace: {}}, DefaultTransform: cache.TransformStripManagedFields()},
-		NewClient:              opts.TestHooks.NewClient,
-		Metrics:                metricsOptions(opts),
-		HealthProbeBindAddress: opts.HealthAddr,
-		Controller:             config.Controller{SkipNameValidation: &opts.TestHooks.Shared},
-	}
+func New(cfg *rest.Config, opts Options, deps Dependencies) (*Operator, error) {
+	manager := deps.Manager
+	manager.Scheme = newScheme()
+	manager.Cache = cache.Options{DefaultNamespaces: map[string]cache.Config{opts.Namespace: {}}, DefaultTransform: cache.TransformStripManagedFields()}
+	manager.Metrics, manager.HealthProbeBindAddress = metricsOptions(opts), opts.HealthAddr
 	if opts.LeaderElect {
 		lease := leader.Lease{Namespace: opts.Namespace, Name: names.ControlPlaneOperator + "-leader-elect", Timing: leader.Many}
 		if err := lease.Require(&manager, cfg); err != nil {
@@ -89,12 +84,9 @@ func New(cfg *rest.Config, opts Options) (*Operator, error) {
 		return nil, fmt.Errorf("making the manager: %w", err)
 	}
 	signer := &tokensigner.Signer{Client: mgr.GetAPIReader(), Namespace: opts.Namespace, Clock: clock.RealClock{}}
-	o := &Operator{Manager: mgr, options: opts, signer: signer, sessions: identity.New(identity.Options{
-		Name: names.ControlPlaneOperator, Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: clock.RealClock{}, Middleware: opts.TestHooks.AWS,
+	o := &Operator{Manager: mgr, options: opts, signer: signer, releases: deps.Releases, sessions: identity.New(identity.Options{
+		Name: names.ControlPlaneOperator, Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: clock.RealClock{}, Middleware: deps.AWS,
 	})}
-	if o.releases = opts.TestHooks.Releases; o.releases == nil {
-		o.releases = release.New(release.Options{Clock: clock.RealClock{}, Overrides: opts.RegistryOverrides})
-	}
 	o.certificates = certificates.New(certificates.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
 	})
@@ -113,11 +105,11 @@ func newScheme() *runtime.Scheme {
 // AddControllers adds them all. They run whatever the cluster is like, so that
 // a change of it finds them.
 func (o *Operator) AddControllers() error {
-	return errors.Join(o.AddControlPlane(), o.AddComponents(), o.AddRouterConfig(), o.AddDefragmentation(), o.AddHostedAPI(), o.AddHostedClusterResources(), o.AddPrivateLink(), o.AddWorkerSecurityGroup(), o.AddAWSIdentity(), o.AddKMSHealth(), o.AddEncryption())
+	return errors.Join(o.addControlPlane(), o.addComponents(), o.addRouterConfig(), o.addDefragmentation(), o.addHostedAPI(), o.addHostedClusterResources(), o.addPrivateLink(), o.addWorkerSecurityGroup(), o.addAWSIdentity(), o.addKMSHealth(), o.addEncryption())
 }
 
-// AddControlPlane adds the controller of the Services and Routes of the control plane.
-func (o *Operator) AddControlPlane() error {
+// addControlPlane adds the controller of the Services and Routes of the control plane.
+func (o *Operator) addControlPlane() error {
 	serves, err := servesRoutes(o.GetRESTMapper())
 	if err != nil {
 		return err
@@ -140,8 +132,8 @@ func servesRoutes(mapper meta.RESTMapper) (bool, error) {
 	return true, nil
 }
 
-// AddComponents adds the controller of the workloads of the control plane.
-func (o *Operator) AddComponents() error {
+// addComponents adds the controller of the workloads of the control plane.
+func (o *Operator) addComponents() error {
 	return componentscontroller.Setup(o, componentscontroller.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{},
 		Releases: o.releases, Certificates: o.certificates, Components: components.ControlPlane, OperatorImage: o.options.Image,
@@ -149,25 +141,25 @@ func (o *Operator) AddComponents() error {
 	})
 }
 
-// AddDefragmentation adds the controller that defragments the databases of etcd.
-func (o *Operator) AddDefragmentation() error {
+// addDefragmentation adds the controller that defragments the databases of etcd.
+func (o *Operator) addDefragmentation() error {
 	return defragmentation.Setup(o, defragmentation.Options{
 		Client: o.GetClient(), Secrets: o.GetAPIReader(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
 	})
 }
 
-// AddEncryption adds the controller of the keys that encrypt Secrets in etcd.
-func (o *Operator) AddEncryption() error {
+// addEncryption adds the controller of the keys that encrypt Secrets in etcd.
+func (o *Operator) addEncryption() error {
 	return encryption.Setup(o, encryption.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{}})
 }
 
-// AddRouterConfig adds the controller that triggers a resync of the router's configuration.
-func (o *Operator) AddRouterConfig() error {
+// addRouterConfig adds the controller that triggers a resync of the router's configuration.
+func (o *Operator) addRouterConfig() error {
 	return routerconfig.Setup(o, routerconfig.Options{Client: o.GetClient()})
 }
 
-// AddHostedAPI adds the health checks of the hosted API server.
-func (o *Operator) AddHostedAPI() error {
+// addHostedAPI adds the health checks of the hosted API server.
+func (o *Operator) addHostedAPI() error {
 	return hostedapi.Setup(o, hostedapi.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{},
 		StartInterval: o.options.APIStartInterval, Interval: o.options.APIInterval, CheckPaths: o.options.CheckLoadBalancers, CorruptMembers: o.corruptMembers,
@@ -187,32 +179,32 @@ func (o *Operator) corruptMembers(ctx context.Context, hcp *hyperv1.HostedContro
 // be: often enough for what users break by accident, in it.
 const guestInterval = 10 * time.Minute
 
-// AddHostedClusterResources adds the controller of the objects inside the hosted cluster.
-func (o *Operator) AddHostedClusterResources() error {
+// addHostedClusterResources adds the controller of the objects inside the hosted cluster.
+func (o *Operator) addHostedClusterResources() error {
 	return hostedclusterresources.Setup(o, hostedclusterresources.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
 		Releases: o.releases, Interval: guestInterval,
 	})
 }
 
-// AddPrivateLink adds the customer's half of PrivateLink.
-func (o *Operator) AddPrivateLink() error {
+// addPrivateLink adds the customer's half of PrivateLink.
+func (o *Operator) addPrivateLink() error {
 	return awsprivatelink.Setup(o, awsprivatelink.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
 		Sessions: o.sessions, KeyReady: o.signer.Ready, ResyncPeriod: o.options.ResyncPeriod,
 	})
 }
 
-// AddWorkerSecurityGroup adds the controller of the security group of the workers.
-func (o *Operator) AddWorkerSecurityGroup() error {
+// addWorkerSecurityGroup adds the controller of the security group of the workers.
+func (o *Operator) addWorkerSecurityGroup() error {
 	return workersecuritygroup.Setup(o, workersecuritygroup.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
 		Sessions: o.sessions, KeyReady: o.signer.Ready, ResyncPeriod: o.options.ResyncPeriod,
 	})
 }
 
-// AddAWSIdentity adds the health check of the AWS roles.
-func (o *Operator) AddAWSIdentity() error {
+// addAWSIdentity adds the health check of the AWS roles.
+func (o *Operator) addAWSIdentity() error {
 	return awsidentity.Setup(o, awsidentity.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{}, Sessions: o.sessions, KeyReady: o.signer.Ready, Interval: o.options.IdentityInterval,
 		TakeRole: o.takeRole,
@@ -224,8 +216,8 @@ func (o *Operator) takeRole(ctx context.Context, region, issuerURL, roleARN, sub
 	return o.sessions.TakeRole(ctx, identity.Target{Region: region, IssuerURL: issuerURL, RoleARN: roleARN, Subject: subject})
 }
 
-// AddKMSHealth adds the health check of the KMS key for Secrets.
-func (o *Operator) AddKMSHealth() error {
+// addKMSHealth adds the health check of the KMS key for Secrets.
+func (o *Operator) addKMSHealth() error {
 	return kmshealth.Setup(o, kmshealth.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{}, Keys: o.keys, KeyReady: o.signer.Ready})
 }
 

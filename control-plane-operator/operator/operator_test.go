@@ -72,10 +72,9 @@ func TestTheRoleIsEnough(t *testing.T) {
 		Namespace: namespace, MetricsAddr: "0", HealthAddr: "0", LeaderElect: true,
 		ResyncPeriod: time.Minute, IdentityInterval: time.Minute, APIStartInterval: time.Second, APIInterval: time.Second,
 		Image: "registry.example.com/control-plane-operator:1",
-		TestHooks: TestHooks{
-			AWS:      []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff},
-			Releases: fakerelease.New(fakerelease.Kubernetes(payload, "1.36.3")),
-		},
+	}, Dependencies{
+		AWS:      []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff},
+		Releases: fakerelease.New(fakerelease.Kubernetes(payload, "1.36.3")),
 	})
 	w.must(err)
 	w.must(o.AddControllers())

@@ -5,8 +5,10 @@ import (
 
 	"github.com/aws/smithy-go/middleware"
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/hosted-control-planes/hypershift/internal/logs"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
@@ -38,17 +40,21 @@ type Options struct {
 	// AWSEndpoints is the environment with the endpoints of AWS, for the parts of the control plane that call it.
 	AWSEndpoints []corev1.EnvVar
 
-	// TestHooks is empty outside of tests.
-	TestHooks TestHooks
+	Log logs.Options
 }
 
-// TestHooks replace the outside world in tests.
-type TestHooks struct {
-	NewClient client.NewClientFunc
-	// AWS goes under all clients of AWS.
-	AWS []func(*middleware.Stack) error
-	// Releases knows the payloads in the place of registries.
+// Dependencies are what an operator gets from the process in which it runs.
+type Dependencies struct {
+	// Manager has the options of the manager that belong to the process: the constructor of clients, and whether the names of
+	// controllers are unique. New sets all others.
+	Manager ctrl.Options
+	// Releases resolves release images.
 	Releases release.Resolver
-	// Shared is true if the process has more than one operator.
-	Shared bool
+	// AWS is the middleware of all AWS clients.
+	AWS []func(*middleware.Stack) error
+}
+
+// NewDependencies returns the Dependencies of a program: releases are read from their registries.
+func NewDependencies(opts Options) Dependencies {
+	return Dependencies{Releases: release.New(release.Options{Clock: clock.RealClock{}, Overrides: opts.RegistryOverrides})}
 }

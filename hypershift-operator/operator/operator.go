@@ -25,14 +25,12 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
@@ -50,17 +48,12 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/metricsclient"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/policycheck"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/dedup"
 	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/release"
-	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 )
 
 // noMetrics is the address of an operator without metrics.
@@ -70,25 +63,20 @@ const noMetrics = "0"
 type Operator struct {
 	ctrl.Manager
 	options       Options
-	releases      release.Resolver
+	deps          Dependencies
 	instanceTypes *instancetypes.Cache
 	// policies is nil if the operator is not a pod.
 	policies *policycheck.Checker
 }
 
 // New returns an operator without controllers.
-func New(ctx context.Context, cfg *rest.Config, opts Options) (*Operator, error) {
+func New(ctx context.Context, cfg *rest.Config, opts Options, deps Dependencies) (*Operator, error) {
 	// Priority and fairness of the API server know better than a fixed rate.
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
-	manager := ctrl.Options{
-		Scheme:                 newScheme(),
-		Cache:                  cacheOptions(),
-		NewClient:              opts.TestHooks.NewClient,
-		Metrics:                metricsOptions(opts.MetricsAddr),
-		HealthProbeBindAddress: opts.HealthAddr,
-		Controller:             config.Controller{SkipNameValidation: &opts.TestHooks.Shared},
-	}
+	manager := deps.Manager
+	manager.Scheme, manager.Cache = newScheme(), cacheOptions()
+	manager.Metrics, manager.HealthProbeBindAddress = metricsOptions(opts.MetricsAddr), opts.HealthAddr
 	if opts.LeaderElect {
 		lease := leader.Lease{Namespace: opts.Namespace, Name: names.HypershiftOperator, Timing: leader.One}
 		if err := lease.Require(&manager, cfg); err != nil {
@@ -102,11 +90,11 @@ func New(ctx context.Context, cfg *rest.Config, opts Options) (*Operator, error)
 	if err := index.Register(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
 	}
-	types, err := opts.instanceTypes(ctx)
+	types, err := newInstanceTypes(ctx, opts, deps)
 	if err != nil {
 		return nil, err
 	}
-	o := &Operator{Manager: mgr, options: opts, releases: opts.releases(), instanceTypes: types}
+	o := &Operator{Manager: mgr, options: opts, deps: deps, instanceTypes: types}
 	if opts.PodIP.IsValid() {
 		o.policies = policycheck.New(policycheck.Options{
 			Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: clock.RealClock{},
@@ -132,13 +120,18 @@ func metricsOptions(address string) server.Options {
 
 // AddControllers adds those that the options ask for.
 func (o *Operator) AddControllers(ctx context.Context) error {
-	if err := errors.Join(o.AddHostedClusters(ctx), o.AddNodePools(), o.AddNodeBootstraps(), o.AddMetrics()); err != nil {
+	if err := errors.Join(o.addHostedClusters(ctx), o.addNodePools(), o.addNodeBootstraps()); err != nil {
 		return err
+	}
+	if o.options.MetricsAddr != noMetrics {
+		if err := o.addMetrics(); err != nil {
+			return err
+		}
 	}
 	if !o.options.PrivateAWS {
 		return nil
 	}
-	return o.AddEndpointServices(ctx)
+	return o.addEndpointServices(ctx)
 }
 
 func newScheme() *runtime.Scheme {
@@ -206,8 +199,8 @@ func lean() toolscache.TransformFunc {
 	}
 }
 
-// AddHostedClusters adds the controller that makes control planes.
-func (o *Operator) AddHostedClusters(ctx context.Context) error {
+// addHostedClusters adds the controller that makes control planes.
+func (o *Operator) addHostedClusters(ctx context.Context) error {
 	sources, err := newSources(o)
 	if err != nil {
 		return err
@@ -219,7 +212,7 @@ func (o *Operator) AddHostedClusters(ctx context.Context) error {
 		Scheme:                     o.GetScheme(),
 		Recorder:                   o.GetEventRecorder(names.HypershiftOperator),
 		Clock:                      clock.RealClock{},
-		GenerateKey:                webidentity.GenerateKey,
+		GenerateKey:                o.deps.GenerateKey,
 		GenerateCertificate:        clusterapi.GenerateCertificate,
 		ControlPlaneOperatorImage:  o.options.ControlPlaneOperatorImage,
 		RegistryOverrides:          o.options.RegistryOverrides,
@@ -232,7 +225,7 @@ func (o *Operator) AddHostedClusters(ctx context.Context) error {
 		Limits:                     o.options.Limits,
 		ManagementAPIEndpoints:     o.options.ManagementAPIEndpoints,
 		BlockedCIDRs:               o.options.BlockedCIDRs,
-		Releases:                   o.releases,
+		Releases:                   o.deps.Releases,
 		Resync:                     o.options.ResyncPeriod,
 		DocumentsAge:               o.options.DocumentsPeriod,
 	}
@@ -248,14 +241,11 @@ func (o *Operator) AddHostedClusters(ctx context.Context) error {
 	if o.policies != nil {
 		opts.PoliciesEnforced, opts.PoliciesChanged = o.policies.Enforced, o.policies.Changed
 	}
-	if o.options.TestHooks.GenerateKey != nil {
-		opts.GenerateKey = o.options.TestHooks.GenerateKey
-	}
 	if o.options.PrivateAWS {
 		opts.PrivateRegion = o.options.Region
 	}
 	if oidc := o.options.OIDC; oidc.Bucket != "" {
-		cfg, err := o.options.session(ctx, awsx.Options{Region: oidc.Region, CredentialsFile: oidc.Credentials})
+		cfg, err := o.deps.session(ctx, awsx.Options{Region: oidc.Region, CredentialsFile: oidc.Credentials})
 		if err != nil {
 			return err
 		}
@@ -267,15 +257,15 @@ func (o *Operator) AddHostedClusters(ctx context.Context) error {
 	return nil
 }
 
-// AddNodePools adds the controller that makes machines.
-func (o *Operator) AddNodePools() error {
+// addNodePools adds the controller that makes machines.
+func (o *Operator) addNodePools() error {
 	opts := nodepool.Options{
 		Client:   o.GetClient(),
 		Reader:   o.GetAPIReader(),
 		Scheme:   o.GetScheme(),
 		Recorder: o.GetEventRecorder(names.HypershiftOperator),
 		Clock:    clock.RealClock{},
-		Releases: o.releases,
+		Releases: o.deps.Releases,
 		Resync:   o.options.ResyncPeriod,
 	}
 	if o.instanceTypes != nil {
@@ -287,8 +277,8 @@ func (o *Operator) AddNodePools() error {
 	return nil
 }
 
-// AddNodeBootstraps adds the controller that makes the user data of machines.
-func (o *Operator) AddNodeBootstraps() error {
+// addNodeBootstraps adds the controller that makes the user data of machines.
+func (o *Operator) addNodeBootstraps() error {
 	opts := bootstrap.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{}, Random: rand.Reader}
 	if err := bootstrap.Setup(o, opts); err != nil {
 		return fmt.Errorf("setting up NodeBootstraps: %w", err)
@@ -296,8 +286,8 @@ func (o *Operator) AddNodeBootstraps() error {
 	return nil
 }
 
-// AddMetrics adds the collector of metrics of clusters and node pools.
-func (o *Operator) AddMetrics() error {
+// addMetrics adds the collector of metrics of clusters and node pools.
+func (o *Operator) addMetrics() error {
 	opts := metrics.Options{Cache: o.GetCache(), Clock: clock.RealClock{}, Registerer: ctrlmetrics.Registry, InstanceTypes: o.instanceTypes.Known}
 	if o.policies != nil {
 		opts.PoliciesEnforced = o.policies.Enforced
@@ -305,38 +295,19 @@ func (o *Operator) AddMetrics() error {
 	return o.Add(metrics.New(opts))
 }
 
-// AddEndpointServices adds the provider's half of PrivateLink.
-func (o *Operator) AddEndpointServices(ctx context.Context) error {
-	opts, err := EndpointServices(ctx, o.GetClient(), o.GetAPIReader(), o.GetEventRecorder(names.HypershiftOperator), o.options)
+// addEndpointServices adds the provider's half of PrivateLink.
+func (o *Operator) addEndpointServices(ctx context.Context) error {
+	cfg, err := o.deps.session(ctx, awsx.Options{Region: o.options.Region})
 	if err != nil {
 		return err
 	}
-	if err := aws.Setup(o, opts); err != nil {
+	opts := aws.Options{
+		Client: o.GetClient(), Reader: o.GetAPIReader(), Recorder: o.GetEventRecorder(names.HypershiftOperator), Clock: clock.RealClock{}, Resync: o.options.ResyncPeriod,
+	}
+	if err := aws.Setup(o, opts.WithAWS(cfg, o.options.PermissionsPeriod)); err != nil {
 		return fmt.Errorf("setting up AWSEndpointServices: %w", err)
 	}
 	return nil
-}
-
-// EndpointServices returns the options of the controller for the provider's half of PrivateLink.
-func EndpointServices(ctx context.Context, c client.Client, live client.Reader, recorder events.EventRecorder, opts Options) (aws.Options, error) {
-	cfg, err := opts.session(ctx, awsx.Options{Region: opts.Region})
-	if err != nil {
-		return aws.Options{}, err
-	}
-	// A listing is shared by the objects that come by within most of a period,
-	// so that one period costs about one listing, and each pass of an object
-	// sees one that is newer than its last pass.
-	age := awsx.SharedListTTL(opts.ResyncPeriod)
-	return aws.Options{
-		Client:        c,
-		Reader:        live,
-		Recorder:      recorder,
-		Clock:         clock.RealClock{},
-		LoadBalancers: loadbalancer.New(awsx.ELBv2(cfg), clock.RealClock{}, age),
-		Services:      endpointservice.New(awsx.EC2(cfg), clock.RealClock{}, endpointservice.Options{ListTTL: age, PrincipalsTTL: opts.PermissionsPeriod}),
-		Caller:        identity.NewCaller(awsx.STS(cfg), opts.Region),
-		Resync:        opts.ResyncPeriod,
-	}, nil
 }
 
 // synced reports whether the cache has synced.

@@ -10,14 +10,16 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/limits"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/meter"
+	"github.com/hosted-control-planes/hypershift/internal/logs"
 	"github.com/hosted-control-planes/hypershift/internal/release"
+	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 )
 
 // Options are what can be chosen when the operator starts.
@@ -68,40 +70,51 @@ type Options struct {
 	// from a pod can be seen whether NetworkPolicies are enforced.
 	PodIP netip.Addr
 
-	// Bed is empty but in a test bed.
-	TestHooks TestHooks
+	Log logs.Options
 }
 
 // OIDC names the bucket for OIDC documents; all empty for none.
 type OIDC struct{ Bucket, Region, Credentials string }
 
-// TestHooks replace the outside world in tests.
-type TestHooks struct {
-	NewClient   client.NewClientFunc
-	GenerateKey func() (private, public []byte, err error)
-	// Releases takes the place of the registries.
+// Dependencies are what an operator gets from the process in which it runs.
+type Dependencies struct {
+	// Manager has the options of the manager that belong to the process: the constructor of clients, and whether the names of
+	// controllers are unique. New sets all others.
+	Manager ctrl.Options
+	// Releases resolves release images, with one cache for all controllers.
 	Releases release.Resolver
-	// AWS is added to the middleware of all AWS clients.
+	// AWS is the middleware of all AWS clients.
 	AWS []func(*middleware.Stack) error
-	// Shared is true if the process has more than one operator.
-	Shared bool
+	// GenerateKey generates the signing key of a hosted cluster.
+	GenerateKey func() (private, public []byte, err error)
 }
 
-// releases returns a resolver with a cache for all controllers.
-func (o Options) releases() release.Resolver {
-	if o.TestHooks.Releases != nil {
-		return o.TestHooks.Releases
+// NewDependencies returns the Dependencies of a program: releases are read from their registries, and calls of AWS are counted.
+func NewDependencies(opts Options) (Dependencies, error) {
+	calls, err := meter.New(metrics.Registry)
+	if err != nil {
+		return Dependencies{}, fmt.Errorf("registering the count of AWS calls: %w", err)
 	}
-	return release.New(release.Options{Clock: clock.RealClock{}, Overrides: o.RegistryOverrides, Policy: o.ReleasePolicy})
+	return Dependencies{
+		Releases:    release.New(release.Options{Clock: clock.RealClock{}, Overrides: opts.RegistryOverrides, Policy: opts.ReleasePolicy}),
+		AWS:         []func(*middleware.Stack) error{calls.Middleware},
+		GenerateKey: webidentity.GenerateKey,
+	}, nil
 }
 
-// instanceTypes returns a cache of EC2 instance types for all controllers; nil
+// session returns an AWS configuration with the middleware of all clients.
+func (d Dependencies) session(ctx context.Context, who awsx.Options) (awssdk.Config, error) {
+	who.Middleware = d.AWS
+	return awsx.NewConfig(ctx, who)
+}
+
+// newInstanceTypes returns a cache of EC2 instance types for all controllers; nil
 // without access to EC2. Instance types are the same in every account.
-func (o Options) instanceTypes(ctx context.Context) (*instancetypes.Cache, error) {
-	if !o.PrivateAWS {
+func newInstanceTypes(ctx context.Context, opts Options, deps Dependencies) (*instancetypes.Cache, error) {
+	if !opts.PrivateAWS {
 		return nil, nil
 	}
-	cfg, err := o.session(ctx, awsx.Options{Region: o.Region})
+	cfg, err := deps.session(ctx, awsx.Options{Region: opts.Region})
 	if err != nil {
 		return nil, err
 	}
@@ -110,14 +123,4 @@ func (o Options) instanceTypes(ctx context.Context) (*instancetypes.Cache, error
 		there.Region = region
 		return awsx.EC2(there)
 	}, clock.RealClock{}), nil
-}
-
-// session returns a configuration whose calls are counted.
-func (o Options) session(ctx context.Context, who awsx.Options) (awssdk.Config, error) {
-	calls, err := meter.New(metrics.Registry)
-	if err != nil {
-		return awssdk.Config{}, fmt.Errorf("registering the count of AWS calls: %w", err)
-	}
-	who.Middleware = append([]func(*middleware.Stack) error{calls.Middleware}, o.TestHooks.AWS...)
-	return awsx.NewConfig(ctx, who)
 }

@@ -95,11 +95,11 @@ func hostedClustersTask(ctx context.Context, t *taskRun) error {
 
 	began, before := time.Now(), cpu()
 	w, k := &writes{}, &keys{}
-	ho, err := hypershiftOperator(ctx, cfg, aws, w, func(o *operator.Options) { o.TestHooks.GenerateKey = k.generate })
+	ho, err := hypershiftOperator(ctx, cfg, aws, w, func(_ *operator.Options, d *operator.Dependencies) { d.GenerateKey = k.generate })
 	if err != nil {
 		return err
 	}
-	if err := ho.AddControllers(ctx); err != nil {
+	if err := errors.Join(ho.AddControllers(ctx), addClusterMetrics(ho)); err != nil {
 		return err
 	}
 	stop := start(ctx, ho)

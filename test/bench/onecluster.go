@@ -234,7 +234,7 @@ func (s *scenario) startOperators(ctx context.Context) (stop func() error, err e
 	if err != nil {
 		return nil, err
 	}
-	if err := ho.AddEndpointServices(ctx); err != nil {
+	if err := addProvidersHalf(ctx, ho, s.cloud, resyncHO, permissionsPeriod); err != nil {
 		return nil, err
 	}
 	cpo, err := customersHalf(s.cfg, s.cluster, s.cloud, &writes{status: s.truth.check})

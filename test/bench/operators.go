@@ -10,8 +10,13 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsidentity"
@@ -20,9 +25,11 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	platformaws "github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/platform/aws"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/limits"
+	clustermetrics "github.com/hosted-control-planes/hypershift/hypershift-operator/metrics"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 	"github.com/hosted-control-planes/hypershift/internal/memory"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
@@ -45,43 +52,76 @@ var scheme = func() *runtime.Scheme {
 }()
 
 // hypershiftOperator is the program as it ships, without controllers. watch counts the writes of its client.
-func hypershiftOperator(ctx context.Context, cfg *rest.Config, aws *cloud, watch *writes, change func(*operator.Options)) (*operator.Operator, error) {
-	opts, err := optionsHO(aws)
+func hypershiftOperator(ctx context.Context, cfg *rest.Config, aws *cloud, watch *writes, change func(*operator.Options, *operator.Dependencies)) (*operator.Operator, error) {
+	opts, deps, err := installation(aws)
 	if err != nil {
 		return nil, err
 	}
-	opts.TestHooks.NewClient, opts.TestHooks.Shared = watch.newClient, true
+	deps.Manager = manager(watch)
 	memory.LimitGarbage() // as the program does
 	if change != nil {
-		change(&opts)
+		change(&opts, &deps)
 	}
-	return operator.New(ctx, cfg, opts)
+	return operator.New(ctx, cfg, opts, deps)
+}
+
+// manager has the options of a manager that shares its process with others.
+func manager(watch *writes) ctrl.Options {
+	return ctrl.Options{NewClient: watch.newClient, Controller: config.Controller{SkipNameValidation: ptr.To(true)}}
 }
 
 // releaseImage is the release of the clusters and pools.
 const releaseImage = "registry.example.test/kubernetes-release:v1.36.3"
 
-// optionsHO are those of an installation with all features, in a test environment.
-func optionsHO(aws *cloud) (operator.Options, error) {
+// installation has the options and dependencies of an installation with all features, in a test environment.
+func installation(aws *cloud) (operator.Options, operator.Dependencies, error) {
 	if err := aws.signIn(); err != nil {
-		return operator.Options{}, err
+		return operator.Options{}, operator.Dependencies{}, err
 	}
-	return operator.Options{
+	opts := operator.Options{
 		MetricsAddr: "0", HealthAddr: "0", ControlPlaneOperatorImage: "registry.example.test/hypershift:bench",
 		PrivateAWS: true, Region: region, OIDC: operator.OIDC{Bucket: bucket, Region: region},
 		Limits:       limits.Default(),
 		ResyncPeriod: resyncHO, PermissionsPeriod: permissionsPeriod, DocumentsPeriod: documentsPeriod,
-		TestHooks: operator.TestHooks{AWS: []func(*middleware.Stack) error{aws.Install}, Releases: fakerelease.New(fakerelease.Kubernetes(releaseImage, "1.36.3"))},
-	}, nil
+	}
+	deps, err := operator.NewDependencies(opts)
+	deps.AWS, deps.Releases = append(deps.AWS, aws.Install), fakerelease.New(fakerelease.Kubernetes(releaseImage, "1.36.3"))
+	return opts, deps, err
+}
+
+// addClusterMetrics adds the metrics of clusters and pools, which an operator without an address for metrics does not have.
+func addClusterMetrics(ho *operator.Operator) error {
+	return ho.Add(clustermetrics.New(clustermetrics.Options{
+		Cache: ho.GetCache(), Clock: clock.RealClock{}, Registerer: metrics.Registry,
+		InstanceTypes: func(_, _ string) *instancetypes.Type { return nil },
+	}))
+}
+
+// providersHalf has the inputs of the provider's half of PrivateLink.
+func providersHalf(ctx context.Context, c client.Client, reader client.Reader, recorder events.EventRecorder, aws *cloud, resync, permissions time.Duration) (platformaws.Options, error) {
+	_, deps, err := installation(aws)
+	if err != nil {
+		return platformaws.Options{}, err
+	}
+	cfg, err := awsx.NewConfig(ctx, awsx.Options{Region: region, Middleware: deps.AWS})
+	if err != nil {
+		return platformaws.Options{}, err
+	}
+	return platformaws.Options{Client: c, Reader: reader, Recorder: recorder, Clock: clock.RealClock{}, Resync: resync}.WithAWS(cfg, permissions), nil
+}
+
+// addProvidersHalf adds the controller of the provider's half of PrivateLink alone.
+func addProvidersHalf(ctx context.Context, ho *operator.Operator, aws *cloud, resync, permissions time.Duration) error {
+	opts, err := providersHalf(ctx, ho.GetClient(), ho.GetAPIReader(), ho.GetEventRecorder(names.HypershiftOperator), aws, resync, permissions)
+	if err != nil {
+		return err
+	}
+	return platformaws.Setup(ho, opts)
 }
 
 // endpointServices is the provider's half of PrivateLink without a manager.
 func endpointServices(ctx context.Context, c client.Client, aws *cloud) (*platformaws.Controller, error) {
-	opts, err := optionsHO(aws)
-	if err != nil {
-		return nil, err
-	}
-	half, err := operator.EndpointServices(ctx, c, c, discard{}, opts)
+	half, err := providersHalf(ctx, c, c, discard{}, aws, resyncHO, permissionsPeriod)
 	if err != nil {
 		return nil, err
 	}
@@ -93,12 +133,16 @@ func endpointServices(ctx context.Context, c client.Client, aws *cloud) (*platfo
 func customersHalf(cfg *rest.Config, cl *cluster, aws *cloud, watch *writes) (*cpo.Operator, error) {
 	o, err := cpo.New(cfg, cpo.Options{
 		Namespace: cl.namespace(), MetricsAddr: "0", HealthAddr: "0", ResyncPeriod: resyncCPO, IdentityInterval: identityInterval,
-		TestHooks: cpo.TestHooks{NewClient: watch.newClient, AWS: []func(*middleware.Stack) error{aws.Install}, Shared: true},
-	})
+	}, cpo.Dependencies{Manager: manager(watch)})
 	if err != nil {
 		return nil, err
 	}
-	return o, errors.Join(o.AddPrivateLink(), o.AddAWSIdentity())
+	link, roles := controlPlaneOperator(o.GetClient(), o.GetAPIReader(), cl, aws)
+	link.Scheme, link.Recorder = o.GetScheme(), o.GetEventRecorder(names.ControlPlaneOperator)
+	roles.TakeRole = func(ctx context.Context, region, issuerURL, roleARN, subject string) error {
+		return link.Sessions.TakeRole(ctx, identity.Target{Region: region, IssuerURL: issuerURL, RoleARN: roleARN, Subject: subject})
+	}
+	return o, errors.Join(awsprivatelink.Setup(o, link), awsidentity.Setup(o, roles))
 }
 
 // controlPlaneOperator has the inputs of the control-plane-operator's controllers without a manager.

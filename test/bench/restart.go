@@ -127,15 +127,15 @@ func (l *legacy) operator(ctx context.Context, w *writes, resync time.Duration) 
 	}
 	aws.SetLatency(latency)
 	aws.ForgetCalls()
-	ho, err := hypershiftOperator(ctx, cfg, aws, w, func(o *operator.Options) {
-		o.TestHooks.GenerateKey, o.ResyncPeriod = l.generateKey, resync
+	ho, err := hypershiftOperator(ctx, cfg, aws, w, func(o *operator.Options, d *operator.Dependencies) {
+		d.GenerateKey, o.ResyncPeriod = l.generateKey, resync
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	// All controllers except the metrics: the progress of the controllers is read from the registry frequently, which
 	// would then cost as much as a scrape.
-	return ho, aws, errors.Join(ho.AddHostedClusters(ctx), ho.AddNodePools(), ho.AddNodeBootstraps(), ho.AddEndpointServices(ctx))
+	return ho, aws, ho.AddControllers(ctx)
 }
 
 // fleetTask makes an operator create the fleet.
@@ -356,7 +356,7 @@ func untilIdle(ctx context.Context, since activity) (at time.Time, err error) {
 
 // scrape measures the cost of a Prometheus scrape.
 func (r *fleetAtRest) scrape(ctx context.Context, ho *operator.Operator) error {
-	if err := ho.AddMetrics(); err != nil {
+	if err := addClusterMetrics(ho); err != nil {
 		return err
 	}
 	err := until(ctx, patience, func(context.Context) (_ bool, err error) {

@@ -187,7 +187,7 @@ func thousandTask(ctx context.Context, t *taskRun) error {
 	if err != nil {
 		return err
 	}
-	if err := ho.AddEndpointServices(ctx); err != nil {
+	if err := addProvidersHalf(ctx, ho, aws, resyncHO, permissionsPeriod); err != nil {
 		return err
 	}
 	stop := start(ctx, ho)
@@ -316,13 +316,13 @@ func restCPU(ctx context.Context, kubeconfig string, aws *cloud, faster time.Dur
 		return 0, 0, err
 	}
 	w := &writes{}
-	ho, err := hypershiftOperator(ctx, cfg, aws, w, func(o *operator.Options) {
+	ho, err := hypershiftOperator(ctx, cfg, aws, w, func(o *operator.Options, _ *operator.Dependencies) {
 		o.ResyncPeriod, o.PermissionsPeriod = resyncHO/faster, permissionsPeriod/faster
 	})
 	if err != nil {
 		return 0, 0, err
 	}
-	if err := ho.AddEndpointServices(ctx); err != nil {
+	if err := addProvidersHalf(ctx, ho, aws, resyncHO/faster, permissionsPeriod/faster); err != nil {
 		return 0, 0, err
 	}
 	stop := start(ctx, ho)

@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"errors"
@@ -8,26 +8,18 @@ import (
 
 	clientconfig "sigs.k8s.io/controller-runtime/pkg/client/config"
 
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/operator"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/logs"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-// options are the flags.
-type options struct {
-	operator.Options
-	log logs.Options
-}
-
-// parse reads the flags, and the environment variables that set defaults of flags or options without a flag.
-func parse(name string, args, environ []string) (options, error) {
+// Parse returns the Options of flags, and of the environment variables that set defaults of flags or options without a flag.
+func Parse(name string, args, environ []string) (Options, error) {
 	env := variables(environ)
-	o := options{Options: operator.Options{AWSEndpoints: awsx.Endpoints(environ), MetricsClientCA: []byte(env[metricstls.ClientCA])}}
+	o := Options{AWSEndpoints: awsx.Endpoints(environ), MetricsClientCA: []byte(env[metricstls.ClientCA])}
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	clientconfig.RegisterFlags(fs) // --kubeconfig
-	o.log.Bind(fs)
+	o.Log.Bind(fs)
 	fs.StringVar(&o.Namespace, "namespace", env["POD_NAMESPACE"], "The namespace of the control plane. Nothing outside of it is read or written.")
 	fs.StringVar(&o.MetricsAddr, "metrics-addr", ":8080", "The address of the metrics; 0 for none.")
 	fs.StringVar(&o.HealthAddr, "health-addr", ":8081", "The address of /healthz and /readyz; 0 for none.")
@@ -51,7 +43,7 @@ func parse(name string, args, environ []string) (options, error) {
 	return o, o.check()
 }
 
-func (o options) check() error {
+func (o Options) check() error {
 	if o.Namespace == "" {
 		return errors.New("--namespace is missing")
 	}

@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"slices"
@@ -28,7 +28,7 @@ func TestParse(t *testing.T) {
 		"a subcommand that is misspelt": {args: []string{"etcd-membre"}, wants: `unexpected argument "etcd-membre"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := parse("control-plane-operator", tc.args, []string{"POD_NAMESPACE=clusters-demo", "CONTROL_PLANE_OPERATOR_IMAGE=image"})
+			_, err := Parse("control-plane-operator", tc.args, []string{"POD_NAMESPACE=clusters-demo", "CONTROL_PLANE_OPERATOR_IMAGE=image"})
 			if tc.wants == "" && err != nil || tc.wants != "" && (err == nil || !strings.Contains(err.Error(), tc.wants)) {
 				t.Errorf("error %v, want %q", err, tc.wants)
 			}
@@ -38,7 +38,7 @@ func TestParse(t *testing.T) {
 
 func TestParsedOptions(t *testing.T) {
 	environ := []string{"POD_NAMESPACE=clusters-demo", "CONTROL_PLANE_OPERATOR_IMAGE=image", metricstls.ClientCA + "=pem", "AWS_ENDPOINT_URL_EC2=http://ec2.test"}
-	o, err := parse("control-plane-operator", []string{"--namespace=clusters-other", "--api-interval=5s", "--leader-elect=false"}, environ)
+	o, err := Parse("control-plane-operator", []string{"--namespace=clusters-other", "--api-interval=5s", "--leader-elect=false"}, environ)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"errors"
@@ -8,19 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/logs"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/internal/release/signature"
 )
-
-// options are the flags.
-type options struct {
-	operator.Options
-	privatePlatform string
-	log             logs.Options
-}
 
 // Values of --private-platform.
 const (
@@ -28,28 +19,29 @@ const (
 	privateAWS  = "AWS"
 )
 
-// parse reads the flags, and the variables of the environment that stand for some.
-func parse(name string, args, environ []string) (options, error) {
+// Parse returns the Options of flags, and of the environment variables that set defaults of flags or options without a flag.
+func Parse(name string, args, environ []string) (Options, error) {
 	env := variables(environ)
-	o := options{Options: operator.Options{Region: env["AWS_REGION"], AWSEndpoints: awsx.Endpoints(environ)}}
+	o := Options{Region: env["AWS_REGION"], AWSEndpoints: awsx.Endpoints(environ)}
 	if env["POD_IP"] != "" {
 		var err error
 		if o.PodIP, err = netip.ParseAddr(env["POD_IP"]); err != nil {
 			return o, fmt.Errorf("the environment variable POD_IP: %w", err)
 		}
 	}
+	var privatePlatform string
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	fs.StringVar(&o.Namespace, "namespace", "hypershift", "namespace of this operator")
 	fs.StringVar(&o.MetricsAddr, "metrics-addr", ":8080", "address of the metrics")
 	fs.StringVar(&o.HealthAddr, "health-addr", ":8081", "address of /healthz and /readyz")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", true, "work only while holding the lease hypershift-operator")
-	o.log.Bind(fs)
+	o.Log.Bind(fs)
 	o.Limits.Bind(fs)
 	fs.StringVar(&o.ControlPlaneOperatorImage, "control-plane-operator-image", env["IMAGE_CONTROL_PLANE_OPERATOR"], "image of the control-plane-operators")
 	fs.StringVar(&o.ClusterAPIImage, "cluster-api-image", env["IMAGE_CLUSTER_API"], "image of Cluster API, which makes the machines of node pools")
 	fs.StringVar(&o.CAPIProviderImage, "capi-provider-aws-image", env["IMAGE_AWS_CAPI_PROVIDER"], "image of Cluster API's AWS provider")
 	fs.BoolVar(&o.AllowOperatorImageOverride, "allow-control-plane-operator-image-override", false, "let an annotation of a HostedCluster choose the image of its control-plane-operator; who may write it can then run anything with the permissions of one")
-	fs.StringVar(&o.privatePlatform, "private-platform", privateNone, "AWS to make endpoint services for private clusters, in the region of AWS_REGION; else None")
+	fs.StringVar(&privatePlatform, "private-platform", privateNone, "AWS to make endpoint services for private clusters, in the region of AWS_REGION; else None")
 	fs.StringVar(&o.OIDC.Bucket, "oidc-storage-provider-s3-bucket-name", "", "bucket for the OIDC documents of the clusters")
 	fs.StringVar(&o.OIDC.Region, "oidc-storage-provider-s3-region", "", "region of that bucket")
 	fs.StringVar(&o.OIDC.Credentials, "oidc-storage-provider-s3-credentials", "", "credentials file for that bucket; default as for all of AWS")
@@ -83,7 +75,13 @@ func parse(name string, args, environ []string) (options, error) {
 	if fs.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	}
-	o.PrivateAWS = o.privatePlatform == privateAWS
+	switch privatePlatform {
+	case privateNone:
+	case privateAWS:
+		o.PrivateAWS = true
+	default:
+		return o, fmt.Errorf("--private-platform is %q: use AWS or None", privatePlatform)
+	}
 	return o, o.check()
 }
 
@@ -130,15 +128,9 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	return network, nil
 }
 
-func (o options) check() error {
-	switch o.privatePlatform {
-	case privateNone:
-	case privateAWS:
-		if o.Region == "" {
-			return errors.New("--private-platform=AWS needs the environment variable AWS_REGION: the region of the management cluster")
-		}
-	default:
-		return fmt.Errorf("--private-platform is %q: use AWS or None", o.privatePlatform)
+func (o Options) check() error {
+	if o.PrivateAWS && o.Region == "" {
+		return errors.New("--private-platform=AWS needs the environment variable AWS_REGION: the region of the management cluster")
 	}
 	if err := o.Limits.Check(); err != nil {
 		return err

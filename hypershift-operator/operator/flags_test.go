@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"fmt"
@@ -39,7 +39,7 @@ func TestParse(t *testing.T) {
 		"a word too many":                     {args: []string{"run"}, says: `unexpected argument "run"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := parse("hypershift-operator", tc.args, []string{"AWS_REGION=" + tc.region})
+			_, err := Parse("hypershift-operator", tc.args, []string{"AWS_REGION=" + tc.region})
 			if tc.says == "" && err != nil || tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)) {
 				t.Errorf("error %v, want %q", err, tc.says)
 			}
@@ -48,7 +48,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestParsedNetworks(t *testing.T) {
-	o, err := parse("hypershift-operator", []string{"--management-api-endpoints=203.0.113.7,[2001:db8::7]:6443", "--control-plane-egress-blocked-cidrs=10.0.0.0/8,fd00::/8"}, nil)
+	o, err := Parse("hypershift-operator", []string{"--management-api-endpoints=203.0.113.7,[2001:db8::7]:6443", "--control-plane-egress-blocked-cidrs=10.0.0.0/8,fd00::/8"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

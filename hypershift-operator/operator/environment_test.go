@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 )
 
 func TestWhereAWSIsIsHandedOnAndWhoWeAreIsNot(t *testing.T) {
-	o, err := parse("hypershift-operator", nil, []string{
+	o, err := Parse("hypershift-operator", nil, []string{
 		"AWS_USE_FIPS_ENDPOINT=true", "AWS_ENDPOINT_URL_STS=http://sts.test?a=b", "AWS_ENDPOINT_URL=http://aws.test",
 		"AWS_SECRET_ACCESS_KEY=secret", "AWS_ROLE_ARN=arn", "AWS_REGION=us-east-1", "PATH=/bin",
 	})

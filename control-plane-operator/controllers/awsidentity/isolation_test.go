@@ -28,7 +28,7 @@ func (w *world) takeRole(signer *tokensigner.Signer) func(ctx context.Context, r
 			return err
 		}
 		cfg, err := awsx.NewConfig(ctx, awsx.Options{
-			Region: region, Anonymous: true, Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff, w.Calls.Middleware},
+			Region: region, Anonymous: true, Middleware: []func(*middleware.Stack) error{w.AWS.Install, fakeaws.NoBackoff, w.Calls.Middleware},
 		})
 		if err != nil {
 			return err
@@ -43,16 +43,16 @@ func (w *world) trust(subjects ...string) {
 }
 
 func (w *world) wantsIsolation(status metav1.ConditionStatus, reason string, words ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	hcp := w.hcp()
-	w.must(w.Admin().Get(w.t.Context(), client.ObjectKeyFromObject(hcp), hcp))
+	w.Must(w.Admin().Get(w.T.Context(), client.ObjectKeyFromObject(hcp), hcp))
 	c := meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.AWSRolesIsolated)
 	if c == nil || c.Status != status || c.Reason != reason {
-		w.t.Fatalf("got %+v, want %s %s", c, status, reason)
+		w.T.Fatalf("got %+v, want %s %s", c, status, reason)
 	}
 	for _, word := range words {
 		if !strings.Contains(c.Message, word) {
-			w.t.Errorf("the message does not contain %q: %q", word, c.Message)
+			w.T.Errorf("the message does not contain %q: %q", word, c.Message)
 		}
 	}
 }
@@ -69,19 +69,19 @@ func TestATrustPolicyChangesFromTheServiceAccountToTheSubject(t *testing.T) {
 	w := newRolesWorld(t)
 	w.trust(account)
 	pass := w.start()
-	w.must(pass(t.Context()))
+	w.Must(pass(t.Context()))
 	w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
 	w.wantsIsolation(metav1.ConditionFalse, hyperv1.ServiceAccountTrustedReason, "controlPlaneOperatorARN", w.role, "add the subject "+names.ControlPlaneOperatorSubject, "remove "+account)
 
 	w.trust(account, names.ControlPlaneOperatorSubject)
-	w.clock.Step(awsx.ExposedRolesTTL)
-	w.must(pass(t.Context()))
+	w.Clock.Step(awsx.ExposedRolesTTL)
+	w.Must(pass(t.Context()))
 	w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
 	w.wantsIsolation(metav1.ConditionFalse, hyperv1.ServiceAccountTrustedReason, "remove the subject "+account)
 
 	w.trust(names.ControlPlaneOperatorSubject)
-	w.clock.Step(awsx.ExposedRolesTTL)
-	w.must(pass(t.Context()))
+	w.Clock.Step(awsx.ExposedRolesTTL)
+	w.Must(pass(t.Context()))
 	w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
 	w.wantsIsolation(metav1.ConditionTrue, hyperv1.AsExpectedReason)
 }
@@ -91,14 +91,14 @@ func TestASessionGoesOnWhenTheTrustPolicyChangesAtOnce(t *testing.T) {
 	w.trust(account)
 	w.start()
 	s, err := w.sessions.For(t.Context(), w.target())
-	w.must(err)
-	w.must(s.Check(t.Context()))
+	w.Must(err)
+	w.Must(s.Check(t.Context()))
 	w.trust(names.ControlPlaneOperatorSubject)
 	w.theirs.ExpireCredentials("demo-cpo")
 	w.start() // a new process has no credentials yet
 	s, err = w.sessions.For(t.Context(), w.target())
-	w.must(err)
-	w.must(s.Check(t.Context()))
+	w.Must(err)
+	w.Must(s.Check(t.Context()))
 	said, heard := w.sessions.Last(w.target())
 	if !heard || said.Err != nil {
 		t.Errorf("the last outcome is %v", said.Err)
@@ -111,9 +111,9 @@ func TestADenialThatIsFollowedByAnotherAttemptIsNotReported(t *testing.T) {
 	w.trust(account)
 	w.start()
 	s, err := w.sessions.For(t.Context(), w.target())
-	w.must(err)
+	w.Must(err)
 	// The second exchange has no answer: all that is known is the denial of the first.
-	w.cloud.Fault(fakeaws.Fault{Service: fakeaws.STS, Kind: fakeaws.Reset, Times: fakeaws.Forever, Nth: 2})
+	w.AWS.Fault(fakeaws.Fault{Service: fakeaws.STS, Kind: fakeaws.Reset, Times: fakeaws.Forever, Nth: 2})
 	if err := s.Check(t.Context()); err == nil {
 		t.Fatal("a session without credentials answered")
 	}
@@ -126,10 +126,10 @@ func TestRolesAreCheckedRarely(t *testing.T) {
 	w := newRolesWorld(t)
 	w.trust(names.ControlPlaneOperatorSubject)
 	pass := w.start()
-	w.must(pass(t.Context()))
+	w.Must(pass(t.Context()))
 	w.wantsIsolation(metav1.ConditionTrue, hyperv1.AsExpectedReason)
 	exchanges := func() (n int) {
-		for _, call := range w.cloud.Calls() {
+		for _, call := range w.AWS.Calls() {
 			if call.Operation == "AssumeRoleWithWebIdentity" {
 				n++
 			}
@@ -138,15 +138,15 @@ func TestRolesAreCheckedRarely(t *testing.T) {
 	}
 	first := exchanges()
 	for range 11 {
-		w.clock.Step(awsx.IsolatedRolesTTL / 12)
-		w.must(pass(t.Context()))
+		w.Clock.Step(awsx.IsolatedRolesTTL / 12)
+		w.Must(pass(t.Context()))
 	}
 	// The credentials of the session end by the real clock, so no other exchange is due.
 	if n := exchanges() - first; n != 0 {
 		t.Errorf("%d more exchanges in 11 hours", n)
 	}
-	w.clock.Step(awsx.IsolatedRolesTTL / 12)
-	w.must(pass(t.Context()))
+	w.Clock.Step(awsx.IsolatedRolesTTL / 12)
+	w.Must(pass(t.Context()))
 	if n := exchanges() - first; n != 1 {
 		t.Errorf("%d more exchanges after 12 hours, want one for the one role", n)
 	}
@@ -154,7 +154,7 @@ func TestRolesAreCheckedRarely(t *testing.T) {
 
 // refused counts the attempts to take a role that STS has refused.
 func (w *world) refused() (n int) {
-	for _, call := range w.cloud.Calls() {
+	for _, call := range w.AWS.Calls() {
 		if call.Operation == "AssumeRoleWithWebIdentity" && call.Failed == "AccessDenied" {
 			n++
 		}
@@ -167,7 +167,7 @@ func TestANewProcessChecksRolesOnlyForAReason(t *testing.T) {
 		between func(*world)
 		want    int
 	}{
-		"nothing has changed": {func(w *world) { w.clock.Step(awsx.IsolatedRolesTTL / 2) }, 0},
+		"nothing has changed": {func(w *world) { w.Clock.Step(awsx.IsolatedRolesTTL / 2) }, 0},
 		"a role has another ARN": {func(w *world) {
 			other := w.theirs.AddRole(fakeaws.Role{Name: "other", Trusts: []fakeaws.Trust{{Issuer: issuer, Subjects: []string{names.ControlPlaneOperatorSubject}}}})
 			w.change(func(hcp *hyperv1.HostedControlPlane) {
@@ -179,18 +179,18 @@ func TestANewProcessChecksRolesOnlyForAReason(t *testing.T) {
 				hcp.Spec.Platform.AWS.RolesRef.NodePoolManagementARN = hyperv1.RoleARN(w.role)
 			})
 		}, 2},
-		"the check is old":                      {func(w *world) { w.clock.Step(awsx.IsolatedRolesTTL) }, 1},
-		"the check seems to be from the future": {func(w *world) { w.clock.Step(-time.Hour) }, 1},
+		"the check is old":                      {func(w *world) { w.Clock.Step(awsx.IsolatedRolesTTL) }, 1},
+		"the check seems to be from the future": {func(w *world) { w.Clock.Step(-time.Hour) }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newRolesWorld(t)
 			w.trust(names.ControlPlaneOperatorSubject)
-			w.must(w.start()(t.Context()))
+			w.Must(w.start()(t.Context()))
 			if n := w.refused(); n != 1 {
 				t.Fatalf("the first check had %d refusals", n)
 			}
 			tc.between(w)
-			w.must(w.start()(t.Context()))
+			w.Must(w.start()(t.Context()))
 			if n := w.refused() - 1; n != tc.want {
 				t.Errorf("%d refusals in the new process, want %d", n, tc.want)
 			}
@@ -204,15 +204,15 @@ func TestAFindingIsNotRecorded(t *testing.T) {
 	w := newRolesWorld(t)
 	w.trust(names.ControlPlaneOperatorSubject)
 	pass := w.start()
-	w.must(pass(t.Context()))
+	w.Must(pass(t.Context()))
 	w.trust(account, names.ControlPlaneOperatorSubject)
-	w.clock.Step(awsx.IsolatedRolesTTL)
-	w.must(pass(t.Context()))
+	w.Clock.Step(awsx.IsolatedRolesTTL)
+	w.Must(pass(t.Context()))
 	w.wantsIsolation(metav1.ConditionFalse, hyperv1.ServiceAccountTrustedReason)
-	w.must(w.start()(t.Context()))
+	w.Must(w.start()(t.Context()))
 	w.wantsIsolation(metav1.ConditionFalse, hyperv1.ServiceAccountTrustedReason)
 	w.trust(names.ControlPlaneOperatorSubject)
-	w.must(w.start()(t.Context()))
+	w.Must(w.start()(t.Context()))
 	w.wantsIsolation(metav1.ConditionTrue, hyperv1.AsExpectedReason)
 }
 
@@ -223,7 +223,7 @@ func TestAnUnansweredQuestionAboutARoleIsUnknown(t *testing.T) {
 	w.change(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Platform.AWS.RolesRef.NodePoolManagementARN = hyperv1.RoleARN(strings.Replace(other, customer, "999999999999", 1))
 	})
-	w.must(w.start()(t.Context()))
+	w.Must(w.start()(t.Context()))
 	w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
 	w.wantsIsolation(metav1.ConditionUnknown, hyperv1.InvalidIdentityProviderReason, "999999999999")
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
@@ -16,9 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,21 +23,17 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/kmskey"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 const (
-	namespace = "clusters-demo"
+	namespace = testenv.Namespace
 	known     = "arn:aws:kms:us-east-1:123456789012:key/known"
 )
 
 func init() { ctrl.SetLogger(logr.Discard()) }
 
-var scheme = func() *runtime.Scheme {
-	s := runtime.NewScheme()
-	utilruntime.Must(corev1.AddToScheme(s))
-	utilruntime.Must(hyperv1.AddToScheme(s))
-	return s
-}()
+var scheme = testenv.Scheme()
 
 // keys is AWS KMS with one key.
 type keys struct {
@@ -79,17 +71,14 @@ func (k *keys) Decrypt(_ context.Context, in *kms.DecryptInput, _ ...func(*kms.O
 }
 
 type world struct {
-	*crashtest.Cluster
-	t     testing.TB
-	clock *clocktesting.FakeClock
-	aws   *keys
+	*testenv.Env
+	aws *keys
 }
 
 func newWorld(t testing.TB) *world {
-	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), aws: &keys{refuses: map[string]error{}}}
-	w.Cluster = crashtest.NewCluster(crashtest.Options{
+	w := &world{aws: &keys{refuses: map[string]error{}}, Env: testenv.New(t, crashtest.Options{
 		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}}, WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
-	})
+	})}
 	w.Create(t, w.signingKey(), &hyperv1.HostedControlPlane{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"},
 		Spec: hyperv1.HostedControlPlaneSpec{SecretEncryption: &hyperv1.SecretEncryptionSpec{Type: hyperv1.KMS, KMS: &hyperv1.KMSSpec{
@@ -106,31 +95,24 @@ func (w *world) signingKey() *corev1.Secret {
 	}
 }
 
-func (w *world) must(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-}
-
 func (w *world) hcp() *hyperv1.HostedControlPlane {
-	w.t.Helper()
+	w.T.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
-	w.must(w.Admin().Get(w.t.Context(), client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp))
+	w.Must(w.Admin().Get(w.T.Context(), client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp))
 	return hcp
 }
 
 // start makes the probe anew and returns one pass of it.
 func (w *world) start() func(context.Context) error {
-	signer := &tokensigner.Signer{Client: w.Client(), Namespace: namespace, Clock: w.clock}
+	signer := &tokensigner.Signer{Client: w.Client(), Namespace: namespace, Clock: w.Clock}
 	r := New(Options{
-		Client: w.Client(), Reader: w.Client(), Clock: w.clock,
+		Client: w.Client(), Reader: w.Client(), Clock: w.Clock,
 		Keys:     func(context.Context, *hyperv1.HostedControlPlane) (kmskey.API, error) { return w.aws, nil },
 		KeyReady: signer.Ready,
 	})
 	return func(ctx context.Context) error {
 		list := &hyperv1.HostedControlPlaneList{}
-		w.must(w.Admin().List(ctx, list))
+		w.Must(w.Admin().List(ctx, list))
 		for i := range list.Items {
 			if err := w.RecordResult(r.ReconcileObject(ctx, &list.Items[i])); err != nil {
 				return err
@@ -142,8 +124,8 @@ func (w *world) start() func(context.Context) error {
 
 // says is the condition in a line, or that there is none.
 func (w *world) says() string {
-	w.t.Helper()
-	w.must(w.start()(w.t.Context()))
+	w.T.Helper()
+	w.Must(w.start()(w.T.Context()))
 	c := meta.FindStatusCondition(w.hcp().Status.Conditions, hyperv1.ValidAWSKMSConfig)
 	if c == nil {
 		return "nothing"
@@ -174,7 +156,7 @@ func TestWhatIsSaidOfAKey(t *testing.T) {
 			func(w *world) { w.aws.refuses["Encrypt"] = errors.New("connection refused") },
 			"Unknown AWSUnavailable: encrypting with key " + known + ": KMS Encrypt: no answer from AWS",
 		},
-		"nobody can ask yet": {func(w *world) { w.must(w.Admin().Delete(w.t.Context(), w.signingKey())) }, "Unknown WaitingForSigningKey: " + tokensigner.ErrNoKey.Error()},
+		"nobody can ask yet": {func(w *world) { w.Must(w.Admin().Delete(w.T.Context(), w.signingKey())) }, "Unknown WaitingForSigningKey: " + tokensigner.ErrNoKey.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -187,10 +169,10 @@ func TestWhatIsSaidOfAKey(t *testing.T) {
 }
 
 func (w *world) change(edit func(*hyperv1.AWSKMSSpec)) {
-	w.t.Helper()
+	w.T.Helper()
 	hcp := w.hcp()
 	edit(hcp.Spec.SecretEncryption.KMS.AWS)
-	w.must(w.Admin().Update(w.t.Context(), hcp))
+	w.Must(w.Admin().Update(w.T.Context(), hcp))
 }
 
 // A key of the cluster's own is nothing that AWS could be asked about.
@@ -199,7 +181,7 @@ func TestNothingIsSaidOfWhatIsNotThere(t *testing.T) {
 	w.says()
 	hcp := w.hcp()
 	hcp.Spec.SecretEncryption = nil
-	w.must(w.Admin().Update(t.Context(), hcp))
+	w.Must(w.Admin().Update(t.Context(), hcp))
 	if got := w.says(); got != "nothing" {
 		t.Errorf("it says %s", got)
 	}
@@ -209,7 +191,7 @@ func TestTrial(t *testing.T) {
 	begin := func(t testing.TB) *crashtest.Scenario {
 		w := newWorld(t)
 		return &crashtest.Scenario{
-			Cluster: w.Cluster, Cloud: func() string { return "" }, Start: w.start, Advance: w.clock.Step,
+			Cluster: w.Cluster, Cloud: func() string { return "" }, Start: w.start, Advance: w.Clock.Step,
 			Delete: func(ctx context.Context) error { return w.Admin().Delete(ctx, w.hcp()) },
 			Ready: func(context.Context) string {
 				if !meta.IsStatusConditionTrue(w.hcp().Status.Conditions, hyperv1.ValidAWSKMSConfig) {

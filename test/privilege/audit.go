@@ -1,6 +1,7 @@
 package privilege
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,9 +18,11 @@ import (
 
 // event is the part of an audit event that says who wanted what, and whether he got it.
 type event struct {
-	Verb      string
-	User      struct{ Username string }
-	ObjectRef struct{ APIGroup, Resource, Subresource, Namespace, Name string }
+	Verb string
+	User struct{ Username string }
+	// ImpersonatedUser is whom User impersonates, if anyone.
+	ImpersonatedUser struct{ Username string }
+	ObjectRef        struct{ APIGroup, Resource, Subresource, Namespace, Name string }
 	// ResponseStatus has details only of a failure.
 	ResponseStatus           metav1.Status
 	RequestReceivedTimestamp time.Time
@@ -81,7 +84,7 @@ func audit(log io.Reader, holders []Holder) (*Use, error) {
 
 // account gives name and namespace of the service account that asked.
 func (e event) account() (name, namespace string) {
-	user, _ := strings.CutPrefix(e.User.Username, "system:serviceaccount:")
+	user, _ := strings.CutPrefix(cmp.Or(e.ImpersonatedUser.Username, e.User.Username), "system:serviceaccount:")
 	namespace, name, _ = strings.Cut(user, ":")
 	return name, namespace
 }

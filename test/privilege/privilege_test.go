@@ -30,6 +30,12 @@ func TestTheAuditLog(t *testing.T) {
 			},
 			counts: map[Right]int{{"secrets", "get"}: 2, {"routes.route.openshift.io/status", "patch"}: 1},
 		},
+		"a request of a user that impersonates the service account is one of the service account": {
+			log: []string{strings.NewReplacer(
+				`"user"`, `"impersonatedUser"`, `"objectRef"`, `"user":{"username":"impersonator"},"objectRef"`,
+			).Replace(said("hypershift", "get", `"resource":"secrets"`, `"code":200`))},
+			counts: map[Right]int{{"secrets", "get"}: 1},
+		},
 		"an apply that made its object has created it": {
 			log:    []string{said("hypershift", "patch", `"resource":"services"`, `"code":201`)},
 			counts: map[Right]int{{"services", "patch"}: 1, {"services", "create"}: 1},
@@ -156,6 +162,7 @@ func TestReasonsAreForWhatIsGranted(t *testing.T) {
 	}
 	check(must(ServiceAccounts(root))(t), unusedByAccounts)
 	check(must(Roles(root))(t), unusedByRoles)
+	check(must(ServiceAccounts(root))(t), onlyOnLab)
 }
 
 // What we want refused we do not grant.

@@ -10,7 +10,7 @@ import (
 // Reason explains why a holder has rights that no test uses.
 type Reason struct {
 	Holder string
-	Thing  string
+	Thing  string   // empty for all things
 	Verbs  []string // empty for all verbs
 	Why    string
 }
@@ -18,7 +18,7 @@ type Reason struct {
 // find returns the reason for a right of a holder, or "".
 func find(reasons []Reason, holder string, right Right) string {
 	for _, reason := range reasons {
-		if reason.Holder == holder && reason.Thing == right.Thing && (len(reason.Verbs) == 0 || slices.Contains(reason.Verbs, right.Verb)) {
+		if reason.Holder == holder && (reason.Thing == "" || reason.Thing == right.Thing) && (len(reason.Verbs) == 0 || slices.Contains(reason.Verbs, right.Verb)) {
 			return reason.Why
 		}
 	}
@@ -38,7 +38,7 @@ func (r Report) reason(holder Holder, right Right) string {
 	case right.Verb == "get" && holder.Has(Right{right.Thing, "list"}):
 		return "reveals nothing more than list"
 	}
-	return ""
+	return find(onlyOnLab, holder.Name, right)
 }
 
 // handedOn returns the names of the holders to which a holder grants a right.
@@ -83,6 +83,21 @@ const (
 	collectors = "reviews the token of a client that reads the metrics; the test environment has no such client"
 	absent     = "used by the cloud controller manager of AWS, which runs only on the lab"
 )
+
+const (
+	machines = "used by Cluster API or its AWS provider, which run only on the lab"
+	nodes    = "used for machines and nodes, which exist only on the lab"
+)
+
+// onlyOnLab lists permissions that test/integration does not use, because the lab has what they are for. They are not in
+// docs/permissions.md.
+var onlyOnLab = []Reason{
+	{names.ClusterAPI, "", nil, machines},
+	{names.CAPIProvider, "", nil, machines},
+	{NodePoolManagement, "", nil, machines},
+	{hypershiftOperator, "nodebootstraps.hypershift.openshift.io/status", []string{"patch"}, nodes},
+	{names.ControlPlaneOperator, "machines.cluster.x-k8s.io", []string{"list"}, nodes},
+}
 
 // unusedByAccounts lists the permissions of service accounts that no test uses.
 var unusedByAccounts = []Reason{

@@ -6,6 +6,7 @@
 //	keys_test.go        Secrets get encrypted, then re-encrypted with another key, while requests read them
 //	outage_test.go      every pod of a highly available control plane is killed in turn, and a machine
 //	workers_test.go     machines of the customer join and run pods; then all CAs are rotated (rotation_test.go)
+//	nodepools_test.go   a node pool is scaled, changed, upgraded, repaired and deleted; its controllers crash
 //	mistakes_test.go    mistakes of a user, and the conditions that report them
 //	snapshot_test.go    a snapshot of etcd is restored into another cluster
 //	publishing_test.go  a cluster outside of AWS, published at node ports

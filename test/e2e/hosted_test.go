@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -61,7 +62,7 @@ func readHosted(t *testing.T, text string, variables map[string]string) *hosted 
 	t.Helper()
 	h := &hosted{t: t, hc: &hyperv1.HostedCluster{}}
 	scheme := runtime.NewScheme()
-	h.must(errors.Join(clientgoscheme.AddToScheme(scheme), hyperv1.AddToScheme(scheme)))
+	h.must(errors.Join(clientgoscheme.AddToScheme(scheme), hyperv1.AddToScheme(scheme), clusterv1.AddToScheme(scheme)))
 	var err error
 	h.management, err = client.New(on.Config, client.Options{Scheme: scheme})
 	h.must(err)

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,9 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
 	route53types "github.com/aws/aws-sdk-go-v2/service/route53/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
 // The state of AWS itself: the tests do not rely on the status of our objects alone.
@@ -86,4 +90,16 @@ func (c *cluster) records(ctx context.Context) (map[string]route53types.Resource
 		}
 	}
 	return found, nil
+}
+
+// workerSecurityGroup is the security group that the control-plane-operator has created for all workers.
+func (c *cluster) workerSecurityGroup() (string, error) {
+	hcp := &hyperv1.HostedControlPlane{}
+	if err := kube.Get(c.t.Context(), client.ObjectKey{Namespace: c.controlPlane(), Name: c.hc.Name}, hcp); err != nil {
+		return "", err
+	}
+	if hcp.Status.Platform == nil || hcp.Status.Platform.AWS == nil || hcp.Status.Platform.AWS.DefaultWorkerSecurityGroupID == "" {
+		return "", errors.New("the workers have no security group")
+	}
+	return hcp.Status.Platform.AWS.DefaultWorkerSecurityGroupID, nil
 }

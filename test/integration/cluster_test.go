@@ -22,7 +22,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/fixture"
 	"github.com/hosted-control-planes/hypershift/test/fixture/accounts"
-	"github.com/hosted-control-planes/hypershift/test/fixture/testenv"
 )
 
 // cluster is the hosted cluster of one test, in a namespace and a customer account of its own.
@@ -31,9 +30,6 @@ type cluster struct {
 	customer *accounts.Customer
 	// hc is the object as it was created; get reads it again.
 	hc *hyperv1.HostedCluster
-	// machines and hosted, a client of its API, are set by startMachines.
-	machines *testenv.Machines
-	hosted   client.Client
 }
 
 // newCluster prepares everything for a hosted cluster and returns it before it is created, so that a test can change it.
@@ -43,7 +39,7 @@ func newCluster(t *testing.T, access hyperv1.AWSEndpointAccessType) *cluster {
 	t.Parallel()
 	namespace := "it-" + rand.String(5)
 	infraID := "example-" + namespace
-	customer, err := on.NewCustomer(t.Context(), on.AWS.NewAccount(), "example", infraID)
+	customer, err := on.newCustomer(t.Context(), "example", infraID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +69,7 @@ func (c *cluster) rename(domain string) {
 // sample reads the object of a kind from a file of config/samples, with the variables of this cluster.
 func (c *cluster) sample(file, kind string, into client.Object) {
 	c.t.Helper()
-	content, err := os.ReadFile(on.Path("config", "samples", file))
+	content, err := os.ReadFile(on.path("config", "samples", file))
 	c.must(err)
 	filled, err := fixture.Substitute(string(content), c.customer.Variables)
 	c.must(err)

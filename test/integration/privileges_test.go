@@ -36,7 +36,7 @@ func privileges(ctx context.Context) error {
 }
 
 func compare(ctx context.Context) ([]privilege.Report, error) {
-	accounts, err := privilege.ServiceAccounts(on.Path())
+	accounts, err := privilege.ServiceAccounts(on.path())
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func compare(ctx context.Context) ([]privilege.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	roles, err := privilege.Roles(on.Path())
+	roles, err := privilege.Roles(on.path())
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 
 // Users copy the samples; the API server must accept them unchanged.
 func TestSamplesAreValid(t *testing.T) {
-	files, err := os.ReadDir(on.Path("config", "samples"))
+	files, err := os.ReadDir(on.path("config", "samples"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestSamplesAreValid(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(file.Name(), func(t *testing.T) {
-			content, err := os.ReadFile(on.Path("config", "samples", file.Name()))
+			content, err := os.ReadFile(on.path("config", "samples", file.Name()))
 			if err != nil {
 				t.Fatal(err)
 			}

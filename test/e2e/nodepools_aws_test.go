@@ -1,4 +1,6 @@
-package integration
+//go:build e2e
+
+package e2e
 
 import (
 	"encoding/base64"
@@ -13,14 +15,16 @@ import (
 
 // The state of a cluster's machines in AWS itself.
 
+func (h *hosted) ec2() *ec2.Client { return ec2.NewFromConfig(on.AWS.Config(h.customer.Account)) }
+
 // instances are those of a pool, or of all pools for "", except for those that are being terminated.
-func (c *cluster) instances(pool string) ([]ec2types.Instance, error) {
-	pages := ec2.NewDescribeInstancesPaginator(c.ec2(), &ec2.DescribeInstancesInput{Filters: []ec2types.Filter{
+func (h *hosted) instances(pool string) ([]ec2types.Instance, error) {
+	pages := ec2.NewDescribeInstancesPaginator(h.ec2(), &ec2.DescribeInstancesInput{Filters: []ec2types.Filter{
 		{Name: aws.String("instance-state-name"), Values: []string{"pending", "running"}},
 	}})
 	var found []ec2types.Instance
 	for pages.HasMorePages() {
-		page, err := pages.NextPage(c.t.Context())
+		page, err := pages.NextPage(h.t.Context())
 		if err != nil {
 			return nil, err
 		}
@@ -48,10 +52,10 @@ func providerID(i ec2types.Instance) string {
 }
 
 // ids are the sorted ids of a pool's instances.
-func (c *cluster) ids(pool string) []string {
-	c.t.Helper()
-	instances, err := c.instances(pool)
-	c.must(err)
+func (h *hosted) ids(pool string) []string {
+	h.t.Helper()
+	instances, err := h.instances(pool)
+	h.must(err)
 	var ids []string
 	for _, i := range instances {
 		ids = append(ids, aws.ToString(i.InstanceId))
@@ -60,37 +64,37 @@ func (c *cluster) ids(pool string) []string {
 	return ids
 }
 
-func (c *cluster) rootVolume(i ec2types.Instance) ec2types.Volume {
-	c.t.Helper()
-	out, err := c.ec2().DescribeVolumes(c.t.Context(), &ec2.DescribeVolumesInput{Filters: []ec2types.Filter{
+func (h *hosted) rootVolume(i ec2types.Instance) ec2types.Volume {
+	h.t.Helper()
+	out, err := h.ec2().DescribeVolumes(h.t.Context(), &ec2.DescribeVolumesInput{Filters: []ec2types.Filter{
 		{Name: aws.String("attachment.instance-id"), Values: []string{aws.ToString(i.InstanceId)}},
 	}})
-	c.must(err)
+	h.must(err)
 	if len(out.Volumes) != 1 {
-		c.t.Fatalf("instance %s has %d volumes, want 1", *i.InstanceId, len(out.Volumes))
+		h.t.Fatalf("instance %s has %d volumes, want 1", *i.InstanceId, len(out.Volumes))
 	}
 	return out.Volumes[0]
 }
 
-func (c *cluster) userData(i ec2types.Instance) string {
-	c.t.Helper()
-	out, err := c.ec2().DescribeInstanceAttribute(c.t.Context(), &ec2.DescribeInstanceAttributeInput{InstanceId: i.InstanceId, Attribute: ec2types.InstanceAttributeNameUserData})
-	c.must(err)
+func (h *hosted) userData(i ec2types.Instance) string {
+	h.t.Helper()
+	out, err := h.ec2().DescribeInstanceAttribute(h.t.Context(), &ec2.DescribeInstanceAttributeInput{InstanceId: i.InstanceId, Attribute: ec2types.InstanceAttributeNameUserData})
+	h.must(err)
 	text, err := base64.StdEncoding.DecodeString(aws.ToString(out.UserData.Value))
-	c.must(err)
+	h.must(err)
 	return string(text)
 }
 
 // terminate terminates an instance, as a user in the AWS console may do.
-func (c *cluster) terminate(id string) {
-	c.t.Helper()
-	_, err := c.ec2().TerminateInstances(c.t.Context(), &ec2.TerminateInstancesInput{InstanceIds: []string{id}})
-	c.must(err)
+func (h *hosted) terminate(id string) {
+	h.t.Helper()
+	_, err := h.ec2().TerminateInstances(h.t.Context(), &ec2.TerminateInstancesInput{InstanceIds: []string{id}})
+	h.must(err)
 }
 
 // ofType returns an error unless all instances of a pool have a type.
-func (c *cluster) ofType(pool, instanceType string) error {
-	instances, err := c.instances(pool)
+func (h *hosted) ofType(pool, instanceType string) error {
+	instances, err := h.instances(pool)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,169 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
+)
+
+// Each of these tests ends with the deletion of the cluster: no instance and nothing else may be left of it. The deletion
+// begins before the cluster is available.
+func TestDeletionWithMachines(t *testing.T) {
+	for name, stage := range map[string]struct {
+		what    string
+		reached func(*hosted) error
+	}{
+		"early": {"there are machines, and no API server for them", (*hosted).hasMachines},
+		"start": {"an instance starts", func(h *hosted) error {
+			if len(h.ids("a")) == 0 {
+				return errors.New("there is no instance")
+			}
+			return nil
+		}},
+	} {
+		t.Run("when "+stage.what, func(t *testing.T) {
+			h := newHostedForPools(t, "gone-"+name)
+			h.create()
+			h.must(h.management.Create(t.Context(), h.poolOfTwo("a")))
+			h.eventually(stage.what, func(context.Context) error { return stage.reached(h) })
+		})
+	}
+}
+
+func (h *hosted) hasMachines() error {
+	machines := &clusterv1.MachineList{}
+	err := h.management.List(h.t.Context(), machines, client.InNamespace(h.namespace()))
+	if err == nil && len(machines.Items) == 0 {
+		err = fmt.Errorf("no Machine exists: %+v", poolCondition(h.pool("a"), hyperv1.NodePoolReadyCondition))
+	}
+	return err
+}
+
+// controllersCrash kills the controllers during the creation of machines, and repeatedly during the deletion of the
+// cluster, which begins while a machine is being replaced.
+func controllersCrash(t *testing.T, h *hosted) {
+	h.must(h.management.Create(t.Context(), h.poolOfTwo("crash")))
+	h.eventually("an instance exists", func(context.Context) error {
+		if len(h.ids("crash")) == 0 {
+			return errors.New("there is none")
+		}
+		return nil
+	})
+	h.killControllers(t.Context())
+	h.eventually("two machines join, and not a third one", func(context.Context) error { return h.healthy("crash", 2) })
+
+	h.updatePool("crash", func(np *hyperv1.NodePool) { np.Spec.Platform.AWS.InstanceType = "m5.xlarge" })
+	h.eventually("a machine is being replaced", func(context.Context) error {
+		if len(h.ids("crash")) < 3 {
+			return errors.New("there is no third instance")
+		}
+		return nil
+	})
+	gone := make(chan struct{})
+	var killing sync.WaitGroup
+	killing.Go(func() {
+		h.killControllers(t.Context())
+		// Often enough to interrupt the deletion always, and seldom enough to let the controllers work at all.
+		again := time.NewTicker(25 * time.Second)
+		defer again.Stop()
+		for {
+			select {
+			case <-gone:
+				return
+			case <-again.C:
+				h.killControllers(t.Context())
+			}
+		}
+	})
+	h.delete(t.Context())
+	close(gone)
+	killing.Wait()
+}
+
+// killControllers kills the pods of all controllers of machines without a graceful shutdown. They are restarted.
+func (h *hosted) killControllers(ctx context.Context) {
+	for namespace, apps := range map[string][]string{
+		hosting.Namespace: {names.HypershiftOperator},
+		h.namespace():     {names.ControlPlaneOperator, names.ClusterAPI, names.CAPIProvider},
+	} {
+		list := &corev1.PodList{}
+		if err := h.management.List(ctx, list, client.InNamespace(namespace)); err != nil {
+			h.t.Errorf("listing the pods of controllers: %v", err)
+		}
+		for _, pod := range list.Items {
+			// During the deletion, some of them do not run any more.
+			if slices.Contains(apps, pod.Labels["app"]) {
+				_ = h.management.Delete(ctx, &pod, &client.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)})
+			}
+		}
+	}
+}
+
+// replacedOnDelete tests that with OnDelete the user decides when a machine is replaced.
+func replacedOnDelete(t *testing.T, h *hosted) {
+	np := h.poolOfTwo("a")
+	np.Spec.Management.Replace = &hyperv1.ReplaceUpgrade{Strategy: hyperv1.UpgradeStrategyOnDelete}
+	h.must(h.management.Create(t.Context(), np))
+	h.eventually("two machines exist", func(context.Context) error { return h.healthy("a", 2) })
+
+	before := h.ids("a")
+	h.updatePool("a", func(np *hyperv1.NodePool) { np.Spec.Platform.AWS.InstanceType = "m5.xlarge" })
+	h.eventually("a condition reports that machines are outdated", func(context.Context) error {
+		return poolConditions(h.pool("a"), map[string]corev1.ConditionStatus{hyperv1.NodePoolUpdatingPlatformMachineTemplateCondition: corev1.ConditionTrue})
+	})
+	if after := h.ids("a"); !slices.Equal(before, after) {
+		t.Fatalf("the instances were %v and are %v", before, after)
+	}
+
+	for range 2 {
+		old := h.oldMachine()
+		h.must(h.management.Delete(t.Context(), old))
+		h.eventually("the deleted machine is replaced", func(context.Context) error {
+			if err := h.management.Get(t.Context(), client.ObjectKeyFromObject(old), old); !apierrors.IsNotFound(err) {
+				return cmp.Or(err, errors.New("it is still there"))
+			}
+			return h.healthy("a", 2)
+		})
+	}
+	h.eventually("nothing is outdated", func(context.Context) error {
+		return errors.Join(h.ofType("a", "m5.xlarge"), poolConditions(h.pool("a"), map[string]corev1.ConditionStatus{
+			hyperv1.NodePoolUpdatingPlatformMachineTemplateCondition: corev1.ConditionFalse,
+		}))
+	})
+	h.must(h.management.Delete(t.Context(), h.pool("a")))
+}
+
+// oldMachine is a Machine whose instance has the first type.
+func (h *hosted) oldMachine() *clusterv1.Machine {
+	h.t.Helper()
+	machines := &clusterv1.MachineList{}
+	h.must(h.management.List(h.t.Context(), machines, client.InNamespace(h.namespace())))
+	instances, err := h.instances("a")
+	h.must(err)
+	for _, i := range instances {
+		for m := range machines.Items {
+			if machines.Items[m].Spec.ProviderID == providerID(i) && i.InstanceType == "m5.large" {
+				return &machines.Items[m]
+			}
+		}
+	}
+	h.t.Fatal(fmt.Errorf("no Machine has an instance of the first type"))
+	return nil
+}

@@ -4,9 +4,8 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-# KEEP=1 keeps the clusters of the demo. ACCESS is Public, PublicAndPrivate or Private.
+# KEEP=1 keeps the clusters of the demo.
 KEEP ?=
-ACCESS ?= Private
 # Number of nodes and zones of the lab.
 MACHINES ?= 3
 ZONES ?= 3
@@ -31,11 +30,6 @@ demo: ## create, use, upgrade and delete two hosted clusters on a lab on this ma
 	@go run ./hack/progress "compiling the demo" -o bin/demo ./test/demo/lab
 	@bin/demo $(if $(KEEP),-keep) -machines $(MACHINES)
 
-.PHONY: demo-private
-demo-private: ## create and delete a private cluster and its workers in the emulated AWS, without root (KEEP=1, ACCESS=Public|PublicAndPrivate|Private)
-	@go run ./hack/progress "compiling the demo" -o bin/demo-private ./test/demo/private
-	@bin/demo-private $(if $(KEEP),-keep) -access $(ACCESS)
-
 .PHONY: test
 test: binaries ## run all tests except e2e: unit, crash consistency, API validation, AWS contract, chart, integration
 	@go run ./hack/progress "compiling everything" ./... $(API)
@@ -43,7 +37,7 @@ test: binaries ## run all tests except e2e: unit, crash consistency, API validat
 
 .PHONY: binaries
 binaries:
-	@go run ./hack/binaries etcd etcdutl kube-apiserver kube-controller-manager aws-cloud-controller-manager cluster-api-manager cluster-api-provider-aws-manager helm >/dev/null
+	@go run ./hack/binaries etcd etcdutl kube-apiserver kube-controller-manager aws-cloud-controller-manager helm >/dev/null
 
 .PHONY: unit
 unit: ## run the tests that need only Go (seconds)

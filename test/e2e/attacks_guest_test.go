@@ -173,6 +173,7 @@ func (h *hosted) bootstrapToken() string {
 func (h *hosted) attackNodeIdentity(pool *hyperv1.NodePool) {
 	nodes := &corev1.NodeList{}
 	h.must(h.guest("").List(h.t.Context(), nodes))
+	other := nodes.Items[0].Name
 	h.eventually("the pool has a new machine", func(ctx context.Context) error {
 		if err := h.management.Get(ctx, key(pool), pool); err != nil {
 			return err
@@ -180,9 +181,12 @@ func (h *hosted) attackNodeIdentity(pool *hyperv1.NodePool) {
 		pool.Spec.Replicas = ptr.To[int32](3)
 		return h.management.Update(ctx, pool)
 	})
+	if err := h.guest("abcdef.0123456789abcdef").List(h.t.Context(), nodes); err == nil || !strings.Contains(err.Error(), "Unauthorized") {
+		h.t.Errorf("a bootstrap token that does not exist: %v", err)
+	}
 	thief := h.guest(h.bootstrapToken())
 	requests := map[string]string{}
-	for i, victim := range []string{nodes.Items[0].Name, "ip-10-1-99-99.ec2.internal"} {
+	for i, victim := range []string{other, "ip-10-1-99-99.ec2.internal"} {
 		name := fmt.Sprintf("attack-%d", i)
 		err := thief.Create(h.t.Context(), nodeRequest(h, name, victim))
 		if err != nil {

@@ -43,7 +43,7 @@ func runTests(m *testing.M) (code int, err error) {
 	if on, err = startEnvironment(ctx); err != nil {
 		return 1, err
 	}
-	defer func() { err = errors.Join(err, on.stopAndReport(code != 0)) }()
+	defer func() { err = errors.Join(err, on.stopAndReport(code != 0 || err != nil)) }()
 	if kube, err = client.New(on.Config, client.Options{Scheme: clientgoscheme.Scheme}); err != nil {
 		return 1, err
 	}

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -69,6 +70,7 @@ func startOperators(ctx context.Context, e *environment) (_ *operators, err erro
 		return nil, fmt.Errorf("opening the log of the operators: %w", err)
 	}
 	ctrl.SetLogger(zap.New(zap.WriteTo(o.log)))
+	klog.SetLogger(ctrl.Log)
 	mgr, err := ctrl.NewManager(e.Config, ctrl.Options{
 		Scheme: clientgoscheme.Scheme, Metrics: server.Options{BindAddress: "0"},
 		Cache:      cache.Options{DefaultTransform: cache.TransformStripManagedFields()},

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 )
 
@@ -27,11 +29,12 @@ import (
 // begins before the cluster is available.
 func TestDeletionWithMachines(t *testing.T) {
 	for name, stage := range map[string]struct {
+		prepare func(*hosted)
 		what    string
 		reached func(*hosted) error
 	}{
-		"early": {"there are machines, and no API server for them", (*hosted).hasMachines},
-		"start": {"an instance starts", func(h *hosted) error {
+		"early": {(*hosted).withoutAPIServer, "there are machines, and no API server for them", (*hosted).hasMachines},
+		"start": {func(*hosted) {}, "an instance starts", func(h *hosted) error {
 			if len(h.ids("a")) == 0 {
 				return errors.New("there is no instance")
 			}
@@ -40,11 +43,20 @@ func TestDeletionWithMachines(t *testing.T) {
 	} {
 		t.Run("when "+stage.what, func(t *testing.T) {
 			h := newHostedForPools(t, "gone-"+name)
+			stage.prepare(h)
 			h.create()
 			h.must(h.management.Create(t.Context(), h.poolOfTwo("a")))
 			h.eventually(stage.what, func(context.Context) error { return stage.reached(h) })
 		})
 	}
+}
+
+// withoutAPIServer selects a release whose kube-apiserver no registry has.
+func (h *hosted) withoutAPIServer() {
+	missing := cluster.Registry + "/kube-apiserver@sha256:" + strings.Repeat("0", 64)
+	release, err := on.PushRelease(h.t.Context(), "without-apiserver", on.Versions[0], map[string]string{names.KubeAPIServer: missing})
+	h.must(err)
+	h.hc.Spec.Release.Image = release
 }
 
 func (h *hosted) hasMachines() error {

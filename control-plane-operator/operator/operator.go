@@ -37,6 +37,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/kmshealth"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/routerconfig"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/workersecuritygroup"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
@@ -56,6 +57,8 @@ type Operator struct {
 	sessions     *identity.Sessions
 	releases     release.Resolver
 	certificates *certificates.Certificates
+	// status is the one writer of the status of the HostedControlPlane.
+	status *controlplanestatus.Store
 }
 
 // metricsOptions admit clients with a certificate of the authority that the
@@ -84,7 +87,7 @@ func New(cfg *rest.Config, opts Options, deps Dependencies) (*Operator, error) {
 		return nil, fmt.Errorf("making the manager: %w", err)
 	}
 	signer := &tokensigner.Signer{Client: mgr.GetAPIReader(), Namespace: opts.Namespace, Clock: clock.RealClock{}}
-	o := &Operator{Manager: mgr, options: opts, signer: signer, releases: deps.Releases, sessions: identity.New(identity.Options{
+	o := &Operator{Manager: mgr, options: opts, signer: signer, status: controlplanestatus.New(mgr.GetClient(), mgr.GetAPIReader()), releases: deps.Releases, sessions: identity.New(identity.Options{
 		Name: names.ControlPlaneOperator, Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: clock.RealClock{}, Middleware: deps.AWS,
 	})}
 	o.certificates = certificates.New(certificates.Options{
@@ -115,7 +118,7 @@ func (o *Operator) addControlPlane() error {
 		return err
 	}
 	return hostedcontrolplane.Setup(o, hostedcontrolplane.Options{
-		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{}, ServesRoutes: serves,
+		Client: o.GetClient(), Status: o.status, Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{}, ServesRoutes: serves,
 	})
 }
 
@@ -135,7 +138,7 @@ func servesRoutes(mapper meta.RESTMapper) (bool, error) {
 // addComponents adds the controller of the workloads of the control plane.
 func (o *Operator) addComponents() error {
 	return componentscontroller.Setup(o, componentscontroller.Options{
-		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{},
+		Client: o.GetClient(), Status: o.status, Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{},
 		Releases: o.releases, Certificates: o.certificates, Components: components.ControlPlane, OperatorImage: o.options.Image,
 		AWSEndpoints: o.options.AWSEndpoints,
 	})
@@ -150,7 +153,7 @@ func (o *Operator) addDefragmentation() error {
 
 // addEncryption adds the controller of the keys that encrypt Secrets in etcd.
 func (o *Operator) addEncryption() error {
-	return encryption.Setup(o, encryption.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{}})
+	return encryption.Setup(o, encryption.Options{Client: o.GetClient(), Status: o.status, Reader: o.GetAPIReader(), Clock: clock.RealClock{}})
 }
 
 // addRouterConfig adds the controller that triggers a resync of the router's configuration.
@@ -161,7 +164,7 @@ func (o *Operator) addRouterConfig() error {
 // addHostedAPI adds the health checks of the hosted API server.
 func (o *Operator) addHostedAPI() error {
 	return hostedapi.Setup(o, hostedapi.Options{
-		Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{},
+		Client: o.GetClient(), Status: o.status, Reader: o.GetAPIReader(), Clock: clock.RealClock{},
 		StartInterval: o.options.APIStartInterval, Interval: o.options.APIInterval, CheckPaths: o.options.CheckLoadBalancers, CorruptMembers: o.corruptMembers,
 	})
 }
@@ -182,7 +185,7 @@ const guestInterval = 10 * time.Minute
 // addHostedClusterResources adds the controller of the objects inside the hosted cluster.
 func (o *Operator) addHostedClusterResources() error {
 	return hostedclusterresources.Setup(o, hostedclusterresources.Options{
-		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
+		Client: o.GetClient(), Status: o.status, Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
 		Releases: o.releases, Interval: guestInterval,
 	})
 }
@@ -198,7 +201,7 @@ func (o *Operator) addPrivateLink() error {
 // addWorkerSecurityGroup adds the controller of the security group of the workers.
 func (o *Operator) addWorkerSecurityGroup() error {
 	return workersecuritygroup.Setup(o, workersecuritygroup.Options{
-		Client: o.GetClient(), Reader: o.GetAPIReader(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
+		Client: o.GetClient(), Status: o.status, Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
 		Sessions: o.sessions, KeyReady: o.signer.Ready, ResyncPeriod: o.options.ResyncPeriod,
 	})
 }
@@ -206,7 +209,7 @@ func (o *Operator) addWorkerSecurityGroup() error {
 // addAWSIdentity adds the health check of the AWS roles.
 func (o *Operator) addAWSIdentity() error {
 	return awsidentity.Setup(o, awsidentity.Options{
-		Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{}, Sessions: o.sessions, KeyReady: o.signer.Ready, Interval: o.options.IdentityInterval,
+		Client: o.GetClient(), Status: o.status, Clock: clock.RealClock{}, Sessions: o.sessions, KeyReady: o.signer.Ready, Interval: o.options.IdentityInterval,
 		TakeRole: o.takeRole,
 	})
 }
@@ -218,7 +221,7 @@ func (o *Operator) takeRole(ctx context.Context, region, issuerURL, roleARN, sub
 
 // addKMSHealth adds the health check of the KMS key for Secrets.
 func (o *Operator) addKMSHealth() error {
-	return kmshealth.Setup(o, kmshealth.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{}, Keys: o.keys, KeyReady: o.signer.Ready})
+	return kmshealth.Setup(o, kmshealth.Options{Client: o.GetClient(), Status: o.status, Clock: clock.RealClock{}, Keys: o.keys, KeyReady: o.signer.Ready})
 }
 
 // keys are those of a control plane, as its plugin calls them.

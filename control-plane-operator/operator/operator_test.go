@@ -3,7 +3,9 @@ package operator
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,7 +62,30 @@ type world struct {
 	role    string
 	subnets []string
 	service string // the endpoint service
+	writes  statusWrites
 }
+
+// statusWrites counts the writes of the status of the HostedControlPlane.
+type statusWrites struct{ stored, conflicts atomic.Int32 }
+
+func (s *statusWrites) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		resp, err := next.RoundTrip(req)
+		if err == nil && req.Method == http.MethodPatch && strings.HasSuffix(req.URL.Path, "/hostedcontrolplanes/demo/status") {
+			switch resp.StatusCode {
+			case http.StatusOK:
+				s.stored.Add(1)
+			case http.StatusConflict:
+				s.conflicts.Add(1)
+			}
+		}
+		return resp, err
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // The operator connects a cluster and takes everything away again, on a real
 // API server, as a service account that may do what its Role says and no more.
@@ -165,6 +190,12 @@ func TestTheRoleIsEnough(t *testing.T) {
 		return nil
 	})
 
+	written, conflicts := w.writes.stored.Load(), w.writes.conflicts.Load()
+	t.Logf("%d writes of the status of the HostedControlPlane, %d conflicts", written, conflicts)
+	if conflicts > 0 { // nobody else writes it
+		t.Errorf("%d conflicts in the status of the HostedControlPlane", conflicts)
+	}
+
 	w.must(w.admin.Delete(t.Context(), hcp))
 	w.eventually("everything is gone", func() error {
 		pods := &corev1.PodList{}
@@ -210,6 +241,7 @@ func newWorld(t *testing.T) *world {
 	w.admin, err = client.New(b.Config, client.Options{Scheme: newScheme()})
 	w.must(err)
 	w.config = rest.CopyConfig(b.Config)
+	w.config.Wrap(w.writes.wrap)
 	w.config.Impersonate.UserName = "system:serviceaccount:" + namespace + ":" + names.ControlPlaneOperator
 	w.cloud.SetDelays(fakeaws.Delays{EndpointPending: time.Second, EndpointDeleting: time.Second})
 	w.seed()

@@ -49,12 +49,17 @@ type ControlPlane struct {
 // A Runner applies components and reports their status.
 type Runner struct {
 	Options
-	apply *apply.Applier
+	apply  *apply.Applier
+	status *reconcile.Part[*hyperv1.ControlPlaneComponent]
 }
 
 // NewRunner returns a Runner.
 func NewRunner(opts Options) *Runner {
-	return &Runner{Options: opts, apply: apply.New(opts.Client, opts.Scheme, opts.Owner)}
+	statuses := reconcile.NewStore[*hyperv1.ControlPlaneComponent](opts.Client, opts.Reader, opts.Owner)
+	return &Runner{
+		Options: opts, apply: apply.New(opts.Client, opts.Scheme, opts.Owner),
+		status: statuses.Part(func(c *hyperv1.ControlPlaneComponent) any { return c.Status }),
+	}
 }
 
 // A part is a component during one reconcile.

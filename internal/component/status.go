@@ -80,8 +80,7 @@ func desiredStatus(hcp *hyperv1.HostedControlPlane, component string) *hyperv1.C
 
 // statusOf returns the existing ControlPlaneComponent, or nil.
 func (r *Runner) statusOf(ctx context.Context, namespace, component string) (*hyperv1.ControlPlaneComponent, error) {
-	out := &hyperv1.ControlPlaneComponent{}
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: component}, out)
+	out, err := r.status.Get(ctx, client.ObjectKey{Namespace: namespace, Name: component})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -97,7 +96,7 @@ func (r *Runner) writeStatus(ctx context.Context, plane ControlPlane, p *part, s
 	if p.status == nil {
 		return nil
 	}
-	written := reconcile.NewWriter(r.Client, r.Reader, p.status, r.Owner, func(c *hyperv1.ControlPlaneComponent) any { return c.Status })
+	written := r.status.Writer(p.status)
 	status := &p.status.Status
 	status.ObservedGeneration = plane.HCP.Generation
 	status.Version = s.Version

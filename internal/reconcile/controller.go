@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,7 +21,7 @@ import (
 )
 
 // A Controller reconciles objects of type T in steps that share the scope S: what
-// one reconcile knows. It has no state of its own.
+// one reconcile knows. It is not copied.
 type Controller[T client.Object, S any] struct {
 	// Name is the name in logs and metrics.
 	Name   string
@@ -41,9 +42,11 @@ type Controller[T client.Object, S any] struct {
 	// deleting. Without steps there is only the status to report.
 	Phase func(S) []Step[S]
 
-	// FieldOwner is the field owner of the part of the status that this controller
-	// writes; empty if it writes no status.
+	// FieldOwner is the field owner of the status, for a controller that is the only
+	// one of its process to write it. Store is for controllers that share a status.
+	// Without both, the controller writes no status.
 	FieldOwner string
+	Store      *Store[T]
 	// Conditions are the conditions of that part, and Fields returns its other
 	// fields. Conditions are nil if Fields returns them, too; Fields is nil if there
 	// are no other fields.
@@ -75,6 +78,9 @@ type Controller[T client.Object, S any] struct {
 	MaxBackoff time.Duration
 	// Workers is how many objects are reconciled at once; 0 for one.
 	Workers int
+
+	once sync.Once
+	own  *Part[T]
 }
 
 const (
@@ -106,6 +112,7 @@ type conditioned interface {
 // Builder returns a builder that has the name and the options of the controller. What
 // it is for, and what it watches, is added to it.
 func (c *Controller[T, S]) Builder(mgr ctrl.Manager) *builder.Builder {
+	c.part() // before any controller writes
 	return ctrl.NewControllerManagedBy(mgr).Named(c.Name).WithOptions(c.options())
 }
 
@@ -147,13 +154,26 @@ func (c *Controller[T, S]) read(ctx context.Context, key client.ObjectKey) (T, e
 	if c.Get != nil {
 		return c.Get(ctx, key)
 	}
-	obj := newObject[T]()
-	return obj, c.Client.Get(ctx, key, obj)
+	return c.part().Get(ctx, key)
 }
+
+// part returns the part of the status that this controller writes.
+func (c *Controller[T, S]) part() *Part[T] {
+	c.once.Do(func() {
+		store := c.Store
+		if store == nil {
+			store = NewStore[T](c.Client, c.Reader, c.FieldOwner)
+		}
+		c.own = store.Part(c.fields)
+	})
+	return c.own
+}
+
+func (c *Controller[T, S]) writesStatus() bool { return c.FieldOwner != "" || c.Store != nil }
 
 // ReconcileObject reconciles an object as it was read.
 func (c *Controller[T, S]) ReconcileObject(ctx context.Context, obj T) (ctrl.Result, error) {
-	writer := NewWriter(c.Client, c.Reader, obj, c.FieldOwner, c.part)
+	writer := c.part().Writer(obj)
 	s, err := c.Scope(ctx, obj, writer)
 	var skip *skipped
 	switch {
@@ -184,7 +204,7 @@ func (c *Controller[T, S]) run(ctx context.Context, s S) Report {
 // report sets the conditions of obj, and what else the status has.
 func (c *Controller[T, S]) report(s S, obj T, report Report) {
 	holder, ok := any(obj).(conditioned)
-	if c.FieldOwner == "" && c.Save == nil || !ok {
+	if !c.writesStatus() && c.Save == nil || !ok {
 		return
 	}
 	conditions := NewConditions(holder.GetConditions(), holder.GetGeneration(), c.Clock.Now())
@@ -204,8 +224,8 @@ func (c *Controller[T, S]) save(ctx context.Context, s S, writer *Writer[T]) err
 	switch {
 	case c.Save != nil:
 		return c.Save(ctx, s)
-	case c.FieldOwner != "":
-		return writer.Write(ctx)
+	case c.writesStatus():
+		return writer.write(ctx, gathering)
 	}
 	return nil
 }
@@ -221,8 +241,8 @@ func (c *Controller[T, S]) requeue(s S, res ctrl.Result) ctrl.Result {
 	return res
 }
 
-// part is what this controller writes of the status.
-func (c *Controller[T, S]) part(obj T) any {
+// fields are what this controller writes of the status.
+func (c *Controller[T, S]) fields(obj T) any {
 	if c.Conditions == nil && c.Fields != nil {
 		return c.Fields(obj)
 	}

@@ -5,9 +5,9 @@
 //	request ─► Get ─► Scope ─► Phase ─► Step, Step, Group(Step, Step), Step ─► Status ─► write ─► result
 //	          │       │        │        │                                    │         │        │
 //	          │       │        │        each step has one of five outcomes   │         │        requeue: wait, resync
-//	          │       │        live, paused or deleting: a list of steps     │         only if it differs (Writer)
+//	          │       │        live, paused or deleting: a list of steps     │         only if it differs (Writer, Store)
 //	          │       gathers facts, or skips the object                     outcomes become conditions (Conditions)
-//	          from the cache; Gone if it does not exist
+//	          from the Store: the cache, or a newer write; Gone if it does not exist
 //
 // The outcomes of a step, its condition, and when the object is reconciled again:
 //

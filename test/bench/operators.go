@@ -21,6 +21,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsidentity"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsprivatelink"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	cpo "github.com/hosted-control-planes/hypershift/control-plane-operator/operator"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	platformaws "github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/platform/aws"
@@ -152,5 +153,5 @@ func controlPlaneOperator(c client.Client, secrets client.Reader, cl *cluster, a
 		Name: names.ControlPlaneOperator, Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: clock.RealClock{}, Middleware: []func(*middleware.Stack) error{aws.Install},
 	})
 	return awsprivatelink.Options{Client: c, Reader: secrets, Scheme: scheme, Clock: clock.RealClock{}, Sessions: sessions, KeyReady: signer.Ready, ResyncPeriod: resyncCPO},
-		awsidentity.Options{Client: c, Reader: secrets, Clock: clock.RealClock{}, Sessions: sessions, KeyReady: signer.Ready, Interval: identityInterval}
+		awsidentity.Options{Client: c, Status: controlplanestatus.New(c, secrets), Clock: clock.RealClock{}, Sessions: sessions, KeyReady: signer.Ready, Interval: identityInterval}
 }

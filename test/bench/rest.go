@@ -210,7 +210,7 @@ func clusterAtRest(ctx context.Context) (quiet, error) {
 	q.add(ofControlPlane(observer.ReconcileObject))
 	q.add(ofControlPlane(prober.ReconcileObject))
 	q.add(ofControlPlane(workersecuritygroup.New(workersecuritygroup.Options{
-		Client: link.Client, Reader: link.Reader, Recorder: discard{}, Clock: link.Clock, Sessions: link.Sessions, KeyReady: link.KeyReady, ResyncPeriod: link.ResyncPeriod,
+		Client: link.Client, Status: identity.Status, Recorder: discard{}, Clock: link.Clock, Sessions: link.Sessions, KeyReady: link.KeyReady, ResyncPeriod: link.ResyncPeriod,
 	}).ReconcileObject))
 	for _, name := range offered {
 		key := client.ObjectKey{Namespace: cl.namespace(), Name: name}

@@ -28,20 +28,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// Owner is the field owner of this controller's part of the status.
-const Owner = "control-plane-operator-probe"
-
 // Options are what a Reconciler needs.
 type Options struct {
 	Client client.Client
-	// Reader reads past the cache.
-	Reader   client.Reader
+	// Status writes the status of the HostedControlPlane.
+	Status   *controlplanestatus.Store
 	Clock    clock.PassiveClock
 	Sessions *identity.Sessions
 	// KeyReady returns tokensigner.ErrNoKey as long as there is no key to sign with.
@@ -119,7 +117,7 @@ func (r *Reconciler) controller() *Controller {
 		steps = append(steps, reconcile.Step[*hyperv1.HostedControlPlane]{Name: "isolation", Condition: hyperv1.AWSRolesIsolated, Run: r.checkIsolation})
 	}
 	return &Controller{
-		Name: "identityprobe", Client: opts.Client, Reader: opts.Reader, Clock: opts.Clock,
+		Name: "identityprobe", Client: opts.Client, Clock: opts.Clock,
 		Gone: r.forget,
 		Scope: func(_ context.Context, hcp *hyperv1.HostedControlPlane, _ *reconcile.Writer[*hyperv1.HostedControlPlane]) (*hyperv1.HostedControlPlane, error) {
 			if hcp.Unreadable() != "" || hcp.Spec.Platform.AWS == nil {
@@ -127,8 +125,8 @@ func (r *Reconciler) controller() *Controller {
 			}
 			return hcp, nil
 		},
-		Phase:      func(*hyperv1.HostedControlPlane) []reconcile.Step[*hyperv1.HostedControlPlane] { return steps },
-		FieldOwner: Owner, Conditions: []string{hyperv1.ValidAWSIdentityProvider, hyperv1.AWSRolesIsolated},
+		Phase: func(*hyperv1.HostedControlPlane) []reconcile.Step[*hyperv1.HostedControlPlane] { return steps },
+		Store: opts.Status, Conditions: []string{hyperv1.ValidAWSIdentityProvider, hyperv1.AWSRolesIsolated},
 		Fields: func(hcp *hyperv1.HostedControlPlane) any {
 			return statusPart{AWSRolesIsolation: hcp.Status.AWSRolesIsolation}
 		},

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
@@ -67,7 +68,7 @@ func newWorld(t testing.TB) *world {
 func (w *world) start() func(context.Context) error {
 	var signer *tokensigner.Signer
 	signer, w.sessions = w.Sessions()
-	opts := Options{Client: w.Client(), Reader: w.Client(), Clock: w.Clock, Sessions: w.sessions, KeyReady: signer.Ready, Interval: interval}
+	opts := Options{Client: w.Client(), Status: controlplanestatus.New(w.Client(), w.Client()), Clock: w.Clock, Sessions: w.sessions, KeyReady: signer.Ready, Interval: interval}
 	if w.asksRoles {
 		opts.TakeRole = w.takeRole(signer)
 	}

@@ -12,6 +12,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -19,12 +20,11 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-// Owner is the field owner of this controller's part of the status.
-const Owner = "control-plane-operator-components"
-
 // Options are what a Reconciler needs.
 type Options struct {
 	Client client.Client
+	// Status writes the status of the HostedControlPlane.
+	Status *controlplanestatus.Store
 	// Reader reads past the cache what is wanted rarely.
 	Reader client.Reader
 	Scheme *runtime.Scheme
@@ -82,7 +82,7 @@ func (r *Reconciler) controller() *Controller {
 		{Name: "finalizer", Run: r.removeFinalizer},
 	}
 	return &Controller{
-		Name: "components", Client: r.Client, Reader: r.Reader, Clock: r.Clock,
+		Name: "components", Client: r.Client, Clock: r.Clock,
 		Scope: r.scope,
 		Phase: func(s *scope) []reconcile.Step[*scope] {
 			if s.deleting() {
@@ -90,7 +90,7 @@ func (r *Reconciler) controller() *Controller {
 			}
 			return live // while the cluster is paused, the steps change nothing
 		},
-		FieldOwner: Owner, Conditions: ours, Fields: fields,
+		Store: r.Status, Conditions: ours, Fields: fields,
 		Status: r.summarize,
 		Classify: reconcile.Classifier{
 			Transient: release.IsUnreachable,

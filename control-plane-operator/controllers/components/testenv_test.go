@@ -27,6 +27,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -105,15 +106,16 @@ func controlPlane(policy hyperv1.AvailabilityPolicy) *hyperv1.HostedControlPlane
 // start restarts the controller and returns a function that reconciles all control planes.
 func (w *testEnv) start() func(context.Context) error {
 	w.reconciler = newReconciler(Options{
-		Client: w.Client(), Reader: w.Admin(), Scheme: scheme, Clock: w.clock, Releases: w.releases,
+		Client: w.Client(), Status: controlplanestatus.New(w.Client(), w.Admin()), Reader: w.Admin(), Scheme: scheme, Clock: w.clock, Releases: w.releases,
 		Certificates: &issuer{apply.New(w.Client(), scheme, "certificates")}, Components: components.ControlPlane,
 		OperatorImage: "registry.example.com/control-plane-operator:test",
 	})
+	controller := w.reconciler.controller()
 	return func(ctx context.Context) error {
 		list := &hyperv1.HostedControlPlaneList{}
 		w.must(w.Admin().List(ctx, list))
 		for i := range list.Items {
-			if err := w.RecordResult(w.reconciler.controller().ReconcileObject(ctx, &list.Items[i])); err != nil {
+			if err := w.RecordResult(controller.ReconcileObject(ctx, &list.Items[i])); err != nil {
 				return err
 			}
 		}

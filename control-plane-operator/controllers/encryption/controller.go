@@ -20,17 +20,17 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeapiserver"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
-// Owner is the field owner of this controller's part of the status.
-const Owner = "control-plane-operator-encryption"
-
 // Options are what a Reconciler needs.
 type Options struct {
 	Client client.Client
+	// Status writes the status of the HostedControlPlane.
+	Status *controlplanestatus.Store
 	// Reader reads past the cache: a stage must not follow from old facts.
 	Reader client.Reader
 	Clock  clock.PassiveClock
@@ -73,7 +73,7 @@ func New(opts Options) *Controller {
 		{Name: "plan", Run: r.plan},
 	}
 	return &Controller{
-		Name: "encryption", Client: opts.Client, Reader: opts.Reader, Clock: opts.Clock,
+		Name: "encryption", Client: opts.Client, Clock: opts.Clock,
 		Scope: r.scope,
 		Phase: func(s *scope) []reconcile.Step[*scope] {
 			if s.hcp.Spec.SecretEncryption == nil {
@@ -81,7 +81,7 @@ func New(opts Options) *Controller {
 			}
 			return steps
 		},
-		FieldOwner: Owner, Conditions: []string{hyperv1.EtcdDataEncryptionUpToDate},
+		Store: opts.Status, Conditions: []string{hyperv1.EtcdDataEncryptionUpToDate},
 		Fields: func(hcp *hyperv1.HostedControlPlane) any {
 			return statusPart{SecretEncryption: hcp.Status.SecretEncryption}
 		},

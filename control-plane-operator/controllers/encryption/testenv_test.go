@@ -26,6 +26,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeapiserver"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -134,7 +135,7 @@ func (w *testEnv) want(key string) {
 
 // start restarts the controller and returns a function that reconciles the control plane.
 func (w *testEnv) start() func(context.Context) error {
-	r := New(Options{Client: w.Client(), Reader: w.Client(), Clock: w.clock, Open: func(*rest.Config) (client.Client, error) { return w.hosted(), nil }})
+	r := New(Options{Client: w.Client(), Status: controlplanestatus.New(w.Client(), w.Client()), Reader: w.Client(), Clock: w.clock, Open: func(*rest.Config) (client.Client, error) { return w.hosted(), nil }})
 	return func(ctx context.Context) error {
 		return w.RecordResult(r.ReconcileObject(ctx, w.hcp(ctx)))
 	}

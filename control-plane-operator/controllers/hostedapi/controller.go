@@ -20,16 +20,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// Owner is the field owner of this controller's part of the status.
-const Owner = "control-plane-operator-hosted-api"
-
 // Options are what a Reconciler needs.
 type Options struct {
 	Client client.Client
+	// Status writes the status of the HostedControlPlane.
+	Status *controlplanestatus.Store
 	// Reader reads past the cache: the kubeconfigs, because a cache would have to
 	// be allowed to read every Secret of the namespace.
 	Reader client.Reader
@@ -105,7 +105,7 @@ func (r *Reconciler) controller() *Controller {
 		{Name: "arrival", Run: r.resolveArrival},
 	}
 	return &Controller{
-		Name: "hostedapi", Client: r.Client, Reader: r.Reader, Clock: r.Clock,
+		Name: "hostedapi", Client: r.Client, Clock: r.Clock,
 		Gone: r.forget,
 		Scope: func(_ context.Context, hcp *hyperv1.HostedControlPlane, _ *reconcile.Writer[*hyperv1.HostedControlPlane]) (*scope, error) {
 			if hcp.Unreadable() != "" {
@@ -113,8 +113,8 @@ func (r *Reconciler) controller() *Controller {
 			}
 			return &scope{hcp: hcp}, nil
 		},
-		Phase:      func(*scope) []reconcile.Step[*scope] { return steps },
-		FieldOwner: Owner, Conditions: ours, Fields: fields,
+		Phase: func(*scope) []reconcile.Step[*scope] { return steps },
+		Store: r.Status, Conditions: ours, Fields: fields,
 		Status: summarize,
 		Resync: func(s *scope) time.Duration {
 			if s.hcp.Status.Ready {

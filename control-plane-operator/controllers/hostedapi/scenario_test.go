@@ -109,7 +109,7 @@ func TestTerminatingServerIsNotAnOutage(t *testing.T) {
 	w.pass()
 	w.api.code, w.api.readyz = http.StatusInternalServerError, endingServer
 	for range 5 {
-		_, err := w.reconciler.controller().ReconcileObject(t.Context(), w.hcp(t.Context()))
+		_, err := w.controller.ReconcileObject(t.Context(), w.hcp(t.Context()))
 		w.must(err)
 		w.clock.Step(time.Second)
 		w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")

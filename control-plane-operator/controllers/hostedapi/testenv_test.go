@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
@@ -54,6 +55,7 @@ type testEnv struct {
 	api   *apiServer
 
 	reconciler *Reconciler
+	controller *Controller
 	// corrupt are the members of etcd with an alarm.
 	corrupt []string
 	// next is the requeue time of the controller.
@@ -145,15 +147,16 @@ func (w *testEnv) put(name, key string, value []byte) {
 }
 
 func (w *testEnv) start() func(context.Context) error {
-	w.reconciler = newReconciler(Options{Client: w.Client(), Reader: w.Client(), Clock: w.clock, StartInterval: 10 * time.Second, Interval: 30 * time.Second,
+	w.reconciler = newReconciler(Options{Client: w.Client(), Status: controlplanestatus.New(w.Client(), w.Client()), Reader: w.Client(), Clock: w.clock, StartInterval: 10 * time.Second, Interval: 30 * time.Second,
 		CorruptMembers: func(context.Context, *hyperv1.HostedControlPlane) ([]string, error) { return w.corrupt, nil },
 	})
+	w.controller = w.reconciler.controller()
 	return func(ctx context.Context) error {
 		hcp := w.hcp(ctx)
 		if hcp == nil {
 			return nil
 		}
-		result, err := w.reconciler.controller().ReconcileObject(ctx, hcp)
+		result, err := w.controller.ReconcileObject(ctx, hcp)
 		w.next = result.RequeueAfter
 		return w.RecordResult(result, err)
 	}
@@ -161,7 +164,8 @@ func (w *testEnv) start() func(context.Context) error {
 
 // checkPaths starts a controller that checks load balancers.
 func (w *testEnv) checkPaths() {
-	w.reconciler = newReconciler(Options{Client: w.Client(), Reader: w.Client(), Clock: w.clock, StartInterval: 10 * time.Second, Interval: 30 * time.Second, CheckPaths: true})
+	w.reconciler = newReconciler(Options{Client: w.Client(), Status: controlplanestatus.New(w.Client(), w.Client()), Reader: w.Client(), Clock: w.clock, StartInterval: 10 * time.Second, Interval: 30 * time.Second, CheckPaths: true})
+	w.controller = w.reconciler.controller()
 	w.t.Cleanup(w.reconciler.monitor.stop)
 }
 
@@ -192,7 +196,7 @@ func (w *testEnv) awaitCheck() {
 func (w *testEnv) pass() {
 	w.t.Helper()
 	w.clock.Step(w.next)
-	result, err := w.reconciler.controller().ReconcileObject(w.t.Context(), w.hcp(w.t.Context()))
+	result, err := w.controller.ReconcileObject(w.t.Context(), w.hcp(w.t.Context()))
 	w.must(err)
 	w.next = result.RequeueAfter
 }

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
@@ -84,7 +85,8 @@ func startAPIServer(t *testing.T) *apiServer {
 	text, err := pki.Kubeconfig(a.host, a.ca, leaf)
 	w.must(err)
 	w.must(w.Admin().Update(t.Context(), secret(names.ControlPlaneOperatorKubeconfig, corev1.SecretTypeOpaque, map[string][]byte{names.AdminKubeconfigFile: text})))
-	w.reconciler = newReconciler(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock, Releases: w.releases, Interval: interval})
+	w.reconciler = newReconciler(Options{Client: w.Client(), Status: controlplanestatus.New(w.Client(), w.Client()), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock, Releases: w.releases, Interval: interval})
+	w.controller = w.reconciler.controller()
 	return a
 }
 

@@ -12,17 +12,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-// Owner is the field owner of this controller's part of the status.
-const Owner = "control-plane-operator-guest"
-
 // Options are what a Reconciler needs.
 type Options struct {
 	Client client.Client
+	// Status writes the status of the HostedControlPlane.
+	Status *controlplanestatus.Store
 	// Reader reads Machines past the cache: they are read rarely.
 	Reader client.Reader
 	Scheme *runtime.Scheme
@@ -94,7 +94,7 @@ func (r *Reconciler) controller() *Controller {
 		{Name: "cloud resources", Run: r.removeCloudResources},
 	}
 	return &Controller{
-		Name: "guest", Client: r.Client, Reader: r.Reader, Clock: r.Clock,
+		Name: "guest", Client: r.Client, Clock: r.Clock,
 		Scope: r.scope,
 		Phase: func(s *scope) []reconcile.Step[*scope] {
 			if s.cleaning() {
@@ -102,7 +102,7 @@ func (r *Reconciler) controller() *Controller {
 			}
 			return live
 		},
-		FieldOwner: Owner, Conditions: ownedConditions,
+		Store: r.Status, Conditions: ownedConditions,
 		Fields:      func(hcp *hyperv1.HostedControlPlane) any { return statusPart{NodeCount: hcp.Status.NodeCount} },
 		Summary:     summary,
 		Status:      func(s *scope, report reconcile.Report, _ *reconcile.Conditions) { r.invalidatePermissions(s, report) },

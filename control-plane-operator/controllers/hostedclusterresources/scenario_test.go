@@ -143,7 +143,7 @@ func TestRemovedPermissionsAreRestored(t *testing.T) {
 	w := newTestEnv(t)
 	w.reconcileAll()
 	w.must(w.hosted.Admin().Delete(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: names.ControlPlaneOperatorGroup}}))
-	if _, err := w.reconciler.controller().ReconcileObject(t.Context(), w.hcp(t.Context())); err == nil {
+	if _, err := w.controller.ReconcileObject(t.Context(), w.hcp(t.Context())); err == nil {
 		t.Fatal("was not refused")
 	}
 	w.reconcileAll()
@@ -260,7 +260,7 @@ func TestUnreachableAPIServerKeepsTheConditions(t *testing.T) {
 	w.reconcileAll()
 	w.unreachable = true
 	w.clock.Step(interval)
-	if _, err := w.reconciler.controller().ReconcileObject(t.Context(), w.hcp(t.Context())); err == nil {
+	if _, err := w.controller.ReconcileObject(t.Context(), w.hcp(t.Context())); err == nil {
 		t.Fatal("nobody noticed")
 	}
 	w.expectCondition(resourcesCondition, succeeded)

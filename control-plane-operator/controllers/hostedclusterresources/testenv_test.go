@@ -39,6 +39,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -85,6 +86,7 @@ type testEnv struct {
 	unreachable bool
 
 	reconciler *Reconciler
+	controller *Controller
 	next       time.Duration
 }
 
@@ -265,20 +267,21 @@ func (d *authorizer) authorize(ctx context.Context, verb string, obj any) error 
 }
 
 func (w *testEnv) start() func(context.Context) error {
-	w.reconciler = newReconciler(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock, Releases: w.releases, Interval: interval, Open: w.open})
+	w.reconciler = newReconciler(Options{Client: w.Client(), Status: controlplanestatus.New(w.Client(), w.Client()), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock, Releases: w.releases, Interval: interval, Open: w.open})
+	w.controller = w.reconciler.controller()
 	return func(ctx context.Context) error {
 		hcp := w.hcp(ctx)
 		if hcp == nil {
 			return nil
 		}
-		return w.RecordResult(w.reconciler.controller().ReconcileObject(ctx, hcp))
+		return w.RecordResult(w.controller.ReconcileObject(ctx, hcp))
 	}
 }
 
 // reconcileOnce reconciles once.
 func (w *testEnv) reconcileOnce() {
 	w.t.Helper()
-	result, err := w.reconciler.controller().ReconcileObject(w.t.Context(), w.hcp(w.t.Context()))
+	result, err := w.controller.ReconcileObject(w.t.Context(), w.hcp(w.t.Context()))
 	w.must(err)
 	w.next = result.RequeueAfter
 }

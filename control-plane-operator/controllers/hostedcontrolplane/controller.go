@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -17,6 +18,8 @@ import (
 // Options are what a Reconciler needs.
 type Options struct {
 	Client client.Client
+	// Status writes the status of the HostedControlPlane.
+	Status *controlplanestatus.Store
 	// Reader reads past the cache: Events, which are many and read rarely.
 	Reader client.Reader
 	Scheme *runtime.Scheme
@@ -52,7 +55,7 @@ func New(opts Options) *Controller {
 		{Name: "finalizer", Run: r.removeFinalizer},
 	}
 	return &Controller{
-		Name: "hostedcontrolplane", Client: opts.Client, Reader: opts.Reader, Clock: opts.Clock,
+		Name: "hostedcontrolplane", Client: opts.Client, Clock: opts.Clock,
 		Scope: r.scope,
 		Phase: func(s *scope) []reconcile.Step[*scope] {
 			switch {
@@ -63,7 +66,7 @@ func New(opts Options) *Controller {
 			}
 			return live
 		},
-		FieldOwner: names.ControlPlaneOperator, Conditions: ours, Fields: fields,
+		Store: opts.Status, Conditions: ours, Fields: fields,
 		Status:      summarize,
 		NoLaterThan: func(s *scope) time.Duration { return s.pauseLeft },
 	}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/publishing"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 )
@@ -110,7 +111,7 @@ func TestNodePortInUseIsReported(t *testing.T) {
 			})
 		},
 	})
-	if _, err := New(Options{Client: taken, Reader: w.Admin(), Scheme: scheme, Clock: w.clock}).ReconcileObject(t.Context(), w.hcp(t.Context())); err == nil {
+	if _, err := New(Options{Client: taken, Status: controlplanestatus.New(taken, w.Admin()), Reader: w.Admin(), Scheme: scheme, Clock: w.clock}).ReconcileObject(t.Context(), w.hcp(t.Context())); err == nil {
 		t.Error("it is not tried again")
 	}
 	w.wants("InfrastructureReady", metav1.ConditionUnknown, "WaitingFor", "Service clusters-demo/kube-apiserver", "31000: provided port is already allocated")

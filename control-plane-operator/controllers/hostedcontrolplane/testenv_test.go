@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
@@ -100,7 +101,7 @@ func byRoute(host string) hyperv1.ServicePublishingStrategy {
 
 // start restarts the controller and returns a function that reconciles all control planes.
 func (w *testEnv) start() func(context.Context) error {
-	w.reconciler = New(Options{Client: w.Client(), Reader: w.Admin(), Scheme: scheme, Clock: w.clock, ServesRoutes: w.servesRoutes})
+	w.reconciler = New(Options{Client: w.Client(), Status: controlplanestatus.New(w.Client(), w.Client()), Reader: w.Admin(), Scheme: scheme, Clock: w.clock, ServesRoutes: w.servesRoutes})
 	return func(ctx context.Context) error {
 		list := &hyperv1.HostedControlPlaneList{}
 		w.must(w.Admin().List(ctx, list))

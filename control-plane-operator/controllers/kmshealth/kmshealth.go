@@ -21,20 +21,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/kmskey"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// Owner is the field owner of this controller's part of the status.
-const Owner = "control-plane-operator-keyprobe"
-
 // Options are what a Reconciler needs.
 type Options struct {
 	Client client.Client
-	// Reader reads past the cache.
-	Reader client.Reader
+	// Status writes the status of the HostedControlPlane.
+	Status *controlplanestatus.Store
 	Clock  clock.PassiveClock
 	// Keys returns a client of KMS with the role of the control plane's KMS plugin.
 	Keys func(ctx context.Context, hcp *hyperv1.HostedControlPlane) (kmskey.API, error)
@@ -61,7 +59,7 @@ func New(opts Options) *Controller {
 	r := &Reconciler{Options: opts}
 	steps := []reconcile.Step[*hyperv1.HostedControlPlane]{{Name: "KMS key", Condition: hyperv1.ValidAWSKMSConfig, Run: r.checkKey}}
 	return &Controller{
-		Name: "keyprobe", Client: opts.Client, Reader: opts.Reader, Clock: opts.Clock,
+		Name: "keyprobe", Client: opts.Client, Clock: opts.Clock,
 		Scope: func(_ context.Context, hcp *hyperv1.HostedControlPlane, _ *reconcile.Writer[*hyperv1.HostedControlPlane]) (*hyperv1.HostedControlPlane, error) {
 			if hcp.Unreadable() != "" || !hcp.DeletionTimestamp.IsZero() {
 				return nil, reconcile.Skip(0)
@@ -74,7 +72,7 @@ func New(opts Options) *Controller {
 			}
 			return steps
 		},
-		FieldOwner: Owner, Conditions: []string{hyperv1.ValidAWSKMSConfig},
+		Store: opts.Status, Conditions: []string{hyperv1.ValidAWSKMSConfig},
 		Status: func(hcp *hyperv1.HostedControlPlane, _ reconcile.Report, conditions *reconcile.Conditions) {
 			if Of(hcp) == nil {
 				conditions.Remove(hyperv1.ValidAWSKMSConfig)

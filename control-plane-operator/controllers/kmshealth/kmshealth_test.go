@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/kmskey"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -106,7 +107,7 @@ func (w *world) hcp() *hyperv1.HostedControlPlane {
 func (w *world) start() func(context.Context) error {
 	signer := &tokensigner.Signer{Client: w.Client(), Namespace: namespace, Clock: w.Clock}
 	r := New(Options{
-		Client: w.Client(), Reader: w.Client(), Clock: w.Clock,
+		Client: w.Client(), Status: controlplanestatus.New(w.Client(), w.Client()), Clock: w.Clock,
 		Keys:     func(context.Context, *hyperv1.HostedControlPlane) (kmskey.API, error) { return w.aws, nil },
 		KeyReady: signer.Ready,
 	})

@@ -14,20 +14,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/ledger"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// Owner is the field owner of this controller's part of the status.
-const Owner = "control-plane-operator-worker-security-group"
-
 // Options are what a Reconciler needs.
 type Options struct {
 	Client client.Client
-	// Reader reads past the cache.
-	Reader   client.Reader
+	// Status writes the status of the HostedControlPlane.
+	Status   *controlplanestatus.Store
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 	Sessions *identity.Sessions
@@ -54,7 +52,7 @@ func New(opts Options) *Controller {
 	live := append([]reconcile.Step[*scope]{{Name: "platform", Run: r.checkPlatform}}, r.ledger.Live()...)
 	deleting := r.ledger.Deleting()
 	return &Controller{
-		Name: "workersecuritygroup", Client: opts.Client, Reader: opts.Reader, Clock: opts.Clock,
+		Name: "workersecuritygroup", Client: opts.Client, Clock: opts.Clock,
 		Scope: r.scope,
 		Phase: func(s *scope) []reconcile.Step[*scope] {
 			if s.deleting() {
@@ -62,7 +60,7 @@ func New(opts Options) *Controller {
 			}
 			return live
 		},
-		FieldOwner: Owner, Conditions: []string{hyperv1.AWSDefaultSecurityGroupCreated, hyperv1.AWSDefaultSecurityGroupDeleted},
+		Store: opts.Status, Conditions: []string{hyperv1.AWSDefaultSecurityGroupCreated, hyperv1.AWSDefaultSecurityGroupDeleted},
 		Fields: func(hcp *hyperv1.HostedControlPlane) any {
 			return statusPart{Platform: hcp.Status.Platform, WorkerSecurityGroup: hcp.Status.WorkerSecurityGroup}
 		},

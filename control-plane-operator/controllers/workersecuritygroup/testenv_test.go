@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
@@ -111,7 +112,7 @@ func (w *testEnv) start() func(context.Context) error {
 		Name: "control-plane-operator", Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: w.clock,
 		Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff, w.Calls.Middleware},
 	})
-	w.reconciler = New(Options{Client: w.Client(), Reader: w.Client(), Recorder: &w.eventLog, Clock: w.clock, Sessions: w.sessions, KeyReady: signer.Ready, ResyncPeriod: resync})
+	w.reconciler = New(Options{Client: w.Client(), Status: controlplanestatus.New(w.Client(), w.Client()), Recorder: &w.eventLog, Clock: w.clock, Sessions: w.sessions, KeyReady: signer.Ready, ResyncPeriod: resync})
 	return w.pass
 }
 

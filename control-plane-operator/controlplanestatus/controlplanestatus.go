@@ -1,0 +1,36 @@
+// Package controlplanestatus makes the one writer of the status of a
+// HostedControlPlane. All controllers of a process that report in that status share it.
+package controlplanestatus
+
+import (
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
+)
+
+// Owner is the field owner of the whole status. It is not the name of a former owner:
+// an earlier version of the operator, which applies one part as that owner, would
+// remove all others.
+const Owner = names.ControlPlaneOperator + "-status"
+
+// formerOwners are those of earlier versions, in which each controller owned its part.
+var formerOwners = []string{
+	names.ControlPlaneOperator,
+	"control-plane-operator-components",
+	"control-plane-operator-encryption",
+	"control-plane-operator-guest",
+	"control-plane-operator-hosted-api",
+	"control-plane-operator-keyprobe",
+	"control-plane-operator-probe",
+	"control-plane-operator-worker-security-group",
+}
+
+// Store is the writer.
+type Store = reconcile.Store[*hyperv1.HostedControlPlane]
+
+// New returns the writer of one process. live reads past the cache.
+func New(c client.Client, live client.Reader) *Store {
+	return reconcile.NewStore[*hyperv1.HostedControlPlane](c, live, Owner, formerOwners...)
+}

@@ -438,8 +438,9 @@ func TestChangeOfAWriterThatGaveUpIsNotWritten(t *testing.T) {
 		}
 		close(release)
 		must(t, <-stored)
-		if got := w.types(t); !slices.Equal(got, []string{"A"}) {
-			t.Errorf("conditions %q, want A", got)
+		mustWrite(t, report(s.Part(conditionPart("C")), w.read(t), "C", ""))
+		if got := w.types(t); !slices.Equal(got, []string{"A", "C"}) {
+			t.Errorf("conditions %q, want A and C", got)
 		}
 	})
 }

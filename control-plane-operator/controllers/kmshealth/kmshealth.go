@@ -12,8 +12,10 @@ package kmshealth
 import (
 	"context"
 	"errors"
+	"reflect"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -49,19 +51,33 @@ const (
 )
 
 // Reconciler checks the key of a control plane.
-type Reconciler struct{ Options }
+type Reconciler struct {
+	Options
+	// last are the last results, by control plane. A status that could not be written, or
+	// another change of the spec, is no reason to use the key again. One reconcile runs at a time.
+	last map[types.UID]result
+}
+
+// result is what a use of a key has shown.
+type result struct {
+	// of is what the result depends on.
+	of  hyperv1.AWSKMSSpec
+	at  time.Time
+	err error
+}
 
 // Controller reconciles HostedControlPlanes.
 type Controller = reconcile.Controller[*hyperv1.HostedControlPlane, *hyperv1.HostedControlPlane]
 
 // New returns the controller.
 func New(opts Options) *Controller {
-	r := &Reconciler{Options: opts}
+	r := &Reconciler{Options: opts, last: map[types.UID]result{}}
 	steps := []reconcile.Step[*hyperv1.HostedControlPlane]{{Name: "KMS key", Condition: hyperv1.ValidAWSKMSConfig, Run: r.checkKey}}
 	return &Controller{
 		Name: "keyprobe", Client: opts.Client, Clock: opts.Clock,
 		Scope: func(_ context.Context, hcp *hyperv1.HostedControlPlane, _ *reconcile.Writer[*hyperv1.HostedControlPlane]) (*hyperv1.HostedControlPlane, error) {
 			if hcp.Unreadable() != "" || !hcp.DeletionTimestamp.IsZero() {
+				delete(r.last, hcp.UID)
 				return nil, reconcile.Skip(0)
 			}
 			return hcp, nil
@@ -110,7 +126,20 @@ func (r *Reconciler) checkKey(ctx context.Context, hcp *hyperv1.HostedControlPla
 	if err != nil {
 		return finding(err)
 	}
-	return finding(kmskey.Check(ctx, keys, Of(hcp).ActiveKey.ARN))
+	last, known := r.last[hcp.UID]
+	if !known || !reflect.DeepEqual(last.of, *Of(hcp)) || r.Clock.Since(last.at) >= last.lasts() {
+		last = result{of: *Of(hcp).DeepCopy(), at: r.Clock.Now(), err: kmskey.Check(ctx, keys, Of(hcp).ActiveKey.ARN)}
+		r.last[hcp.UID] = last
+	}
+	return finding(last.err)
+}
+
+// lasts is no longer than the time until the next reconcile of an unchanged object.
+func (l result) lasts() time.Duration {
+	if l.err != nil {
+		return retryAfter
+	}
+	return interval
 }
 
 // finding turns an error into an outcome. That the key cannot be used is a result of

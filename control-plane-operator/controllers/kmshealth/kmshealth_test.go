@@ -40,9 +40,11 @@ var scheme = testenv.Scheme()
 type keys struct {
 	// refuses says by operation what AWS answers.
 	refuses map[string]error
+	calls   int
 }
 
 func (k *keys) answer(operation string, arn *string) error {
+	k.calls++
 	err := k.refuses[operation]
 	if err == nil && aws.ToString(arn) != known {
 		err = &smithy.GenericAPIError{Code: "NotFoundException", Message: "Key '" + aws.ToString(arn) + "' does not exist"}
@@ -186,6 +188,33 @@ func TestNothingIsSaidOfWhatIsNotThere(t *testing.T) {
 	if got := w.says(); got != "nothing" {
 		t.Errorf("it says %s", got)
 	}
+}
+
+// Each use of the key costs money.
+func TestResultIsKeptInMemory(t *testing.T) {
+	w := newWorld(t)
+	pass := w.start()
+	check := func(want int, why string) {
+		t.Helper()
+		w.must(pass(t.Context()))
+		if w.aws.calls != want {
+			t.Errorf("%s: %d calls of KMS, want %d", why, w.aws.calls, want)
+		}
+	}
+	check(2, "a new control plane")
+	check(2, "nothing has changed")
+	w.clock.Step(interval)
+	check(4, "the result is old")
+	w.change(func(kms *hyperv1.AWSKMSSpec) { kms.Auth.AWSKMSRoleARN = "arn:aws:iam::222222222222:role/other" })
+	check(6, "another role")
+	w.change(func(kms *hyperv1.AWSKMSSpec) { kms.ActiveKey.ARN = known + "-not" })
+	check(7, "another key, which does not exist")
+	w.clock.Step(retryAfter - time.Second)
+	check(7, "a failure is still recent")
+	w.clock.Step(time.Second)
+	check(8, "a failure is checked again")
+	pass = w.start()
+	check(9, "another process")
 }
 
 func TestTrial(t *testing.T) {

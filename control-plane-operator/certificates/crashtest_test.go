@@ -75,7 +75,7 @@ func (w *testEnv) story() *crashtest.Scenario {
 			}
 		},
 		Mask:    mask,
-		Advance: func(time.Duration) { w.clock.Step(DefaultSettle) },
+		Advance: func(time.Duration) { w.clock.Step(DefaultStepDuration) },
 		Ready:   w.missing,
 		Delete:  func(ctx context.Context) error { return w.Admin().Delete(ctx, controlPlane()) },
 	}

@@ -30,11 +30,11 @@ type Options struct {
 	Clock    clock.PassiveClock
 	// StepDuration is the shortest duration of a rotation step unless the control plane sets another one. The default is
 	// DefaultStepDuration.
-	Settle time.Duration
+	StepDuration time.Duration
 }
 
-// DefaultSettle is longer than a kubelet and the programs in its pods need to observe a changed Secret.
-const DefaultSettle = 5 * time.Minute
+// DefaultStepDuration is longer than a kubelet and the programs in its pods need to observe a changed Secret.
+const DefaultStepDuration = 5 * time.Minute
 
 const (
 	// jitter spreads the reconciles of clusters that were created together.
@@ -60,16 +60,16 @@ type Certificates struct {
 	Options
 	table table
 	apply *apply.Applier
-	// rest is the skip state of the last control plane. An operator has one control plane.
-	rest atomic.Pointer[rest]
+	// skip is the skip state of the last control plane. An operator has one control plane.
+	skip atomic.Pointer[skipState]
 }
 
 // New returns Certificates.
 func New(opts Options) *Certificates {
-	if opts.Settle == 0 {
-		opts.Settle = DefaultSettle
+	if opts.StepDuration == 0 {
+		opts.StepDuration = DefaultStepDuration
 	}
-	return &Certificates{Options: opts, table: whole, apply: apply.New(opts.Client, opts.Scheme, names.ControlPlaneOperator)}
+	return &Certificates{Options: opts, table: fullTable, apply: apply.New(opts.Client, opts.Scheme, names.ControlPlaneOperator)}
 }
 
 func setOf(hcp *hyperv1.HostedControlPlane, name string) apply.Set {
@@ -115,7 +115,7 @@ func (c *Certificates) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPla
 		return 0, wrote, err
 	}
 	if !wrote && !p.rotating() {
-		c.rest.Store(&rest{digest: digest, until: p.due})
+		c.skip.Store(&skipState{digest: digest, until: p.due})
 	}
 	return requeueAfter(p.due, now), wrote && !c.seen(ctx, p), nil
 }
@@ -153,7 +153,7 @@ func (c *Certificates) planUncached(ctx context.Context, hcp *hyperv1.HostedCont
 }
 
 func (c *Certificates) plan(hcp *hyperv1.HostedControlPlane, facts Facts, there found, now time.Time) (*plan, error) {
-	p := &plan{table: c.table, hcp: hcp, facts: facts, terms: termsOf(hcp), settle: stepDurationOf(hcp, c.Settle), now: now, there: there}
+	p := &plan{table: c.table, hcp: hcp, facts: facts, terms: termsOf(hcp), stepDuration: stepDurationOf(hcp, c.StepDuration), now: now, there: there}
 	return p, p.make()
 }
 

@@ -20,9 +20,9 @@ type plan struct {
 	hcp   *hyperv1.HostedControlPlane
 	facts Facts
 	terms pki.Terms
-	// settle is the shortest duration of a rotation step.
-	settle time.Duration
-	now    time.Time
+	// stepDuration is the shortest duration of a rotation step.
+	stepDuration time.Duration
+	now          time.Time
 
 	there found
 	// current has the desired signers by name.
@@ -122,7 +122,7 @@ func (p *plan) advance() (turned bool, err error) {
 }
 
 func (p *plan) pace(lives time.Duration) pki.Timing {
-	return pki.Timing{Propagation: p.settle, Lives: lives}
+	return pki.Timing{Propagation: p.stepDuration, Lives: lives}
 }
 
 // compute returns the desired objects for the current signers.

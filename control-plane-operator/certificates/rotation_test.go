@@ -57,15 +57,15 @@ func TestRotationKeepsAllConnectionsWorking(t *testing.T) {
 		}
 		w.heard("Normal CertificateAuthorityRotation")
 		if n := w.pass(); n != 0 {
-			t.Errorf("%s: %d writes before it has settled", step.name, n)
+			t.Errorf("%s: %d writes before the step has taken its time", step.name, n)
 		}
 		before = after
-		w.clock.Step(DefaultSettle)
+		w.clock.Step(DefaultStepDuration)
 	}
 	// kubelets have certificates of the old authority until they renew them.
 	w.clock.Step(nodeCertificates)
 	w.pass() // all other certificates are renewed
-	w.clock.Step(DefaultSettle)
+	w.clock.Step(DefaultStepDuration)
 	w.pass()
 	if n := w.trusted(names.ClusterSignerCA); n != 1 {
 		t.Errorf("%d authorities for nodes are trusted when nothing is left of the old one", n)
@@ -84,17 +84,17 @@ func TestCertificatesOfOldNodesStayTrustedForAYear(t *testing.T) {
 	w.change(rotate)
 	for range 3 {
 		w.pass()
-		w.clock.Step(DefaultSettle)
+		w.clock.Step(DefaultStepDuration)
 	}
 	w.clock.Step(nodeCertificates)
 	w.pass()
-	w.clock.Step(DefaultSettle)
+	w.clock.Step(DefaultStepDuration)
 	if w.pass(); w.trusted(names.ClusterSignerCA) != 2 {
 		t.Fatal("nodes that joined before the upgrade lose the API server")
 	}
 	w.clock.Step(legacyNodeCertificateRetention - nodeCertificates)
 	w.pass()
-	w.clock.Step(DefaultSettle)
+	w.clock.Step(DefaultStepDuration)
 	if w.pass(); w.trusted(names.ClusterSignerCA) != 1 {
 		t.Error("the old authority is trusted for ever")
 	}
@@ -128,11 +128,11 @@ func TestRotationWaitsForTheRollout(t *testing.T) {
 	if !bytes.Equal(w.signing(names.EtcdSigner), first) {
 		t.Error("the next authority signs before everybody trusts it")
 	}
-	if w.again > 2*DefaultSettle {
+	if w.again > 2*DefaultStepDuration {
 		t.Errorf("looks again only after %s", w.again)
 	}
 	late[names.EtcdSigner] = false
-	w.clock.Step(DefaultSettle)
+	w.clock.Step(DefaultStepDuration)
 	w.pass()
 	if bytes.Equal(w.signing(names.EtcdSigner), first) {
 		t.Error("the next authority does not sign although everybody trusts it")
@@ -141,7 +141,7 @@ func TestRotationWaitsForTheRollout(t *testing.T) {
 
 // Programs in the cluster may have to be restarted by hand in between.
 func TestAnnotationSetsTheDurationOfRotationSteps(t *testing.T) {
-	for pause, want := range map[string]time.Duration{"2h": 2 * time.Hour, "20s": 20 * time.Second, "soon": DefaultSettle, "-1h": DefaultSettle} {
+	for pause, want := range map[string]time.Duration{"2h": 2 * time.Hour, "20s": 20 * time.Second, "soon": DefaultStepDuration, "-1h": DefaultStepDuration} {
 		w := newTestEnv(t, annotated(hyperv1.RotationPauseAnnotation, pause))
 		w.facts.RolledOut = rolledOut
 		w.pass()
@@ -179,7 +179,7 @@ func TestStepDurationRestartsAfterACrash(t *testing.T) {
 			t.Fatal("the next authority signs, and a client of etcd has just heard of it")
 		}
 	}
-	w.clock.Step(DefaultSettle)
+	w.clock.Step(DefaultStepDuration)
 	w.pass()
 	if bytes.Equal(w.signing(names.EtcdSigner), first) {
 		t.Error("it never signs")

@@ -9,9 +9,9 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// rest records that a reconcile found nothing to do. The next one has the same result until the time is reached or an
-// input changes. Checking every certificate takes some milliseconds, and reconciles are frequent.
-type rest struct {
+// skipState records that a reconcile found nothing to do. The next one has the same result until the time is reached or
+// an input changes. Checking every certificate takes some milliseconds, and reconciles are frequent.
+type skipState struct {
 	digest [sha256.Size]byte
 	until  time.Time
 }
@@ -27,8 +27,8 @@ func digestOf(hcp *hyperv1.HostedControlPlane, facts Facts, there found) ([sha25
 }
 
 // skippable returns the record of the last reconcile if its inputs are unchanged, and nil otherwise.
-func (c *Certificates) skippable(digest [sha256.Size]byte, now time.Time) *rest {
-	if r := c.rest.Load(); r != nil && r.digest == digest && now.Before(r.until) {
+func (c *Certificates) skippable(digest [sha256.Size]byte, now time.Time) *skipState {
+	if r := c.skip.Load(); r != nil && r.digest == digest && now.Before(r.until) {
 		return r
 	}
 	return nil

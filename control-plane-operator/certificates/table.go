@@ -16,8 +16,8 @@ type table struct {
 	kubeconfigs func(*hyperv1.HostedControlPlane, Facts) []kubeconfig
 }
 
-// whole is the table of a control plane.
-var whole = table{signers: signers, bundles: bundles, leaves: leaves, kubeconfigs: kubeconfigs}
+// fullTable is the table of a control plane.
+var fullTable = table{signers: signers, bundles: bundles, leaves: leaves, kubeconfigs: kubeconfigs}
 
 // A signer is a certificate authority in the Secret of the same name.
 type signer struct {

@@ -52,7 +52,7 @@ var reachable = Facts{
 }
 
 func newTestEnv(t testing.TB, changes ...func(*hyperv1.HostedControlPlane)) *testEnv {
-	w := &testEnv{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)), events: events.NewFakeRecorder(100), facts: reachable, table: whole}
+	w := &testEnv{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)), events: events.NewFakeRecorder(100), facts: reachable, table: fullTable}
 	w.Cluster = crashtest.NewCluster(crashtest.Options{
 		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}},
 		WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},

@@ -142,7 +142,7 @@ func (r *Reconciler) maintainOne(ctx context.Context, hcp *hyperv1.HostedControl
 	defer api.Close()
 	asked, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	members, err := ask(asked, api, etcd.Of(hcp))
+	members, err := statuses(asked, api, etcd.Of(hcp))
 	if err != nil {
 		return false, err
 	}
@@ -173,14 +173,14 @@ func aboutSpace(alarms []*etcdserverpb.AlarmMember) (full []*clientv3.AlarmMembe
 	return full
 }
 
-// ask returns the status of each member.
-func ask(ctx context.Context, api API, cluster etcd.Cluster) ([]member, error) {
+// statuses returns the status of each member.
+func statuses(ctx context.Context, api API, cluster etcd.Cluster) ([]member, error) {
 	var members []member
 	for _, name := range cluster.Members() {
 		endpoint := cluster.ClientURL(name)
 		status, err := api.Status(ctx, endpoint)
 		if err != nil {
-			return nil, fmt.Errorf("asking %s for its status: %w", name, err)
+			return nil, fmt.Errorf("getting the status of %s: %w", name, err)
 		}
 		members = append(members, member{name: name, endpoint: endpoint, StatusResponse: status})
 	}

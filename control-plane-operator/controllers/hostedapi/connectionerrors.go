@@ -48,7 +48,7 @@ func connectionProblem(err error, host string) problem {
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return silent("there is no route to %s", host)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return silent("%s does not answer within %s", host, patience)
+		return silent("%s does not answer within %s", host, requestTimeout)
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return silent("%s closes the connection", host)
 	}

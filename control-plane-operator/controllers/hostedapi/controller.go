@@ -195,7 +195,7 @@ type scope struct {
 }
 
 func (r *Reconciler) check(ctx context.Context, s *scope) (err error) {
-	s.answer, err = r.ask(ctx, s.hcp)
+	s.answer, err = r.queryServer(ctx, s.hcp)
 	return err
 }
 
@@ -227,8 +227,8 @@ func (r *Reconciler) justArrived(ctx context.Context, hcp *hyperv1.HostedControl
 	}), nil
 }
 
-// ask returns the answer of the API server. An error is one of the management cluster.
-func (r *Reconciler) ask(ctx context.Context, hcp *hyperv1.HostedControlPlane) (answer, error) {
+// queryServer returns the answer of the API server. An error is one of the management cluster.
+func (r *Reconciler) queryServer(ctx context.Context, hcp *hyperv1.HostedControlPlane) (answer, error) {
 	by, err := r.access.to(ctx, hcp)
 	if err != nil {
 		return answer{}, err
@@ -236,7 +236,7 @@ func (r *Reconciler) ask(ctx context.Context, hcp *hyperv1.HostedControlPlane) (
 	if by.problem != nil {
 		return answer{kubeconfig: by, problem: by.problem}, nil
 	}
-	said := by.ask(ctx, leftOut(hcp)...)
+	said := by.queryHealth(ctx, leftOut(hcp)...)
 	said.kubeconfig = by
 	if said.problem != nil {
 		r.access.forget(client.ObjectKeyFromObject(hcp)) // it may have been renewed

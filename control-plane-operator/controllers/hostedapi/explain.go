@@ -35,7 +35,7 @@ func (r *Reconciler) corruption(ctx context.Context, hcp *hyperv1.HostedControlP
 	if fine, named := said.checks["etcd"]; fine || !named || hcp.Spec.Etcd.ManagementType == hyperv1.Unmanaged {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	corrupt, err := r.CorruptMembers(ctx, hcp)
 	if err != nil || len(corrupt) == 0 {

@@ -109,7 +109,7 @@ func (k *kubeconfig) open(text []byte) {
 		k.refuse(err.Error())
 		return
 	}
-	cfg.Timeout = patience
+	cfg.Timeout = requestTimeout
 	server, _, err := rest.DefaultServerUrlFor(cfg)
 	if err != nil {
 		k.refuse("has no valid server address")

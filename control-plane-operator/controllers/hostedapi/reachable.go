@@ -136,7 +136,7 @@ func reachableCondition(hcp *hyperv1.HostedControlPlane, previous *metav1.Condit
 	case insideOnly:
 		c.Status = metav1.ConditionUnknown
 	}
-	c.Reason, c.Message = found[0].reason, words(found)
+	c.Reason, c.Message = found[0].reason, messages(found)
 	return c
 }
 
@@ -149,7 +149,7 @@ func neverReachable(hcp *hyperv1.HostedControlPlane, previous *metav1.Condition)
 	return previous.Status == metav1.ConditionFalse && previous.Reason == hyperv1.WaitingForFirstAnswerReason
 }
 
-func words(found []problem) string {
+func messages(found []problem) string {
 	var out []string
 	for _, p := range found {
 		out = append(out, p.message)

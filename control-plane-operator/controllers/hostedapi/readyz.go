@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// patience is the timeout of one request.
-	patience = 5 * time.Second
+	// requestTimeout is the timeout of one request.
+	requestTimeout = 5 * time.Second
 	// maxBodySize is the limit of a response body.
 	maxBodySize = 64 << 10
 )
@@ -44,9 +44,9 @@ type answer struct {
 // A problem is reported to users. It never contains data of a Secret.
 type problem struct{ reason, message string }
 
-// ask checks the readiness and the version of the API server. It opens new connections each time, as clients do. Checks
-// in without are excluded: the check of a missing plugin would take long.
-func (k *kubeconfig) ask(ctx context.Context, without ...string) answer {
+// queryHealth checks the readiness and the version of the API server. It opens new connections each time, as clients do.
+// Checks in without are excluded: the check of a missing plugin would take long.
+func (k *kubeconfig) queryHealth(ctx context.Context, without ...string) answer {
 	defer utilnet.CloseIdleConnectionsFor(k.client.Transport)
 	query := "verbose"
 	for _, check := range without {
@@ -58,7 +58,7 @@ func (k *kubeconfig) ask(ctx context.Context, without ...string) answer {
 		return answer{silent: true, problem: &p}
 	}
 	said := answer{checks: checks(body)}
-	if said.problem = k.judge(code, said.checks); said.problem != nil {
+	if said.problem = k.evaluate(code, said.checks); said.problem != nil {
 		said.silent = isShuttingDown(said.checks)
 		return said
 	}
@@ -99,8 +99,8 @@ func (k *kubeconfig) get(ctx context.Context, path, query string) (code int, bod
 	return resp.StatusCode, body, err
 }
 
-// judge returns the problem in a response, or nil.
-func (k *kubeconfig) judge(code int, checks map[string]bool) *problem {
+// evaluate returns the problem in a response, or nil.
+func (k *kubeconfig) evaluate(code int, checks map[string]bool) *problem {
 	var failed []string
 	for name, well := range checks {
 		if !well {

@@ -407,7 +407,7 @@ func TestReadOnlyKMSKeyDoesNotMakeTheAPIServerUnavailable(t *testing.T) {
 		if c.backup {
 			hcp.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{KMS: &hyperv1.KMSSpec{AWS: &hyperv1.AWSKMSSpec{BackupKey: &hyperv1.AWSKMSKeyEntry{ARN: one.Name}}}} //nolint:staticcheck // deprecated, and in use where somebody still sets it
 		}
-		got := k.ask(t.Context(), leftOut(hcp)...).problem
+		got := k.queryHealth(t.Context(), leftOut(hcp)...).problem
 		if (got != nil) != c.fails || got != nil && !strings.HasSuffix(got.message, "these checks fail: kms-providers") {
 			t.Errorf("%s: the problem is %+v", name, got)
 		}

@@ -166,8 +166,8 @@ func (s *Store[T]) write(ctx context.Context, c *change[T], gather time.Duration
 	}
 	defer func() { <-e.turn }()
 	if batch := s.take(e, c); len(batch) > 0 {
+		defer s.putBack(e, batch)
 		s.flush(ctx, e, c, batch, s.apply)
-		s.putBack(e, batch)
 	}
 	return c.stored, c.err
 }
@@ -236,7 +236,7 @@ func (s *Store[T]) take(e *entry[T], c *change[T]) []*change[T] {
 }
 
 // putBack lets the changes wait that were not written because the context of the
-// writer ended: those of other controllers have contexts of their own.
+// writer ended, or it panicked: the other controllers write them.
 func (s *Store[T]) putBack(e *entry[T], batch []*change[T]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -287,7 +287,9 @@ func (s *Store[T]) flush(ctx context.Context, e *entry[T], caller *change[T], ba
 	}
 	switch {
 	case ctx.Err() != nil: // it is the context of the caller only
-		batch = slices.DeleteFunc(batch, func(c *change[T]) bool { return c != caller })
+		if batch = nil; !caller.finished() {
+			batch = []*change[T]{caller}
+		}
 	case len(batch) > 1 && apierrors.IsInvalid(err): // one of them is invalid, and only that one fails
 		for _, c := range batch {
 			s.flush(ctx, e, caller, []*change[T]{c}, write)

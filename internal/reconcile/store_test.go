@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -415,6 +416,61 @@ func inOrder(pairs ...any) func(func(string, context.Context) bool) {
 				return
 			}
 		}
+	}
+}
+
+func TestWriterThatFailsBeforeItsWriteDoesNotFailOthers(t *testing.T) {
+	for name, fail := range map[string]func(context.Context) error{
+		"its context ends": func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		},
+		"it panics": func(ctx context.Context) error {
+			<-ctx.Done()
+			panic("a bug")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				release, reads := make(chan struct{}), 0
+				held, _ := w.hold("private-router", release)
+				cached := interceptor.NewClient(held.(client.WithWatch), interceptor.Funcs{
+					Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+						if reads++; reads == 2 {
+							return fail(ctx)
+						}
+						return c.Get(ctx, key, obj, opts...)
+					},
+				})
+				s := newStore(cached, w.Client)
+				impatient, giveUp := context.WithCancel(t.Context())
+				var results errorsByName
+				var all sync.WaitGroup
+				for condition, ctx := range inOrder("A", t.Context(), "B", impatient, "C", t.Context()) {
+					change := report(s.Part(conditionPart(condition)), w.read(t), condition, "")
+					all.Go(func() {
+						defer func() {
+							if bug := recover(); bug != nil {
+								results.set(condition, fmt.Errorf("%v", bug))
+							}
+						}()
+						results.set(condition, change.Write(ctx))
+					})
+					synctest.Wait() // A is in flight, B comes first of those that wait
+				}
+				close(release)
+				synctest.Wait()
+				giveUp()
+				all.Wait()
+				if results.get("A") != nil || results.get("B") == nil || results.get("C") != nil {
+					t.Errorf("got %v", results.all)
+				}
+				if got := w.types(t); !slices.Contains(got, "A") || !slices.Contains(got, "C") {
+					t.Errorf("conditions %q, want A and C", got)
+				}
+			})
+		})
 	}
 }
 

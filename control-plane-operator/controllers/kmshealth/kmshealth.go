@@ -55,13 +55,14 @@ type Reconciler struct {
 	Options
 	// last are the last results, by control plane. A status that could not be written, or
 	// another change of the spec, is no reason to use the key again. One reconcile runs at a time.
-	last map[types.UID]result
+	last map[client.ObjectKey]result
 }
 
 // result is what a use of a key has shown.
 type result struct {
-	// of is what the result depends on.
-	of  hyperv1.AWSKMSSpec
+	// uid and key are what the result depends on.
+	uid types.UID
+	key hyperv1.AWSKMSSpec
 	at  time.Time
 	err error
 }
@@ -70,14 +71,19 @@ type result struct {
 type Controller = reconcile.Controller[*hyperv1.HostedControlPlane, *hyperv1.HostedControlPlane]
 
 // New returns the controller.
-func New(opts Options) *Controller {
-	r := &Reconciler{Options: opts, last: map[types.UID]result{}}
+func New(opts Options) *Controller { return newReconciler(opts).controller() }
+
+func newReconciler(opts Options) *Reconciler {
+	return &Reconciler{Options: opts, last: map[client.ObjectKey]result{}}
+}
+
+func (r *Reconciler) controller() *Controller {
 	steps := []reconcile.Step[*hyperv1.HostedControlPlane]{{Name: "KMS key", Condition: hyperv1.ValidAWSKMSConfig, Run: r.checkKey}}
 	return &Controller{
-		Name: "keyprobe", Client: opts.Client, Clock: opts.Clock,
+		Name: "keyprobe", Client: r.Client, Clock: r.Clock,
+		Gone: r.forget,
 		Scope: func(_ context.Context, hcp *hyperv1.HostedControlPlane, _ *reconcile.Writer[*hyperv1.HostedControlPlane]) (*hyperv1.HostedControlPlane, error) {
 			if hcp.Unreadable() != "" || !hcp.DeletionTimestamp.IsZero() {
-				delete(r.last, hcp.UID)
 				return nil, reconcile.Skip(0)
 			}
 			return hcp, nil
@@ -88,7 +94,7 @@ func New(opts Options) *Controller {
 			}
 			return steps
 		},
-		Store: opts.Status, Conditions: []string{hyperv1.ValidAWSKMSConfig},
+		Store: r.Status, Conditions: []string{hyperv1.ValidAWSKMSConfig},
 		Status: func(hcp *hyperv1.HostedControlPlane, _ reconcile.Report, conditions *reconcile.Conditions) {
 			if Of(hcp) == nil {
 				conditions.Remove(hyperv1.ValidAWSKMSConfig)
@@ -109,6 +115,12 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	return c.Builder(mgr).For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).Complete(c)
 }
 
+// forget drops what is known of a control plane that is gone.
+func (r *Reconciler) forget(_ context.Context, key client.ObjectKey) error {
+	delete(r.last, key)
+	return nil
+}
+
 // Of returns the key that a control plane uses, or nil.
 func Of(hcp *hyperv1.HostedControlPlane) *hyperv1.AWSKMSSpec {
 	enc := hcp.Spec.SecretEncryption
@@ -126,10 +138,11 @@ func (r *Reconciler) checkKey(ctx context.Context, hcp *hyperv1.HostedControlPla
 	if err != nil {
 		return finding(err)
 	}
-	last, known := r.last[hcp.UID]
-	if !known || !reflect.DeepEqual(last.of, *Of(hcp)) || r.Clock.Since(last.at) >= last.lasts() {
-		last = result{of: *Of(hcp).DeepCopy(), at: r.Clock.Now(), err: kmskey.Check(ctx, keys, Of(hcp).ActiveKey.ARN)}
-		r.last[hcp.UID] = last
+	name := client.ObjectKeyFromObject(hcp)
+	last, known := r.last[name]
+	if !known || last.uid != hcp.UID || !reflect.DeepEqual(last.key, *Of(hcp)) || r.Clock.Since(last.at) >= last.lasts() {
+		last = result{uid: hcp.UID, key: *Of(hcp).DeepCopy(), at: r.Clock.Now(), err: kmskey.Check(ctx, keys, Of(hcp).ActiveKey.ARN)}
+		r.last[name] = last
 	}
 	return finding(last.err)
 }

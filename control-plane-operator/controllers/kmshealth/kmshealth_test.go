@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
@@ -76,6 +77,8 @@ func (k *keys) Decrypt(_ context.Context, in *kms.DecryptInput, _ ...func(*kms.O
 type world struct {
 	*testenv.Env
 	aws *keys
+
+	reconciler *Reconciler
 }
 
 func newWorld(t testing.TB) *world {
@@ -108,11 +111,12 @@ func (w *world) hcp() *hyperv1.HostedControlPlane {
 // start makes the probe anew and returns one pass of it.
 func (w *world) start() func(context.Context) error {
 	signer := &tokensigner.Signer{Client: w.Client(), Namespace: namespace, Clock: w.Clock}
-	r := New(Options{
+	w.reconciler = newReconciler(Options{
 		Client: w.Client(), Status: controlplanestatus.New(w.Client(), w.Client()), Clock: w.Clock,
 		Keys:     func(context.Context, *hyperv1.HostedControlPlane) (kmskey.API, error) { return w.aws, nil },
 		KeyReady: signer.Ready,
 	})
+	r := w.reconciler.controller()
 	return func(ctx context.Context) error {
 		list := &hyperv1.HostedControlPlaneList{}
 		w.Must(w.Admin().List(ctx, list))
@@ -196,25 +200,37 @@ func TestResultIsKeptInMemory(t *testing.T) {
 	pass := w.start()
 	check := func(want int, why string) {
 		t.Helper()
-		w.must(pass(t.Context()))
+		w.Must(pass(t.Context()))
 		if w.aws.calls != want {
 			t.Errorf("%s: %d calls of KMS, want %d", why, w.aws.calls, want)
 		}
 	}
 	check(2, "a new control plane")
 	check(2, "nothing has changed")
-	w.clock.Step(interval)
+	w.Clock.Step(interval)
 	check(4, "the result is old")
 	w.change(func(kms *hyperv1.AWSKMSSpec) { kms.Auth.AWSKMSRoleARN = "arn:aws:iam::222222222222:role/other" })
 	check(6, "another role")
 	w.change(func(kms *hyperv1.AWSKMSSpec) { kms.ActiveKey.ARN = known + "-not" })
 	check(7, "another key, which does not exist")
-	w.clock.Step(retryAfter - time.Second)
+	w.Clock.Step(retryAfter - time.Second)
 	check(7, "a failure is still recent")
-	w.clock.Step(time.Second)
+	w.Clock.Step(time.Second)
 	check(8, "a failure is checked again")
 	pass = w.start()
 	check(9, "another process")
+
+	hcp := w.hcp()
+	w.Must(w.Admin().Delete(t.Context(), hcp))
+	hcp.ResourceVersion, hcp.UID = "", ""
+	w.Must(w.Admin().Create(t.Context(), hcp))
+	check(10, "another control plane with the same name")
+	w.Must(w.Admin().Delete(t.Context(), hcp))
+	_, err := w.reconciler.controller().Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(hcp)})
+	w.Must(err)
+	if len(w.reconciler.last) > 0 {
+		t.Error("a result is known of a control plane that is gone")
+	}
 }
 
 func TestTrial(t *testing.T) {

@@ -24,7 +24,7 @@ func Parse(name string, args, environ []string) (Options, error) {
 	fs.StringVar(&o.MetricsAddr, "metrics-addr", ":8080", "The address of the metrics; 0 for none.")
 	fs.StringVar(&o.HealthAddr, "health-addr", ":8081", "The address of /healthz and /readyz; 0 for none.")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", true, "Work only while holding the lease. Needed with several replicas.")
-	fs.DurationVar(&o.ResyncPeriod, "resync-period", 30*time.Minute, "How often AWS is checked without a change of the objects.")
+	fs.DurationVar(&o.ResyncPeriod, "resync-period", awsx.ResyncPeriod, "How often AWS is checked without a change of the objects.")
 	fs.DurationVar(&o.IdentityInterval, "identity-interval", awsx.IdentityTTL, "How long a response of AWS proves that it accepts the roles. A value above resync-period makes separate checks unnecessary.")
 	fs.DurationVar(&o.APIStartInterval, "api-start-interval", 10*time.Second, "How often to check a hosted API server that is not ready.")
 	fs.DurationVar(&o.APIInterval, "api-interval", 30*time.Second, "How often to check a hosted API server that is ready.")

@@ -4,7 +4,9 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	podsecurity "k8s.io/pod-security-admission/api"
@@ -13,7 +15,9 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/components"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/components/capiprovider"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/components/controlplaneoperator"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -44,6 +48,26 @@ func TestPodsAreRestrictedAndHaveRequests(t *testing.T) {
 			if r := container.Resources.Requests; r.Cpu().IsZero() || r.Memory().IsZero() {
 				t.Errorf("container %s of %s has no requests", container.Name, c.Name)
 			}
+		}
+	}
+}
+
+func TestResyncPeriodIsPassedOn(t *testing.T) {
+	for period, want := range map[time.Duration]string{0: "", awsx.ResyncPeriod: "", time.Minute: "--resync-period=1m0s"} {
+		objs, err := component.Render(controlplaneoperator.Component, &controlplane.Target{
+			Namespace: controlplane.Namespace{Name: "clusters-demo"}, Images: map[string]string{controlplane.OperatorImage: "operator"}, ResyncPeriod: period,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, arg := range component.AsWorkload(objs[len(objs)-1]).Template.Spec.Containers[0].Args {
+			if strings.HasPrefix(arg, "--resync-period") {
+				got = arg
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", period, got, want)
 		}
 	}
 }

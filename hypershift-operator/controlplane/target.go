@@ -3,6 +3,7 @@ package controlplane
 import (
 	"maps"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -47,6 +48,8 @@ type Target struct {
 	RegistryOverrides release.Overrides
 	// SkipLoadBalancerChecks is true if the management cluster cannot reach load balancers.
 	SkipLoadBalancerChecks bool
+	// ResyncPeriod is how often the control-plane-operator compares AWS with the desired state; 0 for its default.
+	ResyncPeriod time.Duration
 }
 
 // PodSettings are what the pods of one control plane have in common.

@@ -66,7 +66,7 @@ func Parse(name string, args, environ []string) (Options, error) {
 		o.BlockedCIDRs, err = parseList(text, parseNetwork)
 		return err
 	})
-	fs.DurationVar(&o.ResyncPeriod, "resync-period", 30*time.Minute, "how often to look at what no watch tells of, AWS included")
+	fs.DurationVar(&o.ResyncPeriod, "resync-period", awsx.ResyncPeriod, "how often to look at what no watch tells of, AWS included")
 	fs.DurationVar(&o.PermissionsPeriod, "aws-permissions-check-period", awsx.PrincipalsTTL, "how often to check who may connect to an endpoint service")
 	fs.DurationVar(&o.DocumentsPeriod, "oidc-check-period", awsx.OIDCDocumentsTTL, "how often to check published OIDC documents")
 	if err := fs.Parse(args); err != nil {

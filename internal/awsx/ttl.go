@@ -18,6 +18,10 @@ import "time"
 // that follow a crash.
 const ConsistencyWindow = 30 * time.Second
 
+// ResyncPeriod is how often AWS is compared with the desired state although nothing has
+// changed in the cluster. Default of a flag of both operators.
+const ResyncPeriod = 30 * time.Minute
+
 const (
 	// SubnetTTL is long because VPC and zone of a subnet cannot change. It ends
 	// so that a deleted subnet is noticed within a working day.

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -45,6 +46,7 @@ type Store[T client.Object] struct {
 	live   client.Reader
 	owner  string
 	former []string
+	clock  clock.PassiveClock
 
 	mu      sync.Mutex
 	parts   []*Part[T]
@@ -101,7 +103,7 @@ const (
 // The fields of former owners, which earlier versions used for parts of the
 // same status, are taken over.
 func NewStore[T client.Object](c client.Client, live client.Reader, owner string, former ...string) *Store[T] {
-	return &Store[T]{client: c, live: live, owner: owner, former: former, objects: map[client.ObjectKey]*entry[T]{}}
+	return &Store[T]{client: c, live: live, owner: owner, former: former, clock: clock.RealClock{}, objects: map[client.ObjectKey]*entry[T]{}}
 }
 
 // Part adds a part. fields returns it as a value that marshals to a JSON object; a
@@ -483,7 +485,7 @@ func (s *Store[T]) takeOver(ctx context.Context, stored T, owners []metav1.Manag
 func (s *Store[T]) keep(e *entry[T], stored T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
+	now := s.clock.Now()
 	e.latest, e.at = &stored, now
 	for key, other := range s.objects {
 		if other.latest != nil && now.Sub(other.at) > retention {

@@ -76,7 +76,7 @@ func answer(ctx context.Context, c client.Client, obj runtime.ApplyConfiguration
 	}
 	owners := live.GetManagedFields() // the fake leaves out the subresource
 	for i := range owners {
-		if strings.Contains(string(owners[i].FieldsV1.Raw), "f:status") {
+		if strings.Contains(owners[i].FieldsV1.GetRawString(), "f:status") {
 			owners[i].Subresource = "status"
 		}
 	}

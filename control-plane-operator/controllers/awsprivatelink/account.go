@@ -30,7 +30,7 @@ type account struct {
 	zones   *cache.Keyed[string, string] // id of the hosted zone, by the id that the user named
 
 	mu      sync.Mutex
-	due     time.Time // when everything is listed again
+	listed  time.Time // when everything was listed last
 	lists   map[list]bool
 	records map[string]*records.Manager // by zone
 }
@@ -92,17 +92,17 @@ func (a *account) invalidateLocked(age time.Duration) {
 func (a *account) resync(period time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if now := a.clock.Now(); !now.Before(a.due) {
+	if now := a.clock.Now(); !now.Before(a.listed.Add(period)) {
 		a.invalidateLocked(0)
-		a.due = now.Add(period)
+		a.listed = now
 	}
 }
 
 // untilResync is the time until the next resync.
-func (a *account) untilResync() time.Duration {
+func (a *account) untilResync(period time.Duration) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return max(a.due.Sub(a.clock.Now()), time.Second)
+	return max(a.listed.Add(period).Sub(a.clock.Now()), time.Second)
 }
 
 // zone returns the id of the hosted zone of the cluster's records: the given
@@ -143,7 +143,7 @@ func (r *Reconciler) openAccount(ctx context.Context, s *scope) (err error) {
 	case s.deleting():
 		s.account.invalidate(awsx.DeletionListTTL)
 	default:
-		s.account.resync(r.ResyncPeriod)
+		s.account.resync(r.resyncPeriod(s.hcp))
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func New(opts Options) *Controller {
 			case s.account == nil:
 				return r.ResyncPeriod
 			}
-			return s.account.untilResync()
+			return s.account.untilResync(r.resyncPeriod(s.hcp))
 		},
 		MaxBackoff: 5 * time.Minute,
 		Workers:    len(offered),

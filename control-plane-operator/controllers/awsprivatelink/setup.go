@@ -21,7 +21,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	c := New(opts)
 	err := c.Builder(mgr).
 		For(&hyperv1.AWSEndpointService{}, builder.WithPredicates(othersChanges())).
-		Watches(&hyperv1.HostedControlPlane{}, handler.EnqueueRequestsFromMapFunc(toEndpointServices(opts.Client)), builder.WithPredicates(specOrDeletion())).
+		Watches(&hyperv1.HostedControlPlane{}, handler.EnqueueRequestsFromMapFunc(toEndpointServices(opts.Client)), builder.WithPredicates(predicate.Or[client.Object](specOrDeletion(), connectionLost()))).
 		Complete(c)
 	if err != nil {
 		return err

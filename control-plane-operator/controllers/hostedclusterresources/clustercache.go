@@ -30,8 +30,8 @@ type clusterConnection struct {
 	apply  *apply.Applier
 	// observed has the last observation of each part.
 	observed map[string]observedPart
-	// lastResponse is the last time at which a node responded.
-	lastResponse time.Time
+	// nodes is the connection to nodes.
+	nodes nodeConnection
 	// podAuthorities has the API server's authorities for pods.
 	podAuthorities []byte
 	// recordedRevisions has the last revision of the authorities with an event, by reason.

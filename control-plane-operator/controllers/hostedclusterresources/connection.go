@@ -17,36 +17,40 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// checkConnection checks the connection from the control plane to nodes: it reads a log line of an agent, which the
-// kubelet sends through the tunnels.
+// checkConnection reports the connection from the control plane to nodes, which a monitor checks in the background. Without
+// a recent result it checks it itself.
 func (r *Reconciler) checkConnection(ctx context.Context, s *scope) error {
-	if !r.Clock.Now().After(s.hosted.lastResponse.Add(r.Interval)) && !s.hosted.lastResponse.IsZero() {
+	if ptr.Deref(s.hcp.Status.NodeCount, 0) == 0 {
+		r.reportConnection(s, metav1.Condition{Status: metav1.ConditionUnknown, Reason: hyperv1.NoNodesReason, Message: "the cluster has no nodes"})
 		return nil
 	}
-	c, err := r.connection(ctx, s)
-	if err != nil {
-		return err
-	}
-	if c.Status == metav1.ConditionTrue {
-		s.hosted.lastResponse = r.Clock.Now()
+	c, recent := s.hosted.nodes.recent(r.Clock.Now(), r.Interval)
+	if !recent {
+		var err error
+		if c, err = r.connection(ctx, s.hosted); err != nil {
+			return err
+		}
+		s.hosted.nodes.record(c, r.Clock.Now())
 	}
 	if c.Status == metav1.ConditionFalse {
 		s.requeueAfter(nodeRetryInterval)
 	}
+	r.reportConnection(s, c)
+	return nil
+}
+
+func (r *Reconciler) reportConnection(s *scope, c metav1.Condition) {
 	c.Type, c.ObservedGeneration = hyperv1.DataPlaneConnectionAvailable, s.hcp.Generation
 	reconcile.SetCondition(&s.hcp.Status.Conditions, c, r.Clock.Now())
-	return nil
 }
 
 // nodeRetryInterval is the interval for checking nodes that have not responded.
 const nodeRetryInterval = 15 * time.Second
 
-func (r *Reconciler) connection(ctx context.Context, s *scope) (metav1.Condition, error) {
-	if ptr.Deref(s.hcp.Status.NodeCount, 0) == 0 {
-		return metav1.Condition{Status: metav1.ConditionUnknown, Reason: hyperv1.NoNodesReason, Message: "the cluster has no nodes"}, nil
-	}
+// connection reads a log line of an agent, which the kubelet sends through the tunnels.
+func (r *Reconciler) connection(ctx context.Context, hosted *clusterConnection) (metav1.Condition, error) {
 	pods := &corev1.PodList{}
-	if err := s.hosted.client.List(ctx, pods, client.InNamespace(metav1.NamespaceSystem), client.MatchingLabels(agentLabels)); err != nil {
+	if err := hosted.client.List(ctx, pods, client.InNamespace(metav1.NamespaceSystem), client.MatchingLabels(agentLabels)); err != nil {
 		return metav1.Condition{}, fmt.Errorf("listing the agents of the tunnels: %w", err)
 	}
 	ready := slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool {
@@ -59,7 +63,7 @@ func (r *Reconciler) connection(ctx context.Context, s *scope) (metav1.Condition
 	}
 	var problem error
 	for _, pod := range ready[:min(len(ready), maxCheckedNodes)] {
-		if problem = r.ReadLog(ctx, s.hosted.config, pod.Namespace, pod.Name); problem == nil {
+		if problem = r.ReadLog(ctx, hosted.config, pod.Namespace, pod.Name); problem == nil {
 			return metav1.Condition{Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, Message: "nodes respond"}, nil
 		}
 	}

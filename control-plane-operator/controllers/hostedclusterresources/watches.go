@@ -17,7 +17,7 @@ import (
 // larger than the rest of the operator in a cluster with many nodes.
 type watchSource struct{ opening chan *hostedWatch }
 
-func newWatchSource() *watchSource { return &watchSource{opening: make(chan *hostedWatch, 3)} }
+func newWatchSource() *watchSource { return &watchSource{opening: make(chan *hostedWatch, 4)} }
 
 // A hostedWatch is one watch. The reconcile after its end opens it again.
 type hostedWatch struct {
@@ -37,6 +37,7 @@ func (r *Reconciler) ensureWatches(_ context.Context, s *scope) error {
 	added := func(t watch.EventType) bool { return t == watch.Added }
 	r.ensureWatch(s, "requests", added, requestsMetadata(), s.servingVersion, ofKubeletServing)
 	r.ensureWatch(s, "joins", added, requestsMetadata(), s.joinVersion, ofKubeletClient)
+	r.ensureMonitor(s)
 	return nil
 }
 
@@ -47,19 +48,28 @@ func requestsMetadata() *metav1.PartialObjectMetadataList {
 	return list
 }
 
+// ensureWatch opens a watch of objects from the version of the last read; without one it does nothing.
 func (r *Reconciler) ensureWatch(s *scope, name string, triggers func(watch.EventType) bool, list *metav1.PartialObjectMetadataList, from string, opts ...client.ListOption) {
+	if from == "" {
+		return
+	}
+	c := s.hosted.client
+	r.openWatch(s, name, triggers, func(ctx context.Context) (watch.Interface, error) {
+		return c.Watch(ctx, list, append(opts, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: from}})...)
+	})
+}
+
+// openWatch opens a watch unless it is open.
+func (r *Reconciler) openWatch(s *scope, name string, triggers func(watch.EventType) bool, start func(context.Context) (watch.Interface, error)) {
 	w := s.hosted.watches[name]
 	if w == nil {
 		w = &hostedWatch{request: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s.hcp)}, triggers: triggers, closed: s.hosted.closed}
 		s.hosted.watches[name] = w
 	}
-	if from == "" || !w.open.CompareAndSwap(false, true) {
+	if !w.open.CompareAndSwap(false, true) {
 		return
 	}
-	c := s.hosted.client
-	w.start = func(ctx context.Context) (watch.Interface, error) {
-		return c.Watch(ctx, list, append(opts, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: from}})...)
-	}
+	w.start = start
 	select {
 	case r.watches.opening <- w:
 	default: // the source is not started yet

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/config/rbac"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -36,6 +37,9 @@ func adaptDeployment(t *controlplane.Target, d *appsv1.Deployment) error {
 	}
 	if t.SkipLoadBalancerChecks {
 		c.Args = append(c.Args, "--check-load-balancers=false")
+	}
+	if t.ResyncPeriod != 0 && t.ResyncPeriod != awsx.ResyncPeriod {
+		c.Args = append(c.Args, "--resync-period="+t.ResyncPeriod.String())
 	}
 	if len(t.MetricsClientCA) > 0 {
 		c.Env = append(c.Env, corev1.EnvVar{Name: metricstls.ClientCA, Value: string(t.MetricsClientCA)})

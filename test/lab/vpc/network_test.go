@@ -481,7 +481,7 @@ func TestEndpointLeadsToABalancerWhileItIsConnected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	go answer(l, func(c net.Conn) { _, _ = io.WriteString(c, "endpoint") })
 	w.reaches("a-user", "10.1.0.254:6443", "endpoint")
 	w.reaches("a-mute", "10.1.0.254:6443", "") // may not send

@@ -1,0 +1,115 @@
+package hostedclusterresources
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/ptr"
+)
+
+// monitorInterval is how often a monitor checks the connection to nodes. A check is two requests to the hosted API server.
+// A reconcile is many more, so that it would take ten minutes to notice that the nodes are gone.
+const monitorInterval = 30 * time.Second
+
+// monitorTimeout is how long a check may take.
+const monitorTimeout = 20 * time.Second
+
+// A nodeConnection is the last known state of the connection to the nodes of a hosted cluster.
+type nodeConnection struct {
+	mu        sync.Mutex
+	condition metav1.Condition
+	at        time.Time
+	// unread is true for a result of the monitor that no reconcile has reported yet.
+	unread bool
+}
+
+// record stores the result of a check, and reports whether it differs from the one before.
+func (n *nodeConnection) record(c metav1.Condition, now time.Time) (changed bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	changed = c.Status != n.condition.Status || c.Reason != n.condition.Reason
+	n.condition, n.at = c, now
+	return changed
+}
+
+// keepForReport makes the next reconcile report the result without a check of its own.
+func (n *nodeConnection) keepForReport() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.unread = true
+}
+
+// recent returns the last result, if it need not be checked: no reconcile has reported it yet, or it is a good one that is not
+// older than the interval.
+func (n *nodeConnection) recent(now time.Time, interval time.Duration) (c metav1.Condition, recent bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	recent = n.unread || n.condition.Status == metav1.ConditionTrue && !now.After(n.at.Add(interval))
+	n.unread = false
+	return n.condition, recent
+}
+
+// ensureMonitor starts the monitor of the connection unless it runs, or the cluster has no nodes. Its events are those of a watch.
+func (r *Reconciler) ensureMonitor(s *scope) {
+	if ptr.Deref(s.hcp.Status.NodeCount, 0) == 0 {
+		return
+	}
+	hosted := s.hosted
+	r.openWatch(s, "connection", func(watch.EventType) bool { return true }, func(ctx context.Context) (watch.Interface, error) {
+		return r.monitor(ctx, hosted, monitorInterval), nil
+	})
+}
+
+// A connectionMonitor sends an event when the connection to nodes is lost or restored.
+type connectionMonitor struct {
+	events chan watch.Event
+	cancel context.CancelFunc
+}
+
+// ResultChan implements watch.Interface.
+func (m *connectionMonitor) ResultChan() <-chan watch.Event { return m.events }
+
+// Stop implements watch.Interface.
+func (m *connectionMonitor) Stop() { m.cancel() }
+
+// monitor checks the connection until it is stopped.
+func (r *Reconciler) monitor(ctx context.Context, hosted *clusterConnection, interval time.Duration) *connectionMonitor {
+	ctx, cancel := context.WithCancel(ctx)
+	m := &connectionMonitor{events: make(chan watch.Event), cancel: cancel}
+	go func() {
+		ticks := time.NewTicker(interval)
+		defer ticks.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticks.C:
+			}
+			if !r.check(ctx, hosted) {
+				continue
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case m.events <- watch.Event{Type: watch.Modified}:
+			}
+		}
+	}()
+	return m
+}
+
+// check checks the connection once, and reports whether the result differs from the one before. An API server that does not
+// respond is no evidence about nodes.
+func (r *Reconciler) check(ctx context.Context, hosted *clusterConnection) (changed bool) {
+	ctx, cancel := context.WithTimeout(ctx, monitorTimeout)
+	defer cancel()
+	c, err := r.connection(ctx, hosted)
+	if err != nil || !hosted.nodes.record(c, r.Clock.Now()) {
+		return false
+	}
+	hosted.nodes.keepForReport()
+	return true
+}

@@ -89,8 +89,8 @@ type AWSPlatformSpec struct {
 	// +listMapKey=key
 	ResourceTags []AWSResourceTag `json:"resourceTags,omitempty"`
 
-	// EndpointAccess defines from where clients reach the API. It can be changed on an existing cluster in every
-	// direction.
+	// EndpointAccess defines from where clients reach the API. It can be changed. Machines keep the address with which
+	// they started: a change that removes it cuts them off.
 	// +optional
 	// +kubebuilder:default=Public
 	EndpointAccess AWSEndpointAccessType `json:"endpointAccess,omitempty"`

@@ -40,7 +40,7 @@ binaries:
 	@go run ./hack/binaries etcd etcdutl kube-apiserver kube-controller-manager aws-cloud-controller-manager helm >/dev/null
 
 .PHONY: unit
-unit: ## run the tests that need only Go (seconds)
+unit: ## run the tests of the operators and internal; they use etcd, kube-apiserver and HAProxy
 	go test $(API) ./internal/... ./hypershift-operator/... ./control-plane-operator/... ./test/fakeaws/... ./test/crashtest/...
 
 .PHONY: integration
@@ -49,7 +49,7 @@ integration: ## run the integration tests: scenarios across controllers, on a re
 
 .PHONY: e2e
 e2e: ## run the end-to-end scenarios on the lab, as root: everyday use, upgrade, outages, mistakes, installation (STORIES='Everyday|Upgrade')
-	@go run ./hack/progress "compiling the stories" ./test/lab/...
+	@go run ./hack/progress "compiling the scenarios" ./test/lab/...
 	$(GOTEST) --format standard-verbose -- -tags e2e -count=1 -p 1 -timeout 45m -run '$(STORIES)' ./test/lab ./test/e2e
 
 .PHONY: lab

@@ -12,8 +12,8 @@
 // The outcomes of a step, its condition, and when the object is reconciled again:
 //
 //	done        nil                True                        after the resync period
-//	wait        Wait(after, …)     False                       after that time, or when a watch reports a change
-//	block       Block(…)           False                       when the object changes
+//	wait        Wait(after, …)     False                       after that time (0: the resync period), or when a watch reports a change
+//	block       Block(…)           False                       when the object changes, or after the resync period
 //	unknown     Unknown(after, …)  stays True, else Unknown    after that time
 //	error       any other error    False, or as unknown if     with back-off
 //	                               the error is transient

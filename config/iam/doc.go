@@ -1,5 +1,6 @@
-// Package iam holds the policies that the operators need in AWS, and the test
-// that those of our own programs allow what they call and nothing else:
+// Package iam holds the policies that the operators and the programs of a hosted
+// cluster need in AWS. A test checks that the policies of the operators allow
+// exactly the calls of the `API` interfaces:
 //
 //	hypershift-operator.json       for the user or role of the hypershift-operator, in the management account
 //	control-plane-operator.json    for rolesRef.controlPlaneOperatorARN, in the customer's account
@@ -10,18 +11,22 @@
 //	shared-vpc-control-plane.json  for sharedVPC.rolesRef.controlPlaneARN, in the account of the VPC
 //	shared-vpc-ingress.json        for sharedVPC.rolesRef.ingressARN, in the account of the VPC
 //
-// They are templates for one cluster (docs/permissions.md): Fill replaces their variables, as
-// envsubst does. What changes something is limited by its resource, or by a condition on the
-// tag of the cluster: aws:RequestTag for what is created, aws:ResourceTag for what is there.
+// They are templates for one cluster (docs/permissions.md): Fill replaces their
+// variables, as envsubst does. Every action that changes a resource is limited by the
+// resource, or by a condition on the tag of the cluster: aws:RequestTag for resources
+// that are created, aws:ResourceTag for existing ones.
 //
-// cloud-controller.json is for the cloud-controller-manager of AWS: instances of nodes, and
-// load balancers of Services with their security groups. node-pool-management.json is for a program that is not ours, Cluster API's
-// AWS provider, and has what that calls for machines in a VPC that is in other hands. Other
-// documents for this role let it make networks, load balancers and launch
-// templates too, which nothing of ours asks it to; they lack DescribeDhcpOptions
-// and DescribeInstanceTypes, which each machine needs, ModifyInstanceMetadataOptions,
-// the service-linked role of spot instances, and the keys of encrypted volumes.
-// The stage of the integration tests gives these documents to the roles that the
-// programs act as, so that a story fails if an action is missing; test/privilege
-// lists the actions that no scenario has used, and what they are for.
+// cloud-controller.json is for the cloud-controller-manager of AWS: instances of nodes,
+// and load balancers of Services with their security groups.
+//
+// node-pool-management.json is for Cluster API's AWS provider, in a VPC that it does
+// not manage. Other published policies for this role also allow it to create networks,
+// load balancers and launch templates, which are not used here. They lack
+// DescribeDhcpOptions and DescribeInstanceTypes, which each machine needs,
+// ModifyInstanceMetadataOptions, the service-linked role of spot instances, and the
+// keys of encrypted volumes.
+//
+// The integration tests attach these policies to the roles. A scenario fails if an
+// action is missing. test/privilege lists the actions that no scenario has used, and
+// their purpose.
 package iam

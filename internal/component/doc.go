@@ -1,20 +1,25 @@
-// Package component runs workloads: those of control planes, those of the operators, and those inside hosted clusters. A
-// Component is a value: a folder of YAML assets, and small pure functions for what depends on the cluster. Its Target has the
-// facts of one cluster, and the defaults of all components there.
+// Package component runs workloads: those of control planes, those of the control-plane-operator and Cluster API, and those
+// inside hosted clusters. A Component is a value: a folder of YAML assets, and small pure functions for what depends on the
+// cluster. Its Target has the facts of one cluster, and the defaults of all components there.
 //
 //	Render    component.go   assets ─► Target.Prepare ─► adapters ─► images ─► Target.Complete
 //	            images.go      names of images ─► references
 //	            workload.go    what Deployments, StatefulSets and DaemonSets share
-//	          for Targets      security.go: the restricted pod security level; placement.go: priority, dead nodes;
-//	                           limits.go: memory, volumes; trust.go: certificate authorities of the user
+//	          for Targets      security.go: the restricted pod security level; placement.go: priority, eviction from
+//	                           unreachable nodes; limits.go: memory, volumes; trust.go: certificate
+//	                           authorities of the user
+//	RenderAll rendered.go    the components that the cluster has, rendered
 //
 // For the components of a control plane, Runner.Ensure applies what RenderAll returns, and reports on it:
 //
 //	Ensure    ensure.go      all components in parallel, each after those that it depends on:
 //	            observe.go     Deployment or StatefulSet ─► is it available, is it rolled out
 //	            pods.go        if not, the cause from the status of its pods and Events
+//	            trouble.go     what prevents one pod from becoming ready
 //	            status.go      ─► ControlPlaneComponent
 //	Delete    delete.go    all pods at once, without grace period
+//
+// In hosted clusters, hostedclusterresources applies the objects.
 //
 // Rendering makes no API calls: all facts are in the Target, which a controller has gathered. Package componenttest has the
 // golden files of the result.

@@ -5,6 +5,7 @@
 //	  Request   request.go    a desired certificate: subject, hosts, usages
 //	  Leaf      leaf.go       a certificate and its key, as Issue creates them or a Secret has them
 //	  Evaluate  evaluate.go   (Secret, Request, Authority, Terms, now) ─► the Leaf that may stay, or why a new one must be issued
+//	  Terms                   validity and renewal
 //	Signer      signer.go     the former, current and next Authority, as a Secret has them
 //	  Advance   rotation.go   one step of a rotation in which every certificate in use is trusted at every moment
 //	Kubeconfig  kubeconfig.go a Leaf, a server and its CA, in the format of clients

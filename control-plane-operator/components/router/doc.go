@@ -1,7 +1,7 @@
 // Package router runs HAProxy, which routes connections of the load balancers "router" and "private-router" to the
 // server in the TLS server name.
 //
-//	Route ─► host in the ClientHello ─► Service of the control plane, TLS and all
+//	Route ─► host in the ClientHello ─► Service of the control plane; the TLS connection is passed through
 //
 // HAProxy does not terminate TLS: certificates stay with the servers. A label selects the Routes of the router, and the
 // router exists as long as there is such a Route.

@@ -5,6 +5,11 @@
 //	                │                             │
 //	                └────────── rules: authorize what is missing, then revoke
 //	                            what is not wanted ──► tags
+//	Delete:  by role, and the recorded id
+//	Users:   what prevents a deletion                                  users.go
+//
+// A group of an earlier control plane of the same cluster is adopted: Ensure finds it
+// by name.
 //
 // Rules are compared one by one: EC2 merges all sources of a port into one
 // permission. A rule that is not in the spec is revoked, unless the spec leaves it to

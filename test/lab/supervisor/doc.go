@@ -1,12 +1,12 @@
 // Package supervisor runs a lab: pid 1 of a tree of processes that have mounts, network and process ids of their own.
 //
 //	host                      lab: boot.go                                   machine: test/lab/machine
-//	┌───────────────┐         ┌─────────────────────────────────────┐        ┌──────────────────┐
-//	│ hypershift-lab ├─────────┤ uplink            switch 10.55.0.1  ├────────┤ eth0 10.55.0.x   │
-//	│ 10.59.0.1     │  veth   │ 10.59.0.2          │ (network.go)   │  one   │  containerd      │
-//	│ kubectl,      │         │  etcd              │                │  veth  │  kubelet         │
-//	│ tests, demo   │         │  kube-apiserver  :6443              │  for   │  kube-proxy      │
-//	└───────────────┘         │  kube-controller-manager, scheduler │  each  │  pods 10.56.x.0  │
+//	┌────────────────┐        ┌─────────────────────────────────────┐        ┌──────────────────┐
+//	│ hypershift-lab ├────────┤ uplink            switch 10.55.0.1  ├────────┤ eth0 10.55.0.x   │
+//	│ 10.59.0.1      │  veth  │ 10.59.0.2          │ (network.go)   │  one   │  containerd      │
+//	│ kubectl,       │        │  etcd              │                │  veth  │  kubelet         │
+//	│ tests, demo    │        │  kube-apiserver  :6443              │  for   │  kube-proxy      │
+//	└────────────────┘        │  kube-controller-manager, scheduler │  each  │  pods 10.56.x.0  │
 //	        │                 │  registry        :5000              │        └──────────────────┘
 //	        └── socket ───────┤  supervisor (api.go)                │
 //	                          └─────────────────────────────────────┘
@@ -15,8 +15,9 @@
 //
 // Run starts the components; each step comes after those that it needs:
 //
-//	network.go ► pki.go ► registry.go ► controlplane.go ► join.go (permissions to join) ► routes.go, services
+//	network.go ► pki.go ► registry.go ┬► controlplane.go (etcd, API server ► join.go ► controllers) ┬► storage ► cloud-controller-manager
+//	                                  └► cloud.go (AWS emulator, load balancers, DNS) ──────────────┘            (cloud.go)
 //
-// Then it serves requests: machines.go (add, remove), power.go (on, off). Components of other packages are in services.go. They run
-// in this process, and therefore in the network of the lab.
+// Then it serves requests: machines.go (add, remove), power.go (on, off). servers.go restarts processes. workers.go starts machines for
+// EC2 instances. Components of other packages run in this process, and therefore in the network of the lab.
 package supervisor

@@ -125,6 +125,9 @@ func checkAdapters[T component.Target](t *testing.T, all []component.Component[T
 func TestComponentsOfHostedClustersDependOnTheirImages(t *testing.T) {
 	env := targettest.HostedCluster()
 	for _, c := range components.HostedCluster {
+		if c.Wanted == nil {
+			t.Fatalf("%s is wanted without its image", c.Name)
+		}
 		if !c.Wanted(env) {
 			t.Errorf("a release with all images has no %s", c.Name)
 		}

@@ -76,6 +76,14 @@ func TestDesiredWorkloads(t *testing.T) {
 	}
 }
 
+func TestEveryClusterHasAComponentWithoutWanted(t *testing.T) {
+	everywhere := coredns.Component
+	everywhere.Wanted = nil
+	if len(desired(t, everywhere, nil)) == 0 {
+		t.Error("no objects are desired")
+	}
+}
+
 // Each kind is a request to the hosted cluster in each interval. Objects of a kind that is missing are never deleted.
 func TestKindsOfWorkloads(t *testing.T) {
 	for _, tc := range []struct {

@@ -25,7 +25,7 @@ func workload(c component.Component[*target.HostedCluster]) part {
 		kinds:     component.Kinds(c, &target.HostedCluster{}),
 		desired: func(r *Reconciler, ctx context.Context, s *scope) ([]client.Object, error) {
 			t, err := r.target(ctx, s)
-			if err != nil || !c.Wanted(t) {
+			if err != nil || c.Wanted != nil && !c.Wanted(t) {
 				return nil, err
 			}
 			return component.Render(c, t)

@@ -88,7 +88,7 @@ func (r *Reconciler) monitor(ctx context.Context, hosted *clusterConnection, int
 				return
 			case <-ticks.C:
 			}
-			if !r.check(ctx, hosted) {
+			if changed := r.check(ctx, hosted); !changed || ctx.Err() != nil {
 				continue
 			}
 			select {

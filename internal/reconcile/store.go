@@ -5,21 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/utils/clock"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
 // A Store reads objects of one kind and writes their status. The controllers of a
@@ -373,113 +366,6 @@ func conflict(obj client.Object) error {
 	return apierrors.NewConflict(schema.GroupResource{}, obj.GetName(), errors.New("the object has changed since the reconcile began"))
 }
 
-// apply writes the whole status: the parts that have changed, and the others as base has them.
-func (s *Store[T]) apply(ctx context.Context, base T, batch []*change[T]) (T, error) {
-	u, err := identity(base, s.client.Scheme())
-	if err != nil {
-		return base, err
-	}
-	if u.Object["status"], err = s.status(base, batch); err != nil {
-		return base, err
-	}
-	stored, owners, err := s.send(ctx, base, u, s.owner)
-	if err != nil {
-		return base, err
-	}
-	return s.takeOver(ctx, stored, owners), nil
-}
-
-// send applies u as that owner. It returns base with the status and the version of the
-// answer, and the owners of its fields.
-func (s *Store[T]) send(ctx context.Context, base T, u *unstructured.Unstructured, owner string) (T, []metav1.ManagedFieldsEntry, error) {
-	if err := s.client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(owner), client.ForceOwnership); err != nil {
-		return base, nil, err
-	}
-	answer := newObject[T]()
-	text, err := json.Marshal(u.Object)
-	if err == nil {
-		err = json.Unmarshal(text, answer)
-	}
-	if err != nil {
-		return base, nil, fmt.Errorf("decoding the stored object: %w", err)
-	}
-	// The version was a precondition: nothing else of the object has changed.
-	stored := base.DeepCopyObject().(T)
-	statusOf(stored).Set(statusOf(answer))
-	stored.SetResourceVersion(answer.GetResourceVersion())
-	stored.SetManagedFields(nil)
-	return stored, u.GetManagedFields(), nil
-}
-
-func statusOf(obj client.Object) reflect.Value {
-	return reflect.ValueOf(obj).Elem().FieldByName("Status")
-}
-
-// status merges the parts.
-func (s *Store[T]) status(base T, batch []*change[T]) (map[string]any, error) {
-	after := map[*Part[T]]json.RawMessage{}
-	for _, c := range batch {
-		after[c.part] = c.after
-	}
-	s.mu.Lock()
-	parts := slices.Clone(s.parts)
-	s.mu.Unlock()
-	status := map[string]any{}
-	for _, p := range parts {
-		text, changed := after[p]
-		if !changed {
-			var err error
-			if text, err = json.Marshal(p.fields(base)); err != nil {
-				return nil, fmt.Errorf("marshalling status: %w", err)
-			}
-		}
-		if err := merge(status, text); err != nil {
-			return nil, err
-		}
-	}
-	return status, nil
-}
-
-func merge(status map[string]any, part json.RawMessage) error {
-	var fields map[string]any
-	if err := json.Unmarshal(part, &fields); err != nil {
-		return fmt.Errorf("status is not a JSON object: %w", err)
-	}
-	for name, value := range fields {
-		was, taken := status[name]
-		conditions, ok := value.([]any)
-		switch {
-		case !taken:
-			status[name] = value
-		case name == "conditions" && ok:
-			status[name] = append(was.([]any), conditions...)
-		default:
-			return fmt.Errorf("two controllers write the field %s of one status", name)
-		}
-	}
-	return nil
-}
-
-// takeOver ends the ownership of former owners: a field that is given up would stay as
-// long as one of them owns it. By now the present owner owns the whole status. If this
-// fails, the next write does it.
-func (s *Store[T]) takeOver(ctx context.Context, stored T, owners []metav1.ManagedFieldsEntry) T {
-	for _, o := range owners {
-		if o.Subresource != "status" || o.Operation != metav1.ManagedFieldsOperationApply || !slices.Contains(s.former, o.Manager) {
-			continue
-		}
-		nothing, err := identity(stored, s.client.Scheme())
-		if err == nil {
-			stored, _, err = s.send(ctx, stored, nothing, o.Manager)
-		}
-		if err != nil {
-			ctrl.LoggerFrom(ctx).Info("A former field owner of the status remains until the next write", "owner", o.Manager, "because", err.Error())
-			break
-		}
-	}
-	return stored
-}
-
 // keep remembers what was written until the cache has it, and forgets what was
 // written long ago.
 func (s *Store[T]) keep(e *entry[T], stored T) {
@@ -499,34 +385,4 @@ func (s *Store[T]) forget(key client.ObjectKey, e *entry[T]) {
 	if e.users == 0 {
 		delete(s.objects, key)
 	}
-}
-
-// compareVersions is positive if a is newer than b. Versions that cannot be compared
-// count as the same: an API server refuses a write with the wrong one.
-func compareVersions(a, b client.Object) int {
-	newer, err := resourceversion.CompareResourceVersion(a.GetResourceVersion(), b.GetResourceVersion())
-	if err != nil {
-		return 0
-	}
-	return newer
-}
-
-// identity is kind, name, UID and resourceVersion of obj, nothing else.
-func identity(obj client.Object, scheme *runtime.Scheme) (*unstructured.Unstructured, error) {
-	gvk, err := apiutil.GVKForObject(obj, scheme)
-	if err != nil {
-		return nil, err
-	}
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(gvk)
-	u.SetNamespace(obj.GetNamespace())
-	u.SetName(obj.GetName())
-	u.SetUID(obj.GetUID())
-	u.SetResourceVersion(obj.GetResourceVersion())
-	return u, nil
-}
-
-func newObject[T client.Object]() T {
-	var none T
-	return reflect.New(reflect.TypeOf(none).Elem()).Interface().(T)
 }

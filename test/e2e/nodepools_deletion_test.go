@@ -90,23 +90,27 @@ func controllersCrash(t *testing.T, h *hosted) {
 	})
 	gone := make(chan struct{})
 	var killing sync.WaitGroup
+	defer func() {
+		close(gone)
+		killing.Wait()
+	}()
+	ctx := context.WithoutCancel(t.Context())
 	killing.Go(func() {
-		h.killControllers(t.Context())
-		// Often enough to interrupt the deletion always, and seldom enough to let the controllers work at all.
-		again := time.NewTicker(25 * time.Second)
+		h.killControllers(ctx)
+		// Often enough to interrupt the deletion, and seldom enough to let the controllers work at all: a new pod starts within
+		// ten seconds, and then waits for the lease of its predecessor, 15 seconds.
+		again := time.NewTicker(time.Minute)
 		defer again.Stop()
 		for {
 			select {
 			case <-gone:
 				return
 			case <-again.C:
-				h.killControllers(t.Context())
+				h.killControllers(ctx)
 			}
 		}
 	})
 	h.delete(t.Context())
-	close(gone)
-	killing.Wait()
 }
 
 // killControllers kills the pods of all controllers of machines without a graceful shutdown. They are restarted.

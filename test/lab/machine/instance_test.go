@@ -10,7 +10,7 @@ import (
 func newInstance(t *testing.T) *agent {
 	return newAgent(t, func(s *Spec) {
 		s.Address = "10.1.0.4/32"
-		s.Instance = &Instance{ID: "i-1", Zone: "us-east-1b", Hostname: "ip-10-1-0-4.ec2.internal"}
+		s.Instance = &Instance{Hostname: "ip-10-1-0-4.ec2.internal"}
 	})
 }
 

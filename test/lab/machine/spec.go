@@ -44,10 +44,8 @@ type Spec struct {
 	Instance *Instance `json:"instance,omitempty"`
 }
 
-// Instance is the metadata of an instance.
+// Instance is what a machine knows of its instance. Everything else is in the metadata service of its VPC.
 type Instance struct {
-	ID       string `json:"id"`
-	Zone     string `json:"zone"`
 	Hostname string `json:"hostname"`
 }
 

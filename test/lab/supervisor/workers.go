@@ -96,7 +96,7 @@ func (s *supervisor) specifyWorker(w cloud.Worker, at vpc.Attachment) machineos.
 		Address: at.Address.String(), Gateway: at.Gateway.String(), DNS: at.DNS.String(),
 		MemoryMiB: s.options.MemoryMiB,
 		Registry:  cluster.Registry, Pause: cluster.Registry + "/pause:lab",
-		Instance: &machineos.Instance{ID: w.ID, Zone: w.Zone, Hostname: w.Hostname},
+		Instance: &machineos.Instance{Hostname: w.Hostname},
 	}
 }
 

@@ -122,10 +122,9 @@ func (n *Network) refresh(ctx context.Context) (settled bool, err error) {
 	return n.o.Clock.Since(n.changed) > settleTime, err
 }
 
-// ensure makes the router of a VPC, and applies its state.
+// ensure makes the router of a VPC, applies its state, and starts its servers. What failed is tried again by the next call.
 func (n *Network) ensure(ctx context.Context, v awsemulator.VPC) error {
 	c := n.vpcs[v.ID]
-	s := n.state(v)
 	if c == nil {
 		router, err := n.make(v.ID)
 		if err != nil {
@@ -133,14 +132,18 @@ func (n *Network) ensure(ctx context.Context, v awsemulator.VPC) error {
 		}
 		c = &customer{Router: router}
 		n.vpcs[v.ID] = c
-		if err := c.apply(ctx, s); err != nil {
-			return err
-		}
-		serving, stop := context.WithCancel(context.WithoutCancel(ctx))
-		c.stop = stop
-		return errors.Join(n.serveMetadata(serving, c.Router), n.serveDNS(serving, c.Router, s))
 	}
-	return c.apply(ctx, s)
+	s := n.state(v)
+	if err := c.apply(ctx, s); err != nil || c.stop != nil {
+		return err
+	}
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	if err := errors.Join(n.serveMetadata(serving, c.Router), n.serveDNS(serving, c.Router, s)); err != nil {
+		stop()
+		return err
+	}
+	c.stop = stop
+	return nil
 }
 
 // public returns the addresses of internet-facing load balancers.

@@ -239,7 +239,7 @@ func TestSecurityGroupsDecideWhoReachesAnInstance(t *testing.T) {
 	w.reaches("a-stranger", "10.1.0.5:8011", "")          // one more
 	w.reaches("a-user", "10.1.0.5:8000", "")              // another address
 	w.reaches("a-mute", "10.1.0.5:80", "")                // may not send
-	w.reaches("a-user", "10.1.0.200:80", "")              // nobody has the address
+	w.reaches("a-user", "10.1.0.200:80", "")              // no interface has the address
 	w.aws.Groups[0].Ingress = w.aws.Groups[0].Ingress[1:] // the rule of the group goes
 	w.refresh()
 	w.reaches("a-user", "10.1.0.5:80", "")
@@ -509,11 +509,11 @@ func TestPodsHaveTheAddressOfTheirMachineExceptAmongThemselves(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	who := func(c net.Conn) {
+	address := func(c net.Conn) {
 		_, _ = io.WriteString(c, netip.MustParseAddrPort(c.RemoteAddr().String()).Addr().String())
 	}
-	w.serve(w.spaces["a-web"], "10.132.2.1:80", who)
-	w.serve(w.spaces["a-stranger"], "10.1.16.7:8001", who)
+	w.serve(w.spaces["a-web"], "10.132.2.1:80", address)
+	w.serve(w.spaces["a-stranger"], "10.1.16.7:8001", address)
 	w.aws.Groups[0].Ingress[1].CIDR = "10.1.0.0/16"
 	w.refresh()
 	for to, want := range map[string]string{"10.132.2.1:80": "10.132.1.1", "10.1.16.7:8001": "10.1.0.6"} {
@@ -536,6 +536,31 @@ func TestDHCPOptionsNameTheDNSServer(t *testing.T) {
 		if err != nil || a.DNS.String() != want || a.Gateway.String() != "10.1.0.1" || a.Address.String() != "10.1.0.6/32" {
 			t.Errorf("%s: %+v, %v", servers, a, err)
 		}
+	}
+}
+
+// A server that could not start is started by the next read: without DNS, no machine of the VPC would join.
+func TestServersOfAVPCAreStartedAgain(t *testing.T) {
+	w := newWorld(t)
+	started := 0
+	w.o.Resolve = func(context.Context, *Router, []netip.AddrPort) error {
+		if started++; started == 1 {
+			return errors.New("the port is in use")
+		}
+		return nil
+	}
+	w.customer("a")
+	if err := w.Refresh(t.Context()); err == nil {
+		t.Error("the failure is not reported")
+	}
+	for range 100 { // the first servers give their sockets back
+		if w.Refresh(t.Context()) == nil {
+			break
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	if err := w.Refresh(t.Context()); err != nil || started < 2 || w.vpcs["a"].stop == nil {
+		t.Errorf("started %d times: %v", started, err)
 	}
 }
 

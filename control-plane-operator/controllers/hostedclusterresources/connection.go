@@ -30,7 +30,7 @@ func (r *Reconciler) checkConnection(ctx context.Context, s *scope) error {
 		if c, err = r.connection(ctx, s.hosted); err != nil {
 			return err
 		}
-		s.hosted.nodes.record(c, r.Clock.Now())
+		s.hosted.nodes.record(c, r.Clock.Now(), byReconcile)
 	}
 	if c.Status == metav1.ConditionFalse {
 		s.requeueAfter(nodeRetryInterval)

@@ -27,20 +27,21 @@ type nodeConnection struct {
 }
 
 // record stores the result of a check, and reports whether it differs from the one before.
-func (n *nodeConnection) record(c metav1.Condition, now time.Time) (changed bool) {
+func (n *nodeConnection) record(c metav1.Condition, now time.Time, by checker) (changed bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	changed = c.Status != n.condition.Status || c.Reason != n.condition.Reason
-	n.condition, n.at = c, now
+	n.condition, n.at, n.unread = c, now, by == byMonitor && (changed || n.unread)
 	return changed
 }
 
-// keepForReport makes the next reconcile report the result without a check of its own.
-func (n *nodeConnection) keepForReport() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.unread = true
-}
+// checker is what has checked the connection.
+type checker string
+
+const (
+	byReconcile checker = "reconcile"
+	byMonitor   checker = "monitor"
+)
 
 // recent returns the last result, if it need not be checked: no reconcile has reported it yet, or it is a good one that is not
 // older than the interval.
@@ -107,9 +108,5 @@ func (r *Reconciler) check(ctx context.Context, hosted *clusterConnection) (chan
 	ctx, cancel := context.WithTimeout(ctx, monitorTimeout)
 	defer cancel()
 	c, err := r.connection(ctx, hosted)
-	if err != nil || !hosted.nodes.record(c, r.Clock.Now()) {
-		return false
-	}
-	hosted.nodes.keepForReport()
-	return true
+	return err == nil && hosted.nodes.record(c, r.Clock.Now(), byMonitor)
 }

@@ -85,24 +85,35 @@ func (b *labBench) live(ctx context.Context, n int, availability hyperv1.Availab
 		manifests = append(manifests, func() error { return b.Apply(ctx, customer.Variables, text) })
 		all = append(all, client.ObjectKey{Namespace: "clusters", Name: name})
 	}
+	var observed *timeline
+	if *timelines {
+		if observed, err = b.startTimeline(ctx, all); err != nil {
+			return l, err
+		}
+		defer observed.end(os.Stderr)
+	}
 	began := time.Now()
 	for _, apply := range manifests {
 		if err := apply(); err != nil {
 			return l, err
 		}
 	}
+	observed.mark("applied")
 	for _, hc := range all {
 		if err := until(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) { return b.serves(ctx, hc), nil }); err != nil {
 			return l, fmt.Errorf("%s: %w", hc, err)
 		}
 	}
 	l.ready = time.Since(began).Seconds()
+	observed.mark("/readyz answers ok")
 	for _, hc := range all {
 		if err := until(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) { return b.rolledOut(ctx, hc), nil }); err != nil {
 			return l, fmt.Errorf("%s: %w", hc, err)
 		}
 	}
 	l.rolledOut = time.Since(began).Seconds()
+	observed.mark("rolled out")
+	observed.end(os.Stderr)
 	if l.writes, err = b.writes(all, began); err != nil {
 		return l, err
 	}

@@ -67,6 +67,8 @@ func tasks() map[string]task {
 	}
 }
 
+var timelines = flag.Bool("timeline", false, "print when each object of a hosted control plane appeared and changed, for the sections on a lab")
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -72,20 +72,21 @@ func (r *Reconciler) unreachable(ctx context.Context, a access, obj client.Objec
 }
 
 func (r *Reconciler) balancerProblem(ctx context.Context, a access, want *corev1.Service) (string, error) {
-	svc := &corev1.Service{}
-	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(want), svc); err != nil {
-		return "", client.IgnoreNotFound(err)
+	svc := want.DeepCopy()
+	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(want), svc); client.IgnoreNotFound(err) != nil {
+		return "", err
 	}
 	host := publishing.LoadBalancerAddress(svc)
 	if host == "" {
-		said, err := events.LatestWarning(ctx, r.Reader, svc)
-		if err != nil {
-			return "", err
+		const pending = "load balancer of Service %s is not provisioned yet"
+		if svc.UID == "" { // the cache does not have the new Service yet
+			return fmt.Sprintf(pending, svc.Name), nil
 		}
-		if said != "" {
-			said = ": " + said
+		warning, err := events.LatestWarning(ctx, r.Reader, svc)
+		if warning != "" {
+			warning = ": " + warning
 		}
-		return "load balancer of Service " + svc.Name + " is not provisioned yet" + said, nil
+		return fmt.Sprintf(pending, svc.Name) + warning, err
 	}
 	if a.private && want.Annotations[balancerInternal] != "" {
 		if _, err := nlb.Name(host); err != nil {
@@ -101,7 +102,7 @@ func (r *Reconciler) routeProblem(ctx context.Context, want *routev1.Route) (str
 	}
 	live := &routev1.Route{}
 	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(want), live); err != nil {
-		return "", client.IgnoreNotFound(err)
+		return "Route " + want.Name + " has no host yet", client.IgnoreNotFound(err)
 	}
 	if live.Spec.Host != "" || len(live.Status.Ingress) > 0 {
 		return "", nil

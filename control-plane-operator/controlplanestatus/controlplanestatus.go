@@ -30,7 +30,10 @@ var formerOwners = []string{
 // Store is the writer.
 type Store = reconcile.Store[*hyperv1.HostedControlPlane]
 
-// New returns the writer of one process. live reads past the cache.
+// New returns the writer of one process. live reads past the cache. The writer itself
+// derives Available from the conditions that the controllers write.
 func New(c client.Client, live client.Reader) *Store {
-	return reconcile.NewStore[*hyperv1.HostedControlPlane](c, live, Owner, formerOwners...)
+	s := reconcile.NewStore[*hyperv1.HostedControlPlane](c, live, Owner, formerOwners...)
+	s.Derive(setAvailable, hyperv1.HostedClusterAvailable)
+	return s
 }

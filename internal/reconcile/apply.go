@@ -58,7 +58,7 @@ func statusOf(obj client.Object) reflect.Value {
 	return reflect.ValueOf(obj).Elem().FieldByName("Status")
 }
 
-// status merges the parts.
+// status merges the parts, and adds what is derived from them.
 func (s *Store[T]) status(base T, batch []*change[T]) (map[string]any, error) {
 	after := map[*Part[T]]json.RawMessage{}
 	for _, c := range batch {
@@ -80,7 +80,7 @@ func (s *Store[T]) status(base T, batch []*change[T]) (map[string]any, error) {
 			return nil, err
 		}
 	}
-	return status, nil
+	return status, s.addDerived(base, status)
 }
 
 func merge(status map[string]any, part json.RawMessage) error {
@@ -92,6 +92,7 @@ func merge(status map[string]any, part json.RawMessage) error {
 		was, taken := status[name]
 		conditions, ok := value.([]any)
 		switch {
+		case value == nil: // the same as a field that is left out
 		case !taken:
 			status[name] = value
 		case name == "conditions" && ok:

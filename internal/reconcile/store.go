@@ -41,6 +41,8 @@ type Store[T client.Object] struct {
 	former []string
 	clock  clock.PassiveClock
 
+	derived *derivation[T]
+
 	mu      sync.Mutex
 	parts   []*Part[T]
 	objects map[client.ObjectKey]*entry[T]

@@ -33,11 +33,12 @@ func NewWriter[T client.Object](c client.Client, live client.Reader, obj T, owne
 	return NewStore[T](c, live, owner).Part(part).Writer(obj)
 }
 
-// Write writes our part of the status if it differs from what was written last, and
-// returns when it is stored. The write carries the resourceVersion that the reconcile
-// began with, or a newer one if neither our part nor the desired state has changed
-// since. Otherwise Write returns a conflict, so that a reconcile of an old copy never
-// replaces a newer status. An object that is gone is not created again.
+// Write writes our part of the status if it differs from what was written last, or if
+// what the Store derives from the status is outdated. It returns when it is stored. The
+// write carries the resourceVersion that the reconcile began with, or a newer one if
+// neither our part nor the desired state has changed since. Otherwise Write returns a
+// conflict, so that a reconcile of an old copy never replaces a newer status. An object
+// that is gone is not created again.
 func (w *Writer[T]) Write(ctx context.Context) error { return w.write(ctx, 0) }
 
 func (w *Writer[T]) write(ctx context.Context, gather time.Duration) error {
@@ -45,7 +46,7 @@ func (w *Writer[T]) write(ctx context.Context, gather time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("marshalling status: %w", err)
 	}
-	if bytes.Equal(w.before, after) {
+	if bytes.Equal(w.before, after) && !w.part.store.outdated(w.obj) {
 		return nil
 	}
 	stored, err := w.part.store.write(ctx, w.change(after), gather)

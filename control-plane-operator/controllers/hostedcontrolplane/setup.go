@@ -1,12 +1,8 @@
 package hostedcontrolplane
 
 import (
-	"slices"
-
 	routev1 "github.com/openshift/api/route/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -18,7 +14,7 @@ import (
 // Setup starts the controller with the manager.
 func Setup(mgr ctrl.Manager, opts Options) error {
 	// Our own writes of the status must not lead to a reconcile.
-	spec := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, othersSaid())
+	spec := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, initialized())
 	c := New(opts)
 	return c.Builder(mgr).
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(spec)).
@@ -28,12 +24,10 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		Complete(c)
 }
 
-// othersSaid passes changes of the conditions that other controllers write.
-func othersSaid() predicate.Predicate {
+// initialized passes that the API server has answered for the first time: the Service
+// of a single API server then routes to ready pods only.
+func initialized() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, after := e.ObjectOld.(*hyperv1.HostedControlPlane).Status.Conditions, e.ObjectNew.(*hyperv1.HostedControlPlane).Status.Conditions
-		return slices.ContainsFunc(others, func(condition string) bool {
-			return !equality.Semantic.DeepEqual(meta.FindStatusCondition(before, condition), meta.FindStatusCondition(after, condition))
-		})
+		return e.ObjectOld.(*hyperv1.HostedControlPlane).Status.Initialized != e.ObjectNew.(*hyperv1.HostedControlPlane).Status.Initialized
 	}}
 }

@@ -17,11 +17,8 @@ var plain = []metav1.Condition{
 // ours are the conditions that this controller writes. Other controllers write others.
 var ours = []string{
 	hyperv1.ValidHostedControlPlaneConfiguration, hyperv1.InfrastructureReady, hyperv1.ExternalDNSReachable,
-	hyperv1.HostedControlPlanePaused, hyperv1.HostedClusterAvailable,
+	hyperv1.HostedControlPlanePaused,
 }
-
-// others are the conditions that Available depends on and other controllers write.
-var others = []string{hyperv1.KubeAPIServerAvailable, hyperv1.KubeAPIServerReachable, hyperv1.EtcdAvailable}
 
 // statusPart has the fields of the status that this controller writes.
 type statusPart struct {
@@ -47,26 +44,4 @@ func summarize(s *scope, _ reconcile.Report, conditions *reconcile.Conditions) {
 	} else {
 		conditions.Set(hyperv1.HostedControlPlanePaused, metav1.ConditionFalse, hyperv1.NotPausedReason, "")
 	}
-	if missing := firstMissing(conditions); missing != nil {
-		conditions.Set(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, missing.Reason, missing.Type+": "+missing.Message)
-	} else {
-		conditions.Set(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-	}
-}
-
-// firstMissing returns the first condition that keeps the control plane from being available.
-func firstMissing(conditions *reconcile.Conditions) *metav1.Condition {
-	for _, t := range append([]string{hyperv1.ValidHostedControlPlaneConfiguration, hyperv1.InfrastructureReady}, others...) {
-		c := conditions.Get(t)
-		if t == hyperv1.KubeAPIServerReachable && (c == nil || c.Status == metav1.ConditionUnknown) {
-			continue // where load balancers are not checked, or cannot be reached from here
-		}
-		if c == nil {
-			c = &metav1.Condition{Type: t, Reason: hyperv1.StatusUnknownReason, Message: "waiting for the first health check"}
-		}
-		if c.Status != metav1.ConditionTrue {
-			return c
-		}
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package hostedcontrolplane
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,12 +66,10 @@ func TestAvailableWaitsForTheAPIServer(t *testing.T) {
 		t.Error("Cluster API would look for Machines of the control plane")
 	}
 
-	w.probeSays(metav1.ConditionFalse, hyperv1.NotDeployedReason, "nobody runs it")
-	w.settle()
-	w.wants(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.NotDeployedReason, "nobody runs it")
+	w.report(metav1.ConditionFalse, hyperv1.NotDeployedReason, "it has no Deployment")
+	w.wants(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.NotDeployedReason, "it has no Deployment")
 
-	w.probeSays(metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-	w.settle()
+	w.report(metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 	w.wants(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason)
 }
 
@@ -95,24 +94,42 @@ func TestServiceRoutesToAStartingAPIServer(t *testing.T) {
 	}
 }
 
-// probeSays writes the conditions of another controller.
-func (w *testEnv) probeSays(status metav1.ConditionStatus, reason, message string) {
+// checked are conditions that another controller writes.
+var checked = []string{hyperv1.KubeAPIServerAvailable, hyperv1.KubeAPIServerReachable, hyperv1.EtcdAvailable}
+
+// healthPart is the part of the status of that controller.
+func healthPart(hcp *hyperv1.HostedControlPlane) any {
+	conditions := []metav1.Condition{}
+	for _, c := range hcp.Status.Conditions {
+		if slices.Contains(checked, c.Type) {
+			conditions = append(conditions, c)
+		}
+	}
+	return map[string]any{"conditions": conditions}
+}
+
+// report writes the conditions of the other controller.
+func (w *testEnv) report(status metav1.ConditionStatus, reason, message string) {
 	w.t.Helper()
 	hcp := w.hcp(w.t.Context())
-	for _, c := range others {
+	writer := w.health.Writer(hcp)
+	for _, c := range checked {
 		reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: c, Status: status, Reason: reason, Message: message}, w.clock.Now())
 	}
-	w.must(w.Admin().Status().Update(w.t.Context(), hcp))
+	w.must(writer.Write(w.t.Context()))
 }
 
 func TestPredicateOfHostedControlPlanes(t *testing.T) {
-	for condition, want := range map[string]bool{
-		hyperv1.KubeAPIServerAvailable: true, hyperv1.EtcdAvailable: true, hyperv1.InfrastructureReady: false, hyperv1.HostedClusterAvailable: false,
+	for name, change := range map[string]func(*hyperv1.HostedControlPlaneStatus){
+		"initialized": func(s *hyperv1.HostedControlPlaneStatus) { s.Initialized = true },
+		"available": func(s *hyperv1.HostedControlPlaneStatus) {
+			reconcile.SetCondition(&s.Conditions, metav1.Condition{Type: hyperv1.KubeAPIServerAvailable, Status: metav1.ConditionTrue}, time.Unix(1, 0))
+		},
 	} {
 		before, after := &hyperv1.HostedControlPlane{}, &hyperv1.HostedControlPlane{}
-		reconcile.SetCondition(&after.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue}, time.Unix(1, 0))
-		if got := othersSaid().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != want {
-			t.Errorf("%s: %v", condition, got)
+		change(&after.Status)
+		if got := initialized().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != (name == "initialized") {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

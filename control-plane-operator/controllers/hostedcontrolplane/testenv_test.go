@@ -22,6 +22,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
@@ -50,6 +51,8 @@ type testEnv struct {
 	// servesRoutes is true when the management cluster has its own router.
 	servesRoutes bool
 	reconciler   *Controller
+	// health is the part of the status that the health checks of the API server write.
+	health *reconcile.Part[*hyperv1.HostedControlPlane]
 }
 
 // newTestEnv has the schemas of the type converters: only scenarios in which other controllers write the same status need
@@ -101,7 +104,9 @@ func byRoute(host string) hyperv1.ServicePublishingStrategy {
 
 // start restarts the controller and returns a function that reconciles all control planes.
 func (w *testEnv) start() func(context.Context) error {
-	w.reconciler = New(Options{Client: w.Client(), Status: controlplanestatus.New(w.Client(), w.Client()), Reader: w.Admin(), Scheme: scheme, Clock: w.clock, ServesRoutes: w.servesRoutes})
+	status := controlplanestatus.New(w.Client(), w.Client())
+	w.health = status.Part(healthPart)
+	w.reconciler = New(Options{Client: w.Client(), Status: status, Reader: w.Admin(), Scheme: scheme, Clock: w.clock, ServesRoutes: w.servesRoutes})
 	return func(ctx context.Context) error {
 		list := &hyperv1.HostedControlPlaneList{}
 		w.must(w.Admin().List(ctx, list))

@@ -1,5 +1,7 @@
-// Package e2e runs scenarios in a whole lab: real machines, pods, load balancers, and hypershift installed by Helm. The scenarios
-// run one after the other; each creates its own hosted clusters:
+// Package e2e runs scenarios in a whole lab: real machines, pods, load balancers, and hypershift installed by Helm. Each scenario
+// creates its own hosted clusters. Those that change what others need run first, one after the other: the installation
+// (install_test.go), a machine of the management cluster (outage_test.go), its network policies (attacks_test.go). The others
+// call t.Parallel:
 //
 //	everyday_test.go    forty kubectl commands of a user (kubectl_test.go)
 //	upgrade_test.go     upgrade from 1.35.4 to 1.36.3 during requests; the cluster stays Available

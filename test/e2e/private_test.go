@@ -25,6 +25,7 @@ import (
 // TestPrivate runs a private cluster with a node in each of three zones, whose only way to the control plane is PrivateLink.
 // Then it breaks each part of that way, and waits until the operators have repaired it.
 func TestPrivate(t *testing.T) {
+	t.Parallel()
 	h := newHosted(t, "private", on.Versions[0])
 	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.Private
 	h.hc.Spec.Networking.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)

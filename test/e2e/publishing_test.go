@@ -21,6 +21,7 @@ import (
 // TestNodePorts runs a cluster without AWS and without a load balancer: users and nodes connect to a node of the
 // management cluster.
 func TestNodePorts(t *testing.T) {
+	t.Parallel()
 	root, err := pinned.Root()
 	if err != nil {
 		t.Fatal(err)

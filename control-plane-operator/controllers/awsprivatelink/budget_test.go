@@ -12,48 +12,49 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 // run plays the manager for a time: an object is reconciled when others have
 // changed it, and when the last reconcile requeued it.
 func (w *testEnv) run(d time.Duration) {
-	w.t.Helper()
-	end := w.clock.Now().Add(d)
+	w.T.Helper()
+	end := w.Clock.Now().Add(d)
 	due, seen := map[string]time.Time{}, map[string]*hyperv1.AWSEndpointService{}
 	predicate := othersChanges()
-	for !w.clock.Now().After(end) {
+	for !w.Clock.Now().After(end) {
 		quiet := true
 		hcps := &hyperv1.HostedControlPlaneList{}
-		w.must(w.Admin().List(w.t.Context(), hcps))
+		w.Must(w.Admin().List(w.T.Context(), hcps))
 		for i := range hcps.Items {
-			if _, err := w.observer.ReconcileObject(w.t.Context(), &hcps.Items[i]); err != nil {
-				w.t.Fatal(err)
+			if _, err := w.observer.ReconcileObject(w.T.Context(), &hcps.Items[i]); err != nil {
+				w.T.Fatal(err)
 			}
 		}
-		w.must(w.runHypershiftOperator(w.t.Context()))
-		for _, es := range w.list(w.t.Context()) {
+		w.Must(w.runHypershiftOperator(w.T.Context()))
+		for _, es := range w.list(w.T.Context()) {
 			before := seen[es.Name]
 			if before == nil || predicate.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: es}) {
-				due[es.Name] = w.clock.Now()
+				due[es.Name] = w.Clock.Now()
 			}
 			seen[es.Name] = es.DeepCopy()
-			if at, waiting := due[es.Name]; !waiting || at.After(w.clock.Now()) {
+			if at, waiting := due[es.Name]; !waiting || at.After(w.Clock.Now()) {
 				continue
 			}
 			quiet = false
-			result, err := w.reconciler.ReconcileObject(w.t.Context(), es)
+			result, err := w.reconciler.ReconcileObject(w.T.Context(), es)
 			if err != nil {
-				w.t.Fatal(err)
+				w.T.Fatal(err)
 			}
 			delete(due, es.Name)
 			if result.RequeueAfter > 0 {
-				due[es.Name] = w.clock.Now().Add(result.RequeueAfter)
+				due[es.Name] = w.Clock.Now().Add(result.RequeueAfter)
 			}
 		}
-		w.must(w.CollectGarbage(w.t.Context()))
-		w.clock.Step(50 * time.Millisecond)
+		w.Must(w.CollectGarbage(w.T.Context()))
+		w.Clock.Step(50 * time.Millisecond)
 		if quiet {
-			w.clock.Step(w.untilDue(due, end))
+			w.Clock.Step(w.untilDue(due, end))
 		}
 	}
 }
@@ -66,28 +67,28 @@ func (w *testEnv) untilDue(due map[string]time.Time, end time.Time) time.Duratio
 			next = at
 		}
 	}
-	return max(next.Sub(w.clock.Now()), 0)
+	return max(next.Sub(w.Clock.Now()), 0)
 }
 
 // calls counts the calls of the control-plane-operator since the last time.
 func (w *testEnv) calls() (total int, what string) {
 	counted := map[string]int{}
-	for _, c := range w.cloud.Calls() {
+	for _, c := range w.AWS.Calls() {
 		if c.Account != provider && c.Role != "admin" {
 			counted[c.Action()]++
 			total++
 		}
 	}
-	w.cloud.ForgetCalls()
+	w.AWS.ForgetCalls()
 	return total, fmt.Sprint(counted)
 }
 
 func (w *testEnv) within(what string, limit int) {
-	w.t.Helper()
+	w.T.Helper()
 	total, counted := w.calls()
-	w.t.Logf("%s: %d calls, budget %d: %s", what, total, limit, counted)
+	w.T.Logf("%s: %d calls, budget %d: %s", what, total, limit, counted)
 	if total > limit {
-		w.t.Errorf("%s took %d calls, more than %d: %s", what, total, limit, counted)
+		w.T.Errorf("%s took %d calls, more than %d: %s", what, total, limit, counted)
 	}
 }
 
@@ -96,7 +97,7 @@ func (w *testEnv) within(what string, limit int) {
 func TestCallBudget(t *testing.T) {
 	const provider, hypershiftOperatorAtRest = 4, 4
 	w := newTestEnv(t)
-	w.cloud.SetDelays(fakeaws.Delays{EndpointPending: 700 * time.Millisecond, EndpointDeleting: 500 * time.Millisecond})
+	w.AWS.SetDelays(fakeaws.Delays{EndpointPending: 700 * time.Millisecond, EndpointDeleting: 500 * time.Millisecond})
 	w.start()
 	w.calls()
 
@@ -115,7 +116,7 @@ func TestCallBudget(t *testing.T) {
 	w.calls()
 	const day = 24
 	w.run(day * time.Hour)
-	for _, c := range w.cloud.Calls() {
+	for _, c := range w.AWS.Calls() {
 		if c.IsWrite() {
 			t.Errorf("a write at rest: %s", c.Action())
 		}
@@ -136,13 +137,13 @@ func TestCallBudget(t *testing.T) {
 
 func TestDeletionBudget(t *testing.T) {
 	w := newTestEnv(t)
-	w.cloud.SetDelays(fakeaws.Delays{EndpointDeleting: 500 * time.Millisecond})
+	w.AWS.SetDelays(fakeaws.Delays{EndpointDeleting: 500 * time.Millisecond})
 	w.start()
 	w.run(5 * time.Second)
 	w.isReady()
 	w.calls()
 
-	w.must(w.delete(t.Context()))
+	w.Must(w.delete(t.Context()))
 	w.run(time.Second)
 	if left := w.list(t.Context()); len(left) > 0 {
 		t.Errorf("not gone after a second: %+v", left[0].Status.Conditions)
@@ -155,13 +156,13 @@ func TestDeletionBudgetOfTwoSlowOnes(t *testing.T) {
 	w.addService(names.KubeAPIServerPrivate)
 	hcp := w.hcp()
 	w.change(hcp, func() { hcp.Spec.Services = nil })
-	w.cloud.SetDelays(fakeaws.Delays{EndpointDeleting: time.Minute})
+	w.AWS.SetDelays(fakeaws.Delays{EndpointDeleting: time.Minute})
 	w.start()
 	w.run(5 * time.Second)
 	w.isReady()
 	w.calls()
 
-	w.must(w.delete(t.Context()))
+	w.Must(w.delete(t.Context()))
 	w.run(63 * time.Second)
 	if left := w.list(t.Context()); len(left) > 0 {
 		t.Errorf("not gone after 63 seconds: %+v", left[0].Status.Conditions)
@@ -171,9 +172,9 @@ func TestDeletionBudgetOfTwoSlowOnes(t *testing.T) {
 }
 
 func (w *testEnv) isReady() {
-	w.t.Helper()
-	if missing := w.ready(w.t.Context()); missing != "" {
-		w.t.Fatal(missing)
+	w.T.Helper()
+	if missing := w.ready(w.T.Context()); missing != "" {
+		w.T.Fatal(missing)
 	}
 }
 
@@ -184,14 +185,14 @@ func TestObjectsThatWaitShareLists(t *testing.T) {
 	w.addService(names.KubeAPIServerPrivate)
 	hcp := w.hcp()
 	w.change(hcp, func() { hcp.Spec.Services = nil })
-	w.cloud.SetDelays(fakeaws.Delays{EndpointDeleting: 2 * time.Minute})
+	w.AWS.SetDelays(fakeaws.Delays{EndpointDeleting: 2 * time.Minute})
 	w.start()
 	w.run(5 * time.Second)
 	w.isReady()
 	all := w.list(t.Context())
-	w.must(w.Admin().Delete(t.Context(), &corev1.Service{ObjectMeta: all[0].ObjectMeta}))
+	w.Must(w.Admin().Delete(t.Context(), &corev1.Service{ObjectMeta: all[0].ObjectMeta}))
 	w.run(11 * time.Second)
-	w.must(w.Admin().Delete(t.Context(), &corev1.Service{ObjectMeta: all[1].ObjectMeta}))
+	w.Must(w.Admin().Delete(t.Context(), &corev1.Service{ObjectMeta: all[1].ObjectMeta}))
 	w.run(20 * time.Second)
 	w.calls()
 	w.run(80 * time.Second)
@@ -204,16 +205,16 @@ func TestDeletionWithoutCreationDoesNotWait(t *testing.T) {
 	for name, before := range map[string]func(*testEnv){
 		"at once": func(w *testEnv) { w.run(0) },
 		"no key to sign with": func(w *testEnv) {
-			w.must(w.Admin().Delete(w.t.Context(), w.secret()))
+			w.Must(w.Admin().Delete(w.T.Context(), testenv.SigningKeySecret()))
 			w.run(10 * time.Second)
-			w.create(w.secret())
+			w.create(testenv.SigningKeySecret())
 		},
 		"no NodePool":          func(w *testEnv) { w.subnets = nil; w.run(10 * time.Second) },
 		"the endpoint pending": func(w *testEnv) { w.run(10 * time.Second) },
 		"connected":            func(w *testEnv) { w.run(2 * time.Minute) },
 		"the operator died before it could write down what it has made": func(w *testEnv) {
 			w.run(10 * time.Second)
-			for _, es := range w.list(w.t.Context()) {
+			for _, es := range w.list(w.T.Context()) {
 				w.change(es, func() {
 					es.Status.EndpointID, es.Status.SecurityGroupID = "", ""
 					es.Status.Creating = []hyperv1.AWSEndpointResource{hyperv1.SecurityGroupResource, hyperv1.VPCEndpointResource}
@@ -224,16 +225,16 @@ func TestDeletionWithoutCreationDoesNotWait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newTestEnv(t)
-			w.cloud.SetDelays(fakeaws.Delays{EndpointPending: time.Minute, EndpointDeleting: 500 * time.Millisecond})
-			empty := w.cloud.Snapshot()
+			w.AWS.SetDelays(fakeaws.Delays{EndpointPending: time.Minute, EndpointDeleting: 500 * time.Millisecond})
+			empty := w.AWS.Snapshot()
 			w.start()
 			before(w)
-			w.must(w.delete(t.Context()))
+			w.Must(w.delete(t.Context()))
 			w.run(2 * time.Second)
 			if left := w.list(t.Context()); len(left) > 0 {
 				t.Errorf("not gone: %+v", left[0].Status)
 			}
-			if now := w.cloud.Snapshot(); now != empty {
+			if now := w.AWS.Snapshot(); now != empty {
 				t.Errorf("not deleted:\n%s", now)
 			}
 		})
@@ -243,10 +244,10 @@ func TestDeletionWithoutCreationDoesNotWait(t *testing.T) {
 // The outcome of a creation is unknown: AWS has the consistency window to list it.
 func TestDeletionAwaitsConsistency(t *testing.T) {
 	w := newTestEnv(t)
-	w.cloud.Fault(fakeaws.Fault{Operation: "CreateVpcEndpoint", Kind: fakeaws.Denied, Times: fakeaws.Forever})
+	w.AWS.Fault(fakeaws.Fault{Operation: "CreateVpcEndpoint", Kind: fakeaws.Denied, Times: fakeaws.Forever})
 	w.start()
 	w.runPasses(enough)
-	w.must(w.delete(t.Context()))
+	w.Must(w.delete(t.Context()))
 	w.start()
 	w.run(awsx.ConsistencyWindow - 5*time.Second)
 	if len(w.list(t.Context())) == 0 {

@@ -17,10 +17,10 @@ import (
 func (w *testEnv) scenario() *crashtest.Scenario {
 	return &crashtest.Scenario{
 		Cluster:          w.Cluster,
-		Cloud:            w.cloud.Snapshot,
+		Cloud:            w.AWS.Snapshot,
 		Start:            w.start,
 		OtherControllers: w.runHypershiftOperator,
-		Advance:          w.clock.Step,
+		Advance:          w.Clock.Step,
 		Ready:            w.ready,
 		Delete:           w.delete,
 		Mask:             masked,
@@ -54,7 +54,7 @@ func twoServices(t testing.TB) *crashtest.Scenario {
 	w.change(hcp, func() { hcp.Spec.Services = nil })
 	d := fakeaws.UsualDelays
 	d.Listed = 25 * time.Second
-	w.cloud.SetDelays(d)
+	w.AWS.SetDelays(d)
 	return w.scenario()
 }
 
@@ -94,7 +94,7 @@ func TestCrashConsistencyUnderFaults(t *testing.T) {
 				envs[w.Cluster] = w
 				return w.scenario()
 			}
-			inject := func(s *crashtest.Scenario) { envs[s.Cluster].cloud.Fault(f) }
+			inject := func(s *crashtest.Scenario) { envs[s.Cluster].AWS.Fault(f) }
 			crashtest.FaultTolerance(t, begin, inject)
 			crashtest.NoLeaksWith(t, begin, inject)
 		})

@@ -15,9 +15,9 @@ import (
 )
 
 func (w *testEnv) wantEvents(want ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	if got := w.eventLog.read(); !slices.Equal(got, want) {
-		w.t.Errorf("events\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		w.T.Errorf("events\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -62,13 +62,13 @@ func TestARemovedTagIsRemovedInAWS(t *testing.T) {
 	}
 	for _, what := range []string{" endpoint(", " group(demo-x"} {
 		if got := w.inAWS(what, "colour=green", "theirs=stays"); len(got) == 0 {
-			t.Errorf("no%s with the new tag and that of others:\n%s", what, w.cloud.Snapshot())
+			t.Errorf("no%s with the new tag and that of others:\n%s", what, w.AWS.Snapshot())
 		}
 	}
 	w.eventLog.read()
-	w.cloud.ForgetCalls()
+	w.AWS.ForgetCalls()
 	w.run(12 * time.Hour)
-	for _, c := range w.cloud.Calls() {
+	for _, c := range w.AWS.Calls() {
 		if c.IsWrite() {
 			t.Errorf("not at rest: %s", c.Action())
 		}
@@ -83,7 +83,7 @@ func TestADeniedTagRemovalIsSkipped(t *testing.T) {
 	w.start()
 	w.run(5 * time.Minute)
 	w.eventLog.read()
-	w.cloud.Fault(fakeaws.Fault{Operation: "DeleteTags", Kind: fakeaws.Denied, Times: fakeaws.Forever})
+	w.AWS.Fault(fakeaws.Fault{Operation: "DeleteTags", Kind: fakeaws.Denied, Times: fakeaws.Forever})
 	w.retag("team2", "blue")
 	w.isReady()
 	heard := strings.Join(w.eventLog.read(), "\n")

@@ -61,13 +61,13 @@ func TestDriftIsRepairedWhenNodesAreLost(t *testing.T) {
 	w.runPasses(enough)
 	es := w.list(t.Context())[0]
 	w.try(w.customerEC2().DeleteVpcEndpoints(t.Context(), &ec2.DeleteVpcEndpointsInput{VpcEndpointIds: []string{es.Status.EndpointID}}))
-	w.clock.Step(2 * lostResync)
+	w.Clock.Step(2 * lostResync)
 	w.runPasses(enough)
 	if again := w.list(t.Context())[0].Status.EndpointID; again != es.Status.EndpointID {
 		t.Fatal("it is repaired before the nodes are lost: the test proves nothing")
 	}
 	w.changeControlPlane(func(hcp *hyperv1.HostedControlPlane) {
-		hcp.Status.Conditions = connected(metav1.ConditionFalse, w.clock.Now()).Status.Conditions
+		hcp.Status.Conditions = connected(metav1.ConditionFalse, w.Clock.Now()).Status.Conditions
 		hcp.Status.Conditions[0].Reason = hyperv1.NodesUnreachableReason
 	})
 	w.runPasses(enough)

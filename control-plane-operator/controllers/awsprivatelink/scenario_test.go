@@ -18,18 +18,19 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 // wants fails unless the condition of the private router has all this.
 func (w *testEnv) wants(status metav1.ConditionStatus, reason string, words ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	c := w.condition(names.PrivateRouter)
 	if c.Status != status || c.Reason != reason {
-		w.t.Errorf("AWSEndpointAvailable is %s %s %q, want %s %s", c.Status, c.Reason, c.Message, status, reason)
+		w.T.Errorf("AWSEndpointAvailable is %s %s %q, want %s %s", c.Status, c.Reason, c.Message, status, reason)
 	}
 	for _, word := range words {
 		if !strings.Contains(c.Message, word) {
-			w.t.Errorf("the message does not say %q: %q", word, c.Message)
+			w.T.Errorf("the message does not say %q: %q", word, c.Message)
 		}
 	}
 }
@@ -43,20 +44,20 @@ func TestTheConditionReportsEachStage(t *testing.T) {
 	// the version that a write of the status has made; the next continues.
 	passes := func() {
 		for range 3 {
-			w.must(w.pass(t.Context()))
+			w.Must(w.pass(t.Context()))
 		}
 	}
 	passes()
 	w.wants(metav1.ConditionFalse, hyperv1.WaitingForEndpointServiceReason, "management account")
 
-	w.must(w.runHypershiftOperator(t.Context()))
+	w.Must(w.runHypershiftOperator(t.Context()))
 	passes()
 	w.wants(metav1.ConditionFalse, hyperv1.EndpointPendingReason, "is pending")
 	if records := w.inAWS("CNAME"); len(records) > 0 {
 		t.Errorf("records of a pending endpoint: %v", records)
 	}
 
-	w.clock.Step(time.Minute)
+	w.Clock.Step(time.Minute)
 	passes()
 	w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
 	if records := w.inAWS("CNAME"); len(records) != 2 {
@@ -111,12 +112,12 @@ func TestBadInput(t *testing.T) {
 		"an issuer that IAM does not know": {
 			spoil: func(w *testEnv) { w.theirs.RemoveIdentityProvider(issuer) },
 			want:  expected{metav1.ConditionFalse, "AWSIdentityInvalid", []string{issuer}},
-			mend:  func(w *testEnv) { w.addProvider() },
+			mend:  func(w *testEnv) { w.TrustIssuer(w.theirs) },
 		},
 		"no signing key yet": {
-			spoil: func(w *testEnv) { w.must(w.Admin().Delete(t.Context(), w.secret())) },
+			spoil: func(w *testEnv) { w.Must(w.Admin().Delete(t.Context(), testenv.SigningKeySecret())) },
 			want:  expected{metav1.ConditionFalse, hyperv1.WaitingForSigningKeyReason, []string{names.ServiceAccountSigningKey}},
-			mend:  func(w *testEnv) { w.create(w.secret()) },
+			mend:  func(w *testEnv) { w.create(testenv.SigningKeySecret()) },
 		},
 		"no hosted zone": {
 			spoil: func(w *testEnv) { w.theirs.RemoveHostedZone(w.zone) },
@@ -188,7 +189,7 @@ func TestManySubnetsAndTwoInAZone(t *testing.T) {
 func TestAccessModes(t *testing.T) {
 	w := newTestEnv(t)
 	w.start()
-	empty := w.cloud.Snapshot()
+	empty := w.AWS.Snapshot()
 	for _, mode := range []hyperv1.AWSEndpointAccessType{hyperv1.Private, hyperv1.Public, hyperv1.PublicAndPrivate, hyperv1.Private, hyperv1.PublicAndPrivate, hyperv1.Public} {
 		w.changeControlPlane(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = mode })
 		w.runPasses(enough)
@@ -198,12 +199,12 @@ func TestAccessModes(t *testing.T) {
 		}
 		if private {
 			w.isReady()
-		} else if now := w.cloud.Snapshot(); now != empty {
+		} else if now := w.AWS.Snapshot(); now != empty {
 			t.Errorf("%s: left in AWS:\n%s", mode, now)
 		}
 		// Only a cluster without public access needs names for its private endpoint.
 		names := &corev1.ServiceList{}
-		w.must(w.Admin().List(t.Context(), names, client.HasLabels{externalPrivateLabel}))
+		w.Must(w.Admin().List(t.Context(), names, client.HasLabels{externalPrivateLabel}))
 		if got := len(names.Items); got != map[bool]int{true: 1}[mode == hyperv1.Private] {
 			t.Errorf("%s: %d private names", mode, got)
 		}
@@ -215,11 +216,11 @@ func TestAnEndpointKeepsItsSubnetsWithoutNodePools(t *testing.T) {
 	w := newTestEnv(t)
 	w.start()
 	w.runPasses(enough)
-	before := w.cloud.Snapshot()
+	before := w.AWS.Snapshot()
 	w.wantSubnets()
 	w.runPasses(enough)
 	w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
-	if after := w.cloud.Snapshot(); before != after {
+	if after := w.AWS.Snapshot(); before != after {
 		t.Errorf("the workers were cut off:\n%s", after)
 	}
 }
@@ -238,7 +239,7 @@ func TestPausedClusterIsNotChanged(t *testing.T) {
 	if after := w.Calls.Writes(); after != before {
 		t.Errorf("written while paused: %v", w.Calls.Log(before))
 	}
-	w.must(w.delete(t.Context()))
+	w.Must(w.delete(t.Context()))
 	w.runPasses(enough)
 	if left := w.list(t.Context()); len(left) > 0 {
 		t.Errorf("a pause has stopped the deletion: %+v", left[0].Status.Conditions)
@@ -258,7 +259,7 @@ func TestRecordOfAnotherClusterIsNotChanged(t *testing.T) {
 	if got := w.inAWS("CNAME"); strings.Join(got, "\n") != strings.Join(first, "\n") {
 		t.Errorf("the first cluster has lost its records: %v", got)
 	}
-	w.must(other.delete(t.Context()))
+	w.Must(other.delete(t.Context()))
 	other.runPasses(enough)
 	if got := w.inAWS("CNAME"); strings.Join(got, "\n") != strings.Join(first, "\n") {
 		t.Errorf("the deletion of the other cluster took the records of the first: %v", got)
@@ -270,7 +271,7 @@ func TestRecordOfAnotherClusterIsNotChanged(t *testing.T) {
 func TestSharedVPC(t *testing.T) {
 	w := newTestEnv(t)
 	const owner = "333333333333"
-	third := w.cloud.Account(owner)
+	third := w.AWS.Account(owner)
 	trust := []fakeaws.Trust{{Principals: []string{"arn:aws:iam::" + customer + ":role/demo-cpo", w.role}}}
 	endpoints := third.AddRole(fakeaws.Role{Name: "endpoints", Trusts: trust})
 	dns := third.AddRole(fakeaws.Role{Name: "dns", Trusts: trust})
@@ -284,20 +285,20 @@ func TestSharedVPC(t *testing.T) {
 		hcp.Spec.Platform.AWS.SharedVPC = &hyperv1.AWSSharedVPC{LocalZoneID: zone, RolesRef: hyperv1.AWSSharedVPCRolesRef{
 			ControlPlaneARN: hyperv1.RoleARN(endpoints), IngressARN: hyperv1.RoleARN(dns)}}
 	})
-	empty := w.cloud.Snapshot()
+	empty := w.AWS.Snapshot()
 	w.start()
 	w.runPasses(enough)
 	w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
-	for _, c := range w.cloud.Calls() {
+	for _, c := range w.AWS.Calls() {
 		role := map[string]string{"ec2": "endpoints", "route53": "dns"}[c.Service]
 		if c.Account == owner && c.Role != role && c.Role != "admin" {
 			t.Errorf("%s as %s, want %s", c.Action(), c.Role, role)
 		}
 	}
-	w.must(w.delete(t.Context()))
+	w.Must(w.delete(t.Context()))
 	w.start() // a new process knows only what was recorded
 	w.runPasses(enough)
-	if now := w.cloud.Snapshot(); now != empty || len(w.list(t.Context())) > 0 {
+	if now := w.AWS.Snapshot(); now != empty || len(w.list(t.Context())) > 0 {
 		t.Errorf("not deleted:\n%s", now)
 	}
 }
@@ -332,7 +333,7 @@ func TestServiceWithoutStatusKeepsItsOffer(t *testing.T) {
 func TestAnUnreadableControlPlane(t *testing.T) {
 	w := newTestEnv(t)
 	hcp := &hyperv1.HostedControlPlane{}
-	w.must(hcp.UnmarshalJSON([]byte(`{"metadata":{"namespace":"` + namespace + `","name":"demo"},"spec":{"platform":{"aws":"nonsense"}}}`)))
+	w.Must(hcp.UnmarshalJSON([]byte(`{"metadata":{"namespace":"` + namespace + `","name":"demo"},"spec":{"platform":{"aws":"nonsense"}}}`)))
 	if hcp.Unreadable() == "" {
 		t.Fatal("this was meant to be unreadable")
 	}
@@ -349,8 +350,8 @@ func TestLostAnswerCreatesOneEndpoint(t *testing.T) {
 	w := newTestEnv(t)
 	d := fakeaws.UsualDelays
 	d.Listed = 50 * time.Second
-	w.cloud.SetDelays(d)
-	w.cloud.Fault(fakeaws.Fault{Operation: "CreateVpcEndpoint", Kind: fakeaws.AnswerLost, Times: 9})
+	w.AWS.SetDelays(d)
+	w.AWS.Fault(fakeaws.Fault{Operation: "CreateVpcEndpoint", Kind: fakeaws.AnswerLost, Times: 9})
 	for range enough {
 		w.start() // a new process each time: nothing is remembered
 		w.runPasses(1)
@@ -364,7 +365,7 @@ func TestLostAnswerCreatesOneEndpoint(t *testing.T) {
 // A deletion does not start with an old list: it would not show what an object has left that was deleted by force.
 func TestDeletionListsAgainAfterTheLifetimeOfTheList(t *testing.T) {
 	w := newTestEnv(t)
-	empty := w.cloud.Snapshot()
+	empty := w.AWS.Snapshot()
 	w.start()
 	w.run(2 * time.Minute)
 	w.isReady()
@@ -374,10 +375,10 @@ func TestDeletionListsAgainAfterTheLifetimeOfTheList(t *testing.T) {
 	}
 	w.try(w.customerEC2().CreateSecurityGroup(t.Context(), &ec2.CreateSecurityGroupInput{GroupName: aws.String("lost"), Description: aws.String("lost"), VpcId: &w.vpc,
 		TagSpecifications: []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeSecurityGroup, Tags: tags}}}))
-	w.clock.Step(awsx.DeletionListTTL)
-	w.must(w.delete(t.Context()))
+	w.Clock.Step(awsx.DeletionListTTL)
+	w.Must(w.delete(t.Context()))
 	w.run(2 * time.Minute)
-	if now := w.cloud.Snapshot(); now != empty || len(w.list(t.Context())) > 0 {
+	if now := w.AWS.Snapshot(); now != empty || len(w.list(t.Context())) > 0 {
 		t.Errorf("left:\n%s", now)
 	}
 }

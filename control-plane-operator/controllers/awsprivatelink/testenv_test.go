@@ -11,64 +11,43 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	"github.com/aws/smithy-go/middleware"
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
-	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 const (
-	region    = "us-east-1"
-	provider  = "111111111111"
-	customer  = "222222222222"
-	namespace = "clusters-demo"
-	issuer    = "https://issuer.example.com/demo"
+	region    = testenv.Region
+	provider  = testenv.Provider
+	customer  = testenv.Customer
+	namespace = testenv.Namespace
+	issuer    = testenv.Issuer
 	resync    = 30 * time.Minute
 )
 
 func init() { ctrl.SetLogger(logr.Discard()) }
 
-// scheme has what these scenarios are about and no more: the fake API server goes
-// through all of it for every write.
-var scheme = func() *runtime.Scheme {
-	s := runtime.NewScheme()
-	utilruntime.Must(corev1.AddToScheme(s))
-	utilruntime.Must(hyperv1.AddToScheme(s))
-	return s
-}()
-
-// signingKey is made once: a key takes longer than a whole scenario.
-var signingKey, publicKey = func() ([]byte, []byte) {
-	private, public, err := webidentity.GenerateKey()
-	utilruntime.Must(err)
-	return private, public
-}()
+var scheme = testenv.Scheme()
 
 // testEnv is a private cluster as far as these controllers can see it: the
 // control plane, its private Service with a load balancer, the endpoint
 // service on that, and the customer's account.
 type testEnv struct {
-	*crashtest.Cluster
-	t        testing.TB
-	cloud    *fakeaws.Cloud
-	clock    *clocktesting.FakeClock
+	*testenv.Env
 	mine     *fakeaws.Account // the management account
 	theirs   *fakeaws.Account // the customer's
 	vpc      string
@@ -87,17 +66,14 @@ type testEnv struct {
 
 func newTestEnv(t testing.TB) *testEnv {
 	w := &testEnv{
-		t:        t,
-		clock:    clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)),
+		Env:      testenv.New(t, clusterOptions),
 		services: map[string]string{},
 		balancer: "a-",
 		eventLog: &eventLog{},
-		Cluster:  newCluster(),
 	}
-	w.cloud = fakeaws.New(w.clock).FailOn(t)
-	w.cloud.SetDelays(fakeaws.Delays{EndpointPending: time.Minute, EndpointDeleting: time.Minute})
-	w.mine, w.theirs = w.cloud.Account(provider), w.cloud.Account(customer)
-	w.addProvider()
+	w.AWS.SetDelays(fakeaws.Delays{EndpointPending: time.Minute, EndpointDeleting: time.Minute})
+	w.mine, w.theirs = w.AWS.Account(provider), w.AWS.Account(customer)
+	w.TrustIssuer(w.theirs)
 	w.addRole()
 	w.vpc = w.theirs.AddVPC(region, fakeaws.VPC{})
 	for _, name := range []string{"us-east-1a", "us-east-1b", "us-east-1c"} {
@@ -105,17 +81,15 @@ func newTestEnv(t testing.TB) *testEnv {
 		w.subnets = append(w.subnets, w.addSubnet(w.vpc, w.mine.ZoneID(name)))
 	}
 	w.zone = w.addZone(w.vpc)
-	w.create(w.secret(), controlPlaneOf(w))
+	w.create(testenv.SigningKeySecret(), controlPlaneOf(w))
 	w.addService(names.PrivateRouter)
 	return w
 }
 
-func newCluster() *crashtest.Cluster {
-	return crashtest.NewCluster(crashtest.Options{
-		Scheme:     scheme,
-		Kinds:      []client.ObjectList{&hyperv1.AWSEndpointServiceList{}, &corev1.ServiceList{}, &hyperv1.HostedControlPlaneList{}},
-		WithStatus: []client.Object{&hyperv1.AWSEndpointService{}, &hyperv1.HostedControlPlane{}, &corev1.Service{}},
-	})
+var clusterOptions = crashtest.Options{
+	Scheme:     scheme,
+	Kinds:      []client.ObjectList{&hyperv1.AWSEndpointServiceList{}, &corev1.ServiceList{}, &hyperv1.HostedControlPlaneList{}},
+	WithStatus: []client.Object{&hyperv1.AWSEndpointService{}, &hyperv1.HostedControlPlane{}, &corev1.Service{}},
 }
 
 // newControlPlane is another cluster of the same name in the same VPC, on a
@@ -123,18 +97,15 @@ func newCluster() *crashtest.Cluster {
 func newControlPlane(first *testEnv, uid types.UID) *testEnv {
 	w := *first
 	w.eventLog = &eventLog{}
-	w.Cluster, w.services = newCluster(), map[string]string{}
+	w.Env = &testenv.Env{Cluster: crashtest.NewCluster(clusterOptions), T: first.T, Clock: first.Clock, AWS: first.AWS}
+	w.services = map[string]string{}
 	hcp := controlPlaneOf(&w)
 	hcp.UID, hcp.Spec.InfraID = uid, "demo-y"
-	w.create(w.secret(), hcp)
+	w.create(testenv.SigningKeySecret(), hcp)
 	w.balancer = "b-"
 	w.addService(names.PrivateRouter)
 	w.start()
 	return &w
-}
-
-func (w *testEnv) addProvider() {
-	w.theirs.AddIdentityProvider(fakeaws.IdentityProvider{Issuer: issuer, Audiences: []string{names.WebIdentityAudience}, JWKS: w.jwks()})
 }
 
 func (w *testEnv) addRole() {
@@ -147,32 +118,19 @@ func (w *testEnv) addZone(vpc string) string {
 	return w.theirs.AddHostedZone(fakeaws.HostedZone{Name: names.LocalZone("demo"), VPCs: []fakeaws.ZoneVPC{{Region: region, ID: vpc}}})
 }
 
-func (w *testEnv) secret() *corev1.Secret {
-	return &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.ServiceAccountSigningKey},
-		Data:       map[string][]byte{names.ServiceAccountPrivateKeyFile: signingKey},
-	}
-}
-
 // wantSubnets is what the hypershift-operator makes of the NodePools.
 func (w *testEnv) wantSubnets(ids ...string) {
-	w.t.Helper()
-	for _, es := range w.list(w.t.Context()) {
+	w.T.Helper()
+	for _, es := range w.list(w.T.Context()) {
 		w.change(es, func() { es.Spec.SubnetIDs = append([]string{}, ids...) })
 	}
 	w.subnets = append([]string{}, ids...)
 }
 
 func (w *testEnv) changeControlPlane(how func(*hyperv1.HostedControlPlane)) {
-	w.t.Helper()
+	w.T.Helper()
 	hcp := w.hcp()
 	w.change(hcp, func() { how(hcp) })
-}
-
-func (w *testEnv) jwks() []byte {
-	text, err := webidentity.JWKS(publicKey)
-	utilruntime.Must(err)
-	return text
 }
 
 func (w *testEnv) addSubnet(vpc, zoneID string) string {
@@ -217,21 +175,21 @@ func (w *testEnv) addService(name string) {
 
 // offer makes an endpoint service that the customer's role may use.
 func (w *testEnv) offer(arn string) string {
-	made, err := w.ho().CreateVpcEndpointServiceConfiguration(w.t.Context(), &ec2.CreateVpcEndpointServiceConfigurationInput{
+	made, err := w.ho().CreateVpcEndpointServiceConfiguration(w.T.Context(), &ec2.CreateVpcEndpointServiceConfigurationInput{
 		NetworkLoadBalancerArns: []string{arn}, AcceptanceRequired: aws.Bool(false)})
-	w.must(err)
+	w.Must(err)
 	w.allow("arn:aws:iam::" + customer + ":role/demo-cpo")
 	return *made.ServiceConfiguration.ServiceName
 }
 
 // allow lets a role use all endpoint services.
 func (w *testEnv) allow(principal string) {
-	services, err := w.ho().DescribeVpcEndpointServiceConfigurations(w.t.Context(), &ec2.DescribeVpcEndpointServiceConfigurationsInput{})
-	w.must(err)
+	services, err := w.ho().DescribeVpcEndpointServiceConfigurations(w.T.Context(), &ec2.DescribeVpcEndpointServiceConfigurationsInput{})
+	w.Must(err)
 	for _, s := range services.ServiceConfigurations {
-		_, err := w.ho().ModifyVpcEndpointServicePermissions(w.t.Context(), &ec2.ModifyVpcEndpointServicePermissionsInput{
+		_, err := w.ho().ModifyVpcEndpointServicePermissions(w.T.Context(), &ec2.ModifyVpcEndpointServicePermissionsInput{
 			ServiceId: s.ServiceId, AddAllowedPrincipals: []string{principal}})
-		w.must(err)
+		w.Must(err)
 	}
 }
 
@@ -239,28 +197,21 @@ func (w *testEnv) allow(principal string) {
 func (w *testEnv) ho() *ec2.Client          { return awsx.EC2(w.mine.Config(region, "hypershift-operator")) }
 func (w *testEnv) customerEC2() *ec2.Client { return awsx.EC2(w.theirs.Config(region, "admin")) }
 
-func (w *testEnv) must(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-}
-
 func (w *testEnv) create(objs ...client.Object) {
-	w.t.Helper()
-	w.Create(w.t, objs...)
+	w.T.Helper()
+	w.Create(w.T, objs...)
 }
 
 // change reads obj, changes it as the user or another controller would, and writes it.
 func (w *testEnv) change(obj client.Object, how func()) {
-	w.t.Helper()
+	w.T.Helper()
 	c := w.Admin()
-	w.must(c.Get(w.t.Context(), client.ObjectKeyFromObject(obj), obj))
+	w.Must(c.Get(w.T.Context(), client.ObjectKeyFromObject(obj), obj))
 	how()
 	want := obj.DeepCopyObject().(client.Object)
-	w.must(c.Update(w.t.Context(), obj))
+	w.Must(c.Update(w.T.Context(), obj))
 	want.SetResourceVersion(obj.GetResourceVersion())
-	w.must(c.Status().Update(w.t.Context(), want))
+	w.Must(c.Status().Update(w.T.Context(), want))
 }
 
 func (w *testEnv) hcp() *hyperv1.HostedControlPlane {
@@ -269,15 +220,12 @@ func (w *testEnv) hcp() *hyperv1.HostedControlPlane {
 
 // start makes both controllers anew and returns one pass over all objects.
 func (w *testEnv) start() func(context.Context) error {
-	signer := &tokensigner.Signer{Client: w.Client(), Namespace: namespace, Clock: w.clock}
+	signer, sessions := w.Sessions()
 	opts := Options{
-		Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.eventLog, Clock: w.clock, KeyReady: signer.Ready, ResyncPeriod: resync,
-		Sessions: identity.New(identity.Options{
-			Name: "control-plane-operator", Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: w.clock,
-			Middleware: []func(*middleware.Stack) error{w.cloud.Install, fakeaws.NoBackoff, w.Calls.Middleware},
-		}),
+		Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.eventLog, Clock: w.Clock, KeyReady: signer.Ready, ResyncPeriod: resync,
+		Sessions: sessions,
 	}
-	w.sessions, w.reconciler, w.observer = opts.Sessions, New(opts), NewObserver(opts)
+	w.sessions, w.reconciler, w.observer = sessions, New(opts), NewObserver(opts)
 	return w.pass
 }
 
@@ -301,7 +249,7 @@ func (d *eventLog) read() []string {
 func (w *testEnv) pass(ctx context.Context) error {
 	var errs []error
 	hcps := &hyperv1.HostedControlPlaneList{}
-	w.must(w.Admin().List(ctx, hcps))
+	w.Must(w.Admin().List(ctx, hcps))
 	for i := range hcps.Items {
 		_, err := w.observer.ReconcileObject(ctx, &hcps.Items[i])
 		errs = append(errs, err)
@@ -315,7 +263,7 @@ func (w *testEnv) pass(ctx context.Context) error {
 
 func (w *testEnv) list(ctx context.Context) []*hyperv1.AWSEndpointService {
 	list := &hyperv1.AWSEndpointServiceList{}
-	w.must(w.Admin().List(ctx, list))
+	w.Must(w.Admin().List(ctx, list))
 	var out []*hyperv1.AWSEndpointService
 	for i := range list.Items {
 		out = append(out, &list.Items[i])
@@ -346,12 +294,12 @@ func (w *testEnv) runHypershiftOperator(ctx context.Context) error {
 
 // runPasses lets everybody work until n passes have gone by.
 func (w *testEnv) runPasses(passes int) {
-	w.t.Helper()
+	w.T.Helper()
 	for range passes {
-		_ = w.pass(w.t.Context())
-		w.must(w.runHypershiftOperator(w.t.Context()))
-		w.must(w.CollectGarbage(w.t.Context()))
-		w.clock.Step(20 * time.Second)
+		_ = w.pass(w.T.Context())
+		w.Must(w.runHypershiftOperator(w.T.Context()))
+		w.Must(w.CollectGarbage(w.T.Context()))
+		w.Clock.Step(20 * time.Second)
 	}
 }
 
@@ -359,12 +307,12 @@ func (w *testEnv) runPasses(passes int) {
 const enough = 12
 
 func (w *testEnv) condition(name string) metav1.Condition {
-	w.t.Helper()
+	w.T.Helper()
 	es := &hyperv1.AWSEndpointService{}
-	w.must(w.Admin().Get(w.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, es))
+	w.Must(w.Admin().Get(w.T.Context(), client.ObjectKey{Namespace: namespace, Name: name}, es))
 	c := meta.FindStatusCondition(es.Status.Conditions, hyperv1.AWSEndpointAvailable)
 	if c == nil {
-		w.t.Fatalf("%s has no condition: %+v", name, es.Status)
+		w.T.Fatalf("%s has no condition: %+v", name, es.Status)
 	}
 	return *c
 }
@@ -391,7 +339,7 @@ func masked(text string) string { return generated.ReplaceAllString(text, "$1$3-
 func (w *testEnv) inAWS(words ...string) []string {
 	var out []string
 lines:
-	for _, line := range strings.Split(w.cloud.Snapshot(), "\n") {
+	for _, line := range strings.Split(w.AWS.Snapshot(), "\n") {
 		for _, word := range words {
 			if !strings.Contains(line, word) {
 				continue lines

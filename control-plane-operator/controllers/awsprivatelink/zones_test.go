@@ -9,13 +9,13 @@ import (
 )
 
 func (w *testEnv) openAccount() *account {
-	w.t.Helper()
+	w.T.Helper()
 	w.start()
-	r := &Reconciler{Options: Options{Sessions: w.sessions, Clock: w.clock}}
-	a, err := r.open(w.t.Context(), hyperv1.AWSEndpointCleanup{
+	r := &Reconciler{Options: Options{Sessions: w.sessions, Clock: w.Clock}}
+	a, err := r.open(w.T.Context(), hyperv1.AWSEndpointCleanup{
 		HostedControlPlane: "demo", OwnerUID: "owner", Region: region, VPC: w.vpc, IssuerURL: issuer, RoleARN: w.role,
 	})
-	w.must(err)
+	w.Must(err)
 	return a
 }
 
@@ -28,10 +28,10 @@ func TestAHostedZoneIsCheckedAgainAfterItsLifetime(t *testing.T) {
 				after  time.Duration
 				called bool
 			}{{0, true}, {awsx.HostedZoneTTL - time.Second, false}, {time.Second, true}} {
-				w.clock.Step(step.after)
+				w.Clock.Step(step.after)
 				w.calls()
 				id, err := a.zone(t.Context(), given)
-				w.must(err)
+				w.Must(err)
 				if id != w.zone {
 					t.Errorf("zone %q, want %q", id, w.zone)
 				}

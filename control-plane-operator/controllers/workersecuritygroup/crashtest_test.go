@@ -19,9 +19,9 @@ var generated = regexp.MustCompile(`sg-0[0-9a-f]{16}`)
 func (w *testEnv) scenario() *crashtest.Scenario {
 	return &crashtest.Scenario{
 		Cluster: w.Cluster,
-		Cloud:   w.cloud.Snapshot,
+		Cloud:   w.AWS.Snapshot,
 		Start:   w.start,
-		Advance: w.clock.Step,
+		Advance: w.Clock.Step,
 		Mask:    func(text string) string { return generated.ReplaceAllString(text, "sg-generated") },
 		Ready: func(ctx context.Context) string {
 			if hcp := w.hcp(ctx); hcp != nil && !meta.IsStatusConditionTrue(hcp.Status.Conditions, hyperv1.AWSDefaultSecurityGroupCreated) {
@@ -40,7 +40,7 @@ func slowAWS(t testing.TB) *crashtest.Scenario {
 	w := newTestEnv(t)
 	d := fakeaws.UsualDelays
 	d.Listed = 25 * time.Second
-	w.cloud.SetDelays(d)
+	w.AWS.SetDelays(d)
 	return w.scenario()
 }
 
@@ -72,7 +72,7 @@ func TestCrashConsistencyUnderFaults(t *testing.T) {
 				envs[w.Cluster] = w
 				return w.scenario()
 			}
-			inject := func(s *crashtest.Scenario) { envs[s.Cluster].cloud.Fault(f) }
+			inject := func(s *crashtest.Scenario) { envs[s.Cluster].AWS.Fault(f) }
 			crashtest.FaultTolerance(t, begin, inject)
 			crashtest.NoLeaksWith(t, begin, inject)
 		})

@@ -33,7 +33,7 @@ func TestSecurityGroupIsCreatedOnce(t *testing.T) {
 		t.Errorf("%d calls: %v", total, what)
 	}
 	out, err := w.customerEC2().DescribeSecurityGroups(t.Context(), &ec2.DescribeSecurityGroupsInput{GroupIds: []string{w.published()}})
-	w.must(err)
+	w.Must(err)
 	tags := map[string]string{}
 	for _, tag := range out.SecurityGroups[0].Tags {
 		tags[*tag.Key] = *tag.Value
@@ -63,7 +63,7 @@ func TestDrift(t *testing.T) {
 		"the group lets everybody in": {spoil: func(w *testEnv, id *string) { w.authorize(id, open(22, "0.0.0.0/0", "for a moment")) }},
 		"the group loses all its rules": {spoil: func(w *testEnv, id *string) {
 			out, err := w.customerEC2().DescribeSecurityGroups(t.Context(), &ec2.DescribeSecurityGroupsInput{GroupIds: []string{*id}})
-			w.must(err)
+			w.Must(err)
 			w.try(w.customerEC2().RevokeSecurityGroupIngress(t.Context(), &ec2.RevokeSecurityGroupIngressInput{GroupId: id, IpPermissions: out.SecurityGroups[0].IpPermissions}))
 		}},
 		"a load balancer is let in": {stays: "31234", spoil: func(w *testEnv, id *string) {
@@ -91,7 +91,7 @@ func TestDrift(t *testing.T) {
 			if stays := len(w.group()) > len(before); stays != (c.stays != "") {
 				t.Errorf("stays: %v", w.group())
 			}
-			w.must(w.delete(t.Context()))
+			w.Must(w.delete(t.Context()))
 			w.next = time.Second
 			w.runPasses(2)
 			if left := w.group(); len(left) > 0 || w.hcp(t.Context()) != nil {
@@ -102,8 +102,8 @@ func TestDrift(t *testing.T) {
 }
 
 func (w *testEnv) authorize(id *string, p types.IpPermission) {
-	w.t.Helper()
-	w.try(w.customerEC2().AuthorizeSecurityGroupIngress(w.t.Context(), &ec2.AuthorizeSecurityGroupIngressInput{GroupId: id, IpPermissions: []types.IpPermission{p}}))
+	w.T.Helper()
+	w.try(w.customerEC2().AuthorizeSecurityGroupIngress(w.T.Context(), &ec2.AuthorizeSecurityGroupIngressInput{GroupId: id, IpPermissions: []types.IpPermission{p}}))
 }
 
 func open(port int32, network, description string) types.IpPermission {
@@ -139,7 +139,7 @@ func TestCallsAtRest(t *testing.T) {
 	w := newTestEnv(t)
 	w.runPasses(1)
 	w.calls()
-	for end := w.clock.Now().Add(24 * time.Hour); w.clock.Now().Before(end); {
+	for end := w.Clock.Now().Add(24 * time.Hour); w.Clock.Now().Before(end); {
 		w.runPasses(1)
 	}
 	if _, what := w.calls(); what["ec2:DescribeSecurityGroups"] > 40 || len(what) > 2 {
@@ -147,20 +147,20 @@ func TestCallsAtRest(t *testing.T) {
 	}
 
 	groups := w.otherController()
-	for end := w.clock.Now().Add(24 * time.Hour); w.clock.Now().Before(end); {
+	for end := w.Clock.Now().Add(24 * time.Hour); w.Clock.Now().Before(end); {
 		groups.Invalidate(0)
 		_, err := groups.List(t.Context())
-		w.must(err)
+		w.Must(err)
 		w.calls()
-		next := w.clock.Now().Add(resync * 6 / 5)
-		for w.clock.Now().Add(w.next).Before(next) {
+		next := w.Clock.Now().Add(resync * 6 / 5)
+		for w.Clock.Now().Add(w.next).Before(next) {
 			w.runPasses(1)
 		}
 		if total, what := w.calls(); total > 0 {
 			t.Fatalf("beside another controller: %v", what)
 		}
-		w.next -= next.Sub(w.clock.Now())
-		w.clock.SetTime(next)
+		w.next -= next.Sub(w.Clock.Now())
+		w.Clock.SetTime(next)
 	}
 }
 
@@ -172,8 +172,8 @@ func TestTheGroupOfAnEarlierControlPlaneIsAdopted(t *testing.T) {
 	id := w.published()
 	lost := w.hcp(t.Context())
 	lost.Finalizers = nil
-	w.must(w.Admin().Update(t.Context(), lost))
-	w.must(w.delete(t.Context()))
+	w.Must(w.Admin().Update(t.Context(), lost))
+	w.Must(w.delete(t.Context()))
 	lost.ObjectMeta = metav1.ObjectMeta{Namespace: lost.Namespace, Name: lost.Name}
 	lost.Status = hyperv1.HostedControlPlaneStatus{}
 	lost.Spec.Networking.MachineNetwork = []hyperv1.MachineNetworkEntry{{CIDR: "10.7.0.0/16"}}
@@ -187,7 +187,7 @@ func TestTheGroupOfAnEarlierControlPlaneIsAdopted(t *testing.T) {
 	if text := strings.Join(w.group(), "\n"); !strings.Contains(text, "10.7.0.0/16") || strings.Contains(text, `10.0.0.0/16 "SSH"`) {
 		t.Errorf("not put right:\n%s", text)
 	}
-	w.must(w.delete(t.Context()))
+	w.Must(w.delete(t.Context()))
 	w.next = time.Second
 	w.runPasses(2)
 	if left := w.group(); len(left) > 0 || w.hcp(t.Context()) != nil {
@@ -214,7 +214,7 @@ func TestProblemsAreReported(t *testing.T) {
 		},
 		"another group has the name": {
 			func(w *testEnv) {
-				w.try(w.customerEC2().CreateSecurityGroup(w.t.Context(), &ec2.CreateSecurityGroupInput{GroupName: aws.String("demo-x-default-sg"), Description: aws.String("mine"), VpcId: &w.vpc}))
+				w.try(w.customerEC2().CreateSecurityGroup(w.T.Context(), &ec2.CreateSecurityGroupInput{GroupName: aws.String("demo-x-default-sg"), Description: aws.String("mine"), VpcId: &w.vpc}))
 			},
 			"False SecurityGroupNameTaken: security group \"demo-x-default-sg\" exists in VPC and is not ours; delete or rename it",
 		},
@@ -224,14 +224,14 @@ func TestProblemsAreReported(t *testing.T) {
 				for k, v := range awsx.OwnedTags(nil, "another", role, "demo-y", "demo-x-default-sg") {
 					tags = append(tags, types.Tag{Key: &k, Value: &v})
 				}
-				w.try(w.customerEC2().CreateSecurityGroup(w.t.Context(), &ec2.CreateSecurityGroupInput{GroupName: aws.String("demo-x-default-sg"), Description: aws.String("theirs"), VpcId: &w.vpc,
+				w.try(w.customerEC2().CreateSecurityGroup(w.T.Context(), &ec2.CreateSecurityGroupInput{GroupName: aws.String("demo-x-default-sg"), Description: aws.String("theirs"), VpcId: &w.vpc,
 					TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeSecurityGroup, Tags: tags}}}))
 			},
 			"False SecurityGroupNameTaken: security group \"demo-x-default-sg\" exists in VPC and is not ours; delete or rename it",
 		},
 		"no permission": {
 			func(w *testEnv) {
-				w.cloud.Fault(fakeaws.Fault{Operation: "CreateSecurityGroup", Kind: fakeaws.Denied, Times: fakeaws.Forever, Role: "demo-cpo"})
+				w.AWS.Fault(fakeaws.Fault{Operation: "CreateSecurityGroup", Kind: fakeaws.Denied, Times: fakeaws.Forever, Role: "demo-cpo"})
 			},
 			"False AWSAccessDenied: creating security group demo-x-default-sg: ",
 		},
@@ -247,7 +247,7 @@ func TestProblemsAreReported(t *testing.T) {
 			if w.published() != "" {
 				t.Errorf("published %s", w.published())
 			}
-			w.must(w.delete(t.Context()))
+			w.Must(w.delete(t.Context()))
 			w.next = time.Minute
 			w.runPasses(3)
 			if w.hcp(t.Context()) != nil {
@@ -264,18 +264,18 @@ func TestDeletionWaitsForUsers(t *testing.T) {
 	w.runPasses(1)
 	id := w.published()
 	db, err := w.customerEC2().CreateSecurityGroup(t.Context(), &ec2.CreateSecurityGroupInput{GroupName: aws.String("database"), Description: aws.String("theirs"), VpcId: &w.vpc})
-	w.must(err)
+	w.Must(err)
 	pair := types.IpPermission{IpProtocol: aws.String("tcp"), FromPort: aws.Int32(5432), ToPort: aws.Int32(5432), UserIdGroupPairs: []types.UserIdGroupPair{{GroupId: &id}}}
 	w.authorize(db.GroupId, pair)
 
-	w.must(w.delete(t.Context()))
+	w.Must(w.delete(t.Context()))
 	w.next = time.Second
 	w.runPasses(1)
 	w.want(hyperv1.AWSDefaultSecurityGroupDeleted, "False SecurityGroupInUse: security group "+id+" is still used by a rule of security group "+*db.GroupId+` "database"`)
 	if w.next != 2*time.Second {
 		t.Errorf("requeued after %s", w.next)
 	}
-	w.clock.Step(time.Hour)
+	w.Clock.Step(time.Hour)
 	w.runPasses(1)
 	if w.next != 2*time.Minute {
 		t.Errorf("requeued after %s", w.next)
@@ -302,7 +302,7 @@ func TestPausedClusterIsNotChanged(t *testing.T) {
 	if diff := cmp.Diff(before, w.group()); diff != "" || w.Calls.Writes() != writes {
 		t.Errorf("changed while paused: %v\n%s", w.Calls.Log(writes), diff)
 	}
-	w.must(w.delete(t.Context()))
+	w.Must(w.delete(t.Context()))
 	w.runPasses(1)
 	if left := w.group(); len(left) > 0 || w.hcp(t.Context()) != nil {
 		t.Errorf("left: %v", left)
@@ -324,13 +324,13 @@ func TestGroupsOfOthersAreNotChanged(t *testing.T) {
 		w.try(w.customerEC2().CreateSecurityGroup(t.Context(), &ec2.CreateSecurityGroupInput{GroupName: &name, Description: aws.String("theirs"), VpcId: &w.vpc,
 			TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeSecurityGroup, Tags: list}}}))
 	}
-	before := w.cloud.Snapshot()
+	before := w.AWS.Snapshot()
 	w.runPasses(1)
 	w.want(hyperv1.AWSDefaultSecurityGroupCreated, well)
-	w.must(w.delete(t.Context()))
+	w.Must(w.delete(t.Context()))
 	w.next = time.Second
 	w.runPasses(2)
-	if diff := cmp.Diff(before, w.cloud.Snapshot()); diff != "" {
+	if diff := cmp.Diff(before, w.AWS.Snapshot()); diff != "" {
 		t.Errorf("-before +after:\n%s", diff)
 	}
 }
@@ -338,7 +338,7 @@ func TestGroupsOfOthersAreNotChanged(t *testing.T) {
 // A deletion does not start with an old list: it would not show a group that was created since.
 func TestDeletionListsAgainAfterTheLifetimeOfTheList(t *testing.T) {
 	w := newTestEnv(t)
-	empty := w.cloud.Snapshot()
+	empty := w.AWS.Snapshot()
 	w.runPasses(1)
 	var tags []types.Tag
 	for k, v := range awsx.OwnedTags(nil, string(w.hcp(t.Context()).UID), role, "demo-x", "second") {
@@ -346,10 +346,10 @@ func TestDeletionListsAgainAfterTheLifetimeOfTheList(t *testing.T) {
 	}
 	w.try(w.customerEC2().CreateSecurityGroup(t.Context(), &ec2.CreateSecurityGroupInput{GroupName: aws.String("second"), Description: aws.String("second"), VpcId: &w.vpc,
 		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeSecurityGroup, Tags: tags}}}))
-	w.must(w.delete(t.Context()))
+	w.Must(w.delete(t.Context()))
 	w.next = awsx.DeletionListTTL
 	w.runPasses(2)
-	if now := w.cloud.Snapshot(); now != empty || w.hcp(t.Context()) != nil {
+	if now := w.AWS.Snapshot(); now != empty || w.hcp(t.Context()) != nil {
 		t.Errorf("left:\n%s", now)
 	}
 }

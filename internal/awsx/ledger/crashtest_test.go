@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
-	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,16 +23,14 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 func init() { ctrl.SetLogger(logr.Discard()) }
 
-// testenv is one object with two security groups, of which the second can be used some time after its creation.
-type testenv struct {
-	*crashtest.Cluster
-	t       testing.TB
-	cloud   *fakeaws.Cloud
-	clock   *clocktesting.FakeClock
+// testEnv is one object with two security groups, of which the second can be used some time after its creation.
+type testEnv struct {
+	*testenv.Env
 	account *fakeaws.Account
 	vpc     string
 
@@ -49,32 +46,30 @@ type scope struct {
 
 const owner = "owner"
 
-func newTestenv(t testing.TB) *testenv {
-	e := &testenv{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))}
-	e.Cluster = crashtest.NewCluster(crashtest.Options{
+func newTestEnv(t testing.TB) *testEnv {
+	e := &testEnv{Env: testenv.New(t, crashtest.Options{
 		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.AWSEndpointServiceList{}}, WithStatus: []client.Object{&hyperv1.AWSEndpointService{}},
-	})
-	e.cloud = fakeaws.New(e.clock).FailOn(t)
+	})}
 	delays := fakeaws.UsualDelays
 	delays.Listed = 25 * time.Second // longer than a pass
-	e.cloud.SetDelays(delays)
-	e.account = e.cloud.Account("222222222222")
-	e.vpc = e.account.AddVPC("us-east-1", fakeaws.VPC{})
+	e.AWS.SetDelays(delays)
+	e.account = e.AWS.Account(testenv.Customer)
+	e.vpc = e.account.AddVPC(testenv.Region, fakeaws.VPC{})
 	e.Create(t, object())
 	return e
 }
 
 func object() *hyperv1.AWSEndpointService {
-	return &hyperv1.AWSEndpointService{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-demo", Name: "private-router"}}
+	return &hyperv1.AWSEndpointService{ObjectMeta: metav1.ObjectMeta{Namespace: testenv.Namespace, Name: "private-router"}}
 }
 
 // start starts a process.
-func (e *testenv) start() func(context.Context) error {
-	cfg := e.account.Config("us-east-1", "demo-cpo")
+func (e *testEnv) start() func(context.Context) error {
+	cfg := e.account.Config(testenv.Region, "demo-cpo")
 	cfg.APIOptions = append(slices.Clone(cfg.APIOptions), []func(*middleware.Stack) error{fakeaws.NoBackoff, e.Calls.Middleware}...)
-	e.groups = securitygroup.NewManager(awsx.EC2(cfg), e.clock, owner, e.vpc)
+	e.groups = securitygroup.NewManager(awsx.EC2(cfg), e.Clock, owner, e.vpc)
 	e.ledger = ledger.New(ledger.Options[*scope]{
-		Client: e.Client(), Recorder: events.NewFakeRecorder(1000), Clock: e.clock,
+		Client: e.Client(), Recorder: events.NewFakeRecorder(1000), Clock: e.Clock,
 		Object:    func(s *scope) client.Object { return s.es },
 		Finalizer: hyperv1.ControlPlaneOperatorFinalizer,
 		Store:     func(s *scope) ledger.Store { return s.status },
@@ -96,7 +91,7 @@ func (e *testenv) start() func(context.Context) error {
 	})
 	live, deleting := e.ledger.Live(), e.ledger.Deleting()
 	e.controller = &reconcile.Controller[*hyperv1.AWSEndpointService, *scope]{
-		Name: "ledger", Client: e.Client(), Reader: e.Client(), Clock: e.clock,
+		Name: "ledger", Client: e.Client(), Reader: e.Client(), Clock: e.Clock,
 		Scope: func(_ context.Context, es *hyperv1.AWSEndpointService, status *reconcile.Writer[*hyperv1.AWSEndpointService]) (*scope, error) {
 			if !es.DeletionTimestamp.IsZero() && !slices.Contains(es.Finalizers, hyperv1.ControlPlaneOperatorFinalizer) {
 				return nil, reconcile.Skip(0)
@@ -120,7 +115,7 @@ func (e *testenv) start() func(context.Context) error {
 	return e.pass
 }
 
-func (e *testenv) group(name string, of hyperv1.AWSEndpointResource) ledger.Resource[*scope] {
+func (e *testEnv) group(name string, of hyperv1.AWSEndpointResource) ledger.Resource[*scope] {
 	is := func(role string) bool { return role == name }
 	return ledger.Resource[*scope]{
 		Name:  name,
@@ -146,7 +141,7 @@ func (e *testenv) group(name string, of hyperv1.AWSEndpointResource) ledger.Reso
 	}
 }
 
-func (e *testenv) pass(ctx context.Context) error {
+func (e *testEnv) pass(ctx context.Context) error {
 	es := object()
 	if err := e.Admin().Get(ctx, client.ObjectKeyFromObject(es), es); err != nil {
 		return client.IgnoreNotFound(err)
@@ -158,12 +153,12 @@ func (e *testenv) pass(ctx context.Context) error {
 // generated is what AWS makes up: two runs do not share it.
 var generated = regexp.MustCompile(`sg-0[0-9a-f]{16}`)
 
-func (e *testenv) scenario() *crashtest.Scenario {
+func (e *testEnv) scenario() *crashtest.Scenario {
 	return &crashtest.Scenario{
 		Cluster: e.Cluster,
-		Cloud:   e.cloud.Snapshot,
+		Cloud:   e.AWS.Snapshot,
 		Start:   e.start,
-		Advance: e.clock.Step,
+		Advance: e.Clock.Step,
 		Mask:    func(text string) string { return generated.ReplaceAllString(text, "sg-generated") },
 		Ready: func(ctx context.Context) string {
 			es := object()
@@ -180,7 +175,7 @@ func (e *testenv) scenario() *crashtest.Scenario {
 }
 
 func TestCrashes(t *testing.T) {
-	setup := func(t testing.TB) *crashtest.Scenario { return newTestenv(t).scenario() }
+	setup := func(t testing.TB) *crashtest.Scenario { return newTestEnv(t).scenario() }
 	t.Run("converge", func(t *testing.T) { crashtest.CrashConsistency(t, setup) })
 	t.Run("leave nothing", func(t *testing.T) { crashtest.NoLeaks(t, setup) })
 }
@@ -188,12 +183,12 @@ func TestCrashes(t *testing.T) {
 // The answer to a creation is lost, and AWS does not list the resource yet when the
 // object is deleted.
 func TestALostAnswerLeavesNothing(t *testing.T) {
-	e := newTestenv(t)
-	empty := e.cloud.Snapshot()
+	e := newTestEnv(t)
+	empty := e.AWS.Snapshot()
 	pass := e.start()
-	e.cloud.Fault(fakeaws.Fault{Operation: "CreateSecurityGroup", Kind: fakeaws.AnswerLost, Times: 1})
+	e.AWS.Fault(fakeaws.Fault{Operation: "CreateSecurityGroup", Kind: fakeaws.AnswerLost, Times: 1})
 	_ = pass(t.Context())
-	if e.cloud.Snapshot() == empty {
+	if e.AWS.Snapshot() == empty {
 		t.Fatal("nothing was created")
 	}
 	if err := e.Admin().Delete(t.Context(), object()); err != nil {
@@ -204,9 +199,9 @@ func TestALostAnswerLeavesNothing(t *testing.T) {
 		if err := e.CollectGarbage(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		e.clock.Step(10 * time.Second)
+		e.Clock.Step(10 * time.Second)
 	}
-	if now := e.cloud.Snapshot(); now != empty {
+	if now := e.AWS.Snapshot(); now != empty {
 		t.Errorf("left:\n%s", now)
 	}
 	if err := e.Admin().Get(t.Context(), client.ObjectKeyFromObject(object()), object()); client.IgnoreNotFound(err) != nil || err == nil {

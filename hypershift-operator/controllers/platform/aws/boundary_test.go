@@ -38,7 +38,7 @@ func (w *testEnv) attacker(t *testing.T, claim func(*hyperv1.AWSEndpointService)
 	w.cluster(t, "mallory")
 	es := endpointService("private-router")
 	es.Namespace = "clusters-mallory"
-	es.CreationTimestamp = metav1.NewTime(w.clock.Now().Add(-1000 * resync))
+	es.CreationTimestamp = metav1.NewTime(w.Clock.Now().Add(-1000 * resync))
 	claim(es)
 	w.Create(t, es)
 	return client.ObjectKeyFromObject(es)
@@ -188,7 +188,7 @@ func TestNotFoundInAnotherLocationIsNotDeleted(t *testing.T) {
 			if err := w.Admin().Delete(t.Context(), es); err != nil {
 				t.Fatal(err)
 			}
-			w.run(t, w.passOf(w.reconcilerIn(w.cloud.Account(other.account), other.region)), 6)
+			w.run(t, w.passOf(w.reconcilerIn(w.AWS.Account(other.account), other.region)), 6)
 			w.want(t, "private-router", metav1.ConditionFalse, hyperv1.EndpointServicesElsewhereReason,
 				"are in account 111111111111, region us-east-1, and the hypershift-operator works in account "+other.account+", region "+other.region)
 			w.run(t, w.start(), 6)
@@ -215,11 +215,11 @@ func TestAPrincipalThatAWSRefusesCostsTheOthersNothing(t *testing.T) {
 	if c := w.condition(t, theirs); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "principal "+bad) || strings.Contains(c.Message, "demo-cpo") {
 		t.Errorf("the condition is %+v, want it to name %s and no other", c, bad)
 	}
-	w.cloud.ForgetCalls()
+	w.AWS.ForgetCalls()
 	if err := pass(t.Context()); err == nil {
 		t.Error("no error")
 	}
-	if listings := slices.DeleteFunc(w.cloud.Calls(), func(c fakeaws.Call) bool { return c.Operation != "DescribeVpcEndpointServicePermissions" }); len(listings) > 1 {
+	if listings := slices.DeleteFunc(w.AWS.Calls(), func(c fakeaws.Call) bool { return c.Operation != "DescribeVpcEndpointServicePermissions" }); len(listings) > 1 {
 		t.Errorf("principals of %d services read, want those of one", len(listings))
 	}
 }

@@ -14,10 +14,10 @@ func privateCluster(t testing.TB) *crashtest.Scenario { return newTestEnv(t).sce
 func (w *testEnv) scenario() *crashtest.Scenario {
 	return &crashtest.Scenario{
 		Cluster:          w.Cluster,
-		Cloud:            w.cloud.Snapshot,
+		Cloud:            w.AWS.Snapshot,
 		Start:            w.start,
 		OtherControllers: w.runControlPlaneOperator,
-		Advance:          w.clock.Step,
+		Advance:          w.Clock.Step,
 		Ready:            w.ready,
 		Delete:           func(ctx context.Context) error { return w.Admin().Delete(ctx, endpointService("private-router")) },
 		Mask:             masked,
@@ -50,7 +50,7 @@ func TestCrashConsistencyUnderFaults(t *testing.T) {
 				envs[w.Cluster] = w
 				return w.scenario()
 			}
-			inject := func(s *crashtest.Scenario) { envs[s.Cluster].cloud.Fault(f) }
+			inject := func(s *crashtest.Scenario) { envs[s.Cluster].AWS.Fault(f) }
 			crashtest.FaultTolerance(t, begin, inject)
 			crashtest.NoLeaksWith(t, begin, inject)
 		})

@@ -34,7 +34,7 @@ func (w *testEnv) run(t *testing.T, pass func(context.Context) error, passes int
 		if err := w.runControlPlaneOperator(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		w.clock.Step(20 * time.Second)
+		w.Clock.Step(20 * time.Second)
 	}
 }
 
@@ -72,7 +72,7 @@ var cluster = client.ObjectKey{Namespace: "clusters", Name: "demo"}
 // A thousand services that appear at once wait for the API server more than for AWS.
 func TestTwoWritesMakeAService(t *testing.T) {
 	w := newTestEnv(t)
-	w.cloud.SetDelays(fakeaws.Delays{})
+	w.AWS.SetDelays(fakeaws.Delays{})
 	if err := w.start()(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -99,13 +99,13 @@ func TestTheFinalizersOfOthersStay(t *testing.T) {
 
 func TestAServiceTakesFourCallsAndNoneAtRest(t *testing.T) {
 	w := newTestEnv(t)
-	w.cloud.SetDelays(fakeaws.Delays{})
+	w.AWS.SetDelays(fakeaws.Delays{})
 	pass := w.start()
 	if err := pass(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w.want(t, "private-router", metav1.ConditionTrue, reconcile.AsExpected, "")
-	if calls := w.cloud.Calls(); len(calls) > 4 {
+	if calls := w.AWS.Calls(); len(calls) > 4 {
 		t.Errorf("%d calls, want 4 at most: %v", len(calls), fakeaws.Count(calls))
 	}
 	es := w.es(t, "private-router")
@@ -115,13 +115,13 @@ func TestAServiceTakesFourCallsAndNoneAtRest(t *testing.T) {
 	if len(es.Status.AvailabilityZoneIDs) != 2 || !strings.HasPrefix(es.Status.AvailabilityZoneIDs[0], "use1-az") {
 		t.Errorf("zones %v, want two ids", es.Status.AvailabilityZoneIDs)
 	}
-	w.cloud.ForgetCalls()
+	w.AWS.ForgetCalls()
 	for range 3 {
 		if err := pass(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if calls := w.cloud.Calls(); len(calls) > 0 {
+	if calls := w.AWS.Calls(); len(calls) > 0 {
 		t.Errorf("calls although nothing changed: %v", fakeaws.Count(calls))
 	}
 }
@@ -150,7 +150,7 @@ func TestAReplacedLoadBalancerKeepsTheService(t *testing.T) {
 	before := w.es(t, "private-router").Status
 	w.mine.RemoveLoadBalancer(region, lbName)
 	arn, _ := w.mine.AddLoadBalancer(region, fakeaws.LoadBalancer{Name: lbName, Zones: []string{"us-east-1c"}})
-	w.clock.Step(resync)
+	w.Clock.Step(resync)
 	w.run(t, pass, 3)
 	after := w.es(t, "private-router").Status
 	if after.EndpointServiceName != before.EndpointServiceName || after.NetworkLoadBalancerARN != arn || len(after.AvailabilityZoneIDs) != 1 {
@@ -169,7 +169,7 @@ func TestADeletedServiceIsRecreated(t *testing.T) {
 	if _, err := ho.DeleteVpcEndpointServiceConfigurations(t.Context(), &ec2.DeleteVpcEndpointServiceConfigurationsInput{ServiceIds: []string{before[strings.LastIndex(before, ".")+1:]}}); err != nil {
 		t.Fatal(err)
 	}
-	w.clock.Step(resync)
+	w.Clock.Step(resync)
 	w.run(t, pass, 5)
 	w.want(t, "private-router", metav1.ConditionTrue, reconcile.AsExpected, "")
 	if after := w.es(t, "private-router").Status.EndpointServiceName; after == before {
@@ -216,9 +216,9 @@ func TestARemovedTagIsRemovedFromTheService(t *testing.T) {
 	if !slices.Equal(keys, want) {
 		t.Errorf("tags %v, want %v", keys, want)
 	}
-	w.cloud.ForgetCalls()
+	w.AWS.ForgetCalls()
 	w.run(t, pass, 2)
-	if calls := fakeaws.By(w.cloud.Calls(), provider, "hypershift-operator"); len(calls) > 0 {
+	if calls := fakeaws.By(w.AWS.Calls(), provider, "hypershift-operator"); len(calls) > 0 {
 		t.Errorf("calls although nothing changed: %v", fakeaws.Count(calls))
 	}
 }
@@ -282,7 +282,7 @@ func TestAPauseStopsChangesAndNotTheDeletion(t *testing.T) {
 // another one, although another writer changed the object at that moment.
 func TestDeletionOfAFoundServiceDoesNotAwaitConsistency(t *testing.T) {
 	w := newTestEnv(t)
-	w.cloud.SetDelays(fakeaws.Delays{})
+	w.AWS.SetDelays(fakeaws.Delays{})
 	r := w.reconciler()
 	conflicts := 0
 	r.Client = interceptor.NewClient(w.Client().(client.WithWatch), interceptor.Funcs{
@@ -325,10 +325,10 @@ func TestALiveEndpointIsNotCutOff(t *testing.T) {
 	if err := w.Admin().Delete(t.Context(), endpointService("private-router")); err != nil {
 		t.Fatal(err)
 	}
-	w.cloud.ForgetCalls()
+	w.AWS.ForgetCalls()
 	w.run(t, pass, 5)
 	w.want(t, "private-router", metav1.ConditionFalse, hyperv1.DeletingReason, "waiting for the VPC endpoint")
-	if calls := fakeaws.By(w.cloud.Calls(), provider, "hypershift-operator"); len(calls) > 0 {
+	if calls := fakeaws.By(w.AWS.Calls(), provider, "hypershift-operator"); len(calls) > 0 {
 		t.Errorf("calls while the customer's half is at work: %v", fakeaws.Count(calls))
 	}
 
@@ -342,7 +342,7 @@ func TestALiveEndpointIsNotCutOff(t *testing.T) {
 	if _, err := w.get(t.Context(), "private-router"); err == nil {
 		t.Error("still there")
 	}
-	if n := fakeaws.Count(w.cloud.Calls())["ec2:RejectVpcEndpointConnections"]; n != 1 {
+	if n := fakeaws.Count(w.AWS.Calls())["ec2:RejectVpcEndpointConnections"]; n != 1 {
 		t.Errorf("connections were rejected %d times, want once", n)
 	}
 }
@@ -351,13 +351,13 @@ func TestThrottlingDoesNotMakeAGoodServiceBad(t *testing.T) {
 	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
-	w.clock.Step(resync)
-	heal := w.cloud.Fault(fakeaws.Fault{Service: fakeaws.EC2, Kind: fakeaws.Throttled, Times: fakeaws.Forever, Account: provider})
+	w.Clock.Step(resync)
+	heal := w.AWS.Fault(fakeaws.Fault{Service: fakeaws.EC2, Kind: fakeaws.Throttled, Times: fakeaws.Forever, Account: provider})
 	w.run(t, pass, 2)
 	w.want(t, "private-router", metav1.ConditionTrue, reconcile.AsExpected, "")
 	heal()
-	w.clock.Step(2 * awsx.PrincipalsTTL)
-	w.cloud.Fault(fakeaws.Fault{Operation: "DescribeVpcEndpointServicePermissions", Kind: fakeaws.Denied, Times: fakeaws.Forever, Account: provider})
+	w.Clock.Step(2 * awsx.PrincipalsTTL)
+	w.AWS.Fault(fakeaws.Fault{Operation: "DescribeVpcEndpointServicePermissions", Kind: fakeaws.Denied, Times: fakeaws.Forever, Account: provider})
 	w.run(t, pass, 2)
 	w.want(t, "private-router", metav1.ConditionFalse, "AWSAccessDenied", "DescribeVpcEndpointServicePermissions")
 }

@@ -16,12 +16,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/events"
-	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,30 +33,24 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 const (
-	region   = "us-east-1"
-	provider = "111111111111"
-	customer = "222222222222"
+	region   = testenv.Region
+	provider = testenv.Provider
+	customer = testenv.Customer
 	cpoRole  = "arn:aws:iam::" + customer + ":role/path/demo-cpo"
 	lbName   = "a0123456789abcdef"
 	resync   = 30 * time.Minute
 )
 
-var scheme = func() *runtime.Scheme {
-	s := runtime.NewScheme()
-	utilruntime.Must(hyperv1.AddToScheme(s))
-	utilruntime.Must(corev1.AddToScheme(s))
-	return s
-}()
+var scheme = testenv.Scheme()
 
 // testEnv is a private cluster as far as this controller can see it: the objects
 // that others made, a load balancer, and the customer's account.
 type testEnv struct {
-	*crashtest.Cluster
-	cloud   *fakeaws.Cloud
-	clock   *clocktesting.FakeClock
+	*testenv.Env
 	mine    *fakeaws.Account
 	cpo     *ec2.Client // the control-plane-operator in the customer's account
 	vpc     string
@@ -68,12 +59,7 @@ type testEnv struct {
 }
 
 func newTestEnv(t testing.TB) *testEnv {
-	w := &testEnv{
-		clock:   clocktesting.NewFakeClock(time.Now()), // the fake API server stamps deletions with the real time
-		events:  events.NewFakeRecorder(1000),
-		cpoRuns: true,
-	}
-	w.Cluster = crashtest.NewCluster(crashtest.Options{
+	w := &testEnv{events: events.NewFakeRecorder(1000), cpoRuns: true, Env: testenv.New(t, crashtest.Options{
 		Scheme:     scheme,
 		Converters: []managedfields.TypeConverter{crashtest.Converter("../../../../config/crd")},
 		Kinds:      []client.ObjectList{&hyperv1.AWSEndpointServiceList{}},
@@ -81,11 +67,11 @@ func newTestEnv(t testing.TB) *testEnv {
 		Index: func(b *fake.ClientBuilder) {
 			b.WithIndex(&hyperv1.NodePool{}, index.NodePoolCluster, index.ByCluster)
 		},
-	})
-	w.cloud = fakeaws.New(w.clock).FailOn(t)
-	w.cloud.SetDelays(fakeaws.Delays{EndpointDeleting: time.Minute, ServicePending: 10 * time.Second, ServiceDeleting: 10 * time.Second, Listed: 15 * time.Second})
-	w.mine = w.cloud.Account(provider)
-	theirs := w.cloud.Account(customer)
+	})}
+	w.Clock.SetTime(time.Now()) // the fake API server stamps deletions with the real time
+	w.AWS.SetDelays(fakeaws.Delays{EndpointDeleting: time.Minute, ServicePending: 10 * time.Second, ServiceDeleting: 10 * time.Second, Listed: 15 * time.Second})
+	w.mine = w.AWS.Account(provider)
+	theirs := w.AWS.Account(customer)
 	w.cpo = awsx.EC2(theirs.Config(region, "demo-cpo"))
 	w.vpc = theirs.AddVPC(region, fakeaws.VPC{})
 	w.mine.AddLoadBalancer(region, fakeaws.LoadBalancer{Name: lbName, Zones: []string{"us-east-1a", "us-east-1b"}})
@@ -167,9 +153,9 @@ func (w *testEnv) reconcilerIn(account *fakeaws.Account, region string) *Reconci
 		Client:        w.Client(),
 		Reader:        w.Client(),
 		Recorder:      w.events,
-		Clock:         w.clock,
-		LoadBalancers: loadbalancer.New(awsx.ELBv2(cfg), w.clock, resync/2),
-		Services:      endpointservice.New(awsx.EC2(cfg), w.clock, endpointservice.Options{ListTTL: resync / 2, PrincipalsTTL: awsx.PrincipalsTTL}),
+		Clock:         w.Clock,
+		LoadBalancers: loadbalancer.New(awsx.ELBv2(cfg), w.Clock, resync/2),
+		Services:      endpointservice.New(awsx.EC2(cfg), w.Clock, endpointservice.Options{ListTTL: resync / 2, PrincipalsTTL: awsx.PrincipalsTTL}),
 		Caller:        identity.NewCaller(awsx.STS(cfg), region),
 		Resync:        resync,
 	})

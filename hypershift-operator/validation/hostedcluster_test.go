@@ -8,10 +8,10 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 func TestHostedClusterErrorsNameTheReasonAndTheChange(t *testing.T) {
@@ -491,46 +491,10 @@ func onNodePorts(hc *hyperv1.HostedCluster, api, tunnels int32) {
 	}
 }
 
-const region = "us-east-1"
+const region = testenv.Region
 
 // privateCluster returns a valid cluster.
-func privateCluster() *hyperv1.HostedCluster {
-	role := func(name string) hyperv1.RoleARN {
-		return hyperv1.RoleARN("arn:aws:iam::222222222222:role/demo-" + name)
-	}
-	route := hyperv1.ServicePublishingStrategy{Type: hyperv1.Route}
-	return &hyperv1.HostedCluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "demo"},
-		Spec: hyperv1.HostedClusterSpec{
-			Release:    hyperv1.Release{Image: "example.test/release:1"},
-			PullSecret: corev1.LocalObjectReference{Name: "my-pull-secret"},
-			InfraID:    "demo-x",
-			IssuerURL:  "https://documents.s3.us-east-1.amazonaws.com/demo-x",
-			Platform: hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{
-				Region:              region,
-				EndpointAccess:      hyperv1.Private,
-				CloudProviderConfig: &hyperv1.AWSCloudProviderConfig{VPC: "vpc-1"},
-				RolesRef: hyperv1.AWSRolesRef{
-					IngressARN: role("ingress"), ImageRegistryARN: role("registry"), StorageARN: role("storage"), NetworkARN: role("network"),
-					KubeCloudControllerARN: role("cloud"), NodePoolManagementARN: role("nodes"), ControlPlaneOperatorARN: role("cpo"),
-				},
-			}},
-			Etcd: hyperv1.EtcdSpec{ManagementType: hyperv1.Managed, Managed: &hyperv1.ManagedEtcdSpec{Storage: hyperv1.ManagedEtcdStorageSpec{Type: hyperv1.PersistentVolumeEtcdStorage}}},
-			Networking: hyperv1.ClusterNetworking{
-				NetworkType:    hyperv1.OVNKubernetes,
-				MachineNetwork: []hyperv1.MachineNetworkEntry{{CIDR: "10.0.0.0/16"}},
-				ClusterNetwork: []hyperv1.ClusterNetworkEntry{{CIDR: "10.132.0.0/14"}},
-				ServiceNetwork: []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/16"}},
-			},
-			Services: []hyperv1.ServicePublishingStrategyMapping{
-				{Service: hyperv1.APIServer, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer}},
-				{Service: hyperv1.OAuthServer, ServicePublishingStrategy: route},
-				{Service: hyperv1.Konnectivity, ServicePublishingStrategy: route},
-				{Service: hyperv1.Ignition, ServicePublishingStrategy: route},
-			},
-		},
-	}
-}
+var privateCluster = testenv.PrivateCluster
 
 func TestAProxyErrorDoesNotContainThePassword(t *testing.T) {
 	hc := privateCluster()

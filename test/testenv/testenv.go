@@ -3,6 +3,7 @@
 //	New ─► Env: crashtest.Cluster, fakeaws.Cloud, one clock for all
 //	         ├─ SigningKeySecret, TrustIssuer: what a control-plane-operator needs to call AWS
 //	         └─ Sessions: the AWS sessions of a control-plane-operator that has just started
+//	PrivateCluster ─► a valid HostedCluster
 //
 // A test embeds Env in a type of its own and adds what its controller needs.
 package testenv

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,8 +17,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
@@ -35,43 +32,27 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
-	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 const (
-	region   = "us-east-1"
-	provider = "111111111111"
+	region   = testenv.Region
+	provider = testenv.Provider
 	bucket   = "documents"
 	image    = "example.test/control-plane-operator:1"
-	plane    = "clusters-demo"
+	plane    = testenv.Namespace
 )
 
-// scheme has no more than the controller needs: the fake API server goes
-// through all of it with each write.
-var scheme = func() *runtime.Scheme {
-	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, rbacv1.AddToScheme, appsv1.AddToScheme, hyperv1.AddToScheme,
-		networkingv1.AddToScheme, discoveryv1.AddToScheme, clusterv1.AddToScheme, infrav1.AddToScheme} {
-		utilruntime.Must(add(s))
-	}
-	return s
-}()
+var scheme = testenv.Scheme(rbacv1.AddToScheme, appsv1.AddToScheme, networkingv1.AddToScheme, discoveryv1.AddToScheme, clusterv1.AddToScheme, infrav1.AddToScheme)
 
-// oneKey is made once for all test environments.
-var oneKey = func() func() ([]byte, []byte, error) {
-	type pair struct{ private, public []byte }
-	once := sync.OnceValues(func() (pair, error) {
-		private, public, err := webidentity.GenerateKey()
-		return pair{private, public}, err
-	})
-	return func() ([]byte, []byte, error) {
-		p, err := once()
-		return p.private, p.public, err
-	}
-}()
+// oneKey returns the same key for all clusters: a key takes longer than a test.
+func oneKey() (private, public []byte, err error) {
+	private, public = testenv.SigningKey()
+	return private, public, nil
+}
 
 // testEnv is a management cluster with a bucket, in which somebody wants a
 // private cluster.
@@ -178,43 +159,7 @@ func pool() *hyperv1.NodePool {
 	}
 }
 
-func privateCluster() *hyperv1.HostedCluster {
-	role := func(name string) hyperv1.RoleARN {
-		return hyperv1.RoleARN("arn:aws:iam::222222222222:role/demo-" + name)
-	}
-	route := hyperv1.ServicePublishingStrategy{Type: hyperv1.Route}
-	return &hyperv1.HostedCluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "demo"},
-		Spec: hyperv1.HostedClusterSpec{
-			Release:    hyperv1.Release{Image: "example.test/release:1"},
-			PullSecret: corev1.LocalObjectReference{Name: "my-pull-secret"},
-			InfraID:    "demo-x",
-			IssuerURL:  "https://documents.s3.us-east-1.amazonaws.com/demo-x",
-			Platform: hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{
-				Region:              region,
-				EndpointAccess:      hyperv1.Private,
-				CloudProviderConfig: &hyperv1.AWSCloudProviderConfig{VPC: "vpc-1"},
-				RolesRef: hyperv1.AWSRolesRef{
-					IngressARN: role("ingress"), ImageRegistryARN: role("registry"), StorageARN: role("storage"), NetworkARN: role("network"),
-					KubeCloudControllerARN: role("cloud"), NodePoolManagementARN: role("nodes"), ControlPlaneOperatorARN: role("cpo"),
-				},
-			}},
-			Etcd: hyperv1.EtcdSpec{ManagementType: hyperv1.Managed, Managed: &hyperv1.ManagedEtcdSpec{Storage: hyperv1.ManagedEtcdStorageSpec{Type: hyperv1.PersistentVolumeEtcdStorage}}},
-			Networking: hyperv1.ClusterNetworking{
-				NetworkType:    hyperv1.OVNKubernetes,
-				MachineNetwork: []hyperv1.MachineNetworkEntry{{CIDR: "10.0.0.0/16"}},
-				ClusterNetwork: []hyperv1.ClusterNetworkEntry{{CIDR: "10.132.0.0/14"}},
-				ServiceNetwork: []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/16"}},
-			},
-			Services: []hyperv1.ServicePublishingStrategyMapping{
-				{Service: hyperv1.APIServer, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer}},
-				{Service: hyperv1.OAuthServer, ServicePublishingStrategy: route},
-				{Service: hyperv1.Konnectivity, ServicePublishingStrategy: route},
-				{Service: hyperv1.Ignition, ServicePublishingStrategy: route},
-			},
-		},
-	}
-}
+var privateCluster = testenv.PrivateCluster
 
 // start makes the controller anew and returns one pass of it over all clusters.
 func (w *testEnv) start() func(context.Context) error {

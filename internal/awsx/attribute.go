@@ -1,5 +1,7 @@
 package awsx
 
+import "reflect"
+
 // An Attribute of a resource documents what happens when it is changed in AWS by
 // others. docs/aws-drift.md has the attributes of all resources.
 type Attribute struct {
@@ -15,3 +17,34 @@ type Attribute struct {
 
 // Compared is true if drift of the attribute is found and repaired.
 func (a Attribute) Compared() bool { return a.Desired != "" }
+
+// A ComparedAttribute is repaired by a call with the input In.
+type ComparedAttribute[Spec, Observed, In any] struct {
+	Attribute
+	// Diff adds to in what turns the attribute of observed into the one of spec.
+	Diff func(spec Spec, observed Observed, in *In)
+}
+
+// Diff returns the input of the call that turns the attributes of observed into those of spec. It returns nil for no
+// difference.
+func Diff[Spec, Observed, In any](attributes []ComparedAttribute[Spec, Observed, In], spec Spec, observed Observed) *In {
+	in := new(In)
+	for _, a := range attributes {
+		a.Diff(spec, observed, in)
+	}
+	if reflect.ValueOf(*in).IsZero() {
+		return nil
+	}
+	return in
+}
+
+// Attributes returns the documentation of compared attributes.
+func Attributes[Spec, Observed, In any](groups ...[]ComparedAttribute[Spec, Observed, In]) []Attribute {
+	var all []Attribute
+	for _, group := range groups {
+		for _, a := range group {
+			all = append(all, a.Attribute)
+		}
+	}
+	return all
+}

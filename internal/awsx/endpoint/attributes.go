@@ -10,21 +10,15 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
 
-// attribute is one attribute of an endpoint. repair adds to change what turns the
-// attribute of got into the one of spec. It is nil for an attribute that is not
-// compared, or that is repaired otherwise.
-type attribute struct {
-	awsx.Attribute
-	repair func(spec Spec, got Endpoint, change *ec2.ModifyVpcEndpointInput)
-}
+type attribute = awsx.ComparedAttribute[Spec, Endpoint, ec2.ModifyVpcEndpointInput]
 
 const modify = "ModifyVpcEndpoint"
 
 // connectivity decides which machines reach the endpoint. It is repaired first.
 var connectivity = []attribute{
-	{awsx.Attribute{Name: "SubnetIds", Desired: "one subnet of the NodePools in each zone of the endpoint service", Repair: modify + ", one zone at a time"}, repairSubnets},
-	{awsx.Attribute{Name: "Groups", Desired: "the security group of the endpoint, alone", Repair: modify},
-		func(spec Spec, got Endpoint, change *ec2.ModifyVpcEndpointInput) {
+	{Attribute: awsx.Attribute{Name: "SubnetIds", Desired: "one subnet of the NodePools in each zone of the endpoint service", Repair: modify + ", one zone at a time"}, Diff: repairSubnets},
+	{Attribute: awsx.Attribute{Name: "Groups", Desired: "the security group of the endpoint, alone", Repair: modify},
+		Diff: func(spec Spec, got Endpoint, change *ec2.ModifyVpcEndpointInput) {
 			change.AddSecurityGroupIds, change.RemoveSecurityGroupIds = minus(spec.Groups, got.Groups), minus(got.Groups, spec.Groups)
 		}},
 }
@@ -32,20 +26,20 @@ var connectivity = []attribute{
 // settings are repaired when the connectivity is right: a role that may not change
 // them, or a service that does not support them, must not keep a zone from workers.
 var settings = []attribute{
-	{awsx.Attribute{Name: "PolicyDocument", Desired: "full access: the API server authorizes requests", Repair: modify + " with ResetPolicy"},
-		func(_ Spec, got Endpoint, change *ec2.ModifyVpcEndpointInput) {
+	{Attribute: awsx.Attribute{Name: "PolicyDocument", Desired: "full access: the API server authorizes requests", Repair: modify + " with ResetPolicy"},
+		Diff: func(_ Spec, got Endpoint, change *ec2.ModifyVpcEndpointInput) {
 			if !isFullAccess(got.Policy) {
 				change.ResetPolicy = aws.Bool(true)
 			}
 		}},
-	{awsx.Attribute{Name: "PrivateDnsEnabled", Desired: "false: the records of the hosted zone lead to the endpoint", Repair: modify},
-		func(_ Spec, got Endpoint, change *ec2.ModifyVpcEndpointInput) {
+	{Attribute: awsx.Attribute{Name: "PrivateDnsEnabled", Desired: "false: the records of the hosted zone lead to the endpoint", Repair: modify},
+		Diff: func(_ Spec, got Endpoint, change *ec2.ModifyVpcEndpointInput) {
 			if got.PrivateDNS {
 				change.PrivateDnsEnabled = aws.Bool(false)
 			}
 		}},
-	{awsx.Attribute{Name: "IpAddressType", Desired: "ipv4", Repair: modify},
-		func(_ Spec, got Endpoint, change *ec2.ModifyVpcEndpointInput) {
+	{Attribute: awsx.Attribute{Name: "IpAddressType", Desired: "ipv4", Repair: modify},
+		Diff: func(_ Spec, got Endpoint, change *ec2.ModifyVpcEndpointInput) {
 			if got.IPAddressType != "" && got.IPAddressType != string(types.IpAddressTypeIpv4) {
 				change.IpAddressType = types.IpAddressTypeIpv4
 			}
@@ -79,13 +73,7 @@ var others = []awsx.Attribute{
 
 // Attributes returns all attributes of an endpoint, those that are compared first.
 func Attributes() []awsx.Attribute {
-	var all []awsx.Attribute
-	for _, list := range [][]attribute{connectivity, settings} {
-		for _, a := range list {
-			all = append(all, a.Attribute)
-		}
-	}
-	return append(all, others...)
+	return append(awsx.Attributes(connectivity, settings), others...)
 }
 
 // isFullAccess is true for the policy that AWS gives an endpoint by default. Its

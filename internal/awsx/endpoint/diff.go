@@ -4,28 +4,25 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
 
 // diff returns the next change that turns got into spec, or nil for none. Subnets
 // and groups come first. isSetting is true for a change that does not touch them.
 func diff(spec Spec, got Endpoint) (change *ec2.ModifyVpcEndpointInput, isSetting bool) {
-	for _, attributes := range [][]attribute{connectivity, settings} {
-		change = &ec2.ModifyVpcEndpointInput{}
-		for _, a := range attributes {
-			a.repair(spec, got, change)
-		}
-		if !reflect.ValueOf(*change).IsZero() {
-			change.VpcEndpointId = &got.ID
-			return change, isSetting
-		}
-		isSetting = true
+	if change = awsx.Diff(connectivity, spec, got); change == nil {
+		change, isSetting = awsx.Diff(settings, spec, got), true
 	}
-	return nil, false
+	if change == nil {
+		return nil, false
+	}
+	change.VpcEndpointId = &got.ID
+	return change, isSetting
 }
 
 // repairSubnets follows the rule of AWS that an endpoint has one subnet in a zone.

@@ -1,33 +1,26 @@
 package endpointservice
 
 import (
-	"reflect"
-
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
 
-// attribute is one attribute of a service. repair adds to change what turns the
-// attribute of svc into the one of spec.
-type attribute struct {
-	awsx.Attribute
-	repair func(spec Spec, svc Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput)
-}
+type attribute = awsx.ComparedAttribute[Spec, Service, ec2.ModifyVpcEndpointServiceConfigurationInput]
 
 const modify = "ModifyVpcEndpointServiceConfiguration"
 
 // connectivity decides which load balancer is reached, and by which endpoints. It is repaired first,
 // by a call of its own: AWS refuses a call as a whole.
 var connectivity = []attribute{
-	{awsx.Attribute{Name: "NetworkLoadBalancerArns", Desired: "the load balancer of the Service, alone", Repair: modify},
-		func(spec Spec, svc Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput) {
+	{Attribute: awsx.Attribute{Name: "NetworkLoadBalancerArns", Desired: "the load balancer of the Service, alone", Repair: modify},
+		Diff: func(spec Spec, svc Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput) {
 			want := []string{spec.LoadBalancerARN}
 			change.AddNetworkLoadBalancerArns, change.RemoveNetworkLoadBalancerArns = minus(want, svc.loadBalancers), minus(svc.loadBalancers, want)
 		}},
-	{awsx.Attribute{Name: "AcceptanceRequired", Desired: "false: the allowed principals decide who connects", Repair: modify},
-		func(_ Spec, svc Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput) {
+	{Attribute: awsx.Attribute{Name: "AcceptanceRequired", Desired: "false: the allowed principals decide who connects", Repair: modify},
+		Diff: func(_ Spec, svc Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput) {
 			if svc.acceptance {
 				change.AcceptanceRequired = aws.Bool(false)
 			}
@@ -36,19 +29,19 @@ var connectivity = []attribute{
 
 // settings are repaired after it.
 var settings = []attribute{
-	{awsx.Attribute{Name: "SupportedIpAddressTypes", Desired: ipv4, Repair: modify},
-		func(_ Spec, svc Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput) {
+	{Attribute: awsx.Attribute{Name: "SupportedIpAddressTypes", Desired: ipv4, Repair: modify},
+		Diff: func(_ Spec, svc Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput) {
 			want := []string{ipv4}
 			if len(svc.addressTypes) > 0 {
 				change.AddSupportedIpAddressTypes, change.RemoveSupportedIpAddressTypes = minus(want, svc.addressTypes), minus(svc.addressTypes, want)
 			}
 		}},
-	{awsx.Attribute{Name: "SupportedRegions", Desired: "the region of the service, alone", Repair: modify},
-		func(_ Spec, svc Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput) {
+	{Attribute: awsx.Attribute{Name: "SupportedRegions", Desired: "the region of the service, alone", Repair: modify},
+		Diff: func(_ Spec, svc Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput) {
 			change.RemoveSupportedRegions = svc.regions
 		}},
-	{awsx.Attribute{Name: "PrivateDnsName", Desired: "none: the records of the hosted zone lead to the endpoint", Repair: modify},
-		func(_ Spec, svc Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput) {
+	{Attribute: awsx.Attribute{Name: "PrivateDnsName", Desired: "none: the records of the hosted zone lead to the endpoint", Repair: modify},
+		Diff: func(_ Spec, svc Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput) {
 			if svc.privateName != "" {
 				change.RemovePrivateDnsName = aws.Bool(true)
 			}
@@ -77,13 +70,7 @@ var others = []awsx.Attribute{
 
 // Attributes returns all attributes of a service, those that are compared first.
 func Attributes() []awsx.Attribute {
-	var all []awsx.Attribute
-	for _, list := range [][]attribute{connectivity, settings} {
-		for _, a := range list {
-			all = append(all, a.Attribute)
-		}
-	}
-	return append(all, others...)
+	return append(awsx.Attributes(connectivity, settings), others...)
 }
 
 // diff returns the changes that turn svc into spec. Tags and principals are changed
@@ -91,11 +78,7 @@ func Attributes() []awsx.Attribute {
 func diff(spec Spec, svc Service) []*ec2.ModifyVpcEndpointServiceConfigurationInput {
 	var changes []*ec2.ModifyVpcEndpointServiceConfigurationInput
 	for _, attributes := range [][]attribute{connectivity, settings} {
-		change := &ec2.ModifyVpcEndpointServiceConfigurationInput{}
-		for _, a := range attributes {
-			a.repair(spec, svc, change)
-		}
-		if !reflect.ValueOf(*change).IsZero() {
+		if change := awsx.Diff(attributes, spec, svc); change != nil {
 			change.ServiceId = aws.String(svc.ID)
 			changes = append(changes, change)
 		}

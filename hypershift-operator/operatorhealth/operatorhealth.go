@@ -115,7 +115,7 @@ func podProblem(ctx context.Context, reader client.Reader, d *appsv1.Deployment)
 		if !pods.Items[i].DeletionTimestamp.IsZero() {
 			continue // how it ends is not why there is none
 		}
-		if problem := component.Trouble(&pods.Items[i]); problem != "" {
+		if problem := component.PodProblem(&pods.Items[i]); problem != "" {
 			return problem, nil
 		}
 	}

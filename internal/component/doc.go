@@ -15,7 +15,7 @@
 //	Ensure    ensure.go      all components in parallel, each after those that it depends on:
 //	            observe.go     Deployment or StatefulSet ─► is it available, is it rolled out
 //	            pods.go        if not, the cause from the status of its pods and Events
-//	            trouble.go     what prevents one pod from becoming ready
+//	            problem.go     what prevents one pod from becoming ready
 //	            status.go      ─► ControlPlaneComponent
 //	Delete    delete.go    all pods at once, without grace period
 //

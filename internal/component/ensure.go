@@ -65,8 +65,8 @@ func NewRunner(opts Options) *Runner {
 // A part is a component during one reconcile.
 type part struct {
 	Rendered
-	// unseen is the error of reading the status.
-	unseen error
+	// readErr is the error of reading the status.
+	readErr error
 	observation
 	status *hyperv1.ControlPlaneComponent
 	// waits is why the component is not changed; empty if it is.
@@ -86,7 +86,7 @@ func (r *Runner) Ensure(ctx context.Context, plane ControlPlane, held bool) ([]S
 	for i, c := range plane.Components {
 		parts[i] = &part{Rendered: c}
 	}
-	each(parts, func(p *part) { p.unseen = r.look(ctx, plane, p) })
+	each(parts, func(p *part) { p.readErr = r.read(ctx, plane, p) })
 	if !held {
 		if err := r.removeUnwanted(ctx, plane, parts); err != nil {
 			return nil, err
@@ -112,8 +112,8 @@ func each(parts []*part, do func(*part)) {
 	all.Wait()
 }
 
-// look fills in the status of the part.
-func (r *Runner) look(ctx context.Context, plane ControlPlane, p *part) (err error) {
+// read reads the workload of the part and its status.
+func (r *Runner) read(ctx context.Context, plane ControlPlane, p *part) (err error) {
 	if p.observation, err = r.observe(ctx, plane.HCP.Namespace, p.Rendered); err != nil {
 		return err
 	}
@@ -190,8 +190,8 @@ func (p *part) runs(version string) bool {
 
 // ensure applies one component unless it waits for another, and reports its status.
 func (r *Runner) ensure(ctx context.Context, plane ControlPlane, p *part) (State, error) {
-	if p.unseen != nil {
-		return State{Name: p.Name}, fmt.Errorf("component %s: %w", p.Name, p.unseen)
+	if p.readErr != nil {
+		return State{Name: p.Name}, fmt.Errorf("component %s: %w", p.Name, p.readErr)
 	}
 	failed := p.Err
 	changed := false

@@ -34,7 +34,7 @@ const deadAfter = 60
 
 // LeaveDeadNodes makes the pods of a Deployment leave a node soon after it became unreachable, unless the user tolerates
 // that. It does not change pods of a StatefulSet: those are replaced only once the node confirms that they have stopped, or
-// once the Node is deleted. Deleting them earlier would only stop members whose kubelet was unreachable for a moment.
+// once the Node is deleted. Deleting them earlier would stop members that were unreachable only for a moment.
 func LeaveDeadNodes(pod *corev1.PodSpec) {
 	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
 		tolerated := func(t corev1.Toleration) bool { // as the admission plugin does before it adds its own

@@ -19,52 +19,52 @@ import (
 // slow is the age of an object that is not ready after which its Events are read. Most objects are ready earlier.
 const slow = 10 * time.Second
 
-// trouble returns why a workload does not have all its pods ready.
-func (r *Runner) trouble(ctx context.Context, explain func(words string) (reason, message string), o observation) (trouble, error) {
+// problem returns why a workload does not have all its pods ready.
+func (r *Runner) problem(ctx context.Context, explain func(words string) (reason, message string), o observation) (problem, error) {
 	if o.refused != "" {
-		return trouble{hyperv1.PodsRefusedReason, shortened(o.refused)}, nil
+		return problem{hyperv1.PodsRefusedReason, shortened(o.refused)}, nil
 	}
 	pods := &corev1.PodList{}
 	selector := client.MatchingLabels((*o.live.Selector).MatchLabels)
 	if err := r.Client.List(ctx, pods, client.InNamespace(o.live.GetNamespace()), selector); err != nil {
-		return trouble{}, fmt.Errorf("listing the pods of %s: %w", o.live.GetName(), err)
+		return problem{}, fmt.Errorf("listing the pods of %s: %w", o.live.GetName(), err)
 	}
-	var all []trouble
+	var all []problem
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		if !pod.DeletionTimestamp.IsZero() || ready(pod) {
 			continue
 		}
-		t, err := r.podTrouble(ctx, pod)
+		t, err := r.podProblem(ctx, pod)
 		if err != nil {
-			return trouble{}, err
+			return problem{}, err
 		}
 		if t.reason != "" {
 			all = append(all, o.of(pod, explained(explain, t)))
 		}
 	}
 	if len(all) > 0 {
-		return slices.MinFunc(all, func(a, b trouble) int { return strings.Compare(a.message, b.message) }), nil
+		return slices.MinFunc(all, func(a, b problem) int { return strings.Compare(a.message, b.message) }), nil
 	}
 	if len(pods.Items) == 0 && r.old(o.live) {
-		return r.said(ctx, o.live.Object, hyperv1.PodsRefusedReason, "pods cannot be made")
+		return r.latestWarning(ctx, o.live.Object, hyperv1.PodsRefusedReason, "pods cannot be made")
 	}
-	return trouble{}, nil
+	return problem{}, nil
 }
 
 // explained replaces the termination message of a program, if the component explains it.
-func explained(explain func(words string) (reason, message string), t trouble) trouble {
+func explained(explain func(words string) (reason, message string), t problem) problem {
 	if explain == nil || t.reason != hyperv1.ContainerCrashedReason {
 		return t
 	}
 	if reason, message := explain(t.message); reason != "" {
-		return trouble{reason, message}
+		return problem{reason, message}
 	}
 	return t
 }
 
 // of adds the name of the failing member. Pods of a Deployment have generated names, which are left out.
-func (o observation) of(pod *corev1.Pod, t trouble) trouble {
+func (o observation) of(pod *corev1.Pod, t problem) problem {
 	if _, ok := o.live.Object.(*appsv1.StatefulSet); ok {
 		t.message = pod.Name + ": " + t.message
 	}
@@ -77,11 +77,11 @@ func ready(pod *corev1.Pod) bool {
 	})
 }
 
-// podTrouble reads the status of the pod and, before it has a container, Events.
-func (r *Runner) podTrouble(ctx context.Context, pod *corev1.Pod) (trouble, error) {
-	t := troubleOf(pod)
+// podProblem reads the status of the pod and, before it has a container, Events.
+func (r *Runner) podProblem(ctx context.Context, pod *corev1.Pod) (problem, error) {
+	t := problemOf(pod)
 	if t.reason == hyperv1.PodUnschedulableReason {
-		claim, err := r.claimTrouble(ctx, pod)
+		claim, err := r.claimProblem(ctx, pod)
 		if err != nil || claim.reason != "" {
 			return claim, err
 		}
@@ -89,7 +89,7 @@ func (r *Runner) podTrouble(ctx context.Context, pod *corev1.Pod) (trouble, erro
 	if t.reason != "" || pod.Spec.NodeName == "" || started(pod) || !r.old(pod) {
 		return t, nil
 	}
-	return r.said(ctx, pod, hyperv1.VolumeNotReadyReason, "containers cannot be made")
+	return r.latestWarning(ctx, pod, hyperv1.VolumeNotReadyReason, "containers cannot be made")
 }
 
 // started reports whether any container of the pod has started.
@@ -99,8 +99,8 @@ func started(pod *corev1.Pod) bool {
 	})
 }
 
-// claimTrouble returns why a volume of the pod does not exist, from its claim and the Events of that.
-func (r *Runner) claimTrouble(ctx context.Context, pod *corev1.Pod) (trouble, error) {
+// claimProblem returns why a volume of the pod does not exist, from its claim and the Events of that.
+func (r *Runner) claimProblem(ctx context.Context, pod *corev1.Pod) (problem, error) {
 	for _, v := range pod.Spec.Volumes {
 		if v.PersistentVolumeClaim == nil {
 			continue
@@ -111,27 +111,27 @@ func (r *Runner) claimTrouble(ctx context.Context, pod *corev1.Pod) (trouble, er
 			continue
 		}
 		if err != nil {
-			return trouble{}, fmt.Errorf("getting volume claim %s: %w", v.PersistentVolumeClaim.ClaimName, err)
+			return problem{}, fmt.Errorf("getting volume claim %s: %w", v.PersistentVolumeClaim.ClaimName, err)
 		}
 		if claim.Status.Phase != corev1.ClaimPending {
 			continue
 		}
 		// A missing storage class is reported in an Event that is no warning.
-		said, err := events.LatestWarning(ctx, r.Reader, claim, "FailedBinding")
-		if err != nil || said != "" {
-			return trouble{hyperv1.VolumeNotReadyReason, "volume claim " + claim.Name + " gets no volume" + suffixed(said)}, err
+		warning, err := events.LatestWarning(ctx, r.Reader, claim, "FailedBinding")
+		if err != nil || warning != "" {
+			return problem{hyperv1.VolumeNotReadyReason, "volume claim " + claim.Name + " gets no volume" + suffixed(warning)}, err
 		}
 	}
-	return trouble{}, nil
+	return problem{}, nil
 }
 
-// said returns the latest warning about an object.
-func (r *Runner) said(ctx context.Context, obj client.Object, reason, what string) (trouble, error) {
-	said, err := events.LatestWarning(ctx, r.Reader, obj)
-	if err != nil || said == "" {
-		return trouble{}, err
+// latestWarning returns the latest warning about an object.
+func (r *Runner) latestWarning(ctx context.Context, obj client.Object, reason, what string) (problem, error) {
+	warning, err := events.LatestWarning(ctx, r.Reader, obj)
+	if err != nil || warning == "" {
+		return problem{}, err
 	}
-	return trouble{reason, what + suffixed(said)}, nil
+	return problem{reason, what + suffixed(warning)}, nil
 }
 
 func (r *Runner) old(obj client.Object) bool {

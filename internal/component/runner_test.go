@@ -68,7 +68,7 @@ var unbound = corev1.PodStatus{Conditions: []corev1.PodCondition{{
 
 var creating = corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "etcd", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}}}}
 
-func TestTroubleIsReadFromEvents(t *testing.T) {
+func TestProblemIsReadFromEvents(t *testing.T) {
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: object("data-etcd-0"), Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}}
 	young := member(creating)
 	young.CreationTimestamp = metav1.NewTime(now)
@@ -99,7 +99,7 @@ func TestTroubleIsReadFromEvents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := runner(interceptor.Funcs{}, append(tc.others, tc.pod)...)
-			got, err := r.trouble(t.Context(), nil, evaluate(statefulSet()))
+			got, err := r.problem(t.Context(), nil, evaluate(statefulSet()))
 			if err != nil || got.reason != tc.reason || got.message != tc.message {
 				t.Errorf("got %q: %q, %v", got.reason, got.message, err)
 			}
@@ -114,12 +114,12 @@ func TestAComponentExplainsItsTerminationMessage(t *testing.T) {
 		}
 		return "DataLost", "bring the volume back"
 	}
-	for words, want := range map[string]trouble{
+	for words, want := range map[string]problem{
 		"there is nothing on the volume": {"DataLost", "etcd-0: bring the volume back"},
 		"out of luck":                    {hyperv1.ContainerCrashedReason, "etcd-0: container etcd ends with exit code 1: out of luck"},
 	} {
 		pod := member(corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "etcd", State: corev1.ContainerState{Terminated: ending(1, "Error", words)}}}})
-		if got, err := runner(interceptor.Funcs{}, pod).trouble(t.Context(), explain, evaluate(statefulSet())); err != nil || got != want {
+		if got, err := runner(interceptor.Funcs{}, pod).problem(t.Context(), explain, evaluate(statefulSet())); err != nil || got != want {
 			t.Errorf("got %+v, %v; want %+v", got, err, want)
 		}
 	}
@@ -134,13 +134,13 @@ func statefulSet() *appsv1.StatefulSet {
 func TestPodsThatCannotBeCreatedAreReported(t *testing.T) {
 	set := statefulSet()
 	r := runner(interceptor.Funcs{}, event(set, "Warning", "FailedCreate", "exceeded quota: pods"))
-	if got, err := r.trouble(t.Context(), nil, evaluate(set)); err != nil || got != (trouble{hyperv1.PodsRefusedReason, "pods cannot be made: exceeded quota: pods"}) {
+	if got, err := r.problem(t.Context(), nil, evaluate(set)); err != nil || got != (problem{hyperv1.PodsRefusedReason, "pods cannot be made: exceeded quota: pods"}) {
 		t.Errorf("of a StatefulSet: %+v, %v", got, err)
 	}
 	d := &appsv1.Deployment{ObjectMeta: object("server"), Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{
 		{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota: pods"},
 	}}}
-	if got, err := r.trouble(t.Context(), nil, evaluate(d)); err != nil || got != (trouble{hyperv1.PodsRefusedReason, "exceeded quota: pods"}) {
+	if got, err := r.problem(t.Context(), nil, evaluate(d)); err != nil || got != (problem{hyperv1.PodsRefusedReason, "exceeded quota: pods"}) {
 		t.Errorf("of a Deployment: %+v, %v", got, err)
 	}
 }
@@ -178,8 +178,8 @@ func TestEvaluateWorkloadStatus(t *testing.T) {
 	}
 }
 
-// A kubelet counts from when a pod was first asked to go. Who makes pods must
-// neither ask them nor make others.
+// A kubelet counts from the first deletion request. Objects that create pods must
+// neither delete them with another grace period nor create others.
 func TestPodsAreDeletedWithoutGracePeriod(t *testing.T) {
 	labels := map[string]string{ComponentLabel: "server"}
 	deployment, replicaSet, pod, going := &appsv1.Deployment{ObjectMeta: object("server")}, &appsv1.ReplicaSet{ObjectMeta: object("server-1")}, member(creating), member(creating)
@@ -189,23 +189,23 @@ func TestPodsAreDeletedWithoutGracePeriod(t *testing.T) {
 	for _, obj := range []client.Object{deployment, replicaSet, pod, going} {
 		obj.SetLabels(labels)
 	}
-	var asked []string
+	var deletions []string
 	r := runner(interceptor.Funcs{Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
 		o := (&client.DeleteOptions{}).ApplyOptions(opts)
-		said := obj.GetName()
+		deletion := obj.GetName()
 		if o.PropagationPolicy != nil {
-			said += " " + string(*o.PropagationPolicy)
+			deletion += " " + string(*o.PropagationPolicy)
 		}
 		if o.GracePeriodSeconds != nil {
-			said += " " + (time.Duration(*o.GracePeriodSeconds) * time.Second).String()
+			deletion += " " + (time.Duration(*o.GracePeriodSeconds) * time.Second).String()
 		}
-		asked = append(asked, said)
+		deletions = append(deletions, deletion)
 		return c.Delete(ctx, obj)
 	}}, deployment, replicaSet, pod, going, other)
 	if gone, err := r.end(t.Context(), namespace, "server"); gone || err != nil {
 		t.Errorf("gone %v, %v", gone, err)
 	}
-	if want := []string{"server Orphan", "server-1 Orphan", "server-1-a 1s"}; !slices.Equal(asked, want) {
-		t.Errorf("asked %v, want %v", asked, want)
+	if want := []string{"server Orphan", "server-1 Orphan", "server-1-a 1s"}; !slices.Equal(deletions, want) {
+		t.Errorf("deletions %v, want %v", deletions, want)
 	}
 }

@@ -43,29 +43,29 @@ func (r *Runner) evaluateState(ctx context.Context, plane ControlPlane, p *part,
 	if s.RolledOut {
 		return s, nil
 	}
-	var t trouble
+	var cause problem
 	var err error
 	if p.live != nil && !p.complete {
-		t, err = r.trouble(ctx, p.Explain, p.observation)
+		cause, err = r.problem(ctx, p.Explain, p.observation)
 	}
-	s.Degraded = t.reason != "" || failed != nil
+	s.Degraded = cause.reason != "" || failed != nil
 	switch {
 	case failed != nil:
-		t = trouble{hyperv1.ReconciliationErrorReason, shortened(failed.Error())}
-	case t.reason != "":
+		cause = problem{hyperv1.ReconciliationErrorReason, shortened(failed.Error())}
+	case cause.reason != "":
 	case p.live != nil && s.Version == "": // pods that are started for the first time wait by themselves
-		t = trouble{hyperv1.WaitingForRolloutCompleteReason, "its pods are being started"}
+		cause = problem{hyperv1.WaitingForRolloutCompleteReason, "its pods are being started"}
 	case p.waits != "":
-		t = trouble{hyperv1.WaitingForDependenciesReason, p.waits}
+		cause = problem{hyperv1.WaitingForDependenciesReason, p.waits}
 	case p.live == nil:
-		t = trouble{hyperv1.WaitingForRolloutCompleteReason, "its pods are being started"}
+		cause = problem{hyperv1.WaitingForRolloutCompleteReason, "its pods are being started"}
 	case changed || p.replacing || p.complete:
-		t = trouble{hyperv1.WaitingForRolloutCompleteReason, "its pods are being replaced"}
+		cause = problem{hyperv1.WaitingForRolloutCompleteReason, "its pods are being replaced"}
 	default: // it was complete, and nothing has changed since
-		t = trouble{hyperv1.PodsNotReadyReason, "it has fewer pods ready than it should"}
+		cause = problem{hyperv1.PodsNotReadyReason, "it has fewer pods ready than it should"}
 		s.Degraded = true
 	}
-	s.Reason, s.Message = t.reason, t.message
+	s.Reason, s.Message = cause.reason, cause.message
 	return s, err
 }
 

@@ -17,7 +17,7 @@ func ending(code int32, reason, message string) *corev1.ContainerStateTerminated
 	return &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, Message: message}
 }
 
-func TestTroubleOfAPod(t *testing.T) {
+func TestProblemOfAPod(t *testing.T) {
 	crashing := waiting("CrashLoopBackOff", "back-off 5m0s restarting failed container=main pod=main-7d9f")
 	crashing.LastTerminationState.Terminated = ending(1, "Error", "starting\nI1120 17:23:59.123456       1 server.go:1] serving\nF1120 17:24:00.5       1 main.go:9] no such file\n\n")
 	running := corev1.ContainerStatus{Name: "main", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
@@ -34,7 +34,7 @@ func TestTroubleOfAPod(t *testing.T) {
 		status          corev1.PodStatus
 		reason, message string
 	}{
-		"a pod that starts is in no trouble": {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{waiting("ContainerCreating", "")}}, "", ""},
+		"a pod that starts is in no problem": {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{waiting("ContainerCreating", "")}}, "", ""},
 		"no node has room": {
 			corev1.PodStatus{Conditions: []corev1.PodCondition{{
 				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
@@ -65,7 +65,7 @@ func TestTroubleOfAPod(t *testing.T) {
 		"what came first is done":               {corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{done}, ContainerStatuses: []corev1.ContainerStatus{waiting("PodInitializing", "")}}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := troubleOf(&corev1.Pod{Status: tc.status}); got.reason != tc.reason || got.message != tc.message {
+			if got := problemOf(&corev1.Pod{Status: tc.status}); got.reason != tc.reason || got.message != tc.message {
 				t.Errorf("got %q: %q", got.reason, got.message)
 			}
 		})

@@ -12,39 +12,39 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// trouble is what prevents pods from becoming ready: a reason, and a sentence that does not change while the cause does not.
+// problem is what prevents pods from becoming ready: a reason, and a sentence that does not change while the cause does not.
 // Without a reason nothing is wrong, and it only takes time.
-type trouble struct{ reason, message string }
+type problem struct{ reason, message string }
 
-// Trouble returns what prevents a pod from becoming ready, in a sentence that does not change while the cause does not, or ""
+// PodProblem returns what prevents a pod from becoming ready, in a sentence that does not change while the cause does not, or ""
 // if its status shows nothing.
-func Trouble(pod *corev1.Pod) string { return troubleOf(pod).message }
+func PodProblem(pod *corev1.Pod) string { return problemOf(pod).message }
 
-// troubleOf reads the status of one pod, in the order in which a pod starts.
-func troubleOf(pod *corev1.Pod) trouble {
+// problemOf reads the status of one pod, in the order in which a pod starts.
+func problemOf(pod *corev1.Pod) problem {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
-			return trouble{hyperv1.PodUnschedulableReason, "no node takes a pod: " + unschedulable(c.Message)}
+			return problem{hyperv1.PodUnschedulableReason, "no node takes a pod: " + unschedulable(c.Message)}
 		}
 	}
 	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if t := troubleIn(s); t.reason != "" {
+		if t := containerProblem(s); t.reason != "" {
 			return t
 		}
 	}
-	return trouble{}
+	return problem{}
 }
 
-func troubleIn(s corev1.ContainerStatus) trouble {
+func containerProblem(s corev1.ContainerStatus) problem {
 	if s.Ready || s.State.Terminated != nil && s.State.Terminated.ExitCode == 0 {
-		return trouble{}
+		return problem{}
 	}
 	if w := s.State.Waiting; w != nil {
 		switch w.Reason {
 		case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError":
-			return trouble{hyperv1.ImageNotPulledReason, fmt.Sprintf("image %s of container %s cannot be pulled%s", s.Image, s.Name, suffixed(pullError(w.Message)))}
+			return problem{hyperv1.ImageNotPulledReason, fmt.Sprintf("image %s of container %s cannot be pulled%s", s.Image, s.Name, suffixed(pullError(w.Message)))}
 		case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
-			return trouble{hyperv1.ContainerNotStartedReason, fmt.Sprintf("container %s cannot be started%s", s.Name, suffixed(w.Message))}
+			return problem{hyperv1.ContainerNotStartedReason, fmt.Sprintf("container %s cannot be started%s", s.Name, suffixed(w.Message))}
 		}
 	}
 	// Between two attempts it may run, or be about to: the last termination counts.
@@ -53,9 +53,9 @@ func troubleIn(s corev1.ContainerStatus) trouble {
 		last = s.State.Terminated
 	}
 	if last == nil || last.ExitCode == 0 {
-		return trouble{}
+		return problem{}
 	}
-	return trouble{hyperv1.ContainerCrashedReason, fmt.Sprintf("container %s %s", s.Name, ended(last))}
+	return problem{hyperv1.ContainerCrashedReason, fmt.Sprintf("container %s %s", s.Name, ended(last))}
 }
 
 // ended describes how a program terminated.
@@ -86,8 +86,8 @@ func shortened(words string) string {
 
 // pullError matches the error of the registry. A kubelet alternates between the error alone and with a prefix.
 func pullError(message string) string {
-	if _, said, ok := strings.Cut(message, "ErrImagePull: "); ok {
-		return said
+	if _, cause, ok := strings.Cut(message, "ErrImagePull: "); ok {
+		return cause
 	}
 	if strings.HasPrefix(message, "Back-off pulling image") {
 		return ""
@@ -107,8 +107,8 @@ func lastWord(log string) string {
 		if line == "" {
 			continue
 		}
-		if said := fromJSON(line); said != "" {
-			return said
+		if text := fromJSON(line); text != "" {
+			return text
 		}
 		return strings.TrimSpace(klogHeader.ReplaceAllString(line, ""))
 	}

@@ -167,14 +167,14 @@ func handshake(server, client end, host string, at time.Time) error {
 	there.ClientAuth, here.ServerName = tls.RequireAndVerifyClientCert, host
 	shown := &here.Certificates[0] // even if the server does not request this authority
 	here.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return shown, nil }
-	said := make(chan error, 1)
+	handshake := make(chan error, 1)
 	go func() {
 		defer a.Close()
-		said <- tls.Server(a, there).Handshake()
+		handshake <- tls.Server(a, there).Handshake()
 	}()
 	err := tls.Client(b, here).Handshake()
 	b.Close() // the handshake is complete, and alerts are not read
-	return errors.Join(err, <-said)
+	return errors.Join(err, <-handshake)
 }
 
 func config(e end, at time.Time) (*tls.Config, error) {

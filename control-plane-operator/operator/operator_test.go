@@ -317,9 +317,9 @@ func (w *world) says(name, reason, message string) error {
 	if err := w.admin.Get(w.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, c); err != nil {
 		return err
 	}
-	said := meta.FindStatusCondition(c.Status.Conditions, hyperv1.ControlPlaneComponentAvailable)
-	if said == nil || said.Status != metav1.ConditionFalse || said.Reason != reason || !strings.Contains(said.Message, message) {
-		return fmt.Errorf("%s: %+v", name, said)
+	condition := meta.FindStatusCondition(c.Status.Conditions, hyperv1.ControlPlaneComponentAvailable)
+	if condition == nil || condition.Status != metav1.ConditionFalse || condition.Reason != reason || !strings.Contains(condition.Message, message) {
+		return fmt.Errorf("%s: %+v", name, condition)
 	}
 	return nil
 }

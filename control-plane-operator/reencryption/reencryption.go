@@ -136,11 +136,11 @@ func rewrite(ctx context.Context, c client.Client, obj client.Object) error {
 // isRefusal reports whether the error concerns this object alone: an admission webhook refused it, or it fails a validation
 // that is newer than the object.
 func isRefusal(err error) bool {
-	var said apierrors.APIStatus
-	if !errors.As(err, &said) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
 		return false
 	}
-	switch said.Status().Code {
+	switch status.Status().Code {
 	case http.StatusUnauthorized, http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return false
 	}
@@ -150,9 +150,9 @@ func isRefusal(err error) bool {
 // afterExpiry returns the continue token for a list with a compacted revision: the same position at the current
 // revision. Objects created before that position since then are encrypted with the current key already.
 func afterExpiry(err error) string {
-	var said apierrors.APIStatus
-	if errors.As(err, &said) {
-		return said.Status().Continue
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return status.Status().Continue
 	}
 	return ""
 }

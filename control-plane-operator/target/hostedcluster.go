@@ -54,7 +54,7 @@ func (*HostedCluster) Kinds() []client.ObjectList {
 	}
 }
 
-// Has reports whether the release has an image of that name. A cluster whose release has no image does not have the component.
+// Has reports whether the release has an image of that name. Without the image, the cluster does not have the component.
 func (t *HostedCluster) Has(image string) bool { return t.Image(image) != "" }
 
 // Image returns the reference of an image of the release, or "" if it has none of that name.

@@ -33,7 +33,7 @@ type Signer struct {
 	Clock     clock.PassiveClock
 }
 
-// Token returns a token of the issuer for a subject: the operator's own, or that of a component whose role is checked.
+// Token returns a token of the issuer for a subject: the operator's own, or that of a component, to check its role.
 func (s *Signer) Token(ctx context.Context, issuerURL, subject string) ([]byte, error) {
 	key, err := s.key(ctx)
 	if err != nil {

@@ -42,7 +42,7 @@ type Target struct {
 	IssuerURL string
 	// AWSEndpoints are environment variables with the endpoints of AWS; empty for the public ones.
 	AWSEndpoints []corev1.EnvVar
-	// MetricsClientCA is the authority, PEM, whose clients may read metrics; no client may if it is empty.
+	// MetricsClientCA is the authority, PEM, of clients that may read metrics. If it is empty, no client may.
 	MetricsClientCA []byte
 	// RegistryOverrides replace registries of release images.
 	RegistryOverrides release.Overrides

@@ -2,7 +2,7 @@
 // deleted clusters for the tenants that had them.
 //
 //	For, Validate   the infraID that a cluster has or will get     infraid.go
-//	Reservations    who had the infraID of a deleted cluster       reservation.go
+//	Reservations    the infraIDs of deleted clusters                 reservation.go
 //
 // An infraID is also the end of the URL of an issuer. Identity providers in AWS that
 // their owner did not delete trust that URL for as long as they exist, so that no

@@ -141,7 +141,7 @@ type gauge[T any] struct {
 
 func collect[T any](out chan<- prometheus.Metric, gauges []gauge[T], obj T, now time.Time, labels ...string) {
 	for _, g := range gauges {
-		if value, said := g.value(obj, now); said {
+		if value, ok := g.value(obj, now); ok {
 			out <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, value, labels...)
 		}
 	}

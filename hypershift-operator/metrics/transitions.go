@@ -114,9 +114,9 @@ func (t *transitions) observe(subjects iter.Seq[subject]) {
 // turned are the conditions that are True, and since when.
 func (t *transitions) turned(s subject) iter.Seq2[int, time.Time] {
 	return func(yield func(int, time.Time) bool) {
-		for said := range s.statements {
-			i := slices.Index(t.conditions, said.condition)
-			if i >= 0 && said.status == metav1.ConditionTrue && !yield(i, said.since) {
+		for statement := range s.statements {
+			i := slices.Index(t.conditions, statement.condition)
+			if i >= 0 && statement.status == metav1.ConditionTrue && !yield(i, statement.since) {
 				return
 			}
 		}

@@ -162,14 +162,14 @@ func (f *follower) run() (string, error) {
 	defer cancel()
 	run := exec.CommandContext(ctx, "sh", "-c", strings.ReplaceAll(script, "run=/run/hypershift\n", "run="+f.root+"/run/hypershift\n"))
 	run.Env = []string{"PATH=" + f.root + "/bin:" + f.path, "SERVER=" + f.server.URL, f.read("/run/hypershift/identity")}
-	said, err := run.CombinedOutput()
-	return string(said), err
+	output, err := run.CombinedOutput()
+	return string(output), err
 }
 
 func (f *follower) must() {
 	f.t.Helper()
-	if said, err := f.follow(); err != nil || said != "" {
-		f.t.Fatalf("it does not follow: %v: %s", err, said)
+	if output, err := f.follow(); err != nil || output != "" {
+		f.t.Fatalf("it does not follow: %v: %s", err, output)
 	}
 	if got := f.told[names.AuthoritiesAnnotation]; got != f.says[names.AuthoritiesRevision] {
 		f.t.Errorf("the node says that it has revision %q", got)
@@ -233,9 +233,9 @@ func TestANodeKeepsItsAuthoritiesIfTheNewOnesCannotBeUsed(t *testing.T) {
 			f := newFollower(t, root)
 			clients := f.says[names.KubeletClientAuthorities]
 			f.says[c.key], f.says[names.AuthoritiesRevision] = c.text, "2"
-			said, err := f.follow()
-			if err == nil || !strings.Contains(said, c.says) {
-				t.Errorf("%v: %s", err, said)
+			output, err := f.follow()
+			if err == nil || !strings.Contains(output, c.says) {
+				t.Errorf("%v: %s", err, output)
 			}
 			if f.told[names.AuthoritiesAnnotation] != "" || f.read("/systemctl") != "" {
 				t.Error("the node says that it has taken it over")
@@ -308,12 +308,12 @@ func TestANodeAcceptsOnlyBundlesSignedByItsAuthority(t *testing.T) {
 			f.must()
 			before := f.says[names.KubeletClientAuthorities]
 			c.how(f)
-			said, err := f.run()
+			output, err := f.run()
 			if c.says == "" {
 				c.says = "not signed by one that the node trusts"
 			}
-			if err == nil || !strings.Contains(said, c.says) {
-				t.Errorf("%v: %s", err, said)
+			if err == nil || !strings.Contains(output, c.says) {
+				t.Errorf("%v: %s", err, output)
 			}
 			if f.read("/etc/kubernetes/pki/kubelet-clients.crt") != before || f.read("/etc/kubernetes/pki/ca.crt") != string(root.Trust()) {
 				t.Error("whoever writes the ConfigMap decides who may command the kubelet")
@@ -326,8 +326,8 @@ func TestANodeAcceptsOnlyBundlesSignedByItsAuthority(t *testing.T) {
 func TestANodeWithoutSignedBundleReportsItsAuthorities(t *testing.T) {
 	f := newFollower(t, newSigner(t, "root-ca"))
 	delete(f.says, names.AuthoritiesSerial)
-	if said, err := f.run(); err != nil || said != "" || f.told[names.AuthoritiesAnnotation] != "1" {
-		t.Errorf("%v: %s: %v", err, said, f.told)
+	if output, err := f.run(); err != nil || output != "" || f.told[names.AuthoritiesAnnotation] != "1" {
+		t.Errorf("%v: %s: %v", err, output, f.told)
 	}
 }
 
@@ -351,8 +351,8 @@ func TestAFailedKubeletRestartIsRetried(t *testing.T) {
 	f.says[names.ServerAuthorities], f.says[names.AuthoritiesRevision] = f.says[names.ServerAuthorities]+string(newSigner(t, "root-ca").Trust()), "2"
 	systemctl := f.read("/bin/systemctl")
 	f.write("/bin/systemctl", "#!/bin/sh\nexit 1\n")
-	if said, err := f.follow(); err == nil || len(f.told) > 0 {
-		t.Errorf("the node says that its kubelet has taken it over: %s", said)
+	if output, err := f.follow(); err == nil || len(f.told) > 0 {
+		t.Errorf("the node says that its kubelet has taken it over: %s", output)
 	}
 	f.write("/bin/systemctl", systemctl)
 	f.must()
@@ -367,8 +367,8 @@ func TestAMachineThatHasNotJoinedSendsNoRequest(t *testing.T) {
 	if err := os.Remove(filepath.Join(f.root, "/var/lib/kubelet/pki/kubelet-client-current.pem")); err != nil {
 		t.Fatal(err)
 	}
-	if said, err := f.follow(); err != nil || said != "" {
-		t.Errorf("%v: %s", err, said)
+	if output, err := f.follow(); err != nil || output != "" {
+		t.Errorf("%v: %s", err, output)
 	}
 }
 

@@ -125,7 +125,7 @@ func (p *parser) kubeletField(m manifest, name string, value any) {
 	if p.config.Kubelet == nil {
 		p.config.Kubelet, p.kubeletSource = map[string]any{}, map[string]string{}
 	}
-	if was, said := p.config.Kubelet[name]; said && !reflect.DeepEqual(was, value) {
+	if was, ok := p.config.Kubelet[name]; ok && !reflect.DeepEqual(was, value) {
 		p.refuse("%s sets %s to another value than %s: set it once", m, name, p.kubeletSource[name])
 		return
 	}

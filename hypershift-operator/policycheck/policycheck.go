@@ -138,7 +138,7 @@ func (c *Checker) update(ctx context.Context) {
 	c.result.Store(status)
 	select {
 	case c.Changed <- event.GenericEvent{Object: &hyperv1.HostedCluster{}}:
-	default: // One event that nobody has taken yet wakes all clusters.
+	default: // One event that is still in the channel wakes all clusters.
 	}
 }
 

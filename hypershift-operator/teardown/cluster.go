@@ -17,8 +17,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operatorhealth"
 )
 
-// A Cluster is what one reconcile knows of a cluster that is being deleted, or of
-// one whose namespace is.
+// A Cluster is what one reconcile knows of a cluster that is being deleted, or that
+// has a namespace that is being deleted.
 type Cluster struct {
 	// HostedCluster gets its status changed, and its finalizer removed.
 	HostedCluster *hyperv1.HostedCluster

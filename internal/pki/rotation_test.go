@@ -159,15 +159,15 @@ func handshake(server, client party, host string, at time.Time) error {
 	defer b.Close()
 	there := tls.Server(a, &tls.Config{Certificates: []tls.Certificate{pair(server)}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool(server.trust), Time: clock})
 	here := tls.Client(b, &tls.Config{Certificates: []tls.Certificate{pair(client)}, RootCAs: pool(client.trust), ServerName: host, Time: clock})
-	said := make(chan error, 1)
+	handshake := make(chan error, 1)
 	go func() {
 		err := there.Handshake()
 		if err != nil {
 			a.Close()
 		}
-		said <- err
+		handshake <- err
 	}()
 	err := here.Handshake()
 	b.Close() // all has been said; nobody would read an alert
-	return errors.Join(err, <-said)
+	return errors.Join(err, <-handshake)
 }

@@ -38,29 +38,29 @@ func TestFromReport(t *testing.T) {
 	stoppedBy := func(err error) Outcome {
 		return Outcome{Step: "it", Condition: "Ready", Stopper: &Outcome{Step: "earlier", Err: err}}
 	}
-	said := func(err error) Outcome { return Outcome{Step: "it", Condition: "Ready", Err: err} }
+	outcome := func(err error) Outcome { return Outcome{Step: "it", Condition: "Ready", Err: err} }
 	for name, tc := range map[string]struct {
 		outcome  Outcome
 		previous []metav1.Condition
 		want     metav1.Condition // its transition time tells whether the status changed
 	}{
-		"a step that is done is True":                {said(nil), nil, at(later, isTrue)},
-		"a condition that stays True keeps its time": {said(nil), []metav1.Condition{isTrue}, isTrue},
+		"a step that is done is True":                {outcome(nil), nil, at(later, isTrue)},
+		"a condition that stays True keeps its time": {outcome(nil), []metav1.Condition{isTrue}, isTrue},
 		"a wait is False with its own reason and message": {
-			said(Wait(time.Second, "Pending", "it is pending")), []metav1.Condition{isTrue},
+			outcome(Wait(time.Second, "Pending", "it is pending")), []metav1.Condition{isTrue},
 			at(later, condition(metav1.ConditionFalse, "Pending", "it is pending")),
 		},
 		"a block is False with its own reason and message": {
-			said(Block("Bad", "change it")), nil, at(later, condition(metav1.ConditionFalse, "Bad", "change it")),
+			outcome(Block("Bad", "change it")), nil, at(later, condition(metav1.ConditionFalse, "Bad", "change it")),
 		},
-		"an error is False with the reason and message of the classifier": {said(errDenied), nil, at(later, isFalse)},
-		"a transient error keeps True":                                    {said(errThrottled), []metav1.Condition{isTrue}, isTrue},
+		"an error is False with the reason and message of the classifier": {outcome(errDenied), nil, at(later, isFalse)},
+		"a transient error keeps True":                                    {outcome(errThrottled), []metav1.Condition{isTrue}, isTrue},
 		"a transient error makes False Unknown": {
-			said(errThrottled), []metav1.Condition{isFalse}, at(later, condition(metav1.ConditionUnknown, "Because", "throttled")),
+			outcome(errThrottled), []metav1.Condition{isFalse}, at(later, condition(metav1.ConditionUnknown, "Because", "throttled")),
 		},
-		"an unknown outcome keeps True": {said(Unknown(time.Second, "NoAnswer", "no answer")), []metav1.Condition{isTrue}, isTrue},
+		"an unknown outcome keeps True": {outcome(Unknown(time.Second, "NoAnswer", "no answer")), []metav1.Condition{isTrue}, isTrue},
 		"an unknown outcome makes False Unknown": {
-			said(Unknown(time.Second, "NoAnswer", "no answer")), []metav1.Condition{isFalse}, at(later, condition(metav1.ConditionUnknown, "NoAnswer", "no answer")),
+			outcome(Unknown(time.Second, "NoAnswer", "no answer")), []metav1.Condition{isFalse}, at(later, condition(metav1.ConditionUnknown, "NoAnswer", "no answer")),
 		},
 		"a step that did not run because of an unknown outcome keeps its condition": {stoppedBy(Unknown(0, "NoAnswer", "")), []metav1.Condition{isTrue}, isTrue},
 		"an unverified step is Unknown even if it was True": {
@@ -75,7 +75,7 @@ func TestFromReport(t *testing.T) {
 			Outcome{Step: "it", Unverified: Unverified("NotOurs", "it is the user's").About("Ready")}, nil,
 			at(later, condition(metav1.ConditionUnknown, "NotOurs", "it is the user's")),
 		},
-		"a conflict keeps True": {said(errRace), []metav1.Condition{isTrue}, isTrue},
+		"a conflict keeps True": {outcome(errRace), []metav1.Condition{isTrue}, isTrue},
 		"a step that did not run names the reason if the step before it has no condition": {
 			stoppedBy(errDenied), []metav1.Condition{isTrue}, at(later, condition(metav1.ConditionUnknown, "WaitingFor", "waiting for earlier: denied")),
 		},

@@ -135,7 +135,7 @@ func (c *Controller[T, S]) timeout() time.Duration {
 	return c.Timeout
 }
 
-// Itself is the Scope of a controller whose steps need nothing but the object.
+// Itself is the Scope of a controller with steps that need only the object.
 func Itself[T client.Object](_ context.Context, obj T, _ *Writer[T]) (T, error) { return obj, nil }
 
 // Reconcile reads an object and reconciles it.

@@ -82,7 +82,7 @@ type change[T client.Object] struct {
 }
 
 const (
-	// attempts is how often a write is tried: somebody else may change the object
+	// attempts is how often a write is tried: another client may change the object
 	// meanwhile, but not all the time.
 	attempts = 5
 	// gathering is how long the status of a finished reconcile waits for that of other
@@ -334,7 +334,7 @@ func read[T client.Object](ctx context.Context, from client.Reader, obj T) (T, e
 	return now, nil
 }
 
-// refuse ends changes with a conflict whose reconcile began with another desired state,
+// refuse ends a change with a conflict if its reconcile began with another desired state,
 // or with another state of their own part. It returns the others.
 func (s *Store[T]) refuse(batch []*change[T], base T) []*change[T] {
 	var accepted []*change[T]

@@ -28,7 +28,7 @@ func (p *Part[T]) Writer(obj T) *Writer[T] {
 	return w
 }
 
-// NewWriter returns a Writer with a Store of its own, whose only part is that one.
+// NewWriter returns a Writer with a Store of its own. It is the only part of that Store.
 func NewWriter[T client.Object](c client.Client, live client.Reader, obj T, owner string, part func(T) any) *Writer[T] {
 	return NewStore[T](c, live, owner).Part(part).Writer(obj)
 }

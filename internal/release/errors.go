@@ -114,14 +114,14 @@ func classify(err error) (Kind, string) {
 	if answer.Request != nil {
 		host = answer.Request.URL.Host
 	}
-	said := fmt.Sprintf("%s answered %d %s", host, answer.StatusCode, http.StatusText(answer.StatusCode))
+	message := fmt.Sprintf("%s answered %d %s", host, answer.StatusCode, http.StatusText(answer.StatusCode))
 	switch answer.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return Denied, said
+		return Denied, message
 	case http.StatusNotFound:
-		return NotFound, said
+		return NotFound, message
 	}
-	return Unreachable, said
+	return Unreachable, message
 }
 
 // ports matches the local port of a connection, which differs each time.

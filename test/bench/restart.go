@@ -175,10 +175,10 @@ func fleetTask(ctx context.Context, t *taskRun) error {
 // actAsControlPlanes writes the statuses for which the NodePools wait, as the control-plane-operators do, and reports the
 // control planes as available: one that does not start would cause status changes after two minutes.
 func actAsControlPlanes(ctx context.Context, c client.Client) error {
-	said := client.RawPatch(types.MergePatchType, []byte(`{"status":{"platform":{"aws":{"defaultWorkerSecurityGroupID":"sg-0123456789abcdef0"}}}}`))
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"status":{"platform":{"aws":{"defaultWorkerSecurityGroupID":"sg-0123456789abcdef0"}}}}`))
 	return each(ctx, fleet(), func(ctx context.Context, cl *cluster) error {
 		hcp := &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: cl.namespace(), Name: cl.name}}
-		if err := c.Status().Patch(ctx, hcp, said); err != nil {
+		if err := c.Status().Patch(ctx, hcp, patch); err != nil {
 			return err
 		}
 		cpo := &appsv1.Deployment{}

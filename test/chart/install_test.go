@@ -115,11 +115,11 @@ func (c *cluster) operatorRuns(t *testing.T) bool {
 func (c *cluster) uninstall(t *testing.T) (jobSaid string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	said := make(chan string, 1)
-	go func() { said <- c.runJob(ctx, t) }()
+	output := make(chan string, 1)
+	go func() { output <- c.runJob(ctx, t) }()
 	_, err = c.helm(t, "uninstall", release, "--timeout", "60s")
 	cancel()
-	return <-said, err
+	return <-output, err
 }
 
 func (c *cluster) runJob(ctx context.Context, t *testing.T) string {
@@ -201,12 +201,12 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 
 	hc := &hyperv1.HostedCluster{}
 	c.sample(t, hc)
-	said, err := c.uninstall(t)
+	output, err := c.uninstall(t)
 	if err == nil {
 		t.Fatal("the operator was removed although a hosted cluster exists")
 	}
-	if want := "can delete HostedCluster " + hc.Namespace + "/" + hc.Name; !strings.Contains(said, want) {
-		t.Errorf("the output of the Job is %q, want %q", said, want)
+	if want := "can delete HostedCluster " + hc.Namespace + "/" + hc.Name; !strings.Contains(output, want) {
+		t.Errorf("the output of the Job is %q, want %q", output, want)
 	}
 	if !c.operatorRuns(t) {
 		t.Error("the operator is gone although its removal was refused")
@@ -219,8 +219,8 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 	if err := c.Delete(t.Context(), hc); err != nil {
 		t.Fatal(err)
 	}
-	if said, err := c.uninstall(t); err != nil {
-		t.Fatalf("%v; the output of the Job is %q", err, said)
+	if output, err := c.uninstall(t); err != nil {
+		t.Fatalf("%v; the output of the Job is %q", err, output)
 	}
 	if c.operatorRuns(t) {
 		t.Error("the operator is not removed")

@@ -164,10 +164,10 @@ func TestMisuseIsLoud(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var said complaints
-			w.FailOn(&said)
-			if err := call(); err == nil || len(said) != 1 {
-				t.Errorf("error %v, complaints %v", err, said)
+			var log complaints
+			w.FailOn(&log)
+			if err := call(); err == nil || len(log) != 1 {
+				t.Errorf("error %v, complaints %v", err, log)
 			}
 		})
 	}

@@ -24,47 +24,47 @@ func TestTheAuditLog(t *testing.T) {
 	}{
 		"what was asked is counted, also if there was nothing": {
 			log: []string{
-				said("hypershift", "get", `"resource":"secrets"`, `"code":200`),
-				said("hypershift", "get", `"resource":"secrets"`, `"code":404`),
-				said("hypershift", "patch", `"resource":"routes","apiGroup":"route.openshift.io","subresource":"status"`, `"code":200`),
+				auditEvent("hypershift", "get", `"resource":"secrets"`, `"code":200`),
+				auditEvent("hypershift", "get", `"resource":"secrets"`, `"code":404`),
+				auditEvent("hypershift", "patch", `"resource":"routes","apiGroup":"route.openshift.io","subresource":"status"`, `"code":200`),
 			},
 			counts: map[Right]int{{"secrets", "get"}: 2, {"routes.route.openshift.io/status", "patch"}: 1},
 		},
 		"a request of a user that impersonates the service account is one of the service account": {
 			log: []string{strings.NewReplacer(
 				`"user"`, `"impersonatedUser"`, `"objectRef"`, `"user":{"username":"impersonator"},"objectRef"`,
-			).Replace(said("hypershift", "get", `"resource":"secrets"`, `"code":200`))},
+			).Replace(auditEvent("hypershift", "get", `"resource":"secrets"`, `"code":200`))},
 			counts: map[Right]int{{"secrets", "get"}: 1},
 		},
 		"an apply that made its object has created it": {
-			log:    []string{said("hypershift", "patch", `"resource":"services"`, `"code":201`)},
+			log:    []string{auditEvent("hypershift", "patch", `"resource":"services"`, `"code":201`)},
 			counts: map[Right]int{{"services", "patch"}: 1, {"services", "create"}: 1},
 		},
 		"others are not looked at, nor what is no resource": {
 			log: []string{
-				strings.ReplaceAll(said("kube-system", "get", `"resource":"secrets"`, `"code":403`), hypershiftOperator, "job-controller"),
-				said("hypershift", "get", ``, `"code":403`),
+				strings.ReplaceAll(auditEvent("kube-system", "get", `"resource":"secrets"`, `"code":403`), hypershiftOperator, "job-controller"),
+				auditEvent("hypershift", "get", ``, `"code":403`),
 			},
 		},
 		"a refusal is told once": {
 			log: []string{
-				said("hypershift", "list", `"resource":"pods"`, `"code":403,"message":"no"`),
-				said("hypershift", "list", `"resource":"pods"`, `"code":403,"message":"no"`),
+				auditEvent("hypershift", "list", `"resource":"pods"`, `"code":403,"message":"no"`),
+				auditEvent("hypershift", "list", `"resource":"pods"`, `"code":403,"message":"no"`),
 			},
 			refused: []Refusal{{hypershiftOperator, Right{"pods", "list"}, "no"}},
 		},
 		"a namespace that goes takes nothing new, and its permissions go too": {
 			log: []string{
-				said("hypershift", "create", `"resource":"secrets"`, `"code":403,"details":{"causes":[{"reason":"NamespaceTerminating"}]}`),
-				at("03", said("plane", "get", `"resource":"secrets"`, `"code":403`)),
-				at("02", said("hypershift", "delete", `"resource":"namespaces","name":"plane"`, `"code":200`)),
+				auditEvent("hypershift", "create", `"resource":"secrets"`, `"code":403,"details":{"causes":[{"reason":"NamespaceTerminating"}]}`),
+				at("03", auditEvent("plane", "get", `"resource":"secrets"`, `"code":403`)),
+				at("02", auditEvent("hypershift", "delete", `"resource":"namespaces","name":"plane"`, `"code":200`)),
 			},
 			counts: map[Right]int{{"namespaces", "delete"}: 1},
 		},
 		"a refusal before its namespace goes is one": {
 			log: []string{
-				at("01", said("plane", "get", `"resource":"pods"`, `"code":403,"message":"no"`)),
-				at("02", said("hypershift", "delete", `"resource":"namespaces","name":"plane"`, `"code":200`)),
+				at("01", auditEvent("plane", "get", `"resource":"pods"`, `"code":403,"message":"no"`)),
+				at("02", auditEvent("hypershift", "delete", `"resource":"namespaces","name":"plane"`, `"code":200`)),
 			},
 			counts:  map[Right]int{{"namespaces", "delete"}: 1},
 			refused: []Refusal{{hypershiftOperator, Right{"pods", "get"}, "no"}},
@@ -85,8 +85,8 @@ func TestTheAuditLog(t *testing.T) {
 	}
 }
 
-// said is an event of the audit log, in second 1.
-func said(namespace, verb, ref, status string) string {
+// auditEvent is an event of the audit log, in second 1.
+func auditEvent(namespace, verb, ref, status string) string {
 	return `{"verb":"` + verb + `","user":{"username":"system:serviceaccount:` + namespace + ":" + hypershiftOperator + `"},"objectRef":{` + ref + `},` +
 		`"responseStatus":{"metadata":{},` + status + `},"requestReceivedTimestamp":"2030-01-01T00:00:01Z","stageTimestamp":"2030-01-01T00:00:01.5Z"}`
 }

@@ -171,8 +171,8 @@ func (r *replica) ask(ctx context.Context, n int) {
 func (f *fleet) failures() (asked, failed int64, failure any) {
 	for _, r := range f.replicas {
 		asked, failed = asked+r.reads.Load(), failed+r.failed.Load()
-		if said := r.failure.Load(); said != nil {
-			failure = said
+		if err := r.failure.Load(); err != nil {
+			failure = err
 		}
 	}
 	return asked, failed, failure

@@ -121,7 +121,7 @@ func startProxy(t testing.TB, rules ...rule) *proxy {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()
 		if t.Failed() {
-			t.Log(p.said())
+			t.Log(p.output())
 		}
 	})
 	reloader, err := routerreload.Parse([]string{"--config=" + p.file, "--master=" + p.master})
@@ -140,8 +140,8 @@ func startProxy(t testing.TB, rules ...rule) *proxy {
 	return p
 }
 
-// said returns HAProxy's output so far.
-func (p *proxy) said() string {
+// output returns HAProxy's output so far.
+func (p *proxy) output() string {
 	p.t.Helper()
 	text, err := os.ReadFile(p.log)
 	if err != nil {
@@ -300,7 +300,7 @@ func TestConfigurationChangeKeepsConnections(t *testing.T) {
 
 	// An invalid configuration changes nothing, and the next valid one is loaded.
 	p.configure(strings.Replace(configuration(rules), "description ", "bogus\n    description not-", 1))
-	p.eventually("HAProxy has seen it", func() bool { return strings.Contains(p.said(), "bogus") })
+	p.eventually("HAProxy has seen it", func() bool { return strings.Contains(p.output(), "bogus") })
 	if got := p.reaches("a.example.com"); got != "other" {
 		t.Errorf("a leads to %q after a change that cannot be read", got)
 	}

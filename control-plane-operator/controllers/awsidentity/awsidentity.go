@@ -179,7 +179,7 @@ func (r *Reconciler) othersFirst(hcp *hyperv1.HostedControlPlane) bool {
 }
 
 // fresh is true if an answer still counts. A refusal is checked again soon, because
-// somebody may be repairing what is wrong.
+// the user may be correcting the cause.
 func (r *Reconciler) fresh(last identity.Outcome) bool {
 	age := r.Clock.Since(last.At)
 	if finding(last.Err) != nil {

@@ -99,9 +99,9 @@ func TestASessionGoesOnWhenTheTrustPolicyChangesAtOnce(t *testing.T) {
 	s, err = w.sessions.For(t.Context(), w.target())
 	w.Must(err)
 	w.Must(s.Check(t.Context()))
-	said, heard := w.sessions.Last(w.target())
-	if !heard || said.Err != nil {
-		t.Errorf("the last outcome is %v", said.Err)
+	last, heard := w.sessions.Last(w.target())
+	if !heard || last.Err != nil {
+		t.Errorf("the last outcome is %v", last.Err)
 	}
 }
 
@@ -117,8 +117,8 @@ func TestADenialThatIsFollowedByAnotherAttemptIsNotReported(t *testing.T) {
 	if err := s.Check(t.Context()); err == nil {
 		t.Fatal("a session without credentials answered")
 	}
-	if said, heard := w.sessions.Last(w.target()); heard && awsx.IsIdentity(said.Err) {
-		t.Errorf("the last outcome is %v", said.Err)
+	if last, heard := w.sessions.Last(w.target()); heard && awsx.IsIdentity(last.Err) {
+		t.Errorf("the last outcome is %v", last.Err)
 	}
 }
 

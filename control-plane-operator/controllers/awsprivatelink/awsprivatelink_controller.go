@@ -97,7 +97,7 @@ type scope struct {
 	endpoint endpoint.Endpoint           // ensureEndpoint
 }
 
-// scope skips an object whose customer's half is deleted, and those of a paused cluster.
+// scope skips an object after the control-plane-operator's finalizer is removed, and the objects of a paused cluster.
 func (r *Reconciler) scope(ctx context.Context, es *hyperv1.AWSEndpointService, status *reconcile.Writer[*hyperv1.AWSEndpointService]) (*scope, error) {
 	s := &scope{es: es, was: *es.Status.DeepCopy(), status: status}
 	if s.deleting() {

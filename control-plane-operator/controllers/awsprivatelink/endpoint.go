@@ -60,7 +60,7 @@ func (r *Reconciler) deleteEndpoint(ctx context.Context, s *scope, d ledger.Dele
 	if err != nil {
 		return false, err
 	}
-	// An endpoint with the recorded id is not the result of a creation whose id was never recorded.
+	// An endpoint with the recorded id is not the result of a creation without a recorded id.
 	found = slices.ContainsFunc(all, func(e endpoint.Endpoint) bool {
 		return e.Tags[awsx.RoleTag] == s.role() && !e.State.Leaving() && e.ID != d.ID
 	})

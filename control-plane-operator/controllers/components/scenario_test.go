@@ -90,12 +90,12 @@ func TestStuckUpgradeIsReported(t *testing.T) {
 	// The old pod was healthy before.
 	w.release(newer)
 	w.settle()
-	const said = `container kube-apiserver ends with exit code 1: "command failed" err="--feature-gates: unrecognized feature gate: Nothing"`
-	w.wants(names.KubeAPIServer, hyperv1.ControlPlaneComponentRolloutComplete, isFalse, hyperv1.ContainerCrashedReason, said)
+	const message = `container kube-apiserver ends with exit code 1: "command failed" err="--feature-gates: unrecognized feature gate: Nothing"`
+	w.wants(names.KubeAPIServer, hyperv1.ControlPlaneComponentRolloutComplete, isFalse, hyperv1.ContainerCrashedReason, message)
 	w.wants(names.KubeAPIServer, hyperv1.ControlPlaneComponentAvailable, isTrue, hyperv1.AsExpectedReason, "")
 	w.wants(names.KubeScheduler, hyperv1.ControlPlaneComponentRolloutComplete, isFalse, hyperv1.WaitingForDependenciesReason, "waiting until kube-apiserver runs version 1.36.3")
 	w.wants(names.KubeScheduler, hyperv1.ControlPlaneComponentAvailable, isTrue, hyperv1.AsExpectedReason, "")
-	w.says(hyperv1.HostedControlPlaneDegraded, isTrue, hyperv1.ContainerCrashedReason, "kube-apiserver: "+said)
+	w.says(hyperv1.HostedControlPlaneDegraded, isTrue, hyperv1.ContainerCrashedReason, "kube-apiserver: "+message)
 	if v := w.hcp(t.Context()).Status.VersionStatus; v.History[0].State != configv1.PartialUpdate || v.History[0].Image != newer {
 		t.Errorf("%+v", v)
 	}

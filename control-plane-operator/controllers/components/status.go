@@ -68,7 +68,7 @@ func (r *Reconciler) summarize(s *scope, _ reconcile.Report, conditions *reconci
 	}
 }
 
-// degraded names the components that are in trouble.
+// degraded names the components that have a problem.
 func degraded(states []component.State) metav1.Condition {
 	c := metav1.Condition{Type: hyperv1.HostedControlPlaneDegraded, Status: metav1.ConditionFalse, Reason: hyperv1.AsExpectedReason}
 	var all []string

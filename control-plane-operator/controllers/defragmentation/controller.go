@@ -97,7 +97,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	return c.Builder(mgr).For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).Complete(c)
 }
 
-// scope skips a control plane whose members need no check yet. A new cluster has
+// scope skips a control plane with members that need no check yet. A new cluster has
 // nothing to defragment, and a change of the spec is no reason for a check.
 func (r *Reconciler) scope(_ context.Context, hcp *hyperv1.HostedControlPlane, _ *reconcile.Writer[*hyperv1.HostedControlPlane]) (*scope, error) {
 	key, now := client.ObjectKeyFromObject(hcp), r.Clock.Now()

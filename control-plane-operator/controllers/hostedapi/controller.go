@@ -40,7 +40,7 @@ type Options struct {
 	// CheckPaths is true if the API server is also checked where it is published,
 	// through the load balancers that users and nodes use.
 	CheckPaths bool
-	// CorruptMembers returns the members of etcd whose data differs from that of the others.
+	// CorruptMembers returns the members of etcd with data that differs from that of the others.
 	CorruptMembers func(context.Context, *hyperv1.HostedControlPlane) ([]string, error)
 }
 
@@ -60,12 +60,12 @@ const (
 type Reconciler struct {
 	Options
 	access *access
-	// missed are the control planes whose API server was ready and does not answer,
-	// and since when. One reconcile runs at a time.
+	// missed is since when an API server that was ready does not answer, by control
+	// plane. One reconcile runs at a time.
 	missed map[client.ObjectKey]silence
 	// monitor checks the paths; nil if they are not to be checked.
 	monitor *monitor
-	// changes has the control plane whose paths have changed.
+	// changes has the control plane for which a path has changed.
 	changes chan event.GenericEvent
 }
 
@@ -236,19 +236,19 @@ func (r *Reconciler) queryServer(ctx context.Context, hcp *hyperv1.HostedControl
 	if by.problem != nil {
 		return answer{kubeconfig: by, problem: by.problem}, nil
 	}
-	said := by.queryHealth(ctx, leftOut(hcp)...)
-	said.kubeconfig = by
-	if said.problem != nil {
+	health := by.queryHealth(ctx, leftOut(hcp)...)
+	health.kubeconfig = by
+	if health.problem != nil {
 		r.access.forget(client.ObjectKeyFromObject(hcp)) // it may have been renewed
 	}
-	return said, nil
+	return health, nil
 }
 
 // doubtful is true if a missing answer has to be confirmed before an API server that
 // was ready is reported as unavailable.
-func (r *Reconciler) doubtful(hcp *hyperv1.HostedControlPlane, said answer) bool {
+func (r *Reconciler) doubtful(hcp *hyperv1.HostedControlPlane, health answer) bool {
 	key := client.ObjectKeyFromObject(hcp)
-	if said.problem == nil || !said.silent || !hcp.Status.Ready {
+	if health.problem == nil || !health.silent || !hcp.Status.Ready {
 		delete(r.missed, key)
 		return false
 	}

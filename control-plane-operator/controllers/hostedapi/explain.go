@@ -15,24 +15,24 @@ import (
 
 // explain adds the reports of the components that may cause the problem.
 func (r *Reconciler) explain(ctx context.Context, s *scope) (err error) {
-	hcp, said := s.hcp, &s.answer
-	if said.problem == nil {
+	hcp, health := s.hcp, &s.answer
+	if health.problem == nil {
 		return nil
 	}
-	if said.server, err = r.trouble(ctx, hcp, names.KubeAPIServer); err != nil {
+	if health.server, err = r.componentProblem(ctx, hcp, names.KubeAPIServer); err != nil {
 		return err
 	}
-	if said.etcd = r.corruption(ctx, hcp, said); said.etcd != nil {
+	if health.etcd = r.corruption(ctx, hcp, health); health.etcd != nil {
 		return nil
 	}
-	said.etcd, err = r.trouble(ctx, hcp, names.Etcd)
+	health.etcd, err = r.componentProblem(ctx, hcp, names.Etcd)
 	return err
 }
 
 // corruption returns a problem if etcd reports that the data of its members differs. The alarms are read only when the
 // API server cannot read from etcd. An etcd that does not respond has other problems, which its pods report.
-func (r *Reconciler) corruption(ctx context.Context, hcp *hyperv1.HostedControlPlane, said *answer) *problem {
-	if fine, named := said.checks["etcd"]; fine || !named || hcp.Spec.Etcd.ManagementType == hyperv1.Unmanaged {
+func (r *Reconciler) corruption(ctx context.Context, hcp *hyperv1.HostedControlPlane, health *answer) *problem {
+	if fine, named := health.checks["etcd"]; fine || !named || hcp.Spec.Etcd.ManagementType == hyperv1.Unmanaged {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
@@ -45,9 +45,9 @@ func (r *Reconciler) corruption(ctx context.Context, hcp *hyperv1.HostedControlP
 		"replace the volume as described in docs/control-plane.md"}
 }
 
-// trouble returns the problem that a component reports. It is nil if the component is available, is being rolled out, or
+// componentProblem returns the problem that a component reports. It is nil if the component is available, is being rolled out, or
 // does not exist.
-func (r *Reconciler) trouble(ctx context.Context, hcp *hyperv1.HostedControlPlane, name string) (*problem, error) {
+func (r *Reconciler) componentProblem(ctx context.Context, hcp *hyperv1.HostedControlPlane, name string) (*problem, error) {
 	part := &hyperv1.ControlPlaneComponent{}
 	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: hcp.Namespace, Name: name}, part); err != nil {
 		if client.IgnoreNotFound(err) != nil {

@@ -57,18 +57,18 @@ func (k *kubeconfig) queryHealth(ctx context.Context, without ...string) answer 
 		p := connectionProblem(err, k.server.Host)
 		return answer{silent: true, problem: &p}
 	}
-	said := answer{checks: checks(body)}
-	if said.problem = k.evaluate(code, said.checks); said.problem != nil {
-		said.silent = isShuttingDown(said.checks)
-		return said
+	health := answer{checks: checks(body)}
+	if health.problem = k.evaluate(code, health.checks); health.problem != nil {
+		health.silent = isShuttingDown(health.checks)
+		return health
 	}
 	if code, body, err = k.get(ctx, "version", ""); err == nil && code == http.StatusOK {
 		info := version.Info{}
 		if json.Unmarshal(body, &info) == nil {
-			said.version = info.GitVersion
+			health.version = info.GitVersion
 		}
 	}
-	return said
+	return health
 }
 
 // isShuttingDown returns whether the only failed check is the shutdown of the API server. A server that is replaced reports it

@@ -8,7 +8,7 @@ import (
 
 // restoredCondition reports whether etcd has begun with the user's snapshot. ok is false without a snapshot. In a
 // cluster that has been up the restore has succeeded, because etcd does not start before.
-func restoredCondition(hcp *hyperv1.HostedControlPlane, said answer) (c metav1.Condition, ok bool) {
+func restoredCondition(hcp *hyperv1.HostedControlPlane, health answer) (c metav1.Condition, ok bool) {
 	m := hcp.Spec.Etcd.Managed
 	if m == nil || len(m.Storage.RestoreSnapshotURL) == 0 {
 		return c, false
@@ -17,8 +17,8 @@ func restoredCondition(hcp *hyperv1.HostedControlPlane, said answer) (c metav1.C
 	switch {
 	case hcp.Status.Initialized:
 		c.Status, c.Reason, c.Message = metav1.ConditionTrue, hyperv1.AsExpectedReason, "etcd began with the snapshot"
-	case said.etcd != nil:
-		c.Reason, c.Message = said.etcd.reason, said.etcd.message
+	case health.etcd != nil:
+		c.Reason, c.Message = health.etcd.reason, health.etcd.message
 	default:
 		c.Reason, c.Message = hyperv1.EtcdWaitingForQuorumReason, "the cluster has not been up yet"
 	}

@@ -39,22 +39,22 @@ func summarize(s *scope, _ reconcile.Report, conditions *reconcile.Conditions) {
 	if !s.complete {
 		return
 	}
-	status, said := &s.hcp.Status, s.answer
-	status.Ready = said.problem == nil
+	status, health := &s.hcp.Status, s.answer
+	status.Ready = health.problem == nil
 	status.Initialized = status.Initialized || status.Ready
 	if status.Initialized {
 		status.Initialization = &hyperv1.HostedControlPlaneInitialization{ControlPlaneInitialized: ptr.To(true)}
 	}
-	status.Version = cmp.Or(said.version, status.Version)
-	status.KubeConfig = secretRef(said.kubeconfig.admin, names.AdminKubeconfig)
-	status.CustomKubeconfig = secretRef(said.kubeconfig.custom, names.CustomAdminKubeconfig)
+	status.Version = cmp.Or(health.version, status.Version)
+	status.KubeConfig = secretRef(health.kubeconfig.admin, names.AdminKubeconfig)
+	status.CustomKubeconfig = secretRef(health.kubeconfig.custom, names.CustomAdminKubeconfig)
 	if s.reachable != nil {
 		conditions.Put(*s.reachable)
 	} else {
 		conditions.Remove(hyperv1.KubeAPIServerReachable)
 	}
-	all := []metav1.Condition{apiCondition(said), etcdCondition(said)}
-	if c, ok := restoredCondition(s.hcp, said); ok {
+	all := []metav1.Condition{apiCondition(health), etcdCondition(health)}
+	if c, ok := restoredCondition(s.hcp, health); ok {
 		all = append(all, c)
 	}
 	for _, c := range all {
@@ -70,14 +70,14 @@ func secretRef(there bool, secret string) *hyperv1.KubeconfigSecretRef {
 	return &hyperv1.KubeconfigSecretRef{Name: secret, Key: names.AdminKubeconfigFile}
 }
 
-func apiCondition(said answer) metav1.Condition {
+func apiCondition(health answer) metav1.Condition {
 	c := metav1.Condition{Type: hyperv1.KubeAPIServerAvailable, Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, Message: "the API server is ready"}
-	if p := said.problem; p != nil {
+	if p := health.problem; p != nil {
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, p.reason, p.message
 		if p.reason == hyperv1.NotDeployedReason {
-			c.Message = notDeployed(said.kubeconfig, "the API server")
+			c.Message = notDeployed(health.kubeconfig, "the API server")
 		}
-		if cause := cmp.Or(said.server, said.etcd); cause != nil {
+		if cause := cmp.Or(health.server, health.etcd); cause != nil {
 			c.Reason, c.Message = cause.reason, c.Message+"; "+cause.message
 		}
 	}
@@ -85,18 +85,18 @@ func apiCondition(said answer) metav1.Condition {
 }
 
 // etcdCondition repeats the API server's check of its etcd.
-func etcdCondition(said answer) metav1.Condition {
+func etcdCondition(health answer) metav1.Condition {
 	c := metav1.Condition{Type: hyperv1.EtcdAvailable}
 	asked, well := false, true
 	for _, check := range []string{"etcd", "etcd-readiness"} {
-		fine, named := said.checks[check]
+		fine, named := health.checks[check]
 		asked, well = asked || named, well && (fine || !named)
 	}
 	switch {
-	case said.problem != nil && said.problem.reason == hyperv1.NotDeployedReason:
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, hyperv1.NotDeployedReason, notDeployed(said.kubeconfig, "etcd")
-	case said.etcd != nil && (!asked || !well):
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, said.etcd.reason, said.etcd.message
+	case health.problem != nil && health.problem.reason == hyperv1.NotDeployedReason:
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, hyperv1.NotDeployedReason, notDeployed(health.kubeconfig, "etcd")
+	case health.etcd != nil && (!asked || !well):
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, health.etcd.reason, health.etcd.message
 	case !asked:
 		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, hyperv1.StatusUnknownReason, "the API server, which alone knows, does not say"
 	case !well:

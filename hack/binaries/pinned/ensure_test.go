@@ -81,11 +81,11 @@ func TestChangedPinIsBuiltAgain(t *testing.T) {
 
 func TestParallelBuildsBuildOnce(t *testing.T) {
 	s, _ := newShelf(t, hello)
-	said := make([]bytes.Buffer, 2)
+	output := make([]bytes.Buffer, 2)
 	var wg sync.WaitGroup
-	for i := range said {
+	for i := range output {
 		one := s
-		one.progress = &said[i]
+		one.progress = &output[i]
 		wg.Go(func() {
 			if _, err := one.ensure(t.Context(), []string{"tool"}); err != nil {
 				t.Error(err)
@@ -93,7 +93,7 @@ func TestParallelBuildsBuildOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if all := said[0].String() + said[1].String(); strings.Count(all, "built tool") != 1 {
+	if all := output[0].String() + output[1].String(); strings.Count(all, "built tool") != 1 {
 		t.Errorf("want one build:\n%s", all)
 	}
 }

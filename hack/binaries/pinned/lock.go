@@ -22,7 +22,7 @@ func lock(ctx context.Context, progress io.Writer, dir string) (unlock func(), e
 	again := time.NewTicker(500 * time.Millisecond)
 	defer again.Stop()
 	started := time.Now()
-	for said := time.Duration(-1); ; {
+	for reported := time.Duration(-1); ; {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			return func() { f.Close() }, nil
@@ -31,9 +31,9 @@ func lock(ctx context.Context, progress io.Writer, dir string) (unlock func(), e
 			f.Close()
 			return nil, fmt.Errorf("locking the cache: %w", err)
 		}
-		if waited := time.Since(started); said < 0 || waited-said >= gobuild.Heartbeat {
+		if waited := time.Since(started); reported < 0 || waited-reported >= gobuild.Heartbeat {
 			fmt.Fprintf(progress, "another process is building into %s, waiting (%.0f s)\n", dir, waited.Seconds())
-			said = waited
+			reported = waited
 		}
 		select {
 		case <-ctx.Done():

@@ -75,7 +75,7 @@ type Options struct {
 	RegistryOverrides release.Overrides
 
 	// AllowOperatorImageOverride lets a HostedCluster name the image of its own
-	// control-plane-operator, in an annotation. Who may write HostedClusters may
+	// control-plane-operator, in an annotation. A client that may write HostedClusters may
 	// then do all that the control-plane-operator of the cluster may.
 	AllowOperatorImageOverride bool
 
@@ -94,8 +94,8 @@ type Options struct {
 	ManagementAPIEndpoints []netip.AddrPort
 	// BlockedCIDRs are more networks that no pod of a control plane may reach.
 	BlockedCIDRs []netip.Prefix
-	// MetricsClientCA is the authority, PEM, whose clients may read the metrics of
-	// the control-plane-operators; no client may if it is empty.
+	// MetricsClientCA is the authority, PEM, of clients that may read the metrics of
+	// the control-plane-operators. If it is empty, no client may.
 	MetricsClientCA []byte
 	// PoliciesEnforced is whether the management cluster enforces NetworkPolicies;
 	// nil if it is not checked. PoliciesChanged gets an event when that changes.
@@ -218,8 +218,8 @@ func (r *Reconciler) controller() *Controller {
 	}
 }
 
-// orphans is the controller of control planes whose HostedCluster is gone without its
-// finalizer having been waited for. Their status is stored on their namespace.
+// orphans is the controller of control planes without a HostedCluster: one that was
+// deleted although it had a finalizer. Their status is stored on their namespace.
 func (r *Reconciler) orphans() *Controller {
 	deleting := r.deletion()
 	return &Controller{

@@ -28,7 +28,7 @@
 // the scope nor the Reconciler, and that do the work:
 //
 //	validation          what is wrong with a spec
-//	infraid             which infraID a cluster gets, and who had it before
+//	infraid             which infraID a cluster gets, and which cluster had it before
 //	userobjects         objects of the user, and their copies
 //	controlplane        names and objects in the namespace of a control plane
 //	isolation           what a control plane may reach and use

@@ -201,7 +201,7 @@ func requestForNodePool(_ context.Context, obj client.Object) []reconcile.Reques
 type watches struct{ reader client.Reader }
 
 // requestsForNamespace maps an AWSEndpointService, which another operator creates, to
-// the cluster whose control plane is in its namespace.
+// the cluster with the control plane in its namespace.
 func (w watches) requestsForNamespace(ctx context.Context, obj client.Object) []reconcile.Request {
 	return w.clusters(ctx, controlPlaneIndex, obj.GetNamespace())
 }

@@ -49,7 +49,7 @@ func autoscalerAnnotations(s *scope) map[string]string {
 			out[capacityPrefix+"gpu-type"] = it.GPUMaker + ".com/gpu" // the resource that pods request
 		}
 	}
-	if pods, said := s.inputs.Pool.Kubelet["maxPods"]; said {
+	if pods, ok := s.inputs.Pool.Kubelet["maxPods"]; ok {
 		out[capacityPrefix+"maxPods"] = fmt.Sprint(pods)
 	}
 	if v := s.aws().RootVolume; v != nil {

@@ -122,14 +122,14 @@ func TestJudge(t *testing.T) {
 			if tc.missing {
 				hc = nil
 			}
-			var said []string
+			var details []string
 			for _, err := range validation.NodePool(np, hc, defaultsOf(np)) {
-				said = append(said, err.Detail)
-				if len(said) == 1 {
-					said[0] = err.Origin + ": " + err.Detail
+				details = append(details, err.Detail)
+				if len(details) == 1 {
+					details[0] = err.Origin + ": " + err.Detail
 				}
 			}
-			got := strings.Join(said, "; ")
+			got := strings.Join(details, "; ")
 			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
 				t.Errorf("said %q, want %q", got, tc.want)
 			}

@@ -36,12 +36,12 @@ func healthOf(np *hyperv1.NodePool, hc *hyperv1.HostedCluster) (health, field.Er
 		h.maxUnhealthy = intstr.FromString("100%")
 	}
 	var errs field.ErrorList
-	said := func(annotation string) string { return cmp.Or(np.Annotations[annotation], hc.Annotations[annotation]) }
+	valueOf := func(annotation string) string { return cmp.Or(np.Annotations[annotation], hc.Annotations[annotation]) }
 	for annotation, into := range map[string]*time.Duration{
 		hyperv1.MachineHealthCheckTimeoutAnnotation:            &h.timeout,
 		hyperv1.MachineHealthCheckNodeStartupTimeoutAnnotation: &h.startup,
 	} {
-		text := said(annotation)
+		text := valueOf(annotation)
 		if text == "" {
 			continue
 		}
@@ -52,7 +52,7 @@ func healthOf(np *hyperv1.NodePool, hc *hyperv1.HostedCluster) (health, field.Er
 		}
 		*into = d
 	}
-	if text := said(hyperv1.MachineHealthCheckMaxUnhealthyAnnotation); text != "" {
+	if text := valueOf(hyperv1.MachineHealthCheckMaxUnhealthyAnnotation); text != "" {
 		h.maxUnhealthy = intstr.Parse(text)
 		if n, err := intstr.GetScaledValueFromIntOrPercent(&h.maxUnhealthy, 100, true); err != nil || n < 0 {
 			errs = append(errs, invalidAnnotation(hyperv1.MachineHealthCheckMaxUnhealthyAnnotation, text, "a number or a percentage such as 40%"))

@@ -17,14 +17,14 @@ func marketOf(p *hyperv1.PlacementOptions) hyperv1.MarketType {
 	if p == nil {
 		return hyperv1.MarketTypeOnDemand
 	}
-	said := p.MarketType
+	marketType := p.MarketType
 	if reservation := p.CapacityReservation; reservation != nil {
-		said = cmp.Or(said, reservation.MarketType) //nolint:staticcheck // deprecated, and in use where somebody still sets it
-		if said == "" && reservation.ID != nil && p.Tenancy != tenancyHost {
+		marketType = cmp.Or(marketType, reservation.MarketType) //nolint:staticcheck // deprecated, and in use where somebody still sets it
+		if marketType == "" && reservation.ID != nil && p.Tenancy != tenancyHost {
 			return hyperv1.MarketTypeCapacityBlocks
 		}
 	}
-	return cmp.Or(said, hyperv1.MarketTypeOnDemand)
+	return cmp.Or(marketType, hyperv1.MarketTypeOnDemand)
 }
 
 // applyPlacement sets the placement of a machine.

@@ -359,10 +359,10 @@ func TestAnErrorOfEC2IsShownInTheConditions(t *testing.T) {
 	w := newTestEnv(t)
 	w.capi.refuse = "failed to create AWSMachine instance: operation error EC2: RunInstances, https response error StatusCode: 400, RequestID: 5d4e6f70-1111, api error InsufficientInstanceCapacity: We currently do not have sufficient m6i.large capacity in the Availability Zone you requested (us-east-1a)."
 	w.run(t, w.start())
-	const said = "2 of 2 (workers-"
+	const message = "2 of 2 (workers-"
 	w.expect(t, map[string]string{
-		"AllMachinesReady":        "False InsufficientInstanceCapacity " + said,
-		"Ready":                   "False InsufficientInstanceCapacity 0 of 2 nodes are available: " + said,
+		"AllMachinesReady":        "False InsufficientInstanceCapacity " + message,
+		"Ready":                   "False InsufficientInstanceCapacity 0 of 2 nodes are available: " + message,
 		"AllNodesHealthy":         "False NodesNotHealthy no node yet",
 		"ReachedIgnitionEndpoint": "False ignitionNotReached",
 	})

@@ -271,10 +271,10 @@ func (w *testEnv) expect(t testing.TB, want map[string]string) {
 	np := w.pool(t)
 	for name, text := range want {
 		c := condition(np, name)
-		said := strings.TrimSpace(fmt.Sprintf("%s %s", c.Status, c.Reason))
+		got := strings.TrimSpace(fmt.Sprintf("%s %s", c.Status, c.Reason))
 		parts := strings.SplitN(text+"  ", " ", 3)
-		if said != strings.TrimSpace(parts[0]+" "+parts[1]) || !strings.Contains(c.Message, strings.TrimSpace(parts[2])) {
-			t.Errorf("%s is %s %q, want %s", name, said, c.Message, text)
+		if got != strings.TrimSpace(parts[0]+" "+parts[1]) || !strings.Contains(c.Message, strings.TrimSpace(parts[2])) {
+			t.Errorf("%s is %s %q, want %s", name, got, c.Message, text)
 		}
 	}
 }

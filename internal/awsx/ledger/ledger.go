@@ -80,7 +80,7 @@ type Resource[S any] struct {
 type Entry interface {
 	ID() string
 	SetID(id string)
-	// Creating is true if there is an intent: a creation whose outcome is not known.
+	// Creating is true if there is an intent: a creation with an unknown outcome.
 	Creating() bool
 	SetCreating(creating bool)
 }

@@ -127,11 +127,11 @@ func TestGiven(t *testing.T) {
 
 func check(t *testing.T, got, want string, err error, problem records.ZoneProblem) {
 	t.Helper()
-	var said *records.ZoneError
-	switch errors.As(err, &said); {
+	var zoneError *records.ZoneError
+	switch errors.As(err, &zoneError); {
 	case problem == "" && (err != nil || got != want):
 		t.Errorf("got %q, %v, want %q", got, err, want)
-	case problem != "" && (said == nil || said.Problem != problem):
+	case problem != "" && (zoneError == nil || zoneError.Problem != problem):
 		t.Errorf("got %q, %v, want %s", got, err, problem)
 	}
 }

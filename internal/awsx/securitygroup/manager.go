@@ -116,7 +116,7 @@ func (m *Manager) findOrCreate(ctx context.Context, all []Group, spec Spec) (got
 }
 
 // inherit finds the group with the name, if it belongs to an earlier control plane of
-// the same cluster, whose namespace was deleted without its resources in AWS. Our tags
+// the same cluster: its namespace was deleted without its resources in AWS. Our tags
 // are then added like any that are missing.
 func (m *Manager) inherit(ctx context.Context, spec Spec) (Group, error) {
 	out, err := m.api.DescribeSecurityGroups(ctx, &ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{

@@ -68,7 +68,7 @@ func (s *show) follow(ctx context.Context, what string, h hosted, missing func(h
 	defer cancel()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	said := ""
+	last := ""
 	for {
 		hc := &hyperv1.HostedCluster{}
 		err := s.management.Get(ctx, h.ObjectKey, hc)
@@ -83,14 +83,14 @@ func (s *show) follow(ctx context.Context, what string, h hosted, missing func(h
 			if now == "" {
 				return nil
 			}
-			if now != said {
+			if now != last {
 				s.report("… %s: %s", h.Name, now)
-				said = now
+				last = now
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %s", context.Cause(ctx), said)
+			return fmt.Errorf("%w: %s", context.Cause(ctx), last)
 		case <-tick.C:
 		}
 	}

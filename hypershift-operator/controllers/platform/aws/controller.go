@@ -103,7 +103,7 @@ type scope struct {
 
 func (s *scope) deleting() bool { return !s.es.DeletionTimestamp.IsZero() }
 
-// scope skips an object whose cluster is paused, unless it is being deleted.
+// scope skips an object of a paused cluster, unless the object is being deleted.
 func (r *Reconciler) scope(ctx context.Context, es *hyperv1.AWSEndpointService, _ *reconcile.Writer[*hyperv1.AWSEndpointService]) (*scope, error) {
 	owner, err := r.resolveOwner(ctx, es.Namespace)
 	if err != nil {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
@@ -110,10 +112,34 @@ type conditioned interface {
 }
 
 // Builder returns a builder that has the name and the options of the controller. What
-// it is for, and what it watches, is added to it.
+// it is for, and what it watches, is added to it. An incomplete controller is an error
+// in the program: Builder panics.
 func (c *Controller[T, S]) Builder(mgr ctrl.Manager) *builder.Builder {
+	utilruntime.Must(c.validate())
 	c.part() // before any controller writes
 	return ctrl.NewControllerManagedBy(mgr).Named(c.Name).WithOptions(c.options())
+}
+
+// validate finds errors that would otherwise show late: as a status that is never
+// stored, or as a nil pointer at the first conflict.
+func (c *Controller[T, S]) validate() error {
+	_, hasConditions := any(newObject[T]()).(conditioned)
+	reports := c.Conditions != nil || c.Fields != nil || c.Summary != nil || c.Status != nil
+	switch {
+	case c.Name == "" || c.Client == nil || c.Scope == nil || c.Phase == nil:
+		return fmt.Errorf("controller %q needs a name, a client, a scope and phases", c.Name)
+	case c.FieldOwner != "" && c.Store != nil:
+		return fmt.Errorf("controller %s has both a field owner and a store", c.Name)
+	case c.FieldOwner != "" && c.Reader == nil:
+		return fmt.Errorf("controller %s has no reader to write its status with", c.Name)
+	case c.writesStatus() && c.Clock == nil:
+		return fmt.Errorf("controller %s has no clock for its conditions", c.Name)
+	case reports && !c.writesStatus() && c.Save == nil:
+		return fmt.Errorf("controller %s has a status that is not stored", c.Name)
+	case c.Conditions != nil && !hasConditions:
+		return fmt.Errorf("controller %s has conditions, and %T has none", c.Name, newObject[T]())
+	}
+	return nil
 }
 
 func (c *Controller[T, S]) options() controller.Options {

@@ -273,3 +273,27 @@ func TestSequence(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestAnIncompleteControllerIsRefused(t *testing.T) {
+	for name, spoil := range map[string]func(*controller){
+		"no name":                            func(c *controller) { c.Name = "" },
+		"no phases":                          func(c *controller) { c.Phase = nil },
+		"no reader to write the status with": func(c *controller) { c.Reader = nil },
+		"no clock for conditions":            func(c *controller) { c.Clock = nil },
+		"a status that is not stored":        func(c *controller) { c.FieldOwner = "" },
+		"two ways to store the status": func(c *controller) {
+			c.Store = reconcile.NewStore[*hyperv1.AWSEndpointService](c.Client, c.Reader, "other")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newWorld(t).controller()
+			if err := c.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			spoil(c)
+			if c.Validate() == nil {
+				t.Error("it is accepted")
+			}
+		})
+	}
+}

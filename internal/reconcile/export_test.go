@@ -22,3 +22,6 @@ func (s *Store[T]) Waiting() (n int) {
 
 // Register adds the controller's part to its Store, as Builder does.
 func (c *Controller[T, S]) Register() { c.part() }
+
+// Validate finds errors in the controller, as Builder does.
+func (c *Controller[T, S]) Validate() error { return c.validate() }

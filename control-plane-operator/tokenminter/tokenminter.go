@@ -95,17 +95,17 @@ func Parse(args []string) (*Minter, error) {
 // Run renews the token until ctx ends. It retries failures without limit.
 func (m *Minter) Run(ctx context.Context) error {
 	log := logr.FromContextOrDiscard(ctx)
-	for unsettled := 0; ; {
+	for attempts := 0; ; {
 		pause := m.Life / 2
-		switch settled, err := m.mint(ctx, log); {
+		switch determined, err := m.mint(ctx, log); {
 		case err != nil:
 			log.Error(err, "Making a token; trying again", "after", retry)
 			pause = retry
-		case settled:
-			unsettled = 0
+		case determined:
+			attempts = 0
 		default:
-			pause = min(retry<<unsettled, maxRetry, pause)
-			unsettled = min(unsettled+1, 10)
+			pause = min(retry<<attempts, maxRetry, pause)
+			attempts = min(attempts+1, 10)
 		}
 		timer := m.Clock.NewTimer(pause)
 		select {
@@ -117,8 +117,8 @@ func (m *Minter) Run(ctx context.Context) error {
 	}
 }
 
-// mint writes one token. settled is true when STS has determined which subject the role trusts.
-func (m *Minter) mint(ctx context.Context, log logr.Logger) (settled bool, err error) {
+// mint writes one token. determined is true when STS has determined which subject the role trusts.
+func (m *Minter) mint(ctx context.Context, log logr.Logger) (determined bool, err error) {
 	key, err := os.ReadFile(m.KeyFile)
 	if err != nil {
 		return false, fmt.Errorf("reading the signing key: %w", err)
@@ -127,7 +127,7 @@ func (m *Minter) mint(ctx context.Context, log logr.Logger) (settled bool, err e
 	if err != nil {
 		return false, fmt.Errorf("reading the signing key in %s: %w", m.KeyFile, err)
 	}
-	subject, settled, err := m.choose(ctx, log, signer)
+	subject, determined, err := m.choose(ctx, log, signer)
 	if err != nil {
 		return false, err
 	}
@@ -138,15 +138,15 @@ func (m *Minter) mint(ctx context.Context, log logr.Logger) (settled bool, err e
 	if err := m.replace(token); err != nil {
 		return false, err
 	}
-	if settled && subject != m.current {
+	if determined && subject != m.current {
 		log.Info("The role trusts the subject", "subject", subject, "role", m.RoleARN)
 	}
 	m.current = subject
-	return settled, nil
+	return determined, nil
 }
 
 // choose returns the subject that the role trusts: Subject, or the service account that Subject replaces.
-func (m *Minter) choose(ctx context.Context, log logr.Logger, signer *webidentity.Signer) (subject string, settled bool, err error) {
+func (m *Minter) choose(ctx context.Context, log logr.Logger, signer *webidentity.Signer) (subject string, determined bool, err error) {
 	account := names.ServiceAccountSubject(m.Subject)
 	if m.trusts == nil || account == "" {
 		return m.Subject, true, nil

@@ -146,7 +146,7 @@ func newScheme() *runtime.Scheme {
 // cacheOptions keep everything out of memory that is not ours. What belongs to
 // the user, and what only might be ours, is read from the API server.
 func cacheOptions() cache.Options {
-	ours := cache.ByObject{Label: hostedcluster.Made()}
+	ours := cache.ByObject{Label: hostedcluster.AppliedObjects()}
 	controlPlanes, err := labels.NewRequirement(hyperv1.ControlPlaneNamespaceLabel, selection.Exists, nil)
 	utilruntime.Must(err)
 	managementAPI := cache.ByObject{
@@ -161,7 +161,7 @@ func cacheOptions() cache.Options {
 		DefaultTransform: lean(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Namespace{}:      {Label: labels.NewSelector().Add(*controlPlanes)},
-			&corev1.Secret{}:         {Label: hostedcluster.Made(slices.Concat(nodepool.Sets(), bootstrap.Sets())...)},
+			&corev1.Secret{}:         {Label: hostedcluster.AppliedObjects(slices.Concat(nodepool.Sets(), bootstrap.Sets())...)},
 			&corev1.ConfigMap{}:      ours,
 			&corev1.ServiceAccount{}: ours,
 			&corev1.ResourceQuota{}:  ours,

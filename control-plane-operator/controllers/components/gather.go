@@ -55,7 +55,7 @@ func (r *Reconciler) ensureCertificates(ctx context.Context, s *scope) error {
 	again, changed, err := r.Certificates.Ensure(ctx, s.hcp, certificates.Facts{
 		API: s.api, Konnectivity: s.konnectivity,
 		KubeadminPassword: s.runs.Components[oauthServer] != "",
-		RolledOut:         func(string) bool { return r.settled(ctx, s.hcp) },
+		RolledOut:         func(string) bool { return r.isRolledOut(ctx, s.hcp) },
 	})
 	if err != nil {
 		return err
@@ -69,9 +69,9 @@ func (r *Reconciler) ensureCertificates(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// settled returns whether all pods run with the current certificates, the hosted cluster has its copies, and its nodes
+// isRolledOut returns whether all pods run with the current certificates, the hosted cluster has its copies, and its nodes
 // trust the next authority.
-func (r *Reconciler) settled(ctx context.Context, hcp *hyperv1.HostedControlPlane) bool {
+func (r *Reconciler) isRolledOut(ctx context.Context, hcp *hyperv1.HostedControlPlane) bool {
 	list := &hyperv1.ControlPlaneComponentList{}
 	if err := r.Client.List(ctx, list, client.InNamespace(hcp.Namespace)); err != nil || len(list.Items) == 0 {
 		return false

@@ -29,7 +29,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	ours := builder.WithPredicates(predicate.GenerationChangedPredicate{})
 	return c.Builder(mgr).
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, othersSaid()))).
+			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, inputsChanged()))).
 		Owns(&hyperv1.ControlPlaneComponent{}, ours).
 		Owns(&corev1.Service{}). // its load balancer is news, and changes no generation
 		Owns(&policyv1.PodDisruptionBudget{}, ours).
@@ -60,8 +60,8 @@ func neighbours(c client.Client) handler.MapFunc {
 	}
 }
 
-// othersSaid lets through what others write of the control plane and we act on.
-func othersSaid() predicate.Predicate {
+// inputsChanged passes changes of what other controllers write and this one reads.
+func inputsChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*hyperv1.HostedControlPlane), e.ObjectNew.(*hyperv1.HostedControlPlane)
 		turned := func(condition string) bool {

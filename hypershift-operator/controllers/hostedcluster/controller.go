@@ -163,7 +163,7 @@ func (r *Reconciler) controller() *Controller {
 	live := []reconcile.Step[*scope]{
 		{Name: "configuration", Condition: hyperv1.ValidHostedClusterConfiguration, Run: r.checkConfiguration},
 		{Name: "support by this installation", Condition: hyperv1.SupportedHostedCluster, Run: r.checkSupport},
-		{Name: "identifiers", Run: r.claim},
+		{Name: "identifiers", Run: r.ensureIdentifiers},
 		{Name: "namespace", Run: r.ensureNamespace},
 		reconcile.Group(
 			// All objects that are created after it count.

@@ -13,9 +13,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/infraid"
 )
 
-// claim adds the finalizer and sets clusterID and infraID once, if the user did
+// ensureIdentifiers adds the finalizer and sets clusterID and infraID once, if the user did
 // not. Both follow from the UID, so that a repetition sets the same values.
-func (r *Reconciler) claim(ctx context.Context, s *scope) error {
+func (r *Reconciler) ensureIdentifiers(ctx context.Context, s *scope) error {
 	set := map[string]string{}
 	if s.hc.Spec.ClusterID == "" {
 		set["clusterID"] = string(s.hc.UID)

@@ -75,9 +75,9 @@ const (
 	setCopies      = "copies"
 )
 
-// Made selects the objects of all sets, which are all that a cache needs to keep.
+// AppliedObjects selects the objects of all sets, which are all that a cache needs to keep.
 // Other controllers add their sets of the same kinds.
-func Made(others ...string) labels.Selector {
+func AppliedObjects(others ...string) labels.Selector {
 	var values []string
 	for _, set := range append([]string{
 		setPullSecret, setSigningKey, setCredentials, setOperator, setCopies,

@@ -259,7 +259,7 @@ func (l *Ledger[S]) delete(ctx context.Context, s S, r Resource[S], d Deletion) 
 	found, err := r.Delete(ctx, s, d)
 	if found && entry != nil {
 		entry.SetCreating(false)
-		l.settle(s, r)
+		l.closeIntent(s, r)
 	}
 	return err
 }
@@ -315,10 +315,10 @@ func (l *Ledger[S]) Release(ctx context.Context, s S) error {
 	if l.opts.Released != nil {
 		l.opts.Released(s)
 	}
-	ctrl.LoggerFrom(ctx).Info("Nothing is left in AWS")
 	if err := reconcile.RemoveFinalizer(ctx, l.opts.Client, l.opts.Object(s), l.opts.Finalizer); err != nil {
 		return err
 	}
+	ctrl.LoggerFrom(ctx).Info("Removed the finalizer: nothing is left in AWS")
 	l.forget(s)
 	return nil
 }

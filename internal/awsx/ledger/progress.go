@@ -14,8 +14,8 @@ const maxObjects = 10000
 type progress struct {
 	// window is the begin of the window of eventual consistency.
 	window time.Time
-	// settled has the resources, by name, that the deletion has found.
-	settled map[string]bool
+	// found has the resources, by name, that the deletion has found.
+	found map[string]bool
 
 	backoff Backoff
 	since   time.Time // when the object began to wait with this backoff
@@ -43,7 +43,7 @@ func (l *Ledger[S]) known(s S) *progress {
 func (l *Ledger[S]) progress(s S) *progress {
 	p := l.known(s)
 	if p == nil {
-		p = &progress{settled: map[string]bool{}}
+		p = &progress{found: map[string]bool{}}
 		l.objects.Add(l.opts.Object(s).GetUID(), p)
 	}
 	return p
@@ -102,15 +102,15 @@ func (l *Ledger[S]) isOpen(s S, r Resource[S]) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := l.known(s)
-	return p == nil || !p.settled[r.Name]
+	return p == nil || !p.found[r.Name]
 }
 
-// settle closes the intent in memory, too: the write of the status may fail, and the
+// closeIntent closes the intent in memory, too: the write of the status may fail, and the
 // next reconcile finds nothing.
-func (l *Ledger[S]) settle(s S, r Resource[S]) {
+func (l *Ledger[S]) closeIntent(s S, r Resource[S]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.progress(s).settled[r.Name] = true
+	l.progress(s).found[r.Name] = true
 }
 
 func (l *Ledger[S]) forget(s S) {

@@ -25,9 +25,10 @@ type VPC struct {
 	ID      string         `json:"id"`
 	Account string         `json:"account"`
 	CIDRs   []netip.Prefix `json:"cidrs"`
-	// DNS: the VPC has a resolver. DNSServers are those of its DHCP options; AmazonProvidedDNS is the resolver.
+	// DNS: the VPC has a resolver. DNSServers and Domain are those of its DHCP options; AmazonProvidedDNS is the resolver.
 	DNS        bool     `json:"dns"`
 	DNSServers []string `json:"dnsServers"`
+	Domain     string   `json:"domain"`
 }
 
 // Internet is how a subnet reaches the internet.

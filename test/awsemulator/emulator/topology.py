@@ -50,6 +50,7 @@ def _vpcs(account: str, backend: EC2Backend) -> Iterator[dict[str, Any]]:
             "cidrs": [a["cidr_block"] for a in vpc.get_cidr_block_association_set()],
             "dns": vpc.enable_dns_support,
             "dnsServers": options.get("domain-name-servers") or ["AmazonProvidedDNS"],
+            "domain": (options.get("domain-name") or [""])[0],
         }
 
 

@@ -6,7 +6,6 @@ import (
 	"os"
 	"regexp"
 	"runtime"
-	"strings"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -40,13 +39,13 @@ func Boot(dir string, reaper ...string) error {
 
 func setHostname(s Spec) error { return unix.Sethostname([]byte(s.hostname())) }
 
-// hostname is the name of the machine. An instance has that of its address, which is the first label of its DNS name.
+// hostname is the name of the machine. An instance has its whole DNS name, like on the operating systems of the worker images of
+// AWS and OpenShift: a pod with the network of its node finds the name of its node.
 func (s Spec) hostname() string {
 	if s.Instance == nil {
 		return s.Name
 	}
-	label, _, _ := strings.Cut(s.Instance.Hostname, ".")
-	return label
+	return s.Instance.Hostname
 }
 
 // mountCgroups mounts the cgroups of the machine as the roots.

@@ -27,8 +27,8 @@ func (a *agent) installImage() error {
 			return fmt.Errorf("installing the image: %w", err)
 		}
 	}
-	data := struct{ Containerd, Kubelet, Path, Nameserver string }{
-		a.program("containerd"), a.program("kubelet"), filepath.Join(a.Lab, "bin"), a.DNS,
+	data := struct{ Containerd, Kubelet, Path, Nameserver, Search string }{
+		a.program("containerd"), a.program("kubelet"), filepath.Join(a.Lab, "bin"), a.DNS, a.Search,
 	}
 	for _, f := range []struct{ path, template string }{
 		{"/etc/resolv.conf", "resolv.conf"},

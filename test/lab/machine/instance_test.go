@@ -24,7 +24,7 @@ func TestUserDataWritesOnlyToWritableDirectories(t *testing.T) {
 
 func TestNodeOfAnInstanceHasItsHostname(t *testing.T) {
 	instance, machine := newInstance(t), newAgent(t, func(*Spec) {})
-	if instance.places().node != "ip-10-1-0-4.ec2.internal" || instance.hostname() != "ip-10-1-0-4" {
+	if instance.places().node != "ip-10-1-0-4.ec2.internal" || instance.hostname() != "ip-10-1-0-4.ec2.internal" {
 		t.Errorf("the node of the instance is %+v, its hostname %s", instance.places(), instance.hostname())
 	}
 	if machine.places().node != "m1" || machine.hostname() != "m1" {

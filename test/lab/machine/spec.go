@@ -17,8 +17,9 @@ type Spec struct {
 	// Address is the address of its network card, with the prefix length; Gateway is the address of the switch.
 	Address string `json:"address"`
 	Gateway string `json:"gateway"`
-	// DNS is the DNS server of an instance; others have that of the switch.
-	DNS string `json:"dns,omitempty"`
+	// DNS is the DNS server of an instance; others have that of the switch. Search is the domain of short names.
+	DNS    string `json:"dns,omitempty"`
+	Search string `json:"search,omitempty"`
 
 	// MemoryMiB is the amount of memory that the machine reports.
 	MemoryMiB int `json:"memoryMiB"`

@@ -225,6 +225,8 @@ func (n *Network) interfaceOf(instance string) (awsemulator.NetworkInterface, bo
 type Attachment struct {
 	Address      netip.Prefix
 	Gateway, DNS netip.Addr
+	// Domain is the domain of short names.
+	Domain string
 }
 
 // Attachment returns the attachment of an instance.
@@ -243,7 +245,7 @@ func (n *Network) Attachment(ctx context.Context, instance string) (Attachment, 
 	for _, v := range n.now.VPCs {
 		if v.ID == i.VPC {
 			s := n.state(v)
-			a.Address, a.Gateway, a.DNS = netip.PrefixFrom(i.Address, 32), gateway(s.subnets[i.Subnet].CIDR), s.nameserver()
+			a = Attachment{netip.PrefixFrom(i.Address, 32), gateway(s.subnets[i.Subnet].CIDR), s.nameserver(), v.Domain}
 		}
 	}
 	return a, nil

@@ -528,12 +528,13 @@ func TestPodsHaveTheAddressOfTheirMachineExceptAmongThemselves(t *testing.T) {
 	w.reaches("a-user", "10.132.2.1:80", "")
 }
 
-func TestDHCPOptionsNameTheDNSServer(t *testing.T) {
+func TestDHCPOptionsNameTheDNSServerAndTheDomain(t *testing.T) {
 	w := newWorld(t, "a")
+	w.aws.VPCs[0].Domain = "ec2.internal"
 	for want, servers := range map[string][]string{"10.1.0.2": {"AmazonProvidedDNS"}, "10.1.7.7": {"10.1.7.7", "10.1.7.8"}} {
 		w.aws.VPCs[0].DNSServers = servers
 		a, err := w.Attachment(t.Context(), "a-user")
-		if err != nil || a.DNS.String() != want || a.Gateway.String() != "10.1.0.1" || a.Address.String() != "10.1.0.6/32" {
+		if err != nil || a.DNS.String() != want || a.Gateway.String() != "10.1.0.1" || a.Address.String() != "10.1.0.6/32" || a.Domain != "ec2.internal" {
 			t.Errorf("%s: %+v, %v", servers, a, err)
 		}
 	}

@@ -26,10 +26,11 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/vpc"
 )
 
-// Port is the port of the emulator, DNSPort that of the resolver.
+// Port is the port of the emulator, DNSPort that of the resolver, TLSPort that of the public names of S3.
 const (
 	Port    = 4566
 	DNSPort = 53
+	TLSPort = 443
 )
 
 // healthInterval is short enough for tests, and long enough to keep the load of empty connections on API servers small.
@@ -39,8 +40,8 @@ const healthInterval = 2 * time.Second
 type Options struct {
 	// Host is an address that is reachable from everywhere in the lab.
 	Host string
-	// Port and DNSPort default to the constants above.
-	Port, DNSPort int
+	// Port, DNSPort and TLSPort default to the constants above.
+	Port, DNSPort, TLSPort int
 	// Network is that of the machines, Balancers that of the load balancers, a /16. All of its addresses are local.
 	Network   netip.Prefix
 	Balancers netip.Prefix
@@ -65,6 +66,7 @@ type Cloud struct {
 	network   *vpc.Network // nil: the VPCs of customers carry no packets
 	workers   *instances
 	changes   *changes
+	s3        netip.AddrPort
 	wg        sync.WaitGroup
 }
 
@@ -75,6 +77,9 @@ func Start(ctx context.Context, o Options) (_ *Cloud, err error) {
 	}
 	if o.DNSPort == 0 {
 		o.DNSPort = DNSPort
+	}
+	if o.TLSPort == 0 {
+		o.TLSPort = TLSPort
 	}
 	if err := os.MkdirAll(filepath.Join(o.Dir, "logs"), 0o755); err != nil {
 		return nil, fmt.Errorf("starting the cloud: %w", err)
@@ -97,7 +102,11 @@ func Start(ctx context.Context, o Options) (_ *Cloud, err error) {
 	if err := c.seed(ctx, o); err != nil {
 		return nil, err
 	}
+	if c.s3, err = c.serveS3(ctx, o); err != nil {
+		return nil, err
+	}
 	if o.Services != nil {
+		o.Services = append(slices.Clone(o.Services), c.s3)
 		if err := c.connect(o); err != nil {
 			return nil, err
 		}
@@ -155,6 +164,7 @@ func (c *Cloud) resolve(ctx context.Context, o Options) (err error) {
 		Listen:  net.JoinHostPort(o.Host, strconv.Itoa(o.DNSPort)),
 		Forward: o.Forward,
 		VPC:     c.Management.VPC,
+		S3:      o.Host,
 		Read:    c.AWS.Network,
 		LoadBalancers: func() []resolver.LoadBalancer {
 			var all []resolver.LoadBalancer

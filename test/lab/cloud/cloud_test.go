@@ -33,7 +33,12 @@ var network = netip.MustParsePrefix("127.61.0.0/16")
 
 func startCloud(t *testing.T, services ...netip.AddrPort) *Cloud {
 	t.Helper()
-	var ports [2]int
+	return startCloudAt(t, "127.0.0.1", services...)
+}
+
+func startCloudAt(t *testing.T, host string, services ...netip.AddrPort) *Cloud {
+	t.Helper()
+	var ports [3]int
 	for i := range ports {
 		var err error
 		if ports[i], err = process.FreePort(); err != nil {
@@ -42,7 +47,7 @@ func startCloud(t *testing.T, services ...netip.AddrPort) *Cloud {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	c, err := Start(ctx, Options{
-		Host: "127.0.0.1", Port: ports[0], DNSPort: ports[1],
+		Host: host, Port: ports[0], DNSPort: ports[1], TLSPort: ports[2],
 		Network: network, Balancers: netip.MustParsePrefix("127.60.0.0/16"),
 		Services: services, Dir: t.TempDir(), Progress: t.Output(),
 	})

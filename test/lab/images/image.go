@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/test/lab/publicca"
 )
 
 // image is the definition of an image.
@@ -23,6 +24,8 @@ type image struct {
 	more     source
 	// apart excludes the image from releases.
 	apart bool
+	// trusts: its programs trust the public CA of the lab.
+	trusts bool
 	// onRequest excludes the image from pushes that do not name it.
 	onRequest bool
 	// entrypoint and user are those of the public image; empty if it has none.
@@ -42,6 +45,9 @@ type source func(ctx context.Context, w *workshop) ([]file, error)
 // sources are the sources of its layers.
 func (i image) sources() []source {
 	var all []source
+	if i.trusts {
+		all = append(all, trustStore)
+	}
 	if i.more != nil {
 		all = append(all, i.more)
 	}
@@ -66,6 +72,19 @@ func (i image) install(ctx context.Context, w *workshop) ([]file, error) {
 		files = append(files, file{path: program.path, source: paths[program.name], mode: 0o755})
 	}
 	return files, nil
+}
+
+// trustStore is the file of trusted CAs, where programs of Debian and of Go look for it.
+func trustStore(context.Context, *workshop) ([]file, error) {
+	dir, err := publicca.Dir()
+	if err != nil {
+		return nil, err
+	}
+	ca, err := publicca.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	return []file{{path: "/etc/ssl/certs/ca-certificates.crt", source: ca.File, mode: 0o644}}, nil
 }
 
 // build assembles an image. It sets no creation time.

@@ -17,9 +17,9 @@ func table() []image {
 		{name: "pause", more: pause, entrypoint: []string{"/pause", "-P"}, user: "65535:65535"},
 		{name: "coredns", programs: []at{{"coredns", "/coredns"}}, entrypoint: []string{"/coredns"}, user: nonroot},
 		{name: Operator, apart: true, more: ourOperators, entrypoint: []string{binDir + "/hypershift-operator"}, user: nonroot},
-		{name: "busybox", apart: true, more: busybox},
+		{name: "busybox", apart: true, more: busybox, trusts: true},
 		// Like the upstream image, without the parts that only tests of the kubelet need.
-		{name: Agnhost, apart: true, onRequest: true, programs: []at{{"agnhost", "/agnhost"}}, entrypoint: []string{"/agnhost"}},
+		{name: Agnhost, apart: true, onRequest: true, trusts: true, programs: []at{{"agnhost", "/agnhost"}}, entrypoint: []string{"/agnhost"}},
 		{name: "etcd", programs: []at{
 			{"etcd", "/usr/local/bin/etcd"}, {"etcdctl", "/usr/local/bin/etcdctl"}, {"etcdutl", "/usr/local/bin/etcdutl"},
 		}},
@@ -94,13 +94,14 @@ var firewall = fromDebian(
 		"iptables", "iptables-save", "iptables-restore", "ip6tables", "ip6tables-save", "ip6tables-restore"),
 )
 
-// busybox has the applets that tests and users of a shell need.
+// busybox has the applets that tests and users of a shell need. Its own wget is a static program that resolves names, which
+// crashes in a container; that of GNU does not, and supports TLS.
 var busybox = fromDebian(
-	map[string]string{"/bin/busybox": "/bin/busybox"},
+	map[string]string{"/bin/busybox": "/bin/busybox", "/usr/bin/wget": ""},
 	links("/bin", "busybox",
 		"sh", "cat", "chmod", "cp", "cut", "date", "dd", "df", "du", "echo", "env", "false", "find", "free", "grep", "head", "hostname", "httpd",
 		"id", "ip", "kill", "ln", "ls", "mkdir", "mount", "mv", "nc", "netstat", "nslookup", "ping", "ps", "pwd", "rm", "sed", "sleep", "sort",
-		"stat", "tail", "tar", "tee", "test", "top", "touch", "tr", "true", "uname", "vi", "wc", "wget", "whoami", "xargs", "yes"),
+		"stat", "tail", "tar", "tee", "test", "top", "touch", "tr", "true", "uname", "vi", "wc", "whoami", "xargs", "yes"),
 )
 
 // links are links in a directory to one file in it.

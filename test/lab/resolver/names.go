@@ -11,7 +11,13 @@ import (
 // amazon is the domain of the names that AWS assigns.
 const amazon = "amazonaws.com"
 
-// internal is the domain of the host names of instances.
+// region is the region of all accounts, and S3 the domain of the names of its buckets.
+const (
+	region = "us-east-1"
+	S3     = "s3." + region + "." + amazon
+)
+
+// internal is the domain of the host names of instances. In other regions it is REGION.compute.internal.
 const internal = "ec2.internal"
 
 // names are the names of all accounts.
@@ -19,6 +25,8 @@ type names struct {
 	zones []zone
 	// addresses are those of names that AWS assigns, which everyone may resolve.
 	addresses map[string][]netip.Addr
+	// s3 is the address of S3.
+	s3 netip.Addr
 	// cidrs are the addresses of each VPC.
 	cidrs map[string][]netip.Prefix
 }
@@ -142,6 +150,9 @@ func (n *names) step(name, vpc string) (alias string, addresses []netip.Addr, fo
 	if !has {
 		if host, is := n.host(name, vpc); is {
 			return "", []netip.Addr{host}, true
+		}
+		if n.s3.IsValid() && within(name, S3) && strings.Count(strings.TrimSuffix(name, S3), ".") <= 1 {
+			return "", []netip.Addr{n.s3}, true
 		}
 		addresses, found = n.addresses[name]
 		return "", addresses, found

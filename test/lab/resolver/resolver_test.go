@@ -85,11 +85,16 @@ func resolve(n *names, name, vpc string) string {
 
 func TestNamesResolveToAddresses(t *testing.T) {
 	n := build(&newAccount().Network, balancers)
+	n.s3 = netip.MustParseAddr("10.55.0.1")
 	for name, want := range map[string]string{
-		strings.ToUpper(nlb) + ".":   "[10.58.0.1]",
-		endpoint:                     "[10.1.0.250 10.1.16.250]",
-		zonal + "b":                  "[10.1.16.250]",
-		"api.demo.hypershift.local.": endpoint + " [10.1.0.250 10.1.16.250]",
+		"bucket.s3.us-east-1.amazonaws.com":       "[10.55.0.1]",
+		"s3.us-east-1.amazonaws.com":              "[10.55.0.1]",
+		"a.b.s3.us-east-1.amazonaws.com":          "nothing, ours", // no certificate has such a name
+		"bucket-s3.us-east-1.amazonaws.com":       "nothing, ours",
+		strings.ToUpper(nlb) + ".":                "[10.58.0.1]",
+		endpoint:                                  "[10.1.0.250 10.1.16.250]",
+		zonal + "b":                               "[10.1.16.250]",
+		"api.demo.hypershift.local.":              endpoint + " [10.1.0.250 10.1.16.250]",
 		"konnectivity.apps.demo.hypershift.local": endpoint + " [10.1.0.250 10.1.16.250]",
 		"a.b.apps.demo.hypershift.local":          endpoint + " [10.1.0.250 10.1.16.250]",
 		"host.demo.hypershift.local":              "[10.55.0.1]",

@@ -25,6 +25,8 @@ type Options struct {
 	Forward string
 	// VPC is the VPC of the clients of that address: they see its private zones.
 	VPC string
+	// S3 is the address of the names of S3.
+	S3 string
 	// Read and LoadBalancers return the sources of names.
 	Read          func(context.Context) (*awsemulator.Network, error)
 	LoadBalancers func() []LoadBalancer
@@ -202,5 +204,7 @@ func (s *Server) lookup(name, vpc string) answer {
 	balancers := s.o.LoadBalancers()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return build(s.network, balancers).lookup(name, vpc)
+	n := build(s.network, balancers)
+	n.s3, _ = netip.ParseAddr(s.o.S3) // without an address, S3 has no names
+	return n.lookup(name, vpc)
 }

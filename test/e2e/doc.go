@@ -8,6 +8,8 @@
 //	keys_test.go        Secrets get encrypted, then re-encrypted with another key, while requests read them
 //	outage_test.go      every pod of a highly available control plane is killed in turn, and a machine
 //	workers_test.go     machines of the customer join and run pods; then all CAs are rotated (rotation_test.go)
+//	private_test.go     a private cluster with a node in each of three zones, whose connection is broken and repaired
+//	samerange_test.go   two customers with the same addresses
 //	nodepools_test.go   a node pool is scaled, changed, upgraded, repaired and deleted; its controllers crash
 //	mistakes_test.go    mistakes of a user, and the conditions that report them
 //	snapshot_test.go    a snapshot of etcd is restored into another cluster

@@ -22,8 +22,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/balancer"
 )
 
-// TestWorkers lets machines of the customer join through PrivateLink with nothing but their user data. Then it uses the
-// cluster like any other, before and after a rotation of all CAs.
+// TestWorkers lets machines of the customer in two zones join through PrivateLink with nothing but their user data. Then it
+// uses the cluster like any other, before and after a rotation of all CAs.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t, "workers", on.Versions[0])
@@ -32,13 +32,22 @@ func TestWorkers(t *testing.T) {
 	h.hc.Spec.Networking.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)
 	h.hc.Annotations = map[string]string{hyperv1.RotationPauseAnnotation: "45s"}
 	h.create()
-	pool := h.nodePool("workers", 2)
-	pool.Spec.Config = []hyperv1.NodePoolConfigMapReference{{Name: h.followOften()}}
-	h.must(h.management.Create(t.Context(), pool))
+	often := h.followOften()
+	var pools []*hyperv1.NodePool
+	for i, subnet := range h.customer.Subnets[:2] {
+		pool := h.nodePool(fmt.Sprintf("workers-%d", i), 1)
+		pool.Spec.Platform.AWS.Subnet.ID = ptr.To(subnet.ID)
+		pool.Spec.Config = []hyperv1.NodePoolConfigMapReference{{Name: often}}
+		h.must(h.management.Create(t.Context(), pool))
+		pools = append(pools, pool)
+	}
 	h.available()
-	h.eventually("both machines are nodes", func(ctx context.Context) error { return h.poolReady(ctx, pool, 2) })
+	for _, pool := range pools {
+		h.eventually("the machine of "+pool.Name+" is a node", func(ctx context.Context) error { return h.poolReady(ctx, pool, 1) })
+	}
 	h.waitForCondition(hyperv1.DataPlaneConnectionAvailable, "True")
 	runAll(t, h.kubeconfig, onNodes(on.Images["busybox"]))
+	runAll(t, h.kubeconfig, issuerDocuments(on.Images["busybox"], h.hc.Spec.IssuerURL))
 	h.loadBalancer(on.Images["busybox"])
 	h.rotate()
 	h.waitForCondition(hyperv1.DataPlaneConnectionAvailable, "True")
@@ -90,10 +99,20 @@ func onNodes(image string) []command {
 		{name: "its logs come from the nodes", args: "logs deployment/web --all-pods=true", want: `(?s)web is here.*web is here`, again: true},
 		{name: "exec runs a command in a pod", args: "exec deployment/web -- hostname", want: `^web-`},
 		{name: "pods resolve names", args: "exec deployment/web -- nslookup web.default.svc.cluster.local", want: `Address.*172\.31\.77\.77`, again: true},
-		{name: "a Service reaches its pods", args: "exec -i deployment/web -- nc -w 5 172.31.77.77 80", stdin: request, want: `web-\S+$`, again: true},
+		{name: "a Service reaches its pods", args: "exec deployment/web -- wget -q -T 5 -O - http://web", want: `^web-\S+$`, again: true},
 		{name: "the API server reaches pods through the tunnels", args: "get --raw /api/v1/namespaces/default/services/web:80/proxy/", want: `^web-`},
 		{name: "pods reach the API server", args: "exec -i deployment/web -- sh /ask 172.31.0.1 443", stdin: request, want: `HTTP request to an HTTPS server`, again: true},
 		{name: "delete the objects", args: "delete deployment,service web --timeout=60s", want: `deleted`},
+	}
+}
+
+// issuerDocuments are the commands with which a pod reads the documents of the issuer of its token, at the URL in the token. It
+// trusts the CAs of its image.
+func issuerDocuments(image, issuer string) []command {
+	read := "run issuer --rm -i --restart=Never --quiet --image=" + image + " --command -- wget -q -t 3 -T 10 -O - " + issuer
+	return []command{
+		{name: "a pod reads the issuer's discovery document", args: read + "/.well-known/openid-configuration", want: `"issuer": ?"` + issuer + `"`},
+		{name: "a pod reads the issuer's keys", args: read + "/openid/v1/jwks", want: `"kid"`},
 	}
 }
 
@@ -158,7 +177,7 @@ spec:
   ports: [{port: 80, targetPort: 8080}]
 `
 
-// request is an HTTP request. The HTTP client of busybox does not work everywhere.
+// request is an HTTP request.
 const request = "GET / HTTP/1.0\r\n\r\n"
 
 // web is a server that runs in a pod on each of two nodes, and starts after both can resolve names. Its script keeps the

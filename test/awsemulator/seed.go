@@ -56,6 +56,10 @@ type ManagementOptions struct {
 	ZoneIDs   []string // default: the first three of the region
 	// Empty leaves instances to RunInstance.
 	Empty bool
+	// Internet: the private subnets reach the internet through a NAT gateway.
+	Internet bool
+	// ControlPlane is the address from which the API server connects to instances.
+	ControlPlane netip.Addr
 }
 
 // SeedManagement makes a VPC with a private and a public subnet per zone, tagged as the
@@ -95,7 +99,12 @@ func (e *Emulator) SeedManagement(ctx context.Context, o ManagementOptions) (*Ma
 		if err := s.internet(ctx, m.VPC, m.Public); err != nil {
 			return err
 		}
-		if m.SecurityGroup, err = s.securityGroup(ctx, m.VPC); err != nil {
+		if o.Internet {
+			if err := s.nat(ctx, m.VPC, m.Public[0], m.Private); err != nil {
+				return err
+			}
+		}
+		if m.SecurityGroup, err = s.securityGroup(ctx, m.VPC, o.ControlPlane); err != nil {
 			return err
 		}
 		if err := s.publicBucket(ctx, m.Bucket); err != nil || o.Empty {
@@ -196,6 +205,9 @@ func (e *Emulator) SeedCustomer(ctx context.Context, o CustomerOptions) (*Custom
 		if o.Internet {
 			public, _, err := s.subnet(ctx, c.VPC, zones[0], cidr, "")
 			if err != nil {
+				return err
+			}
+			if err := s.internet(ctx, c.VPC, []Subnet{public}); err != nil {
 				return err
 			}
 			if err := s.nat(ctx, c.VPC, public, c.Subnets); err != nil {

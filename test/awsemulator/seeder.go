@@ -126,7 +126,9 @@ func following(cidr netip.Prefix) netip.Prefix {
 	return netip.PrefixFrom(address, cidr.Bits())
 }
 
-func (s *seeder) securityGroup(ctx context.Context, vpc string) (string, error) {
+// securityGroup makes the group of nodes: they accept everything from each other, and TCP from the control plane if it has an
+// address.
+func (s *seeder) securityGroup(ctx context.Context, vpc string, controlPlane netip.Addr) (string, error) {
 	made, err := s.ec2.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
 		GroupName:         aws.String(s.clusterID + "-node"),
 		Description:       aws.String("nodes of " + s.clusterID),
@@ -135,6 +137,17 @@ func (s *seeder) securityGroup(ctx context.Context, vpc string) (string, error) 
 	})
 	if err != nil {
 		return "", fmt.Errorf("making a security group: %w", err)
+	}
+	rules := []ec2types.IpPermission{{IpProtocol: aws.String("-1"), UserIdGroupPairs: []ec2types.UserIdGroupPair{{GroupId: made.GroupId}}}}
+	if controlPlane.IsValid() {
+		rules = append(rules, ec2types.IpPermission{
+			IpProtocol: aws.String("tcp"), FromPort: aws.Int32(0), ToPort: aws.Int32(65535),
+			IpRanges: []ec2types.IpRange{{CidrIp: aws.String(netip.PrefixFrom(controlPlane, controlPlane.BitLen()).String())}},
+		})
+	}
+	_, err = s.ec2.AuthorizeSecurityGroupIngress(ctx, &ec2.AuthorizeSecurityGroupIngressInput{GroupId: made.GroupId, IpPermissions: rules})
+	if err != nil {
+		return "", fmt.Errorf("adding rules to security group %s: %w", aws.ToString(made.GroupId), err)
 	}
 	return aws.ToString(made.GroupId), nil
 }
@@ -152,6 +165,8 @@ func (s *seeder) instance(ctx context.Context, m *Management, o InstanceOptions)
 		SubnetId:          aws.String(m.Private[in].ID),
 		SecurityGroupIds:  []string{m.SecurityGroup},
 		TagSpecifications: s.tags(ec2types.ResourceTypeInstance, cmp.Or(o.Name, s.clusterID+"-node-"+o.Zone)),
+		// Pods reach the metadata service, as is common, so that only a NetworkPolicy keeps them from the role of the node.
+		MetadataOptions: &ec2types.InstanceMetadataOptionsRequest{HttpTokens: ec2types.HttpTokensStateRequired, HttpPutResponseHopLimit: aws.Int32(2)},
 	}
 	if o.Address != "" {
 		input.PrivateIpAddress = aws.String(o.Address)
@@ -212,9 +227,6 @@ func (s *seeder) tags(kind ec2types.ResourceType, name string) []ec2types.TagSpe
 
 // nat gives private subnets a way to the internet: a NAT gateway in a public subnet.
 func (s *seeder) nat(ctx context.Context, vpc string, public Subnet, private []Subnet) error {
-	if err := s.internet(ctx, vpc, []Subnet{public}); err != nil {
-		return err
-	}
 	address, err := s.ec2.AllocateAddress(ctx, &ec2.AllocateAddressInput{Domain: ec2types.DomainTypeVpc})
 	if err != nil {
 		return fmt.Errorf("allocating an address: %w", err)

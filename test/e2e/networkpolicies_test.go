@@ -33,8 +33,8 @@ func TestNetworkPolicies(t *testing.T) {
 // reach are requests from a pod, and a part of the response. Without a policy each of them gets a response, so that a
 // missing response proves that the policy works.
 var reach = map[string]struct{ address, port, request, want string }{
-	"instance metadata":         {"169.254.169.254", "80", `PUT /latest/api/token HTTP/1.0\r\nX-aws-ec2-metadata-token-ttl-seconds: 60\r\n\r\n`, "token-of-the-lab"},
-	"instance metadata, IPv6":   {"fd00:ec2::254", "80", `PUT /latest/api/token HTTP/1.0\r\nX-aws-ec2-metadata-token-ttl-seconds: 60\r\n\r\n`, "token-of-the-lab"},
+	"instance metadata":         {"169.254.169.254", "80", `PUT /latest/api/token HTTP/1.0\r\nX-aws-ec2-metadata-token-ttl-seconds: 60\r\n\r\n`, "Token-Ttl-Seconds: 60"},
+	"instance metadata, IPv6":   {"fd00:ec2::254", "80", `PUT /latest/api/token HTTP/1.0\r\nX-aws-ec2-metadata-token-ttl-seconds: 60\r\n\r\n`, "Token-Ttl-Seconds: 60"},
 	"credentials of ECS":        {"169.254.170.2", "80", `GET /v2/credentials/1 HTTP/1.0\r\n\r\n`, "AccessKeyId"},
 	"credentials of EKS":        {"169.254.170.23", "80", `GET /v1/credentials HTTP/1.0\r\n\r\n`, "AccessKeyId"},
 	"API server, its ClusterIP": {"kubernetes.default", "443", `GET / HTTP/1.0\r\n\r\n`, "HTTPS server"},

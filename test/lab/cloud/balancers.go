@@ -62,8 +62,8 @@ func (b *balancers) start(ctx context.Context, account string) {
 		HealthInterval: healthInterval,
 		Options:        following,
 	}
-	if account != c.Management.Account {
-		options.PublicOnly, options.Dial = true, c.network.Dial
+	if c.network != nil {
+		options.PublicOnly, options.Dial = account != c.Management.Account, c.network.Dial
 	}
 	made := balancer.New(options)
 	b.byAccount[account] = made
@@ -108,7 +108,7 @@ func (b *balancers) list() []*balancer.Balancer {
 	return all
 }
 
-// entries are the interfaces of load balancers and endpoints in VPCs of customers.
+// entries are the interfaces of load balancers and endpoints in VPCs.
 func (c *Cloud) entries() func() []balancer.Entry {
 	if c.network == nil {
 		return nil

@@ -45,9 +45,11 @@ type Options struct {
 	// Network is that of the machines, Balancers that of the load balancers, a /16. All of its addresses are local.
 	Network   netip.Prefix
 	Balancers netip.Prefix
-	// Services are what the VPCs of customers reach besides AWS and public load balancers, such as a registry. Nil: these VPCs
-	// carry no packets, which needs no privileges.
+	// Services are what the VPCs of customers reach besides AWS and public load balancers, such as a registry. Nil: VPCs carry no
+	// packets, which needs no privileges.
 	Services []netip.AddrPort
+	// ControlPlane is the address from which this process and the API server connect to the machines of the management cluster.
+	ControlPlane netip.Addr
 	// Forward is the address of a DNS server for all other names. Without it, other names do not exist.
 	Forward string
 	// Dir receives the log of the emulator, in logs.
@@ -63,7 +65,7 @@ type Cloud struct {
 
 	balancers *balancers
 	resolver  *resolver.Server
-	network   *vpc.Network // nil: the VPCs of customers carry no packets
+	network   *vpc.Network // nil: VPCs carry no packets
 	workers   *instances
 	changes   *changes
 	s3        netip.AddrPort
@@ -88,7 +90,7 @@ func Start(ctx context.Context, o Options) (_ *Cloud, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting the cloud: %w", err)
 	}
-	c := &Cloud{workers: &instances{byID: map[string]Worker{}}}
+	c := &Cloud{workers: &instances{byID: map[string]Worker{}, management: map[string]vpc.Metadata{}}}
 	c.AWS, err = awsemulator.Start(ctx, awsemulator.Options{Host: o.Host, Port: o.Port, Progress: o.Progress, Log: log})
 	if err != nil {
 		log.Close()
@@ -147,7 +149,9 @@ func (c *Cloud) seed(ctx context.Context, o Options) (err error) {
 	if err := c.AWS.SetZoneIDs(ctx, awsemulator.ManagementAccount, byName); err != nil {
 		return err
 	}
-	c.Management, err = c.AWS.SeedManagement(ctx, awsemulator.ManagementOptions{CIDR: o.Network.String(), Empty: true})
+	c.Management, err = c.AWS.SeedManagement(ctx, awsemulator.ManagementOptions{
+		CIDR: o.Network.String(), Empty: true, Internet: true, ControlPlane: o.ControlPlane,
+	})
 	return err
 }
 

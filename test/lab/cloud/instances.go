@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -8,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
+	"github.com/hosted-control-planes/hypershift/test/lab/vpc"
 )
 
 // Address is the address of machine n in a zone of a /16 network. It is in the zone's private subnet, according to the
@@ -24,8 +26,16 @@ func Address(network netip.Prefix, zone string, n int) netip.Addr {
 
 // RunInstance creates the instance of a machine of the management cluster, with its name, zone and Address.
 func (c *Cloud) RunInstance(ctx context.Context, o awsemulator.InstanceOptions) (awsemulator.Instance, error) {
-	return c.AWS.RunInstance(ctx, c.Management, o)
+	o.Type = cmp.Or(o.Type, "m5.large")
+	i, err := c.AWS.RunInstance(ctx, c.Management, o)
+	if err == nil {
+		c.workers.manage(vpc.Metadata{ID: i.ID, Zone: i.Zone, Type: o.Type, Image: awsemulator.ImageAMD64, Hostname: i.PrivateDNSName, Role: nodeRole})
+	}
+	return i, err
 }
+
+// nodeRole is the role of the nodes of the management cluster. Only a node may get its credentials.
+const nodeRole = "management-node"
 
 // TerminateInstance terminates the instance of a removed machine. The cloud-controller-manager then deletes its Node.
 func (c *Cloud) TerminateInstance(ctx context.Context, id string) error {
@@ -33,5 +43,6 @@ func (c *Cloud) TerminateInstance(ctx context.Context, id string) error {
 	if _, err := client.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: []string{id}}); err != nil {
 		return fmt.Errorf("terminating instance %s: %w", id, err)
 	}
+	c.workers.release(id)
 	return nil
 }

@@ -8,10 +8,24 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/vpc"
 )
 
-// instances are the workers of the last read, for the metadata service.
+// instances are the workers of the last read, and those of the management cluster, for the metadata service.
 type instances struct {
-	mu   sync.Mutex
-	byID map[string]Worker
+	mu         sync.Mutex
+	byID       map[string]Worker
+	management map[string]vpc.Metadata
+}
+
+// manage adds an instance of the management cluster.
+func (i *instances) manage(m vpc.Metadata) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.management[m.ID] = m
+}
+
+func (i *instances) release(id string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.management, id)
 }
 
 func (i *instances) set(workers []Worker) {
@@ -26,6 +40,9 @@ func (i *instances) set(workers []Worker) {
 func (i *instances) metadata(id string) *vpc.Metadata {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if m, known := i.management[id]; known {
+		return &m
+	}
 	w, known := i.byID[id]
 	if !known {
 		return nil
@@ -33,14 +50,14 @@ func (i *instances) metadata(id string) *vpc.Metadata {
 	return &vpc.Metadata{ID: w.ID, Zone: w.Zone, Type: w.Type, Image: w.Image, Hostname: w.Hostname, UserData: w.UserData}
 }
 
-// connect prepares the network of the VPCs of customers.
+// connect prepares the network of the VPCs.
 func (c *Cloud) connect(o Options) (err error) {
 	host, err := netip.ParseAddr(o.Host)
 	if err != nil {
 		return err
 	}
 	c.network, err = vpc.New(vpc.Options{
-		Read: c.AWS.Network, Management: c.Management.Account,
+		Read: c.AWS.Network, Management: c.Management.Account, ManagementVPC: c.Management.VPC, ControlPlane: o.ControlPlane,
 		Services: append([]netip.AddrPort{netip.AddrPortFrom(host, uint16(o.Port))}, o.Services...),
 		Balancers: func() map[string]netip.Addr {
 			all := map[string]netip.Addr{}
@@ -58,7 +75,7 @@ func (c *Cloud) connect(o Options) (err error) {
 	return err
 }
 
-// Network is the network of the VPCs of customers; nil if they carry no packets.
+// Network is the network of the VPCs; nil if they carry no packets.
 func (c *Cloud) Network() *vpc.Network { return c.network }
 
 // resolveIn serves DNS on addresses of a VPC.

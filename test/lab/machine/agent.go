@@ -29,7 +29,7 @@ func Run(ctx context.Context, dir string) error {
 	}
 	a := &agent{Spec: s, log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	defer a.servers.Wait()
-	steps := []func(context.Context) error{a.serveNodeMetadata, a.enforceNetworkPolicies, a.startContainerd, a.startKubelet, a.startKubeProxy, a.connectPods}
+	steps := []func(context.Context) error{a.enforceNetworkPolicies, a.startContainerd, a.startKubelet, a.startKubeProxy, a.connectPods}
 	if s.Instance != nil {
 		steps = []func(context.Context) error{a.ignite, a.startUnits, a.connectPods}
 	}

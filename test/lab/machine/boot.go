@@ -105,7 +105,7 @@ func connect(s Spec) error {
 	if err != nil {
 		return fmt.Errorf("reading its address %s: %w", s.Address, err)
 	}
-	for name, own := range map[string][]*netlink.Addr{"lo": s.metadataAddresses(), "eth0": {address}} {
+	for name, own := range map[string][]*netlink.Addr{"lo": nil, "eth0": {address}} {
 		link, err := netlink.LinkByName(name)
 		if err != nil {
 			return fmt.Errorf("finding its link %s: %w", name, err)
@@ -119,8 +119,8 @@ func connect(s Spec) error {
 			}
 		}
 	}
-	if s.Instance != nil {
-		return connectInstance(s)
+	if s.VPC {
+		return connectToVPC(s)
 	}
 	if err := netlink.RouteAdd(&netlink.Route{Gw: net.ParseIP(s.Gateway)}); err != nil {
 		return fmt.Errorf("routing through %s: %w", s.Gateway, err)

@@ -82,7 +82,7 @@ func (a *agent) configureBridge(podCIDR string) error {
 	if a.NetworkPolicies {
 		data.Plugin, data.Socket = networkpolicy.PluginName, networkPolicySocket
 		var err error
-		if data.SecondPodCIDR, err = secondPodCIDR(podCIDR); err != nil {
+		if data.SecondPodCIDR, err = SecondPodCIDR(podCIDR); err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,7 @@
 // An instance of a customer gets everything about its cluster from its user data. Instead of the above it has
 //
 //	image.go       content of the machine image: containerd, kubelet
-//	metadata.go    instance metadata at 169.254.169.254
+//	userdata.go    user data
 //	ignition.go    files and units of its user data, which test/lab/systemd then starts
 //
 // A machine is its directory: Spec as JSON, the disk, the logs. If it is killed and booted again, it is the same node with the

@@ -5,8 +5,10 @@ import (
 	"net"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"github.com/hosted-control-planes/hypershift/test/lab/namespace"
+	"github.com/hosted-control-planes/hypershift/test/lab/vpc"
 )
 
 // mountImage makes /etc and /opt of an instance writable. The rest of its image is the host's file system.
@@ -20,21 +22,29 @@ func mountImage(s Spec) error {
 	return namespace.Cover(s.path("opt"), "/opt", s.Lab)
 }
 
-// connectInstance configures routes as in a VPC: the machine has an address of a subnet, and everything else is behind the
-// router.
-func connectInstance(s Spec) error {
+// connectToVPC configures routes as in a VPC: the machine has an address of a subnet, and everything else is behind the router.
+// By IPv6 it reaches only the metadata service.
+func connectToVPC(s Spec) error {
 	link, err := netlink.LinkByName("eth0")
 	if err != nil {
 		return fmt.Errorf("finding its link eth0: %w", err)
+	}
+	local := &netlink.Addr{IPNet: &net.IPNet{IP: vpc.InstanceLinkLocal.AsSlice(), Mask: net.CIDRMask(64, 128)}, Flags: unix.IFA_F_NODAD}
+	if err := netlink.AddrAdd(link, local); err != nil {
+		return fmt.Errorf("giving eth0 address %s: %w", vpc.InstanceLinkLocal, err)
 	}
 	router := net.ParseIP(s.Gateway)
 	for _, route := range []netlink.Route{
 		{LinkIndex: link.Attrs().Index, Dst: &net.IPNet{IP: router, Mask: net.CIDRMask(32, 32)}, Scope: netlink.SCOPE_LINK},
 		{LinkIndex: link.Attrs().Index, Gw: router},
+		{LinkIndex: link.Attrs().Index, Dst: linkLocalServices, Gw: vpc.RouterLinkLocal.AsSlice()},
 	} {
 		if err := netlink.RouteAdd(&route); err != nil {
-			return fmt.Errorf("routing through %s: %w", s.Gateway, err)
+			return fmt.Errorf("routing through %s: %w", route.Gw, err)
 		}
 	}
 	return nil
 }
+
+// linkLocalServices are the addresses of services of EC2 for IPv6, fd00:ec2::/32.
+var linkLocalServices = &net.IPNet{IP: net.ParseIP("fd00:ec2::"), Mask: net.CIDRMask(32, 128)}

@@ -1,9 +1,9 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 )
@@ -15,7 +15,8 @@ const (
 )
 
 func (a *agent) startKubelet(ctx context.Context) error {
-	if err := os.WriteFile(a.path("resolv.conf"), []byte("nameserver "+a.Gateway+"\n"), 0o644); err != nil {
+	data := struct{ Nameserver, Search string }{cmp.Or(a.DNS, a.Gateway), a.Search}
+	if err := a.write(a.path("resolv.conf"), "resolv.conf", data); err != nil {
 		return err
 	}
 	if err := a.configureKubelet(); err != nil {

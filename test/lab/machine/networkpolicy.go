@@ -35,9 +35,9 @@ func (a *agent) enforceNetworkPolicies(ctx context.Context) error {
 	return err
 }
 
-// secondPodCIDR is the IPv6 range of pods that have podCIDR. The cluster has IPv4 only; the status of pods contains both
+// SecondPodCIDR is the IPv6 range of pods that have podCIDR. The cluster has IPv4 only; the status of pods contains both
 // addresses.
-func secondPodCIDR(podCIDR string) (string, error) {
+func SecondPodCIDR(podCIDR string) (string, error) {
 	prefix, err := netip.ParsePrefix(podCIDR)
 	if err != nil || !prefix.Addr().Is4() {
 		return "", fmt.Errorf("the range of pod addresses %q is not one of IPv4", podCIDR)

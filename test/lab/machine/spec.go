@@ -14,10 +14,12 @@ type Spec struct {
 	Lab string `json:"lab"`
 	Dir string `json:"dir"`
 
-	// Address is the address of its network card, with the prefix length; Gateway is the address of the switch.
+	// Address is the address of its network card, with the prefix length; Gateway is the address of the switch, or of the router
+	// of its subnet if VPC is set.
 	Address string `json:"address"`
 	Gateway string `json:"gateway"`
-	// DNS is the DNS server of an instance; others have that of the switch. Search is the domain of short names.
+	VPC     bool   `json:"vpc,omitempty"`
+	// DNS is the DNS server of a machine in a VPC; others have that of the switch. Search is the domain of short names.
 	DNS    string `json:"dns,omitempty"`
 	Search string `json:"search,omitempty"`
 

@@ -23,8 +23,9 @@ func (s *supervisor) startCloud(ctx context.Context) (err error) {
 	s.cloud, err = cloud.Start(ctx, cloud.Options{
 		Host:    cluster.SwitchAddress,
 		Network: machineNetwork, Balancers: netip.MustParsePrefix(cluster.BalancerNetwork),
-		Services: []netip.AddrPort{netip.MustParseAddrPort(cluster.Registry)},
-		Dir:      s.options.Dir, Progress: s.progress,
+		Services:     []netip.AddrPort{netip.MustParseAddrPort(cluster.Registry)},
+		ControlPlane: netip.MustParseAddr(cluster.APIServerAddress),
+		Dir:          s.options.Dir, Progress: s.progress,
 	})
 	if err != nil {
 		return fmt.Errorf("starting the cloud: %w", err)
@@ -61,6 +62,20 @@ func (s *supervisor) instantiate(ctx context.Context, m *machine) error {
 		return fmt.Errorf("making its instance: %w", err)
 	}
 	m.InstanceID, m.ExternalCloud, m.instantiated = made.ID, true, true
+	return nil
+}
+
+// attach configures the network of a machine that is an instance: that of its VPC.
+func (s *supervisor) attach(ctx context.Context, m *machine) error {
+	if !m.instantiated {
+		return nil
+	}
+	at, err := s.cloud.Network().Attachment(ctx, m.InstanceID)
+	if err != nil {
+		return err
+	}
+	m.spec.VPC, m.spec.Address, m.spec.Gateway = true, at.Address.String(), at.Gateway.String()
+	m.spec.DNS, m.spec.Search = at.DNS.String(), at.Domain
 	return nil
 }
 

@@ -44,6 +44,14 @@ func (m *machine) address() netip.Addr {
 	return cloud.Address(machineNetwork, m.Zone, m.host)
 }
 
+// instance is the instance in whose VPC the machine is; empty for a machine on the switch.
+func (m *machine) instance() string {
+	if m.worker != nil || m.instantiated {
+		return m.InstanceID
+	}
+	return ""
+}
+
 // pid1 is the pid of a running machine's pid 1, or 0.
 func (m *machine) pid1() int {
 	m.mu.Lock()

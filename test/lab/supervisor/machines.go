@@ -77,6 +77,9 @@ func (all *machines) prepare(ctx context.Context, m *machine) error {
 		return err
 	}
 	m.spec = all.lab.specify(m)
+	if err := all.lab.attach(ctx, m); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(m.spec.Dir, 0o755); err != nil {
 		return fmt.Errorf("making its disk: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
 
-// switchName is the bridge that connects all machines.
+// switchName is the bridge that connects the machines that are not in a VPC.
 const switchName = "switch"
 
 // layNetwork creates the switch, and configures the lab's end of the link to the host.
@@ -55,9 +55,12 @@ func layNetwork() error {
 	if err != nil {
 		return fmt.Errorf("routing %s to ourselves: %w", cluster.BalancerNetwork, err)
 	}
-	// Forward between the switch and the uplink. The setting affects only the network namespace of the lab.
-	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644); err != nil {
-		return fmt.Errorf("forwarding: %w", err)
+	// Forward between the switch, the uplink and VPCs: machines on the switch find those in the management VPC, whose network is the
+	// same. The settings affect only the network namespace of the lab.
+	for _, setting := range []string{"/proc/sys/net/ipv4/ip_forward", "/proc/sys/net/ipv4/conf/" + switchName + "/proxy_arp"} {
+		if err := os.WriteFile(setting, []byte("1"), 0o644); err != nil {
+			return fmt.Errorf("forwarding: %w", err)
+		}
 	}
 	return nil
 }

@@ -63,10 +63,10 @@ func (s *supervisor) boot(m *machine) (*namespace.Init, error) {
 
 // plugIn connects a machine to the switch, or to its VPC.
 func (s *supervisor) plugIn(m *machine, pid int) error {
-	if m.worker == nil {
-		return plugIn(m.port(), pid)
+	if id := m.instance(); id != "" {
+		return s.cloud.Network().Plug(context.Background(), id, pid)
 	}
-	return s.cloud.Network().Plug(context.Background(), m.worker.ID, pid)
+	return plugIn(m.port(), pid)
 }
 
 // stop turns a machine off gracefully: its servers end first.

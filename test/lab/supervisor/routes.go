@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/vishvananda/netlink"
@@ -15,14 +17,16 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
+
+	machineos "github.com/hosted-control-planes/hypershift/test/lab/machine"
 )
 
 // byUs marks the routes of the lab, so that others are kept.
 const byUs netlink.RouteProtocol = 55
 
-// route maintains, while the cluster has machines, routes on each machine to the pods of all others, like the route tables
-// of a VPC. The routes are in the machines and not in the switch, because clusters may use the same pod addresses. For the
-// management cluster the switch has them, too, so that the host and the API server reach its pods.
+// route maintains, while the cluster has machines, routes to the pods of each machine, like the route tables of a VPC. A machine
+// in a VPC leaves them to its router. On the switch, they are in the other machines, because clusters may use the same pod
+// addresses; for the management cluster the switch has them, too, so that the host and the API server reach its pods.
 func (all *machines) route(ctx context.Context, c *joined) {
 	factory := informers.NewSharedInformerFactory(c.client, 0)
 	nodes := factory.Core().V1().Nodes()
@@ -44,7 +48,7 @@ func (all *machines) route(ctx context.Context, c *joined) {
 		}
 		// This list comes from memory and does not fail.
 		list, _ := nodes.Lister().List(labels.Everything())
-		err := all.routeTo(c, list)
+		err := all.routeTo(ctx, c, list)
 		if err == nil {
 			continue
 		}
@@ -57,15 +61,19 @@ func (all *machines) route(ctx context.Context, c *joined) {
 }
 
 // routeTo sets the routes to the pods of these nodes.
-func (all *machines) routeTo(c *joined, nodes []*corev1.Node) error {
-	var mine []*machine
+func (all *machines) routeTo(ctx context.Context, c *joined, nodes []*corev1.Node) error {
+	var mine, onSwitch []*machine
 	for _, m := range all.list() {
-		if m.cluster == c {
-			mine = append(mine, m)
+		if m.cluster != c {
+			continue
+		}
+		mine = append(mine, m)
+		if m.instance() == "" {
+			onSwitch = append(onSwitch, m)
 		}
 	}
-	var errs []error
-	for _, m := range mine {
+	errs := []error{all.routeInVPC(ctx, mine, nodes)}
+	for _, m := range onSwitch {
 		if pid := m.pid1(); pid != 0 {
 			errs = append(errs, routesInside(pid, routes(mine, nodes, m.Name)))
 		}
@@ -73,10 +81,36 @@ func (all *machines) routeTo(c *joined, nodes []*corev1.Node) error {
 	if c.config.Host == all.lab.admin.Host {
 		here, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 		if err == nil {
-			err = setRoutes(here, switchName, routes(mine, nodes, ""))
+			err = setRoutes(here, switchName, routes(onSwitch, nodes, ""))
 			here.Close()
 		}
 		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// routeInVPC sets the routes to the pods of machines in a VPC.
+func (all *machines) routeInVPC(ctx context.Context, mine []*machine, nodes []*corev1.Node) error {
+	var errs []error
+	for _, m := range mine {
+		at := slices.IndexFunc(nodes, func(n *corev1.Node) bool { return n.Name == m.Name })
+		if m.instance() == "" || at < 0 || nodes[at].Spec.PodCIDR == "" {
+			continue
+		}
+		first, err := netip.ParsePrefix(nodes[at].Spec.PodCIDR)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		pods := []netip.Prefix{first}
+		if m.spec.NetworkPolicies {
+			text, err := machineos.SecondPodCIDR(nodes[at].Spec.PodCIDR)
+			errs = append(errs, err)
+			if second, err := netip.ParsePrefix(text); err == nil {
+				pods = append(pods, second)
+			}
+		}
+		errs = append(errs, all.lab.cloud.Network().SetPods(ctx, m.InstanceID, pods...))
 	}
 	return errors.Join(errs...)
 }

@@ -93,7 +93,7 @@ func (all *machines) launch(ctx context.Context, w cloud.Worker) error {
 func (s *supervisor) specifyWorker(w cloud.Worker, at vpc.Attachment) machineos.Spec {
 	return machineos.Spec{
 		Name: w.ID, Lab: s.options.Dir, Dir: s.path("machines", w.ID),
-		Address: at.Address.String(), Gateway: at.Gateway.String(), DNS: at.DNS.String(), Search: at.Domain,
+		VPC: true, Address: at.Address.String(), Gateway: at.Gateway.String(), DNS: at.DNS.String(), Search: at.Domain,
 		MemoryMiB: s.options.MemoryMiB,
 		Registry:  cluster.Registry, Pause: cluster.Registry + "/pause:lab",
 		Instance: &machineos.Instance{Hostname: w.Hostname},

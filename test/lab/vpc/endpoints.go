@@ -21,8 +21,8 @@ type Entry struct {
 	Router  *Router
 }
 
-// Entries are the interfaces in VPCs of customers of all load balancers, and of all endpoints that are connected: the endpoint is
-// available, the service still allows its creator, and serves the zone of the interface.
+// Entries are the interfaces of all load balancers, and of all endpoints that are connected: the endpoint is available, the service
+// still allows its creator, and serves the zone of the interface.
 func (n *Network) Entries() []Entry {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -102,7 +102,7 @@ func (n *Network) Zone(vpc string, address netip.Addr) string {
 	return ""
 }
 
-// Dial connects a load balancer in a VPC of a customer to a target there, from one of its interfaces.
+// Dial connects a load balancer in a VPC to a target there, from one of its interfaces.
 func (n *Network) Dial(ctx context.Context, vpc string, to netip.AddrPort) (net.Conn, error) {
 	n.mu.Lock()
 	c := n.vpcs[vpc]

@@ -18,6 +18,9 @@ var (
 	dnsAddress      = netip.MustParseAddr("169.254.169.253")
 )
 
+// metadataAddress6 is the address of the metadata service for IPv6, which only the management VPC has.
+var metadataAddress6 = netip.MustParseAddr("fd00:ec2::254")
+
 // state is one VPC.
 type state struct {
 	awsemulator.VPC
@@ -25,7 +28,10 @@ type state struct {
 	interfaces []awsemulator.NetworkInterface
 	groups     map[string]awsemulator.SecurityGroup
 	// pods are the pod ranges of instances, which their interfaces may send from.
-	pods map[string]netip.Prefix
+	pods map[string][]netip.Prefix
+	// management: it is the management VPC, and controlPlane the address of its API server, if there is one.
+	management   bool
+	controlPlane netip.Addr
 }
 
 // resolver is the address of the resolver within the VPC: the second one after its base.
@@ -47,8 +53,11 @@ func gateway(subnet netip.Prefix) netip.Addr { return subnet.Masked().Addr().Nex
 // link is the name of the link to an instance.
 func link(i awsemulator.NetworkInterface) string {
 	id := strings.TrimPrefix(i.ID, "eni-")
-	return "eni" + id[max(0, len(id)-12):]
+	return instanceLinks + id[max(0, len(id)-12):]
 }
+
+// instanceLinks is the prefix of the names of the links to instances.
+const instanceLinks = "eni"
 
 // internetLink is the link to the internet.
 const internetLink = "internet"
@@ -58,8 +67,7 @@ const (
 	senders  = "senders"  // link ─► chain
 	byLink   = "links"    // link ─► chain
 	local    = "local"    // address of the router ─► chain
-	remote   = "remote"   // address behind a link ─► chain
-	outwards = "internet" // addresses with a way to the internet
+	outwards = "internet" // addresses with a way to the internet; in the management VPC links, because it routes addresses of pods
 )
 
 // render translates the security groups and route tables of a VPC to nftables.
@@ -68,13 +76,18 @@ const (
 //	input    instance ─► egress of its interface ─► ingress of an endpoint or load balancer; metadata, DNS
 //	output   load balancer ─► ingress of an instance
 //
+// In the management VPC, forward and input also have the packets of the lab itself, which have no security groups: those between the
+// host and the cluster, and those of customers, which internet.go has checked.
+//
 // Replies pass. A change of the rules ends connections that are no longer allowed: AWS only does that for connections that it
 // tracks, but a test that removes a rule waits for nothing else.
 func render(s state) nftables.Table {
 	t := rules{nftables.NewTable(), s}
 	t.Sets[senders], t.Sets[byLink] = nftables.NewMap("ifname", nftables.Verdict), nftables.NewMap("ifname", nftables.Verdict)
-	t.Sets[local], t.Sets[remote] = nftables.NewMap("ipv4_addr", nftables.Verdict), nftables.NewMap("ipv4_addr", nftables.Verdict)
-	t.Sets[outwards] = nftables.NewSet("ipv4_addr")
+	t.Sets[local], t.Sets[outwards] = nftables.NewMap("ipv4_addr", nftables.Verdict), nftables.NewSet("ipv4_addr")
+	if s.management {
+		t.Sets[outwards] = nftables.NewSet("ifname")
+	}
 	for id := range s.groups {
 		t.Sets[links(id)], t.Sets[addresses(id)] = nftables.NewSet("ifname"), nftables.NewSet("ipv4_addr")
 	}
@@ -93,9 +106,42 @@ func render(s state) nftables.Table {
 		services + " udp dport 53 accept", services + " tcp dport { 53, 80 } accept",
 		"jump egress", "ip daddr vmap @" + local, "counter drop",
 	}}
-	t.Chains["output"] = nftables.Chain{Hook: "output", Priority: "0", Rules: append(t.hopLimits(), `oifname "lo" accept`, "ct direction reply accept", "ip daddr vmap @"+remote)}
+	t.Chains["output"] = nftables.Chain{Hook: "output", Priority: "0", Rules: append(t.hopLimits(),
+		`oifname "lo" accept`, "ct direction reply accept", "meta l4proto ipv6-icmp accept", "oifname vmap @"+byLink)}
+	if s.management {
+		t.renderManagement(services)
+		return t.Table
+	}
 	t.Chains["postrouting"] = nftables.Chain{Type: "nat", Hook: "postrouting", Priority: "srcnat", Rules: []string{fmt.Sprintf("oifname %q masquerade", internetLink)}}
 	return t.Table
+}
+
+// renderManagement renders what is different in the management VPC.
+func (t rules) renderManagement(services string) {
+	ours := fmt.Sprintf("iifname != \"%s*\" accept", instanceLinks)
+	outwards := fmt.Sprintf("iifname @%s accept", outwards)
+	apiServer := outwards
+	if t.controlPlane.IsValid() {
+		apiServer = fmt.Sprintf("ip daddr %s accept", t.controlPlane)
+	}
+	var four, six []string
+	for _, address := range credentialServices {
+		if address.Is4() {
+			four = append(four, address.String())
+		} else {
+			six = append(six, address.String())
+		}
+	}
+	t.Chains["forward"] = nftables.Chain{Hook: "forward", Priority: "0", Rules: []string{
+		ours, "ct direction reply accept", "jump egress", "oifname vmap @" + byLink, outwards, "counter drop",
+	}}
+	t.Chains["input"] = nftables.Chain{Hook: "input", Priority: "0", Rules: []string{
+		ours, "ct direction reply accept", "meta l4proto ipv6-icmp accept",
+		services + " udp dport 53 accept", services + " tcp dport { 53, 80 } accept",
+		fmt.Sprintf("ip daddr { %s } tcp dport 80 accept", strings.Join(four, ", ")),
+		fmt.Sprintf("ip6 daddr { %s } tcp dport 80 accept", strings.Join(six, ", ")),
+		"jump egress", "ip daddr vmap @" + local, apiServer, outwards, "counter drop",
+	}}
 }
 
 // rules is a table that is being rendered.
@@ -125,10 +171,11 @@ func (t rules) networkInterface(i awsemulator.NetworkInterface) {
 		return
 	}
 	t.Sets[senders].Elements[name], t.Sets[byLink].Elements[name] = "goto out-"+name, "goto in-"+name
-	t.Sets[remote].Elements[address] = "goto in-" + name
 	spoofed := "ip saddr != " + address
-	if pods, has := t.pods[i.Instance]; has {
-		spoofed += " ip saddr != " + pods.String()
+	for _, pods := range t.pods[i.Instance] {
+		if pods.Addr().Is4() {
+			spoofed += " ip saddr != " + pods.String()
+		}
 	}
 	t.Chains["out-"+name] = nftables.Chain{Comment: i.ID, Rules: slices.Concat(
 		[]string{spoofed + " counter drop"},
@@ -136,6 +183,9 @@ func (t rules) networkInterface(i awsemulator.NetworkInterface) {
 		[]string{"counter drop"},
 	)}
 	if way := t.subnets[i.Subnet].Internet; way == awsemulator.NAT || way == awsemulator.Gateway && i.Public {
+		if t.state.management {
+			address = name
+		}
 		t.Sets[outwards].Elements[address] = ""
 	}
 }
@@ -194,15 +244,18 @@ func (t rules) hopLimits() []string {
 			continue
 		}
 		if _, there := byLimit[i.HopLimit]; !there {
-			byLimit[i.HopLimit] = nftables.NewSet("ipv4_addr")
+			byLimit[i.HopLimit] = nftables.NewSet("ifname")
 		}
-		byLimit[i.HopLimit].Elements[i.Address.String()] = ""
+		byLimit[i.HopLimit].Elements[link(i)] = ""
 	}
 	var all []string
 	for limit, members := range byLimit {
 		name := fmt.Sprintf("hops-%d", limit)
 		t.Sets[name] = members
-		all = append(all, fmt.Sprintf("ip saddr %s ip daddr @%s ip ttl set %d", metadataAddress, name, limit))
+		all = append(all,
+			fmt.Sprintf("oifname @%s ip saddr %s ip ttl set %d", name, metadataAddress, limit),
+			fmt.Sprintf("oifname @%s ip6 saddr %s ip6 hoplimit set %d", name, metadataAddress6, limit),
+		)
 	}
 	slices.Sort(all)
 	return all

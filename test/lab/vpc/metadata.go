@@ -3,10 +3,12 @@ package vpc
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +23,14 @@ import (
 type Metadata struct {
 	ID, Zone, Type, Image, Hostname string
 	UserData                        []byte
+	// Role is the role of the instance; empty: it has none.
+	Role string
+}
+
+// credentialServices are the addresses from which a node of the management VPC gets credentials: those of EC2 for IPv6, of ECS and of
+// EKS Pod Identity. On AWS the last two are agents on the node, which would take port 80 from its pods.
+var credentialServices = []netip.Addr{
+	metadataAddress6, netip.MustParseAddr("169.254.170.2"), netip.MustParseAddr("169.254.170.23"), netip.MustParseAddr("fd00:ec2::23"),
 }
 
 // metadataServer is the instance metadata service of one VPC: the answer depends on the address of the client.
@@ -40,25 +50,56 @@ type session struct {
 }
 
 func (n *Network) serveMetadata(ctx context.Context, r *Router) error {
-	listener, err := r.Listen(netip.AddrPortFrom(metadataAddress, 80))
-	if err != nil {
-		return fmt.Errorf("serving the metadata of %s: %w", r.ID, err)
-	}
 	m := &metadataServer{clock: n.o.Clock, tokens: map[string]session{}, instance: func(at netip.Addr) (awsemulator.NetworkInterface, *Metadata) {
 		return n.instanceAt(r.ID, at)
 	}}
-	server := &http.Server{Handler: m, ReadHeaderTimeout: time.Minute}
-	context.AfterFunc(ctx, func() { _ = server.Close() })
-	go func() { _ = server.Serve(listener) }() // until it is closed
+	handlers := map[netip.Addr]http.Handler{metadataAddress: m}
+	if r.management {
+		for _, address := range credentialServices {
+			handlers[address] = http.HandlerFunc(serveRoleCredentials)
+		}
+		handlers[metadataAddress6] = m
+	}
+	for address, handler := range handlers {
+		listener, err := r.Listen(netip.AddrPortFrom(address, 80))
+		if err != nil {
+			return fmt.Errorf("serving the metadata of %s: %w", r.ID, err)
+		}
+		server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+		context.AfterFunc(ctx, func() { _ = server.Close() })
+		go func() { _ = server.Serve(listener) }() // until it is closed
+	}
 	return nil
 }
 
-// instanceAt returns the instance that has an address in a VPC, or no metadata.
+// serveRoleCredentials serves credentials like the endpoints of ECS and of EKS Pod Identity.
+func serveRoleCredentials(w http.ResponseWriter, req *http.Request) {
+	if req.URL.Path != "/v1/credentials" && !strings.HasPrefix(req.URL.Path, "/v2/credentials/") {
+		http.NotFound(w, req)
+		return
+	}
+	fmt.Fprint(w, roleCredentials())
+}
+
+// roleCredentials are useless credentials. A caller that gets them has passed the network policies.
+func roleCredentials() string {
+	text, err := json.Marshal(map[string]string{
+		"Code": "Success", "Type": "AWS-HMAC", "AccessKeyId": "ASIALABNODEIDENTITY0", "SecretAccessKey": "of-the-node", "Token": "of-the-node",
+		"Expiration": time.Now().Add(time.Hour).UTC().Format(time.RFC3339), "LastUpdated": time.Now().UTC().Format(time.RFC3339),
+	})
+	if err != nil {
+		panic(err) // they are strings
+	}
+	return string(text)
+}
+
+// instanceAt returns the instance that has an address in a VPC, or whose pods have it, or no metadata.
 func (n *Network) instanceAt(vpc string, at netip.Addr) (awsemulator.NetworkInterface, *Metadata) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, i := range n.now.Interfaces {
-		if i.VPC == vpc && i.Address == at && i.Instance != "" && n.o.Metadata != nil {
+		pod := vpc == n.o.ManagementVPC && slices.ContainsFunc(n.pods[i.Instance], func(p netip.Prefix) bool { return p.Contains(at) })
+		if i.VPC == vpc && i.Instance != "" && (i.Address == at || pod) && n.o.Metadata != nil {
 			return i, n.o.Metadata(i.Instance)
 		}
 	}
@@ -139,6 +180,10 @@ func serve(w http.ResponseWriter, req *http.Request, i awsemulator.NetworkInterf
 		"local-ipv4":                  i.Address.String(),
 		"placement/availability-zone": m.Zone,
 		region:                        m.Zone[:max(0, len(m.Zone)-1)],
+	}
+	if m.Role != "" {
+		const credentials = "iam/security-credentials/"
+		answers[credentials], answers[credentials+m.Role] = m.Role, roleCredentials()
 	}
 	answer, known := answers[strings.TrimPrefix(req.URL.Path, "/latest/meta-data/")]
 	if !known {

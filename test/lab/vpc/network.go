@@ -20,9 +20,12 @@ import (
 type Options struct {
 	// Read reads the network of all accounts.
 	Read func(context.Context) (*awsemulator.Network, error)
-	// Management is the account of the management cluster, which has a network of another kind.
-	Management string
-	// Services are what all VPCs reach on the internet, with their ports: AWS and registries.
+	// Management is the account of the management cluster, and ManagementVPC its VPC: the router of that is the network of this
+	// process, which has the addresses of the lab and the way to the host. Other VPCs of the account carry no packets.
+	Management, ManagementVPC string
+	// ControlPlane is the address from which programs of this process connect to the machines of the management cluster.
+	ControlPlane netip.Addr
+	// Services are what the VPCs of customers reach on the internet, with their ports: AWS and registries.
 	Services []netip.AddrPort
 	// Balancers returns the addresses of load balancers, by ARN.
 	Balancers func() map[string]netip.Addr
@@ -33,7 +36,7 @@ type Options struct {
 	poll.Options
 }
 
-// Network is the network of all VPCs of customers.
+// Network is the network of all VPCs.
 type Network struct {
 	*poll.Loop
 	o        Options
@@ -44,13 +47,13 @@ type Network struct {
 	changed time.Time // when now was last different
 	// generation counts the changes.
 	generation int
-	vpcs       map[string]*customer
-	pods       map[string]netip.Prefix // by instance
-	last       int                     // number of the last router
+	vpcs       map[string]*served
+	pods       map[string][]netip.Prefix // by instance
+	last       int                       // number of the last router
 }
 
-// customer is a VPC that has a router.
-type customer struct {
+// served is a VPC that has a router, and servers in it.
+type served struct {
 	*Router
 	stop context.CancelFunc
 }
@@ -67,7 +70,7 @@ func New(o Options) (*Network, error) {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	n := &Network{o: o, internet: out, vpcs: map[string]*customer{}, pods: map[string]netip.Prefix{}}
+	n := &Network{o: o, internet: out, vpcs: map[string]*served{}, pods: map[string][]netip.Prefix{}}
 	n.Loop = poll.New("networks of VPCs", o.Options, n.refresh)
 	return n, nil
 }
@@ -108,7 +111,7 @@ func (n *Network) refresh(ctx context.Context) (settled bool, err error) {
 	}
 	wanted := map[string]bool{}
 	for _, v := range n.now.VPCs {
-		if v.Account != n.o.Management && len(v.CIDRs) > 0 {
+		if (v.Account != n.o.Management || v.ID == n.o.ManagementVPC) && len(v.CIDRs) > 0 {
 			wanted[v.ID] = true
 			err = errors.Join(err, n.ensure(ctx, v))
 		}
@@ -130,7 +133,7 @@ func (n *Network) ensure(ctx context.Context, v awsemulator.VPC) error {
 		if err != nil {
 			return err
 		}
-		c = &customer{Router: router}
+		c = &served{Router: router}
 		n.vpcs[v.ID] = c
 	}
 	s := n.state(v)
@@ -158,6 +161,9 @@ func (n *Network) public(at map[string]netip.Addr) []netip.Addr {
 }
 
 func (n *Network) make(id string) (*Router, error) {
+	if id == n.o.ManagementVPC {
+		return newManagementRouter(id, n.o.ControlPlane)
+	}
 	for range maxRouters {
 		n.last = (n.last + 1) % maxRouters
 		used := false
@@ -189,7 +195,10 @@ func (n *Network) remove(id string) error {
 
 // state is one VPC of the last read.
 func (n *Network) state(v awsemulator.VPC) state {
-	s := state{VPC: v, subnets: map[string]awsemulator.NetworkSubnet{}, groups: map[string]awsemulator.SecurityGroup{}, pods: map[string]netip.Prefix{}}
+	s := state{VPC: v, subnets: map[string]awsemulator.NetworkSubnet{}, groups: map[string]awsemulator.SecurityGroup{}, pods: map[string][]netip.Prefix{}}
+	if v.ID == n.o.ManagementVPC {
+		s.management, s.controlPlane = true, n.o.ControlPlane
+	}
 	for _, subnet := range n.now.Subnets {
 		if subnet.VPC == v.ID {
 			s.subnets[subnet.ID] = subnet
@@ -239,7 +248,7 @@ func (n *Network) Attachment(ctx context.Context, instance string) (Attachment, 
 	i, known := n.interfaceOf(instance)
 	c := n.vpcs[i.VPC]
 	if !known || c == nil {
-		return Attachment{}, fmt.Errorf("instance %s has no network interface in a VPC of a customer", instance)
+		return Attachment{}, fmt.Errorf("instance %s has no network interface in a VPC", instance)
 	}
 	var a Attachment
 	for _, v := range n.now.VPCs {
@@ -268,7 +277,7 @@ func (n *Network) Plug(ctx context.Context, instance string, pid int) error {
 	c := n.vpcs[i.VPC]
 	var err error
 	if !known || c == nil {
-		err = fmt.Errorf("instance %s has no network interface in a VPC of a customer", instance)
+		err = fmt.Errorf("instance %s has no network interface in a VPC", instance)
 	} else {
 		err = c.plug(link(i), pid)
 	}
@@ -279,11 +288,11 @@ func (n *Network) Plug(ctx context.Context, instance string, pid int) error {
 	return n.Refresh(ctx)
 }
 
-// SetPods says from which range an instance gives addresses to its pods. An empty range: from none.
-func (n *Network) SetPods(ctx context.Context, instance string, pods netip.Prefix) error {
+// SetPods sets the ranges from which an instance gives addresses to its pods.
+func (n *Network) SetPods(ctx context.Context, instance string, pods ...netip.Prefix) error {
 	n.mu.Lock()
-	same := n.pods[instance] == pods
-	if pods.IsValid() {
+	same := slices.Equal(n.pods[instance], pods)
+	if len(pods) > 0 {
 		n.pods[instance] = pods
 	} else {
 		delete(n.pods, instance)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"strings"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
@@ -23,6 +24,11 @@ type Router struct {
 	namespace netns.NsHandle
 	links     *netlink.Handle
 	table     *nftables.Writer
+	// added are the addresses that the router has beside those of the lab.
+	added map[netip.Addr]bool
+	// management: the namespace is that of this process, and source the address of its connections to instances.
+	management bool
+	source     netip.Addr
 }
 
 // routerLink has the addresses of the router.
@@ -30,7 +36,7 @@ const routerLink = "lo"
 
 // newRouter makes the namespace of a VPC, with its link to the internet: number n of all.
 func newRouter(id string, number int) (_ *Router, err error) {
-	r := &Router{ID: id, number: number, namespace: netns.None()}
+	r := &Router{ID: id, number: number, namespace: netns.None(), added: map[netip.Addr]bool{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("making the network of %s: %w", id, err), r.close())
@@ -39,13 +45,32 @@ func newRouter(id string, number int) (_ *Router, err error) {
 	if r.namespace, err = newNamespace(); err != nil {
 		return nil, err
 	}
-	if r.links, err = netlink.NewHandleAt(r.namespace, unix.NETLINK_ROUTE); err != nil {
-		return nil, err
-	}
-	if r.table, err = nftables.NewWriter("vpc", id); err != nil {
+	if err := r.open(); err != nil {
 		return nil, err
 	}
 	return r, errors.Join(r.forward(), r.up(routerLink), r.connectInternet())
+}
+
+// newManagementRouter is the router of the management VPC, in the network of this process.
+func newManagementRouter(id string, source netip.Addr) (*Router, error) {
+	here, err := netns.Get()
+	if err != nil {
+		return nil, fmt.Errorf("making the network of %s: %w", id, err)
+	}
+	r := &Router{ID: id, namespace: here, added: map[netip.Addr]bool{}, management: true, source: source}
+	if err := errors.Join(r.open(), r.forward()); err != nil {
+		return nil, errors.Join(fmt.Errorf("making the network of %s: %w", id, err), r.close())
+	}
+	return r, nil
+}
+
+// open opens the interfaces to the kernel.
+func (r *Router) open() (err error) {
+	if r.links, err = netlink.NewHandleAt(r.namespace, unix.NETLINK_ROUTE); err != nil {
+		return err
+	}
+	r.table, err = nftables.NewWriter("vpc", r.ID)
+	return err
 }
 
 func newNamespace() (ns netns.NsHandle, err error) {
@@ -62,7 +87,7 @@ func newNamespace() (ns netns.NsHandle, err error) {
 }
 
 func (r *Router) forward() error {
-	return inside(r.namespace, func() error {
+	return r.inside(func() error {
 		return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644)
 	})
 }
@@ -87,7 +112,8 @@ func (r *Router) plug(name string, pid int) error {
 	if err := r.links.LinkAdd(cable); err != nil {
 		return fmt.Errorf("laying cable %s of %s: %w", name, r.ID, err)
 	}
-	return r.up(name)
+	err := r.links.AddrAdd(cable, &netlink.Addr{IPNet: ipNet(netip.PrefixFrom(RouterLinkLocal, 64)), Flags: unix.IFA_F_NODAD})
+	return errors.Join(err, r.up(name))
 }
 
 func (r *Router) unplug(name string) {
@@ -100,7 +126,7 @@ func (r *Router) unplug(name string) {
 func (r *Router) apply(ctx context.Context, s state) error {
 	routes, own := wantedRoutes(s)
 	return errors.Join(
-		inside(r.namespace, func() error { return r.table.Write(ctx, render(s)) }),
+		r.inside(func() error { return r.table.Write(ctx, render(s)) }),
 		r.setAddresses(own),
 		r.setRoutes(routes),
 	)
@@ -113,8 +139,14 @@ func wantedRoutes(s state) (routes map[netip.Prefix]route, own map[netip.Addr]bo
 		own[gateway(subnet.CIDR)] = true
 	}
 	routes = map[netip.Prefix]route{}
-	for _, cidr := range s.CIDRs {
-		routes[cidr.Masked()] = route{} // an address that nothing has does not respond
+	if s.management {
+		for _, address := range credentialServices {
+			own[address] = true
+		}
+	} else {
+		for _, cidr := range s.CIDRs {
+			routes[cidr.Masked()] = route{} // an address that nothing has does not respond
+		}
 	}
 	for _, i := range s.interfaces {
 		if i.Instance == "" {
@@ -122,8 +154,12 @@ func wantedRoutes(s state) (routes map[netip.Prefix]route, own map[netip.Addr]bo
 			continue
 		}
 		routes[netip.PrefixFrom(i.Address, 32)] = route{link: link(i)}
-		if pods, has := s.pods[i.Instance]; has {
-			routes[pods.Masked()] = route{link: link(i), via: i.Address}
+		for _, pods := range s.pods[i.Instance] {
+			via := i.Address
+			if pods.Addr().Is6() {
+				via = InstanceLinkLocal
+			}
+			routes[pods.Masked()] = route{link: link(i), via: via}
 		}
 	}
 	return routes, own
@@ -135,37 +171,51 @@ type route struct {
 	via  netip.Addr
 }
 
-// byUs marks the routes of this package, so that those of the kernel are kept.
-const byUs netlink.RouteProtocol = 55
+// byUs marks the routes of this package, so that those of the kernel and of the lab are kept.
+const byUs netlink.RouteProtocol = 56
+
+// The link-local addresses of both ends of the link of an instance. Pods have addresses of IPv6, which VPCs of the lab do not route
+// further.
+var (
+	RouterLinkLocal   = netip.MustParseAddr("fe80::1")
+	InstanceLinkLocal = netip.MustParseAddr("fe80::2")
+)
 
 func (r *Router) setAddresses(want map[netip.Addr]bool) error {
 	l, err := r.links.LinkByName(routerLink)
 	if err != nil {
 		return fmt.Errorf("finding link %s: %w", routerLink, err)
 	}
-	have, err := r.links.AddrList(l, netlink.FAMILY_V4)
+	have, err := r.links.AddrList(l, netlink.FAMILY_ALL)
 	if err != nil {
 		return fmt.Errorf("reading the addresses of %s: %w", r.ID, err)
 	}
 	var errs []error
 	there := map[netip.Addr]bool{}
 	for _, a := range have {
-		address, _ := netip.AddrFromSlice(a.IP.To4())
+		address, _ := netip.AddrFromSlice(a.IP)
+		address = address.Unmap()
 		there[address] = true
-		if !want[address] && !address.IsLoopback() {
+		if !want[address] && r.added[address] {
 			errs = append(errs, r.links.AddrDel(l, &a))
+			delete(r.added, address)
 		}
 	}
 	for address := range want {
 		if !there[address] {
-			errs = append(errs, r.links.AddrAdd(l, &netlink.Addr{IPNet: ipNet(netip.PrefixFrom(address, 32))}))
+			a := &netlink.Addr{IPNet: ipNet(netip.PrefixFrom(address, address.BitLen()))}
+			if address.Is6() {
+				a.Flags = unix.IFA_F_NODAD // servers listen on it at once
+			}
+			errs = append(errs, r.links.AddrAdd(l, a))
+			r.added[address] = true
 		}
 	}
 	return errors.Join(errs...)
 }
 
 func (r *Router) setRoutes(want map[netip.Prefix]route) error {
-	have, err := r.links.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{Protocol: byUs}, netlink.RT_FILTER_PROTOCOL)
+	have, err := r.links.RouteListFiltered(netlink.FAMILY_ALL, &netlink.Route{Protocol: byUs}, netlink.RT_FILTER_PROTOCOL)
 	if err != nil {
 		return fmt.Errorf("reading the routes of %s: %w", r.ID, err)
 	}
@@ -183,6 +233,9 @@ func (r *Router) setRoutes(want map[netip.Prefix]route) error {
 				continue // the machine is off
 			}
 			n.Type, n.LinkIndex, n.Scope = unix.RTN_UNICAST, l.Attrs().Index, netlink.SCOPE_LINK
+			if r.source.IsValid() && destination.Addr().Is4() {
+				n.Src = r.source.AsSlice()
+			}
 			if to.via.IsValid() {
 				n.Gw, n.Flags, n.Scope = to.via.AsSlice(), int(netlink.FLAG_ONLINK), netlink.SCOPE_UNIVERSE
 			}
@@ -202,9 +255,9 @@ func prefix(n *net.IPNet) netip.Prefix {
 	if n == nil {
 		return netip.Prefix{}
 	}
-	address, _ := netip.AddrFromSlice(n.IP.To4())
+	address, _ := netip.AddrFromSlice(n.IP)
 	bits, _ := n.Mask.Size()
-	return netip.PrefixFrom(address, bits)
+	return netip.PrefixFrom(address.Unmap(), bits)
 }
 
 // close removes the links of the VPC, and its namespace when nothing uses it any more.
@@ -217,9 +270,12 @@ func (r *Router) close() error {
 		all, err := r.links.LinkList()
 		errs = append(errs, err)
 		for _, l := range all {
-			if l.Type() == "veth" {
+			if l.Type() == "veth" && (!r.management || strings.HasPrefix(l.Attrs().Name, instanceLinks)) {
 				errs = append(errs, r.links.LinkDel(l))
 			}
+		}
+		if r.management {
+			errs = append(errs, r.setRoutes(nil), r.setAddresses(nil), r.table.Write(context.Background(), nftables.NewTable()))
 		}
 		r.links.Close()
 	}

@@ -34,10 +34,18 @@ func inside(ns netns.NsHandle, f func() error) error {
 	return <-done
 }
 
+// inside calls a function on a thread in the namespace of the router. Each thread of this process is in that of the management VPC.
+func (r *Router) inside(f func() error) error {
+	if r.management {
+		return f()
+	}
+	return inside(r.namespace, f)
+}
+
 // Listen listens on an address of the VPC's router.
 func (r *Router) Listen(at netip.AddrPort) (l *net.TCPListener, err error) {
-	err = inside(r.namespace, func() error {
-		l, err = net.ListenTCP("tcp4", net.TCPAddrFromAddrPort(at))
+	err = r.inside(func() error {
+		l, err = net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
 		return err
 	})
 	return l, err
@@ -45,7 +53,7 @@ func (r *Router) Listen(at netip.AddrPort) (l *net.TCPListener, err error) {
 
 // ListenPacket listens for datagrams on an address of the VPC's router.
 func (r *Router) ListenPacket(at netip.AddrPort) (c net.PacketConn, err error) {
-	err = inside(r.namespace, func() error {
+	err = r.inside(func() error {
 		c, err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(at))
 		return err
 	})
@@ -54,7 +62,7 @@ func (r *Router) ListenPacket(at netip.AddrPort) (c net.PacketConn, err error) {
 
 // DialContext connects from an address of the router to one in the VPC.
 func (r *Router) DialContext(ctx context.Context, from netip.Addr, to netip.AddrPort) (c net.Conn, err error) {
-	err = inside(r.namespace, func() error {
+	err = r.inside(func() error {
 		dialer := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0))}
 		c, err = dialer.DialContext(ctx, "tcp4", to.String())
 		return err

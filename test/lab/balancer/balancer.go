@@ -21,8 +21,8 @@ type Options struct {
 	// balancers have no such address, but entries only.
 	Network    netip.Prefix
 	PublicOnly bool
-	// Dial connects to a target in a VPC; nil for targets in the network of this process.
-	Dial func(ctx context.Context, vpc string, to netip.AddrPort) (net.Conn, error)
+	// Dial connects a load balancer, by its ARN, to a target in a VPC; nil for targets in the network of this process.
+	Dial func(ctx context.Context, vpc, balancer string, to netip.AddrPort) (net.Conn, error)
 	// Entries returns where else clients reach load balancers; nil for nowhere else.
 	Entries func() []Entry
 	// Zone returns the id of the zone of a target in a VPC; nil if entries have no zones.
@@ -76,7 +76,7 @@ func New(o Options) *Balancer {
 	o.HealthInterval = cmp.Or(o.HealthInterval, time.Second)
 	o.Drain = cmp.Or(o.Drain, 300*time.Second)
 	if o.Dial == nil {
-		o.Dial = func(ctx context.Context, _ string, to netip.AddrPort) (net.Conn, error) {
+		o.Dial = func(ctx context.Context, _, _ string, to netip.AddrPort) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", to.String())
 		}
 	}

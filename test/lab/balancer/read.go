@@ -47,9 +47,10 @@ type groupSpec struct {
 }
 
 type targetSpec struct {
-	vpc     string
-	address netip.AddrPort
-	check   check
+	vpc      string
+	balancer string // the load balancer of its group, by ARN
+	address  netip.AddrPort
+	check    check
 }
 
 // check is the health check of a target.
@@ -147,7 +148,10 @@ func (r *reader) group(ctx context.Context, group elbtypes.TargetGroup) (groupSp
 	if err != nil {
 		return groupSpec{}, fmt.Errorf("describing the targets of %s: %w", aws.ToString(group.TargetGroupArn), err)
 	}
-	spec := groupSpec{targets: map[string]targetSpec{}}
+	spec, balancer := groupSpec{targets: map[string]targetSpec{}}, ""
+	if len(group.LoadBalancerArns) > 0 {
+		balancer = group.LoadBalancerArns[0]
+	}
 	for _, registered := range health.TargetHealthDescriptions {
 		target := registered.Target
 		id, port := aws.ToString(target.Id), uint16(aws.ToInt32(cmp.Or(target.Port, group.Port)))
@@ -159,7 +163,7 @@ func (r *reader) group(ctx context.Context, group elbtypes.TargetGroup) (groupSp
 			continue // it is gone, and will be deregistered
 		}
 		at := netip.AddrPortFrom(address, port)
-		spec.targets[net.JoinHostPort(id, strconv.Itoa(int(port)))] = targetSpec{vpc: aws.ToString(group.VpcId), address: at, check: checkOf(group, at)}
+		spec.targets[net.JoinHostPort(id, strconv.Itoa(int(port)))] = targetSpec{vpc: aws.ToString(group.VpcId), balancer: balancer, address: at, check: checkOf(group, at)}
 	}
 	return spec, nil
 }

@@ -36,7 +36,9 @@ type target struct {
 }
 
 func newTarget(spec targetSpec, o *Options) *target {
-	dial := func(ctx context.Context, to netip.AddrPort) (net.Conn, error) { return o.Dial(ctx, spec.vpc, to) }
+	dial := func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+		return o.Dial(ctx, spec.vpc, spec.balancer, to)
+	}
 	t := &target{targetSpec: spec, dial: dial, clock: o.Clock, interval: o.HealthInterval, drain: o.Drain, left: make(chan struct{})}
 	t.together, t.part = context.WithCancel(context.Background())
 	return t

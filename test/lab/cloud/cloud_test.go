@@ -195,6 +195,7 @@ func TestCustomerReachesANodeThroughAnEndpoint(t *testing.T) {
 		t.Errorf("the management cluster resolves a name of the customer's private zone: %s", found)
 	}
 
+	began := time.Now()
 	permissions := &ec2.ModifyVpcEndpointServicePermissionsInput{ServiceId: service.ServiceId, RemoveAllowedPrincipals: []string{"arn:aws:iam::" + awsemulator.CustomerAccount + ":root"}}
 	must[*ec2.ModifyVpcEndpointServicePermissionsOutput](t)(services.ModifyVpcEndpointServicePermissions(t.Context(), permissions))
 	eventually(t, "the customer is cut off without permission", func(ctx context.Context) error {
@@ -203,6 +204,7 @@ func TestCustomerReachesANodeThroughAnEndpoint(t *testing.T) {
 		}
 		return nil
 	})
+	t.Logf("the customer was cut off %.2f s after the call", time.Since(began).Seconds())
 	if status := c.Status(); len(status.LoadBalancers) != 1 || status.LoadBalancers[0].Host != *nlb.DNSName || len(status.Trouble) > 0 {
 		t.Errorf("the status is %+v", status)
 	}

@@ -2,8 +2,8 @@
 //
 //	host                      lab: boot.go                                   machine: test/lab/machine
 //	┌────────────────┐        ┌─────────────────────────────────────┐        ┌──────────────────┐
-//	│ hypershift-lab ├────────┤ uplink            switch 10.55.0.1  ├────────┤ eth0 10.55.0.x   │
-//	│ 10.59.0.1      │  veth  │ 10.59.0.2          │ (network.go)   │  one   │  containerd      │
+//	│ hypershift-lab ├────────┤ uplink            10.55.0.1    eni… ├────────┤ eth0 10.55.x.y   │
+//	│ 10.59.0.1      │  veth  │ 10.59.0.2         router of the VPC │  one   │  containerd      │
 //	│ kubectl,       │        │  etcd              │                │  veth  │  kubelet         │
 //	│ tests, demo    │        │  kube-apiserver  :6443              │  for   │  kube-proxy      │
 //	└────────────────┘        │  kube-controller-manager, scheduler │  each  │  pods 10.56.x.0  │
@@ -11,7 +11,7 @@
 //	        └── socket ───────┤  supervisor (api.go)                │
 //	                          └─────────────────────────────────────┘
 //
-// Machines of customers are not on the switch, but in the networks of their VPCs: test/lab/vpc.
+// Machines are in the networks of their VPCs: test/lab/vpc. Machines that are no instances are on a switch (network.go).
 //
 // Run starts the components; each step comes after those that it needs:
 //

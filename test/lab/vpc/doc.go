@@ -1,4 +1,4 @@
-// Package vpc is the network of the VPCs of customers in a lab. Each VPC is a network namespace with the router that AWS runs for it:
+// Package vpc is the network of VPCs in a lab. Each VPC of a customer is a network namespace with the router that AWS runs for it:
 //
 //	instance (machine)          namespace of the VPC                            the lab's own network
 //	┌────────────┐   veth    ┌───────────────────────────────────────┐   veth   ┌──────────────────────────────┐
@@ -17,6 +17,8 @@
 //	endpoints.go  interfaces of endpoints ─► entries of load balancers
 //	metadata.go   instance metadata, with the hop limit of each instance
 //	sockets.go    sockets in the namespace
+//
+// The router of the management VPC is the lab's own network, which has no link to the internet: it is there.
 //
 // VPCs share nothing: their addresses may overlap. There is no way from a VPC to the machines of the management cluster, or to another
 // VPC, but through load balancers.

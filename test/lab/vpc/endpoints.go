@@ -94,6 +94,10 @@ func (n *Network) zoneOf(i awsemulator.NetworkInterface) string {
 func (n *Network) Zone(vpc string, address netip.Addr) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	return n.zoneAt(vpc, address)
+}
+
+func (n *Network) zoneAt(vpc string, address netip.Addr) string {
 	for _, s := range n.now.Subnets {
 		if s.VPC == vpc && s.CIDR.Contains(address) {
 			return s.ZoneID
@@ -102,22 +106,32 @@ func (n *Network) Zone(vpc string, address netip.Addr) string {
 	return ""
 }
 
-// Dial connects a load balancer in a VPC to a target there, from one of its interfaces.
-func (n *Network) Dial(ctx context.Context, vpc string, to netip.AddrPort) (net.Conn, error) {
+// Dial connects a load balancer in a VPC, by its ARN, to a target there, from one of its interfaces: the first one in the zone of the
+// target, or else of any zone.
+func (n *Network) Dial(ctx context.Context, vpc, balancer string, to netip.AddrPort) (net.Conn, error) {
 	n.mu.Lock()
-	c := n.vpcs[vpc]
-	at := slices.IndexFunc(n.now.Interfaces, func(i awsemulator.NetworkInterface) bool {
-		return i.VPC == vpc && i.Kind == awsemulator.BalancerInterface
-	})
-	var from netip.Addr
-	if at >= 0 {
-		from = n.now.Interfaces[at].Address
-	}
+	c, from := n.vpcs[vpc], n.interfaceFor(vpc, balancer, to.Addr())
 	n.mu.Unlock()
 	if c == nil || !from.IsValid() {
-		return nil, fmt.Errorf("there is no load balancer in %s", vpc)
+		return nil, fmt.Errorf("load balancer %s has no interface in %s", balancer, vpc)
 	}
 	return c.DialContext(ctx, from, to)
+}
+
+// interfaceFor returns the address of the interface from which a load balancer connects to a target.
+func (n *Network) interfaceFor(vpc, balancer string, target netip.Addr) (address netip.Addr) {
+	for _, i := range n.now.Interfaces {
+		if i.VPC != vpc || !i.Of(awsemulator.Balancer{ARN: balancer}) {
+			continue
+		}
+		if n.zoneOf(i) == n.zoneAt(vpc, target) {
+			return i.Address
+		}
+		if !address.IsValid() {
+			address = i.Address
+		}
+	}
+	return address
 }
 
 // Accounts are the accounts of customers that have VPCs.

@@ -38,7 +38,9 @@ func managementWorld(t *testing.T, customers ...string) *world {
 		awsemulator.SecurityGroup{ID: "home-closed", VPC: "home", Egress: everything},
 	)
 	w.aws.Interfaces = append(w.aws.Interfaces, awsemulator.NetworkInterface{
-		ID: "eni-nlb", VPC: "home", Subnet: "home-nat", Address: netip.MustParseAddr("10.55.16.99"), Kind: awsemulator.BalancerInterface,
+		ID: "eni-nlb", VPC: "home", Subnet: "home-nat", Address: netip.MustParseAddr("10.55.16.99"), Kind: awsemulator.BalancerInterface, Description: "ELB net/ours/1",
+	}, awsemulator.NetworkInterface{
+		ID: "eni-another", VPC: "home", Subnet: "home-nat", Address: netip.MustParseAddr("10.55.16.98"), Kind: awsemulator.BalancerInterface, Description: "ELB net/another/1",
 	})
 	before := len(w.aws.Interfaces)
 	w.instance("home", "m1", "nat", "10.55.16.11", "nodes")
@@ -106,22 +108,25 @@ func TestManagementVPCHasSecurityGroupsAndRoutes(t *testing.T) {
 
 func TestLoadBalancerReachesTargetsThroughTheirSecurityGroups(t *testing.T) {
 	w := managementWorld(t)
-	connects := func(within time.Duration) bool {
+	connects := func(balancer string, within time.Duration) bool {
 		ctx, cancel := context.WithTimeout(t.Context(), within)
 		defer cancel()
-		c, err := w.Dial(ctx, "home", netip.MustParseAddrPort("10.55.16.11:80"))
+		c, err := w.Dial(ctx, "home", "arn:aws:elasticloadbalancing:us-east-1:1:loadbalancer/net/"+balancer+"/1", netip.MustParseAddrPort("10.55.16.11:80"))
 		if err == nil {
 			_ = c.Close()
 		}
 		return err == nil
 	}
-	if connects(dropAfter) {
+	if connects("ours", dropAfter) {
 		t.Error("the target has no rule for the load balancer, and is reached")
 	}
 	w.aws.Groups[0].Ingress = append(w.aws.Groups[0].Ingress, awsemulator.SecurityGroupRule{Protocol: "tcp", From: 80, To: 80, CIDR: "10.55.16.99/32"})
 	w.refresh()
-	if !connects(reachWithin) {
+	if !connects("ours", reachWithin) {
 		t.Error("the target has a rule for the load balancer, and is not reached")
+	}
+	if connects("another", dropAfter) {
+		t.Error("the target has no rule for the other load balancer, and is reached")
 	}
 }
 

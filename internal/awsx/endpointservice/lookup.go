@@ -20,12 +20,32 @@ func (s *Services) invalidate(owner Owner, id string, err error) error {
 	if awsx.IsThrottled(err) || awsx.IsDenied(err) {
 		return err
 	}
+	s.forget(owner, id)
+	return err
+}
+
+func (s *Services) forget(owner Owner, ids ...string) {
 	s.all.Forget(owner.key())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.invalid[owner] = true
-	s.principals.Forget(id)
-	return err
+	for _, id := range ids {
+		s.principals.Forget(id)
+	}
+}
+
+// Invalidate makes the next call of Ensure read the owner's service and its principals from AWS.
+func (s *Services) Invalidate(ctx context.Context, owner Owner) error {
+	mine, _, err := s.all.Get(ctx, owner.key())
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, svc := range mine.services {
+		ids = append(ids, svc.ID)
+	}
+	s.forget(owner, ids...)
+	return nil
 }
 
 // cached returns the owner's services from the cache, or from AWS if they were

@@ -38,8 +38,9 @@ type Options struct {
 // Reconciler manages the provider's half of AWSEndpointServices.
 type Reconciler struct {
 	Options
-	ledger  *ledger.Ledger[*scope]
-	service ledger.Resource[*scope]
+	ledger      *ledger.Ledger[*scope]
+	service     ledger.Resource[*scope]
+	comparisons *comparisons
 }
 
 // Controller reconciles AWSEndpointServices.
@@ -49,7 +50,7 @@ type Controller = reconcile.Controller[*hyperv1.AWSEndpointService, *scope]
 func New(o Options) *Controller { return newReconciler(o).controller() }
 
 func newReconciler(o Options) *Reconciler {
-	r := &Reconciler{Options: o}
+	r := &Reconciler{Options: o, comparisons: newComparisons(o.Clock, o.Resync)}
 	r.service = r.endpointService()
 	r.ledger = r.newLedger()
 	return r
@@ -81,9 +82,10 @@ func (r *Reconciler) controller() *Controller {
 				return awsx.IsTransient(err) || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown
 			},
 		},
-		Resync:     func(*scope) time.Duration { return r.Resync },
-		MaxBackoff: 5 * time.Minute,
-		Workers:    workers,
+		Resync:      func(*scope) time.Duration { return r.Resync },
+		NoLaterThan: func(s *scope) time.Duration { return s.compareAfter },
+		MaxBackoff:  5 * time.Minute,
+		Workers:     workers,
 	}
 }
 
@@ -97,6 +99,8 @@ type scope struct {
 	balancer loadbalancer.LoadBalancer
 	// offered is the endpoint service. Set by ensureEndpointService.
 	offered endpointservice.Service
+	// compareAfter is the time until the service is compared with AWS again, 0 for the usual time. Set by compare.
+	compareAfter time.Duration
 	// record is what the Namespace has. Set by deleteRecorded.
 	record record
 }

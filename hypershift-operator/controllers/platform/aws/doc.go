@@ -29,5 +29,6 @@
 // writes do not start a reconcile (setup.go).
 //
 // All objects share the cached lists of AWS (packages loadbalancer, endpointservice):
-// a reconcile without news makes no call.
+// a reconcile without news makes no call. A service whose endpoint seems cut off is
+// compared with AWS at once, and then less and less often (comparison.go).
 package aws

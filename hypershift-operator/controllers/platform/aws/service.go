@@ -40,7 +40,24 @@ func (r *Reconciler) ensureService(ctx context.Context, s *scope) (err error) {
 	if err := r.ledger.Record(ctx, s); err != nil {
 		return err
 	}
+	if err := r.compare(ctx, s); err != nil {
+		return err
+	}
 	return r.ledger.Ensure(ctx, s, r.service)
+}
+
+// compare makes the next call of Ensure read the service and its principals from AWS if the endpoint seems cut off. Otherwise,
+// the principals are read rarely.
+func (r *Reconciler) compare(ctx context.Context, s *scope) error {
+	if !disconnected(s.es, s.hcp) {
+		return nil
+	}
+	due, after := r.comparisons.due(s.es.UID)
+	s.compareAfter = after
+	if !due {
+		return nil
+	}
+	return r.Services.Invalidate(ctx, endpointservice.Owner{UID: string(s.hcp.UID), Role: serviceRole(s.es)})
 }
 
 func (r *Reconciler) ensureEndpointService(ctx context.Context, s *scope, claim ledger.Claim) (got ledger.Observed, err error) {

@@ -31,19 +31,20 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		For(&hyperv1.AWSEndpointService{}, builder.WithPredicates(r.endpointServiceChanged())).
 		Watches(&hyperv1.NodePool{}, handler.EnqueueRequestsFromMapFunc(r.ofNodePool), builder.WithPredicates(nodePoolMoved())).
 		Watches(&hyperv1.HostedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofHostedCluster), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&hyperv1.HostedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofHostedControlPlane), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&hyperv1.HostedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofHostedControlPlane), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, connectionLost))).
 		Complete(c)
 }
 
 // endpointServiceChanged lets through what others change: the spec, deletion, a
-// finalizer that goes, a claim that is no longer the desired one. The status is
-// written by both operators and contains nothing new; and the controller that is woken by
-// its own writes starts from a copy that lacks the last of them.
+// finalizer that goes, a claim that is no longer the desired one, and that AWS does not let
+// the endpoint connect. The rest of the status, which both operators write, contains nothing
+// new; and the controller that is woken by its own writes starts from a copy that lacks the
+// last of them.
 func (r *Reconciler) endpointServiceChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		was, is := e.ObjectOld.(*hyperv1.AWSEndpointService), e.ObjectNew.(*hyperv1.AWSEndpointService)
 		switch {
-		case !reflect.DeepEqual(othersPart(was), othersPart(is)), lost(was.Finalizers, is.Finalizers):
+		case !reflect.DeepEqual(othersPart(was), othersPart(is)), lost(was.Finalizers, is.Finalizers), endpointRefused(is) && !endpointRefused(was):
 			return true
 		case claimOn(is).equal(claimOn(was)):
 			return false

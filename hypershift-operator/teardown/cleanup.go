@@ -1,9 +1,11 @@
 package teardown
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,53 +17,103 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-const annotationTrue = "true"
+const (
+	annotationTrue  = "true"
+	annotationFalse = "false"
+)
 
-// awaitCleanup waits, if the user requests it, until the hosted cluster has deleted
-// the cloud resources that it created. It needs its API server for that; if that
-// never ran, there are none. The wait is limited, and what remains is reported.
+// cleanUpWithNodes waits for the hosted cluster to delete the cloud resources that it created while its nodes run: the
+// controllers of volumes, and some of load balancers, run on them. Without an API server there is nothing to wait for;
+// machines are deleted without it.
+func (m *Manager) cleanUpWithNodes(ctx context.Context, c *Cluster) error {
+	if c.ControlPlane == nil || !meta.IsStatusConditionTrue(c.ControlPlane.Status.Conditions, hyperv1.KubeAPIServerAvailable) {
+		return nil
+	}
+	return m.awaitCleanup(ctx, c)
+}
+
+// awaitCleanup waits until the hosted cluster has deleted the cloud resources that it created, unless the user wants to
+// keep them. It needs its API server for that; if that never ran, there are none. The wait is limited, and what remains
+// is reported. It does not wait for resources that nothing deletes.
 func (m *Manager) awaitCleanup(ctx context.Context, c *Cluster) error {
 	hc, hcp := c.HostedCluster, c.ControlPlane
-	if hc.Annotations[hyperv1.CleanupCloudResourcesAnnotation] != annotationTrue || hcp == nil || !hcp.DeletionTimestamp.IsZero() {
+	if hcp == nil || !hcp.DeletionTimestamp.IsZero() || hcp.Spec.Platform.Type != hyperv1.AWSPlatform || !hcp.Status.Initialized {
 		return nil
 	}
-	api := meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable)
-	if api == nil || api.Reason == hyperv1.NotDeployedReason {
-		return nil
+	if keepsCloudResources(hc, hcp) {
+		if hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] != annotationTrue {
+			return nil
+		}
+		return m.requestCleanup(ctx, hcp, annotationFalse) // the user has changed their mind
 	}
 	reported := meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.CloudResourcesDestroyed)
-	if reported != nil && reported.Status == metav1.ConditionTrue || len(hc.Status.LeftBehind) > 0 {
+	if reported != nil && reported.Status == metav1.ConditionTrue {
 		return nil
 	}
-	if err := m.requestCleanup(ctx, hcp); err != nil {
+	if err := m.requestCleanup(ctx, hcp, annotationTrue); err != nil {
 		return err
 	}
-	left := "what carries the tag " + names.ClusterTag(hc.Spec.InfraID)
-	if reported != nil {
-		left = reported.Message
+	resources := remainingResources(hc, hcp, reported)
+	if isRecorded(&hc.Status, resources) {
+		return nil
 	}
 	legacy, now := meta.FindStatusCondition(hc.Status.Conditions, hyperv1.CloudResourcesDestroyed), m.Clock.Now()
-	if c.isOverdue(waitingSince(&hc.Status, hyperv1.WaitForCloudResourceCleanup, legacy, now), now) {
-		why := "the hosted cluster has not removed everything that it made in the cloud"
-		if api.Status != metav1.ConditionTrue {
-			why = "the hosted API server does not answer (" + api.Message + ")"
-		}
-		return m.recordLeft(ctx, c, nil, why, hyperv1.LeftBehindResource{Service: serviceAny, ID: left, Reason: hyperv1.CloudResourcesRemainingReason})
+	switch {
+	case reported != nil && reported.Reason == hyperv1.ControllerNotRunningReason:
+		return m.recordLeft(ctx, c, nil, "their controllers do not run in the hosted cluster", resources...)
+	case c.isOverdue(waitingSince(&hc.Status, hyperv1.WaitForCloudResourceCleanup, legacy, now), now):
+		return m.recordLeft(ctx, c, nil, cleanupProblem(hcp), resources...)
+	}
+	left := describeAll(resources)
+	if reported != nil {
+		left = reported.Message
 	}
 	message := fmt.Sprintf("waiting for the hosted cluster to remove what it made in the cloud: %s; what is there after %s is left behind", left, c.orphanAfter())
 	return reconcile.Unverified(hyperv1.CloudResourcesRemainingReason, "%s", message).About(hyperv1.CloudResourcesDestroyed).
 		With(reconcile.Wait(deletionInterval, hyperv1.CloudResourcesRemainingReason, "%s", message))
 }
 
+// keepsCloudResources reports whether the user wants to keep them. The HostedControlPlane has the annotation of a
+// HostedCluster that is gone.
+func keepsCloudResources(hc *hyperv1.HostedCluster, hcp *hyperv1.HostedControlPlane) bool {
+	const annotation = hyperv1.CleanupCloudResourcesAnnotation
+	return cmp.Or(hc.Annotations[annotation], hcp.Annotations[annotation]) == annotationFalse
+}
+
+// cleanupProblem explains why resources remain after the whole period.
+func cleanupProblem(hcp *hyperv1.HostedControlPlane) string {
+	api := meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable)
+	if api == nil || api.Status == metav1.ConditionTrue {
+		return "the hosted cluster has not removed everything that it made in the cloud"
+	}
+	return "the hosted API server does not answer (" + api.Message + ")"
+}
+
+// remainingResources returns the resources that the control-plane-operator lists, or how to find them.
+func remainingResources(hc *hyperv1.HostedCluster, hcp *hyperv1.HostedControlPlane, reported *metav1.Condition) []hyperv1.LeftBehindResource {
+	resources := slices.Clone(hcp.Status.RemainingCloudResources)
+	if len(resources) == 0 {
+		id := "what carries the tag " + names.ClusterTag(hc.Spec.InfraID)
+		if reported != nil { // by a control-plane-operator that does not list them
+			id = reported.Message
+		}
+		resources = []hyperv1.LeftBehindResource{{Service: serviceAny, ID: id}}
+	}
+	for i := range resources {
+		resources[i].Reason = cmp.Or(resources[i].Reason, hyperv1.CloudResourcesRemainingReason)
+	}
+	return resources
+}
+
 // requestCleanup sets the request and the start of the cleanup on the
 // HostedControlPlane. The request may be new, and other fields of the
 // HostedControlPlane are no longer written during a deletion.
-func (m *Manager) requestCleanup(ctx context.Context, hcp *hyperv1.HostedControlPlane) error {
-	if hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] == annotationTrue && hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] == annotationTrue {
+func (m *Manager) requestCleanup(ctx context.Context, hcp *hyperv1.HostedControlPlane, value string) error {
+	if hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] == value && hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] == annotationTrue {
 		return nil
 	}
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{
-		hyperv1.CleanupCloudResourcesAnnotation: annotationTrue, hyperv1.HostedClusterDeletedAnnotation: annotationTrue,
+		hyperv1.CleanupCloudResourcesAnnotation: value, hyperv1.HostedClusterDeletedAnnotation: annotationTrue,
 	}}})
 	if err != nil {
 		return err

@@ -2,15 +2,17 @@
 // was created for it.
 //
 //	control-plane-operator is kept running          retention.go
+//	► cloud resources of the hosted cluster         cleanup.go, while its nodes run
 //	► node pools ► machines                         workers.go
-//	► cloud resources of the hosted cluster         cleanup.go
+//	► cloud resources of the hosted cluster         cleanup.go, what was created since
 //	► endpoints ► HostedControlPlane                steps.go
 //	► Cluster API's objects                         workers.go
 //	► OIDC documents                                documents.go
 //	► namespace ► grace period ► infraID            steps.go
 //	► finalizer
 //
-// The order follows dependencies: workers need the endpoint, the deletion of the
+// The order follows dependencies: volumes and load balancers of the hosted cluster
+// need controllers on its workers, workers need the endpoint, the deletion of the
 // endpoint needs the control-plane-operator, and its AWS identity needs the OIDC
 // documents.
 //

@@ -47,13 +47,23 @@ func describeResource(r hyperv1.LeftBehindResource) string {
 	return strings.TrimSpace(r.Type + " " + r.ID)
 }
 
+// maxLeftBehind is the limit of the list.
+const maxLeftBehind = 1000
+
 // recordLeftBehind adds resources to the status, each once.
 func recordLeftBehind(st *hyperv1.HostedClusterStatus, resources []hyperv1.LeftBehindResource) {
 	for _, r := range resources {
-		if !slices.ContainsFunc(st.LeftBehind, func(known hyperv1.LeftBehindResource) bool { return describeResource(known) == describeResource(r) }) {
+		if !isRecorded(st, []hyperv1.LeftBehindResource{r}) {
 			st.LeftBehind = append(st.LeftBehind, r)
 		}
 	}
+}
+
+// isRecorded reports whether the list has all of the resources, or is full.
+func isRecorded(st *hyperv1.HostedClusterStatus, resources []hyperv1.LeftBehindResource) bool {
+	return len(st.LeftBehind) >= maxLeftBehind || !slices.ContainsFunc(resources, func(r hyperv1.LeftBehindResource) bool {
+		return !slices.ContainsFunc(st.LeftBehind, func(known hyperv1.LeftBehindResource) bool { return describeResource(known) == describeResource(r) })
+	})
 }
 
 // importLeftBehind reads the message in which earlier versions stored the list, for

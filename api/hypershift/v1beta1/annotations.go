@@ -5,8 +5,9 @@ const (
 	// RestartDateAnnotation restarts the pods of the control plane when its value changes. Its removal restarts
 	// nothing.
 	RestartDateAnnotation = "hypershift.openshift.io/restart-date"
-	// CleanupCloudResourcesAnnotation, if "true", makes the deletion wait until the hosted cluster has removed the
-	// cloud resources that it created: load balancers, volumes, buckets.
+	// CleanupCloudResourcesAnnotation, if "false", keeps the cloud resources that the hosted cluster created: load
+	// balancers with their security groups, volumes, snapshots. With every other value, and without the annotation,
+	// the deletion of a HostedCluster on AWS removes them. status.leftBehind lists those that could not be removed.
 	CleanupCloudResourcesAnnotation = "hypershift.openshift.io/cleanup-cloud-resources"
 	// ControlPlanePriorityClassAnnotation is the PriorityClass of pods of the control plane. It replaces
 	// hypershift-control-plane. The installation has a list of permitted classes.

@@ -1,9 +1,8 @@
 package v1beta1
 
-// HostedClusterDeletedAnnotation is "true" on a HostedControlPlane if its HostedCluster is being deleted and its
-// nodes are gone. The cloud resources of the hosted cluster are then removed if CleanupCloudResourcesAnnotation is
-// set, and nothing new may be created. The HostedControlPlane is deleted later, when the hosted API server is no
-// longer needed.
+// HostedClusterDeletedAnnotation is "true" on a HostedControlPlane if its HostedCluster is being deleted. The cloud
+// resources of the hosted cluster are then removed if CleanupCloudResourcesAnnotation is "true" there, and nothing new
+// may be created. The HostedControlPlane is deleted later, when the hosted API server is no longer needed.
 const HostedClusterDeletedAnnotation = "hypershift.openshift.io/hosted-cluster-deleted"
 
 // Reasons of ConfigOperatorReconciliationSucceeded and CloudResourcesDestroyed.

@@ -184,6 +184,12 @@ type HostedControlPlaneStatus struct {
 	// NodeCount is the number of nodes of the hosted cluster.
 	// +optional
 	NodeCount *int32 `json:"nodeCount,omitempty"`
+	// RemainingCloudResources lists the cloud resources that the hosted cluster created and that are not removed yet
+	// while the cluster is being deleted. Nothing removes those with a reason.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1000
+	RemainingCloudResources []LeftBehindResource `json:"remainingCloudResources,omitempty"`
 	// +optional
 	// +kubebuilder:validation:MaxItems=100
 	// +listType=map

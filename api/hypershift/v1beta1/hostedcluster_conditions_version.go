@@ -36,7 +36,7 @@ const (
 // Condition types that appear while a cluster is being deleted.
 const (
 	// CloudResourcesDestroyed is True when the cloud resources that the hosted cluster created (load balancers,
-	// volumes, buckets) are deleted. If False, the message lists the remaining ones. No action is needed while their
+	// volumes, snapshots) are deleted. If False, the message lists the remaining ones. No action is needed while their
 	// number decreases.
 	CloudResourcesDestroyed = "CloudResourcesDestroyed"
 	// HostedClusterDestroyed is True when everything is deleted and only the grace period remains.

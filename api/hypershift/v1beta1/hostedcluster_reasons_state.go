@@ -106,6 +106,10 @@ const (
 	// CloudResourcesRemainingReason: the message lists the remaining cloud resources. No action is needed while their
 	// number decreases.
 	CloudResourcesRemainingReason = "CloudResourcesRemaining"
+	// ControllerNotRunningReason: the program that deletes the cloud resources in the message does not run in the
+	// hosted cluster, for example because the cluster has no nodes. The deletion does not wait for them. Delete them
+	// manually.
+	ControllerNotRunningReason = "ControllerNotRunning"
 	// CloudResourcesCleanupSkippedReason: cloud resources could not be deleted, and the operator stopped waiting for
 	// them. Its AWS identity was lost, or the hosted cluster did not delete its resources. The message lists them.
 	// Delete them manually.

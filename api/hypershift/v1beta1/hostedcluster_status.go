@@ -138,7 +138,7 @@ type OIDCDocumentsStatus struct {
 	Region string `json:"region"`
 }
 
-// LeftBehindResource is a cloud resource that was not deleted with its cluster.
+// LeftBehindResource is a cloud resource that was not deleted with its cluster, or is not deleted yet.
 type LeftBehindResource struct {
 	// service is the cloud service of the resource, such as EC2.
 	//

@@ -1623,6 +1623,11 @@ func (in *HostedControlPlaneStatus) DeepCopyInto(out *HostedControlPlaneStatus) 
 		*out = new(int32)
 		**out = **in
 	}
+	if in.RemainingCloudResources != nil {
+		in, out := &in.RemainingCloudResources, &out.RemainingCloudResources
+		*out = make([]LeftBehindResource, len(*in))
+		copy(*out, *in)
+	}
 	if in.Conditions != nil {
 		in, out := &in.Conditions, &out.Conditions
 		*out = make([]metav1.Condition, len(*in))

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
@@ -253,10 +254,11 @@ func TestCleanupPolicyRejectsNewCloudResources(t *testing.T) {
 	a.must(user.Create(t.Context(), there))
 	a.must(user.Create(t.Context(), inner))
 	a.deleted(true)
-	for a.conditionText(destroyed) == "nothing" {
+	a.eventually("the permissions take effect", func(context.Context) bool {
 		a.reconcileOnce()
 		a.clock.Step(a.next)
-	}
+		return !strings.Contains(a.conditionText(destroyed), hyperv1.WaitingForPermissionsReason)
+	})
 	a.expectCondition(destroyed, "False CloudResourcesRemaining: load balancer of Service default/there")
 	a.eventually("the policy is obeyed", func(ctx context.Context) bool {
 		return apierrors.IsForbidden(user.Create(ctx, service("new", corev1.ServiceTypeLoadBalancer), client.DryRunAll))

@@ -1,8 +1,8 @@
 package hostedclusterresources
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,14 +10,19 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// cleanupPolicy prevents the creation of load balancers and volumes during their removal. The API server itself enforces
-// the policy: a webhook would need a server.
+// cleanupPolicy prevents the creation of load balancers, volumes and snapshots during their removal. The API server itself
+// enforces the policy: a webhook would need a server.
 var cleanupPolicy = part{
 	name:    "cleanup",
 	kinds:   []client.ObjectList{&admissionregistrationv1.ValidatingAdmissionPolicyList{}, &admissionregistrationv1.ValidatingAdmissionPolicyBindingList{}},
@@ -25,131 +30,197 @@ var cleanupPolicy = part{
 }
 
 const (
-	// policyDelay is the time until API servers enforce a new policy. The next reconcile finds what is created before.
+	// policyDelay is the time until API servers enforce a new policy.
 	policyDelay = 3 * time.Second
 	// cleanupInterval is the interval for checking the progress of the cloud controllers.
 	cleanupInterval = 5 * time.Second
+	// reportFirst is the time for the hypershift-operator to act on the report that nothing is left.
+	reportFirst = time.Second
 )
 
-func (r *Reconciler) blockCreation(ctx context.Context, s *scope) error {
-	return r.ensureBy(ctx, s, cleanupPolicy, func(objs []client.Object) error {
-		changed, err := s.hosted.apply.Apply(ctx, cleanupPolicy.set(), objs...)
-		if err == nil && changed {
-			return reconcile.Wait(policyDelay, hyperv1.WaitingForPermissionsReason, "waiting until the hosted cluster rejects new load balancers and volumes")
+// unhurried runs a step that keeps the hosted cluster from creating cloud resources. A cluster that has created nothing does not
+// wait for it: that nothing is left is reported first. If the HostedControlPlane stays, because machines are being
+// deleted, the step runs then, and later reconciles find what was created in between.
+func unhurried(run func(context.Context, *scope) error) func(context.Context, *scope) error {
+	return func(ctx context.Context, s *scope) error {
+		switch {
+		case s.cloud == nil || !s.cloud.empty():
+			return run(ctx, s)
+		case s.unprotected:
+			return nil
+		case !meta.IsStatusConditionTrue(s.hcp.Status.Conditions, hyperv1.CloudResourcesDestroyed):
+			s.unprotected = true
+			s.requeueAfter(reportFirst)
+			return nil
 		}
-		return err
-	})
+		err := run(ctx, s)
+		var wait *reconcile.Waiting
+		if !errors.As(err, &wait) {
+			return err
+		}
+		s.unprotected = true
+		s.requeueAfter(wait.After)
+		return nil
+	}
 }
 
-// removeCloudResources deletes the objects of cloud resources, and waits until the cloud controllers have deleted the
-// resources. The condition lists what is left.
-func (r *Reconciler) removeCloudResources(ctx context.Context, s *scope) error {
-	balancers, err := r.removeBalancers(ctx, s)
-	if err != nil {
+// blockCreation reconciles the policy. Nothing waits until API servers enforce it: a reconcile after that time searches again.
+func (r *Reconciler) blockCreation(ctx context.Context, s *scope) error {
+	if err := r.ensure(ctx, s, cleanupPolicy); err != nil {
 		return err
 	}
-	volumes, err := r.removeVolumes(ctx, s)
-	if err != nil {
-		return err
-	}
-	s.leftoversKnown = true
-	if left := append(balancers, volumes...); len(left) > 0 {
-		return reconcile.Wait(cleanupInterval, hyperv1.CloudResourcesRemainingReason, "%s", summarize(left))
+	if age := r.Clock.Since(s.hosted.observed[cleanupPolicy.name].at); age < policyDelay {
+		s.requeueAfter(policyDelay - age)
 	}
 	return nil
 }
 
-// removeBalancers deletes the Services with a load balancer. A finalizer keeps the Service until the cloud controller
-// has deleted the load balancer.
-func (r *Reconciler) removeBalancers(ctx context.Context, s *scope) (left []string, err error) {
-	list := &corev1.ServiceList{}
-	if err := s.hosted.client.List(ctx, list); err != nil {
-		return nil, fmt.Errorf("listing Services: %w", err)
-	}
-	for i := range list.Items {
-		svc := &list.Items[i]
-		if svc.Spec.Type != corev1.ServiceTypeLoadBalancer {
-			continue
+// removeCloudResources deletes the objects of cloud resources, and waits until their controllers have deleted the
+// resources. It does not wait for controllers that do not run.
+func (r *Reconciler) removeCloudResources(ctx context.Context, s *scope) error {
+	if s.cloud == nil {
+		if err := r.findCloudResources(ctx, s); err != nil {
+			return err
 		}
-		name := ""
-		for _, in := range svc.Status.LoadBalancer.Ingress {
-			name = " " + cmp.Or(in.Hostname, in.IP)
-		}
-		left = append(left, fmt.Sprintf("load balancer%s of Service %s/%s", name, svc.Namespace, svc.Name))
-		if err := reconcile.Delete(ctx, s.hosted.client, svc); err != nil {
-			return nil, err
+		if s.cloud == nil {
+			return reconcile.Unknown(cleanupInterval, hyperv1.WaitingForPermissionsReason, "waiting for the permission to list cloud resources")
 		}
 	}
-	return left, nil
+	s.hcp.Status.RemainingCloudResources = nil
+	if s.cloud.empty() {
+		return nil
+	}
+	controllers, err := r.cloudControllers(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := s.cloud.remove(ctx, s.hosted.client, controllers.canRun()); err != nil {
+		return err
+	}
+	remaining, lost, err := s.report(ctx, controllers)
+	switch {
+	case err != nil:
+		return err
+	case len(remaining) == 0:
+		return reconcile.Wait(cleanupInterval, hyperv1.ControllerNotRunningReason, "nothing deletes %s: the controllers do not run in the hosted cluster", summarize(lost))
+	}
+	return reconcile.Wait(cleanupInterval, hyperv1.CloudResourcesRemainingReason, "%s", summarize(append(remaining, lost...)))
 }
 
-// removeVolumes deletes the claims of all volumes with reclaim policy Delete, and the pods that use them. Volumes with
-// policy Retain stay in the cloud.
-func (r *Reconciler) removeVolumes(ctx context.Context, s *scope) (left []string, err error) {
-	volumes := &corev1.PersistentVolumeList{}
-	if err := s.hosted.client.List(ctx, volumes); err != nil {
-		return nil, fmt.Errorf("listing PersistentVolumes: %w", err)
-	}
-	retained := map[string]bool{}
-	for i := range volumes.Items {
-		pv := &volumes.Items[i]
-		if pv.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
-			retained[pv.Name] = true
-			continue
-		}
-		left = append(left, "volume"+handle(pv)+" of PersistentVolume "+pv.Name)
-		if pv.Spec.ClaimRef == nil { // no claim deletes it
-			if err := reconcile.Delete(ctx, s.hosted.client, pv); err != nil {
-				return nil, err
+// maxReported is the largest number of resources in the status.
+const maxReported = 1000
+
+// report lists the resources in the status. It returns descriptions of those that a controller is about to delete, and of
+// those that nothing deletes.
+func (s *scope) report(ctx context.Context, controllers *cloudControllers) (remaining, lost []string, err error) {
+	for _, l := range s.cloud.leftovers() {
+		runs := true
+		if l.lease != "" {
+			if runs, err = controllers.runs(ctx, l.lease); err != nil {
+				return nil, nil, err
 			}
 		}
-	}
-	claims := &corev1.PersistentVolumeClaimList{}
-	if err := s.hosted.client.List(ctx, claims); err != nil {
-		return nil, fmt.Errorf("listing PersistentVolumeClaims: %w", err)
-	}
-	claims.Items = slices.DeleteFunc(claims.Items, func(c corev1.PersistentVolumeClaim) bool { return retained[c.Spec.VolumeName] })
-	if len(claims.Items) == 0 {
-		return left, nil
-	}
-	for i := range claims.Items {
-		if err := reconcile.Delete(ctx, s.hosted.client, &claims.Items[i]); err != nil {
-			return nil, err
+		if runs {
+			remaining = append(remaining, l.String())
+		} else {
+			lost = append(lost, l.String())
+			l.Reason = hyperv1.ControllerNotRunningReason
 		}
-		if claims.Items[i].Spec.VolumeName == "" { // it may be bound at this moment
-			left = append(left, fmt.Sprintf("PersistentVolumeClaim %s/%s", claims.Items[i].Namespace, claims.Items[i].Name))
-		}
+		s.hcp.Status.RemainingCloudResources = append(s.hcp.Status.RemainingCloudResources, l.LeftBehindResource)
 	}
-	return left, r.removeHolders(ctx, s, claims.Items)
+	slices.SortFunc(s.hcp.Status.RemainingCloudResources, func(a, b hyperv1.LeftBehindResource) int {
+		return strings.Compare(a.Type+a.ID, b.Type+b.ID)
+	})
+	if len(s.hcp.Status.RemainingCloudResources) > maxReported {
+		s.hcp.Status.RemainingCloudResources = s.hcp.Status.RemainingCloudResources[:maxReported]
+	}
+	return remaining, lost, nil
 }
 
-// handle returns the volume's ID in the cloud, after a space, if it is known.
-func handle(pv *corev1.PersistentVolume) string {
-	if pv.Spec.CSI != nil {
-		return " " + pv.Spec.CSI.VolumeHandle
+// remove deletes the objects. A finalizer keeps each of them until its controller has deleted the resource.
+func (c *cloudResources) remove(ctx context.Context, hosted client.Client, nodesRun bool) error {
+	var objs []client.Object
+	for i := range c.services {
+		objs = append(objs, &c.services[i])
 	}
-	return ""
+	for i := range c.ingresses {
+		objs = append(objs, &c.ingresses[i])
+	}
+	for i := range c.claims {
+		objs = append(objs, &c.claims[i])
+	}
+	for i := range c.volumes {
+		if c.volumes[i].Spec.ClaimRef == nil { // no claim deletes it
+			objs = append(objs, &c.volumes[i])
+		}
+	}
+	for _, obj := range objs {
+		if err := reconcile.Delete(ctx, hosted, obj); err != nil {
+			return err
+		}
+	}
+	if err := c.removeSnapshots(ctx, hosted); err != nil {
+		return err
+	}
+	return c.removeHolders(ctx, hosted, nodesRun)
 }
 
-// removeHolders deletes the pods that use the claims without a grace period: the nodes on which they could terminate are
-// gone.
-func (r *Reconciler) removeHolders(ctx context.Context, s *scope, claims []corev1.PersistentVolumeClaim) error {
+// removeSnapshots deletes VolumeSnapshots, whose controller deletes their contents. A content without a VolumeSnapshot is
+// deleted itself.
+func (c *cloudResources) removeSnapshots(ctx context.Context, hosted client.Client) error {
+	for i := range c.snapshots {
+		content := &c.snapshots[i]
+		snapshot := &unstructured.Unstructured{}
+		snapshot.SetGroupVersionKind(schema.GroupVersionKind{Group: snapshotGroup, Version: "v1", Kind: "VolumeSnapshot"})
+		snapshot.SetNamespace(field(content, "spec", "volumeSnapshotRef", "namespace"))
+		snapshot.SetName(field(content, "spec", "volumeSnapshotRef", "name"))
+		if snapshot.GetName() != "" {
+			err := hosted.Delete(ctx, snapshot)
+			if err == nil {
+				continue
+			}
+			if !apierrors.IsNotFound(err) {
+				return fmt.Errorf("deleting VolumeSnapshot %s/%s: %w", snapshot.GetNamespace(), snapshot.GetName(), err)
+			}
+		}
+		if err := reconcile.Delete(ctx, hosted, content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeHolders deletes the pods that use the claims. Without a node on which they could terminate they get no grace period.
+func (c *cloudResources) removeHolders(ctx context.Context, hosted client.Client, nodesRun bool) error {
+	if len(c.claims) == 0 {
+		return nil
+	}
 	going := map[client.ObjectKey]bool{}
-	for i := range claims {
-		going[client.ObjectKeyFromObject(&claims[i])] = true
+	for i := range c.claims {
+		going[client.ObjectKeyFromObject(&c.claims[i])] = true
 	}
 	pods := &corev1.PodList{}
-	if err := s.hosted.client.List(ctx, pods); err != nil {
+	if err := hosted.List(ctx, pods); err != nil {
 		return fmt.Errorf("listing pods: %w", err)
+	}
+	opts := &client.DeleteOptions{}
+	if !nodesRun {
+		opts.GracePeriodSeconds = ptr.To[int64](0)
 	}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		if !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
-			return v.PersistentVolumeClaim != nil && going[client.ObjectKey{Namespace: pod.Namespace, Name: v.PersistentVolumeClaim.ClaimName}]
+		if nodesRun && !pod.DeletionTimestamp.IsZero() || !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+			name := ""
+			if v.PersistentVolumeClaim != nil {
+				name = v.PersistentVolumeClaim.ClaimName
+			} else if v.Ephemeral != nil {
+				name = pod.Name + "-" + v.Name
+			}
+			return name != "" && going[client.ObjectKey{Namespace: pod.Namespace, Name: name}]
 		}) {
 			continue
 		}
-		if err := s.hosted.client.Delete(ctx, pod, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
+		if err := hosted.Delete(ctx, pod, opts); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("deleting pod %s/%s: %w", pod.Namespace, pod.Name, err)
 		}
 	}

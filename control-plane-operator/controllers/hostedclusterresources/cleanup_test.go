@@ -2,12 +2,18 @@ package hostedclusterresources
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -16,8 +22,8 @@ import (
 
 const destroyed = hyperv1.CloudResourcesDestroyed
 
-// inTheCloud is a cluster with a load balancer, a volume that is deleted with its claim, a retained volume, and a pod
-// that uses the first volume.
+// inTheCloud is a cluster with a node, a load balancer of a Service and of an Ingress, a volume that is deleted with its
+// claim and a snapshot of it, a retained volume, a volume on a node's disk, and a pod that uses the first volume.
 func inTheCloud(t testing.TB) *testEnv {
 	w := newTestEnv(t)
 	w.reconcileAll()
@@ -35,8 +41,20 @@ func inTheCloud(t testing.TB) *testEnv {
 	}
 	balanced := &corev1.Service{ObjectMeta: meta("default", "web", "service.kubernetes.io/load-balancer-cleanup"), Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
 	balanced.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: "a1.elb.amazonaws.com"}}
+	ingress := &networkingv1.Ingress{ObjectMeta: meta("default", "shop", "ingress.k8s.aws/resources")}
+	ingress.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{Hostname: "alb.elb.amazonaws.com"}}
+	onDisk := volume("disk", corev1.PersistentVolumeReclaimDelete)
+	onDisk.Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/data"}}
 	for _, obj := range []client.Object{
-		balanced,
+		readyNode(w.clock.Now()),
+		balanced, ingress,
+		&networkingv1.Ingress{ObjectMeta: meta("default", "by-nginx")},
+		onDisk, claim("disk"),
+		snapshot("VolumeSnapshot", "default", "nightly", nil),
+		snapshot("VolumeSnapshotContent", "", "content", map[string]any{
+			"spec": map[string]any{"deletionPolicy": "Delete", "driver": "ebs.csi.aws.com", "volumeSnapshotRef": map[string]any{"namespace": "default", "name": "nightly"}}, "status": map[string]any{"snapshotHandle": "snap-1"},
+		}),
+		snapshot("VolumeSnapshotContent", "", "keep", map[string]any{"spec": map[string]any{"deletionPolicy": "Retain"}}),
 		&corev1.Service{ObjectMeta: meta("default", "inner"), Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP}},
 		volume("data", corev1.PersistentVolumeReclaimDelete), claim("data"),
 		volume("keep", corev1.PersistentVolumeReclaimRetain), claim("keep"),
@@ -50,7 +68,30 @@ func inTheCloud(t testing.TB) *testEnv {
 	return w
 }
 
-// deleted sets the annotation that the hypershift-operator sets when the nodes are gone.
+func snapshotKind(kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "snapshot.storage.k8s.io", Version: "v1", Kind: kind}
+}
+
+func snapshot(kind, namespace, name string, content map[string]any) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: content}
+	if content == nil {
+		u.Object = map[string]any{}
+	}
+	u.SetGroupVersionKind(snapshotKind(kind))
+	u.SetNamespace(namespace)
+	u.SetName(name)
+	u.SetFinalizers([]string{"snapshot.storage.kubernetes.io/example"})
+	return u
+}
+
+// readyNode is a node that has been ready for a day.
+func readyNode(now time.Time) *corev1.Node {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker"}}
+	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-24 * time.Hour))}}
+	return node
+}
+
+// deleted sets the annotations of the hypershift-operator.
 func (w *testEnv) deleted(cleanup bool) {
 	w.update(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Annotations = map[string]string{hyperv1.HostedClusterDeletedAnnotation: "true"}
@@ -66,11 +107,21 @@ func (w *testEnv) cloud(ctx context.Context) error {
 		obj.SetFinalizers(nil)
 		return client.IgnoreNotFound(w.hosted.Admin().Update(ctx, obj))
 	}
-	services, pods, claims := &corev1.ServiceList{}, &corev1.PodList{}, &corev1.PersistentVolumeClaimList{}
-	for _, list := range []client.ObjectList{services, pods, claims} {
+	services, pods, claims, ingresses := &corev1.ServiceList{}, &corev1.PodList{}, &corev1.PersistentVolumeClaimList{}, &networkingv1.IngressList{}
+	for _, list := range []client.ObjectList{services, pods, claims, ingresses} {
 		if err := w.hosted.Admin().List(ctx, list); err != nil {
 			return err
 		}
+	}
+	for i := range ingresses.Items {
+		if !ingresses.Items[i].DeletionTimestamp.IsZero() {
+			if err := free(&ingresses.Items[i]); err != nil {
+				return err
+			}
+		}
+	}
+	if err := w.deleteSnapshots(ctx, free); err != nil {
+		return err
 	}
 	for i := range services.Items {
 		if !services.Items[i].DeletionTimestamp.IsZero() {
@@ -105,9 +156,29 @@ func (w *testEnv) cloud(ctx context.Context) error {
 	return nil
 }
 
+// deleteSnapshots simulates the controller of snapshots.
+func (w *testEnv) deleteSnapshots(ctx context.Context, free func(client.Object) error) error {
+	nightly := snapshot("VolumeSnapshot", "", "", nil)
+	if err := w.hosted.Admin().Get(ctx, client.ObjectKey{Namespace: "default", Name: "nightly"}, nightly); err != nil || nightly.GetDeletionTimestamp().IsZero() {
+		return client.IgnoreNotFound(err)
+	}
+	if err := w.hosted.Admin().Delete(ctx, snapshot("VolumeSnapshotContent", "", "content", nil)); client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	content := snapshot("VolumeSnapshotContent", "", "", nil)
+	if err := w.hosted.Admin().Get(ctx, client.ObjectKey{Name: "content"}, content); client.IgnoreNotFound(err) != nil {
+		return err
+	} else if err == nil {
+		if err := free(content); err != nil {
+			return err
+		}
+	}
+	return free(nightly)
+}
+
 func (w *testEnv) holds(pods []corev1.Pod, claim string) bool {
 	for _, p := range pods {
-		if len(p.Spec.Volumes) > 0 && p.Spec.Volumes[0].PersistentVolumeClaim.ClaimName == claim {
+		if len(p.Spec.Volumes) > 0 && p.DeletionTimestamp.IsZero() && p.Spec.Volumes[0].PersistentVolumeClaim.ClaimName == claim {
 			return true
 		}
 	}
@@ -121,7 +192,18 @@ func TestCleanupDeletesCloudResources(t *testing.T) {
 	for w.conditionText(destroyed) == "nothing" {
 		w.reconcileOnce()
 	}
-	w.expectCondition(destroyed, "False CloudResourcesRemaining: load balancer a1.elb.amazonaws.com of Service default/web, volume vol-data of PersistentVolume data")
+	for !strings.Contains(w.conditionText(destroyed), "CloudResourcesRemaining") {
+		w.reconcileOnce()
+	}
+	w.expectCondition(destroyed, "False CloudResourcesRemaining: load balancer a1.elb.amazonaws.com of Service default/web, "+
+		"load balancer alb.elb.amazonaws.com of Ingress default/shop, snapshot snap-1 of VolumeSnapshotContent content, volume vol-data of PersistentVolume data")
+	want := []hyperv1.LeftBehindResource{
+		{Service: "ELB", Type: "load balancer", ID: "a1.elb.amazonaws.com"}, {Service: "ELB", Type: "load balancer", ID: "alb.elb.amazonaws.com"},
+		{Service: "EC2", Type: "snapshot", ID: "snap-1"}, {Service: "EC2", Type: "volume", ID: "vol-data"},
+	}
+	if got := w.hcp(t.Context()).Status.RemainingCloudResources; !slices.Equal(got, want) {
+		t.Errorf("status lists %v, want %v", got, want)
+	}
 	if !w.inside("", "hypershift-no-new-cloud-resources", &admissionregistrationv1.ValidatingAdmissionPolicy{}) {
 		t.Error("nobody keeps users from making more")
 	}
@@ -130,13 +212,103 @@ func TestCleanupDeletesCloudResources(t *testing.T) {
 		w.reconcileOnce()
 	}
 	w.expectCondition(destroyed, "True AsExpected: All is well")
+	if left := w.hcp(t.Context()).Status.RemainingCloudResources; len(left) > 0 {
+		t.Errorf("status lists %v", left)
+	}
 	for _, c := range []struct {
 		namespace, name string
 		obj             client.Object
-	}{{"default", "inner", &corev1.Service{}}, {"", "keep", &corev1.PersistentVolume{}}, {"default", "keep", &corev1.PersistentVolumeClaim{}}, {"default", "stateless", &corev1.Pod{}}} {
+	}{{"default", "inner", &corev1.Service{}}, {"", "keep", &corev1.PersistentVolume{}}, {"default", "keep", &corev1.PersistentVolumeClaim{}},
+		{"", "disk", &corev1.PersistentVolume{}}, {"default", "by-nginx", &networkingv1.Ingress{}}, {"", "keep", snapshot("VolumeSnapshotContent", "", "", nil)},
+		{"default", "stateless", &corev1.Pod{}}} {
 		if !w.inside(c.namespace, c.name, c.obj) {
 			t.Errorf("%T %s is gone", c.obj, c.name)
 		}
+	}
+}
+
+// The deletion of a cluster that has created nothing does not wait for permissions and policies. They follow while its
+// machines are deleted.
+func TestEmptyClusterIsReportedInOneReconcile(t *testing.T) {
+	w := newTestEnv(t)
+	w.reconcileAll()
+	written := len(w.written)
+	w.deleted(true)
+	w.reconcileOnce()
+	w.expectCondition(destroyed, "True AsExpected: All is well")
+	if writes := w.written[written:]; len(writes) > 0 {
+		t.Errorf("wrote %v in the hosted cluster", writes)
+	}
+	for w.next < interval {
+		if w.next > policyDelay {
+			t.Fatalf("the next reconcile is after %s", w.next)
+		}
+		w.clock.Step(w.next)
+		w.reconcileOnce()
+		w.expectCondition(destroyed, "True AsExpected: All is well")
+	}
+	if !w.inside("", "hypershift-no-new-cloud-resources", &admissionregistrationv1.ValidatingAdmissionPolicy{}) {
+		t.Error("the hosted cluster may create more")
+	}
+	w.must(w.hosted.Admin().Create(t.Context(), &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "late", Finalizers: []string{"service.kubernetes.io/load-balancer-cleanup"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer},
+	}))
+	w.reconcileOnce()
+	w.expectCondition(destroyed, "False CloudResourcesRemaining: load balancer of Service default/late")
+}
+
+// Nothing waits for a controller that does not run. Its resources are listed with a reason.
+func TestCleanupDoesNotAwaitControllersThatDoNotRun(t *testing.T) {
+	const lost = "nothing deletes load balancer alb.elb.amazonaws.com of Ingress default/shop, snapshot snap-1 of VolumeSnapshotContent content, volume vol-data of PersistentVolume data: the controllers do not run in the hosted cluster"
+	renewed := func(name string, ago time.Duration) func(*testEnv) {
+		return func(w *testEnv) {
+			w.must(w.hosted.Admin().Create(w.t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name}, Spec: coordinationv1.LeaseSpec{RenewTime: &metav1.MicroTime{Time: w.clock.Now().Add(-ago)}}}))
+		}
+	}
+	notReady := func(ago time.Duration) func(*testEnv) {
+		return func(w *testEnv) {
+			node := &corev1.Node{}
+			w.inside("", "worker", node)
+			node.Status.Conditions[0].Status, node.Status.Conditions[0].LastTransitionTime = corev1.ConditionUnknown, metav1.NewTime(w.clock.Now().Add(-ago))
+			w.must(w.hosted.Admin().Status().Update(w.t.Context(), node))
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*testEnv)
+		want   string
+	}{
+		"a cluster without nodes": {func(w *testEnv) {
+			w.must(w.hosted.Admin().Delete(w.t.Context(), readyNode(w.clock.Now())))
+		}, "ControllerNotRunning: " + lost},
+		"a cluster whose nodes have not been ready for a while": {notReady(2 * time.Minute), "ControllerNotRunning: " + lost},
+		"a cluster whose nodes were ready a moment ago":         {notReady(10 * time.Second), "CloudResourcesRemaining: load balancer"},
+		"a driver that stopped renewing its Lease": {func(w *testEnv) {
+			for _, lease := range []string{"ebs-csi-aws-com", "external-snapshotter-leader-ebs-csi-aws-com", "aws-load-balancer-controller-leader"} {
+				renewed(lease, 2*time.Minute)(w)
+			}
+		}, "ControllerNotRunning: " + lost},
+		"a driver that renews its Lease": {renewed("ebs-csi-aws-com", time.Second), "CloudResourcesRemaining: load balancer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := inTheCloud(t)
+			service := &corev1.Service{}
+			w.inside("default", "web", service)
+			service.Finalizers = nil
+			w.must(w.hosted.Admin().Update(t.Context(), service)) // the control plane deletes its load balancers at once
+			c.change(w)
+			w.deleted(true)
+			for range 3 {
+				w.reconcileOnce()
+			}
+			if got := w.conditionText(destroyed); !strings.HasPrefix(got, "False "+c.want) {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+			for _, r := range w.hcp(t.Context()).Status.RemainingCloudResources {
+				if (r.Reason == hyperv1.ControllerNotRunningReason) != strings.HasPrefix(c.want, "Controller") {
+					t.Errorf("status lists %+v", r)
+				}
+			}
+		})
 	}
 }
 

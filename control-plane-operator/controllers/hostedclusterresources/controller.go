@@ -89,8 +89,9 @@ func (r *Reconciler) controller() *Controller {
 	}
 	cleaning := []reconcile.Step[*scope]{
 		{Name: "API server", Run: r.connect},
-		{Name: "permissions", Run: r.ensurePermissions},
-		{Name: "admission", Run: r.blockCreation},
+		{Name: "search", Run: r.findCloudResources},
+		{Name: "permissions", Run: unhurried(r.ensurePermissions)},
+		{Name: "admission", Run: unhurried(r.blockCreation)},
 		{Name: "cloud resources", Run: r.removeCloudResources},
 	}
 	return &Controller{
@@ -103,7 +104,9 @@ func (r *Reconciler) controller() *Controller {
 			return live
 		},
 		Store: r.Status, Conditions: ownedConditions,
-		Fields:      func(hcp *hyperv1.HostedControlPlane) any { return statusPart{NodeCount: hcp.Status.NodeCount} },
+		Fields: func(hcp *hyperv1.HostedControlPlane) any {
+			return statusPart{NodeCount: hcp.Status.NodeCount, RemainingCloudResources: hcp.Status.RemainingCloudResources}
+		},
 		Summary:     summary,
 		Status:      func(s *scope, report reconcile.Report, _ *reconcile.Conditions) { r.invalidatePermissions(s, report) },
 		Classify:    classifier,
@@ -123,8 +126,10 @@ type scope struct {
 	// nodesVersion, servingVersion and joinVersion are the resourceVersions at which watches of them begin.
 	// Set by countNodes, approveServing and approveJoining.
 	nodesVersion, servingVersion, joinVersion string
-	// leftoversKnown is true if removeCloudResources knows what is left.
-	leftoversKnown bool
+	// cloud has what the hosted cluster created in the cloud, nil if that is not known. Set by findCloudResources.
+	cloud *cloudResources
+	// unprotected is true if it may still create cloud resources. Set by unhurried.
+	unprotected bool
 	// requeue is when to reconcile again although nothing is wrong, 0 for the usual time.
 	requeue time.Duration
 }

@@ -3,11 +3,11 @@
 //
 //	living                                              HostedCluster deleted, with cleanup
 //	  API server    the connection ►     clustercache.go    API server
-//	  permissions   of this operator        permissions.go  permissions   including the ones to delete
-//	  then, independent of each other:                    admission     rejects new load balancers and volumes ►
-//	    client certificates of nodes        clientcerts.go cloud resources  deleted; CloudResourcesDestroyed lists
-//	    serving certificates of nodes      servingcerts.go                 what is left                  cleanup.go
-//	      both for Machines only           csrapprover.go
+//	  permissions   of this operator        permissions.go  search        of cloud resources       cloudresources.go
+//	  then, independent of each other:                    permissions   including the ones to delete
+//	    client certificates of nodes        clientcerts.go admission     rejects new load balancers and volumes
+//	    serving certificates of nodes      servingcerts.go cloud resources  deleted; CloudResourcesDestroyed lists
+//	      both for Machines only           csrapprover.go                  what is left                  cleanup.go
 //	    nodes        their number                nodes.go
 //	    kubelets     certificates of all nodes
 //	                                          kubelets.go

@@ -14,7 +14,8 @@ var ownedConditions = []string{hyperv1.ConfigOperatorReconciliationSucceeded, hy
 
 // statusPart has the fields of the status that this controller writes.
 type statusPart struct {
-	NodeCount *int32 `json:"nodeCount,omitempty"`
+	NodeCount               *int32                       `json:"nodeCount,omitempty"`
+	RemainingCloudResources []hyperv1.LeftBehindResource `json:"remainingCloudResources,omitempty"`
 }
 
 // classifier is for errors of API servers. A missing answer is no evidence about the
@@ -35,7 +36,7 @@ func summary(s *scope) string {
 	switch {
 	case !s.cleaning():
 		return hyperv1.ConfigOperatorReconciliationSucceeded
-	case s.leftoversKnown:
+	case s.cloud != nil:
 		return hyperv1.CloudResourcesDestroyed
 	}
 	return ""

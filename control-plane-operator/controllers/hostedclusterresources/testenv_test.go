@@ -17,13 +17,16 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -63,8 +66,13 @@ var scheme = func() *runtime.Scheme {
 	for _, add := range []func(*runtime.Scheme) error{
 		hyperv1.AddToScheme, routev1.Install, clusterv1.AddToScheme, corev1.AddToScheme, rbacv1.AddToScheme, appsv1.AddToScheme,
 		discoveryv1.AddToScheme, policyv1.AddToScheme, certificatesv1.AddToScheme, admissionregistrationv1.AddToScheme, authorizationv1.AddToScheme,
+		networkingv1.AddToScheme, coordinationv1.AddToScheme,
 	} {
 		utilruntime.Must(add(s))
+	}
+	for _, kind := range []string{"VolumeSnapshot", "VolumeSnapshotContent"} {
+		s.AddKnownTypeWithName(snapshotKind(kind), &unstructured.Unstructured{})
+		s.AddKnownTypeWithName(snapshotKind(kind+"List"), &unstructured.UnstructuredList{})
 	}
 	return s
 }()
@@ -106,13 +114,14 @@ func newTestEnv(t testing.TB) *testEnv {
 			&corev1.EndpointsList{}, &discoveryv1.EndpointSliceList{},
 			&appsv1.DeploymentList{}, &appsv1.DaemonSetList{}, &policyv1.PodDisruptionBudgetList{},
 			&admissionregistrationv1.ValidatingAdmissionPolicyList{}, &admissionregistrationv1.ValidatingAdmissionPolicyBindingList{},
-			&corev1.PersistentVolumeList{}, &corev1.PersistentVolumeClaimList{}, &corev1.PodList{},
+			&corev1.PersistentVolumeList{}, &corev1.PersistentVolumeClaimList{}, &corev1.PodList{}, &networkingv1.IngressList{},
 		},
 		WithStatus: []client.Object{&certificatesv1.CertificateSigningRequest{}},
 		Index: func(b *fake.ClientBuilder) {
 			b.WithIndex(&certificatesv1.CertificateSigningRequest{}, "spec.signerName", func(obj client.Object) []string {
 				return []string{obj.(*certificatesv1.CertificateSigningRequest).Spec.SignerName}
 			})
+			b.WithIndex(&coordinationv1.Lease{}, "metadata.name", func(obj client.Object) []string { return []string{obj.GetName()} })
 		},
 	})
 	w.hosted.Calls = w.Calls
@@ -339,7 +348,7 @@ func (w *testEnv) status(how func(*hyperv1.HostedControlPlaneStatus)) {
 	hcp := w.hcp(w.t.Context())
 	writer := reconcile.NewWriter(w.Admin(), w.Admin(), hcp, "others", func(hcp *hyperv1.HostedControlPlane) any {
 		status := hcp.DeepCopy().Status
-		status.NodeCount = nil
+		status.NodeCount, status.RemainingCloudResources = nil, nil
 		for _, condition := range ownedConditions {
 			meta.RemoveStatusCondition(&status.Conditions, condition)
 		}

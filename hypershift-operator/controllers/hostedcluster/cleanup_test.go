@@ -3,9 +3,11 @@ package hostedcluster
 import (
 	"context"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -13,60 +15,69 @@ import (
 )
 
 func TestDeletionWaitsForTheHostedClusterToCleanUp(t *testing.T) {
+	available := &metav1.Condition{Status: metav1.ConditionTrue}
+	unreachable := &metav1.Condition{Status: metav1.ConditionUnknown, Reason: "Timeout", Message: "no answer"}
+	remaining := &metav1.Condition{Status: metav1.ConditionFalse, Reason: hyperv1.CloudResourcesRemainingReason, Message: "load balancer a1 of Service default/web"}
+	balancer := hyperv1.LeftBehindResource{Service: "ELB", Type: "load balancer", ID: "a1"}
+	volume := hyperv1.LeftBehindResource{Service: "EC2", Type: "volume", ID: "vol-1", Reason: hyperv1.ControllerNotRunningReason}
 	for name, tc := range map[string]struct {
-		api    *metav1.Condition // what is said of the hosted API server; nil for one that was never there
-		answer *metav1.Condition // what the control plane says when it is asked
-		waits  bool
-		event  string
+		api          *metav1.Condition // of the hosted API server
+		neverRan     bool
+		reported     *metav1.Condition // by the control-plane-operator
+		resources    []hyperv1.LeftBehindResource
+		choice       string // the value of the annotation
+		waits, asked bool
+		event        string
 	}{
-		"which never ran": {waits: false},
-		"which this version does not deploy": {
-			api: &metav1.Condition{Status: metav1.ConditionFalse, Reason: hyperv1.NotDeployedReason}, waits: false,
-		},
-		"and which says when it is done": {
-			api: &metav1.Condition{Status: metav1.ConditionTrue}, answer: &metav1.Condition{Status: metav1.ConditionTrue, Message: reconcile.AllIsWell}, waits: false,
-		},
-		"and names what it could not": {
-			api: &metav1.Condition{Status: metav1.ConditionTrue}, answer: &metav1.Condition{Status: metav1.ConditionFalse, Reason: hyperv1.CloudResourcesRemainingReason, Message: "load balancer a1"},
-			waits: true, event: "left behind: load balancer a1",
-		},
-		"and says where to look if nobody answers": {
-			api:   &metav1.Condition{Status: metav1.ConditionUnknown, Reason: "Timeout", Message: "no answer"},
-			waits: true, event: "the hosted API server does not answer (no answer); left behind: what carries the tag kubernetes.io/cluster/demo-x",
-		},
+		"an API server that never ran has created nothing":       {api: unreachable, neverRan: true},
+		"the user keeps everything":                              {api: available, choice: "false"},
+		"a cluster that has nothing is deleted at once":          {api: available, reported: &metav1.Condition{Status: metav1.ConditionTrue, Message: reconcile.AllIsWell}},
+		"a hosted cluster that has not answered is waited for":   {api: available, waits: true, asked: true, event: "left behind: what carries the tag kubernetes.io/cluster/demo-x"},
+		"what remains is listed by its ID":                       {api: available, reported: remaining, resources: []hyperv1.LeftBehindResource{balancer}, waits: true, asked: true, event: "left behind: load balancer a1"},
+		"the user may ask for it":                                {api: available, choice: "true", reported: remaining, resources: []hyperv1.LeftBehindResource{balancer}, waits: true, asked: true, event: "left behind: load balancer a1"},
+		"an earlier control-plane-operator lists no IDs":         {api: available, reported: remaining, waits: true, asked: true, event: "left behind: load balancer a1 of Service default/web"},
+		"an API server that does not respond cannot list them":   {api: unreachable, waits: true, asked: true, event: "the hosted API server does not answer (no answer); left behind: what carries the tag kubernetes.io/cluster/demo-x"},
+		"a controller that does not run is not waited for":       {api: available, asked: true, reported: &metav1.Condition{Status: metav1.ConditionFalse, Reason: hyperv1.ControllerNotRunningReason, Message: "volume vol-1"}, resources: []hyperv1.LeftBehindResource{volume}, event: "left behind: volume vol-1"},
+		"one controller that does not run, beside one that runs": {api: available, asked: true, reported: remaining, resources: []hyperv1.LeftBehindResource{balancer, volume}, waits: true, event: "left behind: load balancer a1, volume vol-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := emptyTestEnv(t)
 			hc := privateCluster()
-			hc.Annotations = map[string]string{hyperv1.CleanupCloudResourcesAnnotation: "true"}
+			if tc.choice != "" {
+				hc.Annotations = map[string]string{hyperv1.CleanupCloudResourcesAnnotation: tc.choice}
+			}
 			w.Create(t, pullSecret(), hc)
 			pass := w.start()
 			w.run(t, pass, 3)
 			w.updateControlPlaneStatus(t, func(st *hyperv1.HostedControlPlaneStatus) {
+				st.Initialized, st.RemainingCloudResources = !tc.neverRan, tc.resources
 				meta.RemoveStatusCondition(&st.Conditions, hyperv1.KubeAPIServerAvailable)
-				for of, c := range map[string]*metav1.Condition{hyperv1.KubeAPIServerAvailable: tc.api, hyperv1.CloudResourcesDestroyed: tc.answer} {
+				for of, c := range map[string]*metav1.Condition{hyperv1.KubeAPIServerAvailable: tc.api, hyperv1.CloudResourcesDestroyed: tc.reported} {
 					if c != nil {
 						c.Type = of
 						reconcile.SetCondition(&st.Conditions, *c, w.clock.Now())
 					}
 				}
 			})
+			w.silent = true
 			if err := w.Admin().Delete(t.Context(), hc); err != nil {
 				t.Fatal(err)
 			}
 			w.run(t, pass, 3)
 			hcp := &hyperv1.HostedControlPlane{}
-			going := !w.exists(t, hcp, w.object("demo")) || !hcp.DeletionTimestamp.IsZero()
-			if going == tc.waits {
+			exists := w.exists(t, hcp, w.object("demo"))
+			if going := !exists || !hcp.DeletionTimestamp.IsZero(); going == tc.waits {
 				t.Errorf("the control plane goes: %v, want waiting: %v", going, tc.waits)
+			}
+			if asked := hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] == "true" && hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] == "true"; exists && asked != tc.asked {
+				t.Errorf("the hosted cluster was asked: %v, want %v", asked, tc.asked)
 			}
 			if tc.waits {
 				w.want(t, hyperv1.HostedClusterDestroyed, metav1.ConditionFalse, hyperv1.CloudResourcesRemainingReason, "waiting for the hosted cluster to remove what it made in the cloud")
-				if hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] != "true" || hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] != "true" {
-					t.Error("nobody was asked")
-				}
 				w.clock.Step(orphanAfter)
 				w.run(t, pass, 1)
+			}
+			if tc.event != "" {
 				w.wantEvent(t, "CloudResourcesLeftBehind", tc.event)
 			}
 			w.run(t, pass, 6)
@@ -74,5 +85,62 @@ func TestDeletionWaitsForTheHostedClusterToCleanUp(t *testing.T) {
 				t.Errorf("the cluster is still there: %v", err)
 			}
 		})
+	}
+}
+
+// The controllers of volumes run on nodes. Nodes stay until the hosted cluster has deleted its cloud resources.
+func TestMachinesStayUntilCloudResourcesAreDeleted(t *testing.T) {
+	for name, tc := range map[string]struct {
+		api   metav1.ConditionStatus
+		stays bool
+	}{
+		"while the API server responds":                     {metav1.ConditionTrue, true},
+		"not if the API server does not respond":            {metav1.ConditionUnknown, false},
+		"not if the API server is reported not to be there": {metav1.ConditionFalse, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newTestEnv(t)
+			w.created = []hyperv1.LeftBehindResource{{Service: "ELB", Type: "load balancer", ID: "a1"}}
+			pass := w.start()
+			w.run(t, pass, 10)
+			w.silent = true
+			w.updateControlPlaneStatus(t, func(st *hyperv1.HostedControlPlaneStatus) {
+				reconcile.SetCondition(&st.Conditions, metav1.Condition{Type: hyperv1.KubeAPIServerAvailable, Status: tc.api}, w.clock.Now())
+			})
+			if err := w.Admin().Delete(t.Context(), privateCluster()); err != nil {
+				t.Fatal(err)
+			}
+			w.run(t, pass, 6)
+			if stays := w.has(t, &infrav1.AWSMachine{}, "workers-1"); stays != tc.stays {
+				t.Errorf("the machine exists: %v, want %v", stays, tc.stays)
+			}
+			w.silent = false
+			w.run(t, pass, 12)
+			if w.has(t, &infrav1.AWSMachine{}, "workers-1") {
+				t.Error("the machine still exists")
+			}
+		})
+	}
+}
+
+// A user who sets the annotation during the deletion keeps what still exists.
+func TestCleanupStopsWhenTheUserKeepsTheResources(t *testing.T) {
+	w := newTestEnv(t)
+	w.created = []hyperv1.LeftBehindResource{{Service: "ELB", Type: "load balancer", ID: "a1"}}
+	pass := w.start()
+	w.run(t, pass, 10)
+	w.silent = true
+	if err := w.Admin().Delete(t.Context(), privateCluster()); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t, pass, 2)
+	w.change(t, func(hc *hyperv1.HostedCluster) {
+		hc.Annotations = map[string]string{hyperv1.CleanupCloudResourcesAnnotation: "false"}
+	})
+	w.clock.Step(time.Second)
+	w.run(t, pass, 1)
+	hcp := &hyperv1.HostedControlPlane{}
+	if !w.exists(t, hcp, w.object("demo")) || hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] != "false" {
+		t.Errorf("the hosted cluster is still asked: %v", hcp.Annotations)
 	}
 }

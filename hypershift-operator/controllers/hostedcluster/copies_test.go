@@ -445,6 +445,7 @@ func TestAChangeOfASourceReachesItsClusters(t *testing.T) {
 // hands a kubeconfig out. Its deletion deletes all that too.
 func richScenario(t testing.TB) *crashtest.Scenario {
 	w := richTestEnv(t)
+	w.created = []hyperv1.LeftBehindResource{{Service: "ELB", Type: "load balancer", ID: "a1"}}
 	scenario := w.scenario()
 	scenario.OtherControllers = func(ctx context.Context) error { return errors.Join(w.others(ctx), w.handOut(ctx)) }
 	scenario.Ready = func(ctx context.Context) string {

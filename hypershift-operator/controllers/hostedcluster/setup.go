@@ -169,7 +169,7 @@ func debounced(requests handler.MapFunc) handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: now.Create, DeleteFunc: now.Delete, GenericFunc: now.Generic,
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			if !e.ObjectNew.GetDeletionTimestamp().IsZero() {
+			if !e.ObjectNew.GetDeletionTimestamp().IsZero() || e.ObjectNew.GetAnnotations()[hyperv1.HostedClusterDeletedAnnotation] == "true" {
 				now.Update(ctx, e, q)
 				return
 			}

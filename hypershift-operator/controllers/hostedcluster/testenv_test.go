@@ -79,6 +79,10 @@ type testEnv struct {
 	stuck bool
 	// lagging hides namespaces from the controller's cache, blind HostedClusters.
 	lagging, blind bool
+	// created are the cloud resources that the hosted cluster creates, and that it deletes when asked to.
+	created []hyperv1.LeftBehindResource
+	// silent makes the control-plane-operator report nothing new.
+	silent bool
 	// hasty is the user who deletes the cluster while it gets its finalizer.
 	hasty bool
 }
@@ -284,6 +288,9 @@ func (w *testEnv) controlPlaneOperator(ctx context.Context) error {
 					Finalizers: []string{hyperv1.ControlPlaneOperatorFinalizer, hyperv1.HypershiftOperatorFinalizer}},
 				Spec: hyperv1.AWSEndpointServiceSpec{NetworkLoadBalancerName: "a1"},
 			})
+		case w.silent:
+		case hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] == "true":
+			err = w.deleteCreated(ctx, hcp)
 		default:
 			err = w.reportHealthy(ctx, hcp, &endpoints.Items[0])
 		}
@@ -292,6 +299,24 @@ func (w *testEnv) controlPlaneOperator(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// deleteCreated reports what the hosted cluster has created, and one pass later that it is deleted.
+func (w *testEnv) deleteCreated(ctx context.Context, hcp *hyperv1.HostedControlPlane) error {
+	c := metav1.Condition{Type: hyperv1.CloudResourcesDestroyed, Status: metav1.ConditionTrue, Message: reconcile.AllIsWell}
+	was := meta.FindStatusCondition(hcp.Status.Conditions, c.Type)
+	switch {
+	case was != nil && was.Status == c.Status:
+		return nil
+	case was == nil && len(w.created) > 0:
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, hyperv1.CloudResourcesRemainingReason, "load balancer a1"
+	}
+	hcp.Status.RemainingCloudResources = nil
+	if c.Status != metav1.ConditionTrue {
+		hcp.Status.RemainingCloudResources = w.created
+	}
+	reconcile.SetCondition(&hcp.Status.Conditions, c, w.clock.Now())
+	return w.Admin().Status().Update(ctx, hcp)
 }
 
 // reportHealthy sets the conditions of a control plane that is well.
@@ -304,6 +329,7 @@ func (w *testEnv) reportHealthy(ctx context.Context, hcp *hyperv1.HostedControlP
 	}
 	es.Status.EndpointID, es.Status.SecurityGroupID = "vpce-1", "sg-1"
 	es.Status.DNSNames, es.Status.DNSZoneID = []string{"api.demo.hypershift.local"}, "Z1"
+	hcp.Status.Initialized = len(w.created) > 0
 	for _, condition := range []string{hyperv1.InfrastructureReady, hyperv1.ValidAWSIdentityProvider, hyperv1.KubeAPIServerAvailable, hyperv1.EtcdAvailable} {
 		reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Message: reconcile.AllIsWell}, w.clock.Now())
 	}

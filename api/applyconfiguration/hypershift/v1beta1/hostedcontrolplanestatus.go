@@ -59,8 +59,11 @@ type HostedControlPlaneStatusApplyConfiguration struct {
 	// calls of STS when the control-plane-operator restarts.
 	AWSRolesIsolation *AWSRolesIsolationRecordApplyConfiguration `json:"awsRolesIsolation,omitempty"`
 	// NodeCount is the number of nodes of the hosted cluster.
-	NodeCount  *int32                               `json:"nodeCount,omitempty"`
-	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	NodeCount *int32 `json:"nodeCount,omitempty"`
+	// RemainingCloudResources lists the cloud resources that the hosted cluster created and that are not removed yet
+	// while the cluster is being deleted. Nothing removes those with a reason.
+	RemainingCloudResources []LeftBehindResourceApplyConfiguration `json:"remainingCloudResources,omitempty"`
+	Conditions              []metav1.ConditionApplyConfiguration   `json:"conditions,omitempty"`
 }
 
 // HostedControlPlaneStatusApplyConfiguration constructs a declarative configuration of the HostedControlPlaneStatus type for use with
@@ -210,6 +213,19 @@ func (b *HostedControlPlaneStatusApplyConfiguration) WithAWSRolesIsolation(value
 // If called multiple times, the NodeCount field is set to the value of the last call.
 func (b *HostedControlPlaneStatusApplyConfiguration) WithNodeCount(value int32) *HostedControlPlaneStatusApplyConfiguration {
 	b.NodeCount = &value
+	return b
+}
+
+// WithRemainingCloudResources adds the given value to the RemainingCloudResources field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the RemainingCloudResources field.
+func (b *HostedControlPlaneStatusApplyConfiguration) WithRemainingCloudResources(values ...*LeftBehindResourceApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithRemainingCloudResources")
+		}
+		b.RemainingCloudResources = append(b.RemainingCloudResources, *values[i])
+	}
 	return b
 }
 

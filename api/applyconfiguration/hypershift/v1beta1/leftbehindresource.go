@@ -5,7 +5,7 @@ package v1beta1
 // LeftBehindResourceApplyConfiguration represents a declarative configuration of the LeftBehindResource type for use
 // with apply.
 //
-// LeftBehindResource is a cloud resource that was not deleted with its cluster.
+// LeftBehindResource is a cloud resource that was not deleted with its cluster, or is not deleted yet.
 type LeftBehindResourceApplyConfiguration struct {
 	// service is the cloud service of the resource, such as EC2.
 	Service *string `json:"service,omitempty"`

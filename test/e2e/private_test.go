@@ -14,7 +14,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/aws-sdk-go-v2/service/route53"
+	route53types "github.com/aws/aws-sdk-go-v2/service/route53/types"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,7 +27,8 @@ import (
 )
 
 // TestPrivate runs a private cluster with a node in each of three zones, whose only way to the control plane is PrivateLink.
-// Then it breaks each part of that way, and waits until the operators have repaired it.
+// Then it breaks each part of that way, and waits until it is repaired. The deletion of the cluster removes the load balancer of
+// its user, too.
 func TestPrivate(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t, "private", on.Versions[0])
@@ -44,44 +49,103 @@ func TestPrivate(t *testing.T) {
 	h.waitForCondition(hyperv1.DataPlaneConnectionAvailable, "True")
 	runAll(t, h.kubeconfig, onNodes(on.Images["busybox"]))
 	h.breakPrivateLink()
+	h.balanced() // the deletion removes the load balancer
 }
 
 // breakage is one way to break the connection.
 type breakage struct {
 	name string
 	do   func(context.Context) error
-	// repaired returns an error until the operators have repaired it.
+	// mend is what the user has to do, nil if the operators repair it.
+	mend func(context.Context) error
+	// repaired returns an error until it is repaired.
 	repaired func(context.Context) error
 }
 
-// breakPrivateLink breaks the connection in several ways, and logs how long it takes until it is repaired and all nodes are
-// ready. The nodes need not be lost before: a node is not ready 40 seconds after its last heartbeat.
+// watchedConditions are the conditions of the HostedCluster that report the connection.
+var watchedConditions = []string{
+	hyperv1.AWSEndpointServiceAvailable, hyperv1.AWSEndpointAvailable, hyperv1.DataPlaneConnectionAvailable, hyperv1.HostedClusterAvailable,
+}
+
+// turned returns the first watched condition that is not True, with its reason.
+func (h *hosted) turned(ctx context.Context) (string, error) {
+	hc := &hyperv1.HostedCluster{}
+	if err := h.management.Get(ctx, client.ObjectKeyFromObject(h.hc), hc); err != nil {
+		return "", err
+	}
+	for _, name := range watchedConditions {
+		if c := meta.FindStatusCondition(hc.Status.Conditions, name); c == nil || c.Status != metav1.ConditionTrue {
+			reason := "missing"
+			if c != nil {
+				reason = c.Reason
+			}
+			return name + " (" + reason + ")", nil
+		}
+	}
+	return "", nil
+}
+
+// breakPrivateLink breaks the connection in several ways, and logs what users see and how long it takes until it is repaired
+// and all nodes are ready. The nodes need not be lost before: a node is not ready 40 seconds after its last heartbeat.
 func (h *hosted) breakPrivateLink() {
 	h.t.Helper()
 	p := h.privateLink()
-	table := []string{fmt.Sprintf("%-40s %12s %12s %12s", "broken", "nodes lost", "repaired", "nodes ready")}
-	for _, b := range []breakage{p.principal(), p.rejection(), p.rules(), p.deletion()} {
+	const row = "%-40s %-60s %12s %12s %12s"
+	table := []string{fmt.Sprintf(row, "broken", "first condition that turns", "nodes lost", "repaired", "nodes ready")}
+	for _, b := range []breakage{p.principal(), p.rejection(), p.rules(), p.deletion(), p.record(), p.zone(), p.route()} {
 		h.t.Run(b.name, func(*testing.T) {
+			h.eventually("all conditions are True", func(ctx context.Context) error {
+				problem, err := h.turned(ctx)
+				if err == nil && problem != "" {
+					err = errors.New(problem)
+				}
+				return err
+			})
 			h.must(b.do(h.t.Context()))
 			began := time.Now()
-			after := func(what string, check func(context.Context) error) string {
-				h.eventually(what, check)
-				return fmt.Sprintf("%.0f s", time.Since(began).Seconds())
-			}
-			lost := "never"
-			repaired := after("it is repaired", func(ctx context.Context) error {
+			since := func() string { return fmt.Sprintf("%.0f s", time.Since(began).Seconds()) }
+			seen, lost, mended := "none", "never", b.mend == nil
+			observe := func(ctx context.Context) {
+				if seen == "none" {
+					if problem, err := h.turned(ctx); err == nil && problem != "" {
+						seen = problem + " after " + since()
+					}
+				}
 				if lost == "never" && h.nodesReady(ctx, 3) != nil {
-					lost = fmt.Sprintf("%.0f s", time.Since(began).Seconds())
+					lost = since()
+				}
+			}
+			h.eventually("it is repaired", func(ctx context.Context) error {
+				observe(ctx)
+				if !mended {
+					if time.Since(began) < unmended {
+						return errors.New("the user has not noticed it yet")
+					}
+					if err := b.mend(ctx); err != nil {
+						return err
+					}
+					mended = true
 				}
 				return b.repaired(ctx)
 			})
-			ready := after("all nodes are ready", func(ctx context.Context) error { return h.nodesReady(ctx, 3) })
+			repaired := since()
+			if b.mend != nil {
+				repaired += " (user)"
+			}
+			h.eventually("all nodes are ready", func(ctx context.Context) error {
+				observe(ctx)
+				return h.nodesReady(ctx, 3)
+			})
+			ready := since()
 			h.waitForCondition(hyperv1.DataPlaneConnectionAvailable, "True")
-			table = append(table, fmt.Sprintf("%-40s %12s %12s %12s", b.name, lost, repaired, ready))
+			table = append(table, fmt.Sprintf(row, b.name, seen, lost, repaired, ready))
 		})
 	}
 	h.t.Log("\n" + strings.Join(table, "\n"))
 }
+
+// unmended is the time in which the user does not repair what belongs to them. A lost node would be not ready by then.
+const unmended = time.Minute
 
 // nodesReady returns an error unless that many nodes exist and are ready.
 func (h *hosted) nodesReady(ctx context.Context, want int) error {
@@ -260,3 +324,113 @@ func (p *privateLink) deletion() breakage {
 		},
 	}
 }
+
+// record deletes the records that lead to the endpoint.
+func (p *privateLink) record() breakage {
+	zones := route53.NewFromConfig(on.AWS.Config(p.h.customer.Account))
+	// records returns the hosted zone of the cluster, and its records of addresses.
+	records := func(ctx context.Context) (*string, []route53types.ResourceRecordSet, error) {
+		list, err := zones.ListHostedZones(ctx, &route53.ListHostedZonesInput{})
+		if err != nil {
+			return nil, nil, err
+		}
+		at := slices.IndexFunc(list.HostedZones, func(z route53types.HostedZone) bool {
+			return strings.TrimSuffix(aws.ToString(z.Name), ".") == p.h.hc.Name+".hypershift.local"
+		})
+		if at < 0 {
+			return nil, nil, fmt.Errorf("account %s has no hosted zone of the cluster", p.h.customer.Account)
+		}
+		id := list.HostedZones[at].Id
+		sets, err := zones.ListResourceRecordSets(ctx, &route53.ListResourceRecordSetsInput{HostedZoneId: id})
+		if err != nil {
+			return nil, nil, err
+		}
+		return id, slices.DeleteFunc(sets.ResourceRecordSets, func(r route53types.ResourceRecordSet) bool {
+			return r.Type == route53types.RRTypeNs || r.Type == route53types.RRTypeSoa || r.Type == route53types.RRTypeTxt
+		}), nil
+	}
+	count := 0
+	return breakage{
+		name: "the records are deleted",
+		do: func(ctx context.Context) error {
+			zone, all, err := records(ctx)
+			if err != nil {
+				return err
+			}
+			count = len(all)
+			batch := &route53types.ChangeBatch{}
+			for i := range all {
+				batch.Changes = append(batch.Changes, route53types.Change{Action: route53types.ChangeActionDelete, ResourceRecordSet: &all[i]})
+			}
+			_, err = zones.ChangeResourceRecordSets(ctx, &route53.ChangeResourceRecordSetsInput{HostedZoneId: zone, ChangeBatch: batch})
+			return err
+		},
+		repaired: func(ctx context.Context) error {
+			_, all, err := records(ctx)
+			if err == nil && (count == 0 || len(all) != count) {
+				err = fmt.Errorf("the zone has %d of %d records", len(all), count)
+			}
+			return err
+		},
+	}
+}
+
+// zone removes the endpoint from one of the zones.
+func (p *privateLink) zone() breakage {
+	removed := ""
+	return breakage{
+		name: "the endpoint loses a zone",
+		do: func(ctx context.Context) error {
+			if err := p.read(ctx); err != nil {
+				return err
+			}
+			removed = p.endpoint.SubnetIds[0]
+			_, err := p.tenant.ModifyVpcEndpoint(ctx, &ec2.ModifyVpcEndpointInput{VpcEndpointId: p.endpoint.VpcEndpointId, RemoveSubnetIds: []string{removed}})
+			return err
+		},
+		repaired: func(ctx context.Context) error {
+			err := p.read(ctx)
+			if err == nil && !slices.Contains(p.endpoint.SubnetIds, removed) {
+				err = fmt.Errorf("the endpoint is in %v", p.endpoint.SubnetIds)
+			}
+			return err
+		},
+	}
+}
+
+// route deletes the route of a subnet to the internet. It belongs to the customer, and the way through the endpoint does not
+// need it.
+func (p *privateLink) route() breakage {
+	var table string
+	var route types.Route
+	return breakage{
+		name: "a route to the internet is deleted",
+		do: func(ctx context.Context) error {
+			tables, err := p.tenant.DescribeRouteTables(ctx, &ec2.DescribeRouteTablesInput{Filters: []types.Filter{
+				{Name: aws.String("association.subnet-id"), Values: []string{p.h.customer.Subnets[0].ID}},
+			}})
+			if err != nil {
+				return err
+			}
+			for _, t := range tables.RouteTables {
+				for _, r := range t.Routes {
+					if aws.ToString(r.DestinationCidrBlock) == everywhere {
+						table, route = aws.ToString(t.RouteTableId), r
+						_, err := p.tenant.DeleteRoute(ctx, &ec2.DeleteRouteInput{RouteTableId: t.RouteTableId, DestinationCidrBlock: r.DestinationCidrBlock})
+						return err
+					}
+				}
+			}
+			return fmt.Errorf("subnet %s has no route to %s", p.h.customer.Subnets[0].ID, everywhere)
+		},
+		mend: func(ctx context.Context) error {
+			_, err := p.tenant.CreateRoute(ctx, &ec2.CreateRouteInput{
+				RouteTableId: &table, DestinationCidrBlock: route.DestinationCidrBlock, NatGatewayId: route.NatGatewayId,
+			})
+			return err
+		},
+		repaired: func(context.Context) error { return nil },
+	}
+}
+
+const everywhere = "0.0.0.0/0"

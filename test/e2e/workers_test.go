@@ -116,8 +116,27 @@ func issuerDocuments(image, issuer string) []command {
 	}
 }
 
-// loadBalancer makes a Service of type LoadBalancer in the cluster, sends a request through its network load balancer from
-// outside of the customer's VPC, and deletes it again.
+// balanced makes a Service of type LoadBalancer in the cluster, and waits for its load balancer.
+func (h *hosted) balanced() {
+	h.t.Helper()
+	out, err := on.Kubectl(h.t.Context(), h.kubeconfig, balanced, "apply", "-f", "-")
+	if err != nil {
+		h.t.Fatalf("kubectl apply: %s: %v", out, err)
+	}
+	h.eventually("the Service has a load balancer", func(ctx context.Context) error {
+		host, err := on.Kubectl(ctx, h.kubeconfig, "", "get", "service", "balanced", "-o", "jsonpath={.status.loadBalancer.ingress[0].hostname}")
+		if err == nil && host == "" {
+			err = errors.New("it has none")
+		}
+		return err
+	})
+	left, err := on.AWS.Leftovers(h.t.Context(), h.customer.Account)
+	h.must(err)
+	h.t.Logf("account %s has %s", h.customer.Account, strings.Join(left, ", "))
+}
+
+// loadBalancer makes a Service of type LoadBalancer in the cluster, and sends a request through its network load balancer from
+// outside of the customer's VPC. The deletion of the cluster has to remove the load balancer.
 func (h *hosted) loadBalancer(image string) {
 	h.t.Helper()
 	kubectl := func(stdin string, args ...string) string {
@@ -161,7 +180,7 @@ func (h *hosted) loadBalancer(image string) {
 		return err
 	})
 	h.t.Logf("a request reached a pod through the load balancer after %.1f s", time.Since(began).Seconds())
-	kubectl("", "delete", "deployment/web", "service/web", "service/balanced", "--timeout=60s")
+	kubectl("", "delete", "deployment/web", "service/web", "--timeout=60s")
 }
 
 // balanced is a Service with a network load balancer that faces the internet.

@@ -56,7 +56,7 @@ func (s *Services) Ensure(ctx context.Context, spec Spec) (Service, error) {
 	if err := s.update(ctx, spec, &svc); err != nil {
 		return Service{}, s.invalidate(spec.Owner, svc.ID, err)
 	}
-	if err := s.ensurePrincipals(ctx, svc.ID, spec.Principals); err != nil {
+	if svc.AddedPrincipals, err = s.ensurePrincipals(ctx, svc.ID, spec.Principals); err != nil {
 		return Service{}, s.invalidate(spec.Owner, svc.ID, err)
 	}
 	return svc, nil

@@ -15,11 +15,11 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
 
-// ensurePrincipals allows exactly these principals.
-func (s *Services) ensurePrincipals(ctx context.Context, id string, want []string) error {
+// ensurePrincipals allows exactly these principals, and returns those that were missing.
+func (s *Services) ensurePrincipals(ctx context.Context, id string, want []string) (added []string, err error) {
 	have, err := s.allowed(ctx, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	in := &ec2.ModifyVpcEndpointServicePermissionsInput{
 		ServiceId:               aws.String(id),
@@ -27,18 +27,18 @@ func (s *Services) ensurePrincipals(ctx context.Context, id string, want []strin
 		RemoveAllowedPrincipals: minus(have, want),
 	}
 	if in.AddAllowedPrincipals == nil && in.RemoveAllowedPrincipals == nil {
-		return nil
+		return nil, nil
 	}
 	ctrl.LoggerFrom(ctx).Info("Changing who may connect to endpoint service", "service", id, "add", in.AddAllowedPrincipals, "remove", in.RemoveAllowedPrincipals)
 	_, err = s.api.ModifyVpcEndpointServicePermissions(ctx, in)
 	if awsx.IsInvalid(err) && in.AddAllowedPrincipals != nil {
-		return s.changeOneByOne(ctx, in)
+		return nil, s.changeOneByOne(ctx, in)
 	}
 	if err != nil {
-		return fmt.Errorf("changing who may connect to endpoint service %s: %w", id, err)
+		return nil, fmt.Errorf("changing who may connect to endpoint service %s: %w", id, err)
 	}
 	s.putPrincipals(id, want)
-	return nil
+	return in.AddAllowedPrincipals, nil
 }
 
 // changeOneByOne adds the principals that AWS accepts, and reports the others. A

@@ -52,6 +52,8 @@ type Service struct {
 	// ZoneIDs are the zones in which endpoints can be made, sorted. Zone
 	// *names* mean different zones in different accounts; ids do not.
 	ZoneIDs []string
+	// AddedPrincipals are those that this call of Ensure has allowed to connect.
+	AddedPrincipals []string
 
 	loadBalancers []string
 	zoneNames     []string

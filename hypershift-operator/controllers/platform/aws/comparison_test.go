@@ -3,6 +3,7 @@ package aws
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,6 +85,22 @@ func (w *testEnv) step(t *testing.T, r *Reconciler) (map[string]int, time.Durati
 	return fakeaws.Count(w.cloud.Calls()), result.RequeueAfter
 }
 
+// wantEvent requires that an event with that reason was recorded.
+func (w *testEnv) wantEvent(t *testing.T, reason string) {
+	t.Helper()
+	for {
+		select {
+		case event := <-w.events.Events:
+			if strings.Contains(event, reason) {
+				return
+			}
+		default:
+			t.Errorf("no event %s", reason)
+			return
+		}
+	}
+}
+
 var comparisonCalls = map[string]int{"ec2:DescribeVpcEndpointServiceConfigurations": 1, "ec2:DescribeVpcEndpointServicePermissions": 1}
 
 // A manual change that cuts off the nodes is repaired when they are lost, not hours later.
@@ -119,6 +136,7 @@ func TestPrincipalsAreRepairedAtOnceWhenTheEndpointIsCutOff(t *testing.T) {
 			if got := principals(); !slices.Equal(got, []string{withoutPath(cpoRole)}) {
 				t.Errorf("allowed are %v", got)
 			}
+			w.wantEvent(t, "AllowedPrincipalsAdded")
 			if next != firstComparison {
 				t.Errorf("the next comparison is after %s", next)
 			}

@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -130,7 +131,7 @@ func fields(es *hyperv1.AWSEndpointService) any {
 }
 
 // summarize adds the note to the condition, and records an event when the service
-// becomes available.
+// becomes available, or when principals were missing.
 func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *reconcile.Conditions) {
 	const condition = hyperv1.AWSEndpointServiceAvailable
 	if s.deleting() {
@@ -145,6 +146,9 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *re
 	}
 	if s.note != "" {
 		is.Message = s.note
+	}
+	if added := s.offered.AddedPrincipals; len(added) > 0 && was != nil && was.Status == is.Status {
+		r.Recorder.Eventf(s.es, nil, "Normal", "AllowedPrincipalsAdded", "Reconcile", "Principals that were missing may connect to endpoint service %s: %s", s.es.Status.EndpointServiceName, strings.Join(added, ", "))
 	}
 	if was == nil || was.Status != is.Status {
 		r.Recorder.Eventf(s.es, nil, "Normal", "EndpointServiceAvailable", "Reconcile", "Endpoint service %s is available", s.es.Status.EndpointServiceName)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,6 +70,9 @@ func (m *Manager) awaitCleanup(ctx context.Context, c *Cluster) error {
 		left = reported.Message
 	}
 	message := fmt.Sprintf("waiting for the hosted cluster to remove what it made in the cloud: %s; what is there after %s is left behind", left, c.orphanAfter())
+	if c.OperatorProblem != "" {
+		message += "; " + c.OperatorProblem
+	}
 	return reconcile.Unverified(hyperv1.CloudResourcesRemainingReason, "%s", message).About(hyperv1.CloudResourcesDestroyed).
 		With(reconcile.Wait(deletionInterval, hyperv1.CloudResourcesRemainingReason, "%s", message))
 }
@@ -77,7 +81,8 @@ func (m *Manager) awaitCleanup(ctx context.Context, c *Cluster) error {
 // HostedCluster that is gone.
 func keepsCloudResources(hc *hyperv1.HostedCluster, hcp *hyperv1.HostedControlPlane) bool {
 	const annotation = hyperv1.CleanupCloudResourcesAnnotation
-	return cmp.Or(hc.Annotations[annotation], hcp.Annotations[annotation]) == annotationFalse
+	remove, err := strconv.ParseBool(cmp.Or(hc.Annotations[annotation], hcp.Annotations[annotation]))
+	return err == nil && !remove
 }
 
 // cleanupProblem explains why resources remain after the whole period.

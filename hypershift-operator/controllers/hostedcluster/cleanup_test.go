@@ -31,6 +31,7 @@ func TestDeletionWaitsForTheHostedClusterToCleanUp(t *testing.T) {
 	}{
 		"an API server that never ran has created nothing":       {api: unreachable, neverRan: true},
 		"the user keeps everything":                              {api: available, choice: "false"},
+		"the user keeps everything in another spelling":          {api: available, choice: "False"},
 		"a cluster that has nothing is deleted at once":          {api: available, reported: &metav1.Condition{Status: metav1.ConditionTrue, Message: reconcile.AllIsWell}},
 		"a hosted cluster that has not answered is waited for":   {api: available, waits: true, asked: true, event: "left behind: what carries the tag kubernetes.io/cluster/demo-x"},
 		"what remains is listed by its ID":                       {api: available, reported: remaining, resources: []hyperv1.LeftBehindResource{balancer}, waits: true, asked: true, event: "left behind: load balancer a1"},

@@ -29,6 +29,7 @@ func Parse(name string, args, environ []string) (Options, error) {
 	fs.DurationVar(&o.APIStartInterval, "api-start-interval", 10*time.Second, "How often to check a hosted API server that is not ready.")
 	fs.DurationVar(&o.APIInterval, "api-interval", 30*time.Second, "How often to check a hosted API server that is ready.")
 	fs.BoolVar(&o.CheckLoadBalancers, "check-load-balancers", true, "Check the hosted API server through the load balancers that users and nodes use.")
+	o.LoadBalancers.Bind(fs)
 	fs.StringVar(&o.Image, "image", env["CONTROL_PLANE_OPERATOR_IMAGE"], "The image of this program. Parts of the control plane use it too.")
 	fs.Func("registry-overrides", "Where release images and their components are pulled: source=mirror,source=mirror.", func(text string) (err error) {
 		o.RegistryOverrides, err = release.ParseOverrides(text)

@@ -119,6 +119,7 @@ func (o *Operator) addControlPlane() error {
 	}
 	return hostedcontrolplane.Setup(o, hostedcontrolplane.Options{
 		Client: o.GetClient(), Status: o.status, Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{}, ServesRoutes: serves,
+		LoadBalancers: o.options.LoadBalancers,
 	})
 }
 

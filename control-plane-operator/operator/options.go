@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/hosted-control-planes/hypershift/internal/loadbalancers"
 	"github.com/hosted-control-planes/hypershift/internal/logs"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
@@ -29,6 +30,8 @@ type Options struct {
 	APIStartInterval, APIInterval time.Duration
 	// CheckLoadBalancers enables checks at its published address.
 	CheckLoadBalancers bool
+	// LoadBalancers configures the Services of type LoadBalancer.
+	LoadBalancers loadbalancers.Settings
 
 	// MetricsClientCA is the authority, PEM, of the clients that may read the metrics.
 	MetricsClientCA []byte

@@ -7,6 +7,7 @@ import hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1bet
 func PropagatedAnnotations() []string {
 	return []string{
 		hyperv1.TargetNodeLabelsAnnotation,
+		hyperv1.LoadBalancerSubnetsAnnotation,
 		hyperv1.CleanupCloudResourcesAnnotation,
 		hyperv1.DisablePKIReconciliationAnnotation,
 		hyperv1.RotateCertificatesAnnotation,

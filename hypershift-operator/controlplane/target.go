@@ -15,6 +15,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/loadbalancers"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
@@ -48,6 +49,8 @@ type Target struct {
 	RegistryOverrides release.Overrides
 	// SkipLoadBalancerChecks is true if the management cluster cannot reach load balancers.
 	SkipLoadBalancerChecks bool
+	// LoadBalancers configures the Services of type LoadBalancer of control planes.
+	LoadBalancers loadbalancers.Settings
 	// ResyncPeriod is how often the control-plane-operator compares AWS with the desired state; 0 for its default.
 	ResyncPeriod time.Duration
 }

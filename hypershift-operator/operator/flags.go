@@ -58,6 +58,7 @@ func Parse(name string, args, environ []string) (Options, error) {
 		return err
 	})
 	fs.BoolVar(&o.CheckLoadBalancers, "check-load-balancers", true, "have the control-plane-operators check that API servers answer by the load balancers that users and nodes take; false where the management cluster reaches no load balancer")
+	o.LoadBalancers.Bind(fs)
 	fs.Func("management-api-endpoints", "public addresses of the API server of the management cluster, address or address:port, comma-separated; pods of control planes reach them only if they work with the management cluster", func(text string) (err error) {
 		o.ManagementAPIEndpoints, err = parseList(text, parseEndpoint)
 		return err

@@ -217,6 +217,7 @@ func (o *Operator) addHostedClusters(ctx context.Context) error {
 		ControlPlaneOperatorImage:  o.options.ControlPlaneOperatorImage,
 		RegistryOverrides:          o.options.RegistryOverrides,
 		SkipLoadBalancerChecks:     !o.options.CheckLoadBalancers,
+		LoadBalancers:              o.options.LoadBalancers,
 		ClusterAPIImage:            o.options.ClusterAPIImage,
 		CAPIProviderImage:          o.options.CAPIProviderImage,
 		AWSEndpoints:               o.options.AWSEndpoints,

@@ -17,6 +17,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/meter"
+	"github.com/hosted-control-planes/hypershift/internal/loadbalancers"
 	"github.com/hosted-control-planes/hypershift/internal/logs"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
@@ -49,6 +50,8 @@ type Options struct {
 
 	// CheckLoadBalancers has the control-plane-operators check API servers by their load balancers.
 	CheckLoadBalancers bool
+	// LoadBalancers configures the Services of type LoadBalancer of control planes.
+	LoadBalancers loadbalancers.Settings
 
 	// RegistryOverrides say where release images and their components are pulled.
 	RegistryOverrides release.Overrides

@@ -49,6 +49,11 @@ controlPlaneEgress: {managementAPIEndpoints: [203.0.113.7, "203.0.113.8:6443", "
 extraEnv: [{name: AWS_ENDPOINT_URL, value: "http://10.55.0.1:5001"}]
 controlPlaneLimits: {quota: {pods: null, "requests.storage": 1Ti}, containerMemory: null, memoryFactor: 0, priorityClasses: [one, two]}
 checkLoadBalancers: false
+loadBalancers:
+  class: eks.amazonaws.com/nlb
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-subnets: subnet-1,subnet-2
+    service.beta.kubernetes.io/aws-load-balancer-attributes: deletion_protection.enabled=true
 extraArgs: [--allow-control-plane-operator-image-override]
 serviceAccount: {annotations: {example.com/a: b}}
 podLabels: {team: a}

@@ -48,6 +48,10 @@ const (
 	// TargetNodeLabelsAnnotation, on a HostedCluster, restricts the targets of
 	// its load balancers to nodes with these labels.
 	TargetNodeLabelsAnnotation = "hypershift.openshift.io/aws-load-balancer-target-node-labels"
+	// LoadBalancerSubnetsAnnotation, on a HostedCluster, lists the subnets of its load balancers in the management account,
+	// by id or name, separated by commas. They must be public if it has a public load balancer. Default: the subnets that
+	// the load balancer controller finds by their tags.
+	LoadBalancerSubnetsAnnotation = "hypershift.openshift.io/aws-load-balancer-subnets"
 	// PublishedNamesAnnotation, on the namespace of a control plane, lists the host names that its objects may
 	// publish, separated by commas. A name that starts with a dot permits all names below it.
 	PublishedNamesAnnotation = "hypershift.openshift.io/published-names"

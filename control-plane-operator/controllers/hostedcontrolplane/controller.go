@@ -11,6 +11,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/loadbalancers"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -27,6 +28,8 @@ type Options struct {
 	// ServesRoutes is true if the management cluster serves Routes, as OpenShift does.
 	// A control plane has a router of its own only where that one is not sufficient.
 	ServesRoutes bool
+	// LoadBalancers are the settings of the installation.
+	LoadBalancers loadbalancers.Settings
 }
 
 // Reconciler publishes the services of a HostedControlPlane.

@@ -8,19 +8,24 @@ import (
 
 	routev1 "github.com/openshift/api/route/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/loadbalancers"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // ensureExposure applies the Services and Routes of the access mode, and prunes the ones of another mode.
 func (r *Reconciler) ensureExposure(ctx context.Context, s *scope) error {
-	s.objects = append(desiredServices(s.hcp, s.access), desiredRoutes(s.hcp, s.access)...)
+	s.objects = append(desiredServices(s.hcp, s.access, r.LoadBalancers), desiredRoutes(s.hcp, s.access)...)
 	offered, err := r.stillOffered(ctx, s)
 	if err != nil {
+		return err
+	}
+	if err := r.keepControllers(ctx, slices.Concat(offered, s.objects)); err != nil {
 		return err
 	}
 	_, err = r.apply.Apply(ctx, exposure(s.hcp), append(offered, s.objects...)...)
@@ -41,12 +46,39 @@ func (r *Reconciler) stillOffered(ctx context.Context, s *scope) ([]client.Objec
 	before := s.access
 	before.private = true
 	var offered []client.Object
-	for _, svc := range desiredServices(s.hcp, before) {
+	for _, svc := range desiredServices(s.hcp, before, r.LoadBalancers) {
 		if slices.ContainsFunc(list.Items, func(es hyperv1.AWSEndpointService) bool { return es.Name == svc.GetName() }) {
 			offered = append(offered, svc)
 		}
 	}
 	return offered, nil
+}
+
+// keepControllers keeps what selects the controller of an existing load balancer. The API server refuses another class,
+// and with another type the controller that created the load balancer would leave it in AWS. A class that is not set here
+// may have been set by the webhook of a controller.
+func (r *Reconciler) keepControllers(ctx context.Context, desired []client.Object) error {
+	for _, obj := range desired {
+		svc, ok := obj.(*corev1.Service)
+		if !ok || svc.Spec.Type != corev1.ServiceTypeLoadBalancer {
+			continue
+		}
+		live := &corev1.Service{}
+		if err := r.Client.Get(ctx, client.ObjectKeyFromObject(svc), live); err != nil {
+			if apierrors.IsNotFound(err) {
+				continue
+			}
+			return fmt.Errorf("reading Service %s: %w", svc.Name, err)
+		}
+		if live.Spec.Type != corev1.ServiceTypeLoadBalancer {
+			continue
+		}
+		svc.Spec.LoadBalancerClass = live.Spec.LoadBalancerClass
+		if value, ok := live.Annotations[loadbalancers.Type]; ok {
+			svc.Annotations[loadbalancers.Type] = value
+		}
+	}
+	return nil
 }
 
 // deleteExposure deletes the Services and waits. A finalizer keeps a Service until the cloud controller has deleted its

@@ -10,9 +10,11 @@ import (
 	routev1 "github.com/openshift/api/route/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/loadbalancers"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -20,7 +22,7 @@ import (
 var modes = map[hyperv1.AWSEndpointAccessType]map[hyperv1.PublishingStrategyType][]string{
 	hyperv1.Public: {
 		hyperv1.LoadBalancer: {
-			"Service konnectivity-server", "Service kube-apiserver: balanced", "Service oauth-openshift", "Service router: balanced internet-facing",
+			"Service konnectivity-server", "Service kube-apiserver: balanced internet-facing", "Service oauth-openshift", "Service router: balanced internet-facing",
 			"Route konnectivity-server konnectivity.demo.example.com: served", "Route oauth oauth.demo.example.com: served",
 		},
 		hyperv1.Route: {
@@ -31,7 +33,7 @@ var modes = map[hyperv1.AWSEndpointAccessType]map[hyperv1.PublishingStrategyType
 	},
 	hyperv1.PublicAndPrivate: {
 		hyperv1.LoadBalancer: {
-			"Service konnectivity-server", "Service kube-apiserver: balanced cross-zone", "Service kube-apiserver-private: balanced internal cross-zone",
+			"Service konnectivity-server", "Service kube-apiserver: balanced internet-facing cross-zone", "Service kube-apiserver-private: balanced internal cross-zone",
 			"Service oauth-openshift", "Service private-router: balanced internal cross-zone",
 			"Route konnectivity-server konnectivity-server.apps.demo.hypershift.local: served internal", "Route oauth oauth.demo.example.com: served",
 			"Route oauth-internal oauth.apps.demo.hypershift.local: served internal",
@@ -72,12 +74,12 @@ func describe(obj client.Object) string {
 	switch o := obj.(type) {
 	case *corev1.Service:
 		line = "Service " + o.Name
-		add("balanced", o.Spec.Type == corev1.ServiceTypeLoadBalancer && o.Annotations[balancerType] == "nlb")
+		add("balanced", o.Spec.Type == corev1.ServiceTypeLoadBalancer && o.Annotations[loadbalancers.Type] == "nlb")
 		add("node port", o.Spec.Type == corev1.ServiceTypeNodePort)
 		add("for "+o.Annotations[hyperv1.ExternalDNSHostnameAnnotation], o.Annotations[hyperv1.ExternalDNSHostnameAnnotation] != "")
-		add("internal", o.Annotations[balancerInternal] == "true")
-		add("internet-facing", o.Annotations[balancerScheme] == "internet-facing")
-		add("cross-zone", o.Annotations[balancerCrossZone] == "true" && o.Annotations[balancerAttributes] != "")
+		add("internal", o.Annotations[loadbalancers.Internal] == "true" && o.Annotations[loadbalancers.Scheme] == "internal")
+		add("internet-facing", o.Annotations[loadbalancers.Internal] == "" && o.Annotations[loadbalancers.Scheme] == "internet-facing")
+		add("cross-zone", o.Annotations[loadbalancers.CrossZone] == "true" && o.Annotations[loadbalancers.Attributes] != "")
 	case *routev1.Route:
 		line = "Route " + o.Name + " " + o.Spec.Host
 		add("served", o.Labels[hyperv1.HCPRouteLabel] == namespace)
@@ -137,7 +139,7 @@ func TestManagementClusterWithItsOwnRouter(t *testing.T) {
 	w.settle()
 	want := []string{
 		"Route konnectivity-server konnectivity.demo.example.com", "Route oauth oauth.demo.example.com",
-		"Service konnectivity-server", "Service kube-apiserver: balanced", "Service oauth-openshift",
+		"Service konnectivity-server", "Service kube-apiserver: balanced internet-facing", "Service oauth-openshift",
 	}
 	if d := cmp.Diff(want, w.exposed()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -203,12 +205,83 @@ func TestAnnotationsOfLoadBalancers(t *testing.T) {
 	for name, ranges := range map[string][]string{"router": {"198.51.100.0/24", "203.0.113.0/24"}, "private-router": nil} {
 		svc := &corev1.Service{}
 		w.must(w.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, svc))
-		if got := svc.Annotations[balancerTargets]; got != "role=ingress" {
+		if got := svc.Annotations[loadbalancers.TargetNodeLabels]; got != "role=ingress" {
 			t.Errorf("%s: targets %q", name, got)
 		}
 		if got := svc.Spec.LoadBalancerSourceRanges; !slices.Equal(got, ranges) {
 			t.Errorf("%s: open to %v, want %v", name, got, ranges)
 		}
+	}
+}
+
+func TestSettingsOfTheInstallation(t *testing.T) {
+	hcp := controlPlane(hyperv1.PublicAndPrivate, hyperv1.LoadBalancer)
+	hcp.Annotations[hyperv1.LoadBalancerSubnetsAnnotation] = "subnet-1,subnet-2"
+	w := newTestEnv(t, hcp)
+	w.loadBalancers = loadbalancers.Settings{Class: "service.k8s.aws/nlb", Annotations: map[string]string{
+		loadbalancers.Type: "external", loadbalancers.Subnets: "subnet-3", loadbalancers.Attributes: "deletion_protection.enabled=true",
+		loadbalancers.CrossZone: "false", "example.com/team": "a",
+	}}
+	w.settle()
+	for name, scheme := range map[string]string{"kube-apiserver": "internet-facing", "kube-apiserver-private": "internal", "private-router": "internal"} {
+		svc := w.service(name)
+		if got := ptr.Deref(svc.Spec.LoadBalancerClass, ""); got != "service.k8s.aws/nlb" {
+			t.Errorf("%s has class %q", name, got)
+		}
+		for key, want := range map[string]string{
+			loadbalancers.Type: "external", loadbalancers.Subnets: "subnet-1,subnet-2", loadbalancers.Scheme: scheme, "example.com/team": "a",
+			loadbalancers.Attributes: "deletion_protection.enabled=true,load_balancing.cross_zone.enabled=true", loadbalancers.CrossZone: "true",
+		} {
+			if got := svc.Annotations[key]; got != want {
+				t.Errorf("%s: annotation %s is %q, want %q", name, key, got, want)
+			}
+		}
+	}
+	if svc := w.service("konnectivity-server"); svc.Spec.LoadBalancerClass != nil || svc.Annotations["example.com/team"] != "" {
+		t.Errorf("a Service without a load balancer has class %v and annotations %v", svc.Spec.LoadBalancerClass, svc.Annotations)
+	}
+}
+
+// The API server refuses another class, and another controller would not delete the load balancer of the first one.
+func TestExistingLoadBalancersKeepTheirController(t *testing.T) {
+	before := loadbalancers.Settings{Class: "example.com/before", Annotations: map[string]string{loadbalancers.Type: "external"}}
+	after := loadbalancers.Settings{Class: "example.com/after", Annotations: map[string]string{loadbalancers.Type: "nlb-ip", "example.com/team": "a"}}
+	type controller struct{ class, kind string }
+	of := func(svc *corev1.Service) controller {
+		return controller{ptr.Deref(svc.Spec.LoadBalancerClass, ""), svc.Annotations[loadbalancers.Type]}
+	}
+	for name, c := range map[string]struct {
+		before, after loadbalancers.Settings
+		webhook       string // class that a webhook sets on new Services
+		want          controller
+	}{
+		"a class is added":     {loadbalancers.Settings{}, after, "", controller{"", "nlb"}},
+		"a class is changed":   {before, after, "", controller{"example.com/before", "external"}},
+		"a class is removed":   {before, loadbalancers.Settings{}, "", controller{"example.com/before", "external"}},
+		"a class of a webhook": {loadbalancers.Settings{}, after, "example.com/webhook", controller{"example.com/webhook", "nlb"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newTestEnv(t, controlPlane(hyperv1.Public, hyperv1.LoadBalancer))
+			w.loadBalancers = c.before
+			w.settle()
+			if c.webhook != "" {
+				svc := w.service("kube-apiserver")
+				svc.Spec.LoadBalancerClass = &c.webhook
+				w.must(w.Admin().Update(t.Context(), svc))
+			}
+			w.loadBalancers = c.after
+			w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.PublicAndPrivate })
+			w.settle()
+			if got := of(w.service("kube-apiserver")); got != c.want {
+				t.Errorf("the existing Service has %+v, want %+v", got, c.want)
+			}
+			if got, want := w.service("kube-apiserver").Annotations["example.com/team"], c.after.Annotations["example.com/team"]; got != want {
+				t.Errorf("the existing Service has annotation %q, want %q", got, want)
+			}
+			if got, want := ptr.Deref(w.service("private-router").Spec.LoadBalancerClass, ""), c.after.Class; got != want {
+				t.Errorf("the new Service has class %q, want %q", got, want)
+			}
+		})
 	}
 }
 

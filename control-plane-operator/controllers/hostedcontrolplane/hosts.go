@@ -13,6 +13,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/publishing"
 	"github.com/hosted-control-planes/hypershift/internal/events"
+	"github.com/hosted-control-planes/hypershift/internal/loadbalancers"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/nlb"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -88,7 +89,7 @@ func (r *Reconciler) balancerProblem(ctx context.Context, a access, want *corev1
 		}
 		return fmt.Sprintf(pending, svc.Name) + warning, err
 	}
-	if a.private && want.Annotations[balancerInternal] != "" {
+	if a.private && want.Annotations[loadbalancers.Internal] != "" {
 		if _, err := nlb.Name(host); err != nil {
 			return fmt.Sprintf("load balancer of Service %s cannot be offered by PrivateLink: %v", svc.Name, err), nil
 		}

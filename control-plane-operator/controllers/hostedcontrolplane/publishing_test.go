@@ -56,8 +56,8 @@ func TestPublishingStrategies(t *testing.T) {
 		at   target.Host
 	}
 	apis := map[string]way{
-		"a load balancer":           {byBalancer(""), []string{"Service kube-apiserver: balanced"}, target.Host{Name: "a-kube-apiserver" + balancer, Port: 6443}},
-		"a load balancer by a name": {byBalancer("api.example.com"), []string{"Service kube-apiserver: balanced for api.example.com"}, target.Host{Name: "api.example.com", Port: 6443}},
+		"a load balancer":           {byBalancer(""), []string{"Service kube-apiserver: balanced internet-facing"}, target.Host{Name: "a-kube-apiserver" + balancer, Port: 6443}},
+		"a load balancer by a name": {byBalancer("api.example.com"), []string{"Service kube-apiserver: balanced for api.example.com internet-facing"}, target.Host{Name: "api.example.com", Port: 6443}},
 		"a chosen node port":        {byNodePort("192.0.2.1", 31000), []string{"Service kube-apiserver: node port"}, target.Host{Name: "192.0.2.1", Port: 31000}},
 		"any node port":             {byNodePort("nodes.example.com", 0), []string{"Service kube-apiserver: node port"}, target.Host{Name: "nodes.example.com", Port: allocatedPort}},
 		"a Route": {byRoute("api.example.com"), []string{
@@ -65,8 +65,8 @@ func TestPublishingStrategies(t *testing.T) {
 		}, target.Host{Name: "api.example.com", Port: 443}},
 	}
 	tunnels := map[string]way{
-		"a load balancer":           {byBalancer(""), []string{"Service konnectivity-server: balanced"}, target.Host{Name: "a-konnectivity-server" + balancer, Port: 8091}},
-		"a load balancer by a name": {byBalancer("tunnels.example.com"), []string{"Service konnectivity-server: balanced for tunnels.example.com"}, target.Host{Name: "tunnels.example.com", Port: 8091}},
+		"a load balancer":           {byBalancer(""), []string{"Service konnectivity-server: balanced internet-facing"}, target.Host{Name: "a-konnectivity-server" + balancer, Port: 8091}},
+		"a load balancer by a name": {byBalancer("tunnels.example.com"), []string{"Service konnectivity-server: balanced for tunnels.example.com internet-facing"}, target.Host{Name: "tunnels.example.com", Port: 8091}},
 		"a chosen node port":        {byNodePort("192.0.2.1", 31001), []string{"Service konnectivity-server: node port"}, target.Host{Name: "192.0.2.1", Port: 31001}},
 		"any node port":             {byNodePort("192.0.2.1", 0), []string{"Service konnectivity-server: node port"}, target.Host{Name: "192.0.2.1", Port: allocatedPort}},
 		"a Route": {byRoute("tunnels.example.com"), []string{

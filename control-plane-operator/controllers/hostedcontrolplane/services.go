@@ -1,6 +1,7 @@
 package hostedcontrolplane
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,18 +11,8 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/publishing"
+	"github.com/hosted-control-planes/hypershift/internal/loadbalancers"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-)
-
-// Annotations that configure the load balancer. There are two cloud controllers, which have different spellings for some
-// settings.
-const (
-	balancerType       = "service.beta.kubernetes.io/aws-load-balancer-type"
-	balancerInternal   = "service.beta.kubernetes.io/aws-load-balancer-internal"
-	balancerScheme     = "service.beta.kubernetes.io/aws-load-balancer-scheme"
-	balancerCrossZone  = "service.beta.kubernetes.io/aws-load-balancer-cross-zone-load-balancing-enabled"
-	balancerAttributes = "service.beta.kubernetes.io/aws-load-balancer-attributes"
-	balancerTargets    = "service.beta.kubernetes.io/aws-load-balancer-target-node-labels"
 )
 
 // Ports of the control plane.
@@ -32,7 +23,17 @@ const (
 )
 
 // desiredServices returns the Services of the control plane.
-func desiredServices(hcp *hyperv1.HostedControlPlane, a access) []client.Object {
+func desiredServices(hcp *hyperv1.HostedControlPlane, a access, settings loadbalancers.Settings) []client.Object {
+	out := desiredByAccess(hcp, a)
+	for _, obj := range out {
+		if svc := obj.(*corev1.Service); svc.Spec.Type == corev1.ServiceTypeLoadBalancer {
+			configure(hcp, svc, settings)
+		}
+	}
+	return out
+}
+
+func desiredByAccess(hcp *hyperv1.HostedControlPlane, a access) []client.Object {
 	out := []client.Object{
 		apiServer(hcp, a),
 		byItself(a, a.services[hyperv1.Konnectivity],
@@ -51,7 +52,6 @@ func desiredServices(hcp *hyperv1.HostedControlPlane, a access) []client.Object 
 	}
 	if a.publicRouter {
 		router := targets(hcp, balanced(a, routerService(hcp, names.Router)))
-		router.Annotations[balancerScheme] = "internet-facing" // the default of one controller is internal
 		router.Spec.LoadBalancerSourceRanges = allowed(hcp)
 		out = append(out, router)
 	}
@@ -108,27 +108,48 @@ func clusterIP(hcp *hyperv1.HostedControlPlane, name, app string, port int32, ta
 	return svc
 }
 
-// balanced gives the Service a network load balancer. PrivateLink connects to it in the zone of the endpoint, where it
-// may have no target. Then it must send the traffic to another zone.
+// balanced gives the Service a network load balancer with public addresses. The scheme is always set, because the
+// default depends on the controller of the management cluster. PrivateLink connects to a load balancer in the zone of the
+// endpoint, where it may have no target. Then it must send the traffic to another zone.
 func balanced(a access, svc *corev1.Service) *corev1.Service {
 	svc.Spec.Type = corev1.ServiceTypeLoadBalancer
-	svc.Annotations[balancerType] = "nlb"
+	svc.Annotations[loadbalancers.Scheme] = "internet-facing"
 	if a.private {
-		svc.Annotations[balancerCrossZone] = "true"
-		svc.Annotations[balancerAttributes] = "load_balancing.cross_zone.enabled=true"
+		svc.Annotations[loadbalancers.CrossZone] = "true"
+		svc.Annotations[loadbalancers.Attributes] = "load_balancing.cross_zone.enabled=true"
 	}
 	return svc
 }
 
+// internal gives the Service a network load balancer that only the VPC of the management cluster and PrivateLink reach.
 func internal(a access, svc *corev1.Service) *corev1.Service {
-	balanced(a, svc).Annotations[balancerInternal] = "true"
+	balanced(a, svc)
+	svc.Annotations[loadbalancers.Scheme] = "internal"
+	svc.Annotations[loadbalancers.Internal] = "true"
 	return svc
+}
+
+// configure adds the settings of the installation and of the HostedCluster. What the access mode requires has priority.
+func configure(hcp *hyperv1.HostedControlPlane, svc *corev1.Service, settings loadbalancers.Settings) {
+	if settings.Class != "" {
+		svc.Spec.LoadBalancerClass = &settings.Class
+	}
+	annotations := map[string]string{loadbalancers.Type: "nlb"}
+	maps.Copy(annotations, settings.Annotations)
+	if subnets := hcp.Annotations[hyperv1.LoadBalancerSubnetsAnnotation]; subnets != "" {
+		annotations[loadbalancers.Subnets] = subnets
+	}
+	if own, others := svc.Annotations[loadbalancers.Attributes], annotations[loadbalancers.Attributes]; own != "" && others != "" {
+		svc.Annotations[loadbalancers.Attributes] = others + "," + own
+	}
+	maps.Copy(annotations, svc.Annotations)
+	svc.Annotations = annotations
 }
 
 // targets restricts the nodes that a load balancer sends traffic to.
 func targets(hcp *hyperv1.HostedControlPlane, svc *corev1.Service) *corev1.Service {
 	if labels := hcp.Annotations[hyperv1.TargetNodeLabelsAnnotation]; labels != "" {
-		svc.Annotations[balancerTargets] = labels
+		svc.Annotations[loadbalancers.TargetNodeLabels] = labels
 	}
 	return svc
 }

@@ -22,6 +22,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
+	"github.com/hosted-control-planes/hypershift/internal/loadbalancers"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
@@ -50,7 +51,9 @@ type testEnv struct {
 	balancers map[string]int
 	// servesRoutes is true when the management cluster has its own router.
 	servesRoutes bool
-	reconciler   *Controller
+	// loadBalancers are the settings of the installation.
+	loadBalancers loadbalancers.Settings
+	reconciler    *Controller
 	// health is the part of the status that the health checks of the API server write.
 	health *reconcile.Part[*hyperv1.HostedControlPlane]
 }
@@ -106,7 +109,7 @@ func byRoute(host string) hyperv1.ServicePublishingStrategy {
 func (w *testEnv) start() func(context.Context) error {
 	status := controlplanestatus.New(w.Client(), w.Client())
 	w.health = status.Part(healthPart)
-	w.reconciler = New(Options{Client: w.Client(), Status: status, Reader: w.Admin(), Scheme: scheme, Clock: w.clock, ServesRoutes: w.servesRoutes})
+	w.reconciler = New(Options{Client: w.Client(), Status: status, Reader: w.Admin(), Scheme: scheme, Clock: w.clock, ServesRoutes: w.servesRoutes, LoadBalancers: w.loadBalancers})
 	return func(ctx context.Context) error {
 		list := &hyperv1.HostedControlPlaneList{}
 		w.must(w.Admin().List(ctx, list))
@@ -144,6 +147,13 @@ func (w *testEnv) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
 	hcp := &hyperv1.HostedControlPlane{}
 	w.must(w.Admin().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp))
 	return hcp
+}
+
+func (w *testEnv) service(name string) *corev1.Service {
+	w.t.Helper()
+	svc := &corev1.Service{}
+	w.must(w.Admin().Get(w.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, svc))
+	return svc
 }
 
 func (w *testEnv) change(how func(*hyperv1.HostedControlPlane)) {

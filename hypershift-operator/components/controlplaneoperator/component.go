@@ -38,6 +38,7 @@ func adaptDeployment(t *controlplane.Target, d *appsv1.Deployment) error {
 	if t.SkipLoadBalancerChecks {
 		c.Args = append(c.Args, "--check-load-balancers=false")
 	}
+	c.Args = append(c.Args, t.LoadBalancers.Args()...)
 	if t.ResyncPeriod != 0 && t.ResyncPeriod != awsx.ResyncPeriod {
 		c.Args = append(c.Args, "--resync-period="+t.ResyncPeriod.String())
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
+	"github.com/hosted-control-planes/hypershift/internal/loadbalancers"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
@@ -70,6 +71,8 @@ type Options struct {
 	// SkipLoadBalancerChecks is true if the management cluster cannot reach load balancers,
 	// so that the control-plane-operators do not check them.
 	SkipLoadBalancerChecks bool
+	// LoadBalancers configures the Services of type LoadBalancer of control planes.
+	LoadBalancers loadbalancers.Settings
 	// RegistryOverrides replace registries of release images and their components, for the
 	// control-plane-operators, which resolve them too.
 	RegistryOverrides release.Overrides

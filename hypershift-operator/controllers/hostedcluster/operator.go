@@ -55,6 +55,7 @@ func (r *Reconciler) target(s *scope, images map[string]string) *controlplane.Ta
 	return &controlplane.Target{
 		Namespace: s.plane, Pods: s.podSettings(), Images: images, AWS: s.aws(), IssuerURL: s.hc.Spec.IssuerURL, AWSEndpoints: r.AWSEndpoints,
 		MetricsClientCA: r.MetricsClientCA, RegistryOverrides: r.RegistryOverrides, SkipLoadBalancerChecks: r.SkipLoadBalancerChecks,
-		ResyncPeriod: r.Resync,
+		LoadBalancers: r.LoadBalancers,
+		ResyncPeriod:  r.Resync,
 	}
 }

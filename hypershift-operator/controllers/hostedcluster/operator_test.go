@@ -8,6 +8,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
+	"github.com/hosted-control-planes/hypershift/internal/loadbalancers"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
@@ -32,6 +33,7 @@ func TestDesiredOperator(t *testing.T) {
 		"control-plane-operator-configured": {configured, Options{
 			MetricsClientCA: []byte("authority"), RegistryOverrides: overrides, SkipLoadBalancerChecks: true,
 			AWSEndpoints: []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://aws.test"}},
+			LoadBalancers: loadbalancers.Settings{Class: "eks.amazonaws.com/nlb", Annotations: map[string]string{loadbalancers.Subnets: "subnet-1,subnet-2"}},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

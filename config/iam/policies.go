@@ -21,6 +21,7 @@ const (
 	SharedVPCRoles        = "shared-vpc-roles.json"
 	SharedVPCControlPlane = "shared-vpc-control-plane.json"
 	SharedVPCIngress      = "shared-vpc-ingress.json"
+	ExternalDNS           = "external-dns.json"
 )
 
 // variable is a placeholder of a policy. Policy variables of AWS have a colon and are left alone, here as by envsubst.

@@ -106,6 +106,7 @@ var unconditional = map[string]string{
 	"NewEndpointsInSubnetsOfThatVPC": "ec2:CreateVpcEndpoint knows no key for the VPC of a subnet, and EC2 refuses a subnet of another VPC than the endpoint's",
 	"WhatNewInstancesAreMadeOf":      "images and capacity reservations are chosen by the user, and may belong to others; nothing about them changes",
 	"RecordsInTheClustersZone":       "the resource is the zone itself",
+	"RecordsInThePublicZone":         "the resource is the zone itself",
 	"OIDCDocuments":                  "the resource is the bucket itself",
 	"KeyOfTheClustersSecrets":        "the resource is the key itself",
 	"RolesOfTheSharedVPC":            "the resources are the roles themselves",

@@ -62,6 +62,7 @@ nodeSelector: {kubernetes.io/os: linux}
 tolerations: [{operator: Exists}]
 `,
 	"public names": `
+extraEnv: [{name: AWS_ENDPOINT_URL, value: "http://10.55.0.1:5001"}]
 externalDNS:
   enabled: true
   domainFilters: [example.com, example.org]
@@ -122,6 +123,21 @@ func TestRenderedObjectsAreValid(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestExternalDNSUsesTheEndpointsOfAWS(t *testing.T) {
+	for _, obj := range render(t, installations["public names"]) {
+		if d, ok := typed(t, obj).(*appsv1.Deployment); ok && d.Name == "external-dns" {
+			env := d.Spec.Template.Spec.Containers[0].Env
+			for _, want := range []string{"AWS_REGION", "AWS_ROLE_ARN", "AWS_ENDPOINT_URL"} {
+				if !slices.ContainsFunc(env, func(v corev1.EnvVar) bool { return v.Name == want && v.Value != "" }) {
+					t.Errorf("external-dns has no %s: %v", want, env)
+				}
+			}
+			return
+		}
+	}
+	t.Error("there is no external-dns")
 }
 
 // checkPod evaluates the restricted Pod Security Standard, and checks required fields.

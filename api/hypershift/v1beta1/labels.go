@@ -56,6 +56,8 @@ const (
 	// publish, separated by commas. A name that starts with a dot permits all names below it.
 	PublishedNamesAnnotation = "hypershift.openshift.io/published-names"
 	// ExternalDNSHostnameAnnotation, on a Service, is the public name that
-	// external-dns registers for it.
+	// external-dns registers for it. external-dns reads it before version 0.22.
 	ExternalDNSHostnameAnnotation = "external-dns.alpha.kubernetes.io/hostname"
+	// CurrentExternalDNSHostnameAnnotation is the same for external-dns 0.22 and later.
+	CurrentExternalDNSHostnameAnnotation = "external-dns.kubernetes.io/hostname"
 )

@@ -49,8 +49,10 @@ func desiredPrivateNames(es *hyperv1.AWSEndpointService, hcp *hyperv1.HostedCont
 		out = append(out, &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{
 				Name: name, Namespace: es.Namespace,
-				Labels:      map[string]string{externalPrivateLabel: "true"},
-				Annotations: map[string]string{hyperv1.ExternalDNSHostnameAnnotation: route.Hostname},
+				Labels: map[string]string{externalPrivateLabel: "true"},
+				Annotations: map[string]string{
+					hyperv1.ExternalDNSHostnameAnnotation: route.Hostname, hyperv1.CurrentExternalDNSHostnameAnnotation: route.Hostname,
+				},
 			},
 			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: target},
 		})

@@ -76,7 +76,8 @@ func describe(obj client.Object) string {
 		line = "Service " + o.Name
 		add("balanced", o.Spec.Type == corev1.ServiceTypeLoadBalancer && o.Annotations[loadbalancers.Type] == "nlb")
 		add("node port", o.Spec.Type == corev1.ServiceTypeNodePort)
-		add("for "+o.Annotations[hyperv1.ExternalDNSHostnameAnnotation], o.Annotations[hyperv1.ExternalDNSHostnameAnnotation] != "")
+		host := o.Annotations[hyperv1.CurrentExternalDNSHostnameAnnotation]
+		add("for "+host, host != "" && o.Annotations[hyperv1.ExternalDNSHostnameAnnotation] == host)
 		add("internal", o.Annotations[loadbalancers.Internal] == "true" && o.Annotations[loadbalancers.Scheme] == "internal")
 		add("internet-facing", o.Annotations[loadbalancers.Internal] == "" && o.Annotations[loadbalancers.Scheme] == "internet-facing")
 		add("cross-zone", o.Annotations[loadbalancers.CrossZone] == "true" && o.Annotations[loadbalancers.Attributes] != "")

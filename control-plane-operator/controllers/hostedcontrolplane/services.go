@@ -83,6 +83,7 @@ func byItself(a access, how hyperv1.ServicePublishingStrategy, svc *corev1.Servi
 		balanced(a, svc)
 		if how.Hostname() != "" {
 			svc.Annotations[hyperv1.ExternalDNSHostnameAnnotation] = how.Hostname()
+			svc.Annotations[hyperv1.CurrentExternalDNSHostnameAnnotation] = how.Hostname()
 		}
 	case hyperv1.NodePort:
 		svc.Spec.Type = corev1.ServiceTypeNodePort

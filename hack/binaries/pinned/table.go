@@ -166,7 +166,7 @@ var (
 		{name: "proxy-agent", module: konnectivity, pkg: "sigs.k8s.io/apiserver-network-proxy/cmd/agent", minutes: 1},
 		{name: "helm", module: helm, pkg: "helm.sh/helm/v4/cmd/helm", minutes: 2},
 		{name: "aws-cloud-controller-manager", module: cloudControllerManager, pkg: "k8s.io/cloud-provider-aws/cmd/aws-cloud-controller-manager", minutes: 5},
-		{name: "external-dns", module: externalDNS, pkg: "sigs.k8s.io/external-dns", minutes: 6},
+		{name: "external-dns", module: externalDNS, pkg: "sigs.k8s.io/external-dns", minutes: 8},
 		{name: "cluster-api-manager", module: clusterAPI, pkg: "sigs.k8s.io/cluster-api", minutes: 3},
 		{name: "cluster-api-provider-aws-manager", module: clusterAPIProviderAWS, pkg: "sigs.k8s.io/cluster-api-provider-aws/v2", minutes: 4},
 		{name: "cyclonus", module: cyclonus, pkg: "github.com/mattfenwick/cyclonus/cmd/cyclonus", minutes: 1},

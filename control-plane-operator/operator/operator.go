@@ -35,6 +35,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedclusterresources"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedcontrolplane"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/kmshealth"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/publicnames"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/routerconfig"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/workersecuritygroup"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
@@ -108,7 +109,7 @@ func newScheme() *runtime.Scheme {
 // AddControllers adds them all. They run whatever the cluster is like, so that
 // a change of it finds them.
 func (o *Operator) AddControllers() error {
-	return errors.Join(o.addControlPlane(), o.addComponents(), o.addRouterConfig(), o.addDefragmentation(), o.addHostedAPI(), o.addHostedClusterResources(), o.addPrivateLink(), o.addWorkerSecurityGroup(), o.addAWSIdentity(), o.addKMSHealth(), o.addEncryption())
+	return errors.Join(o.addControlPlane(), o.addComponents(), o.addRouterConfig(), o.addDefragmentation(), o.addHostedAPI(), o.addHostedClusterResources(), o.addPrivateLink(), o.addWorkerSecurityGroup(), o.addAWSIdentity(), o.addKMSHealth(), o.addPublicNames(), o.addEncryption())
 }
 
 // addControlPlane adds the controller of the Services and Routes of the control plane.
@@ -218,6 +219,11 @@ func (o *Operator) addAWSIdentity() error {
 // takeRole asks STS whether a role trusts a subject.
 func (o *Operator) takeRole(ctx context.Context, region, issuerURL, roleARN, subject string) error {
 	return o.sessions.TakeRole(ctx, identity.Target{Region: region, IssuerURL: issuerURL, RoleARN: roleARN, Subject: subject})
+}
+
+// addPublicNames adds the check of the host names in spec.services.
+func (o *Operator) addPublicNames() error {
+	return publicnames.Setup(o, publicnames.Options{Client: o.GetClient(), Status: o.status, Clock: clock.RealClock{}})
 }
 
 // addKMSHealth adds the health check of the KMS key for Secrets.

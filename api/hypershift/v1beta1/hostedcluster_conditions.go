@@ -100,8 +100,9 @@ const (
 	// IgnitionEndpointAvailable is True when new nodes can fetch their configuration. If False, check the Deployment
 	// ignition-server.
 	IgnitionEndpointAvailable = "IgnitionEndpointAvailable"
-	// ExternalDNSReachable is True when the host names in spec.services resolve. Unknown if there are none. If False,
-	// wait for external-dns, or create the DNS records yourself.
+	// ExternalDNSReachable is True when the host names in spec.services lead to their load balancers, as the management
+	// cluster sees them. Unknown if there are none, if DNS does not answer, or if a name of a private cluster may exist
+	// only in its VPC. If False, wait for external-dns, or create the DNS records yourself.
 	ExternalDNSReachable = "ExternalDNSReachable"
 	// ValidHostedControlPlaneConfiguration is True when the control-plane-operator can apply the configuration. If
 	// False, change the field that the message names.

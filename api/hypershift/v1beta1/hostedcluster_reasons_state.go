@@ -84,8 +84,8 @@ const (
 	// KubeconfigWaitingForCreateReason: the administrator's kubeconfig has not been created yet. No action is needed
 	// unless this persists.
 	KubeconfigWaitingForCreateReason = "KubeconfigWaitingForCreate"
-	// ExternalDNSHostNotReachableReason: a host name of spec.services does not resolve. Create the DNS record, or
-	// wait for external-dns.
+	// ExternalDNSHostNotReachableReason: a host name of spec.services does not exist, or does not lead to its load
+	// balancer. Create or change the DNS record that the message names, or check the logs of external-dns.
 	ExternalDNSHostNotReachableReason = "ExternalDNSHostNotReachable"
 	// KASLoadBalancerNotReachableReason: the load balancer of the API server does not respond. Check its targets and
 	// its access rules.

@@ -13,7 +13,7 @@
 //	nodepools_test.go   a node pool is scaled, changed, upgraded, repaired and deleted; its controllers crash
 //	mistakes_test.go    mistakes of a user, and the conditions that report them
 //	snapshot_test.go    a snapshot of etcd is restored into another cluster
-//	publishing_test.go  a cluster outside of AWS, published at node ports
+//	publishing_test.go  an API server at node ports, at a host name that external-dns registers, and behind PrivateLink
 //	install_test.go     helm upgrade, and helm uninstall while clusters exist
 //	attacks_test.go     attacks of pods, tenants, administrators of the hosted cluster and nodes
 //	networkpolicies_test.go  connections of a pod with and without a policy, and cases of cyclonus

@@ -20,17 +20,20 @@ const (
 	Release   = "hypershift"
 )
 
-// credentials are those of the account of the management cluster. On AWS, a role of the service account replaces them.
-const credentials = `
+const namespace = `
 apiVersion: v1
 kind: Namespace
 metadata:
   name: ${NAMESPACE}
----
+`
+
+// credentials are those of a role in the account of the management cluster. On AWS, a role of the service account replaces
+// them.
+const credentials = `
 apiVersion: v1
 kind: Secret
 metadata:
-  name: aws-credentials
+  name: ${NAME}
   namespace: ${NAMESPACE}
 stringData:
   credentials: |
@@ -62,10 +65,24 @@ extraEnv:
 - {name: AWS_EC2_METADATA_DISABLED, value: "true"}
 `
 
+// publicNames are the additional chart values for external-dns.
+const publicNames = `
+externalDNS:
+  enabled: true
+  image: ${IMAGE}
+  domainFilters: [${DOMAIN}]
+  txtOwnerID: lab
+  aws:
+    credentialsSecret:
+      name: external-dns-credentials
+`
+
 // Install installs the chart of this checkout, or upgrades to it, and waits until the operator is available.
 func (h *Hosting) Install(ctx context.Context) error {
-	err := h.Apply(ctx, map[string]string{"NAMESPACE": Namespace, "ROLE": h.role, "ACCOUNT": h.Management.Account}, credentials)
-	if err != nil {
+	if err := h.Apply(ctx, map[string]string{"NAMESPACE": Namespace}, namespace); err != nil {
+		return err
+	}
+	if err := h.applyCredentials(ctx, "aws-credentials", h.role); err != nil {
 		return err
 	}
 	repository, digest, _ := strings.Cut(h.Images[images.Operator], "@")
@@ -74,6 +91,16 @@ func (h *Hosting) Install(ctx context.Context) error {
 	})
 	if err != nil {
 		return fmt.Errorf("writing the values of the chart: %w", err)
+	}
+	if h.options.PublicNames {
+		if err := h.applyCredentials(ctx, "external-dns-credentials", h.dnsRole); err != nil {
+			return err
+		}
+		more, err := fixture.Substitute(publicNames, map[string]string{"IMAGE": h.Images[images.ExternalDNS], "DOMAIN": Domain})
+		if err != nil {
+			return fmt.Errorf("writing the values of the chart: %w", err)
+		}
+		text += more
 	}
 	// The file of registries that clients access over plain HTTP is also for the registry checks of the operator.
 	file := filepath.Join(h.Dir, "values.yaml")
@@ -90,6 +117,11 @@ func (h *Hosting) Install(ctx context.Context) error {
 	}
 	_, err = h.Upgrade(ctx, args...)
 	return err
+}
+
+// applyCredentials creates the Secret with the credentials of a role.
+func (h *Hosting) applyCredentials(ctx context.Context, name, role string) error {
+	return h.Apply(ctx, map[string]string{"NAME": name, "NAMESPACE": Namespace, "ROLE": role, "ACCOUNT": h.Management.Account}, credentials)
 }
 
 // Upgrade upgrades to the chart of this checkout, waits until the operator is available, and returns the output of Helm.

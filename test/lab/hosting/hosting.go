@@ -22,6 +22,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/images"
 )
 
+// Domain is the domain of the host names in the samples.
+const Domain = "example.test"
+
 // Options configure a Hosting.
 type Options struct {
 	// Lab configures the lab; its Cloud is always enabled.
@@ -30,6 +33,8 @@ type Options struct {
 	Delays awsemulator.Delays
 	// Values are additional values of the chart, as YAML.
 	Values string
+	// PublicNames installs external-dns, which creates records in the public zone of Domain.
+	PublicNames bool
 	// Progress receives a line for each step.
 	Progress io.Writer
 }
@@ -47,7 +52,8 @@ type Hosting struct {
 
 	options Options
 	root    string
-	role    string
+	// The roles in AWS of the operator and of external-dns.
+	role, dnsRole string
 }
 
 // Start starts the lab unless it runs, and installs or upgrades hypershift. If this fails, a lab that had to be new is
@@ -94,7 +100,10 @@ func (h *Hosting) prepareAccount(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	h.role, err = accounts.OperatorRole(ctx, h.AWS, h.Management.Account, h.Management.Bucket)
+	if h.role, err = accounts.OperatorRole(ctx, h.AWS, h.Management.Account, h.Management.Bucket); err != nil || !h.options.PublicNames {
+		return err
+	}
+	h.dnsRole, err = accounts.PublicZone(ctx, h.AWS, h.Management.Account, Domain)
 	return err
 }
 
@@ -103,6 +112,13 @@ func (h *Hosting) push(ctx context.Context) (err error) {
 	to := h.registry()
 	if h.Images, err = images.Push(ctx, to); err != nil {
 		return err
+	}
+	if h.options.PublicNames {
+		more, err := images.Push(ctx, to, images.ExternalDNS)
+		if err != nil {
+			return err
+		}
+		maps.Copy(h.Images, more)
 	}
 	if h.Releases, err = images.PushReleases(ctx, to, h.Images); err != nil {
 		return err

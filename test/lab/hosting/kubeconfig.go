@@ -61,7 +61,7 @@ func (h *Hosting) balancerOf(ctx context.Context, c client.Client, hc client.Obj
 	if err != nil {
 		return "", err
 	}
-	for _, name := range []string{names.KubeAPIServer, names.Router, names.PrivateRouter} {
+	for _, name := range []string{names.KubeAPIServer, names.KubeAPIServerPrivate, names.Router, names.PrivateRouter} {
 		svc := &corev1.Service{}
 		if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, svc); client.IgnoreNotFound(err) != nil {
 			return "", fmt.Errorf("finding the load balancer of %s: %w", hc, err)

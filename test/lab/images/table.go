@@ -20,6 +20,7 @@ func table() []image {
 		{name: "busybox", apart: true, more: busybox, trusts: true},
 		// Like the upstream image, without the parts that only tests of the kubelet need.
 		{name: Agnhost, apart: true, onRequest: true, trusts: true, programs: []at{{"agnhost", "/agnhost"}}, entrypoint: []string{"/agnhost"}},
+		{name: ExternalDNS, apart: true, onRequest: true, programs: []at{{"external-dns", "/external-dns"}}, entrypoint: []string{"/external-dns"}, user: nonroot},
 		{name: "etcd", programs: []at{
 			{"etcd", "/usr/local/bin/etcd"}, {"etcdctl", "/usr/local/bin/etcdctl"}, {"etcdutl", "/usr/local/bin/etcdutl"},
 		}},
@@ -44,6 +45,9 @@ const Operator = "hypershift"
 
 // Agnhost is the name of the image for tests of NetworkPolicies.
 const Agnhost = "agnhost"
+
+// ExternalDNS is the name of the image that creates public DNS records.
+const ExternalDNS = "external-dns"
 
 // Key is the key in a Set of an image that differs between releases. Without a version it is the name.
 func Key(name, version string) string {

@@ -181,7 +181,7 @@ func TestConditionsNameTheTagsThatOurCodeSets(t *testing.T) {
 
 func TestFill(t *testing.T) {
 	all := map[string]string{"INFRA_ID": "demo-abcde", "VPC": "vpc-1", "LOCAL_ZONE_ID": "Z1", "OIDC_BUCKET": "docs", "KMS_KEY": "arn:aws:kms:us-east-1:1:key/1",
-		"SHARED_VPC_CONTROL_PLANE_ROLE": "arn:aws:iam::1:role/a", "SHARED_VPC_INGRESS_ROLE": "arn:aws:iam::1:role/b"}
+		"SHARED_VPC_CONTROL_PLANE_ROLE": "arn:aws:iam::1:role/a", "SHARED_VPC_INGRESS_ROLE": "arn:aws:iam::1:role/b", "PUBLIC_ZONE_ID": "Z2"}
 	for _, file := range files {
 		policy, err := Fill(file, all)
 		if err != nil || strings.Contains(policy, "${") {

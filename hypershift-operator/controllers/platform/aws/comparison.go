@@ -61,7 +61,7 @@ func (c *comparisons) due(uid types.UID) (bool, time.Duration) {
 		planned = known.(comparison) //nolint:forcetypeassert // the cache holds nothing else
 	}
 	if planned.at.IsZero() || now.Sub(planned.at) > c.limit { // the first one, or that of an earlier failure
-		planned = comparison{at: now, delay: firstComparison}
+		planned = comparison{at: now, delay: min(firstComparison, c.limit)}
 	}
 	if !planned.at.After(now) && !planned.reserved {
 		planned.at, planned.reserved = now, true

@@ -30,7 +30,7 @@ func (w *testEnv) report(t *testing.T, status metav1.ConditionStatus) {
 	if err := w.Admin().Get(t.Context(), client.ObjectKey{Namespace: "clusters-demo", Name: "demo"}, hcp); err != nil {
 		t.Fatal(err)
 	}
-	reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: hyperv1.DataPlaneConnectionAvailable, Status: status}, w.clock.Now())
+	reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: hyperv1.DataPlaneConnectionAvailable, Status: status}, w.Clock.Now())
 	if err := w.Admin().Update(t.Context(), hcp); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func (w *testEnv) reportEndpoint(t *testing.T, reason string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reconcile.SetCondition(&es.Status.Conditions, metav1.Condition{Type: hyperv1.AWSEndpointAvailable, Status: metav1.ConditionFalse, Reason: reason}, w.clock.Now())
+	reconcile.SetCondition(&es.Status.Conditions, metav1.Condition{Type: hyperv1.AWSEndpointAvailable, Status: metav1.ConditionFalse, Reason: reason}, w.Clock.Now())
 	if err := w.Admin().Status().Update(t.Context(), es); err != nil {
 		t.Fatal(err)
 	}
@@ -77,12 +77,12 @@ func (w *testEnv) removePrincipals(t *testing.T) func() []string {
 // step reconciles the object once, and returns the calls and the time until the next reconcile.
 func (w *testEnv) step(t *testing.T, r *Reconciler) (map[string]int, time.Duration) {
 	t.Helper()
-	w.cloud.ForgetCalls()
+	w.AWS.ForgetCalls()
 	result, err := r.controller().Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "clusters-demo", Name: "private-router"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fakeaws.Count(w.cloud.Calls()), result.RequeueAfter
+	return fakeaws.Count(w.AWS.Calls()), result.RequeueAfter
 }
 
 // wantEvent requires that an event with that reason was recorded.
@@ -132,7 +132,7 @@ func TestPrincipalsAreRepairedAtOnceWhenTheEndpointIsCutOff(t *testing.T) {
 			if diff := cmp.Diff(want, calls); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
-			w.clock.Step(20 * time.Second) // AWS lists a new principal later
+			w.Clock.Step(20 * time.Second) // AWS lists a new principal later
 			if got := principals(); !slices.Equal(got, []string{withoutPath(cpoRole)}) {
 				t.Errorf("allowed are %v", got)
 			}
@@ -150,16 +150,16 @@ func TestComparisonsBecomeRareWhileNodesAreLost(t *testing.T) {
 	r := w.reconciler()
 	w.run(t, w.passOf(r), 10)
 	w.report(t, metav1.ConditionFalse)
-	began, compared := w.clock.Now(), []time.Duration{}
-	for w.clock.Since(began) < 3*time.Hour {
+	began, compared := w.Clock.Now(), []time.Duration{}
+	for w.Clock.Since(began) < 3*time.Hour {
 		calls, next := w.step(t, r)
 		if calls["ec2:DescribeVpcEndpointServicePermissions"] > 0 {
-			compared = append(compared, w.clock.Since(began))
+			compared = append(compared, w.Clock.Since(began))
 		}
 		if again, _ := w.step(t, r); len(again) > 0 {
-			t.Fatalf("after %s a second reconcile calls %v", w.clock.Since(began), again)
+			t.Fatalf("after %s a second reconcile calls %v", w.Clock.Since(began), again)
 		}
-		w.clock.Step(next)
+		w.Clock.Step(next)
 	}
 	want := []time.Duration{0, 1, 3, 7, 15, 31, 61, 91, 121, 151}
 	for i := range want {
@@ -182,7 +182,7 @@ func TestReportsThatComeAndGoAreComparedNoMoreOften(t *testing.T) {
 			calls, _ := w.step(t, r)
 			compared += calls["ec2:DescribeVpcEndpointServicePermissions"]
 		}
-		w.clock.Step(time.Second)
+		w.Clock.Step(time.Second)
 	}
 	if compared != 4 { // after 0, 1, 3 and 7 minutes
 		t.Errorf("%d comparisons in ten minutes", compared)

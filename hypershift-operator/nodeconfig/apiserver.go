@@ -26,13 +26,19 @@ WantedBy=sockets.target
 // connections is how many connections the pods of one node may have. Some pods watch, and a kubelet may run hundreds of pods.
 const connections = 4096
 
-func apiServerProxy(server string) string {
-	return fmt.Sprintf(`[Unit]
+var apiServerProxy = fmt.Sprintf(`[Unit]
 Wants=network-online.target
 After=network-online.target
 [Service]
-ExecStart=/usr/lib/systemd/systemd-socket-proxyd --connections-max=%d %s
-`, connections, server)
+EnvironmentFile=%s
+ExecStart=/usr/lib/systemd/systemd-socket-proxyd --connections-max=%d ${ADDRESS}
+`, serverFile, connections)
+
+// serverEnvironment is the content of serverFile: the address of the API server that the node uses. authorities.sh replaces
+// the file when the access mode of the cluster changes.
+func serverEnvironment(server string) (string, error) {
+	address, err := serverAddress(server)
+	return fmt.Sprintf("SERVER=%s\nADDRESS=%s\n", server, address), err
 }
 
 // serverAddress returns the host and port of a URL.

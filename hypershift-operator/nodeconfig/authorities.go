@@ -1,13 +1,12 @@
 package nodeconfig
 
 import (
-	"fmt"
-
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// authoritiesUnit updates the certificate authorities that the node trusts. Those in the user data are as old as the machine.
-// When an authority is replaced, a node that does not get the next one in time loses its connection to the API server.
+// authoritiesUnit updates the certificate authorities that the node trusts, and the address of the API server. Those in the
+// user data are as old as the machine. When an authority is replaced, a node that does not get the next one in time loses its
+// connection to the API server.
 const authoritiesUnit = "hypershift-authorities"
 
 // authoritiesTimer runs soon after the start of the machine, because a CA rollout waits for all nodes to report what they
@@ -20,24 +19,26 @@ RandomizedDelaySec=1min
 WantedBy=timers.target
 `
 
-func authoritiesService(server string) string {
-	return fmt.Sprintf(`[Unit]
+const authoritiesService = `[Unit]
 Wants=network-online.target
 After=network-online.target
 [Service]
 Type=oneshot
-Environment=PATH=%s SERVER=%s
-EnvironmentFile=-%s
-EnvironmentFile=-%s
-ExecStart=/bin/sh %s
-`, kubeletPath, server, environmentFile, knownIdentity, authoritiesFile)
-}
+Environment=PATH=` + kubeletPath + `
+EnvironmentFile=-` + environmentFile + `
+EnvironmentFile=-` + knownIdentity + `
+EnvironmentFile=` + serverFile + `
+ExecStart=/bin/sh ` + authoritiesFile + `
+`
 
 // authorities reads the bundles of the cluster with the certificate of the node, and accepts only bundles that are signed by
 // a server CA that the node trusts: otherwise every user with permission to write ConfigMaps in kube-public would be root on every node.
 // It refuses a bundle that is older than the accepted one, because that was signed, too. It replaces the server CA only if
 // the API server can be verified with the new one, so that a mistake does not disconnect the node. The kubelet reloads the CA
 // of its clients by itself, but reads the server CA only at start: the restart is recorded in a file before the CA changes.
+//
+// It takes over another address of the API server if the address is signed and the API server answers there. Otherwise the
+// node keeps the address that it has, and reports it, until the next run.
 const authorities = `#!/bin/sh
 set -eu
 umask 022
@@ -46,6 +47,7 @@ clients=` + clientCAFile + `
 serials=` + authoritiesSerialFile + `
 run=/run/hypershift
 restart=$run/restart-kubelet
+reconnect=$run/restart-apiserver
 [ -e ` + certificateFile + ` ] || exit 0 # it has not joined
 api() {
 	trust=$1 path=$2
@@ -53,6 +55,8 @@ api() {
 	curl -gsSf --max-time 30 --cacert "$trust" --cert ` + certificateFile + ` "$@" "$SERVER$path"
 }
 fail() { echo "$@" >&2; exit 1; }
+kubeconfig=` + kubeconfigFile + `
+address=` + serverFile + `
 source='/api/v1/namespaces/kube-public/configmaps/` + names.NodeAuthorities + `?pretty=false'
 said=$(api $ca "$source")
 value() { printf '%s' "$said" | sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"; }
@@ -64,14 +68,8 @@ bundle() {
 	esac
 }
 same() { [ "$(cat "$1.new")" = "$(cat "$1")" ]; }
-signed() { # by one of those in $ca, of which openssl reads one at a time
-	{
-		printf '%s\n' '` + names.AuthoritiesHeader + `' "$serial" "$revision"
-		cat $ca.new
-		echo '` + names.AuthoritiesSeparator + `'
-		cat $clients.new
-	} >$run/text
-	value ` + names.AuthoritiesSignature + ` | openssl base64 -d -A >$run/signature
+signed() { # $run/text, by one of those in $ca, of which openssl reads one at a time
+	value "$1" | openssl base64 -d -A >$run/signature
 	while read -r line; do
 		case $line in *BEGIN*) : >$run/one ;; esac
 		echo "$line" >>$run/one
@@ -85,7 +83,13 @@ signed() { # by one of those in $ca, of which openssl reads one at a time
 bundle ` + names.ServerAuthorities + ` $ca
 bundle ` + names.KubeletClientAuthorities + ` $clients
 serial=$(value ` + names.AuthoritiesSerial + `) revision=$(value ` + names.AuthoritiesRevision + `)
-if [ -n "$serial" ] && command -v openssl >/dev/null && signed; then
+{
+	printf '%s\n' '` + names.AuthoritiesHeader + `' "$serial" "$revision"
+	cat $ca.new
+	echo '` + names.AuthoritiesSeparator + `'
+	cat $clients.new
+} >$run/text
+if [ -n "$serial" ] && command -v openssl >/dev/null && signed ` + names.AuthoritiesSignature + `; then
 	[ "$serial" -ge "$(cat $serials 2>/dev/null || echo 0)" ] || fail 'the authorities are older than those of the node'
 	echo "$serial" >$serials
 elif ! same $ca || ! same $clients; then
@@ -99,12 +103,34 @@ if ! same $ca; then
 	touch $restart
 	mv -f $ca.new $ca
 fi
+problem=
+follow() { # the API server to its new address, or set what prevents it
+	case ${server#https://} in
+	"$server" | *[!][A-Za-z0-9.:-]*) problem="$server is no address"; return ;;
+	esac
+	printf '%s\n' '` + names.ServerHeader + `' "$server" >$run/text
+	signed ` + names.ServerURLSignature + ` || { problem="the address $server is not signed by an authority that the node trusts"; return; }
+	answer=$(SERVER=$server api $ca "$source" -o /dev/null 2>&1) || { problem="the API server does not answer at $server: $answer"; return; }
+	touch $restart $reconnect
+	(umask 077 && sed "s|^\( *server: \).*|\1$server|" $kubeconfig >$kubeconfig.new)
+	mv -f $kubeconfig.new $kubeconfig
+	printf 'SERVER=%s\nADDRESS=%s\n' "$server" "${server#https://}" >$address.new
+	mv -f $address.new $address
+	SERVER=$server
+}
+server=$(value ` + names.ServerURL + `)
+[ -z "$server" ] || [ "$server" = "$SERVER" ] || follow
 if [ -e $restart ]; then
 	systemctl try-restart ` + kubeletUnit + `
 	rm $restart
 fi
+if [ -e $reconnect ]; then
+	systemctl try-restart ` + apiServerUnit + `.service
+	rm $reconnect
+fi
 serves=null
 [ ! -e ` + servingCertificateFile + ` ] || serves='"signed"'
 api $ca "/api/v1/nodes/$NODE_NAME" -o /dev/null -X PATCH -H 'Content-Type: application/merge-patch+json' \
-	--data '{"metadata":{"annotations":{"` + names.AuthoritiesAnnotation + `":"'"$revision"'","` + names.ServingCertificateAnnotation + `":'"$serves"'}}}'
+	--data '{"metadata":{"annotations":{"` + names.AuthoritiesAnnotation + `":"'"$revision"'","` + names.ServingCertificateAnnotation + `":'"$serves"',"` + names.ServerAnnotation + `":"'"$SERVER"'"}}}'
+[ -z "$problem" ] || fail "$problem"
 `

@@ -49,6 +49,7 @@ func newFollower(t *testing.T, by *pki.Signer) *follower {
 	f.write("/etc/kubernetes/pki/ca.crt", f.says[names.ServerAuthorities])
 	f.write("/etc/kubernetes/pki/kubelet-clients.crt", f.says[names.KubeletClientAuthorities])
 	f.write("/run/hypershift/identity", "NODE_NAME=n")
+	f.write("/etc/kubernetes/apiserver", "SERVER=unknown\nADDRESS=unknown\n")
 	f.write("/bin/systemctl", "#!/bin/sh\necho \"$@\" >>"+f.root+"/systemctl\n")
 	f.serve(by)
 	return f
@@ -88,6 +89,7 @@ func (f *follower) serve(by *pki.Signer) {
 	f.server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAnyClientCert}
 	f.server.StartTLS()
 	f.t.Cleanup(f.server.Close)
+	f.write("/etc/kubernetes/apiserver", "SERVER="+f.server.URL+"\nADDRESS="+f.server.Listener.Addr().String()+"\n")
 }
 
 func (f *follower) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -142,6 +144,13 @@ func (f *follower) sign() {
 		f.t.Fatal(err)
 	}
 	f.says[names.AuthoritiesSignature] = base64.StdEncoding.EncodeToString(signature)
+	if url := f.says[names.ServerURL]; url != "" {
+		signature, err := f.signer.Current.Sign([]byte(names.SignedServer(url)))
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		f.says[names.ServerURLSignature] = base64.StdEncoding.EncodeToString(signature)
+	}
 }
 
 // follow is one run of the unit for what the operator has published, and returns what its log says.
@@ -161,7 +170,7 @@ func (f *follower) run() (string, error) {
 	ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
 	defer cancel()
 	run := exec.CommandContext(ctx, "sh", "-c", strings.ReplaceAll(script, "run=/run/hypershift\n", "run="+f.root+"/run/hypershift\n"))
-	run.Env = []string{"PATH=" + f.root + "/bin:" + f.path, "SERVER=" + f.server.URL, f.read("/run/hypershift/identity")}
+	run.Env = append([]string{"PATH=" + f.root + "/bin:" + f.path, f.read("/run/hypershift/identity")}, strings.Fields(f.read("/etc/kubernetes/apiserver"))...)
 	output, err := run.CombinedOutput()
 	return string(output), err
 }
@@ -377,7 +386,7 @@ func TestNodesSendTheirRequestsAtRandomTimes(t *testing.T) {
 	units := read(t, inputs(), machine()).Units
 	for unit, lines := range map[string][]string{
 		"hypershift-authorities.timer":   {"OnUnitActiveSec=5min\n", "RandomizedDelaySec=1min\n"},
-		"hypershift-authorities.service": {"SERVER=https://api.example.hypershift.local:6443\n", "EnvironmentFile=-/run/hypershift/identity\n", "EnvironmentFile=-/etc/kubernetes/environment\n"},
+		"hypershift-authorities.service": {"EnvironmentFile=/etc/kubernetes/apiserver\n", "EnvironmentFile=-/run/hypershift/identity\n", "EnvironmentFile=-/etc/kubernetes/environment\n"},
 	} {
 		for _, line := range lines {
 			if !strings.Contains(units[unit], line) {

@@ -19,7 +19,9 @@
 //	/etc/kubernetes/pki/kubelet-clients.crt   CA of the clients of the kubelet
 //	/etc/kubernetes/kubelet.yaml              KubeletConfiguration: fields of the user, overridden by ours
 //	/etc/kubernetes/identity.sh               reads name and provider ID from AWS before the kubelet starts
-//	/etc/kubernetes/authorities.sh            updates the two files in pki; run by hypershift-authorities.timer
+//	/etc/kubernetes/apiserver                 address of the API server, for the units below
+//	/etc/kubernetes/authorities.sh            updates the two files in pki and the address of the API server; run by
+//	                                          hypershift-authorities.timer
 //	/etc/kubernetes/environment               proxy and trust bundle of kubelet and containerd
 //	/etc/containerd/certs.d/<registry>        mirrors
 //	kubelet.service.d, hypershift-joined      flags of the kubelet; what is done once it has joined

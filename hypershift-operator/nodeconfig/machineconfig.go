@@ -129,7 +129,7 @@ func replacesUnit(path string) bool {
 
 // isReserved reports whether Render may write to a path.
 func isReserved(path string) bool {
-	if slices.Contains([]string{bootstrapKubeconfigFile, caFile, clientCAFile, kubeletFile, identityFile, authoritiesFile, environmentFile, trustFile}, path) || replacesUnit(path) {
+	if slices.Contains([]string{bootstrapKubeconfigFile, caFile, clientCAFile, kubeletFile, identityFile, authoritiesFile, serverFile, environmentFile, trustFile}, path) || replacesUnit(path) {
 		return true
 	}
 	return strings.HasPrefix(path, registriesDirectory+"/") && strings.HasSuffix(path, "/"+hostsFile)

@@ -73,6 +73,11 @@ func baseConfig(in Inputs, m Machine) (types.Config, error) {
 	write(kubeletFile, 0o644, kubelet)
 	write(identityFile, 0o755, []byte(identity))
 	write(authoritiesFile, 0o755, []byte(authorities))
+	server, err := serverEnvironment(m.Server)
+	if err != nil {
+		return types.Config{}, err
+	}
+	write(serverFile, 0o644, []byte(server))
 	for _, registry := range slices.Sorted(maps.Keys(mirrors)) {
 		write(registriesDirectory+"/"+registry+"/"+hostsFile, 0o644, []byte(mirrors[registry]))
 	}
@@ -83,9 +88,7 @@ func baseConfig(in Inputs, m Machine) (types.Config, error) {
 	if env := environment(cluster); env != "" {
 		write(environmentFile, 0o600, []byte(env)) // the URL of a proxy may contain a password
 	}
-	if base.Systemd.Units, err = units(m); err != nil {
-		return types.Config{}, err
-	}
+	base.Systemd.Units = units(m)
 	for _, key := range cluster.SSHKeys() {
 		base.Passwd.Users = addKey(base.Passwd.Users, key)
 	}
@@ -100,21 +103,17 @@ func addKey(users []types.PasswdUser, key string) []types.PasswdUser {
 	return users
 }
 
-func units(m Machine) ([]types.Unit, error) {
-	server, err := serverAddress(m.Server)
-	if err != nil {
-		return nil, err
-	}
+func units(m Machine) []types.Unit {
 	return []types.Unit{
 		{Name: containerdUnit, Enabled: ptr.To(true), Dropins: []types.Dropin{{Name: dropin, Contents: ptr.To(containerdDropin)}}},
 		{Name: kubeletUnit, Enabled: ptr.To(true), Dropins: []types.Dropin{{Name: dropin, Contents: ptr.To(kubeletDropin(m))}}},
 		{Name: joinedPathUnit, Enabled: ptr.To(true), Contents: ptr.To(joinedPath)},
 		{Name: joinedUnit, Contents: ptr.To(joined)},
 		{Name: apiServerUnit + ".socket", Enabled: ptr.To(true), Contents: ptr.To(apiServerSocket(m.Advertised))},
-		{Name: apiServerUnit + ".service", Contents: ptr.To(apiServerProxy(server))},
+		{Name: apiServerUnit + ".service", Contents: ptr.To(apiServerProxy)},
 		{Name: authoritiesUnit + ".timer", Enabled: ptr.To(true), Contents: ptr.To(authoritiesTimer)},
-		{Name: authoritiesUnit + ".service", Contents: ptr.To(authoritiesService(m.Server))},
-	}, nil
+		{Name: authoritiesUnit + ".service", Contents: ptr.To(authoritiesService)},
+	}
 }
 
 // Empty returns user data without effect.

@@ -145,13 +145,17 @@ func TestTheTokenIsRemovedAfterTheCertificateIsIssued(t *testing.T) {
 
 func TestPodsFindTheAPIServerOnTheirNode(t *testing.T) {
 	for sentence, c := range map[string]struct{ server, at, address, listen, proxy string }{
-		"IPv4": {"https://api.example.hypershift.local:443", "172.20.0.1:6443", "ip address replace 172.20.0.1/32 dev lo\n", "ListenStream=172.20.0.1:6443\n", " api.example.hypershift.local:443\n"},
-		"IPv6": {"https://[2001:db8::7]:6443", "[fd00::1]:7443", "ip address replace fd00::1/128 dev lo\n", "ListenStream=[fd00::1]:7443\n", " [2001:db8::7]:6443\n"},
+		"IPv4": {"https://api.example.hypershift.local:443", "172.20.0.1:6443", "ip address replace 172.20.0.1/32 dev lo\n", "ListenStream=172.20.0.1:6443\n", "ADDRESS=api.example.hypershift.local:443\n"},
+		"IPv6": {"https://[2001:db8::7]:6443", "[fd00::1]:7443", "ip address replace fd00::1/128 dev lo\n", "ListenStream=[fd00::1]:7443\n", "ADDRESS=[2001:db8::7]:6443\n"},
 	} {
 		m := machine()
 		m.Server, m.Advertised = c.server, netip.MustParseAddrPort(c.at)
-		units := read(t, inputs(), m).Units
-		for unit, want := range map[string]string{"hypershift-apiserver.socket": c.address, "hypershift-apiserver.service": c.proxy} {
+		node := read(t, inputs(), m)
+		units := node.Units
+		if got := node.Files["/etc/kubernetes/apiserver"]; !strings.Contains(got, c.proxy) {
+			t.Errorf("%s: the file with the address lacks %q:\n%s", sentence, c.proxy, got)
+		}
+		for unit, want := range map[string]string{"hypershift-apiserver.socket": c.address, "hypershift-apiserver.service": "EnvironmentFile=/etc/kubernetes/apiserver\n"} {
 			if !strings.Contains(units[unit], want) {
 				t.Errorf("%s: %s lacks %q:\n%s", sentence, unit, want, units[unit])
 			}

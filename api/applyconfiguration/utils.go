@@ -142,6 +142,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &hypershiftv1beta1.MetricsForwardingSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("MonitoringSpec"):
 		return &hypershiftv1beta1.MonitoringSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeAccessRecord"):
+		return &hypershiftv1beta1.NodeAccessRecordApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("NodeBootstrap"):
 		return &hypershiftv1beta1.NodeBootstrapApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("NodeBootstrapInitialization"):

@@ -22,12 +22,12 @@ import (
 // RouterPort is the port on which routers serve.
 const RouterPort = 443
 
-// Konnectivity returns the address of the konnectivity server for the agents on nodes. The name is empty until it is
-// published.
-func Konnectivity(ctx context.Context, c client.Reader, hcp *hyperv1.HostedControlPlane) (target.Host, error) {
+// Konnectivity returns the address of the konnectivity server for agents on nodes that use a path: Public or Private. The
+// name is empty until it is published.
+func Konnectivity(ctx context.Context, c client.Reader, hcp *hyperv1.HostedControlPlane, path hyperv1.AWSEndpointAccessType) (target.Host, error) {
 	how := hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.Konnectivity)
 	if how.Type == hyperv1.Route {
-		return routeAddress(ctx, c, hcp.Namespace, names.KonnectivityServer)
+		return routeAddress(ctx, c, hcp.Namespace, names.KonnectivityServer, path == hyperv1.Private)
 	}
 	return ServiceAddress(ctx, c, client.ObjectKey{Namespace: hcp.Namespace, Name: names.KonnectivityServer}, how)
 }
@@ -60,14 +60,14 @@ func LoadBalancerAddress(service *corev1.Service) string {
 	return cmp.Or(first.Hostname, first.IP)
 }
 
-// routeAddress returns the host of the only Route to a Service.
-func routeAddress(ctx context.Context, c client.Reader, namespace, service string) (target.Host, error) {
+// routeAddress returns the host of the Route to a Service, inside the VPC of the nodes or for public clients.
+func routeAddress(ctx context.Context, c client.Reader, namespace, service string, internal bool) (target.Host, error) {
 	list := &routev1.RouteList{}
 	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
 		return target.Host{}, fmt.Errorf("listing Routes: %w", err)
 	}
 	for _, route := range list.Items {
-		if route.Spec.To.Name != service {
+		if route.Spec.To.Name != service || (route.Labels[hyperv1.InternalRouteLabel] == "true") != internal {
 			continue
 		}
 		host := route.Spec.Host

@@ -39,6 +39,7 @@ var mirrored = []mirroredCondition{
 	{hyperv1.DataPlaneConnectionAvailable, never},
 	{hyperv1.KubeletServingCertificatesSigned, never},
 	{hyperv1.ControlPlaneConnectionAvailable, never},
+	{hyperv1.EndpointAccessUpToDate, never},
 	{hyperv1.EtcdDataEncryptionUpToDate, never},
 	{hyperv1.EtcdBackupSucceeded, never},
 	{hyperv1.HostedClusterRestoredFromBackup, never},

@@ -26,6 +26,23 @@ func (p *PlatformSpec) PrivateLink() bool {
 	return p.Type == AWSPlatform && p.AWS != nil && (p.AWS.EndpointAccess == Private || p.AWS.EndpointAccess == PublicAndPrivate)
 }
 
+// NodeAccess returns by which path new nodes reach the control plane: Public or Private.
+func (p *PlatformSpec) NodeAccess() AWSEndpointAccessType {
+	if p.PrivateLink() {
+		return Private
+	}
+	return Public
+}
+
+// ServedAccess returns the access mode whose load balancers, Routes and endpoints exist: that of spec, with the paths that
+// machines still use. A control plane outside of AWS is public.
+func (in *HostedControlPlane) ServedAccess() AWSEndpointAccessType {
+	if in.Spec.Platform.AWS == nil {
+		return Public
+	}
+	return in.Spec.Platform.AWS.EndpointAccess.With(in.Status.ServedEndpointAccess)
+}
+
 // PlatformStatus is the observed state of the platform.
 type PlatformStatus struct {
 	// +optional
@@ -52,6 +69,22 @@ const (
 	// Private: from the workers' VPC by PrivateLink only.
 	Private AWSEndpointAccessType = "Private"
 )
+
+// Has reports whether an access mode includes a path: Public or Private.
+func (a AWSEndpointAccessType) Has(path AWSEndpointAccessType) bool {
+	return a == path || a == PublicAndPrivate
+}
+
+// With returns the access mode with the paths of both. An empty one has no path.
+func (a AWSEndpointAccessType) With(b AWSEndpointAccessType) AWSEndpointAccessType {
+	switch {
+	case a == "" || a == b:
+		return b
+	case b == "":
+		return a
+	}
+	return PublicAndPrivate
+}
 
 // AWSPlatformSpec configures the AWS resources of a cluster.
 // +kubebuilder:validation:XValidation:rule="has(self.cloudProviderConfig) || !has(oldSelf.cloudProviderConfig)",message="cloudProviderConfig cannot be removed"
@@ -89,8 +122,8 @@ type AWSPlatformSpec struct {
 	// +listMapKey=key
 	ResourceTags []AWSResourceTag `json:"resourceTags,omitempty"`
 
-	// EndpointAccess defines from where clients reach the API. It can be changed. Machines keep the address with which
-	// they started: a change that removes it cuts them off.
+	// EndpointAccess defines from where clients reach the API. It can be changed. The addresses of both modes are served
+	// until all machines use those of the new one. Condition EndpointAccessUpToDate names the machines that do not yet.
 	// +optional
 	// +kubebuilder:default=Public
 	EndpointAccess AWSEndpointAccessType `json:"endpointAccess,omitempty"`

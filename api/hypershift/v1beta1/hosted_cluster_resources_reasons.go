@@ -43,6 +43,21 @@ const (
 	NameTakenReason = "NameTaken"
 )
 
+// Reasons of EndpointAccessUpToDate.
+const (
+	// MachinesBehindReason: endpointAccess has changed, and the machines in the message do not use the new address of
+	// the API server yet. A running machine follows within some minutes. Start a machine that is off, or delete it.
+	// Delete machines that were started before machines reported their address. If running machines do not follow,
+	// check AWSEndpointAvailable and, for a public address, the way of the machines to the internet.
+	MachinesBehindReason = "MachinesBehind"
+	// TunnelsBehindReason: all machines use the new address, and the pods in the message are being replaced, which
+	// connect the nodes with the control plane. If this persists, check these pods.
+	TunnelsBehindReason = "TunnelsBehind"
+	// RemovingFormerAccessReason: no machine uses the former address of the API server, and it is being removed. No
+	// action is needed.
+	RemovingFormerAccessReason = "RemovingFormerAccess"
+)
+
 // Reasons of KubeletServingCertificatesSigned.
 const (
 	// NodesSelfSignedReason: the nodes in the message use self-signed serving certificates. Replace machines that

@@ -181,6 +181,13 @@ type HostedControlPlaneStatus struct {
 	// calls of STS when the control-plane-operator restarts.
 	// +optional
 	AWSRolesIsolation *AWSRolesIsolationRecord `json:"awsRolesIsolation,omitempty"`
+	// ServedEndpointAccess is the access mode whose load balancers, Routes and endpoints exist. It is that of
+	// spec.platform.aws.endpointAccess, or PublicAndPrivate as long as machines use a path that spec does not have.
+	// +optional
+	ServedEndpointAccess AWSEndpointAccessType `json:"servedEndpointAccess,omitempty"`
+	// NodeAccess records by which paths nodes reach the control plane. Other paths are removed.
+	// +optional
+	NodeAccess *NodeAccessRecord `json:"nodeAccess,omitempty"`
 	// NodeCount is the number of nodes of the hosted cluster.
 	// +optional
 	NodeCount *int32 `json:"nodeCount,omitempty"`
@@ -203,6 +210,21 @@ type HostedControlPlaneInitialization struct {
 	// ControlPlaneInitialized is true once the hosted API server has been available. It never becomes false again.
 	// +optional
 	ControlPlaneInitialized *bool `json:"controlPlaneInitialized,omitempty"`
+}
+
+// NodeAccessRecord records by which paths, Public or Private, nodes reach the control plane.
+type NodeAccessRecord struct {
+	// observedGeneration is the generation of spec of this record. Machines may use other paths since a later change.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	ObservedGeneration int64 `json:"observedGeneration"`
+	// inUse has the path of new machines, and those that existing machines use or may use.
+	// +required
+	InUse AWSEndpointAccessType `json:"inUse,omitempty"`
+	// tunnels is the path of the tunnels from the nodes to the control plane. It changes after all machines use the path
+	// of new ones.
+	// +required
+	Tunnels AWSEndpointAccessType `json:"tunnels,omitempty"`
 }
 
 // AWSRolesIsolationRecord records a check in which STS denied every role to the service accounts of the hosted cluster.

@@ -75,6 +75,11 @@ const (
 	// AWSDefaultSecurityGroupDeleted is True when this group is deleted. Present only while the cluster is being
 	// deleted. If False, the message names the resource that still uses the group.
 	AWSDefaultSecurityGroupDeleted = "AWSDefaultSecurityGroupDeleted"
+	// EndpointAccessUpToDate is True when all nodes use the addresses of spec.platform.aws.endpointAccess, and those of
+	// an earlier access mode are removed. If False, the message names the machines that are waited for. A running
+	// machine follows within some minutes. Delete a machine that does not run, or that was started before machines
+	// followed.
+	EndpointAccessUpToDate = "EndpointAccessUpToDate"
 	// PublicEndpointExposed is True when the API server is exposed to the internet, as
 	// spec.platform.aws.endpointAccess requires. Absent for a private cluster.
 	PublicEndpointExposed = "PublicEndpointExposed"

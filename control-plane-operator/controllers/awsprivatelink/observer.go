@@ -21,8 +21,8 @@ import (
 var offered = []string{names.KubeAPIServerPrivate, names.PrivateRouter}
 
 // Observer keeps an AWSEndpointService for each offered Service that has a
-// load balancer, as long as the cluster is private. Others are deleted, so that a
-// change of the access mode needs no restart.
+// load balancer, as long as the cluster is private, or machines still use PrivateLink.
+// Others are deleted, so that a change of the access mode needs no restart.
 type Observer struct {
 	Options
 	apply *apply.Applier
@@ -51,7 +51,7 @@ func NewObserver(opts Options) *ObserverController {
 // ensureEndpointServices compares the AWSEndpointServices of a control plane with its Services.
 func (o *Observer) ensureEndpointServices(ctx context.Context, hcp *hyperv1.HostedControlPlane) error {
 	var want []client.Object
-	if hcp.Spec.Platform.PrivateLink() && hcp.DeletionTimestamp.IsZero() {
+	if hcp.Spec.Platform.Type == hyperv1.AWSPlatform && hcp.ServedAccess().Has(hyperv1.Private) && hcp.DeletionTimestamp.IsZero() {
 		for _, name := range offered {
 			es, err := o.desired(ctx, hcp, name)
 			if err != nil {

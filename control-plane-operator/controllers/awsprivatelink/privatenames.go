@@ -34,7 +34,7 @@ func privateNames(es *hyperv1.AWSEndpointService) apply.Set {
 const externalPrivateLabel = "hypershift.openshift.io/external-private-service"
 
 func desiredPrivateNames(es *hyperv1.AWSEndpointService, hcp *hyperv1.HostedControlPlane, target string) []client.Object {
-	if es.Name != names.PrivateRouter || hcp.Spec.Platform.AWS.EndpointAccess != hyperv1.Private {
+	if es.Name != names.PrivateRouter || hcp.ServedAccess() != hyperv1.Private {
 		return nil
 	}
 	var out []client.Object

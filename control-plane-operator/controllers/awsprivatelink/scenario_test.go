@@ -211,6 +211,36 @@ func TestAccessModes(t *testing.T) {
 	}
 }
 
+// The connection of a mode that has ended stays as long as machines use it, and the public names lead to the public load
+// balancer as long as that is served.
+func TestAPathThatMachinesUseIsKept(t *testing.T) {
+	w := newTestEnv(t)
+	w.start()
+	serve := func(mode, served hyperv1.AWSEndpointAccessType) (endpoints, privateNames int) {
+		t.Helper()
+		w.changeControlPlane(func(hcp *hyperv1.HostedControlPlane) {
+			hcp.Spec.Platform.AWS.EndpointAccess, hcp.Status.ServedEndpointAccess = mode, served
+		})
+		w.runPasses(enough)
+		names := &corev1.ServiceList{}
+		w.Must(w.Admin().List(t.Context(), names, client.HasLabels{externalPrivateLabel}))
+		return len(w.list(t.Context())), len(names.Items)
+	}
+	for _, c := range []struct {
+		mode, served            hyperv1.AWSEndpointAccessType
+		endpoints, privateNames int
+	}{
+		{hyperv1.Private, hyperv1.PublicAndPrivate, 1, 0},
+		{hyperv1.Private, hyperv1.Private, 1, 1},
+		{hyperv1.Public, hyperv1.PublicAndPrivate, 1, 0},
+		{hyperv1.Public, hyperv1.Public, 0, 0},
+	} {
+		if endpoints, privateNames := serve(c.mode, c.served); endpoints != c.endpoints || privateNames != c.privateNames {
+			t.Errorf("%s while %s is served: %d AWSEndpointServices, not %d, and %d private names, not %d", c.mode, c.served, endpoints, c.endpoints, privateNames, c.privateNames)
+		}
+	}
+}
+
 // The last NodePool is gone before its nodes are: the endpoint stays as it is.
 func TestAnEndpointKeepsItsSubnetsWithoutNodePools(t *testing.T) {
 	w := newTestEnv(t)

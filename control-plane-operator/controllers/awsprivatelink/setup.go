@@ -21,14 +21,14 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	c := New(opts)
 	err := c.Builder(mgr).
 		For(&hyperv1.AWSEndpointService{}, builder.WithPredicates(othersChanges())).
-		Watches(&hyperv1.HostedControlPlane{}, handler.EnqueueRequestsFromMapFunc(toEndpointServices(opts.Client)), builder.WithPredicates(predicate.Or[client.Object](specOrDeletion(), connectionLost()))).
+		Watches(&hyperv1.HostedControlPlane{}, handler.EnqueueRequestsFromMapFunc(toEndpointServices(opts.Client)), builder.WithPredicates(predicate.Or[client.Object](specOrDeletion(), connectionLost(), accessServed()))).
 		Complete(c)
 	if err != nil {
 		return err
 	}
 	observer := NewObserver(opts)
 	return observer.Builder(mgr).
-		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(specOrDeletion())).
+		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.Or[client.Object](specOrDeletion(), accessServed()))).
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(toControlPlane(opts.Client)), builder.WithPredicates(isOffered())).
 		Owns(&hyperv1.AWSEndpointService{}, builder.WithPredicates(specOrDeletion())).
 		Complete(observer)
@@ -53,6 +53,13 @@ func specOrDeletion() predicate.Funcs {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
 			e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
+	}}
+}
+
+// accessServed passes changes of the access mode that is served.
+func accessServed() predicate.Funcs {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.(*hyperv1.HostedControlPlane).Status.ServedEndpointAccess != e.ObjectNew.(*hyperv1.HostedControlPlane).Status.ServedEndpointAccess
 	}}
 }
 

@@ -25,8 +25,14 @@ func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
 	endpoint := s.hcp.Status.ControlPlaneEndpoint
 	s.api = target.Host{Name: endpoint.Host, Port: endpoint.Port}
 	var err error
-	if s.konnectivity, err = publishing.Konnectivity(ctx, r.Client, s.hcp); err != nil {
-		return err
+	// The certificate always has the internal name, so the public one counts as long as there is one.
+	for _, path := range []hyperv1.AWSEndpointAccessType{hyperv1.Public, hyperv1.Private} {
+		if s.konnectivity, err = publishing.Konnectivity(ctx, r.Client, s.hcp, path); err != nil {
+			return err
+		}
+		if s.konnectivity.Name != "" {
+			break
+		}
 	}
 	routes := &routev1.RouteList{}
 	if err := r.Client.List(ctx, routes, client.InNamespace(s.hcp.Namespace)); err != nil {

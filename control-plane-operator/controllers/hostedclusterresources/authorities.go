@@ -29,6 +29,9 @@ var nodeAuthorities = part{
 	kinds:     []client.ObjectList{&corev1.ConfigMapList{}},
 	desired: func(r *Reconciler, ctx context.Context, s *scope) ([]client.Object, error) {
 		data, err := r.authorities(ctx, s)
+		if err == nil {
+			err = r.publishServer(ctx, s, data)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -88,6 +91,29 @@ func (r *Reconciler) signAuthorities(ctx context.Context, s *scope, data map[str
 		return fmt.Errorf("signing the authorities of nodes: %w", err)
 	}
 	data[names.AuthoritiesSignature] = base64.StdEncoding.EncodeToString(signature)
+	return nil
+}
+
+// publishServer adds the address of the API server, which nodes take over if it answers. It has no serial number: an
+// earlier address that is served again by someone else has no certificate of this cluster.
+func (r *Reconciler) publishServer(ctx context.Context, s *scope, data map[string]string) error {
+	at := apiHost(s.hcp)
+	if at.Host == "" || data[names.AuthoritiesSignature] == "" {
+		return nil // nodes accept only what is signed
+	}
+	secret := &corev1.Secret{}
+	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.RootCA}, secret); err != nil {
+		return fmt.Errorf("reading Secret %s: %w", names.RootCA, err)
+	}
+	signer, err := pki.DecodeSigner(secret.Data)
+	if err != nil {
+		return fmt.Errorf("reading the authority in Secret %s: %w", names.RootCA, err)
+	}
+	signature, err := signer.Current.Sign([]byte(names.SignedServer(apiURL(at))))
+	if err != nil {
+		return fmt.Errorf("signing the address of the API server for nodes: %w", err)
+	}
+	data[names.ServerURL], data[names.ServerURLSignature] = apiURL(at), base64.StdEncoding.EncodeToString(signature)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -71,6 +72,7 @@ func New(opts Options) *Controller { return newReconciler(opts).controller() }
 
 func (r *Reconciler) controller() *Controller {
 	parts := []reconcile.Step[*scope]{
+		{Name: "node access", Run: r.checkNodes},
 		{Name: "client certificates", Run: r.approveJoining},
 		{Name: "serving certificates", Run: r.approveServing},
 		{Name: "nodes", Run: r.countNodes},
@@ -83,6 +85,7 @@ func (r *Reconciler) controller() *Controller {
 		parts = append(parts, reconcile.Step[*scope]{Name: p.name, Run: func(ctx context.Context, s *scope) error { return r.ensure(ctx, s, p) }})
 	}
 	live := []reconcile.Step[*scope]{
+		{Name: "machines", Run: r.checkMachines},
 		{Name: "API server", Run: r.connect},
 		{Name: "permissions", Run: r.ensurePermissions},
 		reconcile.Group(parts...),
@@ -105,7 +108,7 @@ func (r *Reconciler) controller() *Controller {
 		},
 		Store: r.Status, Conditions: ownedConditions,
 		Fields: func(hcp *hyperv1.HostedControlPlane) any {
-			return statusPart{NodeCount: hcp.Status.NodeCount, RemainingCloudResources: hcp.Status.RemainingCloudResources}
+			return statusPart{NodeCount: hcp.Status.NodeCount, RemainingCloudResources: hcp.Status.RemainingCloudResources, NodeAccess: hcp.Status.NodeAccess}
 		},
 		Summary:     summary,
 		Status:      func(s *scope, report reconcile.Report, _ *reconcile.Conditions) { r.invalidatePermissions(s, report) },
@@ -126,6 +129,8 @@ type scope struct {
 	// nodesVersion, servingVersion and joinVersion are the resourceVersions at which watches of them begin.
 	// Set by countNodes, approveServing and approveJoining.
 	nodesVersion, servingVersion, joinVersion string
+	// following are the Machines that may have to follow a change of the access mode. Set by checkMachines.
+	following []clusterv1.Machine
 	// cloud has what the hosted cluster created in the cloud, nil if that is not known. Set by findCloudResources.
 	cloud *cloudResources
 	// unprotected is true if it may still create cloud resources. Set by unhurried.

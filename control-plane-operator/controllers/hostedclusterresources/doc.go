@@ -2,12 +2,16 @@
 // tunnels of its nodes, and the tokens with which machines join.
 //
 //	living                                              HostedCluster deleted, with cleanup
+//	  machines      that follow a change of the access mode
+//	                                       nodeaccess.go
 //	  API server    the connection ►     clustercache.go    API server
 //	  permissions   of this operator        permissions.go  search        of cloud resources       cloudresources.go
 //	  then, independent of each other:                    permissions   including the ones to delete
 //	    client certificates of nodes        clientcerts.go admission     rejects new load balancers and volumes
 //	    serving certificates of nodes      servingcerts.go cloud resources  deleted; CloudResourcesDestroyed lists
 //	      both for Machines only           csrapprover.go                  what is left                  cleanup.go
+//	    node access  addresses that nodes use, and the path of the tunnels
+//	                                          nodeaccess.go
 //	    nodes        their number                nodes.go
 //	    kubelets     certificates of all nodes
 //	                                          kubelets.go

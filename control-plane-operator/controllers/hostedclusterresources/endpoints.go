@@ -75,6 +75,11 @@ func apiHost(hcp *hyperv1.HostedControlPlane) hyperv1.APIEndpoint {
 	return at
 }
 
+// apiURL returns the URL of this address.
+func apiURL(at hyperv1.APIEndpoint) string {
+	return "https://" + net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port)))
+}
+
 // awaitAPIHost waits for this address.
 func awaitAPIHost(hcp *hyperv1.HostedControlPlane) (hyperv1.APIEndpoint, error) {
 	at := apiHost(hcp)
@@ -99,7 +104,7 @@ func desiredClusterInfo(_ *Reconciler, _ context.Context, s *scope) ([]client.Ob
 	}
 	// The key is empty because tools that join nodes expect it.
 	text, err := clientcmd.Write(clientcmdapi.Config{Clusters: map[string]*clientcmdapi.Cluster{"": {
-		Server: "https://" + net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))), CertificateAuthorityData: s.hosted.config.CAData,
+		Server: apiURL(at), CertificateAuthorityData: s.hosted.config.CAData,
 	}}})
 	if err != nil {
 		return nil, err

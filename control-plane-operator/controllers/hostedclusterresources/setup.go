@@ -48,7 +48,7 @@ var relevantChanges = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool
 
 func relevant(hcp *hyperv1.HostedControlPlane) any {
 	return []any{
-		hcp.Generation, hcp.Annotations, hcp.DeletionTimestamp.IsZero(), hcp.Status.ControlPlaneEndpoint, hcp.Status.KubeletVerification, arrived(hcp),
+		hcp.Generation, hcp.Annotations, hcp.DeletionTimestamp.IsZero(), hcp.Status.ControlPlaneEndpoint, hcp.Status.KubeletVerification, arrived(hcp), hcp.ServedAccess(),
 		meta.IsStatusConditionTrue(hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable), secretencryption.Rewrites(hcp.Status.SecretEncryption),
 	}
 }

@@ -10,12 +10,13 @@ import (
 )
 
 // ownedConditions are the conditions that this controller writes.
-var ownedConditions = []string{hyperv1.ConfigOperatorReconciliationSucceeded, hyperv1.CloudResourcesDestroyed, hyperv1.DataPlaneConnectionAvailable, hyperv1.KubeletServingCertificatesSigned}
+var ownedConditions = []string{hyperv1.ConfigOperatorReconciliationSucceeded, hyperv1.CloudResourcesDestroyed, hyperv1.DataPlaneConnectionAvailable, hyperv1.KubeletServingCertificatesSigned, hyperv1.EndpointAccessUpToDate}
 
 // statusPart has the fields of the status that this controller writes.
 type statusPart struct {
 	NodeCount               *int32                       `json:"nodeCount,omitempty"`
 	RemainingCloudResources []hyperv1.LeftBehindResource `json:"remainingCloudResources,omitempty"`
+	NodeAccess              *hyperv1.NodeAccessRecord    `json:"nodeAccess,omitempty"`
 }
 
 // classifier is for errors of API servers. A missing answer is no evidence about the

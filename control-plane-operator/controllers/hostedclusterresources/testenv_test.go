@@ -332,6 +332,7 @@ func (w *testEnv) update(how func(*hyperv1.HostedControlPlane)) {
 	w.t.Helper()
 	hcp := w.hcp(w.t.Context())
 	how(hcp)
+	hcp.Generation++ // the API server does this
 	w.must(w.Admin().Update(w.t.Context(), hcp))
 }
 
@@ -348,7 +349,7 @@ func (w *testEnv) status(how func(*hyperv1.HostedControlPlaneStatus)) {
 	hcp := w.hcp(w.t.Context())
 	writer := reconcile.NewWriter(w.Admin(), w.Admin(), hcp, "others", func(hcp *hyperv1.HostedControlPlane) any {
 		status := hcp.DeepCopy().Status
-		status.NodeCount, status.RemainingCloudResources = nil, nil
+		status.NodeCount, status.RemainingCloudResources, status.NodeAccess = nil, nil, nil
 		for _, condition := range ownedConditions {
 			meta.RemoveStatusCondition(&status.Conditions, condition)
 		}

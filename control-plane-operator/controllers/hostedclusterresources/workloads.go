@@ -46,10 +46,10 @@ func (r *Reconciler) target(ctx context.Context, s *scope) (*target.HostedCluste
 	if err != nil {
 		return nil, err
 	}
-	api, err := awaitAPIHost(s.hcp)
+	api, err := apiOfPods(s.hcp)
 	s.target = &target.HostedCluster{
 		HCP: s.hcp, Release: payload,
-		API:                     target.FactOf(target.Host{Name: api.Host, Port: api.Port}, err),
+		API:                     target.FactOf(api, err),
 		Konnectivity:            target.FactOf(r.konnectivityHost(ctx, s)),
 		Authorities:             target.FactOf(r.podAuthorities(ctx, s)),
 		KonnectivityCertificate: target.FactOf(r.konnectivityCertificate(ctx, s)),
@@ -57,9 +57,19 @@ func (r *Reconciler) target(ctx context.Context, s *scope) (*target.HostedCluste
 	return s.target, nil
 }
 
+// apiOfPods returns the address of the API server for pods that cannot use the Service "kubernetes". Machines of AWS forward
+// the advertised address to the one that they use, so that these pods do not depend on the access mode.
+func apiOfPods(hcp *hyperv1.HostedControlPlane) (target.Host, error) {
+	at, err := awaitAPIHost(hcp)
+	if err == nil && hcp.Spec.Platform.Type == hyperv1.AWSPlatform {
+		at = hyperv1.APIEndpoint{Host: hcp.Spec.Networking.AdvertiseAddress(), Port: hcp.Spec.Networking.AdvertisePort()}
+	}
+	return target.Host{Name: at.Host, Port: at.Port}, err
+}
+
 // konnectivityHost returns the address of the konnectivity server for nodes.
 func (r *Reconciler) konnectivityHost(ctx context.Context, s *scope) (target.Host, error) {
-	at, err := publishing.Konnectivity(ctx, r.Client, s.hcp)
+	at, err := publishing.Konnectivity(ctx, r.Client, s.hcp, tunnelPath(s.hcp))
 	if err == nil && at.Name == "" {
 		err = reconcile.Wait(0, hyperv1.WaitingForEndpointReason, "waiting for the address of %s for nodes", names.KonnectivityServer)
 	}

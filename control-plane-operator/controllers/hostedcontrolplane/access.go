@@ -1,6 +1,8 @@
 package hostedcontrolplane
 
 import (
+	"slices"
+
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
@@ -15,6 +17,9 @@ import (
 //	Private          Route   ClusterIP        -                       -        internal
 //	Public           Node    node port        -                       public*  -
 //
+// While the access mode changes, the control plane is published as in PublicAndPrivate until no machine uses the path that
+// the new mode does not have. Konnectivity has a Route for each path that nodes use.
+//
 // * if konnectivity is published by a Route and the management cluster does not serve Routes. Konnectivity has its own
 // load balancer or node port if it is published by one.
 type access struct {
@@ -27,16 +32,19 @@ type access struct {
 	ownRouter bool
 	// publicRouter is true if public clients use the control plane's router.
 	publicRouter bool
-	services     map[hyperv1.ServiceType]hyperv1.ServicePublishingStrategy
+	// tunnels are the paths of konnectivity, Public or Private. The first is that of new nodes.
+	tunnels  []hyperv1.AWSEndpointAccessType
+	services map[hyperv1.ServiceType]hyperv1.ServicePublishingStrategy
 }
 
 // accessOf returns the access of a control plane. servesRoutes is true if the management cluster has its own router.
 func accessOf(hcp *hyperv1.HostedControlPlane, servesRoutes bool) access {
 	a := access{public: true, services: map[hyperv1.ServiceType]hyperv1.ServicePublishingStrategy{}}
-	if aws := hcp.Spec.Platform.AWS; aws != nil {
-		a.public = aws.EndpointAccess != hyperv1.Private
-		a.private = hcp.Spec.Platform.PrivateLink()
+	if hcp.Spec.Platform.Type == hyperv1.AWSPlatform {
+		served := hcp.ServedAccess()
+		a.public, a.private = served != hyperv1.Private, served.Has(hyperv1.Private)
 	}
+	a.tunnels = tunnelPaths(hcp)
 	for _, m := range hcp.Spec.Services {
 		a.services[m.Service] = m.ServicePublishingStrategy
 	}
@@ -44,7 +52,42 @@ func accessOf(hcp *hyperv1.HostedControlPlane, servesRoutes bool) access {
 	a.apiRoute = api.Type == hyperv1.Route
 	a.apiHostname = api.Hostname()
 	a.ownRouter = !a.public || !servesRoutes || a.apiRoute && a.apiHostname != ""
-	tunnels := a.services[hyperv1.Konnectivity].Type == hyperv1.Route && !a.private
+	tunnels := a.services[hyperv1.Konnectivity].Type == hyperv1.Route && slices.Contains(a.tunnels, hyperv1.Public)
 	a.publicRouter = a.public && a.ownRouter && (a.apiRoute || tunnels)
 	return a
+}
+
+// tunnelPaths returns the paths of konnectivity: that of new nodes, and another one that nodes use.
+func tunnelPaths(hcp *hyperv1.HostedControlPlane) []hyperv1.AWSEndpointAccessType {
+	paths := []hyperv1.AWSEndpointAccessType{hcp.Spec.Platform.NodeAccess()}
+	other := hyperv1.Public
+	if paths[0] == hyperv1.Public {
+		other = hyperv1.Private
+	}
+	// Any record is sufficient: since its generation, nodes can only have begun to use the path of new ones.
+	if n := hcp.Status.NodeAccess; n != nil && n.InUse.Has(other) && hcp.ServedAccess().Has(other) {
+		paths = append(paths, other)
+	}
+	return paths
+}
+
+// servedAccess returns the access mode that is served from now on. A path that spec does not have is removed only if no
+// machine has used it since the last change of spec.
+func servedAccess(hcp *hyperv1.HostedControlPlane) hyperv1.AWSEndpointAccessType {
+	spec, served := hcp.Spec.Platform.AWS.EndpointAccess, hcp.ServedAccess()
+	if n := hcp.Status.NodeAccess; n != nil && n.ObservedGeneration == hcp.Generation {
+		return spec.With(narrow(served, n.InUse))
+	}
+	return served
+}
+
+// narrow returns the paths that are in both access modes.
+func narrow(a, b hyperv1.AWSEndpointAccessType) hyperv1.AWSEndpointAccessType {
+	switch {
+	case a == hyperv1.PublicAndPrivate:
+		return b
+	case b.Has(a):
+		return a
+	}
+	return ""
 }

@@ -15,23 +15,23 @@ func (r *Reconciler) checkConfiguration(_ context.Context, s *scope) error {
 	if s.hcp.Spec.Platform.Type == hyperv1.AWSPlatform && s.hcp.Spec.Platform.AWS == nil {
 		return reconcile.Block(hyperv1.PlatformConfigMissingReason, "spec.platform.aws is missing")
 	}
-	s.access = accessOf(s.hcp, r.ServesRoutes)
-	api, named := s.access.services[hyperv1.APIServer]
+	published, private := accessOf(s.hcp, r.ServesRoutes), s.hcp.Spec.Platform.PrivateLink()
+	api, named := published.services[hyperv1.APIServer]
 	switch {
 	case !named:
 		return reconcile.Block(hyperv1.UnsupportedPublishingReason, "spec.services has no entry for the APIServer")
-	case api.Type == hyperv1.Route && s.access.apiHostname == "":
+	case api.Type == hyperv1.Route && published.apiHostname == "":
 		return reconcile.Block(hyperv1.UnsupportedPublishingReason, "the APIServer is published as a Route without a hostname")
 	case !reachable(api):
 		return reconcile.Block(hyperv1.UnsupportedPublishingReason, "the APIServer is published as %s; use LoadBalancer, Route with a hostname, or NodePort with an address", api.Type)
-	case s.access.private && api.Type == hyperv1.NodePort:
+	case private && api.Type == hyperv1.NodePort:
 		return reconcile.Block(hyperv1.UnsupportedPublishingReason, "the APIServer is published as NodePort, which PrivateLink cannot offer; use LoadBalancer, or Route with a hostname")
 	}
-	tunnels, named := s.access.services[hyperv1.Konnectivity]
+	tunnels, named := published.services[hyperv1.Konnectivity]
 	switch {
 	case named && !reachable(tunnels):
 		return reconcile.Block(hyperv1.UnsupportedPublishingReason, "Konnectivity is published as %s; use LoadBalancer, Route, or NodePort with an address", tunnels.Type)
-	case named && s.access.private && tunnels.Type != hyperv1.Route:
+	case named && private && tunnels.Type != hyperv1.Route:
 		return reconcile.Block(hyperv1.UnsupportedPublishingReason, "Konnectivity is published as %s, but PrivateLink reaches only the router; use Route", tunnels.Type)
 	}
 	return nil

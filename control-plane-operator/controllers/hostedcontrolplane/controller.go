@@ -47,6 +47,7 @@ func New(opts Options) *Controller {
 	live := []reconcile.Step[*scope]{
 		{Name: "finalizer", Run: r.addFinalizer},
 		{Name: "configuration", Condition: hyperv1.ValidHostedControlPlaneConfiguration, Run: r.checkConfiguration},
+		{Name: "access mode", Run: r.recordAccess},
 		{Name: "exposure", Run: r.ensureExposure},
 		reconcile.Group(
 			reconcile.Step[*scope]{Name: "hosts", Condition: hyperv1.InfrastructureReady, Run: r.resolveHosts},
@@ -83,7 +84,7 @@ type scope struct {
 	// status is reported nevertheless. A deletion is never paused.
 	paused    bool
 	pauseLeft time.Duration
-	// access is how the services are published. Set by checkConfiguration.
+	// access is how the services are published. Set by recordAccess.
 	access access
 	// objects are the desired Services and Routes. Set by ensureExposure.
 	objects []client.Object

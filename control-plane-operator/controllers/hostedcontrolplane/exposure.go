@@ -18,6 +18,22 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
+// recordAccess records the access mode that is served, before objects of a new path exist: after another change of the mode,
+// the record shows which path machines may use.
+func (r *Reconciler) recordAccess(ctx context.Context, s *scope) error {
+	if s.hcp.Spec.Platform.Type == hyperv1.AWSPlatform {
+		before, served := s.hcp.Status.ServedEndpointAccess, servedAccess(s.hcp)
+		s.hcp.Status.ServedEndpointAccess = served
+		if before != "" && before != served {
+			if err := s.status.Write(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	s.access = accessOf(s.hcp, r.ServesRoutes)
+	return nil
+}
+
 // ensureExposure applies the Services and Routes of the access mode, and prunes the ones of another mode.
 func (r *Reconciler) ensureExposure(ctx context.Context, s *scope) error {
 	s.objects = append(desiredServices(s.hcp, s.access, r.LoadBalancers), desiredRoutes(s.hcp, s.access)...)

@@ -109,6 +109,32 @@ func (w *testEnv) exposed() []string {
 	return out
 }
 
+// becoming is what exists while nodes of one access mode may not follow the other one yet: all of both, except for the names
+// of public clients, which stay public.
+func becoming(from, to hyperv1.AWSEndpointAccessType, api hyperv1.PublishingStrategyType) []string {
+	const internal, public = "konnectivity-server.apps.demo.hypershift.local: served internal", "konnectivity.demo.example.com: served"
+	host := map[bool]string{true: internal, false: public}
+	out := slices.DeleteFunc(slices.Clone(modes[from.With(to)][api]), func(line string) bool {
+		return strings.HasPrefix(line, "Route konnectivity-server ")
+	})
+	out = append(out, "Route konnectivity-server "+host[to.Has(hyperv1.Private)])
+	if from.Has(hyperv1.Private) != to.Has(hyperv1.Private) {
+		out = append(out, "Route konnectivity-server-former "+host[from.Has(hyperv1.Private)])
+		if api == hyperv1.LoadBalancer {
+			out = append(out, "Service router: balanced internet-facing cross-zone") // for the public tunnels
+		}
+	}
+	return slices.Sorted(slices.Values(out))
+}
+
+// path is that of the nodes of an access mode.
+func path(mode hyperv1.AWSEndpointAccessType) hyperv1.AWSEndpointAccessType {
+	if mode.Has(hyperv1.Private) {
+		return hyperv1.Private
+	}
+	return hyperv1.Public
+}
+
 func TestAccessModes(t *testing.T) {
 	for _, api := range []hyperv1.PublishingStrategyType{hyperv1.LoadBalancer, hyperv1.Route} {
 		for from := range modes {
@@ -119,7 +145,19 @@ func TestAccessModes(t *testing.T) {
 					if d := cmp.Diff(slices.Sorted(slices.Values(modes[from][api])), w.exposed()); d != "" {
 						t.Errorf("%s (-want +got):\n%s", from, d)
 					}
+					w.nodesUse(path(from))
+					w.settle()
 					w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = to })
+					w.settle()
+					if d := cmp.Diff(becoming(from, to, api), w.exposed()); d != "" {
+						t.Errorf("%s becomes %s, before nodes follow (-want +got):\n%s", from, to, d)
+					}
+					w.nodesUse(hyperv1.PublicAndPrivate)
+					w.settle()
+					if d := cmp.Diff(becoming(from, to, api), w.exposed()); path(from) != path(to) && d != "" {
+						t.Errorf("%s becomes %s, while nodes follow (-want +got):\n%s", from, to, d)
+					}
+					w.nodesUse(path(to))
 					w.settle()
 					if d := cmp.Diff(slices.Sorted(slices.Values(modes[to][api])), w.exposed()); d != "" {
 						t.Errorf("%s after %s (-want +got):\n%s", to, from, d)
@@ -153,6 +191,7 @@ func TestLoadBalancerIsDeletedAfterItsEndpointService(t *testing.T) {
 	es := &hyperv1.AWSEndpointService{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.PrivateRouter}}
 	w.Create(t, es)
 	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Public })
+	w.nodesUse(hyperv1.Public)
 	w.settle()
 	if !slices.ContainsFunc(w.exposed(), func(s string) bool { return strings.Contains(s, names.PrivateRouter) }) {
 		t.Errorf("the private router went while it was offered: %v", w.exposed())
@@ -296,5 +335,66 @@ func TestRoutesAreAdmitted(t *testing.T) {
 		if len(route.Status.Ingress) != 1 || !strings.HasPrefix(route.Status.Ingress[0].RouterCanonicalHostname, host) {
 			t.Errorf("%s is admitted at %+v, want %s...", name, route.Status.Ingress, host)
 		}
+	}
+}
+
+// The path that the mode of a moment ago had may be that of a machine that was started meanwhile.
+func TestASecondChangeOfTheAccessModeKeepsThePathOfTheFirst(t *testing.T) {
+	w := newTestEnv(t, controlPlane(hyperv1.Public, hyperv1.Route))
+	w.settle()
+	w.nodesUse(hyperv1.Public)
+	set := func(mode hyperv1.AWSEndpointAccessType) {
+		t.Helper()
+		w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = mode })
+		w.settle()
+	}
+	set(hyperv1.Private)
+	set(hyperv1.Public)
+	if got := w.hcp(t.Context()).Status.ServedEndpointAccess; got != hyperv1.PublicAndPrivate {
+		t.Errorf("%s is served, although nobody has checked the machines", got)
+	}
+	w.nodesUse(hyperv1.PublicAndPrivate)
+	set(hyperv1.PublicAndPrivate)
+	w.nodesUse(hyperv1.Public) // of a cluster whose nodes do not follow
+	set(hyperv1.Private)
+	if got := w.hcp(t.Context()).Status.ServedEndpointAccess; got != hyperv1.PublicAndPrivate {
+		t.Errorf("%s is served, and nodes use the public address", got)
+	}
+	w.nodesUse(hyperv1.Private)
+	w.settle()
+	if d := cmp.Diff(slices.Sorted(slices.Values(modes[hyperv1.Private][hyperv1.Route])), w.exposed()); d != "" {
+		t.Errorf("after all nodes follow (-want +got):\n%s", d)
+	}
+}
+
+// Users keep the address that they have as long as it is served.
+func TestAPIEndpointWhileTheAccessModeChanges(t *testing.T) {
+	w := newTestEnv(t, controlPlane(hyperv1.Public, hyperv1.LoadBalancer))
+	w.settle()
+	const public, private = "a-kube-apiserver-0123456789abcdef.elb.us-east-1.amazonaws.com", "api.demo.hypershift.local"
+	expect := func(when, want string) {
+		t.Helper()
+		w.settle()
+		if got := w.hcp(t.Context()).Status.ControlPlaneEndpoint.Host; got != want {
+			t.Errorf("%s: got %s, want %s", when, got, want)
+		}
+	}
+	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Private })
+	expect("nodes use the public address", public)
+	w.nodesUse(hyperv1.Private)
+	expect("nodes use the endpoint", private)
+	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Public })
+	expect("nodes use the endpoint, and the cluster becomes public", public)
+}
+
+func TestDeletionWhileTheAccessModeChanges(t *testing.T) {
+	w := newTestEnv(t, controlPlane(hyperv1.Public, hyperv1.Route))
+	w.settle()
+	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Private })
+	w.settle()
+	w.must(w.Admin().Delete(t.Context(), controlPlane("", hyperv1.Route)))
+	w.settle()
+	if left := w.exposed(); len(left) > 0 || len(w.balancers) > 0 {
+		t.Errorf("left: %v, %v", left, w.balancers)
 	}
 }

@@ -92,7 +92,7 @@ func TestPublishingStrategies(t *testing.T) {
 				if got := hcp.Status.ControlPlaneEndpoint; got != (hyperv1.APIEndpoint{Host: api.at.Name, Port: api.at.Port}) {
 					t.Errorf("the API is at %+v, want %+v", got, api.at)
 				}
-				if got, err := publishing.Konnectivity(t.Context(), w.Client(), hcp); err != nil || got != tunnel.at {
+				if got, err := publishing.Konnectivity(t.Context(), w.Client(), hcp, hyperv1.Public); err != nil || got != tunnel.at {
 					t.Errorf("tunnels are at %+v (%v), want %+v", got, err, tunnel.at)
 				}
 			})

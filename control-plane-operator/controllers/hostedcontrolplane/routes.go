@@ -13,7 +13,7 @@ import (
 const balanceAnnotation = "haproxy.router.openshift.io/balance"
 
 // desiredRoutes returns the Routes of the control plane. Workers of a private cluster use the internal ones in every
-// mode. Konnectivity has only the internal one then, because only workers use it.
+// mode. Konnectivity has only those of the paths that nodes use, because only they use it.
 func desiredRoutes(hcp *hyperv1.HostedControlPlane, a access) []client.Object {
 	var out []client.Object
 	if a.apiRoute {
@@ -29,14 +29,28 @@ func desiredRoutes(hcp *hyperv1.HostedControlPlane, a access) []client.Object {
 		}
 	}
 	if how := a.services[hyperv1.Konnectivity]; how.Type == hyperv1.Route {
-		route := outside(hcp, a, names.KonnectivityServer, names.KonnectivityServer, how.Hostname())
-		if a.private {
-			route = inside(hcp, names.KonnectivityServer, names.KonnectivityServer, names.LocalApp(hcp.Name, names.KonnectivityServer))
+		for i, path := range a.tunnels {
+			out = append(out, tunnelRoute(hcp, a, path, i > 0, how.Hostname()))
 		}
-		route.Annotations[balanceAnnotation] = "roundrobin"
-		out = append(out, route)
 	}
 	return out
+}
+
+// tunnelRoute returns the Route of konnectivity for nodes on a path. Its name does not depend on the access mode, except for
+// the former path of a mode that changes.
+func tunnelRoute(hcp *hyperv1.HostedControlPlane, a access, path hyperv1.AWSEndpointAccessType, former bool, host string) *routev1.Route {
+	name := names.KonnectivityServer
+	if former {
+		name += "-former"
+	}
+	var route *routev1.Route
+	if path == hyperv1.Private {
+		route = inside(hcp, name, names.KonnectivityServer, names.LocalApp(hcp.Name, names.KonnectivityServer))
+	} else {
+		route = outside(hcp, a, name, names.KonnectivityServer, host)
+	}
+	route.Annotations[balanceAnnotation] = "roundrobin"
+	return route
 }
 
 // outside returns a Route for public clients. In a private cluster it is for clients with their own connection to the

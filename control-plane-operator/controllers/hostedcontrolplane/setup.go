@@ -3,6 +3,7 @@ package hostedcontrolplane
 import (
 	routev1 "github.com/openshift/api/route/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -14,7 +15,7 @@ import (
 // Setup starts the controller with the manager.
 func Setup(mgr ctrl.Manager, opts Options) error {
 	// Our own writes of the status must not lead to a reconcile.
-	spec := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, initialized())
+	spec := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, initialized(), nodesFollow())
 	c := New(opts)
 	return c.Builder(mgr).
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(spec)).
@@ -29,5 +30,12 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 func initialized() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld.(*hyperv1.HostedControlPlane).Status.Initialized != e.ObjectNew.(*hyperv1.HostedControlPlane).Status.Initialized
+	}}
+}
+
+// nodesFollow passes changes of the paths that nodes use: a former one may be removed.
+func nodesFollow() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return !equality.Semantic.DeepEqual(e.ObjectOld.(*hyperv1.HostedControlPlane).Status.NodeAccess, e.ObjectNew.(*hyperv1.HostedControlPlane).Status.NodeAccess)
 	}}
 }

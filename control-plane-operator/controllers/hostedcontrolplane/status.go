@@ -15,12 +15,13 @@ var ours = []string{
 
 // statusPart has the fields of the status that this controller writes.
 type statusPart struct {
-	ExternalManagedControlPlane *bool                `json:"externalManagedControlPlane,omitempty"`
-	ControlPlaneEndpoint        *hyperv1.APIEndpoint `json:"controlPlaneEndpoint,omitempty"`
+	ExternalManagedControlPlane *bool                         `json:"externalManagedControlPlane,omitempty"`
+	ControlPlaneEndpoint        *hyperv1.APIEndpoint          `json:"controlPlaneEndpoint,omitempty"`
+	ServedEndpointAccess        hyperv1.AWSEndpointAccessType `json:"servedEndpointAccess,omitempty"`
 }
 
 func fields(hcp *hyperv1.HostedControlPlane) any {
-	part := statusPart{ExternalManagedControlPlane: hcp.Status.ExternalManagedControlPlane}
+	part := statusPart{ExternalManagedControlPlane: hcp.Status.ExternalManagedControlPlane, ServedEndpointAccess: hcp.Status.ServedEndpointAccess}
 	if hcp.Status.ControlPlaneEndpoint.Host != "" {
 		part.ControlPlaneEndpoint = &hcp.Status.ControlPlaneEndpoint
 	}

@@ -160,7 +160,16 @@ func (w *testEnv) change(how func(*hyperv1.HostedControlPlane)) {
 	w.t.Helper()
 	hcp := w.hcp(w.t.Context())
 	how(hcp)
+	hcp.Generation++ // the API server does this
 	w.must(w.Admin().Update(w.t.Context(), hcp))
+}
+
+// nodesUse records that all nodes use a path, or may use both.
+func (w *testEnv) nodesUse(path hyperv1.AWSEndpointAccessType) {
+	w.t.Helper()
+	hcp := w.hcp(w.t.Context())
+	hcp.Status.NodeAccess = &hyperv1.NodeAccessRecord{ObservedGeneration: hcp.Generation, InUse: path, Tunnels: path}
+	w.must(w.Admin().Status().Update(w.t.Context(), hcp))
 }
 
 func (w *testEnv) condition(ctx context.Context, name string) metav1.Condition {

@@ -22,8 +22,8 @@ type AWSPlatformSpecApplyConfiguration struct {
 	// ResourceTags are added to every AWS resource of this cluster. AWS permits more tags than this field: some tags
 	// are reserved for the operators.
 	ResourceTags []AWSResourceTagApplyConfiguration `json:"resourceTags,omitempty"`
-	// EndpointAccess defines from where clients reach the API. It can be changed. Machines keep the address with which
-	// they started: a change that removes it cuts them off.
+	// EndpointAccess defines from where clients reach the API. It can be changed. The addresses of both modes are served
+	// until all machines use those of the new one. Condition EndpointAccessUpToDate names the machines that do not yet.
 	EndpointAccess *hypershiftv1beta1.AWSEndpointAccessType `json:"endpointAccess,omitempty"`
 	// AdditionalAllowedPrincipals are additional ARNs that may connect to the endpoint service of a private cluster.
 	AdditionalAllowedPrincipals []string `json:"additionalAllowedPrincipals,omitempty"`

@@ -58,6 +58,11 @@ type HostedControlPlaneStatusApplyConfiguration struct {
 	// AWSRolesIsolation is the last check of the operators' roles that found all of them isolated. It saves the
 	// calls of STS when the control-plane-operator restarts.
 	AWSRolesIsolation *AWSRolesIsolationRecordApplyConfiguration `json:"awsRolesIsolation,omitempty"`
+	// ServedEndpointAccess is the access mode whose load balancers, Routes and endpoints exist. It is that of
+	// spec.platform.aws.endpointAccess, or PublicAndPrivate as long as machines use a path that spec does not have.
+	ServedEndpointAccess *hypershiftv1beta1.AWSEndpointAccessType `json:"servedEndpointAccess,omitempty"`
+	// NodeAccess records by which paths nodes reach the control plane. Other paths are removed.
+	NodeAccess *NodeAccessRecordApplyConfiguration `json:"nodeAccess,omitempty"`
 	// NodeCount is the number of nodes of the hosted cluster.
 	NodeCount *int32 `json:"nodeCount,omitempty"`
 	// RemainingCloudResources lists the cloud resources that the hosted cluster created and that are not removed yet
@@ -205,6 +210,22 @@ func (b *HostedControlPlaneStatusApplyConfiguration) WithSecretEncryption(value 
 // If called multiple times, the AWSRolesIsolation field is set to the value of the last call.
 func (b *HostedControlPlaneStatusApplyConfiguration) WithAWSRolesIsolation(value *AWSRolesIsolationRecordApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
 	b.AWSRolesIsolation = value
+	return b
+}
+
+// WithServedEndpointAccess sets the ServedEndpointAccess field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ServedEndpointAccess field is set to the value of the last call.
+func (b *HostedControlPlaneStatusApplyConfiguration) WithServedEndpointAccess(value hypershiftv1beta1.AWSEndpointAccessType) *HostedControlPlaneStatusApplyConfiguration {
+	b.ServedEndpointAccess = &value
+	return b
+}
+
+// WithNodeAccess sets the NodeAccess field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the NodeAccess field is set to the value of the last call.
+func (b *HostedControlPlaneStatusApplyConfiguration) WithNodeAccess(value *NodeAccessRecordApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
+	b.NodeAccess = value
 	return b
 }
 

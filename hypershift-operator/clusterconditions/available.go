@@ -111,13 +111,22 @@ func progressing(f *Facts) metav1.Condition {
 	missing := f.firstMissing()
 	switch {
 	case missing == nil:
-		return f.rollout(f.is(metav1.ConditionFalse, hyperv1.AsExpectedReason, reconcile.AllIsWell))
+		return f.rollout(f.accessChange(f.is(metav1.ConditionFalse, hyperv1.AsExpectedReason, reconcile.AllIsWell)))
 	case isBlocking(missing):
 		return f.rollout(f.is(metav1.ConditionFalse, hyperv1.BlockedReason, f.missingMessage(missing)))
 	case f.condition(hyperv1.HostedClusterAvailable).Status == metav1.ConditionUnknown:
 		return f.is(metav1.ConditionTrue, hyperv1.ProgressingReason, missing.Type+": "+notObserved)
 	}
 	return f.is(metav1.ConditionTrue, hyperv1.ProgressingReason, f.missingMessage(missing))
+}
+
+// accessChange returns Progressing for a cluster whose machines follow a change of the access mode, and otherwise for one
+// that does not change.
+func (f *Facts) accessChange(otherwise metav1.Condition) metav1.Condition {
+	if c := f.condition(hyperv1.EndpointAccessUpToDate); c.Status == metav1.ConditionFalse {
+		return f.is(metav1.ConditionTrue, hyperv1.ProgressingReason, c.Type+": "+c.Message)
+	}
+	return otherwise
 }
 
 // isBlocking reports whether only a change of the user can help.

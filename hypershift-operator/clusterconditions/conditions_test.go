@@ -75,6 +75,20 @@ func TestAvailableIncludesThePublishedAPIServer(t *testing.T) {
 	}
 }
 
+// Users see that machines are waited for. The cluster can be used meanwhile.
+func TestAChangeOfTheAccessModeIsProgress(t *testing.T) {
+	f := healthy()
+	f.override(hyperv1.EndpointAccessUpToDate, metav1.ConditionFalse, hyperv1.MachinesBehindReason, "waiting for machines a")
+	for condition, want := range map[string]metav1.Condition{
+		hyperv1.HostedClusterAvailable:   {Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, Message: reconcile.AllIsWell},
+		hyperv1.HostedClusterProgressing: {Status: metav1.ConditionTrue, Reason: hyperv1.ProgressingReason, Message: "EndpointAccessUpToDate: waiting for machines a"},
+	} {
+		if got := f.condition(condition); got.Status != want.Status || got.Reason != want.Reason || got.Message != want.Message {
+			t.Errorf("%s is %s %s %q", condition, got.Status, got.Reason, got.Message)
+		}
+	}
+}
+
 func TestLeftBehindResourcesAreReportedUntilTheEnd(t *testing.T) {
 	hc := &hyperv1.HostedCluster{Status: hyperv1.HostedClusterStatus{LeftBehind: []hyperv1.LeftBehindResource{
 		{Service: "EC2", Type: "VPC endpoint", ID: "vpce-1"}, {Service: "EC2", Type: "security group", ID: "sg-1"},

@@ -7,6 +7,7 @@
 //	upgrade_test.go     upgrade from 1.35.4 to 1.36.3 during requests; the cluster stays Available
 //	keys_test.go        Secrets get encrypted, then re-encrypted with another key, while requests read them
 //	outage_test.go      every pod of a highly available control plane is killed in turn, and a machine
+//	access_test.go      the access mode changes in every direction, while machines run pods
 //	workers_test.go     machines of the customer join and run pods; then all CAs are rotated (rotation_test.go)
 //	private_test.go     a private cluster with a node in each of three zones, whose connection is broken and repaired
 //	samerange_test.go   two customers with the same addresses

@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -38,6 +42,36 @@ func TestAccessModes(t *testing.T) {
 			})
 		}
 	}
+}
+
+// The connection of a machine is kept after a change of the mode, as long as the machine may use it.
+func TestFormerAccessIsKeptForMachines(t *testing.T) {
+	c := newCluster(t, hyperv1.PublicAndPrivate)
+	c.start()
+	c.pool("a", 0)
+	eventually(t.Context(), t, "the cluster has the resources of its access mode", func() error { return c.as(hyperv1.PublicAndPrivate) })
+	m := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: c.controlPlane(), Name: "starting"}}
+	m.Spec.ClusterName = c.hc.Spec.InfraID
+	m.Spec.Bootstrap.DataSecretName = ptr.To("user-data")
+	m.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "AWSMachine", Name: "starting"}
+	c.create(m)
+	c.update(func(hc *hyperv1.HostedCluster) { hc.Spec.Platform.AWS.EndpointAccess = hyperv1.Public })
+	eventually(t.Context(), t, "the condition reports that machines are waited for", func() error {
+		hc := &hyperv1.HostedCluster{}
+		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(c.hc), hc); err != nil {
+			return err
+		}
+		found := meta.FindStatusCondition(hc.Status.Conditions, hyperv1.EndpointAccessUpToDate)
+		if found == nil || found.Status != metav1.ConditionFalse || found.Reason != hyperv1.MachinesBehindReason || found.ObservedGeneration != hc.Generation {
+			return fmt.Errorf("the condition is %+v", found)
+		}
+		return nil
+	})
+	if err := c.as(hyperv1.PublicAndPrivate); err != nil {
+		t.Errorf("the machine is cut off: %v", err)
+	}
+	c.must(kube.Delete(t.Context(), m))
+	eventually(t.Context(), t, "without the machine, the cluster has the resources of its new access mode", func() error { return c.as(hyperv1.Public) })
 }
 
 // as returns an error unless the cluster has exactly the resources of its access mode.

@@ -6,8 +6,8 @@ const (
 	// HostedClusterAvailable is True when the control plane serves requests. If False, the message names the first
 	// component that is not available. See the condition of that name below.
 	HostedClusterAvailable = "Available"
-	// HostedClusterProgressing is True while a release is being rolled out. False is normal. If the reason is
-	// Blocked, resolve the condition that the message names.
+	// HostedClusterProgressing is True while a release is being rolled out, or machines follow a change of
+	// endpointAccess. False is normal. If the reason is Blocked, resolve the condition that the message names.
 	HostedClusterProgressing = "Progressing"
 	// HostedClusterDegraded is True while components of the control plane have fewer ready pods than desired. False
 	// is normal. If it stays True, check the pods that the message names.

@@ -64,8 +64,8 @@ func TestAccess(t *testing.T) {
 		h.eventually("the node of "+pool.Name+" is ready", func(ctx context.Context) error { return h.poolReady(ctx, pool, 1) })
 	}
 	h.waitForCondition(hyperv1.DataPlaneConnectionAvailable, "True")
-	h.kubectl(chatter(on.Images["busybox"], len(pools)), "apply", "-f", "-")
-	h.kubectl("", "rollout", "status", "deployment/chatter", "--timeout=120s")
+	h.kubectlOnAnyPath(chatter(on.Images["busybox"], len(pools)), "apply", "-f", "-")
+	h.kubectlOnAnyPath("", "rollout", "status", "deployment/chatter", "--timeout=120s")
 
 	table := map[[2]hyperv1.AWSEndpointAccessType]string{}
 	from := hyperv1.Public
@@ -227,8 +227,8 @@ func (h *hosted) kubeconfigBy(ctx context.Context, path hyperv1.AWSEndpointAcces
 	return "", fmt.Errorf("Service %s has no load balancer", service)
 }
 
-// kubectl runs kubectl as the user, on a path that exists.
-func (h *hosted) kubectl(stdin string, args ...string) string {
+// kubectlOnAnyPath runs kubectl as the user, on a path that exists.
+func (h *hosted) kubectlOnAnyPath(stdin string, args ...string) string {
 	h.t.Helper()
 	out := ""
 	h.eventually("kubectl "+strings.Join(args, " "), func(ctx context.Context) error {
@@ -309,7 +309,7 @@ func (h *hosted) chatted(pods int) (sum chat) {
 	h.t.Helper()
 	h.eventually("all pods count their requests", func(context.Context) error {
 		sum = chat{}
-		lines := strings.Fields(h.kubectl("", "logs", "-l", "app=chatter", "-c", "client", "--tail=1"))
+		lines := strings.Fields(h.kubectlOnAnyPath("", "logs", "-l", "app=chatter", "-c", "client", "--tail=1"))
 		if len(lines) != 2*pods {
 			return fmt.Errorf("the counts are %q", lines)
 		}

@@ -7,7 +7,7 @@ import (
 	"net/url"
 )
 
-// apiServerUnit forwards connections of pods to the API server. The Service "kubernetes" of the cluster has an address that
+// apiServerUnit forwards connections of pods and of the kubelet to the API server. The Service "kubernetes" of the cluster has an address that
 // is the same on every node: endpoints are addresses, and the API server has only a name. The unit listens on this address,
 // resolves the name for each connection and forwards bytes. TLS is between the pod and the API server.
 const apiServerUnit = "hypershift-apiserver"
@@ -23,7 +23,7 @@ WantedBy=sockets.target
 `, kubeletPath, at.Addr(), at.Addr().BitLen(), at)
 }
 
-// connections is how many connections the pods of one node may have. Some pods watch, and a kubelet may run hundreds of pods.
+// connections is how many connections there may be on one node. Some pods watch, and a kubelet may run hundreds of pods.
 const connections = 4096
 
 var apiServerProxy = fmt.Sprintf(`[Unit]

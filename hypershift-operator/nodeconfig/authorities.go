@@ -111,9 +111,12 @@ follow() { # the API server to its new address, or set what prevents it
 	printf '%s\n' '` + names.ServerHeader + `' "$server" >$run/text
 	signed ` + names.ServerURLSignature + ` || { problem="the address $server is not signed by an authority that the node trusts"; return; }
 	answer=$(SERVER=$server api $ca "$source" -o /dev/null 2>&1) || { problem="the API server does not answer at $server: $answer"; return; }
-	touch $restart $reconnect
-	(umask 077 && sed "s|^\( *server: \).*|\1$server|" $kubeconfig >$kubeconfig.new)
-	mv -f $kubeconfig.new $kubeconfig
+	if grep -qF "server: $SERVER" $kubeconfig; then # else the kubelet uses the forwarder
+		touch $restart
+		(umask 077 && sed "s|^\( *server: \).*|\1$server|" $kubeconfig >$kubeconfig.new)
+		mv -f $kubeconfig.new $kubeconfig
+	fi
+	touch $reconnect
 	printf 'SERVER=%s\nADDRESS=%s\n' "$server" "${server#https://}" >$address.new
 	mv -f $address.new $address
 	SERVER=$server

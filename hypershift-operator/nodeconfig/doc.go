@@ -14,7 +14,7 @@
 // kubelet in a directory of kubeletPath and a unit kubelet.service. Flatcar images of the image-builder project fulfil this.
 // User data adds the rest:
 //
-//	/etc/kubernetes/bootstrap.kubeconfig      API server and bootstrap token; removed once the node has joined
+//	/etc/kubernetes/bootstrap.kubeconfig      address that the node forwards, and bootstrap token; removed once the node has joined
 //	/etc/kubernetes/pki/ca.crt                CA of the API server
 //	/etc/kubernetes/pki/kubelet-clients.crt   CA of the clients of the kubelet
 //	/etc/kubernetes/kubelet.yaml              KubeletConfiguration: fields of the user, overridden by ours
@@ -25,7 +25,7 @@
 //	/etc/kubernetes/environment               proxy and trust bundle of kubelet and containerd
 //	/etc/containerd/certs.d/<registry>        mirrors
 //	kubelet.service.d, hypershift-joined      flags of the kubelet; what is done once it has joined
-//	hypershift-apiserver                      forwards the node's pods to the API server
+//	hypershift-apiserver                      forwards the kubelet and the node's pods to the API server
 //
 // There is no pull secret: images are pulled with the credentials of pods.
 package nodeconfig

@@ -83,6 +83,25 @@ func TestANodeFollowsTheAddressOfTheAPIServer(t *testing.T) {
 	}
 }
 
+// The kubelet of a node without a proxy uses the address that the node forwards: only the forwarder restarts.
+func TestAKubeletThatUsesTheForwarderIsNotRestarted(t *testing.T) {
+	root := newSigner(t, "root-ca")
+	f, second := newMover(t, root, root)
+	forwarded := strings.ReplaceAll(kubeconfig, "%SERVER%", "https://172.20.0.1:6443")
+	f.write("/var/lib/kubelet/kubeconfig", forwarded)
+	f.says[names.ServerURL] = second
+	f.must()
+	if got := f.read("/var/lib/kubelet/kubeconfig"); got != forwarded {
+		t.Errorf("the kubelet has\n%s", got)
+	}
+	if got := f.read("/systemctl"); got != "try-restart hypershift-apiserver.service\n" {
+		t.Errorf("restarted\n%s", got)
+	}
+	if got := f.told[names.ServerAnnotation]; got != second {
+		t.Errorf("the node reports %q", got)
+	}
+}
+
 func TestANodeGoesBackToItsFormerAddress(t *testing.T) {
 	root := newSigner(t, "root-ca")
 	f, second := newMover(t, root, root)

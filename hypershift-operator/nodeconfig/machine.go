@@ -28,13 +28,23 @@ type Machine struct {
 // SSHUser is the user that may log in with the SSH keys of the HostedCluster.
 const SSHUser = "core"
 
+// kubeletServer returns the URL at which the kubelet reaches the API server: the address that the node forwards. When the
+// address of the API server changes, only the forwarder restarts, and the node stays Ready. The forwarder does not use a
+// proxy, so with a proxy it is the address itself.
+func kubeletServer(in Inputs, m Machine) string {
+	if in.cluster().Proxy.enabled() {
+		return m.Server
+	}
+	return "https://" + m.Advertised.String()
+}
+
 // bootstrapKubeconfig returns the kubeconfig with which the kubelet joins.
-func bootstrapKubeconfig(m Machine) ([]byte, error) {
+func bootstrapKubeconfig(in Inputs, m Machine) ([]byte, error) {
 	const only = "node"
 	text, err := yaml.Marshal(clientcmdapi.Config{
 		APIVersion:     "v1",
 		Kind:           "Config",
-		Clusters:       []clientcmdapi.NamedCluster{{Name: only, Cluster: clientcmdapi.Cluster{Server: m.Server, CertificateAuthority: caFile}}},
+		Clusters:       []clientcmdapi.NamedCluster{{Name: only, Cluster: clientcmdapi.Cluster{Server: kubeletServer(in, m), CertificateAuthority: caFile}}},
 		AuthInfos:      []clientcmdapi.NamedAuthInfo{{Name: only, AuthInfo: clientcmdapi.AuthInfo{Token: m.Token}}},
 		Contexts:       []clientcmdapi.NamedContext{{Name: only, Context: clientcmdapi.Context{Cluster: only, AuthInfo: only}}},
 		CurrentContext: only,

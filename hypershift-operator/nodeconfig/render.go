@@ -49,7 +49,7 @@ func Render(in Inputs, m Machine) ([]byte, error) {
 
 // baseConfig returns the files and units that make a machine a node.
 func baseConfig(in Inputs, m Machine) (types.Config, error) {
-	kubeconfig, err := bootstrapKubeconfig(m)
+	kubeconfig, err := bootstrapKubeconfig(in, m)
 	if err != nil {
 		return types.Config{}, err
 	}

@@ -69,6 +69,17 @@ func parse(t *testing.T, texts ...string) nodeconfig.Config {
 	return c
 }
 
+// The forwarder does not use a proxy.
+func TestTheKubeletUsesTheForwarderUnlessThereIsAProxy(t *testing.T) {
+	for proxy, want := range map[string]string{"": "https://172.20.0.1:6443", "http://proxy.example.com:3128": machine().Server} {
+		in := inputs()
+		in.Cluster.Proxy.HTTPS = proxy
+		if got := read(t, in, machine()).KubeletServer; got != want {
+			t.Errorf("with proxy %q: the kubelet uses %s, want %s", proxy, got, want)
+		}
+	}
+}
+
 func TestAMachineJoins(t *testing.T) {
 	m := machine()
 	m.Labels = map[string]string{"tier": "front", "node.kubernetes.io/speed": "high", "node-role.kubernetes.io/worker": "", "topology.example.com/rack": "7"}

@@ -75,7 +75,7 @@ func kubeletDropin(m Machine) string {
 	}
 	return `[Unit]
 Wants=network-online.target
-After=network-online.target containerd.service
+After=network-online.target containerd.service ` + apiServerUnit + `.socket
 [Service]
 Environment=PATH=` + kubeletPath + `
 EnvironmentFile=-` + environmentFile + `

@@ -20,11 +20,12 @@ import (
 
 // A Node is what the kubelet of a machine would start with.
 type Node struct {
-	// Server is the URL of the API server, CA the authority to trust, Token the bootstrap token.
-	Server, Token string
-	CA            []byte
-	Labels        map[string]string
-	Taints        []corev1.Taint
+	// Server is the URL of the API server, KubeletServer the one that the kubelet uses, CA the authority to trust, Token the
+	// bootstrap token.
+	Server, KubeletServer, Token string
+	CA                           []byte
+	Labels                       map[string]string
+	Taints                       []corev1.Taint
 	// Files by path, unpacked; Units and their drop-ins, as "unit" and "unit.d/drop-in".
 	Files, Units map[string]string
 	// Modes are those of the files; Enabled are the units that start with the machine, in their order.
@@ -96,7 +97,9 @@ func (n *Node) readKubeconfig() error {
 	if cluster == nil || user == nil {
 		return errors.New("the bootstrap kubeconfig has no cluster or no user")
 	}
-	n.Server, n.Token, n.CA = cluster.Server, user.Token, []byte(n.Files[cluster.CertificateAuthority])
+	n.KubeletServer, n.Token, n.CA = cluster.Server, user.Token, []byte(n.Files[cluster.CertificateAuthority])
+	server, _, _ := strings.Cut(n.Files["/etc/kubernetes/apiserver"], "\n")
+	n.Server = strings.TrimPrefix(server, "SERVER=")
 	return nil
 }
 

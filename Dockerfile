@@ -7,8 +7,9 @@ COPY api/go.mod api/go.sum api/
 RUN go mod download
 COPY . .
 ARG TARGETOS TARGETARCH
+# Without grpcnotrace, gRPC links html/template, and with it every method of the AWS SDK: twice the size.
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -ldflags '-s -w' -o /out/ ./hypershift-operator ./control-plane-operator ./control-plane-operator/sidecar
+    go build -tags=grpcnotrace -trimpath -ldflags '-s -w' -o /out/ ./hypershift-operator ./control-plane-operator ./control-plane-operator/sidecar
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/

@@ -69,7 +69,7 @@ bench: ## measure time, CPU, memory and AWS calls, and compare them with the bud
 
 .PHONY: build
 build: ## build the programs as static binaries in bin/
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/ ./hypershift-operator ./control-plane-operator ./control-plane-operator/sidecar
+	CGO_ENABLED=0 go build -tags=grpcnotrace -trimpath -ldflags '-s -w' -o bin/ ./hypershift-operator ./control-plane-operator ./control-plane-operator/sidecar
 
 .PHONY: image
 image: ## build the container image of the operators (IMAGE, PLATFORMS)

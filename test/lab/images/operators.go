@@ -11,7 +11,7 @@ import (
 // The content of the operators' image, as in Dockerfile.
 var (
 	operators  = []string{"hypershift-operator", "control-plane-operator", "control-plane-operator/sidecar"}
-	buildFlags = []string{"-trimpath", "-ldflags=-s -w"}
+	buildFlags = []string{"-tags=grpcnotrace", "-trimpath", "-ldflags=-s -w"}
 )
 
 const binDir = "/usr/bin"

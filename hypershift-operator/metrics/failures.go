@@ -55,6 +55,7 @@ var healthyClusters = map[string]metav1.ConditionStatus{
 	hyperv1.ValidIDPConfiguration:                 metav1.ConditionTrue,
 	hyperv1.ConfigOperatorReconciliationSucceeded: metav1.ConditionTrue,
 	hyperv1.DataPlaneConnectionAvailable:          metav1.ConditionTrue,
+	hyperv1.EndpointAccessUpToDate:                metav1.ConditionTrue,
 	hyperv1.KubeletServingCertificatesSigned:      metav1.ConditionTrue,
 	hyperv1.ControlPlaneConnectionAvailable:       metav1.ConditionTrue,
 	hyperv1.EtcdDataEncryptionUpToDate:            metav1.ConditionTrue,

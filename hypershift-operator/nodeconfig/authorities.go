@@ -71,9 +71,9 @@ same() { [ "$(cat "$1.new")" = "$(cat "$1")" ]; }
 signed() { # $run/text, by one of those in $ca, of which openssl reads one at a time
 	value "$1" | openssl base64 -d -A >$run/signature
 	while read -r line; do
-		case $line in *BEGIN*) : >$run/one ;; esac
+		case $line in -----BEGIN*) : >$run/one ;; esac
 		echo "$line" >>$run/one
-		case $line in *END*)
+		case $line in -----END*)
 			openssl x509 -in $run/one -noout -pubkey >$run/key
 			! openssl dgst -sha256 -verify $run/key -signature $run/signature $run/text >/dev/null 2>&1 || return 0 ;;
 		esac

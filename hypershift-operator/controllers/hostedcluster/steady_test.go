@@ -29,6 +29,7 @@ var reportedByControlPlane = map[string]metav1.ConditionStatus{
 	hyperv1.AWSDefaultSecurityGroupCreated:        metav1.ConditionTrue,
 	hyperv1.ConfigOperatorReconciliationSucceeded: metav1.ConditionTrue,
 	hyperv1.DataPlaneConnectionAvailable:          metav1.ConditionTrue,
+	hyperv1.EndpointAccessUpToDate:                metav1.ConditionTrue,
 	hyperv1.ControlPlaneConnectionAvailable:       metav1.ConditionTrue,
 	hyperv1.ClusterVersionSucceeding:              metav1.ConditionTrue,
 	hyperv1.ClusterVersionReleaseAccepted:         metav1.ConditionTrue,

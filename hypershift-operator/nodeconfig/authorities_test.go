@@ -21,7 +21,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
-// follower is a node with a real shell, and an API server that says whom to believe.
+// follower is a node with a real shell, and an API server that publishes authorities.
 type follower struct {
 	t      *testing.T
 	root   string // the directory that is / to the script
@@ -30,8 +30,8 @@ type follower struct {
 	signer *pki.Signer
 	// path is where the script finds programs.
 	path string
-	// says is what the ConfigMap has; told what the node has said of itself.
-	says, told map[string]string
+	// published is the data of the ConfigMap, reported the annotations that the node has set.
+	published, reported map[string]string
 }
 
 func newFollower(t *testing.T, by *pki.Signer) *follower {
@@ -40,14 +40,14 @@ func newFollower(t *testing.T, by *pki.Signer) *follower {
 			t.Skipf("no %s on this machine", program)
 		}
 	}
-	f := &follower{t: t, root: t.TempDir(), told: map[string]string{}, signer: by, path: os.Getenv("PATH")}
-	f.says = map[string]string{
+	f := &follower{t: t, root: t.TempDir(), reported: map[string]string{}, signer: by, path: os.Getenv("PATH")}
+	f.published = map[string]string{
 		names.ServerAuthorities: string(by.Trust()), names.KubeletClientAuthorities: string(newSigner(t, "clients").Trust()), names.AuthoritiesRevision: "1", names.AuthoritiesSerial: "1",
 	}
 	node := issue(t, newSigner(t, "nodes"), pki.Request{User: "system:node:n", Usage: pki.Client})
 	f.write("/var/lib/kubelet/pki/kubelet-client-current.pem", string(node.CertPEM)+string(node.KeyPEM))
-	f.write("/etc/kubernetes/pki/ca.crt", f.says[names.ServerAuthorities])
-	f.write("/etc/kubernetes/pki/kubelet-clients.crt", f.says[names.KubeletClientAuthorities])
+	f.write("/etc/kubernetes/pki/ca.crt", f.published[names.ServerAuthorities])
+	f.write("/etc/kubernetes/pki/kubelet-clients.crt", f.published[names.KubeletClientAuthorities])
 	f.write("/run/hypershift/identity", "NODE_NAME=n")
 	f.write("/etc/kubernetes/apiserver", "SERVER=unknown\nADDRESS=unknown\n")
 	f.write("/bin/systemctl", "#!/bin/sh\necho \"$@\" >>"+f.root+"/systemctl\n")
@@ -96,7 +96,7 @@ func (f *follower) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method + " " + r.URL.Path {
 	case "GET /api/v1/namespaces/kube-public/configmaps/node-authorities":
 		fields := map[string]any{"f:data": map[string]any{"f:" + names.ServerAuthorities: map[string]any{}}}
-		_ = json.NewEncoder(w).Encode(map[string]any{"kind": "ConfigMap", "data": f.says, "metadata": map[string]any{"managedFields": []any{fields}}})
+		_ = json.NewEncoder(w).Encode(map[string]any{"kind": "ConfigMap", "data": f.published, "metadata": map[string]any{"managedFields": []any{fields}}})
 	case "PATCH /api/v1/nodes/n":
 		var patch struct {
 			Metadata struct{ Annotations map[string]*string }
@@ -107,8 +107,8 @@ func (f *follower) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		for key, value := range patch.Metadata.Annotations {
-			if delete(f.told, key); value != nil {
-				f.told[key] = *value
+			if delete(f.reported, key); value != nil {
+				f.reported[key] = *value
 			}
 		}
 	default:
@@ -139,21 +139,21 @@ func (f *follower) read(path string) string {
 // sign is what the operator does with what it publishes.
 func (f *follower) sign() {
 	f.t.Helper()
-	signature, err := f.signer.Current.Sign([]byte(names.SignedAuthorities(f.says)))
+	signature, err := f.signer.Current.Sign([]byte(names.SignedAuthorities(f.published)))
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	f.says[names.AuthoritiesSignature] = base64.StdEncoding.EncodeToString(signature)
-	if url := f.says[names.ServerURL]; url != "" {
+	f.published[names.AuthoritiesSignature] = base64.StdEncoding.EncodeToString(signature)
+	if url := f.published[names.ServerURL]; url != "" {
 		signature, err := f.signer.Current.Sign([]byte(names.SignedServer(url)))
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		f.says[names.ServerURLSignature] = base64.StdEncoding.EncodeToString(signature)
+		f.published[names.ServerURLSignature] = base64.StdEncoding.EncodeToString(signature)
 	}
 }
 
-// follow is one run of the unit for what the operator has published, and returns what its log says.
+// follow is one run of the unit for what the operator has published, and returns its log.
 func (f *follower) follow() (string, error) {
 	f.t.Helper()
 	f.sign()
@@ -180,8 +180,8 @@ func (f *follower) must() {
 	if output, err := f.follow(); err != nil || output != "" {
 		f.t.Fatalf("it does not follow: %v: %s", err, output)
 	}
-	if got := f.told[names.AuthoritiesAnnotation]; got != f.says[names.AuthoritiesRevision] {
-		f.t.Errorf("the node says that it has revision %q", got)
+	if got := f.reported[names.AuthoritiesAnnotation]; got != f.published[names.AuthoritiesRevision] {
+		f.t.Errorf("the node reports that it has revision %q", got)
 	}
 }
 
@@ -195,12 +195,12 @@ func TestANodeReplacesItsAuthoritiesByThoseOfTheCluster(t *testing.T) {
 	}
 
 	next := newSigner(t, "root-ca")
-	f.says[names.ServerAuthorities] += string(next.Trust())
-	f.says[names.KubeletClientAuthorities] += string(newSigner(t, "clients").Trust())
-	f.says[names.AuthoritiesRevision] = "2"
+	f.published[names.ServerAuthorities] += string(next.Trust())
+	f.published[names.KubeletClientAuthorities] += string(newSigner(t, "clients").Trust())
+	f.published[names.AuthoritiesRevision] = "2"
 	f.must()
 	f.must()
-	if f.read("/etc/kubernetes/pki/ca.crt") != f.says[names.ServerAuthorities] || f.read("/etc/kubernetes/pki/kubelet-clients.crt") != f.says[names.KubeletClientAuthorities] {
+	if f.read("/etc/kubernetes/pki/ca.crt") != f.published[names.ServerAuthorities] || f.read("/etc/kubernetes/pki/kubelet-clients.crt") != f.published[names.KubeletClientAuthorities] {
 		t.Error("the node does not believe the next ones")
 	}
 	if got := f.read("/systemctl"); got != "try-restart kubelet.service\n" {
@@ -210,7 +210,7 @@ func TestANodeReplacesItsAuthoritiesByThoseOfTheCluster(t *testing.T) {
 	f.serve(next)
 	f.signer = next
 	f.must()
-	f.says[names.ServerAuthorities], f.says[names.AuthoritiesRevision] = string(next.Trust()), "3"
+	f.published[names.ServerAuthorities], f.published[names.AuthoritiesRevision] = string(next.Trust()), "3"
 	f.must()
 	if f.read("/etc/kubernetes/pki/ca.crt") != string(next.Trust()) {
 		t.Error("the node still believes the old one")
@@ -220,9 +220,9 @@ func TestANodeReplacesItsAuthoritiesByThoseOfTheCluster(t *testing.T) {
 // The kubelet looks itself by whom its clients are to be known.
 func TestAnotherClientCADoesNotRestartTheKubelet(t *testing.T) {
 	f := newFollower(t, newSigner(t, "root-ca"))
-	f.says[names.KubeletClientAuthorities], f.says[names.AuthoritiesRevision] = string(newSigner(t, "clients").Trust()), "2"
+	f.published[names.KubeletClientAuthorities], f.published[names.AuthoritiesRevision] = string(newSigner(t, "clients").Trust()), "2"
 	f.must()
-	if f.read("/systemctl") != "" || f.read("/etc/kubernetes/pki/kubelet-clients.crt") != f.says[names.KubeletClientAuthorities] {
+	if f.read("/systemctl") != "" || f.read("/etc/kubernetes/pki/kubelet-clients.crt") != f.published[names.KubeletClientAuthorities] {
 		t.Errorf("systemctl %s", f.read("/systemctl"))
 	}
 }
@@ -230,7 +230,7 @@ func TestAnotherClientCADoesNotRestartTheKubelet(t *testing.T) {
 // Nothing that the ConfigMap may have costs the node its server.
 func TestANodeKeepsItsAuthoritiesIfTheNewOnesCannotBeUsed(t *testing.T) {
 	root := newSigner(t, "root-ca")
-	for sentence, c := range map[string]struct{ key, text, says string }{
+	for sentence, c := range map[string]struct{ key, text, want string }{
 		"no text":                           {names.ServerAuthorities, "", "server-ca.crt is no bundle"},
 		"something else":                    {names.ServerAuthorities, "garbage", "server-ca.crt is no bundle"},
 		"half of a certificate":             {names.ServerAuthorities, string(root.Trust()[:200]), "server-ca.crt is no bundle"},
@@ -240,14 +240,14 @@ func TestANodeKeepsItsAuthoritiesIfTheNewOnesCannotBeUsed(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			f := newFollower(t, root)
-			clients := f.says[names.KubeletClientAuthorities]
-			f.says[c.key], f.says[names.AuthoritiesRevision] = c.text, "2"
+			clients := f.published[names.KubeletClientAuthorities]
+			f.published[c.key], f.published[names.AuthoritiesRevision] = c.text, "2"
 			output, err := f.follow()
-			if err == nil || !strings.Contains(output, c.says) {
+			if err == nil || !strings.Contains(output, c.want) {
 				t.Errorf("%v: %s", err, output)
 			}
-			if f.told[names.AuthoritiesAnnotation] != "" || f.read("/systemctl") != "" {
-				t.Error("the node says that it has taken it over")
+			if f.reported[names.AuthoritiesAnnotation] != "" || f.read("/systemctl") != "" {
+				t.Error("the node reports that it has taken it over")
 			}
 			if f.read("/etc/kubernetes/pki/ca.crt") != string(root.Trust()) || f.read("/etc/kubernetes/pki/kubelet-clients.crt") != clients {
 				t.Error("the node has taken it over")
@@ -262,44 +262,44 @@ func TestANodeAcceptsOnlyBundlesSignedByItsAuthority(t *testing.T) {
 	theirs := string(newSigner(t, "clients").Trust())
 	for sentence, c := range map[string]struct {
 		how  func(f *follower)
-		says string
+		want string
 	}{
-		"an authority of kubelet clients of somebody else": {how: func(f *follower) { f.says[names.KubeletClientAuthorities] += theirs }},
-		"an authority of servers of somebody else":         {how: func(f *follower) { f.says[names.ServerAuthorities] += theirs }},
+		"an authority of kubelet clients of somebody else": {how: func(f *follower) { f.published[names.KubeletClientAuthorities] += theirs }},
+		"an authority of servers of somebody else":         {how: func(f *follower) { f.published[names.ServerAuthorities] += theirs }},
 		"the authorities change places": {how: func(f *follower) {
-			f.says[names.ServerAuthorities] += names.AuthoritiesSeparator + "\n" + f.says[names.KubeletClientAuthorities]
-			f.says[names.KubeletClientAuthorities] = f.says[names.ServerAuthorities]
+			f.published[names.ServerAuthorities] += names.AuthoritiesSeparator + "\n" + f.published[names.KubeletClientAuthorities]
+			f.published[names.KubeletClientAuthorities] = f.published[names.ServerAuthorities]
 		}},
 		"another revision and serial": {how: func(f *follower) {
-			f.says[names.KubeletClientAuthorities] += theirs
-			f.says[names.AuthoritiesRevision], f.says[names.AuthoritiesSerial] = "2", "99"
+			f.published[names.KubeletClientAuthorities] += theirs
+			f.published[names.AuthoritiesRevision], f.published[names.AuthoritiesSerial] = "2", "99"
 		}},
 		"signed by another authority": {how: func(f *follower) {
-			f.says[names.KubeletClientAuthorities] += theirs
+			f.published[names.KubeletClientAuthorities] += theirs
 			f.signer = newSigner(t, "root-ca")
 			f.sign()
 		}},
 		"not signed at all": {how: func(f *follower) {
-			f.says[names.KubeletClientAuthorities] += theirs
-			delete(f.says, names.AuthoritiesSignature)
+			f.published[names.KubeletClientAuthorities] += theirs
+			delete(f.published, names.AuthoritiesSignature)
 		}},
 		"a signature that is none": {how: func(f *follower) {
-			f.says[names.KubeletClientAuthorities] += theirs
-			f.says[names.AuthoritiesSignature] = "$(reboot)"
+			f.published[names.KubeletClientAuthorities] += theirs
+			f.published[names.AuthoritiesSignature] = "$(reboot)"
 		}},
 		"no serial": {how: func(f *follower) {
-			f.says[names.KubeletClientAuthorities] += theirs
-			delete(f.says, names.AuthoritiesSerial)
+			f.published[names.KubeletClientAuthorities] += theirs
+			delete(f.published, names.AuthoritiesSerial)
 			f.sign()
 		}},
-		"an older one": {says: "older than those of the node", how: func(f *follower) {
-			f.says[names.KubeletClientAuthorities] += theirs // whose key is known to somebody by now
-			f.says[names.AuthoritiesSerial] = "6"
+		"an older one": {want: "older than those of the node", how: func(f *follower) {
+			f.published[names.KubeletClientAuthorities] += theirs // whose key is known to somebody by now
+			f.published[names.AuthoritiesSerial] = "6"
 			f.sign()
 		}},
 		"signed, on an image without openssl": {how: func(f *follower) {
-			f.says[names.KubeletClientAuthorities] += theirs
-			f.says[names.AuthoritiesSerial] = "8"
+			f.published[names.KubeletClientAuthorities] += theirs
+			f.published[names.AuthoritiesSerial] = "8"
 			f.sign()
 			for _, program := range []string{"sh", "curl", "sed", "cat", "mv", "touch", "rm"} {
 				path, err := exec.LookPath(program)
@@ -313,15 +313,15 @@ func TestANodeAcceptsOnlyBundlesSignedByItsAuthority(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			f := newFollower(t, root)
-			f.says[names.KubeletClientAuthorities], f.says[names.AuthoritiesSerial] = string(clients.Trust()), "7"
+			f.published[names.KubeletClientAuthorities], f.published[names.AuthoritiesSerial] = string(clients.Trust()), "7"
 			f.must()
-			before := f.says[names.KubeletClientAuthorities]
+			before := f.published[names.KubeletClientAuthorities]
 			c.how(f)
 			output, err := f.run()
-			if c.says == "" {
-				c.says = "not signed by one that the node trusts"
+			if c.want == "" {
+				c.want = "not signed by one that the node trusts"
 			}
-			if err == nil || !strings.Contains(output, c.says) {
+			if err == nil || !strings.Contains(output, c.want) {
 				t.Errorf("%v: %s", err, output)
 			}
 			if f.read("/etc/kubernetes/pki/kubelet-clients.crt") != before || f.read("/etc/kubernetes/pki/ca.crt") != string(root.Trust()) {
@@ -334,21 +334,21 @@ func TestANodeAcceptsOnlyBundlesSignedByItsAuthority(t *testing.T) {
 // An operator of before signs nothing. Its nodes change nothing, and report what they have.
 func TestANodeWithoutSignedBundleReportsItsAuthorities(t *testing.T) {
 	f := newFollower(t, newSigner(t, "root-ca"))
-	delete(f.says, names.AuthoritiesSerial)
-	if output, err := f.run(); err != nil || output != "" || f.told[names.AuthoritiesAnnotation] != "1" {
-		t.Errorf("%v: %s: %v", err, output, f.told)
+	delete(f.published, names.AuthoritiesSerial)
+	if output, err := f.run(); err != nil || output != "" || f.reported[names.AuthoritiesAnnotation] != "1" {
+		t.Errorf("%v: %s: %v", err, output, f.reported)
 	}
 }
 
 func TestANodeReportsThatItsServingCertificateIsSigned(t *testing.T) {
 	f := newFollower(t, newSigner(t, "root-ca"))
 	f.must()
-	if got, reported := f.told[names.ServingCertificateAnnotation]; reported {
+	if got, reported := f.reported[names.ServingCertificateAnnotation]; reported {
 		t.Errorf("reports %q before it has one", got)
 	}
 	f.write("/var/lib/kubelet/pki/kubelet-server-current.pem", "certificate and key")
 	f.must()
-	if f.told[names.ServingCertificateAnnotation] == "" {
+	if f.reported[names.ServingCertificateAnnotation] == "" {
 		t.Error("does not report its certificate")
 	}
 }
@@ -357,11 +357,11 @@ func TestANodeReportsThatItsServingCertificateIsSigned(t *testing.T) {
 func TestAFailedKubeletRestartIsRetried(t *testing.T) {
 	root := newSigner(t, "root-ca")
 	f := newFollower(t, root)
-	f.says[names.ServerAuthorities], f.says[names.AuthoritiesRevision] = f.says[names.ServerAuthorities]+string(newSigner(t, "root-ca").Trust()), "2"
+	f.published[names.ServerAuthorities], f.published[names.AuthoritiesRevision] = f.published[names.ServerAuthorities]+string(newSigner(t, "root-ca").Trust()), "2"
 	systemctl := f.read("/bin/systemctl")
 	f.write("/bin/systemctl", "#!/bin/sh\nexit 1\n")
-	if output, err := f.follow(); err == nil || len(f.told) > 0 {
-		t.Errorf("the node says that its kubelet has taken it over: %s", output)
+	if output, err := f.follow(); err == nil || len(f.reported) > 0 {
+		t.Errorf("the node reports that its kubelet has taken it over: %s", output)
 	}
 	f.write("/bin/systemctl", systemctl)
 	f.must()

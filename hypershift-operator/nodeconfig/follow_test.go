@@ -54,7 +54,7 @@ func (f *follower) uses(url string) {
 	if got, want := f.read("/etc/kubernetes/apiserver"), "SERVER="+url+"\nADDRESS="+strings.TrimPrefix(url, "https://")+"\n"; got != want {
 		f.t.Errorf("pods and the script use\n%s\nnot\n%s", got, want)
 	}
-	if got := f.told[names.ServerAnnotation]; got != url {
+	if got := f.reported[names.ServerAnnotation]; got != url {
 		f.t.Errorf("the node reports %q, not %q", got, url)
 	}
 }
@@ -65,14 +65,14 @@ func TestANodeFollowsTheAddressOfTheAPIServer(t *testing.T) {
 	first := f.server.URL
 	f.must()
 	f.uses(first)
-	f.says[names.ServerURL] = first
+	f.published[names.ServerURL] = first
 	f.must()
 	f.uses(first)
 	if got := f.read("/systemctl"); got != "" {
 		t.Errorf("a node restarts something although its address has not changed: %s", got)
 	}
 
-	f.says[names.ServerURL] = second
+	f.published[names.ServerURL] = second
 	f.must()
 	f.uses(second)
 	f.server.Close() // the former address is removed
@@ -89,7 +89,7 @@ func TestAKubeletThatUsesTheForwarderIsNotRestarted(t *testing.T) {
 	f, second := newMover(t, root, root)
 	forwarded := strings.ReplaceAll(kubeconfig, "%SERVER%", "https://172.20.0.1:6443")
 	f.write("/var/lib/kubelet/kubeconfig", forwarded)
-	f.says[names.ServerURL] = second
+	f.published[names.ServerURL] = second
 	f.must()
 	if got := f.read("/var/lib/kubelet/kubeconfig"); got != forwarded {
 		t.Errorf("the kubelet has\n%s", got)
@@ -97,7 +97,7 @@ func TestAKubeletThatUsesTheForwarderIsNotRestarted(t *testing.T) {
 	if got := f.read("/systemctl"); got != "try-restart hypershift-apiserver.service\n" {
 		t.Errorf("restarted\n%s", got)
 	}
-	if got := f.told[names.ServerAnnotation]; got != second {
+	if got := f.reported[names.ServerAnnotation]; got != second {
 		t.Errorf("the node reports %q", got)
 	}
 }
@@ -107,7 +107,7 @@ func TestANodeGoesBackToItsFormerAddress(t *testing.T) {
 	f, second := newMover(t, root, root)
 	first := f.server.URL
 	for _, url := range []string{second, first} {
-		f.says[names.ServerURL] = url
+		f.published[names.ServerURL] = url
 		f.must()
 		f.uses(url)
 	}
@@ -118,34 +118,34 @@ func TestANodeKeepsItsAddressIfTheNewOneCannotBeUsed(t *testing.T) {
 	root, other := newSigner(t, "root-ca"), newSigner(t, "root-ca")
 	for sentence, c := range map[string]struct {
 		how  func(f *follower, second string)
-		says string
+		want string
 	}{
-		"nothing listens there":      {func(f *follower, _ string) { f.says[names.ServerURL] = "https://127.0.0.1:1" }, "does not answer at https://127.0.0.1:1"},
-		"its name does not exist":    {func(f *follower, _ string) { f.says[names.ServerURL] = "https://api.demo.invalid:6443" }, "does not answer"},
-		"another API server answers": {func(f *follower, _ string) { f.says[names.ServerURL] = f.listen(other).URL }, "does not answer"},
+		"nothing listens there":      {func(f *follower, _ string) { f.published[names.ServerURL] = "https://127.0.0.1:1" }, "does not answer at https://127.0.0.1:1"},
+		"its name does not exist":    {func(f *follower, _ string) { f.published[names.ServerURL] = "https://api.demo.invalid:6443" }, "does not answer"},
+		"another API server answers": {func(f *follower, _ string) { f.published[names.ServerURL] = f.listen(other).URL }, "does not answer"},
 		"its certificate is for another host name": {func(f *follower, second string) {
-			f.says[names.ServerURL] = strings.Replace(second, "127.0.0.1", "localhost", 1)
+			f.published[names.ServerURL] = strings.Replace(second, "127.0.0.1", "localhost", 1)
 		}, "does not answer"},
 		"a URL without TLS": {func(f *follower, second string) {
-			f.says[names.ServerURL] = strings.Replace(second, "https", "http", 1)
+			f.published[names.ServerURL] = strings.Replace(second, "https", "http", 1)
 		}, "is no address"},
-		"a command":                      {func(f *follower, second string) { f.says[names.ServerURL] = second + "/$(reboot)" }, "is no address"},
-		"another line in the kubeconfig": {func(f *follower, second string) { f.says[names.ServerURL] = second + "|\\1|e" }, "is no address"},
+		"a command":                      {func(f *follower, second string) { f.published[names.ServerURL] = second + "/$(reboot)" }, "is no address"},
+		"another line in the kubeconfig": {func(f *follower, second string) { f.published[names.ServerURL] = second + "|\\1|e" }, "is no address"},
 		"it is signed by another authority": {func(f *follower, second string) {
-			f.says[names.ServerURL] = second
+			f.published[names.ServerURL] = second
 			signature, err := other.Current.Sign([]byte(names.SignedServer(second)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			f.says[names.ServerURLSignature] = base64.StdEncoding.EncodeToString(signature)
+			f.published[names.ServerURLSignature] = base64.StdEncoding.EncodeToString(signature)
 		}, "is not signed"},
 		"it is not signed": {func(f *follower, second string) {
-			f.says[names.ServerURL] = second
-			delete(f.says, names.ServerURLSignature)
+			f.published[names.ServerURL] = second
+			delete(f.published, names.ServerURLSignature)
 		}, "is not signed"},
 		"the signature is that of the authorities": {func(f *follower, second string) {
-			f.says[names.ServerURL] = second
-			f.says[names.ServerURLSignature] = f.says[names.AuthoritiesSignature]
+			f.published[names.ServerURL] = second
+			f.published[names.ServerURLSignature] = f.published[names.AuthoritiesSignature]
 		}, "is not signed"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -153,11 +153,11 @@ func TestANodeKeepsItsAddressIfTheNewOneCannotBeUsed(t *testing.T) {
 			first := f.server.URL
 			f.must()
 			c.how(f, second)
-			if f.says[names.ServerURLSignature] == "" && !strings.Contains(c.says, "signed") {
+			if f.published[names.ServerURLSignature] == "" && !strings.Contains(c.want, "signed") {
 				f.sign()
 			}
 			said, err := f.run()
-			if err == nil || !strings.Contains(said, c.says) {
+			if err == nil || !strings.Contains(said, c.want) {
 				t.Errorf("%v: %s", err, said)
 			}
 			f.uses(first)
@@ -165,7 +165,7 @@ func TestANodeKeepsItsAddressIfTheNewOneCannotBeUsed(t *testing.T) {
 				t.Errorf("the node restarts\n%s", got)
 			}
 
-			f.says[names.ServerURL] = second // repaired
+			f.published[names.ServerURL] = second // repaired
 			f.must()
 			f.uses(second)
 		})
@@ -177,10 +177,10 @@ func TestAFailedRestartAfterAChangeOfTheAddressIsRetried(t *testing.T) {
 	root := newSigner(t, "root-ca")
 	f, second := newMover(t, root, root)
 	f.must()
-	f.says[names.ServerURL] = second
+	f.published[names.ServerURL] = second
 	systemctl := f.read("/bin/systemctl")
 	f.write("/bin/systemctl", "#!/bin/sh\nexit 1\n")
-	if said, err := f.follow(); err == nil || f.told[names.ServerAnnotation] == second {
+	if said, err := f.follow(); err == nil || f.reported[names.ServerAnnotation] == second {
 		t.Errorf("the node reports the address although its kubelet does not use it: %s", said)
 	}
 	f.write("/bin/systemctl", systemctl)

@@ -66,7 +66,7 @@ func kubelet(fields string) string {
 }
 
 func TestProblemsNameTheFieldToChange(t *testing.T) {
-	for name, c := range map[string]struct{ text, says string }{
+	for name, c := range map[string]struct{ text, want string }{
 		"no YAML":                             {"a: [", "it is no YAML"},
 		"a key twice":                         {kubelet("maxPods: 1\nmaxPods: 2"), `key "maxPods" already set`},
 		"nothing":                             {"---\n# later\n", "it has no manifest under its key"},
@@ -111,8 +111,8 @@ func TestProblemsNameTheFieldToChange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			config, problems := nodeconfig.Parse([]nodeconfig.Source{{Name: "a", Text: c.text}})
-			if len(problems) == 0 || !strings.Contains(fmt.Sprint(problems), c.says) || !strings.HasPrefix(problems[0].String(), "ConfigMap a: ") {
-				t.Errorf("says %v, and not %q", problems, c.says)
+			if len(problems) == 0 || !strings.Contains(fmt.Sprint(problems), c.want) || !strings.HasPrefix(problems[0].String(), "ConfigMap a: ") {
+				t.Errorf("the problems are %v, want %q", problems, c.want)
 			}
 			if diff := cmp.Diff(nodeconfig.Config{}, config); diff != "" {
 				t.Errorf("there is a configuration in spite of a problem:\n%s", diff)
@@ -162,7 +162,7 @@ func TestTheLogSizeOfTheContainerRuntimeIsSetInTheKubelet(t *testing.T) {
 }
 
 func TestTuningIsNotSupported(t *testing.T) {
-	for name, c := range map[string]struct{ text, says string }{
+	for name, c := range map[string]struct{ text, want string }{
 		"a profile of tuned":      {"apiVersion: tuned.openshift.io/v1\nkind: Tuned\nmetadata: {name: fast}", "Tuned fast in spec.tuningConfig is not supported: no node tuning operator runs on these nodes; write kernel parameters"},
 		"a performance profile":   {"apiVersion: performance.openshift.io/v2\nkind: PerformanceProfile", "set reservedSystemCPUs"},
 		"what belongs elsewhere":  {kubelet("maxPods: 1"), "put it into spec.config"},
@@ -170,8 +170,8 @@ func TestTuningIsNotSupported(t *testing.T) {
 		"what has nothing to say": {"", "remove it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if problems := nodeconfig.CheckTuning([]nodeconfig.Source{{Name: "a", Text: c.text}}); !strings.Contains(fmt.Sprint(problems), c.says) {
-				t.Errorf("says %v, and not %q", problems, c.says)
+			if problems := nodeconfig.CheckTuning([]nodeconfig.Source{{Name: "a", Text: c.text}}); !strings.Contains(fmt.Sprint(problems), c.want) {
+				t.Errorf("the problems are %v, want %q", problems, c.want)
 			}
 		})
 	}

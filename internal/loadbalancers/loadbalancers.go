@@ -18,7 +18,7 @@ import (
 //	AWS Load Balancer Controller  https://kubernetes-sigs.github.io/aws-load-balancer-controller/latest/guide/service/annotations/
 //	EKS Auto Mode                 https://docs.aws.amazon.com/eks/latest/userguide/auto-configure-nlb.html
 //
-// docs/install.md has a table of who reads which.
+// docs/install.md has a table of the controllers that read each of them.
 const (
 	// Type selects a network load balancer for the cloud-controller-manager. The values external and nlb-ip leave the
 	// Service to the AWS Load Balancer Controller.

@@ -51,14 +51,7 @@ func TestAccess(t *testing.T) {
 	h.publicNames()
 	h.create()
 	often := h.followOften()
-	var pools []*hyperv1.NodePool
-	for i, subnet := range h.customer.Subnets {
-		pool := h.nodePool(fmt.Sprintf("workers-%d", i), 1)
-		pool.Spec.Platform.AWS.Subnet.ID = ptr.To(subnet.ID)
-		pool.Spec.Config = []hyperv1.NodePoolConfigMapReference{{Name: often}}
-		h.must(h.management.Create(t.Context(), pool))
-		pools = append(pools, pool)
-	}
+	pools := h.poolPerZone(hyperv1.NodePoolConfigMapReference{Name: often})
 	h.available()
 	for _, pool := range pools {
 		h.eventually("the node of "+pool.Name+" is ready", func(ctx context.Context) error { return h.poolReady(ctx, pool, 1) })

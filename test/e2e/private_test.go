@@ -35,13 +35,7 @@ func TestPrivate(t *testing.T) {
 	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.Private
 	h.hc.Spec.Networking.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)
 	h.create()
-	var pools []*hyperv1.NodePool
-	for i, subnet := range h.customer.Subnets {
-		pool := h.nodePool(fmt.Sprintf("workers-%d", i), 1)
-		pool.Spec.Platform.AWS.Subnet.ID = ptr.To(subnet.ID)
-		h.must(h.management.Create(t.Context(), pool))
-		pools = append(pools, pool)
-	}
+	pools := h.poolPerZone()
 	h.available()
 	for _, pool := range pools {
 		h.eventually("the node of "+pool.Name+" is ready", func(ctx context.Context) error { return h.poolReady(ctx, pool, 1) })

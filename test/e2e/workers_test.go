@@ -54,6 +54,20 @@ func TestWorkers(t *testing.T) {
 	runAll(t, h.kubeconfig, onNodes(on.Images["busybox"]))
 }
 
+// poolPerZone creates a NodePool with one machine in each subnet of the customer, with that node configuration.
+func (h *hosted) poolPerZone(config ...hyperv1.NodePoolConfigMapReference) []*hyperv1.NodePool {
+	h.t.Helper()
+	var pools []*hyperv1.NodePool
+	for i, subnet := range h.customer.Subnets {
+		pool := h.nodePool(fmt.Sprintf("workers-%d", i), 1)
+		pool.Spec.Platform.AWS.Subnet.ID = ptr.To(subnet.ID)
+		pool.Spec.Config = config
+		h.must(h.management.Create(h.t.Context(), pool))
+		pools = append(pools, pool)
+	}
+	return pools
+}
+
 // nodePool is a NodePool with that many machines in the first zone.
 func (h *hosted) nodePool(name string, replicas int32) *hyperv1.NodePool {
 	return &hyperv1.NodePool{

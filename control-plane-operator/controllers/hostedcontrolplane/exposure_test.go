@@ -351,7 +351,7 @@ func TestASecondChangeOfTheAccessModeKeepsThePathOfTheFirst(t *testing.T) {
 	set(hyperv1.Private)
 	set(hyperv1.Public)
 	if got := w.hcp(t.Context()).Status.ServedEndpointAccess; got != hyperv1.PublicAndPrivate {
-		t.Errorf("%s is served, although nobody has checked the machines", got)
+		t.Errorf("%s is served, although the machines were not checked", got)
 	}
 	w.nodesUse(hyperv1.PublicAndPrivate)
 	set(hyperv1.PublicAndPrivate)

@@ -56,16 +56,20 @@ func TestAPluginUsesItsOwnKeyUntilThatIsDisabled(t *testing.T) {
 	if got, err := first.Status(t.Context(), &kmsapi.StatusRequest{}); err != nil || got.GetHealthz() != "ok" || got.GetKeyId() != one {
 		t.Errorf("the status is %v, %v", got, err)
 	}
-	for state, change := range map[string]func(string){"disabled": s.Disable, "deleted": s.Delete} {
-		change(one)
+	// In this order: a deleted key cannot be disabled.
+	for _, change := range []struct {
+		state string
+		apply func(string)
+	}{{"disabled", s.Disable}, {"deleted", s.Delete}} {
+		change.apply(one)
 		if _, err := first.Status(t.Context(), &kmsapi.StatusRequest{}); err == nil {
-			t.Errorf("the plugin of a %s key is well", state)
+			t.Errorf("the plugin of a %s key is well", change.state)
 		}
 		if _, err := first.Decrypt(t.Context(), request); err == nil {
-			t.Errorf("a %s key decrypts", state)
+			t.Errorf("a %s key decrypts", change.state)
 		}
 		if _, err := first.Encrypt(t.Context(), &kmsapi.EncryptRequest{}); err == nil {
-			t.Errorf("a %s key encrypts", state)
+			t.Errorf("a %s key encrypts", change.state)
 		}
 	}
 }

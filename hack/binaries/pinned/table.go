@@ -74,6 +74,17 @@ var (
 		ldflags: versionIn("github.com/containernetworking/plugins/pkg/utils/buildversion.BuildVersion"),
 		gib:     1,
 	}
+	// ignition reads file systems by libblkid and users by libc, of the machine on which it is built.
+	ignition = &module{
+		dir:     "ignition",
+		require: "github.com/coreos/ignition/v2",
+		ldflags: func(v string) string {
+			// Debian has no policy of SELinux, after which Ignition would label its files.
+			return versionIn("github.com/coreos/ignition/v2/internal/version.Raw")(v) + " -X github.com/coreos/ignition/v2/internal/distro.selinuxRelabel=false"
+		},
+		env: []string{"CGO_ENABLED=1"},
+		gib: 1,
+	}
 	coredns = &module{
 		dir:     "coredns",
 		require: "github.com/coredns/coredns",
@@ -161,6 +172,7 @@ var (
 		{name: "host-local", module: cni, pkg: "github.com/containernetworking/plugins/plugins/ipam/host-local", minutes: 1},
 		{name: "loopback", module: cni, pkg: "github.com/containernetworking/plugins/plugins/main/loopback", minutes: 1},
 		{name: "portmap", module: cni, pkg: "github.com/containernetworking/plugins/plugins/meta/portmap", minutes: 1},
+		{name: "ignition", module: ignition, pkg: "github.com/coreos/ignition/v2/internal", minutes: 2},
 		{name: "coredns", module: coredns, pkg: "github.com/coredns/coredns", minutes: 3},
 		{name: "proxy-server", module: konnectivity, pkg: "sigs.k8s.io/apiserver-network-proxy/cmd/server", minutes: 2},
 		{name: "proxy-agent", module: konnectivity, pkg: "sigs.k8s.io/apiserver-network-proxy/cmd/agent", minutes: 1},

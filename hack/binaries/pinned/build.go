@@ -26,7 +26,7 @@ func (j job) build(ctx context.Context) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("making the cache: %w", err)
 	}
-	if err := checkDisk(dir, j.pin.gib); err != nil {
+	if err := CheckDisk(dir, j.pin.gib); err != nil {
 		return fmt.Errorf("building %s: %w", j.binary.name, err)
 	}
 	fmt.Fprintf(j.progress, "%s building %s %s: once per version, about %d min on two cores with nothing cached\n", j.place, j.binary.name, j.pin.version, j.binary.minutes)

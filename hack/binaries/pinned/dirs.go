@@ -42,8 +42,8 @@ func Root() (string, error) {
 	}
 }
 
-// checkDisk fails before a build that would fill the disk.
-func checkDisk(dir string, gib uint64) error {
+// CheckDisk fails before a build that would fill the disk.
+func CheckDisk(dir string, gib uint64) error {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(dir, &fs); err != nil {
 		return fmt.Errorf("looking for free disk in %s: %w", dir, err)

@@ -57,7 +57,7 @@ func (s shelf) ensure(ctx context.Context, names []string) (map[string]string, e
 	if err != nil || len(missing) == 0 {
 		return paths, err
 	}
-	unlock, err := lock(ctx, s.progress, s.bin)
+	unlock, err := Lock(ctx, s.progress, s.bin)
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
 )
 
-// lock prevents two processes from building the same binary. The kernel releases it when the process ends.
-func lock(ctx context.Context, progress io.Writer, dir string) (unlock func(), err error) {
+// Lock prevents two processes from building into the same directory. The kernel releases it when the process ends.
+func Lock(ctx context.Context, progress io.Writer, dir string) (unlock func(), err error) {
 	f, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("locking the cache: %w", err)

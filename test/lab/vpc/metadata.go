@@ -163,32 +163,3 @@ func (m *metadataServer) permits(req *http.Request, client netip.Addr, required 
 	s, known := m.tokens[token]
 	return known && s.client == client && m.clock.Now().Before(s.expires)
 }
-
-// serve serves an item of the metadata, or the user data.
-func serve(w http.ResponseWriter, req *http.Request, i awsemulator.NetworkInterface, m *Metadata) {
-	if req.URL.Path == "/latest/user-data" && len(m.UserData) > 0 {
-		_, _ = w.Write(m.UserData) // the client is gone
-		return
-	}
-	const region = "placement/region"
-	answers := map[string]string{
-		"instance-id":                 m.ID,
-		"instance-type":               m.Type,
-		"ami-id":                      m.Image,
-		"hostname":                    m.Hostname,
-		"local-hostname":              m.Hostname,
-		"local-ipv4":                  i.Address.String(),
-		"placement/availability-zone": m.Zone,
-		region:                        m.Zone[:max(0, len(m.Zone)-1)],
-	}
-	if m.Role != "" {
-		const credentials = "iam/security-credentials/"
-		answers[credentials], answers[credentials+m.Role] = m.Role, roleCredentials()
-	}
-	answer, known := answers[strings.TrimPrefix(req.URL.Path, "/latest/meta-data/")]
-	if !known {
-		http.NotFound(w, req)
-		return
-	}
-	fmt.Fprint(w, answer)
-}

@@ -34,8 +34,10 @@ type System interface {
 	Make(machine string, memoryMiB int) error
 	// Enter moves a process into them.
 	Enter(machine string, pid int) error
-	// Mount, inside the machine, replaces the cgroup mounts of the host by those of the machine.
+	// Mount, inside the machine, replaces the cgroup mounts of the host, if there are any, by those of the machine.
 	Mount() error
+	// Delegate, after Mount, makes the controllers available to the children of the machine's root. Systemd does so itself.
+	Delegate() error
 	// families are the parent directories of all machines.
 	families() []string
 }
@@ -82,6 +84,14 @@ func detect(mounts, family string) (System, error) {
 		return v2{unified, family}, nil
 	}
 	return nil, errors.New("no cgroups with the memory controller are mounted")
+}
+
+// unmount removes the cgroup mounts of the host. A machine with a root file system of its own has none.
+func unmount(dir string) error {
+	if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) {
+		return fmt.Errorf("unmounting the cgroups of the host: %w", err)
+	}
+	return nil
 }
 
 // without returns an error that names the controllers that the kernel lacks.

@@ -92,8 +92,8 @@ func (v v1) Enter(machine string, pid int) error {
 }
 
 func (v v1) Mount() error {
-	if err := unix.Unmount(top, unix.MNT_DETACH); err != nil {
-		return fmt.Errorf("unmounting the cgroups of the host: %w", err)
+	if err := unmount(top); err != nil {
+		return err
 	}
 	if err := unix.Mount("cgroup", top, "tmpfs", 0, "mode=0755"); err != nil {
 		return fmt.Errorf("mounting cgroups: %w", err)
@@ -108,6 +108,9 @@ func (v v1) Mount() error {
 	}
 	return nil
 }
+
+// Delegate has nothing to do in version 1: a directory in a hierarchy always has its controllers.
+func (v v1) Delegate() error { return nil }
 
 // Check requires the controllers without which a kubelet does not start.
 func (v v1) Check() error {

@@ -106,15 +106,19 @@ func (v v2) Enter(machine string, pid int) error {
 	return nil
 }
 
-// Mount also moves pid 1, and with it all its children, to a child cgroup: the kernel does not delegate controllers from a
-// cgroup with processes, and the root inside the machine is an ordinary cgroup for the kernel.
 func (v v2) Mount() error {
-	if err := unix.Unmount(v.root, unix.MNT_DETACH); err != nil {
-		return fmt.Errorf("unmounting the cgroups of the host: %w", err)
+	if err := unmount(v.root); err != nil {
+		return err
 	}
 	if err := unix.Mount("cgroup2", v.root, "cgroup2", 0, ""); err != nil {
 		return fmt.Errorf("mounting cgroups: %w", err)
 	}
+	return nil
+}
+
+// Delegate moves pid 1, and with it all its children, to a child cgroup: the kernel does not delegate controllers from a
+// cgroup with processes, and the root inside the machine is an ordinary cgroup for the kernel.
+func (v v2) Delegate() error {
 	aside := filepath.Join(v.root, "system")
 	if err := os.Mkdir(aside, 0o755); err != nil && !os.IsExist(err) {
 		return fmt.Errorf("making cgroup %s: %w", aside, err)

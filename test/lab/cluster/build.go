@@ -10,6 +10,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/hack/images/rootfs"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 	"github.com/hosted-control-planes/hypershift/test/lab/networkpolicy"
 )
@@ -18,7 +19,7 @@ var (
 	// programs run in a lab; kubectl and ctr are for debugging.
 	programs = []string{
 		"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler",
-		"kubelet", "kube-proxy", "containerd", "containerd-shim-runc-v2", "runc",
+		"kubelet", "kube-proxy", "containerd", "containerd-shim-runc-v2", "runc", "ignition",
 		"aws-cloud-controller-manager",
 		"kubectl", "ctr",
 	}
@@ -27,6 +28,26 @@ var (
 	// firstImages are the images of every lab.
 	firstImages = []string{"pause", "coredns", "busybox"}
 )
+
+// Roots is the directory with links to the root file systems of instances, by name.
+const Roots = "roots"
+
+// buildRoots builds the root file systems of instances.
+func (u *start) buildRoots(ctx context.Context) error {
+	if err := os.MkdirAll(filepath.Join(u.Dir, Roots), 0o755); err != nil {
+		return fmt.Errorf("making the root file systems: %w", err)
+	}
+	for _, name := range rootfs.Names() {
+		root, err := rootfs.Ensure(ctx, u, name)
+		if err != nil {
+			return err
+		}
+		if err := os.Symlink(root, filepath.Join(u.Dir, Roots, name)); err != nil {
+			return fmt.Errorf("making the root file systems: %w", err)
+		}
+	}
+	return nil
+}
 
 // build puts all programs into the directory of the lab, where all mount namespaces of the lab find them.
 func (u *start) build(ctx context.Context) error {
@@ -48,6 +69,9 @@ func (u *start) build(ctx context.Context) error {
 	if u.Cloud {
 		// The lab has no access to the internet.
 		if err := awsemulator.Install(ctx, u); err != nil {
+			return err
+		}
+		if err := u.buildRoots(ctx); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/hack/images/rootfs"
 	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
 )
 
@@ -153,17 +154,16 @@ func python(context.Context) string {
 	return ""
 }
 
-// image checks the requirements of instances: their image is this host with another containerd and kubelet. Systemd need
-// not run here.
-func image(context.Context) string {
-	var lacks, packages []string
-	for _, need := range [][2]string{{"curl", "curl"}, {"ip", "iproute2"}, {"/usr/lib/systemd/systemd-socket-proxyd", "systemd"}} {
-		if _, err := exec.LookPath(need[0]); err != nil {
-			lacks, packages = append(lacks, need[0]), append(packages, need[1])
-		}
+// image checks the requirements of building the root file systems of instances, and Ignition.
+func image(ctx context.Context) string {
+	if missing := rootfs.Missing(); missing != "" {
+		return missing
 	}
-	if len(lacks) == 0 {
-		return ""
+	if built, err := pinned.Built("ignition"); err != nil || built {
+		return "" // the check of the compiler reports the error
 	}
-	return fmt.Sprintf("%s: apt-get install %s, for machines of node pools", strings.Join(lacks, " and "), strings.Join(packages, " "))
+	if err := exec.CommandContext(ctx, "pkg-config", "--exists", "blkid").Run(); err != nil {
+		return "libblkid: apt-get install libblkid-dev, to build Ignition"
+	}
+	return ""
 }

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -14,8 +15,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/namespace"
 )
 
-// Boot is pid 1 of the machine in dir, from power on to the start of the agent. It does not return: it execs the program
-// that reaps.
+// Boot is pid 1 of the machine in dir, from power on to the start of the agent or, on an instance, of systemd. It does not return:
+// it execs the program that reaps, or systemd.
 func Boot(dir string, reaper ...string) error {
 	if err := namespace.Await(); err != nil {
 		return err
@@ -26,6 +27,9 @@ func Boot(dir string, reaper ...string) error {
 	}
 	// A cgroup namespace belongs to a thread until the program is replaced by exec. This thread must therefore call exec.
 	runtime.LockOSThread()
+	if s.Instance != nil {
+		return fmt.Errorf("booting instance %s: %w", s.Name, bootInstance(s))
+	}
 	for _, step := range []func(Spec) error{setHostname, mountCgroups, mountDisk, setMemory, connect, forward} {
 		if err := step(s); err != nil {
 			return fmt.Errorf("booting machine %s: %w", s.Name, err)
@@ -60,7 +64,7 @@ func mountCgroups(s Spec) error {
 	if err := namespace.Detach(); err != nil {
 		return err
 	}
-	return system.Mount()
+	return errors.Join(system.Mount(), system.Delegate())
 }
 
 // mountDisk mounts /var and /run of the machine, and a /proc of its own.
@@ -70,7 +74,6 @@ func mountDisk(s Spec) error {
 		func() error { return namespace.Cover(s.path("var"), "/var", s.Lab) },
 		func() error { return namespace.MountTmpfs("/run") },
 		func() error { return os.MkdirAll("/run/netns", 0o755) },
-		func() error { return mountImage(s) },
 		namespace.Share,
 	} {
 		if err := step(); err != nil {

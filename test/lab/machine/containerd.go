@@ -6,23 +6,29 @@ const containerdSocket = "/run/containerd/containerd.sock"
 
 func (a *agent) startContainerd(ctx context.Context) error {
 	config := a.path("containerd.toml")
-	if err := a.configureContainerd(config, a.path("containerd"), a.path("certs.d"), a.path("cni")); err != nil {
+	err := a.configureContainerd(containerd{
+		Root: a.path("containerd"), Certs: a.path("certs.d"), CNI: a.path("cni"), Plugins: a.program("cni"), Runc: a.program("runc"),
+	}, config, a.path("certs.d"))
+	if err != nil {
 		return err
 	}
 	a.keep(ctx, "containerd", "--config="+config, "--log-level=warn")
 	return until(ctx, func() (bool, error) { return listening(containerdSocket) })
 }
 
-// configureContainerd writes its configuration, with the registry of the lab.
-func (a *agent) configureContainerd(file, root, certs, cni string) error {
+// containerd are the paths in its configuration. Systemd: it makes the cgroups of containers through systemd.
+type containerd struct {
+	Root, Certs, CNI, Plugins, Runc string
+	Systemd                         bool
+}
+
+// configureContainerd writes its configuration to a file, and the address of the lab's registry to a directory.
+func (a *agent) configureContainerd(c containerd, file, certs string) error {
 	data := struct {
 		Spec
-		Socket                          string
-		Root, Certs, CNI, Plugins, Runc string
-	}{
-		Spec: a.Spec, Socket: containerdSocket,
-		Root: root, Certs: certs, CNI: cni, Plugins: a.program("cni"), Runc: a.program("runc"),
-	}
+		containerd
+		Socket string
+	}{Spec: a.Spec, containerd: c, Socket: containerdSocket}
 	if err := a.write(file, "containerd.toml", data); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,36 +10,48 @@ import (
 const (
 	imageCNI         = "/etc/cni/net.d"
 	imageIPAM        = "/var/lib/cni/networks"
-	imageUnits       = "/opt/systemd/system"
+	imageUnits       = "/usr/lib/systemd/system"
+	imagePresets     = "/usr/lib/systemd/system-preset"
 	joinedKubeconfig = "/var/lib/kubelet/kubeconfig"
 )
 
-// installImage puts the content of the image into a new machine: containerd and a kubelet, with the part of their
-// configuration that is not up to a node pool.
-func (a *agent) installImage() error {
-	err := a.configureContainerd("/etc/containerd/config.toml", "/var/lib/containerd", "/etc/containerd/certs.d", imageCNI)
+// installImage adds to the root file system what a machine image for nodes has: containerd and a kubelet, with the part of their
+// configuration that is not up to a node pool. Paths in the files are those of the instance.
+func (a *agent) installImage(root string) error {
+	in := func(path string) string { return filepath.Join(root, path) }
+	const certs = "/etc/containerd/certs.d"
+	err := a.configureContainerd(containerd{
+		Root: "/var/lib/containerd", Certs: certs, CNI: imageCNI, Plugins: a.program("cni"), Runc: a.program("runc"), Systemd: true,
+	}, in("/etc/containerd/config.toml"), in(certs))
 	if err != nil {
 		return err
 	}
 	for _, dir := range []string{imageCNI, "/etc/kubernetes/manifests"} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
+		if err := os.MkdirAll(in(dir), 0o755); err != nil {
 			return fmt.Errorf("installing the image: %w", err)
 		}
 	}
-	data := struct{ Containerd, Kubelet, Path, Nameserver, Search string }{
-		a.program("containerd"), a.program("kubelet"), filepath.Join(a.Lab, "bin"), a.DNS, a.Search,
+	data := struct{ Programs, Machine, Logs, Hostname, Nameserver, Search string }{
+		insidePrograms, insideMachine, a.path("logs"), a.hostname(), a.DNS, a.Search,
 	}
 	for _, f := range []struct{ path, template string }{
+		{"/etc/hostname", "hostname"},
+		{"/etc/hosts", "hosts"},
 		{"/etc/resolv.conf", "resolv.conf"},
 		{imageUnits + "/containerd.service", "containerd.service"},
 		{imageUnits + "/kubelet.service", "kubelet.service"},
+		{imageUnits + "/pod-network.service", "pod-network.service"},
+		{imagePresets + "/60-lab.preset", "lab.preset"},
 		{"/opt/bin/kubelet", "kubelet.sh"},
-		{"/opt/bin/systemctl", "systemctl.sh"},
 		{"/opt/kubelet.conf.d/10-image.conf", "kubelet-image.yaml"},
 	} {
-		if err := a.write(f.path, f.template, data); err != nil {
+		if err := a.write(in(f.path), f.template, data); err != nil {
 			return err
 		}
+		// Temporary files, which write renames, are readable by their owner only.
+		if err := os.Chmod(in(f.path), 0o644); err != nil { //nolint:gosec // every user of the machine may read them
+			return fmt.Errorf("installing the image: %w", err)
+		}
 	}
-	return errors.Join(os.Chmod("/opt/bin/kubelet", 0o755), os.Chmod("/opt/bin/systemctl", 0o755))
+	return os.Chmod(in("/opt/bin/kubelet"), 0o755) //nolint:gosec // it is a program
 }

@@ -7,20 +7,8 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/hosted-control-planes/hypershift/test/lab/namespace"
 	"github.com/hosted-control-planes/hypershift/test/lab/vpc"
 )
-
-// mountImage makes /etc and /opt of an instance writable. The rest of its image is the host's file system.
-func mountImage(s Spec) error {
-	if s.Instance == nil {
-		return nil
-	}
-	if err := namespace.Overlay(s.path("etc"), "/etc"); err != nil {
-		return err
-	}
-	return namespace.Cover(s.path("opt"), "/opt", s.Lab)
-}
 
 // connectToVPC configures routes as in a VPC: the machine has an address of a subnet, and everything else is behind the router.
 // By IPv6 it reaches only the metadata service.

@@ -50,6 +50,10 @@ type Spec struct {
 // Instance is what a machine knows of its instance. Everything else is in the metadata service of its VPC.
 type Instance struct {
 	Hostname string `json:"hostname"`
+	// Root is the root file system that it boots.
+	Root string `json:"root"`
+	// Ignition: the machine reads its user data with Ignition, before it boots. Otherwise a unit of the root file system reads it.
+	Ignition bool `json:"ignition,omitempty"`
 }
 
 // Files of a machine, in its directory.
@@ -62,13 +66,11 @@ const (
 	NetworkPolicyKubeconfig = "networkpolicy.kubeconfig"
 	// CA is the client CA of the kubelet.
 	CA = "ca.crt"
-	// UserData is the user data of an instance.
-	UserData = "user-data"
 	// PodRange is the file with the pod range of an instance, from which the lab configures routes of other machines.
 	PodRange = "pod-range"
 	// PodsRouted is the file that exists when the lab has configured these routes.
 	PodsRouted = "pods-routed"
-	// ConsoleLog is the output of pid 1 and the agent.
+	// ConsoleLog is the output of pid 1, and of the agent or of systemd.
 	ConsoleLog = "console.log"
 )
 

@@ -59,15 +59,15 @@ func Cover(source, target string, keep ...string) error {
 	return nil
 }
 
-// Overlay makes a directory of the host writable: changes go to dir.
-func Overlay(dir, target string) error {
+// Overlay mounts a read-only directory at target. Changes go to dir.
+func Overlay(lower, dir, target string) error {
 	upper, work := filepath.Join(dir, "upper"), filepath.Join(dir, "work")
-	for _, d := range []string{upper, work} {
+	for _, d := range []string{upper, work, target} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
-			return fmt.Errorf("laying %s over %s: %w", dir, target, err)
+			return fmt.Errorf("laying %s over %s: %w", dir, lower, err)
 		}
 	}
-	return mount("overlay", target, "overlay", 0, fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", target, upper, work))
+	return mount("overlay", target, "overlay", 0, fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", lower, upper, work))
 }
 
 func mount(source, target, kind string, flags uintptr, data string) error {

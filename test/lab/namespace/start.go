@@ -55,6 +55,12 @@ func (i *Init) Open() error {
 	return nil
 }
 
+// Rebooted reports, after the end, whether the namespace has ended by a reboot. The kernel kills its pid 1 then.
+func (i *Init) Rebooted() bool {
+	status, known := i.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return known && status.Signaled() && status.Signal() == syscall.SIGHUP
+}
+
 // Done is closed when everything in the namespace has ended.
 func (i *Init) Done() <-chan struct{} { return i.done }
 
@@ -64,9 +70,9 @@ func (i *Init) Kill() {
 	<-i.done
 }
 
-// Stop sends SIGTERM to pid 1, and SIGKILL if it has not ended after grace.
-func (i *Init) Stop(grace time.Duration) {
-	_ = i.cmd.Process.Signal(syscall.SIGTERM) // the only error is that it has ended
+// Stop sends a signal to pid 1, and SIGKILL if it has not ended after grace.
+func (i *Init) Stop(signal syscall.Signal, grace time.Duration) {
+	_ = i.cmd.Process.Signal(signal) // the only error is that it has ended
 	t := time.NewTimer(grace)
 	defer t.Stop()
 	select {

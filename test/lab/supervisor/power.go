@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
@@ -23,41 +22,28 @@ func (all *machines) start(name string) error {
 	if err := m.cleanUp(); err != nil {
 		return fmt.Errorf("starting machine %s: %w", name, err)
 	}
-	if m.running, err = all.lab.boot(m); err != nil {
+	if m.running, err = all.boot(m); err != nil {
 		return fmt.Errorf("starting machine %s: %w", name, err)
 	}
 	m.cluster.changed()
 	return nil
 }
 
-// boot starts pid 1 of a machine, and sets up what must be set up from outside.
-func (s *supervisor) boot(m *machine) (*namespace.Init, error) {
-	system, err := cgroup.Detect(cgroup.Family(m.spec.Lab))
+// boot starts pid 1 of a machine, and starts it again after a reboot.
+func (all *machines) boot(m *machine) (*namespace.Init, error) {
+	pid1, err := m.spec.PowerOn(func(pid int) error { return all.lab.plugIn(m, pid) }, all.lab.path("bin", "lab"), "pid1", "machine", m.spec.Dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := system.Make(m.Name, m.MemoryMiB); err != nil {
-		return nil, err
-	}
-	console, err := os.OpenFile(m.console(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	defer console.Close()
-	pid1, err := namespace.Start(console, s.path("bin", "lab"), "pid1", "machine", m.spec.Dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, step := range []func() error{
-		func() error { return system.Enter(m.Name, pid1.PID()) },
-		func() error { return s.plugIn(m, pid1.PID()) },
-		pid1.Open,
-	} {
-		if err := step(); err != nil {
-			pid1.Kill()
-			return nil, err
+	go func() {
+		<-pid1.Done()
+		if !pid1.Rebooted() {
+			return
 		}
-	}
+		if err := all.start(m.Name); err != nil {
+			all.lab.reportEvent("machine %s does not reboot: %v", m.Name, err)
+		}
+	}()
 	return pid1, nil
 }
 
@@ -71,13 +57,15 @@ func (s *supervisor) plugIn(m *machine, pid int) error {
 
 // stop turns a machine off gracefully: its servers end first.
 func (all *machines) stop(name string) error {
-	return all.end(name, func(running *namespace.Init) { running.Stop(10 * time.Second) })
+	return all.end(name, func(m *machine) { m.spec.PowerOff(m.running, 10*time.Second) })
 }
 
 // kill cuts the power of a machine.
-func (all *machines) kill(name string) error { return all.end(name, (*namespace.Init).Kill) }
+func (all *machines) kill(name string) error {
+	return all.end(name, func(m *machine) { m.running.Kill() })
+}
 
-func (all *machines) end(name string, end func(*namespace.Init)) error {
+func (all *machines) end(name string, end func(*machine)) error {
 	m, err := all.find(name)
 	if err != nil {
 		return err
@@ -87,7 +75,7 @@ func (all *machines) end(name string, end func(*namespace.Init)) error {
 	if m.running == nil {
 		return nil
 	}
-	end(m.running)
+	end(m)
 	m.running = nil
 	if err := m.cleanUp(); err != nil {
 		return fmt.Errorf("ending machine %s: %w", name, err)

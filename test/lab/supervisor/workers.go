@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hosted-control-planes/hypershift/hack/images/rootfs"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 	"github.com/hosted-control-planes/hypershift/test/lab/cloud"
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
@@ -17,8 +18,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/vpc"
 )
 
-// bootable are the machine images that the lab supports: those with the lab's version of the kubelet.
-var bootable = map[string]bool{awsemulator.ImageAMD64: true}
+// bootable are the machine images that the lab supports, with their root file systems: those with the lab's version of the kubelet.
+var bootable = map[string]string{awsemulator.ImageAMD64: rootfs.Ignition}
 
 // followWorkers creates a machine for each instance of a customer, and removes it with the instance. It does not read the
 // clusters that the machines join.
@@ -58,7 +59,7 @@ func (s *supervisor) reportEvent(format string, args ...any) {
 
 // launch creates the machine of an instance, and turns it on.
 func (all *machines) launch(ctx context.Context, w cloud.Worker) error {
-	if !bootable[w.Image] {
+	if bootable[w.Image] == "" {
 		return fmt.Errorf("instance %s of account %s boots from %s, which no machine of the lab can", w.ID, w.Account, w.Image)
 	}
 	attached, err := all.lab.cloud.Network().Attachment(ctx, w.ID)
@@ -73,9 +74,6 @@ func (all *machines) launch(ctx context.Context, w cloud.Worker) error {
 	}
 	m.worker, m.spec = &w, all.lab.specifyWorker(w, attached)
 	err = os.MkdirAll(m.spec.Dir, 0o755)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(m.spec.Dir, machineos.UserData), w.UserData, 0o600)
-	}
 	if err == nil {
 		err = m.spec.Write()
 	}
@@ -96,7 +94,9 @@ func (s *supervisor) specifyWorker(w cloud.Worker, at vpc.Attachment) machineos.
 		VPC: true, Address: at.Address.String(), Gateway: at.Gateway.String(), DNS: at.DNS.String(), Search: at.Domain,
 		MemoryMiB: s.options.MemoryMiB,
 		Registry:  cluster.Registry, Pause: cluster.Registry + "/pause:lab",
-		Instance: &machineos.Instance{Hostname: w.Hostname},
+		Instance: &machineos.Instance{
+			Hostname: w.Hostname, Root: s.path(cluster.Roots, bootable[w.Image]), Ignition: bootable[w.Image] == rootfs.Ignition,
+		},
 	}
 }
 

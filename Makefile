@@ -27,6 +27,7 @@ help: ## list all targets
 
 .PHONY: demo
 demo: ## create, use, upgrade and delete two hosted clusters on a lab on this machine, as root (KEEP=1 keeps them)
+	@hack/packages/install.sh lab
 	@go run ./hack/progress "compiling the demo" -o bin/demo ./test/demo/lab
 	@bin/demo $(if $(KEEP),-keep) -machines $(MACHINES)
 
@@ -37,6 +38,7 @@ test: binaries ## run all tests except e2e: unit, crash consistency, API validat
 
 .PHONY: binaries
 binaries:
+	@hack/packages/install.sh test
 	@go run ./hack/binaries etcd etcdutl kube-apiserver kube-controller-manager aws-cloud-controller-manager helm >/dev/null
 
 .PHONY: unit
@@ -49,11 +51,13 @@ integration: ## run the integration tests: scenarios across controllers, on a re
 
 .PHONY: e2e
 e2e: ## run the end-to-end scenarios on the lab, as root: everyday use, upgrade, outages, mistakes, installation (STORIES='Everyday|Upgrade')
+	@hack/packages/install.sh lab
 	@go run ./hack/progress "compiling the scenarios" ./test/lab/...
 	$(GOTEST) --format standard-verbose -- -tags e2e -count=1 -p 1 -parallel 3 -timeout 60m -run '$(STORIES)' ./test/lab ./test/e2e
 
 .PHONY: lab
 lab: ## start a management cluster with real nodes on this machine, as root (MACHINES, ZONES); then: bin/lab status
+	@hack/packages/install.sh lab
 	@go run ./hack/progress "compiling the lab" -o bin/lab ./test/lab
 	@bin/lab up --machines $(MACHINES) --zones $(ZONES)
 
@@ -64,6 +68,7 @@ lab-down: ## stop the lab and remove its processes, networks, mounts and cgroups
 
 .PHONY: bench
 bench: ## measure time, CPU, memory and AWS calls, and compare them with the budgets
+	@hack/packages/install.sh lab
 	@go run ./hack/progress "compiling the bench" -o bin/bench ./test/bench
 	@bin/bench
 

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Installs the system packages that `make test` (argument test) or the lab (argument lab) needs and this machine lacks.
+# Without root or apt-get it lists them and fails, so that nothing is built in vain.
+set -euo pipefail
+
+case ${1-} in
+test | lab) scope=$1 ;;
+*)
+	echo "usage: $0 test|lab" >&2
+	exit 2
+	;;
+esac
+
+# need SCOPE PACKAGES COMMAND...: the packages are missing if the command fails. The lab also needs the packages for test.
+missing=()
+need() {
+	local for=$1 packages=$2
+	shift 2
+	if [ "$for" = lab ] && [ "$scope" = test ]; then
+		return
+	fi
+	# Word splitting separates the packages.
+	# shellcheck disable=SC2206
+	"$@" >/dev/null 2>&1 || missing+=($packages)
+}
+has() { command -v "$1"; }
+authorities() { [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ]; }
+
+need test make has make
+need test git has git
+need test ca-certificates authorities
+need test "python3 python3-venv" python3 -c 'import venv, ensurepip'
+need lab nftables has nft
+need lab iptables has iptables
+need lab curl has curl
+need lab iproute2 has ip
+need lab mmdebstrap has mmdebstrap
+need lab "gcc libc6-dev" has gcc
+need lab "pkg-config libseccomp-dev" pkg-config --exists libseccomp
+need lab "pkg-config libblkid-dev" pkg-config --exists blkid
+
+if [ ${#missing[@]} -eq 0 ]; then
+	exit 0
+fi
+mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)
+if [ "$(id -u)" -ne 0 ] || ! has apt-get >/dev/null; then
+	echo "These packages are missing; their names are those of Debian and Ubuntu:" >&2
+	echo "    ${missing[*]}" >&2
+	echo "Install them, or run this again as root on Debian or Ubuntu, where they are installed for you." >&2
+	exit 1
+fi
+echo "Installing the missing packages ${missing[*]}" >&2
+apt-get update -q
+DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${missing[@]}"

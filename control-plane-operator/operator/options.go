@@ -21,7 +21,7 @@ type Options struct {
 	HealthAddr  string
 	LeaderElect bool
 
-	// ResyncPeriod is how often AWS is looked at although nothing has changed.
+	// ResyncPeriod is how often AWS is compared although nothing has changed.
 	ResyncPeriod time.Duration
 	// IdentityInterval is how old an answer of AWS may be and still tell whether it knows us.
 	IdentityInterval time.Duration

@@ -43,7 +43,7 @@ func publishesDocuments(f *Facts) bool {
 
 // notObserved marks a condition that the control-plane-operator reported before the
 // last change of the spec.
-const notObserved = "the last change has not been looked at yet"
+const notObserved = "the last change has not been observed yet"
 
 // wasAvailable includes Unknown, which only follows True.
 func (f *Facts) wasAvailable() bool {

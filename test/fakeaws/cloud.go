@@ -39,7 +39,7 @@ type Delays struct {
 	ServicePending   time.Duration // a new endpoint service, until it is Available
 	ServiceDeleting  time.Duration // a deleted endpoint service, until it is gone
 
-	// These are looked at when somebody asks.
+	// These are evaluated by each call.
 	LoadBalancer time.Duration // a new load balancer, until it is active
 	Records      time.Duration // a change of records, until it is INSYNC
 

@@ -527,7 +527,7 @@ func TestAvailableIsUnknownUntilAChangeIsObserved(t *testing.T) {
 		if c := w.condition(t, hyperv1.InfrastructureReady); c.Status != metav1.ConditionTrue || c.ObservedGeneration == 2 {
 			t.Errorf("%s: %+v", when, c)
 		}
-		w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionUnknown, hyperv1.ProgressingReason, "has not been looked at yet")
+		w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionUnknown, hyperv1.ProgressingReason, "has not been observed yet")
 		w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "")
 	}
 	once := func() {

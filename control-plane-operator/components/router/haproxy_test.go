@@ -36,10 +36,10 @@ var unpacked = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return debian.Unpack(context.Background(), filepath.Join(cache, "images"))
+	return debian.HAProxy.Unpack(context.Background(), filepath.Join(cache, "images"))
 })
 
-// haproxy returns the path of the installed HAProxy, or of Debian's package.
+// haproxy runs the installed HAProxy, or that of Debian's package.
 func haproxy(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	if path, err := exec.LookPath("haproxy"); err == nil {
@@ -49,7 +49,7 @@ func haproxy(t testing.TB, args ...string) *exec.Cmd {
 	if err != nil {
 		t.Fatalf("these tests run HAProxy; install it, or let them unpack Debian's package: %v", err)
 	}
-	cmd, err := debian.Command(root, "/usr/sbin/haproxy", args...)
+	cmd, err := debian.Command(root, t.TempDir(), "/usr/sbin/haproxy", args...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,8 @@ import (
 // debian is a tree with the content of Debian packages.
 type debian struct{ root string }
 
-func unpackDebian(ctx context.Context, cache string) (debian, error) {
-	root, err := packages.Unpack(ctx, cache)
+func unpackDebian(ctx context.Context, cache string, set packages.Set) (debian, error) {
+	root, err := set.Unpack(ctx, cache)
 	return debian{root: root}, err
 }
 
@@ -132,26 +132,39 @@ func fromDebian(programs map[string]string, links map[string]string) source {
 		if err != nil {
 			return nil, err
 		}
-		var files []file
-		for from, to := range programs {
-			at, err := filepath.Glob(filepath.Join(tree.root, from))
-			if err != nil || len(at) == 0 {
-				return nil, fmt.Errorf("no package has %s", from)
-			}
-			for _, at := range at {
-				path := strings.TrimPrefix(at, tree.root)
-				source, found := tree.find(path)
-				if !found {
-					return nil, fmt.Errorf("no package has %s", path)
-				}
-				files = append(files, file{path: cmp.Or(to, path), source: source, mode: 0o755})
-			}
-		}
-		slices.SortFunc(files, func(a, b file) int { return cmp.Compare(a.path, b.path) })
-		files, err = tree.closure(files)
-		for path, to := range links {
-			files = append(files, file{path: path, link: to, mode: 0o777})
-		}
-		return files, err
+		return tree.layer(programs, links)
 	}
+}
+
+// proxy is a layer with HAProxy at the path of the upstream image.
+func proxy(_ context.Context, w *workshop) ([]file, error) {
+	tree, err := w.haproxy()
+	if err != nil {
+		return nil, err
+	}
+	return tree.layer(map[string]string{"/usr/sbin/haproxy": "/usr/local/sbin/haproxy"}, nil)
+}
+
+func (d debian) layer(programs map[string]string, links map[string]string) ([]file, error) {
+	var files []file
+	for from, to := range programs {
+		at, err := filepath.Glob(filepath.Join(d.root, from))
+		if err != nil || len(at) == 0 {
+			return nil, fmt.Errorf("no package has %s", from)
+		}
+		for _, at := range at {
+			path := strings.TrimPrefix(at, d.root)
+			source, found := d.find(path)
+			if !found {
+				return nil, fmt.Errorf("no package has %s", path)
+			}
+			files = append(files, file{path: cmp.Or(to, path), source: source, mode: 0o755})
+		}
+	}
+	slices.SortFunc(files, func(a, b file) int { return cmp.Compare(a.path, b.path) })
+	files, err := d.closure(files)
+	for path, to := range links {
+		files = append(files, file{path: path, link: to, mode: 0o777})
+	}
+	return files, err
 }

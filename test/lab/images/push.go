@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	packages "github.com/hosted-control-planes/hypershift/test/fixture/debian"
 )
 
 // Options configure Push.
@@ -102,6 +103,7 @@ type workshop struct {
 	root, cache string
 	shelf       shelf
 	debian      func() (debian, error)
+	haproxy     func() (debian, error)
 	progress    io.Writer
 }
 
@@ -116,6 +118,7 @@ func open(ctx context.Context, o Options) (*workshop, error) {
 	}
 	return &workshop{
 		root: root, cache: cache, shelf: shelf{dir: cache}, progress: o.Progress,
-		debian: sync.OnceValues(func() (debian, error) { return unpackDebian(ctx, cache) }),
+		debian:  sync.OnceValues(func() (debian, error) { return unpackDebian(ctx, cache, packages.Programs) }),
+		haproxy: sync.OnceValues(func() (debian, error) { return unpackDebian(ctx, cache, packages.HAProxy) }),
 	}, nil
 }

@@ -80,9 +80,6 @@ func Binaries() []string {
 // pause is another program than upstream's, which is not written in Go. It also waits and reaps, and is as small.
 var pause = fromDebian(map[string]string{"/usr/bin/catatonit": "/pause"}, nil)
 
-// proxy is HAProxy, at the path of its own image.
-var proxy = fromDebian(map[string]string{"/usr/sbin/haproxy": "/usr/local/sbin/haproxy"}, nil)
-
 // firewall contains the programs with which kube-proxy writes its rules. Without the names of protocols, iptables prints
 // numbers; kube-proxy would not recognize its own rules after a restart, and delete them.
 var firewall = fromDebian(

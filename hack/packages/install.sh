@@ -24,11 +24,15 @@ need() {
 	"$@" >/dev/null 2>&1 || missing+=($packages)
 }
 has() { command -v "$1"; }
-authorities() { [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ]; }
+# Tests set ROOT.
+authorities() { [ -e "${ROOT-}/etc/ssl/certs/ca-certificates.crt" ] || [ -e "${ROOT-}/etc/pki/tls/certs/ca-bundle.crt" ]; }
+keys() { [ -e "${ROOT-}/usr/share/keyrings/debian-archive-keyring.gpg" ]; }
 
 need test make has make
 need test git has git
 need test ca-certificates authorities
+# Ubuntu has no keys of Debian, whose packages the test environments unpack.
+need test debian-archive-keyring keys
 need test "python3 python3-venv" python3 -c 'import venv, ensurepip'
 need lab nftables has nft
 need lab iptables has iptables

@@ -41,7 +41,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
-	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/kmskey"
 	"github.com/hosted-control-planes/hypershift/internal/leader"
@@ -240,5 +239,5 @@ func (o *Operator) keys(ctx context.Context, hcp *hyperv1.HostedControlPlane) (k
 	if err != nil {
 		return nil, err
 	}
-	return awsx.KMS(session.Config), nil
+	return kmskey.NewClient(session.Config), nil
 }

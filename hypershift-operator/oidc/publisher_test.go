@@ -7,7 +7,6 @@ import (
 
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
@@ -18,7 +17,7 @@ func TestDocumentsAreReadAgainAfterTheirLifetime(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	cloud := fakeaws.New(clock).FailOn(t)
 	cloud.Account(account).AddBucket(region, bucket)
-	p := NewPublisher(oidcdocs.New(awsx.S3(cloud.Account(account).Config(region, "hypershift-operator")), bucket), clock, time.Hour)
+	p := NewPublisher(oidcdocs.New(oidcdocs.NewClient(cloud.Account(account).Config(region, "hypershift-operator")), bucket), clock, time.Hour)
 	issuer := Issuer{UID: "uid-1", URL: "https://documents.s3.us-east-1.amazonaws.com/demo-x", InfraID: "demo-x"}
 	site := func(keys string) oidcdocs.Site {
 		s := emptySite(issuer)

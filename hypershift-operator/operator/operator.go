@@ -250,7 +250,7 @@ func (o *Operator) addHostedClusters(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		opts.Documents = oidcdocs.New(awsx.S3(cfg), oidc.Bucket)
+		opts.Documents = oidcdocs.New(oidcdocs.NewClient(cfg), oidc.Bucket)
 	}
 	if err := hostedcluster.Setup(o, opts); err != nil {
 		return fmt.Errorf("setting up HostedClusters: %w", err)

@@ -1,6 +1,10 @@
 // Package awsx is the only way to AWS: sessions, clients, errors and tags. SDK
-// clients are made here and nowhere else, and SDK types do not leave this
-// package and the resource packages below it.
+// clients are created here and in the resource packages below, and SDK types do
+// not leave these packages.
+//
+// Here are the clients of the services that both operators call, EC2 and STS. The
+// client of every other service is created in the package of its resource: each
+// SDK package that a program imports takes memory at its start, used or not.
 package awsx
 
 import (
@@ -15,10 +19,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
-	"github.com/aws/aws-sdk-go-v2/service/kms"
-	"github.com/aws/aws-sdk-go-v2/service/route53"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go/middleware"
 	"k8s.io/utils/clock"
@@ -118,25 +118,6 @@ func AssumeRole(cfg aws.Config, roleARN string) aws.Config {
 
 // EC2 returns a client for EC2.
 func EC2(cfg aws.Config) *ec2.Client { return ec2.NewFromConfig(cfg) }
-
-// ELBv2 returns a client for network load balancers.
-func ELBv2(cfg aws.Config) *elasticloadbalancingv2.Client {
-	return elasticloadbalancingv2.NewFromConfig(cfg)
-}
-
-// KMS returns a client for keys.
-func KMS(cfg aws.Config) *kms.Client { return kms.NewFromConfig(cfg) }
-
-// Route53 returns a client for DNS records.
-func Route53(cfg aws.Config) *route53.Client { return route53.NewFromConfig(cfg) }
-
-// S3 returns a client for the bucket of the OIDC documents. Their content is
-// compared anyway, so an object without a checksum is not worth a log line.
-func S3(cfg aws.Config) *s3.Client {
-	return s3.NewFromConfig(cfg, func(o *s3.Options) {
-		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
-	})
-}
 
 // STS returns a client for the identity of the caller.
 func STS(cfg aws.Config) *sts.Client { return sts.NewFromConfig(cfg) }

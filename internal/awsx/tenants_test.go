@@ -97,7 +97,7 @@ var anybody = &awsx.WebIdentity{RoleARN: "arn:aws:iam::1:role/a", SessionName: "
 // services are what a reconcile does at AWS, by the service that may be silent.
 var services = map[string]func(*testing.T, tenant) func(context.Context, types.NamespacedName) error{
 	"S3: the documents of a cluster are published": func(t *testing.T, n tenant) func(context.Context, types.NamespacedName) error {
-		bucket := oidcdocs.New(awsx.S3(n.config(t, nil)), "bucket")
+		bucket := oidcdocs.New(oidcdocs.NewClient(n.config(t, nil)), "bucket")
 		return func(ctx context.Context, name types.NamespacedName) error {
 			_, err := bucket.Publish(ctx, oidcdocs.Site{Prefix: name.Name, Owner: name.Name, Documents: map[string][]byte{"keys": nil}})
 			return err

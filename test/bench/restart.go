@@ -18,7 +18,6 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
-	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
@@ -119,7 +118,7 @@ func (l *legacy) operator(ctx context.Context, w *writes, resync time.Duration) 
 		return nil, nil, err
 	}
 	aws := newCloud()
-	documents := oidcdocs.New(awsx.S3(aws.mine.Config(region, observer)), bucket)
+	documents := oidcdocs.New(oidcdocs.NewClient(aws.mine.Config(region, observer)), bucket)
 	for _, site := range l.Sites {
 		if _, err := documents.Publish(ctx, site); err != nil {
 			return nil, nil, err

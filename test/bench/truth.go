@@ -17,6 +17,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
 )
 
 // truth compares every status with True conditions with the state of AWS at that moment.
@@ -63,7 +64,7 @@ func (t *truth) lie(ctx context.Context, es *hyperv1.AWSEndpointService) string 
 	if len(es.Status.DNSNames) == 0 {
 		return "no record is named"
 	}
-	records, err := awsx.Route53(cfg).ListResourceRecordSets(ctx, &route53.ListResourceRecordSetsInput{HostedZoneId: &es.Status.DNSZoneID})
+	records, err := records.NewClient(cfg).ListResourceRecordSets(ctx, &route53.ListResourceRecordSetsInput{HostedZoneId: &es.Status.DNSZoneID})
 	if err != nil {
 		return err.Error()
 	}

@@ -57,7 +57,7 @@ func (r *Reconciler) open(ctx context.Context, c hyperv1.AWSEndpointCleanup) (*a
 		return &account{
 			cleanup: c, clock: r.Clock, session: session,
 			subnets: subnet.NewCache(awsx.EC2(session.Config), r.Clock),
-			route53: awsx.Route53(forRecords.Config),
+			route53: records.NewClient(forRecords.Config),
 			zones:   cache.NewKeyed[string, string](r.Clock, maxZones),
 			lists:   map[list]bool{},
 			records: map[string]*records.Manager{},

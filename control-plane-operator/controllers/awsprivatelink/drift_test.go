@@ -13,6 +13,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
@@ -157,7 +158,9 @@ func (w *testEnv) untag(id, key string) {
 	w.try(w.customerEC2().DeleteTags(w.T.Context(), &ec2.DeleteTagsInput{Resources: []string{id}, Tags: []ec2types.Tag{{Key: &key}}}))
 }
 
-func (w *testEnv) route53() *route53.Client { return awsx.Route53(w.theirs.Config(region, "admin")) }
+func (w *testEnv) route53() *route53.Client {
+	return records.NewClient(w.theirs.Config(region, "admin"))
+}
 
 func (w *testEnv) standing(name string) route53types.ResourceRecordSet {
 	w.T.Helper()

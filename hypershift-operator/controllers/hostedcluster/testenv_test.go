@@ -29,7 +29,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/limits"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/userobjects"
-	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
@@ -177,7 +176,7 @@ func (w *testEnv) start() func(context.Context) error {
 		Resync:              30 * time.Minute, DocumentsAge: time.Hour, Namespace: w.namespace,
 	}
 	if w.bucket != "" {
-		o.Documents = oidcdocs.New(awsx.S3(cfg), w.bucket)
+		o.Documents = oidcdocs.New(oidcdocs.NewClient(cfg), w.bucket)
 	}
 	r := New(o)
 	return func(ctx context.Context) error {

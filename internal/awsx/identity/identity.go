@@ -2,7 +2,7 @@
 // AWS. A session is opened once for each role and keeps its credentials fresh; the
 // answers of AWS to its calls show whether AWS accepts the cluster's tokens.
 //
-//	Target ──► Sessions.For ──► Session.Config ──► awsx.EC2(…), awsx.KMS(…), …
+//	Target ──► Sessions.For ──► Session.Config ──► awsx.EC2(…), kmskey.NewClient(…), …
 //	                               └─► Shared: one manager or cache for all controllers
 //
 // The package knows no resource: a new one uses it and does not change it.

@@ -15,6 +15,9 @@ type API interface {
 	Decrypt(context.Context, *kms.DecryptInput, ...func(*kms.Options)) (*kms.DecryptOutput, error)
 }
 
+// NewClient returns a client for keys.
+func NewClient(cfg aws.Config) *kms.Client { return kms.NewFromConfig(cfg) }
+
 // probe is the text that is encrypted. It is not secret.
 const probe = "hypershift"
 

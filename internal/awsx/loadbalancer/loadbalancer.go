@@ -20,6 +20,9 @@ type API interface {
 	DescribeLoadBalancers(context.Context, *elb.DescribeLoadBalancersInput, ...func(*elb.Options)) (*elb.DescribeLoadBalancersOutput, error)
 }
 
+// NewClient returns a client for load balancers.
+func NewClient(cfg aws.Config) *elb.Client { return elb.NewFromConfig(cfg) }
+
 // State is the state of a load balancer, as AWS writes it.
 type State string
 

@@ -6,7 +6,6 @@ import (
 
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
@@ -23,7 +22,7 @@ func TestFind(t *testing.T) {
 	cloud.SetPageSize(1)
 	account := cloud.Account("111111111111")
 	add := func(name string) { account.AddLoadBalancer(region, fakeaws.LoadBalancer{Name: name}) }
-	lbs := loadbalancer.New(awsx.ELBv2(account.Config(region, "hypershift-operator")), clock, maxAge)
+	lbs := loadbalancer.New(loadbalancer.NewClient(account.Config(region, "hypershift-operator")), clock, maxAge)
 
 	// find looks the load balancer up and wants that to cost some calls.
 	find := func(name string, calls int) (loadbalancer.LoadBalancer, bool) {

@@ -30,6 +30,14 @@ type API interface {
 	DeleteObjects(context.Context, *s3.DeleteObjectsInput, ...func(*s3.Options)) (*s3.DeleteObjectsOutput, error)
 }
 
+// NewClient returns a client for the bucket. The content of the documents is
+// compared anyway, so an object without a checksum is not worth a log line.
+func NewClient(cfg aws.Config) *s3.Client {
+	return s3.NewFromConfig(cfg, func(o *s3.Options) {
+		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
+	})
+}
+
 // ownerKey is the metadata key of an object for the UID of its cluster.
 const ownerKey = "hypershift-owner"
 

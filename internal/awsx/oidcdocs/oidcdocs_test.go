@@ -37,7 +37,7 @@ var site = oidcdocs.Site{Prefix: "demo-x", Owner: "uid-1", Documents: map[string
 func newTestEnv(t *testing.T) *testEnv {
 	w := &testEnv{Cloud: fakeaws.New(clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))).FailOn(t)}
 	w.Account(account).AddBucket(region, bucket)
-	w.s3 = awsx.S3(w.Account(account).Config(region, "hypershift-operator"))
+	w.s3 = oidcdocs.NewClient(w.Account(account).Config(region, "hypershift-operator"))
 	w.Bucket = oidcdocs.New(w.s3, bucket)
 	return w
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
@@ -33,7 +32,7 @@ func newTestEnv(t *testing.T) *testEnv {
 	w := &testEnv{t: t, clock: clocktesting.NewFakeClock(time.Unix(1_700_000_000, 0))}
 	w.cloud = fakeaws.New(w.clock).FailOn(t)
 	w.account = w.cloud.Account("222222222222")
-	w.api = awsx.Route53(w.account.Config(region, ""))
+	w.api = records.NewClient(w.account.Config(region, ""))
 	w.vpc = w.account.AddVPC(region, fakeaws.VPC{})
 	return w
 }

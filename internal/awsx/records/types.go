@@ -19,6 +19,9 @@ type API interface {
 	ChangeResourceRecordSets(context.Context, *route53.ChangeResourceRecordSetsInput, ...func(*route53.Options)) (*route53.ChangeResourceRecordSetsOutput, error)
 }
 
+// NewClient returns a client for DNS records.
+func NewClient(cfg aws.Config) *route53.Client { return route53.NewFromConfig(cfg) }
+
 // A Record is a CNAME of ours.
 type Record struct{ Name, Target string }
 

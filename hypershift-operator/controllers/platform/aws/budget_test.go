@@ -28,7 +28,7 @@ func TestBudgetOfAThousandServices(t *testing.T) {
 	cloud.SetDelays(fakeaws.Delays{})
 	account := cloud.Account(provider)
 	cfg := account.Config(region, "hypershift-operator")
-	lbs := loadbalancer.New(awsx.ELBv2(cfg), clock, listingBelievedFor)
+	lbs := loadbalancer.New(loadbalancer.NewClient(cfg), clock, listingBelievedFor)
 	svcs := endpointservice.New(awsx.EC2(cfg), clock, endpointservice.Options{ListTTL: listingBelievedFor, PrincipalsTTL: awsx.PrincipalsTTL})
 
 	// look makes the calls of one reconcile.

@@ -17,7 +17,7 @@ func (o Options) WithAWS(cfg awssdk.Config, permissions time.Duration) Options {
 	// A listing is shared by the objects that are reconciled within most of a resync period. Therefore one period costs about
 	// one listing, and each pass of an object uses one that is newer than its last pass.
 	age := awsx.SharedListTTL(o.Resync)
-	o.LoadBalancers = loadbalancer.New(awsx.ELBv2(cfg), clock.RealClock{}, age)
+	o.LoadBalancers = loadbalancer.New(loadbalancer.NewClient(cfg), clock.RealClock{}, age)
 	o.Services = endpointservice.New(awsx.EC2(cfg), clock.RealClock{}, endpointservice.Options{ListTTL: age, PrincipalsTTL: permissions})
 	o.Caller = identity.NewCaller(awsx.STS(cfg), cfg.Region)
 	return o

@@ -154,7 +154,7 @@ func (w *testEnv) reconcilerIn(account *fakeaws.Account, region string) *Reconci
 		Reader:        w.Client(),
 		Recorder:      w.events,
 		Clock:         w.Clock,
-		LoadBalancers: loadbalancer.New(awsx.ELBv2(cfg), w.Clock, resync/2),
+		LoadBalancers: loadbalancer.New(loadbalancer.NewClient(cfg), w.Clock, resync/2),
 		Services:      endpointservice.New(awsx.EC2(cfg), w.Clock, endpointservice.Options{ListTTL: resync / 2, PrincipalsTTL: awsx.PrincipalsTTL}),
 		Caller:        identity.NewCaller(awsx.STS(cfg), region),
 		Resync:        resync,

@@ -64,10 +64,9 @@ func TestWhoReadsTheMetrics(t *testing.T) {
 		scheme, token string
 		want          int
 	}{
-		"a collector with the role": {"https", "collector-token", http.StatusOK},
-		"a pod without a token":     {"https", "", http.StatusUnauthorized},
-		// controller-runtime takes a token that is refused for an error of the authentication.
-		"a pod with a token that is made up":  {"https", "made-up", http.StatusInternalServerError},
+		"a collector with the role":           {"https", "collector-token", http.StatusOK},
+		"a pod without a token":               {"https", "", http.StatusUnauthorized},
+		"a pod with a token that is made up":  {"https", "made-up", http.StatusUnauthorized},
 		"a pod with a token and without role": {"https", "tenant-token", http.StatusForbidden},
 		"a collector that does not encrypt":   {"http", "collector-token", http.StatusBadRequest},
 	} {

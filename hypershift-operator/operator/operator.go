@@ -33,7 +33,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -45,6 +44,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/isolation"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/metrics"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/metricsauth"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/metricsclient"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/policycheck"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
@@ -114,7 +114,7 @@ func New(ctx context.Context, cfg *rest.Config, opts Options, deps Dependencies)
 // permission to get /metrics. The metrics name the clusters of all tenants.
 func metricsOptions(address string) server.Options {
 	return server.Options{
-		BindAddress: address, SecureServing: true, TLSOpts: []func(*tls.Config){metricstls.SelfSigned}, FilterProvider: filters.WithAuthenticationAndAuthorization,
+		BindAddress: address, SecureServing: true, TLSOpts: []func(*tls.Config){metricstls.SelfSigned}, FilterProvider: metricsauth.NewFilter,
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -43,6 +42,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/kmskey"
+	"github.com/hosted-control-planes/hypershift/internal/kubescheme"
 	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -98,7 +98,7 @@ func New(cfg *rest.Config, opts Options, deps Dependencies) (*Operator, error) {
 
 func newScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(kubescheme.AddToScheme(s))
 	utilruntime.Must(hyperv1.AddToScheme(s))
 	utilruntime.Must(routev1.Install(s))
 	utilruntime.Must(clusterv1.AddToScheme(s))

@@ -22,7 +22,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
@@ -51,6 +50,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/dedup"
+	"github.com/hosted-control-planes/hypershift/internal/kubescheme"
 	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -136,7 +136,7 @@ func (o *Operator) AddControllers(ctx context.Context) error {
 
 func newScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(kubescheme.AddToScheme(s))
 	utilruntime.Must(hyperv1.AddToScheme(s))
 	utilruntime.Must(clusterv1.AddToScheme(s))
 	utilruntime.Must(infrav1.AddToScheme(s))

@@ -74,6 +74,7 @@ func TestConnectionsWithoutAServerName(t *testing.T) {
 func TestServedRoutes(t *testing.T) {
 	const host = "konnectivity.example.com"
 	ours := route("konnectivity-server", host, names.KonnectivityServer)
+	longest := strings.Repeat("a", 253)
 	foreign, other := ours, ours
 	foreign.Labels = nil
 	other.Labels = map[string]string{hyperv1.HCPRouteLabel: "clusters-other"}
@@ -89,6 +90,8 @@ func TestServedRoutes(t *testing.T) {
 		"a Route of another control plane":             {routes: []routev1.Route{other}, service: service("10.57.0.2", https(8091))},
 		"a Route without a host yet":                   {routes: []routev1.Route{route("k", "", names.KonnectivityServer)}, service: service("10.57.0.2", https(8091))},
 		"a host that is no host":                       {routes: []routev1.Route{route("k", "a }\n    use_backend b", names.KonnectivityServer)}, service: service("10.57.0.2", https(8091))},
+		"a host of the maximum length":                 {routes: []routev1.Route{route("k", longest, names.KonnectivityServer)}, service: service("10.57.0.2", https(8091)), want: []rule{{longest, names.KonnectivityServer, "10.57.0.2:8091"}}},
+		"a host that is longer than a name in DNS":     {routes: []routev1.Route{route("k", longest+"a", names.KonnectivityServer)}, service: service("10.57.0.2", https(8091))},
 		"a Service that has no address yet":            {routes: []routev1.Route{ours}, service: service("", https(8091))},
 		"a Service that is not there yet":              {routes: []routev1.Route{ours}},
 		"the same host twice":                          {routes: []routev1.Route{route("z", host, "other"), ours}, service: service("10.57.0.2", https(8091)), want: []rule{{host, names.KonnectivityServer, "10.57.0.2:8091"}}},

@@ -3,6 +3,7 @@ package hostedclusterresources
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -10,11 +11,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	bootstrapapi "k8s.io/cluster-bootstrap/token/api"
-	bootstraputil "k8s.io/cluster-bootstrap/token/util"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
+
+// bootstrapTokenID is the pattern of the ids of bootstrap tokens. Package k8s.io/cluster-bootstrap/token/util has the same one, beside others
+// that take 190 KB in every control-plane-operator.
+var bootstrapTokenID = regexp.MustCompile(`^[a-z0-9]{6}$`)
 
 // bootstrapTokens are the tokens with which machines join. The hypershift-operator creates and deletes them, and a
 // deleted token is pruned here.
@@ -45,7 +49,7 @@ func desiredTokens(r *Reconciler, ctx context.Context, s *scope) ([]client.Objec
 func inside(secret *corev1.Secret, now time.Time) *corev1.Secret {
 	id := string(secret.Data[bootstrapapi.BootstrapTokenIDKey])
 	ends, err := time.Parse(time.RFC3339, string(secret.Data[bootstrapapi.BootstrapTokenExpirationKey]))
-	if secret.Type != corev1.SecretTypeBootstrapToken || !bootstraputil.IsValidBootstrapTokenID(id) || err != nil || !now.Before(ends) || !secret.DeletionTimestamp.IsZero() {
+	if secret.Type != corev1.SecretTypeBootstrapToken || !bootstrapTokenID.MatchString(id) || err != nil || !now.Before(ends) || !secret.DeletionTimestamp.IsZero() {
 		return nil
 	}
 	return &corev1.Secret{

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -127,17 +128,21 @@ func (h *hosted) routers() []corev1.Pod {
 // server's pods: by an audit webhook, a tenant can make the API server send requests to any address.
 func (h *hosted) attackDrain() {
 	outsider, inside := h.prober(metav1.NamespaceDefault, "outsider", nil), h.likePod(names.KubeAPIServer)
+	var attempts sync.WaitGroup
 	for _, router := range h.routers() {
 		for _, from := range []prober{outsider, inside} {
 			for _, port := range []int32{9445, 9444} {
 				for _, method := range []string{"GET", "POST"} {
-					if answer := from.request(method, router.Status.PodIP, port, "/drain"); strings.Contains(answer, " 200 ") {
-						h.t.Errorf("%s answers %s %s:%d/drain: %.60q", router.Name, method, from.name, port, answer)
-					}
+					attempts.Go(func() {
+						if answer := from.request(method, router.Status.PodIP, port, "/drain"); strings.Contains(answer, " 200 ") {
+							h.t.Errorf("%s answers %s %s:%d/drain: %.60q", router.Name, method, from.name, port, answer)
+						}
+					})
 				}
 			}
 		}
 	}
+	attempts.Wait()
 	if err := h.reachable(); err != nil {
 		h.t.Errorf("users cannot reach the API server: %v", err)
 		for _, router := range h.routers() {
@@ -150,13 +155,15 @@ func (h *hosted) attackDrain() {
 // attackEtcd opens the ports of etcd from another namespace, and from a control plane pod that does not use etcd.
 func (h *hosted) attackEtcd() {
 	address := h.podOf(names.Etcd).Status.PodIP
+	var attempts sync.WaitGroup
 	for _, from := range []prober{h.prober(metav1.NamespaceDefault, "outsider", nil), h.likePod(names.KubeScheduler)} {
 		for _, port := range []int32{2379, 2380, 2381} {
-			from.closed("etcd", address, port)
+			attempts.Go(func() { from.closed("etcd", address, port) })
 		}
 	}
 	outsider := h.prober("kube-public", "outsider", map[string]string{"app": names.KubeAPIServer})
-	outsider.closed("etcd", address, 2379)
+	attempts.Go(func() { outsider.closed("etcd", address, 2379) })
+	attempts.Wait()
 }
 
 // attackMetadata requests credentials of the node that runs the pods. In this lab, a pod that no policy selects gets a
@@ -166,14 +173,18 @@ func (h *hosted) attackMetadata() {
 	if free.request("PUT", metadataServices[0], 80, "/latest/api/token") == "" {
 		h.t.Log("this lab has no metadata service, so that a refused request looks like any other")
 	}
+	var attempts sync.WaitGroup
 	for _, app := range []string{names.KubeAPIServer, names.Etcd, names.ControlPlaneOperator, names.ClusterAPI, names.CAPIProvider, names.PrivateRouter} {
 		from := h.likePod(app)
 		for _, address := range metadataServices {
-			if answer := from.request("PUT", address, 80, "/latest/api/token"); answer != "" {
-				h.t.Errorf("%s gets %.80q from %s", app, answer, address)
-			}
+			attempts.Go(func() {
+				if answer := from.request("PUT", address, 80, "/latest/api/token"); answer != "" {
+					h.t.Errorf("%s gets %.80q from %s", app, answer, address)
+				}
+			})
 		}
 	}
+	attempts.Wait()
 }
 
 // attackManagementAPI opens the management API server, by its Service and by its own addresses, from pods that do not use
@@ -185,15 +196,19 @@ func (h *hosted) attackManagementAPI() {
 	h.must(h.management.List(h.t.Context(), slices, client.InNamespace(metav1.NamespaceDefault), client.MatchingLabels{discoveryv1.LabelServiceName: "kubernetes"}))
 	user := h.likePod(names.ControlPlaneOperator)
 	user.open("the management API server by its Service", service.Spec.ClusterIP, 443)
+	var attempts sync.WaitGroup
 	for _, app := range []string{names.KubeAPIServer, names.Etcd, names.PrivateRouter} {
 		from := h.likePod(app)
-		from.closed("the management API server by its Service", service.Spec.ClusterIP, 443)
+		attempts.Go(func() { from.closed("the management API server by its Service", service.Spec.ClusterIP, 443) })
 		for _, slice := range slices.Items {
 			for _, endpoint := range slice.Endpoints {
-				from.closed("the management API server by its address", endpoint.Addresses[0], *slice.Ports[0].Port)
+				attempts.Go(func() {
+					from.closed("the management API server by its address", endpoint.Addresses[0], *slice.Ports[0].Port)
+				})
 			}
 		}
 	}
+	attempts.Wait()
 }
 
 // attackMetrics reads the metrics of the hypershift-operator, which contain the names of all tenants.
@@ -201,15 +216,19 @@ func (h *hosted) attackMetrics() {
 	pods := &corev1.PodList{}
 	h.must(h.management.List(h.t.Context(), pods, client.InNamespace(hosting.Namespace)))
 	inside, outsider := h.likePod(names.KubeAPIServer), h.prober(metav1.NamespaceDefault, "outsider", nil)
+	var attempts sync.WaitGroup
 	for _, pod := range pods.Items {
 		for _, from := range []prober{inside, outsider} {
 			for _, port := range []int32{8080, 8443} {
-				if answer := from.request("GET", pod.Status.PodIP, port, "/metrics"); strings.Contains(answer, "# HELP") {
-					h.t.Errorf("%s reads the metrics of %s at port %d", from.name, pod.Name, port)
-				}
+				attempts.Go(func() {
+					if answer := from.request("GET", pod.Status.PodIP, port, "/metrics"); strings.Contains(answer, "# HELP") {
+						h.t.Errorf("%s reads the metrics of %s at port %d", from.name, pod.Name, port)
+					}
+				})
 			}
 		}
 	}
+	attempts.Wait()
 	cpo := h.podOf(names.ControlPlaneOperator).Status.PodIP
 	if answer := outsider.request("GET", cpo, 8080, "/metrics"); answer != "" {
 		h.t.Errorf("a pod of another namespace reaches the metrics of the control-plane-operator: %.60q", answer)

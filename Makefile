@@ -53,7 +53,7 @@ integration: ## run the integration tests: scenarios across controllers, on a re
 e2e: ## run the end-to-end scenarios on the lab, as root: everyday use, upgrade, outages, mistakes, installation (STORIES='Everyday|Upgrade')
 	@hack/packages/install.sh lab
 	@go run ./hack/progress "compiling the scenarios" ./test/lab/...
-	$(GOTEST) --format standard-verbose -- -tags e2e -count=1 -p 1 -parallel 3 -timeout 60m -run '$(STORIES)' ./test/lab ./test/e2e
+	$(GOTEST) --format standard-verbose -- -tags e2e -count=1 -p 1 -timeout 60m -run '$(STORIES)' ./test/lab ./test/e2e
 
 .PHONY: lab
 lab: ## start a management cluster with real nodes on this machine, as root (MACHINES, ZONES); then: bin/lab status

@@ -1,7 +1,7 @@
 // Package e2e runs scenarios in a whole lab: real machines, pods, load balancers, and hypershift installed by Helm. Each scenario
 // creates its own hosted clusters. Those that change what others need run first, one after the other: the installation
 // (install_test.go), a machine of the management cluster (outage_test.go), its network policies (attacks_test.go). The others
-// call t.Parallel:
+// share the lab, a few at a time (places_test.go):
 //
 //	everyday_test.go    forty kubectl commands of a user (kubectl_test.go)
 //	upgrade_test.go     upgrade from 1.35.4 to 1.36.3 during requests; the cluster stays Available
@@ -11,7 +11,7 @@
 //	workers_test.go     machines of the customer join and run pods; then all CAs are rotated (rotation_test.go)
 //	private_test.go     a private cluster with a node in each of three zones, whose connection is broken and repaired
 //	samerange_test.go   two customers with the same addresses
-//	nodepools_test.go   a node pool is scaled, changed, upgraded, repaired and deleted; its controllers crash
+//	nodepools_test.go   node pools are scaled, changed, upgraded, repaired and deleted; their controllers crash
 //	mistakes_test.go    mistakes of a user, and the conditions that report them
 //	snapshot_test.go    a snapshot of etcd is restored into another cluster
 //	publishing_test.go  an API server at node ports, at a host name that external-dns registers, and behind PrivateLink

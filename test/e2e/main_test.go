@@ -52,6 +52,11 @@ func run(m *testing.M) (code int) {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	// shareLab limits how many scenarios run. A lower limit of go test would let a scenario wait for one that cannot begin.
+	if err := flag.Set("test.parallel", "100"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	code = m.Run()
 	if os.Getenv("HYPERSHIFT_E2E_KEEP") == "true" {
 		fmt.Println("the lab keeps running; see: go run ./test/lab status")

@@ -28,7 +28,7 @@ import (
 // Each of these tests ends with the deletion of the cluster: no instance and nothing else may be left of it. The deletion
 // begins before the cluster is available.
 func TestDeletionWithMachines(t *testing.T) {
-	t.Parallel()
+	shareLab(t, 2)
 	for name, stage := range map[string]struct {
 		prepare func(*hosted)
 		what    string

@@ -33,7 +33,7 @@ import (
 
 // The phases in the life of a pool share one cluster; each phase begins in the state of the previous one.
 func TestNodePools(t *testing.T) {
-	t.Parallel()
+	shareLab(t, 9)
 	h := newHostedForPools(t, "pools")
 	h.create()
 	h.must(h.management.Create(t.Context(), h.poolOfTwo("a")))

@@ -30,7 +30,7 @@ import (
 // Then it breaks each part of that way, and waits until it is repaired. The deletion of the cluster removes the load balancer of
 // its user, too.
 func TestPrivate(t *testing.T) {
-	t.Parallel()
+	shareLab(t, 8)
 	h := newHosted(t, "private", on.Versions[0])
 	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.Private
 	h.hc.Spec.Networking.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)

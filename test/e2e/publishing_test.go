@@ -31,7 +31,7 @@ import (
 // TestNodePorts runs a cluster without AWS and without a load balancer: users and nodes connect to a node of the
 // management cluster.
 func TestNodePorts(t *testing.T) {
-	t.Parallel()
+	shareLab(t, 1)
 	root, err := pinned.Root()
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestNodePorts(t *testing.T) {
 // TestPublishing runs clusters whose API server has a load balancer of its own: a public one at a host name that external-dns
 // registers, and a private one behind PrivateLink. Each has a node.
 func TestPublishing(t *testing.T) {
-	t.Parallel()
+	shareLab(t, 4)
 	t.Run("public, by a host name", func(t *testing.T) {
 		const host = "api.published." + hosting.Domain
 		h := newHosted(t, "published", on.Versions[0])

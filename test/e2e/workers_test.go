@@ -25,7 +25,7 @@ import (
 // TestWorkers lets machines of the customer in two zones join through PrivateLink with nothing but their user data. Then it
 // uses the cluster like any other, before and after a rotation of all CAs.
 func TestWorkers(t *testing.T) {
-	t.Parallel()
+	shareLab(t, 5)
 	h := newHosted(t, "workers", on.Versions[0])
 	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.PublicAndPrivate
 	// The network plugin of the machine image takes the pod ranges from the nodes.

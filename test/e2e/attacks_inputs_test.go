@@ -32,9 +32,10 @@ func (h *hosted) attackLabels() {
 	label := func(hc *hyperv1.HostedCluster) {
 		hc.Spec.Labels = map[string]hyperv1.LabelValue{names.ManagementAccessLabel: "true"}
 	}
-	if h.attempt(label, "labels") {
-		h.refused(hyperv1.ValidHostedClusterConfiguration, names.ManagementAccessLabel)
+	if !h.attempt(label, "labels") {
+		return // nothing was written, so that nothing can follow
 	}
+	h.refused(hyperv1.ValidHostedClusterConfiguration, names.ManagementAccessLabel)
 	h.never("pods of the API server carry the label of pods that may reach the management cluster", func() bool {
 		return h.apiServer().Spec.Template.Labels[names.ManagementAccessLabel] != ""
 	})

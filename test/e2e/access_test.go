@@ -51,7 +51,7 @@ func TestAccess(t *testing.T) {
 	h.publicNames()
 	h.create()
 	often := h.followOften()
-	pools := h.poolPerZone(hyperv1.NodePoolConfigMapReference{Name: often})
+	pools := h.poolPerZone(3, hyperv1.NodePoolConfigMapReference{Name: often})
 	h.available()
 	for _, pool := range pools {
 		h.eventually("the node of "+pool.Name+" is ready", func(ctx context.Context) error { return h.poolReady(ctx, pool, 1) })

@@ -36,7 +36,7 @@ func TestDeletionWithMachines(t *testing.T) {
 	}{
 		"early": {(*hosted).withoutAPIServer, "there are machines, and no API server for them", (*hosted).hasMachines},
 		"start": {func(*hosted) {}, "an instance starts", func(h *hosted) error {
-			if len(h.ids("a")) == 0 {
+			if len(h.ids(h.hc.Name)) == 0 {
 				return errors.New("there is no instance")
 			}
 			return nil
@@ -46,7 +46,7 @@ func TestDeletionWithMachines(t *testing.T) {
 			h := newHostedForPools(t, "gone-"+name)
 			stage.prepare(h)
 			h.create()
-			h.must(h.management.Create(t.Context(), h.poolOfTwo("a")))
+			h.must(h.management.Create(t.Context(), h.poolOfTwo(h.hc.Name)))
 			h.eventually(stage.what, func(context.Context) error { return stage.reached(h) })
 		})
 	}
@@ -64,7 +64,7 @@ func (h *hosted) hasMachines() error {
 	machines := &clusterv1.MachineList{}
 	err := h.management.List(h.t.Context(), machines, client.InNamespace(h.namespace()))
 	if err == nil && len(machines.Items) == 0 {
-		err = fmt.Errorf("no Machine exists: %+v", poolCondition(h.pool("a"), hyperv1.NodePoolReadyCondition))
+		err = fmt.Errorf("no Machine exists: %+v", poolCondition(h.pool(h.hc.Name), hyperv1.NodePoolReadyCondition))
 	}
 	return err
 }
@@ -135,17 +135,17 @@ func (h *hosted) killControllers(ctx context.Context) {
 
 // replacedOnDelete tests that with OnDelete the user decides when a machine is replaced.
 func replacedOnDelete(t *testing.T, h *hosted) {
-	np := h.poolOfTwo("a")
+	np := h.poolOfTwo("ondelete")
 	np.Spec.Management.Replace = &hyperv1.ReplaceUpgrade{Strategy: hyperv1.UpgradeStrategyOnDelete}
 	h.must(h.management.Create(t.Context(), np))
-	h.eventually("two machines exist", func(context.Context) error { return h.healthy("a", 2) })
+	h.eventually("two machines exist", func(context.Context) error { return h.healthy("ondelete", 2) })
 
-	before := h.ids("a")
-	h.updatePool("a", func(np *hyperv1.NodePool) { np.Spec.Platform.AWS.InstanceType = "m5.xlarge" })
+	before := h.ids("ondelete")
+	h.updatePool("ondelete", func(np *hyperv1.NodePool) { np.Spec.Platform.AWS.InstanceType = "m5.2xlarge" })
 	h.eventually("a condition reports that machines are outdated", func(context.Context) error {
-		return poolConditions(h.pool("a"), map[string]corev1.ConditionStatus{hyperv1.NodePoolUpdatingPlatformMachineTemplateCondition: corev1.ConditionTrue})
+		return poolConditions(h.pool("ondelete"), map[string]corev1.ConditionStatus{hyperv1.NodePoolUpdatingPlatformMachineTemplateCondition: corev1.ConditionTrue})
 	})
-	if after := h.ids("a"); !slices.Equal(before, after) {
+	if after := h.ids("ondelete"); !slices.Equal(before, after) {
 		t.Fatalf("the instances were %v and are %v", before, after)
 	}
 
@@ -156,15 +156,15 @@ func replacedOnDelete(t *testing.T, h *hosted) {
 			if err := h.management.Get(t.Context(), client.ObjectKeyFromObject(old), old); !apierrors.IsNotFound(err) {
 				return cmp.Or(err, errors.New("it is still there"))
 			}
-			return h.healthy("a", 2)
+			return h.healthy("ondelete", 2)
 		})
 	}
 	h.eventually("nothing is outdated", func(context.Context) error {
-		return errors.Join(h.ofType("a", "m5.xlarge"), poolConditions(h.pool("a"), map[string]corev1.ConditionStatus{
+		return errors.Join(h.ofType("ondelete", "m5.2xlarge"), poolConditions(h.pool("ondelete"), map[string]corev1.ConditionStatus{
 			hyperv1.NodePoolUpdatingPlatformMachineTemplateCondition: corev1.ConditionFalse,
 		}))
 	})
-	h.must(h.management.Delete(t.Context(), h.pool("a")))
+	h.must(h.management.Delete(t.Context(), h.pool("ondelete")))
 }
 
 // oldMachine is a Machine whose instance has the first type.
@@ -172,7 +172,7 @@ func (h *hosted) oldMachine() *clusterv1.Machine {
 	h.t.Helper()
 	machines := &clusterv1.MachineList{}
 	h.must(h.management.List(h.t.Context(), machines, client.InNamespace(h.namespace())))
-	instances, err := h.instances("a")
+	instances, err := h.instances("ondelete")
 	h.must(err)
 	for _, i := range instances {
 		for m := range machines.Items {

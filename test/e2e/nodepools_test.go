@@ -31,41 +31,63 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/privilege"
 )
 
-// The phases in the life of a pool share one cluster; each phase begins in the state of the previous one.
+// A phase is a part of a scenario. It begins in the state of the previous one.
+type phase struct {
+	name string
+	run  func(*testing.T, *hosted)
+}
+
+// runPhases runs phases until one fails, because the next one would fail for the same reason.
+func (h *hosted) runPhases(t *testing.T, phases ...phase) {
+	for _, p := range phases {
+		ok := t.Run(p.name, func(t *testing.T) {
+			in := *h
+			in.t = t
+			p.run(t, &in)
+		})
+		if !ok {
+			return
+		}
+	}
+}
+
+// TestNodePools runs pools of one cluster side by side, each in the phases of its life. Then the controllers crash.
 func TestNodePools(t *testing.T) {
 	shareLab(t, 9)
 	h := newHostedForPools(t, "pools")
 	h.create()
 	h.must(h.management.Create(t.Context(), h.poolOfTwo("a")))
 	h.available()
-	for _, phase := range []struct {
-		name string
-		run  func(*testing.T, *hosted)
-	}{
-		{"its machines are what was asked for", machinesAsAskedFor},
-		{"it is scaled", scaled},
-		{"labels and taints reach the nodes that are there", changedInPlace},
-		{"another instance type replaces the machines", replaced},
-		{"while it is paused nothing happens", paused},
-		{"a machine that was terminated is replaced", terminated},
-		{"a node that fails is replaced", failed},
-		{"AWS has no machine left", noCapacity},
-		{"it scales itself", scalesItself},
-		{"it is deleted", deleted},
-		{"with OnDelete, only deleted machines are replaced", replacedOnDelete},
-		{"a pool of an older release is upgraded", upgraded},
-		{"the controllers of machines crash", controllersCrash},
-		{"no permission was missing", permitted},
-	} {
-		ok := t.Run(phase.name, func(t *testing.T) {
-			in := *h
-			in.t = t
-			phase.run(t, &in)
-		})
-		if !ok {
-			return // the next phase would fail for the same reason
+	sideBySide := func(t *testing.T, h *hosted) {
+		for name, life := range map[string][]phase{
+			"changed": {
+				{"it is scaled", scaled},
+				{"labels and taints reach the nodes that are there", changedInPlace},
+				{"another instance type replaces the machines", replaced},
+				{"while it is paused nothing happens", paused},
+				{"AWS has no machine left", noCapacity},
+				{"it scales itself", scalesItself},
+				{"it is deleted", deleted},
+				{"with OnDelete, only deleted machines are replaced", replacedOnDelete},
+			},
+			"repaired": {
+				{"a machine that was terminated is replaced", terminated},
+				{"a node that fails is replaced", failed},
+				{"a pool of an older release is upgraded", upgraded},
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				h.runPhases(t, life...)
+			})
 		}
 	}
+	h.runPhases(t,
+		phase{"its machines are what was asked for", machinesAsAskedFor},
+		phase{"pools side by side", sideBySide},
+		phase{"the controllers of machines crash", controllersCrash},
+		phase{"no permission was missing", permitted},
+	)
 }
 
 // newHostedForPools prepares a hosted cluster whose machines can join.
@@ -212,31 +234,34 @@ func paused(t *testing.T, h *hosted) {
 }
 
 func terminated(t *testing.T, h *hosted) {
-	victim := h.ids("a")[0]
+	np := h.poolOfTwo("repaired")
+	np.Annotations = map[string]string{hyperv1.MachineHealthCheckTimeoutAnnotation: "30s"}
+	h.must(h.management.Create(t.Context(), np))
+	h.eventually("two machines exist", func(context.Context) error { return h.healthy("repaired", 2) })
+	victim := h.ids("repaired")[0]
 	h.terminate(victim)
 	h.eventually("another machine replaces it", func(context.Context) error {
-		if slices.Contains(h.ids("a"), victim) {
+		if slices.Contains(h.ids("repaired"), victim) {
 			return errors.New("it is still there")
 		}
-		return h.healthy("a", 2)
+		return h.healthy("repaired", 2)
 	})
 }
 
 func failed(t *testing.T, h *hosted) {
-	h.updatePool("a", func(np *hyperv1.NodePool) {
-		np.Annotations = map[string]string{hyperv1.MachineHealthCheckTimeoutAnnotation: "30s"}
-	})
-	before := h.ids("a")
+	before := h.ids("repaired")
 	// The instance keeps running in AWS, and its kubelet is gone.
 	h.must(on.KillMachine(t.Context(), before[0]))
 	h.eventually("another machine replaces it", func(context.Context) error {
-		if slices.Equal(before, h.ids("a")) {
+		if slices.Equal(before, h.ids("repaired")) {
 			return errors.New("the instances are the same")
 		}
-		return h.healthy("a", 2)
+		return h.healthy("repaired", 2)
 	})
+	h.must(h.management.Delete(t.Context(), h.pool("repaired")))
 }
 
+// noCapacity is about an instance type that no other pool uses.
 func noCapacity(t *testing.T, h *hosted) {
 	h.must(on.AWS.Fault(t.Context(), awsemulator.NoCapacity(h.customer.Account, "m5.xlarge", h.customer.Subnets[0].Zone)))
 	h.scale("a", 3)

@@ -35,7 +35,7 @@ func TestPrivate(t *testing.T) {
 	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.Private
 	h.hc.Spec.Networking.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)
 	h.create()
-	pools := h.poolPerZone()
+	pools := h.poolPerZone(3)
 	h.available()
 	for _, pool := range pools {
 		h.eventually("the node of "+pool.Name+" is ready", func(ctx context.Context) error { return h.poolReady(ctx, pool, 1) })

@@ -73,12 +73,13 @@ func TestNodePorts(t *testing.T) {
 func TestPublishing(t *testing.T) {
 	shareLab(t, 4)
 	t.Run("public, by a host name", func(t *testing.T) {
+		t.Parallel()
 		const host = "api.published." + hosting.Domain
 		h := newHosted(t, "published", on.Versions[0])
 		h.publishAPI(hyperv1.Public, host)
 		began := time.Now()
 		h.create()
-		pool := h.nodePool("workers", 1)
+		pool := h.nodePool(h.hc.Name, 1)
 		h.must(h.management.Create(t.Context(), pool))
 		h.available()
 		h.waitForCondition(hyperv1.ExternalDNSReachable, "True")
@@ -113,10 +114,11 @@ func TestPublishing(t *testing.T) {
 		})
 	})
 	t.Run("private", func(t *testing.T) {
+		t.Parallel()
 		h := newHosted(t, "secluded", on.Versions[0])
 		h.publishAPI(hyperv1.Private, "")
 		h.create()
-		pool := h.nodePool("workers", 1)
+		pool := h.nodePool(h.hc.Name, 1)
 		h.must(h.management.Create(t.Context(), pool))
 		h.available()
 		h.eventually("the node is ready", func(ctx context.Context) error { return h.poolReady(ctx, pool, 1) })

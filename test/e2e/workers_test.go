@@ -33,14 +33,7 @@ func TestWorkers(t *testing.T) {
 	h.hc.Annotations = map[string]string{hyperv1.RotationPauseAnnotation: "45s"}
 	h.create()
 	often := h.followOften()
-	var pools []*hyperv1.NodePool
-	for i, subnet := range h.customer.Subnets[:2] {
-		pool := h.nodePool(fmt.Sprintf("workers-%d", i), 1)
-		pool.Spec.Platform.AWS.Subnet.ID = ptr.To(subnet.ID)
-		pool.Spec.Config = []hyperv1.NodePoolConfigMapReference{{Name: often}}
-		h.must(h.management.Create(t.Context(), pool))
-		pools = append(pools, pool)
-	}
+	pools := h.poolPerZone(2, hyperv1.NodePoolConfigMapReference{Name: often})
 	h.available()
 	for _, pool := range pools {
 		h.eventually("the machine of "+pool.Name+" is a node", func(ctx context.Context) error { return h.poolReady(ctx, pool, 1) })
@@ -54,12 +47,12 @@ func TestWorkers(t *testing.T) {
 	runAll(t, h.kubeconfig, onNodes(on.Images["busybox"]))
 }
 
-// poolPerZone creates a NodePool with one machine in each subnet of the customer, with that node configuration.
-func (h *hosted) poolPerZone(config ...hyperv1.NodePoolConfigMapReference) []*hyperv1.NodePool {
+// poolPerZone creates a NodePool with one machine in each of that many zones, with that node configuration.
+func (h *hosted) poolPerZone(zones int, config ...hyperv1.NodePoolConfigMapReference) []*hyperv1.NodePool {
 	h.t.Helper()
 	var pools []*hyperv1.NodePool
-	for i, subnet := range h.customer.Subnets {
-		pool := h.nodePool(fmt.Sprintf("workers-%d", i), 1)
+	for i, subnet := range h.customer.Subnets[:zones] {
+		pool := h.nodePool(fmt.Sprintf("%s-%d", h.hc.Name, i), 1)
 		pool.Spec.Platform.AWS.Subnet.ID = ptr.To(subnet.ID)
 		pool.Spec.Config = config
 		h.must(h.management.Create(h.t.Context(), pool))
@@ -68,7 +61,7 @@ func (h *hosted) poolPerZone(config ...hyperv1.NodePoolConfigMapReference) []*hy
 	return pools
 }
 
-// nodePool is a NodePool with that many machines in the first zone.
+// nodePool is a NodePool with that many machines in the first zone. The NodePools of all scenarios are in one namespace.
 func (h *hosted) nodePool(name string, replicas int32) *hyperv1.NodePool {
 	return &hyperv1.NodePool{
 		ObjectMeta: metav1.ObjectMeta{Namespace: h.hc.Namespace, Name: name},
@@ -103,7 +96,7 @@ func (h *hosted) poolReady(ctx context.Context, pool *hyperv1.NodePool, replicas
 func onNodes(image string) []command {
 	return []command{
 		{name: "the nodes are ready", args: "get nodes -o wide", want: `(?s)\.ec2\.internal +Ready .*\.ec2\.internal +Ready `, again: true},
-		{name: "the cloud controller has set their labels", args: "get nodes -L topology.kubernetes.io/zone,node.kubernetes.io/instance-type,pool", want: `us-east-1\w +m5\.large +workers`, again: true},
+		{name: "the cloud controller has set their labels", args: "get nodes -L topology.kubernetes.io/zone,node.kubernetes.io/instance-type,pool", want: `us-east-1\w +m5\.large +\w`, again: true},
 		{name: "the cloud controller has removed its taint", args: "get nodes -o jsonpath={.items[*].spec.taints}", want: `^$`, again: true},
 		{name: "kube-proxy runs", args: "rollout status daemonset/kube-proxy -n kube-system --timeout=60s", want: `successfully rolled out`},
 		{name: "the konnectivity agents run", args: "rollout status daemonset/konnectivity-agent -n kube-system --timeout=180s", want: `successfully rolled out`},

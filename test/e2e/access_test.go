@@ -46,6 +46,7 @@ var (
 // requests through a Service, and users send requests to the API server on the path that both modes have. No node may become
 // NotReady, and no request may fail.
 func TestAccess(t *testing.T) {
+	shareLab(t, 8)
 	h := newHosted(t, "access", on.Versions[0])
 	h.hc.Spec.Networking.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)
 	h.publicNames()
@@ -53,6 +54,7 @@ func TestAccess(t *testing.T) {
 	often := h.followOften()
 	pools := h.poolPerZone(3, hyperv1.NodePoolConfigMapReference{Name: often})
 	h.available()
+	h.tunnelsStopSoon()
 	for _, pool := range pools {
 		h.eventually("the node of "+pool.Name+" is ready", func(ctx context.Context) error { return h.poolReady(ctx, pool, 1) })
 	}
@@ -61,9 +63,9 @@ func TestAccess(t *testing.T) {
 	h.kubectlOnAnyPath("", "rollout", "status", "deployment/chatter", "--timeout=120s")
 
 	table := map[[2]hyperv1.AWSEndpointAccessType]string{}
-	from := hyperv1.Public
+	from, sent := hyperv1.Public, h.chatted(len(pools))
 	for _, to := range accessChanges {
-		table[[2]hyperv1.AWSEndpointAccessType{from, to}] = h.changeAccess(from, to, len(pools))
+		table[[2]hyperv1.AWSEndpointAccessType{from, to}], sent = h.changeAccess(from, to, len(pools), sent)
 		from = to
 	}
 	lines := []string{"nodes NotReady / requests of pods failed / of users failed / seconds", fmt.Sprintf("%-18s", "from, to")}
@@ -80,12 +82,42 @@ func TestAccess(t *testing.T) {
 	t.Log("\n" + strings.Join(lines, "\n"))
 }
 
-// changeAccess changes the mode, waits until the former one is gone, and returns a cell of the table.
-func (h *hosted) changeAccess(from, to hyperv1.AWSEndpointAccessType, nodes int) string {
+// tunnelsStopSoon sets the grace period of the konnectivity agents, as an administrator of the hosted cluster may. An agent
+// does not stop before its end, because it waits for connections that it forwards: 30 seconds for each node by default.
+func (h *hosted) tunnelsStopSoon() {
+	h.t.Helper()
+	const soon = `{"spec":{"template":{"spec":{"terminationGracePeriodSeconds":3}}}}`
+	h.kubectlOnAnyPath("", "patch", "daemonset", "konnectivity-agent", "-n", metav1.NamespaceSystem, "--type=merge", "-p", soon)
+}
+
+// heartbeats waits until each node has sent a heartbeat.
+func (h *hosted) heartbeats(nodes int) {
+	h.t.Helper()
+	now := time.Now()
+	h.eventually("every node sends a heartbeat", func(context.Context) error {
+		fresh := 0
+		for line := range strings.Lines(h.kubectlOnAnyPath("", "get", "leases", "-n", corev1.NamespaceNodeLease, "-o", `jsonpath={range .items[*]}{.spec.renewTime}{"\n"}{end}`)) {
+			at, err := time.Parse(time.RFC3339Nano, strings.TrimSpace(line))
+			if err != nil {
+				return err
+			}
+			if at.After(now) {
+				fresh++
+			}
+		}
+		if fresh != nodes {
+			return fmt.Errorf("%d of %d nodes have", fresh, nodes)
+		}
+		return nil
+	})
+}
+
+// changeAccess changes the mode, and waits until the former one is gone and every node has sent a heartbeat. It returns a cell
+// of the table, and the requests that pods have sent so far.
+func (h *hosted) changeAccess(from, to hyperv1.AWSEndpointAccessType, nodes int, before chat) (string, chat) {
 	h.t.Helper()
 	h.t.Logf("%s becomes %s", from, to)
 	watched := h.watchNodes()
-	before := h.chatted(nodes)
 	var users *load.Load
 	if path := commonPath(from, to); path != "" {
 		kubeconfig, err := h.kubeconfigBy(h.t.Context(), path)
@@ -115,7 +147,7 @@ func (h *hosted) changeAccess(from, to hyperv1.AWSEndpointAccessType, nodes int)
 		return h.servedAs(ctx, to)
 	})
 	seconds := time.Since(began).Seconds()
-	pause(h.t.Context(), 20*time.Second) // what is cut off now is noticed now
+	h.heartbeats(nodes)
 	after := h.chatted(nodes)
 	lost := watched()
 	asked, failed := "-", 0
@@ -132,7 +164,7 @@ func (h *hosted) changeAccess(from, to hyperv1.AWSEndpointAccessType, nodes int)
 	if after.good <= before.good {
 		h.t.Errorf("%s becomes %s: the pods have sent no requests", from, to)
 	}
-	return fmt.Sprintf("%d / %d / %s / %.0f", len(lost), after.failed-before.failed, asked, seconds)
+	return fmt.Sprintf("%d / %d / %s / %.0f", len(lost), after.failed-before.failed, asked, seconds), after
 }
 
 // commonPath is the path of users that both modes have.

@@ -43,7 +43,7 @@ func TestMistakes(t *testing.T) {
 	h.release(unresolved)
 	h.waitForReport(hyperv1.ValidReleaseImage, "False", "looking up its component kube-scheduler", "kube-scheduler:missing")
 	h.release("10.55.0.1:1/release:1")
-	h.waitForReport(hyperv1.ValidReleaseImage, "Unknown", "10.55.0.1:1/release:1 could not be read", "connection refused")
+	h.waitForReport(hyperv1.ValidReleaseImage, "Unknown", "10.55.0.1:1/release:1 could not be read", "no connection to its private address")
 
 	h.change(func(hc *hyperv1.HostedCluster) {
 		hc.Spec.Release.Image = incomplete

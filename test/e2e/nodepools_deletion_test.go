@@ -9,9 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -69,8 +67,9 @@ func (h *hosted) hasMachines() error {
 	return err
 }
 
-// controllersCrash kills the controllers during the creation of machines, and repeatedly during the deletion of the
-// cluster, which begins while a machine is being replaced.
+// controllersCrash kills the controllers during the creation of machines, and twice during the deletion of the cluster, which
+// begins while a machine is being replaced. The controllers of Cluster API continue when the lease of their predecessor ends,
+// after 60 seconds. They are killed again when they have deleted something, because otherwise they would never continue.
 func controllersCrash(t *testing.T, h *hosted) {
 	h.must(h.management.Create(t.Context(), h.poolOfTwo("crash")))
 	h.eventually("an instance exists", func(context.Context) error {
@@ -89,28 +88,16 @@ func controllersCrash(t *testing.T, h *hosted) {
 		}
 		return nil
 	})
-	gone := make(chan struct{})
-	var killing sync.WaitGroup
-	defer func() {
-		close(gone)
-		killing.Wait()
-	}()
-	ctx := context.WithoutCancel(t.Context())
-	killing.Go(func() {
-		h.killControllers(ctx)
-		// Often enough to interrupt the deletion, and seldom enough to let the controllers work at all: a new pod starts within
-		// ten seconds, and then waits for the lease of its predecessor, 15 seconds.
-		again := time.NewTicker(time.Minute)
-		defer again.Stop()
-		for {
-			select {
-			case <-gone:
-				return
-			case <-again.C:
-				h.killControllers(ctx)
-			}
+	h.must(h.management.Delete(t.Context(), h.hc))
+	h.killControllers(t.Context())
+	before := len(h.ids(""))
+	h.eventually("an instance is terminated in spite of it", func(context.Context) error {
+		if now := len(h.ids("")); now >= before {
+			return fmt.Errorf("there are %d, as before", now)
 		}
+		return nil
 	})
+	h.killControllers(t.Context())
 	h.delete(t.Context())
 }
 

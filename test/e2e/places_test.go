@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 )
 
 // places is how many scenarios run at the same time. They wait most of the time, but control planes and machines that start
@@ -36,7 +37,11 @@ func shareLab(t *testing.T, minutes int) {
 	t.Parallel() // returns when every scenario waits for a place
 	givePlaces(0)
 	<-mine.begin
-	t.Cleanup(func() { givePlaces(1) })
+	began := time.Now()
+	t.Cleanup(func() {
+		t.Logf("%s took %.0f s, without the wait for a place", t.Name(), time.Since(began).Seconds())
+		givePlaces(1)
+	})
 }
 
 // givePlaces lets scenarios begin that wait for a place, after so many have become free.

@@ -134,6 +134,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &hypershiftv1beta1.LoadBalancerPublishingStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("MachineNetworkEntry"):
 		return &hypershiftv1beta1.MachineNetworkEntryApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("MachineWithoutNode"):
+		return &hypershiftv1beta1.MachineWithoutNodeApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ManagedEtcdSpec"):
 		return &hypershiftv1beta1.ManagedEtcdSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ManagedEtcdStorageSpec"):
@@ -172,6 +174,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &hypershiftv1beta1.NodePoolManagementApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("NodePoolPlatform"):
 		return &hypershiftv1beta1.NodePoolPlatformApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodePoolRepairStatus"):
+		return &hypershiftv1beta1.NodePoolRepairStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("NodePoolSpec"):
 		return &hypershiftv1beta1.NodePoolSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("NodePoolStatus"):

@@ -191,6 +191,13 @@ type HostedControlPlaneStatus struct {
 	// NodeCount is the number of nodes of the hosted cluster.
 	// +optional
 	NodeCount *int32 `json:"nodeCount,omitempty"`
+	// MachinesWithoutNode describes machines whose instances have run for minutes and are not nodes yet. It has at most
+	// 20 of them.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=20
+	MachinesWithoutNode []MachineWithoutNode `json:"machinesWithoutNode,omitempty"`
 	// RemainingCloudResources lists the cloud resources that the hosted cluster created and that are not removed yet
 	// while the cluster is being deleted. Nothing removes those with a reason.
 	// +optional
@@ -210,6 +217,24 @@ type HostedControlPlaneInitialization struct {
 	// ControlPlaneInitialized is true once the hosted API server has been available. It never becomes false again.
 	// +optional
 	ControlPlaneInitialized *bool `json:"controlPlaneInitialized,omitempty"`
+}
+
+// MachineWithoutNode describes why a machine has not joined the cluster, as far as it is known.
+type MachineWithoutNode struct {
+	// name is the name of the Machine of Cluster API.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+	// reason is the cause in one word. The conditions of the NodePool have the same reason.
+	// +required
+	// +kubebuilder:validation:Enum=InstanceNotRunning;InstanceImpaired;InstanceNotBooted;NodeProgramsUnavailable;APIServerUnreachable;NodeRefused;NodeNotJoined
+	Reason string `json:"reason,omitempty"`
+	// message describes the cause. It may quote the console of the instance, which everyone with access to the
+	// instance can write.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
 }
 
 // NodeAccessRecord records by which paths, Public or Private, nodes reach the control plane.

@@ -192,6 +192,23 @@ type NodePoolAutoScaling struct {
 	Max int32 `json:"max"`
 }
 
+// NodePoolRepairStatus records the last replacement of machines that did not join the cluster.
+type NodePoolRepairStatus struct {
+	// attempts is how often machines have been replaced since the last machine joined. The time between two
+	// replacements doubles with each of them.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Attempts int32 `json:"attempts,omitempty"`
+	// lastTime is the time of the last replacement.
+	// +required
+	LastTime metav1.Time `json:"lastTime,omitzero"`
+	// machines are the Machines of the last replacement.
+	// +required
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=10
+	Machines []string `json:"machines,omitempty"`
+}
+
 // NodePoolStatus is the observed state of the nodes.
 type NodePoolStatus struct {
 	// replicas is the number of available nodes.
@@ -209,6 +226,11 @@ type NodePoolStatus struct {
 	// nodesInfo counts nodes by version.
 	// +optional
 	NodesInfo NodesInfo `json:"nodesInfo,omitzero"`
+
+	// repair records the last replacement of machines that did not join the cluster. It is removed when a machine that
+	// was created later has joined.
+	// +optional
+	Repair *NodePoolRepairStatus `json:"repair,omitempty"`
 
 	// osImageStream is the operating system of most nodes. It is reserved and is not set yet.
 	// +optional

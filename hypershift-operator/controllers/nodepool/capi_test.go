@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 	clusterv1beta1 "sigs.k8s.io/cluster-api/api/core/v1beta1" //nolint:staticcheck // conditions of CAPA still have this type
@@ -28,6 +29,12 @@ type capi struct {
 	away bool
 	// refuse is what EC2 says to new instances.
 	refuse string
+	// broken is true while instances run and do not become nodes.
+	broken bool
+	// heals is true if the cause for broken goes when a machine is deleted.
+	heals bool
+	// clock is that of the controller.
+	clock clock.PassiveClock
 	// lost says that they go on for machines without a pool. Otherwise they are
 	// there for as long as the cluster has one, so that who lets go of his machines
 	// too early leaves them behind.
@@ -219,7 +226,7 @@ func (c *capi) newMachine(ctx context.Context, set *clusterv1.MachineSet, name s
 		return nil, fmt.Errorf("a MachineSet without its template: %w", err)
 	}
 	meta := metav1.ObjectMeta{
-		Namespace: set.Namespace, Name: name,
+		Namespace: set.Namespace, Name: name, CreationTimestamp: metav1.NewTime(c.clock.Now()),
 		Labels: maps.Clone(set.Spec.Template.Labels), Annotations: maps.Clone(set.Spec.Template.Annotations),
 	}
 	instance := &infrav1.AWSMachine{ObjectMeta: *meta.DeepCopy(), Spec: *template.Spec.Template.Spec.DeepCopy()}
@@ -227,6 +234,9 @@ func (c *capi) newMachine(ctx context.Context, set *clusterv1.MachineSet, name s
 	instance.Finalizers = []string{awsMachineFinalizer}
 	m := &clusterv1.Machine{ObjectMeta: meta, Spec: *set.Spec.Template.Spec.DeepCopy()}
 	m.Finalizers = []string{clusterv1.MachineFinalizer}
+	if c.refuse == "" {
+		instance.Spec.InstanceID = ptr.To("i-" + name)
+	}
 	m.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, clusterv1.GroupVersion.WithKind("MachineSet"))}
 	m.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: infrav1.GroupVersion.Group, Kind: "AWSMachine", Name: name}
 	c.acts++
@@ -241,6 +251,7 @@ func (c *capi) machine(ctx context.Context, m *clusterv1.Machine) error {
 	}
 	if !m.DeletionTimestamp.IsZero() {
 		if apierrors.IsNotFound(err) {
+			c.broken = c.broken && !c.heals
 			return c.finalize(ctx, m, clusterv1.MachineFinalizer, false)
 		}
 		if instance.DeletionTimestamp.IsZero() || c.stuck {
@@ -254,12 +265,34 @@ func (c *capi) machine(ctx context.Context, m *clusterv1.Machine) error {
 	if c.refuse != "" {
 		return c.say(ctx, m, instance, "False", "InstanceProvisionFailed", c.refuse)
 	}
+	if c.broken && !m.Status.NodeRef.IsDefined() {
+		return c.boot(ctx, m, instance)
+	}
 	return c.say(ctx, m, instance, "True", "Ready", "")
+}
+
+// boot runs the instance of a machine that does not join.
+func (c *capi) boot(ctx context.Context, m *clusterv1.Machine, instance *infrav1.AWSMachine) error {
+	if len(m.Status.Conditions) > 0 && m.Status.Conditions[0].Status == "True" {
+		return nil
+	}
+	c.acts++
+	instance.Status.Conditions = clusterv1beta1.Conditions{{Type: infrav1.InstanceReadyCondition, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(c.clock.Now())}}
+	m.Status.Conditions = nil
+	for name, status := range map[string]metav1.ConditionStatus{clusterv1.MachineInfrastructureReadyCondition: "True", clusterv1.MachineNodeHealthyCondition: "Unknown", clusterv1.MachineReadyCondition: "False", clusterv1.MachineAvailableCondition: "False"} {
+		condition := metav1.Condition{Type: name, Status: status, Reason: "InspectionFailed", Message: "Waiting for a Node", LastTransitionTime: metav1.NewTime(c.clock.Now())}
+		if status == "True" {
+			m.Status.Conditions = append([]metav1.Condition{condition}, m.Status.Conditions...)
+		} else {
+			m.Status.Conditions = append(m.Status.Conditions, condition)
+		}
+	}
+	return errors.Join(c.Status().Update(ctx, instance), c.Status().Update(ctx, m))
 }
 
 // say writes how a machine is.
 func (c *capi) say(ctx context.Context, m *clusterv1.Machine, instance *infrav1.AWSMachine, status, reason, message string) error {
-	if len(m.Status.Conditions) > 0 && string(m.Status.Conditions[0].Status) == status && m.Status.Conditions[0].Message == message {
+	if len(m.Status.Conditions) > 0 && m.Status.NodeRef.IsDefined() == (status == "True") && string(m.Status.Conditions[0].Status) == status && m.Status.Conditions[0].Message == message {
 		return nil
 	}
 	c.acts++

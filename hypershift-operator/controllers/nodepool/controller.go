@@ -1,6 +1,7 @@
 package nodepool
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -83,6 +84,7 @@ func (r *Reconciler) controller() *Controller {
 		reconcile.Group(
 			reconcile.Step[*scope]{Name: "tags and security groups of machines", Run: r.updateMachines},
 			reconcile.Step[*scope]{Name: "old templates", Run: r.prune},
+			reconcile.Step[*scope]{Name: "machines that do not join", Run: r.replaceLate},
 		),
 	}
 	paused := []reconcile.Step[*scope]{
@@ -119,7 +121,7 @@ func (r *Reconciler) controller() *Controller {
 			}
 			return r.Resync
 		},
-		NoLaterThan: func(s *scope) time.Duration { return s.pauseLeft },
+		NoLaterThan: func(s *scope) time.Duration { return cmp.Or(s.pauseLeft, s.repair.wait) },
 		MaxBackoff:  5 * time.Minute,
 		Workers:     workers,
 	}

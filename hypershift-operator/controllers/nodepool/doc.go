@@ -18,6 +18,7 @@
 //	          ► MachineDeployment, MachineHealthCheck                            machinedeployment.go
 //	          ► tags and security groups of existing machines                    inplace.go
 //	          ► unused templates                                                 prune.go
+//	            machines that do not join      replaced with back-off            repair.go
 //
 //	paused    configuration ► pause of MachineDeployment, MachineHealthCheck     pause.go
 //
@@ -33,6 +34,9 @@
 //
 // The state is read from the Machines (machines.go, rollout.go). The counters of a MachineDeployment are late, and wrong for a
 // moment after each change.
+//
+// The control-plane-operator determines why a machine does not join, with the role of the customer's account. It reports this in
+// the status of the HostedControlPlane, from where it reaches the conditions of the pool (causes.go).
 //
 // No step waits for the hosted API server: machines start at the same time.
 package nodepool

@@ -67,7 +67,7 @@ func invalidAnnotation(annotation, value, example string) *field.Error {
 		"annotation %s is %q: write %s", annotation, value, example)
 }
 
-// desiredHealthCheck selects only the machines of this pool.
+// desiredHealthCheck selects only the machines of this pool. It checks their nodes.
 func desiredHealthCheck(s *scope) *clusterv1.MachineHealthCheck {
 	condition := func(status corev1.ConditionStatus) clusterv1.UnhealthyNodeCondition {
 		return clusterv1.UnhealthyNodeCondition{Type: corev1.NodeReady, Status: status, TimeoutSeconds: wholeSeconds(s.health.timeout)}
@@ -77,7 +77,7 @@ func desiredHealthCheck(s *scope) *clusterv1.MachineHealthCheck {
 		ClusterName: s.hc.Spec.InfraID,
 		Selector:    metav1.LabelSelector{MatchLabels: s.identity()},
 		Checks: clusterv1.MachineHealthCheckChecks{
-			NodeStartupTimeoutSeconds: wholeSeconds(s.health.startup),
+			NodeStartupTimeoutSeconds: ptr.To[int32](0), // replaceLate replaces machines without a node
 			UnhealthyNodeConditions:   []clusterv1.UnhealthyNodeCondition{condition(corev1.ConditionFalse), condition(corev1.ConditionUnknown)},
 		},
 		Remediation: clusterv1.MachineHealthCheckRemediation{

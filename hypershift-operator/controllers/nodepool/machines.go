@@ -24,7 +24,8 @@ type remarks map[remark][]string
 func (r remarks) add(machine string, state remark) { r[state] = append(r[state], machine) }
 
 // summary returns one sentence for each group, the largest first. It does not depend on the order of the machines. The reason
-// is that of the largest group.
+// is that of the largest group. Small groups are counted only: the text of a group may come from an instance, and each
+// instance may report another one.
 func (r remarks) summary(total int, otherwise string) (reason, message string) {
 	groups := make([]remark, 0, len(r))
 	for state := range r {
@@ -34,11 +35,21 @@ func (r remarks) summary(total int, otherwise string) (reason, message string) {
 		return cmp.Or(cmp.Compare(len(r[b]), len(r[a])), cmp.Compare(a.message, b.message), cmp.Compare(a.reason, b.reason))
 	})
 	var sentences []string
-	for _, state := range groups {
+	for _, state := range groups[:min(len(groups), described)] {
 		sentences = append(sentences, fmt.Sprintf("%d of %d (%s): %s", len(r[state]), total, some(r[state]), state.message))
+	}
+	if len(groups) > described {
+		var others []string
+		for _, state := range groups[described:] {
+			others = append(others, r[state]...)
+		}
+		sentences = append(sentences, fmt.Sprintf("%d of %d (%s): other states", len(others), total, some(others)))
 	}
 	return cmp.Or(groups[0].reason, otherwise), strings.Join(sentences, "; ")
 }
+
+// described is how many groups of machines have a sentence of their own.
+const described = 8
 
 // named is how many machines of a group are listed by name.
 const named = 3
@@ -61,7 +72,11 @@ func (s *scope) notReady() remarks {
 	for i := range s.machines {
 		m := &s.machines[i]
 		if m.DeletionTimestamp.IsZero() && !meta.IsStatusConditionTrue(m.Status.Conditions, clusterv1.MachineReadyCondition) {
-			out.add(m.Name, whyNotReady(m, instances[m.Spec.InfrastructureRef.Name]))
+			state, known := s.cause(m)
+			if !known {
+				state = whyNotReady(m, instances[m.Spec.InfrastructureRef.Name])
+			}
+			out.add(m.Name, state)
 		}
 	}
 	return out
@@ -84,7 +99,7 @@ func whyNotReady(m *clusterv1.Machine, instance *infrav1.AWSMachine) remark {
 		return remarkOf(m, "the instance", c.Reason, c.Message)
 	}
 	if c := notTrue(m, clusterv1.MachineReadyCondition); c != nil {
-		return remarkOf(m, "the node", c.Reason, c.Message)
+		return whyUnhealthy(m, c)
 	}
 	return remark{reason: hyperv1.NodePoolWaitingForMachinesReason, message: "Cluster API has not reconciled it yet"}
 }
@@ -105,9 +120,9 @@ func (s *scope) notHealthy() remarks {
 		if !m.DeletionTimestamp.IsZero() || healthy(m) {
 			continue
 		}
-		state := remark{reason: hyperv1.NodePoolNodesNotHealthyReason, message: "no node yet"}
+		state := s.whyNoNode(m)
 		if c := notTrue(m, clusterv1.MachineNodeHealthyCondition); c != nil && m.Status.NodeRef.IsDefined() {
-			state = remarkOf(m, "the node", c.Reason, c.Message)
+			state = whyUnhealthy(m, c)
 		}
 		out.add(m.Name, state)
 	}

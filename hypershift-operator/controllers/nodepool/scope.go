@@ -26,6 +26,8 @@ type scope struct {
 	status *reconcile.Writer[*hyperv1.NodePool]
 	// hc is nil if the HostedCluster does not exist.
 	hc *hyperv1.HostedCluster
+	// hcp is nil if the HostedControlPlane does not exist.
+	hcp *hyperv1.HostedControlPlane
 	// controlPlane is the name of the control plane's namespace.
 	controlPlane string
 	// paused is true during a pause, which ends after pauseLeft if that is not 0.
@@ -46,6 +48,8 @@ type scope struct {
 	inputs nodeconfig.Inputs
 	// health defines when a machine is broken. Filled by resolveHealthCheck.
 	health health
+	// repair is what is done about machines that do not join. Filled by replaceLate.
+	repair repairPlan
 	// template and bootstrap are the names of the current templates, and nodeConfig that of the Secret of the latter. Filled
 	// by the steps that apply them.
 	template, bootstrap, nodeConfig string
@@ -128,6 +132,13 @@ func gatherChildren(ctx context.Context, c client.Reader, s *scope) error {
 		if err == nil {
 			s.cluster = cluster
 		}
+	}
+	hcp := &hyperv1.HostedControlPlane{}
+	switch err := c.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: s.np.Spec.ClusterName}, hcp); {
+	case err == nil:
+		s.hcp = hcp
+	case !apierrors.IsNotFound(err):
+		return fmt.Errorf("getting HostedControlPlane %s: %w", s.np.Spec.ClusterName, err)
 	}
 	if s.deployment, err = get(ctx, c, s, &clusterv1.MachineDeployment{}); err != nil {
 		return err

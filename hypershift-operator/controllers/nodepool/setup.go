@@ -57,7 +57,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		For(&hyperv1.NodePool{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Watches(&hyperv1.HostedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(clusterChanged)).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane)).
-		Watches(&hyperv1.HostedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&hyperv1.HostedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(controlPlaneChanged)).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(ofAnnotation)).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(onNodes(names.SSHKey))).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(onNodes(names.UserCABundle)))
@@ -87,6 +87,12 @@ var clusterChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool 
 	was, is := e.ObjectOld.(*hyperv1.HostedCluster), e.ObjectNew.(*hyperv1.HostedCluster)
 	return was.Generation != is.Generation || !reflect.DeepEqual(was.Annotations, is.Annotations) ||
 		!reflect.DeepEqual(was.Status.Platform, is.Status.Platform) || controlPlaneImage(was) != controlPlaneImage(is)
+}}
+
+// controlPlaneChanged passes changes of the spec, and of what is known about machines that do not join.
+var controlPlaneChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	was, is := e.ObjectOld.(*hyperv1.HostedControlPlane), e.ObjectNew.(*hyperv1.HostedControlPlane)
+	return was.Generation != is.Generation || !reflect.DeepEqual(was.Status.MachinesWithoutNode, is.Status.MachinesWithoutNode)
 }}
 
 // ofAnnotation maps an object that was created for a pool to the pool.

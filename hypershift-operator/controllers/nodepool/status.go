@@ -40,6 +40,7 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *re
 	if s.rolledOut(b) {
 		st.Version = s.release.Version
 	}
+	r.reportCause(s, b)
 	was := b.Before(hyperv1.NodePoolReadyCondition)
 	if is := b.IsTrue(hyperv1.NodePoolReadyCondition); is != (was != nil && was.Status == metav1.ConditionTrue) {
 		kind, reason := corev1.EventTypeNormal, "NodesAvailable"
@@ -48,6 +49,16 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *re
 		}
 		r.Recorder.Eventf(s.np, nil, kind, reason, "Reconcile", "%s", b.Get(hyperv1.NodePoolReadyCondition).Message)
 	}
+}
+
+// reportCause records an event when it becomes known why machines do not become nodes.
+func (r *Reconciler) reportCause(s *scope, b conditionBuilder) {
+	const condition = hyperv1.NodePoolAllNodesHealthyCondition
+	is, was := b.Get(condition), b.Before(condition)
+	if is == nil || is.Status == metav1.ConditionTrue || !isCause(is.Reason) || was != nil && was.Reason == is.Reason {
+		return
+	}
+	r.Recorder.Eventf(s.np, nil, corev1.EventTypeWarning, is.Reason, "Reconcile", "%s", is.Message)
 }
 
 // unsupported names the fields that are accepted and do nothing yet.
@@ -99,6 +110,8 @@ func (b conditionBuilder) repair(s *scope, report reconcile.Report) {
 		b.Set(condition, metav1.ConditionFalse, hyperv1.ReconciliationPausedReason, "spec.pausedUntil stops repairs too")
 	case s.restricted() != "":
 		b.Set(condition, metav1.ConditionFalse, hyperv1.NodePoolRemediationRestrictedReason, s.restricted())
+	case s.backoff() != "":
+		b.Set(condition, metav1.ConditionTrue, hyperv1.NodePoolRepairBackoffReason, s.backoff())
 	case s.healthCheck == nil:
 		b.Set(condition, metav1.ConditionFalse, hyperv1.WaitingForReason, "waiting for the MachineHealthCheck")
 	default:

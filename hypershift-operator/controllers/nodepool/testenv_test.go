@@ -113,7 +113,7 @@ func emptyTestEnv() *testEnv {
 		},
 		WithStatus: []client.Object{&hyperv1.NodePool{}, &hyperv1.HostedCluster{}, &clusterv1.MachineDeployment{}, &clusterv1.Machine{}, &clusterv1.MachineHealthCheck{}, &infrav1.AWSMachine{}, &infrav1.AWSMachineTemplate{}},
 	})
-	w.capi = &capi{Client: w.Admin()}
+	w.capi = &capi{Client: w.Admin(), clock: w.clock}
 	return w
 }
 
@@ -155,7 +155,7 @@ func pullSecret() *corev1.Secret {
 }
 
 func capiDeployment() *appsv1.Deployment {
-	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: names.ClusterAPI}}
+	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: names.ClusterAPI}, Status: appsv1.DeploymentStatus{AvailableReplicas: 1}}
 }
 
 func pool() *hyperv1.NodePool {

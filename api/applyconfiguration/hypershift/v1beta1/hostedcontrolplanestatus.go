@@ -65,6 +65,9 @@ type HostedControlPlaneStatusApplyConfiguration struct {
 	NodeAccess *NodeAccessRecordApplyConfiguration `json:"nodeAccess,omitempty"`
 	// NodeCount is the number of nodes of the hosted cluster.
 	NodeCount *int32 `json:"nodeCount,omitempty"`
+	// MachinesWithoutNode describes machines whose instances have run for minutes and are not nodes yet. It has at most
+	// 20 of them.
+	MachinesWithoutNode []MachineWithoutNodeApplyConfiguration `json:"machinesWithoutNode,omitempty"`
 	// RemainingCloudResources lists the cloud resources that the hosted cluster created and that are not removed yet
 	// while the cluster is being deleted. Nothing removes those with a reason.
 	RemainingCloudResources []LeftBehindResourceApplyConfiguration `json:"remainingCloudResources,omitempty"`
@@ -234,6 +237,19 @@ func (b *HostedControlPlaneStatusApplyConfiguration) WithNodeAccess(value *NodeA
 // If called multiple times, the NodeCount field is set to the value of the last call.
 func (b *HostedControlPlaneStatusApplyConfiguration) WithNodeCount(value int32) *HostedControlPlaneStatusApplyConfiguration {
 	b.NodeCount = &value
+	return b
+}
+
+// WithMachinesWithoutNode adds the given value to the MachinesWithoutNode field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the MachinesWithoutNode field.
+func (b *HostedControlPlaneStatusApplyConfiguration) WithMachinesWithoutNode(values ...*MachineWithoutNodeApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithMachinesWithoutNode")
+		}
+		b.MachinesWithoutNode = append(b.MachinesWithoutNode, *values[i])
+	}
 	return b
 }
 

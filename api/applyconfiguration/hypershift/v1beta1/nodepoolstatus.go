@@ -15,6 +15,9 @@ type NodePoolStatusApplyConfiguration struct {
 	Version *string `json:"version,omitempty"`
 	// nodesInfo counts nodes by version.
 	NodesInfo *NodesInfoApplyConfiguration `json:"nodesInfo,omitempty"`
+	// repair records the last replacement of machines that did not join the cluster. It is removed when a machine that
+	// was created later has joined.
+	Repair *NodePoolRepairStatusApplyConfiguration `json:"repair,omitempty"`
 	// osImageStream is the operating system of most nodes. It is reserved and is not set yet.
 	OSImageStream *OSImageStreamApplyConfiguration `json:"osImageStream,omitempty"`
 	// conditions reports the state of the pool and what it waits for.
@@ -56,6 +59,14 @@ func (b *NodePoolStatusApplyConfiguration) WithVersion(value string) *NodePoolSt
 // If called multiple times, the NodesInfo field is set to the value of the last call.
 func (b *NodePoolStatusApplyConfiguration) WithNodesInfo(value *NodesInfoApplyConfiguration) *NodePoolStatusApplyConfiguration {
 	b.NodesInfo = value
+	return b
+}
+
+// WithRepair sets the Repair field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Repair field is set to the value of the last call.
+func (b *NodePoolStatusApplyConfiguration) WithRepair(value *NodePoolRepairStatusApplyConfiguration) *NodePoolStatusApplyConfiguration {
+	b.Repair = value
 	return b
 }
 

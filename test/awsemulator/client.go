@@ -266,6 +266,11 @@ func (e *Emulator) Reset(ctx context.Context) error {
 	return e.post(ctx, "reset", nil)
 }
 
+// SetConsole names the file with what an instance has written on its console.
+func (e *Emulator) SetConsole(ctx context.Context, instance, file string) error {
+	return e.post(ctx, "consoles", map[string]string{instance: file})
+}
+
 func (e *Emulator) post(ctx context.Context, path string, body any) error {
 	text, err := json.Marshal(body)
 	if err != nil {

@@ -155,6 +155,16 @@ func TestPolicyOfNodePoolManagement(t *testing.T) {
 			return err
 		}
 	}
+	console := func(id *string) func() error {
+		return func() error {
+			_, err := nodes.ec2.GetConsoleOutput(t.Context(), &ec2.GetConsoleOutputInput{InstanceId: id, Latest: aws.Bool(true)})
+			return err
+		}
+	}
+	status := func() error {
+		_, err := nodes.ec2.DescribeInstanceStatus(t.Context(), &ec2.DescribeInstanceStatusInput{IncludeAllInstances: aws.Bool(true)})
+		return err
+	}
 	label := ec2types.Tag{Key: aws.String("team"), Value: aws.String("x")}
 	attempts(t, []attempt{
 		{"runs an instance of the cluster", run(nodes, subnet, mineGroup, n.mine.InstanceProfile, clusterTags(n.mine)), ""},
@@ -168,6 +178,9 @@ func TestPolicyOfNodePoolManagement(t *testing.T) {
 		{"makes an instance of another cluster its own", tag(&foreign, clusterTags(n.mine)...), "UnauthorizedOperation"},
 		{"changes the metadata options of the cluster", metadata(&instance), ""},
 		{"changes the metadata options of another cluster", metadata(&foreign), "UnauthorizedOperation"},
+		{"reads the console of the cluster", console(&instance), ""},
+		{"reads the console of another cluster", console(&foreign), "UnauthorizedOperation"},
+		{"reads the status checks", status, ""},
 		{"terminates an instance of another cluster", terminate(&foreign), "UnauthorizedOperation"},
 		{"terminates an instance of the cluster", terminate(&instance), ""},
 		{"terminates an instance that does not exist", terminate(aws.String("i-0123456789abcdef0")), "UnauthorizedOperation"},

@@ -93,6 +93,7 @@ _EXISTING: dict[str, dict[str, tuple[str, ...]]] = {
     "DeleteVpcEndpoints": {"vpc-endpoint": ("VpcEndpointId",)},
     "DescribeNetworkInterfaceAttribute": {"network-interface": ("NetworkInterfaceId",)},
     "DescribeVpcEndpointServicePermissions": {"vpc-endpoint-service": ("ServiceId",)},
+    "GetConsoleOutput": {"instance": ("InstanceId",)},
     "ModifyInstanceMetadataOptions": {"instance": ("InstanceId",)},
     "ModifyNetworkInterfaceAttribute": {
         "network-interface": ("NetworkInterfaceId",),

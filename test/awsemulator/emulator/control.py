@@ -11,6 +11,7 @@ POST forgive?account=ID    remove the faults that are for that account alone
 POST states                {"id": ..., "state": ...}: hold an endpoint, NAT gateway or load
                            balancer in a state such as failed; "" lets it go on
 POST zones                 {account: {zone name: zone id}}
+POST consoles              {instance id: file}: what the instance has written on its console
 POST issuers               {host: bucket[/prefix]} of issuers that are not S3 URLs themselves
 POST reset                 forget everything
 POST reset?only=faults     forget faults, calls or delays only
@@ -28,7 +29,7 @@ from moto.ec2.models import ec2_backends
 from moto.elbv2.models import elbv2_backends
 from moto.iam.models import iam_backends
 
-from . import calllog, faults, idempotency, leftovers, route53, states, topology, webidentity, zones
+from . import calllog, faults, idempotency, instances, leftovers, route53, states, topology, webidentity, zones
 
 PREFIX = "/emulator/"
 
@@ -78,6 +79,8 @@ def _answer(method: str, what: str, query: dict[str, str], body: Any) -> str:
         case "POST", "zones":
             for account, ids in body.items():
                 zones.choose(account, ids)
+        case "POST", "consoles":
+            instances.set_consoles(body)
         case "POST", "issuers":
             webidentity.map_issuers(body)
         case "POST", "reset":
@@ -94,7 +97,7 @@ def _reset(only: str) -> None:
         _RESETS[only]()
         return
     BackendDict.reset()
-    for forget in (*_RESETS.values(), idempotency.reset, route53.reset, zones.reset, webidentity.reset):
+    for forget in (*_RESETS.values(), idempotency.reset, instances.reset, route53.reset, zones.reset, webidentity.reset):
         forget()
 
 

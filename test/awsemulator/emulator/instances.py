@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import pathlib
 from typing import Any
 
 from moto.core.responses import ActionResult
@@ -41,6 +43,34 @@ def _load_images(_: Any, self: EC2Backend) -> None:
 def _get_reservations(original: Any, self: EC2Backend, instance_ids: list[str], filters: Any = None) -> Any:
     # The cloud-controller-manager batches its look-ups and repeats ids; moto fails on the second.
     return original(self, list(dict.fromkeys(instance_ids)), filters=filters)
+
+
+# Files with what instances have written on their consoles, by the id of the instance.
+_consoles: dict[str, pathlib.Path] = {}
+_CONSOLE_LIMIT = 64 << 10  # bytes
+
+
+def set_consoles(files: dict[str, str]) -> None:
+    """Name the files in which the consoles of instances are."""
+    _consoles.update({instance: pathlib.Path(path) for instance, path in files.items()})
+
+
+def reset() -> None:
+    """Forget the files."""
+    _consoles.clear()
+
+
+@wrap(EC2Response, "get_console_output")
+def _get_console_output(_: Any, self: EC2Response) -> ActionResult:
+    # AWS has the present output of all instances on its Nitro hypervisor, which are those that it offers today. For a
+    # request without Latest it may be some minutes old; here it is not.
+    instance = self.ec2_backend.get_instance(self._get_param("InstanceId"))
+    result = {"InstanceId": instance.id, "Timestamp": utcnow()}
+    file = _consoles.get(instance.id)
+    text = file.read_bytes()[-_CONSOLE_LIMIT:] if file is not None and file.exists() else b""
+    if text:
+        result["Output"] = base64.b64encode(text).decode()
+    return ActionResult(result)
 
 
 @add(EC2Response, "describe_instance_topology")

@@ -78,6 +78,9 @@ func (all *machines) launch(ctx context.Context, w cloud.Worker) error {
 		err = m.spec.Write()
 	}
 	if err == nil {
+		err = all.lab.cloud.AWS.SetConsole(ctx, w.ID, m.console())
+	}
+	if err == nil {
 		err = all.start(m.Name)
 	}
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -34,13 +35,17 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedclusterresources"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedcontrolplane"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/kmshealth"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/nodejoin"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/publicnames"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/routerconfig"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/workersecuritygroup"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/joinrefusals"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/instance"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/kmskey"
 	"github.com/hosted-control-planes/hypershift/internal/kubescheme"
 	"github.com/hosted-control-planes/hypershift/internal/leader"
@@ -59,6 +64,8 @@ type Operator struct {
 	certificates *certificates.Certificates
 	// status is the one writer of the status of the HostedControlPlane.
 	status *controlplanestatus.Store
+	// refusals has why certificate requests of machines are not approved.
+	refusals joinrefusals.Refusals
 }
 
 // metricsOptions admit clients with a certificate of the authority that the
@@ -74,7 +81,8 @@ func metricsOptions(opts Options) server.Options {
 func New(cfg *rest.Config, opts Options, deps Dependencies) (*Operator, error) {
 	manager := deps.Manager
 	manager.Scheme = newScheme()
-	manager.Cache = cache.Options{DefaultNamespaces: map[string]cache.Config{opts.Namespace: {}}, DefaultTransform: cache.TransformStripManagedFields()}
+	manager.Cache = cache.Options{DefaultNamespaces: map[string]cache.Config{opts.Namespace: {}}, DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{&clusterv1.Machine{}: {Transform: nodejoin.Trim}}}
 	manager.Metrics, manager.HealthProbeBindAddress = metricsOptions(opts), opts.HealthAddr
 	if opts.LeaderElect {
 		lease := leader.Lease{Namespace: opts.Namespace, Name: names.ControlPlaneOperator + "-leader-elect", Timing: leader.Many}
@@ -108,7 +116,7 @@ func newScheme() *runtime.Scheme {
 // AddControllers adds them all. They run whatever the cluster is like, so that
 // a change of it finds them.
 func (o *Operator) AddControllers() error {
-	return errors.Join(o.addControlPlane(), o.addComponents(), o.addRouterConfig(), o.addDefragmentation(), o.addHostedAPI(), o.addHostedClusterResources(), o.addPrivateLink(), o.addWorkerSecurityGroup(), o.addAWSIdentity(), o.addKMSHealth(), o.addPublicNames(), o.addEncryption())
+	return errors.Join(o.addControlPlane(), o.addComponents(), o.addRouterConfig(), o.addDefragmentation(), o.addHostedAPI(), o.addHostedClusterResources(), o.addPrivateLink(), o.addWorkerSecurityGroup(), o.addAWSIdentity(), o.addKMSHealth(), o.addPublicNames(), o.addEncryption(), o.addNodeJoin())
 }
 
 // addControlPlane adds the controller of the Services and Routes of the control plane.
@@ -187,8 +195,27 @@ const guestInterval = 10 * time.Minute
 func (o *Operator) addHostedClusterResources() error {
 	return hostedclusterresources.Setup(o, hostedclusterresources.Options{
 		Client: o.GetClient(), Status: o.status, Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
-		Releases: o.releases, Interval: guestInterval,
+		Releases: o.releases, Interval: guestInterval, Refused: o.refusals.Set,
 	})
+}
+
+// addNodeJoin adds the controller that reports why machines do not become nodes.
+func (o *Operator) addNodeJoin() error {
+	return nodejoin.Setup(o, nodejoin.Options{
+		Client: o.GetClient(), Status: o.status, Clock: clock.RealClock{}, Instances: o.instances, KeyReady: o.signer.Ready, Refused: o.refusals.Of,
+	})
+}
+
+// instances returns a client of EC2 with the role that creates the machines of a cluster.
+func (o *Operator) instances(ctx context.Context, hcp *hyperv1.HostedControlPlane) (instance.API, error) {
+	aws := hcp.Spec.Platform.AWS
+	session, err := o.sessions.For(ctx, identity.Target{
+		Region: aws.Region, IssuerURL: hcp.Spec.IssuerURL, RoleARN: string(aws.RolesRef.NodePoolManagementARN), Subject: names.CAPIProviderSubject,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return awsx.EC2(session.Config), nil
 }
 
 // addPrivateLink adds the customer's half of PrivateLink.

@@ -34,6 +34,10 @@ func (r *Reconciler) approveJoining(ctx context.Context, s *scope) error {
 	}
 	s.joinVersion = version
 	pending = fromTokens(pending)
+	refused := map[string]string{}
+	if r.Refused != nil {
+		defer func() { r.Refused(refused) }()
+	}
 	if len(pending) == 0 {
 		return nil
 	}
@@ -54,6 +58,9 @@ func (r *Reconciler) approveJoining(ctx context.Context, s *scope) error {
 			}
 		}
 		if why != "" {
+			if m := machineOf(strings.TrimPrefix(csr.Spec.Username, bootstrapapi.BootstrapUserPrefix), tokens.Items, machines, r.Clock.Now()); m != nil {
+				refused[m.Name] = why
+			}
 			r.refuse(ctx, s, csr, why)
 			continue
 		}

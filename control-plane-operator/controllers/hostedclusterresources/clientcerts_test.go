@@ -260,9 +260,15 @@ func TestExistingNodeIsNotReplaced(t *testing.T) {
 	if w.approved("taken") {
 		t.Error("got the certificate of a node that is there")
 	}
+	if why := w.refused["workers-1"]; why != "there is a node "+nodeName+" already" {
+		t.Errorf("refusals %v", w.refused)
+	}
 	w.must(w.hosted.Admin().Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName}}))
 	if w.reconcileOnce(); !w.approved("taken") {
 		t.Error("the node is gone, and the machine may not join")
+	}
+	if len(w.refused) != 0 {
+		t.Errorf("refusals %v", w.refused)
 	}
 }
 

@@ -35,6 +35,9 @@ type Options struct {
 	// Interval is how often the hosted cluster is compared with the desired state although
 	// nothing in the management cluster has changed.
 	Interval time.Duration
+	// Refused is called with the reasons why certificate requests of machines are not approved, by name of the Machine. It
+	// may be nil.
+	Refused func(why map[string]string)
 	// ReadLog reads a line of a pod's log; nil for the usual way.
 	ReadLog func(ctx context.Context, config *rest.Config, namespace, pod string) error
 	// Open makes a client of the hosted cluster; nil for the usual one.

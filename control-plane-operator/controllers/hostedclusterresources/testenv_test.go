@@ -86,6 +86,8 @@ type testEnv struct {
 	releases *fakerelease.Registry
 	signer   *pki.Signer
 	events   *events.FakeRecorder
+	// refused has why certificate requests of machines are not approved.
+	refused map[string]string
 	// written lists the writes in the hosted cluster by user.
 	written []string
 	// endpoint is the address of the API server.
@@ -276,7 +278,8 @@ func (d *authorizer) authorize(ctx context.Context, verb string, obj any) error 
 }
 
 func (w *testEnv) start() func(context.Context) error {
-	w.reconciler = newReconciler(Options{Client: w.Client(), Status: controlplanestatus.New(w.Client(), w.Client()), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock, Releases: w.releases, Interval: interval, Open: w.open})
+	w.reconciler = newReconciler(Options{Client: w.Client(), Status: controlplanestatus.New(w.Client(), w.Client()), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock, Releases: w.releases, Interval: interval, Open: w.open,
+		Refused: func(why map[string]string) { w.refused = why }})
 	w.controller = w.reconciler.controller()
 	return func(ctx context.Context) error {
 		hcp := w.hcp(ctx)

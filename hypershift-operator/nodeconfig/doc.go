@@ -22,6 +22,7 @@
 //	/etc/kubernetes/apiserver                 address of the API server, for the units below
 //	/etc/kubernetes/authorities.sh            updates the two files in pki and the address of the API server; run by
 //	                                          hypershift-authorities.timer
+//	/etc/kubernetes/joining.sh                reports on the console why the node does not join; run by hypershift-joining
 //	/etc/kubernetes/environment               proxy and trust bundle of kubelet and containerd
 //	/etc/containerd/certs.d/<registry>        mirrors
 //	kubelet.service.d, hypershift-joined      flags of the kubelet; what is done once it has joined

@@ -73,6 +73,7 @@ func baseConfig(in Inputs, m Machine) (types.Config, error) {
 	write(kubeletFile, 0o644, kubelet)
 	write(identityFile, 0o755, []byte(identity))
 	write(authoritiesFile, 0o755, []byte(authorities))
+	write(joiningFile, 0o755, []byte(joiningScript))
 	server, err := serverEnvironment(m.Server)
 	if err != nil {
 		return types.Config{}, err
@@ -113,6 +114,7 @@ func units(m Machine) []types.Unit {
 		{Name: apiServerUnit + ".service", Contents: ptr.To(apiServerProxy)},
 		{Name: authoritiesUnit + ".timer", Enabled: ptr.To(true), Contents: ptr.To(authoritiesTimer)},
 		{Name: authoritiesUnit + ".service", Contents: ptr.To(authoritiesService)},
+		{Name: joiningUnit, Enabled: ptr.To(true), Contents: ptr.To(joining)},
 	}
 }
 

@@ -23,6 +23,7 @@ const (
 	identityFile            = "/etc/kubernetes/identity.sh"
 	authoritiesSerialFile   = "/etc/kubernetes/pki/authorities.serial"
 	authoritiesFile         = "/etc/kubernetes/authorities.sh"
+	joiningFile             = "/etc/kubernetes/joining.sh"
 	serverFile              = "/etc/kubernetes/apiserver"
 	environmentFile         = "/etc/kubernetes/environment"
 	trustDirectory          = "/etc/kubernetes/trust"

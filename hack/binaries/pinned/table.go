@@ -97,6 +97,17 @@ var (
 		ldflags: stripped,
 		gib:     2,
 	}
+	// flannel has a backend in C, which is not used, and which it needs to compile.
+	flannel = &module{
+		dir:     "flannel",
+		require: "github.com/flannel-io/flannel",
+		ldflags: func(v string) string {
+			return versionIn("github.com/flannel-io/flannel/pkg/version.Version")(v) + " -extldflags=-static"
+		},
+		tags: []string{"netgo", "osusergo"},
+		env:  []string{"CGO_ENABLED=1"},
+		gib:  2,
+	}
 	helm = &module{
 		dir:     "helm",
 		require: "helm.sh/helm/v4",
@@ -176,6 +187,7 @@ var (
 		{name: "coredns", module: coredns, pkg: "github.com/coredns/coredns", minutes: 3},
 		{name: "proxy-server", module: konnectivity, pkg: "sigs.k8s.io/apiserver-network-proxy/cmd/server", minutes: 2},
 		{name: "proxy-agent", module: konnectivity, pkg: "sigs.k8s.io/apiserver-network-proxy/cmd/agent", minutes: 1},
+		{name: "flanneld", module: flannel, pkg: "github.com/flannel-io/flannel", minutes: 2},
 		{name: "helm", module: helm, pkg: "helm.sh/helm/v4/cmd/helm", minutes: 2},
 		{name: "aws-cloud-controller-manager", module: cloudControllerManager, pkg: "k8s.io/cloud-provider-aws/cmd/aws-cloud-controller-manager", minutes: 5},
 		{name: "external-dns", module: externalDNS, pkg: "sigs.k8s.io/external-dns", minutes: 8},

@@ -139,20 +139,9 @@ func TestHostedClusterErrorsNameTheReasonAndTheChange(t *testing.T) {
 			},
 			reason: hyperv1.InvalidConfigurationReason, says: []string{"networking.machineNetwork begins with 10.0.0.0/16 and networking.serviceNetwork with fd02::/112", "same IP family first"},
 		},
-		"a network over the inside of OVN": {
-			change: func(hc *hyperv1.HostedCluster) { hc.Spec.Networking.MachineNetwork[0].CIDR = "100.64.0.0/10" },
-			reason: hyperv1.NetworksOverlapReason, says: []string{"100.64.0.0/10 and operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.ipv4.internalJoinSubnet", "internalTransitSwitchSubnet"},
-		},
-		"a network where OVN would be, if it were used": {
+		"networks that OVN-Kubernetes would use, which no release has": {
 			change: func(hc *hyperv1.HostedCluster) {
-				hc.Spec.Networking.NetworkType, hc.Spec.Networking.MachineNetwork[0].CIDR = hyperv1.Other, "100.64.0.0/16"
-			},
-		},
-		"a network where OVN was, and has been moved away": {
-			change: func(hc *hyperv1.HostedCluster) {
-				hc.Spec.Networking.MachineNetwork[0].CIDR = "100.64.0.0/16"
-				hc.Spec.OperatorConfiguration = &hyperv1.OperatorConfiguration{ClusterNetworkOperator: &hyperv1.ClusterNetworkOperatorSpec{
-					OVNKubernetesConfig: &hyperv1.OVNKubernetesConfig{IPv4: &hyperv1.OVNIPv4Config{InternalJoinSubnet: "100.99.0.0/16"}}}}
+				hc.Spec.Networking.NetworkType, hc.Spec.Networking.MachineNetwork[0].CIDR = hyperv1.OVNKubernetes, "100.64.0.0/10"
 			},
 		},
 		"a node port inside the cluster": {

@@ -1,7 +1,6 @@
 package validation
 
 import (
-	"cmp"
 	"net/netip"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -23,19 +22,11 @@ type network struct {
 	prefix netip.Prefix
 }
 
-// The ranges that OVN-Kubernetes uses internally unless the user chooses others.
-const (
-	defaultJoinSubnet    = "100.64.0.0/16"
-	defaultTransitSubnet = "100.88.0.0/16"
-)
-
 // networks rejects address ranges that cannot be parsed or that overlap.
 func networks(s *hyperv1.HostedClusterSpec) field.ErrorList {
 	nets, errs := parseNetworks(s.Networking)
 	errs = append(errs, sameFamily(nets)...)
 	errs = append(errs, serviceAddresses(nets)...)
-	internal, more := internalNetworks(s)
-	nets, errs = append(nets, internal...), append(errs, more...)
 	for i, a := range nets {
 		for _, b := range nets[i+1:] {
 			if a.prefix.Overlaps(b.prefix) {
@@ -103,36 +94,6 @@ func serviceAddresses(nets []network) field.ErrorList {
 		}
 	}
 	return errs
-}
-
-// internalNetworks returns the ranges inside the network plugin.
-func internalNetworks(s *hyperv1.HostedClusterSpec) ([]network, field.ErrorList) {
-	if s.Networking.NetworkType != hyperv1.OVNKubernetes {
-		return nil, nil
-	}
-	var chosen hyperv1.OVNIPv4Config
-	if op := s.OperatorConfiguration; op != nil && op.ClusterNetworkOperator != nil && op.ClusterNetworkOperator.OVNKubernetesConfig != nil && op.ClusterNetworkOperator.OVNKubernetesConfig.IPv4 != nil {
-		chosen = *op.ClusterNetworkOperator.OVNKubernetesConfig.IPv4
-	}
-	var nets []network
-	var errs field.ErrorList
-	for _, n := range []struct {
-		name               string
-		chosen, defaultFor hyperv1.OVNSubnet
-	}{
-		{"internalJoinSubnet", chosen.InternalJoinSubnet, defaultJoinSubnet},
-		{"internalTransitSwitchSubnet", chosen.InternalTransitSwitchSubnet, defaultTransitSubnet},
-	} {
-		const parent = "operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.ipv4."
-		at := spec.Child("operatorConfiguration", "clusterNetworkOperator", "ovnKubernetesConfig", "ipv4", n.name)
-		prefix, err := netip.ParsePrefix(string(cmp.Or(n.chosen, n.defaultFor)))
-		if err != nil || !prefix.Addr().Is4() {
-			errs = append(errs, configuration.invalid(at, n.chosen, "%s%s is %q, which is not an IPv4 address range: write it like 100.64.0.0/16", parent, n.name, n.chosen))
-			continue
-		}
-		nets = append(nets, network{name: parent + n.name, at: at, prefix: prefix.Masked()})
-	}
-	return nets, errs
 }
 
 // advertiseAddress rejects an address inside a network: nodes use it to reach the

@@ -6,6 +6,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/cloudcontrollermanager"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/coredns"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/etcd"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/flannel"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/konnectivityagent"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeapiserver"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubecontrollermanager"
@@ -33,3 +34,7 @@ var HostedCluster = []component.Component[*target.HostedCluster]{
 	kubeproxy.Component,
 	konnectivityagent.Component,
 }
+
+// PodNetwork is the pod network of a release, inside the hosted cluster. It is not in HostedCluster, because it stays when a
+// release does not have it.
+var PodNetwork = flannel.Component

@@ -38,6 +38,7 @@ var mirrored = []mirroredCondition{
 	{hyperv1.ConfigOperatorReconciliationSucceeded, never},
 	{hyperv1.DataPlaneConnectionAvailable, never},
 	{hyperv1.KubeletServingCertificatesSigned, never},
+	{hyperv1.PodNetworkInstalled, never},
 	{hyperv1.ControlPlaneConnectionAvailable, never},
 	{hyperv1.EndpointAccessUpToDate, never},
 	{hyperv1.EtcdDataEncryptionUpToDate, never},

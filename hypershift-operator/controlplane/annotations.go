@@ -14,6 +14,7 @@ func PropagatedAnnotations() []string {
 		hyperv1.CertificateValidityAnnotation,
 		hyperv1.CertificateRenewalAnnotation,
 		hyperv1.RotationPauseAnnotation,
+		hyperv1.PodNetworkAnnotation,
 		hyperv1.ControlPlanePriorityClassAnnotation,
 		hyperv1.APICriticalPriorityClassAnnotation,
 		hyperv1.EtcdPriorityClassAnnotation,

@@ -57,6 +57,7 @@ var healthyClusters = map[string]metav1.ConditionStatus{
 	hyperv1.DataPlaneConnectionAvailable:          metav1.ConditionTrue,
 	hyperv1.EndpointAccessUpToDate:                metav1.ConditionTrue,
 	hyperv1.KubeletServingCertificatesSigned:      metav1.ConditionTrue,
+	hyperv1.PodNetworkInstalled:                   metav1.ConditionTrue,
 	hyperv1.ControlPlaneConnectionAvailable:       metav1.ConditionTrue,
 	hyperv1.EtcdDataEncryptionUpToDate:            metav1.ConditionTrue,
 	hyperv1.EtcdBackupSucceeded:                   metav1.ConditionTrue,

@@ -36,4 +36,10 @@ const (
 	// 24h. The default is five minutes. Programs with open connections to the API server need this time to restart
 	// between two steps.
 	RotationPauseAnnotation = "hypershift.openshift.io/certificate-rotation-pause"
+	// PodNetworkAnnotation, if PodNetworkUnmanaged, leaves the pod network to the user, although networkType names the
+	// one of the release: nothing is installed, updated or removed. An installed pod network keeps running.
+	PodNetworkAnnotation = "hypershift.openshift.io/pod-network"
 )
+
+// PodNetworkUnmanaged is the value of PodNetworkAnnotation that leaves the pod network to the user.
+const PodNetworkUnmanaged = "Unmanaged"

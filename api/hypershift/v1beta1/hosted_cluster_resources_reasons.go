@@ -58,6 +58,21 @@ const (
 	RemovingFormerAccessReason = "RemovingFormerAccess"
 )
 
+// Reasons of PodNetworkInstalled.
+const (
+	// NoPodNetworkInReleaseReason: the release has no image of a pod network. Nothing is installed, and one that an
+	// earlier release has installed is neither updated nor removed. Use a release with the image flannel, or install a
+	// network plugin and set the annotation hypershift.openshift.io/pod-network to Unmanaged.
+	NoPodNetworkInReleaseReason = "NoPodNetworkInRelease"
+	// OtherPodNetworkReason: nodes are ready without the pod network of the release, so they have another one. The one
+	// of the release is not installed, because both would change the same settings of nodes. Set the annotation
+	// hypershift.openshift.io/pod-network to Unmanaged to keep the other one.
+	OtherPodNetworkReason = "OtherPodNetwork"
+	// PodNetworkUnmanagedReason: the annotation hypershift.openshift.io/pod-network leaves the pod network to the
+	// user. No action is needed.
+	PodNetworkUnmanagedReason = "PodNetworkUnmanaged"
+)
+
 // Reasons of KubeletServingCertificatesSigned.
 const (
 	// NodesSelfSignedReason: the nodes in the message use self-signed serving certificates. Replace machines that

@@ -129,6 +129,10 @@ const (
 	// that the message names. Until then, one node could answer in place of another. Absent if the operator creates
 	// no certificates.
 	KubeletServingCertificatesSigned = "KubeletServingCertificatesSigned"
+	// PodNetworkInstalled is True when the pod network of the release is installed, or the user has taken it over with
+	// the annotation hypershift.openshift.io/pod-network. Absent for networkType Other and Calico. If False, the pods
+	// of the cluster have no network from Hypershift: follow the reason.
+	PodNetworkInstalled = "PodNetworkInstalled"
 	// ControlPlaneConnectionAvailable is True when the nodes reach the API server. Unknown without nodes. If False,
 	// check DNS and the firewall in the network of the nodes.
 	ControlPlaneConnectionAvailable = "ControlPlaneConnectionAvailable"

@@ -8,11 +8,11 @@ import "net/netip"
 type NetworkType string
 
 const (
-	// OpenShiftSDN is the plugin of old OpenShift releases.
+	// OpenShiftSDN is the plugin of old OpenShift releases. It has the same effect as OVNKubernetes.
 	OpenShiftSDN NetworkType = "OpenShiftSDN"
 	// Calico is installed by the user.
 	Calico NetworkType = "Calico"
-	// OVNKubernetes is part of OpenShift.
+	// OVNKubernetes is the pod network of the release. A release of Kubernetes has flannel.
 	OVNKubernetes NetworkType = "OVNKubernetes"
 	// Other is any other plugin that the user installs.
 	Other NetworkType = "Other"
@@ -63,7 +63,10 @@ type ClusterNetworking struct {
 	// +kubebuilder:default={{cidr: "172.31.0.0/16"}}
 	ServiceNetwork []ServiceNetworkEntry `json:"serviceNetwork,omitempty"`
 
-	// networkType is the network plugin. It cannot be changed.
+	// networkType is the network plugin. It cannot be changed. OVNKubernetes, the default, and OpenShiftSDN stand for
+	// the pod network of the release: a release of Kubernetes installs flannel, which does not enforce
+	// NetworkPolicies. With Calico and Other, the user installs a network plugin. The condition PodNetworkInstalled
+	// reports what is installed.
 	//
 	// +optional
 	// +kubebuilder:default=OVNKubernetes
@@ -76,7 +79,7 @@ type ClusterNetworking struct {
 	APIServer *APIServerNetworking `json:"apiServer,omitempty"`
 
 	// allocateNodeCIDRs defines whether kube-controller-manager allocates a range of pod addresses to each node. Only
-	// for networkType Other, if the plugin requires it.
+	// for networkType Other, if the plugin requires it. For the pod network of the release, they are always allocated.
 	//
 	// +optional
 	AllocateNodeCIDRs *AllocateNodeCIDRsMode `json:"allocateNodeCIDRs,omitempty"`
@@ -103,8 +106,8 @@ type ClusterNetworkEntry struct {
 	// +kubebuilder:validation:XValidation:rule="isCIDR(self)",message="must be an address range such as 10.132.0.0/14"
 	CIDR string `json:"cidr,omitempty"`
 
-	// hostPrefix is the prefix length of the range of each node. With 23 a node has 510 addresses. Plugins that do
-	// not divide the range by node ignore it.
+	// hostPrefix is the prefix length of the range of each node. With 23 a node has 510 addresses. The default is 24,
+	// or 64 for IPv6. It has no effect where no ranges are allocated to nodes.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -156,6 +159,16 @@ const (
 	defaultAdvertiseIPv6 = "fd00::1"
 	defaultAdvertisePort = 6443
 )
+
+// UsesPodNetworkOfRelease reports whether networkType stands for the pod network of the release.
+func (n ClusterNetworking) UsesPodNetworkOfRelease() bool {
+	return n.NetworkType != Calico && n.NetworkType != Other
+}
+
+// AllocatesNodeRanges reports whether kube-controller-manager may allocate ranges of pod addresses to nodes.
+func (n ClusterNetworking) AllocatesNodeRanges() bool {
+	return n.UsesPodNetworkOfRelease() || n.AllocateNodeCIDRs != nil && *n.AllocateNodeCIDRs == AllocateNodeCIDRsEnabled
+}
 
 // AdvertiseAddress returns the address of the API server on every node. It has the IP family of the first service
 // range, which is the family of the only address of the API server's Service.

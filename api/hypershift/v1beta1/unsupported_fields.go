@@ -2,6 +2,7 @@ package v1beta1
 
 import (
 	"reflect"
+	"slices"
 
 	configv1 "github.com/openshift/api/config/v1"
 )
@@ -19,6 +20,10 @@ var unsupportedFields = []struct {
 	}},
 	{"platform.aws.terminationHandlerQueueURL", func(s *HostedClusterSpec) bool {
 		return s.Platform.AWS != nil && s.Platform.AWS.TerminationHandlerQueueURL != ""
+	}},
+	{"networking.networkType OpenShiftSDN", func(s *HostedClusterSpec) bool { return s.Networking.NetworkType == OpenShiftSDN }},
+	{"networking.clusterNetwork.hostPrefix", func(s *HostedClusterSpec) bool {
+		return !s.Networking.AllocatesNodeRanges() && slices.ContainsFunc(s.Networking.ClusterNetwork, func(e ClusterNetworkEntry) bool { return e.HostPrefix != 0 })
 	}},
 	{"autoscaling", func(s *HostedClusterSpec) bool { return s.Autoscaling.isSet() }},
 	{"autoNode", func(s *HostedClusterSpec) bool { return s.AutoNode != nil }},

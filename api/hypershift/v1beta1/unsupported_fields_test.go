@@ -36,6 +36,19 @@ func TestNotActedOn(t *testing.T) {
 			spec: `{"networking": {"allocateNodeCIDRs": "Enabled"}, "autoscaling": {"scaling": "ScaleUpOnly"}, "autoNode": {}}`,
 			want: []string{"autoscaling", "autoNode"},
 		},
+		"a network plugin that no release has": {
+			spec: `{"networking": {"networkType": "OpenShiftSDN"}}`, want: []string{"networking.networkType OpenShiftSDN"},
+		},
+		"the pod network of the release divides the range of pods": {
+			spec: `{"networking": {"networkType": "OVNKubernetes", "clusterNetwork": [{"cidr": "10.132.0.0/14", "hostPrefix": 23}]}}`,
+		},
+		"a plugin of the user for which nodes get ranges": {
+			spec: `{"networking": {"networkType": "Other", "allocateNodeCIDRs": "Enabled", "clusterNetwork": [{"cidr": "10.132.0.0/14", "hostPrefix": 23}]}}`,
+		},
+		"ranges of nodes that nothing allocates": {
+			spec: `{"networking": {"networkType": "Calico", "clusterNetwork": [{"cidr": "10.132.0.0/14", "hostPrefix": 23}]}}`,
+			want: []string{"networking.clusterNetwork.hostPrefix"},
+		},
 		"a maximum number of nodes is a scaling setting": {spec: `{"autoscaling": {"maxNodesTotal": 3}}`, want: []string{"autoscaling"}},
 		"etcd from a snapshot and unmanaged etcd are supported": {
 			spec: `{"etcd": {"managed": {"storage": {"restoreSnapshotURL": ["https://a"]}}, "unmanaged": {"endpoint": "https://a"}}}`,

@@ -1,6 +1,8 @@
 package kubecontrollermanager
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/utils/ptr"
@@ -9,13 +11,14 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
 	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
 func TestGolden(t *testing.T) {
 	targettest.Golden(t, Component, targettest.Single, targettest.HighlyAvailable,
 		targettest.Case{Name: "node-ranges-of-both-families", Adapt: func(env *target.ControlPlane) {
 			n := &env.HCP.Spec.Networking
-			n.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)
+			n.NetworkType, n.AllocateNodeCIDRs = hyperv1.Other, ptr.To(hyperv1.AllocateNodeCIDRsEnabled)
 			n.ClusterNetwork = []hyperv1.ClusterNetworkEntry{{CIDR: "10.132.0.0/14", HostPrefix: 23}, {CIDR: "fd01::/48", HostPrefix: 64}}
 			n.ServiceNetwork = []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/16"}, {CIDR: "fd02::/112"}}
 		}},
@@ -24,11 +27,58 @@ func TestGolden(t *testing.T) {
 
 func TestInvalidClusterNetworkIsRejected(t *testing.T) {
 	env := targettest.Env()
+	env.HCP.Spec.Networking.NetworkType = hyperv1.Other
 	env.HCP.Spec.Networking.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)
 	env.HCP.Spec.Networking.ClusterNetwork = []hyperv1.ClusterNetworkEntry{{CIDR: "10.132.0.0"}}
 	if _, err := component.Render(Component, env); err == nil {
 		t.Error("a range without a length was accepted")
 	}
+}
+
+func TestNodeRanges(t *testing.T) {
+	const allocated = "--allocate-node-cidrs=true"
+	for name, c := range map[string]struct {
+		change func(*target.ControlPlane)
+		want   bool
+		err    string
+	}{
+		"the pod network of the release needs ranges": {change: func(*target.ControlPlane) {}, want: true},
+		"a release without a pod network needs none": {change: func(env *target.ControlPlane) {
+			env.Release = &release.Release{Components: map[string]string{}}
+		}},
+		"another plugin needs none":                      {change: func(env *target.ControlPlane) { env.HCP.Spec.Networking.NetworkType = hyperv1.Calico }},
+		"a pod network that the user has taken over may": {change: unmanaged, want: true},
+		"ranges without room are rejected": {
+			change: func(env *target.ControlPlane) {
+				env.HCP.Spec.Networking.ClusterNetwork = []hyperv1.ClusterNetworkEntry{{CIDR: "10.132.0.0/26"}}
+			},
+			err: "no room",
+		},
+		"ranges without room do not concern a user who has taken over the pod network": {change: func(env *target.ControlPlane) {
+			unmanaged(env)
+			env.HCP.Spec.Networking.ClusterNetwork = []hyperv1.ClusterNetworkEntry{{CIDR: "10.132.0.0/26"}}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := targettest.Env()
+			env.HCP.Spec.Networking.NetworkType = ""
+			c.change(env)
+			args, err := nodeRangeArgs(env)
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Errorf("the error is %v, not %q", err, c.err)
+				}
+				return
+			}
+			if err != nil || slices.Contains(args, allocated) != c.want {
+				t.Errorf("the arguments are %v, %v", args, err)
+			}
+		})
+	}
+}
+
+func unmanaged(env *target.ControlPlane) {
+	env.HCP.Annotations = map[string]string{hyperv1.PodNetworkAnnotation: hyperv1.PodNetworkUnmanaged}
 }
 
 // The API server must have the same features.

@@ -7,12 +7,11 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/utils/ptr"
 
-	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/podnetwork"
 )
 
 func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
@@ -20,7 +19,7 @@ func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
 	c.Args = append(c.Args, target.LeaderElection(*d.Spec.Replicas)...)
 	// A stolen node identity expires, even if the theft is never detected.
 	c.Args = append(c.Args, "--cluster-signing-duration="+names.NodeCertificateLife.String())
-	nodeRanges, err := nodeRangeArgs(env.HCP.Spec.Networking)
+	nodeRanges, err := nodeRangeArgs(env)
 	if err != nil {
 		return err
 	}
@@ -34,8 +33,13 @@ func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
 
 // nodeRangeArgs makes kube-controller-manager allocate a range of pod addresses for each node, if the network plugin
 // expects it.
-func nodeRangeArgs(n hyperv1.ClusterNetworking) ([]string, error) {
-	if ptr.Deref(n.AllocateNodeCIDRs, hyperv1.AllocateNodeCIDRsDisabled) != hyperv1.AllocateNodeCIDRsEnabled {
+func nodeRangeArgs(env *target.ControlPlane) ([]string, error) {
+	n := env.HCP.Spec.Networking
+	allocate, err := allocates(env)
+	if err != nil {
+		return nil, err
+	}
+	if !allocate {
 		return []string{"--allocate-node-cidrs=false"}, nil
 	}
 	var pods, services, sizes []string
@@ -58,6 +62,23 @@ func nodeRangeArgs(n hyperv1.ClusterNetworking) ([]string, error) {
 		"--service-cluster-ip-range=" + strings.Join(services, ","),
 	}
 	return append(args, sizes...), nil
+}
+
+// allocates reports whether nodes get ranges. The pod network of the release needs them, and a user who has taken it over may
+// still need them, unless the ranges cannot be divided.
+func allocates(env *target.ControlPlane) (bool, error) {
+	n := env.HCP.Spec.Networking
+	if !n.UsesPodNetworkOfRelease() {
+		return n.AllocatesNodeRanges(), nil
+	}
+	if !env.Has(podnetwork.Image) {
+		return false, nil
+	}
+	_, err := podnetwork.RangesOf(n)
+	if err != nil && podnetwork.Unmanaged(env.HCP) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func family(p netip.Prefix) int {

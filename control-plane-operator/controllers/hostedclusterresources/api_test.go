@@ -195,6 +195,38 @@ func TestSetupOnARealAPIServer(t *testing.T) {
 	}
 }
 
+// flannel announces the address of a node in the node's annotations, by which other nodes send it packets.
+func TestFlannelWritesToItsOwnNodeOnly(t *testing.T) {
+	t.Parallel()
+	a := startAPIServer(t)
+	a.reconcileAll()
+	a.expectCondition(resourcesCondition, succeeded)
+	master := a.client(a.as("test", masterGroup))
+	for _, name := range []string{"own", "other"} {
+		a.must(master.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+	}
+	announce := func(node string, extra map[string][]string) error {
+		config := a.as("test", masterGroup)
+		config.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:kube-system:flannel", Extra: extra}
+		patch := client.RawPatch(types.StrategicMergePatchType, []byte(`{"metadata":{"annotations":{"flannel.alpha.coreos.com/public-ip":"192.0.2.1"}}}`))
+		return a.client(config).Status().Patch(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}, patch)
+	}
+	own := map[string][]string{"authentication.kubernetes.io/node-name": {"own"}}
+	// The API server observes a new policy with a delay.
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
+		return apierrors.IsForbidden(announce("other", own)), nil
+	})
+	if err != nil {
+		t.Error("flannel of one node writes to another node")
+	}
+	if err := announce("own", nil); !apierrors.IsForbidden(err) {
+		t.Errorf("flannel without a node: %v", err)
+	}
+	if err := announce("own", own); err != nil {
+		t.Errorf("flannel of the node: %v", err)
+	}
+}
+
 // follow updates the trusted authorities as a node does.
 func (a *apiServer) follow(name string) {
 	a.t.Helper()

@@ -30,6 +30,8 @@ type clusterConnection struct {
 	apply  *apply.Applier
 	// observed has the last observation of each part.
 	observed map[string]observedPart
+	// otherPodNetwork is when nodes were found to have another pod network than that of the release.
+	otherPodNetwork time.Time
 	// nodes is the connection to nodes.
 	nodes nodeConnection
 	// podAuthorities has the API server's authorities for pods.

@@ -83,6 +83,7 @@ func (r *Reconciler) controller() *Controller {
 		{Name: "kubelets", Run: r.checkKubelets},
 		{Name: "watches", Run: r.ensureWatches},
 		{Name: "CA rollout", Run: r.awaitNodes},
+		{Name: "pod network", Run: r.ensurePodNetwork},
 	}
 	for _, p := range contents() {
 		parts = append(parts, reconcile.Step[*scope]{Name: p.name, Run: func(ctx context.Context, s *scope) error { return r.ensure(ctx, s, p) }})

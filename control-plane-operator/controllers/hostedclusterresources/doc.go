@@ -19,6 +19,8 @@
 //	    watches      trigger reconciles        watches.go
 //	    CA rollout   nodes have the next authorities before these sign
 //	                                        carollout.go
+//	    pod network  flannel, if the release has it
+//	                                     podnetwork.go
 //	    contents     sets of objects:         contents.go
 //	      api-endpoints, cluster-info        endpoints.go
 //	      node-authorities                 authorities.go

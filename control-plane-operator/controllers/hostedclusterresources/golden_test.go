@@ -16,6 +16,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/coredns"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/flannel"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/konnectivityagent"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeproxy"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
@@ -23,6 +24,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/internal/podnetwork"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
 )
@@ -40,7 +42,7 @@ func desired(t *testing.T, c component.Component[*target.HostedCluster], change 
 		Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(route("konnectivity.demo.example.com"), secret(names.KonnectivityAgentCertificate, corev1.SecretTypeTLS, certificate)).Build(),
 		Scheme: scheme, Clock: clocktesting.NewFakeClock(time.Now()), Interval: interval,
 		Releases: fakerelease.New(&release.Release{Image: oldImage, Version: "1.35.4", Components: map[string]string{
-			"coredns": "registry/coredns:1", "kube-proxy": "registry/kube-proxy:1.35.4", names.KonnectivityAgentImage: "registry/agent:1",
+			"coredns": "registry/coredns:1", "kube-proxy": "registry/kube-proxy:1.35.4", names.KonnectivityAgentImage: "registry/agent:1", podnetwork.Image: "registry/flannel:1",
 		}}),
 	})
 	authorities := []byte("authorities")
@@ -71,6 +73,10 @@ func TestDesiredWorkloads(t *testing.T) {
 			hcp.Spec.Networking.ClusterNetwork = nil
 		}},
 		"konnectivity-agent": {konnectivityagent.Component, nil},
+		"flannel":            {flannel.Component, nil},
+		"flannel-dual-stack": {flannel.Component, func(hcp *hyperv1.HostedControlPlane) {
+			hcp.Spec.Networking.ClusterNetwork = append(hcp.Spec.Networking.ClusterNetwork, hyperv1.ClusterNetworkEntry{CIDR: "fd01::/48"})
+		}},
 	} {
 		t.Run(name, func(t *testing.T) { componenttest.Objects(t, name, desired(t, tc.of, tc.change)) })
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,11 +20,14 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
-// permissions are the RBAC objects in the hosted cluster. The operator's usual identity can read but not change them,
+// permissions are the RBAC objects in the hosted cluster, and admission policies that restrict them further. The operator's usual identity can read but not change them,
 // because otherwise it could do anything. They are changed with a certificate that is valid for ten minutes.
 var permissions = part{
-	name:    "permissions",
-	kinds:   []client.ObjectList{&rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{}},
+	name: "permissions",
+	kinds: []client.ObjectList{
+		&rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{},
+		&admissionregistrationv1.ValidatingAdmissionPolicyList{}, &admissionregistrationv1.ValidatingAdmissionPolicyBindingList{},
+	},
 	desired: desiredPermissions,
 }
 
@@ -33,6 +37,9 @@ func desiredPermissions(_ *Reconciler, _ context.Context, s *scope) ([]client.Ob
 	files := []string{"permissions.yaml", "permissions-nodes.yaml"}
 	if s.cleaning() {
 		files = append(files, "permissions-cleanup.yaml")
+	}
+	if s.hcp.Spec.Networking.UsesPodNetworkOfRelease() {
+		files = append(files, "permissions-pod-network.yaml")
 	}
 	if secretencryption.Rewrites(s.hcp.Status.SecretEncryption) {
 		files = append(files, "permissions-encryption.yaml")

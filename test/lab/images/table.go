@@ -1,6 +1,7 @@
 package images
 
 import (
+	"maps"
 	"path"
 	"slices"
 )
@@ -24,6 +25,7 @@ func table() []image {
 		{name: "etcd", programs: []at{
 			{"etcd", "/usr/local/bin/etcd"}, {"etcdctl", "/usr/local/bin/etcdctl"}, {"etcdutl", "/usr/local/bin/etcdutl"},
 		}},
+		{name: "flannel", more: podNetwork, programs: []at{{"flanneld", "/opt/bin/flanneld"}}, entrypoint: []string{"/opt/bin/flanneld"}},
 		{name: "haproxy", more: proxy, user: "99:99"},
 		{name: "konnectivity-server", programs: []at{{"proxy-server", "/proxy-server"}}, entrypoint: []string{"/proxy-server"}, user: nonroot},
 		{name: "konnectivity-agent", programs: []at{{"proxy-agent", "/proxy-agent"}}, entrypoint: []string{"/proxy-agent"}, user: nonroot},
@@ -82,17 +84,24 @@ var pause = fromDebian(map[string]string{"/usr/bin/catatonit": "/pause"}, nil)
 
 // firewall contains the programs with which kube-proxy writes its rules. Without the names of protocols, iptables prints
 // numbers; kube-proxy would not recognize its own rules after a restart, and delete them.
-var firewall = fromDebian(
-	map[string]string{
-		"/usr/sbin/nft":                           "",
-		"/usr/sbin/conntrack":                     "",
-		"/etc/protocols":                          "",
-		"/usr/sbin/xtables-nft-multi":             "",
-		"/usr/lib/*-linux-gnu*/xtables/libxt*.so": "",
-		"/usr/lib/*-linux-gnu*/xtables/libip*.so": "",
-	},
-	links("/usr/sbin", "xtables-nft-multi",
-		"iptables", "iptables-save", "iptables-restore", "ip6tables", "ip6tables-save", "ip6tables-restore"),
+var firewall = fromDebian(firewallPrograms, firewallLinks)
+
+var firewallPrograms = map[string]string{
+	"/usr/sbin/nft":                           "",
+	"/usr/sbin/conntrack":                     "",
+	"/etc/protocols":                          "",
+	"/usr/sbin/xtables-nft-multi":             "",
+	"/usr/lib/*-linux-gnu*/xtables/libxt*.so": "",
+	"/usr/lib/*-linux-gnu*/xtables/libip*.so": "",
+}
+
+var firewallLinks = links("/usr/sbin", "xtables-nft-multi",
+	"iptables", "iptables-save", "iptables-restore", "ip6tables", "ip6tables-save", "ip6tables-restore")
+
+// podNetwork contains the programs with which flannel writes its rules, and the shell of the upstream image.
+var podNetwork = fromDebian(
+	merge(firewallPrograms, map[string]string{"/bin/busybox": "/bin/busybox"}),
+	merge(firewallLinks, links("/bin", "busybox", "sh", "cat", "mv", "sleep")),
 )
 
 // busybox has the applets that tests and users of a shell need. Its own wget is a static program that resolves names, which
@@ -112,6 +121,14 @@ func links(dir, to string, names ...string) map[string]string {
 		all[path.Join(dir, name)] = to
 	}
 	return all
+}
+
+func merge(all ...map[string]string) map[string]string {
+	merged := map[string]string{}
+	for _, one := range all {
+		maps.Copy(merged, one)
+	}
+	return merged
 }
 
 // chosen returns the images of these names, or without names all images except those with onRequest.

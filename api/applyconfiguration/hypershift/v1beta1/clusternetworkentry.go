@@ -9,8 +9,8 @@ package v1beta1
 type ClusterNetworkEntryApplyConfiguration struct {
 	// cidr is the range, such as 10.132.0.0/14.
 	CIDR *string `json:"cidr,omitempty"`
-	// hostPrefix is the prefix length of the range of each node. With 23 a node has 510 addresses. Plugins that do
-	// not divide the range by node ignore it.
+	// hostPrefix is the prefix length of the range of each node. With 23 a node has 510 addresses. The default is 24,
+	// or 64 for IPv6. It has no effect where no ranges are allocated to nodes.
 	HostPrefix *int32 `json:"hostPrefix,omitempty"`
 }
 

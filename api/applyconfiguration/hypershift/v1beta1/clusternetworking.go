@@ -18,13 +18,16 @@ type ClusterNetworkingApplyConfiguration struct {
 	ClusterNetwork []ClusterNetworkEntryApplyConfiguration `json:"clusterNetwork,omitempty"`
 	// serviceNetwork lists the address ranges of the services, one per IP family.
 	ServiceNetwork []ServiceNetworkEntryApplyConfiguration `json:"serviceNetwork,omitempty"`
-	// networkType is the network plugin. It cannot be changed.
+	// networkType is the network plugin. It cannot be changed. OVNKubernetes, the default, and OpenShiftSDN stand for
+	// the pod network of the release: a release of Kubernetes installs flannel, which does not enforce
+	// NetworkPolicies. With Calico and Other, the user installs a network plugin. The condition PodNetworkInstalled
+	// reports what is installed.
 	NetworkType *hypershiftv1beta1.NetworkType `json:"networkType,omitempty"`
 	// apiServer configures the address of the API server on the nodes, and the addresses from which clients may
 	// connect to it.
 	APIServer *APIServerNetworkingApplyConfiguration `json:"apiServer,omitempty"`
 	// allocateNodeCIDRs defines whether kube-controller-manager allocates a range of pod addresses to each node. Only
-	// for networkType Other, if the plugin requires it.
+	// for networkType Other, if the plugin requires it. For the pod network of the release, they are always allocated.
 	AllocateNodeCIDRs *hypershiftv1beta1.AllocateNodeCIDRsMode `json:"allocateNodeCIDRs,omitempty"`
 }
 

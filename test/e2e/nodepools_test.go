@@ -95,8 +95,6 @@ func newHostedForPools(t *testing.T, name string) *hosted {
 	t.Helper()
 	h := newHosted(t, name, on.Versions[0])
 	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.PublicAndPrivate
-	// The network plugin of the machine image takes the pod ranges from the nodes.
-	h.hc.Spec.Networking.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)
 	return h
 }
 

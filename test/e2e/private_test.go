@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -33,7 +32,6 @@ func TestPrivate(t *testing.T) {
 	shareLab(t, 8)
 	h := newHosted(t, "private", on.Versions[0])
 	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.Private
-	h.hc.Spec.Networking.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)
 	h.create()
 	pools := h.poolPerZone(3)
 	h.available()

@@ -17,7 +17,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -141,7 +140,6 @@ func TestPublishing(t *testing.T) {
 // publishAPI publishes the API server by a load balancer, with a host name unless it is empty.
 func (h *hosted) publishAPI(access hyperv1.AWSEndpointAccessType, host string) {
 	h.hc.Spec.Platform.AWS.EndpointAccess = access
-	h.hc.Spec.Networking.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)
 	for i := range h.hc.Spec.Services {
 		if s := &h.hc.Spec.Services[i]; s.Service == hyperv1.APIServer {
 			s.ServicePublishingStrategy = hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer}

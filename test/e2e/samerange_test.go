@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/utils/ptr"
-
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
@@ -22,7 +20,6 @@ func TestSameRange(t *testing.T) {
 	for _, name := range []string{"range-a", "range-b"} {
 		h := newHosted(t, name, on.Versions[0])
 		h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.Private
-		h.hc.Spec.Networking.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)
 		h.create()
 		pools[h] = h.nodePool(name, 1)
 		h.must(h.management.Create(t.Context(), pools[h]))

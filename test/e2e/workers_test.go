@@ -28,8 +28,6 @@ func TestWorkers(t *testing.T) {
 	shareLab(t, 5)
 	h := newHosted(t, "workers", on.Versions[0])
 	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.PublicAndPrivate
-	// The network plugin of the machine image takes the pod ranges from the nodes.
-	h.hc.Spec.Networking.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)
 	h.hc.Annotations = map[string]string{hyperv1.RotationPauseAnnotation: "45s"}
 	h.create()
 	often := h.followOften()
@@ -40,6 +38,7 @@ func TestWorkers(t *testing.T) {
 	}
 	h.waitForCondition(hyperv1.DataPlaneConnectionAvailable, "True")
 	runAll(t, h.kubeconfig, onNodes(on.Images["busybox"]))
+	h.podNetwork(on.Images["busybox"])
 	runAll(t, h.kubeconfig, issuerDocuments(on.Images["busybox"], h.hc.Spec.IssuerURL))
 	h.loadBalancer(on.Images["busybox"])
 	h.rotate()

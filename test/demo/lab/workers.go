@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// privately makes workers use PrivateLink. The network plugin of the lab's machines gets pod ranges from the nodes.
-const privately = `{"spec":{"platform":{"aws":{"endpointAccess":"PublicAndPrivate"}},"networking":{"allocateNodeCIDRs":"Enabled"}}}`
+// privately makes workers use PrivateLink.
+const privately = `{"spec":{"platform":{"aws":{"endpointAccess":"PublicAndPrivate"}}}}`
 
 // work lets machines of the customer join, which then run the pods of use.
 func (s *show) work(ctx context.Context) error {

@@ -261,9 +261,9 @@ func TestInstancesOfCustomersAreReported(t *testing.T) {
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
-		c.FollowWorkers(ctx, t.Output(), func(_ context.Context, workers []Worker) (bool, error) {
+		c.FollowWorkers(ctx, t.Output(), func(_ context.Context, workers []Worker) error {
 			reported.Store(&workers)
-			return true, nil
+			return nil
 		})
 	}()
 	t.Cleanup(func() {

@@ -23,8 +23,8 @@ type Worker struct {
 }
 
 // FollowWorkers calls tell with the running instances in the accounts of customers whenever they have changed, and again
-// until settled, until ctx ends.
-func (c *Cloud) FollowWorkers(ctx context.Context, progress io.Writer, tell func(context.Context, []Worker) (settled bool, err error)) {
+// after an error, until ctx ends.
+func (c *Cloud) FollowWorkers(ctx context.Context, progress io.Writer, tell func(context.Context, []Worker) error) {
 	poll.New("workers", poll.Options{Changed: c.changes.follower(), Clock: clock.RealClock{}, Progress: progress}, func(ctx context.Context) (bool, error) {
 		var all []Worker
 		stable := true
@@ -39,8 +39,7 @@ func (c *Cloud) FollowWorkers(ctx context.Context, progress io.Writer, tell func
 			all, stable = append(all, workers...), stable && still
 		}
 		c.workers.set(all)
-		settled, err := tell(ctx, all)
-		return settled && stable, err
+		return stable, tell(ctx, all)
 	}).Run(ctx)
 }
 

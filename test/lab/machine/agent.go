@@ -24,19 +24,12 @@ func Run(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	if s.Instance != nil {
-		s = s.inside()
-	}
 	if err := os.MkdirAll(s.path("logs"), 0o755); err != nil {
 		return fmt.Errorf("running machine %s: %w", s.Name, err)
 	}
 	a := &agent{Spec: s, log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	defer a.servers.Wait()
-	steps := []func(context.Context) error{a.enforceNetworkPolicies, a.startContainerd, a.startKubelet, a.startKubeProxy, a.connectPods}
-	if s.Instance != nil {
-		steps = []func(context.Context) error{a.connectPods}
-	}
-	for _, step := range steps {
+	for _, step := range []func(context.Context) error{a.enforceNetworkPolicies, a.startContainerd, a.startKubelet, a.startKubeProxy, a.connectPods} {
 		if err := step(ctx); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("running machine %s: %w", s.Name, err)
 		}

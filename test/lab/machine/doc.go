@@ -9,13 +9,13 @@
 //	  cni.go          bridge of the pods, after the node has got its pod range
 //	  kubeproxy.go    kube-proxy, if the cluster does not run its own
 //
-// An instance of a customer gets everything about its cluster from its user data. It boots Debian with its systemd:
+// An instance of a customer gets everything about its cluster from its user data, and its pod network from the cluster. It boots
+// Debian with its systemd:
 //
 //	root.go        pid 1: root file system (hack/images) below a layer of its own, then systemd
 //	image.go       what the image of a node has in addition: containerd, kubelet, all from the directory of the lab
 //	ignition.go    Ignition, before the first boot; on other images cloud-init, which is a unit
 //	power.go       console, power on, power off
-//	agent.go       a unit, for cni.go only
 //
 // A machine is its directory: Spec as JSON, the disk, the logs. If it is killed and booted again, it is the same node with the
 // same containers. After its directory is removed, nothing of it is left.

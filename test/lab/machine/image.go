@@ -6,13 +6,10 @@ import (
 	"path/filepath"
 )
 
-// Paths of the machine image, and paths at which the user data of node pools puts files for components of the image.
+// Paths of the machine image.
 const (
-	imageCNI         = "/etc/cni/net.d"
-	imageIPAM        = "/var/lib/cni/networks"
-	imageUnits       = "/usr/lib/systemd/system"
-	imagePresets     = "/usr/lib/systemd/system-preset"
-	joinedKubeconfig = "/var/lib/kubelet/kubeconfig"
+	imageCNI   = "/etc/cni/net.d"
+	imageUnits = "/usr/lib/systemd/system"
 )
 
 // installImage adds to the root file system what a machine image for nodes has: containerd and a kubelet, with the part of their
@@ -31,8 +28,8 @@ func (a *agent) installImage(root string) error {
 			return fmt.Errorf("installing the image: %w", err)
 		}
 	}
-	data := struct{ Programs, Machine, Logs, Hostname, Nameserver, Search string }{
-		insidePrograms, insideMachine, a.path("logs"), a.hostname(), a.DNS, a.Search,
+	data := struct{ Programs, Logs, Hostname, Nameserver, Search string }{
+		insidePrograms, a.path("logs"), a.hostname(), a.DNS, a.Search,
 	}
 	for _, f := range []struct{ path, template string }{
 		{"/etc/hostname", "hostname"},
@@ -40,8 +37,6 @@ func (a *agent) installImage(root string) error {
 		{"/etc/resolv.conf", "resolv.conf"},
 		{imageUnits + "/containerd.service", "containerd.service"},
 		{imageUnits + "/kubelet.service", "kubelet.service"},
-		{imageUnits + "/pod-network.service", "pod-network.service"},
-		{imagePresets + "/60-lab.preset", "lab.preset"},
 		{"/opt/bin/kubelet", "kubelet.sh"},
 		{"/opt/kubelet.conf.d/10-image.conf", "kubelet-image.yaml"},
 	} {

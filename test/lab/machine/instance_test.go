@@ -11,12 +11,11 @@ func newInstance(t *testing.T) *agent {
 	})
 }
 
-func TestNodeOfAnInstanceHasItsHostname(t *testing.T) {
-	instance, machine := newInstance(t), newAgent(t, func(*Spec) {})
-	if instance.places().node != "ip-10-1-0-4.ec2.internal" || instance.hostname() != "ip-10-1-0-4.ec2.internal" {
-		t.Errorf("the node of the instance is %+v, its hostname %s", instance.places(), instance.hostname())
+func TestHostnameOfAnInstanceIsItsDNSName(t *testing.T) {
+	if name := newInstance(t).hostname(); name != "ip-10-1-0-4.ec2.internal" {
+		t.Errorf("the hostname of the instance is %s", name)
 	}
-	if machine.places().node != "m1" || machine.hostname() != "m1" {
-		t.Errorf("the node of the machine is %+v, its hostname %s", machine.places(), machine.hostname())
+	if name := newAgent(t, func(*Spec) {}).hostname(); name != "m1" {
+		t.Errorf("the hostname of the machine is %s", name)
 	}
 }

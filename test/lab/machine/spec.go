@@ -66,10 +66,6 @@ const (
 	NetworkPolicyKubeconfig = "networkpolicy.kubeconfig"
 	// CA is the client CA of the kubelet.
 	CA = "ca.crt"
-	// PodRange is the file with the pod range of an instance, from which the lab configures routes of other machines.
-	PodRange = "pod-range"
-	// PodsRouted is the file that exists when the lab has configured these routes.
-	PodsRouted = "pods-routed"
 	// ConsoleLog is the output of pid 1, and of the agent or of systemd.
 	ConsoleLog = "console.log"
 )

@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"net/netip"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/hosted-control-planes/hypershift/hack/images/rootfs"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
@@ -27,9 +23,8 @@ func (s *supervisor) followWorkers(ctx context.Context) {
 	go s.cloud.FollowWorkers(ctx, s.progress, s.machines.employ)
 }
 
-// employ reconciles the machines with the running instances. It reports whether it is done: the routes to pods of new
-// machines follow later.
-func (all *machines) employ(ctx context.Context, running []cloud.Worker) (settled bool, err error) {
+// employ reconciles the machines with the running instances.
+func (all *machines) employ(ctx context.Context, running []cloud.Worker) error {
 	wanted := map[string]cloud.Worker{}
 	for _, w := range running {
 		wanted[w.ID] = w
@@ -48,8 +43,7 @@ func (all *machines) employ(ctx context.Context, running []cloud.Worker) (settle
 	for _, w := range wanted {
 		errs = append(errs, all.launch(ctx, w))
 	}
-	routed, err := all.routeWorkers(ctx)
-	return routed, errors.Join(append(errs, err)...)
+	return errors.Join(errs...)
 }
 
 // reportEvent prints events while the lab runs.
@@ -101,43 +95,4 @@ func (s *supervisor) specifyWorker(w cloud.Worker, at vpc.Attachment) machineos.
 			Hostname: w.Hostname, Root: s.path(cluster.Roots, bootable[w.Image]), Ignition: bootable[w.Image] == rootfs.Ignition,
 		},
 	}
-}
-
-// routeWorkers connects the pods of the machines of each VPC, and reports whether all their pod ranges are known. The
-// addresses of pods are those of their machine everywhere else: a VPC does not route them.
-func (all *machines) routeWorkers(ctx context.Context) (complete bool, err error) {
-	complete = true
-	vpcs := map[string][]string{} // VPC -> pod ranges
-	ranges := map[string]netip.Prefix{}
-	for _, m := range all.list() {
-		if m.worker == nil {
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join(m.spec.Dir, machineos.PodRange))
-		if errors.Is(err, fs.ErrNotExist) {
-			complete = false
-			continue
-		}
-		if err != nil {
-			return false, fmt.Errorf("reading where the pods of %s are: %w", m.Name, err)
-		}
-		if ranges[m.Name], err = netip.ParsePrefix(strings.TrimSpace(string(text))); err != nil {
-			return false, fmt.Errorf("reading where the pods of %s are: %w", m.Name, err)
-		}
-		vpcs[m.worker.VPC] = append(vpcs[m.worker.VPC], ranges[m.Name].String())
-	}
-	var errs []error
-	for _, m := range all.list() {
-		pods, known := ranges[m.Name]
-		pid := m.pid1()
-		if m.worker == nil || !known || pid == 0 {
-			continue
-		}
-		errs = append(errs,
-			all.lab.cloud.Network().SetPods(ctx, m.worker.ID, pods),
-			vpc.Masquerade(ctx, pid, pods, vpcs[m.worker.VPC]),
-			os.WriteFile(filepath.Join(m.spec.Dir, machineos.PodsRouted), nil, 0o644),
-		)
-	}
-	return complete, errors.Join(errs...)
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 	"github.com/hosted-control-planes/hypershift/test/lab/isolated"
+	"github.com/hosted-control-planes/hypershift/test/lab/nftables"
 	"github.com/hosted-control-planes/hypershift/test/lab/poll"
 )
 
@@ -350,9 +351,7 @@ func (w *world) getURL(from netns.NsHandle, timeout time.Duration, method, url s
 func TestHopLimitKeepsPodsFromTheMetadata(t *testing.T) {
 	w := newWorld(t, "a")
 	pod := w.pod("a-user", "10.132.1.2")
-	if err := Masquerade(t.Context(), w.machines["a-user"].Process.Pid, netip.MustParsePrefix("10.132.1.0/24"), []string{"10.132.1.0/24"}); err != nil {
-		t.Fatal(err)
-	}
+	w.masquerade("a-user", "10.132.1.0/24")
 	for _, c := range []struct{ limit, want int }{{1, 0}, {2, http.StatusUnauthorized}} {
 		w.aws.Interfaces[1].HopLimit = c.limit
 		w.refresh()
@@ -504,42 +503,79 @@ func TestEndpointLeadsToABalancerWhileItIsConnected(t *testing.T) {
 	w.reaches("a-user", "10.1.0.254:6443", "")
 }
 
-func TestPodsHaveTheAddressOfTheirMachineExceptAmongThemselves(t *testing.T) {
+// masquerade makes the pods of an instance use its address.
+func (w *world) masquerade(instance, pods string) {
+	w.t.Helper()
+	err := inside(w.spaces[instance], func() error {
+		table, err := nftables.NewWriter("pods", "what leaves the network of pods")
+		if err != nil {
+			return err
+		}
+		t := nftables.NewTable()
+		t.Chains["postrouting"] = nftables.Chain{Type: "nat", Hook: "postrouting", Priority: "srcnat", Rules: []string{`oifname "eth0" ip saddr ` + pods + ` masquerade`}}
+		return table.Write(w.t.Context(), t)
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// Each direction of VXLAN is a flow of its own: the port of the sender is not the one at which the other side listens.
+func TestOverlayPassesOnlyByTheRulesOfBothGroups(t *testing.T) {
 	w := newWorld(t, "a")
-	pods := map[string]netip.Prefix{"a-user": netip.MustParsePrefix("10.132.1.0/24"), "a-web": netip.MustParsePrefix("10.132.2.0/24")}
-	for instance, pods := range pods {
-		h, err := netlink.NewHandleAt(w.spaces[instance], unix.NETLINK_ROUTE)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, _ := h.LinkByName("eth0")
-		err = errors.Join(
-			h.AddrAdd(l, &netlink.Addr{IPNet: ipNet(netip.PrefixFrom(pods.Addr().Next(), 32))}),
-			w.SetPods(t.Context(), instance, pods),
-			Masquerade(t.Context(), w.machines[instance].Process.Pid, pods, []string{"10.132.1.0/24", "10.132.2.0/24"}),
-		)
-		h.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	address := func(c net.Conn) {
-		_, _ = io.WriteString(c, netip.MustParseAddrPort(c.RemoteAddr().String()).Addr().String())
-	}
-	w.serve(w.spaces["a-web"], "10.132.2.1:80", address)
-	w.serve(w.spaces["a-stranger"], "10.1.16.7:8001", address)
-	w.aws.Groups[0].Ingress[1].CIDR = "10.1.0.0/16"
-	w.refresh()
-	for to, want := range map[string]string{"10.132.2.1:80": "10.132.1.1", "10.1.16.7:8001": "10.1.0.6"} {
-		if got := w.askFrom("a-user", "10.132.1.1", to, reachWithin); got != want {
-			t.Errorf("%s sees %q, want %q", to, got, want)
-		}
-	}
-	w.reaches("a-mute", "10.132.2.1:80", "")
-	if err := w.SetPods(t.Context(), "a-web"); err != nil {
-		t.Fatal(err)
-	}
+	w.overlay("a-user", "10.1.0.6", "10.1.0.5", "10.132.1.1/16")
+	w.overlay("a-web", "10.1.0.5", "10.1.0.6", "10.132.2.1/16")
+	w.greet(w.spaces["a-web"], "10.132.2.1:80", "pod")
 	w.reaches("a-user", "10.132.2.1:80", "")
+	vxlan := func(group string) []awsemulator.SecurityGroupRule {
+		return []awsemulator.SecurityGroupRule{{Protocol: "udp", From: 8472, To: 8472, Group: group}}
+	}
+	w.aws.Groups[0].Ingress = vxlan("a-users")
+	w.refresh()
+	w.reaches("a-user", "10.132.2.1:80", "")
+	w.aws.Groups[1].Ingress = vxlan("a-web")
+	w.refresh()
+	w.reaches("a-user", "10.132.2.1:80", "pod")
+	w.aws.Groups[0].Ingress = nil
+	w.refresh()
+	w.reaches("a-user", "10.132.2.1:80", "")
+}
+
+// A VPC does not route addresses of pods.
+func TestAddressesOfPodsAreDropped(t *testing.T) {
+	w := newWorld(t, "a")
+	w.addAddress("a-user", "10.132.1.1")
+	w.addAddress("a-web", "10.132.2.1")
+	w.greet(w.spaces["a-web"], "10.132.2.1:80", "pod")
+	w.reaches("a-user", "10.132.2.1:80", "")
+	if got := w.askFrom("a-user", "10.132.1.1", "10.1.0.5:80", dropAfter); got != "" {
+		t.Errorf("%s responds to the address of a pod", got)
+	}
+}
+
+// overlay connects an instance to another one through VXLAN.
+func (w *world) overlay(instance, local, remote, address string) {
+	w.t.Helper()
+	h, err := netlink.NewHandleAt(w.spaces[instance], unix.NETLINK_ROUTE)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer h.Close()
+	card, err := h.LinkByName("eth0")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	tunnel := &netlink.Vxlan{
+		LinkAttrs: netlink.LinkAttrs{Name: "vxlan0", MTU: 1450}, VxlanId: 1, Port: 8472, VtepDevIndex: card.Attrs().Index,
+		SrcAddr: net.ParseIP(local), Group: net.ParseIP(remote),
+	}
+	err = h.LinkAdd(tunnel)
+	if err == nil {
+		err = errors.Join(h.AddrAdd(tunnel, &netlink.Addr{IPNet: ipNet(netip.MustParsePrefix(address))}), h.LinkSetUp(tunnel))
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 func TestDHCPOptionsNameTheDNSServerAndTheDomain(t *testing.T) {

@@ -2,4 +2,7 @@
 
 package tools
 
-import _ "k8s.io/cloud-provider-aws/cmd/aws-cloud-controller-manager"
+import (
+	_ "k8s.io/cloud-provider-aws/cmd/aws-cloud-controller-manager"
+	_ "k8s.io/cloud-provider-aws/cmd/ecr-credential-provider"
+)

@@ -120,6 +120,12 @@ var (
 		ldflags: stripped,
 		gib:     3,
 	}
+	metricsServer = &module{
+		dir:     "metrics-server",
+		require: "sigs.k8s.io/metrics-server",
+		ldflags: stripped,
+		gib:     3,
+	}
 	// externalDNS needs a newer Go release than this repository. Its go.mod names the modules that the proxy does not serve.
 	externalDNS = &module{
 		dir:     "external-dns",
@@ -190,6 +196,8 @@ var (
 		{name: "flanneld", module: flannel, pkg: "github.com/flannel-io/flannel", minutes: 2},
 		{name: "helm", module: helm, pkg: "helm.sh/helm/v4/cmd/helm", minutes: 2},
 		{name: "aws-cloud-controller-manager", module: cloudControllerManager, pkg: "k8s.io/cloud-provider-aws/cmd/aws-cloud-controller-manager", minutes: 5},
+		{name: "ecr-credential-provider", module: cloudControllerManager, pkg: "k8s.io/cloud-provider-aws/cmd/ecr-credential-provider", minutes: 1},
+		{name: "metrics-server", module: metricsServer, pkg: "sigs.k8s.io/metrics-server/cmd/metrics-server", minutes: 2},
 		{name: "external-dns", module: externalDNS, pkg: "sigs.k8s.io/external-dns", minutes: 8},
 		{name: "cluster-api-manager", module: clusterAPI, pkg: "sigs.k8s.io/cluster-api", minutes: 3},
 		{name: "cluster-api-provider-aws-manager", module: clusterAPIProviderAWS, pkg: "sigs.k8s.io/cluster-api-provider-aws/v2", minutes: 4},

@@ -10,18 +10,19 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// credentials lists the Secrets of the control plane with one role each. The roles
-// of the ingress operator and of the image registry are used inside the hosted
-// cluster only.
+// credentials lists the Secrets of the control plane with one role each. A role that is
+// optional and not set has no Secret. The roles of the ingress operator and of the image
+// registry are used inside the hosted cluster only.
 var credentials = []struct {
 	secret, field string
 	role          func(hyperv1.AWSRolesRef) hyperv1.RoleARN
+	optional      bool
 }{
-	{"cloud-controller-creds", "kubeCloudControllerARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.KubeCloudControllerARN }},
-	{"node-management-creds", "nodePoolManagementARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.NodePoolManagementARN }},
-	{"control-plane-operator-creds", "controlPlaneOperatorARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.ControlPlaneOperatorARN }},
-	{"cloud-network-config-controller-creds", "networkARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.NetworkARN }},
-	{"ebs-cloud-credentials", "storageARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.StorageARN }},
+	{"cloud-controller-creds", "kubeCloudControllerARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.KubeCloudControllerARN }, false},
+	{"node-management-creds", "nodePoolManagementARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.NodePoolManagementARN }, false},
+	{"control-plane-operator-creds", "controlPlaneOperatorARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.ControlPlaneOperatorARN }, false},
+	{"cloud-network-config-controller-creds", "networkARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.NetworkARN }, true},
+	{"ebs-cloud-credentials", "storageARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.StorageARN }, true},
 }
 
 const (
@@ -42,6 +43,9 @@ func Credentials(n Namespace, spec *hyperv1.HostedClusterSpec) ([]client.Object,
 	if aws := spec.Platform.AWS; spec.Platform.Type == hyperv1.AWSPlatform && aws != nil {
 		for _, c := range credentials {
 			role := c.role(aws.RolesRef)
+			if role == "" && c.optional {
+				continue
+			}
 			if role == "" {
 				return nil, reconcile.Block(hyperv1.PlatformCredentialsNotFoundReason, "spec.platform.aws.rolesRef.%s is empty: name the role", c.field)
 			}

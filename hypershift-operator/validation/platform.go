@@ -52,10 +52,15 @@ func roles(aws *hyperv1.AWSPlatformSpec, path *field.Path) field.ErrorList {
 		all = append(all, role{at.Child("rolesRef", name), parent + "rolesRef." + name, arn})
 	}
 	ref := aws.RolesRef
-	add("", "ingressARN", ref.IngressARN)
-	add("", "imageRegistryARN", ref.ImageRegistryARN)
-	add("", "storageARN", ref.StorageARN)
-	add("", "networkARN", ref.NetworkARN)
+	optional := func(name string, arn hyperv1.RoleARN) {
+		if arn != "" {
+			add("", name, arn)
+		}
+	}
+	optional("ingressARN", ref.IngressARN)
+	optional("imageRegistryARN", ref.ImageRegistryARN)
+	optional("storageARN", ref.StorageARN)
+	optional("networkARN", ref.NetworkARN)
 	add("", "kubeCloudControllerARN", ref.KubeCloudControllerARN)
 	add("", "nodePoolManagementARN", ref.NodePoolManagementARN)
 	add("", "controlPlaneOperatorARN", ref.ControlPlaneOperatorARN)

@@ -109,8 +109,9 @@ type AWSPlatformSpec struct {
 	// +listMapKey=name
 	ServiceEndpoints []AWSServiceEndpoint `json:"serviceEndpoints,omitempty"`
 
-	// RolesRef lists the roles that the components assume. They cannot be changed.
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="rolesRef cannot be changed: existing resources were created with these roles"
+	// RolesRef lists the roles that the components assume. They cannot be changed or removed. Optional ones can be added.
+	// +kubebuilder:validation:XValidation:rule="self.kubeCloudControllerARN == oldSelf.kubeCloudControllerARN && self.nodePoolManagementARN == oldSelf.nodePoolManagementARN && self.controlPlaneOperatorARN == oldSelf.controlPlaneOperatorARN",message="rolesRef cannot be changed: existing resources were created with these roles"
+	// +kubebuilder:validation:XValidation:rule="(!has(oldSelf.ingressARN) || has(self.ingressARN) && self.ingressARN == oldSelf.ingressARN) && (!has(oldSelf.imageRegistryARN) || has(self.imageRegistryARN) && self.imageRegistryARN == oldSelf.imageRegistryARN) && (!has(oldSelf.storageARN) || has(self.storageARN) && self.storageARN == oldSelf.storageARN) && (!has(oldSelf.networkARN) || has(self.networkARN) && self.networkARN == oldSelf.networkARN)",message="rolesRef cannot be changed: existing resources were created with these roles; a role that is not set can be added"
 	RolesRef AWSRolesRef `json:"rolesRef"`
 
 	// ResourceTags are added to every AWS resource of this cluster. AWS permits more tags than this field: some tags
@@ -188,14 +189,19 @@ type RoleARN string
 
 // AWSRolesRef lists the roles of a cluster, one for each component. The required policies are in config/iam.
 type AWSRolesRef struct {
-	// IngressARN is for the ingress operator of the hosted cluster.
-	IngressARN RoleARN `json:"ingressARN"`
-	// ImageRegistryARN is for the image registry of the hosted cluster.
-	ImageRegistryARN RoleARN `json:"imageRegistryARN"`
-	// StorageARN is for the EBS CSI driver.
-	StorageARN RoleARN `json:"storageARN"`
-	// NetworkARN is for the cloud network config controller.
-	NetworkARN RoleARN `json:"networkARN"`
+	// IngressARN is for the ingress operator of the hosted cluster. Releases of upstream Kubernetes have no such component.
+	// +optional
+	IngressARN RoleARN `json:"ingressARN,omitempty"`
+	// ImageRegistryARN is for the image registry of the hosted cluster. Releases of upstream Kubernetes have no such
+	// component.
+	// +optional
+	ImageRegistryARN RoleARN `json:"imageRegistryARN,omitempty"`
+	// StorageARN is for the EBS CSI driver. Without it, the cluster has no driver and no StorageClass.
+	// +optional
+	StorageARN RoleARN `json:"storageARN,omitempty"`
+	// NetworkARN is for the cloud network config controller. Releases of upstream Kubernetes have no such component.
+	// +optional
+	NetworkARN RoleARN `json:"networkARN,omitempty"`
 	// KubeCloudControllerARN is for the cloud controller manager.
 	KubeCloudControllerARN RoleARN `json:"kubeCloudControllerARN"`
 	// NodePoolManagementARN is for Cluster API, which creates the instances.

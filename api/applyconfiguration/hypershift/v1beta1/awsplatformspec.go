@@ -17,7 +17,7 @@ type AWSPlatformSpecApplyConfiguration struct {
 	CloudProviderConfig *AWSCloudProviderConfigApplyConfiguration `json:"cloudProviderConfig,omitempty"`
 	// ServiceEndpoints replaces the endpoints of AWS services.
 	ServiceEndpoints []AWSServiceEndpointApplyConfiguration `json:"serviceEndpoints,omitempty"`
-	// RolesRef lists the roles that the components assume. They cannot be changed.
+	// RolesRef lists the roles that the components assume. They cannot be changed or removed. Optional ones can be added.
 	RolesRef *AWSRolesRefApplyConfiguration `json:"rolesRef,omitempty"`
 	// ResourceTags are added to every AWS resource of this cluster. AWS permits more tags than this field: some tags
 	// are reserved for the operators.

@@ -11,13 +11,14 @@ import (
 //
 // AWSRolesRef lists the roles of a cluster, one for each component. The required policies are in config/iam.
 type AWSRolesRefApplyConfiguration struct {
-	// IngressARN is for the ingress operator of the hosted cluster.
+	// IngressARN is for the ingress operator of the hosted cluster. Releases of upstream Kubernetes have no such component.
 	IngressARN *hypershiftv1beta1.RoleARN `json:"ingressARN,omitempty"`
-	// ImageRegistryARN is for the image registry of the hosted cluster.
+	// ImageRegistryARN is for the image registry of the hosted cluster. Releases of upstream Kubernetes have no such
+	// component.
 	ImageRegistryARN *hypershiftv1beta1.RoleARN `json:"imageRegistryARN,omitempty"`
-	// StorageARN is for the EBS CSI driver.
+	// StorageARN is for the EBS CSI driver. Without it, the cluster has no driver and no StorageClass.
 	StorageARN *hypershiftv1beta1.RoleARN `json:"storageARN,omitempty"`
-	// NetworkARN is for the cloud network config controller.
+	// NetworkARN is for the cloud network config controller. Releases of upstream Kubernetes have no such component.
 	NetworkARN *hypershiftv1beta1.RoleARN `json:"networkARN,omitempty"`
 	// KubeCloudControllerARN is for the cloud controller manager.
 	KubeCloudControllerARN *hypershiftv1beta1.RoleARN `json:"kubeCloudControllerARN,omitempty"`

@@ -6,6 +6,7 @@
 //	control-plane-operator.json    for rolesRef.controlPlaneOperatorARN, in the customer's account
 //	node-pool-management.json      for rolesRef.nodePoolManagementARN, in the customer's account
 //	cloud-controller.json          for rolesRef.kubeCloudControllerARN, in the customer's account
+//	storage.json                   for rolesRef.storageARN, in the customer's account
 //	kms-provider.json              for secretEncryption.kms.aws.auth.awsKms, in the customer's account
 //	shared-vpc-roles.json          for rolesRef.controlPlaneOperatorARN as well, if the VPC is shared
 //	shared-vpc-control-plane.json  for sharedVPC.rolesRef.controlPlaneARN, in the account of the VPC
@@ -18,6 +19,9 @@
 //
 // cloud-controller.json is for the cloud-controller-manager of AWS: instances of nodes,
 // and load balancers of Services with their security groups.
+//
+// storage.json is for the EBS CSI driver. It may attach volumes that others created if these have the tag of the cluster with
+// the value "shared". No test runs the driver.
 //
 // node-pool-management.json is for Cluster API's AWS provider, in a VPC that it does
 // not manage. Other published policies for this role also allow it to create networks,

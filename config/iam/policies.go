@@ -17,6 +17,7 @@ const (
 	ControlPlaneOperator  = "control-plane-operator.json"
 	NodePoolManagement    = "node-pool-management.json"
 	CloudController       = "cloud-controller.json"
+	Storage               = "storage.json"
 	KMSProvider           = "kms-provider.json"
 	SharedVPCRoles        = "shared-vpc-roles.json"
 	SharedVPCControlPlane = "shared-vpc-control-plane.json"
